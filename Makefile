@@ -1,0 +1,199 @@
+# Everything is run from here, by people and by .ci/run alike; "make help" lists
+# the targets. Tools are built from the versions pinned under hack/tools and
+# test/tools into bin/, so that a Go toolchain is all a machine has to have.
+
+# The image that the Docker targets build and the deployment targets install.
+IMG ?= controller:latest
+# The overlay that the deployment targets install; config/default-certmanager is the other.
+OVERLAY ?= config/default
+CONTAINER_TOOL ?= docker
+KUBECTL ?= kubectl
+# The platforms of "make docker-buildx"; the Deployment's node affinity names the same.
+PLATFORMS ?= linux/amd64,linux/arm64,linux/ppc64le,linux/s390x
+# How long "make fuzz" spends on each target.
+FUZZTIME ?= 1m
+# Which benchmarks "make bench" runs.
+BENCH ?= .
+# The race detector needs cgo and a C compiler; where there is none, tests run without it.
+RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
+
+SHELL = /usr/bin/env bash -o pipefail
+.SHELLFLAGS = -ec
+# The go command spreads its work over the processors by itself, and the tests
+# are phases: a parallel make would only interleave their output.
+.NOTPARALLEL:
+
+LOCALBIN := $(CURDIR)/bin
+CONTROLLER_GEN := $(LOCALBIN)/controller-gen
+KUSTOMIZE := $(LOCALBIN)/kustomize
+GOLANGCI_LINT := $(LOCALBIN)/golangci-lint
+
+# Where tests find etcd and kube-apiserver.
+export KUBEBUILDER_ASSETS := $(LOCALBIN)/controlplane
+
+# The code that is generated from and built into the operator; test code is apart.
+OPERATOR_PACKAGES := ./api/... ./cmd/... ./internal/...
+
+.PHONY: all
+all: build
+
+##@ General
+
+.PHONY: help
+help: ## Show this help.
+	@awk 'BEGIN {FS = ":.*##"; printf "Usage: make <target>\n"} \
+		/^##@/ {printf "\n%s\n", substr($$0, 5)} \
+		/^[a-zA-Z0-9_-]+:.*##/ {printf "  %-22s%s\n", $$1, $$2}' $(MAKEFILE_LIST)
+
+##@ Development
+
+.PHONY: generate
+generate: $(CONTROLLER_GEN) ## Write the DeepCopy methods of the API types.
+	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
+
+.PHONY: manifests
+manifests: $(CONTROLLER_GEN) ## Write CRDs, RBAC rules and webhook configurations from the markers in the code.
+	$(CONTROLLER_GEN) crd rbac:roleName=manager-role webhook \
+		paths=./api/... paths=./cmd/... paths=./internal/... \
+		output:crd:artifacts:config=config/crd/bases
+
+.PHONY: fmt
+fmt: $(GOLANGCI_LINT) ## Format the code and sort its imports.
+	$(GOLANGCI_LINT) fmt
+
+.PHONY: vet
+vet: ## Run go vet.
+	go vet ./...
+
+.PHONY: lint
+lint: verify $(GOLANGCI_LINT) ## Check generated files and run all linters.
+	$(GOLANGCI_LINT) run
+
+.PHONY: lint-fix
+lint-fix: $(GOLANGCI_LINT) ## Run all linters and repair what they can repair.
+	$(GOLANGCI_LINT) run --fix
+
+.PHONY: verify
+verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Check that generated files are up to date and that each overlay builds.
+	@hack/verify-generated.sh
+	@for overlay in default default-certmanager dev samples; do \
+		echo "kustomize build config/$$overlay"; \
+		$(KUSTOMIZE) build config/$$overlay >/dev/null; \
+	done
+
+##@ Tests
+
+.PHONY: test
+test: test-unit test-integration test-e2e ## Run every test: unit, integration, end to end.
+	@echo "=== all tests passed"
+
+.PHONY: test-unit
+test-unit: ## Run unit and property tests, and the seeds of the fuzz targets.
+	@echo "=== unit, property and fuzz seeds"
+	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES)
+
+.PHONY: test-integration
+test-integration: controlplane-binaries ## Run the tests that need a real API server.
+	@echo "=== integration: a real API server"
+	go test $(RACE) -count=1 -p=1 -timeout=20m ./test/integration/...
+
+.PHONY: test-e2e
+test-e2e: build controlplane-binaries ## Run the tests that need a whole control plane with its controllers.
+	@echo "=== end to end: etcd, API server, controllers, scheduler and nodes"
+	go test $(RACE) -count=1 -p=1 -timeout=45m ./test/controlplane/... ./test/e2e/...
+
+.PHONY: fuzz
+fuzz: ## Fuzz each fuzz target for FUZZTIME.
+	hack/fuzz.sh $(FUZZTIME)
+
+.PHONY: bench
+bench: ## Run the benchmarks that match BENCH.
+	go test -run='^$$' -bench='$(BENCH)' -benchmem ./api/... ./internal/...
+
+##@ Build
+
+.PHONY: build
+build: ## Build bin/manager, the operator.
+	go build -o bin/manager ./cmd
+
+.PHONY: docker-build
+docker-build: ## Build the image IMG for this machine's platform.
+	$(CONTAINER_TOOL) build -t $(IMG) .
+
+.PHONY: docker-push
+docker-push: ## Push the image IMG.
+	$(CONTAINER_TOOL) push $(IMG)
+
+.PHONY: docker-buildx
+docker-buildx: ## Build the image IMG for all PLATFORMS and push it.
+	$(CONTAINER_TOOL) buildx build --push --platform=$(PLATFORMS) -t $(IMG) .
+
+.PHONY: build-installer
+build-installer: manifests generate $(KUSTOMIZE) ## Write dist/install.yaml: all of OVERLAY in one file.
+	mkdir -p dist
+	$(render) > dist/install.yaml
+
+##@ Run
+
+.PHONY: demo
+demo: build controlplane-binaries ## Play the story of a traced rollout on a cluster of its own, and leave nothing behind.
+	go run ./test/demo
+
+.PHONY: run
+run: manifests generate ## Run the operator against the cluster of the current kubeconfig ("make install-dev" prepares it).
+	go run ./cmd --namespace=kausality-system
+
+include test/controlplane/controlplane.mk
+
+##@ Deployment
+
+# The image is set in the output: setting it in the kustomization would leave a
+# changed file behind.
+render = $(KUSTOMIZE) build $(OVERLAY) | sed 's|image: controller:latest|image: $(IMG)|'
+
+# Server-side: a client-side apply keeps a copy in an annotation, which a CRD outgrows.
+apply = $(KUBECTL) apply --server-side --force-conflicts -f -
+delete = $(KUBECTL) delete --ignore-not-found -f -
+
+.PHONY: install
+install: manifests $(KUSTOMIZE) ## Install the CRDs into the cluster of the current kubeconfig.
+	$(KUSTOMIZE) build config/crd | $(apply)
+
+.PHONY: install-dev
+install-dev: manifests $(KUSTOMIZE) ## Install all but the Deployment, for an operator that runs on this machine.
+	$(KUSTOMIZE) build config/dev | $(apply)
+
+.PHONY: uninstall
+uninstall: $(KUSTOMIZE) ## Remove the CRDs, and with them every policy and record.
+	$(KUSTOMIZE) build config/crd | $(delete)
+
+.PHONY: deploy
+deploy: manifests $(KUSTOMIZE) ## Install OVERLAY with the image IMG.
+	$(render) | $(apply)
+
+.PHONY: undeploy
+undeploy: $(KUSTOMIZE) ## Remove OVERLAY, CRDs included.
+	$(render) | $(delete)
+
+##@ Tools
+
+# A tool is rebuilt when the module that pins it changes. Their modules are
+# separate: the linter's many dependencies would move the generators' versions.
+
+$(CONTROLLER_GEN): hack/tools/go.mod
+	@echo "controller-gen: first build about half a minute"
+	@go -C hack/tools build -o $@ sigs.k8s.io/controller-tools/cmd/controller-gen
+	@touch $@
+
+$(KUSTOMIZE): hack/tools/go.mod
+	@echo "kustomize: first build about half a minute"
+	@go -C hack/tools build -o $@ sigs.k8s.io/kustomize/kustomize/v5
+	@touch $@
+
+$(GOLANGCI_LINT): hack/tools/golangci-lint/go.mod
+	@echo "golangci-lint: first build about 3 minutes"
+	@go -C hack/tools/golangci-lint build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+.PHONY: tools
+tools: $(CONTROLLER_GEN) $(KUSTOMIZE) $(GOLANGCI_LINT) ## Build the tools that generate and lint.
