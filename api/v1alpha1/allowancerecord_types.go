@@ -1,0 +1,316 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Phase is where an object is in its life (D9).
+//
+// +kubebuilder:validation:Enum=Initializing;Steady;Deleting
+type Phase string
+
+const (
+	// PhaseInitializing lasts from creation until the object first settles.
+	PhaseInitializing Phase = "Initializing"
+	// PhaseSteady is every time after that.
+	PhaseSteady Phase = "Steady"
+	// PhaseDeleting begins with the deletion of the object.
+	PhaseDeleting Phase = "Deleting"
+)
+
+// AllowanceRecordSpec names the object that the record is about.
+type AllowanceRecordSpec struct {
+	// targetRef is the object. A recreated object of the same name has another
+	// uid, and a record of its own.
+	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="targetRef is immutable"
+	TargetRef TargetReference `json:"targetRef"`
+}
+
+// TargetReference names one object for good.
+type TargetReference struct {
+	// group of the object's kind, "" for the core group.
+	// +optional
+	Group string `json:"group,omitempty"`
+	// version within the group.
+	Version string `json:"version"`
+	// kind of the object.
+	Kind string `json:"kind"`
+	// namespace of the object; left out where it is cluster-scoped.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// name of the object.
+	Name string `json:"name"`
+	// uid of the object.
+	UID types.UID `json:"uid"`
+}
+
+// AllowanceRecordStatus mirrors the ledger of the target and what admission
+// decided about its children. Pending grants, consumed allowances, the deletion
+// and adopting are kept here and nowhere else.
+type AllowanceRecordStatus struct {
+	// phase of the target.
+	// +optional
+	Phase Phase `json:"phase,omitempty"`
+
+	// active are the allowances that the target holds, pending ones included.
+	// +optional
+	// +listType=atomic
+	Active []Allowance `json:"active,omitempty"`
+
+	// activeCount is the number of active allowances, withheld changes apart.
+	// +optional
+	ActiveCount int32 `json:"activeCount"`
+
+	// initiator of the latest allowance that the target held.
+	// +optional
+	Initiator string `json:"initiator,omitempty"`
+
+	// lastDecision is the latest decision about a child of the target.
+	// +optional
+	LastDecision *Decision `json:"lastDecision,omitempty"`
+
+	// lastDenial is the latest denial of a change of a child of the target.
+	// +optional
+	LastDenial *Decision `json:"lastDenial,omitempty"`
+
+	// denials counts the changes of children that were denied.
+	// +optional
+	Denials int64 `json:"denials"`
+
+	// answeredDenials is how many of the denials need no answer any more: since
+	// then something came that could help, or the target settled.
+	// +optional
+	AnsweredDenials int64 `json:"answeredDenials,omitempty"`
+
+	// blocked is set while a denied change of a child waits for an answer.
+	// +optional
+	Blocked *Blocked `json:"blocked,omitempty"`
+
+	// firstSeen says since when the target holds its active allowances. Where
+	// its status can never tell that it has settled, their time runs from here.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	FirstSeen []SeenAllowance `json:"firstSeen,omitempty"`
+
+	// pendingGrants are grants that have yet to enter the target's ledger, from
+	// requests whose answer could not carry them.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	PendingGrants []PendingGrant `json:"pendingGrants,omitempty"`
+
+	// consumed names allowances of the ledger that are used up, where the entry
+	// itself can only leave with the target's next write.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	Consumed []ConsumedAllowance `json:"consumed,omitempty"`
+
+	// rawLedger is what the ledger annotation held when it could not be read, or
+	// when it was dropped because it was there before any policy.
+	// +optional
+	// +kubebuilder:validation:MaxLength=32768
+	RawLedger string `json:"rawLedger,omitempty"`
+
+	// adopting is true while the target finishes what it was doing when a policy
+	// first took effect for it; its children are unrestricted until then.
+	// +optional
+	Adopting bool `json:"adopting,omitempty"`
+
+	// adoptingSince is when adopting began.
+	// +optional
+	AdoptingSince *metav1.Time `json:"adoptingSince,omitempty"`
+
+	// deletion says who asked for the deletion of the target.
+	// +optional
+	Deletion *Deletion `json:"deletion,omitempty"`
+
+	// conditions of the record.
+	// +optional
+	// +listType=map
+	// +listMapKey=type
+	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// Decision is what admission decided about one request for a child.
+type Decision struct {
+	// time of the decision.
+	Time metav1.Time `json:"time"`
+	// result is Allowed, Warned, Audited or Denied.
+	Result string `json:"result"`
+	// reason is the name of the check that decided.
+	Reason string `json:"reason"`
+	// operation that was requested, such as Update.
+	Operation string `json:"operation"`
+	// user who made the request.
+	User string `json:"user"`
+	// kind of the child.
+	Kind string `json:"kind"`
+	// name of the child; left out where it had none yet.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// paths that changed, or, of a denial, those that nothing covers.
+	// +optional
+	// +listType=atomic
+	Paths []string `json:"paths,omitempty"`
+	// policies that bound the child.
+	// +optional
+	// +listType=atomic
+	Policies []string `json:"policies,omitempty"`
+	// initiator of the allowance that covered the change.
+	// +optional
+	Initiator string `json:"initiator,omitempty"`
+	// trace of the allowance that covered the change.
+	// +optional
+	// +listType=atomic
+	Trace []TraceHop `json:"trace,omitempty"`
+	// message that the requester got.
+	// +optional
+	Message string `json:"message,omitempty"`
+}
+
+// PendingGrant is a grant that the answer to its request could not carry into
+// the ledger: a Scale has no annotations of the target, and a call of the
+// mutating webhook can be lost (D2, D11). It counts only while the target holds
+// the content that it was granted for.
+type PendingGrant struct {
+	// id is the same for the same grant, however often it is made.
+	ID string `json:"id"`
+	// time it was last granted.
+	Time metav1.Time `json:"time"`
+	// path that was scaled, with value.
+	// +optional
+	Path string `json:"path,omitempty"`
+	// value that it was scaled to.
+	// +optional
+	Value *int64 `json:"value,omitempty"`
+	// contentHash is a hash of everything that counts in the target, where the
+	// grant is for its whole content.
+	// +optional
+	ContentHash string `json:"contentHash,omitempty"`
+	// allowances that were granted.
+	// +optional
+	// +listType=atomic
+	Allowances []Allowance `json:"allowances,omitempty"`
+	// cleared are the paths whose withheld change this grant ends.
+	// +optional
+	// +listType=atomic
+	Cleared []string `json:"cleared,omitempty"`
+	// seen is true once the target was seen with the content.
+	// +optional
+	Seen bool `json:"seen,omitempty"`
+}
+
+// ConsumedAllowance names a consumed entry of the target's ledger.
+type ConsumedAllowance struct {
+	// id of the entry.
+	ID string `json:"id"`
+	// generation the entry was granted for.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+}
+
+// SeenAllowance says when an active allowance was first seen.
+type SeenAllowance struct {
+	// id of the entry.
+	ID string `json:"id"`
+	// time it was first seen.
+	Time metav1.Time `json:"time"`
+}
+
+// Blocked is the time in which a denied change of a child waits for an answer.
+// It keeps what there was at its beginning, so that what has come since can be
+// told.
+type Blocked struct {
+	// since is when the change was denied.
+	Since metav1.Time `json:"since"`
+	// message says what waits, and who could start it.
+	Message string `json:"message"`
+	// allowances are the ids of the entries that were active.
+	// +optional
+	// +listType=atomic
+	Allowances []string `json:"allowances,omitempty"`
+	// withheld are the paths of the changes that were withheld.
+	// +optional
+	// +listType=atomic
+	Withheld []string `json:"withheld,omitempty"`
+	// policies that were in effect, with their generations.
+	// +optional
+	// +listType=atomic
+	Policies []string `json:"policies,omitempty"`
+}
+
+// Deletion says who asked for the deletion of the target, and why they could.
+type Deletion struct {
+	// time of the request.
+	Time metav1.Time `json:"time"`
+	// user who asked.
+	User string `json:"user"`
+	// initiator of the chain.
+	// +optional
+	Initiator string `json:"initiator,omitempty"`
+	// trace from the initiator to the target.
+	// +optional
+	// +listType=atomic
+	Trace []TraceHop `json:"trace,omitempty"`
+	// policies in effect for the target at that time.
+	// +optional
+	// +listType=atomic
+	Policies []string `json:"policies,omitempty"`
+}
+
+// AllowanceRecord mirrors, for audit, the allowances of one object, and what was
+// decided about its children. It outlives the object.
+//
+// +kubebuilder:object:root=true
+// +kubebuilder:subresource:status
+// +kubebuilder:resource:shortName=alr,categories=kausality
+// +kubebuilder:selectablefield:JSONPath=`.spec.targetRef.kind`
+// +kubebuilder:selectablefield:JSONPath=`.spec.targetRef.name`
+// +kubebuilder:selectablefield:JSONPath=`.status.initiator`
+// +kubebuilder:printcolumn:name="Kind",type=string,JSONPath=`.spec.targetRef.kind`
+// +kubebuilder:printcolumn:name="Target",type=string,JSONPath=`.spec.targetRef.name`
+// +kubebuilder:printcolumn:name="Phase",type=string,JSONPath=`.status.phase`
+// +kubebuilder:printcolumn:name="Active",type=integer,JSONPath=`.status.activeCount`
+// +kubebuilder:printcolumn:name="Initiator",type=string,JSONPath=`.status.initiator`
+// +kubebuilder:printcolumn:name="Decision",type=string,JSONPath=`.status.lastDecision.reason`
+// +kubebuilder:printcolumn:name="Denials",type=integer,JSONPath=`.status.denials`
+// +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+type AllowanceRecord struct {
+	metav1.TypeMeta `json:",inline"`
+	// +optional
+	metav1.ObjectMeta `json:"metadata,omitempty"`
+
+	// spec names the object.
+	Spec AllowanceRecordSpec `json:"spec"`
+	// status is what is known about it.
+	// +optional
+	Status AllowanceRecordStatus `json:"status,omitempty"`
+}
+
+// AllowanceRecordList is a list of AllowanceRecords.
+//
+// +kubebuilder:object:root=true
+type AllowanceRecordList struct {
+	metav1.TypeMeta `json:",inline"`
+	metav1.ListMeta `json:"metadata,omitempty"`
+	Items           []AllowanceRecord `json:"items"`
+}

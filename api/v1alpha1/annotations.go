@@ -1,0 +1,44 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+const (
+	// AnnotationPrefix is the domain of all annotations that Kausality reads
+	// or writes.
+	AnnotationPrefix = "kausality.io/"
+
+	// AnnotationAllowances holds the ledger of an object: a list of Allowance,
+	// written by the admission webhook only. What a request says about it is
+	// ignored (D10).
+	AnnotationAllowances = "kausality.io/allowances"
+
+	// AnnotationApprove is set by an initiator to approve changes that are
+	// already in place: a comma-separated list of field paths, or "*". The
+	// webhook removes it in the same request (D20).
+	AnnotationApprove = "kausality.io/approve"
+
+	// ConditionBlocked is the condition type, and where a kind keeps no foreign
+	// conditions the annotation, that says that a change of a child of this
+	// object was denied and is waiting for an allowance (D13).
+	ConditionBlocked = "kausality.io/Blocked"
+
+	// ReplicaSetAnnotationPrefix replaces AnnotationPrefix on ReplicaSets that
+	// a Deployment controls: their Deployment's controller copies each of the
+	// Deployment's own annotations onto them, the ledger included, so theirs
+	// live under keys of their own (D10).
+	ReplicaSetAnnotationPrefix = "replicaset.kausality.io/"
+)
