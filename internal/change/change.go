@@ -1,0 +1,50 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package change says what differs between two versions of a Kubernetes object,
+// and which policy paths name a difference (D7).
+//
+// Objects are JSON as unstructured objects hold it: map[string]any, []any,
+// string, bool, int64, float64, json.Number and nil. Nothing but Path.Set
+// changes an object; values in answers are those of the objects, not copies. The
+// package recurses as deep as an object nests, which the API server's decoder
+// bounds at 10,000 levels.
+package change
+
+// Verb says what happened to a field.
+type Verb string
+
+const (
+	// Insert means that the field had no value before.
+	Insert Verb = "Insert"
+	// Delete means that the field has no value any more.
+	Delete Verb = "Delete"
+	// Mutate means that the field had a value before and has another one now.
+	Mutate Verb = "Mutate"
+)
+
+// Change is one difference between two versions of an object.
+type Change struct {
+	// Path is where the objects differ. In a list it carries the index that the
+	// item has in the new object, for a removed item the one it had in the old.
+	Path Path
+	// Verb is what happened there.
+	Verb Verb
+	// Old is the value before, nil for an Insert.
+	Old any
+	// New is the value now, nil for a Delete.
+	New any
+}

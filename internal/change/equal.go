@@ -1,0 +1,157 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package change
+
+import (
+	"encoding/json"
+	"fmt"
+	"math"
+	"strconv"
+)
+
+// isEmpty tells whether v is as good as absent: null, a list without items, or a
+// map in which everything is empty. Defaulting, serialization and server-side
+// apply add and drop such values without anybody's intent.
+//
+// A list with items is never empty, whatever they are: one empty rule in a
+// NetworkPolicy allows everything, no rule nothing. An empty string, a zero and
+// false are values too: replicas: 0 is not replicas left to their default.
+func isEmpty(v any) bool {
+	switch v := v.(type) {
+	case nil:
+		return true
+	case map[string]any:
+		for _, held := range v {
+			if !isEmpty(held) {
+				return false
+			}
+		}
+		return true
+	case []any:
+		return len(v) == 0
+	}
+	return false
+}
+
+// equal tells whether two values at one place of an object mean the same.
+func equal(at place, a, b any) bool {
+	switch a := a.(type) {
+	case map[string]any:
+		if b, ok := b.(map[string]any); ok {
+			return equalMaps(at, a, b)
+		}
+	case []any:
+		if b, ok := b.([]any); ok {
+			return equalLists(a, b)
+		}
+	}
+	return equalScalars(a, b) || equalQuantities(at, a, b) || isEmpty(a) && isEmpty(b)
+}
+
+func equalMaps(at place, a, b map[string]any) bool {
+	for name, held := range pairs(a, b) {
+		if !equal(at.field(name), held.old, held.new) {
+			return false
+		}
+	}
+	return true
+}
+
+func equalLists(a, b []any) bool {
+	if len(a) != len(b) {
+		return false
+	}
+	for i := range a {
+		if !equal(place{}, a[i], b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+// equalScalars compares strings and booleans as they are, numbers by value, and
+// what JSON does not have by its Go syntax. Null, maps and lists are no scalars.
+func equalScalars(a, b any) bool {
+	switch a := a.(type) {
+	case string:
+		b, ok := b.(string)
+		return ok && a == b
+	case bool:
+		b, ok := b.(bool)
+		return ok && a == b
+	case nil, map[string]any, []any:
+		return false
+	}
+	if x, ok := numberOf(a); ok {
+		y, ok := numberOf(b)
+		return ok && x == y
+	}
+	return foreign(a) == foreign(b)
+}
+
+// foreign is a text of a value that JSON does not have.
+func foreign(v any) string {
+	return fmt.Sprintf("%T(%#v)", v, v)
+}
+
+// number is the value of a JSON number, whatever Go type holds it. Numbers of
+// the same value are == each other.
+type number struct {
+	// integer is the value where fraction is zero.
+	integer int64
+	// fraction is the bits of a float64 that int64 cannot hold, else zero.
+	fraction uint64
+}
+
+// numberOf reads the number that v is, if it is one.
+func numberOf(v any) (number, bool) {
+	switch v := v.(type) {
+	case int64:
+		return number{integer: v}, true
+	case int:
+		return number{integer: int64(v)}, true
+	case int32:
+		return number{integer: int64(v)}, true
+	case float64:
+		return floatNumber(v), true
+	case json.Number:
+		if i, err := v.Int64(); err == nil {
+			return number{integer: i}, true
+		}
+		if f, err := v.Float64(); err == nil {
+			return floatNumber(f), true
+		}
+	}
+	return number{}, false
+}
+
+func floatNumber(f float64) number {
+	// Both bounds are powers of two, so the comparison and the conversion are
+	// exact.
+	if f >= -1<<63 && f < 1<<63 && f == math.Trunc(f) {
+		return number{integer: int64(f)}
+	}
+	return number{fraction: math.Float64bits(f)}
+}
+
+// String is the shortest decimal text of the number.
+func (n number) String() string {
+	if n.fraction == 0 {
+		return strconv.FormatInt(n.integer, 10)
+	}
+	return strconv.FormatFloat(math.Float64frombits(n.fraction), 'g', -1, 64)
+}

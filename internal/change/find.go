@@ -1,0 +1,176 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package change
+
+import (
+	"cmp"
+	"slices"
+)
+
+// Options adapt Find to policies and to the kind of the objects.
+type Options struct {
+	// Metadata are the patterns below metadata that policies name. No other
+	// metadata counts. Patterns that do not begin with metadata are ignored.
+	Metadata []Pattern
+
+	// ListKeys tells the merge keys of the list at path, as the kind's schema has
+	// them: x-kubernetes-list-map-keys, or the patch merge key. Where it is nil or
+	// knows none, Kubernetes' usual keys are tried, then a unique name in all
+	// items. It must not keep the path.
+	ListKeys func(path Path) []string
+}
+
+// maxChanges is how many changes below one field are told apart. If there are
+// more, they are one Mutate of that field, so that a request of a few megabytes
+// cannot cost hundreds.
+const maxChanges = 10_000
+
+// Find lists the changes that count between two versions of an object, in order
+// of their paths and then verbs.
+//
+// A subtree that was added or removed is one Insert or Delete of its topmost
+// field. Empty values are as good as absent, see isEmpty; numbers compare by
+// value, and so do strings where Kubernetes holds quantities. Items of a list
+// are aligned by their merge keys where they have some, else by index. If items
+// that both versions have stand in another order, that is one Mutate of the
+// list, as order may matter.
+func Find(oldObj, newObj map[string]any, opts Options) []Change {
+	f := finder{listKeys: opts.ListKeys, path: make(Path, 0, 16)}
+	for name, held := range pairs(oldObj, newObj) {
+		if !uncounted.Has(name) {
+			f.field(name, held)
+		}
+	}
+	f.metadata(oldObj, newObj, opts.Metadata)
+	slices.SortFunc(f.changes, func(a, b Change) int {
+		return cmp.Or(a.Path.compare(b.Path), cmp.Compare(a.Verb, b.Verb))
+	})
+	return f.changes
+}
+
+// finder walks two versions of an object side by side, once.
+type finder struct {
+	listKeys func(Path) []string
+	// path is where the walk is. What is kept of it must be copied.
+	path    Path
+	changes []Change
+}
+
+// emptiness says which of two versions hold nothing.
+type emptiness struct {
+	old, new bool
+}
+
+// field compares what two maps hold under one name.
+func (f *finder) field(name string, v pair) emptiness {
+	f.path = append(f.path, fieldSegment(name))
+	empty := f.value(v)
+	f.path = f.path[:len(f.path)-1]
+	return empty
+}
+
+// item compares two items of lists that are aligned with each other. Both are
+// there even where they are empty, so unlike a field an item is not inserted by
+// getting its first value.
+func (f *finder) item(i int, v pair) {
+	f.path = append(f.path, indexSegment(i))
+	if _, descended := f.descend(v); !descended && !equal(placeOf(f.path), v.old, v.new) {
+		f.add(Mutate, v)
+	}
+	f.path = f.path[:len(f.path)-1]
+}
+
+// value compares what a field holds.
+func (f *finder) value(v pair) emptiness {
+	mark := len(f.changes)
+	empty, descended := f.descend(v)
+	if !descended {
+		empty = emptiness{isEmpty(v.old), isEmpty(v.new)}
+	}
+	switch {
+	case empty.old && empty.new:
+	case empty.old:
+		f.replace(mark, Insert, v)
+	case empty.new:
+		f.replace(mark, Delete, v)
+	case !descended && !equal(placeOf(f.path), v.old, v.new):
+		f.add(Mutate, v)
+	}
+	return empty
+}
+
+// descend compares two maps or two lists by what they hold, unless that is too
+// deep. Anything else is left to the caller.
+func (f *finder) descend(v pair) (empty emptiness, descended bool) {
+	if len(f.path) == maxSegments {
+		return emptiness{}, false
+	}
+	switch o := v.old.(type) {
+	case map[string]any:
+		if n, ok := v.new.(map[string]any); ok {
+			return f.fields(o, n), true
+		}
+	case []any:
+		if n, ok := v.new.([]any); ok {
+			f.list(o, n)
+			return emptiness{len(o) == 0, len(n) == 0}, true
+		}
+	}
+	return emptiness{}, false
+}
+
+// fields compares two maps. It learns on the way whether they are empty: looking
+// that up first at each level would make deep objects expensive.
+func (f *finder) fields(oldMap, newMap map[string]any) emptiness {
+	mark := len(f.changes)
+	empty := emptiness{true, true}
+	for name, held := range pairs(oldMap, newMap) {
+		heldEmpty := f.field(name, held)
+		empty.old = empty.old && heldEmpty.old
+		empty.new = empty.new && heldEmpty.new
+		if f.tooMany(mark) {
+			f.replace(mark, Mutate, pair{oldMap, newMap})
+			return emptiness{isEmpty(oldMap), isEmpty(newMap)}
+		}
+	}
+	return empty
+}
+
+// tooMany tells whether more changes were found since mark than are told apart.
+func (f *finder) tooMany(mark int) bool {
+	return len(f.changes)-mark > maxChanges
+}
+
+// replace puts one change of the present field in place of those that were found
+// below it since mark.
+func (f *finder) replace(mark int, verb Verb, v pair) {
+	clear(f.changes[mark:])
+	f.changes = f.changes[:mark]
+	f.add(verb, v)
+}
+
+// add reports a change of the present field.
+func (f *finder) add(verb Verb, v pair) {
+	c := Change{Path: slices.Clone(f.path), Verb: verb}
+	if verb != Insert {
+		c.Old = v.old
+	}
+	if verb != Delete {
+		c.New = v.new
+	}
+	f.changes = append(f.changes, c)
+}
