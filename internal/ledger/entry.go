@@ -1,0 +1,113 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package ledger reads and writes the list of allowances that an object carries
+// in an annotation. The encoding is deterministic: the same allowances give the
+// same bytes, whatever the order in which they were granted (D4).
+package ledger
+
+import (
+	"cmp"
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"maps"
+	"slices"
+	"strings"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// Entry is one entry of a ledger. It is a value that does not change; fields
+// that this version of Kausality does not know survive in its raw form.
+type Entry struct {
+	v1alpha1.Allowance
+
+	raw json.RawMessage
+}
+
+// NewEntry makes an entry of an allowance that was just granted.
+func NewEntry(a v1alpha1.Allowance) Entry {
+	raw, err := json.Marshal(a)
+	if err != nil {
+		// An Allowance is made of strings, numbers, and lists and maps of them.
+		panic("ledger: an allowance that cannot be encoded: " + err.Error())
+	}
+	return Entry{Allowance: a, raw: raw}
+}
+
+// Key tells what the entry permits, or withholds: entries with equal keys are
+// about the same thing, whoever they come from.
+func (e Entry) Key() string {
+	var b strings.Builder
+	b.WriteString(string(e.Relation))
+	for _, s := range []string{e.APIGroup, e.Kind, e.Mutation} {
+		b.WriteByte('|')
+		b.WriteString(s)
+	}
+	for _, v := range slices.Sorted(slices.Values(e.Verbs)) {
+		b.WriteByte('|')
+		b.WriteString(string(v))
+	}
+	for _, k := range slices.Sorted(maps.Keys(e.External)) {
+		b.WriteString("|" + k + "=" + e.External[k])
+	}
+	for _, m := range slices.Sorted(slices.Values(e.Mutations)) {
+		b.WriteString("|" + m)
+	}
+	return b.String()
+}
+
+// ID names the entry in an AllowanceRecord: a short hash of all it says.
+func (e Entry) ID() string {
+	sum := sha256.Sum256(e.raw)
+	return hex.EncodeToString(sum[:8])
+}
+
+// IsWithheld tells whether the entry marks a withheld change.
+func (e Entry) IsWithheld() bool {
+	return e.Relation == v1alpha1.RelationWithheld
+}
+
+// IsExternal tells whether the entry is about a system outside the cluster.
+func (e Entry) IsExternal() bool {
+	return e.Relation == v1alpha1.RelationExternal
+}
+
+// IsCreation tells whether the entry was granted by the creation of its holder:
+// while it has one that is not consumed, the holder is initializing (D9).
+func (e Entry) IsCreation() bool {
+	hop, ok := e.LastHop()
+	return ok && hop.Field == v1alpha1.FieldCreated && !e.IsWithheld()
+}
+
+// LastHop is the hop of the holder itself.
+func (e Entry) LastHop() (v1alpha1.TraceHop, bool) {
+	if len(e.Trace) == 0 {
+		return v1alpha1.TraceHop{}, false
+	}
+	return e.Trace[len(e.Trace)-1], true
+}
+
+// compare orders entries by what they are about, then by who and when.
+func compare(a, b Entry) int {
+	return cmp.Or(
+		cmp.Compare(a.Key(), b.Key()),
+		cmp.Compare(a.Initiator, b.Initiator),
+		cmp.Compare(a.Generation, b.Generation),
+		cmp.Compare(string(a.raw), string(b.raw)),
+	)
+}

@@ -1,0 +1,318 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package ledger
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"pgregory.net/rapid"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/ptr"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+func scaled(initiator string, generation int64) v1alpha1.Allowance {
+	return v1alpha1.Allowance{
+		Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: generation, Initiator: initiator,
+		Trace: []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Generation: generation, Field: "spec.replicas"}},
+	}
+}
+
+func withheld(path, initiator, replaced string) v1alpha1.Allowance {
+	return v1alpha1.Allowance{
+		Relation: v1alpha1.RelationWithheld, Mutation: path, Initiator: initiator, Replaced: replaced, Generation: 3,
+	}
+}
+
+func TestDecode(t *testing.T) {
+	tests := map[string]struct {
+		text    string
+		want    []v1alpha1.Allowance
+		wantErr string
+	}{
+		"nothing":        {text: " \n"},
+		"an empty list":  {text: "[]"},
+		"as we write it": {text: Ledger{}.Merge(scaled("alice", 7)).Encode(), want: []v1alpha1.Allowance{scaled("alice", 7)}},
+		"as the specification writes it": {
+			text: `
+- kind: ReplicaSet           # child kind the controller may mutate
+  mutation: spec.replicas
+  generation: 7
+  initiator: alice
+  trace:
+  - kind: Deployment
+    name: web
+    generation: 7
+    field: spec.replicas
+`,
+			want: []v1alpha1.Allowance{scaled("alice", 7)},
+		},
+		"not YAML":                {text: "{", wantErr: "neither JSON nor YAML"},
+		"an object":               {text: `{"kind":"ReplicaSet"}`, wantErr: "not a list"},
+		"a list of something":     {text: `["a"]`, wantErr: "entry 0: not an allowance"},
+		"a list of nothing":       {text: `[null]`, wantErr: "entry 0: not an allowance"},
+		"a field of a wrong type": {text: `[{"generation":"seven"}]`, wantErr: "entry 0: a field of the allowance has the wrong type"},
+		"far too long":            {text: strings.Repeat(" ", maxInput) + "[]", wantErr: "more than any annotation can hold"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := Decode(tc.text)
+			if tc.wantErr != "" {
+				if err == nil || !strings.Contains(err.Error(), tc.wantErr) {
+					t.Fatalf("error %v, want one that says %q", err, tc.wantErr)
+				}
+				return
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got.Allowances()); diff != "" {
+				t.Errorf("allowances (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestErrorsTellNoValues(t *testing.T) {
+	_, err := Decode(`[{"initiator":{"password":"hunter2"}}]`)
+	if err == nil || strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), "password") {
+		t.Errorf("error %v, want one without what the annotation says", err)
+	}
+}
+
+func TestUnknownFieldsSurvive(t *testing.T) {
+	const text = "[\n" + `{"kind":"ReplicaSet","mutation":"create","since":"tomorrow","trace":[{"kind":"Deployment","weight":3}]}` + "\n]"
+	l, err := Decode(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff(text, l.Encode()); diff != "" {
+		t.Errorf("encoded (-want +got):\n%s", diff)
+	}
+	if grown := l.Merge(scaled("alice", 7)).Encode(); !strings.Contains(grown, `"since":"tomorrow"`) || !strings.Contains(grown, `"weight":3`) {
+		t.Errorf("after a merge the unknown fields are gone:\n%s", grown)
+	}
+}
+
+func TestMerge(t *testing.T) {
+	tests := map[string]struct {
+		have, grant, want []v1alpha1.Allowance
+	}{
+		"the first": {
+			grant: []v1alpha1.Allowance{scaled("alice", 7)},
+			want:  []v1alpha1.Allowance{scaled("alice", 7)},
+		},
+		"again by the same initiator: replaced": {
+			have:  []v1alpha1.Allowance{scaled("alice", 7)},
+			grant: []v1alpha1.Allowance{scaled("alice", 9)},
+			want:  []v1alpha1.Allowance{scaled("alice", 9)},
+		},
+		"by another initiator: beside it, with its own trace": {
+			have:  []v1alpha1.Allowance{scaled("alice", 7)},
+			grant: []v1alpha1.Allowance{scaled("bob", 8)},
+			want:  []v1alpha1.Allowance{scaled("alice", 7), scaled("bob", 8)},
+		},
+		"withheld twice: the first value stays, whoever comes later": {
+			have:  []v1alpha1.Allowance{withheld("spec.replicas", "mallory", "10")},
+			grant: []v1alpha1.Allowance{withheld("spec.replicas", "trudy", "7")},
+			want:  []v1alpha1.Allowance{withheld("spec.replicas", "trudy", "10")},
+		},
+		"withheld elsewhere: beside it": {
+			have:  []v1alpha1.Allowance{withheld("spec.replicas", "mallory", "10")},
+			grant: []v1alpha1.Allowance{withheld("spec.paused", "mallory", "")},
+			want:  []v1alpha1.Allowance{withheld("spec.paused", "mallory", ""), withheld("spec.replicas", "mallory", "10")},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Ledger{}.Merge(tc.have...).Merge(tc.grant...)
+			if diff := cmp.Diff(tc.want, got.Allowances()); diff != "" {
+				t.Errorf("allowances (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWithoutUpto(t *testing.T) {
+	l := Ledger{}.Merge(scaled("alice", 7), scaled("bob", 8), withheld("spec.paused", "mallory", ""))
+	got := l.Without(Upto(7)).Allowances()
+	want := []v1alpha1.Allowance{withheld("spec.paused", "mallory", ""), scaled("bob", 8)}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("allowances (-want +got):\n%s", diff)
+	}
+	if len(l) != 3 {
+		t.Errorf("the ledger itself changed: %d entries", len(l))
+	}
+}
+
+func TestCheck(t *testing.T) {
+	var many, long []v1alpha1.Allowance
+	for i := range MaxEntries + 1 {
+		many = append(many, scaled(fmt.Sprintf("user-%d", i), 1))
+	}
+	for i := range 10 {
+		a := scaled(fmt.Sprintf("user-%d", i), 1)
+		a.Trace[0].Attestations = map[string]string{"spec.text": strings.Repeat("x", MaxBytes/10)}
+		long = append(long, a)
+	}
+	tests := map[string]struct {
+		have    []v1alpha1.Allowance
+		wantErr bool
+	}{
+		"just enough entries": {have: many[:MaxEntries]},
+		"one too many":        {have: many, wantErr: true},
+		"few, but too long":   {have: long, wantErr: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if err := (Ledger{}).Merge(tc.have...).Check(); (err != nil) != tc.wantErr {
+				t.Errorf("error %v, want one: %t", err, tc.wantErr)
+			}
+		})
+	}
+}
+
+func TestInitializing(t *testing.T) {
+	created := scaled("alice", 1)
+	created.Trace[0].Field = v1alpha1.FieldCreated
+	if !(Ledger{}).Merge(created).Initializing() {
+		t.Error("a creation entry does not make its holder initializing")
+	}
+	inherited := scaled("alice", 1)
+	inherited.Trace = append(created.Trace, inherited.Trace...)
+	if (Ledger{}).Merge(inherited).Initializing() {
+		t.Error("a creation further up makes the holder initializing")
+	}
+}
+
+func TestAnnotationKey(t *testing.T) {
+	owner := func(apiVersion, kind string, controller bool) []metav1.OwnerReference {
+		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "web", Controller: ptr.To(controller)}}
+	}
+	replicaSet := schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
+	tests := map[string]struct {
+		kind   schema.GroupKind
+		owners []metav1.OwnerReference
+		want   string
+	}{
+		"a Deployment":                       {kind: schema.GroupKind{Group: "apps", Kind: "Deployment"}, want: "kausality.io/allowances"},
+		"a ReplicaSet of its own":            {kind: replicaSet, want: "kausality.io/allowances"},
+		"a ReplicaSet of a Deployment":       {kind: replicaSet, owners: owner("apps/v1", "Deployment", true), want: "replicaset.kausality.io/allowances"},
+		"a ReplicaSet of something else":     {kind: replicaSet, owners: owner("argoproj.io/v1alpha1", "Rollout", true), want: "kausality.io/allowances"},
+		"a Deployment that does not control": {kind: replicaSet, owners: owner("apps/v1", "Deployment", false), want: "kausality.io/allowances"},
+		"somebody else's Deployment":         {kind: replicaSet, owners: owner("example.com/v1", "Deployment", true), want: "kausality.io/allowances"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, AnnotationKey(tc.kind, tc.owners)); diff != "" {
+				t.Errorf("key (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// anyAllowance draws an allowance from few enough names that they often meet.
+func anyAllowance(t *rapid.T) v1alpha1.Allowance {
+	few := func(label string, values ...string) string { return rapid.SampledFrom(values).Draw(t, label) }
+	return v1alpha1.Allowance{
+		Kind:       few("kind", "ReplicaSet", "Pod", "*"),
+		Mutation:   few("mutation", "create", "delete", "spec.replicas", "*"),
+		Relation:   v1alpha1.Relation(few("relation", "", "", "Withheld")),
+		Replaced:   few("replaced", "", "3"),
+		Initiator:  few("initiator", "alice", "bob"),
+		Generation: rapid.Int64Range(0, 5).Draw(t, "generation"),
+	}
+}
+
+func TestMergeProperties(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		have := Ledger{}.Merge(rapid.SliceOfN(rapid.Custom(anyAllowance), 0, 8).Draw(t, "have")...)
+		grants := rapid.SliceOfN(rapid.Custom(anyAllowance), 0, 8).Draw(t, "grants")
+		merged := have.Merge(grants...)
+
+		if diff := cmp.Diff(merged.Encode(), merged.Merge(grants...).Encode()); diff != "" && !anyWithheld(grants) {
+			t.Errorf("merging again changes something:\n%s", diff)
+		}
+		shuffled := rapid.Permutation(grants).Draw(t, "shuffled")
+		if diff := cmp.Diff(merged.Encode(), have.Merge(shuffled...).Encode()); diff != "" {
+			t.Errorf("the order of grants matters:\n%s", diff)
+		}
+		decoded, err := Decode(merged.Encode())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if diff := cmp.Diff(merged.Encode(), decoded.Encode()); diff != "" {
+			t.Errorf("decoding and encoding changes something:\n%s", diff)
+		}
+		if !slices.IsSortedFunc(merged, compare) {
+			t.Error("not sorted")
+		}
+	})
+}
+
+// anyWithheld: of two withheld changes of one field merged at once, which one is
+// the first is not known; merging them again may keep the other.
+func anyWithheld(grants []v1alpha1.Allowance) bool {
+	return slices.ContainsFunc(grants, func(a v1alpha1.Allowance) bool { return a.Relation == v1alpha1.RelationWithheld })
+}
+
+func FuzzDecode(f *testing.F) {
+	for _, seed := range []string{
+		"", "[]", "[{}]", "{", "- kind: ReplicaSet\n  generation: 7", Ledger{}.Merge(scaled("alice", 7)).Encode(),
+		`[{"verbs":["Insert"],"external":{"a":"b"},"trace":[{}]}]`, "&a [*a]",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		l, err := Decode(text)
+		if err != nil {
+			return
+		}
+		again, err := Decode(l.Encode())
+		if err != nil {
+			t.Fatalf("what Encode wrote does not decode: %v", err)
+		}
+		if again.Encode() != l.Encode() {
+			t.Error("decoding and encoding changes something")
+		}
+	})
+}
+
+func BenchmarkDecode(b *testing.B) {
+	for _, n := range []int{1, 64} {
+		var allowances []v1alpha1.Allowance
+		for i := range n {
+			allowances = append(allowances, scaled(fmt.Sprintf("user-%d", i), 7))
+		}
+		text := Ledger{}.Merge(allowances...).Encode()
+		b.Run(fmt.Sprintf("entries=%d", n), func(b *testing.B) {
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := Decode(text); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
