@@ -1,0 +1,99 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/google/cel-go/cel"
+	"github.com/google/cel-go/common/types"
+	"github.com/google/cel-go/interpreter"
+	celconfig "k8s.io/apiserver/pkg/apis/cel"
+)
+
+// Condition is a compiled CEL expression that yields true or false (D14).
+//
+// Selections are null-safe: where any part of object.a.b['c'] is absent, the
+// whole is null, has() of it is false, and size(), in, all(), exists() and the
+// like take it for empty. A function of an absent value, or an ordering
+// comparison with one, is an error.
+type Condition struct {
+	source  string
+	program cel.Program
+}
+
+// compileCondition compiles source once; evaluating it costs no compilation.
+func compileCondition(in scope, source string) (*Condition, error) {
+	env, err := in()
+	if err != nil {
+		return nil, err
+	}
+	parsed, issues := env.Parse(source)
+	if issues.Err() != nil {
+		return nil, compileError(issues)
+	}
+	makeNullSafe(parsed, env.Variables())
+	checked, issues := env.Check(parsed)
+	if issues.Err() != nil {
+		return nil, compileError(issues)
+	}
+	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
+		return nil, fmt.Errorf("the expression must yield true or false, and yields %s", cel.FormatCELType(t))
+	}
+	program, err := env.Program(checked, cel.InterruptCheckFrequency(celconfig.CheckFrequency))
+	if err != nil {
+		return nil, fmt.Errorf("the expression cannot be run: %w", err)
+	}
+	return &Condition{source: source, program: program}, nil
+}
+
+// compileError puts all that CEL has to say about an expression into one line.
+func compileError(issues *cel.Issues) error {
+	problems := make([]string, 0, len(issues.Errors()))
+	for _, e := range issues.Errors() {
+		problems = append(problems, fmt.Sprintf("line %d, column %d: %s", e.Location.Line(), e.Location.Column()+1, e.Message))
+	}
+	return errors.New("the expression does not compile: " + strings.Join(problems, "; "))
+}
+
+// Source returns the expression as the policy has it.
+func (c *Condition) Source() string { return c.source }
+
+// Eval evaluates the condition. An error means that it does not hold, and says
+// what to look at; it never carries values of the object, which may be secret.
+// The cost of a call is limited to what the API server grants one expression.
+func (c *Condition) Eval(ctx context.Context, in Activation) (bool, error) {
+	result, _, err := c.program.ContextEval(ctx, &in)
+	if err != nil {
+		var ended interpreter.EvalCancelledError
+		switch {
+		case ctx.Err() != nil:
+			return false, fmt.Errorf("condition %q was interrupted: %w", c.source, context.Cause(ctx))
+		case errors.As(err, &ended) && ended.Cause == interpreter.CostLimitExceeded:
+			return false, fmt.Errorf("condition %q costs more than one expression may: make it look at less", c.source)
+		}
+		return false, fmt.Errorf("condition %q fails for this object: a field that it needs is absent or of another type", c.source)
+	}
+	holds, ok := result.(types.Bool)
+	if !ok {
+		return false, fmt.Errorf("condition %q yields neither true nor false for this object", c.source)
+	}
+	return bool(holds), nil
+}

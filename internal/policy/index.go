@@ -1,0 +1,82 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"cmp"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+)
+
+// Index is an immutable snapshot of policies. A nil Index is an empty one.
+type Index struct {
+	policies []*Policy
+	byKind   map[schema.GroupKind][]*Policy
+	children map[schema.GroupKind]struct{}
+}
+
+// NewIndex indexes the policies; it keeps the slice's elements, not the slice.
+func NewIndex(policies []*Policy) *Index {
+	i := &Index{
+		policies: slices.Clone(policies),
+		byKind:   map[schema.GroupKind][]*Policy{},
+		children: map[schema.GroupKind]struct{}{},
+	}
+	slices.SortFunc(i.policies, byAge)
+	for _, p := range i.policies {
+		kind := p.For.GroupKind()
+		i.byKind[kind] = append(i.byKind[kind], p)
+		for child := range p.bounds {
+			i.children[child] = struct{}{}
+		}
+	}
+	return i
+}
+
+// byAge puts the oldest policy first, and of two of the same age the one whose
+// name comes first (D19).
+func byAge(a, b *Policy) int {
+	return cmp.Or(a.Created.Compare(b.Created.Time), cmp.Compare(a.Name, b.Name))
+}
+
+// Policies are all policies, the oldest first. The slice must not be changed.
+func (i *Index) Policies() []*Policy {
+	if i == nil {
+		return nil
+	}
+	return i.policies
+}
+
+// For are the policies for a kind in any version, the oldest first, whether or not
+// they select an object. The slice must not be changed.
+func (i *Index) For(kind schema.GroupKind) []*Policy {
+	if i == nil {
+		return nil
+	}
+	return i.byKind[kind]
+}
+
+// Bounding tells whether some policy names the resource of the kind as a
+// ControllerChild target.
+func (i *Index) Bounding(child schema.GroupKind) bool {
+	if i == nil {
+		return false
+	}
+	_, ok := i.children[child]
+	return ok
+}

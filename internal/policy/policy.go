@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+)
+
+// The limits of allowances where a policy does not say otherwise (D8).
+const (
+	// DefaultTTL is how long an allowance lasts on kinds whose status tells
+	// nothing.
+	DefaultTTL = 10 * time.Minute
+	// DefaultMaxOpen is how long an allowance may stay open before the policy's
+	// status says so.
+	DefaultMaxOpen = 24 * time.Hour
+)
+
+// Policy is a compiled AllowancePolicy. Compile makes it; it must not be changed.
+type Policy struct {
+	// Name, UID and Generation are those of the AllowancePolicy.
+	Name       string
+	UID        types.UID
+	Generation int64
+	// Created decides, with the name, which of two policies comes first (D19).
+	Created metav1.Time
+
+	// For is the kind of the parents.
+	For schema.GroupVersionKind
+
+	// Action is the strictest of validationActions other than Audit, or Audit
+	// (D13).
+	Action v1alpha1.ValidationAction
+	// Audit is true where validationActions lists Audit, alone or not.
+	Audit bool
+	// FailurePolicy says what happens while the webhook cannot be reached.
+	FailurePolicy v1alpha1.FailurePolicy
+	// Uncaused says what happens to a triggering change that nobody with the
+	// right to it made.
+	Uncaused v1alpha1.UncausedChanges
+
+	// Initializing bounds the time until a parent first settles; nil is
+	// unrestricted.
+	Initializing *Section
+	// InitializingWhen tells, while true, that a parent is initializing; nil
+	// where the policy has none, or the default, which both mean until the parent
+	// first settles (D9).
+	InitializingWhen *Condition
+	// Deleting bounds the deletion of a parent; nil is unrestricted, external
+	// systems apart.
+	Deleting *Section
+	// Maintaining is what needs no allowance while a parent is steady.
+	Maintaining []MaintainingEntry
+	// Rules are what changes of a steady parent allow.
+	Rules []Rule
+
+	// Consumption says when an allowance ends.
+	Consumption Consumption
+
+	subjects          []v1alpha1.PolicySubject
+	objectSelector    labels.Selector
+	namespaceSelector labels.Selector
+	bounds            map[schema.GroupKind]phases
+	triggerMetadata   []change.Pattern
+	childMetadata     map[schema.GroupKind][]change.Pattern
+}
+
+// Consumption says when an allowance ends (D8).
+type Consumption struct {
+	// When, where not nil, tells that the holder has settled, in place of what
+	// its kind tells.
+	When *Condition
+	// TTL ends the allowances of kinds whose status tells nothing.
+	TTL time.Duration
+	// MaxOpen is when an allowance that is still open shows in the policy's
+	// status.
+	MaxOpen time.Duration
+}
+
+// Selects tells whether the policy is about an object of its kind with these
+// labels, in a namespace with those.
+//
+// namespaceLabels is nil for cluster-scoped objects. As in admission webhooks, a
+// namespaceSelector does not concern them: they are selected by their own labels
+// alone, but for Namespaces, for which the caller passes their own labels twice.
+func (p *Policy) Selects(objectLabels, namespaceLabels map[string]string) bool {
+	return p.objectSelector.Matches(labels.Set(objectLabels)) &&
+		(namespaceLabels == nil || p.namespaceSelector.Matches(labels.Set(namespaceLabels)))
+}
+
+// Entries are the entries of all sections: initializing, deleting, maintaining and
+// the rules.
+func (p *Policy) Entries() []Entry {
+	var all []Entry
+	p.visit(func(_ phases, e Entry) { all = append(all, e) })
+	return all
+}
+
+// visit shows each entry, and the phase of the parent that it is for.
+func (p *Policy) visit(show func(in phases, e Entry)) {
+	if p.Initializing != nil {
+		for _, e := range p.Initializing.Entries {
+			show(inInitializing, e)
+		}
+	}
+	if p.Deleting != nil {
+		for _, e := range p.Deleting.Entries {
+			show(inDeleting, e)
+		}
+	}
+	for _, m := range p.Maintaining {
+		show(inSteady, m.Entry)
+	}
+	for _, r := range p.Rules {
+		for _, e := range r.Entries {
+			show(inSteady, e)
+		}
+	}
+}

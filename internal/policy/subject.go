@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"slices"
+
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// matches tells whether the requester is the subject, or belongs to it. As in
+// RBAC, a User may also name a service account by its user name.
+func matches(s v1alpha1.Subject, r Requester) bool {
+	switch s.Kind {
+	case v1alpha1.SubjectUser:
+		return r.Username == s.Name
+	case v1alpha1.SubjectGroup:
+		return slices.Contains(r.Groups, s.Name)
+	case v1alpha1.SubjectServiceAccount:
+		return serviceaccount.MatchesUsername(s.Namespace, s.Name, r.Username)
+	default:
+		return false
+	}
+}
+
+// subjectText names a subject in messages.
+func subjectText(s v1alpha1.Subject) string {
+	if s.Kind == v1alpha1.SubjectServiceAccount {
+		return string(s.Kind) + " " + s.Namespace + "/" + s.Name
+	}
+	return string(s.Kind) + " " + s.Name
+}
+
+// MayInitiate tells whether the requester may start chains on what the policy is
+// for, through this policy (D3).
+func (p *Policy) MayInitiate(r Requester) bool {
+	return slices.ContainsFunc(p.subjects, func(s v1alpha1.PolicySubject) bool {
+		return s.MayInitiate && matches(s.Subject, r)
+	})
+}
+
+// Names tells whether the requester is any subject of the policy.
+func (p *Policy) Names(r Requester) bool {
+	return slices.ContainsFunc(p.subjects, func(s v1alpha1.PolicySubject) bool {
+		return matches(s.Subject, r)
+	})
+}
+
+// HasInitiator tells whether anybody may start a chain through the policy. One
+// without initiators only continues chains (D2).
+func (p *Policy) HasInitiator() bool {
+	return slices.ContainsFunc(p.subjects, func(s v1alpha1.PolicySubject) bool { return s.MayInitiate })
+}
+
+// NamesExercisers tells whether the policy names somebody who may use what was
+// allowed without being allowed to start anything.
+func (p *Policy) NamesExercisers() bool {
+	return slices.ContainsFunc(p.subjects, func(s v1alpha1.PolicySubject) bool { return !s.MayInitiate })
+}
+
+// Initiators names those who may start chains, for messages: "Group
+// platform-team", "ServiceAccount ci/deployer". The order is the policy's.
+func (p *Policy) Initiators() []string {
+	var names []string
+	for _, s := range p.subjects {
+		if s.MayInitiate {
+			names = append(names, subjectText(s.Subject))
+		}
+	}
+	return names
+}
+
+// MayExercise tells whether the requester may use allowances of a parent on its
+// child: where it is any subject of a policy in effect for the parent (parents)
+// or for the child (own). Where these name nobody without mayInitiate, any
+// controller may; people may not (D3).
+func MayExercise(r Requester, parents, own []*Policy) bool {
+	exercisers := false
+	for _, policies := range [][]*Policy{parents, own} {
+		for _, p := range policies {
+			if p.Names(r) {
+				return true
+			}
+			exercisers = exercisers || p.NamesExercisers()
+		}
+	}
+	return !exercisers && r.IsController()
+}

@@ -1,0 +1,100 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// warnings says what of a policy has no effect today, or another one than its
+// author may think. Clients show each on a line of its own, so each is short.
+func (v *AllowancePolicyValidator) warnings(p *v1alpha1.AllowancePolicy, compiled *policy.Policy) admission.Warnings {
+	return slices.Concat(
+		v.unservedParent(compiled),
+		unservedTargets(compiled),
+		initiators(p),
+		healing(compiled),
+		secretCaptures(compiled),
+	)
+}
+
+// unservedParent warns of a parent kind that does not exist. Where the API server
+// cannot be asked, there is nothing to say.
+func (v *AllowancePolicyValidator) unservedParent(p *policy.Policy) admission.Warnings {
+	if _, err := v.Mapper.RESTMapping(p.For.GroupKind(), p.For.Version); !apimeta.IsNoMatchError(err) {
+		return nil
+	}
+	return admission.Warnings{fmt.Sprintf(
+		"spec.for: %s in %s is not served; the policy waits until it is", p.For.Kind, p.For.GroupVersion())}
+}
+
+// unservedTargets warns of each target resource that does not exist, once.
+func unservedTargets(p *policy.Policy) admission.Warnings {
+	var warned []schema.GroupVersionResource
+	var out admission.Warnings
+	for _, e := range p.Entries() {
+		if e.IsExternal() || !e.Kind.Empty() || slices.Contains(warned, e.Resource) {
+			continue
+		}
+		warned = append(warned, e.Resource)
+		out = append(out, fmt.Sprintf("target resource %s in %s is not served; it is not bounded until it is",
+			e.Resource.Resource, e.Resource.GroupVersion()))
+	}
+	return out
+}
+
+var pod = schema.GroupKind{Kind: "Pod"}
+
+// healing warns of Pods that nobody could replace (D3): a Pod that is evicted or
+// lost with its node comes back without any change of its parent.
+func healing(p *policy.Policy) admission.Warnings {
+	if !p.BoundsIn(v1alpha1.PhaseSteady, pod) ||
+		slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool { return m.Kind == pod && m.Create }) {
+		return nil
+	}
+	return admission.Warnings{
+		"Pods are bounded and spec.maintaining does not allow to create them: replacing one that was evicted or lost will be denied",
+	}
+}
+
+// secretCaptures warns of captures that would publish a Secret: traces are
+// annotations, and go down to every child.
+func secretCaptures(p *policy.Policy) admission.Warnings {
+	if p.For.GroupKind() != (schema.GroupKind{Group: corev1.GroupName, Kind: "Secret"}) {
+		return nil
+	}
+	var out admission.Warnings
+	for _, r := range p.Rules {
+		for _, c := range r.Capture {
+			if path := c.Pattern.String(); path == v1alpha1.Any || strings.HasPrefix(path, "data") || strings.HasPrefix(path, "stringData") {
+				out = append(out, fmt.Sprintf(
+					"spec.rules[%d].capture: %s of a Secret would be readable in the annotations of its children", r.Index, c.Text))
+			}
+		}
+	}
+	return out
+}

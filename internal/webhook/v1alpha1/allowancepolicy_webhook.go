@@ -1,0 +1,79 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package v1alpha1 holds the webhooks of Kausality's own kinds.
+package v1alpha1
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// +kubebuilder:webhook:path=/validate-kausality-io-v1alpha1-allowancepolicy,mutating=false,failurePolicy=fail,sideEffects=None,groups=kausality.io,resources=allowancepolicies,verbs=create;update,versions=v1alpha1,name=vallowancepolicy.kausality.io,admissionReviewVersions=v1
+
+// AllowancePolicyValidator refuses AllowancePolicies that cannot work, by field,
+// and warns of what has no effect today.
+type AllowancePolicyValidator struct {
+	// Mapper knows what the API server serves.
+	Mapper apimeta.RESTMapper
+}
+
+var _ admission.Validator[*v1alpha1.AllowancePolicy] = (*AllowancePolicyValidator)(nil)
+
+// SetupAllowancePolicyWebhookWithManager serves the webhook at the manager's
+// webhook server.
+func SetupAllowancePolicyWebhookWithManager(mgr ctrl.Manager) error {
+	return ctrl.NewWebhookManagedBy(mgr, &v1alpha1.AllowancePolicy{}).
+		WithValidator(&AllowancePolicyValidator{Mapper: mgr.GetRESTMapper()}).
+		Complete()
+}
+
+// ValidateCreate implements admission.Validator.
+func (v *AllowancePolicyValidator) ValidateCreate(_ context.Context, p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
+	return v.validate(p)
+}
+
+// ValidateUpdate implements admission.Validator. A spec that stays as it is was
+// judged before, perhaps by another version: labels, annotations and finalizers
+// of the policy must remain changeable.
+func (v *AllowancePolicyValidator) ValidateUpdate(_ context.Context, before, p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
+	if equality.Semantic.DeepEqual(before.Spec, p.Spec) {
+		return nil, nil
+	}
+	return v.validate(p)
+}
+
+// ValidateDelete implements admission.Validator; nothing stands in the way of a
+// deletion, and the API server does not ask about them.
+func (v *AllowancePolicyValidator) ValidateDelete(context.Context, *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
+	return nil, nil
+}
+
+func (v *AllowancePolicyValidator) validate(p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
+	compiled, errs := policy.Compile(p, policy.KindsOf(v.Mapper))
+	if len(errs) > 0 {
+		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("AllowancePolicy").GroupKind(), p.Name, errs)
+	}
+	return v.warnings(p, compiled), nil
+}

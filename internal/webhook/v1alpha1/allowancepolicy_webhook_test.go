@@ -1,0 +1,254 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+func validator() *AllowancePolicyValidator {
+	mapper := apimeta.NewDefaultRESTMapper(nil)
+	for _, kind := range []schema.GroupVersionKind{
+		{Group: "apps", Version: "v1", Kind: "Deployment"},
+		{Group: "apps", Version: "v1", Kind: "ReplicaSet"},
+		{Group: "batch", Version: "v1", Kind: "Job"},
+		{Version: "v1", Kind: "Pod"},
+		{Version: "v1", Kind: "Secret"},
+		{Version: "v1", Kind: "Service"},
+	} {
+		mapper.Add(kind, apimeta.RESTScopeNamespace)
+	}
+	return &AllowancePolicyValidator{Mapper: mapper}
+}
+
+func parse(tb testing.TB, text string) *v1alpha1.AllowancePolicy {
+	tb.Helper()
+	var p v1alpha1.AllowancePolicy
+	if err := yaml.UnmarshalStrict([]byte(text), &p); err != nil {
+		tb.Fatalf("reading the policy: %v", err)
+	}
+	p.Name = "test"
+	return &p
+}
+
+const (
+	initiator = "subjects: [{kind: Group, name: platform-team, mayInitiate: true}]"
+	nobody    = "no subject has mayInitiate: the policy takes effect only for a ReplicaSet whose own parent has " +
+		"a policy in effect that names it as a target"
+	unhealed = "Pods are bounded and spec.maintaining does not allow to create them: " +
+		"replacing one that was evicted or lost will be denied"
+)
+
+func TestWarnings(t *testing.T) {
+	tests := map[string]struct {
+		policy string
+		want   admission.Warnings
+	}{
+		"nothing to say": {
+			policy: `spec: {for: {apiGroup: apps, apiVersion: v1, kind: Deployment}, ` + initiator + `}`,
+		},
+		"nobody may initiate": {
+			policy: `spec: {for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}}`,
+			want:   admission.Warnings{nobody},
+		},
+		"parent kind not served": {
+			policy: `spec: {for: {apiGroup: example.com, apiVersion: v1, kind: Widget}, ` + initiator + `}`,
+			want:   admission.Warnings{"spec.for: Widget in example.com/v1 is not served; the policy waits until it is"},
+		},
+		"parent version not served": {
+			policy: `spec: {for: {apiGroup: apps, apiVersion: v2, kind: Deployment}, ` + initiator + `}`,
+			want:   admission.Warnings{"spec.for: Deployment in apps/v2 is not served; the policy waits until it is"},
+		},
+		"target not served, once": {
+			policy: `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  ` + initiator + `
+  deleting:
+    policies:
+    - {target: {apiGroup: example.com, apiVersion: v1, resource: widgets}, relation: ControllerChild}
+    - {target: {apiVersion: v1, resource: service}, relation: ControllerChild}
+    - {target: {external: {provider: aws}}, relation: External, verbs: [Delete]}
+  rules:
+  - trigger: spec
+    policies:
+    - {target: {apiGroup: example.com, apiVersion: v1, resource: widgets}, relation: ControllerChild}`,
+			want: admission.Warnings{
+				"target resource widgets in example.com/v1 is not served; it is not bounded until it is",
+				"target resource service in v1 is not served; it is not bounded until it is",
+			},
+		},
+		"no healing": {
+			policy: `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  ` + initiator + `
+  maintaining:
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Delete]}]`,
+			want: admission.Warnings{unhealed},
+		},
+		"healing": {
+			policy: `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  ` + initiator + `
+  maintaining:
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}]
+  rules:
+  - trigger: spec.replicas
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}]`,
+		},
+		"Pods bounded while deleting only": {
+			policy: `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  ` + initiator + `
+  deleting:
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Delete]}]`,
+		},
+		"own controller": {
+			policy: `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  subjects:
+  - {kind: ServiceAccount, name: deployment-controller, namespace: kube-system, mayInitiate: true}
+  - {kind: ServiceAccount, name: deployment-controller, namespace: default, mayInitiate: true}
+  - {kind: ServiceAccount, name: replicaset-controller, namespace: kube-system, mayInitiate: true}`,
+			want: admission.Warnings{
+				"spec.subjects[0]: deployment-controller writes a ReplicaSet for its parent; " +
+					"with mayInitiate, anybody's change of the parent starts a chain here",
+			},
+		},
+		"everybody": {
+			policy: `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  subjects:
+  - {kind: Group, name: 'system:authenticated', mayInitiate: true}
+  - {kind: Group, name: 'system:serviceaccounts:kube-system', mayInitiate: true}
+  - {kind: Group, name: 'system:serviceaccounts'}
+  - {kind: User, name: 'system:kube-controller-manager', mayInitiate: true}`,
+			want: admission.Warnings{
+				"spec.subjects[0]: group system:authenticated includes controllers; with mayInitiate, whatever they do starts a chain",
+				"spec.subjects[1]: group system:serviceaccounts:kube-system includes controllers; with mayInitiate, whatever they do starts a chain",
+				"spec.subjects[3]: all built-in controllers may act as system:kube-controller-manager; with mayInitiate, whatever they do starts a chain",
+			},
+		},
+		"capturing a secret": {
+			policy: `
+spec:
+  for: {apiVersion: v1, kind: Secret}
+  ` + initiator + `
+  rules:
+  - {trigger: type, capture: ['metadata.annotations[jira]', type]}
+  - {trigger: data, capture: ['data[password]', '*']}`,
+			want: admission.Warnings{
+				"spec.rules[1].capture: data[password] of a Secret would be readable in the annotations of its children",
+				"spec.rules[1].capture: * of a Secret would be readable in the annotations of its children",
+			},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got, err := validator().ValidateCreate(t.Context(), parse(t, tc.policy))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
+			}
+			for _, w := range got {
+				if len(w) > 256 || strings.Contains(w, "\n") {
+					t.Errorf("the API server would cut this warning: %q", w)
+				}
+			}
+		})
+	}
+}
+
+const broken = `spec: {for: {apiGroup: apps, apiVersion: v1, kind: Deployment}, rules: [{trigger: 'a[', conditions: ['has(object)']}]}`
+
+func TestRefusal(t *testing.T) {
+	warnings, err := validator().ValidateCreate(t.Context(), parse(t, broken))
+	if len(warnings) > 0 {
+		t.Errorf("warnings about what is refused: %v", warnings)
+	}
+	if !apierrors.IsInvalid(err) {
+		t.Fatalf("error = %v, want an Invalid one", err)
+	}
+	for _, want := range []string{
+		`AllowancePolicy.kausality.io "test" is invalid`, "spec.rules[0].trigger", "spec.rules[0].conditions[0]", "has() needs a selection",
+	} {
+		if !strings.Contains(err.Error(), want) {
+			t.Errorf("the error does not say %q: %v", want, err)
+		}
+	}
+}
+
+func TestUpdate(t *testing.T) {
+	before := parse(t, broken)
+	relabeled := before.DeepCopy()
+	relabeled.Labels = map[string]string{"a": "b"}
+	if warnings, err := validator().ValidateUpdate(t.Context(), before, relabeled); err != nil || len(warnings) > 0 {
+		t.Errorf("a spec that stays must be let through in silence, got %v, %v", warnings, err)
+	}
+	changed := before.DeepCopy()
+	changed.Spec.FailurePolicy = v1alpha1.FailurePolicyFail
+	if _, err := validator().ValidateUpdate(t.Context(), before, changed); !apierrors.IsInvalid(err) {
+		t.Errorf("error = %v, want a changed spec to be judged", err)
+	}
+	fixed := parse(t, `spec: {for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}}`)
+	warnings, err := validator().ValidateUpdate(t.Context(), before, fixed)
+	if diff := cmp.Diff(admission.Warnings{nobody}, warnings); err != nil || diff != "" {
+		t.Errorf("error %v, warnings (-want +got):\n%s", err, diff)
+	}
+	if warnings, err := validator().ValidateDelete(t.Context(), before); err != nil || len(warnings) > 0 {
+		t.Errorf("ValidateDelete() = %v, %v; want nothing", warnings, err)
+	}
+}
+
+// TestSpecificationPolicies accepts each policy of the specification as it is
+// printed there.
+func TestSpecificationPolicies(t *testing.T) {
+	files, err := filepath.Glob(filepath.Join("..", "..", "policy", "testdata", "spec", "*.yaml"))
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no policies of the specification: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			text, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if _, err := validator().ValidateCreate(t.Context(), parse(t, string(text))); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+}
