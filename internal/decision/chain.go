@@ -1,0 +1,149 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"slices"
+	"strings"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/policy"
+)
+
+// cause is the beginning of a chain: who started it, and the way to the parent.
+type cause struct {
+	initiator string
+	trace     []v1alpha1.TraceHop
+}
+
+// chain finds the cause of a change of a holder, for a rule of the policy p, by
+// the first of these that holds (D2, "Chain"):
+//
+//  1. a person who is an initiator of p starts one;
+//  2. an allowance of the parent covers the very change: its trace goes on;
+//  3. a service account that is an initiator of p starts one;
+//  4. what let the request through must be able to go on further down: while the
+//     holder is initializing without bounds, and where a section or adoption let
+//     the change through, the requester starts one that says so.
+//
+// Else the change has no cause.
+func (in *Input) chain(p *policy.Policy, c change.Change, approved bool, v Verdict) (cause, bool) {
+	initiates := p.MayInitiate(in.Requester) || approved && in.AncestorInitiator
+	if initiates && !in.Requester.IsServiceAccount() {
+		return in.start(), true
+	}
+	if e, ok := justification(in.usable(), Act{Operation: Update, Change: c}); ok {
+		return cause{initiator: e.Initiator, trace: in.parentTrace(e.Trace)}, true
+	}
+	if initiates {
+		return in.start(), true
+	}
+	if approved {
+		return cause{}, false
+	}
+	if in.initializingUnbounded() {
+		return in.startFrom(fieldFor(ReasonInitializing)), true
+	}
+	if carries(v.Reason) {
+		return in.startFrom(fieldFor(v.Reason)), true
+	}
+	return cause{}, false
+}
+
+// chainFrom finds the cause of the creation or deletion of a holder, which
+// always has one: whoever makes the request, if nobody else.
+func (in *Input) chainFrom(policies []*policy.Policy, act Act, v Verdict) cause {
+	initiates := slices.ContainsFunc(policies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) })
+	if initiates && !in.Requester.IsServiceAccount() {
+		return in.start()
+	}
+	if e, ok := justification(in.usable(), act); ok {
+		return cause{initiator: e.Initiator, trace: in.parentTrace(e.Trace)}
+	}
+	if !initiates && in.ParentState == ParentFound && carries(v.Reason) {
+		return in.startFrom(fieldFor(v.Reason))
+	}
+	return in.start()
+}
+
+// start begins a chain with the requester; its first hop is the holder itself.
+func (in *Input) start() cause {
+	return cause{initiator: in.Requester.Username}
+}
+
+// startFrom begins a chain with the requester whose first hop says what let the
+// request through: on the parent, or on the holder itself where it is a root.
+func (in *Input) startFrom(field string) cause {
+	first := in.hop(field, nil)
+	if in.ParentState == ParentFound {
+		first = v1alpha1.TraceHop{
+			Kind: in.Parent.GVK.Kind, Name: in.Parent.Name, Generation: in.Parent.Generation, Field: field,
+		}
+	}
+	return cause{initiator: in.Requester.Username, trace: []v1alpha1.TraceHop{first}}
+}
+
+// carries tells whether what a reason lets through must be able to go on further
+// down without an allowance, or its chain is stuck half-way.
+func carries(r Reason) bool {
+	switch r {
+	case ReasonInitializing, ReasonMaintaining, ReasonDeleting, ReasonAdopting, ReasonWarned, ReasonAudited:
+		return true
+	default:
+		return false
+	}
+}
+
+// fieldFor is the field of a hop that stands for a reason, such as
+// "(maintaining)".
+func fieldFor(r Reason) string {
+	if r == ReasonAdopting {
+		return "(adopted)"
+	}
+	return "(" + strings.ToLower(string(r)) + ")"
+}
+
+// initializingUnbounded tells whether the holder itself is initializing and none
+// of its policies bounds that.
+func (in *Input) initializingUnbounded() bool {
+	return in.Child.Phase() == v1alpha1.PhaseInitializing &&
+		!slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return p.Initializing != nil })
+}
+
+// hop is the hop of the holder itself.
+func (in *Input) hop(field string, attestations map[string]string) v1alpha1.TraceHop {
+	return v1alpha1.TraceHop{
+		Kind:         in.Child.GVK.Kind,
+		Name:         in.Child.Name,
+		Generation:   in.Child.Generation,
+		Field:        field,
+		Attestations: attestations,
+	}
+}
+
+// parentTrace is the trace of one of the parent's entries. A parent that was
+// created under generateName did not know its own name then.
+func (in *Input) parentTrace(trace []v1alpha1.TraceHop) []v1alpha1.TraceHop {
+	out := slices.Clone(trace)
+	for i := range out {
+		if out[i].Name == "" && out[i].Kind == in.Parent.GVK.Kind {
+			out[i].Name = in.Parent.Name
+		}
+	}
+	return out
+}

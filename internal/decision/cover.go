@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"cmp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+)
+
+// usable are the entries of the parent's ledger that the requester may exercise
+// on the child. While a change of the parent is withheld there are none (D2).
+func (in *Input) usable() ledger.Ledger {
+	if in.ParentState != ParentFound || len(in.Parent.withheld()) > 0 ||
+		!policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
+		return nil
+	}
+	return in.Parent.Ledger.Without(func(e ledger.Entry) bool {
+		return e.IsWithheld() || e.IsExternal() || !matchesKind(e, in.Child.GVK.GroupKind())
+	})
+}
+
+// justification is the one entry that is said to have caused the act, of those
+// that cover it: the newest, then the first by kind, name and field of the hop
+// that granted it (D2, "Linearity" in the specification).
+func justification(entries ledger.Ledger, act Act) (ledger.Entry, bool) {
+	covering := entries.Without(func(e ledger.Entry) bool { return !covers(e, act) })
+	if len(covering) == 0 {
+		return ledger.Entry{}, false
+	}
+	return slices.MinFunc(covering, func(a, b ledger.Entry) int {
+		return cmp.Or(cmp.Compare(b.Generation, a.Generation), cmp.Compare(hopOrder(a), hopOrder(b)))
+	}), true
+}
+
+func hopOrder(e ledger.Entry) string {
+	hop, _ := e.LastHop()
+	return hop.Kind + "/" + hop.Name + "/" + hop.Field
+}
+
+// covers tells whether the entry permits the act on a child of its kind.
+func covers(e ledger.Entry, act Act) bool {
+	if e.Mutation == v1alpha1.Any && len(e.Verbs) == 0 {
+		return true
+	}
+	if act.Operation != Update {
+		return e.Mutation == act.String()
+	}
+	if e.Mutation == v1alpha1.MutationCreateObject || e.Mutation == v1alpha1.MutationDeleteObject {
+		return false
+	}
+	if len(e.Verbs) > 0 && !slices.Contains(e.Verbs, v1alpha1.MutationVerb(act.Change.Verb)) {
+		return false
+	}
+	pattern, err := change.ParsePattern(e.Mutation)
+	return err == nil && pattern.Covers(act.Change.Path)
+}
+
+// matchesKind tells whether the entry is about children of the given kind.
+func matchesKind(e ledger.Entry, kind schema.GroupKind) bool {
+	if e.Kind == v1alpha1.Any {
+		return true
+	}
+	if e.Kind != kind.Kind {
+		return false
+	}
+	return e.APIGroup == kind.Group || e.APIGroup == "" && kubernetesGroup(kind.Group)
+}
+
+// entryGroup is the group to write in an entry for the kind: none for the groups
+// of Kubernetes itself, in which a kind is known by its name alone (D4).
+func entryGroup(group string) string {
+	if kubernetesGroup(group) {
+		return ""
+	}
+	return group
+}
+
+func kubernetesGroup(group string) bool {
+	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
+}
+
+// allows tells whether the policy entry permits the act on the child's kind.
+func allows(e policy.Entry, kind schema.GroupKind, act Act) bool {
+	if e.IsExternal() || e.Kind != kind {
+		return false
+	}
+	switch act.Operation {
+	case Create:
+		return e.Create
+	case Delete:
+		return e.Delete
+	default:
+		return e.AllowsField(act.Change)
+	}
+}

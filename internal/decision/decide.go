@@ -1,0 +1,193 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"context"
+	"slices"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+)
+
+// Reason names the check that decided. It is the reason in audit annotations,
+// records and metrics.
+type Reason string
+
+// The reasons, in the order of the checks (D2).
+const (
+	ReasonOwn          Reason = "Own"
+	ReasonUnchanged    Reason = "Unchanged"
+	ReasonFinishing    Reason = "Finishing"
+	ReasonPlatform     Reason = "Platform"
+	ReasonBookkeeping  Reason = "Bookkeeping"
+	ReasonOrigin       Reason = "Origin"
+	ReasonRoot         Reason = "Root"
+	ReasonOrphan       Reason = "Orphan"
+	ReasonUnbounded    Reason = "Unbounded"
+	ReasonAdopting     Reason = "Adopting"
+	ReasonInitializing Reason = "Initializing"
+	ReasonMaintaining  Reason = "Maintaining"
+	ReasonDeleting     Reason = "Deleting"
+	ReasonCovered      Reason = "Covered"
+	ReasonWarned       Reason = "Warned"
+	ReasonAudited      Reason = "Audited"
+	ReasonDenied       Reason = "Denied"
+)
+
+// Verdict is the answer to whether a request may make its changes.
+type Verdict struct {
+	// Allowed is false only where the reason is Denied.
+	Allowed bool
+	// Reason is the check that decided.
+	Reason Reason
+	// Policies are those that bound the child in the parent's phase.
+	Policies []*policy.Policy
+	// Uncovered are the acts that nothing covers; the verdict is then Warned,
+	// Audited or Denied.
+	Uncovered []Act
+	// Exercised is the allowance that is said to have caused the request, where
+	// one covers it.
+	Exercised *ledger.Entry
+	// Withheld are the parent's withheld changes, which keep its allowances from
+	// being used.
+	Withheld ledger.Ledger
+}
+
+// Check looks at one reason for a verdict. The second result is false where it
+// does not apply.
+type Check func(context.Context, *Input) (Verdict, bool)
+
+// Checks are asked in this order, and the first that applies decides (D2). A new
+// reason is a new entry here.
+var checks = []Check{
+	// Kausality's own writes must never wait for themselves.
+	when(ReasonOwn, func(in *Input) bool { return in.Operator }),
+	// What changes nothing that counts needs no cause.
+	when(ReasonUnchanged, func(in *Input) bool { return in.Operation == Update && len(in.Changes) == 0 }),
+	// A deletion that was admitted must be able to end.
+	when(ReasonFinishing, func(in *Input) bool { return in.Child.Deleting }),
+	// Who keeps the cluster alive is never caused by a parent.
+	when(ReasonPlatform, platform),
+	// What a system writes for itself moves nothing below.
+	when(ReasonBookkeeping, bookkeeping),
+	// Initiators of the child's own policy are causes themselves.
+	when(ReasonOrigin, origin),
+	// Without a parent there is nobody who could have allowed it.
+	when(ReasonRoot, func(in *Input) bool { return in.ParentState == NoParent }),
+	when(ReasonOrphan, func(in *Input) bool { return in.ParentState == ParentGone }),
+	// A resource that no policy of the parent names is unrestricted.
+	when(ReasonUnbounded, func(in *Input) bool { return len(in.bounding()) == 0 }),
+	// What was under way when the policy came may finish.
+	when(ReasonAdopting, func(in *Input) bool { return in.Parent.Adopting }),
+	// The parent's phase and its allowances.
+	permitted,
+	// Nothing covers it: what happens is up to the policies.
+	enforced,
+}
+
+// Decide returns the verdict on a request. It makes no difference between people
+// and controllers.
+func Decide(ctx context.Context, in *Input) Verdict {
+	for _, check := range checks {
+		if v, ok := check(ctx, in); ok {
+			return v
+		}
+	}
+	return Verdict{Allowed: true, Reason: ReasonUnbounded}
+}
+
+// when makes a check that allows where a condition holds.
+func when(reason Reason, holds func(*Input) bool) Check {
+	return func(_ context.Context, in *Input) (Verdict, bool) {
+		return Verdict{Allowed: true, Reason: reason}, holds(in)
+	}
+}
+
+func bookkeeping(in *Input) bool {
+	if !in.Bookkeeping {
+		return false
+	}
+	if in.Requester.Username == controllerManager {
+		return true
+	}
+	named := func(p *policy.Policy) bool { return p.Names(in.Requester) }
+	return in.Requester.IsServiceAccount() &&
+		(slices.ContainsFunc(in.Parent.Policies, named) || slices.ContainsFunc(in.OwnPolicies, named))
+}
+
+func origin(in *Input) bool {
+	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) })
+}
+
+// bounding are the policies of the parent that bound the child in its phase:
+// those that name it in any section, but of a steady parent those that name it
+// for that phase. That the initializing or the deleting section of a policy may
+// restrict nothing is for the section to say: what it lets through is caused by
+// the phase, and can go on further down.
+func (in *Input) bounding() []*policy.Policy {
+	if in.ParentState != ParentFound {
+		return nil
+	}
+	kind, phase := in.Child.GVK.GroupKind(), in.Parent.Phase()
+	var out []*policy.Policy
+	for _, p := range in.Parent.Policies {
+		if p.Bounds(kind) && (phase != v1alpha1.PhaseSteady || p.BoundsIn(phase, kind)) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// permitted allows where each act is within the section for the parent's phase,
+// or covered by one of its allowances.
+func permitted(ctx context.Context, in *Input) (Verdict, bool) {
+	judged := in.judge(ctx)
+	v := Verdict{Policies: in.bounding(), Exercised: judged.exercised}
+	if len(judged.uncovered) > 0 {
+		return v, false
+	}
+	v.Allowed = true
+	v.Reason = judged.reason
+	return v, true
+}
+
+// enforced refuses, warns or only says what nothing covers; the strictest of the
+// policies that bound the child counts (D13).
+func enforced(ctx context.Context, in *Input) (Verdict, bool) {
+	v := Verdict{
+		Policies:  in.bounding(),
+		Uncovered: in.judge(ctx).uncovered,
+		Withheld:  in.Parent.withheld(),
+	}
+	action := v1alpha1.ActionAudit
+	for _, p := range v.Policies {
+		if p.Action == v1alpha1.ActionDeny || p.Action == v1alpha1.ActionWarn && action == v1alpha1.ActionAudit {
+			action = p.Action
+		}
+	}
+	switch action {
+	case v1alpha1.ActionDeny:
+		v.Reason = ReasonDenied
+	case v1alpha1.ActionWarn:
+		v.Allowed, v.Reason = true, ReasonWarned
+	default:
+		v.Allowed, v.Reason = true, ReasonAudited
+	}
+	return v, true
+}

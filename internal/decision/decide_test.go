@@ -1,0 +1,303 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/policy"
+)
+
+func TestDecide(t *testing.T) {
+	deployment := []*policy.Policy{compile(t, "deployment", deploymentSpec)}
+	replicaSet := []*policy.Policy{compile(t, "replicaset", replicaSetSpec)}
+	bounded := []*policy.Policy{compile(t, "bounded", `
+for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+initializing:
+  policies:
+  - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}
+deleting:
+  policies:
+  - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Delete]}
+rules:
+- trigger: spec.replicas
+  policies:
+  - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Update]}
+`)}
+	action := func(action string) []*policy.Policy {
+		return []*policy.Policy{compile(t, "soft", deploymentSpec+"validationActions: ["+action+"]\n")}
+	}
+
+	// scaling is a request to change the replicas of a ReplicaSet of Deployment web.
+	scaling := func(who policy.Requester, allowances ...v1alpha1.Allowance) *request {
+		return aRequest(who, Update, replicaSetGVK, "web-1").changing(t, int64(1), int64(3), "spec.replicas").
+			of(deploymentGVK, "web", deployment, allowances...)
+	}
+	scale := allowance("ReplicaSet", "spec.replicas", "spec.replicas")
+	created := allowance("*", "*", v1alpha1.FieldCreated)
+
+	tests := map[string]struct {
+		request *request
+		want    Reason
+		// uncovered are the acts that a refusal names.
+		uncovered []string
+		// initiator of the allowance that was exercised.
+		initiator string
+	}{
+		"our own write":         {request: scaling(mallory).with(func(in *Input) { in.Operator = true }), want: ReasonOwn},
+		"nothing that counts":   {request: scaling(mallory).with(func(in *Input) { in.Changes = nil }), want: ReasonUnchanged},
+		"already being deleted": {request: scaling(mallory).with(func(in *Input) { in.Child.Deleting = true }), want: ReasonFinishing},
+		"the garbage collector": {
+			request: aRequest(collector, Delete, replicaSetGVK, "web-1").of(deploymentGVK, "web", deployment), want: ReasonPlatform,
+		},
+		"a node": {
+			request: aRequest(policy.Requester{Username: "system:node:a", Groups: []string{"system:nodes"}}, Delete, podGVK, "web-1-a").
+				of(replicaSetGVK, "web-1", replicaSet),
+			want: ReasonPlatform,
+		},
+		"all controllers as one user, parent gone": {
+			request: aRequest(policy.Requester{Username: controllerManager}, Delete, replicaSetGVK, "web-1").
+				with(func(in *Input) { in.ParentState = ParentGone }),
+			want: ReasonPlatform,
+		},
+		"all controllers as one user, parent there": {
+			request: aRequest(policy.Requester{Username: controllerManager}, Delete, replicaSetGVK, "web-1").
+				of(deploymentGVK, "web", deployment),
+			want: ReasonDenied, uncovered: []string{"delete"},
+		},
+		"bookkeeping of the system": {
+			request: aRequest(deployer, Delete, replicaSetGVK, "web-1").of(deploymentGVK, "web", deployment).
+				with(func(in *Input) { in.Bookkeeping = true }),
+			want: ReasonBookkeeping,
+		},
+		"bookkeeping by a person": {
+			request: aRequest(alice, Delete, replicaSetGVK, "web-1").of(deploymentGVK, "web", deployment).
+				with(func(in *Input) { in.Bookkeeping = true }),
+			want: ReasonDenied, uncovered: []string{"delete"},
+		},
+		"an initiator of the child's own policy": {
+			request: scaling(alice).governed(compile(t, "hands-on", `
+for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+subjects: [{kind: User, name: alice, mayInitiate: true}]
+`)),
+			want: ReasonOrigin,
+		},
+		"an initiator of the parent's policy changes the child": {
+			request: scaling(alice), want: ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"no parent":   {request: aRequest(mallory, Update, deploymentGVK, "web").changing(t, int64(1), int64(3), "spec.replicas"), want: ReasonRoot},
+		"parent gone": {request: scaling(mallory).with(func(in *Input) { in.ParentState = ParentGone }), want: ReasonOrphan},
+		"a resource that no section names": {
+			request: aRequest(mallory, Delete, podGVK, "p").of(deploymentGVK, "web", deployment), want: ReasonUnbounded,
+		},
+		"a parent whose kind has no policy": {
+			request: scaling(mallory).with(func(in *Input) { in.ParentState = ParentUngoverned }), want: ReasonUnbounded,
+		},
+		"adopting": {request: scaling(deployer).with(func(in *Input) { in.Parent.Adopting = true }), want: ReasonAdopting},
+
+		"covered":                          {request: scaling(deployer, scale), want: ReasonCovered, initiator: "alice"},
+		"nothing allows it":                {request: scaling(deployer), want: ReasonDenied, uncovered: []string{"spec.replicas"}},
+		"covered, but not for this person": {request: scaling(mallory, scale), want: ReasonDenied, uncovered: []string{"spec.replicas"}},
+		"covered, but not for this service account": {
+			request: scaling(serviceAccount("default", "default"), scale), want: ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"another field than the covered one": {
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, int64(1), int64(3), "spec.minReadySeconds").
+				of(deploymentGVK, "web", deployment, scale),
+			want: ReasonDenied, uncovered: []string{"spec.minReadySeconds"},
+		},
+		"one field covered, one not": {
+			request: scaling(deployer, scale).changing(t, "a", "b", "spec.template.spec.hostname"),
+			want:    ReasonDenied, uncovered: []string{"spec.template.spec.hostname"},
+		},
+		"different fields covered by different allowances": {
+			request: scaling(deployer, scale, allowance("ReplicaSet", "spec.template", "spec.template")).
+				changing(t, "a", "b", "spec.template.spec.hostname"),
+			want: ReasonCovered, initiator: "alice",
+		},
+		"an update does not cover a deletion": {
+			request: aRequest(deployer, Delete, replicaSetGVK, "web-1").of(deploymentGVK, "web", deployment, scale),
+			want:    ReasonDenied, uncovered: []string{"delete"},
+		},
+		"an allowance for another kind": {
+			request: scaling(deployer, allowance("Pod", "spec.replicas", "spec.replicas")),
+			want:    ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"an allowance for the kind of that name in another group": {
+			request: scaling(deployer, func() v1alpha1.Allowance { a := scale; a.APIGroup = "example.com"; return a }()),
+			want:    ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"verbs narrower than the change": {
+			request: scaling(deployer, func() v1alpha1.Allowance {
+				a := scale
+				a.Verbs = []v1alpha1.MutationVerb{v1alpha1.MutationInsert}
+				return a
+			}()),
+			want: ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"any field, but no creation": {
+			request: aRequest(deployer, Create, replicaSetGVK, "web-1").of(deploymentGVK, "web", deployment, func() v1alpha1.Allowance {
+				a := allowance("ReplicaSet", "*", "spec.template")
+				a.Verbs = allVerbs
+				return a
+			}()),
+			want: ReasonDenied, uncovered: []string{"create"},
+		},
+		"while a change of the parent is withheld": {
+			request: scaling(deployer, scale, withheldChange("spec.template.spec.containers[0].image", "#1")),
+			want:    ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"a withheld change that no rule is about any more": {
+			request: scaling(deployer, scale, withheldChange("spec.paused", "")), want: ReasonCovered, initiator: "alice",
+		},
+
+		"initializing without a section": {request: scaling(deployer, created), want: ReasonInitializing, initiator: "alice"},
+		"initializing within its section": {
+			request: aRequest(deployer, Create, replicaSetGVK, "web-1").of(deploymentGVK, "web", bounded, created), want: ReasonInitializing, initiator: "alice",
+		},
+		"initializing, not within its section": {
+			request: scaling(mallory).with(func(in *Input) {
+				in.Parent = Parent{Policies: bounded, Ledger: scaling(mallory, allowance("ReplicaSet", "create", v1alpha1.FieldCreated)).Parent.Ledger}
+			}),
+			want: ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"deleting within its section": {
+			request: aRequest(mallory, Delete, replicaSetGVK, "web-1").of(deploymentGVK, "web", bounded).
+				with(func(in *Input) { in.Parent.Deleting = true }),
+			want: ReasonDeleting,
+		},
+		"deleting, not within its section, whatever the ledger says": {
+			request: scaling(deployer, scale).with(func(in *Input) { in.Parent.Policies = bounded; in.Parent.Deleting = true }),
+			want:    ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"deleting without a section": {
+			request: aRequest(mallory, Delete, replicaSetGVK, "web-1").of(deploymentGVK, "web", deployment).
+				with(func(in *Input) { in.Parent.Deleting = true }),
+			want: ReasonDeleting,
+		},
+
+		"maintaining": {request: aRequest(replicaer, Create, podGVK, "").of(replicaSetGVK, "web-1", replicaSet), want: ReasonMaintaining},
+		"maintaining is not for strangers": {
+			request: aRequest(mallory, Delete, podGVK, "web-1-a").of(replicaSetGVK, "web-1", replicaSet), want: ReasonDenied, uncovered: []string{"delete"},
+		},
+		"an eviction is for everybody": {
+			request: aRequest(mallory, Delete, podGVK, "web-1-a").of(replicaSetGVK, "web-1", replicaSet).
+				with(func(in *Input) { in.Eviction = true }),
+			want: ReasonMaintaining,
+		},
+		"an allowance says more than maintaining": {
+			request: aRequest(replicaer, Create, podGVK, "").of(replicaSetGVK, "web-1", replicaSet, allowance("Pod", "create", "spec.replicas")),
+			want:    ReasonCovered, initiator: "alice",
+		},
+		"healing would carry out a withheld count": {
+			request: aRequest(replicaer, Create, podGVK, "").of(replicaSetGVK, "web-1", replicaSet, withheldChange("spec.replicas", "3")),
+			want:    ReasonDenied, uncovered: []string{"create"},
+		},
+		"evictions go on while something is withheld": {
+			request: aRequest(mallory, Delete, podGVK, "web-1-a").of(replicaSetGVK, "web-1", replicaSet, withheldChange("spec.replicas", "3")).
+				with(func(in *Input) { in.Eviction = true }),
+			want: ReasonMaintaining,
+		},
+
+		"released by who may exercise": {
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "uid", nil, "metadata.ownerReferences[0]").
+				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
+			want: ReasonMaintaining,
+		},
+		"released by a stranger": {
+			request: aRequest(mallory, Update, replicaSetGVK, "web-1").changing(t, "uid", nil, "metadata.ownerReferences[0]").
+				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
+			want: ReasonDenied, uncovered: []string{"metadata.ownerReferences[0]"},
+		},
+
+		"warned": {
+			request: scaling(deployer).with(func(in *Input) { in.Parent.Policies = action("Warn") }),
+			want:    ReasonWarned, uncovered: []string{"spec.replicas"},
+		},
+		"audited": {
+			request: scaling(deployer).with(func(in *Input) { in.Parent.Policies = action("Audit") }),
+			want:    ReasonAudited, uncovered: []string{"spec.replicas"},
+		},
+		"the strictest policy counts": {
+			request: scaling(deployer).with(func(in *Input) { in.Parent.Policies = append(action("Audit"), deployment...) }),
+			want:    ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := Decide(t.Context(), &tc.request.Input)
+			got := struct {
+				Reason    Reason
+				Allowed   bool
+				Uncovered []string
+				Initiator string
+			}{Reason: v.Reason, Allowed: v.Allowed}
+			for _, a := range v.Uncovered {
+				got.Uncovered = append(got.Uncovered, a.String())
+			}
+			if v.Exercised != nil {
+				got.Initiator = v.Exercised.Initiator
+			}
+			want := got
+			want.Reason, want.Allowed = tc.want, tc.want != ReasonDenied
+			want.Uncovered, want.Initiator = tc.uncovered, tc.initiator
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("verdict (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestHealingWithTheOldTemplate(t *testing.T) {
+	p := []*policy.Policy{compile(t, "set", `
+for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+subjects: [{kind: User, name: alice, mayInitiate: true}]
+maintaining:
+  policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}]
+rules:
+- {trigger: spec.template}
+`)}
+	held := withheldChange("spec.template.spec.hostname", fingerprint("uid-of-web", "old"))
+	pod := func(hostname string) *request {
+		return aRequest(replicaer, Create, podGVK, "").of(replicaSetGVK, "web", p, held).with(func(in *Input) {
+			in.Child.New = map[string]any{"spec": map[string]any{"hostname": hostname}}
+		})
+	}
+	for hostname, want := range map[string]Reason{"old": ReasonMaintaining, "new": ReasonDenied} {
+		if v := Decide(t.Context(), &pod(hostname).Input); v.Reason != want {
+			t.Errorf("a Pod with the %s template: %s, want %s", hostname, v.Reason, want)
+		}
+	}
+}
+
+func TestJustificationIsTheNewestThenTheFirstByName(t *testing.T) {
+	older, newer := allowance("ReplicaSet", "spec.replicas", "spec.replicas"), allowance("ReplicaSet", "spec.replicas", "spec.template")
+	newer.Generation, newer.Initiator = 9, "bob"
+	twin := newer
+	twin.Initiator = "carol"
+	twin.Trace = []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Field: "spec.paused"}}
+	in := aRequest(deployer, Update, replicaSetGVK, "web-1").of(deploymentGVK, "web", nil, older, newer, twin)
+	act := Act{Operation: Update, Change: change.Change{Path: mustPath(t, "spec.replicas"), Verb: change.Mutate}}
+	e, ok := justification(in.Parent.Ledger, act)
+	if !ok || e.Initiator != "carol" {
+		t.Errorf("justified by %q, want carol", e.Initiator)
+	}
+}

@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"context"
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/policy"
+)
+
+// grantsOf are the allowances of one rule: those of its entries, or, where it
+// has none, one for anything in the cluster.
+func (in *Input) grantsOf(r policy.Rule, initiator string, trace []v1alpha1.TraceHop) []v1alpha1.Allowance {
+	if len(r.Entries) == 0 {
+		return []v1alpha1.Allowance{in.anything(initiator, trace)}
+	}
+	var out []v1alpha1.Allowance
+	for _, e := range r.Entries {
+		out = append(out, in.entries(e, initiator, trace)...)
+	}
+	return out
+}
+
+// anything is the allowance to do anything to any child.
+func (in *Input) anything(initiator string, trace []v1alpha1.TraceHop) v1alpha1.Allowance {
+	return v1alpha1.Allowance{
+		Kind:       v1alpha1.Any,
+		Mutation:   v1alpha1.Any,
+		Generation: in.Child.Generation,
+		Initiator:  initiator,
+		Trace:      trace,
+	}
+}
+
+// entries turns a policy entry into allowances, one per permitted thing (D4). A
+// resource that is not served has no kind yet, and no objects to allow for.
+func (in *Input) entries(e policy.Entry, initiator string, trace []v1alpha1.TraceHop) []v1alpha1.Allowance {
+	base := v1alpha1.Allowance{Generation: in.Child.Generation, Initiator: initiator, Trace: trace}
+	if e.IsExternal() {
+		base.Relation = v1alpha1.RelationExternal
+		base.External = e.External
+		base.Mutations = slices.Sorted(slices.Values(e.ExternalVerbs))
+		return []v1alpha1.Allowance{base}
+	}
+	if e.Kind.Empty() {
+		return nil
+	}
+	base.APIGroup = entryGroup(e.Kind.Group)
+	base.Kind = e.Kind.Kind
+	one := func(mutation string, verbs []v1alpha1.MutationVerb) v1alpha1.Allowance {
+		a := base
+		a.Mutation, a.Verbs = mutation, verbs
+		return a
+	}
+	if e.Create && e.Delete && anyField(e.Fields) {
+		return []v1alpha1.Allowance{one(v1alpha1.Any, nil)}
+	}
+	var out []v1alpha1.Allowance
+	if e.Create {
+		out = append(out, one(v1alpha1.MutationCreateObject, nil))
+	}
+	if e.Delete {
+		out = append(out, one(v1alpha1.MutationDeleteObject, nil))
+	}
+	for _, f := range e.Fields {
+		out = append(out, one(f.Pattern.String(), fieldVerbs(f)))
+	}
+	return out
+}
+
+var allVerbs = []v1alpha1.MutationVerb{
+	v1alpha1.MutationDelete, v1alpha1.MutationInsert, v1alpha1.MutationMutate,
+}
+
+// fieldVerbs are the verbs of an allowance for a field: left out where all are
+// meant, but for "*", which without verbs would include creation and deletion.
+func fieldVerbs(f policy.FieldBound) []v1alpha1.MutationVerb {
+	verbs := slices.Sorted(slices.Values(f.Verbs))
+	all := len(verbs) == 0 || slices.Equal(slices.Compact(verbs), allVerbs)
+	switch {
+	case all && f.Pattern.String() == v1alpha1.Any:
+		return allVerbs
+	case all:
+		return nil
+	default:
+		return verbs
+	}
+}
+
+func anyField(fields []policy.FieldBound) bool {
+	return slices.ContainsFunc(fields, func(f policy.FieldBound) bool {
+		return f.Pattern.String() == v1alpha1.Any && slices.Equal(fieldVerbs(f), allVerbs)
+	})
+}
+
+// targetsOf names the targets of a rule, to see whether each of them got
+// something.
+func targetsOf(r policy.Rule) []string {
+	if len(r.Entries) == 0 {
+		return []string{v1alpha1.Any}
+	}
+	out := make([]string, 0, len(r.Entries))
+	for _, e := range r.Entries {
+		if e.IsExternal() {
+			text, _ := json.Marshal(e.External) // a map of strings always encodes
+			out = append(out, string(text))
+			continue
+		}
+		out = append(out, e.Resource.String())
+	}
+	return out
+}
+
+// capture reads the attestations of a hop from the holder as it is after the
+// request. What is absent is left out.
+func (in *Input) capture(captures []policy.Capture) map[string]string {
+	var out map[string]string
+	for _, c := range captures {
+		for _, path := range c.Pattern.Expand(in.Child.New) {
+			value, ok := path.Value(in.Child.New)
+			if !ok || value == nil {
+				continue
+			}
+			if out == nil {
+				out = map[string]string{}
+			}
+			out[attestationKey(c, path)] = attestation(value)
+		}
+	}
+	return out
+}
+
+// attestationKey is the path as the policy has it, or, where that has a wildcard,
+// the concrete path.
+func attestationKey(c policy.Capture, path change.Path) string {
+	if strings.Contains(c.Text, "*") {
+		return path.String()
+	}
+	return c.Text
+}
+
+func attestation(value any) string {
+	if s, ok := value.(string); ok {
+		return s
+	}
+	text, err := json.Marshal(value)
+	if err != nil {
+		return ""
+	}
+	return string(text)
+}
+
+// unmet is a condition that does not hold.
+type unmet struct {
+	expression string
+	err        error
+}
+
+// conditionsHold returns nil where all conditions hold for the child. One that
+// cannot be evaluated does not hold.
+func (in *Input) conditionsHold(ctx context.Context, conditions []*policy.Condition) *unmet {
+	if len(conditions) == 0 {
+		return nil
+	}
+	activation := policy.Activation{
+		Object:    in.Child.New,
+		OldObject: in.Child.Old,
+		Request: policy.RequestVars{
+			Username:  in.Requester.Username,
+			Groups:    in.Requester.Groups,
+			Operation: string(in.Operation),
+			Namespace: in.Child.Namespace,
+			Name:      in.Child.Name,
+		},
+	}
+	for _, c := range conditions {
+		if ok, err := c.Eval(ctx, activation); err != nil || !ok {
+			return &unmet{expression: c.Source(), err: err}
+		}
+	}
+	return nil
+}

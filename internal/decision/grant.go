@@ -1,0 +1,235 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"context"
+	"slices"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+)
+
+// Grant is what the child's own ledger gets from a request, and what leaves it.
+type Grant struct {
+	// Allowances are what was granted.
+	Allowances []v1alpha1.Allowance
+	// Withheld are the changes that triggered a rule and earned nothing.
+	Withheld []v1alpha1.Allowance
+	// Refuse is true where a policy wants such a write refused instead.
+	Refuse bool
+	// Cleared are the paths whose withheld change goes.
+	Cleared []string
+	// Triggered is true where a rule, or a section, was triggered at all.
+	Triggered bool
+	// Problems are the conditions that did not hold.
+	Problems []Problem
+}
+
+// Problem is a condition that kept a change from allowing anything.
+type Problem struct {
+	// Policy and Expression name the condition.
+	Policy, Expression string
+	// Path is the change that triggered its rule.
+	Path string
+	// Err is set where the condition could not be evaluated.
+	Err error
+}
+
+// Incomplete tells whether a trigger matched and something was not granted. The
+// admission webhook then looks again with the parent read live, since a lost
+// grant is worse than a denial (D2).
+func (g *Grant) Incomplete() bool {
+	return g.Triggered && (len(g.Allowances) == 0 || len(g.Withheld) > 0)
+}
+
+// Grants returns what the child's ledger gets. It does not depend on which check
+// let the request through, only on whether one did.
+func Grants(ctx context.Context, in *Input, v Verdict) Grant {
+	if !v.Allowed || len(in.OwnPolicies) == 0 {
+		return Grant{}
+	}
+	switch v.Reason {
+	case ReasonOwn, ReasonFinishing, ReasonBookkeeping:
+		return Grant{} // These trigger nothing.
+	}
+	switch in.Operation {
+	case Create:
+		return in.grantCreation(v)
+	case Update:
+		return in.grantUpdate(ctx, v)
+	default:
+		return Grant{}
+	}
+}
+
+// DeletionTrace returns who started the chain that deletes the child, and the
+// way from there to it.
+func DeletionTrace(in *Input, v Verdict) (initiator string, trace []v1alpha1.TraceHop) {
+	o := in.chainFrom(in.OwnPolicies, Act{Operation: Delete}, v)
+	return o.initiator, append(o.trace, in.hop(v1alpha1.FieldDeleted, nil))
+}
+
+// grantCreation grants what the initializing section allows: the creation of an
+// object is the cause of what its controllers do until it has settled (D9).
+func (in *Input) grantCreation(v Verdict) Grant {
+	o := in.chainFrom(in.OwnPolicies, Act{Operation: Create}, v)
+	trace := append(o.trace, in.hop(v1alpha1.FieldCreated, nil))
+	grant := Grant{Triggered: true}
+	sections := 0
+	for _, p := range in.OwnPolicies {
+		if p.Initializing == nil {
+			continue
+		}
+		sections++
+		for _, e := range p.Initializing.Entries {
+			grant.add(in.entries(e, o.initiator, trace)...)
+		}
+	}
+	if sections == 0 {
+		anything := in.anything(o.initiator, trace)
+		anything.Mutations = []string{"Create", "Update"}
+		grant.add(anything)
+	}
+	return grant
+}
+
+// grantUpdate looks at each change, and at each rule that it triggers.
+func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
+	grant := Grant{}
+	for i, c := range slices.Concat(in.OwnChanges, in.Approved) {
+		approved := i >= len(in.OwnChanges)
+		earned := in.grantChange(ctx, v, c, approved, &grant)
+		if earned == earnedPart && !approved && !in.putsBack(c) {
+			grant.Withheld = append(grant.Withheld, in.withhold(c))
+			grant.Refuse = grant.Refuse || in.refuses(c)
+		}
+		if earned == earnedAll {
+			grant.Cleared = append(grant.Cleared, in.endedBy(c)...)
+		}
+	}
+	for _, e := range in.Child.Ledger {
+		if e.IsWithheld() && in.restored(e) {
+			grant.Cleared = append(grant.Cleared, e.Mutation)
+		}
+	}
+	slices.Sort(grant.Cleared)
+	grant.Cleared = slices.Compact(grant.Cleared)
+	return grant
+}
+
+// earned says what a change got from the rules that it triggered.
+type earned int
+
+const (
+	earnedNothingDue earned = iota // no rule was triggered
+	earnedPart                     // some target of a Deny rule got nothing
+	earnedAll
+)
+
+// grantChange adds what one change earns, rule by rule.
+func (in *Input) grantChange(ctx context.Context, v Verdict, c change.Change, approved bool, grant *Grant) earned {
+	targets := map[string]bool{}
+	result := earnedNothingDue
+	for _, p := range in.OwnPolicies {
+		for _, r := range p.Rules {
+			field, ok := r.Trigger.Matches(c)
+			if !ok {
+				continue
+			}
+			grant.Triggered = true
+			result = earnedAll
+			o, caused := in.chain(p, c, approved, v)
+			if caused {
+				if problem := in.conditionsHold(ctx, r.Conditions); problem != nil {
+					grant.Problems = append(grant.Problems, Problem{
+						Policy: p.Name, Expression: problem.expression, Path: c.Path.String(), Err: problem.err,
+					})
+					caused = false
+				}
+			}
+			if caused {
+				trace := append(slices.Clone(o.trace), in.hop(field.String(), in.capture(r.Capture)))
+				grant.add(in.grantsOf(r, o.initiator, trace)...)
+			}
+			if p.Action == v1alpha1.ActionDeny {
+				for _, t := range targetsOf(r) {
+					targets[t] = targets[t] || caused
+				}
+			}
+		}
+	}
+	for _, got := range targets {
+		if !got {
+			return earnedPart
+		}
+	}
+	return result
+}
+
+// putsBack tells whether the change returns a withheld field to what it was.
+func (in *Input) putsBack(c change.Change) bool {
+	return slices.ContainsFunc(in.Child.Ledger, func(e ledger.Entry) bool {
+		return e.IsWithheld() && e.Mutation == c.Path.String() && in.restored(e)
+	})
+}
+
+// endedBy are the withheld paths that a change with a cause ends: its own, and
+// those below it.
+func (in *Input) endedBy(c change.Change) []string {
+	pattern, err := change.ParsePattern(c.Path.String())
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, e := range in.Child.Ledger {
+		if !e.IsWithheld() {
+			continue
+		}
+		if path, err := change.ParsePath(e.Mutation); err == nil && pattern.Covers(path) {
+			out = append(out, e.Mutation)
+		}
+	}
+	return out
+}
+
+// refuses tells whether a rule that the change triggers belongs to a policy that
+// refuses uncaused changes.
+func (in *Input) refuses(c change.Change) bool {
+	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool {
+		return p.Action == v1alpha1.ActionDeny && p.Uncaused == v1alpha1.UncausedRefuse &&
+			slices.ContainsFunc(p.Rules, func(r policy.Rule) bool {
+				_, ok := r.Trigger.Matches(c)
+				return ok
+			})
+	})
+}
+
+// add adds allowances; of several for the same thing by the same initiator the
+// first stays, which is that of the first change in order.
+func (g *Grant) add(allowances ...v1alpha1.Allowance) {
+	for _, a := range allowances {
+		key := ledger.NewEntry(a).Key()
+		if !slices.ContainsFunc(g.Allowances, func(b v1alpha1.Allowance) bool {
+			return b.Initiator == a.Initiator && ledger.NewEntry(b).Key() == key
+		}) {
+			g.Allowances = append(g.Allowances, a)
+		}
+	}
+}

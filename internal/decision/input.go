@@ -1,0 +1,198 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package decision answers the two questions that every admission asks (D2):
+// may this request make these changes to the child (Decide), and which entries
+// does the child's own ledger get (Grants). It is pure: everything it needs is
+// in an Input, which the admission webhook gathers.
+package decision
+
+import (
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+)
+
+// Operation is what a request does to an object, as admission names it.
+type Operation string
+
+const (
+	// Create makes the object.
+	Create Operation = "CREATE"
+	// Update changes it.
+	Update Operation = "UPDATE"
+	// Delete removes it, or starts its deletion.
+	Delete Operation = "DELETE"
+)
+
+// Input is everything that a decision depends on.
+type Input struct {
+	// Requester is who makes the request.
+	Requester policy.Requester
+	// Operator is true where the requester is Kausality itself.
+	Operator bool
+	// Platform are the user names that keep a cluster alive (D3).
+	Platform Platform
+	// Operation is what the request does to the child; a scale is an Update, an
+	// eviction a Delete.
+	Operation Operation
+	// Eviction is true where a Delete comes from the eviction of a Pod.
+	Eviction bool
+
+	// Child is the object of the request.
+	Child Child
+	// Changes are what an Update changes of the child, those of lineage fields
+	// included: what the verdict is about.
+	Changes []change.Change
+	// OwnChanges are what it changes of the object as a holder: what triggers the
+	// rules of its own policies.
+	OwnChanges []change.Change
+	// Approved are the fields that an initiator approves in this request; they
+	// are treated as just changed (D20).
+	Approved []change.Change
+	// Bookkeeping is true where the lineage driver declares everything that the
+	// request does as its own system's (D5).
+	Bookkeeping bool
+	// Release is true where the only lineage change takes the parent's own
+	// reference off the child, or puts it on one that has none (D5).
+	Release bool
+	// OwnPolicies are the policies in effect for the child as a holder.
+	OwnPolicies []*policy.Policy
+	// AncestorInitiator is true where the requester may initiate on an ancestor;
+	// such a person may approve a descendant (D20).
+	AncestorInitiator bool
+
+	// ParentState says what is known of the parent.
+	ParentState ParentState
+	// Parent is the parent, where ParentState is ParentFound.
+	Parent Parent
+}
+
+// ParentState says what is known of an object's parent.
+type ParentState int
+
+const (
+	// NoParent means that the child names none.
+	NoParent ParentState = iota
+	// ParentGone means that the child names one that does not exist.
+	ParentGone
+	// ParentUngoverned means that no policy is for the parent's kind, so that it
+	// was not looked up.
+	ParentUngoverned
+	// ParentFound means that Input.Parent is the parent.
+	ParentFound
+)
+
+// Child is the object of a request.
+type Child struct {
+	// GVK of the object.
+	GVK schema.GroupVersionKind
+	// Resource of the object, for messages.
+	Resource schema.GroupResource
+	// Namespace and Name of the object; the name is empty where the API server
+	// has yet to make it up.
+	Namespace, Name string
+	// UID keys the hashes of withheld values.
+	UID string
+	// Generation that the object has after the request, predicted where the API
+	// server has not set it yet.
+	Generation int64
+	// Deleting is true where the object's deletion was admitted before.
+	Deleting bool
+	// Old and New are the object before and after; one is nil on Create and
+	// Delete.
+	Old, New map[string]any
+	// Ledger is what counts of the object's ledger before the request.
+	Ledger ledger.Ledger
+}
+
+// Phase of the child as a holder.
+func (c *Child) Phase() v1alpha1.Phase {
+	return phase(c.Deleting, c.Ledger)
+}
+
+// Parent is the holder whose allowances bound the child.
+type Parent struct {
+	// GVK of the parent.
+	GVK schema.GroupVersionKind
+	// Namespace and Name of the parent.
+	Namespace, Name string
+	// UID of the parent.
+	UID string
+	// Generation of the parent.
+	Generation int64
+	// Deleting is true where the parent has a deletionTimestamp.
+	Deleting bool
+	// Adopting is true where the parent finishes what it was doing when its
+	// policy first took effect (D20).
+	Adopting bool
+	// Ledger is what counts of the parent's ledger, pending grants included.
+	Ledger ledger.Ledger
+	// Policies are the policies in effect for the parent.
+	Policies []*policy.Policy
+}
+
+// Phase of the parent: it is what bounds the child (D9).
+func (p *Parent) Phase() v1alpha1.Phase {
+	return phase(p.Deleting, p.Ledger)
+}
+
+func phase(deleting bool, l ledger.Ledger) v1alpha1.Phase {
+	switch {
+	case deleting:
+		return v1alpha1.PhaseDeleting
+	case l.Initializing():
+		return v1alpha1.PhaseInitializing
+	default:
+		return v1alpha1.PhaseSteady
+	}
+}
+
+// Act is one thing that a request does to the child: it creates it, deletes it,
+// or makes one change of a field.
+type Act struct {
+	// Operation is Create, Delete, or Update for a change of a field.
+	Operation Operation
+	// Change is what an Update changes.
+	Change change.Change
+}
+
+// String names the act as a ledger entry would.
+func (a Act) String() string {
+	switch a.Operation {
+	case Create:
+		return v1alpha1.MutationCreateObject
+	case Delete:
+		return v1alpha1.MutationDeleteObject
+	default:
+		return a.Change.Path.String()
+	}
+}
+
+// Acts are all that the request does to the child.
+func (in *Input) Acts() []Act {
+	if in.Operation != Update {
+		return []Act{{Operation: in.Operation}}
+	}
+	acts := make([]Act, 0, len(in.Changes))
+	for _, c := range in.Changes {
+		acts = append(acts, Act{Operation: Update, Change: c})
+	}
+	return acts
+}

@@ -1,0 +1,148 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"context"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
+)
+
+// judgement is how the acts of a request stand to the parent's section and
+// ledger.
+type judgement struct {
+	reason    Reason
+	uncovered []Act
+	exercised *ledger.Entry
+}
+
+// judge holds each act against the section of the parent's phase and against the
+// parent's allowances; different acts may be covered by different allowances.
+//
+// A cause says more than a section: where allowances cover everything that a
+// steady parent's child goes through, the reason is Covered even if its
+// maintaining section would have let it through too.
+func (in *Input) judge(ctx context.Context) judgement {
+	phase := in.Parent.Phase()
+	entries := in.usable()
+	j := judgement{}
+	sectionOnly, ledgerOnly := true, true
+	for _, act := range in.Acts() {
+		if in.isRelease(act) {
+			continue
+		}
+		inSection := in.inSection(ctx, phase, act)
+		entry, covered := justification(entries, act)
+		if phase == v1alpha1.PhaseDeleting {
+			covered = false
+		}
+		if covered && j.exercised == nil {
+			j.exercised = &entry
+		}
+		if !inSection && !covered {
+			j.uncovered = append(j.uncovered, act)
+		}
+		sectionOnly = sectionOnly && inSection
+		ledgerOnly = ledgerOnly && covered
+	}
+	j.reason = reasonFor(phase, sectionOnly, ledgerOnly && j.exercised != nil)
+	return j
+}
+
+func reasonFor(phase v1alpha1.Phase, sectionOnly, ledgerOnly bool) Reason {
+	switch {
+	case phase == v1alpha1.PhaseDeleting:
+		return ReasonDeleting
+	case phase == v1alpha1.PhaseInitializing && sectionOnly:
+		return ReasonInitializing
+	case ledgerOnly || !sectionOnly:
+		return ReasonCovered
+	default:
+		return ReasonMaintaining
+	}
+}
+
+// isRelease tells whether the act is the release or adoption of the child by
+// somebody who may exercise the parent's allowances (D5).
+func (in *Input) isRelease(act Act) bool {
+	return in.Release && act.Operation == Update && lineage.IsLineage(act.Change.Path) &&
+		policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
+}
+
+// inSection tells whether the section for the phase lets the act through.
+func (in *Input) inSection(ctx context.Context, phase v1alpha1.Phase, act Act) bool {
+	switch phase {
+	case v1alpha1.PhaseInitializing:
+		return in.within(act, func(p *policy.Policy) *policy.Section { return p.Initializing })
+	case v1alpha1.PhaseDeleting:
+		return in.within(act, func(p *policy.Policy) *policy.Section { return p.Deleting })
+	default:
+		return in.maintaining(ctx, act)
+	}
+}
+
+// within tells whether the union of the policies' sections lets the act through.
+// Sections that do not name the child's resource restrict nothing.
+func (in *Input) within(act Act, section func(*policy.Policy) *policy.Section) bool {
+	kind := in.Child.GVK.GroupKind()
+	named := false
+	for _, p := range in.Parent.Policies {
+		s := section(p)
+		if s == nil || !s.Names(kind) {
+			continue
+		}
+		named = true
+		for _, e := range s.Entries {
+			if allows(e, kind, act) {
+				return true
+			}
+		}
+	}
+	return !named
+}
+
+// maintaining tells whether the act needs no allowance. While a change of the
+// parent is withheld, healing must not carry it out: then only evictions go on,
+// and the creation of Pods that carry nothing withheld (D2).
+func (in *Input) maintaining(ctx context.Context, act Act) bool {
+	withheld := in.Parent.withheld()
+	if len(withheld) > 0 && !in.Eviction && !in.carriesNothingWithheld(withheld, act) {
+		return false
+	}
+	for _, p := range in.Parent.Policies {
+		for _, m := range p.Maintaining {
+			if allows(m.Entry, in.Child.GVK.GroupKind(), act) && in.mayMaintain(m) && in.conditionsHold(ctx, m.Conditions) == nil {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func (in *Input) mayMaintain(m policy.MaintainingEntry) bool {
+	switch {
+	case in.Eviction:
+		return true
+	case len(m.Subjects) > 0:
+		return m.MatchesSubject(in.Requester)
+	default:
+		return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
+	}
+}

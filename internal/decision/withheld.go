@@ -1,0 +1,127 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
+)
+
+// withheld are the parent's withheld changes that count: those that a rule in
+// effect is about.
+func (p *Parent) withheld() ledger.Ledger {
+	return p.Ledger.Without(func(e ledger.Entry) bool {
+		if !e.IsWithheld() {
+			return true
+		}
+		path, err := change.ParsePath(e.Mutation)
+		if err != nil {
+			return true
+		}
+		for _, pol := range p.Policies {
+			for _, r := range pol.Rules {
+				if _, ok := r.Trigger.Matches(change.Change{Path: path, Verb: change.Mutate}); ok {
+					return false
+				}
+			}
+		}
+		return true
+	})
+}
+
+// withhold makes the entry that marks a change as withheld.
+func (in *Input) withhold(c change.Change) v1alpha1.Allowance {
+	return v1alpha1.Allowance{
+		Relation:   v1alpha1.RelationWithheld,
+		Mutation:   c.Path.String(),
+		Generation: in.Child.Generation,
+		Initiator:  in.Requester.Username,
+		Replaced:   in.fingerprint(c.Old),
+	}
+}
+
+// fingerprint identifies a value without telling it: numbers, which are counts,
+// stand for themselves; anything else becomes a short hash keyed by the object.
+// No value has no fingerprint.
+func (in *Input) fingerprint(value any) string {
+	return fingerprint(in.Child.UID, value)
+}
+
+func fingerprint(uid string, value any) string {
+	switch v := value.(type) {
+	case nil:
+		return ""
+	case int64, float64, int:
+		return fmt.Sprint(v)
+	case map[string]any:
+		if len(v) == 0 {
+			return ""
+		}
+	case []any:
+		if len(v) == 0 {
+			return ""
+		}
+	}
+	sum := sha256.Sum256([]byte(uid + "|" + change.CanonicalHash(value)))
+	return "#" + hex.EncodeToString(sum[:6])
+}
+
+// restored tells whether the request leaves the withheld field as it was before
+// the withheld change.
+func (in *Input) restored(e ledger.Entry) bool {
+	path, err := change.ParsePath(e.Mutation)
+	if err != nil {
+		return false
+	}
+	value, _ := path.Value(in.Child.New)
+	return in.fingerprint(value) == e.Replaced
+}
+
+const templatePrefix = "spec.template."
+
+var podKind = schema.GroupKind{Kind: "Pod"}
+
+// carriesNothingWithheld tells whether the act is the creation of a Pod that
+// brings none of the parent's withheld changes with it: at each withheld path of
+// the template, the Pod has the value from before. A withheld count cannot be
+// told from a single Pod, so that nothing is created while one is.
+func (in *Input) carriesNothingWithheld(withheld ledger.Ledger, act Act) bool {
+	if act.Operation != Create || in.Child.GVK.GroupKind() != podKind {
+		return false
+	}
+	return !slices.ContainsFunc(withheld, func(e ledger.Entry) bool {
+		inPod, isTemplate := strings.CutPrefix(e.Mutation, templatePrefix)
+		if !isTemplate {
+			return true
+		}
+		path, err := change.ParsePath(inPod)
+		if err != nil {
+			return true
+		}
+		value, _ := path.Value(in.Child.New)
+		return fingerprint(in.Parent.UID, value) != e.Replaced
+	})
+}
