@@ -1,0 +1,126 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package holders
+
+import (
+	"context"
+	"sync"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+)
+
+// Request names a holder that was added, has changed, or is gone.
+type Request struct {
+	// GVK of the holder, in the version that is watched.
+	GVK schema.GroupVersionKind
+	types.NamespacedName
+}
+
+// Source is what a controller watches to be told of every holder of every kind,
+// the kinds that Watch adds later included.
+func (c *Cache) Source() source.TypedSource[Request] {
+	return eventSource{cache: c}
+}
+
+type eventSource struct{ cache *Cache }
+
+// Start makes queue receive the holders that are known by now, and every event
+// until ctx ends. It does not wait for kinds that have not synced yet.
+func (s eventSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[Request]) error {
+	s.cache.subscribers.add(ctx, queue)
+	for _, w := range *s.cache.kinds.Load() {
+		go s.addAll(ctx, w, queue)
+	}
+	return nil
+}
+
+// addAll queues the holders of one kind that were there before the queue was.
+func (s eventSource) addAll(ctx context.Context, w watched, queue workqueue.TypedRateLimitingInterface[Request]) {
+	if !toolscache.WaitFor(ctx, "", w.synced) {
+		return
+	}
+	objects, err := s.cache.List(ctx, w.gvk)
+	if err != nil {
+		return // the kind is not watched any more
+	}
+	for _, obj := range objects {
+		queue.Add(Request{
+			GVK:            w.gvk,
+			NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()},
+		})
+	}
+}
+
+// subscribers are the queues that events go to.
+type subscribers struct {
+	mu     sync.RWMutex
+	queues map[*subscription]struct{}
+}
+
+type subscription struct {
+	queue workqueue.TypedRateLimitingInterface[Request]
+}
+
+func (s *subscribers) add(ctx context.Context, queue workqueue.TypedRateLimitingInterface[Request]) {
+	sub := &subscription{queue: queue}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.queues == nil {
+		s.queues = map[*subscription]struct{}{}
+	}
+	s.queues[sub] = struct{}{}
+	context.AfterFunc(ctx, func() {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		delete(s.queues, sub)
+	})
+}
+
+func (s *subscribers) publish(req Request) {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	for sub := range s.queues {
+		sub.queue.Add(req)
+	}
+}
+
+// handlerFor publishes what happens to the objects of one kind.
+func (s *subscribers) handlerFor(gvk schema.GroupVersionKind) toolscache.ResourceEventHandler {
+	publish := func(obj any) {
+		if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+			obj = tombstone.Obj
+		}
+		accessor, err := apimeta.Accessor(obj)
+		if err != nil {
+			return // a tombstone without an object: the next list has its end
+		}
+		s.publish(Request{
+			GVK:            gvk,
+			NamespacedName: types.NamespacedName{Namespace: accessor.GetNamespace(), Name: accessor.GetName()},
+		})
+	}
+	return toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    publish,
+		UpdateFunc: func(_, obj any) { publish(obj) },
+		DeleteFunc: publish,
+	}
+}

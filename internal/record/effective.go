@@ -1,0 +1,64 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+)
+
+// Effective is what counts of a holder's ledger now: stored, which is what its
+// annotation says, with the pending grants that count, without what is consumed
+// (D8) and without entries for a generation that holder cannot have yet (D10).
+//
+// rec is the record of holder; there may be none, and that of another object is
+// ignored. Withheld changes are part of the result: whether a rule in effect
+// still asks for them is for the caller.
+func Effective(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured, stored ledger.Ledger) ledger.Ledger {
+	next := holder.GetGeneration() + 1
+	effective := stored.Without(func(e ledger.Entry) bool { return e.Generation > next })
+	if rec == nil || rec.Spec.TargetRef.UID != holder.GetUID() {
+		return effective
+	}
+	for _, p := range rec.Status.PendingGrants {
+		if Counts(p, holder) {
+			effective = Fold(effective, p, holder)
+		}
+	}
+	consumed := map[string]bool{}
+	for _, c := range rec.Status.Consumed {
+		consumed[c.ID] = true
+	}
+	return effective.Without(func(e ledger.Entry) bool { return consumed[e.ID()] })
+}
+
+// Fold adds a pending grant that counts for holder to a ledger: its allowances
+// enter, and the withheld changes that it ends leave.
+func Fold(l ledger.Ledger, p v1alpha1.PendingGrant, holder *unstructured.Unstructured) ledger.Ledger {
+	return l.
+		Without(func(e ledger.Entry) bool { return e.IsWithheld() && slices.Contains(p.Cleared, e.Mutation) }).
+		Merge(Allowances(p, holder)...)
+}
+
+// Folded tells whether a ledger has all that a pending grant would bring.
+func Folded(l ledger.Ledger, p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
+	return Fold(l, p, holder).Encode() == l.Encode()
+}

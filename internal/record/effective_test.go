@@ -1,0 +1,201 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"pgregory.net/rapid"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
+)
+
+const holderUID = types.UID("holder-uid")
+
+// holder is a Deployment of generation 5 with some replicas.
+func holder(replicas int64) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1",
+		"kind":       "Deployment",
+		"spec":       map[string]any{"replicas": replicas},
+	}}
+	obj.SetName("web")
+	obj.SetUID(holderUID)
+	obj.SetGeneration(5)
+	return obj
+}
+
+func allowance(mutation, initiator string, generation int64) v1alpha1.Allowance {
+	return v1alpha1.Allowance{
+		Kind:       "ReplicaSet",
+		Mutation:   mutation,
+		Generation: generation,
+		Initiator:  initiator,
+		Trace:      []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Generation: generation, Field: mutation}},
+	}
+}
+
+func withheld(path string) v1alpha1.Allowance {
+	return v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: path, Generation: 5, Initiator: "mallory"}
+}
+
+func recordWith(status v1alpha1.AllowanceRecordStatus) *v1alpha1.AllowanceRecord {
+	return &v1alpha1.AllowanceRecord{
+		Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: TargetOf(holder(0))},
+		Status: status,
+	}
+}
+
+func pendingOf(grants ...v1alpha1.PendingGrant) *v1alpha1.AllowanceRecord {
+	return recordWith(v1alpha1.AllowanceRecordStatus{PendingGrants: grants})
+}
+
+func TestEffective(t *testing.T) {
+	scaled := allowance("spec.replicas", "alice", 0)
+	tests := map[string]struct {
+		rec    *v1alpha1.AllowanceRecord
+		stored []v1alpha1.Allowance
+		want   []v1alpha1.Allowance
+	}{
+		"nothing": {},
+		"without a record, what is stored": {
+			stored: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
+			want:   []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
+		},
+		"the generation that the holder has next counts, a later one does not": {
+			stored: []v1alpha1.Allowance{allowance("spec.a", "alice", 6), allowance("spec.b", "alice", 7)},
+			want:   []v1alpha1.Allowance{allowance("spec.a", "alice", 6)},
+		},
+		"consumed entries do not count": {
+			rec: recordWith(v1alpha1.AllowanceRecordStatus{Consumed: []v1alpha1.ConsumedAllowance{
+				{ID: ledger.NewEntry(allowance("spec.a", "alice", 5)).ID()},
+			}}),
+			stored: []v1alpha1.Allowance{allowance("spec.a", "alice", 5), allowance("spec.b", "alice", 5)},
+			want:   []v1alpha1.Allowance{allowance("spec.b", "alice", 5)},
+		},
+		"a pending grant counts while the holder has its content, and takes its generation": {
+			rec:  pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{scaled}, nil)),
+			want: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
+		},
+		"a pending grant for other content does not count": {
+			rec: pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 4}, "", []v1alpha1.Allowance{scaled}, nil)),
+		},
+		"a pending grant for the whole content": {
+			rec:  pendingOf(NewPending(nil, change.HashOfCounted(holder(3).Object), []v1alpha1.Allowance{allowance("spec.a", "alice", 5)}, nil)),
+			want: []v1alpha1.Allowance{allowance("spec.a", "alice", 5)},
+		},
+		"a pending grant for another whole content": {
+			rec: pendingOf(NewPending(nil, change.HashOfCounted(holder(4).Object), []v1alpha1.Allowance{allowance("spec.a", "alice", 5)}, nil)),
+		},
+		"a pending grant replaces the entry that it renews": {
+			rec:    pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{scaled}, nil)),
+			stored: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 4)},
+			want:   []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
+		},
+		"a pending grant ends what it cleared, and nothing else that is withheld": {
+			rec:    pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 3}, "", nil, []string{"spec.replicas"})),
+			stored: []v1alpha1.Allowance{withheld("spec.replicas"), withheld("spec.template")},
+			want:   []v1alpha1.Allowance{withheld("spec.template")},
+		},
+		"a pending grant that does not count ends nothing": {
+			rec:    pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 4}, "", nil, []string{"spec.replicas"})),
+			stored: []v1alpha1.Allowance{withheld("spec.replicas")},
+			want:   []v1alpha1.Allowance{withheld("spec.replicas")},
+		},
+		"a pending grant does not bring back what is consumed": {
+			rec: recordWith(v1alpha1.AllowanceRecordStatus{
+				PendingGrants: []v1alpha1.PendingGrant{NewPending(&Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{scaled}, nil)},
+				Consumed:      []v1alpha1.ConsumedAllowance{{ID: ledger.NewEntry(allowance("spec.replicas", "alice", 5)).ID()}},
+			}),
+			stored: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
+		},
+		"the record of another object is ignored": {
+			rec: &v1alpha1.AllowanceRecord{
+				Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{Kind: "Deployment", Name: "web", UID: "other"}},
+				Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{
+					NewPending(&Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{scaled}, nil),
+				}},
+			},
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Effective(test.rec, holder(3), ledger.Ledger{}.Merge(test.stored...)).Allowances()
+			if diff := cmp.Diff(test.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("Effective() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNewPending(t *testing.T) {
+	grants := []v1alpha1.Allowance{allowance("spec.replicas", "alice", 0)}
+	first := NewPending(&Content{Path: "spec.replicas", Value: 3}, "ignored", grants, []string{"b", "a", "b"})
+	if diff := cmp.Diff(first, NewPending(&Content{Path: "spec.replicas", Value: 3}, "", grants, []string{"a", "b"})); diff != "" {
+		t.Errorf("the same grant differs (-first +again):\n%s", diff)
+	}
+	for name, other := range map[string]v1alpha1.PendingGrant{
+		"value":   NewPending(&Content{Path: "spec.replicas", Value: 4}, "", grants, []string{"a", "b"}),
+		"path":    NewPending(&Content{Path: "spec.size", Value: 3}, "", grants, []string{"a", "b"}),
+		"content": NewPending(nil, "hash", grants, []string{"a", "b"}),
+		"grants":  NewPending(&Content{Path: "spec.replicas", Value: 3}, "", nil, []string{"a", "b"}),
+		"cleared": NewPending(&Content{Path: "spec.replicas", Value: 3}, "", grants, nil),
+	} {
+		if other.ID == first.ID {
+			t.Errorf("another %s has the same id", name)
+		}
+	}
+}
+
+// Folding a pending grant gives what it counted for while it was pending, and
+// once folded it brings nothing more.
+func TestFoldIsEffective(t *testing.T) {
+	paths := rapid.SampledFrom([]string{"spec.replicas", "spec.template", "spec.paused"})
+	users := rapid.SampledFrom([]string{"alice", "bob"})
+	grants := func(withGeneration bool) *rapid.Generator[v1alpha1.Allowance] {
+		return rapid.Custom(func(t *rapid.T) v1alpha1.Allowance {
+			var generation int64
+			if withGeneration {
+				generation = rapid.Int64Range(1, 6).Draw(t, "generation")
+			}
+			return allowance(paths.Draw(t, "path"), users.Draw(t, "user"), generation)
+		})
+	}
+	rapid.Check(t, func(t *rapid.T) {
+		stored := ledger.Ledger{}.Merge(rapid.SliceOfN(grants(true), 0, 4).Draw(t, "stored")...)
+		if rapid.Bool().Draw(t, "something withheld") {
+			stored = stored.Merge(withheld(paths.Draw(t, "withheld")))
+		}
+		p := NewPending(&Content{Path: "spec.replicas", Value: 3}, "",
+			rapid.SliceOfN(grants(false), 0, 3).Draw(t, "pending"), rapid.SliceOfN(paths, 0, 2).Draw(t, "cleared"))
+
+		effective := Effective(pendingOf(p), holder(3), stored)
+		folded := Fold(stored, p, holder(3))
+		if diff := cmp.Diff(folded.Encode(), effective.Encode()); diff != "" {
+			t.Fatalf("folded and pending differ (-folded +pending):\n%s", diff)
+		}
+		if !Folded(folded, p, holder(3)) {
+			t.Fatalf("a folded grant brings more")
+		}
+	})
+}

@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// Fields by which a cache indexes records.
+const (
+	indexTarget    = "target"
+	indexTargetUID = "target-uid"
+)
+
+// Index makes a manager's cache keep the indices that a Store reads by. Call it
+// once, before the manager starts.
+func Index(ctx context.Context, indexer client.FieldIndexer) error {
+	indices := map[string]func(ref v1alpha1.TargetReference) string{
+		indexTarget: func(ref v1alpha1.TargetReference) string {
+			return targetValue(GVK(ref).GroupKind(), Key(ref))
+		},
+		indexTargetUID: func(ref v1alpha1.TargetReference) string { return string(ref.UID) },
+	}
+	for field, value := range indices {
+		err := indexer.IndexField(ctx, &v1alpha1.AllowanceRecord{}, field, func(obj client.Object) []string {
+			rec, ok := obj.(*v1alpha1.AllowanceRecord)
+			if !ok {
+				return nil
+			}
+			return []string{value(rec.Spec.TargetRef)}
+		})
+		if err != nil {
+			return fmt.Errorf("cannot index AllowanceRecords by %s: %w", field, err)
+		}
+	}
+	return nil
+}
+
+func targetValue(kind schema.GroupKind, key types.NamespacedName) string {
+	return kind.String() + "/" + key.String()
+}
+
+// Of returns the cached records of all objects that have, or had, a kind,
+// namespace and name.
+func (s *Store) Of(ctx context.Context, kind schema.GroupKind, key types.NamespacedName) ([]v1alpha1.AllowanceRecord, error) {
+	list := &v1alpha1.AllowanceRecordList{}
+	if err := s.client.List(ctx, list, client.MatchingFields{indexTarget: targetValue(kind, key)}); err != nil {
+		return nil, fmt.Errorf("cannot list the AllowanceRecords of %s %s: %w", kind, key, err)
+	}
+	return list.Items, nil
+}
+
+// OfUID returns the cached record of the object with a uid; nil where there is
+// none.
+func (s *Store) OfUID(ctx context.Context, uid types.UID) (*v1alpha1.AllowanceRecord, error) {
+	list := &v1alpha1.AllowanceRecordList{}
+	if err := s.client.List(ctx, list, client.MatchingFields{indexTargetUID: string(uid)}); err != nil {
+		return nil, fmt.Errorf("cannot list the AllowanceRecord of uid %s: %w", uid, err)
+	}
+	if len(list.Items) == 0 {
+		return nil, nil
+	}
+	return &list.Items[0], nil
+}

@@ -1,0 +1,194 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"context"
+	"strings"
+	"time"
+	"unicode/utf8"
+
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// Results of a decision.
+const (
+	// ResultAllowed is the result of a change that may be made.
+	ResultAllowed = "Allowed"
+	// ResultWarned is the result of a change that nothing covers, let through
+	// with a warning.
+	ResultWarned = "Warned"
+	// ResultAudited is the result of a change that nothing covers, let through.
+	ResultAudited = "Audited"
+	// ResultDenied is the result of a change that was refused.
+	ResultDenied = "Denied"
+)
+
+const (
+	// ReasonDenied is the reason of the event about a denial.
+	ReasonDenied = "Denied"
+	// actionAdmission is the action of events about decisions.
+	actionAdmission = "Admission"
+
+	// interval is how long outcomes are collected before they are written.
+	interval = 500 * time.Millisecond
+	// lastWrites is how long a stopping operator writes what is left.
+	lastWrites = 2 * time.Second
+	// writers is how many records are written at the same time.
+	writers = 4
+	// maxAttempts is how often a batch is tried to be written.
+	maxAttempts = 5
+	// maxNote is how long the note of an event may be, in bytes.
+	maxNote = 1024
+	// maxRawLedger is how long a raw ledger may be in a record, in bytes.
+	maxRawLedger = 32768
+)
+
+// Outcome is one decision about a child of Target, or a ledger of Target that
+// could not be read.
+type Outcome struct {
+	// Target is the parent.
+	Target v1alpha1.TargetReference
+	// Decision about the child. Its time is set where it is left out.
+	Decision v1alpha1.Decision
+	// RawLedger is the text of Target's ledger where it could not be read, or was
+	// dropped.
+	RawLedger string
+}
+
+// Observe takes note of an outcome. It returns at once and never fails: what is
+// observed is written within a second or so, one write for each holder, and is
+// forgotten, and counted, where more comes than can be written.
+func (s *Store) Observe(o Outcome) {
+	if o.Decision.Time.IsZero() {
+		o.Decision.Time = metav1.NewTime(s.clock.Now())
+	}
+	b := &batch{target: o.Target, last: o.Decision, rawLedger: o.RawLedger}
+	if o.Decision.Result == ResultDenied {
+		b.denials, b.denied = 1, []v1alpha1.Decision{o.Decision}
+	}
+	outcomesDropped.Add(float64(s.outcomes.put(b)))
+}
+
+// NeedLeaderElection is false: each replica writes what it has decided.
+func (s *Store) NeedLeaderElection() bool { return false }
+
+// Start writes what is observed until ctx ends, and then what is left.
+func (s *Store) Start(ctx context.Context) error {
+	for {
+		select {
+		case <-ctx.Done():
+			s.flushLast(ctx)
+			return nil
+		case <-s.outcomes.filled:
+		}
+		timer := s.clock.NewTimer(interval)
+		select {
+		case <-ctx.Done():
+		case <-timer.C():
+			s.flush(ctx)
+		}
+		timer.Stop()
+	}
+}
+
+// flushLast writes what is left when ctx has ended.
+func (s *Store) flushLast(ctx context.Context) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
+	defer cancel()
+	s.flush(ctx)
+}
+
+// flush writes all that waits.
+func (s *Store) flush(ctx context.Context) {
+	var group errgroup.Group
+	group.SetLimit(writers)
+	for _, b := range s.outcomes.take() {
+		group.Go(func() error {
+			s.write(ctx, b)
+			return nil
+		})
+	}
+	_ = group.Wait() // write deals with its own errors
+}
+
+func (s *Store) write(ctx context.Context, b *batch) {
+	if b.attempts == 0 {
+		s.emit(b)
+	}
+	err := s.Update(ctx, b.target, b.deserves(), func(status *v1alpha1.AllowanceRecordStatus) bool {
+		status.LastDecision = b.last.DeepCopy()
+		if len(b.denied) > 0 {
+			status.LastDenial = b.denied[len(b.denied)-1].DeepCopy()
+		}
+		status.Denials += b.denials
+		if b.rawLedger != "" {
+			status.RawLedger = Raw(b.rawLedger)
+		}
+		return true
+	})
+	if err == nil {
+		return
+	}
+	b.attempts++
+	retrying := b.attempts < maxAttempts
+	logf.FromContext(ctx).WithName("record").Error(err, "Cannot record decisions",
+		"kind", b.target.Kind, "target", Key(b.target), "retrying", retrying)
+	if retrying {
+		s.outcomes.putBack(b)
+		return
+	}
+	outcomesDropped.Inc()
+}
+
+// emit makes events of denials, on the parent whose allowances do not cover the
+// change.
+func (s *Store) emit(b *batch) {
+	for _, d := range b.denied {
+		s.recorder.Eventf(
+			&corev1.ObjectReference{
+				APIVersion: GVK(b.target).GroupVersion().String(),
+				Kind:       b.target.Kind,
+				Namespace:  b.target.Namespace,
+				Name:       b.target.Name,
+				UID:        b.target.UID,
+			},
+			&corev1.ObjectReference{Kind: d.Kind, Namespace: b.target.Namespace, Name: d.Name},
+			corev1.EventTypeWarning, ReasonDenied, actionAdmission, "%s", cut(d.Message, maxNote))
+	}
+}
+
+// Raw is a ledger that could not be read, as a record keeps it.
+func Raw(text string) string {
+	return cut(strings.ToValidUTF8(text, "\uFFFD"), maxRawLedger)
+}
+
+// cut shortens a text to at most n bytes, between two characters.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+)
+
+// Content is one field of an object with its value, such as the replicas that a
+// Scale sets.
+type Content struct {
+	// Path of the field.
+	Path string
+	// Value of the field.
+	Value int64
+}
+
+// NewPending makes the pending grant of a request whose answer could not carry
+// the grants (D11). It is for what the request writes: scaled where it is given,
+// and else everything that counts, by its hash. The allowances may leave out
+// their generation where it is not known yet. cleared are the paths whose
+// withheld change the grant ends.
+//
+// The id is the same for the same arguments. The time is for Store.AddPending to
+// set.
+func NewPending(scaled *Content, contentHash string, grants []v1alpha1.Allowance, cleared []string) v1alpha1.PendingGrant {
+	p := v1alpha1.PendingGrant{
+		Allowances: grants,
+		Cleared:    slices.Compact(slices.Sorted(slices.Values(cleared))),
+	}
+	if scaled != nil {
+		p.Path, p.Value = scaled.Path, &scaled.Value
+	} else {
+		p.ContentHash = contentHash
+	}
+	raw, err := json.Marshal(p)
+	if err != nil {
+		// A PendingGrant is made of strings, numbers, and lists and maps of them.
+		panic("record: a pending grant that cannot be encoded: " + err.Error())
+	}
+	sum := sha256.Sum256(raw)
+	p.ID = hex.EncodeToString(sum[:8])
+	return p
+}
+
+// Counts tells whether a pending grant counts for holder: it does while holder
+// has exactly the content that it was granted for.
+func Counts(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
+	if holder == nil {
+		return false
+	}
+	if p.ContentHash != "" {
+		return change.HashOfCounted(holder.Object) == p.ContentHash
+	}
+	if p.Path == "" || p.Value == nil {
+		return false
+	}
+	value, err := fieldpath.Pave(holder.Object).GetInteger(p.Path)
+	return err == nil && value == *p.Value
+}
+
+// Allowances are those of a pending grant that counts for holder, with the
+// generation that holder has where the request could not know it.
+func Allowances(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) []v1alpha1.Allowance {
+	generation := holder.GetGeneration()
+	out := make([]v1alpha1.Allowance, 0, len(p.Allowances))
+	for _, a := range p.Allowances {
+		a := *a.DeepCopy()
+		if a.Generation == 0 {
+			a.Generation = generation
+		}
+		if last := len(a.Trace) - 1; last >= 0 && a.Trace[last].Generation == 0 {
+			a.Trace[last].Generation = generation
+		}
+		out = append(out, a)
+	}
+	return out
+}

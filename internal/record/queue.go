@@ -1,0 +1,140 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+const (
+	// maxWaiting is how many holders may wait for their outcomes to be written.
+	maxWaiting = 4096
+	// maxDenials is how many different denials of a batch become events.
+	maxDenials = 8
+)
+
+// batch is what is to be written about one holder.
+type batch struct {
+	target v1alpha1.TargetReference
+	// last is the latest decision.
+	last v1alpha1.Decision
+	// denied are the latest denials with different messages, the latest last.
+	denied []v1alpha1.Decision
+	// denials counts them all.
+	denials int64
+	// rawLedger is what could not be read, if anything.
+	rawLedger string
+	// attempts that failed to write the batch.
+	attempts int
+}
+
+// deserves tells whether a holder without a record gets one for the batch: not
+// for what passes because nothing bounds it (D18).
+func (b *batch) deserves() bool {
+	return b.denials > 0 || b.rawLedger != "" || len(b.last.Trace) > 0 || b.last.Result != ResultAllowed
+}
+
+// add adds what came later.
+func (b *batch) add(later *batch) {
+	b.last = later.last
+	for _, d := range later.denied {
+		b.denied = append(slices.DeleteFunc(b.denied, func(old v1alpha1.Decision) bool { return old.Message == d.Message }), d)
+	}
+	b.denied = b.denied[max(0, len(b.denied)-maxDenials):]
+	b.denials += later.denials
+	if later.rawLedger != "" {
+		b.rawLedger = later.rawLedger
+	}
+}
+
+// queue holds one batch for each holder that something was decided about. When
+// it is full, it forgets the batch that waits longest: admission never waits.
+type queue struct {
+	mu       sync.Mutex
+	capacity int
+	batches  map[types.UID]*batch
+	order    []types.UID
+	// filled has an item while there are batches.
+	filled chan struct{}
+}
+
+func newQueue(capacity int) *queue {
+	return &queue{
+		capacity: capacity,
+		batches:  map[types.UID]*batch{},
+		filled:   make(chan struct{}, 1),
+	}
+}
+
+// put adds a batch to what waits for the same holder, and returns how many
+// decisions were forgotten for lack of space.
+func (q *queue) put(b *batch) (dropped int) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if waiting, ok := q.batches[b.target.UID]; ok {
+		waiting.add(b)
+		return 0
+	}
+	if len(q.order) >= q.capacity {
+		delete(q.batches, q.order[0])
+		q.order = q.order[1:]
+		dropped = 1
+	}
+	q.insert(b)
+	return dropped
+}
+
+// putBack returns a batch that could not be written; what has come since is
+// later.
+func (q *queue) putBack(b *batch) {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	if waiting, ok := q.batches[b.target.UID]; ok {
+		b.add(waiting)
+		*waiting = *b
+		return
+	}
+	if len(q.order) < q.capacity {
+		q.insert(b)
+	}
+}
+
+func (q *queue) insert(b *batch) {
+	q.batches[b.target.UID] = b
+	q.order = append(q.order, b.target.UID)
+	select {
+	case q.filled <- struct{}{}:
+	default:
+	}
+}
+
+// take empties the queue.
+func (q *queue) take() []*batch {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	batches := make([]*batch, 0, len(q.order))
+	for _, uid := range q.order {
+		batches = append(batches, q.batches[uid])
+	}
+	q.batches, q.order = map[types.UID]*batch{}, nil
+	return batches
+}

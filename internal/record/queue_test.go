@@ -1,0 +1,141 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"strconv"
+	"strings"
+	"testing"
+	"unicode/utf8"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+func batchOf(uid types.UID, d v1alpha1.Decision) *batch {
+	b := &batch{target: v1alpha1.TargetReference{UID: uid}, last: d}
+	if d.Result == ResultDenied {
+		b.denials, b.denied = 1, []v1alpha1.Decision{d}
+	}
+	return b
+}
+
+func denial(message string) v1alpha1.Decision {
+	return v1alpha1.Decision{Result: ResultDenied, Message: message}
+}
+
+func TestQueueCoalesces(t *testing.T) {
+	q := newQueue(10)
+	q.put(batchOf("a", denial("one")))
+	q.put(batchOf("b", v1alpha1.Decision{Result: ResultAllowed, Reason: "Covered"}))
+	q.put(batchOf("a", denial("two")))
+	q.put(batchOf("a", denial("one")))
+	q.put(batchOf("a", v1alpha1.Decision{Result: ResultAllowed, Reason: "Origin"}))
+
+	batches := q.take()
+	if len(batches) != 2 || len(q.take()) != 0 {
+		t.Fatalf("got %d batches, want one for each of two holders, once", len(batches))
+	}
+	a := batches[0]
+	if a.denials != 3 || a.last.Reason != "Origin" {
+		t.Errorf("got %d denials and last decision %q, want 3 and Origin", a.denials, a.last.Reason)
+	}
+	if diff := cmp.Diff([]v1alpha1.Decision{denial("two"), denial("one")}, a.denied); diff != "" {
+		t.Errorf("denials, the latest last (-want +got):\n%s", diff)
+	}
+}
+
+func TestQueueIsBounded(t *testing.T) {
+	q := newQueue(2)
+	dropped := 0
+	for _, uid := range []types.UID{"a", "b", "c", "c"} {
+		dropped += q.put(batchOf(uid, denial("no")))
+	}
+	var kept []types.UID
+	for _, b := range q.take() {
+		kept = append(kept, b.target.UID)
+	}
+	if diff := cmp.Diff([]types.UID{"b", "c"}, kept); diff != "" || dropped != 1 {
+		t.Errorf("dropped %d, want 1; kept (-want +got):\n%s", dropped, diff)
+	}
+}
+
+func TestQueueBoundsDenials(t *testing.T) {
+	q := newQueue(1)
+	for i := range 3 * maxDenials {
+		q.put(batchOf("a", denial(strconv.Itoa(i))))
+	}
+	b := q.take()[0]
+	if len(b.denied) != maxDenials || b.denials != 3*maxDenials {
+		t.Errorf("kept %d of %d denials, want %d of %d", len(b.denied), b.denials, maxDenials, 3*maxDenials)
+	}
+	if last := b.denied[len(b.denied)-1].Message; last != strconv.Itoa(3*maxDenials-1) {
+		t.Errorf("the last denial is %s", last)
+	}
+}
+
+func TestQueuePutBack(t *testing.T) {
+	q := newQueue(10)
+	failed := batchOf("a", denial("first"))
+	failed.attempts = 1
+	q.put(batchOf("a", v1alpha1.Decision{Result: ResultAllowed, Reason: "later"}))
+	q.putBack(failed)
+	b := q.take()[0]
+	if b.last.Reason != "later" || b.denials != 1 || b.attempts != 1 {
+		t.Errorf("got last %q, %d denials, %d attempts; want later, 1, 1", b.last.Reason, b.denials, b.attempts)
+	}
+}
+
+func TestDeserves(t *testing.T) {
+	tests := map[string]struct {
+		b    batch
+		want bool
+	}{
+		"a denial":                    {b: batch{denials: 1}, want: true},
+		"a ledger that is unreadable": {b: batch{rawLedger: "x", last: v1alpha1.Decision{Result: ResultAllowed}}, want: true},
+		"use of an allowance":         {b: batch{last: v1alpha1.Decision{Result: ResultAllowed, Trace: []v1alpha1.TraceHop{{Kind: "Deployment"}}}}, want: true},
+		"a warning":                   {b: batch{last: v1alpha1.Decision{Result: ResultWarned}}, want: true},
+		"what nothing bounds":         {b: batch{last: v1alpha1.Decision{Result: ResultAllowed, Reason: "Maintaining"}}},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := test.b.deserves(); got != test.want {
+				t.Errorf("deserves() = %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+func TestRaw(t *testing.T) {
+	for name, text := range map[string]string{
+		"short":       "not a ledger",
+		"long":        strings.Repeat("ä", maxRawLedger),
+		"not unicode": "\xff" + strings.Repeat("x", maxRawLedger),
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := Raw(text)
+			if !utf8.ValidString(got) || len(got) > maxRawLedger {
+				t.Errorf("got %d bytes, valid: %t", len(got), utf8.ValidString(got))
+			}
+			if len(text) <= maxRawLedger && utf8.ValidString(text) && got != text {
+				t.Errorf("got %q, want it as it was", got)
+			}
+		})
+	}
+}

@@ -1,0 +1,190 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// contention is how a write is tried again: several replicas, and several
+// requests for children of one holder, write the same record. A request waits
+// for some of these writes, so that all of it takes less than a second.
+var contention = wait.Backoff{Steps: 10, Duration: 5 * time.Millisecond, Factor: 1.5, Jitter: 1}
+
+// Config is what a Store works with. All of it is required but the clock.
+type Config struct {
+	// Client reads records from a cache, and writes them.
+	Client client.Client
+	// Live reads records from the API server.
+	Live client.Reader
+	// OperatorNamespace has the records of cluster-scoped objects.
+	OperatorNamespace string
+	// Recorder emits the events about denials, on the parents concerned.
+	Recorder events.EventRecorder
+	// Clock is the real one where it is left out.
+	Clock clock.WithTicker
+}
+
+// Store reads and writes AllowanceRecords. All of its writes are optimistic and
+// idempotent, so that each replica may make them. It is safe for concurrent use.
+//
+// Admission writes through it what must not be lost before it answers, and says
+// everything else through Observe, for which the Store has to be added to the
+// manager.
+type Store struct {
+	client            client.Client
+	live              client.Reader
+	operatorNamespace string
+	recorder          events.EventRecorder
+	clock             clock.WithTicker
+	outcomes          *queue
+}
+
+// NewStore makes a Store.
+func NewStore(cfg Config) *Store {
+	if cfg.Clock == nil {
+		cfg.Clock = clock.RealClock{}
+	}
+	return &Store{
+		client:            cfg.Client,
+		live:              cfg.Live,
+		operatorNamespace: cfg.OperatorNamespace,
+		recorder:          cfg.Recorder,
+		clock:             cfg.Clock,
+		outcomes:          newQueue(maxWaiting),
+	}
+}
+
+// Get returns the record of an object from the cache; nil where there is none.
+func (s *Store) Get(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	return s.read(ctx, s.client, ref)
+}
+
+// Live reads the record of an object from the API server, in one GET; nil where
+// there is none.
+func (s *Store) Live(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	return s.read(ctx, s.live, ref)
+}
+
+func (s *Store) read(ctx context.Context, reader client.Reader, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	key := types.NamespacedName{Namespace: Namespace(ref, s.operatorNamespace), Name: Name(ref)}
+	rec := &v1alpha1.AllowanceRecord{}
+	err := reader.Get(ctx, key, rec)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot read AllowanceRecord %s of %s %s: %w", key, ref.Kind, Key(ref), err)
+	case rec.Spec.TargetRef.UID != ref.UID:
+		return nil, fmt.Errorf("AllowanceRecord %s is about another object than %s %s: delete it if a person made it", key, ref.Kind, Key(ref))
+	}
+	return rec, nil
+}
+
+// Update changes the status of the record of an object. mutate tells whether it
+// has changed anything; where it has not, nothing is written. It is called again
+// with a fresh status where somebody else wrote in the meantime. Where there is
+// no record, one is made if create is true.
+//
+// In a namespace that is being deleted no record can be made; that is not an
+// error.
+func (s *Store) Update(ctx context.Context, ref v1alpha1.TargetReference, create bool, mutate func(*v1alpha1.AllowanceRecordStatus) bool) error {
+	read := s.Get
+	return retry.OnError(contention, outdated, func() error {
+		rec, err := read(ctx, ref)
+		read = s.Live // whatever fails below fails because the cache is behind
+		if err != nil {
+			return err
+		}
+		if rec == nil {
+			if !create {
+				return nil
+			}
+			rec, err = s.create(ctx, ref, mutate)
+			if rec == nil || err != nil {
+				return err
+			}
+		}
+		if !mutate(&rec.Status) {
+			return nil
+		}
+		if err := s.client.Status().Update(ctx, rec); err != nil {
+			return fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
+		}
+		return nil
+	})
+}
+
+// create makes the record, unless there is nothing to say in it, or its
+// namespace is being deleted: then it returns nil.
+func (s *Store) create(ctx context.Context, ref v1alpha1.TargetReference, mutate func(*v1alpha1.AllowanceRecordStatus) bool) (*v1alpha1.AllowanceRecord, error) {
+	if !mutate(&v1alpha1.AllowanceRecordStatus{}) {
+		return nil, nil
+	}
+	rec := newRecord(ref, s.operatorNamespace)
+	err := s.client.Create(ctx, rec)
+	switch {
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err) && ref.Namespace != "":
+		logf.FromContext(ctx).V(1).Info("No record: its namespace is being deleted", "kind", ref.Kind, "target", Key(ref))
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("cannot create AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
+	}
+	return rec, nil
+}
+
+// SetParent labels a record with the uid of its target's parent, unless it is
+// already.
+func (s *Store) SetParent(ctx context.Context, rec *v1alpha1.AllowanceRecord, uid types.UID) error {
+	value := string(uid)
+	if rec.Labels[LabelParentUID] == value || len(validation.IsValidLabelValue(value)) > 0 {
+		return nil
+	}
+	labeled := rec.DeepCopy()
+	if labeled.Labels == nil {
+		labeled.Labels = map[string]string{}
+	}
+	labeled.Labels[LabelParentUID] = value
+	err := client.IgnoreNotFound(s.client.Patch(ctx, labeled, client.MergeFrom(rec)))
+	if err != nil {
+		return fmt.Errorf("cannot label AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
+	}
+	return nil
+}
+
+// outdated tells whether a write failed because what it was based on is not so
+// any more.
+func outdated(err error) bool {
+	// A record that the cache still has may be gone, and one that it does not
+	// have yet may be there.
+	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
+}

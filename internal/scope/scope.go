@@ -1,0 +1,91 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package scope finds out where an object stands: who its ancestors are, as far
+// as policies are about them. The webhook and the controllers both ask it, so
+// that they never disagree about which policies are in effect (D2).
+package scope
+
+import (
+	"context"
+	"slices"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
+)
+
+// maxDepth bounds how many objects a chain has. Real hierarchies have four or
+// five; where one is cut off, the next parent counts as unknown.
+const maxDepth = 16
+
+// Getter reads holders from a cache.
+type Getter interface {
+	// Get returns the holder, which the caller does not modify, or a NotFound
+	// error where the cache has none. The version of gvk does not matter.
+	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+}
+
+// Chain returns obj, its parent, and so on up to the root, for
+// policy.Index.InEffect. It ends early at a parent whose kind has no policy in
+// index, or that holders does not know: what lies behind such a parent is in
+// nobody's scope.
+func Chain(ctx context.Context, holders Getter, namespaces Namespaces, index *policy.Index, obj *unstructured.Unstructured) []policy.Holder {
+	chain := make([]policy.Holder, 0, 2)
+	seen := make([]types.UID, 0, 2)
+	for obj != nil && len(chain) < maxDepth && !slices.Contains(seen, obj.GetUID()) {
+		chain = append(chain, Holder(ctx, namespaces, obj))
+		seen = append(seen, obj.GetUID())
+		obj = parent(ctx, holders, index, obj)
+	}
+	return chain
+}
+
+// Holder returns what a policy's selectors ask of one object.
+func Holder(ctx context.Context, namespaces Namespaces, obj *unstructured.Unstructured) policy.Holder {
+	holder := policy.Holder{Kind: obj.GroupVersionKind().GroupKind(), Labels: obj.GetLabels()}
+	switch namespace := obj.GetNamespace(); {
+	case holder.Kind == schema.GroupKind{Group: corev1.GroupName, Kind: "Namespace"}:
+		// As in admission: a selector of namespaces looks at a namespace itself.
+		holder.NamespaceLabels = holder.Labels
+	case namespace != corev1.NamespaceAll:
+		holder.NamespaceLabels = namespaces.Labels(ctx, namespace)
+	}
+	return holder
+}
+
+// parent returns the parent of obj, and nil where there is none, its kind has no
+// policy, or holders does not know the very object that obj names.
+func parent(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	ref, ok := lineage.Parent(obj)
+	if !ok || len(index.For(ref.GVK.GroupKind())) == 0 {
+		return nil
+	}
+	found, err := holders.Get(ctx, ref.GVK, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
+	if apierrors.IsNotFound(err) && ref.Namespace != corev1.NamespaceAll {
+		// An owner reference does not say whether the owner is namespaced.
+		found, err = holders.Get(ctx, ref.GVK, types.NamespacedName{Name: ref.Name})
+	}
+	if err != nil || found.GetUID() != ref.UID {
+		return nil
+	}
+	return found
+}

@@ -1,0 +1,241 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package scope_test
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/scope"
+)
+
+// holders are known by kind, namespace and name.
+type holders map[string]*unstructured.Unstructured
+
+func (h holders) Get(_ context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+	if obj, ok := h[gvk.Kind+" "+key.String()]; ok {
+		return obj, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: gvk.Kind}, key.Name)
+}
+
+func holdersOf(objects ...*unstructured.Unstructured) holders {
+	h := holders{}
+	for _, obj := range objects {
+		key := types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()}
+		h[obj.GetKind()+" "+key.String()] = obj
+	}
+	return h
+}
+
+// labeled are namespaces by name.
+type labeled map[string]map[string]string
+
+func (l labeled) Labels(_ context.Context, name string) map[string]string { return l[name] }
+
+func object(kind, namespace, name string) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{}
+	obj.SetAPIVersion("example.com/v1")
+	obj.SetKind(kind)
+	obj.SetNamespace(namespace)
+	obj.SetName(name)
+	obj.SetUID(types.UID("uid-" + name))
+	return obj
+}
+
+func owned(obj, owner *unstructured.Unstructured) *unstructured.Unstructured {
+	obj.SetOwnerReferences([]metav1.OwnerReference{{
+		// Owner references may name a version that nobody watches.
+		APIVersion: "example.com/v1beta1",
+		Kind:       owner.GetKind(),
+		Name:       owner.GetName(),
+		UID:        owner.GetUID(),
+		Controller: new(true),
+	}})
+	return obj
+}
+
+func indexFor(t testing.TB, kinds ...string) *policy.Index {
+	t.Helper()
+	unserved := func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+		return schema.GroupVersionKind{}, false
+	}
+	policies := make([]*policy.Policy, 0, len(kinds))
+	for _, kind := range kinds {
+		p, errs := policy.Compile(&v1alpha1.AllowancePolicy{
+			ObjectMeta: metav1.ObjectMeta{Name: kind},
+			Spec: v1alpha1.AllowancePolicySpec{
+				For: v1alpha1.ParentKind{APIGroup: "example.com", APIVersion: "v1", Kind: kind},
+			},
+		}, unserved)
+		if len(errs) > 0 {
+			t.Fatalf("compiling a policy for %s: %v", kind, errs.ToAggregate())
+		}
+		policies = append(policies, p)
+	}
+	return policy.NewIndex(policies)
+}
+
+func kindsOf(chain []policy.Holder) []string {
+	kinds := make([]string, 0, len(chain))
+	for _, h := range chain {
+		kinds = append(kinds, h.Kind.Kind)
+	}
+	return kinds
+}
+
+func TestChain(t *testing.T) {
+	app := object("App", "shop", "app")
+	set := owned(object("Set", "shop", "set"), app)
+	pod := owned(object("Pod", "shop", "pod"), set)
+	fleet := object("Fleet", "", "fleet")
+	member := owned(object("Set", "shop", "member"), fleet)
+	recreated := object("App", "shop", "app")
+	recreated.SetUID("uid-of-another")
+	egg := object("App", "shop", "egg")
+	hen := owned(object("App", "shop", "hen"), egg)
+	owned(egg, hen)
+
+	for name, tc := range map[string]struct {
+		known   holders
+		indexed []string
+		of      *unstructured.Unstructured
+		want    []string
+	}{
+		"up to the root":                             {holdersOf(app, set), []string{"App", "Set", "Pod"}, pod, []string{"Pod", "Set", "App"}},
+		"a root":                                     {holdersOf(app, set), []string{"App", "Set", "Pod"}, app, []string{"App"}},
+		"an object of a kind without a policy":       {holdersOf(app, set), []string{"App", "Set"}, pod, []string{"Pod", "Set", "App"}},
+		"not beyond a kind without a policy":         {holdersOf(app, set), []string{"App", "Pod"}, pod, []string{"Pod"}},
+		"not beyond an unknown parent":               {holdersOf(app), []string{"App", "Set", "Pod"}, pod, []string{"Pod"}},
+		"an object of the same name is no parent":    {holdersOf(recreated, set), []string{"App", "Set", "Pod"}, pod, []string{"Pod", "Set"}},
+		"a cluster-scoped parent":                    {holdersOf(fleet), []string{"Fleet", "Set"}, member, []string{"Set", "Fleet"}},
+		"each object of a cycle once":                {holdersOf(egg, hen), []string{"App"}, hen, []string{"App", "App"}},
+		"no policies at all":                         {holdersOf(app, set), nil, pod, []string{"Pod"}},
+		"an object that is being created, no UID":    {holdersOf(app), []string{"App", "Set"}, owned(object("Set", "shop", ""), app), []string{"Set", "App"}},
+		"an owner reference without a UID, forged":   {holdersOf(app), []string{"App", "Set"}, forged(app), []string{"Set"}},
+		"an owner reference with a broken version":   {holdersOf(app), []string{"App", "Set"}, broken(app), []string{"Set"}},
+		"a parent of the same name, other namespace": {holdersOf(app), []string{"App", "Set"}, owned(object("Set", "other", "set"), app), []string{"Set"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := scope.Chain(t.Context(), tc.known, labeled{}, indexFor(t, tc.indexed...), tc.of)
+			if diff := cmp.Diff(tc.want, kindsOf(got)); diff != "" {
+				t.Errorf("Chain() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func forged(owner *unstructured.Unstructured) *unstructured.Unstructured {
+	obj := owned(object("Set", "shop", "set"), owner)
+	obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "App", Name: owner.GetName()}})
+	return obj
+}
+
+func broken(owner *unstructured.Unstructured) *unstructured.Unstructured {
+	obj := owned(object("Set", "shop", "set"), owner)
+	obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "a/b/c", Kind: "App", Name: owner.GetName(), UID: owner.GetUID()}})
+	return obj
+}
+
+func TestChainIsBounded(t *testing.T) {
+	known := holders{}
+	obj := object("App", "shop", "root")
+	for i := range 40 {
+		known["App shop/"+obj.GetName()] = obj
+		obj = owned(object("App", "shop", fmt.Sprintf("child-%d", i)), obj)
+	}
+	if got := len(scope.Chain(t.Context(), known, labeled{}, indexFor(t, "App"), obj)); got != 16 {
+		t.Errorf("Chain() has %d objects, want 16", got)
+	}
+}
+
+func TestHolder(t *testing.T) {
+	namespaces := labeled{"shop": {"env": "prod"}}
+	inNamespace := object("App", "shop", "app")
+	inNamespace.SetLabels(map[string]string{"app": "cart"})
+	namespace := object("Namespace", "", "shop")
+	namespace.SetAPIVersion("v1")
+	namespace.SetLabels(map[string]string{"env": "prod"})
+
+	for name, tc := range map[string]struct {
+		of   *unstructured.Unstructured
+		want policy.Holder
+	}{
+		"an object in a namespace": {inNamespace, policy.Holder{
+			Kind:            schema.GroupKind{Group: "example.com", Kind: "App"},
+			Labels:          map[string]string{"app": "cart"},
+			NamespaceLabels: map[string]string{"env": "prod"},
+		}},
+		"a cluster-scoped object": {object("App", "", "app"), policy.Holder{
+			Kind: schema.GroupKind{Group: "example.com", Kind: "App"},
+		}},
+		"a namespace has its own labels": {namespace, policy.Holder{
+			Kind:            schema.GroupKind{Kind: "Namespace"},
+			Labels:          map[string]string{"env": "prod"},
+			NamespaceLabels: map[string]string{"env": "prod"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, scope.Holder(t.Context(), namespaces, tc.of)); diff != "" {
+				t.Errorf("Holder() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNamespaceReader(t *testing.T) {
+	cached := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "cached", Labels: map[string]string{"seen": "in-cache"}}}
+	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "fresh", Labels: map[string]string{"seen": "live"}}}
+	reader := scope.NamespaceReader{
+		Cached: fake.NewClientBuilder().WithObjects(cached).Build(),
+		Live:   fake.NewClientBuilder().WithObjects(fresh).Build(),
+	}
+	for name, want := range map[string]map[string]string{
+		"cached": {"seen": "in-cache"},
+		"fresh":  {"seen": "live"},
+		"gone":   {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(want, reader.Labels(t.Context(), name)); diff != "" {
+				t.Errorf("Labels(%q) (-want +got):\n%s", name, diff)
+			}
+		})
+	}
+}
+
+func BenchmarkChain(b *testing.B) {
+	app := object("App", "shop", "app")
+	set := owned(object("Set", "shop", "set"), app)
+	pod := owned(object("Pod", "shop", "pod"), set)
+	known, namespaces, index := holdersOf(app, set), labeled{"shop": {"env": "prod"}}, indexFor(b, "App", "Set", "Pod")
+	b.ReportAllocs()
+	for b.Loop() {
+		scope.Chain(b.Context(), known, namespaces, index, pod)
+	}
+}
