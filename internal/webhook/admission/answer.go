@@ -1,0 +1,245 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/record"
+)
+
+// Keys of audit annotations; the API server puts the name of the webhook before
+// them.
+const (
+	auditGranted  = "granted"
+	auditReason   = "reason"
+	auditParent   = "parent"
+	auditPolicies = "policies"
+	auditTrace    = "trace"
+	auditUncov    = "uncovered"
+)
+
+// composedManager is the prefix of the field managers under which Crossplane
+// applies composed resources. Any error but Invalid makes it give up on the
+// whole composite, siblings included (D13).
+const composedManager = "apiextensions.crossplane.io/composed/"
+
+// denied answers a request that nothing covers.
+func denied(req admission.Request, f *facts, v decision.Verdict) admission.Response {
+	resp := admission.Denied(denial(f, v))
+	if strings.HasPrefix(fieldManager(req), composedManager) {
+		resp.Result.Code = http.StatusUnprocessableEntity
+		resp.Result.Reason = metav1.StatusReasonInvalid
+	}
+	resp.AuditAnnotations = auditAnnotations(f, v)
+	return resp
+}
+
+// refused answers a write whose uncaused change a policy does not let stand, or
+// which, as a scale, could not carry that it is withheld.
+func refused(f *facts, grant decision.Grant) admission.Response {
+	message := fmt.Sprintf("the change of %s of %s was refused: ",
+		strings.Join(withheldPaths(grant.Withheld), ", "), objectText(f.Child.GVK.Kind, f.Child.Name))
+	if len(grant.Problems) > 0 {
+		message += "it does not meet " + problemsText(grant.Problems)
+	} else {
+		message += f.Requester.Username + " may not initiate it"
+	}
+	if len(f.initiators) > 0 {
+		message += "; " + anyOf(f.initiators) + " may"
+	}
+	resp := admission.Denied(message)
+	resp.AuditAnnotations = map[string]string{auditReason: "Refused", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
+	return resp
+}
+
+// auditAnnotations are what the audit log of the API server keeps of a verdict.
+func auditAnnotations(f *facts, v decision.Verdict) map[string]string {
+	out := map[string]string{auditReason: string(v.Reason)}
+	if f.ParentState == decision.ParentFound {
+		out[auditParent] = f.Parent.GVK.Kind + "/" + f.Parent.Name
+	}
+	if len(v.Policies) > 0 {
+		out[auditPolicies] = strings.Join(names(v.Policies), ",")
+	}
+	if v.Exercised != nil {
+		if text, err := json.Marshal(v.Exercised.Trace); err == nil {
+			out[auditTrace] = v.Exercised.Initiator + " " + string(text)
+		}
+	}
+	if len(v.Uncovered) > 0 {
+		out[auditUncov] = listed(v.Uncovered)
+	}
+	return out
+}
+
+// warnings are what the requester of an admitted write is told.
+func warnings(r *request, f *facts, v decision.Verdict, grant decision.Grant) []string {
+	var out []string
+	if v.Reason == decision.ReasonWarned {
+		out = append(out, "kausality: "+denial(f, v))
+	}
+	if v.Reason == decision.ReasonOrphan && len(f.index.Policies()) > 0 {
+		ref, _ := r.parentRef()
+		out = append(out, fmt.Sprintf("kausality: %s names the owner %s %s, which does not exist; nothing bounds it",
+			objectText(f.Child.GVK.Kind, f.Child.Name), ref.GVK.Kind, ref.Name))
+	}
+	if len(grant.Withheld) > 0 {
+		out = append(out, withheldWarning(f, grant.Withheld, grant.Problems))
+	}
+	if held := f.otherWithheld(grant); len(held) > 0 && len(grant.Allowances) > 0 {
+		out = append(out, fmt.Sprintf("kausality: nothing follows from this change of %s while %s; approve that or take it back",
+			objectText(f.Child.GVK.Kind, f.Child.Name), withheldText(held)))
+	}
+	return out
+}
+
+// otherWithheld are the changes of the object that were withheld before and stay
+// so.
+func (f *facts) otherWithheld(grant decision.Grant) []v1alpha1.Allowance {
+	ended := map[string]bool{}
+	for _, path := range grant.Cleared {
+		ended[path] = true
+	}
+	var out []v1alpha1.Allowance
+	for _, e := range f.Child.Ledger {
+		if e.IsWithheld() && !ended[e.Mutation] {
+			out = append(out, e.Allowance)
+		}
+	}
+	return out
+}
+
+// ledgerWarnings are what the requester is told about annotations that have no
+// effect as written.
+func (r *request) ledgerWarnings(f *facts) []string {
+	var out []string
+	subject := objectText(r.gvk.Kind, r.objectName())
+	if f.ledgerError != nil {
+		out = append(out, fmt.Sprintf("kausality: the ledger of %s could not be read and counts as empty: %v", subject, f.ledgerError))
+	}
+	if r.forges() {
+		out = append(out, fmt.Sprintf("kausality: what a request says about %s has no effect; the ledger of %s stays as it is",
+			annotationKey(r.new, allowancesName), subject))
+	}
+	if a := f.approve; a.asked {
+		switch {
+		case !a.allowed:
+			out = append(out, fmt.Sprintf("kausality: %s may not approve changes of %s%s", f.Requester.Username, subject, whoMay(f.initiators)))
+		case len(a.unknown) > 0:
+			out = append(out, fmt.Sprintf("kausality: not approved on %s, as they are no field paths: %s", subject, strings.Join(a.unknown, ", ")))
+		}
+	}
+	return out
+}
+
+func whoMay(initiators []string) string {
+	if len(initiators) == 0 {
+		return ""
+	}
+	return "; " + anyOf(initiators) + " may"
+}
+
+// forges tells whether the request writes a ledger that would permit something
+// which the stored one does not.
+func (r *request) forges() bool {
+	key := annotationKey(r.new, allowancesName)
+	said := r.new.GetAnnotations()[key]
+	if said == "" || r.old != nil && r.old.GetAnnotations()[key] == said {
+		return false
+	}
+	asked, err := storedLedger(r.new)
+	if err != nil || len(asked) == 0 {
+		return false
+	}
+	if r.old == nil {
+		return true
+	}
+	stored, err := storedLedger(r.old)
+	if err != nil {
+		return true
+	}
+	has := map[string]bool{}
+	for _, e := range stored {
+		has[e.ID()] = true
+	}
+	for _, e := range asked {
+		if !has[e.ID()] && !e.IsWithheld() {
+			return true
+		}
+	}
+	return false
+}
+
+// describe is a verdict as the parent's record keeps it.
+func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision {
+	d := v1alpha1.Decision{
+		Result:    result(verdict),
+		Reason:    string(verdict.Reason),
+		Operation: operationText(r),
+		User:      r.requester.Username,
+		Kind:      r.gvk.Kind,
+		Name:      r.objectName(),
+		Policies:  names(verdict.Policies),
+	}
+	acts := f.Acts()
+	if len(verdict.Uncovered) > 0 {
+		acts = verdict.Uncovered
+		d.Message = denial(f, verdict)
+	}
+	const most = 16
+	for _, a := range acts[:min(len(acts), most)] {
+		d.Paths = append(d.Paths, a.String())
+	}
+	if verdict.Exercised != nil {
+		d.Initiator = verdict.Exercised.Initiator
+		d.Trace = verdict.Exercised.Trace
+	}
+	return d
+}
+
+func result(v decision.Verdict) string {
+	switch v.Reason {
+	case decision.ReasonDenied, decision.ReasonWarned, decision.ReasonAudited:
+		return string(v.Reason)
+	default:
+		return record.ResultAllowed
+	}
+}
+
+func operationText(r *request) string {
+	switch {
+	case r.subresource == subresourceEviction:
+		return "Eviction"
+	case r.subresource == subresourceScale:
+		return "Scale"
+	case r.operation == decision.Create:
+		return "Create"
+	case r.operation == decision.Delete:
+		return "Delete"
+	default:
+		return "Update"
+	}
+}

@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"slices"
+	"strings"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/policy"
+)
+
+const (
+	allowancesName = "allowances"
+	approveName    = "approve"
+)
+
+// approval is what a request says about approving what is already there (D20).
+type approval struct {
+	// asked is true where the request sets the annotation.
+	asked bool
+	// allowed is true where the requester may approve.
+	allowed bool
+	// changes are the approved fields, as if just changed.
+	changes []change.Change
+	// unknown are paths that cannot be read.
+	unknown []string
+}
+
+// approval reads the annotation, which counts only in the request that sets it.
+func (r *request) approval(f *facts) approval {
+	if r.new == nil || r.operation != decision.Update || r.subresource != "" {
+		return approval{}
+	}
+	key := annotationKey(r.new, approveName)
+	text, ok := r.new.GetAnnotations()[key]
+	if !ok || r.old.GetAnnotations()[key] == text {
+		return approval{}
+	}
+	a := approval{asked: true}
+	a.allowed = f.AncestorInitiator || slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool {
+		return p.MayInitiate(r.requester)
+	})
+	if !a.allowed {
+		return a
+	}
+	for part := range strings.SplitSeq(text, ",") {
+		part = strings.TrimSpace(part)
+		switch {
+		case part == "":
+		case part == v1alpha1.Any:
+			a.changes = append(a.changes, r.approvable(f)...)
+		default:
+			changes, err := r.approved(part)
+			if err != nil {
+				a.unknown = append(a.unknown, part)
+			}
+			a.changes = append(a.changes, changes...)
+		}
+	}
+	return a
+}
+
+// approved are the fields that one path of the annotation names. A path without
+// wildcards names its field even where that was removed.
+func (r *request) approved(text string) ([]change.Change, error) {
+	if path, err := change.ParsePath(text); err == nil {
+		return []change.Change{r.asChange(path)}, nil
+	}
+	pattern, err := change.ParsePattern(text)
+	if err != nil {
+		return nil, err
+	}
+	var changes []change.Change
+	for _, path := range pattern.Expand(r.new.Object) {
+		changes = append(changes, r.asChange(path))
+	}
+	return changes, nil
+}
+
+// approvable is everything that can be approved: what is withheld, and each
+// field that triggers a rule, removed ones included.
+func (r *request) approvable(f *facts) []change.Change {
+	stored, _ := storedLedger(r.old)
+	var changes []change.Change
+	for _, e := range stored {
+		if !e.IsWithheld() {
+			continue
+		}
+		if path, err := change.ParsePath(e.Mutation); err == nil {
+			changes = append(changes, r.asChange(path))
+		}
+	}
+	for _, p := range f.OwnPolicies {
+		for _, rule := range p.Rules {
+			// A trigger that ParsePattern read once can be read again.
+			triggered, _ := r.approved(rule.Trigger.String())
+			changes = append(changes, triggered...)
+		}
+	}
+	return changes
+}
+
+func (r *request) asChange(path change.Path) change.Change {
+	old, _ := path.Value(r.old.Object)
+	value, _ := path.Value(r.new.Object)
+	return change.Change{Path: path, Verb: change.Mutate, Old: old, New: value}
+}

@@ -1,0 +1,58 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// failed answers a request that could not be judged. To the API server an error
+// in an answer is a refusal, whatever the failurePolicy of the webhook says; so it
+// is followed here: the request passes, with a warning, unless a policy that is
+// about its kind says Fail.
+func (g *Gatherer) failed(ctx context.Context, req admission.Request, err error) admission.Response {
+	logf.FromContext(ctx).Error(err, "Cannot judge a request",
+		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
+	if g.failsClosed(schema.GroupKind{Group: req.Kind.Group, Kind: req.Kind.Kind}) {
+		return admission.Errored(http.StatusInternalServerError, fmt.Errorf("kausality cannot judge this request, try again: %w", err))
+	}
+	return admission.Allowed("").WithWarnings(fmt.Sprintf("kausality: not judged, and let through: %v", err))
+}
+
+// failsClosed tells whether a policy for the kind, or one that bounds it, says
+// Fail.
+func (g *Gatherer) failsClosed(kind schema.GroupKind) bool {
+	for _, p := range g.Policies.Index().Policies() {
+		if p.FailurePolicy == v1alpha1.FailurePolicyFail && concerns(p, kind) {
+			return true
+		}
+	}
+	return false
+}
+
+func concerns(p *policy.Policy, kind schema.GroupKind) bool {
+	return p.For.GroupKind() == kind || p.Bounds(kind)
+}

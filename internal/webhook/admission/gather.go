@@ -1,0 +1,333 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/scope"
+)
+
+// Objects reads holders.
+type Objects interface {
+	// Get returns a holder from the cache, and a NotFound error where the cache
+	// has none. The result is shared and must not be modified.
+	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+	// Live reads any object from the API server.
+	Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+}
+
+// Records reads AllowanceRecords, and writes what an answer depends on.
+type Records interface {
+	// Get returns the record of an object from the cache, or nil.
+	Get(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error)
+	// Live reads it from the API server.
+	Live(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error)
+	// AddPending records a grant before the request is answered (D11).
+	AddPending(ctx context.Context, target v1alpha1.TargetReference, grant v1alpha1.PendingGrant) error
+	// SetDeletion records who deletes an object before the request is answered.
+	SetDeletion(ctx context.Context, target v1alpha1.TargetReference, deletion v1alpha1.Deletion) error
+	// Observe takes note of a decision, some time later.
+	Observe(outcome record.Outcome)
+}
+
+// Kinds knows the kinds that the API server serves.
+type Kinds interface {
+	// KindFor returns the kind of a resource.
+	KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool)
+	// Namespaced tells whether objects of the kind live in namespaces.
+	Namespaced(kind schema.GroupVersionKind) bool
+	// ReplicasPath is the path that the scale sub-resource of the resource sets.
+	ReplicasPath(resource schema.GroupVersionResource) string
+}
+
+// Gatherer gathers what a decision depends on.
+type Gatherer struct {
+	// Policies are the policies that are active now.
+	Policies *policy.Active
+	// Objects are the holders.
+	Objects Objects
+	// Namespaces knows the labels of namespaces.
+	Namespaces scope.Namespaces
+	// Records are the AllowanceRecords.
+	Records Records
+	// Kinds are those that are served.
+	Kinds Kinds
+	// OperatorUser is the name under which Kausality makes its own requests.
+	OperatorUser string
+	// Platform are who keep the cluster alive.
+	Platform decision.Platform
+}
+
+// facts are what is known about one request.
+type facts struct {
+	decision.Input
+	// index is the one snapshot of the policies that the request is judged by.
+	index *policy.Index
+	// parent is where the child's parent is recorded.
+	parent v1alpha1.TargetReference
+	// ledgerError is set where the object's stored ledger cannot be read.
+	ledgerError error
+	// stored is the object's ledger as its annotation had it.
+	stored ledger.Ledger
+	// approve is what the request says about approving.
+	approve approval
+	// initiators are who may initiate on the object, or above it, for messages;
+	// parentInitiators the same for its parent.
+	initiators, parentInitiators []string
+	// approveKey and parentApproveKey are the annotations to approve with.
+	approveKey, parentApproveKey string
+}
+
+// gather gathers the facts; live reads the parent and its record from the API
+// server, for when the cache may be behind the requester's (D5).
+func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, error) {
+	f := &facts{index: g.Policies.Index()}
+	f.Requester = r.requester
+	f.Operator = r.requester.Username == g.OperatorUser
+	f.Platform = g.Platform
+	f.Operation = r.operation
+	f.Eviction = r.subresource == subresourceEviction
+
+	ancestors, err := g.gatherParent(ctx, r, f, live)
+	if err != nil {
+		return nil, err
+	}
+	own := append([]policy.Holder{scope.Holder(ctx, g.Namespaces, r.current())}, ancestors...)
+	f.OwnPolicies = f.index.InEffect(own)
+	f.initiators = initiators(f.index, own)
+	f.parentInitiators = initiators(f.index, ancestors)
+	f.approveKey = annotationKey(r.current(), approveName)
+	f.AncestorInitiator = mayInitiateAbove(f.index, ancestors, r.requester)
+
+	g.gatherChild(ctx, r, f)
+	f.approve = r.approval(f)
+	f.Approved = f.approve.changes
+	return f, nil
+}
+
+// gatherChild fills in what there is to know about the object itself.
+func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts) {
+	if r.operation == decision.Update && r.subresource != subresourceStatus {
+		r.findChanges(f)
+		f.Release = isRelease(r, f)
+	}
+	f.Bookkeeping = lineage.Bookkeeping(string(r.operation), r.old)
+	current := r.current()
+	f.Child = decision.Child{
+		GVK:        r.gvk,
+		Resource:   r.resource.GroupResource(),
+		Namespace:  r.namespace,
+		Name:       r.objectName(),
+		UID:        string(current.GetUID()),
+		Generation: r.generation(f.OwnChanges),
+		Deleting:   r.old != nil && r.old.GetDeletionTimestamp() != nil,
+	}
+	if r.new != nil {
+		f.Child.New = r.new.Object
+	}
+	if r.old == nil {
+		return
+	}
+	f.Child.Old = r.old.Object
+	f.stored, f.ledgerError = storedLedger(r.old)
+	// A record that cannot be read only means that nothing pending is known.
+	rec, _ := g.Records.Get(ctx, r.target())
+	f.Child.Ledger = record.Effective(rec, r.old, f.stored)
+}
+
+// gatherParent fills in what there is to know about the parent, and returns the chain
+// of holders that begins with it.
+func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live bool) ([]policy.Holder, error) {
+	ref, ok := r.parentRef()
+	if !ok {
+		f.ParentState = decision.NoParent
+		return nil, nil
+	}
+	policies := f.index.For(ref.GVK.GroupKind())
+	if len(policies) == 0 {
+		f.ParentState = decision.ParentUngoverned
+		return nil, nil
+	}
+	parent, err := g.readParent(ctx, ref, policies[0].For, live)
+	if err != nil {
+		return nil, err
+	}
+	if parent == nil {
+		f.ParentState = decision.ParentGone
+		return nil, nil
+	}
+	ancestors := scope.Chain(ctx, g.Objects, g.Namespaces, f.index, parent)
+	f.parent = targetOf(parent)
+	f.parentApproveKey = annotationKey(parent, approveName)
+	f.ParentState = decision.ParentFound
+	f.Parent = decision.Parent{
+		GVK:        parent.GroupVersionKind(),
+		Namespace:  parent.GetNamespace(),
+		Name:       parent.GetName(),
+		UID:        string(parent.GetUID()),
+		Generation: parent.GetGeneration(),
+		Deleting:   parent.GetDeletionTimestamp() != nil,
+		Policies:   f.index.InEffect(ancestors),
+	}
+	rec, err := g.readRecord(ctx, f.parent, live)
+	if err != nil {
+		return nil, err
+	}
+	// A ledger that cannot be read allows nothing; its holder's own admission
+	// says so.
+	stored, _ := storedLedger(parent)
+	f.Parent.Ledger = record.Effective(rec, parent, stored)
+	f.Parent.Adopting = rec != nil && rec.Status.Adopting
+	return ancestors, nil
+}
+
+// readParent returns the parent, or nil where it does not exist: where the cache
+// does not have the very object that the child names, the API server decides.
+func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.GroupVersionKind, live bool) (*unstructured.Unstructured, error) {
+	key := types.NamespacedName{Name: ref.Name}
+	if g.Kinds.Namespaced(gvk) {
+		key.Namespace = ref.Namespace
+	}
+	if !live {
+		parent, err := g.Objects.Get(ctx, gvk, key)
+		if err == nil && parent.GetUID() == ref.UID {
+			return parent, nil
+		}
+	}
+	parent, err := g.Objects.Live(ctx, gvk, key)
+	switch {
+	case apierrors.IsNotFound(err):
+		return nil, nil
+	case err != nil:
+		return nil, fmt.Errorf("reading the parent %s %s: %w", gvk.Kind, key, err)
+	case parent.GetUID() != ref.UID:
+		return nil, nil
+	}
+	return parent, nil
+}
+
+func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReference, live bool) (*v1alpha1.AllowanceRecord, error) {
+	if !live {
+		return g.Records.Get(ctx, target)
+	}
+	rec, err := g.Records.Live(ctx, target)
+	if err != nil {
+		return nil, fmt.Errorf("reading the allowance record of %s %s/%s: %w", target.Kind, target.Namespace, target.Name, err)
+	}
+	return rec, nil
+}
+
+// parentRef is the parent that bounds the request: that of the object as it was,
+// or, where it had none, as it will be.
+func (r *request) parentRef() (lineage.Ref, bool) {
+	if r.old != nil {
+		if ref, ok := lineage.Parent(r.old); ok {
+			return ref, true
+		}
+	}
+	if r.new != nil {
+		return lineage.Parent(r.new)
+	}
+	return lineage.Ref{}, false
+}
+
+// findChanges finds the changes of an update that count (D7). Metadata counts
+// where a policy names it: as a trigger for the object itself, as a bound for
+// the child that it is. Who its parent is always counts.
+func (r *request) findChanges(f *facts) {
+	var triggers, bounds []change.Pattern
+	for _, p := range f.OwnPolicies {
+		triggers = append(triggers, p.TriggerMetadata()...)
+	}
+	for _, p := range f.Parent.Policies {
+		bounds = append(bounds, p.ChildMetadata(r.gvk.GroupKind())...)
+	}
+	found := change.Find(r.old.Object, r.new.Object, change.Options{Metadata: slices.Concat(triggers, bounds)})
+	f.OwnChanges = named(found, triggers)
+	f.Changes = append(named(found, bounds), lineage.Changes(r.old, r.new)...)
+}
+
+// named are the changes outside metadata, and those that the patterns name.
+func named(changes []change.Change, patterns []change.Pattern) []change.Change {
+	out := make([]change.Change, 0, len(changes))
+	for _, c := range changes {
+		if !c.Path.IsMetadata() || slices.ContainsFunc(patterns, func(p change.Pattern) bool { _, ok := p.Matches(c); return ok }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// isRelease tells whether the update takes the parent's own reference off the
+// object, or puts it on one that has none, and touches no other lineage.
+func isRelease(r *request, f *facts) bool {
+	before, hadBefore := lineage.Parent(r.old)
+	after, hasAfter := lineage.Parent(r.new)
+	if hadBefore == hasAfter || f.ParentState != decision.ParentFound {
+		return false
+	}
+	uid := before.UID
+	if hasAfter {
+		uid = after.UID
+	}
+	return string(uid) == f.Parent.UID
+}
+
+// mayInitiateAbove tells whether the requester may initiate on an ancestor.
+func mayInitiateAbove(index *policy.Index, ancestors []policy.Holder, requester policy.Requester) bool {
+	for i := range ancestors {
+		if slices.ContainsFunc(index.InEffect(ancestors[i:]), func(p *policy.Policy) bool { return p.MayInitiate(requester) }) {
+			return true
+		}
+	}
+	return false
+}
+
+// initiators are who may initiate on the first of a chain of holders; where its
+// policies name nobody, those of the next holder up the chain.
+func initiators(index *policy.Index, chain []policy.Holder) []string {
+	for i := range chain {
+		var out []string
+		for _, p := range index.InEffect(chain[i:]) {
+			out = append(out, p.Initiators()...)
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}
+
+// storedLedger reads the ledger in the annotation of an object.
+func storedLedger(obj *unstructured.Unstructured) (ledger.Ledger, error) {
+	return ledger.Decode(obj.GetAnnotations()[annotationKey(obj, allowancesName)])
+}

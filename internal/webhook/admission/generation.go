@@ -1,0 +1,62 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
+)
+
+var deploymentKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
+
+// generation is the generation that the object has after the request. In the
+// mutating hook it is predicted from the old object, since the client's own is
+// noise there (D6).
+func (r *request) generation(changes []change.Change) int64 {
+	switch {
+	case r.new == nil:
+		return r.old.GetGeneration()
+	case r.validating:
+		return r.new.GetGeneration()
+	case r.operation == decision.Create:
+		return 1
+	default:
+		return nextGeneration(r.old, changes)
+	}
+}
+
+// nextGeneration is the generation that an update with these changes gives. An
+// entry of a ledger is a change of an annotation, which counts up the generation
+// of a Deployment, and of nothing else we know of.
+func nextGeneration(old *unstructured.Unstructured, changes []change.Change) int64 {
+	generation := old.GetGeneration()
+	switch {
+	case generation == 0:
+		return 0 // A kind that has none.
+	case old.GroupVersionKind().GroupKind() == deploymentKind:
+		return generation + 1
+	}
+	for _, c := range changes {
+		if !c.Path.IsMetadata() {
+			return generation + 1
+		}
+	}
+	return generation
+}

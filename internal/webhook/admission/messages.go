@@ -1,0 +1,232 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+)
+
+// denial is what a refused requester is told: which object, bounded by whom, what
+// is not covered, what is, who could start it, and what to do next (D13). It
+// names paths, never values, and is the same for the same refusal.
+func denial(f *facts, v decision.Verdict) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s is not allowed by its parent %s (%s, AllowancePolicy %s), which ",
+		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), f.parentText(), f.Parent.Phase(), strings.Join(names(v.Policies), ", "))
+	if len(v.Withheld) > 0 {
+		fmt.Fprintf(&b, "allows nothing while %s", withheldText(v.Withheld.Allowances()))
+	} else {
+		fmt.Fprintf(&b, "allows %s", f.allowedText())
+	}
+	fmt.Fprintf(&b, ". %s", f.remedy(v))
+	fmt.Fprintf(&b, " Details: kubectl get allowancerecord%s %s -o yaml", namespaceFlag(f.Parent.Namespace), record.Name(f.parent))
+	return b.String()
+}
+
+// remedy says who can do what about a denial.
+func (f *facts) remedy(v decision.Verdict) string {
+	if len(f.parentInitiators) == 0 {
+		return "Nobody may initiate changes of " + f.parentText() + "."
+	}
+	paths := "'*'"
+	if len(v.Withheld) > 0 {
+		paths = quoted(withheldPaths(v.Withheld.Allowances()))
+	}
+	return fmt.Sprintf("%s may allow it by changing %s, or approve what is already there: kubectl annotate%s %s %s %s=%s.",
+		anyOf(f.parentInitiators), f.parentText(), namespaceFlag(f.Parent.Namespace),
+		kindArgument(f.parent.Kind, f.parent.Group), f.parent.Name, f.parentApproveKey, paths)
+}
+
+// allowedText lists what the parent's ledger allows on the child's kind now.
+func (f *facts) allowedText() string {
+	var out []string
+	for _, e := range f.Parent.Ledger {
+		if !e.IsWithheld() && !e.IsExternal() {
+			out = append(out, fmt.Sprintf("%s of %s (generation %d, by %s)", mutationText(e.Allowance), e.Kind, e.Generation, e.Initiator))
+		}
+	}
+	if len(out) == 0 {
+		return "nothing now"
+	}
+	const most = 5
+	if len(out) > most {
+		out = append(out[:most], "…")
+	}
+	return "only " + strings.Join(out, ", ")
+}
+
+// withheldWarning tells the author of an uncaused change that it stands, and
+// what has to happen before anything follows from it.
+func withheldWarning(f *facts, withheld []v1alpha1.Allowance, problems []decision.Problem) string {
+	paths := withheldPaths(withheld)
+	var b strings.Builder
+	fmt.Fprintf(&b, "kausality: the change of %s of %s is withheld: nothing follows from it, as ",
+		strings.Join(paths, ", "), objectText(f.Child.GVK.Kind, f.Child.Name))
+	if len(problems) > 0 {
+		fmt.Fprintf(&b, "it does not meet %s", problemsText(problems))
+	} else {
+		fmt.Fprintf(&b, "%s may not initiate it", f.Requester.Username)
+	}
+	if len(f.initiators) > 0 {
+		fmt.Fprintf(&b, "; %s may approve it: kubectl annotate%s %s %s %s=%s",
+			anyOf(f.initiators), namespaceFlag(f.Child.Namespace),
+			kindArgument(f.Child.GVK.Kind, f.Child.GVK.Group), f.Child.Name, f.approveKey, quoted(paths))
+	}
+	return b.String()
+}
+
+// problemsText names conditions that did not hold.
+func problemsText(problems []decision.Problem) string {
+	var out []string
+	for _, p := range problems {
+		text := fmt.Sprintf("the condition %q of AllowancePolicy %s", p.Expression, p.Policy)
+		if p.Err != nil {
+			text += " (it could not be evaluated)"
+		}
+		if !slices.Contains(out, text) {
+			out = append(out, text)
+		}
+	}
+	return strings.Join(out, " and ")
+}
+
+func withheldText(withheld []v1alpha1.Allowance) string {
+	var out []string
+	for _, w := range withheld {
+		out = append(out, fmt.Sprintf("the change of %s by %s is withheld", w.Mutation, w.Initiator))
+	}
+	return strings.Join(out, " and ")
+}
+
+func withheldPaths(withheld []v1alpha1.Allowance) []string {
+	var out []string
+	for _, w := range withheld {
+		if !slices.Contains(out, w.Mutation) {
+			out = append(out, w.Mutation)
+		}
+	}
+	return out
+}
+
+// describeGrants is the short form of what was granted, for the audit log.
+func describeGrants(allowances []v1alpha1.Allowance) string {
+	var out []string
+	for _, a := range allowances {
+		what := a.Kind
+		if a.Relation == v1alpha1.RelationExternal {
+			what = string(a.Relation)
+		}
+		out = append(out, fmt.Sprintf("%s %s by %s", what, mutationText(a), a.Initiator))
+	}
+	return strings.Join(out, "; ")
+}
+
+func mutationText(a v1alpha1.Allowance) string {
+	switch {
+	case a.Relation == v1alpha1.RelationExternal:
+		return strings.Join(a.Mutations, "+")
+	case a.Mutation == v1alpha1.Any && len(a.Verbs) == 0:
+		return "anything"
+	case a.Mutation == v1alpha1.Any:
+		return "any field"
+	default:
+		return a.Mutation
+	}
+}
+
+func listed(acts []decision.Act) string {
+	const most = 8
+	var out []string
+	for i, a := range acts {
+		if i == most {
+			out = append(out, fmt.Sprintf("and %d more", len(acts)-most))
+			break
+		}
+		out = append(out, actText(a))
+	}
+	return strings.Join(out, ", ")
+}
+
+func actText(a decision.Act) string {
+	switch a.Operation {
+	case decision.Create:
+		return "creation"
+	case decision.Delete:
+		return "deletion"
+	}
+	switch a.Change.Verb {
+	case change.Insert:
+		return "adding " + a.Change.Path.String()
+	case change.Delete:
+		return "removing " + a.Change.Path.String()
+	default:
+		return "changing " + a.Change.Path.String()
+	}
+}
+
+func (f *facts) parentText() string {
+	return objectText(f.Parent.GVK.Kind, f.Parent.Name)
+}
+
+func objectText(kind, name string) string {
+	if name == "" {
+		return "a " + kind
+	}
+	return kind + " " + name
+}
+
+// anyOf names who may do something.
+func anyOf(subjects []string) string {
+	subjects = slices.Compact(slices.Sorted(slices.Values(subjects)))
+	return strings.Join(subjects, " or ")
+}
+
+func quoted(paths []string) string {
+	return "'" + strings.Join(paths, ",") + "'"
+}
+
+func names(policies []*policy.Policy) []string {
+	out := make([]string, 0, len(policies))
+	for _, p := range policies {
+		out = append(out, p.Name)
+	}
+	return out
+}
+
+// kindArgument is how kubectl is told a kind.
+func kindArgument(kind, group string) string {
+	kind = strings.ToLower(kind)
+	if strings.Contains(group, ".") {
+		return kind + "." + group
+	}
+	return kind
+}
+
+func namespaceFlag(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " -n " + namespace
+}

@@ -1,0 +1,119 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lifecycle"
+)
+
+// Mutator is the mutating webhook: it writes the ledger of holders. What a
+// request says about the ledger is ignored; the new value is computed from the
+// old object's (D10).
+type Mutator struct {
+	*Gatherer
+}
+
+// Handle implements admission.Handler.
+func (m *Mutator) Handle(ctx context.Context, req admission.Request) admission.Response {
+	r, err := decode(req, false)
+	if err != nil {
+		return m.failed(ctx, req, err)
+	}
+	if r.new == nil {
+		return admission.Allowed("") // A deletion takes no patch.
+	}
+	f, grant, err := m.decide(ctx, r)
+	if err != nil {
+		return m.failed(ctx, req, err)
+	}
+	next := f.nextLedger(ctx, r, grant)
+	resp := admission.Patched("", r.patches(next)...)
+	resp.Warnings = r.ledgerWarnings(f)
+	if len(grant.Allowances) > 0 {
+		resp.AuditAnnotations = map[string]string{auditGranted: describeGrants(grant.Allowances)}
+	}
+	return resp
+}
+
+// decide gathers the facts and computes the grant. Before it grants nothing
+// although a trigger matched, it looks again at the parent as the API server has
+// it: a lost grant is worse than a denial (D2).
+func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Grant, error) {
+	f, err := g.gather(ctx, r, false)
+	if err != nil {
+		return nil, decision.Grant{}, err
+	}
+	if r.subresource == subresourceStatus {
+		return f, decision.Grant{}, nil
+	}
+	verdict := decision.Decide(ctx, &f.Input)
+	grant := decision.Grants(ctx, &f.Input, verdict)
+	governed := f.ParentState == decision.ParentFound && len(f.OwnPolicies) > 0
+	if !governed || verdict.Allowed && !grant.Incomplete() {
+		return f, grant, nil
+	}
+	if f, err = g.gather(ctx, r, true); err != nil {
+		return nil, decision.Grant{}, err
+	}
+	verdict = decision.Decide(ctx, &f.Input)
+	return f, decision.Grants(ctx, &f.Input, verdict), nil
+}
+
+// nextLedger is the ledger that the object has after the request: what counted
+// before, less what is consumed, plus what is granted. Where that would exceed
+// the bounds of a ledger, the request gets no grants (D4).
+func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant) ledger.Ledger {
+	if r.old == nil {
+		return bounded(nil, grant)
+	}
+	kept := f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies))
+	cleared := map[string]bool{}
+	for _, path := range grant.Cleared {
+		cleared[path] = true
+	}
+	kept = kept.Without(func(e ledger.Entry) bool { return e.IsWithheld() && cleared[e.Mutation] })
+	return bounded(kept, grant)
+}
+
+func bounded(kept ledger.Ledger, grant decision.Grant) ledger.Ledger {
+	next := kept.Merge(grant.Allowances...).Merge(grant.Withheld...)
+	if next.Check() != nil {
+		return kept
+	}
+	return next
+}
+
+// seen is the state of the object that its ledger is held against: the object as
+// it was, with the status that a status update brings.
+func (r *request) seen() *unstructured.Unstructured {
+	if r.subresource != subresourceStatus {
+		return r.old
+	}
+	merged := &unstructured.Unstructured{Object: make(map[string]any, len(r.old.Object))}
+	for k, v := range r.old.Object {
+		merged.Object[k] = v
+	}
+	merged.Object["status"] = r.new.Object["status"]
+	return merged
+}

@@ -1,0 +1,76 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"strings"
+
+	"gomodules.xyz/jsonpatch/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+)
+
+// patches are what turns the new object of a request into the one with the
+// ledger next: nothing but annotations of Kausality changes.
+func (r *request) patches(next ledger.Ledger) []jsonpatch.Operation {
+	have := r.new.GetAnnotations()
+	want := map[string]string{}
+	for k, v := range have {
+		if !strays(r.new, k) {
+			want[k] = v
+		}
+	}
+	delete(want, annotationKey(r.new, approveName))
+	key := annotationKey(r.new, allowancesName)
+	delete(want, key)
+	if text := next.Encode(); text != "" {
+		want[key] = text
+	}
+	return diff(have, want)
+}
+
+// strays tells whether the annotation belongs to another kind of holder: a
+// rollback copies the annotations of a ReplicaSet back onto its Deployment.
+func strays(obj *unstructured.Unstructured, key string) bool {
+	return strings.HasPrefix(key, v1alpha1.ReplicaSetAnnotationPrefix) && annotationKey(obj, "") != v1alpha1.ReplicaSetAnnotationPrefix
+}
+
+func diff(have, want map[string]string) []jsonpatch.Operation {
+	const root = "/metadata/annotations"
+	var ops []jsonpatch.Operation
+	if have == nil && len(want) > 0 {
+		ops = append(ops, jsonpatch.NewOperation("add", root, map[string]string{}))
+	}
+	for k, v := range want {
+		if old, ok := have[k]; !ok || old != v {
+			ops = append(ops, jsonpatch.NewOperation("add", root+"/"+pointer(k), v))
+		}
+	}
+	for k := range have {
+		if _, ok := want[k]; !ok {
+			ops = append(ops, jsonpatch.NewOperation("remove", root+"/"+pointer(k), nil))
+		}
+	}
+	return ops
+}
+
+// pointer escapes a key for a JSON pointer.
+func pointer(key string) string {
+	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
+}

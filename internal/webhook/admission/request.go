@@ -1,0 +1,156 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package admission holds the webhooks that gate changes of children and write
+// ledgers: a mutating one that grants, and a validating one that gives the
+// verdict. They decode a request, gather what the decision depends on, ask
+// package decision, and answer.
+package admission
+
+import (
+	"encoding/json"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+)
+
+const (
+	subresourceStatus   = "status"
+	subresourceScale    = "scale"
+	subresourceEviction = "eviction"
+)
+
+// request is a decoded admission request for one object. A scale and an eviction
+// have been turned into what they do to the object behind them.
+type request struct {
+	gvk         schema.GroupVersionKind
+	resource    schema.GroupVersionResource
+	subresource string
+	namespace   string
+	name        string
+	operation   decision.Operation
+	requester   policy.Requester
+	dryRun      bool
+	// old and new are the object before and after; old is nil on create, new on
+	// delete.
+	old, new *unstructured.Unstructured
+	// validating is true in the validating hook: the API server has counted up the
+	// generation of the new object by then.
+	validating bool
+	// scale is what a scale sets.
+	scale *record.Content
+}
+
+// decode reads the objects of a request.
+func decode(req admission.Request, validating bool) (*request, error) {
+	r := &request{
+		gvk:         schema.GroupVersionKind(req.Kind),
+		resource:    schema.GroupVersionResource(req.Resource),
+		subresource: req.SubResource,
+		namespace:   req.Namespace,
+		name:        req.Name,
+		operation:   decision.Operation(req.Operation),
+		dryRun:      req.DryRun != nil && *req.DryRun,
+		validating:  validating,
+		requester: policy.Requester{
+			Username: req.UserInfo.Username,
+			Groups:   req.UserInfo.Groups,
+			UID:      req.UserInfo.UID,
+		},
+	}
+	if req.Operation == admissionv1.Connect {
+		return nil, fmt.Errorf("connect requests to %s are not for this webhook", req.Resource.Resource)
+	}
+	var err error
+	if r.old, err = object(req.OldObject); err != nil {
+		return nil, fmt.Errorf("old object of %s %s/%s: %w", req.Kind.Kind, req.Namespace, req.Name, err)
+	}
+	if r.new, err = object(req.Object); err != nil {
+		return nil, fmt.Errorf("object of %s %s/%s: %w", req.Kind.Kind, req.Namespace, req.Name, err)
+	}
+	return r, nil
+}
+
+func object(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
+	if len(raw.Raw) == 0 {
+		return nil, nil
+	}
+	u := &unstructured.Unstructured{}
+	if err := u.UnmarshalJSON(raw.Raw); err != nil {
+		return nil, fmt.Errorf("not an object: %w", err)
+	}
+	return u, nil
+}
+
+// current is the object as it is before the request, or, on create, as it will
+// be.
+func (r *request) current() *unstructured.Unstructured {
+	if r.old != nil {
+		return r.old
+	}
+	return r.new
+}
+
+// objectName is the name of the object; a deletecollection has none in its
+// request, a generated name is not known before the validating hook.
+func (r *request) objectName() string {
+	if name := r.current().GetName(); name != "" {
+		return name
+	}
+	return r.name
+}
+
+// target names the object for its record.
+func (r *request) target() v1alpha1.TargetReference {
+	return targetOf(r.current())
+}
+
+func targetOf(obj *unstructured.Unstructured) v1alpha1.TargetReference {
+	gvk := obj.GroupVersionKind()
+	return v1alpha1.TargetReference{
+		Group:     gvk.Group,
+		Version:   gvk.Version,
+		Kind:      gvk.Kind,
+		Namespace: obj.GetNamespace(),
+		Name:      obj.GetName(),
+		UID:       obj.GetUID(),
+	}
+}
+
+// annotationKey is the key of one of Kausality's annotations on the object.
+func annotationKey(obj *unstructured.Unstructured, name string) string {
+	return ledger.AnnotationPrefix(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences()) + name
+}
+
+// fieldManager is the name of the request's field manager, where it has one.
+func fieldManager(req admission.Request) string {
+	var options metav1.PatchOptions // Create and update options have the field too.
+	if err := json.Unmarshal(req.Options.Raw, &options); err != nil {
+		return ""
+	}
+	return options.FieldManager
+}

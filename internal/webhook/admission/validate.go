@@ -1,0 +1,166 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"errors"
+
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/record"
+)
+
+// Validator is the validating webhook: it gives the verdict, after all mutating
+// webhooks have run, and makes sure that no grant is lost.
+type Validator struct {
+	*Gatherer
+}
+
+// Handle implements admission.Handler.
+func (v *Validator) Handle(ctx context.Context, req admission.Request) admission.Response {
+	r, err := v.decode(ctx, req)
+	if errors.Is(err, errNothingBehind) {
+		return admission.Allowed("")
+	}
+	if err != nil {
+		return v.failed(ctx, req, err)
+	}
+	f, verdict, grant, err := v.judge(ctx, r)
+	if err != nil {
+		return v.failed(ctx, req, err)
+	}
+	v.observe(r, f, verdict)
+	if !verdict.Allowed {
+		return denied(req, f, verdict)
+	}
+	if len(grant.Withheld) > 0 && (grant.Refuse || r.subresource == subresourceScale) {
+		return refused(f, grant)
+	}
+	if err := v.keep(ctx, r, f, verdict, grant); err != nil {
+		return v.failed(ctx, req, err)
+	}
+	resp := admission.Allowed("")
+	resp.AuditAnnotations = auditAnnotations(f, verdict)
+	resp.Warnings = warnings(r, f, verdict, grant)
+	return resp
+}
+
+// judge decides with what the cache knows, and, before it denies, warns or
+// withholds, once more with the parent read live: a cache that is behind the
+// requester's must never cause a denial (D5).
+func (v *Validator) judge(ctx context.Context, r *request) (*facts, decision.Verdict, decision.Grant, error) {
+	var (
+		f       *facts
+		verdict decision.Verdict
+		grant   decision.Grant
+		err     error
+	)
+	for _, live := range []bool{false, true} {
+		if f, err = v.gather(ctx, r, live); err != nil {
+			return nil, verdict, grant, err
+		}
+		verdict = decision.Decide(ctx, &f.Input)
+		grant = decision.Grants(ctx, &f.Input, verdict)
+		if f.ParentState != decision.ParentFound || len(verdict.Uncovered) == 0 && !grant.Incomplete() {
+			break
+		}
+	}
+	return f, verdict, grant, nil
+}
+
+// keep writes down what the answer cannot carry, before it is given: who deletes
+// a holder, and grants that are not in the object's ledger.
+func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict decision.Verdict, grant decision.Grant) error {
+	if r.dryRun || len(f.OwnPolicies) == 0 {
+		return nil
+	}
+	if r.operation == decision.Delete {
+		if verdict.Reason == decision.ReasonPlatform || verdict.Reason == decision.ReasonFinishing {
+			return nil // The collector's deletions follow from the watch (D9).
+		}
+		initiator, trace := decision.DeletionTrace(&f.Input, verdict)
+		return v.Records.SetDeletion(ctx, r.target(), v1alpha1.Deletion{
+			User: r.requester.Username, Initiator: initiator, Trace: trace, Policies: names(f.OwnPolicies),
+		})
+	}
+	if !r.lost(grant) {
+		return nil
+	}
+	pending := record.NewPending(r.scale, change.HashOfCounted(r.new.Object), grantedAndWithheld(grant), grant.Cleared)
+	return v.Records.AddPending(ctx, r.target(), pending)
+}
+
+func grantedAndWithheld(grant decision.Grant) []v1alpha1.Allowance {
+	out := append([]v1alpha1.Allowance{}, grant.Allowances...)
+	return append(out, grant.Withheld...)
+}
+
+// lost tells whether something of the grant is missing in the object's ledger:
+// the mutating webhook was not asked, or its answer did not arrive. A scale
+// carries no ledger at all.
+func (r *request) lost(grant decision.Grant) bool {
+	if len(grant.Allowances)+len(grant.Withheld)+len(grant.Cleared) == 0 {
+		return false
+	}
+	if r.subresource == subresourceScale {
+		return true
+	}
+	stored, err := storedLedger(r.new)
+	if err != nil {
+		return true
+	}
+	for _, a := range grantedAndWithheld(grant) {
+		if !holds(stored, ledger.NewEntry(a)) {
+			return true
+		}
+	}
+	for _, path := range grant.Cleared {
+		for _, e := range stored {
+			if e.IsWithheld() && e.Mutation == path {
+				return true
+			}
+		}
+	}
+	return false
+}
+
+func holds(l ledger.Ledger, want ledger.Entry) bool {
+	for _, e := range l {
+		if e.Key() == want.Key() && e.Initiator == want.Initiator && e.Generation >= want.Generation {
+			return true
+		}
+	}
+	return false
+}
+
+// observe takes note of a decision about a bounded child. What changes nothing
+// that counts, or is not bounded, is nobody's business.
+func (v *Validator) observe(r *request, f *facts, verdict decision.Verdict) {
+	if r.dryRun || f.ParentState != decision.ParentFound {
+		return
+	}
+	switch verdict.Reason {
+	case decision.ReasonOwn, decision.ReasonUnchanged, decision.ReasonFinishing, decision.ReasonUnbounded:
+		return
+	}
+	v.Records.Observe(record.Outcome{Target: f.parent, Decision: describe(r, f, verdict)})
+}
