@@ -1,0 +1,156 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package certs
+
+import (
+	"crypto/tls"
+	"crypto/x509"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"k8s.io/client-go/util/cert"
+	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+)
+
+// writePair writes a new certificate and its key to dir, and returns the
+// certificate.
+func writePair(t *testing.T, dir string) *x509.Certificate {
+	t.Helper()
+	certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey("webhook.ns.svc", nil, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for name, content := range map[string][]byte{certFile: certPEM, keyFile: keyPEM, caFile: certPEM} {
+		if err := writeFile(filepath.Join(dir, name), content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pair, err := tls.X509KeyPair(certPEM, keyPEM)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return pair.Leaf
+}
+
+func TestHealthz(t *testing.T) {
+	valid, other := t.TempDir(), t.TempDir()
+	leaf := writePair(t, valid)
+	writePair(t, other)
+	mixed := t.TempDir()
+	for name, from := range map[string]string{certFile: valid, keyFile: other} {
+		content, err := os.ReadFile(filepath.Join(from, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := writeFile(filepath.Join(mixed, name), content); err != nil {
+			t.Fatal(err)
+		}
+	}
+	cases := map[string]struct {
+		dir  string
+		now  time.Time
+		want string // part of the error
+	}{
+		"valid":                         {dir: valid, now: leaf.NotBefore.Add(time.Hour)},
+		"not yet valid":                 {dir: valid, now: leaf.NotBefore.Add(-time.Second), want: "not valid before"},
+		"expired":                       {dir: valid, now: leaf.NotAfter.Add(time.Second), want: "expired"},
+		"none":                          {dir: t.TempDir(), now: leaf.NotBefore, want: "no serving certificate"},
+		"the key of another":            {dir: mixed, now: leaf.NotBefore, want: "cannot be used"},
+		"a directory that is not there": {dir: filepath.Join(valid, "x"), now: leaf.NotBefore, want: "no serving certificate"},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			c := &Certs{dir: tc.dir, clock: testingclock.NewFakePassiveClock(tc.now)}
+			err := c.Healthz(nil)
+			switch {
+			case tc.want == "" && err != nil:
+				t.Errorf("error %v, want none", err)
+			case tc.want != "" && (err == nil || !strings.Contains(err.Error(), tc.want)):
+				t.Errorf("error %v, want one with %q", err, tc.want)
+			}
+		})
+	}
+}
+
+// fakeManager remembers what is added to it.
+type fakeManager struct {
+	manager.Manager
+	added []manager.Runnable
+}
+
+func (f *fakeManager) Add(r manager.Runnable) error {
+	f.added = append(f.added, r)
+	return nil
+}
+
+func TestMounted(t *testing.T) {
+	dir := t.TempDir()
+	if _, err := Setup(t.Context(), &fakeManager{}, Options{Mode: ModeMounted, Dir: dir}); err == nil {
+		t.Fatal("no certificate is mounted, and there is no error")
+	}
+
+	writePair(t, dir)
+	mgr := &fakeManager{}
+	certs, err := Setup(t.Context(), mgr, Options{Mode: ModeMounted, Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	expectChange(t, certs, dir)
+	select {
+	case <-certs.Ready():
+	default:
+		t.Error("the certificate is there, and it is not ready")
+	}
+
+	// The watcher reads again when the files change.
+	writePair(t, dir)
+	watcher, ok := mgr.added[0].(*certwatcher.CertWatcher)
+	if !ok {
+		t.Fatalf("a %T watches the files", mgr.added[0])
+	}
+	if err := watcher.ReadCertificate(); err != nil {
+		t.Fatal(err)
+	}
+	expectChange(t, certs, dir)
+}
+
+func expectChange(t *testing.T, certs *Certs, dir string) {
+	t.Helper()
+	select {
+	case <-certs.Changed():
+	case <-time.After(10 * time.Second):
+		t.Fatal("no change is told")
+	}
+	want, err := os.ReadFile(filepath.Join(dir, caFile))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !bytes.Equal(certs.CABundle(), want) {
+		t.Error("the CA bundle is not the mounted one")
+	}
+}
+
+func TestUnknownMode(t *testing.T) {
+	if _, err := Setup(t.Context(), &fakeManager{}, Options{Mode: "magic"}); err == nil {
+		t.Error("an unknown mode is accepted")
+	}
+}

@@ -1,0 +1,200 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package interception
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/policy"
+)
+
+// The match conditions keep requests that cannot matter inside the API server
+// (D15). An expression that fails skips the hook in silence under failurePolicy
+// Ignore, and refuses the request under Fail, so each one is total:
+//
+//   - every selection is guarded: request.subResource is absent on main resources,
+//     metadata or annotations may be absent or null;
+//   - when in doubt it is true, and we are called;
+//   - its cost has a bound. Comparing two values costs a tenth of their length or
+//     number of entries, however large the entries are, so an object of any size
+//     stays far below the limit of 1,000,000 for one expression and 2,500,000 for
+//     all of a webhook. Looking at each entry of a map costs some tens for each, and
+//     somebody can make 100,000 of them: a map with more than many entries is not
+//     looked into.
+//
+// Kinds have different top-level fields, and built-in ones may reach CEL as typed
+// values, so fields are looked up by name and nothing relies on a type.
+
+// many is the number of entries of two maps together up to which an expression
+// looks at each of them.
+const many = 1000
+
+// uncounted are the top-level fields that never count (D7).
+var uncounted = []string{"apiVersion", "kind", "metadata", "status"}
+
+// grantConditions are those of the mutating hook.
+func grantConditions(in Input) []admissionregistrationv1.MatchCondition {
+	return []admissionregistrationv1.MatchCondition{
+		{Name: "status-of-a-ledger", Expression: statusOfLedger(in)},
+		{Name: "something-counts", Expression: somethingCounts(in)},
+	}
+}
+
+// verdictConditions are those of the validating hook.
+func verdictConditions(in Input) []admissionregistrationv1.MatchCondition {
+	return []admissionregistrationv1.MatchCondition{
+		{Name: "not-already-deleted", Expression: notAlreadyDeleted},
+		{Name: "something-counts", Expression: somethingCounts(in)},
+	}
+}
+
+// notAlreadyDeleted leaves out the DELETE of what is already being deleted: its
+// deletion was admitted when it began (D8).
+const notAlreadyDeleted = `request.operation != "DELETE"
+|| oldObject == null
+|| !has(oldObject.metadata)
+|| !has(oldObject.metadata.deletionTimestamp)
+|| oldObject.metadata.deletionTimestamp == null`
+
+// statusOfLedger leaves out status writes to objects without a ledger: there is
+// nothing to consume. Those of the operator pass, as it makes them to have a
+// ledger pruned (D8).
+func statusOfLedger(in Input) string {
+	return anyOf(
+		`!has(request.subResource)`,
+		`request.subResource != "status"`,
+		`object == null`,
+		`oldObject == null`,
+		byOperator(in),
+		fmt.Sprintf(`%s.exists(k, k in %s || k in %s)`,
+			list(v1alpha1.AnnotationAllowances, replicaSetKey(v1alpha1.AnnotationAllowances)),
+			annotations("object"), annotations("oldObject")),
+	)
+}
+
+// somethingCounts leaves out updates of main resources that change nothing that
+// may count (D7): no field outside metadata and status, and in metadata neither a
+// label (selectors, and the lineage of some systems), nor an owner reference (D5),
+// nor an annotation of ours, nor anything that some policy names. Finalizers,
+// managed fields and the deletion timestamp do not count. The operator's own empty
+// updates pass, as it makes them to have a pending grant folded in (D11).
+func somethingCounts(in Input) string {
+	named := namedMetadata(in.Policies)
+	return anyOf(
+		`request.operation != "UPDATE"`,
+		`(has(request.subResource) && request.subResource != "")`,
+		`object == null`,
+		`oldObject == null`,
+		byOperator(in),
+		`!has(object.metadata)`,
+		`!has(oldObject.metadata)`,
+		fmt.Sprintf(`size(object) + size(oldObject) > %d`, many),
+		fmt.Sprintf(`object.exists(f, !(f in %s) && (!(f in oldObject) || object[f] != oldObject[f]))`, list(uncounted...)),
+		fmt.Sprintf(`oldObject.exists(f, !(f in %s) && !(f in object))`, list(uncounted...)),
+		list(sets.List(named.fields)...)+".exists(f, (f in object.metadata) != (f in oldObject.metadata) || (f in object.metadata && object.metadata[f] != oldObject.metadata[f]))",
+		annotationDiffers(named.annotations),
+	)
+}
+
+// annotationDiffers is true where an annotation of ours, or one with one of these
+// keys, was set, changed or removed, and where there are too many annotations to
+// look at and any was.
+func annotationDiffers(keys sets.Set[string]) string {
+	concerned := ours("k")
+	if keys.Len() > 0 {
+		concerned = fmt.Sprintf(`(%s || k in %s)`, concerned, list(sets.List(keys)...))
+	}
+	// A list of one and exists() are how an expression names a value.
+	return fmt.Sprintf(`[%s].exists(new, [%s].exists(old, new != old && (
+  size(new) + size(old) > %d
+  || new.exists(k, %[4]s && (!(k in old) || new[k] != old[k]))
+  || old.exists(k, %[4]s && !(k in new)))))`, annotations("object"), annotations("oldObject"), many, concerned)
+}
+
+// ours is true for a key of an annotation under one of our domains.
+func ours(key string) string {
+	return fmt.Sprintf(`(%[1]s.startsWith(%[2]q) || %[1]s.startsWith(%[3]q))`,
+		key, v1alpha1.AnnotationPrefix, v1alpha1.ReplicaSetAnnotationPrefix)
+}
+
+// annotations are those of a variable, and an empty map where it has none. The
+// variable itself must not be null.
+func annotations(variable string) string {
+	return fmt.Sprintf(`(has(%[1]s.metadata) && has(%[1]s.metadata.annotations) && %[1]s.metadata.annotations != null ? %[1]s.metadata.annotations : {})`, variable)
+}
+
+func byOperator(in Input) string {
+	return fmt.Sprintf(`(has(request.userInfo.username) && request.userInfo.username == %q)`, in.OperatorUser)
+}
+
+// namedFields are what of metadata is compared.
+type namedFields struct {
+	// fields are compared as a whole.
+	fields sets.Set[string]
+	// annotations are compared one by one, besides our own.
+	annotations sets.Set[string]
+}
+
+// namedMetadata collects what policies name in metadata, and what counts anyway.
+func namedMetadata(policies []*policy.Policy) namedFields {
+	named := namedFields{fields: sets.New("labels", "ownerReferences"), annotations: sets.New[string]()}
+	for _, p := range policies {
+		for _, pattern := range p.MetadataPatterns() {
+			named.add(pattern)
+		}
+	}
+	return named
+}
+
+func (n namedFields) add(pattern change.Pattern) {
+	const wildcard = "*"
+	switch {
+	case len(pattern) < 2 || pattern[1].Field == wildcard:
+		// All that anybody but the API server itself changes after creation.
+		n.fields.Insert("annotations", "finalizers")
+	case pattern[1].Field == "annotations" && len(pattern) > 2 && pattern[2].Field != wildcard:
+		n.annotations.Insert(pattern[2].Field)
+	default:
+		n.fields.Insert(pattern[1].Field)
+	}
+}
+
+// replicaSetKey is the key that a ReplicaSet of a Deployment uses in place of key.
+func replicaSetKey(key string) string {
+	return v1alpha1.ReplicaSetAnnotationPrefix + strings.TrimPrefix(key, v1alpha1.AnnotationPrefix)
+}
+
+// anyOf is true as soon as one of the expressions is, even if an earlier one fails.
+func anyOf(expressions ...string) string {
+	return strings.Join(expressions, "\n|| ")
+}
+
+// list is a list of strings.
+func list(items ...string) string {
+	quoted := make([]string, len(items))
+	for i, item := range items {
+		quoted[i] = strconv.Quote(item)
+	}
+	return "[" + strings.Join(quoted, ", ") + "]"
+}

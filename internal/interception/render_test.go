@@ -1,0 +1,356 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package interception
+
+import (
+	"flag"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+var updateGolden = flag.Bool("update", false, "write what is rendered to testdata instead of comparing")
+
+// served is what the cluster of the tests serves.
+var served = []struct {
+	gvk          schema.GroupVersionKind
+	resource     string
+	namespaced   bool
+	subresources []string
+}{
+	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments", true, []string{"scale", "status"}},
+	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, "replicasets", true, []string{"scale", "status"}},
+	{schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, "pods", true, []string{
+		"attach", "binding", "ephemeralcontainers", "eviction", "exec", "log", "portforward", "proxy", "resize", "status",
+	}},
+	{schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "configmaps", true, nil},
+	{schema.GroupVersionKind{Version: "v1", Kind: "Node"}, "nodes", false, []string{"proxy", "status"}},
+	{schema.GroupVersionKind{Version: "v1", Kind: "Event"}, "events", true, nil},
+	{schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}, "leases", true, nil},
+	{schema.GroupVersionKind{Group: "kausality.io", Version: "v1alpha1", Kind: "AllowancePolicy"}, "allowancepolicies", false, []string{"status"}},
+	{schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}, "mutatingwebhookconfigurations", false, nil},
+	{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}, "things", false, []string{"eviction", "status"}},
+	{schema.GroupVersionKind{Group: "example.org", Version: "v2", Kind: "Thing"}, "things", false, []string{"eviction", "status"}},
+}
+
+func inputOf(policies ...*policy.Policy) Input {
+	return Input{
+		Policies: policies,
+		Holder: func(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+			for _, s := range served {
+				if s.gvk == gvk {
+					return gvk.GroupVersion().WithResource(s.resource), s.namespaced, s.subresources, true
+				}
+			}
+			return schema.GroupVersionResource{}, false, nil, false
+		},
+		Child: func(gvr schema.GroupVersionResource) ([]string, bool, bool) {
+			for _, s := range served {
+				if s.gvk.GroupVersion().WithResource(s.resource) == gvr {
+					return s.subresources, s.namespaced, true
+				}
+			}
+			return nil, false, false
+		},
+		ClientConfig: admissionregistrationv1.WebhookClientConfig{
+			Service:  &admissionregistrationv1.ServiceReference{Namespace: "kausality-system", Name: "kausality-webhook-service"},
+			CABundle: []byte("bundle"),
+		},
+		OperatorNamespace: "kausality-system",
+		OperatorUser:      operatorUser,
+	}
+}
+
+// forKind is a policy for a kind ("group/version/Kind") with a rule that names
+// resources ("group/version/resources").
+func forKind(t *testing.T, kind string, resources ...string) *policy.Policy {
+	t.Helper()
+	return compile(t, specFor(kind, resources...))
+}
+
+func specFor(kind string, resources ...string) v1alpha1.AllowancePolicySpec {
+	k := strings.Split(kind, "/")
+	spec := v1alpha1.AllowancePolicySpec{For: v1alpha1.ParentKind{APIGroup: k[0], APIVersion: k[1], Kind: k[2]}}
+	if len(resources) > 0 {
+		spec.Rules = []v1alpha1.Rule{{Trigger: "spec", Policies: entries(resources...)}}
+	}
+	return spec
+}
+
+func entries(resources ...string) []v1alpha1.PolicyEntry {
+	var list []v1alpha1.PolicyEntry
+	for _, resource := range resources {
+		r := strings.Split(resource, "/")
+		list = append(list, v1alpha1.PolicyEntry{
+			Relation: v1alpha1.RelationControllerChild,
+			Target:   v1alpha1.Target{APIGroup: new(r[0]), APIVersion: r[1], Resource: r[2]},
+		})
+	}
+	return list
+}
+
+// describe has a line for each rule of each webhook and of the admission policy.
+func describe(d Desired) []string {
+	var lines []string
+	add := func(name string, rules ...admissionregistrationv1.RuleWithOperations) {
+		for _, r := range rules {
+			var operations []string
+			for _, o := range r.Operations {
+				operations = append(operations, string(o))
+			}
+			lines = append(lines, strings.Join([]string{
+				name, strings.Join(operations, ","),
+				strings.Join(r.APIGroups, ",") + "/" + strings.Join(r.APIVersions, ","),
+				string(*r.Scope), strings.Join(r.Resources, " "),
+			}, " "))
+		}
+	}
+	if d.Mutating != nil {
+		for _, w := range d.Mutating.Webhooks {
+			add(w.Name+" "+string(*w.FailurePolicy), w.Rules...)
+		}
+	}
+	if d.Validating != nil {
+		for _, w := range d.Validating.Webhooks {
+			add(w.Name+" "+string(*w.FailurePolicy), w.Rules...)
+		}
+	}
+	if d.AdmissionPolicy != nil {
+		for _, r := range d.AdmissionPolicy.Spec.MatchConstraints.ResourceRules {
+			add("protect", r.RuleWithOperations)
+		}
+	}
+	return lines
+}
+
+func TestRules(t *testing.T) {
+	failing := func(spec v1alpha1.AllowancePolicySpec) *policy.Policy {
+		spec.FailurePolicy = v1alpha1.FailurePolicyFail
+		return compile(t, spec)
+	}
+	cases := map[string]struct {
+		policies []*policy.Policy
+		want     []string
+	}{
+		"no policy, nothing": {},
+		"a holder and its children": {
+			policies: []*policy.Policy{forKind(t, "apps/v1/Deployment", "apps/v1/replicasets")},
+			want: []string{
+				"grant.kausality.io Ignore CREATE,UPDATE apps/v1 Namespaced deployments",
+				"grant.kausality.io Ignore UPDATE apps/v1 Namespaced deployments/status",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE apps/v1 Namespaced deployments replicasets",
+				"verdict.kausality.io Ignore UPDATE apps/v1 Namespaced deployments/scale replicasets/scale",
+				"protect CREATE,UPDATE apps/v1 Namespaced deployments",
+				"protect UPDATE apps/v1 Namespaced deployments/status",
+			},
+		},
+		"pods as children": {
+			policies: []*policy.Policy{forKind(t, "apps/v1/ReplicaSet", "/v1/pods")},
+			want: []string{
+				"grant.kausality.io Ignore CREATE,UPDATE apps/v1 Namespaced replicasets",
+				"grant.kausality.io Ignore UPDATE apps/v1 Namespaced replicasets/status",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE /v1 Namespaced pods",
+				"verdict.kausality.io Ignore CREATE /v1 Namespaced pods/eviction",
+				"verdict.kausality.io Ignore UPDATE /v1 Namespaced pods/ephemeralcontainers pods/resize",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE apps/v1 Namespaced replicasets",
+				"verdict.kausality.io Ignore UPDATE apps/v1 Namespaced replicasets/scale",
+				"protect CREATE,UPDATE apps/v1 Namespaced replicasets",
+				"protect UPDATE apps/v1 Namespaced replicasets/status",
+			},
+		},
+		"pods as holders: a binding can carry annotations": {
+			policies: []*policy.Policy{forKind(t, "/v1/Pod")},
+			want: []string{
+				"grant.kausality.io Ignore CREATE,UPDATE /v1 Namespaced pods",
+				"grant.kausality.io Ignore UPDATE /v1 Namespaced pods/status",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE /v1 Namespaced pods",
+				"verdict.kausality.io Ignore CREATE /v1 Namespaced pods/eviction",
+				"verdict.kausality.io Ignore UPDATE /v1 Namespaced pods/ephemeralcontainers pods/resize",
+				"protect CREATE,UPDATE /v1 Namespaced pods",
+				"protect CREATE /v1 Namespaced bindings pods/binding",
+				"protect UPDATE /v1 Namespaced pods/status",
+			},
+		},
+		"every section names children": {
+			policies: []*policy.Policy{compile(t, v1alpha1.AllowancePolicySpec{
+				For:          v1alpha1.ParentKind{APIGroup: "missing.org", APIVersion: "v1", Kind: "Missing"},
+				Initializing: &v1alpha1.InitializingSection{Policies: entries("/v1/configmaps")},
+				Deleting:     &v1alpha1.DeletingSection{Policies: entries("apps/v1/replicasets")},
+				Maintaining:  &v1alpha1.MaintainingSection{Policies: []v1alpha1.MaintainingEntry{{PolicyEntry: entries("apps/v1/deployments")[0]}}},
+				Rules:        []v1alpha1.Rule{{Trigger: "spec", Policies: entries("example.org/v1/things")}},
+			})},
+			want: []string{
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE /v1 Namespaced configmaps",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE apps/v1 Namespaced deployments replicasets",
+				"verdict.kausality.io Ignore UPDATE apps/v1 Namespaced deployments/scale replicasets/scale",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE example.org/v1 Cluster things",
+			},
+		},
+		"external targets are the gate driver's": {
+			policies: []*policy.Policy{compile(t, v1alpha1.AllowancePolicySpec{
+				For: v1alpha1.ParentKind{APIGroup: "missing.org", APIVersion: "v1", Kind: "Missing"},
+				Rules: []v1alpha1.Rule{{Trigger: "spec", Policies: []v1alpha1.PolicyEntry{{
+					Relation: v1alpha1.RelationExternal,
+					Target:   v1alpha1.Target{External: map[string]string{"apiGroup": "example.org"}},
+					Verbs:    []string{"Create"},
+				}}}},
+			})},
+		},
+		"what is not served is left out": {
+			policies: []*policy.Policy{forKind(t, "missing.org/v1/Missing", "missing.org/v1/missings", "/v1/configmaps")},
+			want:     []string{"verdict.kausality.io Ignore CREATE,UPDATE,DELETE /v1 Namespaced configmaps"},
+		},
+		"what keeps a cluster alive is left out": {
+			policies: []*policy.Policy{
+				forKind(t, "/v1/Node", "/v1/nodes", "/v1/events", "coordination.k8s.io/v1/leases"),
+				forKind(t, "kausality.io/v1alpha1/AllowancePolicy", "kausality.io/v1alpha1/allowancepolicies"),
+				forKind(t, "admissionregistration.k8s.io/v1/MutatingWebhookConfiguration"),
+			},
+		},
+		"Fail wins": {
+			policies: []*policy.Policy{
+				forKind(t, "apps/v1/Deployment", "apps/v1/replicasets"),
+				failing(specFor("apps/v1/ReplicaSet", "/v1/configmaps")),
+			},
+			want: []string{
+				"grant.kausality.io Ignore CREATE,UPDATE apps/v1 Namespaced deployments",
+				"grant.kausality.io Ignore UPDATE apps/v1 Namespaced deployments/status",
+				"grant-fail.kausality.io Fail CREATE,UPDATE apps/v1 Namespaced replicasets",
+				"grant-fail.kausality.io Fail UPDATE apps/v1 Namespaced replicasets/status",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE apps/v1 Namespaced deployments",
+				"verdict.kausality.io Ignore UPDATE apps/v1 Namespaced deployments/scale",
+				"verdict-fail.kausality.io Fail CREATE,UPDATE,DELETE /v1 Namespaced configmaps",
+				"verdict-fail.kausality.io Fail CREATE,UPDATE,DELETE apps/v1 Namespaced replicasets",
+				"verdict-fail.kausality.io Fail UPDATE apps/v1 Namespaced replicasets/scale",
+				"protect CREATE,UPDATE apps/v1 Namespaced deployments replicasets",
+				"protect UPDATE apps/v1 Namespaced deployments/status replicasets/status",
+			},
+		},
+		"Fail wins across versions": {
+			policies: []*policy.Policy{forKind(t, "example.org/v1/Thing"), failing(specFor("example.org/v2/Thing"))},
+			want: []string{
+				"grant-fail.kausality.io Fail CREATE,UPDATE example.org/v1,v2 Cluster things",
+				"grant-fail.kausality.io Fail UPDATE example.org/v1,v2 Cluster things/status",
+				"verdict-fail.kausality.io Fail CREATE,UPDATE,DELETE example.org/v1,v2 Cluster things",
+				"protect CREATE,UPDATE example.org/v1,v2 Cluster things",
+				"protect UPDATE example.org/v1,v2 Cluster things/status",
+			},
+		},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, describe(Render(inputOf(tc.policies...)))); diff != "" {
+				t.Errorf("rules (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestGolden shows all of what is rendered.
+func TestGolden(t *testing.T) {
+	url := inputOf(forKind(t, "apps/v1/ReplicaSet", "/v1/pods"), forKind(t, "apps/v1/Deployment", "apps/v1/replicasets"))
+	url.Name = "other"
+	url.KubeSystem = true
+	url.TimeoutSeconds = 2
+	url.ClientConfig = admissionregistrationv1.WebhookClientConfig{URL: new("https://localhost:9443/")}
+	cases := map[string]Input{
+		"deployments":    inputOf(forKind(t, "apps/v1/Deployment", "apps/v1/replicasets"), forKind(t, "apps/v1/ReplicaSet", "/v1/pods")),
+		"url-and-system": url,
+	}
+	for name, in := range cases {
+		t.Run(name, func(t *testing.T) {
+			d := Render(in)
+			var documents []string
+			for _, object := range []any{d.Mutating, d.Validating, d.AdmissionPolicy, d.Binding} {
+				document, err := yaml.Marshal(object)
+				if err != nil {
+					t.Fatal(err)
+				}
+				documents = append(documents, string(document))
+			}
+			got := strings.Join(documents, "---\n")
+			file := filepath.Join("testdata", name+".yaml")
+			if *updateGolden {
+				if err := os.WriteFile(file, []byte(got), 0o600); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want, err := os.ReadFile(file)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(string(want), got); diff != "" {
+				t.Errorf("rendered (-want +got); run with -update if that is right:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestRenderIsDeterministic(t *testing.T) {
+	policies := []*policy.Policy{
+		forKind(t, "apps/v1/Deployment", "apps/v1/replicasets", "/v1/configmaps"),
+		forKind(t, "apps/v1/ReplicaSet", "/v1/pods"),
+		forKind(t, "example.org/v1/Thing", "/v1/configmaps"),
+		policyNaming(t, "metadata.annotations[jira]"),
+		policyNaming(t, "metadata.annotations[change]"),
+	}
+	want := Render(inputOf(policies...))
+	for range policies {
+		policies = append(policies[1:], policies[0])
+		if diff := cmp.Diff(want, Render(inputOf(policies...))); diff != "" {
+			t.Fatalf("another order of policies renders something else (-want +got):\n%s", diff)
+		}
+	}
+}
+
+func TestSelectsKubeSystem(t *testing.T) {
+	name := func(operator metav1.LabelSelectorOperator, values ...string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: corev1.LabelMetadataName, Operator: operator, Values: values},
+		}}
+	}
+	cases := map[string]struct {
+		selector *metav1.LabelSelector
+		want     bool
+	}{
+		"none":           {nil, false},
+		"empty":          {&metav1.LabelSelector{}, false},
+		"by name":        {name(metav1.LabelSelectorOpIn, "kube-system", "other"), true},
+		"another's name": {name(metav1.LabelSelectorOpIn, "other"), false},
+		"all but it":     {name(metav1.LabelSelectorOpNotIn, "kube-system"), false},
+		"another label":  {&metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}, false},
+		"invalid":        {name("Sometimes", "kube-system"), false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			if got := SelectsKubeSystem(tc.selector); got != tc.want {
+				t.Errorf("SelectsKubeSystem = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,130 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package interception
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// resource is one resource that policies name, with what all of them need of it.
+type resource struct {
+	schema.GroupResource
+	// versions that policies name. Other served versions reach us converted to
+	// one of these (matchPolicy Equivalent).
+	versions sets.Set[string]
+	// namespaced says whether its objects live in namespaces.
+	namespaced bool
+	// subresources that are served.
+	subresources sets.Set[string]
+	// holder says that some policy is for its kind.
+	holder bool
+	// fail says that a policy that names it has failurePolicy Fail, which wins
+	// over Ignore (D13).
+	fail bool
+}
+
+func (r *resource) isPods() bool { return r.GroupResource == schema.GroupResource{Resource: "pods"} }
+
+// exempt are resources that are never intercepted, whatever policies say (D15):
+// a cluster that cannot renew leases or register nodes while the operator is away
+// does not bring the operator back.
+var exempt = sets.New(
+	schema.GroupResource{Group: "coordination.k8s.io", Resource: "leases"},
+	schema.GroupResource{Resource: "events"},
+	schema.GroupResource{Group: "events.k8s.io", Resource: "events"},
+	schema.GroupResource{Resource: "nodes"},
+)
+
+// exemptGroups are groups of which no resource is intercepted: our own kinds, the
+// configuration of admission itself, and the reviews that each request may need
+// to be authenticated and authorized.
+var exemptGroups = sets.New(
+	v1alpha1.GroupVersion.Group,
+	admissionregistrationv1.GroupName,
+	"authentication.k8s.io",
+	"authorization.k8s.io",
+)
+
+func isExempt(gr schema.GroupResource) bool {
+	return exempt.Has(gr) || exemptGroups.Has(gr.Group)
+}
+
+// collect returns the resources that policies name and the cluster serves, sorted
+// by group and name.
+func collect(in Input) []*resource {
+	found := map[schema.GroupResource]*resource{}
+	add := func(gvr schema.GroupVersionResource, namespaced bool, subresources []string, fail bool) *resource {
+		r := found[gvr.GroupResource()]
+		if r == nil {
+			r = &resource{GroupResource: gvr.GroupResource(), versions: sets.New[string](), subresources: sets.New[string]()}
+			found[gvr.GroupResource()] = r
+		}
+		r.versions.Insert(gvr.Version)
+		r.subresources.Insert(subresources...)
+		r.namespaced = namespaced
+		r.fail = r.fail || fail
+		return r
+	}
+	for _, p := range in.Policies {
+		fail := p.FailurePolicy == v1alpha1.FailurePolicyFail
+		if gvr, namespaced, subresources, ok := in.Holder(p.For); ok && !isExempt(gvr.GroupResource()) {
+			add(gvr, namespaced, subresources, fail).holder = true
+		}
+		for gvr := range targets(p) {
+			if subresources, namespaced, ok := in.Child(gvr); ok && !isExempt(gvr.GroupResource()) {
+				add(gvr, namespaced, subresources, fail)
+			}
+		}
+	}
+	return slices.SortedFunc(maps.Values(found), func(a, b *resource) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource))
+	})
+}
+
+// targets are the resources in the cluster that any section of p names. Those of
+// External entries are the gate driver's to find (D16).
+func targets(p *policy.Policy) sets.Set[schema.GroupVersionResource] {
+	result := sets.New[schema.GroupVersionResource]()
+	add := func(entries ...policy.Entry) {
+		for _, e := range entries {
+			if !e.IsExternal() {
+				result.Insert(e.Resource)
+			}
+		}
+	}
+	for _, s := range []*policy.Section{p.Initializing, p.Deleting} {
+		if s != nil {
+			add(s.Entries...)
+		}
+	}
+	for _, m := range p.Maintaining {
+		add(m.Entry)
+	}
+	for _, r := range p.Rules {
+		add(r.Entries...)
+	}
+	return result
+}

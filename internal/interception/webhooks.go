@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package interception
+
+import (
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/utils/ptr"
+)
+
+// class is what one webhook entry can say once: what happens while the operator
+// cannot be reached.
+type class struct {
+	suffix string
+	policy admissionregistrationv1.FailurePolicyType
+}
+
+var classes = []class{
+	{suffix: "", policy: admissionregistrationv1.Ignore},
+	{suffix: "-fail", policy: admissionregistrationv1.Fail},
+}
+
+// of returns the resources of the class.
+func (c class) of(resources []*resource) []*resource {
+	var result []*resource
+	for _, r := range resources {
+		if r.fail == (c.policy == admissionregistrationv1.Fail) {
+			result = append(result, r)
+		}
+	}
+	return result
+}
+
+// scopeOf selects the namespaces whose requests concern us: not the operator's
+// own, nor kube-system unless a policy asks for it by name (D15). Objects outside
+// of namespaces always match.
+func scopeOf(in Input) *metav1.LabelSelector {
+	excluded := []string{in.OperatorNamespace}
+	if !in.KubeSystem {
+		excluded = append(excluded, metav1.NamespaceSystem)
+	}
+	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+		Key:      corev1.LabelMetadataName,
+		Operator: metav1.LabelSelectorOpNotIn,
+		Values:   excluded,
+	}}}
+}
+
+// SelectsKubeSystem says whether a policy's namespaceSelector asks for kube-system
+// by its name. None and an empty one do not: "all namespaces" is not meant to reach
+// what runs the cluster. One that is not valid selects nothing.
+func SelectsKubeSystem(namespaceSelector *metav1.LabelSelector) bool {
+	selector, err := metav1.LabelSelectorAsSelector(namespaceSelector)
+	return err == nil && !selector.Empty() &&
+		selector.Matches(labels.Set{corev1.LabelMetadataName: metav1.NamespaceSystem})
+}
+
+func mutating(in Input, scope *metav1.LabelSelector, resources []*resource) *admissionregistrationv1.MutatingWebhookConfiguration {
+	var webhooks []admissionregistrationv1.MutatingWebhook
+	for _, c := range classes {
+		rules := grantRules(c.of(resources))
+		if len(rules) == 0 {
+			continue
+		}
+		webhooks = append(webhooks, admissionregistrationv1.MutatingWebhook{
+			Name:                    "grant" + c.suffix + ".kausality.io",
+			ClientConfig:            clientConfig(in.ClientConfig, MutatePath),
+			Rules:                   rules,
+			FailurePolicy:           new(c.policy),
+			MatchPolicy:             ptr.To(admissionregistrationv1.Equivalent),
+			NamespaceSelector:       scope,
+			ObjectSelector:          &metav1.LabelSelector{},
+			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
+			TimeoutSeconds:          new(in.TimeoutSeconds),
+			AdmissionReviewVersions: []string{"v1"},
+			// Another webhook may change what triggers a rule after ours has run.
+			ReinvocationPolicy: ptr.To(admissionregistrationv1.IfNeededReinvocationPolicy),
+			MatchConditions:    grantConditions(in),
+		})
+	}
+	if len(webhooks) == 0 {
+		return nil
+	}
+	return &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: objectMeta(in), Webhooks: webhooks}
+}
+
+func validating(in Input, scope *metav1.LabelSelector, resources []*resource) *admissionregistrationv1.ValidatingWebhookConfiguration {
+	var webhooks []admissionregistrationv1.ValidatingWebhook
+	for _, c := range classes {
+		rules := verdictRules(c.of(resources))
+		if len(rules) == 0 {
+			continue
+		}
+		webhooks = append(webhooks, admissionregistrationv1.ValidatingWebhook{
+			Name:              "verdict" + c.suffix + ".kausality.io",
+			ClientConfig:      clientConfig(in.ClientConfig, ValidatePath),
+			Rules:             rules,
+			FailurePolicy:     new(c.policy),
+			MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
+			NamespaceSelector: scope,
+			ObjectSelector:    &metav1.LabelSelector{},
+			// It writes AllowanceRecords, though never on a dry run (D6).
+			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNoneOnDryRun),
+			TimeoutSeconds:          new(in.TimeoutSeconds),
+			AdmissionReviewVersions: []string{"v1"},
+			MatchConditions:         verdictConditions(in),
+		})
+	}
+	if len(webhooks) == 0 {
+		return nil
+	}
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: objectMeta(in), Webhooks: webhooks}
+}
+
+// clientConfig returns base with the path of a hook, and with the port that the
+// API server would default.
+func clientConfig(base admissionregistrationv1.WebhookClientConfig, path string) admissionregistrationv1.WebhookClientConfig {
+	config := *base.DeepCopy()
+	if config.URL != nil {
+		config.URL = new(strings.TrimSuffix(*config.URL, "/") + path)
+	}
+	if s := config.Service; s != nil {
+		s.Path = new(path)
+		s.Port = new(ptr.Deref(s.Port, 443))
+	}
+	return config
+}
