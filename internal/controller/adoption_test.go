@@ -1,0 +1,162 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"slices"
+	"sync"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+)
+
+// adoptedTargets remembers which objects are adopting.
+type adoptedTargets struct {
+	mu    sync.Mutex
+	names []string
+}
+
+func (a *adoptedTargets) SetAdopting(_ context.Context, target v1alpha1.TargetReference, adopting bool) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if adopting {
+		a.names = append(a.names, target.Name)
+	}
+	return nil
+}
+
+func withLedger(obj *unstructured.Unstructured, allowance v1alpha1.Allowance) *unstructured.Unstructured {
+	obj.SetAnnotations(map[string]string{
+		v1alpha1.AnnotationAllowances: ledger.Ledger{ledger.NewEntry(allowance)}.Encode(),
+	})
+	return obj
+}
+
+func TestMidway(t *testing.T) {
+	deleting := unsettled(workload("Deployment", "web"))
+	deleting.SetDeletionTimestamp(new(metav1.Now()))
+	deleting.SetFinalizers([]string{"example.com/wait"})
+	unreadable := unsettled(workload("Deployment", "web"))
+	unreadable.SetAnnotations(map[string]string{v1alpha1.AnnotationAllowances: "no ledger"})
+	created := v1alpha1.Allowance{Kind: "ReplicaSet", Mutation: "*", Trace: []v1alpha1.TraceHop{{Kind: "Deployment", Field: v1alpha1.FieldCreated}}}
+
+	for name, tc := range map[string]struct {
+		obj  *unstructured.Unstructured
+		want bool
+	}{
+		"settled":            {workload("Deployment", "web"), false},
+		"not settled":        {unsettled(workload("Deployment", "web")), true},
+		"deleting":           {deleting, false},
+		"creation is traced": {withLedger(unsettled(workload("Deployment", "web")), created), false},
+		"withheld": {withLedger(unsettled(workload("Deployment", "web")), v1alpha1.Allowance{
+			Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas",
+		}), false},
+		"unreadable ledger": {unreadable, true},
+		"another allowance": {withLedger(unsettled(workload("Deployment", "web")), v1alpha1.Allowance{
+			Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: 2,
+		}), true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := midway(tc.obj); got != tc.want {
+				t.Errorf("midway() = %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestRelated(t *testing.T) {
+	policies := compiled(t,
+		bounding(policyFor("Deployment"), "apps", "replicasets"),
+		bounding(policyFor("ReplicaSet"), "", "pods"),
+		policyFor("StatefulSet"),
+	)
+	for kind, want := range map[string][]string{
+		"Deployment":  {"Deployment", "ReplicaSet"},
+		"ReplicaSet":  {"ReplicaSet", "Deployment"},
+		"StatefulSet": {"StatefulSet"},
+		"DaemonSet":   nil,
+	} {
+		t.Run(kind, func(t *testing.T) {
+			var got []string
+			for _, r := range related(policy.NewIndex(policies), schema.GroupKind{Group: "apps", Kind: kind}) {
+				got = append(got, r.Kind)
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("related() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestAdopt(t *testing.T) {
+	deployments := bounding(initiatedBy(policyFor("Deployment"), "platform-team"), "apps", "replicasets")
+	replicaSets := bounding(policyFor("ReplicaSet"), "", "pods")
+	prod := deployments.DeepCopy()
+	prod.Spec.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}
+	wider := deployments.DeepCopy()
+	wider.Generation = 2
+
+	web := unsettled(workload("Deployment", "web"))
+	webSet := unsettled(ownedBy(workload("ReplicaSet", "web-1"), web))
+	shop := unsettled(workload("Deployment", "shop"))
+	shop.SetLabels(map[string]string{"env": "prod"})
+	done := workload("Deployment", "done")
+	alone := unsettled(workload("ReplicaSet", "alone"))
+	cached := testHolders{web, webSet, shop, done, alone}
+
+	for name, tc := range map[string]struct {
+		before, after []*v1alpha1.AllowancePolicy
+		changed       *v1alpha1.AllowancePolicy
+		want          []string
+	}{
+		"the first policy":               {nil, []*v1alpha1.AllowancePolicy{deployments}, deployments, []string{"shop", "web"}},
+		"a policy that nobody can start": {nil, []*v1alpha1.AllowancePolicy{replicaSets}, replicaSets, nil},
+		"one that brings another into effect": {
+			[]*v1alpha1.AllowancePolicy{replicaSets}, []*v1alpha1.AllowancePolicy{replicaSets, deployments}, deployments,
+			[]string{"shop", "web", "web-1"},
+		},
+		"one that continues what is there": {
+			[]*v1alpha1.AllowancePolicy{deployments}, []*v1alpha1.AllowancePolicy{deployments, replicaSets}, replicaSets,
+			[]string{"web-1"},
+		},
+		"selects more than before": {[]*v1alpha1.AllowancePolicy{prod}, []*v1alpha1.AllowancePolicy{wider}, wider, []string{"web"}},
+		"selects the same":         {[]*v1alpha1.AllowancePolicy{deployments}, []*v1alpha1.AllowancePolicy{wider}, wider, nil},
+		"selects less":             {[]*v1alpha1.AllowancePolicy{deployments}, []*v1alpha1.AllowancePolicy{prod}, prod, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			records := &adoptedTargets{}
+			adoption := Adoption{Holders: cached, Namespaces: noNamespaceLabels{}, Records: records}
+			err := adoption.adopt(t.Context(), policy.NewIndex(compiled(t, tc.before...)), policy.NewIndex(compiled(t, tc.after...)),
+				compiled(t, tc.changed)[0])
+			if err != nil {
+				t.Fatalf("adopt(): %v", err)
+			}
+			slices.Sort(records.names)
+			if diff := cmp.Diff(tc.want, records.names); diff != "" {
+				t.Errorf("adopting (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

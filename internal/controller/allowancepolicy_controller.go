@@ -1,0 +1,276 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+)
+
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies/status,verbs=get;patch
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancerecords,verbs=get;list;watch
+
+const (
+	// adoptingField indexes records by whether their target is adopting.
+	adoptingField = "status.adopting"
+	// conflictRetry is how long the cache may take to show our own last write.
+	conflictRetry = 50 * time.Millisecond
+)
+
+// Rendering knows what the API server has been told to ask about.
+type Rendering interface {
+	// Rendered says whether that includes what a generation of a policy names.
+	Rendered(policyName string, generation int64) bool
+}
+
+// AllowancePolicy puts policies into effect and says in their status how far they
+// are (D19). Before a policy becomes active, the holders that are in the middle
+// of something are recorded as adopting (D20). Tell it with Catalog.NotifyAll
+// when an answer of Rendering changes.
+type AllowancePolicy struct {
+	Adoption
+
+	// Client reads policies and records from a cache, and writes the status of
+	// policies.
+	Client client.Client
+	// Catalog has the policies compiled, and says what has to be known of them.
+	Catalog *Catalog
+	// Kinds are those that are served.
+	Kinds Kinds
+	// Rendering says which policies the API server knows of.
+	Rendering Rendering
+}
+
+// SetupWithManager adds the reconciler to mgr. It handles one policy at a time:
+// whether one is new to a holder depends on those before it.
+func (r *AllowancePolicy) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.AllowanceRecord{}, adoptingField, func(obj client.Object) []string {
+		return []string{strconv.FormatBool(isAdopting(obj))}
+	})
+	if err != nil {
+		return fmt.Errorf("indexing AllowanceRecords by %s: %w", adoptingField, err)
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("allowancepolicy").
+		For(&v1alpha1.AllowancePolicy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		Watches(&v1alpha1.AllowanceRecord{},
+			handler.EnqueueRequestsFromMapFunc(r.policiesFor),
+			builder.WithPredicates(adoptingChanges())).
+		WatchesRawSource(r.Catalog.Source()).
+		Complete(r)
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *AllowancePolicy) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	live := &v1alpha1.AllowancePolicy{}
+	if err := r.Client.Get(ctx, req.NamespacedName, live); err != nil {
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	entry, ok := r.Catalog.Get(live.Name)
+	if !ok || entry.UID != live.UID || entry.Policy.Generation != live.Generation {
+		// Once it is compiled, the catalog has it reconciled again.
+		return reconcile.Result{}, nil
+	}
+	obj := live.DeepCopy()
+	index := policy.NewIndex(r.Catalog.Usable())
+	unwatched := r.unwatched(index, entry.Policy)
+
+	adoptErr := r.ensureAdopted(ctx, obj, entry, unwatched)
+	if err := r.setConditions(ctx, obj, entry, index, unwatched); err != nil {
+		return reconcile.Result{}, err
+	}
+	adopting, err := r.countAdopting(ctx, entry.Policy)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	obj.Status.Adopting = adopting
+
+	switch err := r.patchStatus(ctx, live, obj); {
+	case apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: conflictRetry}, nil
+	case apierrors.IsNotFound(err):
+		return reconcile.Result{}, nil
+	case err != nil:
+		return reconcile.Result{}, fmt.Errorf("writing the status of policy %s: %w", obj.Name, err)
+	}
+	if obj.Status.AdoptedGeneration == entry.Policy.Generation {
+		r.Catalog.markAdopted(entry.Policy)
+	}
+	return reconcile.Result{}, adoptErr
+}
+
+// ensureAdopted records the holders that are midway, where that was not done for
+// this generation of the policy.
+func (r *AllowancePolicy) ensureAdopted(ctx context.Context, obj *v1alpha1.AllowancePolicy, entry CatalogEntry, unwatched []schema.GroupKind) error {
+	p := entry.Policy
+	if obj.Status.AdoptedGeneration == p.Generation || !entry.Served || len(unwatched) > 0 {
+		return nil
+	}
+	if entry.Adopted != p {
+		before := r.Catalog.Baseline()
+		after := []*policy.Policy{p}
+		for _, other := range before {
+			if other.Name != p.Name {
+				after = append(after, other)
+			}
+		}
+		if err := r.adopt(ctx, policy.NewIndex(before), policy.NewIndex(after), p); err != nil {
+			return fmt.Errorf("adopting what policy %s is new to: %w", p.Name, err)
+		}
+	}
+	obj.Status.AdoptedGeneration = p.Generation
+	return nil
+}
+
+// unwatched are the kinds that matter to a policy and whose objects are not all
+// in the cache.
+func (r *AllowancePolicy) unwatched(index *policy.Index, p *policy.Policy) []schema.GroupKind {
+	var kinds []schema.GroupKind
+	for _, kind := range related(index, p.For.GroupKind()) {
+		if !r.Catalog.Watches(kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// setConditions says in the status what is known about the policy.
+func (r *AllowancePolicy) setConditions(ctx context.Context, obj *v1alpha1.AllowancePolicy, entry CatalogEntry,
+	index *policy.Index, unwatched []schema.GroupKind,
+) error {
+	p := entry.Policy
+	notes, err := r.notes(ctx, obj, index, p)
+	if err != nil {
+		return err
+	}
+	canStart, parents := startable(index, p)
+	// Policies through which chains come may still be on their way.
+	started, _ := startable(policy.NewIndex(r.Catalog.Policies()), p)
+	apimeta.SetStatusCondition(&obj.Status.Conditions, accepted(p, entry.Errors, entry.Served, notes))
+	apimeta.SetStatusCondition(&obj.Status.Conditions, enforced(p, enforcement{
+		served:    entry.Served,
+		unwatched: unwatched,
+		active:    entry.Active && (started || !canStart),
+		adopted:   entry.Adopted == p,
+		waiting:   !canStart,
+		parents:   parents,
+		rendered:  r.Rendering.Rendered(p.Name, p.Generation),
+	}))
+	return nil
+}
+
+// notes gathers what policyNotes needs.
+func (r *AllowancePolicy) notes(ctx context.Context, obj *v1alpha1.AllowancePolicy, index *policy.Index, p *policy.Policy) ([]string, error) {
+	var unserved []schema.GroupVersionResource
+	for _, resource := range childResources(&obj.Spec) {
+		if _, served := r.Kinds.KindFor(resource); !served {
+			unserved = append(unserved, resource)
+		}
+	}
+	var uncovered []schema.GroupKind
+	if p.HasInitiator() {
+		objects, err := r.Holders.List(ctx, p.For)
+		if err != nil {
+			return nil, fmt.Errorf("listing the objects that policy %s is for: %w", p.Name, err)
+		}
+		uncovered = uncoveredOwners(ctx, r.Namespaces, index, p, objects)
+	}
+	return policyNotes(index, p, obj.Spec.Subjects, unserved, uncovered), nil
+}
+
+// countAdopting counts the holders that the policy is in effect for and that are
+// still finishing what they were doing.
+func (r *AllowancePolicy) countAdopting(ctx context.Context, p *policy.Policy) (int64, error) {
+	var records v1alpha1.AllowanceRecordList
+	if err := r.Client.List(ctx, &records, client.MatchingFields{adoptingField: strconv.FormatBool(true)}); err != nil {
+		return 0, fmt.Errorf("listing the AllowanceRecords of adopting objects: %w", err)
+	}
+	index := policy.NewIndex(r.Catalog.Policies())
+	var count int64
+	for i := range records.Items {
+		target := records.Items[i].Spec.TargetRef
+		kind := record.GVK(target)
+		if kind.GroupKind() != p.For.GroupKind() {
+			continue
+		}
+		obj, err := r.Holders.Get(ctx, kind, record.Key(target))
+		if err != nil || obj.GetUID() != target.UID {
+			continue // it is gone, and its record stays
+		}
+		if slices.Contains(r.inEffect(ctx, index, obj), p) {
+			count++
+		}
+	}
+	return count, nil
+}
+
+// patchStatus writes what changed of the status, if anything did.
+func (r *AllowancePolicy) patchStatus(ctx context.Context, live, obj *v1alpha1.AllowancePolicy) error {
+	if equality.Semantic.DeepEqual(live.Status, obj.Status) {
+		return nil
+	}
+	return r.Client.Status().Patch(ctx, obj, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}))
+}
+
+// policiesFor are the policies for the kind of a record's target.
+func (r *AllowancePolicy) policiesFor(_ context.Context, obj client.Object) []reconcile.Request {
+	rec, ok := obj.(*v1alpha1.AllowanceRecord)
+	if !ok {
+		return nil
+	}
+	var requests []reconcile.Request
+	for _, name := range r.Catalog.For(record.GVK(rec.Spec.TargetRef).GroupKind()) {
+		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
+	}
+	return requests
+}
+
+// adoptingChanges lets events of records through that can change a count.
+func adoptingChanges() predicate.Predicate {
+	return predicate.Funcs{
+		CreateFunc:  func(e event.CreateEvent) bool { return isAdopting(e.Object) },
+		UpdateFunc:  func(e event.UpdateEvent) bool { return isAdopting(e.ObjectOld) != isAdopting(e.ObjectNew) },
+		DeleteFunc:  func(e event.DeleteEvent) bool { return isAdopting(e.Object) },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+func isAdopting(obj client.Object) bool {
+	rec, ok := obj.(*v1alpha1.AllowanceRecord)
+	return ok && rec.Status.Adopting
+}

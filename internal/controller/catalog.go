@@ -1,0 +1,288 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// CatalogEntry is what has become of one AllowancePolicy so far.
+type CatalogEntry struct {
+	// UID of the AllowancePolicy.
+	UID types.UID
+	// Policy is what compiled of the current generation.
+	Policy *policy.Policy
+	// Errors are what did not compile; it is left out of Policy (D14).
+	Errors field.ErrorList
+	// Served says whether the API server serves the kind that the policy is for.
+	Served bool
+	// Watched says whether the cache has all objects of that kind.
+	Watched bool
+	// Active says whether the webhook judges by the policy: once a generation of
+	// it was adopted.
+	Active bool
+	// Adopted is the policy of the last adopted generation, and nil where this
+	// process has not seen that generation.
+	Adopted *policy.Policy
+
+	// adoptedGeneration is the last adopted generation, 0 for none.
+	adoptedGeneration int64
+}
+
+// derive brings the entry in line with adoptedGeneration and Served.
+func (e *CatalogEntry) derive() {
+	e.Active = e.Served && e.adoptedGeneration != 0
+	if e.adoptedGeneration == e.Policy.Generation {
+		e.Adopted = e.Policy
+	}
+}
+
+func (e CatalogEntry) equal(o CatalogEntry) bool {
+	return e.UID == o.UID && e.Policy == o.Policy && e.Served == o.Served &&
+		e.Watched == o.Watched && e.Active == o.Active && e.Adopted == o.Adopted
+}
+
+// Catalog is what the operator knows about all policies. PolicyIndex keeps it up
+// to date on each replica: everybody else finds each policy compiled here, once
+// per generation, and is told of changes. It sets the index of active policies
+// that the webhook judges by.
+type Catalog struct {
+	active *policy.Active
+
+	mu          sync.Mutex
+	entries     map[string]CatalogEntry
+	changes     []chan event.GenericEvent
+	subscribers []func(policyName string)
+}
+
+// NewCatalog returns an empty Catalog that will set active.
+func NewCatalog(active *policy.Active) *Catalog {
+	return &Catalog{active: active, entries: map[string]CatalogEntry{}}
+}
+
+// Get returns what is known of a policy.
+func (c *Catalog) Get(policyName string) (CatalogEntry, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entry, ok := c.entries[policyName]
+	return entry, ok
+}
+
+// Policies are the active policies, the oldest first: those whose requests have
+// to reach the operator.
+func (c *Catalog) Policies() []*policy.Policy {
+	return c.active.Index().Policies()
+}
+
+// Usable are all policies whose kind is served, active or about to be.
+func (c *Catalog) Usable() []*policy.Policy {
+	return c.collect(func(e CatalogEntry) *policy.Policy {
+		if !e.Served {
+			return nil
+		}
+		return e.Policy
+	})
+}
+
+// Baseline are the active policies, each as it was when last adopted: what a new
+// policy or a new generation is compared with to find the holders for which
+// policies first take effect (D20). Where that generation was never seen, because
+// the policy changed while the operator was away, it is taken as it is now: what
+// nobody can tell to be new does not open anything.
+func (c *Catalog) Baseline() []*policy.Policy {
+	return c.collect(func(e CatalogEntry) *policy.Policy {
+		switch {
+		case !e.Active:
+			return nil
+		case e.Adopted == nil:
+			return e.Policy
+		default:
+			return e.Adopted
+		}
+	})
+}
+
+// collect returns what pick makes of each entry, nil apart.
+func (c *Catalog) collect(pick func(CatalogEntry) *policy.Policy) []*policy.Policy {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var policies []*policy.Policy
+	for _, e := range c.entries {
+		if p := pick(e); p != nil {
+			policies = append(policies, p)
+		}
+	}
+	return policies
+}
+
+// Watches tells whether the cache has all objects of a kind that policies are
+// for.
+func (c *Catalog) Watches(kind schema.GroupKind) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		if e.Watched && e.Policy.For.GroupKind() == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// For are the names of the policies for a kind.
+func (c *Catalog) For(kind schema.GroupKind) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for name, e := range c.entries {
+		if e.Policy.For.GroupKind() == kind {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// Changes returns a channel of the caller's own that has an event when the active
+// policies may have changed. An event that is not read yet stands for all that
+// follow.
+func (c *Catalog) Changes() <-chan event.GenericEvent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changes := make(chan event.GenericEvent, 1)
+	c.changes = append(c.changes, changes)
+	return changes
+}
+
+// Source makes a controller reconcile each policy, now and whenever the catalog
+// changes: what one policy can do depends on the others.
+func (c *Catalog) Source() source.Source {
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		notify := func(policyName string) {
+			queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: policyName}})
+		}
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.subscribers = append(c.subscribers, notify)
+		for name := range c.entries {
+			notify(name)
+		}
+		return nil
+	})
+}
+
+// NotifyAll makes the controllers behind Source reconcile each policy.
+func (c *Catalog) NotifyAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notifyLocked()
+}
+
+// compile takes over the policies that exist. A generation is compiled once, and
+// again where recompile says that other kinds are served now.
+func (c *Catalog) compile(policies []v1alpha1.AllowancePolicy, kinds Kinds, recompile bool) {
+	c.update(func(entries map[string]CatalogEntry) {
+		before := maps.Clone(entries)
+		clear(entries)
+		for i := range policies {
+			p := &policies[i]
+			entry := before[p.Name]
+			if entry.UID != p.UID {
+				entry = CatalogEntry{UID: p.UID}
+			}
+			if recompile || entry.Policy == nil || entry.Policy.Generation != p.Generation {
+				previous := entry.Policy
+				entry.Policy, entry.Errors = policy.Compile(p, kinds.KindFor)
+				entry.Watched = entry.Watched && previous.For == entry.Policy.For
+			}
+			_, entry.Served = kinds.ByKind(entry.Policy.For)
+			entry.adoptedGeneration = max(entry.adoptedGeneration, p.Status.AdoptedGeneration)
+			entry.derive()
+			entries[p.Name] = entry
+		}
+	})
+}
+
+// watched takes over which kinds the cache has all objects of.
+func (c *Catalog) watched(watches func(schema.GroupKind) bool) {
+	c.update(func(entries map[string]CatalogEntry) {
+		for name, entry := range entries {
+			entry.Watched = entry.Served && watches(entry.Policy.For.GroupKind())
+			entries[name] = entry
+		}
+	})
+}
+
+// markAdopted says that a generation of a policy was adopted, ahead of the watch
+// that will tell so.
+func (c *Catalog) markAdopted(p *policy.Policy) {
+	c.update(func(entries map[string]CatalogEntry) {
+		entry, ok := entries[p.Name]
+		if !ok || entry.UID != p.UID {
+			return
+		}
+		entry.adoptedGeneration = max(entry.adoptedGeneration, p.Generation)
+		entry.derive()
+		entries[p.Name] = entry
+	})
+}
+
+// update changes the entries. Where that makes a difference, it sets the active
+// index and tells everybody.
+func (c *Catalog) update(change func(map[string]CatalogEntry)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before := maps.Clone(c.entries)
+	change(c.entries)
+	if maps.EqualFunc(before, c.entries, CatalogEntry.equal) {
+		return
+	}
+	var active []*policy.Policy
+	for _, e := range c.entries {
+		if e.Active {
+			active = append(active, e.Policy)
+		}
+	}
+	c.active.Set(policy.NewIndex(active))
+	for _, changes := range c.changes {
+		select {
+		case changes <- event.GenericEvent{}:
+		default: // the one that is waiting says it
+		}
+	}
+	c.notifyLocked()
+}
+
+func (c *Catalog) notifyLocked() {
+	for _, name := range slices.Sorted(maps.Keys(c.entries)) {
+		for _, notify := range c.subscribers {
+			notify(name)
+		}
+	}
+}

@@ -1,0 +1,149 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+)
+
+// unseenLimit is how long a pending grant waits for the holder to be seen with
+// the content that it is for (D11).
+const unseenLimit = time.Minute
+
+// consumption tells which entries of a holder are used up (D8).
+type consumption struct {
+	view
+	when, initializing *policy.Condition
+	noted              map[string]bool
+	firstSeen          map[string]time.Time
+	// next is when time alone will use up an entry.
+	next soonest
+}
+
+func (v view) consumption(status *v1alpha1.AllowanceRecordStatus) *consumption {
+	c := &consumption{
+		view:         v,
+		when:         v.consumptionWhen(),
+		initializing: v.initializingWhen(),
+		noted:        map[string]bool{},
+		firstSeen:    map[string]time.Time{},
+	}
+	for _, consumed := range status.Consumed {
+		c.noted[consumed.ID] = true
+	}
+	for _, seen := range status.FirstSeen {
+		c.firstSeen[seen.ID] = seen.Time.Time
+	}
+	return c
+}
+
+// over tells whether an entry is used up. Once it is, it stays so: the record has
+// noted it.
+func (c *consumption) over(ctx context.Context, e ledger.Entry) bool {
+	switch {
+	case e.IsWithheld() || e.Generation > c.obj.GetGeneration():
+		return false
+	case c.noted[e.ID()]:
+		return true
+	}
+	if e.IsCreation() && c.initializing != nil {
+		// Where the condition fails, the holder's status decides.
+		if initializing, err := c.initializing.Eval(ctx, c.activation(e)); err == nil {
+			return !initializing
+		}
+	}
+	if c.when != nil {
+		settled, err := c.when.Eval(ctx, c.activation(e))
+		return err == nil && settled
+	}
+	if c.progress.Timed {
+		return c.timedOut(e)
+	}
+	return c.progress.Settled
+}
+
+func (c *consumption) timedOut(e ledger.Entry) bool {
+	seen, ok := c.firstSeen[e.ID()]
+	if !ok {
+		seen = c.now
+	}
+	end := seen.Add(c.ttl())
+	if !end.After(c.now) {
+		return true
+	}
+	c.next.at(end)
+	return false
+}
+
+func (c *consumption) activation(e ledger.Entry) policy.Activation {
+	allowance, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&e.Allowance)
+	if err != nil {
+		// An Allowance is made of strings, numbers, and lists and maps of them.
+		panic("an allowance that cannot be converted: " + err.Error())
+	}
+	return policy.Activation{Object: c.obj.Object, Allowance: allowance}
+}
+
+// pending goes through the pending grants (D11): what remains of them, and
+// whether any of them should be folded into the ledger. One that counts keeps
+// the generation at which it first did.
+func (c *consumption) pending(ctx context.Context, grants []v1alpha1.PendingGrant) (remaining []v1alpha1.PendingGrant, fold bool) {
+	used := func(e ledger.Entry) bool { return c.over(ctx, e) }
+	for _, p := range grants {
+		switch {
+		case record.Counts(p, c.obj):
+			folded := record.Fold(c.stored, p, c.obj).Without(used)
+			if folded.Encode() == c.stored.Without(used).Encode() {
+				continue
+			}
+			p.Seen, p.Allowances = true, record.Allowances(p, c.obj)
+			fold = true
+		case p.Seen:
+			continue
+		default:
+			end := p.Time.Add(unseenLimit)
+			if !end.After(c.now) {
+				continue
+			}
+			c.next.at(end)
+		}
+		remaining = append(remaining, p)
+	}
+	return remaining, fold
+}
+
+// consumed names the entries of the stored ledger that are used up.
+func (c *consumption) consumed(ctx context.Context) []v1alpha1.ConsumedAllowance {
+	var out []v1alpha1.ConsumedAllowance
+	for _, e := range c.stored {
+		id := e.ID()
+		same := func(other v1alpha1.ConsumedAllowance) bool { return other.ID == id }
+		if c.over(ctx, e) && !slices.ContainsFunc(out, same) {
+			out = append(out, v1alpha1.ConsumedAllowance{ID: id, Generation: e.Generation})
+		}
+	}
+	return out
+}

@@ -1,0 +1,230 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/scope"
+)
+
+// Holders are of any kind that a policy may name. They are read and watched;
+// patched are their status, by which a ledger is pruned and a Deployment told
+// that it is blocked, and themselves, where their kind keeps neither.
+// +kubebuilder:rbac:groups=*,resources=*,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=*,resources=*/status,verbs=patch
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancerecords,verbs=get;list;watch;create;patch
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancerecords/status,verbs=update
+// +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
+
+const (
+	// holderWorkers is how many holders are reconciled at the same time.
+	holderWorkers = 4
+	// goneRecheck is how soon a holder that only the API server knows is looked
+	// at again.
+	goneRecheck = time.Second
+)
+
+// HolderReader reads holders.
+type HolderReader interface {
+	// Get returns a holder from the cache, which the caller does not modify.
+	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+	// Live reads one from the API server.
+	Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+	// List returns all cached holders of a kind, not to be modified either.
+	List(ctx context.Context, gvk schema.GroupVersionKind) ([]*unstructured.Unstructured, error)
+	// Kinds are those that are cached.
+	Kinds() []schema.GroupVersionKind
+	// Watches tells whether the cache has all holders of a kind.
+	Watches(kind schema.GroupKind) bool
+	// Source has the events of all holders.
+	Source() source.TypedSource[holders.Request]
+}
+
+// Holder follows each holder of a ledger: it sees it settle, after which its
+// allowances are consumed for good (D8), has pending grants folded in (D11), keeps
+// its AllowanceRecord equal to what it holds (D18), and tells it that a child of
+// it waits for an allowance (D13).
+//
+// It never writes a ledger itself. It makes a request that changes nothing, and
+// the webhook, which sees the request, writes the ledger anew.
+type Holder struct {
+	client.Client
+	// Holders are the holders.
+	Holders HolderReader
+	// Records are their AllowanceRecords.
+	Records *record.Store
+	// Policies are those that are active.
+	Policies *policy.Active
+	// Namespaces knows the labels of namespaces.
+	Namespaces scope.Namespaces
+	// SignOfLife decides about holders that are seen for the first time.
+	SignOfLife *SignOfLife
+	// Clock tells the time.
+	Clock clock.PassiveClock
+
+	rewrites rewrites
+}
+
+// SetupWithManager adds the reconciler to mgr.
+func (r *Holder) SetupWithManager(mgr ctrl.Manager) error {
+	return builder.TypedControllerManagedBy[holders.Request](mgr).
+		Named("holder").
+		WatchesRawSource(r.Holders.Source()).
+		WatchesRawSource(recordSource(mgr.GetCache())).
+		WatchesRawSource(r.policySource(mgr.GetCache())).
+		WithOptions(controller.TypedOptions[holders.Request]{MaxConcurrentReconciles: holderWorkers}).
+		Complete(r)
+}
+
+// Reconcile implements reconcile.TypedReconciler.
+func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.Result, error) {
+	ctx = logf.IntoContext(ctx, logf.FromContext(ctx).WithValues("kind", req.GVK.Kind, "namespace", req.Namespace, "name", req.Name))
+	if !r.Holders.Watches(req.GVK.GroupKind()) {
+		return reconcile.Result{}, nil // no policy is for it any more: nothing is known about it
+	}
+	obj, err := r.Holders.Get(ctx, req.GVK, req.NamespacedName)
+	if client.IgnoreNotFound(err) != nil {
+		return reconcile.Result{}, err
+	}
+	if apierrors.IsNotFound(err) {
+		obj = nil
+		r.SignOfLife.Forget(req)
+	}
+	records, err := r.Records.Of(ctx, req.GVK.GroupKind(), req.NamespacedName)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	var next soonest
+	var current *v1alpha1.AllowanceRecord
+	for i := range records {
+		if obj != nil && records[i].Spec.TargetRef.UID == obj.GetUID() {
+			current = &records[i]
+			continue
+		}
+		if err := r.end(ctx, &records[i], &next); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	if obj != nil {
+		if err := r.follow(ctx, obj, current, &next); err != nil {
+			return reconcile.Result{}, err
+		}
+	}
+	return reconcile.Result{RequeueAfter: next.in(r.Clock.Now())}, nil
+}
+
+// follow brings the record and the ledger of a holder in line with its state.
+func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec *v1alpha1.AllowanceRecord, next *soonest) error {
+	obj = r.rewrites.latest(obj)
+	v := look(obj, r.inEffect(ctx, obj), r.Clock.Now())
+	if err := r.SignOfLife.Look(ctx, v, rec); err != nil {
+		return err
+	}
+	if rec == nil && !v.deservesRecord() {
+		return r.showBlocked(ctx, v, nil)
+	}
+	status := &v1alpha1.AllowanceRecordStatus{}
+	if rec != nil {
+		status = rec.Status.DeepCopy()
+	}
+	if v.advance(ctx, status).rewrite {
+		rewritten, err := r.rewrite(ctx, v, next)
+		if err != nil {
+			return err
+		}
+		v = look(rewritten, v.policies, v.now)
+	}
+	return r.mirror(ctx, v, rec, next)
+}
+
+// inEffect are the policies in effect for a holder, the oldest first.
+func (r *Holder) inEffect(ctx context.Context, obj *unstructured.Unstructured) []*policy.Policy {
+	index := r.Policies.Index()
+	return index.InEffect(scope.Chain(ctx, r.Holders, r.Namespaces, index, obj))
+}
+
+// mirror writes the record where it differs, and shows on the holder whether it
+// is blocked.
+func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord, next *soonest) error {
+	var p plan
+	var blocked *v1alpha1.Blocked
+	err := r.Records.Update(ctx, record.TargetOf(v.obj), v.deservesRecord(), func(status *v1alpha1.AllowanceRecordStatus) bool {
+		var changed bool
+		p, changed = v.mirror(ctx, status)
+		blocked = status.Blocked
+		return changed
+	})
+	if err != nil {
+		return err
+	}
+	next.at(p.next)
+	if parent, ok := lineage.Parent(v.obj); ok && rec != nil {
+		if err := r.Records.SetParent(ctx, rec, parent.UID); err != nil {
+			return err
+		}
+	}
+	return r.showBlocked(ctx, v, blocked)
+}
+
+// soonest is the first of several times.
+type soonest struct{ time time.Time }
+
+// at adds a time; the zero time is none.
+func (s *soonest) at(t time.Time) {
+	if !t.IsZero() && (s.time.IsZero() || t.Before(s.time)) {
+		s.time = t
+	}
+}
+
+// in is how long it is until then, and zero where there is no such time.
+func (s *soonest) in(now time.Time) time.Duration {
+	if s.time.IsZero() {
+		return 0
+	}
+	return max(s.time.Sub(now), time.Millisecond)
+}
+
+// policiesOf names the policies of a list with their generations.
+func policiesOf(policies []*policy.Policy) []string {
+	names := make([]string, 0, len(policies))
+	for _, p := range policies {
+		names = append(names, generationOf(p))
+	}
+	slices.Sort(names)
+	return names
+}

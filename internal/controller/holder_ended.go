@@ -1,0 +1,95 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
+)
+
+// end closes the record of a holder that is gone. The record stays (D18).
+func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *soonest) error {
+	target := rec.Spec.TargetRef
+	if equality.Semantic.DeepEqual(rec.Status, *ended(rec.Status.DeepCopy())) {
+		return nil
+	}
+	// A record can be older than its holder: a grant that goes with the creation
+	// of the holder is recorded before the holder is stored.
+	for _, p := range rec.Status.PendingGrants {
+		if end := p.Time.Add(unseenLimit); end.After(r.Clock.Now()) && rec.Status.Phase != v1alpha1.PhaseDeleting {
+			next.at(end)
+			return nil
+		}
+	}
+	switch live, err := r.Holders.Live(ctx, record.GVK(target), record.Key(target)); {
+	case err == nil && live.GetUID() == target.UID:
+		next.at(r.Clock.Now().Add(goneRecheck)) // the cache is behind
+		return nil
+	case err != nil && !apierrors.IsNotFound(err):
+		return err
+	}
+	deletion, err := r.inherited(ctx, rec)
+	if err != nil {
+		return err
+	}
+	r.rewrites.forget(target.UID)
+	return r.Records.Update(ctx, target, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
+		before := status.DeepCopy()
+		ended(status)
+		if status.Deletion == nil {
+			status.Deletion = deletion
+		}
+		return !equality.Semantic.DeepEqual(before, status)
+	})
+}
+
+// ended empties what only a holder that exists can have.
+func ended(status *v1alpha1.AllowanceRecordStatus) *v1alpha1.AllowanceRecordStatus {
+	status.Phase = v1alpha1.PhaseDeleting
+	status.Active, status.ActiveCount, status.FirstSeen = nil, 0, nil
+	status.PendingGrants, status.Consumed = nil, nil
+	status.Adopting, status.AdoptingSince = false, nil
+	status.Blocked, status.AnsweredDenials = nil, status.Denials
+	return status
+}
+
+// inherited is the deletion of a holder that was collected after its parent, of
+// which admission has recorded who deleted it (D9); nil where nothing is known.
+func (r *Holder) inherited(ctx context.Context, rec *v1alpha1.AllowanceRecord) (*v1alpha1.Deletion, error) {
+	uid := types.UID(rec.Labels[record.LabelParentUID])
+	if rec.Status.Deletion != nil || uid == "" {
+		return nil, nil
+	}
+	parent, err := r.Records.OfUID(ctx, uid)
+	if err != nil || parent == nil || parent.Status.Deletion == nil {
+		return nil, err
+	}
+	d := parent.Status.Deletion.DeepCopy()
+	d.Policies = nil
+	d.Trace = append(d.Trace, v1alpha1.TraceHop{
+		Kind:  rec.Spec.TargetRef.Kind,
+		Name:  rec.Spec.TargetRef.Name,
+		Field: v1alpha1.FieldDeleted,
+	})
+	return d, nil
+}

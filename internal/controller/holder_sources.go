@@ -1,0 +1,81 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"time"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/record"
+)
+
+// policyDelay is how long after a policy has changed its holders are looked at:
+// the same event has to reach the index of policies first.
+const policyDelay = time.Second
+
+// recordSource makes a holder reconcile when its record changes.
+func recordSource(objects cache.Cache) source.TypedSource[holders.Request] {
+	return source.TypedKind(objects, &v1alpha1.AllowanceRecord{},
+		handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, rec *v1alpha1.AllowanceRecord) []holders.Request {
+			return []holders.Request{requestOf(rec)}
+		}))
+}
+
+// policySource makes those holders reconcile to which it can matter that a policy
+// has changed: those that are open, adopting or blocked.
+func (r *Holder) policySource(objects cache.Cache) source.TypedSource[holders.Request] {
+	type policyEvents = handler.TypedFuncs[*v1alpha1.AllowancePolicy, holders.Request]
+	type queue = workqueue.TypedRateLimitingInterface[holders.Request]
+	return source.TypedKind(objects, &v1alpha1.AllowancePolicy{}, policyEvents{
+		CreateFunc: func(ctx context.Context, _ event.TypedCreateEvent[*v1alpha1.AllowancePolicy], q queue) {
+			r.enqueueOpen(ctx, q)
+		},
+		UpdateFunc: func(ctx context.Context, _ event.TypedUpdateEvent[*v1alpha1.AllowancePolicy], q queue) {
+			r.enqueueOpen(ctx, q)
+		},
+		DeleteFunc: func(ctx context.Context, _ event.TypedDeleteEvent[*v1alpha1.AllowancePolicy], q queue) {
+			r.enqueueOpen(ctx, q)
+		},
+	})
+}
+
+func (r *Holder) enqueueOpen(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) {
+	var records v1alpha1.AllowanceRecordList
+	if err := r.List(ctx, &records); err != nil {
+		logf.FromContext(ctx).Error(err, "Cannot tell which holders a changed policy concerns")
+		return
+	}
+	for i := range records.Items {
+		status := &records.Items[i].Status
+		if len(status.Active) > 0 || status.Adopting || status.Blocked != nil {
+			queue.AddAfter(requestOf(&records.Items[i]), policyDelay)
+		}
+	}
+}
+
+func requestOf(rec *v1alpha1.AllowanceRecord) holders.Request {
+	return holders.Request{GVK: record.GVK(rec.Spec.TargetRef), NamespacedName: record.Key(rec.Spec.TargetRef)}
+}

@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/policy"
+)
+
+// view is one look at a holder. What follows from it is decided by its methods,
+// which read nothing else.
+type view struct {
+	obj *unstructured.Unstructured
+	// stored is the ledger in the annotation; nil where that is unreadable.
+	stored ledger.Ledger
+	// raw is the annotation, unreadable whether it is no ledger.
+	raw        string
+	unreadable bool
+	// policies are those in effect, the oldest first.
+	policies []*policy.Policy
+	progress lifecycle.Progress
+	now      time.Time
+}
+
+func look(obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) view {
+	key := ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	raw := obj.GetAnnotations()[key]
+	stored, err := ledger.Decode(raw)
+	return view{
+		obj:        obj,
+		stored:     stored,
+		raw:        raw,
+		unreadable: err != nil,
+		policies:   policies,
+		progress:   lifecycle.Of(obj),
+		now:        now,
+	}
+}
+
+// deservesRecord tells whether the holder gets a record if it has none.
+func (v view) deservesRecord() bool {
+	return len(v.stored) > 0 || v.unreadable
+}
+
+// withheld tells whether the stored ledger has a withheld change.
+func (v view) withheld() bool {
+	return slices.ContainsFunc(v.stored, ledger.Entry.IsWithheld)
+}
+
+// ttl is how long an allowance lasts where only time can tell: the oldest policy
+// decides (D19).
+func (v view) ttl() time.Duration {
+	if len(v.policies) == 0 {
+		return policy.DefaultTTL
+	}
+	return v.policies[0].Consumption.TTL
+}
+
+// consumptionWhen is the condition that replaces what is known of the kind.
+func (v view) consumptionWhen() *policy.Condition {
+	for _, p := range v.policies {
+		if p.Consumption.When != nil {
+			return p.Consumption.When
+		}
+	}
+	return nil
+}
+
+// initializingWhen is the condition of an initialization that does not end when
+// the holder first settles.
+func (v view) initializingWhen() *policy.Condition {
+	for _, p := range v.policies {
+		if p.InitializingWhen != nil {
+			return p.InitializingWhen
+		}
+	}
+	return nil
+}
+
+// generationOf names one generation of a policy.
+func generationOf(p *policy.Policy) string {
+	return fmt.Sprintf("%s/%d", p.Name, p.Generation)
+}

@@ -1,0 +1,278 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	"k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/discovery"
+	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/policy"
+)
+
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations;mutatingadmissionpolicies;mutatingadmissionpolicybindings,verbs=get;list;watch;create;update;delete
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
+
+// unservedRecheck is how soon a resource that is named but not served is looked
+// for again: its definition is established a moment before it is served.
+const unservedRecheck = 5 * time.Second
+
+// PolicySource knows the policies whose requests should reach the operator.
+type PolicySource interface {
+	Policies() []*policy.Policy
+}
+
+// CertificateSource knows what the API server verifies the operator with.
+type CertificateSource interface {
+	// Ready is closed once the operator can be called.
+	Ready() <-chan struct{}
+	// CABundle is PEM-encoded, and empty where the host's trust is enough.
+	CABundle() []byte
+}
+
+// Discovery knows what the cluster serves.
+type Discovery interface {
+	ByKind(schema.GroupVersionKind) (discovery.Resource, bool, error)
+	ByResource(schema.GroupVersionResource) (discovery.Resource, bool, error)
+	Invalidate(group string)
+}
+
+// Interception keeps the webhook configurations and the admission policy equal to
+// what the policies need (D10, D15): one reconciler with one request, as all of it
+// is rendered at once.
+type Interception struct {
+	client.Client
+	// Policies, Certificates and Discovery are what the rendering depends on.
+	Policies     PolicySource
+	Certificates CertificateSource
+	Discovery    Discovery
+	// Changes tell that one of the first two has another answer.
+	Changes []<-chan event.GenericEvent
+	// Config is the part of the rendering that never changes. ClientConfig has no
+	// CA bundle yet.
+	Config interception.Input
+	// OnRendered is called when the answer of Rendered may have changed.
+	OnRendered func()
+
+	// protects says that the cluster serves MutatingAdmissionPolicies.
+	protects bool
+	rendered atomic.Pointer[map[string]int64]
+}
+
+// SetupWithManager adds the reconciler to mgr. Whether the cluster serves
+// MutatingAdmissionPolicies is looked up here, once.
+func (r *Interception) SetupWithManager(mgr ctrl.Manager) error {
+	if r.Config.Name == "" {
+		r.Config.Name = interception.DefaultName
+	}
+	_, err := mgr.GetRESTMapper().RESTMapping(schema.GroupKind{
+		Group: admissionregistrationv1.GroupName, Kind: "MutatingAdmissionPolicy",
+	}, admissionregistrationv1.SchemeGroupVersion.Version)
+	if err != nil && !meta.IsNoMatchError(err) {
+		return fmt.Errorf("looking up whether MutatingAdmissionPolicies are served: %w", err)
+	}
+	r.protects = err == nil
+
+	all := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: r.Config.Name}}}
+	})
+	own := builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
+		return obj.GetName() == r.Config.Name
+	}))
+	definition := &metav1.PartialObjectMetadata{}
+	definition.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+
+	b := ctrl.NewControllerManagedBy(mgr).Named("interception").
+		WatchesMetadata(definition, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
+			// The name of a definition is "plural.group".
+			_, group, _ := strings.Cut(obj.GetName(), ".")
+			r.Discovery.Invalidate(group)
+			return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: r.Config.Name}}}
+		})).
+		Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, all, own).
+		Watches(&admissionregistrationv1.ValidatingWebhookConfiguration{}, all, own)
+	if r.protects {
+		b = b.Watches(&admissionregistrationv1.MutatingAdmissionPolicy{}, all, own).
+			Watches(&admissionregistrationv1.MutatingAdmissionPolicyBinding{}, all, own)
+	}
+	for _, changes := range r.Changes {
+		b = b.WatchesRawSource(source.Channel(changes, all))
+	}
+	return b.Complete(r)
+}
+
+// Rendered says whether the API server has been told of that generation of the
+// policy: what it names and is served reaches the operator. It is for the status
+// of policies.
+func (r *Interception) Rendered(policyName string, generation int64) bool {
+	rendered := r.rendered.Load()
+	if rendered == nil {
+		return false
+	}
+	g, ok := (*rendered)[policyName]
+	return ok && g >= generation
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Interception) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	select {
+	case <-r.Certificates.Ready():
+	default:
+		// Nobody could call us, and becoming ready is a change.
+		return ctrl.Result{}, nil
+	}
+	policies := r.Policies.Policies()
+	served := lookup{discovery: r.Discovery}
+	kubeSystem, err := r.selectKubeSystem(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	in := r.Config
+	in.KubeSystem = kubeSystem
+	in.Policies = policies
+	in.Holder = served.holder
+	in.Child = served.child
+	in.ClientConfig = *r.Config.ClientConfig.DeepCopy()
+	in.ClientConfig.CABundle = r.Certificates.CABundle()
+
+	desired := interception.Render(in)
+	if served.err != nil {
+		// What is not known to be served must not be taken for gone.
+		return ctrl.Result{}, served.err
+	}
+	if err := r.apply(ctx, desired); err != nil {
+		return ctrl.Result{}, err
+	}
+	r.report(policies)
+	if served.missing {
+		return ctrl.Result{RequeueAfter: unservedRecheck}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// selectKubeSystem says whether a policy asks for kube-system.
+func (r *Interception) selectKubeSystem(ctx context.Context) (bool, error) {
+	policies := &v1alpha1.AllowancePolicyList{}
+	if err := r.List(ctx, policies); err != nil {
+		return false, fmt.Errorf("listing AllowancePolicies: %w", err)
+	}
+	return slices.ContainsFunc(policies.Items, func(p v1alpha1.AllowancePolicy) bool {
+		return interception.SelectsKubeSystem(p.Spec.NamespaceSelector)
+	}), nil
+}
+
+// apply writes what differs. What protects ledgers comes before what grants
+// them, and goes after.
+func (r *Interception) apply(ctx context.Context, desired interception.Desired) error {
+	if r.protects {
+		if err := ensure(ctx, r.Client, r.Config.Name, desired.AdmissionPolicy, func(live, want *admissionregistrationv1.MutatingAdmissionPolicy) {
+			live.Spec = want.Spec
+		}); err != nil {
+			return err
+		}
+		if err := ensure(ctx, r.Client, r.Config.Name, desired.Binding, func(live, want *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+			live.Spec = want.Spec
+		}); err != nil {
+			return err
+		}
+	}
+	if err := ensure(ctx, r.Client, r.Config.Name, desired.Mutating, func(live, want *admissionregistrationv1.MutatingWebhookConfiguration) {
+		live.Webhooks = want.Webhooks
+	}); err != nil {
+		return err
+	}
+	return ensure(ctx, r.Client, r.Config.Name, desired.Validating, func(live, want *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		live.Webhooks = want.Webhooks
+	})
+}
+
+// report lets Rendered know what has been applied.
+func (r *Interception) report(policies []*policy.Policy) {
+	rendered := make(map[string]int64, len(policies))
+	for _, p := range policies {
+		rendered[p.Name] = p.Generation
+	}
+	before := r.rendered.Swap(&rendered)
+	if r.OnRendered != nil && (before == nil || !maps.Equal(*before, rendered)) {
+		r.OnRendered()
+	}
+}
+
+// ensure makes the object of that name equal to want, or absent where want is nil.
+// set copies what matters from want to what is there; nothing is written where
+// that changes nothing.
+func ensure[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Client, name string, want P, set func(live, want P)) error {
+	live := P(new(T))
+	live.SetName(name)
+	gvk, err := c.GroupVersionKindFor(live)
+	if err != nil {
+		return err
+	}
+	kind := gvk.Kind
+	if want == nil {
+		if err := c.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		if err := client.IgnoreNotFound(c.Delete(ctx, live)); err != nil {
+			return fmt.Errorf("deleting %s %s, which no policy needs: %w", kind, name, err)
+		}
+		log.FromContext(ctx).Info("Removed, as no policy needs it", "kind", kind, "name", name)
+		return nil
+	}
+	result, err := controllerutil.CreateOrUpdate(ctx, c, live, func() error {
+		labels := map[string]string{}
+		maps.Copy(labels, live.GetLabels())
+		maps.Copy(labels, want.GetLabels())
+		live.SetLabels(labels)
+		set(live, want)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("keeping %s %s equal to what policies need: %w", kind, name, err)
+	}
+	if result != controllerutil.OperationResultNone {
+		log.FromContext(ctx).Info("Applied what policies need", "kind", kind, "name", name, "operation", result)
+	}
+	return nil
+}

@@ -1,0 +1,154 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/record"
+)
+
+// plan is what is left to do about a holder.
+type plan struct {
+	// rewrite asks for a request by which the webhook writes the ledger anew.
+	rewrite bool
+	// next is when to look again though nothing has happened; the zero time is
+	// never.
+	next time.Time
+}
+
+// mirror advances the status of a record, and tells whether that changed it.
+func (v view) mirror(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) (plan, bool) {
+	before := status.DeepCopy()
+	p := v.advance(ctx, status)
+	return p, !equality.Semantic.DeepEqual(before, status)
+}
+
+// advance makes the status of the holder's record say what is so now. To do it
+// again changes nothing.
+func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) plan {
+	c := v.consumption(status)
+	var fold bool
+	status.PendingGrants, fold = c.pending(ctx, status.PendingGrants)
+	status.Consumed = c.consumed(ctx)
+	v.adopt(status, &c.next)
+	if v.unreadable {
+		status.RawLedger = record.Raw(v.raw)
+	}
+
+	effective := record.Effective(v.asRecord(status), v.obj, v.stored)
+	status.Phase = v.phase(effective)
+	status.Active = effective.Allowances()
+	held := effective.Without(ledger.Entry.IsWithheld)
+	status.ActiveCount = int32(len(held)) //nolint:gosec // a ledger has at most ledger.MaxEntries
+	if latest := latestOf(held); latest != "" {
+		status.Initiator = latest
+	}
+	status.FirstSeen = v.firstSeen(c.firstSeen, held)
+	v.answer(status, effective)
+
+	return plan{rewrite: v.rewrite(fold, c.noted, status.Consumed), next: c.next.time}
+}
+
+// asRecord is the record that has the status.
+func (v view) asRecord(status *v1alpha1.AllowanceRecordStatus) *v1alpha1.AllowanceRecord {
+	return &v1alpha1.AllowanceRecord{
+		Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(v.obj)},
+		Status: *status,
+	}
+}
+
+// rewrite tells whether the webhook has something to change about the ledger.
+func (v view) rewrite(fold bool, noted map[string]bool, consumed []v1alpha1.ConsumedAllowance) bool {
+	if v.obj.GetDeletionTimestamp() != nil {
+		return false
+	}
+	if fold || v.withheld() && lifecycle.Reached(v.obj) {
+		return true
+	}
+	if len(consumed) == 0 || ledgerRequest(v.obj.GroupVersionKind()).costly {
+		return false
+	}
+	// The webhook sees for itself that the holder has settled; anything else it
+	// takes from the record, which has to say so first.
+	return v.progress.Settled ||
+		!slices.ContainsFunc(consumed, func(a v1alpha1.ConsumedAllowance) bool { return !noted[a.ID] })
+}
+
+// adopt ends the adoption of a holder that has settled, or of which something is
+// withheld (D20). Where its status never tells, it ends as allowances do.
+func (v view) adopt(status *v1alpha1.AllowanceRecordStatus, next *soonest) {
+	if !status.Adopting {
+		return
+	}
+	if status.AdoptingSince == nil {
+		status.AdoptingSince = &metav1.Time{Time: v.now}
+	}
+	ended := v.progress.Settled || v.withheld()
+	if v.progress.Timed {
+		end := status.AdoptingSince.Add(v.ttl())
+		if ended = ended || !end.After(v.now); !ended {
+			next.at(end)
+		}
+	}
+	if ended {
+		status.Adopting, status.AdoptingSince = false, nil
+	}
+}
+
+// phase of the holder (D9).
+func (v view) phase(effective ledger.Ledger) v1alpha1.Phase {
+	switch {
+	case v.obj.GetDeletionTimestamp() != nil:
+		return v1alpha1.PhaseDeleting
+	case effective.Initializing():
+		return v1alpha1.PhaseInitializing
+	}
+	return v1alpha1.PhaseSteady
+}
+
+// firstSeen keeps the times of the entries that are still held.
+func (v view) firstSeen(before map[string]time.Time, held ledger.Ledger) []v1alpha1.SeenAllowance {
+	out := make([]v1alpha1.SeenAllowance, 0, len(held))
+	for _, e := range held {
+		seen, ok := before[e.ID()]
+		if !ok {
+			seen = v.now
+		}
+		out = append(out, v1alpha1.SeenAllowance{ID: e.ID(), Time: metav1.NewTime(seen)})
+	}
+	return out
+}
+
+// latestOf is the initiator of the entry with the highest generation.
+func latestOf(held ledger.Ledger) string {
+	var latest ledger.Entry
+	for _, e := range held {
+		if latest.Initiator == "" || e.Generation > latest.Generation {
+			latest = e
+		}
+	}
+	return latest.Initiator
+}

@@ -1,0 +1,142 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// said is what a test of a condition looks at.
+type said struct {
+	Status metav1.ConditionStatus
+	Reason string
+	// Says are parts of the message.
+	Says []string
+}
+
+func checkCondition(t *testing.T, got metav1.Condition, want said) {
+	t.Helper()
+	if diff := cmp.Diff(said{want.Status, want.Reason, want.Says}, said{got.Status, got.Reason, want.Says}); diff != "" {
+		t.Errorf("condition (-want +got):\n%s", diff)
+	}
+	if got.ObservedGeneration != 1 {
+		t.Errorf("observedGeneration = %d, want that of the policy, 1", got.ObservedGeneration)
+	}
+	for _, part := range want.Says {
+		if !strings.Contains(got.Message, part) {
+			t.Errorf("message %q does not say %q", got.Message, part)
+		}
+	}
+}
+
+func TestAccepted(t *testing.T) {
+	p := compiled(t, policyFor("Deployment"))[0]
+	broken := field.ErrorList{field.Invalid(field.NewPath("spec", "rules").Index(0).Child("trigger"), "a[", "does not parse")}
+	many := field.ErrorList{}
+	for range 20 {
+		many = append(many, broken...)
+	}
+	for name, tc := range map[string]struct {
+		errs   field.ErrorList
+		served bool
+		notes  []string
+		want   said
+	}{
+		"works":            {nil, true, nil, said{metav1.ConditionTrue, v1alpha1.ReasonAccepted, []string{"The policy can work."}}},
+		"works, with note": {nil, true, []string{"Mind the gap."}, said{metav1.ConditionTrue, v1alpha1.ReasonAccepted, []string{"work. Mind the gap."}}},
+		"broken rule":      {broken, true, nil, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"spec.rules[0].trigger", "works without"}}},
+		"many broken":      {many, true, nil, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"and 12 more"}}},
+		"unserved kind":    {nil, false, nil, said{metav1.ConditionFalse, v1alpha1.ReasonTargetNotFound, []string{"kind Deployment in apps/v1"}}},
+		"both":             {broken, false, nil, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"spec.rules[0].trigger"}}},
+	} {
+		t.Run(name, func(t *testing.T) { checkCondition(t, accepted(p, tc.errs, tc.served, tc.notes), tc.want) })
+	}
+}
+
+func TestEnforced(t *testing.T) {
+	p := compiled(t, policyFor("ReplicaSet"))[0]
+	all := enforcement{served: true, active: true, adopted: true, rendered: true}
+	with := func(change func(*enforcement)) enforcement {
+		e := all
+		change(&e)
+		return e
+	}
+	pending := func(says ...string) said { return said{metav1.ConditionFalse, v1alpha1.ReasonPending, says} }
+
+	for name, tc := range map[string]struct {
+		given enforcement
+		want  said
+	}{
+		"enforced":   {all, said{metav1.ConditionTrue, v1alpha1.ReasonEnforced, nil}},
+		"not served": {with(func(e *enforcement) { e.served = false }), pending("kind ReplicaSet", "apps/v1")},
+		"not watched": {with(func(e *enforcement) {
+			e.unwatched = []schema.GroupKind{{Group: "apps", Kind: "ReplicaSet"}, {Group: "apps", Kind: "Deployment"}}
+		}), pending("Deployment.apps, ReplicaSet.apps")},
+		"not active":             {with(func(e *enforcement) { e.active = false }), pending("being recorded")},
+		"changed, to be adopted": {with(func(e *enforcement) { e.adopted = false }), pending("being recorded")},
+		"not rendered":           {with(func(e *enforcement) { e.rendered = false }), pending("being told")},
+		"nobody initiates": {with(func(e *enforcement) { e.waiting = true }),
+			said{metav1.ConditionFalse, v1alpha1.ReasonWaiting, []string{"no policy for an owner", "mayInitiate: true"}}},
+		"nobody initiates above": {with(func(e *enforcement) { e.waiting, e.parents = true, []string{"deployments"} }),
+			said{metav1.ConditionFalse, v1alpha1.ReasonWaiting, []string{"neither here nor in deployments"}}},
+	} {
+		t.Run(name, func(t *testing.T) { checkCondition(t, enforced(p, tc.given), tc.want) })
+	}
+}
+
+func TestStartable(t *testing.T) {
+	deployments := bounding(policyFor("Deployment"), "apps", "replicasets")
+	initiated := initiatedBy(deployments.DeepCopy(), "platform-team")
+	replicaSets := bounding(policyFor("ReplicaSet"), "", "pods")
+	looping := bounding(replicaSets.DeepCopy(), "apps", "deployments")
+	pods := policyFor("Pod")
+	pods.Spec.For = v1alpha1.ParentKind{APIVersion: "v1", Kind: "Pod"}
+
+	for name, tc := range map[string]struct {
+		policies []*v1alpha1.AllowancePolicy
+		want     bool
+		parents  []string
+	}{
+		"its own initiator":    {[]*v1alpha1.AllowancePolicy{initiated}, true, nil},
+		"that of the parent":   {[]*v1alpha1.AllowancePolicy{replicaSets, initiated}, true, nil},
+		"from further up":      {[]*v1alpha1.AllowancePolicy{pods, replicaSets, initiated}, true, nil},
+		"nobody":               {[]*v1alpha1.AllowancePolicy{replicaSets}, false, nil},
+		"the parent waits too": {[]*v1alpha1.AllowancePolicy{replicaSets, deployments}, false, []string{"Deployment"}},
+		"a loop":               {[]*v1alpha1.AllowancePolicy{looping, deployments}, false, []string{"Deployment"}},
+		"a parent of another":  {[]*v1alpha1.AllowancePolicy{pods, initiated}, false, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policies := compiled(t, tc.policies...)
+			got, parents := startable(policy.NewIndex(policies), policies[0])
+			if got != tc.want {
+				t.Errorf("startable() = %t, want %t", got, tc.want)
+			}
+			if diff := cmp.Diff(tc.parents, parents); diff != "" {
+				t.Errorf("parents (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,181 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"testing"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/policy"
+)
+
+// testKinds serves the kinds of the tests: deployments, replicasets and jobs, and
+// pods.
+type testKinds map[schema.GroupVersionKind]string
+
+func servedKinds() testKinds {
+	return testKinds{
+		{Group: "apps", Version: "v1", Kind: "Deployment"}: "deployments",
+		{Group: "apps", Version: "v1", Kind: "ReplicaSet"}: "replicasets",
+		{Group: "batch", Version: "v1", Kind: "Job"}:       "jobs",
+		{Version: "v1", Kind: "Pod"}:                       "pods",
+	}
+}
+
+func (k testKinds) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+	for kind, name := range k {
+		if kind.GroupVersion().WithResource(name) == resource {
+			return kind, true
+		}
+	}
+	return schema.GroupVersionKind{}, false
+}
+
+func (k testKinds) ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool) {
+	name, ok := k[kind]
+	return kinds.Resource{GVR: kind.GroupVersion().WithResource(name), GVK: kind}, ok
+}
+
+// policyFor makes a policy for a kind of apps/v1, without subjects or sections.
+func policyFor(kind string) *v1alpha1.AllowancePolicy {
+	return &v1alpha1.AllowancePolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: kind, UID: types.UID("uid-of-policy-" + kind), Generation: 1},
+		Spec: v1alpha1.AllowancePolicySpec{
+			For: v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: kind},
+		},
+	}
+}
+
+// initiatedBy lets a group start chains.
+func initiatedBy(p *v1alpha1.AllowancePolicy, group string) *v1alpha1.AllowancePolicy {
+	p.Spec.Subjects = append(p.Spec.Subjects, v1alpha1.PolicySubject{
+		Subject: v1alpha1.Subject{Kind: v1alpha1.SubjectGroup, Name: group}, MayInitiate: true,
+	})
+	return p
+}
+
+// exercisedBy names a service account of kube-system as a subject.
+func exercisedBy(p *v1alpha1.AllowancePolicy, account string, mayInitiate bool) *v1alpha1.AllowancePolicy {
+	p.Spec.Subjects = append(p.Spec.Subjects, v1alpha1.PolicySubject{
+		Subject:     v1alpha1.Subject{Kind: v1alpha1.SubjectServiceAccount, Namespace: "kube-system", Name: account},
+		MayInitiate: mayInitiate,
+	})
+	return p
+}
+
+// bounding adds a rule for spec.replicas that names a resource.
+func bounding(p *v1alpha1.AllowancePolicy, group, resource string) *v1alpha1.AllowancePolicy {
+	p.Spec.Rules = append(p.Spec.Rules, v1alpha1.Rule{
+		Trigger:  "spec.replicas",
+		Policies: []v1alpha1.PolicyEntry{childEntry(group, resource, "Create", "Update", "Delete")},
+	})
+	return p
+}
+
+func childEntry(group, resource string, verbs ...string) v1alpha1.PolicyEntry {
+	return v1alpha1.PolicyEntry{
+		Target:   v1alpha1.Target{APIGroup: &group, APIVersion: "v1", Resource: resource},
+		Relation: v1alpha1.RelationControllerChild,
+		Verbs:    verbs,
+	}
+}
+
+func compiled(t testing.TB, policies ...*v1alpha1.AllowancePolicy) []*policy.Policy {
+	t.Helper()
+	out := make([]*policy.Policy, 0, len(policies))
+	for _, p := range policies {
+		c, errs := policy.Compile(p, servedKinds().KindFor)
+		if len(errs) > 0 {
+			t.Fatalf("compiling policy %s: %v", p.Name, errs.ToAggregate())
+		}
+		out = append(out, c)
+	}
+	return out
+}
+
+// testHolders are cached objects.
+type testHolders []*unstructured.Unstructured
+
+func (h testHolders) Get(_ context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+	for _, obj := range h {
+		if obj.GetKind() == gvk.Kind && obj.GetNamespace() == key.Namespace && obj.GetName() == key.Name {
+			return obj, nil
+		}
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
+}
+
+func (h testHolders) List(_ context.Context, gvk schema.GroupVersionKind) ([]*unstructured.Unstructured, error) {
+	var objects []*unstructured.Unstructured
+	for _, obj := range h {
+		if obj.GroupVersionKind() == gvk {
+			objects = append(objects, obj)
+		}
+	}
+	return objects, nil
+}
+
+// noNamespaceLabels are namespaces without labels.
+type noNamespaceLabels struct{}
+
+func (noNamespaceLabels) Labels(context.Context, string) map[string]string {
+	return map[string]string{}
+}
+
+// workload makes an object of apps/v1 that has settled.
+func workload(kind, name string) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"spec": map[string]any{"replicas": int64(1)},
+		"status": map[string]any{
+			"observedGeneration": int64(1), "replicas": int64(1), "readyReplicas": int64(1),
+			"updatedReplicas": int64(1), "availableReplicas": int64(1), "fullyLabeledReplicas": int64(1),
+			"conditions": []any{
+				map[string]any{"type": "Available", "status": "True"},
+				map[string]any{"type": "Progressing", "status": "True", "reason": "NewReplicaSetAvailable"},
+			},
+		},
+	}}
+	obj.SetAPIVersion("apps/v1")
+	obj.SetKind(kind)
+	obj.SetNamespace("shop")
+	obj.SetName(name)
+	obj.SetUID(types.UID("uid-" + name))
+	obj.SetGeneration(1)
+	return obj
+}
+
+// unsettled gives an object a generation that its controller has not seen.
+func unsettled(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	obj.SetGeneration(2)
+	return obj
+}
+
+// ownedBy gives an object a controller.
+func ownedBy(obj, owner *unstructured.Unstructured) *unstructured.Unstructured {
+	obj.SetOwnerReferences([]metav1.OwnerReference{{
+		APIVersion: owner.GetAPIVersion(), Kind: owner.GetKind(), Name: owner.GetName(), UID: owner.GetUID(), Controller: new(true),
+	}})
+	return obj
+}

@@ -1,0 +1,120 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/scope"
+)
+
+// podKind is the kind whose objects have to be replaced when they are lost.
+var podKind = schema.GroupKind{Group: corev1.GroupName, Kind: "Pod"}
+
+// policyNotes says what the author of a policy should know although it works.
+// unserved are the targets that the API server does not serve; uncovered are the
+// kinds of owners that no policy is for.
+func policyNotes(index *policy.Index, p *policy.Policy, subjects []v1alpha1.PolicySubject,
+	unserved []schema.GroupVersionResource, uncovered []schema.GroupKind,
+) []string {
+	var notes []string
+	if len(unserved) > 0 {
+		names := make([]string, 0, len(unserved))
+		for _, resource := range unserved {
+			names = append(names, resource.GroupResource().String()+" in "+resource.GroupVersion().String())
+		}
+		notes = append(notes, fmt.Sprintf("The API server does not serve %s; what the policy says of it counts when it does.", list(names, ", ")))
+	}
+	if p.BoundsIn(v1alpha1.PhaseSteady, podKind) && !maintainsPods(p) {
+		notes = append(notes, "It bounds Pods without a maintaining entry that allows their creation: "+
+			"a Pod that fails or is evicted will not be replaced.")
+	}
+	for _, subject := range subjects {
+		if parent, ok := carriesOut(index, p, subject); ok {
+			notes = append(notes, fmt.Sprintf("ServiceAccount %s/%s may initiate here, and is a subject of policy %s for %s: "+
+				"it will carry out anybody's change of a %s as its own. Remove its mayInitiate.",
+				subject.Namespace, subject.Name, parent.Name, parent.For.Kind, parent.For.Kind))
+		}
+	}
+	if len(uncovered) > 0 {
+		names := make([]string, 0, len(uncovered))
+		for _, kind := range uncovered {
+			names = append(names, kind.String())
+		}
+		notes = append(notes, fmt.Sprintf("Some %s objects are owned by %s, for which there is no policy: "+
+			"what its controller changes in them is withheld.", p.For.Kind, list(names, ", ")))
+	}
+	return notes
+}
+
+// maintainsPods tells whether lost Pods may be replaced.
+func maintainsPods(p *policy.Policy) bool {
+	return slices.ContainsFunc(p.Maintaining, func(entry policy.MaintainingEntry) bool {
+		return entry.Kind == podKind && entry.Create
+	})
+}
+
+// carriesOut returns the policy that makes an initiating service account the
+// controller of the parent: what it writes is what somebody else made of that
+// (D2).
+func carriesOut(index *policy.Index, p *policy.Policy, subject v1alpha1.PolicySubject) (*policy.Policy, bool) {
+	if subject.Kind != v1alpha1.SubjectServiceAccount || !subject.MayInitiate {
+		return nil, false
+	}
+	controller := policy.Requester{Username: serviceaccount.MakeUsername(subject.Namespace, subject.Name)}
+	for _, parent := range index.Policies() {
+		if parent.Bounds(p.For.GroupKind()) && parent.Names(controller) && !parent.MayInitiate(controller) {
+			return parent, true
+		}
+	}
+	return nil, false
+}
+
+// uncoveredOwners are the kinds that own objects which p selects, and for which
+// index has no policy.
+func uncoveredOwners(ctx context.Context, namespaces scope.Namespaces, index *policy.Index, p *policy.Policy,
+	objects []*unstructured.Unstructured,
+) []schema.GroupKind {
+	var kinds []schema.GroupKind
+	for _, obj := range objects {
+		parent, ok := lineage.Parent(obj)
+		if !ok {
+			continue
+		}
+		kind := parent.GVK.GroupKind()
+		if len(index.For(kind)) > 0 || slices.Contains(kinds, kind) {
+			continue
+		}
+		holder := scope.Holder(ctx, namespaces, obj)
+		if p.Selects(holder.Labels, holder.NamespaceLabels) {
+			kinds = append(kinds, kind)
+		}
+	}
+	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
+	return kinds
+}

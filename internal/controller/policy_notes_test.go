@@ -1,0 +1,100 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+func TestPolicyNotes(t *testing.T) {
+	deployments := exercisedBy(bounding(initiatedBy(policyFor("Deployment"), "platform-team"), "apps", "replicasets"), "deployment-controller", false)
+	replicaSets := bounding(policyFor("ReplicaSet"), "", "pods")
+	maintaining := replicaSets.DeepCopy()
+	maintaining.Spec.Maintaining = &v1alpha1.MaintainingSection{Policies: []v1alpha1.MaintainingEntry{
+		{PolicyEntry: childEntry("", "pods", "Create")},
+	}}
+	draining := replicaSets.DeepCopy()
+	draining.Spec.Maintaining = &v1alpha1.MaintainingSection{Policies: []v1alpha1.MaintainingEntry{
+		{PolicyEntry: childEntry("", "pods", "Delete")},
+	}}
+
+	for name, tc := range map[string]struct {
+		of        *v1alpha1.AllowancePolicy
+		unserved  []schema.GroupVersionResource
+		uncovered []schema.GroupKind
+		want      []string
+	}{
+		"nothing to say":                  {of: deployments},
+		"Pods will not be replaced":       {of: replicaSets, want: []string{"will not be replaced"}},
+		"draining does not replace":       {of: draining, want: []string{"will not be replaced"}},
+		"Pods are replaced":               {of: maintaining},
+		"controller of the parent":        {of: exercisedBy(maintaining.DeepCopy(), "deployment-controller", true), want: []string{"ServiceAccount kube-system/deployment-controller"}},
+		"controller, not initiating":      {of: exercisedBy(maintaining.DeepCopy(), "deployment-controller", false)},
+		"another account that initiates":  {of: exercisedBy(maintaining.DeepCopy(), "autoscaler", true)},
+		"targets that are not served":     {of: deployments, unserved: []schema.GroupVersionResource{{Group: "example.com", Version: "v1", Resource: "widgets"}}, want: []string{"widgets.example.com in example.com/v1"}},
+		"owners that no policy is for":    {of: deployments, uncovered: []schema.GroupKind{{Group: "example.com", Kind: "App"}}, want: []string{"App.example.com"}},
+		"more than one thing, each apart": {of: replicaSets, uncovered: []schema.GroupKind{{Kind: "App"}}, want: []string{"will not be replaced", "owned by App"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			policies := compiled(t, tc.of, deployments)
+			notes := policyNotes(policy.NewIndex(policies), policies[0], tc.of.Spec.Subjects, tc.unserved, tc.uncovered)
+			if len(notes) != len(tc.want) {
+				t.Fatalf("policyNotes() = %q, want %d notes", notes, len(tc.want))
+			}
+			for i, part := range tc.want {
+				if !strings.Contains(notes[i], part) {
+					t.Errorf("note %q does not say %q", notes[i], part)
+				}
+			}
+		})
+	}
+}
+
+func TestUncoveredOwners(t *testing.T) {
+	app := workload("App", "app")
+	app.SetAPIVersion("example.com/v1")
+	web := workload("Deployment", "web")
+	p := compiled(t, initiatedBy(policyFor("ReplicaSet"), "platform-team"))[0]
+	objects := testHolders{
+		workload("ReplicaSet", "alone"),
+		ownedBy(workload("ReplicaSet", "web-1"), web), ownedBy(workload("ReplicaSet", "web-2"), web),
+		ownedBy(workload("ReplicaSet", "app-1"), app),
+	}
+	withDeployments := append(compiled(t, policyFor("Deployment")), p)
+
+	for name, tc := range map[string]struct {
+		policies []*policy.Policy
+		want     []schema.GroupKind
+	}{
+		"two kinds of owners":      {[]*policy.Policy{p}, []schema.GroupKind{{Group: "example.com", Kind: "App"}, {Group: "apps", Kind: "Deployment"}}},
+		"one of them has a policy": {withDeployments, []schema.GroupKind{{Group: "example.com", Kind: "App"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := uncoveredOwners(t.Context(), noNamespaceLabels{}, policy.NewIndex(tc.policies), p, objects)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("uncoveredOwners() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,212 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/kinds"
+)
+
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
+
+const (
+	// startSync is how long the objects of all kinds may take to be cached when
+	// the operator starts, before it goes on with those that are.
+	startSync = 30 * time.Second
+	// newKindSync is the same for a new kind while the operator runs. One that
+	// takes longer is looked at again, so that it holds up no other policy.
+	newKindSync = time.Second
+	// definitionsQuiet is how long changes of definitions are collected: they
+	// come by the hundred when a provider is installed.
+	definitionsQuiet = 100 * time.Millisecond
+	// maxIndexBackoff bounds the time between two attempts after errors.
+	maxIndexBackoff = 30 * time.Second
+)
+
+// everything is the only request that PolicyIndex reconciles: the policies are
+// indexed together.
+var everything = reconcile.Request{NamespacedName: types.NamespacedName{Name: "policies"}}
+
+// Kinds knows what the API server serves.
+type Kinds interface {
+	// KindFor returns the kind of a resource, and false where it is not served.
+	KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool)
+	// ByKind returns the resource of a kind, and false where it is not served.
+	ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool)
+}
+
+// UpdatedKinds are Kinds that have to be told what to know, and when that may
+// have changed. *kinds.Resolver is the one.
+type UpdatedKinds interface {
+	Kinds
+	// Update looks up what may have changed of the named group versions.
+	Update(ctx context.Context, named []schema.GroupVersion) (changed bool, err error)
+	// NextUpdate is when to do so again, if ever.
+	NextUpdate() (time.Duration, bool)
+	// Invalidate says that definitions of a group changed; it tells whether an
+	// Update is due.
+	Invalidate(group string) bool
+}
+
+// HolderWatcher keeps the objects of some kinds in a cache.
+type HolderWatcher interface {
+	// Watch caches the objects of exactly these kinds. It returns once all are
+	// synced or ctx has ended, with an error for those that are not.
+	Watch(ctx context.Context, kinds []schema.GroupVersionKind) error
+	// Watches tells whether all objects of the kind are in the cache.
+	Watches(kind schema.GroupKind) bool
+}
+
+// PolicyIndex compiles the policies, watches the objects of the kinds that they
+// are for, and so keeps the Catalog. It runs on each replica, as each has a
+// webhook that judges by it.
+type PolicyIndex struct {
+	// Reader reads policies.
+	Reader client.Reader
+	// Catalog is kept up to date.
+	Catalog *Catalog
+	// Kinds are updated as policies and CustomResourceDefinitions change.
+	Kinds UpdatedKinds
+	// Holders are told which kinds to watch.
+	Holders HolderWatcher
+
+	ready atomic.Bool
+}
+
+// SetupWithManager adds the reconciler to mgr.
+func (r *PolicyIndex) SetupWithManager(mgr ctrl.Manager) error {
+	enqueue := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{everything}
+	})
+	atStart := source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		queue.Add(everything) // with no policies, nothing else would
+		return nil
+	})
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("policyindex").
+		Watches(&v1alpha1.AllowancePolicy{}, enqueue).
+		WatchesMetadata(kinds.Definition(), r.definitionEvents()).
+		WatchesRawSource(atStart).
+		WithOptions(controller.Options{
+			NeedLeaderElection: new(false),
+			RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](
+				50*time.Millisecond, maxIndexBackoff),
+		}).
+		Complete(r)
+}
+
+// Ready is a readiness check: it fails until the policies that there were at the
+// start are indexed and their objects are cached.
+func (r *PolicyIndex) Ready(*http.Request) error {
+	if !r.ready.Load() {
+		return errors.New("the policies are not indexed yet")
+	}
+	return nil
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *PolicyIndex) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
+	var policies v1alpha1.AllowancePolicyList
+	if err := r.Reader.List(ctx, &policies); err != nil {
+		return reconcile.Result{}, fmt.Errorf("listing policies: %w", err)
+	}
+	changed, kindsErr := r.Kinds.Update(ctx, groupVersions(policies.Items))
+	if changed {
+		logf.FromContext(ctx).V(1).Info("The API server serves other kinds that policies name")
+	}
+	// A policy that is gone, or that has changed, does not wait for caches.
+	r.Catalog.compile(policies.Items, r.Kinds, changed)
+	watchErr := r.watch(ctx)
+	r.Catalog.watched(r.Holders.Watches)
+	r.ready.Store(true)
+
+	if errors.Is(watchErr, context.DeadlineExceeded) {
+		// The informers go on by themselves; all there is to do is look again.
+		logf.FromContext(ctx).Info("Some objects are not cached yet; the policies for them wait", "reason", watchErr.Error())
+		return reconcile.Result{RequeueAfter: newKindSync}, kindsErr
+	}
+	if err := errors.Join(kindsErr, watchErr); err != nil {
+		return reconcile.Result{}, err
+	}
+	if next, ok := r.Kinds.NextUpdate(); ok {
+		return reconcile.Result{RequeueAfter: max(next, definitionsQuiet)}, nil
+	}
+	return reconcile.Result{}, nil
+}
+
+// watch caches the objects of the kinds that policies are for.
+func (r *PolicyIndex) watch(ctx context.Context) error {
+	timeout := newKindSync
+	if !r.ready.Load() {
+		timeout = startSync
+	}
+	ctx, cancel := context.WithTimeout(ctx, timeout)
+	defer cancel()
+
+	var holders []schema.GroupVersionKind
+	for _, p := range r.Catalog.Usable() {
+		holders = append(holders, p.For)
+	}
+	if err := r.Holders.Watch(ctx, holders); err != nil {
+		return fmt.Errorf("caching the objects that policies are for: %w", err)
+	}
+	return nil
+}
+
+// definitionEvents reconcile where a definition belongs to a group that policies
+// name.
+func (r *PolicyIndex) definitionEvents() handler.EventHandler {
+	enqueue := func(definition client.Object, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+		// A definition is named after its resource: widgets.example.com.
+		_, group, _ := strings.Cut(definition.GetName(), ".")
+		if r.Kinds.Invalidate(group) {
+			queue.AddAfter(everything, definitionsQuiet)
+		}
+	}
+	return handler.Funcs{
+		CreateFunc: func(_ context.Context, e event.CreateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(e.Object, queue)
+		},
+		UpdateFunc: func(_ context.Context, e event.UpdateEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(e.ObjectNew, queue)
+		},
+		DeleteFunc: func(_ context.Context, e event.DeleteEvent, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) {
+			enqueue(e.Object, queue)
+		},
+	}
+}

@@ -1,0 +1,95 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"iter"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// entries are all entries of a policy, in whichever section.
+func entries(spec *v1alpha1.AllowancePolicySpec) iter.Seq[*v1alpha1.PolicyEntry] {
+	return func(yield func(*v1alpha1.PolicyEntry) bool) {
+		var sections [][]v1alpha1.PolicyEntry
+		if spec.Initializing != nil {
+			sections = append(sections, spec.Initializing.Policies)
+		}
+		if spec.Deleting != nil {
+			sections = append(sections, spec.Deleting.Policies)
+		}
+		for _, rule := range spec.Rules {
+			sections = append(sections, rule.Policies)
+		}
+		for _, section := range sections {
+			for i := range section {
+				if !yield(&section[i]) {
+					return
+				}
+			}
+		}
+		if spec.Maintaining == nil {
+			return
+		}
+		for i := range spec.Maintaining.Policies {
+			if !yield(&spec.Maintaining.Policies[i].PolicyEntry) {
+				return
+			}
+		}
+	}
+}
+
+// childResources are the resources that a policy names as ControllerChild
+// targets, each once, in the order in which it names them.
+func childResources(spec *v1alpha1.AllowancePolicySpec) []schema.GroupVersionResource {
+	var resources []schema.GroupVersionResource
+	for entry := range entries(spec) {
+		target := entry.Target
+		if target.Resource == "" {
+			continue
+		}
+		resource := schema.GroupVersionResource{Version: target.APIVersion, Resource: target.Resource}
+		if target.APIGroup != nil {
+			resource.Group = *target.APIGroup
+		}
+		if !slices.Contains(resources, resource) {
+			resources = append(resources, resource)
+		}
+	}
+	return resources
+}
+
+// groupVersions are those of all kinds and resources that the policies name.
+func groupVersions(policies []v1alpha1.AllowancePolicy) []schema.GroupVersion {
+	var versions []schema.GroupVersion
+	name := func(gv schema.GroupVersion) {
+		if !slices.Contains(versions, gv) {
+			versions = append(versions, gv)
+		}
+	}
+	for i := range policies {
+		spec := &policies[i].Spec
+		name(schema.GroupVersion{Group: spec.For.APIGroup, Version: spec.For.APIVersion})
+		for _, resource := range childResources(spec) {
+			name(resource.GroupVersion())
+		}
+	}
+	return versions
+}

@@ -1,0 +1,246 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/scope"
+)
+
+const (
+	// SignOfLifeName is the name of the Lease, in the operator's namespace. The
+	// Role for leader election allows it.
+	SignOfLifeName = "kausality-sign-of-life"
+	// signInterval is how often it is renewed.
+	signInterval = 10 * time.Second
+)
+
+// SignOfLifeConfig is what a SignOfLife works with. All of it is required but the
+// clock.
+type SignOfLifeConfig struct {
+	// Client writes the Lease.
+	Client client.Client
+	// Live reads it from the API server: no cache is kept of leases.
+	Live client.Reader
+	// Namespace is the operator's.
+	Namespace string
+	// Holders are the holders.
+	Holders HolderReader
+	// Looked is closed once they are cached.
+	Looked <-chan struct{}
+	// Records are their AllowanceRecords.
+	Records *record.Store
+	// Policies are those that are active.
+	Policies *policy.Active
+	// Namespaces knows the labels of namespaces.
+	Namespaces scope.Namespaces
+	// Clock is the real one where it is left out.
+	Clock clock.WithTicker
+}
+
+// SignOfLife keeps the time at which the operator was last alive, and decides by
+// it, once for each holder, whether the holder was created while nobody watched:
+// it is then adopting (D20). Everything else that has no creation entries is
+// steady, whatever has become of its record.
+//
+// The leader runs it; a new leader goes on from the sign of the last one.
+type SignOfLife struct {
+	SignOfLifeConfig
+
+	// ready is closed after the first look. Before it, since is not known.
+	ready chan struct{}
+	// since is the last sign of life before this process became the leader; nil
+	// on the first start ever.
+	since *time.Time
+
+	mu   sync.Mutex
+	seen map[holders.Request]types.UID
+}
+
+// NewSignOfLife makes a SignOfLife; add it to the manager.
+func NewSignOfLife(cfg SignOfLifeConfig) *SignOfLife {
+	if cfg.Clock == nil {
+		cfg.Clock = clock.RealClock{}
+	}
+	return &SignOfLife{
+		SignOfLifeConfig: cfg,
+		ready:            make(chan struct{}),
+		seen:             map[holders.Request]types.UID{},
+	}
+}
+
+// NeedLeaderElection is true: one process gives the sign.
+func (s *SignOfLife) NeedLeaderElection() bool { return true }
+
+// Start takes the first look and then gives a sign of life until ctx ends. A sign
+// before the look would make holders look steady that a crash in between left
+// undecided.
+func (s *SignOfLife) Start(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.Looked:
+	}
+	lease, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	if renewed := lease.Spec.RenewTime; renewed != nil {
+		s.since = &renewed.Time
+	}
+	if err := s.firstLook(ctx); err != nil {
+		return err
+	}
+	close(s.ready)
+
+	ticker := s.Clock.NewTicker(signInterval)
+	defer ticker.Stop()
+	for {
+		if err := s.give(ctx, lease); err != nil {
+			logf.FromContext(ctx).Error(err, "Cannot give a sign of life; it is tried again", "lease", SignOfLifeName)
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+		}
+	}
+}
+
+func (s *SignOfLife) read(ctx context.Context) (*coordinationv1.Lease, error) {
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: SignOfLifeName}}
+	if err := s.Live.Get(ctx, client.ObjectKeyFromObject(lease), lease); client.IgnoreNotFound(err) != nil {
+		return nil, fmt.Errorf("cannot read the last sign of life: %w", err)
+	}
+	return lease, nil
+}
+
+// give writes the time of now into the lease.
+func (s *SignOfLife) give(ctx context.Context, lease *coordinationv1.Lease) error {
+	now := metav1.NewMicroTime(s.Clock.Now())
+	patch := client.MergeFrom(lease.DeepCopy())
+	lease.Spec.RenewTime = &now
+	if lease.ResourceVersion != "" {
+		err := s.Client.Patch(ctx, lease, patch)
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+		*lease = coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: SignOfLifeName},
+			Spec:       coordinationv1.LeaseSpec{RenewTime: &now},
+		}
+	}
+	err := s.Client.Create(ctx, lease)
+	if apierrors.IsAlreadyExists(err) {
+		fresh, readErr := s.read(ctx)
+		if readErr != nil {
+			return readErr
+		}
+		*lease = *fresh // the next sign renews it
+	}
+	return err
+}
+
+// firstLook decides about all holders that there are.
+func (s *SignOfLife) firstLook(ctx context.Context) error {
+	index := s.Policies.Index()
+	now := s.Clock.Now()
+	for _, gvk := range s.Holders.Kinds() {
+		objects, err := s.Holders.List(ctx, gvk)
+		if err != nil {
+			return err
+		}
+		for _, obj := range objects {
+			rec, err := s.Records.Get(ctx, record.TargetOf(obj))
+			if err != nil {
+				return err
+			}
+			inEffect := index.InEffect(scope.Chain(ctx, s.Holders, s.Namespaces, index, obj))
+			if err := s.decide(ctx, look(obj, inEffect, now), rec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// Look decides about a holder the first time that it is called for it. rec is its
+// record; nil where it has none.
+func (s *SignOfLife) Look(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.ready:
+	}
+	return s.decide(ctx, v, rec)
+}
+
+// Forget a holder that is gone.
+func (s *SignOfLife) Forget(req holders.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.seen, req)
+}
+
+func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord) error {
+	req := holders.Request{GVK: v.obj.GroupVersionKind(), NamespacedName: client.ObjectKeyFromObject(v.obj)}
+	s.mu.Lock()
+	known := s.seen[req] == v.obj.GetUID()
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	if rec == nil && v.createdUnwatched(s.since) {
+		logf.FromContext(ctx).Info("Adopting an object that was created while nobody watched",
+			"kind", req.GVK.Kind, "namespace", req.Namespace, "name", req.Name)
+		if err := s.Records.SetAdopting(ctx, record.TargetOf(v.obj), true); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[req] = v.obj.GetUID()
+	return nil
+}
+
+// createdUnwatched tells whether a holder without a record was created after the
+// last sign of life without an admission that traced it: its ledger would have
+// creation entries, or say that the creation is withheld.
+func (v view) createdUnwatched(since *time.Time) bool {
+	if since == nil || len(v.policies) == 0 || v.progress.Settled || v.obj.GetDeletionTimestamp() != nil {
+		return false
+	}
+	// Times of creation are in whole seconds.
+	created := v.obj.GetCreationTimestamp().Time
+	return !created.Before(since.Truncate(time.Second)) && !v.stored.Initializing() && !v.withheld()
+}

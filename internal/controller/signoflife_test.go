@@ -1,0 +1,60 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/internal/policy"
+)
+
+func TestCreatedUnwatched(t *testing.T) {
+	created := func(h testHolder, d time.Duration) testHolder {
+		h.SetCreationTimestamp(metav1.NewTime(noon.Add(d)))
+		return h
+	}
+	inEffect := []*policy.Policy{{Name: "deployment"}}
+	// The last sign was given within the second.
+	since := noon.Add(400 * time.Millisecond)
+	tests := map[string]struct {
+		holder   testHolder
+		policies []*policy.Policy
+		since    *time.Time
+		want     bool
+	}{
+		"created later":                      {holder: created(makeHolder(), time.Second), policies: inEffect, since: &since, want: true},
+		"created in the same second":         {holder: created(makeHolder(), 0), policies: inEffect, since: &since, want: true},
+		"created before":                     {holder: created(makeHolder(), -time.Second), policies: inEffect, since: &since},
+		"never a sign of life":               {holder: created(makeHolder(), time.Second), policies: inEffect},
+		"no policy in effect":                {holder: created(makeHolder(), time.Second), since: &since},
+		"settled":                            {holder: created(makeHolder().settled(), time.Second), policies: inEffect, since: &since},
+		"its creation was traced":            {holder: created(makeHolder().holding(creationGrant()), time.Second), policies: inEffect, since: &since},
+		"withheld":                           {holder: created(makeHolder().holding(withheldChange("spec.template")), time.Second), policies: inEffect, since: &since},
+		"being deleted":                      {holder: created(makeHolder().deleting(), time.Second), policies: inEffect, since: &since},
+		"traced later, but not its creation": {holder: created(makeHolder().holding(grantOf("spec.replicas", 5)), time.Second), policies: inEffect, since: &since, want: true},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := look(test.holder.Unstructured, test.policies, noon).createdUnwatched(test.since); got != test.want {
+				t.Errorf("createdUnwatched() = %t, want %t", got, test.want)
+			}
+		})
+	}
+}
