@@ -1,0 +1,292 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/client-go/discovery"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/filters"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/certs"
+	"kausality.io/operator/internal/controller"
+	served "kausality.io/operator/internal/discovery"
+	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/scope"
+	"kausality.io/operator/internal/webhook/admission"
+	webhookv1alpha1 "kausality.io/operator/internal/webhook/v1alpha1"
+)
+
+// operator is all that the parts of the operator share.
+type operator struct {
+	options
+	manager.Manager
+
+	certs      *certs.Certs
+	kinds      *kinds.Resolver
+	holders    *holders.Cache
+	records    *record.Store
+	policies   *policy.Active
+	catalog    *controller.Catalog
+	namespaces scope.Namespaces
+	discovery  *discovery.DiscoveryClient
+}
+
+// run sets the operator up and runs it until ctx ends.
+func run(ctx context.Context, opts options) error {
+	if err := opts.validate(); err != nil {
+		return err
+	}
+	o := &operator{options: opts}
+	for _, step := range []func(context.Context) error{
+		o.setupManager, o.setupShared, o.setupControllers, o.setupWebhooks, o.setupProbes,
+	} {
+		if err := step(ctx); err != nil {
+			return err
+		}
+	}
+	if err := o.Start(ctx); err != nil {
+		return fmt.Errorf("running the operator: %w", err)
+	}
+	return nil
+}
+
+func scheme() *runtime.Scheme {
+	s := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(s))
+	utilruntime.Must(v1alpha1.AddToScheme(s))
+	return s
+}
+
+// patientServer is a webhook server that waits for its certificate.
+type patientServer struct {
+	webhook.Server
+	ready func() <-chan struct{}
+}
+
+// Start implements manager.Runnable.
+func (s patientServer) Start(ctx context.Context) error {
+	select {
+	case <-s.ready():
+		return s.Server.Start(ctx)
+	case <-ctx.Done():
+		return nil
+	}
+}
+
+func (o *operator) setupManager(context.Context) error {
+	cfg, err := ctrl.GetConfig()
+	if err != nil {
+		return fmt.Errorf("finding the API server: %w", err)
+	}
+	// What waits for an answer of the API server is on the path of somebody's
+	// request; the API server's own priority and fairness is the limit.
+	cfg.QPS = -1
+
+	byObject := map[client.Object]cache.ByObject{}
+	for _, add := range []func() (client.Object, cache.ByObject){scope.NamespaceCache, kinds.DefinitionCache} {
+		obj, opts := add()
+		byObject[obj] = opts
+	}
+	o.Manager, err = ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:                        scheme(),
+		Cache:                         cache.Options{ByObject: byObject},
+		LeaderElection:                o.leaderElect,
+		LeaderElectionID:              "leader.kausality.io",
+		LeaderElectionNamespace:       o.namespace,
+		LeaderElectionReleaseOnCancel: true,
+		HealthProbeBindAddress:        o.healthAddress,
+		Metrics: metricsserver.Options{
+			BindAddress:    o.metricsAddress,
+			SecureServing:  true,
+			FilterProvider: filters.WithAuthenticationAndAuthorization,
+		},
+		WebhookServer: patientServer{
+			Server: webhook.NewServer(webhook.Options{Port: o.webhookPort, CertDir: o.certDir}),
+			ready:  func() <-chan struct{} { return o.certs.Ready() },
+		},
+	})
+	if err != nil {
+		return fmt.Errorf("setting up the manager: %w", err)
+	}
+	return nil
+}
+
+// setupShared sets up what controllers and webhooks share.
+func (o *operator) setupShared(ctx context.Context) error {
+	var err error
+	certOptions := certs.Options{
+		Mode:                           certs.Mode(o.certMode),
+		Dir:                            o.certDir,
+		Namespace:                      o.namespace,
+		SecretName:                     o.certSecret,
+		ServiceName:                    o.serviceName,
+		ValidatingWebhookConfiguration: o.ownConfiguration,
+		LeaderElection:                 o.leaderElect,
+	}
+	if o.webhookURL != "" {
+		certOptions.ExtraDNSNames = []string{"localhost"}
+	}
+	if o.certs, err = certs.Setup(ctx, o.Manager, certOptions); err != nil {
+		return fmt.Errorf("setting up the serving certificate: %w", err)
+	}
+	if o.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(o.GetConfig(), o.GetHTTPClient()); err != nil {
+		return fmt.Errorf("setting up discovery: %w", err)
+	}
+	if o.holders, err = holders.New(o.GetConfig(), o.GetHTTPClient(), o.GetRESTMapper()); err != nil {
+		return err
+	}
+	if err := record.Index(ctx, o.GetFieldIndexer()); err != nil {
+		return err
+	}
+	o.kinds = kinds.New(o.discovery, kinds.Reader{Reader: o.GetAPIReader()}, clock.RealClock{})
+	o.namespaces = scope.NamespaceReader{Cached: o.GetClient(), Live: o.GetAPIReader()}
+	o.policies = &policy.Active{}
+	o.catalog = controller.NewCatalog(o.policies)
+	o.records = record.NewStore(record.Config{
+		Client:            o.GetClient(),
+		Live:              o.GetAPIReader(),
+		OperatorNamespace: o.namespace,
+		Recorder:          o.GetEventRecorder("kausality"),
+	})
+	return errors.Join(o.Add(o.holders), o.Add(o.records))
+}
+
+// setupControllers sets up the reconcilers.
+func (o *operator) setupControllers(ctx context.Context) error {
+	intercept := &controller.Interception{
+		Client:       o.GetClient(),
+		Policies:     o.catalog,
+		Certificates: o.certs,
+		Discovery:    served.New(o.discovery),
+		Changes:      []<-chan event.GenericEvent{o.certs.Changed(), o.catalog.Changes()},
+		OnRendered:   o.catalog.NotifyAll,
+		Config: interception.Input{
+			ClientConfig:      o.clientConfig(),
+			OperatorNamespace: o.namespace,
+			OperatorUser:      o.user(),
+			TimeoutSeconds:    int32(o.webhookTimeout), //nolint:gosec // validate bounds it.
+		},
+	}
+	index := &controller.PolicyIndex{
+		Reader: o.GetClient(), Catalog: o.catalog, Kinds: o.kinds, Holders: o.holders,
+	}
+	policies := &controller.AllowancePolicy{
+		Adoption:  controller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records},
+		Client:    o.GetClient(),
+		Catalog:   o.catalog,
+		Kinds:     o.kinds,
+		Rendering: intercept,
+	}
+	sign := controller.NewSignOfLife(controller.SignOfLifeConfig{
+		Client:     o.GetClient(),
+		Live:       o.GetAPIReader(),
+		Namespace:  o.namespace,
+		Holders:    o.holders,
+		Looked:     o.holders.Looked(),
+		Records:    o.records,
+		Policies:   o.policies,
+		Namespaces: o.namespaces,
+	})
+	holder := &controller.Holder{
+		Client:     o.GetClient(),
+		Holders:    o.holders,
+		Records:    o.records,
+		Policies:   o.policies,
+		Namespaces: o.namespaces,
+		SignOfLife: sign,
+		Clock:      clock.RealClock{},
+	}
+	if err := o.AddReadyzCheck("policies", index.Ready); err != nil {
+		return fmt.Errorf("adding a readiness check: %w", err)
+	}
+	return errors.Join(
+		index.SetupWithManager(o.Manager),
+		policies.SetupWithManager(ctx, o.Manager),
+		intercept.SetupWithManager(o.Manager),
+		holder.SetupWithManager(o.Manager),
+		o.Add(sign),
+	)
+}
+
+// setupWebhooks sets up the hooks.
+func (o *operator) setupWebhooks(context.Context) error {
+	gatherer := &admission.Gatherer{
+		Policies:     o.policies,
+		Objects:      o.holders,
+		Namespaces:   o.namespaces,
+		Records:      o.records,
+		Kinds:        o.kinds,
+		OperatorUser: o.user(),
+		Platform:     o.platform(),
+	}
+	server := o.GetWebhookServer()
+	server.Register(interception.MutatePath, &webhook.Admission{Handler: &admission.Mutator{Gatherer: gatherer}})
+	server.Register(interception.ValidatePath, &webhook.Admission{Handler: &admission.Validator{Gatherer: gatherer}})
+	if err := webhookv1alpha1.SetupAllowancePolicyWebhookWithManager(o.Manager); err != nil {
+		return fmt.Errorf("setting up the webhook of AllowancePolicies: %w", err)
+	}
+	return nil
+}
+
+// setupProbes says when the operator is alive, and when it can answer.
+func (o *operator) setupProbes(context.Context) error {
+	return errors.Join(
+		o.AddHealthzCheck("ping", healthz.Ping),
+		o.AddReadyzCheck("certificate", o.certs.Healthz),
+		o.AddReadyzCheck("webhooks", o.GetWebhookServer().StartedChecker()),
+		o.AddReadyzCheck("caches", func(req *http.Request) error {
+			ctx, cancel := context.WithCancel(req.Context())
+			cancel() // Only whether they are synced by now.
+			if !o.GetCache().WaitForCacheSync(ctx) {
+				return errors.New("the caches are not synced yet")
+			}
+			return nil
+		}),
+	)
+}
+
+// clientConfig is how the API server reaches the webhooks.
+func (o *operator) clientConfig() admissionregistrationv1.WebhookClientConfig {
+	if o.webhookURL != "" {
+		return admissionregistrationv1.WebhookClientConfig{URL: &o.webhookURL}
+	}
+	return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{
+		Namespace: o.namespace, Name: o.serviceName,
+	}}
+}

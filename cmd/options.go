@@ -1,0 +1,107 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"strings"
+
+	"kausality.io/operator/internal/certs"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/interception"
+)
+
+// options are the flags of the operator.
+type options struct {
+	namespace          string
+	serviceAccount     string
+	leaderElect        bool
+	healthAddress      string
+	metricsAddress     string
+	webhookPort        int
+	webhookURL         string
+	webhookTimeout     int
+	serviceName        string
+	certDir            string
+	certMode           string
+	certSecret         string
+	ownConfiguration   string
+	platformUsers      string
+	extraPlatformUsers string
+}
+
+func (o *options) bind(flags *flag.FlagSet) {
+	flags.StringVar(&o.namespace, "namespace", "kausality-system",
+		"The namespace that the operator runs in. Records of cluster-scoped objects are kept there.")
+	flags.StringVar(&o.serviceAccount, "service-account", "kausality-controller-manager",
+		"The service account that the operator runs under; requests by it are its own.")
+	flags.BoolVar(&o.leaderElect, "leader-elect", false,
+		"Elect one of several replicas to reconcile. All of them answer webhooks.")
+	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz.")
+	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "0", "The address of /metrics, over HTTPS; 0 turns it off.")
+	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "The port of the webhooks.")
+	flags.StringVar(&o.webhookURL, "webhook-url", "",
+		"Where the API server reaches the webhooks, such as https://localhost:9443, if not through the Service.")
+	flags.IntVar(&o.webhookTimeout, "webhook-timeout-seconds", int(interception.DefaultTimeoutSeconds),
+		"How long the API server waits for an answer of a webhook, in seconds from 1 to 30.")
+	flags.StringVar(&o.serviceName, "service-name", "kausality-webhook-service", "The Service of the webhooks.")
+	flags.StringVar(&o.certDir, "cert-dir", "/tmp/k8s-webhook-server/serving-certs",
+		"The directory of the serving certificate (tls.crt, tls.key, ca.crt).")
+	flags.StringVar(&o.certMode, "cert-mode", string(certs.ModeSelfManaged),
+		"Who makes the serving certificate: self-managed, or mounted where something else puts it into cert-dir.")
+	flags.StringVar(&o.certSecret, "cert-secret", "kausality-webhook-server-cert",
+		"The Secret that keeps a self-managed certificate.")
+	flags.StringVar(&o.ownConfiguration, "validating-webhook-configuration", "kausality-validating-webhook-configuration",
+		"The installed configuration of the webhook for AllowancePolicies, which gets the CA bundle.")
+	flags.StringVar(&o.platformUsers, "platform-users", strings.Join(decision.DefaultPlatform, ","),
+		"Comma-separated user names that keep the cluster alive; what they do is never caused by a parent.")
+	flags.StringVar(&o.extraPlatformUsers, "extra-platform-users", "", "Further user names, in addition to platform-users.")
+}
+
+func (o *options) validate() error {
+	var errs []error
+	if o.namespace == "" {
+		errs = append(errs, errors.New("--namespace is empty: name the namespace that the operator runs in"))
+	}
+	if o.webhookTimeout < 1 || o.webhookTimeout > 30 {
+		errs = append(errs, fmt.Errorf("--webhook-timeout-seconds=%d: the API server takes 1 to 30", o.webhookTimeout))
+	}
+	if o.webhookURL != "" && !strings.HasPrefix(o.webhookURL, "https://") {
+		errs = append(errs, fmt.Errorf("--webhook-url=%s: the API server only calls https", o.webhookURL))
+	}
+	return errors.Join(errs...)
+}
+
+// user is the name under which the operator makes its requests.
+func (o *options) user() string {
+	return "system:serviceaccount:" + o.namespace + ":" + o.serviceAccount
+}
+
+// platform are the users that keep the cluster alive.
+func (o *options) platform() decision.Platform {
+	var users decision.Platform
+	for _, list := range []string{o.platformUsers, o.extraPlatformUsers} {
+		for user := range strings.SplitSeq(list, ",") {
+			if user = strings.TrimSpace(user); user != "" {
+				users = append(users, user)
+			}
+		}
+	}
+	return users
+}
