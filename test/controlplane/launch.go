@@ -1,0 +1,205 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controlplane
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/wait"
+
+	"kausality.io/operator/test/controlplane/internal/process"
+)
+
+const (
+	// readyTimeout bounds the wait for one process to become ready. They need
+	// about two seconds, and much more on a machine that is busy.
+	readyTimeout = 2 * time.Minute
+	// readyPoll is how often a process is asked whether it is ready.
+	readyPoll = 25 * time.Millisecond
+	// readyRequestTimeout bounds one such request.
+	readyRequestTimeout = 2 * time.Second
+	// launchTries is how often a process is given other ports when somebody
+	// else was quicker to take the first ones.
+	launchTries = 5
+	// tailLines is how much of the log of a failed process goes into the error.
+	tailLines = 20
+)
+
+// errPortTaken says that a process ended because somebody else listens on its
+// port.
+var errPortTaken = errors.New("address already in use")
+
+// program is what to run as a member of a control plane.
+type program struct {
+	// name is also that of its log, and unique in the control plane.
+	name string
+	path string
+	args []string
+	// env is added to the environment.
+	env []string
+	// readyURL answers 200 as soon as the program does its work.
+	readyURL string
+}
+
+// launchWithPort is launchWithPorts for a program with one port.
+func (cp *ControlPlane) launchWithPort(ctx context.Context, plan func(port int) program) error {
+	return cp.launchWithPorts(ctx, 1, func(ports []int) (program, error) { return plan(ports[0]), nil })
+}
+
+// launchWithPorts starts the program that plan returns for n free ports, and
+// returns when it is ready. If a port is taken in the meantime, plan is asked
+// again with others.
+func (cp *ControlPlane) launchWithPorts(ctx context.Context, n int, plan func(ports []int) (program, error)) error {
+	var failed error
+	for range launchTries {
+		ports, err := freePorts(ctx, n)
+		if err != nil {
+			return err
+		}
+		prog, err := plan(ports)
+		if err != nil {
+			return err
+		}
+		if failed = cp.launch(ctx, prog); !errors.Is(failed, errPortTaken) {
+			return failed
+		}
+	}
+	return failed
+}
+
+// launch starts a program and returns when it is ready. One that fails to
+// become ready is ended.
+func (cp *ControlPlane) launch(ctx context.Context, prog program) error {
+	if _, err := cp.member(prog.name); err == nil {
+		return fmt.Errorf("the control plane in %s has a process %q already", cp.opts.Dir, prog.name)
+	}
+	log := cp.Log(prog.name)
+	if err := os.Remove(log); err != nil && !errors.Is(err, os.ErrNotExist) {
+		return fmt.Errorf("removing the old log of %s: %w", prog.name, err)
+	}
+	m := &member{readyURL: prog.readyURL, env: prog.env}
+	if err := cp.run(m, process.Spec{
+		Name:   prog.name,
+		Path:   prog.path,
+		Args:   prog.args,
+		Log:    log,
+		Detach: cp.opts.Detach,
+	}); err != nil {
+		return err
+	}
+	err := cp.waitReady(ctx, m)
+	if err == nil {
+		return nil
+	}
+	return errors.Join(err, cp.end(m))
+}
+
+// run starts spec as the process of m, which becomes a member if it is not one
+// yet. What runs is remembered before anything else happens, so that it can
+// always be ended.
+func (cp *ControlPlane) run(m *member, spec process.Spec) error {
+	spec.Env = cp.environment(m.env)
+	p, err := process.Start(spec)
+	if err != nil {
+		return err
+	}
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	m.Process, m.ended = p, false
+	if !slices.Contains(cp.members, m) {
+		cp.members = append(cp.members, m)
+	}
+	return cp.saveState()
+}
+
+// end ends the process of m for good.
+func (cp *ControlPlane) end(m *member) error {
+	cp.mu.Lock()
+	defer cp.mu.Unlock()
+	m.ended = true
+	err := m.Stop(stopGrace)
+	cp.members = slices.DeleteFunc(cp.members, func(other *member) bool { return other == m })
+	return errors.Join(err, cp.saveState())
+}
+
+// waitReady returns when m is ready, or with an error that says why it is not.
+func (cp *ControlPlane) waitReady(ctx context.Context, m *member) error {
+	ctx, cancel := context.WithTimeout(ctx, readyTimeout)
+	defer cancel()
+	last := errors.New("never asked")
+	err := wait.PollUntilContextCancel(ctx, readyPoll, true, func(ctx context.Context) (bool, error) {
+		if !m.Running() {
+			return false, diedError(m)
+		}
+		last = cp.probe(ctx, m.readyURL)
+		return last == nil, nil
+	})
+	if wait.Interrupted(err) {
+		return fmt.Errorf("%s did not become ready (%w); the end of %s:\n%s", m.Spec.Name, last, m.Spec.Log, m.Tail(tailLines))
+	}
+	return err
+}
+
+// probe returns nil if url answers 200.
+func (cp *ControlPlane) probe(ctx context.Context, url string) error {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, url, http.NoBody)
+	if err != nil {
+		return err
+	}
+	resp, err := cp.http.Do(req)
+	if err != nil {
+		return err
+	}
+	defer resp.Body.Close() //nolint:errcheck // Nothing was read from it.
+	if resp.StatusCode != http.StatusOK {
+		return fmt.Errorf("%s answers %s", url, resp.Status)
+	}
+	return nil
+}
+
+// diedError says that m has ended by itself, and what it said last.
+func diedError(m *member) error {
+	tail := m.Tail(tailLines)
+	err := fmt.Errorf("%s ended by itself (%s); the end of %s:\n%s", m.Spec.Name, m.ExitReason(), m.Spec.Log, tail)
+	if strings.Contains(tail, errPortTaken.Error()) {
+		return fmt.Errorf("%w: %w", errPortTaken, err)
+	}
+	return err
+}
+
+// environment is that of this program without what could lead a child to the
+// files of the user or to another cluster.
+func (cp *ControlPlane) environment(extra []string) []string {
+	drop := []string{"HOME", "KUBECONFIG"}
+	env := slices.DeleteFunc(os.Environ(), func(variable string) bool {
+		name, _, _ := strings.Cut(variable, "=")
+		return slices.Contains(drop, name)
+	})
+	env = append(env,
+		"HOME="+filepath.Join(cp.opts.Dir, configDir),
+		"KWOK_WORKDIR="+filepath.Join(cp.opts.Dir, configDir),
+	)
+	return append(env, extra...)
+}

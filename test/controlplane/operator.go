@@ -1,0 +1,145 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controlplane
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strconv"
+)
+
+// Where the operator lives in a cluster (D1).
+const (
+	// OperatorNamespace is the namespace of the operator.
+	OperatorNamespace = "kausality-system"
+	// OperatorServiceAccount is the service account it acts as.
+	OperatorServiceAccount = "kausality-controller-manager"
+	// DefaultOperatorName is the name of the operator's process, and so of its
+	// log and kubeconfig.
+	DefaultOperatorName = "operator"
+)
+
+// OperatorOptions say which operator to start, and how.
+type OperatorOptions struct {
+	// Name tells the processes apart where there are several operators.
+	// DefaultOperatorName by default.
+	Name string
+	// Binary is the operator's executable.
+	Binary string
+	// Overlay is the folder of the kustomization with everything that the
+	// operator needs in the cluster: namespace, custom resource definitions,
+	// RBAC and webhooks. Where it is empty, nothing is installed: all of that is
+	// there already.
+	Overlay string
+	// WebhookURL is where the API server is to call the operator's webhooks. By
+	// default it is the operator's own port on localhost; tests that put
+	// something in between name that.
+	WebhookURL string
+	// ExtraFlags are added to, and win over, the flags of the operator.
+	ExtraFlags []string
+	// Env is added to the operator's environment, as NAME=value.
+	Env []string
+}
+
+// Operator is an operator that runs as a process beside a control plane, under
+// its own service account.
+type Operator struct {
+	cp *ControlPlane
+	// Name is that of the process, for ControlPlane.Pause and the like.
+	Name string
+}
+
+// InstallOperator installs in the cluster what the operator needs, starts it,
+// and returns when it says it is ready. On an error, which carries the end of
+// the operator's log, it does not run; what was installed stays.
+func InstallOperator(ctx context.Context, cp *ControlPlane, opts OperatorOptions) (*Operator, error) {
+	if opts.Name == "" {
+		opts.Name = DefaultOperatorName
+	}
+	binary, err := filepath.Abs(opts.Binary)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := os.Stat(binary); err != nil {
+		return nil, fmt.Errorf("the operator is not built: run \"make build\" first: %w", err)
+	}
+	kubeconfig := cp.path(opts.Name + ".kubeconfig")
+	err = cp.launchWithPorts(ctx, 2, func(ports []int) (program, error) {
+		webhookPort, health := ports[0], hostPort(ports[1])
+		webhookURL := opts.WebhookURL
+		if webhookURL == "" {
+			webhookURL = "https://localhost:" + strconv.Itoa(webhookPort)
+		}
+		if err := cp.installOverlay(ctx, opts.Overlay, webhookURL); err != nil {
+			return program{}, err
+		}
+		if err := cp.WriteKubeconfigFor(ctx, OperatorNamespace, OperatorServiceAccount, kubeconfig); err != nil {
+			return program{}, err
+		}
+		return program{
+			name: opts.Name,
+			path: binary,
+			args: append([]string{
+				"--kubeconfig=" + kubeconfig,
+				"--namespace=" + OperatorNamespace,
+				"--webhook-url=" + webhookURL,
+				"--webhook-port=" + strconv.Itoa(webhookPort),
+				"--health-probe-bind-address=" + health,
+				"--metrics-bind-address=0",
+				"--cert-dir=" + cp.path(opts.Name+"-certs"),
+			}, opts.ExtraFlags...),
+			env:      opts.Env,
+			readyURL: "http://" + health + "/readyz",
+		}, nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return &Operator{cp: cp, Name: opts.Name}, nil
+}
+
+// installOverlay applies the kustomization in the folder overlay, with webhooks
+// at the given URL.
+func (cp *ControlPlane) installOverlay(ctx context.Context, overlay, webhookURL string) error {
+	if overlay == "" {
+		return nil
+	}
+	objects, err := cp.Render(ctx, overlay)
+	if err != nil {
+		return err
+	}
+	if err := pointWebhooksAt(webhookURL, objects); err != nil {
+		return err
+	}
+	return cp.Apply(ctx, objects)
+}
+
+// Log is the file with the operator's output.
+func (o *Operator) Log() string { return o.cp.Log(o.Name) }
+
+// Stop ends the operator the orderly way. What is installed in the cluster
+// stays.
+func (o *Operator) Stop() error { return o.cp.Remove(o.Name) }
+
+// Kill ends the operator at once, as a crash would.
+func (o *Operator) Kill() error { return o.cp.Kill(o.Name) }
+
+// Restart starts the operator again with the same flags, after Kill or instead
+// of the one that runs, and returns when it is ready.
+func (o *Operator) Restart(ctx context.Context) error { return o.cp.Restart(ctx, o.Name) }

@@ -1,0 +1,192 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"fmt"
+	"net/http"
+	"regexp"
+	"slices"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/controlplane"
+)
+
+// What nobody caused is denied, whoever tries it and by whatever request.
+var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
+	var (
+		ns    string
+		audit witness
+		d     *appsv1.Deployment
+		rs    *appsv1.ReplicaSet
+	)
+	BeforeEach(func(ctx SpecContext) {
+		ns = shared.newNamespace(ctx)
+		d = shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(3))
+		rs = shared.newestReplicaSet(ctx, d)
+		audit = shared.watch(ns)
+	})
+
+	scaleSubresource := func(ctx SpecContext, who *actor) error {
+		return who.SubResource("scale").Update(ctx, rs, client.WithSubResourceBody(&autoscalingv1.Scale{
+			ObjectMeta: rs.ObjectMeta, Spec: autoscalingv1.ScaleSpec{Replicas: 9},
+		}))
+	}
+	const controller, initiator = "the controller, acting on nothing", "an initiator of another kind"
+	attempts := map[string]struct {
+		// path is what the message names.
+		path string
+		try  func(SpecContext, *actor) error
+		// not are who is let: RBAC does not let the controller scale so, and who
+		// may use the allowances of a parent may let go of its children (D5).
+		not []string
+	}{
+		"a patch":    {"spec.replicas", func(ctx SpecContext, who *actor) error { return who.try(ctx, rs, replicas(9)) }, nil},
+		"an update":  {"spec.replicas", func(ctx SpecContext, who *actor) error { rs.Spec.Replicas = new(int32(9)); return who.Update(ctx, rs) }, nil},
+		"its scale":  {"spec.replicas", scaleSubresource, []string{controller}},
+		"a deletion": {"deletion", func(ctx SpecContext, who *actor) error { return who.Delete(ctx, rs) }, nil},
+		"letting go of it": {"metadata.ownerReferences", func(ctx SpecContext, who *actor) error {
+			return who.try(ctx, rs, patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"$patch":"delete","uid":%q}]}}`, d.UID)))
+		}, []string{controller, initiator}},
+	}
+	people := map[string]func() *actor{
+		"a person":                 func() *actor { return shared.mallory() },
+		initiator:                  func() *actor { return shared.alice() },
+		"another service account":  func() *actor { return shared.serviceAccount(serviceaccount.MakeUsername(ns, "default")) },
+		"a person with all rights": func() *actor { return shared.as("root", "system:masters") },
+		controller:                 func() *actor { return shared.serviceAccount(deploymentController) },
+	}
+	for byWhom, who := range people {
+		for how, attempt := range attempts {
+			if slices.Contains(attempt.not, byWhom) {
+				continue
+			}
+			It(fmt.Sprintf("is denied: %s by %s", how, byWhom), func(ctx SpecContext) {
+				err := attempt.try(ctx, who())
+				Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+				Expect(err).To(MatchError(SatisfyAll(
+					ContainSubstring(attempt.path),
+					ContainSubstring("ReplicaSet "+rs.Name),
+					ContainSubstring("AllowancePolicy deployment"),
+					ContainSubstring("Deployment web"),
+					ContainSubstring(platformTeam),
+					ContainSubstring("kubectl"),
+				)))
+				live := &appsv1.ReplicaSet{}
+				Expect(shared.Get(ctx, client.ObjectKeyFromObject(rs), live)).To(Succeed())
+				Expect(live.Generation).To(Equal(rs.Generation))
+				Expect(live.OwnerReferences).To(Equal(rs.OwnerReferences))
+				Expect(live.DeletionTimestamp).To(BeNil())
+			}, SpecTimeout(specTimeout))
+		}
+	}
+
+	It("says how to go on, and the audit log and an event keep it", func(ctx SpecContext) {
+		err := shared.serviceAccount(deploymentController).try(ctx, rs, replicas(9))
+		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+
+		By("running the command that the message ends with")
+		command := regexp.MustCompile(`Details: kubectl (.*)$`).FindStringSubmatch(err.Error())
+		Expect(command).To(HaveLen(2), err.Error())
+		Eventually(ctx, func(g Gomega) {
+			out, err := shared.kubectl(ctx, strings.Fields(command[1])...)
+			g.Expect(err).NotTo(HaveOccurred(), out)
+			g.Expect(out).To(ContainSubstring("result: Denied"))
+		}).Should(Succeed())
+
+		By("reading the audit log")
+		denied := audit.writes(controlplane.OfResource("apps", "replicasets"), controlplane.Refused(http.StatusForbidden))
+		Expect(denied).To(HaveLen(1))
+		Expect(denied[0].Annotations).To(SatisfyAll(
+			HaveKeyWithValue(auditReason, "Denied"),
+			HaveKeyWithValue(auditParent, "Deployment/web"),
+			HaveKeyWithValue(auditPolicies, "deployment"),
+		))
+
+		By("looking for the event")
+		Eventually(ctx, func(g Gomega) {
+			var events eventsv1.EventList
+			g.Expect(shared.List(ctx, &events, client.InNamespace(ns))).To(Succeed())
+			g.Expect(events.Items).To(ContainElement(SatisfyAll(
+				HaveField("Reason", "Denied"),
+				HaveField("Type", "Warning"),
+				HaveField("Regarding.Kind", "Deployment"),
+				HaveField("Regarding.Name", "web"),
+				HaveField("Regarding.UID", d.UID),
+				HaveField("Note", ContainSubstring("ReplicaSet "+rs.Name)),
+			)))
+		}).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+
+	It("is denied in a dry run too, and leaves no trace then", func(ctx SpecContext) {
+		err := shared.mallory().Patch(ctx, rs, client.RawPatch("application/merge-patch+json", []byte(replicas(9))), client.DryRunAll)
+		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Consistently(ctx, func(g Gomega) {
+			g.Expect(shared.record(ctx, g, d).Status.Denials).To(BeZero())
+		}).WithTimeout(quietMoment).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+
+	It("is the creation of one, too", func(ctx SpecContext) {
+		forged := &appsv1.ReplicaSet{Spec: *rs.Spec.DeepCopy()}
+		forged.Namespace, forged.Name, forged.OwnerReferences = ns, "web-forged", rs.OwnerReferences
+		forged.Labels = rs.Labels
+		err := shared.mallory().Create(ctx, forged)
+		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(ContainSubstring("creation of ReplicaSet web-forged")))
+	}, SpecTimeout(specTimeout))
+
+	It("is the deletion of a Pod, unless its controller replaces it or somebody evicts it", func(ctx SpecContext) {
+		pod := shared.anyPod(ctx, ns)
+		err := shared.mallory().Delete(ctx, pod)
+		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(SatisfyAll(
+			ContainSubstring("deletion of Pod "+pod.Name),
+			ContainSubstring("ReplicaSet "+rs.Name),
+			ContainSubstring("AllowancePolicy replicaset"),
+			ContainSubstring(platformTeam),
+		)))
+		out, err := shared.as("root", "system:masters").kubectl(ctx, "drain", pod.Spec.NodeName, "--pod-selector=app=web", "--ignore-daemonsets", "--force", "--timeout=30s")
+		DeferCleanup(func(ctx SpecContext) {
+			out, err := shared.kubectl(ctx, "uncordon", pod.Spec.NodeName)
+			Expect(err).NotTo(HaveOccurred(), out)
+		})
+		Expect(err).NotTo(HaveOccurred(), out)
+		shared.complete(ctx, d, "1")
+		Expect(audit.refusals()).To(BeEmpty())
+	}, Serial, SpecTimeout(specTimeout))
+
+	It("leaves what is nobody's child alone", func(ctx SpecContext) {
+		alone := &appsv1.ReplicaSet{Spec: *rs.Spec.DeepCopy()}
+		alone.Namespace, alone.Name, alone.Labels = ns, "alone", map[string]string{"app": "alone"}
+		alone.Spec.Selector.MatchLabels = alone.Labels
+		alone.Spec.Template.Labels = alone.Labels
+		who := shared.mallory()
+		Expect(who.Create(ctx, alone)).To(Succeed())
+		who.change(ctx, alone, replicas(5))
+		Expect(who.Delete(ctx, alone)).To(Succeed())
+	}, SpecTimeout(specTimeout))
+})

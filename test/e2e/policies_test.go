@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// effectTimeout is within what a policy has to take effect, or to lose it.
+const effectTimeout = 2 * time.Second
+
+// samplePolicies are those of config/samples, for all namespaces but those whose
+// specs bring policies of their own.
+func (c *cluster) samplePolicies(ctx context.Context) []*v1alpha1.AllowancePolicy {
+	GinkgoHelper()
+	out, err := c.kubectl(ctx, "kustomize", samples)
+	Expect(err).NotTo(HaveOccurred(), out)
+	policies := parsePolicies(out)
+	Expect(policies).To(HaveLen(2))
+	for _, p := range policies {
+		p.Spec.NamespaceSelector = &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
+			Key: labelOwnPolicies, Operator: metav1.LabelSelectorOpDoesNotExist,
+		}}}
+	}
+	return policies
+}
+
+func (c *cluster) applySamplePolicies(ctx context.Context) {
+	GinkgoHelper()
+	for _, p := range c.samplePolicies(ctx) {
+		Expect(c.Create(ctx, p)).To(Succeed())
+		c.enforced(ctx, p, startTimeout)
+	}
+}
+
+// samplePoliciesFor are those of config/samples under other names, for the
+// namespaces that newNamespaceFor makes.
+func (c *cluster) samplePoliciesFor(ctx context.Context, policies string) []*v1alpha1.AllowancePolicy {
+	GinkgoHelper()
+	all := c.samplePolicies(ctx)
+	for _, p := range all {
+		p.Name = policies + "-" + p.Name
+		p.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{labelOwnPolicies: policies}}
+	}
+	return all
+}
+
+// apply creates policies, which go with the spec or container, and returns when
+// the API server asks about them.
+func (c *cluster) apply(ctx context.Context, policies ...*v1alpha1.AllowancePolicy) {
+	GinkgoHelper()
+	for _, p := range policies {
+		Expect(c.Create(ctx, p)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(c.Delete(ctx, p)) })
+	}
+	for _, p := range policies {
+		c.enforced(ctx, p, time.Minute)
+	}
+}
+
+// enforced returns when the policy says that it is.
+func (c *cluster) enforced(ctx context.Context, p *v1alpha1.AllowancePolicy, within time.Duration) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		live := &v1alpha1.AllowancePolicy{}
+		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(p), live)).To(Succeed())
+		condition := apimeta.FindStatusCondition(live.Status.Conditions, v1alpha1.ConditionEnforced)
+		g.Expect(condition).NotTo(BeNil(), "policy %s has no condition %s", p.Name, v1alpha1.ConditionEnforced)
+		g.Expect(condition.Status).To(Equal(metav1.ConditionTrue), "%s: %s", p.Name, condition.Message)
+		g.Expect(condition.ObservedGeneration).To(Equal(live.Generation))
+	}).WithTimeout(within).WithPolling(50 * time.Millisecond).Should(Succeed())
+}
+
+// parsePolicies reads policies from YAML documents.
+func parsePolicies(text string) []*v1alpha1.AllowancePolicy {
+	GinkgoHelper()
+	var policies []*v1alpha1.AllowancePolicy
+	for _, document := range documents(text) {
+		p := &v1alpha1.AllowancePolicy{}
+		Expect(yaml.UnmarshalStrict(document, p)).To(Succeed())
+		policies = append(policies, p)
+	}
+	return policies
+}

@@ -1,0 +1,128 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	"k8s.io/client-go/tools/clientcmd"
+	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
+
+	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/controlplane"
+)
+
+const (
+	// watchDelay is how far the operator's caches are behind.
+	watchDelay = 500 * time.Millisecond
+	// lostCalls is of how many calls of the mutating webhook one is lost.
+	lostCalls = 5
+)
+
+// The operator sees everything late, and some of its answers do not arrive. What
+// it grants is not lost (D2).
+var _ = Describe("With an operator that is behind and not always heard", Ordered, func() {
+	var (
+		behind   *cluster
+		webhooks *webhookProxy
+	)
+	BeforeAll(func(ctx SpecContext) {
+		cp := startControlPlane(ctx)
+		objects, err := cp.Render(ctx, operatorSetup)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(cp.Apply(ctx, objects)).To(Succeed())
+
+		By("putting a proxy between the operator and the API server")
+		dir := GinkgoT().TempDir()
+		kubeconfig := filepath.Join(dir, "kubeconfig")
+		Expect(cp.WriteKubeconfigFor(ctx, controlplane.OperatorNamespace, controlplane.OperatorServiceAccount, kubeconfig)).To(Succeed())
+		api := startWatchProxy(cp.AdminConfig(), watchDelay)
+		redirect(kubeconfig, api)
+
+		By("putting another one between the API server and the operator")
+		certs, port := filepath.Join(dir, "certs"), freePort()
+		webhooks = startWebhookProxy(certs, "localhost:"+strconv.Itoa(port), lostCalls)
+		_, err = controlplane.InstallOperator(ctx, cp, controlplane.OperatorOptions{
+			Binary: operatorBin, Overlay: operatorSetup, WebhookURL: webhooks.URL,
+			ExtraFlags: []string{
+				"--kubeconfig=" + kubeconfig,
+				"--cert-dir=" + certs,
+				"--webhook-port=" + strconv.Itoa(port),
+				"--webhook-timeout-seconds=1",
+			},
+		})
+		Expect(err).NotTo(HaveOccurred())
+		behind = connect(cp)
+		behind.applySamplePolicies(ctx)
+	}, NodeTimeout(startTimeout))
+
+	It("rolls out 20 Deployments", func(ctx SpecContext) {
+		const many = 20
+		ns := behind.newNamespace(ctx)
+		owner := behind.alice()
+		var all []*appsv1.Deployment
+		for i := range many {
+			d := builders.MakeDeployment(ns, fmt.Sprint("web-", i)).Replicas(5).Obj()
+			Expect(owner.Create(ctx, d)).To(Succeed())
+			all = append(all, d)
+		}
+		for _, d := range all {
+			behind.complete(ctx, d, "1")
+		}
+		for _, d := range all {
+			owner.change(ctx, d, image("web:2"))
+		}
+		for _, d := range all {
+			behind.complete(ctx, d, "2")
+		}
+		Expect(behind.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:2": many * 5}))
+		Expect(webhooks.lost()).To(BeNumerically(">=", many), "the proxy lost no calls")
+	}, SpecTimeout(5*time.Minute))
+
+	It("still holds back what nobody caused", func(ctx SpecContext) {
+		ns := behind.newNamespace(ctx)
+		d := behind.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(3))
+		stranger := behind.mallory()
+		for _, n := range []int32{4, 5, 6, 7, 8, 9} { // more than one in lostCalls
+			stranger.change(ctx, d, replicas(n))
+		}
+		Consistently(ctx, func(g Gomega) {
+			g.Expect(behind.pods(ctx, g, ns)).To(Equal(map[string]int{"web:1": 3}))
+		}).Should(Succeed())
+		behind.alice().change(ctx, d, approve("*"))
+		behind.complete(ctx, d, "1")
+		Expect(behind.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:1": 9}))
+	}, SpecTimeout(specTimeout))
+})
+
+// redirect makes a kubeconfig lead to a proxy.
+func redirect(kubeconfig string, proxy *watchProxy) {
+	GinkgoHelper()
+	config, err := clientcmd.LoadFromFile(kubeconfig)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(config.Clusters).To(HaveLen(1))
+	for name := range config.Clusters {
+		config.Clusters[name] = &clientcmdapi.Cluster{Server: proxy.URL, CertificateAuthorityData: proxy.CA}
+	}
+	Expect(clientcmd.WriteToFile(*config, kubeconfig)).To(Succeed())
+}

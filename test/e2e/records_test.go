@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/test/builders"
+)
+
+// records are those of an object, which may have lived more than once.
+func (c *cluster) records(ctx context.Context, g Gomega, obj client.Object) []v1alpha1.AllowanceRecord {
+	GinkgoHelper()
+	var list v1alpha1.AllowanceRecordList
+	g.Expect(c.List(ctx, &list, client.InNamespace(obj.GetNamespace()),
+		client.MatchingLabels{record.LabelTargetUID: string(obj.GetUID())})).To(Succeed())
+	return list.Items
+}
+
+// record is the record of an object.
+func (c *cluster) record(ctx context.Context, g Gomega, obj client.Object) v1alpha1.AllowanceRecord {
+	GinkgoHelper()
+	all := c.records(ctx, g, obj)
+	g.Expect(all).To(HaveLen(1), "AllowanceRecords of %s", obj.GetName())
+	return all[0]
+}
+
+// What the operator knows about an object can be read from its AllowanceRecord.
+var _ = Describe("An AllowanceRecord", func() {
+	var (
+		ns    string
+		owner *actor
+	)
+	BeforeEach(func(ctx SpecContext) {
+		ns = shared.newNamespace(ctx)
+		owner = shared.alice()
+	})
+
+	// table is what kubectl prints, by target and column.
+	table := func(ctx context.Context, g Gomega) map[string]map[string]string {
+		GinkgoHelper()
+		out, err := shared.kubectl(ctx, "get", "allowancerecords", "--namespace="+ns)
+		g.Expect(err).NotTo(HaveOccurred(), out)
+		lines := strings.Split(strings.TrimSpace(out), "\n")
+		header := lines[0]
+		rows := map[string]map[string]string{}
+		for _, line := range lines[1:] {
+			row := map[string]string{}
+			// Cells may be empty, so they are told by where their title is.
+			for _, title := range strings.Fields(header) {
+				if at := strings.Index(header, title); at < len(line) {
+					row[title], _, _ = strings.Cut(line[at:], " ")
+				}
+			}
+			rows[row["KIND"]+"/"+row["TARGET"]] = row
+		}
+		return rows
+	}
+
+	It("shows who may do what, and what was decided", func(ctx SpecContext) {
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		By("being in the middle of a rollout")
+		owner.change(ctx, d, image("web:"+unready))
+		shared.hasPods(ctx, ns, map[string]int{"web:1": 2, "web:" + unready: 1})
+		rs := shared.newestReplicaSet(ctx, d)
+		Eventually(ctx, func(g Gomega) {
+			rows := table(ctx, g)
+			g.Expect(rows).To(HaveKeyWithValue("Deployment/web", SatisfyAll(
+				HaveKeyWithValue("PHASE", "Steady"),
+				HaveKeyWithValue("ACTIVE", Not(Equal("0"))),
+				HaveKeyWithValue("INITIATOR", alice),
+				HaveKeyWithValue("DECISION", "Covered"),
+				HaveKeyWithValue("DENIALS", "0"),
+			)))
+			g.Expect(rows).To(HaveKeyWithValue("ReplicaSet/"+rs.Name, SatisfyAll(
+				HaveKeyWithValue("PHASE", "Initializing"),
+				HaveKeyWithValue("INITIATOR", alice),
+			)))
+		}).Should(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			rec := shared.record(ctx, g, d)
+			g.Expect(rec.Status.Active).To(ConsistOf(toAny(ledgerOf(g, d, ledgerKey))...))
+			g.Expect(rec.Status.LastDecision.Trace).NotTo(BeEmpty())
+		}).Should(Succeed())
+
+		By("being denied something")
+		err := shared.mallory().try(ctx, rs, replicas(9))
+		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(table(ctx, g)).To(HaveKeyWithValue("Deployment/web", HaveKeyWithValue("DENIALS", "1")))
+			denial := shared.record(ctx, g, d).Status.LastDenial
+			g.Expect(denial).To(HaveValue(SatisfyAll(
+				HaveField("Result", "Denied"), HaveField("User", mallory), HaveField("Operation", "Update"),
+				HaveField("Kind", "ReplicaSet"), HaveField("Name", rs.Name), HaveField("Paths", []string{"spec.replicas"}))))
+		}).Should(Succeed())
+
+		By("being settled")
+		owner.change(ctx, d, image("web:2"))
+		shared.complete(ctx, d, "3")
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(table(ctx, g)).To(HaveKeyWithValue("Deployment/web", SatisfyAll(
+				HaveKeyWithValue("PHASE", "Steady"), HaveKeyWithValue("ACTIVE", "0"), HaveKeyWithValue("INITIATOR", alice))))
+			status := shared.record(ctx, g, d).Status
+			g.Expect(status.Blocked).To(BeNil())
+			g.Expect(status.Active).To(BeEmpty())
+			g.Expect(status.PendingGrants).To(BeEmpty())
+			g.Expect(status.Consumed).To(BeEmpty())
+		}).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+
+	It("says who deleted a Deployment, and what went with it", func(ctx SpecContext) {
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		rs := shared.newestReplicaSet(ctx, d)
+		Expect(shared.mallory().Delete(ctx, d)).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(rs), &appsv1.ReplicaSet{}))).To(BeTrue())
+			g.Expect(shared.pods(ctx, g, ns)).To(BeEmpty())
+			rec := shared.record(ctx, g, d)
+			g.Expect(rec.Status.Phase).To(Equal(v1alpha1.PhaseDeleting))
+			g.Expect(rec.Status.Deletion).To(HaveValue(SatisfyAll(
+				HaveField("User", mallory), HaveField("Initiator", mallory), HaveField("Policies", ConsistOf("deployment")))))
+			collected := shared.record(ctx, g, rs).Status
+			g.Expect(collected.Phase).To(Equal(v1alpha1.PhaseDeleting))
+			g.Expect(collected.Deletion).To(HaveValue(HaveField("Initiator", mallory)))
+			g.Expect(way(v1alpha1.Allowance{Initiator: mallory, Trace: collected.Deletion.Trace})).To(
+				Equal("mallory -> Deployment/web (deleted) -> ReplicaSet/" + rs.Name + " (deleted)"))
+		}).Should(Succeed())
+
+		By("making another one of that name")
+		again := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(1))
+		Eventually(ctx, func(g Gomega) {
+			rec := shared.record(ctx, g, again)
+			g.Expect(rec.Name).NotTo(Equal(shared.record(ctx, g, d).Name))
+			g.Expect(rec.Status.Deletion).To(BeNil())
+			g.Expect(rec.Status.Initiator).To(Equal(alice))
+		}).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+
+	DescribeTable("is kept however a Deployment is deleted", func(ctx SpecContext, how metav1.DeletionPropagation) {
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		Expect(owner.Delete(ctx, d, client.PropagationPolicy(how))).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(d), &appsv1.Deployment{}))).To(BeTrue())
+			g.Expect(shared.record(ctx, g, d).Status.Deletion).To(HaveValue(HaveField("User", alice)))
+		}).Should(Succeed())
+	},
+		Entry("in the background", SpecTimeout(specTimeout), metav1.DeletePropagationBackground),
+		Entry("in the foreground", SpecTimeout(specTimeout), metav1.DeletePropagationForeground),
+		Entry("without its ReplicaSets", SpecTimeout(specTimeout), metav1.DeletePropagationOrphan),
+	)
+})
+
+func toAny[T any](in []T) []any {
+	out := make([]any, 0, len(in))
+	for _, v := range in {
+		out = append(out, v)
+	}
+	return out
+}

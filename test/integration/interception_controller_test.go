@@ -1,0 +1,221 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package integration
+
+import (
+	"context"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/ptr"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+
+	"kausality.io/operator/internal/controller"
+	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/policy"
+)
+
+// startManager runs what setup adds until the end of the spec.
+func startManager(options ctrl.Options, setup func(ctrl.Manager) error) {
+	GinkgoHelper()
+	options.Scheme = scheme
+	options.Metrics = server.Options{BindAddress: "0"}
+	options.Controller.SkipNameValidation = ptr.To(true)
+	mgr, err := ctrl.NewManager(config, options)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(setup(mgr)).To(Succeed())
+	ctx, cancel := context.WithCancel(context.Background())
+	ended := make(chan error, 1)
+	go func() { ended <- mgr.Start(ctx) }()
+	DeferCleanup(func() {
+		cancel()
+		Eventually(ended).Should(Receive(BeNil()))
+	})
+}
+
+// fixedPolicies is a PolicySource that a spec changes.
+type fixedPolicies struct {
+	mu       sync.Mutex
+	policies []*policy.Policy
+	changed  chan event.GenericEvent
+}
+
+func (f *fixedPolicies) Policies() []*policy.Policy {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.policies
+}
+
+func (f *fixedPolicies) set(policies ...*policy.Policy) {
+	f.mu.Lock()
+	f.policies = policies
+	f.mu.Unlock()
+	f.changed <- event.GenericEvent{Object: &metav1.PartialObjectMetadata{}}
+}
+
+// fixedCertificates is a CertificateSource that a spec changes.
+type fixedCertificates struct {
+	ready chan struct{}
+	mu    sync.Mutex
+	ca    []byte
+}
+
+func (f *fixedCertificates) Ready() <-chan struct{} { return f.ready }
+
+func (f *fixedCertificates) CABundle() []byte {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.ca
+}
+
+func (f *fixedCertificates) set(ca []byte) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.ca = ca
+}
+
+var _ = Describe("The interception controller", func() {
+	const name = "controller-spec"
+	var (
+		policies     *fixedPolicies
+		certificates *fixedCertificates
+		reconciler   *controller.Interception
+		mutating     *admissionregistrationv1.MutatingWebhookConfiguration
+		validating   *admissionregistrationv1.ValidatingWebhookConfiguration
+		protection   *admissionregistrationv1.MutatingAdmissionPolicy
+		binding      *admissionregistrationv1.MutatingAdmissionPolicyBinding
+	)
+	// The webhook is never called: policies name a kind of which no object exists.
+	const group = "controller.example.org"
+
+	BeforeEach(func(ctx SpecContext) {
+		meta := metav1.ObjectMeta{Name: name}
+		mutating = &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: meta}
+		validating = &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: meta}
+		protection = &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: meta}
+		binding = &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: meta}
+
+		policies = &fixedPolicies{changed: make(chan event.GenericEvent, 1)}
+		certificates = &fixedCertificates{ready: make(chan struct{}), ca: newCountingWebhook().clientConfig().CABundle}
+		startManager(ctrl.Options{}, func(mgr ctrl.Manager) error {
+			reconciler = &controller.Interception{
+				Client:       mgr.GetClient(),
+				Policies:     policies,
+				Certificates: certificates,
+				Discovery:    discoverResources(),
+				Changes:      []<-chan event.GenericEvent{policies.changed},
+				Config: interception.Input{
+					Name:              name,
+					OperatorNamespace: operatorNamespace,
+					OperatorUser:      operatorUser,
+					ClientConfig: admissionregistrationv1.WebhookClientConfig{
+						Service: &admissionregistrationv1.ServiceReference{Namespace: operatorNamespace, Name: "webhook"},
+					},
+				},
+			}
+			return reconciler.SetupWithManager(mgr)
+		})
+		DeferCleanup(func(ctx SpecContext) {
+			for _, object := range []client.Object{mutating, validating, protection, binding} {
+				Expect(client.IgnoreNotFound(k8s.Delete(ctx, object))).To(Succeed())
+			}
+		})
+	})
+
+	get := func(ctx context.Context, object client.Object) func() error {
+		return func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(object), object) }
+	}
+	all := func() []client.Object { return []client.Object{mutating, validating, protection, binding} }
+	versions := func(ctx context.Context) []string {
+		GinkgoHelper()
+		var result []string
+		for _, object := range all() {
+			Expect(get(ctx, object)()).To(Succeed())
+			result = append(result, object.GetResourceVersion())
+		}
+		return result
+	}
+
+	It("keeps everything equal to what policies need", func(ctx SpecContext) {
+		By("waiting for a certificate")
+		things := policyFor(group + "/v1/Thing")
+		policies.set(things)
+		Consistently(get(ctx, mutating), "300ms").ShouldNot(Succeed())
+		close(certificates.ready)
+
+		By("waiting for the resource")
+		policies.set(things)
+		Eventually(func() bool { return reconciler.Rendered("thing", 1) }).Should(BeTrue())
+		for _, object := range all() {
+			Expect(apierrors.IsNotFound(get(ctx, object)())).To(BeTrue())
+		}
+		defineThing(ctx, group)
+		for _, object := range all() {
+			Eventually(get(ctx, object)).Should(Succeed())
+		}
+		Expect(mutating.Webhooks).To(HaveLen(1))
+		Expect(mutating.Webhooks[0].Rules[0].Resources).To(Equal([]string{"things"}))
+		Expect(mutating.Webhooks[0].ClientConfig.CABundle).To(Equal(certificates.CABundle()))
+
+		By("writing nothing while nothing changes")
+		before := versions(ctx)
+		renamed := *things
+		renamed.Name = "marker"
+		policies.set(&renamed)
+		Eventually(func() bool { return reconciler.Rendered("marker", 1) }).Should(BeTrue())
+		Expect(versions(ctx)).To(Equal(before))
+
+		By("taking back what somebody edits")
+		mutating.Webhooks[0].FailurePolicy = ptr.To(admissionregistrationv1.Fail)
+		mutating.Webhooks[0].Rules[0].Resources = []string{"*"}
+		mutating.Labels["somebody"] = "else"
+		Expect(k8s.Update(ctx, mutating)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(get(ctx, mutating)()).To(Succeed())
+			g.Expect(*mutating.Webhooks[0].FailurePolicy).To(Equal(admissionregistrationv1.Ignore))
+			g.Expect(mutating.Webhooks[0].Rules[0].Resources).To(Equal([]string{"things"}))
+		}).Should(Succeed())
+		Expect(mutating.Labels).To(HaveKeyWithValue("somebody", "else"))
+		for _, object := range all() {
+			Expect(k8s.Delete(ctx, object)).To(Succeed())
+			object.SetResourceVersion("")
+			Eventually(get(ctx, object)).Should(Succeed())
+		}
+
+		By("taking another CA bundle over")
+		certificates.set(newCountingWebhook().clientConfig().CABundle)
+		policies.set(things)
+		Eventually(func(g Gomega) {
+			g.Expect(get(ctx, validating)()).To(Succeed())
+			g.Expect(validating.Webhooks[0].ClientConfig.CABundle).To(Equal(certificates.CABundle()))
+		}).Should(Succeed())
+
+		By("removing everything with the last policy")
+		policies.set()
+		for _, object := range all() {
+			Eventually(get(ctx, object)).Should(Satisfy(apierrors.IsNotFound))
+		}
+		Eventually(func() bool { return reconciler.Rendered("thing", 1) }).Should(BeFalse())
+	})
+})
