@@ -17,8 +17,6 @@ limitations under the License.
 package v1alpha1
 
 // Relation says what an allowance or a policy entry is about.
-//
-// +kubebuilder:validation:Enum=ControllerChild;External;Withheld
 type Relation string
 
 const (
@@ -54,6 +52,7 @@ const (
 type Allowance struct {
 	// relation is left out where the entry is about a child object.
 	// +optional
+	// +kubebuilder:validation:Enum=ControllerChild;External;Withheld
 	Relation Relation `json:"relation,omitempty"`
 
 	// apiGroup of the child kind. It is left out for the kinds that Kubernetes

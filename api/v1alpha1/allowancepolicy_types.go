@@ -188,6 +188,8 @@ type MaintainingSection struct {
 }
 
 // MaintainingEntry is a policy entry with its own subjects and conditions.
+//
+// +kubebuilder:validation:XValidation:rule="self.relation == 'ControllerChild'",message="maintaining is for ControllerChild: what changes an external system always needs an allowance"
 type MaintainingEntry struct {
 	PolicyEntry `json:",inline"`
 	// subjects are who may do this. Left out: who may use the allowances of the
@@ -238,6 +240,7 @@ type Rule struct {
 // +kubebuilder:validation:XValidation:rule="(self.relation == 'External') == has(self.target.external)",message="relation External needs target.external, relation ControllerChild needs target.resource"
 // +kubebuilder:validation:XValidation:rule="self.relation != 'External' || !has(self.mutations)",message="mutations are for relation ControllerChild; an External entry has verbs only"
 // +kubebuilder:validation:XValidation:rule="self.relation == 'External' || !has(self.verbs) || self.verbs.all(v, v in ['Create', 'Update', 'Delete', '*'])",message="verbs for ControllerChild are Create, Update, Delete or *"
+// +kubebuilder:validation:XValidation:rule="self.relation != 'External' || has(self.verbs) && size(self.verbs) > 0",message="an External entry needs verbs"
 type PolicyEntry struct {
 	// target is what the entry is about.
 	Target Target `json:"target"`

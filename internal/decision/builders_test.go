@@ -100,7 +100,7 @@ rules:
   - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
     relation: ControllerChild
     verbs: [Create, Update]
-    mutations: [{jsonPath: spec.replicas, verbs: [Mutate]}]
+    mutations: [{jsonPath: spec.replicas}]
 `
 
 const replicaSetSpec = `

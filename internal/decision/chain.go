@@ -44,7 +44,7 @@ type cause struct {
 // Else the change has no cause.
 func (in *Input) chain(p *policy.Policy, c change.Change, approved bool, v Verdict) (cause, bool) {
 	initiates := p.MayInitiate(in.Requester) || approved && in.AncestorInitiator
-	if initiates && !in.Requester.IsServiceAccount() {
+	if initiates && !in.Requester.IsController() {
 		return in.start(), true
 	}
 	if e, ok := justification(in.usable(), Act{Operation: Update, Change: c}); ok {
@@ -69,7 +69,7 @@ func (in *Input) chain(p *policy.Policy, c change.Change, approved bool, v Verdi
 // always has one: whoever makes the request, if nobody else.
 func (in *Input) chainFrom(policies []*policy.Policy, act Act, v Verdict) cause {
 	initiates := slices.ContainsFunc(policies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) })
-	if initiates && !in.Requester.IsServiceAccount() {
+	if initiates && !in.Requester.IsController() {
 		return in.start()
 	}
 	if e, ok := justification(in.usable(), act); ok {

@@ -26,9 +26,9 @@ import (
 
 // Objects rarely have every field that an expression names, and stock CEL fails
 // on the first that is absent. So each selection, a.b or a['b'], becomes the
-// optional selection of the same field (a.?b, a[?'b']), which costs next to nothing at
-// run time, and what it finds goes through one of three functions. Their names
-// begin with @, which no user can write.
+// optional selection of the same field (a.?b, a[?'b']), which CEL evaluates as
+// fast, and what it finds goes through one of three functions. Their names begin
+// with @, which no user can write.
 const (
 	// fnHas is has(x) between parsing and checking.
 	fnHas = "@has"
