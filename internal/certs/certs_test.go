@@ -17,6 +17,7 @@ limitations under the License.
 package certs
 
 import (
+	"bytes"
 	"crypto/tls"
 	"crypto/x509"
 	"os"

@@ -111,7 +111,7 @@ func TestRelated(t *testing.T) {
 }
 
 func TestAdopt(t *testing.T) {
-	deployments := bounding(initiatedBy(policyFor("Deployment"), "platform-team"), "apps", "replicasets")
+	deployments := bounding(initiated(policyFor("Deployment")), "apps", "replicasets")
 	replicaSets := bounding(policyFor("ReplicaSet"), "", "pods")
 	prod := deployments.DeepCopy()
 	prod.Spec.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"env": "prod"}}

@@ -65,7 +65,8 @@ func (e *CatalogEntry) derive() {
 	}
 }
 
-func (e CatalogEntry) equal(o CatalogEntry) bool {
+// sameEntry tells whether nothing has become of a policy between the two.
+func sameEntry(e, o CatalogEntry) bool {
 	return e.UID == o.UID && e.Policy == o.Policy && e.Served == o.Served &&
 		e.Watched == o.Watched && e.Active == o.Active && e.Adopted == o.Adopted
 }
@@ -260,7 +261,7 @@ func (c *Catalog) update(change func(map[string]CatalogEntry)) {
 	defer c.mu.Unlock()
 	before := maps.Clone(c.entries)
 	change(c.entries)
-	if maps.EqualFunc(before, c.entries, CatalogEntry.equal) {
+	if maps.EqualFunc(before, c.entries, sameEntry) {
 		return
 	}
 	var active []*policy.Policy

@@ -45,7 +45,7 @@ func generations(policies []*policy.Policy) map[string]int64 {
 }
 
 func TestCatalog(t *testing.T) {
-	first := bounding(initiatedBy(policyFor("Deployment"), "platform-team"), "apps", "replicasets")
+	first := bounding(initiated(policyFor("Deployment")), "apps", "replicasets")
 	second := first.DeepCopy()
 	second.Generation = 2
 	recreated := second.DeepCopy()

@@ -44,9 +44,10 @@ import (
 
 // Holders are of any kind that a policy may name. They are read and watched;
 // patched are their status, by which a ledger is pruned and a Deployment told
-// that it is blocked, and themselves, where their kind keeps neither.
+// that it is blocked, and themselves, where their kind keeps neither. In RBAC, *
+// stands for sub-resources too.
+//
 // +kubebuilder:rbac:groups=*,resources=*,verbs=get;list;watch;patch
-// +kubebuilder:rbac:groups=*,resources=*/status,verbs=patch
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancerecords,verbs=get;list;watch;create;patch
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancerecords/status,verbs=update
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch

@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/kubernetes/scheme"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 )
@@ -43,7 +43,7 @@ type request struct {
 // ledgerRequest chooses the request for a kind. The status of Kubernetes' own
 // kinds is admitted with the metadata kept; that of custom resources is not (D6).
 func ledgerRequest(gvk schema.GroupVersionKind) request {
-	obj, err := scheme.Scheme.New(gvk)
+	obj, err := clientgoscheme.Scheme.New(gvk)
 	if err != nil {
 		return request{costly: true}
 	}

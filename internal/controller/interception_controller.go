@@ -27,7 +27,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -36,7 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 	"sigs.k8s.io/controller-runtime/pkg/source"
@@ -106,7 +106,7 @@ func (r *Interception) SetupWithManager(mgr ctrl.Manager) error {
 	_, err := mgr.GetRESTMapper().RESTMapping(schema.GroupKind{
 		Group: admissionregistrationv1.GroupName, Kind: "MutatingAdmissionPolicy",
 	}, admissionregistrationv1.SchemeGroupVersion.Version)
-	if err != nil && !meta.IsNoMatchError(err) {
+	if err != nil && !apimeta.IsNoMatchError(err) {
 		return fmt.Errorf("looking up whether MutatingAdmissionPolicies are served: %w", err)
 	}
 	r.protects = err == nil
@@ -257,7 +257,7 @@ func ensure[T any, P interface {
 		if err := client.IgnoreNotFound(c.Delete(ctx, live)); err != nil {
 			return fmt.Errorf("deleting %s %s, which no policy needs: %w", kind, name, err)
 		}
-		log.FromContext(ctx).Info("Removed, as no policy needs it", "kind", kind, "name", name)
+		logf.FromContext(ctx).Info("Removed, as no policy needs it", "kind", kind, "name", name)
 		return nil
 	}
 	result, err := controllerutil.CreateOrUpdate(ctx, c, live, func() error {
@@ -272,7 +272,7 @@ func ensure[T any, P interface {
 		return fmt.Errorf("keeping %s %s equal to what policies need: %w", kind, name, err)
 	}
 	if result != controllerutil.OperationResultNone {
-		log.FromContext(ctx).Info("Applied what policies need", "kind", kind, "name", name, "operation", result)
+		logf.FromContext(ctx).Info("Applied what policies need", "kind", kind, "name", name, "operation", result)
 	}
 	return nil
 }

@@ -109,7 +109,7 @@ func TestEnforced(t *testing.T) {
 
 func TestStartable(t *testing.T) {
 	deployments := bounding(policyFor("Deployment"), "apps", "replicasets")
-	initiated := initiatedBy(deployments.DeepCopy(), "platform-team")
+	withInitiator := initiated(deployments.DeepCopy())
 	replicaSets := bounding(policyFor("ReplicaSet"), "", "pods")
 	looping := bounding(replicaSets.DeepCopy(), "apps", "deployments")
 	pods := policyFor("Pod")
@@ -120,13 +120,13 @@ func TestStartable(t *testing.T) {
 		want     bool
 		parents  []string
 	}{
-		"its own initiator":    {[]*v1alpha1.AllowancePolicy{initiated}, true, nil},
-		"that of the parent":   {[]*v1alpha1.AllowancePolicy{replicaSets, initiated}, true, nil},
-		"from further up":      {[]*v1alpha1.AllowancePolicy{pods, replicaSets, initiated}, true, nil},
+		"its own initiator":    {[]*v1alpha1.AllowancePolicy{withInitiator}, true, nil},
+		"that of the parent":   {[]*v1alpha1.AllowancePolicy{replicaSets, withInitiator}, true, nil},
+		"from further up":      {[]*v1alpha1.AllowancePolicy{pods, replicaSets, withInitiator}, true, nil},
 		"nobody":               {[]*v1alpha1.AllowancePolicy{replicaSets}, false, nil},
 		"the parent waits too": {[]*v1alpha1.AllowancePolicy{replicaSets, deployments}, false, []string{"Deployment"}},
 		"a loop":               {[]*v1alpha1.AllowancePolicy{looping, deployments}, false, []string{"Deployment"}},
-		"a parent of another":  {[]*v1alpha1.AllowancePolicy{pods, initiated}, false, nil},
+		"a parent of another":  {[]*v1alpha1.AllowancePolicy{pods, withInitiator}, false, nil},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policies := compiled(t, tc.policies...)

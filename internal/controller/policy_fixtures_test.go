@@ -68,10 +68,10 @@ func policyFor(kind string) *v1alpha1.AllowancePolicy {
 	}
 }
 
-// initiatedBy lets a group start chains.
-func initiatedBy(p *v1alpha1.AllowancePolicy, group string) *v1alpha1.AllowancePolicy {
+// initiated lets a group start chains.
+func initiated(p *v1alpha1.AllowancePolicy) *v1alpha1.AllowancePolicy {
 	p.Spec.Subjects = append(p.Spec.Subjects, v1alpha1.PolicySubject{
-		Subject: v1alpha1.Subject{Kind: v1alpha1.SubjectGroup, Name: group}, MayInitiate: true,
+		Subject: v1alpha1.Subject{Kind: v1alpha1.SubjectGroup, Name: "platform-team"}, MayInitiate: true,
 	})
 	return p
 }
@@ -102,7 +102,7 @@ func childEntry(group, resource string, verbs ...string) v1alpha1.PolicyEntry {
 	}
 }
 
-func compiled(t testing.TB, policies ...*v1alpha1.AllowancePolicy) []*policy.Policy {
+func compiled(t *testing.T, policies ...*v1alpha1.AllowancePolicy) []*policy.Policy {
 	t.Helper()
 	out := make([]*policy.Policy, 0, len(policies))
 	for _, p := range policies {

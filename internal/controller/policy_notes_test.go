@@ -28,7 +28,7 @@ import (
 )
 
 func TestPolicyNotes(t *testing.T) {
-	deployments := exercisedBy(bounding(initiatedBy(policyFor("Deployment"), "platform-team"), "apps", "replicasets"), "deployment-controller", false)
+	deployments := exercisedBy(bounding(initiated(policyFor("Deployment")), "apps", "replicasets"), "deployment-controller", false)
 	replicaSets := bounding(policyFor("ReplicaSet"), "", "pods")
 	maintaining := replicaSets.DeepCopy()
 	maintaining.Spec.Maintaining = &v1alpha1.MaintainingSection{Policies: []v1alpha1.MaintainingEntry{
@@ -75,7 +75,7 @@ func TestUncoveredOwners(t *testing.T) {
 	app := workload("App", "app")
 	app.SetAPIVersion("example.com/v1")
 	web := workload("Deployment", "web")
-	p := compiled(t, initiatedBy(policyFor("ReplicaSet"), "platform-team"))[0]
+	p := compiled(t, initiated(policyFor("ReplicaSet")))[0]
 	objects := testHolders{
 		workload("ReplicaSet", "alone"),
 		ownedBy(workload("ReplicaSet", "web-1"), web), ownedBy(workload("ReplicaSet", "web-2"), web),

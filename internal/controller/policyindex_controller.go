@@ -131,7 +131,7 @@ func (r *PolicyIndex) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // Ready is a readiness check: it fails until the policies that there were at the
-// start are indexed and their objects are cached.
+// start are indexed, and their objects are cached or have taken too long.
 func (r *PolicyIndex) Ready(*http.Request) error {
 	if !r.ready.Load() {
 		return errors.New("the policies are not indexed yet")
@@ -153,7 +153,9 @@ func (r *PolicyIndex) Reconcile(ctx context.Context, _ reconcile.Request) (recon
 	r.Catalog.compile(policies.Items, r.Kinds, changed)
 	watchErr := r.watch(ctx)
 	r.Catalog.watched(r.Holders.Watches)
-	r.ready.Store(true)
+	if kindsErr == nil {
+		r.ready.Store(true)
+	}
 
 	if errors.Is(watchErr, context.DeadlineExceeded) {
 		// The informers go on by themselves; all there is to do is look again.
@@ -178,8 +180,9 @@ func (r *PolicyIndex) watch(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, timeout)
 	defer cancel()
 
-	var holders []schema.GroupVersionKind
-	for _, p := range r.Catalog.Usable() {
+	usable := r.Catalog.Usable()
+	holders := make([]schema.GroupVersionKind, 0, len(usable))
+	for _, p := range usable {
 		holders = append(holders, p.For)
 	}
 	if err := r.Holders.Watch(ctx, holders); err != nil {

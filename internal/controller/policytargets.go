@@ -17,7 +17,6 @@ limitations under the License.
 package controller
 
 import (
-	"iter"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -26,41 +25,30 @@ import (
 )
 
 // entries are all entries of a policy, in whichever section.
-func entries(spec *v1alpha1.AllowancePolicySpec) iter.Seq[*v1alpha1.PolicyEntry] {
-	return func(yield func(*v1alpha1.PolicyEntry) bool) {
-		var sections [][]v1alpha1.PolicyEntry
-		if spec.Initializing != nil {
-			sections = append(sections, spec.Initializing.Policies)
-		}
-		if spec.Deleting != nil {
-			sections = append(sections, spec.Deleting.Policies)
-		}
-		for _, rule := range spec.Rules {
-			sections = append(sections, rule.Policies)
-		}
-		for _, section := range sections {
-			for i := range section {
-				if !yield(&section[i]) {
-					return
-				}
-			}
-		}
-		if spec.Maintaining == nil {
-			return
-		}
+func entries(spec *v1alpha1.AllowancePolicySpec) []v1alpha1.PolicyEntry {
+	var all []v1alpha1.PolicyEntry
+	if spec.Initializing != nil {
+		all = append(all, spec.Initializing.Policies...)
+	}
+	if spec.Deleting != nil {
+		all = append(all, spec.Deleting.Policies...)
+	}
+	if spec.Maintaining != nil {
 		for i := range spec.Maintaining.Policies {
-			if !yield(&spec.Maintaining.Policies[i].PolicyEntry) {
-				return
-			}
+			all = append(all, spec.Maintaining.Policies[i].PolicyEntry)
 		}
 	}
+	for i := range spec.Rules {
+		all = append(all, spec.Rules[i].Policies...)
+	}
+	return all
 }
 
 // childResources are the resources that a policy names as ControllerChild
 // targets, each once, in the order in which it names them.
 func childResources(spec *v1alpha1.AllowancePolicySpec) []schema.GroupVersionResource {
 	var resources []schema.GroupVersionResource
-	for entry := range entries(spec) {
+	for _, entry := range entries(spec) {
 		target := entry.Target
 		if target.Resource == "" {
 			continue

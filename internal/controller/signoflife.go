@@ -139,7 +139,8 @@ func (s *SignOfLife) Start(ctx context.Context) error {
 
 func (s *SignOfLife) read(ctx context.Context) (*coordinationv1.Lease, error) {
 	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: SignOfLifeName}}
-	if err := s.Live.Get(ctx, client.ObjectKeyFromObject(lease), lease); client.IgnoreNotFound(err) != nil {
+	err := client.IgnoreNotFound(s.Live.Get(ctx, client.ObjectKeyFromObject(lease), lease))
+	if err != nil {
 		return nil, fmt.Errorf("cannot read the last sign of life: %w", err)
 	}
 	return lease, nil

@@ -28,12 +28,13 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
 )
 
-// withheld are the parent's withheld changes that count: those that a rule in
-// effect is about.
-func (p *Parent) withheld() ledger.Ledger {
-	return p.Ledger.Without(func(e ledger.Entry) bool {
+// Withheld are the withheld changes of a ledger that count: those that a rule of
+// the policies in effect for its holder is about (D2).
+func Withheld(l ledger.Ledger, policies []*policy.Policy) ledger.Ledger {
+	return l.Without(func(e ledger.Entry) bool {
 		if !e.IsWithheld() {
 			return true
 		}
@@ -41,15 +42,14 @@ func (p *Parent) withheld() ledger.Ledger {
 		if err != nil {
 			return true
 		}
-		for _, pol := range p.Policies {
-			for _, r := range pol.Rules {
-				if _, ok := r.Trigger.Matches(change.Change{Path: path, Verb: change.Mutate}); ok {
-					return false
-				}
-			}
-		}
-		return true
+		return !slices.ContainsFunc(policies, func(p *policy.Policy) bool {
+			return slices.ContainsFunc(p.Rules, func(r policy.Rule) bool { return r.Trigger.Touches(path) })
+		})
 	})
+}
+
+func (p *Parent) withheld() ledger.Ledger {
+	return Withheld(p.Ledger, p.Policies)
 }
 
 // withhold makes the entry that marks a change as withheld.

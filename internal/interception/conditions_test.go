@@ -19,6 +19,7 @@ package interception
 import (
 	"fmt"
 	"maps"
+	"strconv"
 	"strings"
 	"testing"
 

@@ -81,8 +81,8 @@ func owned(obj, owner *unstructured.Unstructured) *unstructured.Unstructured {
 	return obj
 }
 
-func indexFor(t testing.TB, kinds ...string) *policy.Index {
-	t.Helper()
+func indexFor(tb testing.TB, kinds ...string) *policy.Index {
+	tb.Helper()
 	unserved := func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
 		return schema.GroupVersionKind{}, false
 	}
@@ -95,7 +95,7 @@ func indexFor(t testing.TB, kinds ...string) *policy.Index {
 			},
 		}, unserved)
 		if len(errs) > 0 {
-			t.Fatalf("compiling a policy for %s: %v", kind, errs.ToAggregate())
+			tb.Fatalf("compiling a policy for %s: %v", kind, errs.ToAggregate())
 		}
 		policies = append(policies, p)
 	}

@@ -124,8 +124,8 @@ func (f *facts) otherWithheld(grant decision.Grant) []v1alpha1.Allowance {
 		ended[path] = true
 	}
 	var out []v1alpha1.Allowance
-	for _, e := range f.Child.Ledger {
-		if e.IsWithheld() && !ended[e.Mutation] {
+	for _, e := range decision.Withheld(f.Child.Ledger, f.OwnPolicies) {
+		if !ended[e.Mutation] {
 			out = append(out, e.Allowance)
 		}
 	}

@@ -1,0 +1,124 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// updatedKinds remember what they were asked to know.
+type updatedKinds struct {
+	testKinds
+	named []schema.GroupVersion
+	next  time.Duration
+	err   error
+}
+
+func (k *updatedKinds) Update(_ context.Context, named []schema.GroupVersion) (bool, error) {
+	k.named = named
+	return false, k.err
+}
+
+func (k *updatedKinds) NextUpdate() (time.Duration, bool) { return k.next, k.next > 0 }
+
+func (k *updatedKinds) Invalidate(string) bool { return false }
+
+// watchedHolders remember what they were told to watch.
+type watchedHolders struct {
+	kinds []schema.GroupVersionKind
+	err   error
+}
+
+func (w *watchedHolders) Watch(_ context.Context, kinds []schema.GroupVersionKind) error {
+	w.kinds = kinds
+	return w.err
+}
+
+func (w *watchedHolders) Watches(schema.GroupKind) bool { return w.err == nil }
+
+func TestPolicyIndexReconcile(t *testing.T) {
+	appsV1, coreV1 := schema.GroupVersion{Group: "apps", Version: "v1"}, schema.GroupVersion{Version: "v1"}
+	errAway := errors.New("the API server is away")
+
+	for name, tc := range map[string]struct {
+		kinds   updatedKinds
+		holders watchedHolders
+		want    reconcile.Result
+		wantErr error
+		watched bool
+		ready   bool
+	}{
+		"all known":               {watched: true, ready: true},
+		"kinds to look for again": {kinds: updatedKinds{next: time.Minute}, want: reconcile.Result{RequeueAfter: time.Minute}, watched: true, ready: true},
+		"kinds to look for now":   {kinds: updatedKinds{next: 1}, want: reconcile.Result{RequeueAfter: definitionsQuiet}, watched: true, ready: true},
+		"kinds not to be learned": {kinds: updatedKinds{err: errAway}, wantErr: errAway, watched: true},
+		"objects still missing": {
+			holders: watchedHolders{err: context.DeadlineExceeded}, want: reconcile.Result{RequeueAfter: newKindSync}, ready: true,
+		},
+		"objects not to be had": {holders: watchedHolders{err: errAway}, wantErr: errAway, ready: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			if err := v1alpha1.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			tc.kinds.testKinds = servedKinds()
+			index := &PolicyIndex{
+				Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+					bounding(policyFor("ReplicaSet"), "", "pods"), policyFor("Widget"),
+				).Build(),
+				Catalog: NewCatalog(&policy.Active{}),
+				Kinds:   &tc.kinds,
+				Holders: &tc.holders,
+			}
+			got, err := index.Reconcile(t.Context(), everything)
+			if !errors.Is(err, tc.wantErr) {
+				t.Errorf("Reconcile() = %v, want %v", err, tc.wantErr)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Reconcile() (-want +got):\n%s", diff)
+			}
+			if ready := index.Ready(nil) == nil; ready != tc.ready {
+				t.Errorf("ready = %t, want %t", ready, tc.ready)
+			}
+			order := cmpopts.SortSlices(func(a, b schema.GroupVersion) bool { return a.String() < b.String() })
+			if diff := cmp.Diff([]schema.GroupVersion{appsV1, coreV1}, tc.kinds.named, order); diff != "" {
+				t.Errorf("named group versions (-want +got):\n%s", diff)
+			}
+			// Nothing serves Widgets.
+			if diff := cmp.Diff([]schema.GroupVersionKind{appsV1.WithKind("ReplicaSet")}, tc.holders.kinds); diff != "" {
+				t.Errorf("kinds to watch (-want +got):\n%s", diff)
+			}
+			if entry, _ := index.Catalog.Get("ReplicaSet"); entry.Watched != tc.watched {
+				t.Errorf("watched = %t, want %t", entry.Watched, tc.watched)
+			}
+		})
+	}
+}

@@ -1,0 +1,229 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+)
+
+// patched returns the annotations of an object after the patches of an answer,
+// and fails where a patch touches anything else.
+func patched(t *testing.T, obj *unstructured.Unstructured, resp admission.Response) map[string]string {
+	t.Helper()
+	out := map[string]string{}
+	for k, v := range obj.GetAnnotations() {
+		out[k] = v
+	}
+	unescape := strings.NewReplacer("~1", "/", "~0", "~")
+	for _, p := range resp.Patches {
+		key, ok := strings.CutPrefix(p.Path, "/metadata/annotations")
+		if !ok {
+			t.Errorf("patch of %s", p.Path)
+		}
+		key = unescape.Replace(strings.TrimPrefix(key, "/"))
+		switch value, _ := p.Value.(string); {
+		case key == "": // The map itself, made before its first key.
+		case p.Operation == "remove":
+			delete(out, key)
+		default:
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func TestMutate(t *testing.T) {
+	granted := ledger.Ledger{}.Merge(mayScale("alice", 5)).Encode()
+	old := ledger.Ledger{}.Merge(mayScale("alice", 4)).Encode()
+	mallorys := ledger.Ledger{}.Merge(held("spec.replicas", "mallory", "3")).Encode()
+	unsettled := func(obj *unstructured.Unstructured) *unstructured.Unstructured {
+		unstructured.RemoveNestedField(obj.Object, "status")
+		return obj
+	}
+
+	tests := map[string]struct {
+		user          string
+		groups        []string
+		before, after *unstructured.Unstructured
+		subresource   string
+		cached, live  *unstructured.Unstructured
+		broken        error
+		want          map[string]string
+		warns         string
+		liveReads     int
+	}{
+		"an initiator's change": {
+			user: "alice", groups: platformTeam, before: deployment(3), after: deployment(5),
+			want: map[string]string{ledgerKey: granted},
+		},
+		"a stranger's change": {
+			user: "mallory", before: deployment(3), after: deployment(5),
+			want: map[string]string{ledgerKey: ledger.Ledger{}.Merge(v1alpha1.Allowance{
+				Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "mallory", Generation: 5, Replaced: "3",
+			}).Encode()},
+		},
+		"put back by a stranger": {
+			user: "mallory", before: unsettled(deployment(5, held("spec.replicas", "mallory", "3"))), after: unsettled(deployment(3)),
+			want: map[string]string{},
+		},
+		"a forged ledger": {
+			user: "mallory", before: unsettled(deployment(3)), after: unsettled(deployment(3, mayScale("mallory", 4))),
+			want: map[string]string{}, warns: "has no effect",
+		},
+		"a forged ledger on creation": {
+			user: "mallory", after: deployment(3, mayScale("mallory", 1)),
+			want: map[string]string{ledgerKey: ledger.Ledger{}.Merge(v1alpha1.Allowance{
+				Kind: "*", Mutation: "*", Mutations: []string{"Create", "Update"}, Generation: 1, Initiator: "mallory",
+				Trace: []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Generation: 1, Field: "(created)"}},
+			}).Encode()}, warns: "has no effect",
+		},
+		"a removed ledger": {
+			user: "mallory", before: unsettled(deployment(3, mayScale("alice", 4))), after: unsettled(deployment(3)),
+			want: map[string]string{ledgerKey: old},
+		},
+		"an unreadable ledger": {
+			user: "alice", groups: platformTeam, before: annotate(deployment(3), ledgerKey, "}"), after: annotate(deployment(5), ledgerKey, "}"),
+			want: map[string]string{ledgerKey: granted}, warns: "could not be read",
+		},
+		"consumed entries leave with the next write": {
+			user: "mallory", before: deployment(3, mayScale("alice", 4)), after: annotate(deployment(3, mayScale("alice", 4)), "note", "x"),
+			want: map[string]string{"note": "x"},
+		},
+		"the status that settles it": {
+			user: deployer, subresource: "status", before: unsettled(deployment(3, mayScale("alice", 4))), after: deployment(3, mayScale("alice", 4)),
+			want: map[string]string{},
+		},
+		"a status on the way": {
+			user: deployer, subresource: "status", before: unsettled(deployment(3, mayScale("alice", 4))),
+			after: unsettled(deployment(3, mayScale("alice", 4))), want: map[string]string{ledgerKey: old},
+		},
+		"approved": {
+			user: "alice", groups: platformTeam, before: unsettled(deployment(5, held("spec.replicas", "mallory", "3"))),
+			after: annotate(unsettled(deployment(5, held("spec.replicas", "mallory", "3"))), "kausality.io/approve", "*"),
+			want:  map[string]string{ledgerKey: granted},
+		},
+		"approved by a stranger": {
+			user: "mallory", before: unsettled(deployment(5, held("spec.replicas", "mallory", "3"))),
+			after: annotate(unsettled(deployment(5, held("spec.replicas", "mallory", "3"))), "kausality.io/approve", "*"),
+			want:  map[string]string{ledgerKey: mallorys}, warns: "may not approve",
+		},
+		"an approval that was there before is nobody's": {
+			user: "alice", groups: platformTeam, before: annotate(unsettled(deployment(5, held("spec.replicas", "mallory", "3"))), "kausality.io/approve", "*"),
+			after: annotate(unsettled(deployment(5, held("spec.replicas", "mallory", "3"))), "kausality.io/approve", "*"),
+			want:  map[string]string{ledgerKey: mallorys},
+		},
+		"annotations of a ReplicaSet do not flow back": {
+			user: "alice", groups: platformTeam, before: deployment(3), after: annotate(deployment(3), replicaSetLedger, old),
+			want: map[string]string{},
+		},
+
+		"one hop further down": {
+			user: deployer, before: replicaSet(3), after: annotate(replicaSet(5), ledgerKey, "a copy"),
+			cached: deployment(5, mayScale("alice", 5)),
+			want: map[string]string{ledgerKey: "a copy", replicaSetLedger: ledger.Ledger{}.Merge(
+				hop(mayScale("alice", 5), "create"), hop(mayScale("alice", 5), "delete")).Encode()},
+		},
+		"the cache is behind": {
+			user: deployer, before: replicaSet(3), after: replicaSet(5), cached: deployment(3), live: deployment(5, mayScale("alice", 5)),
+			want: map[string]string{replicaSetLedger: ledger.Ledger{}.Merge(
+				hop(mayScale("alice", 5), "create"), hop(mayScale("alice", 5), "delete")).Encode()}, liveReads: 1,
+		},
+		"the parent cannot be read": {
+			user: deployer, before: replicaSet(3), after: replicaSet(5), broken: errAway,
+			want: map[string]string{}, warns: "not judged", liveReads: 1,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{}, live: map[string]*unstructured.Unstructured{}, broken: tc.broken}
+			if tc.cached != nil {
+				w.cached[key("Deployment", "web")], w.live[key("Deployment", "web")] = tc.cached, tc.cached
+			}
+			if tc.live != nil {
+				w.live[key("Deployment", "web")] = tc.live
+			}
+			mutator, _ := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			req := asking(t, tc.user, tc.groups, tc.before, tc.after)
+			req.SubResource = tc.subresource
+			resp := mutator.Handle(t.Context(), req)
+			if !resp.Allowed {
+				t.Fatalf("not allowed: %v", resp.Result)
+			}
+			if diff := cmp.Diff(tc.want, patched(t, tc.after, resp)); diff != "" {
+				t.Errorf("annotations (-want +got):\n%s", diff)
+			}
+			if got := strings.Join(resp.Warnings, "\n"); tc.warns == "" != (got == "") || !strings.Contains(got, tc.warns) {
+				t.Errorf("warnings %q, want %q", got, tc.warns)
+			}
+			if w.liveReads != tc.liveReads {
+				t.Errorf("%d objects read live, want %d", w.liveReads, tc.liveReads)
+			}
+		})
+	}
+}
+
+// hop extends an allowance of the Deployment by the hop of its ReplicaSet.
+func hop(a v1alpha1.Allowance, mutation string) v1alpha1.Allowance {
+	a.Kind, a.Mutation, a.Generation = "Pod", mutation, 3
+	a.Trace = append(a.Trace, v1alpha1.TraceHop{Kind: "ReplicaSet", Name: "web-1", Generation: 3, Field: "spec.replicas"})
+	return a
+}
+
+func TestMutateTakesNoPatchOnDeletion(t *testing.T) {
+	w := &world{}
+	mutator, _ := w.hooks(t, deploymentPolicy)
+	if resp := mutator.Handle(t.Context(), asking(t, "alice", platformTeam, deployment(3), nil)); !resp.Allowed || len(resp.Patches) > 0 {
+		t.Errorf("answer %+v, want allowed without a patch", resp)
+	}
+}
+
+func TestFailClosed(t *testing.T) {
+	w := &world{broken: errAway}
+	mutator, validator := w.hooks(t, deploymentPolicy+"  failurePolicy: Fail\n", replicaSetPolicy)
+	req := asking(t, deployer, nil, replicaSet(3), replicaSet(5))
+	for name, handler := range map[string]admission.Handler{"mutating": mutator, "validating": validator} {
+		if resp := handler.Handle(t.Context(), req); resp.Allowed || resp.Result.Code != http.StatusInternalServerError {
+			t.Errorf("%s: allowed %t, code %d; want an error", name, resp.Allowed, resp.Result.Code)
+		}
+	}
+}
+
+func FuzzDecode(f *testing.F) {
+	f.Add([]byte(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"annotations":{"kausality.io/allowances":"[]"}}}`), []byte(`{}`))
+	f.Add([]byte(`{"kind":"","metadata":[]}`), []byte(`{"metadata":{"ownerReferences":[{}]}}`))
+	f.Fuzz(func(t *testing.T, before, after []byte) {
+		w := &world{}
+		mutator, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+		req := asking(t, "mallory", nil, deployment(3), deployment(5))
+		req.OldObject.Raw, req.Object.Raw = before, after
+		for _, op := range []admissionv1.Operation{admissionv1.Create, admissionv1.Update, admissionv1.Delete} {
+			req.Operation = op
+			mutator.Handle(t.Context(), req)
+			validator.Handle(t.Context(), req)
+		}
+	})
+}

@@ -1,0 +1,296 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
+)
+
+// pod is a Pod of ReplicaSet web-1.
+func pod() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "Pod",
+		"metadata": map[string]any{
+			"name": "web-1-a", "namespace": "default", "uid": "uid-pod",
+			"ownerReferences": []any{map[string]any{
+				"apiVersion": "apps/v1", "kind": "ReplicaSet", "name": "web-1", "uid": "uid-web-1", "controller": true,
+			}},
+		},
+	}}
+}
+
+// counted is the object at the next generation, as the validating hook sees it.
+func counted(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	obj.SetGeneration(obj.GetGeneration() + 1)
+	return obj
+}
+
+func TestValidate(t *testing.T) {
+	type observed struct{ Result, Reason string }
+	tests := map[string]struct {
+		user          string
+		groups        []string
+		before, after *unstructured.Unstructured
+		cached, live  *unstructured.Unstructured
+		record        *v1alpha1.AllowanceRecord
+		dryRun        bool
+		manager       string
+		code          int32
+		says, warns   []string
+		reason        string
+		observed      []observed
+		liveReads     int
+		pending       int
+		deletions     int
+	}{
+		"covered": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5,
+				hop(mayScale("alice", 5), "create"), hop(mayScale("alice", 5), "delete"))),
+			cached: deployment(5, mayScale("alice", 5)), reason: "Covered", observed: []observed{{"Allowed", "Covered"}},
+		},
+		"covered, but the mutating answer was lost": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)),
+			cached: deployment(5, mayScale("alice", 5)), reason: "Covered", observed: []observed{{"Allowed", "Covered"}}, pending: 1,
+		},
+		"lost on a dry run": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), dryRun: true,
+			cached: deployment(5, mayScale("alice", 5)), reason: "Covered",
+		},
+		"covered by a pending grant": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(5),
+			record: &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{{
+				ID: "1", ContentHash: change.HashOfCounted(deployment(5).Object), Allowances: []v1alpha1.Allowance{mayScale("alice", 4)},
+			}}}},
+			reason: "Covered", observed: []observed{{"Allowed", "Covered"}}, pending: 1,
+		},
+		"a pending grant for what the parent is not any more": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(5),
+			record: &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{{
+				ID: "1", ContentHash: change.HashOfCounted(deployment(7).Object), Allowances: []v1alpha1.Allowance{mayScale("alice", 4)},
+			}}}},
+			code: http.StatusForbidden, reason: "Denied", observed: []observed{{"Denied", "Denied"}}, liveReads: 1,
+		},
+		"consumed, though still in the annotation": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(5, mayScale("alice", 4)),
+			record: &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{Consumed: []v1alpha1.ConsumedAllowance{{
+				ID: idOf(mayScale("alice", 4)), Generation: 4,
+			}}}},
+			code: http.StatusForbidden, reason: "Denied", observed: []observed{{"Denied", "Denied"}}, liveReads: 1,
+		},
+		"the cache is behind": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(3), live: deployment(5, mayScale("alice", 5)),
+			reason: "Covered", observed: []observed{{"Allowed", "Covered"}}, liveReads: 1, pending: 1,
+		},
+		"denied": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(3),
+			code: http.StatusForbidden, reason: "Denied", observed: []observed{{"Denied", "Denied"}}, liveReads: 1,
+			says: []string{
+				"changing spec.replicas of ReplicaSet web-1", "parent Deployment web", "AllowancePolicy deployment", "allows nothing now",
+				"Group platform-team may allow it", "kausality.io/approve=", "kubectl get allowancerecord -n default deployment-web-",
+			},
+		},
+		"denied, to Crossplane": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(3), manager: composedManager + "abc",
+			code: http.StatusUnprocessableEntity, reason: "Denied", observed: []observed{{"Denied", "Denied"}}, liveReads: 1,
+		},
+		"denied while something is withheld": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), liveReads: 1,
+			cached: deployment(3, mayScale("alice", 4), held("spec.replicas", "mallory", "3")),
+			code:   http.StatusForbidden, reason: "Denied", observed: []observed{{"Denied", "Denied"}},
+			says: []string{"allows nothing while the change of spec.replicas by mallory is withheld", "kausality.io/approve='spec.replicas'"},
+		},
+		"denied on a dry run leaves no trace": {
+			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(3), dryRun: true,
+			code: http.StatusForbidden, reason: "Denied", liveReads: 1,
+		},
+		"an orphan": {
+			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)), reason: "Orphan", liveReads: 1,
+			warns: []string{"names the owner Deployment web, which does not exist"},
+		},
+		"a stranger's change of a root": {
+			user: "mallory", before: deployment(3), after: counted(deployment(5)), reason: "Root", pending: 1,
+			warns: []string{"the change of spec.replicas of Deployment web is withheld", "mallory may not initiate it", "Group platform-team may approve it"},
+		},
+		"an initiator's change while something else is withheld": {
+			user: "alice", groups: platformTeam, reason: "Origin",
+			before: deployment(3, held("spec.paused", "mallory", "")), after: counted(deployment(5, held("spec.paused", "mallory", ""), mayScale("alice", 5))),
+			warns: []string{"nothing follows from this change of Deployment web while the change of spec.paused by mallory is withheld"},
+		},
+		"a holder is deleted":              {user: "mallory", before: deployment(3), reason: "Root", deletions: 1},
+		"a holder is deleted on a dry run": {user: "mallory", before: deployment(3), reason: "Root", dryRun: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{
+				cached: map[string]*unstructured.Unstructured{}, live: map[string]*unstructured.Unstructured{},
+				records: map[types.UID]*v1alpha1.AllowanceRecord{},
+			}
+			if tc.cached != nil {
+				w.cached[key("Deployment", "web")], w.live[key("Deployment", "web")] = tc.cached, tc.cached
+			}
+			if tc.live != nil {
+				w.live[key("Deployment", "web")] = tc.live
+			}
+			if tc.record != nil {
+				tc.record.Spec.TargetRef.UID = "uid-web"
+				w.records["uid-web"] = tc.record
+			}
+			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			req := asking(t, tc.user, tc.groups, tc.before, tc.after)
+			req.DryRun = &tc.dryRun
+			if tc.manager != "" {
+				req.Options = runtime.RawExtension{Raw: []byte(`{"fieldManager":"` + tc.manager + `"}`)}
+			}
+			resp := validator.Handle(t.Context(), req)
+
+			if resp.Allowed != (tc.code == 0) || !resp.Allowed && resp.Result.Code != tc.code {
+				t.Fatalf("allowed %t (%+v), want code %d", resp.Allowed, resp.Result, tc.code)
+			}
+			if got := resp.AuditAnnotations[auditReason]; got != tc.reason {
+				t.Errorf("reason %s, want %s", got, tc.reason)
+			}
+			for _, want := range tc.says {
+				if !strings.Contains(resp.Result.Message, want) {
+					t.Errorf("message %q does not say %q", resp.Result.Message, want)
+				}
+			}
+			warned := strings.Join(resp.Warnings, "\n")
+			for _, want := range tc.warns {
+				if !strings.Contains(warned, want) {
+					t.Errorf("warnings %q do not say %q", warned, want)
+				}
+			}
+			if len(tc.warns) == 0 && warned != "" {
+				t.Errorf("unexpected warnings %q", warned)
+			}
+			var got []observed
+			for _, o := range w.observed {
+				got = append(got, observed{o.Decision.Result, o.Decision.Reason})
+			}
+			if diff := cmp.Diff(tc.observed, got); diff != "" {
+				t.Errorf("observed (-want +got):\n%s", diff)
+			}
+			counts := [3]int{w.liveReads, len(w.pending), len(w.deletions)}
+			if want := [3]int{tc.liveReads, tc.pending, tc.deletions}; counts != want {
+				t.Errorf("live reads, pending grants, deletions: %v, want %v", counts, want)
+			}
+		})
+	}
+}
+
+func idOf(a v1alpha1.Allowance) string { return ledger.NewEntry(a).ID() }
+
+func TestScale(t *testing.T) {
+	scale := func(replicas int64) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "autoscaling/v1", "kind": "Scale",
+			"metadata": map[string]any{"name": "web", "namespace": "default", "uid": "uid-web"},
+			"spec":     map[string]any{"replicas": replicas},
+		}}
+	}
+	tests := map[string]struct {
+		user    string
+		groups  []string
+		behind  *unstructured.Unstructured
+		allowed bool
+		pending []v1alpha1.PendingGrant
+	}{
+		"by an initiator": {
+			user: "alice", groups: platformTeam, behind: deployment(3), allowed: true,
+			pending: []v1alpha1.PendingGrant{{Path: "spec.replicas", Value: five(), Allowances: []v1alpha1.Allowance{mayScale("alice", 5)}}},
+		},
+		"by a stranger, who could not be told in a ledger": {user: "mallory", behind: deployment(3)},
+		"of what does not exist":                           {user: "mallory", allowed: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{}}
+			if tc.behind != nil {
+				w.cached[key("Deployment", "web")] = tc.behind
+			}
+			_, validator := w.hooks(t, deploymentPolicy)
+			req := asking(t, tc.user, tc.groups, scale(3), scale(5))
+			req.SubResource = subresourceScale
+			req.Resource.Group, req.Resource.Version, req.Resource.Resource = "apps", "v1", "deployments"
+			resp := validator.Handle(t.Context(), req)
+			if resp.Allowed != tc.allowed {
+				t.Fatalf("allowed %t: %+v", resp.Allowed, resp.Result)
+			}
+			for i := range w.pending {
+				w.pending[i].ID = ""
+			}
+			if diff := cmp.Diff(tc.pending, w.pending); diff != "" {
+				t.Errorf("pending grants (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func five() *int64 {
+	n := int64(5)
+	return &n
+}
+
+func TestEvictionIsADeletion(t *testing.T) {
+	eviction := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "policy/v1", "kind": "Eviction", "metadata": map[string]any{"name": "web-1-a", "namespace": "default"},
+	}}
+	maintained := strings.Replace(replicaSetPolicy, "  rules:", `  maintaining:
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Delete]}]
+  rules:`, 1)
+	for name, tc := range map[string]struct {
+		policy string
+		want   bool
+	}{
+		"open to everybody where the policy maintains": {policy: maintained, want: true},
+		"denied where it does not":                     {policy: replicaSetPolicy},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{
+				cached: map[string]*unstructured.Unstructured{key("ReplicaSet", "web-1"): replicaSet(3), key("Deployment", "web"): deployment(3)},
+				live:   map[string]*unstructured.Unstructured{key("Pod", "web-1-a"): pod(), key("ReplicaSet", "web-1"): replicaSet(3)},
+			}
+			_, validator := w.hooks(t, deploymentPolicy, tc.policy)
+			req := asking(t, "mallory", nil, nil, eviction)
+			req.SubResource = subresourceEviction
+			req.Resource.Version, req.Resource.Resource = "v1", "pods"
+			if resp := validator.Handle(t.Context(), req); resp.Allowed != tc.want {
+				t.Errorf("allowed %t, want %t: %+v", resp.Allowed, tc.want, resp.Result)
+			}
+		})
+	}
+}
+
+func TestUncausedChangesRefused(t *testing.T) {
+	w := &world{}
+	_, validator := w.hooks(t, deploymentPolicy+"  uncausedChanges: Refuse\n")
+	resp := validator.Handle(t.Context(), asking(t, "mallory", nil, deployment(3), counted(deployment(5))))
+	if resp.Allowed || resp.Result.Code != http.StatusForbidden || !strings.Contains(resp.Result.Message, "mallory may not initiate it; Group platform-team") {
+		t.Errorf("answer %t %+v, want a refusal that names who may", resp.Allowed, resp.Result)
+	}
+}

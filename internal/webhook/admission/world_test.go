@@ -1,0 +1,266 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"testing"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+)
+
+const (
+	operatorUser     = "system:serviceaccount:kausality-system:operator"
+	deployer         = "system:serviceaccount:kube-system:deployment-controller"
+	ledgerKey        = "kausality.io/allowances"
+	replicaSetLedger = "replicaset.kausality.io/allowances"
+)
+
+const deploymentPolicy = `
+metadata: {name: deployment}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  validationActions: [Deny]
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  - {kind: ServiceAccount, name: deployment-controller, namespace: kube-system}
+  rules:
+  - trigger: spec.replicas
+    policies:
+    - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.replicas}]
+  - trigger: spec.paused
+`
+
+const replicaSetPolicy = `
+metadata: {name: replicaset}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  validationActions: [Deny]
+  rules:
+  - trigger: spec.replicas
+    policies:
+    - target: {apiVersion: v1, resource: pods}
+      relation: ControllerChild
+      verbs: [Create, Delete]
+`
+
+// world is everything that the webhooks read and write, as values.
+type world struct {
+	cached, live map[string]*unstructured.Unstructured
+	records      map[types.UID]*v1alpha1.AllowanceRecord
+	pending      []v1alpha1.PendingGrant
+	deletions    []v1alpha1.Deletion
+	observed     []record.Outcome
+	liveReads    int
+	broken       error
+}
+
+func key(kind, name string) string { return kind + "/" + name }
+
+func (w *world) Get(_ context.Context, gvk schema.GroupVersionKind, k types.NamespacedName) (*unstructured.Unstructured, error) {
+	if obj, ok := w.cached[key(gvk.Kind, k.Name)]; ok {
+		return obj, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{}, k.Name)
+}
+
+func (w *world) Live(_ context.Context, gvk schema.GroupVersionKind, k types.NamespacedName) (*unstructured.Unstructured, error) {
+	w.liveReads++
+	if w.broken != nil {
+		return nil, w.broken
+	}
+	if obj, ok := w.live[key(gvk.Kind, k.Name)]; ok {
+		return obj, nil
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{}, k.Name)
+}
+
+// store is the world's records.
+type store struct{ *world }
+
+func (s store) Get(_ context.Context, t v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	return s.records[t.UID], nil
+}
+
+func (s store) Live(_ context.Context, t v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	return s.records[t.UID], s.broken
+}
+
+func (s store) AddPending(_ context.Context, _ v1alpha1.TargetReference, p v1alpha1.PendingGrant) error {
+	s.pending = append(s.pending, p)
+	return s.broken
+}
+
+func (s store) SetDeletion(_ context.Context, _ v1alpha1.TargetReference, d v1alpha1.Deletion) error {
+	s.deletions = append(s.deletions, d)
+	return s.broken
+}
+
+func (s store) Observe(o record.Outcome) { s.observed = append(s.observed, o) }
+
+// served are the kinds of the tests.
+type served struct{}
+
+func (served) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+	kind, ok := map[string]string{"deployments": "Deployment", "replicasets": "ReplicaSet", "pods": "Pod"}[gvr.Resource]
+	return gvr.GroupVersion().WithKind(kind), ok
+}
+func (served) Namespaced(schema.GroupVersionKind) bool          { return true }
+func (served) ReplicasPath(schema.GroupVersionResource) string  { return "spec.replicas" }
+func (served) Labels(context.Context, string) map[string]string { return map[string]string{} }
+
+// hooks makes both webhooks, with the policies.
+func (w *world) hooks(t testing.TB, policies ...string) (*Mutator, *Validator) {
+	t.Helper()
+	var compiled []*policy.Policy
+	for _, text := range policies {
+		p := &v1alpha1.AllowancePolicy{}
+		if err := yaml.UnmarshalStrict([]byte(text), p); err != nil {
+			t.Fatal(err)
+		}
+		c, errs := policy.Compile(p, served{}.KindFor)
+		if len(errs) > 0 {
+			t.Fatal(errs.ToAggregate())
+		}
+		compiled = append(compiled, c)
+	}
+	active := &policy.Active{}
+	active.Set(policy.NewIndex(compiled))
+	g := &Gatherer{
+		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Kinds: served{},
+		OperatorUser: operatorUser, Platform: decision.DefaultPlatform,
+	}
+	return &Mutator{Gatherer: g}, &Validator{Gatherer: g}
+}
+
+// deployment is Deployment web at generation 4, settled, with a ledger.
+func deployment(replicas int64, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"name": "web", "namespace": "default", "uid": "uid-web", "generation": int64(4)},
+		"spec":     map[string]any{"replicas": replicas},
+		"status": map[string]any{
+			"observedGeneration": int64(4), "replicas": replicas, "updatedReplicas": replicas, "readyReplicas": replicas,
+			"availableReplicas": replicas,
+			"conditions":        []any{map[string]any{"type": "Available", "status": "True"}},
+		},
+	}}
+	return holding(obj, ledgerKey, allowances...)
+}
+
+// replicaSet is ReplicaSet web-1 of that Deployment.
+func replicaSet(replicas int64, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "ReplicaSet",
+		"metadata": map[string]any{
+			"name": "web-1", "namespace": "default", "uid": "uid-web-1", "generation": int64(2),
+			"ownerReferences": []any{map[string]any{
+				"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web", "controller": true,
+			}},
+		},
+		"spec": map[string]any{"replicas": replicas},
+	}}
+	return holding(obj, replicaSetLedger, allowances...)
+}
+
+func holding(obj *unstructured.Unstructured, key string, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
+	if len(allowances) > 0 {
+		annotate(obj, key, ledger.Ledger{}.Merge(allowances...).Encode())
+	}
+	return obj
+}
+
+func annotate(obj *unstructured.Unstructured, key, value string) *unstructured.Unstructured {
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = value
+	obj.SetAnnotations(annotations)
+	return obj
+}
+
+func mayScale(initiator string, generation int64) v1alpha1.Allowance {
+	return v1alpha1.Allowance{
+		Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: generation, Initiator: initiator,
+		Trace: []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Generation: generation, Field: "spec.replicas"}},
+	}
+}
+
+func held(path, by, replaced string) v1alpha1.Allowance {
+	return v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: path, Initiator: by, Generation: 4, Replaced: replaced}
+}
+
+// asking makes a request by a user in the groups.
+func asking(t testing.TB, user string, groups []string, before, after *unstructured.Unstructured) admission.Request {
+	t.Helper()
+	req := admissionv1.AdmissionRequest{
+		UID: "1", Operation: admissionv1.Update, UserInfo: authenticationv1.UserInfo{Username: user, Groups: groups},
+	}
+	shape := after
+	switch {
+	case before == nil:
+		req.Operation = admissionv1.Create
+	case after == nil:
+		req.Operation, shape = admissionv1.Delete, before
+	}
+	gvk := shape.GroupVersionKind()
+	req.Kind = metav1.GroupVersionKind(gvk)
+	req.Resource = metav1.GroupVersionResource{
+		Group: gvk.Group, Version: gvk.Version,
+		Resource: map[string]string{"Deployment": "deployments", "ReplicaSet": "replicasets", "Pod": "pods"}[gvk.Kind],
+	}
+	req.Namespace, req.Name = shape.GetNamespace(), shape.GetName()
+	req.OldObject, req.Object = encoded(t, before), encoded(t, after)
+	return admission.Request{AdmissionRequest: req}
+}
+
+func encoded(t testing.TB, obj *unstructured.Unstructured) runtime.RawExtension {
+	t.Helper()
+	if obj == nil {
+		return runtime.RawExtension{}
+	}
+	raw, err := json.Marshal(obj.Object)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return runtime.RawExtension{Raw: raw}
+}
+
+var (
+	platformTeam = []string{"platform-team"}
+	errAway      = errors.New("the API server is away")
+)
