@@ -55,6 +55,7 @@ func TestValidate(t *testing.T) {
 	tests := map[string]struct {
 		user          string
 		groups        []string
+		rules         string // further ones of the Deployment policy
 		before, after *unstructured.Unstructured
 		cached, live  *unstructured.Unstructured
 		record        *v1alpha1.AllowanceRecord
@@ -137,8 +138,8 @@ func TestValidate(t *testing.T) {
 			warns: []string{"the change of spec.replicas of Deployment web is withheld", "mallory may not initiate it", "Group platform-team may approve it"},
 		},
 		"an initiator's change while something else is withheld": {
-			user: "alice", groups: platformTeam, reason: "Origin",
-			before: deployment(3, held("spec.paused", "mallory", "")), after: counted(deployment(5, held("spec.paused", "mallory", ""), mayScale("alice", 5))),
+			user: "alice", groups: platformTeam, reason: "Origin", rules: "  - trigger: spec.paused\n",
+			before: deployment(3, held("spec.paused", "mallory", "#1")), after: counted(deployment(5, held("spec.paused", "mallory", "#1"), mayScale("alice", 5))),
 			warns: []string{"nothing follows from this change of Deployment web while the change of spec.paused by mallory is withheld"},
 		},
 		"a holder is deleted":              {user: "mallory", before: deployment(3), reason: "Root", deletions: 1},
@@ -160,7 +161,7 @@ func TestValidate(t *testing.T) {
 				tc.record.Spec.TargetRef.UID = "uid-web"
 				w.records["uid-web"] = tc.record
 			}
-			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			_, validator := w.hooks(t, deploymentPolicy+tc.rules, replicaSetPolicy)
 			req := asking(t, tc.user, tc.groups, tc.before, tc.after)
 			req.DryRun = &tc.dryRun
 			if tc.manager != "" {

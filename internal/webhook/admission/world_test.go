@@ -61,7 +61,6 @@ spec:
     - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
       relation: ControllerChild
       mutations: [{jsonPath: spec.replicas}]
-  - trigger: spec.paused
 `
 
 const replicaSetPolicy = `
