@@ -19,6 +19,7 @@ package policy
 import (
 	"time"
 
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -105,9 +106,17 @@ type Consumption struct {
 // namespaceLabels is nil for cluster-scoped objects. As in admission webhooks, a
 // namespaceSelector does not concern them: they are selected by their own labels
 // alone, but for Namespaces, for which the caller passes their own labels twice.
+//
+// An empty selector means every namespace but kube-system, whose requests only
+// reach the operator where a policy asks for it (D15).
 func (p *Policy) Selects(objectLabels, namespaceLabels map[string]string) bool {
-	return p.objectSelector.Matches(labels.Set(objectLabels)) &&
-		(namespaceLabels == nil || p.namespaceSelector.Matches(labels.Set(namespaceLabels)))
+	if !p.objectSelector.Matches(labels.Set(objectLabels)) {
+		return false
+	}
+	if p.namespaceSelector.Empty() && namespaceLabels[corev1.LabelMetadataName] == metav1.NamespaceSystem {
+		return false
+	}
+	return namespaceLabels == nil || p.namespaceSelector.Matches(labels.Set(namespaceLabels))
 }
 
 // Entries are the entries of all sections: initializing, deleting, maintaining and

@@ -51,6 +51,26 @@ func TestSelects(t *testing.T) {
 	}
 }
 
+func TestSelectsKubeSystemOnlyWhereAsked(t *testing.T) {
+	system := map[string]string{"kubernetes.io/metadata.name": "kube-system"}
+	tests := map[string]struct {
+		spec string
+		want bool
+	}{
+		"an empty selector": {},
+		"asked for by name": {
+			spec: "  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: kube-system}}", want: true,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := compile(t, forDeployments(tc.spec)).Selects(nil, system); got != tc.want {
+				t.Errorf("Selects() = %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestBoundsIn(t *testing.T) {
 	p := compile(t, forDeployments(`  initializing:
     policies:
