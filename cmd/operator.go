@@ -137,7 +137,7 @@ func (o *operator) setupManager(context.Context) error {
 			FilterProvider: filters.WithAuthenticationAndAuthorization,
 		},
 		WebhookServer: patientServer{
-			Server: webhook.NewServer(webhook.Options{Port: o.webhookPort, CertDir: o.certDir}),
+			Server: webhook.NewServer(webhook.Options{Host: o.webhookHost, Port: o.webhookPort, CertDir: o.certDir}),
 			ready:  func() <-chan struct{} { return o.certs.Ready() },
 		},
 	})

@@ -48,6 +48,8 @@ type AdoptionRecords interface {
 	// SetAdopting records whether a holder finishes what it was doing when a
 	// policy first took effect for it.
 	SetAdopting(ctx context.Context, target v1alpha1.TargetReference, adopting bool) error
+	// DropLedger makes a ledger from before any policy count for nothing.
+	DropLedger(ctx context.Context, target v1alpha1.TargetReference, raw string, entries ledger.Ledger) error
 }
 
 // Adoption finds and records the holders that are in the middle of something when
@@ -62,41 +64,64 @@ type Adoption struct {
 	Records AdoptionRecords
 }
 
-// adopt records every holder that is new to policies and midway; see newcomers.
+// newcomer is a holder for which policies first take effect.
+type newcomer struct {
+	target v1alpha1.TargetReference
+	// midway is true where it is in the middle of something.
+	midway bool
+	// raw is the ledger that it has already, with its entries: nobody knows who
+	// wrote it (D10).
+	raw     string
+	entries ledger.Ledger
+}
+
+// adopt records what is new to policies: which holders are midway, and the ledgers
+// that they already have and that count for nothing.
 func (a *Adoption) adopt(ctx context.Context, before, after *policy.Index, changed *policy.Policy) error {
-	targets, err := a.newcomers(ctx, before, after, changed)
+	newcomers, err := a.newcomers(ctx, before, after, changed)
 	if err != nil {
 		return err
 	}
 	writers, ctx := errgroup.WithContext(ctx)
 	writers.SetLimit(adoptionWriters)
-	for _, target := range targets {
-		writers.Go(func() error {
-			if err := a.Records.SetAdopting(ctx, target, true); err != nil {
-				return fmt.Errorf("recording that %s %s is adopting: %w", target.Kind, record.Key(target), err)
-			}
-			return nil
-		})
+	for _, n := range newcomers {
+		writers.Go(func() error { return a.record(ctx, n) })
 	}
 	return writers.Wait()
 }
 
-// newcomers are the holders that are midway and for which a policy of after is in
-// effect, and none of before. changed is the policy in which the two differ.
-func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, changed *policy.Policy) ([]v1alpha1.TargetReference, error) {
-	var targets []v1alpha1.TargetReference
+func (a *Adoption) record(ctx context.Context, n newcomer) error {
+	if n.raw != "" {
+		if err := a.Records.DropLedger(ctx, n.target, n.raw, n.entries); err != nil {
+			return fmt.Errorf("dropping the ledger that %s %s had before any policy: %w", n.target.Kind, record.Key(n.target), err)
+		}
+	}
+	if n.midway {
+		if err := a.Records.SetAdopting(ctx, n.target, true); err != nil {
+			return fmt.Errorf("recording that %s %s is adopting: %w", n.target.Kind, record.Key(n.target), err)
+		}
+	}
+	return nil
+}
+
+// newcomers are the holders for which a policy of after is in effect, and none of
+// before, and about which there is something to record. changed is the policy in
+// which the two differ.
+func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, changed *policy.Policy) ([]newcomer, error) {
+	var newcomers []newcomer
 	for _, kind := range related(after, changed.For.GroupKind()) {
 		objects, err := a.Holders.List(ctx, after.For(kind)[0].For)
 		if err != nil {
 			return nil, fmt.Errorf("listing the objects of kind %s: %w", kind, err)
 		}
 		for _, obj := range objects {
-			if midway(obj) && len(a.inEffect(ctx, after, obj)) > 0 && len(a.inEffect(ctx, before, obj)) == 0 {
-				targets = append(targets, record.TargetOf(obj))
+			n := arriving(obj)
+			if (n.midway || n.raw != "") && len(a.inEffect(ctx, after, obj)) > 0 && len(a.inEffect(ctx, before, obj)) == 0 {
+				newcomers = append(newcomers, n)
 			}
 		}
 	}
-	return targets, nil
+	return newcomers, nil
 }
 
 // inEffect are the policies of index that are in effect for an object.
@@ -104,21 +129,17 @@ func (a *Adoption) inEffect(ctx context.Context, index *policy.Index, obj *unstr
 	return index.InEffect(scope.Chain(ctx, a.Holders, a.Namespaces, index, obj))
 }
 
-// midway tells whether an object is in the middle of something that no ledger
-// speaks of.
-func midway(obj *unstructured.Unstructured) bool {
-	if obj.GetDeletionTimestamp() != nil || lifecycle.Of(obj).Settled {
-		return false
-	}
-	key := ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+// arriving is an object as policies find it.
+func arriving(obj *unstructured.Unstructured) newcomer {
+	raw := obj.GetAnnotations()[ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())]
 	// A ledger that cannot be read counts as empty everywhere (D4).
-	entries, _ := ledger.Decode(obj.GetAnnotations()[key])
-	for _, entry := range entries {
-		if entry.IsWithheld() || entry.IsCreation() {
-			return false
-		}
+	entries, _ := ledger.Decode(raw)
+	return newcomer{
+		target:  record.TargetOf(obj),
+		midway:  obj.GetDeletionTimestamp() == nil && !lifecycle.Of(obj).Settled,
+		raw:     raw,
+		entries: entries,
 	}
-	return true
 }
 
 // related are the kinds that policies are for and that a policy for kind can

@@ -47,6 +47,15 @@ func (a *adoptedTargets) SetAdopting(_ context.Context, target v1alpha1.TargetRe
 	return nil
 }
 
+func (a *adoptedTargets) DropLedger(_ context.Context, target v1alpha1.TargetReference, _ string, entries ledger.Ledger) error {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if len(entries) > 0 {
+		a.names = append(a.names, target.Name+", dropped")
+	}
+	return nil
+}
+
 func withLedger(obj *unstructured.Unstructured, allowance v1alpha1.Allowance) *unstructured.Unstructured {
 	obj.SetAnnotations(map[string]string{
 		v1alpha1.AnnotationAllowances: ledger.Ledger{ledger.NewEntry(allowance)}.Encode(),
@@ -54,33 +63,34 @@ func withLedger(obj *unstructured.Unstructured, allowance v1alpha1.Allowance) *u
 	return obj
 }
 
-func TestMidway(t *testing.T) {
+func TestArriving(t *testing.T) {
 	deleting := unsettled(workload("Deployment", "web"))
 	deleting.SetDeletionTimestamp(new(metav1.Now()))
 	deleting.SetFinalizers([]string{"example.com/wait"})
 	unreadable := unsettled(workload("Deployment", "web"))
 	unreadable.SetAnnotations(map[string]string{v1alpha1.AnnotationAllowances: "no ledger"})
+	scaled := v1alpha1.Allowance{Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: 2}
 	created := v1alpha1.Allowance{Kind: "ReplicaSet", Mutation: "*", Trace: []v1alpha1.TraceHop{{Kind: "Deployment", Field: v1alpha1.FieldCreated}}}
 
 	for name, tc := range map[string]struct {
-		obj  *unstructured.Unstructured
-		want bool
+		obj     *unstructured.Unstructured
+		midway  bool
+		entries int
+		raw     bool
 	}{
-		"settled":            {workload("Deployment", "web"), false},
-		"not settled":        {unsettled(workload("Deployment", "web")), true},
-		"deleting":           {deleting, false},
-		"creation is traced": {withLedger(unsettled(workload("Deployment", "web")), created), false},
-		"withheld": {withLedger(unsettled(workload("Deployment", "web")), v1alpha1.Allowance{
-			Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas",
-		}), false},
-		"unreadable ledger": {unreadable, true},
-		"another allowance": {withLedger(unsettled(workload("Deployment", "web")), v1alpha1.Allowance{
-			Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: 2,
-		}), true},
+		"settled":                {obj: workload("Deployment", "web")},
+		"not settled":            {obj: unsettled(workload("Deployment", "web")), midway: true},
+		"deleting":               {obj: deleting},
+		"settled, with a ledger": {obj: withLedger(workload("Deployment", "web"), scaled), entries: 1, raw: true},
+		"midway, whatever its ledger says of its creation": {
+			obj: withLedger(unsettled(workload("Deployment", "web")), created), midway: true, entries: 1, raw: true,
+		},
+		"unreadable ledger": {obj: unreadable, midway: true, raw: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := midway(tc.obj); got != tc.want {
-				t.Errorf("midway() = %t, want %t", got, tc.want)
+			got := arriving(tc.obj)
+			if got.midway != tc.midway || len(got.entries) != tc.entries || (got.raw != "") != tc.raw {
+				t.Errorf("midway %t, %d entries, raw %q; want %t, %d, any: %t", got.midway, len(got.entries), got.raw, tc.midway, tc.entries, tc.raw)
 			}
 		})
 	}
@@ -123,25 +133,26 @@ func TestAdopt(t *testing.T) {
 	shop := unsettled(workload("Deployment", "shop"))
 	shop.SetLabels(map[string]string{"env": "prod"})
 	done := workload("Deployment", "done")
+	forged := withLedger(workload("Deployment", "forged"), v1alpha1.Allowance{Kind: "ReplicaSet", Mutation: "*", Generation: 1})
 	alone := unsettled(workload("ReplicaSet", "alone"))
-	cached := testHolders{web, webSet, shop, done, alone}
+	cached := testHolders{web, webSet, shop, done, alone, forged}
 
 	for name, tc := range map[string]struct {
 		before, after []*v1alpha1.AllowancePolicy
 		changed       *v1alpha1.AllowancePolicy
 		want          []string
 	}{
-		"the first policy":               {nil, []*v1alpha1.AllowancePolicy{deployments}, deployments, []string{"shop", "web"}},
+		"the first policy":               {nil, []*v1alpha1.AllowancePolicy{deployments}, deployments, []string{"forged, dropped", "shop", "web"}},
 		"a policy that nobody can start": {nil, []*v1alpha1.AllowancePolicy{replicaSets}, replicaSets, nil},
 		"one that brings another into effect": {
 			[]*v1alpha1.AllowancePolicy{replicaSets}, []*v1alpha1.AllowancePolicy{replicaSets, deployments}, deployments,
-			[]string{"shop", "web", "web-1"},
+			[]string{"forged, dropped", "shop", "web", "web-1"},
 		},
 		"one that continues what is there": {
 			[]*v1alpha1.AllowancePolicy{deployments}, []*v1alpha1.AllowancePolicy{deployments, replicaSets}, replicaSets,
 			[]string{"web-1"},
 		},
-		"selects more than before": {[]*v1alpha1.AllowancePolicy{prod}, []*v1alpha1.AllowancePolicy{wider}, wider, []string{"web"}},
+		"selects more than before": {[]*v1alpha1.AllowancePolicy{prod}, []*v1alpha1.AllowancePolicy{wider}, wider, []string{"forged, dropped", "web"}},
 		"selects the same":         {[]*v1alpha1.AllowancePolicy{deployments}, []*v1alpha1.AllowancePolicy{wider}, wider, nil},
 		"selects less":             {[]*v1alpha1.AllowancePolicy{deployments}, []*v1alpha1.AllowancePolicy{prod}, prod, nil},
 	} {

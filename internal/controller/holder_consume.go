@@ -21,10 +21,9 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime"
-
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -37,17 +36,20 @@ const unseenLimit = time.Minute
 type consumption struct {
 	view
 	when, initializing *policy.Condition
+	spent              func(ledger.Entry) bool
 	noted              map[string]bool
 	firstSeen          map[string]time.Time
 	// next is when time alone will use up an entry.
 	next soonest
 }
 
-func (v view) consumption(status *v1alpha1.AllowanceRecordStatus) *consumption {
+func (v view) consumption(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) *consumption {
+	initializing, when := lifecycle.Conditions(v.policies)
 	c := &consumption{
 		view:         v,
-		when:         v.consumptionWhen(),
-		initializing: v.initializingWhen(),
+		when:         when,
+		initializing: initializing,
+		spent:        lifecycle.Consumed(ctx, v.obj, v.policies),
 		noted:        map[string]bool{},
 		firstSeen:    map[string]time.Time{},
 	}
@@ -61,28 +63,24 @@ func (v view) consumption(status *v1alpha1.AllowanceRecordStatus) *consumption {
 }
 
 // over tells whether an entry is used up. Once it is, it stays so: the record has
-// noted it.
-func (c *consumption) over(ctx context.Context, e ledger.Entry) bool {
+// noted it. Withheld changes are not used up, but noted where a ledger from before
+// any policy was dropped (D10).
+func (c *consumption) over(e ledger.Entry) bool {
 	switch {
-	case e.IsWithheld() || e.Generation > c.obj.GetGeneration():
-		return false
 	case c.noted[e.ID()]:
 		return true
+	case e.IsWithheld():
+		return false
+	case c.spent(e):
+		return true
+	default:
+		return c.timed(e) && c.timedOut(e)
 	}
-	if e.IsCreation() && c.initializing != nil {
-		// Where the condition fails, the holder's status decides.
-		if initializing, err := c.initializing.Eval(ctx, c.activation(e)); err == nil {
-			return !initializing
-		}
-	}
-	if c.when != nil {
-		settled, err := c.when.Eval(ctx, c.activation(e))
-		return err == nil && settled
-	}
-	if c.progress.Timed {
-		return c.timedOut(e)
-	}
-	return c.progress.Settled
+}
+
+// timed tells whether only time ends the entry.
+func (c *consumption) timed(e ledger.Entry) bool {
+	return c.progress.Timed && c.when == nil && (c.initializing == nil || !e.IsCreation()) && e.Generation <= c.obj.GetGeneration()
 }
 
 func (c *consumption) timedOut(e ledger.Entry) bool {
@@ -98,20 +96,11 @@ func (c *consumption) timedOut(e ledger.Entry) bool {
 	return false
 }
 
-func (c *consumption) activation(e ledger.Entry) policy.Activation {
-	allowance, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&e.Allowance)
-	if err != nil {
-		// An Allowance is made of strings, numbers, and lists and maps of them.
-		panic("an allowance that cannot be converted: " + err.Error())
-	}
-	return policy.Activation{Object: c.obj.Object, Allowance: allowance}
-}
-
 // pending goes through the pending grants (D11): what remains of them, and
 // whether any of them should be folded into the ledger. One that counts keeps
 // the generation at which it first did.
 func (c *consumption) pending(ctx context.Context, grants []v1alpha1.PendingGrant) (remaining []v1alpha1.PendingGrant, fold bool) {
-	used := func(e ledger.Entry) bool { return c.over(ctx, e) }
+	used := func(e ledger.Entry) bool { return c.over(e) }
 	for _, p := range grants {
 		switch {
 		case record.Counts(p, c.obj):
@@ -141,7 +130,7 @@ func (c *consumption) consumed(ctx context.Context) []v1alpha1.ConsumedAllowance
 	for _, e := range c.stored {
 		id := e.ID()
 		same := func(other v1alpha1.ConsumedAllowance) bool { return other.ID == id }
-		if c.over(ctx, e) && !slices.ContainsFunc(out, same) {
+		if c.over(e) && !slices.ContainsFunc(out, same) {
 			out = append(out, v1alpha1.ConsumedAllowance{ID: id, Generation: e.Generation})
 		}
 	}

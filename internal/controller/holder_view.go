@@ -77,27 +77,6 @@ func (v view) ttl() time.Duration {
 	return v.policies[0].Consumption.TTL
 }
 
-// consumptionWhen is the condition that replaces what is known of the kind.
-func (v view) consumptionWhen() *policy.Condition {
-	for _, p := range v.policies {
-		if p.Consumption.When != nil {
-			return p.Consumption.When
-		}
-	}
-	return nil
-}
-
-// initializingWhen is the condition of an initialization that does not end when
-// the holder first settles.
-func (v view) initializingWhen() *policy.Condition {
-	for _, p := range v.policies {
-		if p.InitializingWhen != nil {
-			return p.InitializingWhen
-		}
-	}
-	return nil
-}
-
 // generationOf names one generation of a policy.
 func generationOf(p *policy.Policy) string {
 	return fmt.Sprintf("%s/%d", p.Name, p.Generation)

@@ -49,7 +49,7 @@ func (v view) mirror(ctx context.Context, status *v1alpha1.AllowanceRecordStatus
 // advance makes the status of the holder's record say what is so now. To do it
 // again changes nothing.
 func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) plan {
-	c := v.consumption(status)
+	c := v.consumption(ctx, status)
 	var fold bool
 	status.PendingGrants, fold = c.pending(ctx, status.PendingGrants)
 	status.Consumed = c.consumed(ctx)

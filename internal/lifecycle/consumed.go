@@ -17,12 +17,13 @@ limitations under the License.
 package lifecycle
 
 import (
+	"cmp"
 	"context"
-	"encoding/json"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
@@ -38,44 +39,44 @@ import (
 func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy) func(ledger.Entry) bool {
 	progress, reached := assess(obj)
 	generation := obj.GetGeneration()
-	settledWhen := firstCondition(policies, func(p *policy.Policy) *policy.Condition { return p.Consumption.When })
-	initializingWhen := firstCondition(policies, func(p *policy.Policy) *policy.Condition { return p.InitializingWhen })
+	initializing, settledWhen := Conditions(policies)
 	return func(e ledger.Entry) bool {
 		switch {
 		case e.IsWithheld():
 			return reached && e.Generation <= generation
-		case e.IsCreation() && initializingWhen != nil:
-			return !holds(ctx, initializingWhen, obj, e.Allowance, true)
 		case e.Generation > generation:
 			return false
-		case settledWhen != nil:
-			return holds(ctx, settledWhen, obj, e.Allowance, false)
-		default:
-			return progress.Settled
 		}
+		if e.IsCreation() && initializing != nil {
+			// Where the condition cannot be evaluated, the status decides.
+			if still, err := eval(ctx, initializing, obj, e); err == nil {
+				return !still
+			}
+		}
+		if settledWhen != nil {
+			settled, err := eval(ctx, settledWhen, obj, e)
+			return err == nil && settled
+		}
+		return progress.Settled
 	}
 }
 
-func firstCondition(policies []*policy.Policy, of func(*policy.Policy) *policy.Condition) *policy.Condition {
-	for _, p := range policies {
-		if c := of(p); c != nil {
-			return c
-		}
+// Conditions are those of the policies in effect for a holder, the oldest first,
+// that replace what its status says: while an object is initializing, and when it
+// has settled. Either may be nil.
+func Conditions(policies []*policy.Policy) (initializing, settled *policy.Condition) {
+	for _, p := range slices.Backward(policies) {
+		initializing = cmp.Or(p.InitializingWhen, initializing)
+		settled = cmp.Or(p.Consumption.When, settled)
 	}
-	return nil
+	return initializing, settled
 }
 
-// holds evaluates a condition; one that cannot be evaluated is what otherwise
-// says, so that a mistake in it consumes nothing.
-func holds(ctx context.Context, c *policy.Condition, obj *unstructured.Unstructured, a v1alpha1.Allowance, otherwise bool) bool {
-	allowance := map[string]any{}
-	if text, err := json.Marshal(a); err == nil {
-		// What was just written can be read.
-		_ = json.Unmarshal(text, &allowance)
-	}
-	ok, err := c.Eval(ctx, policy.Activation{Object: obj.Object, Allowance: allowance})
+func eval(ctx context.Context, c *policy.Condition, obj *unstructured.Unstructured, e ledger.Entry) (bool, error) {
+	allowance, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&e.Allowance)
 	if err != nil {
-		return otherwise
+		// An Allowance is made of strings, numbers, and lists and maps of them.
+		panic("lifecycle: an allowance that cannot be converted: " + err.Error())
 	}
-	return ok
+	return c.Eval(ctx, policy.Activation{Object: obj.Object, Allowance: allowance})
 }

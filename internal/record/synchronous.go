@@ -24,6 +24,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
 )
 
 // AddPending adds a pending grant to the record of an object, which it creates
@@ -77,6 +78,26 @@ func (s *Store) SetAdopting(ctx context.Context, ref v1alpha1.TargetReference, a
 		status.Adopting, status.AdoptingSince = adopting, nil
 		if adopting {
 			status.AdoptingSince = &now
+		}
+		return true
+	})
+}
+
+// DropLedger makes what an object's ledger says now count for nothing, in a
+// record that it creates where there is none: it was there before any policy was
+// in effect for the object, so that nobody knows who wrote it (D10). The text is
+// kept.
+func (s *Store) DropLedger(ctx context.Context, ref v1alpha1.TargetReference, raw string, entries ledger.Ledger) error {
+	return s.Update(ctx, ref, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
+		if status.RawLedger == Raw(raw) {
+			return false
+		}
+		status.RawLedger = Raw(raw)
+		for _, e := range entries {
+			dropped := v1alpha1.ConsumedAllowance{ID: e.ID(), Generation: e.Generation}
+			if !slices.Contains(status.Consumed, dropped) {
+				status.Consumed = append(status.Consumed, dropped)
+			}
 		}
 		return true
 	})

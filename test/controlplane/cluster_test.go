@@ -75,7 +75,7 @@ func startCluster(t *testing.T, opts Options) *ControlPlane {
 // command lines.
 func mustHaveNoProcesses(t *testing.T, dir string) {
 	t.Helper()
-	out, err := exec.CommandContext(context.Background(), "ps", "-A", "-ww", "-o", "args=").Output()
+	out, err := exec.CommandContext(context.Background(), "ps", "-A", "-ww", "-o", "args=").Output() //nolint:usetesting // Cleanups run after the context of the test.
 	if err != nil {
 		t.Fatal(err)
 	}

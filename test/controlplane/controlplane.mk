@@ -7,7 +7,7 @@
 
 CONTROLPLANE_BIN := bin/controlplane
 CONTROLPLANE_KUBERNETES := kube-apiserver kube-controller-manager kube-scheduler kubectl
-CONTROLPLANE_BINARIES := $(addprefix $(CONTROLPLANE_BIN)/,etcd $(CONTROLPLANE_KUBERNETES) kwok stages)
+CONTROLPLANE_BINARIES := $(addprefix $(CONTROLPLANE_BIN)/,etcd $(CONTROLPLANE_KUBERNETES) kwok stages/pod-ready.yaml)
 CONTROLPLANE_VERSION := $(shell sed -n 's|^[[:space:]]*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' test/tools/kubernetes/go.mod)
 
 # Kubernetes reads its own version from the linker. Nothing else is stamped, so
@@ -23,7 +23,7 @@ CONTROLPLANE_LDFLAGS := -s -w $(foreach pkg,k8s.io/component-base/version k8s.io
 define controlplane-build
 	@echo "[$(3)/6] $(@F) (first build: about $(4), cached afterwards)"
 	@mkdir -p $(@D)
-	@cd test/tools/$(1) && CGO_ENABLED=0 go build -ldflags '$(CONTROLPLANE_LDFLAGS)' -o $(abspath $@) $(2)
+	@CGO_ENABLED=0 go -C test/tools/$(1) build -ldflags '$(CONTROLPLANE_LDFLAGS)' -o $(abspath $@) $(2)
 	@touch $@
 endef
 
@@ -31,7 +31,7 @@ endef
 controlplane-binaries: $(CONTROLPLANE_BINARIES) ## Build the control plane that tests and the development cluster run.
 
 $(CONTROLPLANE_BIN)/etcd $(addprefix $(CONTROLPLANE_BIN)/,$(CONTROLPLANE_KUBERNETES)): test/tools/kubernetes/go.mod test/tools/kubernetes/go.sum
-$(CONTROLPLANE_BIN)/kwok $(CONTROLPLANE_BIN)/stages: test/tools/kwok/go.mod test/tools/kwok/go.sum
+$(CONTROLPLANE_BIN)/kwok $(CONTROLPLANE_BIN)/stages/pod-ready.yaml: test/tools/kwok/go.mod test/tools/kwok/go.sum
 
 $(CONTROLPLANE_BIN)/etcd:
 	$(call controlplane-build,kubernetes,go.etcd.io/etcd/server/v3,1,1 minute)
@@ -46,12 +46,13 @@ $(CONTROLPLANE_BIN)/kubectl:
 $(CONTROLPLANE_BIN)/kwok:
 	$(call controlplane-build,kwok,sigs.k8s.io/kwok/cmd/kwok,6,1 minute)
 
-# What kwok makes nodes and pods go through, as its own project ships it.
-$(CONTROLPLANE_BIN)/stages:
-	@mkdir -p $@
-	@dir=$$(cd test/tools/kwok && go list -m -f '{{.Dir}}' sigs.k8s.io/kwok) && \
-		install -m 0644 $$dir/kustomize/stage/node/fast/node-*.yaml $$dir/kustomize/stage/pod/fast/pod-*.yaml $@
-	@touch $@
+# What kwok makes nodes and pods go through, as its own project ships it. The
+# target is the file that is copied last.
+$(CONTROLPLANE_BIN)/stages/pod-ready.yaml:
+	@mkdir -p $(@D)
+	@go -C test/tools/kwok mod download sigs.k8s.io/kwok
+	@dir=$$(go -C test/tools/kwok list -m -f '{{.Dir}}' sigs.k8s.io/kwok) && \
+		install -m 0644 $$dir/kustomize/stage/node/fast/node-*.yaml $$dir/kustomize/stage/pod/fast/pod-*.yaml $(@D)
 
 ##@ Development cluster
 

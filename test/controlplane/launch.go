@@ -37,7 +37,7 @@ const (
 	// about two seconds, and much more on a machine that is busy.
 	readyTimeout = 2 * time.Minute
 	// readyPoll is how often a process is asked whether it is ready.
-	readyPoll = 25 * time.Millisecond
+	readyPoll = 100 * time.Millisecond
 	// readyRequestTimeout bounds one such request.
 	readyRequestTimeout = 2 * time.Second
 	// launchTries is how often a process is given other ports when somebody
@@ -153,8 +153,12 @@ func (cp *ControlPlane) waitReady(ctx context.Context, m *member) error {
 		if !m.Running() {
 			return false, diedError(m)
 		}
-		last = cp.probe(ctx, m.readyURL)
-		return last == nil, nil
+		err := cp.probe(ctx, m.readyURL)
+		// That the time is up in the middle of a request explains nothing.
+		if ctx.Err() == nil {
+			last = err
+		}
+		return err == nil, nil
 	})
 	if wait.Interrupted(err) {
 		return fmt.Errorf("%s did not become ready (%w); the end of %s:\n%s", m.Spec.Name, last, m.Spec.Log, m.Tail(tailLines))

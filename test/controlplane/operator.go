@@ -99,6 +99,7 @@ func InstallOperator(ctx context.Context, cp *ControlPlane, opts OperatorOptions
 				"--kubeconfig=" + kubeconfig,
 				"--namespace=" + OperatorNamespace,
 				"--webhook-url=" + webhookURL,
+				"--webhook-host=" + loopback,
 				"--webhook-port=" + strconv.Itoa(webhookPort),
 				"--health-probe-bind-address=" + health,
 				"--metrics-bind-address=0",

@@ -94,6 +94,7 @@ func run(args []string) error {
 	kubeconfig := flags.String("kubeconfig", "", "")
 	namespace := flags.String("namespace", "", "")
 	webhookURL := flags.String("webhook-url", "", "")
+	flags.String("webhook-host", "", "")
 	webhookPort := flags.Int("webhook-port", 0, "")
 	health := flags.String("health-probe-bind-address", "", "")
 	metrics := flags.String("metrics-bind-address", "", "")

@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+)
+
+func TestConsumed(t *testing.T) {
+	configured := func(initializing, settled string) []*policy.Policy {
+		p := &v1alpha1.AllowancePolicy{Spec: v1alpha1.AllowancePolicySpec{
+			For: v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: "Deployment"},
+		}}
+		if initializing != "" {
+			p.Spec.Initializing = &v1alpha1.InitializingSection{When: initializing}
+		}
+		if settled != "" {
+			p.Spec.Consumption = &v1alpha1.Consumption{When: settled}
+		}
+		compiled, errs := policy.Compile(p, func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+			return schema.GroupVersionKind{}, false
+		})
+		if len(errs) > 0 {
+			t.Fatal(errs.ToAggregate())
+		}
+		return []*policy.Policy{compiled}
+	}
+	// deployment is one at generation 4 of which some replicas are available.
+	deployment := func(available int64) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "apps/v1", "kind": "Deployment",
+			"metadata": map[string]any{"name": "web", "generation": int64(4)},
+			"spec":     map[string]any{"replicas": int64(3)},
+			"status": map[string]any{
+				"observedGeneration": int64(4), "replicas": int64(3), "updatedReplicas": int64(3),
+				"readyReplicas": available, "availableReplicas": available,
+				"conditions": []any{map[string]any{"type": "Available", "status": "True"}},
+			},
+		}}
+	}
+	settled, midway := deployment(3), deployment(2)
+	granted := func(generation int64) v1alpha1.Allowance {
+		return v1alpha1.Allowance{Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: generation, Initiator: "alice"}
+	}
+	creation := granted(4)
+	creation.Trace = []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Field: v1alpha1.FieldCreated}}
+	withheld := v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Generation: 4}
+
+	tests := map[string]struct {
+		obj      *unstructured.Unstructured
+		policies []*policy.Policy
+		entry    v1alpha1.Allowance
+		want     bool
+	}{
+		"settled": {obj: settled, entry: granted(4), want: true},
+		"settled, granted for an older generation": {obj: settled, entry: granted(2), want: true},
+		"settled, granted for the next generation": {obj: settled, entry: granted(5)},
+		"midway":                              {obj: midway, entry: granted(4)},
+		"creation, settled":                   {obj: settled, entry: creation, want: true},
+		"creation, midway":                    {obj: midway, entry: creation},
+		"withheld, and everything follows it": {obj: settled, entry: withheld, want: true},
+		"withheld, midway":                    {obj: midway, entry: withheld},
+		"a policy says when, not yet":         {obj: settled, policies: configured("", "object.spec.replicas > 5"), entry: granted(4)},
+		"a policy says when, already": {
+			obj: midway, policies: configured("", "allowance.initiator == 'alice'"), entry: granted(4), want: true,
+		},
+		"a policy's condition cannot be evaluated": {
+			obj: settled, policies: configured("", "object.spec.missing > 5"), entry: granted(4),
+		},
+		"creation, while its condition holds": {
+			obj: settled, policies: configured("object.spec.replicas == 3", ""), entry: creation,
+		},
+		"creation, when its condition has become false": {
+			obj: midway, policies: configured("object.spec.replicas == 5", ""), entry: creation, want: true,
+		},
+		"creation, and its condition cannot be evaluated: the status decides": {
+			obj: settled, policies: configured("object.spec.missing > 5", ""), entry: creation, want: true,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Consumed(t.Context(), tc.obj, tc.policies)(ledger.NewEntry(tc.entry)); got != tc.want {
+				t.Errorf("Consumed() = %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
