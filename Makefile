@@ -90,7 +90,7 @@ test: test-unit test-integration test-e2e ## Run every test: unit, integration, 
 .PHONY: test-unit
 test-unit: ## Run unit and property tests, and the seeds of the fuzz targets.
 	@echo "=== unit, property and fuzz seeds"
-	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES)
+	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES) ./test/demo/...
 
 .PHONY: test-integration
 test-integration: controlplane-binaries ## Run the tests that need a real API server.
@@ -137,7 +137,8 @@ build-installer: manifests generate $(KUSTOMIZE) ## Write dist/install.yaml: all
 
 .PHONY: demo
 demo: build controlplane-binaries ## Play the story of a traced rollout on a cluster of its own, and leave nothing behind.
-	go run ./test/demo
+	go build -o bin/demo ./test/demo
+	@bin/demo
 
 .PHONY: run
 run: manifests generate ## Run the operator against the cluster of the current kubeconfig ("make install-dev" prepares it).

@@ -173,7 +173,7 @@ func (s *Store) emit(b *batch) {
 				UID:        b.target.UID,
 			},
 			&corev1.ObjectReference{Kind: d.Kind, Namespace: b.target.Namespace, Name: d.Name},
-			corev1.EventTypeWarning, ReasonDenied, actionAdmission, "%s", cut(d.Message, maxNote))
+			corev1.EventTypeWarning, ReasonDenied, actionAdmission, "%s", cut(d.User+" was refused: "+d.Message, maxNote))
 	}
 }
 

@@ -67,9 +67,9 @@ func (s *story) refuse(ctx context.Context) error {
 func notCovered(rs *appsv1.ReplicaSet) answer {
 	return answer{refused: true, says: []string{
 		"Forbidden",
-		"spec.replicas of ReplicaSet " + rs.Name + " is not covered by an allowance",
+		"spec.replicas of ReplicaSet " + rs.Name,
 		"AllowancePolicy deployment", "Deployment web",
-		"Group platform-team", "may initiate it",
+		"Group platform-team", "kubectl annotate",
 		"kubectl get allowancerecord",
 	}}
 }

@@ -40,7 +40,7 @@ func (s *story) withhold(ctx context.Context) error {
 	}
 	began := time.Now()
 	if _, err := s.kubectl(ctx, s.mallory, answer{says: []string{
-		"Warning: ", "the change of " + imageField + " of Deployment web is withheld", "mallory may not initiate it",
+		"Warning: ", imageField + " of Deployment web is withheld", s.mallory.name, "Group platform-team", "kubectl annotate",
 		"deployment.apps/web image updated",
 	}}, "set", "image", "deployment/"+deploymentName, deploymentName+"="+thirdImage); err != nil {
 		return err

@@ -55,8 +55,11 @@ func (s *story) kubectl(ctx context.Context, who person, want answer, args ...st
 
 // check holds the answer of a command against what is wanted.
 func (a answer) check(out string, succeeded bool) error {
-	if succeeded == a.refused {
-		return fmt.Errorf("the command succeeded: %t", succeeded)
+	switch {
+	case succeeded && a.refused:
+		return errors.New("the command succeeded, and has to be refused")
+	case !succeeded && !a.refused:
+		return errors.New("the command failed")
 	}
 	out = spaced(out)
 	for _, text := range a.says {

@@ -66,7 +66,9 @@ func (v *Validator) Handle(ctx context.Context, req admission.Request) admission
 
 // judge decides with what the cache knows, and, before it denies, warns or
 // withholds, once more with the parent read live: a cache that is behind the
-// requester's must never cause a denial (D5).
+// requester's must never cause a denial (D5). So it does before it says that
+// something had no cause but the parent's upkeep: observed, a Pod that a rollout
+// created was recorded without a trace, its ReplicaSet being milliseconds old.
 func (v *Validator) judge(ctx context.Context, r *request) (*facts, decision.Verdict, decision.Grant, error) {
 	var (
 		f       *facts
@@ -80,11 +82,15 @@ func (v *Validator) judge(ctx context.Context, r *request) (*facts, decision.Ver
 		}
 		verdict = decision.Decide(ctx, &f.Input)
 		grant = decision.Grants(ctx, &f.Input, verdict)
-		if f.ParentState != decision.ParentFound || len(verdict.Uncovered) == 0 && !grant.Incomplete() {
+		if f.ParentState != decision.ParentFound || conclusive(verdict) && !grant.Incomplete() {
 			break
 		}
 	}
 	return f, verdict, grant, nil
+}
+
+func conclusive(v decision.Verdict) bool {
+	return len(v.Uncovered) == 0 && v.Reason != decision.ReasonMaintaining
 }
 
 // keep writes down what the answer cannot carry, before it is given: who deletes
