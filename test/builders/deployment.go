@@ -25,7 +25,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
-	"k8s.io/utils/ptr"
 )
 
 // Container is the name of the one container of all Pods.
@@ -43,13 +42,13 @@ func MakeDeployment(namespace, name string) *DeploymentBuilder {
 	return &DeploymentBuilder{appsv1.Deployment{
 		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels},
 		Spec: appsv1.DeploymentSpec{
-			Replicas: ptr.To[int32](1),
+			Replicas: new(int32(1)),
 			Selector: &metav1.LabelSelector{MatchLabels: labels},
 			Template: corev1.PodTemplateSpec{
 				ObjectMeta: metav1.ObjectMeta{Labels: labels},
 				Spec: corev1.PodSpec{
 					Containers:                    []corev1.Container{{Name: Container, Image: name + ":1"}},
-					TerminationGracePeriodSeconds: ptr.To[int64](0),
+					TerminationGracePeriodSeconds: new(int64(0)),
 				},
 			},
 		},
@@ -58,7 +57,7 @@ func MakeDeployment(namespace, name string) *DeploymentBuilder {
 
 // Replicas sets how many Pods there are to be.
 func (b *DeploymentBuilder) Replicas(n int32) *DeploymentBuilder {
-	b.Spec.Replicas = ptr.To(n)
+	b.Spec.Replicas = new(n)
 	return b
 }
 
@@ -74,8 +73,8 @@ func (b *DeploymentBuilder) RollingUpdate(maxSurge, maxUnavailable string) *Depl
 	b.Spec.Strategy = appsv1.DeploymentStrategy{
 		Type: appsv1.RollingUpdateDeploymentStrategyType,
 		RollingUpdate: &appsv1.RollingUpdateDeployment{
-			MaxSurge:       ptr.To(intstr.Parse(maxSurge)),
-			MaxUnavailable: ptr.To(intstr.Parse(maxUnavailable)),
+			MaxSurge:       new(intstr.Parse(maxSurge)),
+			MaxUnavailable: new(intstr.Parse(maxUnavailable)),
 		},
 	}
 	return b
@@ -89,7 +88,7 @@ func (b *DeploymentBuilder) Recreate() *DeploymentBuilder {
 
 // RevisionHistoryLimit sets how many ReplicaSets without Pods are kept.
 func (b *DeploymentBuilder) RevisionHistoryLimit(n int32) *DeploymentBuilder {
-	b.Spec.RevisionHistoryLimit = ptr.To(n)
+	b.Spec.RevisionHistoryLimit = new(n)
 	return b
 }
 

@@ -41,16 +41,19 @@ var _ = Describe("What a Deployment makes", func() {
 		audit = shared.watch(ns)
 	})
 
-	creators := map[string]func() *actor{
-		"an initiator":      func() *actor { return shared.alice() },
-		"somebody else":     func() *actor { return shared.mallory() },
-		"a service account": func() *actor { return shared.serviceAccount(serviceaccount.MakeUsername(ns, "default")) },
-		"an administrator":  func() *actor { return shared.as("root", "system:masters") },
+	creators := []struct {
+		whom string
+		are  func() *actor
+	}{
+		{"an initiator", func() *actor { return shared.alice() }},
+		{"somebody else", func() *actor { return shared.mallory() }},
+		{"a service account", func() *actor { return shared.serviceAccount(serviceaccount.MakeUsername(ns, "default")) }},
+		{"an administrator", func() *actor { return shared.as("root", "system:masters") }},
 	}
-	for who, creator := range creators {
-		It("is traced to its creator: "+who, func(ctx SpecContext) {
+	for _, creator := range creators {
+		It("is traced to its creator: "+creator.whom, func(ctx SpecContext) {
 			// It stays as it is just created for as long as its Pods are not ready.
-			a := creator()
+			a := creator.are()
 			d := builders.MakeDeployment(ns, "web").Replicas(2).Image("web:" + unready).Obj()
 			Expect(a.Create(ctx, d)).To(Succeed())
 			Expect(a.warned.take()).To(BeEmpty())

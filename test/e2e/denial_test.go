@@ -26,9 +26,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -51,13 +51,9 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 		audit = shared.watch(ns)
 	})
 
-	scaleSubresource := func(ctx SpecContext, who *actor) error {
-		return who.SubResource("scale").Update(ctx, rs, client.WithSubResourceBody(&autoscalingv1.Scale{
-			ObjectMeta: rs.ObjectMeta, Spec: autoscalingv1.ScaleSpec{Replicas: 9},
-		}))
-	}
 	const controller, initiator = "the controller, acting on nothing", "an initiator of another kind"
-	attempts := map[string]struct {
+	attempts := []struct {
+		how string
 		// path is what the message names.
 		path string
 		try  func(SpecContext, *actor) error
@@ -65,28 +61,31 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 		// may use the allowances of a parent may let go of its children (D5).
 		not []string
 	}{
-		"a patch":    {"spec.replicas", func(ctx SpecContext, who *actor) error { return who.try(ctx, rs, replicas(9)) }, nil},
-		"an update":  {"spec.replicas", func(ctx SpecContext, who *actor) error { rs.Spec.Replicas = new(int32(9)); return who.Update(ctx, rs) }, nil},
-		"its scale":  {"spec.replicas", scaleSubresource, []string{controller}},
-		"a deletion": {"deletion", func(ctx SpecContext, who *actor) error { return who.Delete(ctx, rs) }, nil},
-		"letting go of it": {"metadata.ownerReferences", func(ctx SpecContext, who *actor) error {
+		{"a patch", "spec.replicas", func(ctx SpecContext, who *actor) error { return who.try(ctx, rs, replicas(9)) }, nil},
+		{"an update", "spec.replicas", func(ctx SpecContext, who *actor) error { rs.Spec.Replicas = new(int32(9)); return who.Update(ctx, rs) }, nil},
+		{"its scale", "spec.replicas", func(ctx SpecContext, who *actor) error { return who.scale(ctx, rs, 9) }, []string{controller}},
+		{"a deletion", "deletion", func(ctx SpecContext, who *actor) error { return who.Delete(ctx, rs) }, nil},
+		{"letting go of it", "metadata.ownerReferences", func(ctx SpecContext, who *actor) error {
 			return who.try(ctx, rs, patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"$patch":"delete","uid":%q}]}}`, d.UID)))
 		}, []string{controller, initiator}},
 	}
-	people := map[string]func() *actor{
-		"a person":                 func() *actor { return shared.mallory() },
-		initiator:                  func() *actor { return shared.alice() },
-		"another service account":  func() *actor { return shared.serviceAccount(serviceaccount.MakeUsername(ns, "default")) },
-		"a person with all rights": func() *actor { return shared.as("root", "system:masters") },
-		controller:                 func() *actor { return shared.serviceAccount(deploymentController) },
+	people := []struct {
+		whom string
+		are  func() *actor
+	}{
+		{"a person", func() *actor { return shared.mallory() }},
+		{initiator, func() *actor { return shared.alice() }},
+		{"another service account", func() *actor { return shared.serviceAccount(serviceaccount.MakeUsername(ns, "default")) }},
+		{"a person with all rights", func() *actor { return shared.as("root", "system:masters") }},
+		{controller, func() *actor { return shared.serviceAccount(deploymentController) }},
 	}
-	for byWhom, who := range people {
-		for how, attempt := range attempts {
-			if slices.Contains(attempt.not, byWhom) {
+	for _, people := range people {
+		for _, attempt := range attempts {
+			if slices.Contains(attempt.not, people.whom) {
 				continue
 			}
-			It(fmt.Sprintf("is denied: %s by %s", how, byWhom), func(ctx SpecContext) {
-				err := attempt.try(ctx, who())
+			It(fmt.Sprintf("is denied: %s by %s", attempt.how, people.whom), func(ctx SpecContext) {
+				err := attempt.try(ctx, people.are())
 				Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
 				Expect(err).To(MatchError(SatisfyAll(
 					ContainSubstring(attempt.path),
@@ -143,7 +142,7 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 	}, SpecTimeout(specTimeout))
 
 	It("is denied in a dry run too, and leaves no trace then", func(ctx SpecContext) {
-		err := shared.mallory().Patch(ctx, rs, client.RawPatch("application/merge-patch+json", []byte(replicas(9))), client.DryRunAll)
+		err := shared.mallory().Patch(ctx, rs, client.RawPatch(types.MergePatchType, []byte(replicas(9))), client.DryRunAll)
 		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
 		Consistently(ctx, func(g Gomega) {
 			g.Expect(shared.record(ctx, g, d).Status.Denials).To(BeZero())

@@ -27,6 +27,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -88,6 +89,14 @@ func (a *actor) change(ctx context.Context, obj client.Object, patches ...patch)
 // try makes a change of an object.
 func (a *actor) try(ctx context.Context, obj client.Object, p patch) error {
 	return a.Patch(ctx, obj, client.RawPatch(types.StrategicMergePatchType, []byte(p)))
+}
+
+// scale sets the replicas of an object through its scale sub-resource.
+func (a *actor) scale(ctx context.Context, obj client.Object, n int32) error {
+	return a.SubResource("scale").Update(ctx, obj, client.WithSubResourceBody(&autoscalingv1.Scale{
+		ObjectMeta: metav1.ObjectMeta{Namespace: obj.GetNamespace(), Name: obj.GetName()},
+		Spec:       autoscalingv1.ScaleSpec{Replicas: n},
+	}))
 }
 
 // deploy creates a Deployment in the name of the actor, and returns it when it is
@@ -223,7 +232,7 @@ func keysOf(m map[string]string) []string {
 // documents splits a YAML stream.
 func documents(text string) [][]byte {
 	var out [][]byte
-	for _, document := range strings.Split(text, "\n---\n") {
+	for document := range strings.SplitSeq(text, "\n---\n") {
 		if strings.TrimSpace(document) != "" {
 			out = append(out, []byte(document))
 		}

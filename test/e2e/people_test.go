@@ -44,12 +44,10 @@ const (
 	mallory = "mallory"
 )
 
-// Controllers that the sample policies name, and who the operator is.
+// Service accounts that the sample policies name.
 var (
 	deploymentController = serviceaccount.MakeUsername("kube-system", "deployment-controller")
-	replicaSetController = serviceaccount.MakeUsername("kube-system", "replicaset-controller")
 	autoscaler           = serviceaccount.MakeUsername("kube-system", "horizontal-pod-autoscaler")
-	operatorUser         = serviceaccount.MakeUsername("kausality-system", "kausality-controller-manager")
 )
 
 // actor is somebody who acts in the cluster, with what the API server warned them
@@ -122,7 +120,7 @@ type warnings struct {
 }
 
 // HandleWarningHeader implements rest.WarningHandler.
-func (w *warnings) HandleWarningHeader(code int, _ string, text string) {
+func (w *warnings) HandleWarningHeader(code int, _, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if code == 299 && text != "" {

@@ -17,6 +17,7 @@ limitations under the License.
 package e2e
 
 import (
+	"context"
 	"crypto/tls"
 	"encoding/pem"
 	"errors"
@@ -159,9 +160,9 @@ type webhookProxy struct {
 
 // startWebhookProxy starts a proxy, which ends with the container. It shows the
 // certificate that the operator has in dir, as the API server trusts no other.
-func startWebhookProxy(dir, operator string, oneIn int64) *webhookProxy {
+func startWebhookProxy(ctx context.Context, dir, operator string, oneIn int64) *webhookProxy {
 	GinkgoHelper()
-	listener, err := net.Listen("tcp", "localhost:0")
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "localhost:0")
 	Expect(err).NotTo(HaveOccurred())
 	_, port, err := net.SplitHostPort(listener.Addr().String())
 	Expect(err).NotTo(HaveOccurred())
@@ -169,7 +170,7 @@ func startWebhookProxy(dir, operator string, oneIn int64) *webhookProxy {
 	forward := &httputil.ReverseProxy{
 		Rewrite: func(r *httputil.ProxyRequest) { r.SetURL(&url.URL{Scheme: "https", Host: operator}) },
 		Transport: &http.Transport{
-			//nolint:gosec // It is a process on this machine whose certificate we show ourselves.
+			// It is a process on this machine whose certificate the proxy shows itself.
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
 		},
 		ErrorLog: quietLog(),
@@ -208,13 +209,13 @@ func startWebhookProxy(dir, operator string, oneIn int64) *webhookProxy {
 func (p *webhookProxy) lost() int64 { return p.losses.Load() }
 
 // freePort is a port that nobody listens on at this moment.
-func freePort() int {
+func freePort(ctx context.Context) int {
 	GinkgoHelper()
-	listener, err := net.Listen("tcp", "localhost:0")
+	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "localhost:0")
 	Expect(err).NotTo(HaveOccurred())
-	defer listener.Close()
 	address, ok := listener.Addr().(*net.TCPAddr)
 	Expect(ok).To(BeTrue())
+	Expect(listener.Close()).To(Succeed())
 	return address.Port
 }
 

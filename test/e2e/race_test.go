@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
@@ -60,8 +61,8 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 		redirect(kubeconfig, api)
 
 		By("putting another one between the API server and the operator")
-		certs, port := filepath.Join(dir, "certs"), freePort()
-		webhooks = startWebhookProxy(certs, "localhost:"+strconv.Itoa(port), lostCalls)
+		certs, port := filepath.Join(dir, "certs"), freePort(ctx)
+		webhooks = startWebhookProxy(ctx, certs, "localhost:"+strconv.Itoa(port), lostCalls)
 		_, err = controlplane.InstallOperator(ctx, cp, controlplane.OperatorOptions{
 			Binary: operatorBin, Overlay: operatorSetup, WebhookURL: webhooks.URL,
 			ExtraFlags: []string{
@@ -102,6 +103,13 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 	It("still holds back what nobody caused", func(ctx SpecContext) {
 		ns := behind.newNamespace(ctx)
 		d := behind.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(3))
+		// What the operator still believes to be new is unrestricted; it has seen
+		// the end of that when its record says so.
+		Eventually(ctx, func(g Gomega) {
+			status := behind.record(ctx, g, d).Status
+			g.Expect(status.Phase).To(Equal(v1alpha1.PhaseSteady))
+			g.Expect(status.ActiveCount).To(BeZero())
+		}).Should(Succeed())
 		stranger := behind.mallory()
 		for _, n := range []int32{4, 5, 6, 7, 8, 9} { // more than one in lostCalls
 			stranger.change(ctx, d, replicas(n))

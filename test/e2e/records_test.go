@@ -71,7 +71,7 @@ var _ = Describe("An AllowanceRecord", func() {
 		for _, line := range lines[1:] {
 			row := map[string]string{}
 			// Cells may be empty, so they are told by where their title is.
-			for _, title := range strings.Fields(header) {
+			for title := range strings.FieldsSeq(header) {
 				if at := strings.Index(header, title); at < len(line) {
 					row[title], _, _ = strings.Cut(line[at:], " ")
 				}

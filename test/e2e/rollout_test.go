@@ -19,6 +19,7 @@ package e2e
 import (
 	"context"
 	"fmt"
+	"strconv"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -167,7 +168,7 @@ var _ = Describe("A rollout by an initiator", func() {
 		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2).RevisionHistoryLimit(1))
 		for revision := 2; revision <= 4; revision++ {
 			owner.change(ctx, d, image(fmt.Sprint("web:", revision)))
-			shared.complete(ctx, d, fmt.Sprint(revision))
+			shared.complete(ctx, d, strconv.Itoa(revision))
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(shared.scales(ctx, g, d)).To(Equal([]int32{0, 2}))
 			}).Should(Succeed())
@@ -195,11 +196,11 @@ var _ = Describe("A rollout by an initiator", func() {
 		d := owner.deploy(ctx, b)
 		for revision := 2; revision <= 3; revision++ {
 			manifest := b.Image(fmt.Sprint("web:", revision)).Obj()
-			manifest.TypeMeta.APIVersion, manifest.TypeMeta.Kind = appsv1.SchemeGroupVersion.String(), "Deployment"
+			manifest.APIVersion, manifest.Kind = appsv1.SchemeGroupVersion.String(), "Deployment"
 			applied := manifest.DeepCopy()
 			//nolint:staticcheck // A whole manifest is what people apply.
 			Expect(owner.Patch(ctx, applied, client.Apply, client.FieldOwner("e2e"), client.ForceOwnership)).To(Succeed())
-			shared.complete(ctx, d, fmt.Sprint(revision))
+			shared.complete(ctx, d, strconv.Itoa(revision))
 		}
 	}, SpecTimeout(specTimeout))
 

@@ -39,7 +39,7 @@ import (
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -112,6 +112,7 @@ var _ = BeforeEach(func() { setDefaults() })
 // setDefaults bounds what specs wait for. A step takes some seconds at most; the
 // bound is for machines that are busy with other things.
 func setDefaults() {
+	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyTimeout(time.Minute)
 	SetDefaultEventuallyPollingInterval(100 * time.Millisecond)
 	SetDefaultConsistentlyDuration(3 * time.Second)
@@ -130,7 +131,7 @@ func init() {
 func startCluster(ctx context.Context, opts controlplane.OperatorOptions) (*controlplane.ControlPlane, *controlplane.Operator) {
 	GinkgoHelper()
 	setDefaults()
-	log.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
+	logf.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
 	cp := startControlPlane(ctx)
 	opts.Binary, opts.Overlay = operatorBin, operatorSetup
 	installed, err := controlplane.InstallOperator(ctx, cp, opts)

@@ -75,7 +75,7 @@ func (w witness) wholeLine() int64 {
 	}
 	f, err := os.Open(w.log)
 	Expect(err).NotTo(HaveOccurred())
-	defer f.Close()
+	defer f.Close() //nolint:errcheck // Only read from.
 	before := make([]byte, 1)
 	for at := w.offset; ; at-- {
 		if at == 0 {
@@ -111,6 +111,18 @@ func (w witness) tracesOf(filters ...controlplane.AuditFilter) []string {
 	}
 	Expect(out).NotTo(BeEmpty(), "no write has a trace")
 	return out
+}
+
+// reasons counts the reasons of the verdicts on writes.
+func (w witness) reasons() map[string]int {
+	GinkgoHelper()
+	counts := map[string]int{}
+	for _, event := range w.writes() {
+		if reason, ok := event.Annotations[auditReason]; ok {
+			counts[reason]++
+		}
+	}
+	return counts
 }
 
 func notAnEvent(event *auditv1.Event) bool {

@@ -1,0 +1,434 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"slices"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/test/builders"
+)
+
+// webhooks are the configurations of the operator's hooks, nil where they do not
+// exist.
+type webhooks struct {
+	mutating   []admissionregistrationv1.MutatingWebhook
+	validating []admissionregistrationv1.ValidatingWebhook
+}
+
+func (c *cluster) webhooks(ctx context.Context, g Gomega) webhooks {
+	GinkgoHelper()
+	mutating := &admissionregistrationv1.MutatingWebhookConfiguration{}
+	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{}
+	key := client.ObjectKey{Name: interception.DefaultName}
+	g.Expect(client.IgnoreNotFound(c.Get(ctx, key, mutating))).To(Succeed())
+	g.Expect(client.IgnoreNotFound(c.Get(ctx, key, validating))).To(Succeed())
+	return webhooks{mutating: mutating.Webhooks, validating: validating.Webhooks}
+}
+
+// resources are those of a group that the API server asks about, each with what
+// happens while nobody answers.
+func (w webhooks) resources(group string) map[string]admissionregistrationv1.FailurePolicyType {
+	out := map[string]admissionregistrationv1.FailurePolicyType{}
+	add := func(kind string, rules []admissionregistrationv1.RuleWithOperations, policy admissionregistrationv1.FailurePolicyType) {
+		for _, rule := range rules {
+			if slices.Contains(rule.APIGroups, group) {
+				for _, resource := range rule.Resources {
+					out[kind+" "+resource] = policy
+				}
+			}
+		}
+	}
+	for _, hook := range w.mutating {
+		add("mutate", hook.Rules, *hook.FailurePolicy)
+	}
+	for _, hook := range w.validating {
+		add("validate", hook.Rules, *hook.FailurePolicy)
+	}
+	return out
+}
+
+// defineThings defines a kind that is a spec's own, and goes with it.
+func defineThings(ctx context.Context) (group string) {
+	GinkgoHelper()
+	group = fmt.Sprintf("p%d-%d.example.org", GinkgoParallelProcess(), time.Now().UnixNano())
+	definition := builders.ThingDefinition(group)
+	Expect(shared.Create(ctx, definition)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, definition) })
+	ns := shared.newNamespaceFor(ctx, "none")
+	Eventually(ctx, func() error {
+		return shared.Create(ctx, builders.MakeThing(group, ns, "probe"), client.DryRunAll)
+	}).Should(Succeed(), "the kind is not served")
+	return group
+}
+
+// thingPolicy is a policy for the kind that defineThings defined.
+func thingPolicy(group, name string) *v1alpha1.AllowancePolicy {
+	GinkgoHelper()
+	return parsePolicies(fmt.Sprintf(`
+apiVersion: kausality.io/v1alpha1
+kind: AllowancePolicy
+metadata: {name: %s}
+spec:
+  for: {apiGroup: %s, apiVersion: v1, kind: Thing}
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  rules:
+  - trigger: spec
+    policies:
+    - {target: {apiGroup: "", apiVersion: v1, resource: configmaps}, relation: ControllerChild, verbs: ["*"]}
+`, name, group))[0]
+}
+
+var _ = Describe("A policy", func() {
+	Context("for a kind", func() {
+		var (
+			group string
+			p     *v1alpha1.AllowancePolicy
+		)
+		BeforeEach(func(ctx SpecContext) {
+			group = defineThings(ctx)
+			p = thingPolicy(group, "things-"+group)
+		})
+		asked := func(ctx context.Context, want map[string]admissionregistrationv1.FailurePolicyType) {
+			GinkgoHelper()
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.webhooks(ctx, g).resources(group)).To(Equal(want))
+			}).WithTimeout(effectTimeout).WithPolling(50 * time.Millisecond).Should(Succeed())
+		}
+		rules := func(policy admissionregistrationv1.FailurePolicyType) map[string]admissionregistrationv1.FailurePolicyType {
+			return map[string]admissionregistrationv1.FailurePolicyType{
+				"mutate things": policy, "mutate things/status": policy, "validate things": policy,
+			}
+		}
+
+		It("has the API server ask about it within two seconds, until it is gone", func(ctx SpecContext) {
+			Expect(shared.webhooks(ctx, Default).resources(group)).To(BeEmpty())
+			Expect(shared.Create(ctx, p)).To(Succeed())
+			asked(ctx, rules(admissionregistrationv1.Ignore))
+			shared.enforced(ctx, p, effectTimeout)
+			Expect(shared.Delete(ctx, p)).To(Succeed())
+			asked(ctx, map[string]admissionregistrationv1.FailurePolicyType{})
+		}, SpecTimeout(specTimeout))
+
+		It("can have requests refused while nobody answers", func(ctx SpecContext) {
+			p.Spec.FailurePolicy = v1alpha1.FailurePolicyFail
+			shared.apply(ctx, p)
+			asked(ctx, rules(admissionregistrationv1.Fail))
+		}, SpecTimeout(specTimeout))
+
+		It("is asked about when the kind comes later", func(ctx SpecContext) {
+			later := "later." + group
+			p = thingPolicy(later, "things-"+later)
+			who := shared.as("root", "system:masters")
+			Expect(who.Create(ctx, p)).To(Succeed())
+			DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, p) })
+			Expect(who.warned.take()).To(ContainSubstring("is not served"))
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(p), p)).To(Succeed())
+				g.Expect(p.Status.Conditions).To(ContainElement(SatisfyAll(
+					HaveField("Type", v1alpha1.ConditionAccepted), HaveField("Reason", v1alpha1.ReasonTargetNotFound))))
+			}).Should(Succeed())
+
+			definition := builders.ThingDefinition(later)
+			Expect(shared.Create(ctx, definition)).To(Succeed())
+			DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, definition) })
+			shared.enforced(ctx, p, time.Minute)
+			Expect(shared.webhooks(ctx, Default).resources(later)).To(HaveKey("validate things"))
+		}, SpecTimeout(specTimeout))
+
+		It("can refuse a change that nobody who may initiate makes", func(ctx SpecContext) {
+			p.Spec.UncausedChanges = v1alpha1.UncausedRefuse
+			// Nothing ever says that a Thing has settled, and a new one is unrestricted.
+			p.Spec.Consumption = &v1alpha1.Consumption{When: "true"}
+			shared.apply(ctx, p)
+			ns := shared.newNamespace(ctx)
+			thing := builders.MakeThing(group, ns, "thing")
+			who := shared.as("root", "system:masters")
+			Expect(who.Create(ctx, thing)).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				rec := shared.record(ctx, g, thing)
+				g.Expect(rec.Status.Phase).To(Equal(v1alpha1.PhaseSteady))
+				g.Expect(rec.Status.ActiveCount).To(BeZero())
+			}).Should(Succeed())
+			change := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"size":2}}`))
+			err := who.Patch(ctx, thing, change)
+			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+			Expect(err).To(MatchError(SatisfyAll(ContainSubstring("spec"), ContainSubstring(platformTeam))))
+			Expect(shared.as(alice, platformTeam, "system:masters").Patch(ctx, thing, change)).To(Succeed())
+			Expect(thing.GetAnnotations()).To(HaveKey(ledgerKey))
+		}, SpecTimeout(specTimeout))
+	})
+
+	Context("for what was there before it", func() {
+		It("drops its ledgers, and keeps what they said in the records", func(ctx SpecContext) {
+			const everything = `[{"kind":"*","mutation":"*","generation":1,"initiator":"alice"}]`
+			group := defineThings(ctx)
+			ns := shared.newNamespace(ctx)
+			thing := builders.MakeThing(group, ns, "thing")
+			thing.SetAnnotations(map[string]string{ledgerKey: everything})
+			Expect(shared.Create(ctx, thing)).To(Succeed())
+			// It is not in the middle of anything.
+			settled := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"True","observedGeneration":%d}]}}`, thing.GetGeneration())
+			Expect(shared.Status().Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(settled)))).To(Succeed())
+			child := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+				Namespace: ns, Name: "child",
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(thing, builders.ThingKind(group))},
+			}}
+			Expect(shared.Create(ctx, child)).To(Succeed())
+
+			shared.apply(ctx, thingPolicy(group, "things-"+group))
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.record(ctx, g, thing).Status.RawLedger).To(Equal(everything))
+			}).Should(Succeed())
+			child.Data = map[string]string{"a": "b"}
+			err := shared.mallory().Update(ctx, child)
+			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+			Expect(err).To(MatchError(ContainSubstring("Thing thing")))
+		}, SpecTimeout(specTimeout))
+	})
+
+	Context("of ReplicaSets", func() {
+		It("lets everything pass where nobody can start a chain", func(ctx SpecContext) {
+			const only = "replicasets-only"
+			ns := shared.newNamespaceFor(ctx, only)
+			audit := shared.watch(ns)
+			for _, p := range shared.samplePoliciesFor(ctx, only) {
+				if p.Spec.For.Kind != "ReplicaSet" {
+					continue
+				}
+				Expect(shared.Create(ctx, p)).To(Succeed())
+				DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, p) })
+			}
+			d := shared.mallory().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(4))
+			shared.mallory().change(ctx, d, image("web:2"))
+			shared.complete(ctx, d, "2")
+			Expect(audit.refusals()).To(BeEmpty())
+		}, SpecTimeout(specTimeout))
+	})
+
+	Context("that comes in the middle of a rollout", func() {
+		It("lets it go on, and holds what comes after it", func(ctx SpecContext) {
+			const midway = "midway"
+			ns := shared.newNamespaceFor(ctx, midway)
+			audit := shared.watch(ns)
+			stranger := shared.mallory()
+			b := builders.MakeDeployment(ns, "web").Replicas(6).RollingUpdate("1", "0")
+			b.Spec.MinReadySeconds = 2 // each of the six Pods takes that long
+			d := stranger.deploy(ctx, b)
+			stranger.change(ctx, d, image("web:2"))
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.pods(ctx, g, ns)).To(HaveKey("web:2"))
+			}).Should(Succeed())
+
+			shared.apply(ctx, shared.samplePoliciesFor(ctx, midway)...)
+			Expect(shared.pods(ctx, Default, ns)).To(HaveKey("web:1"), "the rollout was over too soon")
+			Expect(shared.record(ctx, Default, d).Status.Adopting).To(BeTrue())
+			shared.complete(ctx, d, "2")
+			Expect(audit.refusals()).To(BeEmpty())
+			Expect(audit.reasons()).To(HaveKey("Adopting"))
+
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.record(ctx, g, d).Status.Adopting).To(BeFalse())
+			}).Should(Succeed())
+			err := shared.serviceAccount(deploymentController).try(ctx, shared.newestReplicaSet(ctx, d), replicas(9))
+			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+			stranger.change(ctx, d, replicas(8))
+			Expect(stranger.warned.take()).To(ContainSubstring("withheld"))
+		}, SpecTimeout(specTimeout))
+	})
+
+	Context("that warns", func() {
+		It("lets uncaused changes pass, and says so", func(ctx SpecContext) {
+			const warning = "warning"
+			ns := shared.newNamespaceFor(ctx, warning)
+			policies := shared.samplePoliciesFor(ctx, warning)
+			for _, p := range policies {
+				p.Spec.ValidationActions = []v1alpha1.ValidationAction{v1alpha1.ActionWarn}
+			}
+			shared.apply(ctx, policies...)
+			d := shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+			controller := shared.serviceAccount(deploymentController)
+			controller.change(ctx, shared.newestReplicaSet(ctx, d), replicas(5))
+			Expect(controller.warned.take()).To(SatisfyAll(
+				ContainSubstring("not allowed by its parent Deployment web"), ContainSubstring("spec.replicas")))
+			stranger := shared.mallory()
+			stranger.change(ctx, d, image("web:2"))
+			shared.rolledOut(ctx, d)
+			Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:2": 2}))
+		}, SpecTimeout(specTimeout))
+	})
+
+	DescribeTable("that cannot work is refused by field", func(ctx SpecContext, spec string, fields ...string) {
+		p := parsePolicies("metadata: {name: refused}\nspec:\n  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}\n" + spec)[0]
+		err := shared.Create(ctx, p, client.DryRunAll)
+		Expect(apierrors.IsInvalid(err)).To(BeTrue(), "got: %v", err)
+		for _, field := range fields {
+			Expect(err).To(MatchError(ContainSubstring(field)))
+		}
+	},
+		Entry("a trigger that is no path", SpecTimeout(specTimeout), `
+  rules: [{trigger: "spec..replicas"}]`, "spec.rules[0].trigger"),
+		Entry("a condition that is no CEL", SpecTimeout(specTimeout), `
+  rules: [{trigger: spec, conditions: ["object.spec.replicas >"]}]`, "spec.rules[0].conditions[0]"),
+		Entry("a condition that is not true or false", SpecTimeout(specTimeout), `
+  rules: [{trigger: spec, conditions: ["1 + 1"]}]`, "spec.rules[0].conditions[0]"),
+		Entry("a capture that is no path", SpecTimeout(specTimeout), `
+  rules: [{trigger: spec, capture: ["metadata.annotations["]}]`, "spec.rules[0].capture[0]"),
+		Entry("a mutation that is no path", SpecTimeout(specTimeout), `
+  rules:
+  - trigger: spec
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, mutations: [{jsonPath: "spec["}]}]`,
+			"spec.rules[0].policies[0].mutations[0].jsonPath"),
+		Entry("verbs that there are not", SpecTimeout(specTimeout), `
+  rules:
+  - trigger: spec
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Patch]}]`,
+			"spec.rules[0].policies[0]", "verbs"),
+		Entry("an external target of a child", SpecTimeout(specTimeout), `
+  deleting:
+    policies: [{target: {external: {provider: aws}}, relation: ControllerChild}]`, "spec.deleting.policies[0]", "external"),
+		Entry("mutations of something external", SpecTimeout(specTimeout), `
+  rules:
+  - trigger: spec
+    policies: [{target: {external: {provider: aws}}, relation: External, verbs: [Update], mutations: [{jsonPath: spec}]}]`,
+			"spec.rules[0].policies[0]", "mutations"),
+		Entry("a maintaining condition that is no CEL", SpecTimeout(specTimeout), `
+  maintaining:
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create], conditions: ["object."]}]`,
+			"spec.maintaining.policies[0].conditions[0]"),
+		Entry("an end of initializing that is no CEL", SpecTimeout(specTimeout), `
+  initializing: {when: "has("}`, "spec.initializing.when"),
+		Entry("a service account without its namespace", SpecTimeout(specTimeout), `
+  subjects: [{kind: ServiceAccount, name: x}]`, "spec.subjects[0]", "namespace"),
+	)
+
+	DescribeTable("that cannot matter is warned of", func(ctx SpecContext, spec, warning string) {
+		p := parsePolicies("metadata: {name: warned}\nspec:\n" + spec)[0]
+		who := shared.as("root", "system:masters")
+		Expect(who.Create(ctx, p, client.DryRunAll)).To(Succeed())
+		Expect(who.warned.take()).To(ContainSubstring(warning))
+	},
+		Entry("nobody may initiate", SpecTimeout(specTimeout), `
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}`, "no subject has mayInitiate"),
+		Entry("the kind is not served", SpecTimeout(specTimeout), `
+  for: {apiGroup: example.org, apiVersion: v1, kind: Nothing}`, "spec.for: Nothing in example.org/v1 is not served"),
+		Entry("a target is not served", SpecTimeout(specTimeout), `
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  rules:
+  - trigger: spec
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: nothings}, relation: ControllerChild}]`,
+			"target resource nothings in apps/v1 is not served"),
+		Entry("lost Pods would not be replaced", SpecTimeout(specTimeout), `
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  rules:
+  - trigger: spec.replicas
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}]`, "spec.maintaining"),
+	)
+
+	It("of the specification applies as it is", func(ctx SpecContext) {
+		files, err := filepath.Glob(filepath.Join(root, "internal", "policy", "testdata", "spec", "*.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(files).NotTo(BeEmpty())
+		for _, file := range files {
+			text, err := os.ReadFile(file)
+			Expect(err).NotTo(HaveOccurred())
+			for _, p := range parsePolicies(string(text)) {
+				Expect(shared.Create(ctx, p, client.DryRunAll)).To(Succeed(), file)
+			}
+		}
+	}, SpecTimeout(specTimeout))
+})
+
+// What the API server asks the operator, and what happens when that does not
+// answer.
+var _ = Describe("The API server", Serial, Ordered, func() {
+	It("asks nothing while there are no policies", func(ctx SpecContext) {
+		for _, p := range shared.samplePolicies(ctx) {
+			Expect(shared.Delete(ctx, p)).To(Succeed())
+		}
+		DeferCleanup(func(ctx SpecContext) { shared.applySamplePolicies(ctx) })
+		Eventually(ctx, func(g Gomega) {
+			var mutating admissionregistrationv1.MutatingWebhookConfigurationList
+			var protecting admissionregistrationv1.MutatingAdmissionPolicyList
+			var validating admissionregistrationv1.ValidatingWebhookConfigurationList
+			g.Expect(shared.List(ctx, &mutating)).To(Succeed())
+			g.Expect(shared.List(ctx, &protecting)).To(Succeed())
+			g.Expect(shared.List(ctx, &validating)).To(Succeed())
+			g.Expect(mutating.Items).To(BeEmpty())
+			g.Expect(protecting.Items).To(BeEmpty())
+			g.Expect(validating.Items).To(ConsistOf(HaveField("Name", "kausality-validating-webhook-configuration")),
+				"only the webhook for policies is left")
+		}).WithTimeout(effectTimeout).Should(Succeed())
+
+		By("rolling out as if there was no operator")
+		ns := shared.newNamespace(ctx)
+		d := shared.mallory().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		shared.mallory().change(ctx, d, image("web:2"))
+		shared.complete(ctx, d, "2")
+		Expect(shared.records(ctx, Default, d)).To(BeEmpty())
+	}, SpecTimeout(specTimeout))
+
+	It("goes on without an answer, but where a policy wants otherwise, and lets nobody forge a ledger then", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		p := thingPolicy(group, "things-"+group)
+		p.Spec.FailurePolicy = v1alpha1.FailurePolicyFail
+		shared.apply(ctx, p)
+		ns := shared.newNamespace(ctx)
+		d := shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		everything := `[{"kind":"*","mutation":"*","generation":1,"initiator":"alice"}]`
+
+		Expect(operator.Kill()).To(Succeed())
+		DeferCleanup(func(ctx SpecContext) { Expect(operator.Restart(ctx)).To(Succeed()) })
+		err := shared.Create(ctx, builders.MakeThing(group, ns, "thing"))
+		Expect(err).To(MatchError(ContainSubstring("failed calling webhook")))
+
+		stranger := shared.mallory()
+		stranger.change(ctx, d, annotation(ledgerKey, everything), image("web:2"))
+		Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
+		shared.rolledOut(ctx, d)
+		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:2": 2}))
+		forged := builders.MakeDeployment(ns, "forged").Annotation(ledgerKey, everything).Obj()
+		Expect(stranger.Create(ctx, forged)).To(Succeed())
+		Expect(forged.Annotations).NotTo(HaveKey(ledgerKey))
+		shared.rolledOut(ctx, forged)
+
+		By("having the operator back")
+		Expect(operator.Restart(ctx)).To(Succeed())
+		for _, each := range []*appsv1.Deployment{d, forged} {
+			err := shared.serviceAccount(deploymentController).try(ctx, shared.newestReplicaSet(ctx, each), replicas(9))
+			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		}
+		shared.alice().change(ctx, d, image("web:3"))
+		shared.complete(ctx, d, "3")
+	}, SpecTimeout(specTimeout))
+})
