@@ -94,6 +94,9 @@ func Start(ctx context.Context, opts Options) (_ *ControlPlane, err error) {
 		}
 	}
 	if cp.opts, err = opts.withDefaults(); err != nil {
+		if cp.temporary {
+			err = errors.Join(err, os.RemoveAll(opts.Dir))
+		}
 		return nil, err
 	}
 	defer func() {
