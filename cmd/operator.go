@@ -41,7 +41,6 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/certs"
 	"kausality.io/operator/internal/controller"
-	served "kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/internal/kinds"
@@ -64,7 +63,6 @@ type operator struct {
 	policies   *policy.Active
 	catalog    *controller.Catalog
 	namespaces scope.Namespaces
-	discovery  *discovery.DiscoveryClient
 }
 
 // run sets the operator up and runs it until ctx ends.
@@ -165,7 +163,8 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if o.certs, err = certs.Setup(ctx, o.Manager, certOptions); err != nil {
 		return fmt.Errorf("setting up the serving certificate: %w", err)
 	}
-	if o.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(o.GetConfig(), o.GetHTTPClient()); err != nil {
+	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(o.GetConfig(), o.GetHTTPClient())
+	if err != nil {
 		return fmt.Errorf("setting up discovery: %w", err)
 	}
 	if o.holders, err = holders.New(o.GetConfig(), o.GetHTTPClient(), o.GetRESTMapper()); err != nil {
@@ -174,7 +173,7 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if err := record.Index(ctx, o.GetFieldIndexer()); err != nil {
 		return err
 	}
-	o.kinds = kinds.New(o.discovery, kinds.Reader{Reader: o.GetAPIReader()}, clock.RealClock{})
+	o.kinds = kinds.New(discoveryClient, kinds.Reader{Reader: o.GetAPIReader()}, clock.RealClock{})
 	o.namespaces = scope.NamespaceReader{Cached: o.GetClient(), Live: o.GetAPIReader()}
 	o.policies = &policy.Active{}
 	o.catalog = controller.NewCatalog(o.policies)
@@ -193,7 +192,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Client:       o.GetClient(),
 		Policies:     o.catalog,
 		Certificates: o.certs,
-		Discovery:    served.New(o.discovery),
+		Served:       o.kinds,
 		Changes:      []<-chan event.GenericEvent{o.certs.Changed(), o.catalog.Changes()},
 		OnRendered:   o.catalog.NotifyAll,
 		Config: interception.Input{
@@ -207,7 +206,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Reader: o.GetClient(), Catalog: o.catalog, Kinds: o.kinds, Holders: o.holders,
 	}
 	policies := &controller.AllowancePolicy{
-		Adoption:  controller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records},
+		Adoption:  controller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Clock: clock.RealClock{}},
 		Client:    o.GetClient(),
 		Catalog:   o.catalog,
 		Kinds:     o.kinds,

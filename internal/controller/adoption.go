@@ -19,10 +19,12 @@ package controller
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
@@ -62,6 +64,8 @@ type Adoption struct {
 	Namespaces scope.Namespaces
 	// Records say which of them are adopting.
 	Records AdoptionRecords
+	// Clock tells the time.
+	Clock clock.PassiveClock
 }
 
 // newcomer is a holder for which policies first take effect.
@@ -115,8 +119,11 @@ func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, c
 			return nil, fmt.Errorf("listing the objects of kind %s: %w", kind, err)
 		}
 		for _, obj := range objects {
-			n := arriving(obj)
-			if (n.midway || n.raw != "") && len(a.inEffect(ctx, after, obj)) > 0 && len(a.inEffect(ctx, before, obj)) == 0 {
+			policies := a.inEffect(ctx, after, obj)
+			if len(policies) == 0 || len(a.inEffect(ctx, before, obj)) > 0 {
+				continue
+			}
+			if n := arriving(ctx, obj, policies, a.Clock.Now()); n.midway || n.raw != "" {
 				newcomers = append(newcomers, n)
 			}
 		}
@@ -129,14 +136,14 @@ func (a *Adoption) inEffect(ctx context.Context, index *policy.Index, obj *unstr
 	return index.InEffect(scope.Chain(ctx, a.Holders, a.Namespaces, index, obj))
 }
 
-// arriving is an object as policies find it.
-func arriving(obj *unstructured.Unstructured) newcomer {
+// arriving is an object as the policies find it that first take effect for it.
+func arriving(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) newcomer {
 	raw := obj.GetAnnotations()[ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())]
 	// A ledger that cannot be read counts as empty everywhere (D4).
 	entries, _ := ledger.Decode(raw)
 	return newcomer{
 		target:  record.TargetOf(obj),
-		midway:  obj.GetDeletionTimestamp() == nil && !lifecycle.Of(obj).Settled,
+		midway:  lifecycle.Midway(ctx, obj, policies, now),
 		raw:     raw,
 		entries: entries,
 	}

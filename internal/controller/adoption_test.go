@@ -21,11 +21,13 @@ import (
 	"slices"
 	"sync"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
@@ -88,7 +90,7 @@ func TestArriving(t *testing.T) {
 		"unreadable ledger": {obj: unreadable, midway: true, raw: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := arriving(tc.obj)
+			got := arriving(t.Context(), tc.obj, nil, time.Now())
 			if got.midway != tc.midway || len(got.entries) != tc.entries || (got.raw != "") != tc.raw {
 				t.Errorf("midway %t, %d entries, raw %q; want %t, %d, any: %t", got.midway, len(got.entries), got.raw, tc.midway, tc.entries, tc.raw)
 			}
@@ -158,7 +160,7 @@ func TestAdopt(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			records := &adoptedTargets{}
-			adoption := Adoption{Holders: cached, Namespaces: noNamespaceLabels{}, Records: records}
+			adoption := Adoption{Holders: cached, Namespaces: noNamespaceLabels{}, Records: records, Clock: clock.RealClock{}}
 			err := adoption.adopt(t.Context(), policy.NewIndex(compiled(t, tc.before...)), policy.NewIndex(compiled(t, tc.after...)),
 				compiled(t, tc.changed)[0])
 			if err != nil {

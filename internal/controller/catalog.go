@@ -79,6 +79,7 @@ type Catalog struct {
 	active *policy.Active
 
 	mu          sync.Mutex
+	known       bool
 	entries     map[string]CatalogEntry
 	changes     []chan event.GenericEvent
 	subscribers []func(policyName string)
@@ -101,6 +102,15 @@ func (c *Catalog) Get(policyName string) (CatalogEntry, bool) {
 // to reach the operator.
 func (c *Catalog) Policies() []*policy.Policy {
 	return c.active.Index().Policies()
+}
+
+// Known tells whether Policies are complete, and the API server has answered
+// about all that the policies name: what they lack, and what is not found to be
+// served, is gone and not just unknown.
+func (c *Catalog) Known() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.known
 }
 
 // Usable are all policies whose kind is served, active or about to be.
@@ -171,8 +181,8 @@ func (c *Catalog) For(kind schema.GroupKind) []string {
 }
 
 // Changes returns a channel of the caller's own that has an event when the active
-// policies may have changed. An event that is not read yet stands for all that
-// follow.
+// policies, Known or what the API server serves of what policies name may have
+// changed. An event that is not read yet stands for all that follow.
 func (c *Catalog) Changes() <-chan event.GenericEvent {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -206,9 +216,10 @@ func (c *Catalog) NotifyAll() {
 }
 
 // compile takes over the policies that exist. A generation is compiled once, and
-// again where recompile says that other kinds are served now.
+// again where recompile says that other kinds are served now, which so is a change.
 func (c *Catalog) compile(policies []v1alpha1.AllowancePolicy, kinds Kinds, recompile bool) {
 	c.update(func(entries map[string]CatalogEntry) {
+		c.known = kinds.Known()
 		before := maps.Clone(entries)
 		clear(entries)
 		for i := range policies {
@@ -254,14 +265,14 @@ func (c *Catalog) markAdopted(p *policy.Policy) {
 	})
 }
 
-// update changes the entries. Where that makes a difference, it sets the active
-// index and tells everybody.
+// update changes the entries, and what else mu guards. Where that makes a
+// difference, it sets the active index and tells everybody.
 func (c *Catalog) update(change func(map[string]CatalogEntry)) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	before := maps.Clone(c.entries)
+	before, known := maps.Clone(c.entries), c.known
 	change(c.entries)
-	if maps.EqualFunc(before, c.entries, sameEntry) {
+	if c.known == known && maps.EqualFunc(before, c.entries, sameEntry) {
 		return
 	}
 	var active []*policy.Policy

@@ -17,6 +17,7 @@ limitations under the License.
 package controller
 
 import (
+	"errors"
 	"slices"
 	"testing"
 
@@ -191,11 +192,16 @@ func TestCatalogTellsOfChanges(t *testing.T) {
 		}
 	}
 
+	if catalog.Known() {
+		t.Error("Known() before anything was compiled")
+	}
 	both := []v1alpha1.AllowancePolicy{adoptedAt(policyFor("Deployment"), 0), adoptedAt(policyFor("ReplicaSet"), 0)}
 	catalog.compile(both, servedKinds(), false)
 	expect("two policies", "Deployment", "ReplicaSet")
 	catalog.compile(both, servedKinds(), false)
 	expect("nothing new")
+	catalog.compile(both, servedKinds(), true)
+	expect("other kinds are served", "Deployment", "ReplicaSet")
 	catalog.watched(func(kind schema.GroupKind) bool { return kind.Kind == "Deployment" })
 	expect("a kind is cached", "Deployment", "ReplicaSet")
 	if !catalog.Watches(schema.GroupKind{Group: "apps", Kind: "Deployment"}) || catalog.Watches(schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}) {
@@ -203,4 +209,14 @@ func TestCatalogTellsOfChanges(t *testing.T) {
 	}
 	catalog.compile(both[:1], servedKinds(), false)
 	expect("one is gone", "Deployment")
+	catalog.compile(both[:1], &updatedKinds{testKinds: servedKinds(), err: errors.New("the API server is away")}, false)
+	expect("something cannot be asked about", "Deployment")
+	if catalog.Known() {
+		t.Error("Known() although something cannot be asked about")
+	}
+	catalog.compile(both[:1], servedKinds(), false)
+	expect("it can be", "Deployment")
+	if !catalog.Known() {
+		t.Error("Known() does not follow the kinds")
+	}
 }

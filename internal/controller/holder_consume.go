@@ -99,7 +99,7 @@ func (c *consumption) timedOut(e ledger.Entry) bool {
 // pending goes through the pending grants (D11): what remains of them, and
 // whether any of them should be folded into the ledger. One that counts keeps
 // the generation at which it first did.
-func (c *consumption) pending(ctx context.Context, grants []v1alpha1.PendingGrant) (remaining []v1alpha1.PendingGrant, fold bool) {
+func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alpha1.PendingGrant, fold bool) {
 	used := func(e ledger.Entry) bool { return c.over(e) }
 	for _, p := range grants {
 		switch {
@@ -125,7 +125,7 @@ func (c *consumption) pending(ctx context.Context, grants []v1alpha1.PendingGran
 }
 
 // consumed names the entries of the stored ledger that are used up.
-func (c *consumption) consumed(ctx context.Context) []v1alpha1.ConsumedAllowance {
+func (c *consumption) consumed() []v1alpha1.ConsumedAllowance {
 	var out []v1alpha1.ConsumedAllowance
 	for _, e := range c.stored {
 		id := e.ID()

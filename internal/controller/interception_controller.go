@@ -21,14 +21,10 @@ import (
 	"fmt"
 	"maps"
 	"slices"
-	"strings"
 	"sync/atomic"
-	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -42,21 +38,20 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 )
 
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations;mutatingadmissionpolicies;mutatingadmissionpolicybindings,verbs=get;list;watch;create;update;delete
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
-// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
-
-// unservedRecheck is how soon a resource that is named but not served is looked
-// for again: its definition is established a moment before it is served.
-const unservedRecheck = 5 * time.Second
 
 // PolicySource knows the policies whose requests should reach the operator.
 type PolicySource interface {
+	// Known tells whether Policies are all there are, and what the API server
+	// serves of what they name is known. Until then nothing is rendered: what is
+	// not known must not be taken for gone.
+	Known() bool
 	Policies() []*policy.Policy
 }
 
@@ -68,11 +63,13 @@ type CertificateSource interface {
 	CABundle() []byte
 }
 
-// Discovery knows what the cluster serves.
-type Discovery interface {
-	ByKind(schema.GroupVersionKind) (discovery.Resource, bool, error)
-	ByResource(schema.GroupVersionResource) (discovery.Resource, bool, error)
-	Invalidate(group string)
+// ServedResources knows how the API server serves what policies name.
+// *kinds.Resolver is the one.
+type ServedResources interface {
+	// ByKind returns the resource of a kind, and false where it is not served.
+	ByKind(schema.GroupVersionKind) (kinds.Resource, bool)
+	// ByResource returns a resource by its name, and false where it is not served.
+	ByResource(schema.GroupVersionResource) (kinds.Resource, bool)
 }
 
 // Interception keeps the webhook configurations and the admission policy equal to
@@ -80,11 +77,11 @@ type Discovery interface {
 // is rendered at once.
 type Interception struct {
 	client.Client
-	// Policies, Certificates and Discovery are what the rendering depends on.
+	// Policies, Certificates and Served are what the rendering depends on.
 	Policies     PolicySource
 	Certificates CertificateSource
-	Discovery    Discovery
-	// Changes tell that one of the first two has another answer.
+	Served       ServedResources
+	// Changes tell that one of them has another answer.
 	Changes []<-chan event.GenericEvent
 	// Config is the part of the rendering that never changes. ClientConfig has no
 	// CA bundle yet.
@@ -117,16 +114,7 @@ func (r *Interception) SetupWithManager(mgr ctrl.Manager) error {
 	own := builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
 		return obj.GetName() == r.Config.Name
 	}))
-	definition := &metav1.PartialObjectMetadata{}
-	definition.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-
 	b := ctrl.NewControllerManagedBy(mgr).Named("interception").
-		WatchesMetadata(definition, handler.EnqueueRequestsFromMapFunc(func(_ context.Context, obj client.Object) []reconcile.Request {
-			// The name of a definition is "plural.group".
-			_, group, _ := strings.Cut(obj.GetName(), ".")
-			r.Discovery.Invalidate(group)
-			return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: r.Config.Name}}}
-		})).
 		Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, all, own).
 		Watches(&admissionregistrationv1.ValidatingWebhookConfiguration{}, all, own)
 	if r.protects {
@@ -159,8 +147,11 @@ func (r *Interception) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Resu
 		// Nobody could call us, and becoming ready is a change.
 		return ctrl.Result{}, nil
 	}
+	if !r.Policies.Known() {
+		// Becoming known is a change, too.
+		return ctrl.Result{}, nil
+	}
 	policies := r.Policies.Policies()
-	served := lookup{discovery: r.Discovery}
 	kubeSystem, err := r.selectKubeSystem(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
@@ -168,23 +159,15 @@ func (r *Interception) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Resu
 	in := r.Config
 	in.KubeSystem = kubeSystem
 	in.Policies = policies
-	in.Holder = served.holder
-	in.Child = served.child
+	in.Holder = r.holder
+	in.Child = r.child
 	in.ClientConfig = *r.Config.ClientConfig.DeepCopy()
 	in.ClientConfig.CABundle = r.Certificates.CABundle()
 
-	desired := interception.Render(in)
-	if served.err != nil {
-		// What is not known to be served must not be taken for gone.
-		return ctrl.Result{}, served.err
-	}
-	if err := r.apply(ctx, desired); err != nil {
+	if err := r.apply(ctx, interception.Render(in)); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.report(policies)
-	if served.missing {
-		return ctrl.Result{RequeueAfter: unservedRecheck}, nil
-	}
 	return ctrl.Result{}, nil
 }
 

@@ -16,35 +16,16 @@ limitations under the License.
 
 package controller
 
-import (
-	"k8s.io/apimachinery/pkg/runtime/schema"
+import "k8s.io/apimachinery/pkg/runtime/schema"
 
-	"kausality.io/operator/internal/discovery"
-)
-
-// lookup answers from discovery, and remembers what it could not.
-type lookup struct {
-	discovery Discovery
-	// missing says that something was not served.
-	missing bool
-	// err is the first error.
-	err error
-}
-
-func (l *lookup) holder(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
-	found, ok := l.note(l.discovery.ByKind(gvk))
+// holder is the Holder of interception.Input.
+func (r *Interception) holder(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+	found, ok := r.Served.ByKind(gvk)
 	return found.GVR, found.Namespaced, found.Subresources, ok
 }
 
-func (l *lookup) child(gvr schema.GroupVersionResource) ([]string, bool, bool) {
-	found, ok := l.note(l.discovery.ByResource(gvr))
+// child is the Child of interception.Input.
+func (r *Interception) child(gvr schema.GroupVersionResource) ([]string, bool, bool) {
+	found, ok := r.Served.ByResource(gvr)
 	return found.Subresources, found.Namespaced, ok
-}
-
-func (l *lookup) note(found discovery.Resource, ok bool, err error) (discovery.Resource, bool) {
-	l.missing = l.missing || !ok
-	if l.err == nil {
-		l.err = err
-	}
-	return found, ok
 }

@@ -51,9 +51,9 @@ func (v view) mirror(ctx context.Context, status *v1alpha1.AllowanceRecordStatus
 func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) plan {
 	c := v.consumption(ctx, status)
 	var fold bool
-	status.PendingGrants, fold = c.pending(ctx, status.PendingGrants)
-	status.Consumed = c.consumed(ctx)
-	v.adopt(status, &c.next)
+	status.PendingGrants, fold = c.pending(status.PendingGrants)
+	status.Consumed = c.consumed()
+	v.adopt(ctx, status, &c.next)
 	if v.unreadable {
 		status.RawLedger = record.Raw(v.raw)
 	}
@@ -99,23 +99,32 @@ func (v view) rewrite(fold bool, noted map[string]bool, consumed []v1alpha1.Cons
 
 // adopt ends the adoption of a holder that has settled, or of which something is
 // withheld (D20). Where its status never tells, it ends as allowances do.
-func (v view) adopt(status *v1alpha1.AllowanceRecordStatus, next *soonest) {
+func (v view) adopt(ctx context.Context, status *v1alpha1.AllowanceRecordStatus, next *soonest) {
 	if !status.Adopting {
 		return
 	}
 	if status.AdoptingSince == nil {
 		status.AdoptingSince = &metav1.Time{Time: v.now}
 	}
-	ended := v.progress.Settled || v.withheld()
-	if v.progress.Timed {
-		end := status.AdoptingSince.Add(v.ttl())
-		if ended = ended || !end.After(v.now); !ended {
-			next.at(end)
-		}
-	}
-	if ended {
+	if !v.adopting(ctx, status.AdoptingSince.Time, next) {
 		status.Adopting, status.AdoptingSince = false, nil
 	}
+}
+
+// adopting tells whether an adoption that began at a time goes on.
+func (v view) adopting(ctx context.Context, since time.Time, next *soonest) bool {
+	if v.withheld() {
+		return false
+	}
+	if _, when := lifecycle.Conditions(v.policies); v.progress.Timed && when == nil {
+		end := since.Add(v.ttl())
+		if !end.After(v.now) {
+			return false
+		}
+		next.at(end)
+		return true
+	}
+	return lifecycle.Midway(ctx, v.obj, v.policies, v.now)
 }
 
 // phase of the holder (D9).

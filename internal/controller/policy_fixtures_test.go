@@ -58,6 +58,8 @@ func (k testKinds) ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool) {
 	return kinds.Resource{GVR: kind.GroupVersion().WithResource(name), GVK: kind}, ok
 }
 
+func (testKinds) Known() bool { return true }
+
 // policyFor makes a policy for a kind of apps/v1, without subjects or sections.
 func policyFor(kind string) *v1alpha1.AllowancePolicy {
 	return &v1alpha1.AllowancePolicy{

@@ -68,6 +68,8 @@ type Kinds interface {
 	KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool)
 	// ByKind returns the resource of a kind, and false where it is not served.
 	ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool)
+	// Known tells whether what is not found is known not to be served.
+	Known() bool
 }
 
 // UpdatedKinds are Kinds that have to be told what to know, and when that may

@@ -48,6 +48,8 @@ func (k *updatedKinds) Update(_ context.Context, named []schema.GroupVersion) (b
 
 func (k *updatedKinds) NextUpdate() (time.Duration, bool) { return k.next, k.next > 0 }
 
+func (k *updatedKinds) Known() bool { return k.err == nil }
+
 func (k *updatedKinds) Invalidate(string) bool { return false }
 
 // watchedHolders remember what they were told to watch.
@@ -107,6 +109,9 @@ func TestPolicyIndexReconcile(t *testing.T) {
 			}
 			if ready := index.Ready(nil) == nil; ready != tc.ready {
 				t.Errorf("ready = %t, want %t", ready, tc.ready)
+			}
+			if known := index.Catalog.Known(); known != (tc.kinds.err == nil) {
+				t.Errorf("known = %t, want %t", known, tc.kinds.err == nil)
 			}
 			order := cmpopts.SortSlices(func(a, b schema.GroupVersion) bool { return a.String() < b.String() })
 			if diff := cmp.Diff([]schema.GroupVersion{appsV1, coreV1}, tc.kinds.named, order); diff != "" {

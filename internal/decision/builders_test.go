@@ -62,12 +62,12 @@ func kindOf(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
 }
 
 // compile makes a policy of the YAML of its spec.
-func compile(t testing.TB, name, spec string) *policy.Policy {
-	t.Helper()
+func compile(tb testing.TB, name, spec string) *policy.Policy {
+	tb.Helper()
 	p := &v1alpha1.AllowancePolicy{}
 	p.Name = name
 	if err := yaml.UnmarshalStrict([]byte(spec), &p.Spec); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	if len(p.Spec.ValidationActions) == 0 {
 		p.Spec.ValidationActions = []v1alpha1.ValidationAction{v1alpha1.ActionDeny}
@@ -75,7 +75,7 @@ func compile(t testing.TB, name, spec string) *policy.Policy {
 	p.Spec.UncausedChanges = cmp.Or(p.Spec.UncausedChanges, v1alpha1.UncausedHold)
 	compiled, errs := policy.Compile(p, kindOf)
 	if len(errs) > 0 {
-		t.Fatal(errs.ToAggregate())
+		tb.Fatal(errs.ToAggregate())
 	}
 	return compiled
 }
@@ -136,10 +136,10 @@ func aRequest(who policy.Requester, op Operation, gvk schema.GroupVersionKind, n
 
 // changing sets what an update changes; each of its paths goes from before to
 // after.
-func (r *request) changing(t testing.TB, before, after any, paths ...string) *request {
-	t.Helper()
+func (r *request) changing(tb testing.TB, before, after any, paths ...string) *request {
+	tb.Helper()
 	for _, text := range paths {
-		path := mustPath(t, text)
+		path := mustPath(tb, text)
 		verb := change.Mutate
 		switch {
 		case before == nil:
@@ -154,11 +154,11 @@ func (r *request) changing(t testing.TB, before, after any, paths ...string) *re
 	return r
 }
 
-func mustPath(t testing.TB, text string) change.Path {
-	t.Helper()
+func mustPath(tb testing.TB, text string) change.Path {
+	tb.Helper()
 	path, err := change.ParsePath(text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return path
 }

@@ -19,6 +19,7 @@ package decision
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -121,8 +122,7 @@ func targetsOf(r policy.Rule) []string {
 	out := make([]string, 0, len(r.Entries))
 	for _, e := range r.Entries {
 		if e.IsExternal() {
-			text, _ := json.Marshal(e.External) // a map of strings always encodes
-			out = append(out, string(text))
+			out = append(out, fmt.Sprintf("%q", e.External)) // in the order of the keys
 			continue
 		}
 		out = append(out, e.Resource.String())

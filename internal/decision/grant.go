@@ -68,6 +68,7 @@ func Grants(ctx context.Context, in *Input, v Verdict) Grant {
 	switch v.Reason {
 	case ReasonOwn, ReasonFinishing, ReasonBookkeeping:
 		return Grant{} // These trigger nothing.
+	default:
 	}
 	switch in.Operation {
 	case Create:
@@ -83,14 +84,14 @@ func Grants(ctx context.Context, in *Input, v Verdict) Grant {
 // way from there to it.
 func DeletionTrace(in *Input, v Verdict) (initiator string, trace []v1alpha1.TraceHop) {
 	o := in.chainFrom(in.OwnPolicies, Act{Operation: Delete}, v)
-	return o.initiator, append(o.trace, in.hop(v1alpha1.FieldDeleted, nil))
+	return o.initiator, append(slices.Clone(o.trace), in.hop(v1alpha1.FieldDeleted, nil))
 }
 
 // grantCreation grants what the initializing section allows: the creation of an
 // object is the cause of what its controllers do until it has settled (D9).
 func (in *Input) grantCreation(v Verdict) Grant {
 	o := in.chainFrom(in.OwnPolicies, Act{Operation: Create}, v)
-	trace := append(o.trace, in.hop(v1alpha1.FieldCreated, nil))
+	trace := append(slices.Clone(o.trace), in.hop(v1alpha1.FieldCreated, nil))
 	grant := Grant{Triggered: true}
 	sections := 0
 	for _, p := range in.OwnPolicies {
@@ -156,22 +157,16 @@ func (in *Input) grantChange(ctx context.Context, v Verdict, c change.Change, ap
 			grant.Triggered = true
 			result = earnedAll
 			o, caused := in.chain(p, c, approved, v)
-			if caused {
-				if problem := in.conditionsHold(ctx, r.Conditions); problem != nil {
-					grant.Problems = append(grant.Problems, Problem{
-						Policy: p.Name, Expression: problem.expression, Path: c.Path.String(), Err: problem.err,
-					})
-					caused = false
-				}
-			}
+			caused = caused && in.conditionsPermit(ctx, p, r, c, grant)
 			if caused {
 				trace := append(slices.Clone(o.trace), in.hop(field.String(), in.capture(r.Capture)))
 				grant.add(in.grantsOf(r, o.initiator, trace)...)
 			}
-			if p.Action == v1alpha1.ActionDeny {
-				for _, t := range targetsOf(r) {
-					targets[t] = targets[t] || caused
-				}
+			if p.Action != v1alpha1.ActionDeny {
+				continue
+			}
+			for _, t := range targetsOf(r) {
+				targets[t] = targets[t] || caused
 			}
 		}
 	}
@@ -181,6 +176,19 @@ func (in *Input) grantChange(ctx context.Context, v Verdict, c change.Change, ap
 		}
 	}
 	return result
+}
+
+// conditionsPermit tells whether the conditions of a rule let a change that has a
+// cause earn something. What keeps it from that becomes a problem of the grant.
+func (in *Input) conditionsPermit(ctx context.Context, p *policy.Policy, r policy.Rule, c change.Change, grant *Grant) bool {
+	problem := in.conditionsHold(ctx, r.Conditions)
+	if problem == nil {
+		return true
+	}
+	grant.Problems = append(grant.Problems, Problem{
+		Policy: p.Name, Expression: problem.expression, Path: c.Path.String(), Err: problem.err,
+	})
+	return false
 }
 
 // putsBack tells whether the change returns a withheld field to what it was.

@@ -96,7 +96,9 @@ type Resolver struct {
 // knowledge is what the API server said about a group version, and when.
 type knowledge struct {
 	resources []Resource
-	asked     time.Time
+	// answered says that there was an answer, if only that nothing is served.
+	answered bool
+	asked    time.Time
 	// unsettledUntil is when it can be relied on to have settled.
 	unsettledUntil time.Time
 }
@@ -149,6 +151,20 @@ func (r *Resolver) Namespaced(gvk schema.GroupVersionKind) bool {
 func (r *Resolver) ReplicasPath(gvr schema.GroupVersionResource) string {
 	resource, _ := r.ByResource(gvr)
 	return resource.ReplicasPath
+}
+
+// Known tells whether the API server has answered about each group version that
+// the last Update named. Until then, what ByKind and ByResource do not find may be
+// served all the same.
+func (r *Resolver) Known() bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for _, k := range r.groups {
+		if !k.answered {
+			return false
+		}
+	}
+	return true
 }
 
 // Invalidate says that a definition in group has changed. It tells whether that
@@ -242,7 +258,7 @@ func (r *Resolver) learn(gv schema.GroupVersion, resources []Resource, asked tim
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	k := r.groups[gv]
-	k.resources = resources
+	k.resources, k.answered = resources, true
 	if k.unsettledUntil.After(asked.Add(settling)) {
 		return // it has changed since it was asked
 	}

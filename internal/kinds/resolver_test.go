@@ -132,6 +132,9 @@ func TestResolverKnowsWhatIsServed(t *testing.T) {
 	if _, ok := r.KindFor(apps.WithResource("deployments/scale")); ok {
 		t.Error("KindFor() takes a sub-resource for a resource")
 	}
+	if _, ok := r.ByKind(apps.WithKind("Scale")); ok {
+		t.Error("ByKind() takes the kind of a sub-resource for that of a resource")
+	}
 }
 
 func TestResolverAsksOnlyWhenItMatters(t *testing.T) {
@@ -223,6 +226,30 @@ func TestResolverKeepsWhatItCannotAskAbout(t *testing.T) {
 	}
 	if _, ok := r.ByKind(apps.WithKind("Deployment")); !ok {
 		t.Error("ByKind() has forgotten a kind because nobody could be asked")
+	}
+	if !r.Known() {
+		t.Error("Known() has forgotten an answer because nobody could be asked again")
+	}
+}
+
+func TestResolverTellsUnknownFromUnserved(t *testing.T) {
+	served := workloads()
+	served.err = errors.New("the API server is starting")
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	r := kinds.New(served, served, clock)
+	if _, err := r.Update(t.Context(), []schema.GroupVersion{example}); !errors.Is(err, served.err) {
+		t.Errorf("Update() = %v, want the error", err)
+	}
+	if r.Known() {
+		t.Error("Known() takes what nobody could be asked about for known")
+	}
+	served.err = nil
+	clock.SetTime(clock.Now().Add(time.Second))
+	if _, err := r.Update(t.Context(), []schema.GroupVersion{example}); err != nil {
+		t.Errorf("Update(): %v", err)
+	}
+	if !r.Known() || hasWidgets(r) {
+		t.Error("Known() does not know that nothing is served")
 	}
 }
 

@@ -23,11 +23,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	"pgregory.net/rapid"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/utils/ptr"
+	"pgregory.net/rapid"
 
 	"kausality.io/operator/api/v1alpha1"
 )
@@ -208,7 +206,7 @@ func TestInitializing(t *testing.T) {
 
 func TestAnnotationKey(t *testing.T) {
 	owner := func(apiVersion, kind string, controller bool) []metav1.OwnerReference {
-		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "web", Controller: ptr.To(controller)}}
+		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "web", Controller: new(controller)}}
 	}
 	replicaSet := schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
 	tests := map[string]struct {

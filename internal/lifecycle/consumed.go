@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"context"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -70,6 +71,28 @@ func Conditions(policies []*policy.Policy) (initializing, settled *policy.Condit
 		settled = cmp.Or(p.Consumption.When, settled)
 	}
 	return initializing, settled
+}
+
+// Midway tells whether an object that no ledger speaks of is in the middle of
+// something (D20). Where its status never tells, it is for as long as an allowance
+// would last from its creation on.
+func Midway(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) bool {
+	if obj.GetDeletionTimestamp() != nil {
+		return false
+	}
+	if _, settled := Conditions(policies); settled != nil {
+		done, err := eval(ctx, settled, obj, ledger.Entry{})
+		return err != nil || !done
+	}
+	progress := Of(obj)
+	if !progress.Timed {
+		return !progress.Settled
+	}
+	ttl := policy.DefaultTTL
+	if len(policies) > 0 {
+		ttl = policies[0].Consumption.TTL
+	}
+	return now.Before(obj.GetCreationTimestamp().Add(ttl))
 }
 
 func eval(ctx context.Context, c *policy.Condition, obj *unstructured.Unstructured, e ledger.Entry) (bool, error) {

@@ -18,7 +18,9 @@ package lifecycle
 
 import (
 	"testing"
+	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -27,39 +29,43 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
+// configured is a policy with these conditions, where they are given.
+func configured(t *testing.T, initializing, settled string) []*policy.Policy {
+	t.Helper()
+	p := &v1alpha1.AllowancePolicy{Spec: v1alpha1.AllowancePolicySpec{
+		For: v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: "Deployment"},
+	}}
+	if initializing != "" {
+		p.Spec.Initializing = &v1alpha1.InitializingSection{When: initializing}
+	}
+	if settled != "" {
+		p.Spec.Consumption = &v1alpha1.Consumption{When: settled}
+	}
+	compiled, errs := policy.Compile(p, func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+		return schema.GroupVersionKind{}, false
+	})
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	return []*policy.Policy{compiled}
+}
+
+// someDeployment is one at generation 4 of which some replicas are available.
+func someDeployment(available int64) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "apps/v1", "kind": "Deployment",
+		"metadata": map[string]any{"name": "web", "generation": int64(4)},
+		"spec":     map[string]any{"replicas": int64(3)},
+		"status": map[string]any{
+			"observedGeneration": int64(4), "replicas": int64(3), "updatedReplicas": int64(3),
+			"readyReplicas": available, "availableReplicas": available,
+			"conditions": []any{map[string]any{"type": "Available", "status": "True"}},
+		},
+	}}
+}
+
 func TestConsumed(t *testing.T) {
-	configured := func(initializing, settled string) []*policy.Policy {
-		p := &v1alpha1.AllowancePolicy{Spec: v1alpha1.AllowancePolicySpec{
-			For: v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: "Deployment"},
-		}}
-		if initializing != "" {
-			p.Spec.Initializing = &v1alpha1.InitializingSection{When: initializing}
-		}
-		if settled != "" {
-			p.Spec.Consumption = &v1alpha1.Consumption{When: settled}
-		}
-		compiled, errs := policy.Compile(p, func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
-			return schema.GroupVersionKind{}, false
-		})
-		if len(errs) > 0 {
-			t.Fatal(errs.ToAggregate())
-		}
-		return []*policy.Policy{compiled}
-	}
-	// deployment is one at generation 4 of which some replicas are available.
-	deployment := func(available int64) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "apps/v1", "kind": "Deployment",
-			"metadata": map[string]any{"name": "web", "generation": int64(4)},
-			"spec":     map[string]any{"replicas": int64(3)},
-			"status": map[string]any{
-				"observedGeneration": int64(4), "replicas": int64(3), "updatedReplicas": int64(3),
-				"readyReplicas": available, "availableReplicas": available,
-				"conditions": []any{map[string]any{"type": "Available", "status": "True"}},
-			},
-		}}
-	}
-	settled, midway := deployment(3), deployment(2)
+	settled, midway := someDeployment(3), someDeployment(2)
 	granted := func(generation int64) v1alpha1.Allowance {
 		return v1alpha1.Allowance{Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: generation, Initiator: "alice"}
 	}
@@ -81,27 +87,62 @@ func TestConsumed(t *testing.T) {
 		"creation, midway":                    {obj: midway, entry: creation},
 		"withheld, and everything follows it": {obj: settled, entry: withheld, want: true},
 		"withheld, midway":                    {obj: midway, entry: withheld},
-		"a policy says when, not yet":         {obj: settled, policies: configured("", "object.spec.replicas > 5"), entry: granted(4)},
+		"a policy says when, not yet":         {obj: settled, policies: configured(t, "", "object.spec.replicas > 5"), entry: granted(4)},
 		"a policy says when, already": {
-			obj: midway, policies: configured("", "allowance.initiator == 'alice'"), entry: granted(4), want: true,
+			obj: midway, policies: configured(t, "", "allowance.initiator == 'alice'"), entry: granted(4), want: true,
 		},
 		"a policy's condition cannot be evaluated": {
-			obj: settled, policies: configured("", "object.spec.missing > 5"), entry: granted(4),
+			obj: settled, policies: configured(t, "", "object.spec.missing > 5"), entry: granted(4),
 		},
 		"creation, while its condition holds": {
-			obj: settled, policies: configured("object.spec.replicas == 3", ""), entry: creation,
+			obj: settled, policies: configured(t, "object.spec.replicas == 3", ""), entry: creation,
 		},
 		"creation, when its condition has become false": {
-			obj: midway, policies: configured("object.spec.replicas == 5", ""), entry: creation, want: true,
+			obj: midway, policies: configured(t, "object.spec.replicas == 5", ""), entry: creation, want: true,
 		},
 		"creation, and its condition cannot be evaluated: the status decides": {
-			obj: settled, policies: configured("object.spec.missing > 5", ""), entry: creation, want: true,
+			obj: settled, policies: configured(t, "object.spec.missing > 5", ""), entry: creation, want: true,
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			if got := Consumed(t.Context(), tc.obj, tc.policies)(ledger.NewEntry(tc.entry)); got != tc.want {
 				t.Errorf("Consumed() = %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestMidway(t *testing.T) {
+	created := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	config := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "c"},
+	}}
+	config.SetCreationTimestamp(metav1.NewTime(created))
+	deleting := someDeployment(2)
+	deleting.SetDeletionTimestamp(new(metav1.NewTime(created)))
+
+	tests := map[string]struct {
+		obj      *unstructured.Unstructured
+		policies []*policy.Policy
+		later    time.Duration
+		want     bool
+	}{
+		"settled":                                {obj: someDeployment(3)},
+		"not settled":                            {obj: someDeployment(2), want: true},
+		"being deleted":                          {obj: deleting},
+		"a status that never tells, just made":   {obj: config, later: time.Minute, want: true},
+		"a status that never tells, made before": {obj: config, later: policy.DefaultTTL},
+		"a policy says that it has settled":      {obj: someDeployment(2), policies: configured(t, "", "true")},
+		"a policy says that it has not":          {obj: someDeployment(3), policies: configured(t, "", "object.spec.replicas > 5"), want: true},
+		"a policy's condition cannot be evaluated": {
+			obj: someDeployment(3), policies: configured(t, "", "object.spec.missing > 5"), want: true,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Midway(t.Context(), tc.obj, tc.policies, created.Add(tc.later)); got != tc.want {
+				t.Errorf("Midway() = %t, want %t", got, tc.want)
 			}
 		})
 	}

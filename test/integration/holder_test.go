@@ -70,7 +70,7 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:     scheme,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
-		Controller: ctrlconfig.Controller{SkipNameValidation: ptr.To(true)},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(record.Index(ctx, mgr.GetFieldIndexer())).To(Succeed())
@@ -516,7 +516,7 @@ var _ = Describe("The sign of life", func() {
 	It("adopts what was created while nobody watched, once", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		lease := forgetSignOfLife(ctx)
-		lease.Spec.RenewTime = ptr.To(metav1.NewMicroTime(time.Now().Add(-time.Minute)))
+		lease.Spec.RenewTime = new(metav1.NewMicroTime(time.Now().Add(-time.Minute)))
 		apply(ctx, lease)
 
 		unwatched := targetOf(deploymentWith(ctx, namespace, "unwatched"), deployments)

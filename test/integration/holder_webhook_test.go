@@ -52,7 +52,7 @@ func serveLedgers(ctx context.Context, p *operatorParts, namespace string) {
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name: "ledgers.kausality.io",
 			ClientConfig: admissionregistrationv1.WebhookClientConfig{
-				URL:      ptr.To(server.URL),
+				URL:      new(server.URL),
 				CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
 			},
 			Rules: []admissionregistrationv1.RuleWithOperations{{

@@ -46,11 +46,11 @@ var _ = Describe("The webhook configurations", Ordered, func() {
 		webhook = newCountingWebhook()
 		ns = newNamespace(ctx)
 		defineThing(ctx, "conditions.example.org")
-		in := inputFor(
-			policyFor("apps/v1/Deployment", "apps/v1/replicasets"),
-			policyFor("apps/v1/ReplicaSet", "/v1/pods"),
-			policyFor("/v1/ConfigMap"),
-			policyFor("conditions.example.org/v1/Thing"),
+		in := inputFor(ctx,
+			policyFor(ctx, "apps/v1/Deployment", "apps/v1/replicasets"),
+			policyFor(ctx, "apps/v1/ReplicaSet", "/v1/pods"),
+			policyFor(ctx, "/v1/ConfigMap"),
+			policyFor(ctx, "conditions.example.org/v1/Thing"),
 		)
 		in.Name = "conditions"
 		in.ClientConfig = webhook.clientConfig()

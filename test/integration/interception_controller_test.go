@@ -18,6 +18,7 @@ package integration
 
 import (
 	"context"
+	"strings"
 	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -25,14 +26,18 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/internal/controller"
 	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -40,8 +45,8 @@ import (
 func startManager(options ctrl.Options, setup func(ctrl.Manager) error) {
 	GinkgoHelper()
 	options.Scheme = scheme
-	options.Metrics = server.Options{BindAddress: "0"}
-	options.Controller.SkipNameValidation = ptr.To(true)
+	options.Metrics = metricsserver.Options{BindAddress: "0"}
+	options.Controller.SkipNameValidation = new(true)
 	mgr, err := ctrl.NewManager(config, options)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(setup(mgr)).To(Succeed())
@@ -61,6 +66,8 @@ type fixedPolicies struct {
 	changed  chan event.GenericEvent
 }
 
+func (f *fixedPolicies) Known() bool { return true }
+
 func (f *fixedPolicies) Policies() []*policy.Policy {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -71,7 +78,29 @@ func (f *fixedPolicies) set(policies ...*policy.Policy) {
 	f.mu.Lock()
 	f.policies = policies
 	f.mu.Unlock()
+	f.notify()
+}
+
+func (f *fixedPolicies) notify() {
 	f.changed <- event.GenericEvent{Object: &metav1.PartialObjectMetadata{}}
+}
+
+// followKinds has served know one group version as its definitions change, as
+// PolicyIndex does, and calls changed when it says something else.
+func followKinds(mgr ctrl.Manager, served *kinds.Resolver, gv schema.GroupVersion, changed func()) error {
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("kinds").
+		WatchesMetadata(kinds.Definition(), &handler.EnqueueRequestForObject{}).
+		Complete(reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
+			_, group, _ := strings.Cut(request.Name, ".")
+			served.Invalidate(group)
+			differs, err := served.Update(ctx, []schema.GroupVersion{gv})
+			if differs {
+				changed()
+			}
+			next, _ := served.NextUpdate()
+			return reconcile.Result{RequeueAfter: next}, err
+		}))
 }
 
 // fixedCertificates is a CertificateSource that a spec changes.
@@ -109,7 +138,7 @@ var _ = Describe("The interception controller", func() {
 	// The webhook is never called: policies name a kind of which no object exists.
 	const group = "controller.example.org"
 
-	BeforeEach(func(ctx SpecContext) {
+	BeforeEach(func() {
 		meta := metav1.ObjectMeta{Name: name}
 		mutating = &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: meta}
 		validating = &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: meta}
@@ -118,12 +147,13 @@ var _ = Describe("The interception controller", func() {
 
 		policies = &fixedPolicies{changed: make(chan event.GenericEvent, 1)}
 		certificates = &fixedCertificates{ready: make(chan struct{}), ca: newCountingWebhook().clientConfig().CABundle}
+		served := newResolver()
 		startManager(ctrl.Options{}, func(mgr ctrl.Manager) error {
 			reconciler = &controller.Interception{
 				Client:       mgr.GetClient(),
 				Policies:     policies,
 				Certificates: certificates,
-				Discovery:    discoverResources(),
+				Served:       served,
 				Changes:      []<-chan event.GenericEvent{policies.changed},
 				Config: interception.Input{
 					Name:              name,
@@ -133,6 +163,9 @@ var _ = Describe("The interception controller", func() {
 						Service: &admissionregistrationv1.ServiceReference{Namespace: operatorNamespace, Name: "webhook"},
 					},
 				},
+			}
+			if err := followKinds(mgr, served, schema.GroupVersion{Group: group, Version: "v1"}, policies.notify); err != nil {
+				return err
 			}
 			return reconciler.SetupWithManager(mgr)
 		})
@@ -159,7 +192,7 @@ var _ = Describe("The interception controller", func() {
 
 	It("keeps everything equal to what policies need", func(ctx SpecContext) {
 		By("waiting for a certificate")
-		things := policyFor(group + "/v1/Thing")
+		things := policyFor(ctx, group+"/v1/Thing")
 		policies.set(things)
 		Consistently(get(ctx, mutating), "300ms").ShouldNot(Succeed())
 		close(certificates.ready)

@@ -47,11 +47,11 @@ var _ = Describe("The admission policy", Ordered, func() {
 		ns = newNamespace(ctx)
 		operator = clientAs(operatorUser)
 		defineThing(ctx, "protection.example.org")
-		in := inputFor(
-			policyFor("apps/v1/Deployment", "apps/v1/replicasets"),
-			policyFor("apps/v1/ReplicaSet", "/v1/pods"),
-			policyFor("/v1/Pod"),
-			policyFor("protection.example.org/v1/Thing"),
+		in := inputFor(ctx,
+			policyFor(ctx, "apps/v1/Deployment", "apps/v1/replicasets"),
+			policyFor(ctx, "apps/v1/ReplicaSet", "/v1/pods"),
+			policyFor(ctx, "/v1/Pod"),
+			policyFor(ctx, "protection.example.org/v1/Thing"),
 		)
 		in.Name = "protection"
 		desired := interception.Render(in)

@@ -30,13 +30,14 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	clientdiscovery "k8s.io/client-go/discovery"
+	"k8s.io/client-go/discovery"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -53,17 +54,26 @@ const (
 	replicaSetLedgerKey = v1alpha1.ReplicaSetAnnotationPrefix + "allowances"
 )
 
-// discoverResources asks the API server afresh.
-func discoverResources() *discovery.Resources {
+// newResolver knows nothing yet.
+func newResolver() *kinds.Resolver {
 	GinkgoHelper()
-	c, err := clientdiscovery.NewDiscoveryClientForConfig(config)
+	c, err := discovery.NewDiscoveryClientForConfig(config)
 	Expect(err).NotTo(HaveOccurred())
-	return discovery.New(c)
+	return kinds.New(c, kinds.Reader{Reader: k8s}, clock.RealClock{})
+}
+
+// serves knows what the API server serves of a group version now.
+func serves(ctx context.Context, gv schema.GroupVersion) *kinds.Resolver {
+	GinkgoHelper()
+	resolver := newResolver()
+	_, err := resolver.Update(ctx, []schema.GroupVersion{gv})
+	Expect(err).NotTo(HaveOccurred())
+	return resolver
 }
 
 // policyFor is a policy for a kind ("group/version/Kind") with a rule that names
 // resources ("group/version/resources").
-func policyFor(kind string, resources ...string) *policy.Policy {
+func policyFor(ctx context.Context, kind string, resources ...string) *policy.Policy {
 	GinkgoHelper()
 	k := strings.Split(kind, "/")
 	rule := v1alpha1.Rule{Trigger: "spec"}
@@ -71,7 +81,7 @@ func policyFor(kind string, resources ...string) *policy.Policy {
 		r := strings.Split(resource, "/")
 		rule.Policies = append(rule.Policies, v1alpha1.PolicyEntry{
 			Relation: v1alpha1.RelationControllerChild,
-			Target:   v1alpha1.Target{APIGroup: ptr.To(r[0]), APIVersion: r[1], Resource: r[2]},
+			Target:   v1alpha1.Target{APIGroup: new(r[0]), APIVersion: r[1], Resource: r[2]},
 		})
 	}
 	compiled, errs := policy.Compile(&v1alpha1.AllowancePolicy{
@@ -81,28 +91,23 @@ func policyFor(kind string, resources ...string) *policy.Policy {
 			Rules: []v1alpha1.Rule{rule},
 		},
 	}, func(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
-		found, ok, err := discoverResources().ByResource(gvr)
-		Expect(err).NotTo(HaveOccurred())
-		return found.GVK, ok
+		return serves(ctx, gvr.GroupVersion()).KindFor(gvr)
 	})
 	Expect(errs).To(BeEmpty())
 	return compiled
 }
 
 // inputFor renders policies for what the API server serves.
-func inputFor(policies ...*policy.Policy) interception.Input {
+func inputFor(ctx context.Context, policies ...*policy.Policy) interception.Input {
 	GinkgoHelper()
-	resources := discoverResources()
 	return interception.Input{
 		Policies: policies,
 		Holder: func(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
-			found, ok, err := resources.ByKind(gvk)
-			Expect(err).NotTo(HaveOccurred())
+			found, ok := serves(ctx, gvk.GroupVersion()).ByKind(gvk)
 			return found.GVR, found.Namespaced, found.Subresources, ok
 		},
 		Child: func(gvr schema.GroupVersionResource) ([]string, bool, bool) {
-			found, ok, err := resources.ByResource(gvr)
-			Expect(err).NotTo(HaveOccurred())
+			found, ok := serves(ctx, gvr.GroupVersion()).ByResource(gvr)
 			return found.Subresources, found.Namespaced, ok
 		},
 		OperatorNamespace: operatorNamespace,
@@ -164,7 +169,7 @@ func thingDefinition(group string) *apiextensionsv1.CustomResourceDefinition {
 			Versions: []apiextensionsv1.CustomResourceDefinitionVersion{{
 				Name: "v1", Served: true, Storage: true,
 				Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-					Type: "object", XPreserveUnknownFields: ptr.To(true),
+					Type: "object", XPreserveUnknownFields: new(true),
 				}},
 				Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
 			}},
@@ -176,11 +181,20 @@ func thingDefinition(group string) *apiextensionsv1.CustomResourceDefinition {
 func defineThing(ctx context.Context, group string) {
 	GinkgoHelper()
 	apply(ctx, thingDefinition(group))
+	waitServed(ctx, group)
+}
+
+// waitServed returns when the kind Thing is served in a group.
+func waitServed(ctx context.Context, group string) {
+	GinkgoHelper()
 	gvr := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "things"}
-	Eventually(func() (bool, error) {
-		_, ok, err := discoverResources().ByResource(gvr)
-		return ok, err
-	}).Should(BeTrue())
+	Eventually(func(g Gomega) {
+		resolver := newResolver()
+		_, err := resolver.Update(ctx, []schema.GroupVersion{gvr.GroupVersion()})
+		g.Expect(err).NotTo(HaveOccurred())
+		_, ok := resolver.ByResource(gvr)
+		g.Expect(ok).To(BeTrue())
+	}).Should(Succeed())
 }
 
 func newThing(group, namespace, name string) *unstructured.Unstructured {

@@ -28,7 +28,6 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -57,6 +56,7 @@ func (r *rendering) Rendered(string, int64) bool { return !r.pending.Load() }
 type policyControllers struct {
 	active    *policy.Active
 	catalog   *controller.Catalog
+	served    *kinds.Resolver
 	index     *controller.PolicyIndex
 	records   *record.Store
 	rendering *rendering
@@ -80,25 +80,24 @@ func startPolicyControllers(ctx context.Context) *policyControllers {
 	holderCache, err := holders.New(config, mgr.GetHTTPClient(), mgr.GetRESTMapper())
 	Expect(err).NotTo(HaveOccurred())
 	Expect(mgr.Add(holderCache)).To(Succeed())
-	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(config, mgr.GetHTTPClient())
-	Expect(err).NotTo(HaveOccurred())
 
 	c := &policyControllers{active: &policy.Active{}, rendering: &rendering{}}
 	c.catalog = controller.NewCatalog(c.active)
-	served := kinds.New(discoveryClient, kinds.Reader{Reader: mgr.GetAPIReader()}, clock.RealClock{})
+	c.served = newResolver()
 	c.records = record.NewStore(record.Config{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: operatorNamespace,
 		Recorder: mgr.GetEventRecorder("kausality"),
 	})
-	c.index = &controller.PolicyIndex{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: served, Holders: holderCache}
+	c.index = &controller.PolicyIndex{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: holderCache}
 	Expect(c.index.SetupWithManager(mgr)).To(Succeed())
 	Expect((&controller.AllowancePolicy{
 		Adoption: controller.Adoption{
 			Holders:    holderCache,
 			Namespaces: scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
 			Records:    c.records,
+			Clock:      clock.RealClock{},
 		},
-		Client: mgr.GetClient(), Catalog: c.catalog, Kinds: served, Rendering: c.rendering,
+		Client: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Rendering: c.rendering,
 	}).SetupWithManager(ctx, mgr)).To(Succeed())
 
 	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))

@@ -26,7 +26,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/utils/ptr"
 )
 
 // call is a request that reached the counting webhook.
@@ -59,7 +58,7 @@ func newCountingWebhook() *countingWebhook {
 // clientConfig tells the API server how to reach it.
 func (w *countingWebhook) clientConfig() admissionregistrationv1.WebhookClientConfig {
 	return admissionregistrationv1.WebhookClientConfig{
-		URL:      ptr.To(w.server.URL),
+		URL:      new(w.server.URL),
 		CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: w.server.Certificate().Raw}),
 	}
 }
@@ -82,8 +81,13 @@ func (w *countingWebhook) ServeHTTP(response http.ResponseWriter, request *http.
 	w.mu.Unlock()
 	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
 	review.Request = nil
+	answer, err := json.Marshal(review)
+	if err != nil {
+		http.Error(response, err.Error(), http.StatusInternalServerError)
+		return
+	}
 	response.Header().Set("Content-Type", "application/json")
-	_ = json.NewEncoder(response).Encode(review) // the API server reports what it cannot read
+	_, _ = response.Write(answer) // the API server reports what it cannot read
 }
 
 // take returns the calls since it was last asked.

@@ -62,9 +62,9 @@ func (r *request) approval(f *facts) approval {
 	}
 	for part := range strings.SplitSeq(text, ",") {
 		part = strings.TrimSpace(part)
-		switch {
-		case part == "":
-		case part == v1alpha1.Any:
+		switch part {
+		case "":
+		case v1alpha1.Any:
 			a.changes = append(a.changes, r.approvable(f)...)
 		default:
 			changes, err := r.approved(part)

@@ -264,7 +264,8 @@ func (r *request) parentRef() (lineage.Ref, bool) {
 // where a policy names it: as a trigger for the object itself, as a bound for
 // the child that it is. Who its parent is always counts.
 func (r *request) findChanges(f *facts) {
-	var triggers, bounds []change.Pattern
+	triggers := make([]change.Pattern, 0, len(f.OwnPolicies))
+	bounds := make([]change.Pattern, 0, len(f.Parent.Policies))
 	for _, p := range f.OwnPolicies {
 		triggers = append(triggers, p.TriggerMetadata()...)
 	}

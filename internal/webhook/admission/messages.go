@@ -113,7 +113,7 @@ func problemsText(problems []decision.Problem) string {
 }
 
 func withheldText(withheld []v1alpha1.Allowance) string {
-	var out []string
+	out := make([]string, 0, len(withheld))
 	for _, w := range withheld {
 		out = append(out, fmt.Sprintf("the change of %s by %s is withheld", w.Mutation, w.Initiator))
 	}
@@ -132,7 +132,7 @@ func withheldPaths(withheld []v1alpha1.Allowance) []string {
 
 // describeGrants is the short form of what was granted, for the audit log.
 func describeGrants(allowances []v1alpha1.Allowance) string {
-	var out []string
+	out := make([]string, 0, len(allowances))
 	for _, a := range allowances {
 		what := a.Kind
 		if a.Relation == v1alpha1.RelationExternal {
@@ -170,16 +170,14 @@ func listed(acts []decision.Act) string {
 }
 
 func actText(a decision.Act) string {
-	switch a.Operation {
-	case decision.Create:
+	switch {
+	case a.Operation == decision.Create:
 		return "creation"
-	case decision.Delete:
+	case a.Operation == decision.Delete:
 		return "deletion"
-	}
-	switch a.Change.Verb {
-	case change.Insert:
+	case a.Change.Verb == change.Insert:
 		return "adding " + a.Change.Path.String()
-	case change.Delete:
+	case a.Change.Verb == change.Delete:
 		return "removing " + a.Change.Path.String()
 	default:
 		return "changing " + a.Change.Path.String()

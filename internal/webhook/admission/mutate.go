@@ -18,6 +18,7 @@ package admission
 
 import (
 	"context"
+	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -111,9 +112,7 @@ func (r *request) seen() *unstructured.Unstructured {
 		return r.old
 	}
 	merged := &unstructured.Unstructured{Object: make(map[string]any, len(r.old.Object))}
-	for k, v := range r.old.Object {
-		merged.Object[k] = v
-	}
+	maps.Copy(merged.Object, r.old.Object)
 	merged.Object["status"] = r.new.Object["status"]
 	return merged
 }

@@ -66,9 +66,10 @@ func (v *Validator) Handle(ctx context.Context, req admission.Request) admission
 
 // judge decides with what the cache knows, and, before it denies, warns or
 // withholds, once more with the parent read live: a cache that is behind the
-// requester's must never cause a denial (D5). So it does before it says that
-// something had no cause but the parent's upkeep: observed, a Pod that a rollout
-// created was recorded without a trace, its ReplicaSet being milliseconds old.
+// requester's must never cause a denial (D5). So it does before something passes
+// for no other reason than the parent's phase: observed, a Pod that a rollout
+// created was recorded as healing, without a trace, and a stranger could scale what
+// had just ceased to be initializing.
 func (v *Validator) judge(ctx context.Context, r *request) (*facts, decision.Verdict, decision.Grant, error) {
 	var (
 		f       *facts
@@ -89,8 +90,16 @@ func (v *Validator) judge(ctx context.Context, r *request) (*facts, decision.Ver
 	return f, verdict, grant, nil
 }
 
+// conclusive tells whether no fresher look at the parent could make a difference. It
+// could to a refusal, and to what passes without an allowance, only because of the
+// phase that the parent was in when the cache last heard of it.
 func conclusive(v decision.Verdict) bool {
-	return len(v.Uncovered) == 0 && v.Reason != decision.ReasonMaintaining
+	switch v.Reason {
+	case decision.ReasonMaintaining, decision.ReasonInitializing, decision.ReasonAdopting:
+		return v.Exercised != nil
+	default:
+		return len(v.Uncovered) == 0
+	}
 }
 
 // keep writes down what the answer cannot carry, before it is given: who deletes
@@ -167,6 +176,7 @@ func (v *Validator) observe(r *request, f *facts, verdict decision.Verdict) {
 	switch verdict.Reason {
 	case decision.ReasonOwn, decision.ReasonUnchanged, decision.ReasonFinishing, decision.ReasonUnbounded:
 		return
+	default:
+		v.Records.Observe(record.Outcome{Target: f.parent, Decision: describe(r, f, verdict)})
 	}
-	v.Records.Observe(record.Outcome{Target: f.parent, Decision: describe(r, f, verdict)})
 }

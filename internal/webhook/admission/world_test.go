@@ -142,17 +142,17 @@ func (served) ReplicasPath(schema.GroupVersionResource) string  { return "spec.r
 func (served) Labels(context.Context, string) map[string]string { return map[string]string{} }
 
 // hooks makes both webhooks, with the policies.
-func (w *world) hooks(t testing.TB, policies ...string) (*Mutator, *Validator) {
-	t.Helper()
+func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) {
+	tb.Helper()
 	var compiled []*policy.Policy
 	for _, text := range policies {
 		p := &v1alpha1.AllowancePolicy{}
 		if err := yaml.UnmarshalStrict([]byte(text), p); err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		c, errs := policy.Compile(p, served{}.KindFor)
 		if len(errs) > 0 {
-			t.Fatal(errs.ToAggregate())
+			tb.Fatal(errs.ToAggregate())
 		}
 		compiled = append(compiled, c)
 	}
@@ -219,13 +219,14 @@ func mayScale(initiator string, generation int64) v1alpha1.Allowance {
 	}
 }
 
-func held(path, by, replaced string) v1alpha1.Allowance {
-	return v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: path, Initiator: by, Generation: 4, Replaced: replaced}
+// held is a change of mallory's that is withheld.
+func held(path, replaced string) v1alpha1.Allowance {
+	return v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: path, Initiator: "mallory", Generation: 4, Replaced: replaced}
 }
 
 // asking makes a request by a user in the groups.
-func asking(t testing.TB, user string, groups []string, before, after *unstructured.Unstructured) admission.Request {
-	t.Helper()
+func asking(tb testing.TB, user string, groups []string, before, after *unstructured.Unstructured) admission.Request {
+	tb.Helper()
 	req := admissionv1.AdmissionRequest{
 		UID: "1", Operation: admissionv1.Update, UserInfo: authenticationv1.UserInfo{Username: user, Groups: groups},
 	}
@@ -243,18 +244,18 @@ func asking(t testing.TB, user string, groups []string, before, after *unstructu
 		Resource: map[string]string{"Deployment": "deployments", "ReplicaSet": "replicasets", "Pod": "pods"}[gvk.Kind],
 	}
 	req.Namespace, req.Name = shape.GetNamespace(), shape.GetName()
-	req.OldObject, req.Object = encoded(t, before), encoded(t, after)
+	req.OldObject, req.Object = encoded(tb, before), encoded(tb, after)
 	return admission.Request{AdmissionRequest: req}
 }
 
-func encoded(t testing.TB, obj *unstructured.Unstructured) runtime.RawExtension {
-	t.Helper()
+func encoded(tb testing.TB, obj *unstructured.Unstructured) runtime.RawExtension {
+	tb.Helper()
 	if obj == nil {
 		return runtime.RawExtension{}
 	}
 	raw, err := json.Marshal(obj.Object)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return runtime.RawExtension{Raw: raw}
 }
