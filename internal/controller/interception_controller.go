@@ -24,6 +24,7 @@ import (
 	"sync/atomic"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -164,7 +165,11 @@ func (r *Interception) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Resu
 	in.ClientConfig = *r.Config.ClientConfig.DeepCopy()
 	in.ClientConfig.CABundle = r.Certificates.CABundle()
 
-	if err := r.apply(ctx, interception.Render(in)); err != nil {
+	switch err := r.apply(ctx, interception.Render(in)); {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		// The cache does not show our own last write yet.
+		return ctrl.Result{RequeueAfter: conflictRetry}, nil
+	case err != nil:
 		return ctrl.Result{}, err
 	}
 	r.report(policies)

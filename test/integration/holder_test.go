@@ -500,7 +500,11 @@ var _ = Describe("Holders and the webhook", Ordered, func() {
 		target := targetOf(d, deployments)
 		reportSettled(ctx, d)
 		Eventually(reread(d)).WithContext(ctx).Should(HaveField("Annotations", Not(HaveKey(ledgerKey))))
-		Eventually(recordStatus(p, target)).WithContext(ctx).Should(HaveField("ActiveCount", int32(0)))
+		// The entry is noted as consumed before it leaves; that it has left is the
+		// last that there is to write.
+		Eventually(recordStatus(p, target)).WithContext(ctx).Should(And(
+			HaveField("ActiveCount", int32(0)), HaveField("Consumed", BeEmpty()), HaveField("FirstSeen", BeEmpty()),
+		))
 		versions := func(g Gomega) []string {
 			rec, err := p.records.Live(ctx, target)
 			g.Expect(err).NotTo(HaveOccurred())
