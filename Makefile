@@ -32,7 +32,7 @@ GOLANGCI_LINT := $(LOCALBIN)/golangci-lint
 export KUBEBUILDER_ASSETS := $(LOCALBIN)/controlplane
 
 # The code that is generated from and built into the operator; test code is apart.
-OPERATOR_PACKAGES := ./api/... ./cmd/... ./internal/...
+OPERATOR_PACKAGES := ./api/... ./cmd/... ./internal/... ./docs/...
 
 .PHONY: all
 all: build

@@ -116,7 +116,7 @@ func (r *Holder) SetupWithManager(mgr ctrl.Manager) error {
 func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.Result, error) {
 	ctx = logf.IntoContext(ctx, logf.FromContext(ctx).WithValues("kind", req.GVK.Kind, "namespace", req.Namespace, "name", req.Name))
 	if !r.Holders.Watches(req.GVK.GroupKind()) {
-		return reconcile.Result{}, nil // no policy is for it any more: nothing is known about it
+		return reconcile.Result{}, r.leave(ctx, req)
 	}
 	obj, err := r.Holders.Get(ctx, req.GVK, req.NamespacedName)
 	if client.IgnoreNotFound(err) != nil {

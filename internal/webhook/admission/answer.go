@@ -60,15 +60,11 @@ func denied(req admission.Request, f *facts, v decision.Verdict) admission.Respo
 // refused answers a write whose uncaused change a policy does not let stand, or
 // which, as a scale, could not carry that it is withheld.
 func refused(f *facts, grant decision.Grant) admission.Response {
-	message := fmt.Sprintf("the change of %s of %s was refused: ",
-		strings.Join(withheldPaths(grant.Withheld), ", "), objectText(f.Child.GVK.Kind, f.Child.Name))
-	if len(grant.Problems) > 0 {
-		message += "it does not meet " + problemsText(grant.Problems)
-	} else {
-		message += f.Requester.Username + " may not initiate it"
-	}
-	if len(f.initiators) > 0 {
-		message += "; " + anyOf(f.initiators) + " may"
+	paths := withheldPaths(grant.Withheld)
+	message := fmt.Sprintf("the change of %s of %s was refused: %s",
+		strings.Join(paths, ", "), objectText(f.Child.GVK.Kind, f.Child.Name), f.uncaused(grant.Problems))
+	if who := f.initiatorsOf(paths); len(who) > 0 && len(grant.Problems) == 0 {
+		message += "; " + anyOf(who) + " may"
 	}
 	resp := admission.Denied(message)
 	resp.AuditAnnotations = map[string]string{auditReason: "Refused", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
@@ -134,7 +130,7 @@ func (f *facts) otherWithheld(grant decision.Grant) []v1alpha1.Allowance {
 
 // ledgerWarnings are what the requester is told about annotations that have no
 // effect as written.
-func (r *request) ledgerWarnings(f *facts) []string {
+func (r *request) ledgerWarnings(f *facts, grant decision.Grant) []string {
 	var out []string
 	subject := objectText(r.gvk.Kind, r.objectName())
 	if f.ledgerError != nil {
@@ -148,6 +144,10 @@ func (r *request) ledgerWarnings(f *facts) []string {
 		switch {
 		case !a.allowed:
 			out = append(out, fmt.Sprintf("kausality: %s may not approve changes of %s%s", f.Requester.Username, subject, whoMay(f.initiators)))
+		case len(grant.Problems) > 0:
+			out = append(out, fmt.Sprintf("kausality: not all of %s is approved, as it does not meet %s", subject, problemsText(grant.Problems)))
+		case len(a.changes) > 0 && len(grant.Allowances) == 0:
+			out = append(out, fmt.Sprintf("kausality: nothing of %s was approved: no rule that %s may initiate is about it", subject, f.Requester.Username))
 		case len(a.unknown) > 0:
 			out = append(out, fmt.Sprintf("kausality: not approved on %s, as they are no field paths: %s", subject, strings.Join(a.unknown, ", ")))
 		}

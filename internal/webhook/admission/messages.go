@@ -82,19 +82,57 @@ func (f *facts) allowedText() string {
 func withheldWarning(f *facts, withheld []v1alpha1.Allowance, problems []decision.Problem) string {
 	paths := withheldPaths(withheld)
 	var b strings.Builder
-	fmt.Fprintf(&b, "kausality: the change of %s of %s is withheld: nothing follows from it, as ",
-		strings.Join(paths, ", "), objectText(f.Child.GVK.Kind, f.Child.Name))
+	fmt.Fprintf(&b, "kausality: the change of %s of %s is withheld: nothing follows from it, as %s",
+		strings.Join(paths, ", "), objectText(f.Child.GVK.Kind, f.Child.Name), f.uncaused(problems))
+	who := f.initiatorsOf(paths)
+	if len(who) == 0 {
+		return b.String()
+	}
+	b.WriteString("; ")
 	if len(problems) > 0 {
-		fmt.Fprintf(&b, "it does not meet %s", problemsText(problems))
-	} else {
-		fmt.Fprintf(&b, "%s may not initiate it", f.Requester.Username)
+		b.WriteString("once it does, ")
 	}
-	if len(f.initiators) > 0 {
-		fmt.Fprintf(&b, "; %s may approve it: kubectl annotate%s %s %s %s=%s",
-			anyOf(f.initiators), namespaceFlag(f.Child.Namespace),
-			kindArgument(f.Child.GVK.Kind, f.Child.GVK.Group), f.Child.Name, f.approveKey, quoted(paths))
-	}
+	fmt.Fprintf(&b, "%s may approve it: kubectl annotate%s %s %s %s=%s",
+		anyOf(who), namespaceFlag(f.Child.Namespace),
+		kindArgument(f.Child.GVK.Kind, f.Child.GVK.Group), f.Child.Name, f.approveKey, quoted(paths))
 	return b.String()
+}
+
+// uncaused says why a change has no cause.
+func (f *facts) uncaused(problems []decision.Problem) string {
+	if len(problems) > 0 {
+		return "it does not meet " + problemsText(problems)
+	}
+	return f.Requester.Username + " may not initiate it"
+}
+
+// initiatorsOf are who may initiate a change of the paths: the initiators of the
+// policies whose rules are about them, or else those further up.
+func (f *facts) initiatorsOf(paths []string) []string {
+	var who []string
+	for _, p := range f.OwnPolicies {
+		if aboutAny(p, paths) {
+			who = append(who, p.Initiators()...)
+		}
+	}
+	if len(who) == 0 {
+		return f.initiators
+	}
+	return who
+}
+
+// aboutAny tells whether a rule of the policy is about one of the paths.
+func aboutAny(p *policy.Policy, paths []string) bool {
+	for _, text := range paths {
+		path, err := change.ParsePath(text)
+		if err != nil {
+			continue
+		}
+		if slices.ContainsFunc(p.Rules, func(r policy.Rule) bool { return r.Trigger.Touches(path) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // problemsText names conditions that did not hold.

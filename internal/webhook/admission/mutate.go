@@ -50,7 +50,7 @@ func (m *Mutator) Handle(ctx context.Context, req admission.Request) admission.R
 	}
 	next := f.nextLedger(ctx, r, grant)
 	resp := admission.Patched("", r.patches(next)...)
-	resp.Warnings = r.ledgerWarnings(f)
+	resp.Warnings = r.ledgerWarnings(f, grant)
 	if len(grant.Allowances) > 0 {
 		resp.AuditAnnotations = map[string]string{auditGranted: describeGrants(grant.Allowances)}
 	}

@@ -130,6 +130,11 @@ func TestMutate(t *testing.T) {
 			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
 			want:  map[string]string{ledgerKey: mallorys}, warns: "may not approve",
 		},
+		"approved, but no rule is about it": {
+			user: "alice", groups: platformTeam, before: unsettled(deployment(5)),
+			after: annotate(unsettled(deployment(5)), "kausality.io/approve", "spec.paused"),
+			want:  map[string]string{}, warns: "no rule that alice may initiate is about it",
+		},
 		"an approval that was there before is nobody's": {
 			user: "alice", groups: platformTeam, before: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
 			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
