@@ -30,8 +30,9 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// effectTimeout is within what a policy has to take effect, or to lose it.
-const effectTimeout = 2 * time.Second
+// effectTimeout is within what a policy takes effect, or loses it: two seconds, and
+// more on a machine that is busy with other things.
+const effectTimeout = 10 * time.Second
 
 // samplePolicies are those of config/samples, for all namespaces but those whose
 // specs bring policies of their own.

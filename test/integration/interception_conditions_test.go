@@ -18,6 +18,7 @@ package integration
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -66,11 +67,13 @@ var _ = Describe("The webhook configurations", Ordered, func() {
 			webhook.take()
 			probe := newThing("conditions.example.org", ns, "probe")
 			g.Expect(k8s.Create(ctx, probe, client.DryRunAll)).To(Succeed())
-			g.Expect(webhook.take()).To(HaveLen(2))
+			g.Expect(webhook.take()).To(ContainElements(HaveField("Path", interception.MutatePath), HaveField("Path", interception.ValidatePath)))
 		}).Should(Succeed())
 	})
 
-	// expectCalls runs one request, and compares the hooks that it reached.
+	// expectCalls runs one request, and compares the hooks that it reached. How often
+	// does not matter: the API server admits a request again where its cache was
+	// behind (D6).
 	expectCalls := func(request func() error, hooks ...string) {
 		GinkgoHelper()
 		webhook.take()
@@ -79,7 +82,8 @@ var _ = Describe("The webhook configurations", Ordered, func() {
 		for _, c := range webhook.take() {
 			got = append(got, strings.TrimSuffix(fmt.Sprintf("%s %s %s/%s", c.Path, c.Operation, c.Resource, c.Subresource), "/"))
 		}
-		Expect(got).To(ConsistOf(hooks))
+		slices.Sort(got)
+		Expect(slices.Compact(got)).To(ConsistOf(hooks))
 	}
 
 	It("leave out what cannot matter on a Deployment", func(ctx SpecContext) {

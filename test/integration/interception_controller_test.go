@@ -144,6 +144,11 @@ var _ = Describe("The interception controller", func() {
 		validating = &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: meta}
 		protection = &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: meta}
 		binding = &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: meta}
+		DeferCleanup(func(ctx SpecContext) { // once the manager has stopped
+			for _, object := range []client.Object{mutating, validating, protection, binding} {
+				Expect(client.IgnoreNotFound(k8s.Delete(ctx, object))).To(Succeed())
+			}
+		})
 
 		policies = &fixedPolicies{changed: make(chan event.GenericEvent, 1)}
 		certificates = &fixedCertificates{ready: make(chan struct{}), ca: newCountingWebhook().clientConfig().CABundle}
@@ -168,11 +173,6 @@ var _ = Describe("The interception controller", func() {
 				return err
 			}
 			return reconciler.SetupWithManager(mgr)
-		})
-		DeferCleanup(func(ctx SpecContext) {
-			for _, object := range []client.Object{mutating, validating, protection, binding} {
-				Expect(client.IgnoreNotFound(k8s.Delete(ctx, object))).To(Succeed())
-			}
 		})
 	})
 

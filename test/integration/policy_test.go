@@ -44,8 +44,10 @@ import (
 	"kausality.io/operator/internal/scope"
 )
 
-// inEffectWithin is how soon a policy takes effect (D15).
-const inEffectWithin = 2 * time.Second
+// inEffectWithin is how soon a policy takes effect (D15): two seconds, and more where
+// the API server itself takes its time to list a kind to a machine that is busy
+// with the race detector.
+const inEffectWithin = 15 * time.Second
 
 // rendering stands for the reconciler of the webhook configurations.
 type rendering struct{ pending atomic.Bool }

@@ -98,6 +98,8 @@ type facts struct {
 	ledgerError error
 	// stored is the object's ledger as its annotation had it.
 	stored ledger.Ledger
+	// leaving are the policies that the object must not leave by this request.
+	leaving []*policy.Policy
 	// approve is what the request says about approving.
 	approve approval
 	// initiators are who may initiate on the object, or above it, for messages;
@@ -128,6 +130,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 	f.approveKey = annotationKey(r.current(), approveName)
 	f.AncestorInitiator = mayInitiateAbove(f.index, ancestors, r.requester)
 
+	f.leaving = g.leaving(ctx, r, f)
 	g.gatherChild(ctx, r, f)
 	f.approve = r.approval(f)
 	f.Approved = f.approve.changes
@@ -186,7 +189,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live 
 		return nil, nil
 	}
 	ancestors := scope.Chain(ctx, g.Objects, g.Namespaces, f.index, parent)
-	f.parent = targetOf(parent)
+	f.parent = record.TargetOf(parent)
 	f.parentApproveKey = annotationKey(parent, approveName)
 	f.ParentState = decision.ParentFound
 	f.Parent = decision.Parent{

@@ -126,19 +126,7 @@ func (r *request) objectName() string {
 
 // target names the object for its record.
 func (r *request) target() v1alpha1.TargetReference {
-	return targetOf(r.current())
-}
-
-func targetOf(obj *unstructured.Unstructured) v1alpha1.TargetReference {
-	gvk := obj.GroupVersionKind()
-	return v1alpha1.TargetReference{
-		Group:     gvk.Group,
-		Version:   gvk.Version,
-		Kind:      gvk.Kind,
-		Namespace: obj.GetNamespace(),
-		Name:      obj.GetName(),
-		UID:       obj.GetUID(),
-	}
+	return record.TargetOf(r.current())
 }
 
 // annotationKey is the key of one of Kausality's annotations on the object.

@@ -52,6 +52,9 @@ func (v *Validator) Handle(ctx context.Context, req admission.Request) admission
 	if !verdict.Allowed {
 		return denied(req, f, verdict)
 	}
+	if len(f.leaving) > 0 && !selfContained(verdict) {
+		return refusedLeaving(f)
+	}
 	if len(grant.Withheld) > 0 && (grant.Refuse || r.subresource == subresourceScale) {
 		return refused(f, grant)
 	}
@@ -62,6 +65,12 @@ func (v *Validator) Handle(ctx context.Context, req admission.Request) admission
 	resp.AuditAnnotations = auditAnnotations(f, verdict)
 	resp.Warnings = warnings(r, f, verdict, grant)
 	return resp
+}
+
+// selfContained tells whether the reason is one that nothing else can stand in the
+// way of.
+func selfContained(v decision.Verdict) bool {
+	return v.Reason == decision.ReasonFinishing || v.Reason == decision.ReasonPlatform
 }
 
 // judge decides with what the cache knows, and, before it denies, warns or

@@ -295,3 +295,33 @@ func TestUncausedChangesRefused(t *testing.T) {
 		t.Errorf("answer %t %+v, want a refusal that names who may", resp.Allowed, resp.Result)
 	}
 }
+
+func TestLeaving(t *testing.T) {
+	selective := strings.Replace(deploymentPolicy, "spec:\n", "spec:\n  objectSelector: {matchLabels: {tier: prod}}\n", 1)
+	labelled := func(tier string) *unstructured.Unstructured {
+		obj := deployment(3)
+		obj.SetLabels(map[string]string{"tier": tier, "app": "web"})
+		return obj
+	}
+	for name, tc := range map[string]struct {
+		user   string
+		groups []string
+		tier   string
+		want   bool
+	}{
+		"a stranger takes it out":    {user: "mallory", tier: "test"},
+		"an initiator takes it out":  {user: "alice", groups: platformTeam, tier: "test", want: true},
+		"a stranger leaves it alone": {user: "mallory", tier: "prod", want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, validator := (&world{}).hooks(t, selective)
+			resp := validator.Handle(t.Context(), asking(t, tc.user, tc.groups, labelled("prod"), labelled(tc.tier)))
+			if resp.Allowed != tc.want {
+				t.Fatalf("allowed %t, want %t: %+v", resp.Allowed, tc.want, resp.Result)
+			}
+			if !tc.want && !strings.Contains(resp.Result.Message, "would leave AllowancePolicy deployment") {
+				t.Errorf("message %q", resp.Result.Message)
+			}
+		})
+	}
+}
