@@ -26,6 +26,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // call is a request that reached the counting webhook.
@@ -70,13 +71,20 @@ func (w *countingWebhook) ServeHTTP(response http.ResponseWriter, request *http.
 		http.Error(response, "not an AdmissionReview", http.StatusBadRequest)
 		return
 	}
+	name := review.Request.Name
+	if name == "" { // Of a deleted collection only the object says which it is.
+		old := metav1.PartialObjectMetadata{}
+		if err := json.Unmarshal(review.Request.OldObject.Raw, &old); err == nil {
+			name = old.Name
+		}
+	}
 	w.mu.Lock()
 	w.calls = append(w.calls, call{
 		Path:        request.URL.Path,
 		Operation:   review.Request.Operation,
 		Resource:    review.Request.Resource.Resource,
 		Subresource: review.Request.SubResource,
-		Name:        review.Request.Name,
+		Name:        name,
 	})
 	w.mu.Unlock()
 	review.Response = &admissionv1.AdmissionResponse{UID: review.Request.UID, Allowed: true}
