@@ -73,7 +73,7 @@ type Verdict struct {
 // does not apply.
 type Check func(context.Context, *Input) (Verdict, bool)
 
-// Checks are asked in this order, and the first that applies decides (D2). A new
+// checks are asked in this order, and the first that applies decides (D2). A new
 // reason is a new entry here.
 var checks = []Check{
 	// Kausality's own writes must never wait for themselves.
