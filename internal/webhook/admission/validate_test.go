@@ -298,7 +298,7 @@ func TestUncausedChangesRefused(t *testing.T) {
 
 func TestLeaving(t *testing.T) {
 	selective := strings.Replace(deploymentPolicy, "spec:\n", "spec:\n  objectSelector: {matchLabels: {tier: prod}}\n", 1)
-	labelled := func(tier string) *unstructured.Unstructured {
+	labeled := func(tier string) *unstructured.Unstructured {
 		obj := deployment(3)
 		obj.SetLabels(map[string]string{"tier": tier, "app": "web"})
 		return obj
@@ -315,7 +315,7 @@ func TestLeaving(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			_, validator := (&world{}).hooks(t, selective)
-			resp := validator.Handle(t.Context(), asking(t, tc.user, tc.groups, labelled("prod"), labelled(tc.tier)))
+			resp := validator.Handle(t.Context(), asking(t, tc.user, tc.groups, labeled("prod"), labeled(tc.tier)))
 			if resp.Allowed != tc.want {
 				t.Fatalf("allowed %t, want %t: %+v", resp.Allowed, tc.want, resp.Result)
 			}
