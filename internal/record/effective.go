@@ -57,8 +57,3 @@ func Fold(l ledger.Ledger, p v1alpha1.PendingGrant, holder *unstructured.Unstruc
 		Without(func(e ledger.Entry) bool { return e.IsWithheld() && slices.Contains(p.Cleared, e.Mutation) }).
 		Merge(Allowances(p, holder)...)
 }
-
-// Folded tells whether a ledger has all that a pending grant would bring.
-func Folded(l ledger.Ledger, p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
-	return Fold(l, p, holder).Encode() == l.Encode()
-}
