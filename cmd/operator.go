@@ -27,6 +27,7 @@ import (
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/client-go/openapi"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -173,7 +174,8 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if err := record.Index(ctx, o.GetFieldIndexer()); err != nil {
 		return err
 	}
-	o.kinds = kinds.New(discoveryClient, kinds.Reader{Reader: o.GetAPIReader()}, clock.RealClock{})
+	o.kinds = kinds.New(discoveryClient, kinds.Reader{Reader: o.GetAPIReader()},
+		openapi.NewClientWithContext(discoveryClient.RESTClient()), clock.RealClock{})
 	o.namespaces = scope.NamespaceReader{Cached: o.GetClient(), Live: o.GetAPIReader()}
 	o.policies = &policy.Active{}
 	o.catalog = controller.NewCatalog(o.policies)

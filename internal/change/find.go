@@ -27,11 +27,9 @@ type Options struct {
 	// metadata counts. Patterns that do not begin with metadata are ignored.
 	Metadata []Pattern
 
-	// ListKeys tells the merge keys of the list at path, as the kind's schema has
-	// them: x-kubernetes-list-map-keys, or the patch merge key. Where it is nil or
-	// knows none, Kubernetes' usual keys are tried, then a unique name in all
-	// items. It must not keep the path.
-	ListKeys func(path Path) []string
+	// Schema is what is declared about the fields of the kind, nil where nothing is
+	// known of it.
+	Schema Schema
 }
 
 // maxChanges is how many changes below one field are told apart. If there are
@@ -45,11 +43,12 @@ const maxChanges = 10_000
 // A subtree that was added or removed is one Insert or Delete of its topmost
 // field. Empty values are as good as absent, see isEmpty; numbers compare by
 // value, and so do strings where Kubernetes holds quantities. Items of a list
-// are aligned by their merge keys where they have some, else by index. If items
+// are aligned by the merge keys of its schema, else by those that are usual in
+// Kubernetes, else by a name that is unique in all items, else by index. If items
 // that both versions have stand in another order, that is one Mutate of the
 // list, as order may matter.
 func Find(oldObj, newObj map[string]any, opts Options) []Change {
-	f := finder{listKeys: opts.ListKeys, path: make(Path, 0, 16)}
+	f := newFinder(opts.Schema)
 	for name, held := range pairs(oldObj, newObj) {
 		if !uncounted.Has(name) {
 			f.field(name, held)
@@ -64,10 +63,17 @@ func Find(oldObj, newObj map[string]any, opts Options) []Change {
 
 // finder walks two versions of an object side by side, once.
 type finder struct {
-	listKeys func(Path) []string
+	schema Schema
 	// path is where the walk is. What is kept of it must be copied.
 	path    Path
 	changes []Change
+}
+
+func newFinder(schema Schema) finder {
+	if schema == nil {
+		schema = noSchema{}
+	}
+	return finder{schema: schema, path: make(Path, 0, 16)}
 }
 
 // emptiness says which of two versions hold nothing.
@@ -88,7 +94,7 @@ func (f *finder) field(name string, v pair) emptiness {
 // getting its first value.
 func (f *finder) item(i int, v pair) {
 	f.path = append(f.path, indexSegment(i))
-	if _, descended := f.descend(v); !descended && !equal(placeOf(f.path), v.old, v.new) {
+	if _, descended := f.descend(v); !descended && !f.same(v) {
 		f.add(Mutate, v)
 	}
 	f.path = f.path[:len(f.path)-1]
@@ -107,10 +113,15 @@ func (f *finder) value(v pair) emptiness {
 		f.replace(mark, Insert, v)
 	case empty.new:
 		f.replace(mark, Delete, v)
-	case !descended && !equal(placeOf(f.path), v.old, v.new):
+	case !descended && !f.same(v):
 		f.add(Mutate, v)
 	}
 	return empty
+}
+
+// same tells whether both versions hold the same at the present path.
+func (f *finder) same(v pair) bool {
+	return equal(placeOf(f.path), v.old, v.new) || f.schema.IsQuantity(f.path) && sameQuantity(v.old, v.new)
 }
 
 // descend compares two maps or two lists by what they hold, unless that is too

@@ -118,10 +118,8 @@ func (f *finder) keysFor(oldList, newList []any) []string {
 	if !ok {
 		return nil
 	}
-	if f.listKeys != nil {
-		if keys := f.listKeys(f.path); len(keys) > 0 {
-			return keys
-		}
+	if keys := f.schema.ListKeys(f.path); len(keys) > 0 {
+		return keys
 	}
 	if at := f.path[len(f.path)-1]; at.Type == fieldpath.SegmentField {
 		for _, keys := range mergeKeys[at.Field] {

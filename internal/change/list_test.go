@@ -18,6 +18,7 @@ package change
 
 import (
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -163,18 +164,28 @@ func TestFindInLists(t *testing.T) {
 	}
 }
 
+// declared is a Schema by the texts of paths. It notes what it is asked.
+type declared struct {
+	keys       map[string][]string
+	quantities []string
+	asked      []string
+}
+
+func (d *declared) ListKeys(path Path) []string {
+	d.asked = append(d.asked, path.String())
+	return d.keys[path.String()]
+}
+
+func (d *declared) IsQuantity(path Path) bool {
+	return slices.Contains(d.quantities, path.String())
+}
+
 func TestFindByKeysOfASchema(t *testing.T) {
 	before := object(t, `spec: {rules: [{id: 1, zone: a, v: x}, {id: 1, zone: b, v: x}], things: [{name: a}, {name: b}]}`)
 	after := object(t, `spec: {rules: [{id: 1, zone: b, v: w}], things: [{name: b}]}`)
 
-	var asked []string
-	got := Find(before, after, Options{ListKeys: func(at Path) []string {
-		asked = append(asked, at.String())
-		if at.String() == "spec.rules" {
-			return []string{"id", "zone"}
-		}
-		return nil
-	}})
+	schema := &declared{keys: map[string][]string{"spec.rules": {"id", "zone"}}}
+	got := Find(before, after, Options{Schema: schema})
 
 	want := []string{
 		`Delete spec.rules[0] {"id":1,"v":"x","zone":"a"}`,
@@ -184,8 +195,21 @@ func TestFindByKeysOfASchema(t *testing.T) {
 	if diff := cmp.Diff(want, lines(t, got)); diff != "" {
 		t.Errorf("Find() (-want +got):\n%s", diff)
 	}
-	if len(asked) != 2 {
-		t.Errorf("ListKeys was asked for %v, want each list once", asked)
+	if len(schema.asked) != 2 {
+		t.Errorf("ListKeys was asked for %v, want each list once", schema.asked)
+	}
+}
+
+func TestFindByQuantitiesOfASchema(t *testing.T) {
+	before := object(t, `spec: {size: "1", version: "1.10", disks: [{size: 1Gi}]}`)
+	after := object(t, `spec: {size: 1000m, version: "1.1", disks: [{size: 1024Mi}]}`)
+
+	schema := &declared{quantities: []string{"spec.size", "spec.disks[0].size"}}
+	got := Find(before, after, Options{Schema: schema})
+
+	want := []string{`Mutate spec.version "1.10" -> "1.1"`}
+	if diff := cmp.Diff(want, lines(t, got)); diff != "" {
+		t.Errorf("Find() (-want +got):\n%s", diff)
 	}
 }
 

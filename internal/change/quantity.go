@@ -27,8 +27,9 @@ import (
 
 // Quantities compare by value (D7): 0.5 and 500m CPU are the same. But nothing in
 // a string says that it is a quantity, and taking any string for one that looks
-// like one would hide changes: 1.10 and 1.1 are two versions. So only the places
-// count that Kubernetes' own APIs use for quantities, and that other kinds copy.
+// like one would hide changes: 1.10 and 1.1 are two versions. So, apart from what a
+// schema declares, only the places count that Kubernetes' own APIs use for
+// quantities, and that other kinds copy.
 // The API server itself rewrites the quantities of its own kinds.
 var (
 	// resourceLists are maps from the name of a resource to a quantity.
@@ -83,9 +84,10 @@ func isResourceName(name string) bool {
 }
 
 func equalQuantities(at place, a, b any) bool {
-	if !at.holdsQuantity() {
-		return false
-	}
+	return at.holdsQuantity() && sameQuantity(a, b)
+}
+
+func sameQuantity(a, b any) bool {
 	x, ok := quantityOf(a)
 	if !ok {
 		return false

@@ -35,6 +35,8 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
+
+	"kausality.io/operator/internal/change"
 )
 
 const (
@@ -84,6 +86,7 @@ type Resource struct {
 type Resolver struct {
 	discovery   Discovery
 	definitions Definitions
+	documents   Documents
 	clock       clock.PassiveClock
 
 	// served is replaced as a whole.
@@ -96,6 +99,7 @@ type Resolver struct {
 // knowledge is what the API server said about a group version, and when.
 type knowledge struct {
 	resources []Resource
+	declared  *declarations
 	// answered says that there was an answer, if only that nothing is served.
 	answered bool
 	asked    time.Time
@@ -107,13 +111,15 @@ type knowledge struct {
 type snapshot struct {
 	byKind     map[schema.GroupVersionKind]Resource
 	byResource map[schema.GroupVersionResource]Resource
+	schemas    map[schema.GroupVersionKind]*Schema
 }
 
 // New returns a Resolver that knows nothing until its first Update.
-func New(discovery Discovery, definitions Definitions, clock clock.PassiveClock) *Resolver {
+func New(discovery Discovery, definitions Definitions, documents Documents, clock clock.PassiveClock) *Resolver {
 	r := &Resolver{
 		discovery:   discovery,
 		definitions: definitions,
+		documents:   documents,
 		clock:       clock,
 		groups:      map[schema.GroupVersion]*knowledge{},
 	}
@@ -151,6 +157,15 @@ func (r *Resolver) Namespaced(gvk schema.GroupVersionKind) bool {
 func (r *Resolver) ReplicasPath(gvr schema.GroupVersionResource) string {
 	resource, _ := r.ByResource(gvr)
 	return resource.ReplicasPath
+}
+
+// Schema returns what is declared about the fields of a kind, nil where nothing is
+// known of it.
+func (r *Resolver) Schema(gvk schema.GroupVersionKind) change.Schema {
+	if declared, ok := r.served.Load().schemas[gvk]; ok {
+		return declared
+	}
+	return nil
 }
 
 // Known tells whether the API server has answered about each group version that
@@ -197,6 +212,7 @@ func (r *Resolver) Update(ctx context.Context, named []schema.GroupVersion) (boo
 			continue
 		}
 		r.learn(gv, resources, asked)
+		errs = append(errs, r.learnSchemas(ctx, gv))
 	}
 	return r.publish(), errors.Join(errs...)
 }
@@ -265,14 +281,38 @@ func (r *Resolver) learn(gv schema.GroupVersion, resources []Resource, asked tim
 	k.asked = asked
 }
 
+// learnSchemas takes over what is declared of the kinds of a group version. Where
+// that cannot be read, what was known stays, and the next Update asks again.
+func (r *Resolver) learnSchemas(ctx context.Context, gv schema.GroupVersion) error {
+	r.mu.Lock()
+	known := *r.groups[gv]
+	r.mu.Unlock()
+	if len(known.resources) == 0 {
+		return nil
+	}
+	found, err := declared(ctx, r.documents, gv, known.declared)
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if err != nil {
+		r.groups[gv].asked = time.Time{}
+		return err
+	}
+	r.groups[gv].declared = found
+	return nil
+}
+
 func (r *Resolver) publish() bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	next := &snapshot{
 		byKind:     map[schema.GroupVersionKind]Resource{},
 		byResource: map[schema.GroupVersionResource]Resource{},
+		schemas:    map[schema.GroupVersionKind]*Schema{},
 	}
 	for _, k := range r.groups {
+		if k.declared != nil {
+			maps.Copy(next.schemas, k.declared.byKind)
+		}
 		for _, resource := range k.resources {
 			next.byKind[resource.GVK] = resource
 			next.byResource[resource.GVR] = resource

@@ -45,6 +45,10 @@ type cluster struct {
 	paths  map[string]string
 	err    error
 	asked  int
+
+	documents   map[string]string
+	documentErr error
+	read        int
 }
 
 func (c *cluster) ServerResourcesForGroupVersionWithContext(_ context.Context, groupVersion string) (*metav1.APIResourceList, error) {
@@ -82,7 +86,7 @@ func TestResolverKnowsWhatIsServed(t *testing.T) {
 		{Name: "widgets/scale", Kind: "Scale"},
 	}
 	served.paths["widgets"] = "spec.count"
-	r := kinds.New(served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+	r := kinds.New(served, served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
 	if _, ok := r.ByKind(apps.WithKind("Deployment")); ok {
 		t.Error("ByKind() knows a kind before the first Update")
 	}
@@ -140,7 +144,7 @@ func TestResolverKnowsWhatIsServed(t *testing.T) {
 func TestResolverAsksOnlyWhenItMatters(t *testing.T) {
 	served := workloads()
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-	r := kinds.New(served, served, clock)
+	r := kinds.New(served, served, served, clock)
 	named := []schema.GroupVersion{apps}
 	update := func(wantAsked int, wantChanged bool) {
 		t.Helper()
@@ -180,7 +184,7 @@ func TestResolverAsksOnlyWhenItMatters(t *testing.T) {
 		t.Error("Invalidate() takes a named group for irrelevant")
 	}
 	update(1, false) // discovery lags behind the definition
-	served.served["example.com/v1"] = []metav1.APIResource{{Name: "widgets", Kind: "Widget"}}
+	served.served["example.com/v1"] = widgetResources
 	if next, ok := r.NextUpdate(); !ok || next != 500*time.Millisecond {
 		t.Errorf("NextUpdate() = %v, %t, want to look again in half a second", next, ok)
 	}
@@ -214,7 +218,7 @@ func TestResolverAsksOnlyWhenItMatters(t *testing.T) {
 
 func TestResolverKeepsWhatItCannotAskAbout(t *testing.T) {
 	served := workloads()
-	r := kinds.New(served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+	r := kinds.New(served, served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
 	if _, err := r.Update(t.Context(), []schema.GroupVersion{apps}); err != nil {
 		t.Fatalf("Update(): %v", err)
 	}
@@ -236,7 +240,7 @@ func TestResolverTellsUnknownFromUnserved(t *testing.T) {
 	served := workloads()
 	served.err = errors.New("the API server is starting")
 	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
-	r := kinds.New(served, served, clock)
+	r := kinds.New(served, served, served, clock)
 	if _, err := r.Update(t.Context(), []schema.GroupVersion{example}); !errors.Is(err, served.err) {
 		t.Errorf("Update() = %v, want the error", err)
 	}
@@ -284,6 +288,8 @@ func TestReaderReplicasPath(t *testing.T) {
 		})
 	}
 }
+
+var widgetResources = []metav1.APIResource{{Name: "widgets", Kind: "Widget"}}
 
 func hasWidgets(r *kinds.Resolver) bool {
 	_, ok := r.ByKind(example.WithKind("Widget"))

@@ -31,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/openapi"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -59,7 +60,7 @@ func newResolver() *kinds.Resolver {
 	GinkgoHelper()
 	c, err := discovery.NewDiscoveryClientForConfig(config)
 	Expect(err).NotTo(HaveOccurred())
-	return kinds.New(c, kinds.Reader{Reader: k8s}, clock.RealClock{})
+	return kinds.New(c, kinds.Reader{Reader: k8s}, openapi.NewClientWithContext(c.RESTClient()), clock.RealClock{})
 }
 
 // serves knows what the API server serves of a group version now.

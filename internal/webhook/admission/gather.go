@@ -67,6 +67,9 @@ type Kinds interface {
 	Namespaced(kind schema.GroupVersionKind) bool
 	// ReplicasPath is the path that the scale sub-resource of the resource sets.
 	ReplicasPath(resource schema.GroupVersionResource) string
+	// Schema is what is declared about the fields of the kind, nil where nothing is
+	// known of it.
+	Schema(kind schema.GroupVersionKind) change.Schema
 }
 
 // Gatherer gathers what a decision depends on.
@@ -140,7 +143,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 // gatherChild fills in what there is to know about the object itself.
 func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts) {
 	if r.operation == decision.Update && r.subresource != subresourceStatus {
-		r.findChanges(f)
+		r.findChanges(f, g.Kinds.Schema(r.gvk))
 		f.Release = isRelease(r, f)
 	}
 	f.Bookkeeping = lineage.Bookkeeping(string(r.operation), r.old)
@@ -266,7 +269,7 @@ func (r *request) parentRef() (lineage.Ref, bool) {
 // findChanges finds the changes of an update that count (D7). Metadata counts
 // where a policy names it: as a trigger for the object itself, as a bound for
 // the child that it is. Who its parent is always counts.
-func (r *request) findChanges(f *facts) {
+func (r *request) findChanges(f *facts, declared change.Schema) {
 	triggers := make([]change.Pattern, 0, len(f.OwnPolicies))
 	bounds := make([]change.Pattern, 0, len(f.Parent.Policies))
 	for _, p := range f.OwnPolicies {
@@ -275,7 +278,10 @@ func (r *request) findChanges(f *facts) {
 	for _, p := range f.Parent.Policies {
 		bounds = append(bounds, p.ChildMetadata(r.gvk.GroupKind())...)
 	}
-	found := change.Find(r.old.Object, r.new.Object, change.Options{Metadata: slices.Concat(triggers, bounds)})
+	found := change.Find(r.old.Object, r.new.Object, change.Options{
+		Metadata: slices.Concat(triggers, bounds),
+		Schema:   declared,
+	})
 	f.OwnChanges = named(found, triggers)
 	f.Changes = append(named(found, bounds), lineage.Changes(r.old, r.new)...)
 }

@@ -34,6 +34,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
@@ -139,6 +140,7 @@ func (served) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersionKind,
 }
 func (served) Namespaced(schema.GroupVersionKind) bool          { return true }
 func (served) ReplicasPath(schema.GroupVersionResource) string  { return "spec.replicas" }
+func (served) Schema(schema.GroupVersionKind) change.Schema     { return nil }
 func (served) Labels(context.Context, string) map[string]string { return map[string]string{} }
 
 // hooks makes both webhooks, with the policies.
