@@ -48,7 +48,7 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 		webhooks *webhookProxy
 	)
 	BeforeAll(func(ctx SpecContext) {
-		cp := startControlPlane(ctx)
+		cp := startControlPlane(ctx, controlplane.Options{})
 		objects, err := cp.Render(ctx, operatorSetup)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(cp.Apply(ctx, objects)).To(Succeed())

@@ -94,7 +94,7 @@ func TestE2E(t *testing.T) {
 }
 
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
-	cp, installed := startCluster(ctx, controlplane.OperatorOptions{})
+	cp, installed := startCluster(ctx, controlplane.Options{}, controlplane.OperatorOptions{})
 	operator = installed
 	c := connect(cp)
 	c.applySamplePolicies(ctx)
@@ -128,22 +128,23 @@ func init() {
 // startCluster starts a control plane and an operator, which end with the
 // current spec, container or suite. Their logs are part of the report of a
 // failure.
-func startCluster(ctx context.Context, opts controlplane.OperatorOptions) (*controlplane.ControlPlane, *controlplane.Operator) {
+func startCluster(ctx context.Context, opts controlplane.Options, install controlplane.OperatorOptions) (*controlplane.ControlPlane, *controlplane.Operator) {
 	GinkgoHelper()
 	setDefaults()
 	logf.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
-	cp := startControlPlane(ctx)
-	opts.Binary, opts.Overlay = operatorBin, operatorSetup
-	installed, err := controlplane.InstallOperator(ctx, cp, opts)
+	cp := startControlPlane(ctx, opts)
+	install.Binary, install.Overlay = operatorBin, operatorSetup
+	installed, err := controlplane.InstallOperator(ctx, cp, install)
 	Expect(err).NotTo(HaveOccurred())
 	return cp, installed
 }
 
-func startControlPlane(ctx context.Context) *controlplane.ControlPlane {
+func startControlPlane(ctx context.Context, opts controlplane.Options) *controlplane.ControlPlane {
 	GinkgoHelper()
-	cp, err := controlplane.Start(ctx, controlplane.Options{
-		Progress: func(line string) { GinkgoWriter.Println(line) },
-	})
+	opts.Progress = func(line string) { GinkgoWriter.Println(line) }
+	// Autoscalers look every 15 seconds by default.
+	opts.ExtraControllerManagerFlags = append(opts.ExtraControllerManagerFlags, "--horizontal-pod-autoscaler-sync-period=1s")
+	cp, err := controlplane.Start(ctx, opts)
 	Expect(err).NotTo(HaveOccurred())
 	DeferCleanup(cp.Stop)
 	GinkgoWriter.Println("logs are in", cp.Dir())
@@ -191,7 +192,7 @@ func (c *cluster) makeNamespace(ctx context.Context, labels map[string]string) s
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-", Labels: labels}}
 	Expect(c.Create(ctx, namespace)).To(Succeed())
-	DeferCleanup(func(ctx context.Context) error { return c.Delete(ctx, namespace) })
+	DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(c.Delete(ctx, namespace)) })
 	c.allowPeople(ctx, namespace.Name)
 	// Pods cannot be created before the namespace has its service account.
 	Eventually(ctx, func() error {

@@ -166,3 +166,12 @@ func describeEvent(event *auditv1.Event) string {
 	return fmt.Sprintf("%s %s %s %s: %d %s", event.RequestReceivedTimestamp.Format("15:04:05.000"),
 		userOf(event), event.Verb, name, codeOf(event), message)
 }
+
+// usersOf are who made requests.
+func usersOf(events controlplane.AuditEvents) []string {
+	var out []string
+	for _, event := range events {
+		out = append(out, userOf(&event))
+	}
+	return out
+}
