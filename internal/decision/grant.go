@@ -36,6 +36,9 @@ type Grant struct {
 	Refuse bool
 	// Cleared are the paths whose withheld change goes.
 	Cleared []string
+	// Moved are withheld changes of Cleared that stay under another path: their
+	// place in a list has another index now.
+	Moved []v1alpha1.Allowance
 	// Triggered is true where a rule, or a section, was triggered at all.
 	Triggered bool
 	// Problems are the conditions that did not hold.
@@ -114,24 +117,24 @@ func (in *Input) grantCreation(v Verdict) Grant {
 // grantUpdate looks at each change, and at each rule that it triggers.
 func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	grant := Grant{}
+	withheld := in.place()
 	for i, c := range slices.Concat(in.OwnChanges, in.Approved) {
 		approved := i >= len(in.OwnChanges)
 		earned := in.grantChange(ctx, v, c, approved, &grant)
-		if earned == earnedPart && !approved && !in.putsBack(c) {
+		if earned == earnedPart && !approved && !in.putsBack(withheld, c) {
 			grant.Withheld = append(grant.Withheld, in.withhold(c))
 			grant.Refuse = grant.Refuse || in.refuses(c)
 		}
-		if earned == earnedAll {
-			grant.Cleared = append(grant.Cleared, in.endedBy(c)...)
+		if earned != earnedAll {
+			continue
+		}
+		for _, p := range withheld {
+			if p.within(c) {
+				grant.Cleared = append(grant.Cleared, p.Mutation)
+			}
 		}
 	}
-	for _, e := range in.Child.Ledger {
-		if e.IsWithheld() && in.restored(e) {
-			grant.Cleared = append(grant.Cleared, e.Mutation)
-		}
-	}
-	slices.Sort(grant.Cleared)
-	grant.Cleared = slices.Compact(grant.Cleared)
+	in.settleWithheld(withheld, &grant)
 	return grant
 }
 
@@ -189,32 +192,6 @@ func (in *Input) conditionsPermit(ctx context.Context, p *policy.Policy, r polic
 		Policy: p.Name, Expression: problem.expression, Path: c.Path.String(), Err: problem.err,
 	})
 	return false
-}
-
-// putsBack tells whether the change returns a withheld field to what it was.
-func (in *Input) putsBack(c change.Change) bool {
-	return slices.ContainsFunc(in.Child.Ledger, func(e ledger.Entry) bool {
-		return e.IsWithheld() && e.Mutation == c.Path.String() && in.restored(e)
-	})
-}
-
-// endedBy are the withheld paths that a change with a cause ends: its own, and
-// those below it.
-func (in *Input) endedBy(c change.Change) []string {
-	pattern, err := change.ParsePattern(c.Path.String())
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, e := range in.Child.Ledger {
-		if !e.IsWithheld() {
-			continue
-		}
-		if path, err := change.ParsePath(e.Mutation); err == nil && pattern.Covers(path) {
-			out = append(out, e.Mutation)
-		}
-	}
-	return out
 }
 
 // refuses tells whether a rule that the change triggers belongs to a policy that

@@ -118,6 +118,9 @@ type Child struct {
 	// Old and New are the object before and after; one is nil on Create and
 	// Delete.
 	Old, New map[string]any
+	// Schema is what is declared about the object's fields, nil where nothing is
+	// known of its kind.
+	Schema change.Schema
 	// Ledger is what counts of the object's ledger before the request.
 	Ledger ledger.Ledger
 }

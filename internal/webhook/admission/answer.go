@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -119,7 +120,7 @@ func (f *facts) otherWithheld(grant decision.Grant) []v1alpha1.Allowance {
 	for _, path := range grant.Cleared {
 		ended[path] = true
 	}
-	var out []v1alpha1.Allowance
+	out := slices.Clone(grant.Moved)
 	for _, e := range decision.Withheld(f.Child.Ledger, f.OwnPolicies) {
 		if !ended[e.Mutation] {
 			out = append(out, e.Allowance)

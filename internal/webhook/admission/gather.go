@@ -142,8 +142,9 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 
 // gatherChild fills in what there is to know about the object itself.
 func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts) {
+	declared := g.Kinds.Schema(r.gvk)
 	if r.operation == decision.Update && r.subresource != subresourceStatus {
-		r.findChanges(f, g.Kinds.Schema(r.gvk))
+		r.findChanges(f, declared)
 		f.Release = isRelease(r, f)
 	}
 	f.Bookkeeping = lineage.Bookkeeping(string(r.operation), r.old)
@@ -156,6 +157,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts) {
 		UID:        string(current.GetUID()),
 		Generation: r.generation(f.OwnChanges),
 		Deleting:   r.old != nil && r.old.GetDeletionTimestamp() != nil,
+		Schema:     declared,
 	}
 	if r.new != nil {
 		f.Child.New = r.new.Object

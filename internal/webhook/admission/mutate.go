@@ -98,7 +98,7 @@ func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant
 }
 
 func bounded(kept ledger.Ledger, grant decision.Grant) ledger.Ledger {
-	next := kept.Merge(grant.Allowances...).Merge(grant.Withheld...)
+	next := kept.Merge(grant.Allowances...).Merge(grant.Moved...).Merge(grant.Withheld...)
 	if next.Check() != nil {
 		return kept
 	}

@@ -19,6 +19,7 @@ package admission
 import (
 	"context"
 	"errors"
+	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -134,8 +135,7 @@ func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict deci
 }
 
 func grantedAndWithheld(grant decision.Grant) []v1alpha1.Allowance {
-	out := append([]v1alpha1.Allowance{}, grant.Allowances...)
-	return append(out, grant.Withheld...)
+	return slices.Concat(grant.Allowances, grant.Moved, grant.Withheld)
 }
 
 // lost tells whether something of the grant is missing in the object's ledger:
