@@ -58,7 +58,7 @@ func (f *finder) follow(s Segment, lists pair) (Segment, bool) {
 	if !aligned {
 		return s, true
 	}
-	i := slices.Index(a.from, int(s.Index)) //nolint:gosec // It is less than a length.
+	i := slices.Index(a.from, int(s.Index))
 	if i < 0 {
 		return s, false
 	}

@@ -27,8 +27,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -151,6 +153,79 @@ var _ = Describe("A change by a stranger", func() {
 		owner.change(ctx, d, approve("*"))
 		shared.complete(ctx, d, "3")
 		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{theirs: 6}))
+	}, SpecTimeout(specTimeout))
+
+	It("keeps the value from before the first of two strangers, and goes when that is back", func(ctx SpecContext) {
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(4))
+		withhold(ctx, d, replicas(7), "spec.replicas")
+		other := shared.as("trudy", developers)
+		other.change(ctx, d, replicas(9))
+		Expect(other.warned.take()).To(ContainSubstring("withheld"))
+		Expect(ledgerOf(Default, d, ledgerKey)).To(ConsistOf(SatisfyAll(
+			HaveField("Mutation", "spec.replicas"), HaveField("Replaced", "4"), HaveField("Initiator", "trudy"),
+		)))
+		other.change(ctx, d, replicas(7))
+		Expect(ledgerOf(Default, d, ledgerKey)).To(HaveLen(1), "it is not back at what it was before anybody")
+
+		other.change(ctx, d, replicas(4))
+		shared.complete(ctx, d, "1")
+		owner.change(ctx, d, replicas(5))
+		shared.complete(ctx, d, "1")
+		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:1": 5}))
+	}, SpecTimeout(specTimeout))
+
+	It("waits as long as any other of theirs is not approved", func(ctx SpecContext) {
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(4))
+		withhold(ctx, d, replicas(7), "spec.replicas")
+		withhold(ctx, d, image(theirs), imagePath)
+		owner.change(ctx, d, approve("spec.replicas"))
+		Expect(owner.warned.take()).To(ContainSubstring("the change of " + imagePath + " by " + mallory + " is withheld"))
+		staysAt(ctx, d, map[string]int{"web:1": 4})
+		owner.change(ctx, d, approve(imagePath))
+		shared.complete(ctx, d, "2")
+		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{theirs: 7}))
+	}, SpecTimeout(specTimeout))
+
+	It("stays with its container when others come and go in front of it", func(ctx SpecContext) {
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		withhold(ctx, d, image(theirs), imagePath)
+
+		By("putting one with the replaced image in front")
+		containers := d.DeepCopy().Spec.Template.Spec.Containers
+		sidecar := containers[0]
+		sidecar.Name, sidecar.Image = "sidecar", "web:1"
+		set := func(who *actor, containers ...corev1.Container) {
+			GinkgoHelper()
+			Expect(retry.RetryOnConflict(retry.DefaultRetry, func() error {
+				if err := shared.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
+					return err
+				}
+				d.Spec.Template.Spec.Containers = containers
+				return who.Update(ctx, d)
+			})).To(Succeed())
+		}
+		withheldNow := func() (paths []string) {
+			for _, a := range ledgerOf(Default, d, ledgerKey) {
+				if a.Relation == v1alpha1.RelationWithheld {
+					paths = append(paths, a.Mutation)
+				}
+			}
+			return paths
+		}
+		set(stranger, sidecar, containers[0])
+		Expect(withheldNow()).To(ConsistOf(
+			"spec.template.spec.containers[0]", "spec.template.spec.containers[1].image"))
+		staysAt(ctx, d, map[string]int{"web:1": 2})
+
+		By("having an initiator take that one away")
+		set(owner, containers[0])
+		Expect(withheldNow()).To(ConsistOf(imagePath))
+		staysAt(ctx, d, map[string]int{"web:1": 2})
+
+		By("having an initiator put one in front")
+		set(owner, sidecar, containers[0])
+		Expect(withheldNow()).To(ConsistOf("spec.template.spec.containers[1].image"))
+		staysAt(ctx, d, map[string]int{"web:1": 2})
 	}, SpecTimeout(specTimeout))
 
 	It("cannot be approved by another stranger", func(ctx SpecContext) {

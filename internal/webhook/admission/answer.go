@@ -106,11 +106,18 @@ func warnings(r *request, f *facts, v decision.Verdict, grant decision.Grant) []
 	if len(grant.Withheld) > 0 {
 		out = append(out, withheldWarning(f, grant.Withheld, grant.Problems))
 	}
-	if held := f.otherWithheld(grant); len(held) > 0 && len(grant.Allowances) > 0 {
-		out = append(out, fmt.Sprintf("kausality: nothing follows from this change of %s while %s; approve that or take it back",
-			objectText(f.Child.GVK.Kind, f.Child.Name), withheldText(held)))
+	return append(out, f.waiting(grant)...)
+}
+
+// waiting is what the requester is told whose change is not carried out as long as
+// another one is withheld.
+func (f *facts) waiting(grant decision.Grant) []string {
+	held := f.otherWithheld(grant)
+	if len(held) == 0 || len(grant.Allowances) == 0 {
+		return nil
 	}
-	return out
+	return []string{fmt.Sprintf("kausality: nothing follows from this change of %s while %s; approve that or take it back",
+		objectText(f.Child.GVK.Kind, f.Child.Name), withheldText(held))}
 }
 
 // otherWithheld are the changes of the object that were withheld before and stay
@@ -152,6 +159,8 @@ func (r *request) ledgerWarnings(f *facts, grant decision.Grant) []string {
 		case len(a.unknown) > 0:
 			out = append(out, fmt.Sprintf("kausality: not approved on %s, as they are no field paths: %s", subject, strings.Join(a.unknown, ", ")))
 		}
+		// The validating hook is not asked about what only approves.
+		out = append(out, f.waiting(grant)...)
 	}
 	return out
 }
