@@ -117,6 +117,12 @@ type AllowanceRecordStatus struct {
 	// +listMapKey=id
 	PendingGrants []PendingGrant `json:"pendingGrants,omitempty"`
 
+	// brokenGlass are requests for children of the target that break the glass.
+	// They are noted before they are judged, and kept for some seconds.
+	// +optional
+	// +listType=atomic
+	BrokenGlass []BrokenGlass `json:"brokenGlass,omitempty"`
+
 	// consumed names allowances of the ledger that are used up, where the entry
 	// itself can only leave with the target's next write.
 	// +optional
@@ -217,6 +223,24 @@ type PendingGrant struct {
 	// seen is true once the target was seen with the content.
 	// +optional
 	Seen bool `json:"seen,omitempty"`
+}
+
+// BrokenGlass is a request that breaks the glass, by somebody who may. The webhook
+// that removes the annotation leaves it for the one that gives the verdict (D13).
+type BrokenGlass struct {
+	// time it was noted.
+	Time metav1.Time `json:"time"`
+	// user who makes the request.
+	User string `json:"user"`
+	// operation that is requested, CREATE or UPDATE.
+	Operation string `json:"operation"`
+	// kind of the child.
+	Kind string `json:"kind"`
+	// name of the child; left out where the API server has yet to make it up.
+	// +optional
+	Name string `json:"name,omitempty"`
+	// reason that the user gave.
+	Reason string `json:"reason"`
 }
 
 // ConsumedAllowance names a consumed entry of the target's ledger.

@@ -31,6 +31,20 @@ const (
 	// webhook removes it in the same request (D20).
 	AnnotationApprove = "kausality.io/approve"
 
+	// AnnotationBreakGlass lets one request through that nothing covers, for the
+	// reason that it gives. It counts in the request that sets it, for who has
+	// VerbBreakGlass, and the webhook removes it in the same request. As a DELETE
+	// carries no annotations, a reason that begins with BreakGlassDelete stays, and
+	// serves the deletion of the object only (D13).
+	AnnotationBreakGlass = "kausality.io/break-glass"
+
+	// BreakGlassDelete begins a reason to break the glass by a deletion.
+	BreakGlassDelete = "delete:"
+
+	// VerbBreakGlass is the verb on AllowancePolicies, for RBAC, of who may break
+	// the glass of a policy.
+	VerbBreakGlass = "breakglass"
+
 	// ConditionBlocked is the condition type, and where a kind keeps no foreign
 	// conditions the annotation, that says that a change of a child of this
 	// object was denied and is waiting for an allowance (D13).

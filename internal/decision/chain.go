@@ -39,7 +39,8 @@ type cause struct {
 //  3. a service account that is an initiator of p starts one;
 //  4. what let the request through must be able to go on further down: while the
 //     holder is initializing without bounds, and where a section or adoption let
-//     the change through, the requester starts one that says so.
+//     the change through, or the requester breaks the glass, the requester starts
+//     one that says so.
 //
 // Else the change has no cause.
 func (in *Input) chain(p *policy.Policy, c change.Change, approved bool, v Verdict) (cause, bool) {
@@ -56,11 +57,14 @@ func (in *Input) chain(p *policy.Policy, c change.Change, approved bool, v Verdi
 	if approved {
 		return cause{}, false
 	}
+	if in.BreakGlass != "" {
+		return in.startFrom(ReasonBreakGlass), true
+	}
 	if in.initializingUnbounded() {
-		return in.startFrom(fieldFor(ReasonInitializing)), true
+		return in.startFrom(ReasonInitializing), true
 	}
 	if carries(v.Reason) {
-		return in.startFrom(fieldFor(v.Reason)), true
+		return in.startFrom(v.Reason), true
 	}
 	return cause{}, false
 }
@@ -76,7 +80,7 @@ func (in *Input) chainFrom(policies []*policy.Policy, act Act, v Verdict) cause 
 		return cause{initiator: e.Initiator, trace: in.parentTrace(e.Trace)}
 	}
 	if !initiates && in.ParentState == ParentFound && carries(v.Reason) {
-		return in.startFrom(fieldFor(v.Reason))
+		return in.startFrom(v.Reason)
 	}
 	return in.start()
 }
@@ -88,21 +92,29 @@ func (in *Input) start() cause {
 
 // startFrom begins a chain with the requester whose first hop says what let the
 // request through: on the parent, or on the holder itself where it is a root.
-func (in *Input) startFrom(field string) cause {
+func (in *Input) startFrom(reason Reason) cause {
+	field := fieldFor(reason)
 	first := in.hop(field, nil)
 	if in.ParentState == ParentFound {
 		first = v1alpha1.TraceHop{
 			Kind: in.Parent.GVK.Kind, Name: in.Parent.Name, Generation: in.Parent.Generation, Field: field,
 		}
 	}
+	if reason == ReasonBreakGlass {
+		first.Attestations = map[string]string{BreakGlassAttestation: in.BreakGlass}
+	}
 	return cause{initiator: in.Requester.Username, trace: []v1alpha1.TraceHop{first}}
 }
+
+// BreakGlassAttestation is what the first hop of a chain attests that began with
+// broken glass: the reason that was given.
+const BreakGlassAttestation = "metadata.annotations[" + v1alpha1.AnnotationBreakGlass + "]"
 
 // carries tells whether what a reason lets through must be able to go on further
 // down without an allowance, or its chain is stuck half-way.
 func carries(r Reason) bool {
 	switch r {
-	case ReasonInitializing, ReasonMaintaining, ReasonDeleting, ReasonAdopting, ReasonWarned, ReasonAudited:
+	case ReasonInitializing, ReasonMaintaining, ReasonDeleting, ReasonAdopting, ReasonBreakGlass, ReasonWarned, ReasonAudited:
 		return true
 	default:
 		return false

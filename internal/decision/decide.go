@@ -45,6 +45,7 @@ const (
 	ReasonMaintaining  Reason = "Maintaining"
 	ReasonDeleting     Reason = "Deleting"
 	ReasonCovered      Reason = "Covered"
+	ReasonBreakGlass   Reason = "BreakGlass"
 	ReasonWarned       Reason = "Warned"
 	ReasonAudited      Reason = "Audited"
 	ReasonDenied       Reason = "Denied"
@@ -58,8 +59,8 @@ type Verdict struct {
 	Reason Reason
 	// Policies are those that bound the child in the parent's phase.
 	Policies []*policy.Policy
-	// Uncovered are the acts that nothing covers; the verdict is then Warned,
-	// Audited or Denied.
+	// Uncovered are the acts that nothing covers; the verdict is then BreakGlass,
+	// Warned, Audited or Denied.
 	Uncovered []Act
 	// Exercised is the allowance that is said to have caused the request, where
 	// one covers it.
@@ -92,11 +93,13 @@ var checks = []Check{
 	when(ReasonRoot, func(in *Input) bool { return in.ParentState == NoParent }),
 	when(ReasonOrphan, func(in *Input) bool { return in.ParentState == ParentGone }),
 	// A resource that no policy of the parent names is unrestricted.
-	when(ReasonUnbounded, func(in *Input) bool { return len(in.bounding()) == 0 }),
+	when(ReasonUnbounded, func(in *Input) bool { return len(in.Bounding()) == 0 }),
 	// What was under way when the policy came may finish.
 	when(ReasonAdopting, func(in *Input) bool { return in.Parent.Adopting }),
 	// The parent's phase and its allowances.
 	permitted,
+	// Nothing covers it, and somebody who may says that it has to be.
+	brokenGlass,
 	// Nothing covers it: what happens is up to the policies.
 	enforced,
 }
@@ -135,12 +138,12 @@ func origin(in *Input) bool {
 	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) })
 }
 
-// bounding are the policies of the parent that bound the child in its phase:
+// Bounding are the policies of the parent that bound the child in its phase:
 // those that name it in any section, but of a steady parent those that name it
 // for that phase. That the initializing or the deleting section of a policy may
 // restrict nothing is for the section to say: what it lets through is caused by
 // the phase, and can go on further down.
-func (in *Input) bounding() []*policy.Policy {
+func (in *Input) Bounding() []*policy.Policy {
 	if in.ParentState != ParentFound {
 		return nil
 	}
@@ -158,7 +161,7 @@ func (in *Input) bounding() []*policy.Policy {
 // or covered by one of its allowances.
 func permitted(ctx context.Context, in *Input) (Verdict, bool) {
 	judged := in.judge(ctx)
-	v := Verdict{Policies: in.bounding(), Exercised: judged.exercised}
+	v := Verdict{Policies: in.Bounding(), Exercised: judged.exercised}
 	if len(judged.uncovered) > 0 {
 		return v, false
 	}
@@ -167,14 +170,21 @@ func permitted(ctx context.Context, in *Input) (Verdict, bool) {
 	return v, true
 }
 
+// brokenGlass allows what nothing covers, for the reason that the requester gave
+// (D13).
+func brokenGlass(ctx context.Context, in *Input) (Verdict, bool) {
+	if in.BreakGlass == "" {
+		return Verdict{}, false
+	}
+	v := in.uncovered(ctx)
+	v.Allowed, v.Reason = true, ReasonBreakGlass
+	return v, true
+}
+
 // enforced refuses, warns or only says what nothing covers; the strictest of the
 // policies that bound the child counts (D13).
 func enforced(ctx context.Context, in *Input) (Verdict, bool) {
-	v := Verdict{
-		Policies:  in.bounding(),
-		Uncovered: in.judge(ctx).uncovered,
-		Withheld:  in.Parent.withheld(),
-	}
+	v := in.uncovered(ctx)
 	action := v1alpha1.ActionAudit
 	for _, p := range v.Policies {
 		if p.Action == v1alpha1.ActionDeny || p.Action == v1alpha1.ActionWarn && action == v1alpha1.ActionAudit {
@@ -190,4 +200,13 @@ func enforced(ctx context.Context, in *Input) (Verdict, bool) {
 		v.Allowed, v.Reason = true, ReasonAudited
 	}
 	return v, true
+}
+
+// uncovered is the verdict, still to be given, on what nothing covers.
+func (in *Input) uncovered(ctx context.Context) Verdict {
+	return Verdict{
+		Policies:  in.Bounding(),
+		Uncovered: in.judge(ctx).uncovered,
+		Withheld:  in.Parent.withheld(),
+	}
 }

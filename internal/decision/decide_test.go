@@ -228,6 +228,13 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 			want: ReasonDenied, uncovered: []string{"metadata.ownerReferences[0]"},
 		},
 
+		"the glass is broken": {
+			request: scaling(mallory).with(func(in *Input) { in.BreakGlass = "fire" }),
+			want:    ReasonBreakGlass, uncovered: []string{"spec.replicas"},
+		},
+		"no glass has to be broken": {
+			request: scaling(deployer, scale).with(func(in *Input) { in.BreakGlass = "fire" }), want: ReasonCovered, initiator: "alice",
+		},
 		"warned": {
 			request: scaling(deployer).with(func(in *Input) { in.Parent.Policies = action("Warn") }),
 			want:    ReasonWarned, uncovered: []string{"spec.replicas"},

@@ -66,6 +66,9 @@ type Input struct {
 	// Approved are the fields that an initiator approves in this request; they
 	// are treated as just changed (D20).
 	Approved []change.Change
+	// BreakGlass is the reason that the requester gave for breaking the glass,
+	// where the requester may (D13).
+	BreakGlass string
 	// Bookkeeping is true where the lineage driver declares everything that the
 	// request does as its own system's (D5).
 	Bookkeeping bool

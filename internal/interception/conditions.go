@@ -61,6 +61,17 @@ func grantConditions(in Input) []admissionregistrationv1.MatchCondition {
 	}
 }
 
+// glassConditions are those of the mutating hook for what holds no ledger: it is
+// called only where somebody breaks the glass.
+func glassConditions() []admissionregistrationv1.MatchCondition {
+	return []admissionregistrationv1.MatchCondition{{
+		Name: "glass-is-broken",
+		Expression: fmt.Sprintf(`object != null && [%s].exists(new, [oldObject == null ? {} : %s].exists(old,
+  %s.exists(k, k in new && (!(k in old) || new[k] != old[k]))))`, annotations("object"), annotations("oldObject"),
+			list(v1alpha1.AnnotationBreakGlass, replicaSetKey(v1alpha1.AnnotationBreakGlass))),
+	}}
+}
+
 // verdictConditions are those of the validating hook.
 func verdictConditions(in Input) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{

@@ -390,6 +390,35 @@ func TestConditions(t *testing.T) {
 	}
 }
 
+func TestGlassConditions(t *testing.T) {
+	const key, copied = "kausality.io/break-glass", "replicaset.kausality.io/break-glass"
+	bare := &unstructured.Unstructured{Object: map[string]any{"kind": "Thing", "apiVersion": "example.org/v1"}}
+	cases := map[string]struct {
+		request request
+		want    bool
+	}{
+		"created with it":        {request{operation: admission.Create, object: deployment(annotated(key, "fire"))}, true},
+		"created without":        {request{operation: admission.Create, object: deployment(annotated("jira", "1"))}, false},
+		"created without any":    {request{operation: admission.Create, object: deployment()}, false},
+		"without metadata":       {request{operation: admission.Create, kind: thing, object: bare}, false},
+		"set":                    {request{operation: admission.Update, object: deployment(annotated(key, "fire")), old: deployment()}, true},
+		"set on a ReplicaSet":    {request{operation: admission.Update, object: deployment(annotated(copied, "fire")), old: deployment()}, true},
+		"another reason":         {request{operation: admission.Update, object: deployment(annotated(key, "fire")), old: deployment(annotated(key, "flood"))}, true},
+		"the same as before":     {request{operation: admission.Update, object: deployment(annotated(key, "fire")), old: deployment(annotated(key, "fire"))}, false},
+		"removed":                {request{operation: admission.Update, object: deployment(), old: deployment(annotated(key, "fire"))}, false},
+		"another of ours is set": {request{operation: admission.Update, object: deployment(annotated("kausality.io/approve", "*")), old: deployment()}, false},
+	}
+	for name, tc := range cases {
+		t.Run(name, func(t *testing.T) {
+			for _, converted := range []bool{false, true} {
+				if got := called(t, glassConditions(), tc.request.attributes(t, converted)); got != tc.want {
+					t.Errorf("the hook is called: %v, want %v (converted: %v)", got, tc.want, converted)
+				}
+			}
+		})
+	}
+}
+
 // TestConditionsHaveABound takes objects that somebody made to exceed what an
 // expression may cost, as that would skip the hook.
 func TestConditionsHaveABound(t *testing.T) {
@@ -423,7 +452,7 @@ func TestConditionsHaveABound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := Input{OperatorUser: operatorUser, Policies: []*policy.Policy{policyNaming(t, "metadata.annotations[jira]")}}
 			attributes := request{operation: admission.Update, kind: thing, object: custom(tc.object), old: custom(tc.old)}.attributes(t, false)
-			for _, conditions := range [][]admissionregistrationv1.MatchCondition{grantConditions(in), verdictConditions(in)} {
+			for _, conditions := range [][]admissionregistrationv1.MatchCondition{grantConditions(in), verdictConditions(in), glassConditions()} {
 				const budget = celconfig.RuntimeCELCostBudgetMatchConditions
 				results, remaining, err := evaluator(t, conditions).ForInput(t.Context(), attributes,
 					admissioncel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource{}, metav1.GroupVersionKind{}),

@@ -163,6 +163,7 @@ func TestRules(t *testing.T) {
 			want: []string{
 				"grant.kausality.io Ignore CREATE,UPDATE apps/v1 Namespaced deployments",
 				"grant.kausality.io Ignore UPDATE apps/v1 Namespaced deployments/status",
+				"break-glass.kausality.io Ignore CREATE,UPDATE apps/v1 Namespaced replicasets",
 				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE apps/v1 Namespaced deployments replicasets",
 				"verdict.kausality.io Ignore UPDATE apps/v1 Namespaced deployments/scale replicasets/scale",
 				"protect CREATE,UPDATE apps/v1 Namespaced deployments",
@@ -174,6 +175,7 @@ func TestRules(t *testing.T) {
 			want: []string{
 				"grant.kausality.io Ignore CREATE,UPDATE apps/v1 Namespaced replicasets",
 				"grant.kausality.io Ignore UPDATE apps/v1 Namespaced replicasets/status",
+				"break-glass.kausality.io Ignore CREATE,UPDATE /v1 Namespaced pods",
 				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE /v1 Namespaced pods",
 				"verdict.kausality.io Ignore CREATE /v1 Namespaced pods/eviction",
 				"verdict.kausality.io Ignore UPDATE /v1 Namespaced pods/ephemeralcontainers pods/resize",
@@ -205,6 +207,9 @@ func TestRules(t *testing.T) {
 				Rules:        []v1alpha1.Rule{{Trigger: "spec", Policies: entries("example.org/v1/things")}},
 			})},
 			want: []string{
+				"break-glass.kausality.io Ignore CREATE,UPDATE /v1 Namespaced configmaps",
+				"break-glass.kausality.io Ignore CREATE,UPDATE apps/v1 Namespaced deployments replicasets",
+				"break-glass.kausality.io Ignore CREATE,UPDATE example.org/v1 Cluster things",
 				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE /v1 Namespaced configmaps",
 				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE apps/v1 Namespaced deployments replicasets",
 				"verdict.kausality.io Ignore UPDATE apps/v1 Namespaced deployments/scale replicasets/scale",
@@ -223,7 +228,10 @@ func TestRules(t *testing.T) {
 		},
 		"what is not served is left out": {
 			policies: []*policy.Policy{forKind(t, "missing.org/v1/Missing", "missing.org/v1/missings", "/v1/configmaps")},
-			want:     []string{"verdict.kausality.io Ignore CREATE,UPDATE,DELETE /v1 Namespaced configmaps"},
+			want: []string{
+				"break-glass.kausality.io Ignore CREATE,UPDATE /v1 Namespaced configmaps",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE /v1 Namespaced configmaps",
+			},
 		},
 		"what keeps a cluster alive is left out": {
 			policies: []*policy.Policy{
@@ -242,6 +250,7 @@ func TestRules(t *testing.T) {
 				"grant.kausality.io Ignore UPDATE apps/v1 Namespaced deployments/status",
 				"grant-fail.kausality.io Fail CREATE,UPDATE apps/v1 Namespaced replicasets",
 				"grant-fail.kausality.io Fail UPDATE apps/v1 Namespaced replicasets/status",
+				"break-glass.kausality.io Ignore CREATE,UPDATE /v1 Namespaced configmaps",
 				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE apps/v1 Namespaced deployments",
 				"verdict.kausality.io Ignore UPDATE apps/v1 Namespaced deployments/scale",
 				"verdict-fail.kausality.io Fail CREATE,UPDATE,DELETE /v1 Namespaced configmaps",

@@ -71,6 +71,18 @@ func grantRules(resources []*resource) []admissionregistrationv1.RuleWithOperati
 	return rules.sorted()
 }
 
+// glassRules are the requests in which the mutating hook removes an annotation
+// that breaks the glass (D13); those for holders it sees anyway.
+func glassRules(resources []*resource) []admissionregistrationv1.RuleWithOperations {
+	var rules ruleList
+	for _, r := range resources {
+		if !r.holder {
+			rules.add(r, "", create, update)
+		}
+	}
+	return rules.sorted()
+}
+
 // verdictRules are the requests that can change a bounded object or a holder.
 func verdictRules(resources []*resource) []admissionregistrationv1.RuleWithOperations {
 	var rules ruleList

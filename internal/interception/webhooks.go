@@ -75,27 +75,34 @@ func SelectsKubeSystem(namespaceSelector *metav1.LabelSelector) bool {
 
 func mutating(in Input, scope *metav1.LabelSelector, resources []*resource) *admissionregistrationv1.MutatingWebhookConfiguration {
 	var webhooks []admissionregistrationv1.MutatingWebhook
-	for _, c := range classes {
-		rules := grantRules(c.of(resources))
+	add := func(name string, policy admissionregistrationv1.FailurePolicyType,
+		rules []admissionregistrationv1.RuleWithOperations, conditions []admissionregistrationv1.MatchCondition,
+	) {
 		if len(rules) == 0 {
-			continue
+			return
 		}
 		webhooks = append(webhooks, admissionregistrationv1.MutatingWebhook{
-			Name:                    "grant" + c.suffix + ".kausality.io",
-			ClientConfig:            clientConfig(in.ClientConfig, MutatePath),
-			Rules:                   rules,
-			FailurePolicy:           new(c.policy),
-			MatchPolicy:             ptr.To(admissionregistrationv1.Equivalent),
-			NamespaceSelector:       scope,
-			ObjectSelector:          &metav1.LabelSelector{},
-			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
+			Name:              name + ".kausality.io",
+			ClientConfig:      clientConfig(in.ClientConfig, MutatePath),
+			Rules:             rules,
+			FailurePolicy:     new(policy),
+			MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
+			NamespaceSelector: scope,
+			ObjectSelector:    &metav1.LabelSelector{},
+			// It notes that glass is broken, though never on a dry run (D6).
+			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNoneOnDryRun),
 			TimeoutSeconds:          new(in.TimeoutSeconds),
 			AdmissionReviewVersions: []string{"v1"},
 			// Another webhook may change what triggers a rule after ours has run.
 			ReinvocationPolicy: ptr.To(admissionregistrationv1.IfNeededReinvocationPolicy),
-			MatchConditions:    grantConditions(in),
+			MatchConditions:    conditions,
 		})
 	}
+	for _, c := range classes {
+		add("grant"+c.suffix, c.policy, grantRules(c.of(resources)), grantConditions(in))
+	}
+	// Where it is not called, the annotation stays, and the validating hook sees it.
+	add("break-glass", admissionregistrationv1.Ignore, glassRules(resources), glassConditions())
 	if len(webhooks) == 0 {
 		return nil
 	}

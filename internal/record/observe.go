@@ -39,6 +39,9 @@ const (
 	ResultWarned = "Warned"
 	// ResultAudited is the result of a change that nothing covers, let through.
 	ResultAudited = "Audited"
+	// ResultBrokeGlass is the result of a change that nothing covers, made by
+	// somebody who broke the glass.
+	ResultBrokeGlass = "BrokeGlass"
 	// ResultDenied is the result of a change that was refused.
 	ResultDenied = "Denied"
 )
@@ -46,6 +49,8 @@ const (
 const (
 	// ReasonDenied is the reason of the event about a denial.
 	ReasonDenied = "Denied"
+	// ReasonBreakGlass is the reason of the event about broken glass.
+	ReasonBreakGlass = "BreakGlass"
 	// actionAdmission is the action of events about decisions.
 	actionAdmission = "Admission"
 
@@ -83,8 +88,11 @@ func (s *Store) Observe(o Outcome) {
 		o.Decision.Time = metav1.NewTime(s.clock.Now())
 	}
 	b := &batch{target: o.Target, last: o.Decision, rawLedger: o.RawLedger}
-	if o.Decision.Result == ResultDenied {
-		b.denials, b.denied = 1, []v1alpha1.Decision{o.Decision}
+	switch o.Decision.Result {
+	case ResultDenied:
+		b.denials, b.loud = 1, []v1alpha1.Decision{o.Decision}
+	case ResultBrokeGlass:
+		b.loud = []v1alpha1.Decision{o.Decision}
 	}
 	outcomesDropped.Add(float64(s.outcomes.put(b)))
 }
@@ -137,10 +145,11 @@ func (s *Store) write(ctx context.Context, b *batch) {
 	}
 	err := s.Update(ctx, b.target, b.deserves(), func(status *v1alpha1.AllowanceRecordStatus) bool {
 		status.LastDecision = b.last.DeepCopy()
-		if len(b.denied) > 0 {
-			status.LastDenial = b.denied[len(b.denied)-1].DeepCopy()
+		if denial := b.lastDenial(); denial != nil {
+			status.LastDenial = denial.DeepCopy()
 		}
 		status.Denials += b.denials
+		status.BrokenGlass = s.counting(status.BrokenGlass)
 		if b.rawLedger != "" {
 			status.RawLedger = Raw(b.rawLedger)
 		}
@@ -160,10 +169,14 @@ func (s *Store) write(ctx context.Context, b *batch) {
 	outcomesDropped.Inc()
 }
 
-// emit makes events of denials, on the parent whose allowances do not cover the
-// change.
+// emit makes events of denials and of broken glass, on the parent whose allowances
+// do not cover the change.
 func (s *Store) emit(b *batch) {
-	for _, d := range b.denied {
+	for _, d := range b.loud {
+		reason, note := ReasonDenied, d.User+" was refused: "+d.Message
+		if d.Result == ResultBrokeGlass {
+			reason, note = ReasonBreakGlass, d.User+" broke the glass: "+d.Message
+		}
 		s.recorder.Eventf(
 			&corev1.ObjectReference{
 				APIVersion: GVK(b.target).GroupVersion().String(),
@@ -173,7 +186,7 @@ func (s *Store) emit(b *batch) {
 				UID:        b.target.UID,
 			},
 			&corev1.ObjectReference{Kind: d.Kind, Namespace: b.target.Namespace, Name: d.Name},
-			corev1.EventTypeWarning, ReasonDenied, actionAdmission, "%s", cut(d.User+" was refused: "+d.Message, maxNote))
+			corev1.EventTypeWarning, reason, actionAdmission, "%s", cut(note, maxNote))
 	}
 }
 

@@ -28,8 +28,8 @@ import (
 const (
 	// maxWaiting is how many holders may wait for their outcomes to be written.
 	maxWaiting = 4096
-	// maxDenials is how many different denials of a batch become events.
-	maxDenials = 8
+	// maxLoud is how many different denials of a batch become events.
+	maxLoud = 8
 )
 
 // batch is what is to be written about one holder.
@@ -37,8 +37,9 @@ type batch struct {
 	target v1alpha1.TargetReference
 	// last is the latest decision.
 	last v1alpha1.Decision
-	// denied are the latest denials with different messages, the latest last.
-	denied []v1alpha1.Decision
+	// loud are the latest denials, and breakings of glass, with different messages,
+	// the latest last. They become events.
+	loud []v1alpha1.Decision
 	// denials counts them all.
 	denials int64
 	// rawLedger is what could not be read, if anything.
@@ -53,13 +54,23 @@ func (b *batch) deserves() bool {
 	return b.denials > 0 || b.rawLedger != "" || len(b.last.Trace) > 0 || b.last.Result != ResultAllowed
 }
 
+// lastDenial is the latest denial, nil where there was none.
+func (b *batch) lastDenial() *v1alpha1.Decision {
+	for i := len(b.loud) - 1; i >= 0; i-- {
+		if b.loud[i].Result == ResultDenied {
+			return &b.loud[i]
+		}
+	}
+	return nil
+}
+
 // add adds what came later.
 func (b *batch) add(later *batch) {
 	b.last = later.last
-	for _, d := range later.denied {
-		b.denied = append(slices.DeleteFunc(b.denied, func(old v1alpha1.Decision) bool { return old.Message == d.Message }), d)
+	for _, d := range later.loud {
+		b.loud = append(slices.DeleteFunc(b.loud, func(old v1alpha1.Decision) bool { return old.Message == d.Message }), d)
 	}
-	b.denied = b.denied[max(0, len(b.denied)-maxDenials):]
+	b.loud = b.loud[max(0, len(b.loud)-maxLoud):]
 	b.denials += later.denials
 	if later.rawLedger != "" {
 		b.rawLedger = later.rawLedger

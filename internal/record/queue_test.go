@@ -31,7 +31,7 @@ import (
 func batchOf(uid types.UID, d v1alpha1.Decision) *batch {
 	b := &batch{target: v1alpha1.TargetReference{UID: uid}, last: d}
 	if d.Result == ResultDenied {
-		b.denials, b.denied = 1, []v1alpha1.Decision{d}
+		b.denials, b.loud = 1, []v1alpha1.Decision{d}
 	}
 	return b
 }
@@ -56,7 +56,7 @@ func TestQueueCoalesces(t *testing.T) {
 	if a.denials != 3 || a.last.Reason != "Origin" {
 		t.Errorf("got %d denials and last decision %q, want 3 and Origin", a.denials, a.last.Reason)
 	}
-	if diff := cmp.Diff([]v1alpha1.Decision{denial("two"), denial("one")}, a.denied); diff != "" {
+	if diff := cmp.Diff([]v1alpha1.Decision{denial("two"), denial("one")}, a.loud); diff != "" {
 		t.Errorf("denials, the latest last (-want +got):\n%s", diff)
 	}
 }
@@ -78,14 +78,14 @@ func TestQueueIsBounded(t *testing.T) {
 
 func TestQueueBoundsDenials(t *testing.T) {
 	q := newQueue(1)
-	for i := range 3 * maxDenials {
+	for i := range 3 * maxLoud {
 		q.put(batchOf("a", denial(strconv.Itoa(i))))
 	}
 	b := q.take()[0]
-	if len(b.denied) != maxDenials || b.denials != 3*maxDenials {
-		t.Errorf("kept %d of %d denials, want %d of %d", len(b.denied), b.denials, maxDenials, 3*maxDenials)
+	if len(b.loud) != maxLoud || b.denials != 3*maxLoud {
+		t.Errorf("kept %d of %d denials, want %d of %d", len(b.loud), b.denials, maxLoud, 3*maxLoud)
 	}
-	if last := b.denied[len(b.denied)-1].Message; last != strconv.Itoa(3*maxDenials-1) {
+	if last := b.loud[len(b.loud)-1].Message; last != strconv.Itoa(3*maxLoud-1) {
 		t.Errorf("the last denial is %s", last)
 	}
 }

@@ -19,6 +19,7 @@ package record
 import (
 	"context"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -44,6 +45,52 @@ func (s *Store) AddPending(ctx context.Context, ref v1alpha1.TargetReference, p 
 		// the grant already gone. The write finds that out, and costs no event.
 		return true
 	})
+}
+
+// noticed is how long a note about broken glass counts. The two hooks of one
+// request follow each other within milliseconds.
+const noticed = 30 * time.Second
+
+// BreakGlass notes in the record of a parent, which it creates where there is
+// none, that a request for a child breaks the glass (D13). The mutating hook calls
+// it before it answers, and never on a dry run; notes that count no more go.
+func (s *Store) BreakGlass(ctx context.Context, parent v1alpha1.TargetReference, b v1alpha1.BrokenGlass) error {
+	b.Time = metav1.NewTime(s.clock.Now())
+	return s.Update(ctx, parent, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
+		status.BrokenGlass = append(s.counting(status.BrokenGlass), b)
+		return true
+	})
+}
+
+// TakeBrokenGlass takes the note that a request of a user for a child breaks the
+// glass, and returns its reason: each note serves one request. Where there is none
+// it returns false. The validating hook calls it before it answers.
+func (s *Store) TakeBrokenGlass(ctx context.Context, parent v1alpha1.TargetReference, request v1alpha1.BrokenGlass) (reason string, ok bool, err error) {
+	err = s.Update(ctx, parent, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
+		notes := s.counting(status.BrokenGlass)
+		i := slices.IndexFunc(notes, func(b v1alpha1.BrokenGlass) bool {
+			return b.User == request.User && b.Operation == request.Operation && b.Kind == request.Kind &&
+				(b.Name == "" || b.Name == request.Name)
+		})
+		if ok = i >= 0; ok {
+			reason = notes[i].Reason
+			status.BrokenGlass = slices.Delete(notes, i, i+1)
+		}
+		return ok
+	})
+	return reason, ok && err == nil, err
+}
+
+// counting are the notes that count still.
+func (s *Store) counting(notes []v1alpha1.BrokenGlass) []v1alpha1.BrokenGlass {
+	now := s.clock.Now()
+	var out []v1alpha1.BrokenGlass
+	for _, b := range notes {
+		if now.Sub(b.Time.Time) < noticed {
+			out = append(out, b)
+		}
+	}
+	return out
 }
 
 // SetDeletion records who asked for the deletion of an object, in a record that

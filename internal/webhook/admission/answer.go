@@ -40,6 +40,7 @@ const (
 	auditPolicies = "policies"
 	auditTrace    = "trace"
 	auditUncov    = "uncovered"
+	auditGlass    = "break-glass"
 )
 
 // composedManager is the prefix of the field managers under which Crossplane
@@ -89,6 +90,9 @@ func auditAnnotations(f *facts, v decision.Verdict) map[string]string {
 	if len(v.Uncovered) > 0 {
 		out[auditUncov] = listed(v.Uncovered)
 	}
+	if v.Reason == decision.ReasonBreakGlass {
+		out[auditGlass] = f.glass.reason
+	}
 	return out
 }
 
@@ -98,6 +102,7 @@ func warnings(r *request, f *facts, v decision.Verdict, grant decision.Grant) []
 	if v.Reason == decision.ReasonWarned {
 		out = append(out, "kausality: "+denial(f, v))
 	}
+	out = append(out, deletionWarnings(r, f, v)...)
 	if v.Reason == decision.ReasonOrphan && len(f.index.Policies()) > 0 {
 		ref, _ := r.parentRef()
 		out = append(out, fmt.Sprintf("kausality: %s names the owner %s %s, which does not exist; nothing bounds it",
@@ -219,6 +224,9 @@ func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision 
 		acts = verdict.Uncovered
 		d.Message = denial(f, verdict)
 	}
+	if verdict.Reason == decision.ReasonBreakGlass {
+		d.Message = fmt.Sprintf("%s of %s, for the reason %q", listed(verdict.Uncovered), objectText(d.Kind, d.Name), f.glass.reason)
+	}
 	const most = 16
 	for _, a := range acts[:min(len(acts), most)] {
 		d.Paths = append(d.Paths, a.String())
@@ -232,6 +240,8 @@ func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision 
 
 func result(v decision.Verdict) string {
 	switch v.Reason {
+	case decision.ReasonBreakGlass:
+		return record.ResultBrokeGlass
 	case decision.ReasonDenied, decision.ReasonWarned, decision.ReasonAudited:
 		return string(v.Reason)
 	default:

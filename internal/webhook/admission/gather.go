@@ -53,6 +53,11 @@ type Records interface {
 	Live(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error)
 	// AddPending records a grant before the request is answered (D11).
 	AddPending(ctx context.Context, target v1alpha1.TargetReference, grant v1alpha1.PendingGrant) error
+	// BreakGlass notes in a parent's record that a request for a child breaks the
+	// glass, before the request is answered (D13).
+	BreakGlass(ctx context.Context, parent v1alpha1.TargetReference, b v1alpha1.BrokenGlass) error
+	// TakeBrokenGlass takes such a note for a request, and returns its reason.
+	TakeBrokenGlass(ctx context.Context, parent v1alpha1.TargetReference, request v1alpha1.BrokenGlass) (reason string, ok bool, err error)
 	// SetDeletion records who deletes an object before the request is answered.
 	SetDeletion(ctx context.Context, target v1alpha1.TargetReference, deletion v1alpha1.Deletion) error
 	// Observe takes note of a decision, some time later.
@@ -84,6 +89,8 @@ type Gatherer struct {
 	Records Records
 	// Kinds are those that are served.
 	Kinds Kinds
+	// Access tells who may break the glass.
+	Access Access
 	// OperatorUser is the name under which Kausality makes its own requests.
 	OperatorUser string
 	// Platform are who keep the cluster alive.
@@ -105,6 +112,10 @@ type facts struct {
 	leaving []*policy.Policy
 	// approve is what the request says about approving.
 	approve approval
+	// glass is what the request says about breaking the glass.
+	glass glass
+	// parentRecord is the parent's record, nil where it has none.
+	parentRecord *v1alpha1.AllowanceRecord
 	// initiators are who may initiate on the object, or above it, for messages;
 	// parentInitiators the same for its parent.
 	initiators, parentInitiators []string
@@ -137,6 +148,12 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 	g.gatherChild(ctx, r, f)
 	f.approve = r.approval(f)
 	f.Approved = f.approve.changes
+	if f.glass, err = g.glass(ctx, r, f); err != nil {
+		return nil, err
+	}
+	if f.glass.breaks(r) {
+		f.BreakGlass = f.glass.reason
+	}
 	return f, nil
 }
 
@@ -210,6 +227,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live 
 	if err != nil {
 		return nil, err
 	}
+	f.parentRecord = rec
 	// A ledger that cannot be read allows nothing; its holder's own admission
 	// says so.
 	stored, _ := storedLedger(parent)

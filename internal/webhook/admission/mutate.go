@@ -44,13 +44,19 @@ func (m *Mutator) Handle(ctx context.Context, req admission.Request) admission.R
 	if r.new == nil {
 		return admission.Allowed("") // A deletion takes no patch.
 	}
-	f, grant, err := m.decide(ctx, r)
+	f, verdict, grant, err := m.decide(ctx, r)
 	if err != nil {
 		return m.failed(ctx, req, err)
 	}
+	if err := m.noteBrokenGlass(ctx, r, f, verdict); err != nil {
+		return m.failed(ctx, req, err)
+	}
 	next := f.nextLedger(ctx, r, grant)
-	resp := admission.Patched("", r.patches(next)...)
+	resp := admission.Patched("", r.patches(next, r.keepsBreakGlass(f))...)
 	resp.Warnings = r.ledgerWarnings(f, grant)
+	if warning := r.glassWarning(f, verdict, grant); warning != "" {
+		resp.Warnings = append(resp.Warnings, warning)
+	}
 	if len(grant.Allowances) > 0 {
 		resp.AuditAnnotations = map[string]string{auditGranted: describeGrants(grant.Allowances)}
 	}
@@ -60,25 +66,25 @@ func (m *Mutator) Handle(ctx context.Context, req admission.Request) admission.R
 // decide gathers the facts and computes the grant. Before it grants nothing
 // although a trigger matched, it looks again at the parent as the API server has
 // it: a lost grant is worse than a denial (D2).
-func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Grant, error) {
+func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Verdict, decision.Grant, error) {
 	f, err := g.gather(ctx, r, false)
 	if err != nil {
-		return nil, decision.Grant{}, err
+		return nil, decision.Verdict{}, decision.Grant{}, err
 	}
 	if r.subresource == subresourceStatus {
-		return f, decision.Grant{}, nil
+		return f, decision.Verdict{}, decision.Grant{}, nil
 	}
 	verdict := decision.Decide(ctx, &f.Input)
 	grant := decision.Grants(ctx, &f.Input, verdict)
 	governed := f.ParentState == decision.ParentFound && len(f.OwnPolicies) > 0
 	if !governed || verdict.Allowed && !grant.Incomplete() {
-		return f, grant, nil
+		return f, verdict, grant, nil
 	}
 	if f, err = g.gather(ctx, r, true); err != nil {
-		return nil, decision.Grant{}, err
+		return nil, decision.Verdict{}, decision.Grant{}, err
 	}
 	verdict = decision.Decide(ctx, &f.Input)
-	return f, decision.Grants(ctx, &f.Input, verdict), nil
+	return f, verdict, decision.Grants(ctx, &f.Input, verdict), nil
 }
 
 // nextLedger is the ledger that the object has after the request: what counted

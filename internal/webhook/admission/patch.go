@@ -28,7 +28,7 @@ import (
 
 // patches are what turns the new object of a request into the one with the
 // ledger next: nothing but annotations of Kausality changes.
-func (r *request) patches(next ledger.Ledger) []jsonpatch.Operation {
+func (r *request) patches(next ledger.Ledger, keepBreakGlass bool) []jsonpatch.Operation {
 	have := r.new.GetAnnotations()
 	want := map[string]string{}
 	for k, v := range have {
@@ -37,12 +37,23 @@ func (r *request) patches(next ledger.Ledger) []jsonpatch.Operation {
 		}
 	}
 	delete(want, annotationKey(r.new, approveName))
+	if glassKey := annotationKey(r.new, breakGlassName); !keepBreakGlass && !forDeletion(r.stored(glassKey)) {
+		delete(want, glassKey)
+	}
 	key := annotationKey(r.new, allowancesName)
 	delete(want, key)
 	if text := next.Encode(); text != "" {
 		want[key] = text
 	}
 	return diff(have, want)
+}
+
+// stored is the value of an annotation that the request leaves as it is.
+func (r *request) stored(key string) string {
+	if r.old == nil || r.old.GetAnnotations()[key] != r.new.GetAnnotations()[key] {
+		return ""
+	}
+	return r.old.GetAnnotations()[key]
 }
 
 // strays tells whether the annotation belongs to another kind of holder: a

@@ -25,6 +25,7 @@ import (
 	"fmt"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -54,6 +55,7 @@ type request struct {
 	name        string
 	operation   decision.Operation
 	requester   policy.Requester
+	user        authenticationv1.UserInfo
 	dryRun      bool
 	// old and new are the object before and after; old is nil on create, new on
 	// delete.
@@ -61,6 +63,8 @@ type request struct {
 	// validating is true in the validating hook: the API server has counted up the
 	// generation of the new object by then.
 	validating bool
+	// brokenGlass is the reason that the mutating hook noted, once it is taken.
+	brokenGlass string
 	// scale is what a scale sets.
 	scale *record.Content
 }
@@ -76,6 +80,7 @@ func decode(req admission.Request, validating bool) (*request, error) {
 		operation:   decision.Operation(req.Operation),
 		dryRun:      req.DryRun != nil && *req.DryRun,
 		validating:  validating,
+		user:        req.UserInfo,
 		requester: policy.Requester{
 			Username: req.UserInfo.Username,
 			Groups:   req.UserInfo.Groups,

@@ -51,7 +51,7 @@ func (v *Validator) Handle(ctx context.Context, req admission.Request) admission
 	}
 	v.observe(r, f, verdict)
 	if !verdict.Allowed {
-		return denied(req, f, verdict)
+		return denied(req, f, verdict).WithWarnings(deletionWarnings(r, f, verdict)...)
 	}
 	if len(f.leaving) > 0 && !selfContained(verdict) {
 		return refusedLeaving(f)

@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"slices"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -124,6 +125,30 @@ func (s store) AddPending(_ context.Context, _ v1alpha1.TargetReference, p v1alp
 	return s.broken
 }
 
+func (s store) BreakGlass(_ context.Context, parent v1alpha1.TargetReference, b v1alpha1.BrokenGlass) error {
+	rec := &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: parent}}
+	rec.Status.BrokenGlass = []v1alpha1.BrokenGlass{b}
+	s.records[parent.UID] = rec
+	return s.broken
+}
+
+func (s store) TakeBrokenGlass(
+	_ context.Context, parent v1alpha1.TargetReference, request v1alpha1.BrokenGlass,
+) (string, bool, error) {
+	rec := s.records[parent.UID]
+	if rec == nil || len(rec.Status.BrokenGlass) == 0 || rec.Status.BrokenGlass[0].User != request.User {
+		return "", false, s.broken
+	}
+	reason := rec.Status.BrokenGlass[0].Reason
+	rec.Status.BrokenGlass = nil
+	return reason, true, s.broken
+}
+
+// MayBreakGlass lets the group glass-breakers.
+func (w *world) MayBreakGlass(_ context.Context, user authenticationv1.UserInfo, _ []string) (bool, error) {
+	return slices.Contains(user.Groups, glassBreakers[0]), w.broken
+}
+
 func (s store) SetDeletion(_ context.Context, _ v1alpha1.TargetReference, d v1alpha1.Deletion) error {
 	s.deletions = append(s.deletions, d)
 	return s.broken
@@ -161,7 +186,7 @@ func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) 
 	active := &policy.Active{}
 	active.Set(policy.NewIndex(compiled))
 	g := &Gatherer{
-		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Kinds: served{},
+		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Kinds: served{}, Access: w,
 		OperatorUser: operatorUser, Platform: decision.DefaultPlatform,
 	}
 	return &Mutator{Gatherer: g}, &Validator{Gatherer: g}
@@ -263,6 +288,7 @@ func encoded(tb testing.TB, obj *unstructured.Unstructured) runtime.RawExtension
 }
 
 var (
-	platformTeam = []string{"platform-team"}
-	errAway      = errors.New("the API server is away")
+	platformTeam  = []string{"platform-team"}
+	glassBreakers = []string{"glass-breakers"}
+	errAway       = errors.New("the API server is away")
 )

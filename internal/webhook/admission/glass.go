@@ -1,0 +1,213 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	authenticationv1 "k8s.io/api/authentication/v1"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/policy"
+)
+
+const breakGlassName = "break-glass"
+
+// Access tells who may break the glass.
+type Access interface {
+	// MayBreakGlass tells whether a user has v1alpha1.VerbBreakGlass on each of the
+	// policies.
+	MayBreakGlass(ctx context.Context, user authenticationv1.UserInfo, policies []string) (bool, error)
+}
+
+// glass is what a request says about breaking the glass (D13).
+type glass struct {
+	// asked is true where the request asks for it.
+	asked bool
+	// allowed is true where the requester may.
+	allowed bool
+	// stays is true for a reason that serves the deletion of the object only.
+	stays bool
+	// reason that was given.
+	reason string
+	// policies whose glass it is about.
+	policies []string
+}
+
+// breaks tells whether the request itself breaks the glass.
+func (b glass) breaks(r *request) bool {
+	return b.allowed && (!b.stays || r.operation == decision.Delete)
+}
+
+// glass reads what the request says, and asks who may where it says something. The
+// mutating hook has removed the annotation before the validating one sees the
+// object: that one finds a note of it in the parent's record, or in the ledger what
+// it earned.
+func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) (glass, error) {
+	if err := g.takeNote(ctx, r, f); err != nil {
+		return glass{}, err
+	}
+	if r.brokenGlass != "" {
+		return glass{asked: true, allowed: true, reason: r.brokenGlass}, nil
+	}
+	b := r.asksToBreakGlass()
+	if !b.asked {
+		return b, nil
+	}
+	concerned := f.Bounding()
+	if len(concerned) == 0 {
+		concerned = f.OwnPolicies
+	}
+	b.policies = names(slices.DeleteFunc(slices.Clone(concerned), func(p *policy.Policy) bool {
+		return p.Action != v1alpha1.ActionDeny
+	}))
+	allowed, err := g.Access.MayBreakGlass(ctx, r.user, b.policies)
+	if err != nil {
+		// Then the glass stays whole, which the answer says.
+		logf.FromContext(ctx).Error(err, "Cannot find out who may break the glass",
+			"kind", r.gvk.Kind, "namespace", r.namespace, "name", r.objectName(), "user", r.user.Username)
+	}
+	b.allowed = allowed && err == nil
+	return b, nil
+}
+
+// takeNote takes what the mutating hook noted for the validating one, which serves
+// this request only.
+func (g *Gatherer) takeNote(ctx context.Context, r *request, f *facts) error {
+	if !r.validating || r.dryRun || r.brokenGlass != "" || f.parentRecord == nil || len(f.parentRecord.Status.BrokenGlass) == 0 {
+		return nil
+	}
+	reason, ok, err := g.Records.TakeBrokenGlass(ctx, f.parent, r.noteOfBrokenGlass(""))
+	if ok {
+		r.brokenGlass = reason
+	}
+	return err
+}
+
+// noteOfBrokenGlass is what the two hooks of a request know it by.
+func (r *request) noteOfBrokenGlass(reason string) v1alpha1.BrokenGlass {
+	return v1alpha1.BrokenGlass{
+		User:      r.user.Username,
+		Operation: string(r.operation),
+		Kind:      r.gvk.Kind,
+		Name:      r.objectName(),
+		Reason:    reason,
+	}
+}
+
+// asksToBreakGlass reads the annotation, which counts only in the request that sets
+// it; at a deletion the one that was set for it.
+func (r *request) asksToBreakGlass() glass {
+	switch {
+	case r.operation == decision.Delete:
+		reason := r.old.GetAnnotations()[annotationKey(r.old, breakGlassName)]
+		return glass{asked: forDeletion(reason), stays: true, reason: reason}
+	case r.subresource != "":
+		return glass{}
+	}
+	key := annotationKey(r.new, breakGlassName)
+	reason := strings.TrimSpace(r.new.GetAnnotations()[key])
+	if r.old != nil && r.old.GetAnnotations()[key] == r.new.GetAnnotations()[key] {
+		reason = ""
+	}
+	if reason == "" {
+		reason = r.earnedByBrokenGlass()
+	}
+	return glass{asked: reason != "", stays: forDeletion(reason), reason: reason}
+}
+
+func forDeletion(reason string) bool {
+	return strings.HasPrefix(strings.TrimSpace(reason), v1alpha1.BreakGlassDelete)
+}
+
+// earnedByBrokenGlass is the reason in a grant that the mutating hook made in this
+// very request. It is taken for a question only: who writes such a ledger while the
+// mutating hook is away has to have the right, too.
+func (r *request) earnedByBrokenGlass() string {
+	if !r.validating {
+		return ""
+	}
+	stored, err := storedLedger(r.new)
+	if err != nil {
+		return ""
+	}
+	for _, e := range stored {
+		if e.Generation == r.new.GetGeneration() && e.Initiator == r.user.Username && len(e.Trace) > 0 {
+			if reason := e.Trace[0].Attestations[decision.BreakGlassAttestation]; reason != "" {
+				return reason
+			}
+		}
+	}
+	return ""
+}
+
+// noteBrokenGlass leaves a note for the validating hook, which will not see the
+// annotation any more.
+func (m *Mutator) noteBrokenGlass(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
+	if r.dryRun || verdict.Reason != decision.ReasonBreakGlass {
+		return nil
+	}
+	return m.Records.BreakGlass(ctx, f.parent, r.noteOfBrokenGlass(f.glass.reason))
+}
+
+// keepsBreakGlass tells whether the annotation stays on the object: one that serves
+// the deletion, and, as a dry run leaves no notes, one that the validating hook has
+// yet to see.
+func (r *request) keepsBreakGlass(f *facts) bool {
+	return f.glass.allowed && (f.glass.stays || r.dryRun && f.glass.breaks(r))
+}
+
+// glassWarning tells the requester what came of the annotation, where something
+// was asked.
+func (r *request) glassWarning(f *facts, verdict decision.Verdict, grant decision.Grant) string {
+	b, subject := f.glass, objectText(r.gvk.Kind, r.objectName())
+	switch {
+	case !b.asked:
+		return ""
+	case !b.allowed:
+		return fmt.Sprintf("kausality: %s may not break the glass of %s: that takes the verb %s on AllowancePolicies %s",
+			r.user.Username, subject, v1alpha1.VerbBreakGlass, strings.Join(b.policies, ", "))
+	case b.stays && r.operation != decision.Delete:
+		return fmt.Sprintf("kausality: the reason to break the glass stays on %s and serves its deletion only", subject)
+	case verdict.Reason == decision.ReasonBreakGlass:
+		return fmt.Sprintf("kausality: the glass is broken: %s of %s is let through though nothing allows it, and recorded",
+			listed(verdict.Uncovered), subject)
+	case startsWithBrokenGlass(grant):
+		return fmt.Sprintf("kausality: the glass is broken: what follows from this change of %s is allowed, and recorded", subject)
+	default:
+		return fmt.Sprintf("kausality: no glass had to be broken for this request for %s; set the annotation in the request that needs it", subject)
+	}
+}
+
+// deletionWarnings tell the same of a deletion, which no mutating hook sees.
+func deletionWarnings(r *request, f *facts, verdict decision.Verdict) []string {
+	if r.operation != decision.Delete || !f.glass.asked {
+		return nil
+	}
+	return []string{r.glassWarning(f, verdict, decision.Grant{})}
+}
+
+func startsWithBrokenGlass(grant decision.Grant) bool {
+	return slices.ContainsFunc(grant.Allowances, func(a v1alpha1.Allowance) bool {
+		return len(a.Trace) > 0 && a.Trace[0].Attestations[decision.BreakGlassAttestation] != ""
+	})
+}
