@@ -37,6 +37,12 @@ func scaled(initiator string, generation int64) v1alpha1.Allowance {
 	}
 }
 
+func createdBy(initiator string) v1alpha1.Allowance {
+	a := scaled(initiator, 1)
+	a.Trace[0].Field = v1alpha1.FieldCreated
+	return a
+}
+
 func withheld(path, initiator, replaced string) v1alpha1.Allowance {
 	return v1alpha1.Allowance{
 		Relation: v1alpha1.RelationWithheld, Mutation: path, Initiator: initiator, Replaced: replaced, Generation: 3,
@@ -130,6 +136,11 @@ func TestMerge(t *testing.T) {
 			have:  []v1alpha1.Allowance{scaled("alice", 7)},
 			grant: []v1alpha1.Allowance{scaled("bob", 8)},
 			want:  []v1alpha1.Allowance{scaled("alice", 7), scaled("bob", 8)},
+		},
+		"for a creation and for a later change by the same initiator: beside it, as the holder is still initializing": {
+			have:  []v1alpha1.Allowance{createdBy("alice")},
+			grant: []v1alpha1.Allowance{scaled("alice", 2)},
+			want:  []v1alpha1.Allowance{createdBy("alice"), scaled("alice", 2)},
 		},
 		"withheld twice: the first value stays, whoever comes later": {
 			have:  []v1alpha1.Allowance{withheld("spec.replicas", "mallory", "10")},
