@@ -328,6 +328,19 @@ func TestAdvance(t *testing.T) {
 				Phase: v1alpha1.PhaseDeleting, Active: []v1alpha1.Allowance{template}, ActiveCount: 1, Initiator: "alice",
 			},
 		},
+		"deleted, so they say, and still there after a while: somebody else refused": {
+			holder: makeHolder(),
+			status: v1alpha1.AllowanceRecordStatus{Deletion: &v1alpha1.Deletion{Time: before(unseenLimit), User: "mallory"}},
+			want:   v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady},
+		},
+		"deleted a moment ago, and still there": {
+			holder: makeHolder(),
+			status: v1alpha1.AllowanceRecordStatus{Deletion: &v1alpha1.Deletion{Time: before(unseenLimit - time.Second), User: "bob"}},
+			want: v1alpha1.AllowanceRecordStatus{
+				Phase: v1alpha1.PhaseSteady, Deletion: &v1alpha1.Deletion{Time: before(unseenLimit - time.Second), User: "bob"},
+			},
+			wantIn: time.Second,
+		},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -29,7 +29,7 @@ import (
 )
 
 // unseenLimit is how long a pending grant waits for the holder to be seen with
-// the content that it is for (D11).
+// the content that it is for (D11), and a deletion for the holder to be deleted.
 const unseenLimit = time.Minute
 
 // consumption tells which entries of a holder are used up (D8).

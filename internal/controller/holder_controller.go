@@ -184,7 +184,11 @@ func (r *Holder) inEffect(ctx context.Context, obj *unstructured.Unstructured) [
 func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord, next *soonest) error {
 	var p plan
 	var blocked *v1alpha1.Blocked
-	err := r.Records.Update(ctx, record.TargetOf(v.obj), v.deservesRecord(), func(status *v1alpha1.AllowanceRecordStatus) bool {
+	v, err := r.withDeletion(ctx, v, rec)
+	if err != nil {
+		return err
+	}
+	err = r.Records.Update(ctx, record.TargetOf(v.obj), v.deservesRecord(), func(status *v1alpha1.AllowanceRecordStatus) bool {
 		var changed bool
 		p, changed = v.mirror(ctx, status)
 		blocked = status.Blocked
@@ -194,7 +198,8 @@ func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceReco
 		return err
 	}
 	next.at(p.next)
-	if parent, ok := lineage.Parent(v.obj); ok && rec != nil {
+	if rec != nil {
+		parent, _ := lineage.Parent(v.obj)
 		if err := r.Records.SetParent(ctx, rec, parent.UID); err != nil {
 			return err
 		}

@@ -21,7 +21,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/record"
@@ -30,7 +29,14 @@ import (
 // end closes the record of a holder that is gone. The record stays (D18).
 func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *soonest) error {
 	target := rec.Spec.TargetRef
-	if equality.Semantic.DeepEqual(rec.Status, *ended(rec.Status.DeepCopy())) {
+	var deletion *v1alpha1.Deletion
+	if rec.Status.Deletion == nil {
+		var err error
+		if deletion, err = r.Records.InheritedDeletion(ctx, rec); err != nil {
+			return err
+		}
+	}
+	if deletion == nil && equality.Semantic.DeepEqual(rec.Status, *ended(rec.Status.DeepCopy())) {
 		return nil
 	}
 	// A record can be older than its holder: a grant that goes with the creation
@@ -46,10 +52,6 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 		next.at(r.Clock.Now().Add(goneRecheck)) // the cache is behind
 		return nil
 	case err != nil && !apierrors.IsNotFound(err):
-		return err
-	}
-	deletion, err := r.inherited(ctx, rec)
-	if err != nil {
 		return err
 	}
 	r.rewrites.forget(target.UID)
@@ -73,23 +75,14 @@ func ended(status *v1alpha1.AllowanceRecordStatus) *v1alpha1.AllowanceRecordStat
 	return status
 }
 
-// inherited is the deletion of a holder that was collected after its parent, of
-// which admission has recorded who deleted it (D9); nil where nothing is known.
-func (r *Holder) inherited(ctx context.Context, rec *v1alpha1.AllowanceRecord) (*v1alpha1.Deletion, error) {
-	uid := types.UID(rec.Labels[record.LabelParentUID])
-	if rec.Status.Deletion != nil || uid == "" {
-		return nil, nil
+// withDeletion completes a look at a holder that is being deleted: where admission
+// has recorded nobody who deletes it, its deletion follows from that of what is
+// above it (D9).
+func (r *Holder) withDeletion(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord) (view, error) {
+	if v.obj.GetDeletionTimestamp() == nil || rec == nil || rec.Status.Deletion != nil {
+		return v, nil
 	}
-	parent, err := r.Records.OfUID(ctx, uid)
-	if err != nil || parent == nil || parent.Status.Deletion == nil {
-		return nil, err
-	}
-	d := parent.Status.Deletion.DeepCopy()
-	d.Policies = nil
-	d.Trace = append(d.Trace, v1alpha1.TraceHop{
-		Kind:  rec.Spec.TargetRef.Kind,
-		Name:  rec.Spec.TargetRef.Name,
-		Field: v1alpha1.FieldDeleted,
-	})
-	return d, nil
+	var err error
+	v.inherited, err = r.Records.InheritedDeletion(ctx, rec)
+	return v, err
 }

@@ -23,6 +23,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
@@ -41,6 +42,9 @@ type view struct {
 	policies []*policy.Policy
 	progress lifecycle.Progress
 	now      time.Time
+	// inherited is who deletes the holder by deleting what is above it, where that
+	// is so and known.
+	inherited *v1alpha1.Deletion
 }
 
 func look(obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) view {

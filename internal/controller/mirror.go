@@ -67,6 +67,7 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 		status.Initiator = latest
 	}
 	status.FirstSeen = v.firstSeen(c.firstSeen, held)
+	v.deleted(status, &c.next)
 	v.answer(status, effective)
 
 	return plan{rewrite: v.rewrite(fold, c.noted, status.Consumed), next: c.next.time}
@@ -125,6 +126,24 @@ func (v view) adopting(ctx context.Context, since time.Time, next *soonest) bool
 		return true
 	}
 	return lifecycle.Midway(ctx, v.obj, v.policies, v.now)
+}
+
+// deleted says who deletes the holder, and forgets who only tried to: something
+// else can have refused a deletion that the webhook let through.
+func (v view) deleted(status *v1alpha1.AllowanceRecordStatus, next *soonest) {
+	switch {
+	case v.obj.GetDeletionTimestamp() != nil:
+		if status.Deletion == nil {
+			status.Deletion = v.inherited
+		}
+	case status.Deletion != nil:
+		end := status.Deletion.Time.Add(unseenLimit)
+		if end.After(v.now) {
+			next.at(end)
+			return
+		}
+		status.Deletion = nil
+	}
 }
 
 // phase of the holder (D9).

@@ -37,10 +37,11 @@ type cause struct {
 //  1. a person who is an initiator of p starts one;
 //  2. an allowance of the parent covers the very change: its trace goes on;
 //  3. a service account that is an initiator of p starts one;
-//  4. what let the request through must be able to go on further down: while the
-//     holder is initializing without bounds, and where a section or adoption let
-//     the change through, or the requester breaks the glass, the requester starts
-//     one that says so.
+//  4. what let the request through must be able to go on further down: what
+//     happens below a parent that is being deleted goes back to who deleted it;
+//     while the holder is initializing without bounds, and where a section or
+//     adoption let the change through, or the requester breaks the glass, the
+//     requester starts one that says so.
 //
 // Else the change has no cause.
 func (in *Input) chain(p *policy.Policy, c change.Change, approved bool, v Verdict) (cause, bool) {
@@ -59,6 +60,9 @@ func (in *Input) chain(p *policy.Policy, c change.Change, approved bool, v Verdi
 	}
 	if in.BreakGlass != "" {
 		return in.startFrom(ReasonBreakGlass), true
+	}
+	if d, ok := in.fromDeletion(v); ok {
+		return d, true
 	}
 	if in.initializingUnbounded() {
 		return in.startFrom(ReasonInitializing), true
@@ -79,10 +83,33 @@ func (in *Input) chainFrom(policies []*policy.Policy, act Act, v Verdict) cause 
 	if e, ok := justification(in.usable(), act); ok {
 		return cause{initiator: e.Initiator, trace: in.parentTrace(e.Trace)}
 	}
+	if d, ok := in.fromDeletion(v); ok {
+		return d
+	}
 	if !initiates && in.ParentState == ParentFound && carries(v.Reason) {
 		return in.startFrom(v.Reason)
 	}
 	return in.start()
+}
+
+// fromDeletion is the cause of what happens to a child because its parent is going
+// or gone.
+func (in *Input) fromDeletion(v Verdict) (cause, bool) {
+	d := in.CausedByDeletion(v)
+	if d == nil {
+		return cause{}, false
+	}
+	return cause{initiator: d.Initiator, trace: slices.Clone(d.Trace)}, true
+}
+
+// CausedByDeletion is the deletion of the parent where that is why the request
+// passes: its phase lets it through, or the garbage collector follows it. Else it
+// is nil.
+func (in *Input) CausedByDeletion(v Verdict) *v1alpha1.Deletion {
+	if v.Reason == ReasonDeleting || v.Reason == ReasonPlatform && in.Operation == Delete {
+		return in.Deletion
+	}
+	return nil
 }
 
 // start begins a chain with the requester; its first hop is the holder itself.

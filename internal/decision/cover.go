@@ -30,9 +30,10 @@ import (
 )
 
 // usable are the entries of the parent's ledger that the requester may exercise
-// on the child. While a change of the parent is withheld there are none (D2).
+// on the child. While a change of the parent is withheld there are none (D2), and
+// none once the parent is being deleted: then its deletion is the cause (D9).
 func (in *Input) usable() ledger.Ledger {
-	if in.ParentState != ParentFound || len(in.Parent.withheld()) > 0 ||
+	if in.ParentState != ParentFound || in.Parent.Deleting || len(in.Parent.withheld()) > 0 ||
 		!policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
 		return nil
 	}

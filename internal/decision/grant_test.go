@@ -283,6 +283,32 @@ func TestDeletionTrace(t *testing.T) {
 	}
 }
 
+// What happens below a parent that is being deleted goes back to who deleted it,
+// and not to the allowances that it had.
+func TestBelowADeletedParent(t *testing.T) {
+	mine := compile(t, "replicaset", replicaSetSpec)
+	deployments := []*policy.Policy{compile(t, "deployment", deploymentSpec)}
+	deleted := []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Generation: 7, Field: v1alpha1.FieldDeleted}}
+	deleting := func(r *request) *request {
+		return r.governed(mine).of(deploymentGVK, "web", deployments, allowance("ReplicaSet", v1alpha1.Any, "spec.replicas")).with(func(in *Input) {
+			in.Parent.Deleting = true
+			in.Deletion = &v1alpha1.Deletion{Initiator: "bob", Trace: deleted}
+		})
+	}
+	for name, who := range map[string]policy.Requester{"its controller": deployer, "the collector": collector} {
+		in := deleting(aRequest(who, Delete, replicaSetGVK, "web-1"))
+		initiator, trace := DeletionTrace(&in.Input, Decide(t.Context(), &in.Input))
+		if initiator != "bob" || len(trace) != 2 || !cmp.Equal(trace[0], deleted[0]) {
+			t.Errorf("deletion by %s is said to be %s's, %v; want bob's, by way of the Deployment", name, initiator, trace)
+		}
+	}
+	update := deleting(aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, int64(2), int64(0), "spec.replicas"))
+	granted := Grants(t.Context(), &update.Input, Decide(t.Context(), &update.Input)).Allowances
+	if len(granted) == 0 || granted[0].Initiator != "bob" || !cmp.Equal(granted[0].Trace[0], deleted[0]) {
+		t.Errorf("granted %v, want it traced to bob's deletion", granted)
+	}
+}
+
 func TestFingerprintsTellNoValues(t *testing.T) {
 	for name, tc := range map[string]struct {
 		value any

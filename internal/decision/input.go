@@ -85,6 +85,9 @@ type Input struct {
 	ParentState ParentState
 	// Parent is the parent, where ParentState is ParentFound.
 	Parent Parent
+	// Deletion is that of the parent, where it is going or gone and it is known
+	// who deleted it; that explains what happens to the child (D9).
+	Deletion *v1alpha1.Deletion
 }
 
 // ParentState says what is known of an object's parent.

@@ -50,9 +50,6 @@ func (in *Input) judge(ctx context.Context) judgement {
 		}
 		inSection := in.inSection(ctx, phase, act)
 		entry, covered := justification(entries, act)
-		if phase == v1alpha1.PhaseDeleting {
-			covered = false
-		}
 		if covered && j.exercised == nil {
 			j.exercised = &entry
 		}

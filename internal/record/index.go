@@ -19,6 +19,7 @@ package record
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -74,6 +75,9 @@ func (s *Store) Of(ctx context.Context, kind schema.GroupKind, key types.Namespa
 // OfUID returns the cached record of the object with a uid; nil where there is
 // none.
 func (s *Store) OfUID(ctx context.Context, uid types.UID) (*v1alpha1.AllowanceRecord, error) {
+	if uid == "" {
+		return nil, nil
+	}
 	list := &v1alpha1.AllowanceRecordList{}
 	if err := s.client.List(ctx, list, client.MatchingFields{indexTargetUID: string(uid)}); err != nil {
 		return nil, fmt.Errorf("cannot list the AllowanceRecord of uid %s: %w", uid, err)
@@ -82,4 +86,53 @@ func (s *Store) OfUID(ctx context.Context, uid types.UID) (*v1alpha1.AllowanceRe
 		return nil, nil
 	}
 	return &list.Items[0], nil
+}
+
+// maxDepth bounds how many records are gone through from an object to the one
+// whose deletion took it along.
+const maxDepth = 16
+
+// DeletionOf returns who deleted the object with a uid: what its cached record
+// says, or, where that says nothing, the deletion of its nearest ancestor that has
+// one, with the way down to the object (D9). It is nil where nothing is known.
+func (s *Store) DeletionOf(ctx context.Context, uid types.UID) (*v1alpha1.Deletion, error) {
+	var below []v1alpha1.TraceHop
+	for range maxDepth {
+		rec, err := s.OfUID(ctx, uid)
+		if rec == nil || err != nil {
+			return nil, err
+		}
+		if d := rec.Status.Deletion; d != nil {
+			slices.Reverse(below)
+			return inherit(d, below...), nil
+		}
+		below = append(below, DeletedHop(rec.Spec.TargetRef))
+		uid = types.UID(rec.Labels[LabelParentUID])
+	}
+	return nil, nil
+}
+
+// InheritedDeletion returns who deleted the target of a record by deleting
+// something above it; nil where nothing is known.
+func (s *Store) InheritedDeletion(ctx context.Context, rec *v1alpha1.AllowanceRecord) (*v1alpha1.Deletion, error) {
+	d, err := s.DeletionOf(ctx, types.UID(rec.Labels[LabelParentUID]))
+	if d == nil || err != nil {
+		return nil, err
+	}
+	return inherit(d, DeletedHop(rec.Spec.TargetRef)), nil
+}
+
+// inherit is the deletion of what hops lead to, below an object that was deleted.
+func inherit(d *v1alpha1.Deletion, hops ...v1alpha1.TraceHop) *v1alpha1.Deletion {
+	d = d.DeepCopy()
+	if len(hops) > 0 {
+		d.Policies = nil // those of the ancestor
+		d.Trace = append(d.Trace, hops...)
+	}
+	return d
+}
+
+// DeletedHop is the hop of an object that was deleted.
+func DeletedHop(ref v1alpha1.TargetReference) v1alpha1.TraceHop {
+	return v1alpha1.TraceHop{Kind: ref.Kind, Name: ref.Name, Field: v1alpha1.FieldDeleted}
 }

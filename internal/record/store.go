@@ -163,7 +163,7 @@ func (s *Store) create(ctx context.Context, ref v1alpha1.TargetReference, mutate
 }
 
 // SetParent labels a record with the uid of its target's parent, unless it is
-// already.
+// already. The label goes where the target has no parent any more.
 func (s *Store) SetParent(ctx context.Context, rec *v1alpha1.AllowanceRecord, uid types.UID) error {
 	value := string(uid)
 	if rec.Labels[LabelParentUID] == value || len(validation.IsValidLabelValue(value)) > 0 {
@@ -174,6 +174,9 @@ func (s *Store) SetParent(ctx context.Context, rec *v1alpha1.AllowanceRecord, ui
 		labeled.Labels = map[string]string{}
 	}
 	labeled.Labels[LabelParentUID] = value
+	if value == "" {
+		delete(labeled.Labels, LabelParentUID)
+	}
 	err := client.IgnoreNotFound(s.client.Patch(ctx, labeled, client.MergeFrom(rec)))
 	if err != nil {
 		return fmt.Errorf("cannot label AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)

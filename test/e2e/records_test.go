@@ -22,9 +22,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -131,47 +129,6 @@ var _ = Describe("An AllowanceRecord", func() {
 			g.Expect(status.Consumed).To(BeEmpty())
 		}).Should(Succeed())
 	}, SpecTimeout(specTimeout))
-
-	It("says who deleted a Deployment, and what went with it", func(ctx SpecContext) {
-		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
-		rs := shared.newestReplicaSet(ctx, d)
-		Expect(shared.mallory().Delete(ctx, d)).To(Succeed())
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(rs), &appsv1.ReplicaSet{}))).To(BeTrue())
-			g.Expect(shared.pods(ctx, g, ns)).To(BeEmpty())
-			rec := shared.record(ctx, g, d)
-			g.Expect(rec.Status.Phase).To(Equal(v1alpha1.PhaseDeleting))
-			g.Expect(rec.Status.Deletion).To(HaveValue(SatisfyAll(
-				HaveField("User", mallory), HaveField("Initiator", mallory), HaveField("Policies", ConsistOf("deployment")))))
-			collected := shared.record(ctx, g, rs).Status
-			g.Expect(collected.Phase).To(Equal(v1alpha1.PhaseDeleting))
-			g.Expect(collected.Deletion).To(HaveValue(HaveField("Initiator", mallory)))
-			g.Expect(way(v1alpha1.Allowance{Initiator: mallory, Trace: collected.Deletion.Trace})).To(
-				Equal("mallory -> Deployment/web (deleted) -> ReplicaSet/" + rs.Name + " (deleted)"))
-		}).Should(Succeed())
-
-		By("making another one of that name")
-		again := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(1))
-		Eventually(ctx, func(g Gomega) {
-			rec := shared.record(ctx, g, again)
-			g.Expect(rec.Name).NotTo(Equal(shared.record(ctx, g, d).Name))
-			g.Expect(rec.Status.Deletion).To(BeNil())
-			g.Expect(rec.Status.Initiator).To(Equal(alice))
-		}).Should(Succeed())
-	}, SpecTimeout(specTimeout))
-
-	DescribeTable("is kept however a Deployment is deleted", func(ctx SpecContext, how metav1.DeletionPropagation) {
-		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
-		Expect(owner.Delete(ctx, d, client.PropagationPolicy(how))).To(Succeed())
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(d), &appsv1.Deployment{}))).To(BeTrue())
-			g.Expect(shared.record(ctx, g, d).Status.Deletion).To(HaveValue(HaveField("User", alice)))
-		}).Should(Succeed())
-	},
-		Entry("in the background", SpecTimeout(specTimeout), metav1.DeletePropagationBackground),
-		Entry("in the foreground", SpecTimeout(specTimeout), metav1.DeletePropagationForeground),
-		Entry("without its ReplicaSets", SpecTimeout(specTimeout), metav1.DeletePropagationOrphan),
-	)
 })
 
 func toAny[T any](in []T) []any {

@@ -82,9 +82,9 @@ func auditAnnotations(f *facts, v decision.Verdict) map[string]string {
 	if len(v.Policies) > 0 {
 		out[auditPolicies] = strings.Join(names(v.Policies), ",")
 	}
-	if v.Exercised != nil {
-		if text, err := json.Marshal(v.Exercised.Trace); err == nil {
-			out[auditTrace] = v.Exercised.Initiator + " " + string(text)
+	if initiator, trace := f.causeOf(v); initiator != "" {
+		if text, err := json.Marshal(trace); err == nil {
+			out[auditTrace] = initiator + " " + string(text)
 		}
 	}
 	if len(v.Uncovered) > 0 {
@@ -231,10 +231,7 @@ func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision 
 	for _, a := range acts[:min(len(acts), most)] {
 		d.Paths = append(d.Paths, a.String())
 	}
-	if verdict.Exercised != nil {
-		d.Initiator = verdict.Exercised.Initiator
-		d.Trace = verdict.Exercised.Trace
-	}
+	d.Initiator, d.Trace = f.causeOf(verdict)
 	return d
 }
 

@@ -60,6 +60,8 @@ type Records interface {
 	TakeBrokenGlass(ctx context.Context, parent v1alpha1.TargetReference, request v1alpha1.BrokenGlass) (reason string, ok bool, err error)
 	// SetDeletion records who deletes an object before the request is answered.
 	SetDeletion(ctx context.Context, target v1alpha1.TargetReference, deletion v1alpha1.Deletion) error
+	// DeletionOf returns who deleted the object with a uid, or nil.
+	DeletionOf(ctx context.Context, uid types.UID) (*v1alpha1.Deletion, error)
 	// Observe takes note of a decision, some time later.
 	Observe(outcome record.Outcome)
 }
@@ -106,6 +108,8 @@ type facts struct {
 	parent v1alpha1.TargetReference
 	// ledgerError is set where the object's stored ledger cannot be read.
 	ledgerError error
+	// recorded is true where the object has a record.
+	recorded bool
 	// stored is the object's ledger as its annotation had it.
 	stored ledger.Ledger
 	// leaving are the policies that the object must not leave by this request.
@@ -187,6 +191,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts) {
 	// A record that cannot be read only means that nothing pending is known.
 	rec, _ := g.Records.Get(ctx, r.target())
 	f.Child.Ledger = record.Effective(rec, r.old, f.stored)
+	f.recorded = rec != nil
 }
 
 // gatherParent fills in what there is to know about the parent, and returns the chain
@@ -208,6 +213,12 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live 
 	}
 	if parent == nil {
 		f.ParentState = decision.ParentGone
+		if r.operation == decision.Delete {
+			f.Deletion = g.deletionOf(ctx, v1alpha1.TargetReference{
+				Group: ref.GVK.Group, Version: ref.GVK.Version, Kind: ref.GVK.Kind,
+				Namespace: g.namespaceOf(ref, policies[0].For), Name: ref.Name, UID: ref.UID,
+			})
+		}
 		return nil, nil
 	}
 	ancestors := scope.Chain(ctx, g.Objects, g.Namespaces, f.index, parent)
@@ -233,16 +244,16 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live 
 	stored, _ := storedLedger(parent)
 	f.Parent.Ledger = record.Effective(rec, parent, stored)
 	f.Parent.Adopting = rec != nil && rec.Status.Adopting
+	if f.Parent.Deleting {
+		f.Deletion = g.deletionOf(ctx, f.parent)
+	}
 	return ancestors, nil
 }
 
 // readParent returns the parent, or nil where it does not exist: where the cache
 // does not have the very object that the child names, the API server decides.
 func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.GroupVersionKind, live bool) (*unstructured.Unstructured, error) {
-	key := types.NamespacedName{Name: ref.Name}
-	if g.Kinds.Namespaced(gvk) {
-		key.Namespace = ref.Namespace
-	}
+	key := types.NamespacedName{Namespace: g.namespaceOf(ref, gvk), Name: ref.Name}
 	if !live {
 		parent, err := g.Objects.Get(ctx, gvk, key)
 		if err == nil && parent.GetUID() == ref.UID {
@@ -259,6 +270,14 @@ func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.G
 		return nil, nil
 	}
 	return parent, nil
+}
+
+// namespaceOf is the namespace of a parent of the kind.
+func (g *Gatherer) namespaceOf(ref lineage.Ref, gvk schema.GroupVersionKind) string {
+	if !g.Kinds.Namespaced(gvk) {
+		return ""
+	}
+	return ref.Namespace
 }
 
 func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReference, live bool) (*v1alpha1.AllowanceRecord, error) {

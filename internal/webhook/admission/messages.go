@@ -35,9 +35,12 @@ func denial(f *facts, v decision.Verdict) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s is not allowed by its parent %s (%s, AllowancePolicy %s), which ",
 		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), f.parentText(), f.Parent.Phase(), strings.Join(names(v.Policies), ", "))
-	if len(v.Withheld) > 0 {
+	switch {
+	case f.Parent.Deleting:
+		b.WriteString("is being deleted and allows only what spec.deleting of the policy says")
+	case len(v.Withheld) > 0:
 		fmt.Fprintf(&b, "allows nothing while %s", withheldText(v.Withheld.Allowances()))
-	} else {
+	default:
 		fmt.Fprintf(&b, "allows %s", f.allowedText())
 	}
 	fmt.Fprintf(&b, ". %s", f.remedy(v))
@@ -47,6 +50,9 @@ func denial(f *facts, v decision.Verdict) string {
 
 // remedy says who can do what about a denial.
 func (f *facts) remedy(v decision.Verdict) string {
+	if f.Parent.Deleting {
+		return "No allowance counts any more."
+	}
 	if len(f.parentInitiators) == 0 {
 		return "Nobody may initiate changes of " + f.parentText() + "."
 	}

@@ -115,19 +115,13 @@ func conclusive(v decision.Verdict) bool {
 // keep writes down what the answer cannot carry, before it is given: who deletes
 // a holder, and grants that are not in the object's ledger.
 func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict decision.Verdict, grant decision.Grant) error {
-	if r.dryRun || len(f.OwnPolicies) == 0 {
+	if r.dryRun {
 		return nil
 	}
 	if r.operation == decision.Delete {
-		if verdict.Reason == decision.ReasonPlatform || verdict.Reason == decision.ReasonFinishing {
-			return nil // The collector's deletions follow from the watch (D9).
-		}
-		initiator, trace := decision.DeletionTrace(&f.Input, verdict)
-		return v.Records.SetDeletion(ctx, r.target(), v1alpha1.Deletion{
-			User: r.requester.Username, Initiator: initiator, Trace: trace, Policies: names(f.OwnPolicies),
-		})
+		return v.keepDeletion(ctx, r, f, verdict)
 	}
-	if !r.lost(grant) {
+	if len(f.OwnPolicies) == 0 || !r.lost(grant) {
 		return nil
 	}
 	pending := record.NewPending(r.scale, change.HashOfCounted(r.new.Object), grantedAndWithheld(grant), grant.Cleared)

@@ -18,10 +18,12 @@ package admission
 
 import (
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
@@ -282,6 +284,40 @@ func TestEvictionIsADeletion(t *testing.T) {
 			req.Resource.Version, req.Resource.Resource = "v1", "pods"
 			if resp := validator.Handle(t.Context(), req); resp.Allowed != tc.want {
 				t.Errorf("allowed %t, want %t: %+v", resp.Allowed, tc.want, resp.Result)
+			}
+		})
+	}
+}
+
+// The collector's deletion of a holder says who deleted what is above it; it is
+// recorded where the holder has no record yet.
+func TestCollected(t *testing.T) {
+	const collector = "system:serviceaccount:kube-system:generic-garbage-collector"
+	deleted := v1alpha1.Deletion{
+		User: "bob", Initiator: "bob", Policies: []string{"deployment"},
+		Trace: []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Generation: 4, Field: v1alpha1.FieldDeleted}},
+	}
+	above := &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{Deletion: &deleted}}
+	for name, records := range map[string]map[types.UID]*v1alpha1.AllowanceRecord{
+		"without a record": {"uid-web": above},
+		"with a record":    {"uid-web": above, "uid-web-1": {Spec: v1alpha1.AllowanceRecordSpec{}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{records: records} // the Deployment is gone
+			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			resp := validator.Handle(t.Context(), asking(t, collector, nil, replicaSet(3), nil))
+			if got := resp.AuditAnnotations[auditTrace]; !strings.HasPrefix(got, `bob [{"kind":"Deployment","name":"web"`) {
+				t.Errorf("trace %q, want bob's deletion of the Deployment", got)
+			}
+			var want []v1alpha1.Deletion
+			if len(records) == 1 {
+				d := deleted
+				d.Policies = []string{}
+				d.Trace = append(slices.Clone(d.Trace), v1alpha1.TraceHop{Kind: "ReplicaSet", Name: "web-1", Field: v1alpha1.FieldDeleted})
+				want = []v1alpha1.Deletion{d}
+			}
+			if diff := cmp.Diff(want, w.deletions, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("recorded (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -154,6 +154,13 @@ func (s store) SetDeletion(_ context.Context, _ v1alpha1.TargetReference, d v1al
 	return s.broken
 }
 
+func (s store) DeletionOf(_ context.Context, uid types.UID) (*v1alpha1.Deletion, error) {
+	if rec := s.records[uid]; rec != nil {
+		return rec.Status.Deletion, nil
+	}
+	return nil, nil
+}
+
 func (s store) Observe(o record.Outcome) { s.observed = append(s.observed, o) }
 
 // served are the kinds of the tests.

@@ -1,0 +1,79 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/record"
+)
+
+// deletionOf is who deleted a parent that is going or gone; nil where nobody knows.
+// The collector acts milliseconds after the deletion of the parent, which the cache
+// of records may not have yet. Nothing is denied for the want of it.
+func (g *Gatherer) deletionOf(ctx context.Context, parent v1alpha1.TargetReference) *v1alpha1.Deletion {
+	if d, err := g.Records.DeletionOf(ctx, parent.UID); d != nil && err == nil {
+		return d
+	}
+	rec, err := g.Records.Live(ctx, parent)
+	if rec == nil || err != nil {
+		return nil
+	}
+	return rec.Status.Deletion
+}
+
+// keepDeletion records who deletes a holder. What the collector deletes follows from
+// the record of what was deleted above it (D9), and needs one of its own now only
+// where it has none: nobody would see its end. Its policies may not be in effect any
+// more, as what they depend on is gone.
+func (v *Validator) keepDeletion(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
+	switch verdict.Reason {
+	case decision.ReasonFinishing:
+		return nil
+	case decision.ReasonPlatform:
+		if f.recorded || f.Deletion == nil || len(f.index.For(r.gvk.GroupKind())) == 0 {
+			return nil
+		}
+		d := f.Deletion.DeepCopy()
+		d.Policies = names(f.OwnPolicies)
+		d.Trace = append(d.Trace, record.DeletedHop(r.target()))
+		return v.Records.SetDeletion(ctx, r.target(), *d)
+	default:
+		if len(f.OwnPolicies) == 0 {
+			return nil
+		}
+		initiator, trace := decision.DeletionTrace(&f.Input, verdict)
+		return v.Records.SetDeletion(ctx, r.target(), v1alpha1.Deletion{
+			User: r.requester.Username, Initiator: initiator, Trace: trace, Policies: names(f.OwnPolicies),
+		})
+	}
+}
+
+// causeOf is who caused a request that a verdict let through, and the way to the
+// parent: by the allowance that covers it, or by deleting the parent. There is none
+// for what passes otherwise.
+func (f *facts) causeOf(v decision.Verdict) (initiator string, trace []v1alpha1.TraceHop) {
+	if v.Exercised != nil {
+		return v.Exercised.Initiator, v.Exercised.Trace
+	}
+	if d := f.CausedByDeletion(v); d != nil {
+		return d.Initiator, d.Trace
+	}
+	return "", nil
+}
