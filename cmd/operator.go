@@ -253,6 +253,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Namespaces:   o.namespaces,
 		Records:      o.records,
 		Kinds:        o.kinds,
+		Pods:         admission.PodReader{Reader: o.GetAPIReader()},
 		Access:       admission.Reviews{Client: o.GetClient()},
 		OperatorUser: o.user(),
 		Platform:     o.platform(),

@@ -273,28 +273,6 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 	}
 }
 
-func TestHealingWithTheOldTemplate(t *testing.T) {
-	p := []*policy.Policy{compile(t, "set", `
-for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
-subjects: [{kind: User, name: alice, mayInitiate: true}]
-maintaining:
-  policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}]
-rules:
-- {trigger: spec.template}
-`)}
-	held := withheldChange("spec.template.spec.hostname", fingerprint("uid-of-web", "old"))
-	pod := func(hostname string) *request {
-		return aRequest(replicaer, Create, podGVK, "").of(replicaSetGVK, "web", p, held).with(func(in *Input) {
-			in.Child.New = map[string]any{"spec": map[string]any{"hostname": hostname}}
-		})
-	}
-	for hostname, want := range map[string]Reason{"old": ReasonMaintaining, "new": ReasonDenied} {
-		if v := Decide(t.Context(), &pod(hostname).Input); v.Reason != want {
-			t.Errorf("a Pod with the %s template: %s, want %s", hostname, v.Reason, want)
-		}
-	}
-}
-
 func TestJustificationIsTheNewestThenTheFirstByName(t *testing.T) {
 	older, newer := allowance("ReplicaSet", "spec.replicas", "spec.replicas"), allowance("ReplicaSet", "spec.replicas", "spec.template")
 	newer.Generation, newer.Initiator = 9, "bob"

@@ -155,6 +155,11 @@ type Parent struct {
 	Ledger ledger.Ledger
 	// Policies are the policies in effect for the parent.
 	Policies []*policy.Policy
+	// FirstOrdinal is the number of the first Pod of a StatefulSet.
+	FirstOrdinal int64
+	// Short is true where fewer Pods of the parent are alive than it had before a
+	// change of their number was withheld (Input.WithheldCount).
+	Short bool
 }
 
 // Phase of the parent: it is what bounds the child (D9).

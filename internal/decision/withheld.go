@@ -21,9 +21,6 @@ import (
 	"encoding/hex"
 	"fmt"
 	"slices"
-	"strings"
-
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -98,30 +95,4 @@ func (in *Input) restored(e ledger.Entry) bool {
 	}
 	value, _ := path.Value(in.Child.New)
 	return in.fingerprint(value) == e.Replaced
-}
-
-const templatePrefix = "spec.template."
-
-var podKind = schema.GroupKind{Kind: "Pod"}
-
-// carriesNothingWithheld tells whether the act is the creation of a Pod that
-// brings none of the parent's withheld changes with it: at each withheld path of
-// the template, the Pod has the value from before. A withheld count cannot be
-// told from a single Pod, so that nothing is created while one is.
-func (in *Input) carriesNothingWithheld(withheld ledger.Ledger, act Act) bool {
-	if act.Operation != Create || in.Child.GVK.GroupKind() != podKind {
-		return false
-	}
-	return !slices.ContainsFunc(withheld, func(e ledger.Entry) bool {
-		inPod, isTemplate := strings.CutPrefix(e.Mutation, templatePrefix)
-		if !isTemplate {
-			return true
-		}
-		path, err := change.ParsePath(inPod)
-		if err != nil {
-			return true
-		}
-		value, _ := path.Value(in.Child.New)
-		return fingerprint(in.Parent.UID, value) != e.Replaced
-	})
 }

@@ -91,12 +91,16 @@ type Gatherer struct {
 	Records Records
 	// Kinds are those that are served.
 	Kinds Kinds
+	// Pods knows those that are alive.
+	Pods Pods
 	// Access tells who may break the glass.
 	Access Access
 	// OperatorUser is the name under which Kausality makes its own requests.
 	OperatorUser string
 	// Platform are who keep the cluster alive.
 	Platform decision.Platform
+
+	replacements replacements
 }
 
 // facts are what is known about one request.
@@ -118,6 +122,8 @@ type facts struct {
 	approve approval
 	// glass is what the request says about breaking the glass.
 	glass glass
+	// parentObject is the parent itself, nil where there is none.
+	parentObject *unstructured.Unstructured
 	// parentRecord is the parent's record, nil where it has none.
 	parentRecord *v1alpha1.AllowanceRecord
 	// initiators are who may initiate on the object, or above it, for messages;
@@ -150,6 +156,9 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 
 	f.leaving = g.leaving(ctx, r, f)
 	g.gatherChild(ctx, r, f)
+	if err := g.healing(ctx, r, f); err != nil {
+		return nil, err
+	}
 	f.approve = r.approval(f)
 	f.Approved = f.approve.changes
 	if f.glass, err = g.glass(ctx, r, f); err != nil {
@@ -247,6 +256,8 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live 
 	if f.Parent.Deleting {
 		f.Deletion = g.deletionOf(ctx, f.parent)
 	}
+	f.parentObject = parent
+	f.Parent.FirstOrdinal, _, _ = unstructured.NestedInt64(parent.Object, "spec", "ordinals", "start")
 	return ancestors, nil
 }
 
