@@ -227,6 +227,32 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
 			want: ReasonDenied, uncovered: []string{"metadata.ownerReferences[0]"},
 		},
+		"a label of a ReplicaSet, by a stranger: nobody makes another one": {
+			request: aRequest(mallory, Update, replicaSetGVK, "web-1").changing(t, "web", "other", "metadata.labels[app]").
+				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
+			want: ReasonDenied, uncovered: []string{"metadata.labels[app]"},
+		},
+		"a label of a ReplicaSet, by who may exercise": {
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "web", "other", "metadata.labels[app]").
+				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
+			want: ReasonMaintaining,
+		},
+		"a label of a Pod, by a stranger: another one takes its place": {
+			request: aRequest(mallory, Update, podGVK, "web-1-a").changing(t, "web", "other", "metadata.labels[app]").
+				of(replicaSetGVK, "web-1", replicaSet).with(func(in *Input) { in.Release = true }),
+			want: ReasonMaintaining,
+		},
+		"a label of a Pod, by a stranger, and its owner": {
+			request: aRequest(mallory, Update, podGVK, "web-1-a").changing(t, "web", "other", "metadata.labels[app]").
+				changing(t, "uid", nil, "metadata.ownerReferences[0]").
+				of(replicaSetGVK, "web-1", replicaSet).with(func(in *Input) { in.Release = true }),
+			want: ReasonDenied, uncovered: []string{"metadata.ownerReferences[0]"},
+		},
+		"a label of a Pod, by a stranger, while healing waits": {
+			request: aRequest(mallory, Update, podGVK, "web-1-a").changing(t, "web", "other", "metadata.labels[app]").
+				of(replicaSetGVK, "web-1", replicaSet, withheldChange("spec.replicas", "3")).with(func(in *Input) { in.Release = true }),
+			want: ReasonDenied, uncovered: []string{"metadata.labels[app]"},
+		},
 
 		"the glass is broken": {
 			request: scaling(mallory).with(func(in *Input) { in.BreakGlass = "fire" }),

@@ -73,7 +73,8 @@ type Input struct {
 	// request does as its own system's (D5).
 	Bookkeeping bool
 	// Release is true where the only lineage change takes the parent's own
-	// reference off the child, or puts it on one that has none (D5).
+	// reference off the child, or puts it on one that has none, or is one of labels
+	// for which the parent's controller would do so (D5).
 	Release bool
 	// OwnPolicies are the policies in effect for the child as a holder.
 	OwnPolicies []*policy.Policy

@@ -18,6 +18,7 @@ package decision
 
 import (
 	"context"
+	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
@@ -77,10 +78,24 @@ func reasonFor(phase v1alpha1.Phase, sectionOnly, ledgerOnly bool) Reason {
 }
 
 // isRelease tells whether the act is the release or adoption of the child by
-// somebody who may exercise the parent's allowances (D5).
+// somebody who may exercise the parent's allowances (D5), or by the label of a child
+// that is then replaced: what nobody loses, anybody may set aside.
 func (in *Input) isRelease(act Act) bool {
-	return in.Release && act.Operation == Update && lineage.IsLineage(act.Change.Path) &&
-		policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
+	if !in.Release || act.Operation != Update || !lineage.IsLineage(act.Change.Path) {
+		return false
+	}
+	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) ||
+		lineage.IsLabel(act.Change.Path) && in.isReplaced()
+}
+
+// isReplaced tells whether healing makes another child in the place of one that is
+// lost.
+func (in *Input) isReplaced() bool {
+	return len(in.Parent.withheld()) == 0 && slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
+		return slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool {
+			return m.Kind == in.Child.GVK.GroupKind() && m.Create
+		})
+	})
 }
 
 // inSection tells whether the section for the phase lets the act through.

@@ -47,7 +47,8 @@ func refChange(ref Ref, verb change.Verb) change.Change {
 	return change.Change{Path: path, Verb: verb, Old: string(ref.UID), New: string(ref.UID)}
 }
 
-// IsLineage tells whether the path is one that says who the parent is.
+// IsLineage tells whether the path is one that says who the parent is, or by which
+// the parent knows its child.
 func IsLineage(path change.Path) bool {
-	return len(path) > 1 && path.IsMetadata() && path[1].Field == "ownerReferences"
+	return len(path) > 1 && path.IsMetadata() && path[1].Field == "ownerReferences" || IsLabel(path)
 }

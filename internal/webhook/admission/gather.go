@@ -114,6 +114,9 @@ type facts struct {
 	ledgerError error
 	// recorded is true where the object has a record.
 	recorded bool
+	// lettingGo are changes of the object's labels for which the controller of its
+	// parent would release it.
+	lettingGo []change.Change
 	// stored is the object's ledger as its annotation had it.
 	stored ledger.Ledger
 	// leaving are the policies that the object must not leave by this request.
@@ -243,6 +246,9 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live 
 		Deleting:   parent.GetDeletionTimestamp() != nil,
 		Policies:   f.index.InEffect(ancestors),
 	}
+	if r.operation == decision.Update && r.subresource == "" {
+		f.lettingGo = lineage.LettingGo(parent, r.old, r.new)
+	}
 	rec, err := g.readRecord(ctx, f.parent, live)
 	if err != nil {
 		return nil, err
@@ -334,6 +340,11 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 	})
 	f.OwnChanges = named(found, triggers)
 	f.Changes = append(named(found, bounds), lineage.Changes(r.old, r.new)...)
+	for _, c := range f.lettingGo {
+		if !slices.ContainsFunc(f.Changes, func(d change.Change) bool { return d.Path.String() == c.Path.String() }) {
+			f.Changes = append(f.Changes, c)
+		}
+	}
 }
 
 // named are the changes outside metadata, and those that the patterns name.
@@ -348,12 +359,16 @@ func named(changes []change.Change, patterns []change.Pattern) []change.Change {
 }
 
 // isRelease tells whether the update takes the parent's own reference off the
-// object, or puts it on one that has none, and touches no other lineage.
+// object, or puts it on one that has none, or makes the parent's controller do so,
+// and touches no other lineage.
 func isRelease(r *request, f *facts) bool {
 	before, hadBefore := lineage.Parent(r.old)
 	after, hasAfter := lineage.Parent(r.new)
-	if hadBefore == hasAfter || f.ParentState != decision.ParentFound {
+	if f.ParentState != decision.ParentFound {
 		return false
+	}
+	if hadBefore == hasAfter {
+		return len(f.lettingGo) > 0 && before.UID == after.UID
 	}
 	uid := before.UID
 	if hasAfter {

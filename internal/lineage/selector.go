@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lineage
+
+import (
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/change"
+)
+
+// selecting are the kinds whose controllers let go of a child whose labels their
+// selector does not match any more.
+var selecting = map[schema.GroupKind]bool{
+	{Group: "apps", Kind: "Deployment"}:  true,
+	{Group: "apps", Kind: "ReplicaSet"}:  true,
+	{Group: "apps", Kind: "StatefulSet"}: true,
+	{Group: "apps", Kind: "DaemonSet"}:   true,
+	{Group: "batch", Kind: "Job"}:        true,
+}
+
+var labelsPattern = mustParse("metadata.labels")
+
+func mustParse(text string) change.Pattern {
+	pattern, err := change.ParsePattern(text)
+	if err != nil {
+		panic("lineage: a pattern of its own that does not parse: " + text)
+	}
+	return pattern
+}
+
+// LettingGo are the changes of labels by which the parent's controller would let go
+// of its child. They count like taking the owner off, since they come to the same:
+// observed, a stranger's label on a ReplicaSet made the Deployment controller
+// release it, after which it was nobody's, and could be deleted with all its Pods.
+func LettingGo(parent, old, updated *unstructured.Unstructured) []change.Change {
+	before, after := old.GetLabels(), updated.GetLabels()
+	if maps.Equal(before, after) || !selecting[parent.GroupVersionKind().GroupKind()] {
+		return nil
+	}
+	selector, ok := selectorOf(parent)
+	if !ok || !selector.Matches(labels.Set(before)) || selector.Matches(labels.Set(after)) {
+		return nil
+	}
+	requirements, _ := selector.Requirements()
+	concerned := map[string]bool{}
+	for _, r := range requirements {
+		concerned[r.Key()] = true
+	}
+	return slices.DeleteFunc(change.Find(old.Object, updated.Object, change.Options{Metadata: []change.Pattern{labelsPattern}}),
+		func(c change.Change) bool {
+			key := len(labelsPattern)
+			return !IsLabel(c.Path) || len(c.Path) > key && !concerned[c.Path[key].Field]
+		})
+}
+
+func selectorOf(parent *unstructured.Unstructured) (labels.Selector, bool) {
+	raw, found, err := unstructured.NestedMap(parent.Object, "spec", "selector")
+	if !found || err != nil {
+		return nil, false
+	}
+	var selector metav1.LabelSelector
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &selector); err != nil {
+		return nil, false
+	}
+	compiled, err := metav1.LabelSelectorAsSelector(&selector)
+	return compiled, err == nil
+}
+
+// IsLabel tells whether the path is that of a label.
+func IsLabel(path change.Path) bool {
+	return len(path) >= len(labelsPattern) && path.IsMetadata() && path[1].Field == "labels"
+}
