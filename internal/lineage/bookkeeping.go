@@ -29,14 +29,16 @@ var (
 // Bookkeeping tells whether all that an operation on a child does is its
 // system's own bookkeeping, which no change of the parent causes: Deployments
 // trim ReplicaSets that have no Pods left, and workloads keep their history in
-// ControllerRevisions. A refused clean-up would end their controller's sync.
-func Bookkeeping(operation string, old *unstructured.Unstructured) bool {
-	if old == nil {
-		return false
-	}
-	switch old.GroupVersionKind().GroupKind() {
+// ControllerRevisions. A refused clean-up would end their controller's sync, and
+// so would a refused revision: a set of which a change is withheld would not even
+// heal.
+//
+// child is as it was before the operation, or, where that creates it, as it will
+// be.
+func Bookkeeping(operation string, child *unstructured.Unstructured) bool {
+	switch child.GroupVersionKind().GroupKind() {
 	case replicaSetKind:
-		return operation == "DELETE" && replicas(old, "spec") == 0 && replicas(old, "status") == 0
+		return operation == "DELETE" && replicas(child, "spec") == 0 && replicas(child, "status") == 0
 	case controllerRevisionKind:
 		return true
 	default:

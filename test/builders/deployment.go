@@ -22,7 +22,6 @@ package builders
 
 import (
 	appsv1 "k8s.io/api/apps/v1"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/intstr"
 )
@@ -38,19 +37,13 @@ type DeploymentBuilder struct {
 // MakeDeployment begins a Deployment with one replica, whose Pods need no grace
 // to end.
 func MakeDeployment(namespace, name string) *DeploymentBuilder {
-	labels := map[string]string{"app": name}
+	template := podTemplate(name)
 	return &DeploymentBuilder{appsv1.Deployment{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels},
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: template.Labels},
 		Spec: appsv1.DeploymentSpec{
 			Replicas: new(int32(1)),
-			Selector: &metav1.LabelSelector{MatchLabels: labels},
-			Template: corev1.PodTemplateSpec{
-				ObjectMeta: metav1.ObjectMeta{Labels: labels},
-				Spec: corev1.PodSpec{
-					Containers:                    []corev1.Container{{Name: Container, Image: name + ":1"}},
-					TerminationGracePeriodSeconds: new(int64(0)),
-				},
-			},
+			Selector: &metav1.LabelSelector{MatchLabels: template.Labels},
+			Template: template,
 		},
 	}}
 }

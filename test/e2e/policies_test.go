@@ -18,6 +18,9 @@ package e2e
 
 import (
 	"context"
+	"os"
+	"path/filepath"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -62,7 +65,33 @@ func (c *cluster) applySamplePolicies(ctx context.Context) {
 // namespaces that newNamespaceFor makes.
 func (c *cluster) samplePoliciesFor(ctx context.Context, policies string) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
-	all := c.samplePolicies(ctx)
+	return forOwn(policies, c.samplePolicies(ctx))
+}
+
+// kindPoliciesFor are those in testdata for kinds of parents, such as job, for the
+// namespaces that newNamespaceFor makes.
+func kindPoliciesFor(policies string, kinds ...string) []*v1alpha1.AllowancePolicy {
+	GinkgoHelper()
+	var all []*v1alpha1.AllowancePolicy
+	for _, kind := range kinds {
+		text, err := os.ReadFile(filepath.Join("testdata", kind+".yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		all = append(all, parsePolicies(string(text))...)
+	}
+	return forOwn(policies, all)
+}
+
+// newNamespaceUnder creates a namespace with the policies in testdata for kinds of
+// parents, which are in effect there and nowhere else.
+func (c *cluster) newNamespaceUnder(ctx context.Context, spec string, kinds ...string) string {
+	GinkgoHelper()
+	policies := spec + "-" + strings.Join(kinds, "-")
+	c.apply(ctx, kindPoliciesFor(policies, kinds...)...)
+	return c.newNamespaceFor(ctx, policies)
+}
+
+// forOwn makes policies those of the namespaces that newNamespaceFor makes.
+func forOwn(policies string, all []*v1alpha1.AllowancePolicy) []*v1alpha1.AllowancePolicy {
 	for _, p := range all {
 		p.Name = policies + "-" + p.Name
 		p.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{labelOwnPolicies: policies}}

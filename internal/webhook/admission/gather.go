@@ -180,7 +180,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts) {
 		r.findChanges(f, declared)
 		f.Release = isRelease(r, f)
 	}
-	f.Bookkeeping = lineage.Bookkeeping(string(r.operation), r.old)
+	f.Bookkeeping = lineage.Bookkeeping(string(r.operation), r.current())
 	current := r.current()
 	f.Child = decision.Child{
 		GVK:        r.gvk,
