@@ -17,6 +17,7 @@ limitations under the License.
 package decision
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -172,6 +173,11 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 		"initializing without a section": {request: scaling(deployer, created), want: ReasonInitializing, initiator: "alice"},
 		"initializing within its section": {
 			request: aRequest(deployer, Create, replicaSetGVK, "web-1").of(deploymentGVK, "web", bounded, created), want: ReasonInitializing, initiator: "alice",
+		},
+		"initializing within its section, while a change of the parent is withheld": {
+			request: aRequest(deployer, Create, replicaSetGVK, "web-1").
+				of(deploymentGVK, "web", slices.Concat(bounded, deployment), created, withheldChange("spec.template.spec.hostname", "#1")),
+			want: ReasonDenied, uncovered: []string{"create"},
 		},
 		"initializing, not within its section": {
 			request: scaling(mallory).with(func(in *Input) {

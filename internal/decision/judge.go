@@ -102,7 +102,7 @@ func (in *Input) isReplaced() bool {
 func (in *Input) inSection(ctx context.Context, phase v1alpha1.Phase, act Act) bool {
 	switch phase {
 	case v1alpha1.PhaseInitializing:
-		return in.within(act, func(p *policy.Policy) *policy.Section { return p.Initializing })
+		return !in.heldBack(act) && in.within(act, func(p *policy.Policy) *policy.Section { return p.Initializing })
 	case v1alpha1.PhaseDeleting:
 		return in.within(act, func(p *policy.Policy) *policy.Section { return p.Deleting })
 	default:
@@ -130,12 +130,18 @@ func (in *Input) within(act Act, section func(*policy.Policy) *policy.Section) b
 	return !named
 }
 
-// maintaining tells whether the act needs no allowance. While a change of the
-// parent is withheld, healing must not carry it out: then only evictions go on,
-// and the creation of Pods that carry nothing withheld (D2).
-func (in *Input) maintaining(ctx context.Context, act Act) bool {
+// heldBack tells whether the act may carry out a change of the parent that is
+// withheld: while there is one, only evictions go on, and the creation of Pods
+// that carry nothing withheld (D2). Neither healing nor the parent's being new is
+// a way around that.
+func (in *Input) heldBack(act Act) bool {
 	withheld := in.Parent.withheld()
-	if len(withheld) > 0 && !in.Eviction && !in.carriesNothingWithheld(withheld, act) {
+	return len(withheld) > 0 && !in.Eviction && !in.carriesNothingWithheld(withheld, act)
+}
+
+// maintaining tells whether the act needs no allowance.
+func (in *Input) maintaining(ctx context.Context, act Act) bool {
+	if in.heldBack(act) {
 		return false
 	}
 	for _, p := range in.Parent.Policies {
