@@ -58,7 +58,7 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 			settled, err := eval(ctx, settledWhen, obj, e)
 			return err == nil && settled
 		}
-		return progress.Settled
+		return progress.Settled || e.IsCreation() && hasRun(obj)
 	}
 }
 

@@ -64,6 +64,19 @@ func someDeployment(available int64) *unstructured.Unstructured {
 	}}
 }
 
+// someCronJob is one at generation 4 that was made at noon, with the time of its
+// schedule that it last ran for.
+func someCronJob(lastRun string) *unstructured.Unstructured {
+	obj := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "batch/v1", "kind": "CronJob",
+		"metadata": map[string]any{"name": "night", "generation": int64(4), "creationTimestamp": "2026-03-01T12:00:00Z"},
+	}}
+	if lastRun != "" {
+		obj.Object["status"] = map[string]any{"lastScheduleTime": lastRun}
+	}
+	return obj
+}
+
 func TestConsumed(t *testing.T) {
 	settled, midway := someDeployment(3), someDeployment(2)
 	granted := func(generation int64) v1alpha1.Allowance {
@@ -103,6 +116,11 @@ func TestConsumed(t *testing.T) {
 		"creation, and its condition cannot be evaluated: the status decides": {
 			obj: settled, policies: configured(t, "object.spec.missing > 5", ""), entry: creation, want: true,
 		},
+		"creation, of a CronJob that has not run yet":        {obj: someCronJob(""), entry: creation},
+		"creation, of a CronJob that has run":                {obj: someCronJob("2026-03-01T12:30:00Z"), entry: creation, want: true},
+		"creation, of a CronJob that ran before it was made": {obj: someCronJob("2025-03-01T12:30:00Z"), entry: creation},
+		"creation, of a CronJob that says nonsense":          {obj: someCronJob("yesterday"), entry: creation},
+		"a change of a CronJob that has run":                 {obj: someCronJob("2026-03-01T12:30:00Z"), entry: granted(4)},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
