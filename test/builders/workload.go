@@ -67,6 +67,17 @@ func MakeCronJob(namespace, name, schedule string) *batchv1.CronJob {
 	}
 }
 
+// MakePodOf makes another Pod of a Job.
+func MakePodOf(job *batchv1.Job) *corev1.Pod {
+	return &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: job.Namespace, GenerateName: job.Name + "-", Labels: job.Spec.Template.Labels,
+			OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(job, batchv1.SchemeGroupVersion.WithKind("Job"))},
+		},
+		Spec: job.Spec.Template.Spec,
+	}
+}
+
 func jobSpec(name string, completions, parallelism int32) batchv1.JobSpec {
 	template := podTemplate(name)
 	template.Spec.RestartPolicy = corev1.RestartPolicyNever

@@ -63,11 +63,13 @@ func (c *cluster) expectEnded(ctx context.Context, g Gomega, holder client.Objec
 // lasts checks for a moment that the holder keeps what it was granted.
 func (c *cluster) lasts(ctx context.Context, holder client.Object, phase v1alpha1.Phase) {
 	GinkgoHelper()
-	Consistently(ctx, func(g Gomega) {
+	held := func(g Gomega) {
 		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(holder), holder)).To(Succeed())
 		g.Expect(holder.GetAnnotations()).To(HaveKey(ledgerKey))
 		g.Expect(c.record(ctx, g, holder).Status.Phase).To(Equal(phase))
-	}).WithTimeout(quietMoment).Should(Succeed())
+	}
+	Eventually(ctx, held).Should(Succeed())
+	Consistently(ctx, held).WithTimeout(quietMoment).Should(Succeed())
 }
 
 // podWrites are the writes of whole Pods by one user that were let through.
