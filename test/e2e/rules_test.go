@@ -76,12 +76,6 @@ spec:
 
 const operationsTeam = "operations-team"
 
-func label(key, value string) patch {
-	raw, err := json.Marshal(map[string]any{"metadata": map[string]any{"labels": map[string]string{key: value}}})
-	Expect(err).NotTo(HaveOccurred())
-	return patch(raw)
-}
-
 var _ = Describe("Rules", Ordered, ContinueOnFailure, func() {
 	const (
 		teams     = "teams"

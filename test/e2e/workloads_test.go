@@ -40,7 +40,6 @@ import (
 var (
 	statefulSetController = serviceaccount.MakeUsername("kube-system", "statefulset-controller")
 	daemonSetController   = serviceaccount.MakeUsername("kube-system", "daemon-set-controller")
-	podGarbageCollector   = serviceaccount.MakeUsername("kube-system", "pod-garbage-collector")
 )
 
 // ended returns when the holder has nothing left of any grant, neither in its
@@ -146,7 +145,7 @@ var _ = Describe("The Pods of", func() {
 
 		By("losing a Pod")
 		audit = shared.watch(ns)
-		Expect(shared.serviceAccount(podGarbageCollector).Delete(ctx, shared.anyPod(ctx, ns))).To(Succeed())
+		Expect(shared.serviceAccount(podCollector).Delete(ctx, shared.anyPod(ctx, ns))).To(Succeed())
 		Eventually(ctx, func() controlplane.AuditEvents { return audit.podWrites(w.controller, "create") }).Should(HaveLen(1))
 		shared.hasPods(ctx, ns, map[string]int{"web:2": w.pods})
 		Expect(audit.podWrites(w.controller, "create")[0].Annotations).To(HaveKeyWithValue(auditReason, "Maintaining"))
