@@ -21,9 +21,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
+const appsGroup = "apps"
+
 var (
-	replicaSetKind         = schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
-	controllerRevisionKind = schema.GroupKind{Group: "apps", Kind: "ControllerRevision"}
+	replicaSetKind         = schema.GroupKind{Group: appsGroup, Kind: "ReplicaSet"}
+	controllerRevisionKind = schema.GroupKind{Group: appsGroup, Kind: "ControllerRevision"}
 )
 
 // Bookkeeping tells whether all that an operation on a child does is its

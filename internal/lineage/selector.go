@@ -32,11 +32,11 @@ import (
 // selecting are the kinds whose controllers let go of a child whose labels their
 // selector does not match any more.
 var selecting = map[schema.GroupKind]bool{
-	{Group: "apps", Kind: "Deployment"}:  true,
-	{Group: "apps", Kind: "ReplicaSet"}:  true,
-	{Group: "apps", Kind: "StatefulSet"}: true,
-	{Group: "apps", Kind: "DaemonSet"}:   true,
-	{Group: "batch", Kind: "Job"}:        true,
+	replicaSetKind:                          true,
+	{Group: appsGroup, Kind: "Deployment"}:  true,
+	{Group: appsGroup, Kind: "StatefulSet"}: true,
+	{Group: appsGroup, Kind: "DaemonSet"}:   true,
+	{Group: "batch", Kind: "Job"}:           true,
 }
 
 var labelsPattern = mustParse("metadata.labels")
