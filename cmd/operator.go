@@ -231,6 +231,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Policies:   o.policies,
 		Namespaces: o.namespaces,
 		SignOfLife: sign,
+		Events:     o.GetEventRecorder("kausality"),
 		Clock:      clock.RealClock{},
 	}
 	if err := o.AddReadyzCheck("policies", index.Ready); err != nil {

@@ -41,3 +41,12 @@ const (
 	// chain that the policy continues.
 	ReasonWaiting = "Waiting"
 )
+
+// Condition types and reasons of an AllowanceRecord.
+const (
+	// ConditionOverdue is True while an allowance of the target is open for longer
+	// than maxOpen. It stays usable (D8).
+	ConditionOverdue = "Overdue"
+	// ReasonMaxOpen is the reason of Overdue=True.
+	ReasonMaxOpen = "MaxOpen"
+)

@@ -19,8 +19,6 @@ package controller
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strconv"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -31,7 +29,6 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
@@ -45,12 +42,8 @@ import (
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies/status,verbs=get;patch
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancerecords,verbs=get;list;watch
 
-const (
-	// adoptingField indexes records by whether their target is adopting.
-	adoptingField = "status.adopting"
-	// conflictRetry is how long the cache may take to show our own last write.
-	conflictRetry = 50 * time.Millisecond
-)
+// conflictRetry is how long the cache may take to show our own last write.
+const conflictRetry = 50 * time.Millisecond
 
 // Rendering knows what the API server has been told to ask about.
 type Rendering interface {
@@ -79,18 +72,15 @@ type AllowancePolicy struct {
 // SetupWithManager adds the reconciler to mgr. It handles one policy at a time:
 // whether one is new to a holder depends on those before it.
 func (r *AllowancePolicy) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
-	err := mgr.GetFieldIndexer().IndexField(ctx, &v1alpha1.AllowanceRecord{}, adoptingField, func(obj client.Object) []string {
-		return []string{strconv.FormatBool(isAdopting(obj))}
-	})
-	if err != nil {
-		return fmt.Errorf("indexing AllowanceRecords by %s: %w", adoptingField, err)
+	if err := indexAttention(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("allowancepolicy").
 		For(&v1alpha1.AllowancePolicy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
 		Watches(&v1alpha1.AllowanceRecord{},
 			handler.EnqueueRequestsFromMapFunc(r.policiesFor),
-			builder.WithPredicates(adoptingChanges())).
+			builder.WithPredicates(attentionChanges())).
 		WatchesRawSource(r.Catalog.Source()).
 		Complete(r)
 }
@@ -99,6 +89,9 @@ func (r *AllowancePolicy) SetupWithManager(ctx context.Context, mgr ctrl.Manager
 func (r *AllowancePolicy) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
 	live := &v1alpha1.AllowancePolicy{}
 	if err := r.Client.Get(ctx, req.NamespacedName, live); err != nil {
+		if apierrors.IsNotFound(err) {
+			overdueObjects.DeleteLabelValues(req.Name)
+		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
 	entry, ok := r.Catalog.Get(live.Name)
@@ -114,11 +107,11 @@ func (r *AllowancePolicy) Reconcile(ctx context.Context, req reconcile.Request) 
 	if err := r.setConditions(ctx, obj, entry, index, unwatched); err != nil {
 		return reconcile.Result{}, err
 	}
-	adopting, err := r.countAdopting(ctx, entry.Policy)
+	adopting, err := r.concerned(ctx, entry.Policy, adoptingField)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	obj.Status.Adopting = adopting
+	obj.Status.Adopting = int64(len(adopting))
 
 	switch err := r.patchStatus(ctx, live, obj); {
 	case apierrors.IsConflict(err):
@@ -210,33 +203,12 @@ func (r *AllowancePolicy) notes(ctx context.Context, obj *v1alpha1.AllowancePoli
 		}
 		uncovered = uncoveredOwners(ctx, r.Namespaces, index, p, objects)
 	}
-	return policyNotes(index, p, obj.Spec.Subjects, unserved, uncovered), nil
-}
-
-// countAdopting counts the holders that the policy is in effect for and that are
-// still finishing what they were doing.
-func (r *AllowancePolicy) countAdopting(ctx context.Context, p *policy.Policy) (int64, error) {
-	var records v1alpha1.AllowanceRecordList
-	if err := r.Client.List(ctx, &records, client.MatchingFields{adoptingField: strconv.FormatBool(true)}); err != nil {
-		return 0, fmt.Errorf("listing the AllowanceRecords of adopting objects: %w", err)
+	overdue, err := r.concerned(ctx, p, overdueField)
+	if err != nil {
+		return nil, err
 	}
-	index := policy.NewIndex(r.Catalog.Policies())
-	var count int64
-	for i := range records.Items {
-		target := records.Items[i].Spec.TargetRef
-		kind := record.GVK(target)
-		if kind.GroupKind() != p.For.GroupKind() {
-			continue
-		}
-		obj, err := r.Holders.Get(ctx, kind, record.Key(target))
-		if err != nil || obj.GetUID() != target.UID {
-			continue // it is gone, and its record stays
-		}
-		if slices.Contains(r.inEffect(ctx, index, obj), p) {
-			count++
-		}
-	}
-	return count, nil
+	overdueObjects.WithLabelValues(p.Name).Set(float64(len(overdue)))
+	return append(policyNotes(index, p, obj.Spec.Subjects, unserved, uncovered), overdueNotes(p, overdue)...), nil
 }
 
 // patchStatus writes what changed of the status, if anything did.
@@ -258,19 +230,4 @@ func (r *AllowancePolicy) policiesFor(_ context.Context, obj client.Object) []re
 		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
 	}
 	return requests
-}
-
-// adoptingChanges lets events of records through that can change a count.
-func adoptingChanges() predicate.Predicate {
-	return predicate.Funcs{
-		CreateFunc:  func(e event.CreateEvent) bool { return isAdopting(e.Object) },
-		UpdateFunc:  func(e event.UpdateEvent) bool { return isAdopting(e.ObjectOld) != isAdopting(e.ObjectNew) },
-		DeleteFunc:  func(e event.DeleteEvent) bool { return isAdopting(e.Object) },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
-}
-
-func isAdopting(obj client.Object) bool {
-	rec, ok := obj.(*v1alpha1.AllowanceRecord)
-	return ok && rec.Status.Adopting
 }

@@ -156,7 +156,7 @@ func TestAdvance(t *testing.T) {
 		// want is the status; the times of first sight are compared apart.
 		want        v1alpha1.AllowanceRecordStatus
 		wantRewrite bool
-		// wantIn is how long until the next look.
+		// wantIn is how long until the next look, that for what is open apart.
 		wantIn time.Duration
 	}{
 		"allowances are active until the holder settles": {
@@ -240,6 +240,31 @@ func TestAdvance(t *testing.T) {
 				FirstSeen: []v1alpha1.SeenAllowance{{ID: idOf(grantOf("data", 0)), Time: before(policy.DefaultTTL)}},
 			},
 			want: v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, Consumed: consumedIn(grantOf("data", 0))},
+		},
+		"open for too long": {
+			holder: makeHolder().holding(template, replicas),
+			status: v1alpha1.AllowanceRecordStatus{
+				FirstSeen: []v1alpha1.SeenAllowance{
+					{ID: idOf(template), Time: before(policy.DefaultMaxOpen)}, {ID: idOf(replicas), Time: before(time.Hour)},
+				},
+			},
+			want: v1alpha1.AllowanceRecordStatus{
+				Phase: v1alpha1.PhaseSteady, Active: []v1alpha1.Allowance{replicas, template}, ActiveCount: 2, Initiator: "alice",
+				Conditions: []metav1.Condition{{
+					Type: v1alpha1.ConditionOverdue, Status: metav1.ConditionTrue, ObservedGeneration: 5, LastTransitionTime: before(0),
+					Reason: v1alpha1.ReasonMaxOpen,
+					Message: "Open for longer than 24h0m0s, and still usable: spec.template of ReplicaSet (generation 5, by alice). " +
+						"They end when Deployment web settles: see what keeps it.",
+				}},
+			},
+			wantIn: policy.DefaultMaxOpen - time.Hour,
+		},
+		"settled after all": {
+			holder: makeHolder().settled(),
+			status: v1alpha1.AllowanceRecordStatus{
+				Conditions: []metav1.Condition{{Type: v1alpha1.ConditionOverdue, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonMaxOpen}},
+			},
+			want: v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, Conditions: []metav1.Condition{}},
 		},
 		"a pending grant whose content is there counts, keeps its generation, and is to be folded in": {
 			holder: makeHolder(),
@@ -360,8 +385,12 @@ func TestAdvance(t *testing.T) {
 			if !p.next.IsZero() {
 				in = p.next.Sub(noon)
 			}
-			if in != test.wantIn {
-				t.Errorf("next look in %s, want %s", in, test.wantIn)
+			wantIn := test.wantIn
+			if wantIn == 0 && test.want.ActiveCount > 0 {
+				wantIn = policy.DefaultMaxOpen // what is open is looked at when it has been for too long
+			}
+			if in != wantIn {
+				t.Errorf("next look in %s, want %s", in, wantIn)
 			}
 			if _, changed := v.mirror(t.Context(), got); changed {
 				t.Error("to advance again changes something")

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -95,6 +96,8 @@ type Holder struct {
 	Namespaces scope.Namespaces
 	// SignOfLife decides about holders that are seen for the first time.
 	SignOfLife *SignOfLife
+	// Events are about holders.
+	Events events.EventRecorder
 	// Clock tells the time.
 	Clock clock.PassiveClock
 
@@ -183,20 +186,23 @@ func (r *Holder) inEffect(ctx context.Context, obj *unstructured.Unstructured) [
 // is blocked.
 func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord, next *soonest) error {
 	var p plan
-	var blocked *v1alpha1.Blocked
+	var wasOverdue bool
+	var after v1alpha1.AllowanceRecordStatus
 	v, err := r.withDeletion(ctx, v, rec)
 	if err != nil {
 		return err
 	}
 	err = r.Records.Update(ctx, record.TargetOf(v.obj), v.deservesRecord(), func(status *v1alpha1.AllowanceRecordStatus) bool {
 		var changed bool
+		wasOverdue = overdueNow(status)
 		p, changed = v.mirror(ctx, status)
-		blocked = status.Blocked
+		after = *status
 		return changed
 	})
 	if err != nil {
 		return err
 	}
+	r.announceOverdue(v, wasOverdue, &after)
 	next.at(p.next)
 	if rec != nil {
 		parent, _ := lineage.Parent(v.obj)
@@ -204,7 +210,7 @@ func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceReco
 			return err
 		}
 	}
-	return r.showBlocked(ctx, v, blocked)
+	return r.showBlocked(ctx, v, after.Blocked)
 }
 
 // soonest is the first of several times.

@@ -21,6 +21,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/record"
@@ -71,6 +72,7 @@ func ended(status *v1alpha1.AllowanceRecordStatus) *v1alpha1.AllowanceRecordStat
 	status.Active, status.ActiveCount, status.FirstSeen = nil, 0, nil
 	status.PendingGrants, status.Consumed = nil, nil
 	status.Adopting, status.AdoptingSince = false, nil
+	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionOverdue)
 	status.Blocked, status.AnsweredDenials = nil, status.Denials
 	return status
 }

@@ -68,6 +68,7 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 	}
 	status.FirstSeen = v.firstSeen(c.firstSeen, held)
 	v.deleted(status, &c.next)
+	v.overdue(status, held, &c.next)
 	v.answer(status, effective)
 
 	return plan{rewrite: v.rewrite(fold, c.noted, status.Consumed), next: c.next.time}

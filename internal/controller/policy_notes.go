@@ -30,6 +30,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
 )
 
@@ -69,6 +70,31 @@ func policyNotes(index *policy.Index, p *policy.Policy, subjects []v1alpha1.Poli
 		notes = append(notes, fmt.Sprintf("Some %s objects are owned by %s, for which there is no policy: "+
 			"what its controller changes in them is withheld.", p.For.Kind, list(names, ", ")))
 	}
+	return notes
+}
+
+// overdueNotes name the objects whose allowances have been open for longer than
+// maxOpen, those apart that have never settled.
+func overdueNotes(p *policy.Policy, overdue []v1alpha1.AllowanceRecord) []string {
+	var open, initializing []string
+	for _, rec := range overdue {
+		name := record.Key(rec.Spec.TargetRef).String()
+		if rec.Status.Phase == v1alpha1.PhaseInitializing {
+			initializing = append(initializing, name)
+		} else {
+			open = append(open, name)
+		}
+	}
+	var notes []string
+	note := func(what string, names []string) {
+		if len(names) > 0 {
+			slices.Sort(names)
+			notes = append(notes, fmt.Sprintf("%s for longer than %s (maxOpen): %s. Their AllowanceRecords have the condition %s.",
+				what, p.Consumption.MaxOpen, list(names, ", "), v1alpha1.ConditionOverdue))
+		}
+	}
+	note("Initializing", initializing)
+	note("With allowances that are open", open)
 	return notes
 }
 

@@ -71,6 +71,25 @@ func TestPolicyNotes(t *testing.T) {
 	}
 }
 
+func TestOverdueNotes(t *testing.T) {
+	record := func(name string, phase v1alpha1.Phase) v1alpha1.AllowanceRecord {
+		rec := v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{Namespace: "shop", Name: name}}}
+		rec.Status.Phase = phase
+		return rec
+	}
+	p := compiled(t, policyFor("Deployment"))[0]
+	got := overdueNotes(p, []v1alpha1.AllowanceRecord{
+		record("web", v1alpha1.PhaseSteady), record("new", v1alpha1.PhaseInitializing), record("api", v1alpha1.PhaseSteady),
+	})
+	want := []string{
+		"Initializing for longer than 24h0m0s (maxOpen): shop/new. Their AllowanceRecords have the condition Overdue.",
+		"With allowances that are open for longer than 24h0m0s (maxOpen): shop/api, shop/web. Their AllowanceRecords have the condition Overdue.",
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("overdueNotes() (-want +got):\n%s", diff)
+	}
+}
+
 func TestUncoveredOwners(t *testing.T) {
 	app := workload("App", "app")
 	app.SetAPIVersion("example.com/v1")

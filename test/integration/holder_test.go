@@ -91,7 +91,7 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 	})
 	Expect((&controller.Holder{
 		Client: mgr.GetClient(), Holders: cache, Records: p.records, Policies: p.active,
-		Namespaces: namespaces, SignOfLife: sign, Clock: clock.RealClock{},
+		Namespaces: namespaces, SignOfLife: sign, Events: mgr.GetEventRecorder("kausality"), Clock: clock.RealClock{},
 	}).SetupWithManager(mgr)).To(Succeed())
 	for _, runnable := range []interface{ Start(context.Context) error }{cache, p.records, sign} {
 		Expect(mgr.Add(runnable)).To(Succeed())

@@ -1,0 +1,92 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	corev1 "k8s.io/api/core/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+)
+
+// maxOpen is how long an allowance may be open before that shows: the oldest policy
+// decides (D19).
+func (v view) maxOpen() time.Duration {
+	if len(v.policies) == 0 {
+		return policy.DefaultMaxOpen
+	}
+	return v.policies[0].Consumption.MaxOpen
+}
+
+// overdue says in the record which of the holder's allowances have been open for
+// longer than they should, as those of a rollout that never succeeds are. They stay
+// usable (D8).
+func (v view) overdue(status *v1alpha1.AllowanceRecordStatus, held ledger.Ledger, next *soonest) {
+	since := map[string]time.Time{}
+	for _, seen := range status.FirstSeen {
+		since[seen.ID] = seen.Time.Time
+	}
+	var late []string
+	for _, e := range held {
+		end := since[e.ID()].Add(v.maxOpen())
+		if end.After(v.now) {
+			next.at(end)
+			continue
+		}
+		late = append(late, fmt.Sprintf("%s of %s (generation %d, by %s)", e.Mutation, e.Kind, e.Generation, e.Initiator))
+	}
+	if len(late) == 0 {
+		apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionOverdue)
+		return
+	}
+	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
+		Type:               v1alpha1.ConditionOverdue,
+		Status:             metav1.ConditionTrue,
+		ObservedGeneration: v.obj.GetGeneration(),
+		LastTransitionTime: metav1.NewTime(v.now),
+		Reason:             v1alpha1.ReasonMaxOpen,
+		Message: fmt.Sprintf("Open for longer than %s, and still usable: %s. They end when %s settles: see what keeps it.",
+			v.maxOpen(), list(late, ", "), strings.TrimSpace(v.obj.GetKind()+" "+v.obj.GetName())),
+	})
+}
+
+// isOverdue tells whether the record says that something is.
+func isOverdue(obj client.Object) bool {
+	rec, ok := obj.(*v1alpha1.AllowanceRecord)
+	return ok && overdueNow(&rec.Status)
+}
+
+func overdueNow(status *v1alpha1.AllowanceRecordStatus) bool {
+	return apimeta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionOverdue)
+}
+
+// announceOverdue makes the event about it, once.
+func (r *Holder) announceOverdue(v view, before bool, status *v1alpha1.AllowanceRecordStatus) {
+	condition := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionOverdue)
+	if before || condition == nil {
+		return
+	}
+	r.Events.Eventf(v.obj, nil, corev1.EventTypeWarning, v1alpha1.ConditionOverdue, "Watch", "%s", condition.Message)
+}

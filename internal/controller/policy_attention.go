@@ -1,0 +1,98 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strconv"
+
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+)
+
+const (
+	// adoptingField indexes records by whether their target is adopting.
+	adoptingField = "status.adopting"
+	// overdueField indexes records by whether an allowance is open for too long.
+	overdueField = "status.overdue"
+)
+
+// attention is what of records shows in the status of policies, by the field that
+// records are indexed by.
+var attention = map[string]func(client.Object) bool{
+	adoptingField: isAdopting,
+	overdueField:  isOverdue,
+}
+
+func indexAttention(ctx context.Context, indexer client.FieldIndexer) error {
+	for name, holds := range attention {
+		err := indexer.IndexField(ctx, &v1alpha1.AllowanceRecord{}, name, func(obj client.Object) []string {
+			return []string{strconv.FormatBool(holds(obj))}
+		})
+		if err != nil {
+			return fmt.Errorf("indexing AllowanceRecords by %s: %w", name, err)
+		}
+	}
+	return nil
+}
+
+// attentionChanges lets events of records through by which that can change.
+func attentionChanges() predicate.Predicate {
+	some := func(obj client.Object) bool { return isAdopting(obj) || isOverdue(obj) }
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return some(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool {
+			return isAdopting(e.ObjectOld) != isAdopting(e.ObjectNew) || isOverdue(e.ObjectOld) != isOverdue(e.ObjectNew)
+		},
+		DeleteFunc:  func(e event.DeleteEvent) bool { return some(e.Object) },
+		GenericFunc: func(event.GenericEvent) bool { return false },
+	}
+}
+
+func isAdopting(obj client.Object) bool {
+	rec, ok := obj.(*v1alpha1.AllowanceRecord)
+	return ok && rec.Status.Adopting
+}
+
+// concerned are the records of the holders that the policy is in effect for, of those
+// with a field that is true.
+func (r *AllowancePolicy) concerned(ctx context.Context, p *policy.Policy, field string) ([]v1alpha1.AllowanceRecord, error) {
+	var records v1alpha1.AllowanceRecordList
+	if err := r.Client.List(ctx, &records, client.MatchingFields{field: strconv.FormatBool(true)}); err != nil {
+		return nil, fmt.Errorf("listing AllowanceRecords by %s: %w", field, err)
+	}
+	index := policy.NewIndex(r.Catalog.Policies())
+	return slices.DeleteFunc(records.Items, func(rec v1alpha1.AllowanceRecord) bool {
+		target := rec.Spec.TargetRef
+		kind := record.GVK(target)
+		if kind.GroupKind() != p.For.GroupKind() {
+			return true
+		}
+		obj, err := r.Holders.Get(ctx, kind, record.Key(target))
+		if err != nil || obj.GetUID() != target.UID {
+			return true // it is gone, and its record stays
+		}
+		return !slices.Contains(r.inEffect(ctx, index, obj), p)
+	}), nil
+}
