@@ -43,6 +43,9 @@ type Grant struct {
 	Triggered bool
 	// Problems are the conditions that did not hold.
 	Problems []Problem
+	// TooLarge says why the request gets no allowances although it would earn some:
+	// the ledger has no room for them.
+	TooLarge error
 }
 
 // Problem is a condition that kept a change from allowing anything.
@@ -118,11 +121,12 @@ func (in *Input) grantCreation(v Verdict) Grant {
 func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	grant := Grant{}
 	withheld := in.place()
+	var uncaused []change.Change
 	for i, c := range slices.Concat(in.OwnChanges, in.Approved) {
 		approved := i >= len(in.OwnChanges)
 		earned := in.grantChange(ctx, v, c, approved, &grant)
 		if earned == earnedPart && !approved && !in.putsBack(withheld, c) {
-			grant.Withheld = append(grant.Withheld, in.withhold(c))
+			uncaused = append(uncaused, c)
 			grant.Refuse = grant.Refuse || in.refuses(c)
 		}
 		if earned != earnedAll {
@@ -133,6 +137,9 @@ func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 				grant.Cleared = append(grant.Cleared, p.Mutation)
 			}
 		}
+	}
+	for _, c := range in.summarize(uncaused, maxWithheld-len(withheld)) {
+		grant.Withheld = append(grant.Withheld, in.withhold(c))
 	}
 	in.settleWithheld(withheld, &grant)
 	return grant

@@ -29,13 +29,12 @@ import (
 // another one when items are inserted or removed before it: else whoever removes
 // the first container would end what is withheld of the second.
 
-// placed is an entry of a withheld change, with what became of its place.
+// placed is an entry of a withheld change, with what becomes of its place.
 type placed struct {
 	ledger.Entry
-	// before is the place that the entry names.
-	before change.Path
-	// after is the entry under the name of that place after the request.
-	after ledger.Entry
+	// before is the place that the entry names, and after what that is called after
+	// the request.
+	before, after change.Path
 	// gone is true where the request removes the item of a list that the place is,
 	// or lies in.
 	gone bool
@@ -52,17 +51,13 @@ func (in *Input) place() []placed {
 		if err != nil {
 			continue // It names nothing that could be put back or approved.
 		}
-		p := placed{Entry: e, before: path, after: e}
+		p := placed{Entry: e, before: path, after: path}
 		// The item whose removal is withheld is nowhere; what has its index now is
 		// another one.
 		if !isItem(path) || e.Replaced == "" {
-			after, ok := change.Follow(path, in.Child.Old, in.Child.New, in.Child.Schema)
-			p.gone = !ok
-			if text := after.String(); text != e.Mutation {
-				moved := e.Allowance
-				moved.Mutation = text
-				p.after = ledger.NewEntry(moved)
-			}
+			var found bool
+			p.after, found = change.Follow(path, in.Child.Old, in.Child.New, in.Child.Schema)
+			p.gone = !found
 		}
 		out = append(out, p)
 	}
@@ -74,9 +69,21 @@ func isItem(path change.Path) bool {
 	return len(path) > 0 && path[len(path)-1].Type == fieldpath.SegmentIndex
 }
 
-// moved tells whether the place has another name after the request.
-func (p placed) moved() bool {
-	return p.after.Mutation != p.Mutation
+// removesItem tells whether a change takes an item out of a list: its path has the
+// index that the item had.
+func removesItem(c change.Change) bool {
+	return isItem(c.Path) && c.Verb == change.Delete
+}
+
+// moved is the entry under the path that its place has after the request.
+func (p placed) moved() ledger.Entry {
+	text := p.after.String()
+	if text == p.Mutation {
+		return p.Entry
+	}
+	moved := p.Allowance
+	moved.Mutation = text
+	return ledger.NewEntry(moved)
 }
 
 // isBack tells whether the request leaves the place as it was before the withheld
@@ -85,32 +92,31 @@ func (in *Input) isBack(p placed) bool {
 	if p.gone {
 		return p.Replaced == "" // What was added is gone again.
 	}
-	return in.restored(p.after)
+	return in.restored(p.moved())
 }
 
-// within tells whether the place is where the change is, or below it. The removal
-// of an item is at the index that it had; a new item holds nothing that was there
-// before.
+// within tells whether the place is where the change is, or below it. A new item
+// holds nothing that was there before.
 func (p placed) within(c change.Change) bool {
 	switch {
-	case isItem(c.Path) && c.Verb == change.Delete:
+	case removesItem(c):
 		return change.Pattern(c.Path).Covers(p.before)
 	case isItem(c.Path) && c.Verb == change.Insert:
 		return false
+	default:
+		return !p.gone && change.Pattern(c.Path).Covers(p.after)
 	}
-	after, err := change.ParsePath(p.after.Mutation)
-	return err == nil && !p.gone && change.Pattern(c.Path).Covers(after)
 }
 
-// putsBack tells whether the change returns a withheld field to what it was.
+// putsBack tells whether the change is part of returning a withheld field to what
+// it was.
 func (in *Input) putsBack(withheld []placed, c change.Change) bool {
-	text := c.Path.String()
 	return slices.ContainsFunc(withheld, func(p placed) bool {
-		same := p.after.Mutation == text
-		if isItem(c.Path) && c.Verb == change.Delete {
-			same = p.Mutation == text
+		at := p.after
+		if removesItem(c) {
+			at = p.before
 		}
-		return same && in.isBack(p)
+		return change.Pattern(at).Covers(c.Path) && in.isBack(p)
 	})
 }
 
@@ -121,9 +127,9 @@ func (in *Input) settleWithheld(withheld []placed, grant *Grant) {
 		case slices.Contains(grant.Cleared, p.Mutation):
 		case in.isBack(p):
 			grant.Cleared = append(grant.Cleared, p.Mutation)
-		case p.moved():
+		case p.moved().Mutation != p.Mutation:
 			grant.Cleared = append(grant.Cleared, p.Mutation)
-			grant.Moved = append(grant.Moved, p.after.Allowance)
+			grant.Moved = append(grant.Moved, p.moved().Allowance)
 		}
 	}
 	slices.Sort(grant.Cleared)

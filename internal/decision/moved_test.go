@@ -17,6 +17,7 @@ limitations under the License.
 package decision
 
 import (
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -137,6 +138,46 @@ func TestWithheldFollowsItsItem(t *testing.T) {
 				t.Errorf("withheld (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The mark of a withheld change is never lost, however many there are.
+func TestManyWithheldChangesAreSummarized(t *testing.T) {
+	deployment := compile(t, "deployment", deploymentSpec)
+	env := func(n int) map[string]any {
+		list := make([]any, 0, n)
+		for i := range n {
+			list = append(list, map[string]any{"name": fmt.Sprint("e", i), "value": "x"})
+		}
+		return map[string]any{"spec": map[string]any{"template": map[string]any{"spec": map[string]any{
+			"containers": []any{map[string]any{"name": "a", "env": list}}, "nodeSelector": map[string]any{"a": "b"},
+		}}}}
+	}
+	withheldBy := func(before, after map[string]any, holds ...v1alpha1.Allowance) Grant {
+		in := &aRequest(mallory, Update, deploymentGVK, "web").governed(deployment).holding(holds...).Input
+		in.Child.Old, in.Child.New = before, after
+		in.OwnChanges = change.Find(before, after, change.Options{})
+		return Grants(t.Context(), in, Decide(t.Context(), in))
+	}
+	few := withheldBy(env(1), env(1+maxWithheld))
+	if diff := cmp.Diff(maxWithheld, len(few.Withheld)); diff != "" {
+		t.Errorf("entries for as many changes as are told apart (-want +got):\n%s", diff)
+	}
+	many := withheldBy(env(1), env(2+maxWithheld))
+	if diff := cmp.Diff([]string{"spec.template.spec.containers"}, mutations(many.Withheld)); diff != "" {
+		t.Errorf("entries for more (-want +got):\n%s", diff)
+	}
+	again := withheldBy(env(2+maxWithheld), env(3+maxWithheld), few.Withheld...)
+	if diff := cmp.Diff([]string{"spec"}, mutations(again.Withheld)); diff != "" {
+		t.Errorf("entries beside as many as are told apart (-want +got):\n%s", diff)
+	}
+	back := withheldBy(env(2+maxWithheld), env(1), many.Withheld...)
+	if diff := cmp.Diff([]string{"spec.template.spec.containers"}, back.Cleared); diff != "" || len(back.Withheld) > 0 {
+		t.Errorf("cleared when all is put back, with %d withheld (-want +got):\n%s", len(back.Withheld), diff)
+	}
+	part := withheldBy(env(2+maxWithheld), env(2), many.Withheld...)
+	if len(part.Cleared) > 0 || len(part.Withheld) == 0 {
+		t.Errorf("cleared when part is put back: %v", part.Cleared)
 	}
 }
 
