@@ -22,10 +22,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
-
-	"kausality.io/operator/internal/decision"
-	"kausality.io/operator/internal/ledger"
-	"kausality.io/operator/internal/lifecycle"
 )
 
 // Mutator is the mutating webhook: it writes the ledger of holders. What a
@@ -61,54 +57,6 @@ func (m *Mutator) Handle(ctx context.Context, req admission.Request) admission.R
 		resp.AuditAnnotations = map[string]string{auditGranted: describeGrants(grant.Allowances)}
 	}
 	return resp
-}
-
-// decide gathers the facts and computes the grant. Before it grants nothing
-// although a trigger matched, it looks again at the parent as the API server has
-// it: a lost grant is worse than a denial (D2).
-func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Verdict, decision.Grant, error) {
-	f, err := g.gather(ctx, r, false)
-	if err != nil {
-		return nil, decision.Verdict{}, decision.Grant{}, err
-	}
-	if r.subresource == subresourceStatus {
-		return f, decision.Verdict{}, decision.Grant{}, nil
-	}
-	verdict := decision.Decide(ctx, &f.Input)
-	grant := decision.Grants(ctx, &f.Input, verdict)
-	governed := f.ParentState == decision.ParentFound && len(f.OwnPolicies) > 0
-	if !governed || verdict.Allowed && !grant.Incomplete() {
-		return f, verdict, grant, nil
-	}
-	if f, err = g.gather(ctx, r, true); err != nil {
-		return nil, decision.Verdict{}, decision.Grant{}, err
-	}
-	verdict = decision.Decide(ctx, &f.Input)
-	return f, verdict, decision.Grants(ctx, &f.Input, verdict), nil
-}
-
-// nextLedger is the ledger that the object has after the request: what counted
-// before, less what is consumed, plus what is granted. Where that would exceed
-// the bounds of a ledger, the request gets no grants (D4).
-func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant) ledger.Ledger {
-	if r.old == nil {
-		return bounded(nil, grant)
-	}
-	kept := f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies))
-	cleared := map[string]bool{}
-	for _, path := range grant.Cleared {
-		cleared[path] = true
-	}
-	kept = kept.Without(func(e ledger.Entry) bool { return e.IsWithheld() && cleared[e.Mutation] })
-	return bounded(kept, grant)
-}
-
-func bounded(kept ledger.Ledger, grant decision.Grant) ledger.Ledger {
-	next := kept.Merge(grant.Allowances...).Merge(grant.Moved...).Merge(grant.Withheld...)
-	if next.Check() != nil {
-		return kept
-	}
-	return next
 }
 
 // seen is the state of the object that its ledger is held against: the object as

@@ -17,6 +17,7 @@ limitations under the License.
 package admission
 
 import (
+	"fmt"
 	"maps"
 	"net/http"
 	"strings"
@@ -59,6 +60,10 @@ func TestMutate(t *testing.T) {
 	granted := ledger.Ledger{}.Merge(mayScale("alice", 5)).Encode()
 	old := ledger.Ledger{}.Merge(mayScale("alice", 4)).Encode()
 	mallorys := ledger.Ledger{}.Merge(held("spec.replicas", "3")).Encode()
+	var full []v1alpha1.Allowance
+	for i := range ledger.MaxEntries {
+		full = append(full, mayScale(fmt.Sprint("user-", i), 4))
+	}
 	unsettled := func(obj *unstructured.Unstructured) *unstructured.Unstructured {
 		unstructured.RemoveNestedField(obj.Object, "status")
 		return obj
@@ -107,6 +112,16 @@ func TestMutate(t *testing.T) {
 		"an unreadable ledger": {
 			user: "alice", groups: platformTeam, before: annotate(deployment(3), ledgerKey, "}"), after: annotate(deployment(5), ledgerKey, "}"),
 			want: map[string]string{ledgerKey: granted}, warns: "could not be read",
+		},
+		"an initiator's change that a full ledger has no room for": {
+			user: "alice", groups: platformTeam, before: unsettled(deployment(3, full...)), after: unsettled(deployment(5)),
+			want: map[string]string{ledgerKey: ledger.Ledger{}.Merge(full...).Encode()}, warns: "its ledger is full",
+		},
+		"a stranger's change, and a full ledger": {
+			user: "mallory", before: unsettled(deployment(3, full...)), after: unsettled(deployment(5)),
+			want: map[string]string{ledgerKey: ledger.Ledger{}.Merge(full...).Merge(
+				v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "mallory", Generation: 5, Replaced: "3"},
+			).Encode()},
 		},
 		"consumed entries leave with the next write": {
 			user: "mallory", before: deployment(3, mayScale("alice", 4)), after: annotate(deployment(3, mayScale("alice", 4)), "note", "x"),

@@ -45,7 +45,7 @@ func (v *Validator) Handle(ctx context.Context, req admission.Request) admission
 	if err != nil {
 		return v.failed(ctx, req, err)
 	}
-	f, verdict, grant, err := v.judge(ctx, r)
+	f, verdict, grant, err := v.decide(ctx, r)
 	if err != nil {
 		return v.failed(ctx, req, err)
 	}
@@ -72,44 +72,6 @@ func (v *Validator) Handle(ctx context.Context, req admission.Request) admission
 // way of.
 func selfContained(v decision.Verdict) bool {
 	return v.Reason == decision.ReasonFinishing || v.Reason == decision.ReasonPlatform
-}
-
-// judge decides with what the cache knows, and, before it denies, warns or
-// withholds, once more with the parent read live: a cache that is behind the
-// requester's must never cause a denial (D5). So it does before something passes
-// for no other reason than the parent's phase: observed, a Pod that a rollout
-// created was recorded as healing, without a trace, and a stranger could scale what
-// had just ceased to be initializing.
-func (v *Validator) judge(ctx context.Context, r *request) (*facts, decision.Verdict, decision.Grant, error) {
-	var (
-		f       *facts
-		verdict decision.Verdict
-		grant   decision.Grant
-		err     error
-	)
-	for _, live := range []bool{false, true} {
-		if f, err = v.gather(ctx, r, live); err != nil {
-			return nil, verdict, grant, err
-		}
-		verdict = decision.Decide(ctx, &f.Input)
-		grant = decision.Grants(ctx, &f.Input, verdict)
-		if f.ParentState != decision.ParentFound || conclusive(verdict) && !grant.Incomplete() {
-			break
-		}
-	}
-	return f, verdict, grant, nil
-}
-
-// conclusive tells whether no fresher look at the parent could make a difference. It
-// could to a refusal, and to what passes without an allowance, only because of the
-// phase that the parent was in when the cache last heard of it.
-func conclusive(v decision.Verdict) bool {
-	switch v.Reason {
-	case decision.ReasonMaintaining, decision.ReasonInitializing, decision.ReasonAdopting:
-		return v.Exercised != nil
-	default:
-		return len(v.Uncovered) == 0
-	}
 }
 
 // keep writes down what the answer cannot carry, before it is given: who deletes

@@ -1,0 +1,104 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lifecycle"
+)
+
+// decide decides with what the cache knows, and, where a fresher look could make a
+// difference, once more with the parent read live: a cache that is behind the
+// requester's must never cause a denial, nor the loss of a grant, which is worse
+// (D2, D5). Both hooks decide in the same way, so that they agree.
+func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Verdict, decision.Grant, error) {
+	var (
+		f       *facts
+		verdict decision.Verdict
+		grant   decision.Grant
+		err     error
+	)
+	for _, live := range []bool{false, true} {
+		if f, err = g.gather(ctx, r, live); err != nil {
+			return nil, verdict, grant, err
+		}
+		verdict = decision.Decide(ctx, &f.Input)
+		grant = decision.Grants(ctx, &f.Input, verdict)
+		if r.conclusive(f, verdict, grant) {
+			break
+		}
+	}
+	grant = f.bounded(ctx, r, grant)
+	return f, verdict, grant, nil
+}
+
+// conclusive tells whether no fresher look at the parent could make a difference. It
+// could to a refusal, to what is not granted, and to what passes without an
+// allowance, only because of the phase that the parent was in when the cache last
+// heard of it: observed, a Pod that a rollout created was recorded as healing,
+// without a trace, and a stranger could scale what had just ceased to be
+// initializing.
+func (r *request) conclusive(f *facts, v decision.Verdict, grant decision.Grant) bool {
+	switch {
+	case f.ParentState != decision.ParentFound:
+		return true
+	case !r.validating && len(f.OwnPolicies) == 0:
+		return true // The mutating hook gives no verdict, and there is nothing to grant.
+	case grant.Incomplete():
+		return false
+	}
+	switch v.Reason {
+	case decision.ReasonMaintaining, decision.ReasonInitializing, decision.ReasonAdopting:
+		return v.Exercised != nil
+	default:
+		return len(v.Uncovered) == 0
+	}
+}
+
+// bounded is the grant as far as the ledger has room for it: where its bounds would
+// be exceeded, the request gets no allowances at all (D4). What is withheld, or ends,
+// is written down all the same.
+func (f *facts) bounded(ctx context.Context, r *request, grant decision.Grant) decision.Grant {
+	if len(grant.Allowances) == 0 {
+		return grant
+	}
+	if err := f.nextLedger(ctx, r, grant).Check(); err != nil {
+		grant.Allowances, grant.TooLarge = nil, err
+	}
+	return grant
+}
+
+// nextLedger is the ledger that the object has after the request: what counted
+// before, less what is consumed, plus what is granted.
+func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant) ledger.Ledger {
+	var kept ledger.Ledger
+	if r.old != nil {
+		kept = f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies))
+	}
+	cleared := map[string]bool{}
+	for _, path := range grant.Cleared {
+		cleared[path] = true
+	}
+	return kept.
+		Without(func(e ledger.Entry) bool { return e.IsWithheld() && cleared[e.Mutation] }).
+		Merge(grant.Allowances...).
+		Merge(grant.Moved...).
+		Merge(grant.Withheld...)
+}
