@@ -97,7 +97,22 @@ func decode(req admission.Request, validating bool) (*request, error) {
 	if r.new, err = object(req.Object); err != nil {
 		return nil, fmt.Errorf("object of %s %s/%s: %w", req.Kind.Kind, req.Namespace, req.Name, err)
 	}
+	if !r.complete() {
+		return nil, fmt.Errorf("%s of %s %s/%s lacks an object that such a request has", req.Operation, req.Kind.Kind, req.Namespace, req.Name)
+	}
 	return r, nil
+}
+
+// complete tells whether the request has the objects that its operation is about.
+func (r *request) complete() bool {
+	switch r.operation {
+	case decision.Create:
+		return r.new != nil
+	case decision.Update:
+		return r.old != nil && r.new != nil
+	default:
+		return r.old != nil
+	}
 }
 
 func object(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
