@@ -92,7 +92,7 @@ func concernsProtection() string {
 ? [%[1]s].exists(new, size(new) > %[2]d || new.exists(k, %[3]s))
 : (%[4]s
 || (%[5]s && !%[6]s))`,
-		annotations("object"), many, ours("k"), annotationDiffers(nil), ofDeployment("oldObject"), ofDeployment("object"))
+		annotations("object"), many, ours, annotationDiffers(nil, true), ofDeployment("oldObject"), ofDeployment("object"))
 }
 
 // protectionVariables decide what the patch does:
@@ -112,7 +112,7 @@ func protectionVariables() []admissionregistrationv1.Variable {
 	expand := strings.NewReplacer(
 		"{new}", annotations("object"),
 		"{old}", annotations("oldObject"),
-		"{ours}", ours("k"),
+		"{ours}", ours,
 		"{ledgers}", ledgers,
 		"{free}", list(free...),
 		"{many}", strconv.Itoa(many),

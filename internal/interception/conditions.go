@@ -77,6 +77,7 @@ func verdictConditions(in Input) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
 		{Name: "not-already-deleted", Expression: notAlreadyDeleted},
 		{Name: "something-counts", Expression: somethingCounts(in)},
+		{Name: "status-with-metadata", Expression: statusWithMetadata(in)},
 	}
 }
 
@@ -123,18 +124,47 @@ func somethingCounts(in Input) string {
 		fmt.Sprintf(`size(object) + size(oldObject) > %d`, many),
 		fmt.Sprintf(`object.exists(f, !(f in %s) && (!(f in oldObject) || object[f] != oldObject[f]))`, list(uncounted...)),
 		fmt.Sprintf(`oldObject.exists(f, !(f in %s) && !(f in object))`, list(uncounted...)),
-		list(sets.List(named.fields)...)+".exists(f, (f in object.metadata) != (f in oldObject.metadata) || (f in object.metadata && object.metadata[f] != oldObject.metadata[f]))",
-		annotationDiffers(named.annotations),
+		metadataDiffers(named.fields),
+		annotationDiffers(named.annotations, true),
 	)
 }
 
-// annotationDiffers is true where an annotation of ours, or one with one of these
-// keys, was set, changed or removed, and where there are too many annotations to
-// look at and any was.
-func annotationDiffers(keys sets.Set[string]) string {
-	concerned := ours("k")
-	if keys.Len() > 0 {
-		concerned = fmt.Sprintf(`(%s || k in %s)`, concerned, list(sets.List(keys)...))
+// statusWithMetadata leaves out updates of a status that touch nothing in metadata
+// that may count. Built-in kinds keep what a status update says of metadata, so
+// that owner and labels can be changed by one (D6). Ours among the annotations are
+// the mutating hook's to guard.
+func statusWithMetadata(in Input) string {
+	named := namedMetadata(in.Policies)
+	alternatives := []string{
+		`!has(request.subResource)`,
+		`request.subResource != "status"`,
+		`object == null`,
+		`oldObject == null`,
+		`!has(object.metadata)`,
+		`!has(oldObject.metadata)`,
+		metadataDiffers(named.fields),
+	}
+	if named.annotations.Len() > 0 {
+		alternatives = append(alternatives, annotationDiffers(named.annotations, false))
+	}
+	return anyOf(alternatives...)
+}
+
+// metadataDiffers is true where one of the fields of metadata does.
+func metadataDiffers(fields sets.Set[string]) string {
+	return list(sets.List(fields)...) + ".exists(f, (f in object.metadata) != (f in oldObject.metadata) || (f in object.metadata && object.metadata[f] != oldObject.metadata[f]))"
+}
+
+// annotationDiffers is true where an annotation with one of these keys, or one of
+// ours where that is asked for, was set, changed or removed, and where there are
+// too many annotations to look at and any was.
+func annotationDiffers(keys sets.Set[string], orOurs bool) string {
+	concerned := `k in ` + list(sets.List(keys)...)
+	switch {
+	case orOurs && keys.Len() > 0:
+		concerned = fmt.Sprintf(`(%s || %s)`, ours, concerned)
+	case orOurs:
+		concerned = ours
 	}
 	// A list of one and exists() are how an expression names a value.
 	return fmt.Sprintf(`[%s].exists(new, [%s].exists(old, new != old && (
@@ -143,11 +173,8 @@ func annotationDiffers(keys sets.Set[string]) string {
   || old.exists(k, %[4]s && !(k in new)))))`, annotations("object"), annotations("oldObject"), many, concerned)
 }
 
-// ours is true for a key of an annotation under one of our domains.
-func ours(key string) string {
-	return fmt.Sprintf(`(%[1]s.startsWith(%[2]q) || %[1]s.startsWith(%[3]q))`,
-		key, v1alpha1.AnnotationPrefix, v1alpha1.ReplicaSetAnnotationPrefix)
-}
+// ours is true for a key k of an annotation under one of our domains.
+var ours = fmt.Sprintf(`(k.startsWith(%q) || k.startsWith(%q))`, v1alpha1.AnnotationPrefix, v1alpha1.ReplicaSetAnnotationPrefix)
 
 // annotations are those of a variable, and an empty map where it has none. The
 // variable itself must not be null.

@@ -131,6 +131,8 @@ func TestConditions(t *testing.T) {
 	scaled := func(d *appsv1.Deployment) { d.Spec.Replicas = ptr.To[int32](3) }
 	ledger := annotated(v1alpha1.AnnotationAllowances, "[]")
 	named := []*policy.Policy{policyNaming(t, "metadata.annotations[jira]")}
+	owned := func(d *appsv1.Deployment) { d.OwnerReferences = []metav1.OwnerReference{{Kind: "App", Name: "a"}} }
+	labeled := func(d *appsv1.Deployment) { d.Labels["app"] = "y" }
 	many := func(prefix string) func(*appsv1.Deployment) {
 		return func(d *appsv1.Deployment) {
 			for i := range 20_000 {
@@ -212,10 +214,8 @@ func TestConditions(t *testing.T) {
 			grant:    true, verdict: true,
 		},
 		"an update of a label": {
-			request: request{operation: admission.Update, old: deployment(), object: deployment(func(d *appsv1.Deployment) {
-				d.Labels["app"] = "y"
-			})},
-			grant: true, verdict: true,
+			request: request{operation: admission.Update, old: deployment(), object: deployment(labeled)},
+			grant:   true, verdict: true,
 		},
 		"a removal of all labels": {
 			request: request{operation: admission.Update, old: deployment(), object: deployment(func(d *appsv1.Deployment) {
@@ -224,10 +224,8 @@ func TestConditions(t *testing.T) {
 			grant: true, verdict: true,
 		},
 		"an adoption": {
-			request: request{operation: admission.Update, old: deployment(), object: deployment(func(d *appsv1.Deployment) {
-				d.OwnerReferences = []metav1.OwnerReference{{Kind: "App", Name: "a"}}
-			})},
-			grant: true, verdict: true,
+			request: request{operation: admission.Update, old: deployment(), object: deployment(owned)},
+			grant:   true, verdict: true,
 		},
 		"an update of a stranger's annotation": {
 			request: request{operation: admission.Update, object: deployment(annotated("jira", "1")), old: deployment()},
@@ -278,26 +276,38 @@ func TestConditions(t *testing.T) {
 		},
 		"the status of an object without a ledger": {
 			request: request{operation: admission.Update, subresource: "status", object: deployment(), old: deployment()},
-			verdict: true, // its rules leave /status out
 		},
 		"the status of an object without a ledger, by the operator": {
 			request: request{operation: admission.Update, subresource: "status", object: deployment(), old: deployment(), user: operatorUser},
-			grant:   true, verdict: true,
+			grant:   true,
 		},
 		"the status of an object with a ledger": {
 			request: request{operation: admission.Update, subresource: "status", object: deployment(ledger), old: deployment(ledger)},
-			grant:   true, verdict: true,
+			grant:   true,
 		},
 		"the status of a ReplicaSet with a ledger": {
 			request: request{
 				operation: admission.Update, subresource: "status",
 				object: deployment(annotated("replicaset.kausality.io/allowances", "[]")), old: deployment(),
 			},
-			grant: true, verdict: true,
+			grant: true,
 		},
 		"the status of an object that loses its ledger": {
 			request: request{operation: admission.Update, subresource: "status", object: deployment(), old: deployment(ledger)},
-			grant:   true, verdict: true,
+			grant:   true,
+		},
+		"a status that takes the owner away": {
+			request: request{operation: admission.Update, subresource: "status", object: deployment(), old: deployment(owned)},
+			verdict: true,
+		},
+		"a status with other labels": {
+			request: request{operation: admission.Update, subresource: "status", object: deployment(labeled), old: deployment()},
+			verdict: true,
+		},
+		"a status with an annotation that a policy names": {
+			policies: named,
+			request:  request{operation: admission.Update, subresource: "status", object: deployment(annotated("jira", "1")), old: deployment()},
+			verdict:  true,
 		},
 		"a scale": {
 			request: request{

@@ -31,8 +31,9 @@ const (
 
 // judged are the sub-resources through which an object can be changed in a way
 // that counts, with the operations that they are requested by. A webhook on a
-// resource never sees them unless it names them (D6). /status changes nothing that
-// counts, binding is the scheduler's, and log, exec and the like change nothing.
+// resource never sees them unless it names them (D6). /status of built-in kinds
+// keeps labels and owners; binding is the scheduler's, and log, exec and the like
+// change nothing.
 var judged = []struct {
 	name      string
 	operation admissionregistrationv1.OperationType
@@ -40,6 +41,7 @@ var judged = []struct {
 	podsOnly bool
 }{
 	{name: "scale", operation: update},
+	{name: "status", operation: update},
 	{name: "eviction", operation: create, podsOnly: true},
 	{name: "ephemeralcontainers", operation: update, podsOnly: true},
 	{name: "resize", operation: update, podsOnly: true},

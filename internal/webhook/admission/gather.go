@@ -176,7 +176,9 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 // gatherChild fills in what there is to know about the object itself.
 func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts) {
 	declared := g.Kinds.Schema(r.gvk)
-	if r.operation == decision.Update && r.subresource != subresourceStatus {
+	// In the mutating hook, what a status update says of anything else may yet be
+	// ignored.
+	if r.operation == decision.Update && (r.validating || r.subresource != subresourceStatus) {
 		r.findChanges(f, declared)
 		f.Release = isRelease(r, f)
 	}

@@ -34,7 +34,7 @@ import (
 // more after a change of its labels, and that the requester may not initiate for:
 // else a label would be the way around every bound (D5).
 func (g *Gatherer) leaving(ctx context.Context, r *request, f *facts) []*policy.Policy {
-	if r.operation != decision.Update || r.subresource != "" || f.Operator || f.AncestorInitiator ||
+	if r.operation != decision.Update || f.Operator || f.AncestorInitiator ||
 		maps.Equal(r.old.GetLabels(), r.new.GetLabels()) {
 		return nil
 	}
