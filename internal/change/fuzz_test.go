@@ -46,9 +46,6 @@ func FuzzParsePattern(f *testing.F) {
 		if diff := cmp.Diff(p, again); diff != "" {
 			t.Fatalf("ParsePattern(%q) = %s, which is another pattern:\n%s", text, p, diff)
 		}
-		if !p.CoversPattern(again) {
-			t.Fatalf("%s does not cover itself", p)
-		}
 	})
 }
 

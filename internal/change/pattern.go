@@ -49,11 +49,6 @@ func (p Pattern) Covers(path Path) bool {
 	return len(p) > 0 && len(p) <= len(path) && agree(p, path)
 }
 
-// CoversPattern tells whether p covers every path that q covers.
-func (p Pattern) CoversPattern(q Pattern) bool {
-	return len(p) > 0 && len(p) <= len(q) && agree(p, q)
-}
-
 // Touches tells whether path is at, below or above what the pattern names, for
 // callers that have no values to see whether the difference above is in it.
 func (p Pattern) Touches(path Path) bool {
@@ -61,7 +56,7 @@ func (p Pattern) Touches(path Path) bool {
 }
 
 // agree tells whether each segment of a pattern stands for the one at the same
-// place of a path, or of another pattern, as far as both reach.
+// place of a path, as far as both reach.
 func agree(pattern, segments []Segment) bool {
 	for i := range min(len(pattern), len(segments)) {
 		if pattern[i] != wildcard && pattern[i] != segments[i] {

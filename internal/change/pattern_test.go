@@ -130,32 +130,10 @@ func TestPatternCovers(t *testing.T) {
 	}
 }
 
-func TestPatternCoversPattern(t *testing.T) {
-	tests := map[string]struct {
-		p, q string
-		want bool
-	}{
-		"anything covers all":            {"*", "spec.containers[*].image", true},
-		"itself":                         {"spec.containers[*]", "spec.containers[*]", true},
-		"below":                          {"spec.containers[*]", "spec.containers[*].image", true},
-		"one of any":                     {"spec.containers[*]", "spec.containers[0]", true},
-		"any is more than one":           {"spec.containers[0]", "spec.containers[*]", false},
-		"above":                          {"spec.containers", "spec", false},
-		"nothing but anything covers it": {"spec", "*", false},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := mustPattern(t, tc.p).CoversPattern(mustPattern(t, tc.q)); got != tc.want {
-				t.Errorf("CoversPattern() = %v, want %v", got, tc.want)
-			}
-		})
-	}
-}
-
 func TestZeroPatternNamesNothing(t *testing.T) {
 	var zero Pattern
 	at := path("spec")
-	if zero.Covers(at) || zero.Touches(at) || zero.CoversPattern(mustPattern(t, "*")) {
+	if zero.Covers(at) || zero.Touches(at) {
 		t.Error("the zero pattern covers something")
 	}
 	if p, ok := zero.Matches(Change{Path: at, Verb: Insert, New: "x"}); ok {

@@ -64,10 +64,3 @@ func (l Ledger) put(e Entry) Ledger {
 func (l Ledger) Without(drop func(Entry) bool) Ledger {
 	return slices.DeleteFunc(slices.Clone(l), drop)
 }
-
-// Upto is for Without: it is true for entries that were granted for the given
-// generation or an earlier one, withheld changes apart. These are the ones that
-// are consumed when their holder has settled at that generation.
-func Upto(generation int64) func(Entry) bool {
-	return func(e Entry) bool { return !e.IsWithheld() && e.Generation <= generation }
-}

@@ -116,7 +116,7 @@ func TestInEffectWithoutPolicies(t *testing.T) {
 	if got := none.InEffect([]Holder{{Kind: deployments}}); got != nil {
 		t.Errorf("InEffect() = %v, want none", namesOf(got))
 	}
-	if none.Bounding(pods) || none.Policies() != nil || none.For(pods) != nil {
+	if none.Policies() != nil || none.For(pods) != nil {
 		t.Error("a nil index must be empty")
 	}
 }

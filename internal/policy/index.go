@@ -27,7 +27,6 @@ import (
 type Index struct {
 	policies []*Policy
 	byKind   map[schema.GroupKind][]*Policy
-	children map[schema.GroupKind]struct{}
 }
 
 // NewIndex indexes the policies; it keeps the slice's elements, not the slice.
@@ -35,15 +34,11 @@ func NewIndex(policies []*Policy) *Index {
 	i := &Index{
 		policies: slices.Clone(policies),
 		byKind:   map[schema.GroupKind][]*Policy{},
-		children: map[schema.GroupKind]struct{}{},
 	}
 	slices.SortFunc(i.policies, byAge)
 	for _, p := range i.policies {
 		kind := p.For.GroupKind()
 		i.byKind[kind] = append(i.byKind[kind], p)
-		for child := range p.bounds {
-			i.children[child] = struct{}{}
-		}
 	}
 	return i
 }
@@ -69,14 +64,4 @@ func (i *Index) For(kind schema.GroupKind) []*Policy {
 		return nil
 	}
 	return i.byKind[kind]
-}
-
-// Bounding tells whether some policy names the resource of the kind as a
-// ControllerChild target.
-func (i *Index) Bounding(child schema.GroupKind) bool {
-	if i == nil {
-		return false
-	}
-	_, ok := i.children[child]
-	return ok
 }

@@ -16,30 +16,8 @@ limitations under the License.
 
 package policy
 
-import (
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
-	"k8s.io/apimachinery/pkg/runtime/schema"
-)
+import "k8s.io/apimachinery/pkg/runtime/schema"
 
 // KindResolver returns the kind of a resource, and false while the API server does
 // not serve it in that version.
 type KindResolver func(schema.GroupVersionResource) (schema.GroupVersionKind, bool)
-
-// KindsOf resolves kinds with a mapper. A mapper that cannot be asked counts as
-// one that does not know the resource.
-func KindsOf(mapper apimeta.RESTMapper) KindResolver {
-	return func(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
-		kinds, err := mapper.KindsFor(resource)
-		if err != nil {
-			return schema.GroupVersionKind{}, false
-		}
-		// To a mapper, an empty group means any group, and the singular is as good
-		// as the plural; admission knows the plural only.
-		for _, kind := range kinds {
-			if mapping, err := mapper.RESTMapping(kind.GroupKind(), kind.Version); err == nil && mapping.Resource == resource {
-				return kind, true
-			}
-		}
-		return schema.GroupVersionKind{}, false
-	}
-}

@@ -78,22 +78,7 @@ func collectMetadata(p *Policy) {
 }
 
 func underMetadata(p change.Pattern) bool {
-	first, _ := firstSegment(p.String())
-	return first == "metadata"
-}
-
-// firstSegment cuts the first segment off the text of a path.
-func firstSegment(path string) (first, rest string) {
-	path = strings.TrimPrefix(path, ".")
-	if strings.HasPrefix(path, "[") {
-		if end := strings.IndexByte(path, ']'); end > 0 {
-			return path[1:end], path[end+1:]
-		}
-	}
-	if end := strings.IndexAny(path, ".["); end >= 0 {
-		return path[:end], path[end:]
-	}
-	return path, ""
+	return change.Path(p).IsMetadata()
 }
 
 // patternSet collects patterns, each once.

@@ -20,7 +20,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -110,9 +109,6 @@ func TestBoundsIn(t *testing.T) {
 			if p.BoundsIn("", kind) {
 				t.Error("a phase that is none must bound nothing")
 			}
-			if got := NewIndex([]*Policy{p}).Bounding(kind); got != want.Any {
-				t.Errorf("Index.Bounding() = %t, want %t", got, want.Any)
-			}
 		})
 	}
 }
@@ -156,35 +152,6 @@ func TestMetadata(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, texts(tc.got)); diff != "" {
 				t.Errorf("metadata (-want +got):\n%s", diff)
-			}
-		})
-	}
-}
-
-func TestKindsOf(t *testing.T) {
-	mapper := apimeta.NewDefaultRESTMapper(nil)
-	core := schema.GroupVersion{Version: "v1"}
-	grouped := schema.GroupVersion{Group: "events.k8s.io", Version: "v1"}
-	mapper.Add(grouped.WithKind("Event"), apimeta.RESTScopeNamespace)
-	mapper.Add(core.WithKind("Event"), apimeta.RESTScopeNamespace)
-	mapper.Add(schema.GroupVersion{Group: "example.com", Version: "v1"}.WithKind("Widget"), apimeta.RESTScopeNamespace)
-	tests := map[string]struct {
-		resource schema.GroupVersionResource
-		want     schema.GroupVersionKind
-		served   bool
-	}{
-		"core":                       {resource: core.WithResource("events"), want: core.WithKind("Event"), served: true},
-		"of a group":                 {resource: grouped.WithResource("events"), want: grouped.WithKind("Event"), served: true},
-		"core is not any group":      {resource: core.WithResource("widgets")},
-		"of another version":         {resource: schema.GroupVersionResource{Group: "events.k8s.io", Version: "v1beta1", Resource: "events"}},
-		"no resource of that name":   {resource: core.WithResource("gadgets")},
-		"a kind is not its resource": {resource: core.WithResource("Event")},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, served := KindsOf(mapper)(tc.resource)
-			if got != tc.want || served != tc.served {
-				t.Errorf("got %s, %t; want %s, %t", got, served, tc.want, tc.served)
 			}
 		})
 	}

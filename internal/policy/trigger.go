@@ -30,22 +30,21 @@ var changeableMetadata = []string{"annotations", "finalizers", "labels", "ownerR
 // nothing where it may. A rule that can never be triggered is a mistake of which
 // nothing else would ever tell.
 func uncounted(trigger change.Pattern) string {
-	first, rest := firstSegment(trigger.String())
-	switch first {
+	switch first := trigger[0].Field; first {
 	case "status":
 		return "status is what controllers report: its changes cause nothing and trigger no rule"
 	case "apiVersion", "kind":
 		return "an object never changes its " + first
 	case "metadata":
-		if rest == "" {
-			return "name the field of metadata, such as metadata.labels or metadata.annotations[key]: metadata as a whole changes with each write"
-		}
 	default:
 		return ""
 	}
-	second, _ := firstSegment(rest)
-	if slices.Contains(changeableMetadata, second) {
+	switch {
+	case len(trigger) == 1:
+		return "name the field of metadata, such as metadata.labels or metadata.annotations[key]: metadata as a whole changes with each write"
+	case slices.Contains(changeableMetadata, trigger[1].Field):
 		return ""
+	default:
+		return "of metadata only annotations, finalizers, labels and ownerReferences are changed by requests, and can trigger a rule"
 	}
-	return "of metadata only annotations, finalizers, labels and ownerReferences are changed by requests, and can trigger a rule"
 }

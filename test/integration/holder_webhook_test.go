@@ -84,7 +84,7 @@ func rewritten(ctx context.Context, records *record.Store, req admission.Request
 	}
 	next := record.Effective(rec, &before, stored)
 	if lifecycle.Of(&after).Settled {
-		next = next.Without(ledger.Upto(after.GetGeneration()))
+		next = next.Without(func(e ledger.Entry) bool { return !e.IsWithheld() && e.Generation <= after.GetGeneration() })
 	}
 	annotations := after.GetAnnotations()
 	if annotations == nil {

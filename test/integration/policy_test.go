@@ -339,7 +339,8 @@ var _ = Describe("Policies", func() {
 		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(k8s.Delete(ctx, definition)) })
 		Eventually(statusOf(ctx, p.Name)).Should(And(
 			haveCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted, ""), beEnforced()))
-		Expect(controllers.active.Index().Bounding(thingKind.GroupKind())).To(BeTrue())
+		Expect(controllers.active.Index().Policies()).To(ContainElement(
+			WithTransform(func(p *policy.Policy) bool { return p.Bounds(thingKind.GroupKind()) }, BeTrue())))
 
 		By("dropping a kind that goes")
 		Expect(k8s.Delete(ctx, definition)).To(Succeed())

@@ -71,7 +71,7 @@ func (v *AllowancePolicyValidator) ValidateDelete(context.Context, *v1alpha1.All
 }
 
 func (v *AllowancePolicyValidator) validate(p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
-	compiled, errs := policy.Compile(p, policy.KindsOf(v.Mapper))
+	compiled, errs := policy.Compile(p, kindsOf(v.Mapper))
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("AllowancePolicy").GroupKind(), p.Name, errs)
 	}
