@@ -59,6 +59,9 @@ const (
 	// goneRecheck is how soon a holder that only the API server knows is looked
 	// at again.
 	goneRecheck = time.Second
+	// unreadRecheck is how soon a holder is looked at again whose kind cannot be read
+	// yet, or not any more.
+	unreadRecheck = 30 * time.Second
 )
 
 // HolderReader reads holders.
@@ -118,7 +121,15 @@ func (r *Holder) SetupWithManager(mgr ctrl.Manager) error {
 // Reconcile implements reconcile.TypedReconciler.
 func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.Result, error) {
 	ctx = logf.IntoContext(ctx, logf.FromContext(ctx).WithValues("kind", req.GVK.Kind, "namespace", req.Namespace, "name", req.Name))
+	// A record whose holder went while nobody watched has no other event than this
+	// one.
+	if err := r.SignOfLife.Wait(ctx); err != nil {
+		return reconcile.Result{}, err
+	}
 	if !r.Holders.Watches(req.GVK.GroupKind()) {
+		if len(r.Policies.Index().For(req.GVK.GroupKind())) > 0 {
+			return reconcile.Result{RequeueAfter: unreadRecheck}, nil
+		}
 		return reconcile.Result{}, r.leave(ctx, req)
 	}
 	obj, err := r.Holders.Get(ctx, req.GVK, req.NamespacedName)

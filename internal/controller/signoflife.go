@@ -195,13 +195,21 @@ func (s *SignOfLife) firstLook(ctx context.Context) error {
 	return nil
 }
 
-// Look decides about a holder the first time that it is called for it. rec is its
-// record; nil where it has none.
-func (s *SignOfLife) Look(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord) error {
+// Wait returns after the first look. Before it, the cache may not have all holders.
+func (s *SignOfLife) Wait(ctx context.Context) error {
 	select {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	case <-s.ready:
+		return nil
+	}
+}
+
+// Look decides about a holder the first time that it is called for it. rec is its
+// record; nil where it has none.
+func (s *SignOfLife) Look(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord) error {
+	if err := s.Wait(ctx); err != nil {
+		return err
 	}
 	return s.decide(ctx, v, rec)
 }

@@ -27,7 +27,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -369,8 +368,7 @@ var _ = Describe("A policy", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// What the API server asks the operator, and what happens when that does not
-// answer.
+// What the API server asks the operator.
 var _ = Describe("The API server", Serial, Ordered, func() {
 	It("asks nothing while there are no policies", func(ctx SpecContext) {
 		for _, p := range shared.samplePolicies(ctx) {
@@ -396,39 +394,5 @@ var _ = Describe("The API server", Serial, Ordered, func() {
 		shared.mallory().change(ctx, d, image("web:2"))
 		shared.complete(ctx, d, "2")
 		Expect(shared.records(ctx, Default, d)).To(BeEmpty())
-	}, SpecTimeout(specTimeout))
-
-	It("goes on without an answer, but where a policy wants otherwise, and lets nobody forge a ledger then", func(ctx SpecContext) {
-		group := defineThings(ctx)
-		p := thingPolicy(group, "things-"+group)
-		p.Spec.FailurePolicy = v1alpha1.FailurePolicyFail
-		shared.apply(ctx, p)
-		ns := shared.newNamespace(ctx)
-		d := shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
-		everything := `[{"kind":"*","mutation":"*","generation":1,"initiator":"alice"}]`
-
-		Expect(operator.Kill()).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(operator.Restart(ctx)).To(Succeed()) })
-		err := shared.Create(ctx, builders.MakeThing(group, ns, "thing"))
-		Expect(err).To(MatchError(ContainSubstring("failed calling webhook")))
-
-		stranger := shared.mallory()
-		stranger.change(ctx, d, annotation(ledgerKey, everything), image("web:2"))
-		Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
-		shared.rolledOut(ctx, d)
-		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:2": 2}))
-		forged := builders.MakeDeployment(ns, "forged").Annotation(ledgerKey, everything).Obj()
-		Expect(stranger.Create(ctx, forged)).To(Succeed())
-		Expect(forged.Annotations).NotTo(HaveKey(ledgerKey))
-		shared.rolledOut(ctx, forged)
-
-		By("having the operator back")
-		Expect(operator.Restart(ctx)).To(Succeed())
-		for _, each := range []*appsv1.Deployment{d, forged} {
-			err := shared.serviceAccount(deploymentController).try(ctx, shared.newestReplicaSet(ctx, each), replicas(9))
-			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
-		}
-		shared.alice().change(ctx, d, image("web:3"))
-		shared.complete(ctx, d, "3")
 	}, SpecTimeout(specTimeout))
 })

@@ -82,9 +82,10 @@ type cluster struct {
 var (
 	// shared is the cluster of all specs but those that break things.
 	shared *cluster
-	// operator is the operator in it; only the process that runs Serial specs has
-	// it.
+	// operator is the operator in it, and members are what it runs in; only the
+	// process that runs Serial specs has them.
 	operator *controlplane.Operator
+	members  *controlplane.ControlPlane
 	scheme   = runtime.NewScheme()
 )
 
@@ -95,7 +96,7 @@ func TestE2E(t *testing.T) {
 
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	cp, installed := startCluster(ctx, controlplane.Options{}, controlplane.OperatorOptions{})
-	operator = installed
+	operator, members = installed, cp
 	c := connect(cp)
 	c.applySamplePolicies(ctx)
 	raw, err := json.Marshal(c)
