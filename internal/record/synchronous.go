@@ -136,16 +136,17 @@ func (s *Store) SetAdopting(ctx context.Context, ref v1alpha1.TargetReference, a
 // kept.
 func (s *Store) DropLedger(ctx context.Context, ref v1alpha1.TargetReference, raw string, entries ledger.Ledger) error {
 	return s.Update(ctx, ref, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
-		if status.RawLedger == Raw(raw) {
-			return false
-		}
+		changed := status.RawLedger != Raw(raw)
 		status.RawLedger = Raw(raw)
+		// The same ledger can have been dropped before, and have been written again
+		// while there was no policy.
 		for _, e := range entries {
 			dropped := v1alpha1.ConsumedAllowance{ID: e.ID(), Generation: e.Generation}
 			if !slices.Contains(status.Consumed, dropped) {
 				status.Consumed = append(status.Consumed, dropped)
+				changed = true
 			}
 		}
-		return true
+		return changed
 	})
 }
