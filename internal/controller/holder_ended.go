@@ -18,10 +18,12 @@ package controller
 
 import (
 	"context"
+	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/record"
@@ -40,13 +42,9 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 	if deletion == nil && equality.Semantic.DeepEqual(rec.Status, *ended(rec.Status.DeepCopy())) {
 		return nil
 	}
-	// A record can be older than its holder: a grant that goes with the creation
-	// of the holder is recorded before the holder is stored.
-	for _, p := range rec.Status.PendingGrants {
-		if end := p.Time.Add(unseenLimit); end.After(r.Clock.Now()) && rec.Status.Phase != v1alpha1.PhaseDeleting {
-			next.at(end)
-			return nil
-		}
+	if until := awaited(rec.CreationTimestamp, &rec.Status); until.After(r.Clock.Now()) {
+		next.at(until)
+		return nil
 	}
 	switch live, err := r.Holders.Live(ctx, record.GVK(target), record.Key(target)); {
 	case err == nil && live.GetUID() == target.UID:
@@ -57,6 +55,9 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 	}
 	r.rewrites.forget(target.UID)
 	return r.Records.Update(ctx, target, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
+		if awaited(rec.CreationTimestamp, status).After(r.Clock.Now()) {
+			return false // The grant came while we looked.
+		}
 		before := status.DeepCopy()
 		ended(status)
 		if status.Deletion == nil {
@@ -64,6 +65,25 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 		}
 		return !equality.Semantic.DeepEqual(before, status)
 	})
+}
+
+// awaited is until when a holder that does not exist may still come. A record can be
+// older than its holder: a grant that goes with the creation of the holder is recorded
+// before the holder is stored, and the record is there before the grant is in it.
+func awaited(created metav1.Time, status *v1alpha1.AllowanceRecordStatus) time.Time {
+	var until time.Time
+	if equality.Semantic.DeepEqual(*status, v1alpha1.AllowanceRecordStatus{}) {
+		until = created.Add(unseenLimit)
+	}
+	if status.Phase == v1alpha1.PhaseDeleting {
+		return until
+	}
+	for _, p := range status.PendingGrants {
+		if end := p.Time.Add(unseenLimit); end.After(until) {
+			until = end
+		}
+	}
+	return until
 }
 
 // ended empties what only a holder that exists can have.
