@@ -220,6 +220,10 @@ type PendingGrant struct {
 	// +optional
 	// +listType=atomic
 	Cleared []string `json:"cleared,omitempty"`
+	// after is the resourceVersion of the target that the request found. What the
+	// target was like up to then tells nothing of what became of the request.
+	// +optional
+	After string `json:"after,omitempty"`
 	// seen is true once the target was seen with the content.
 	// +optional
 	Seen bool `json:"seen,omitempty"`

@@ -65,6 +65,11 @@ func (h testHolder) annotated(text string) testHolder {
 	return h
 }
 
+func (h testHolder) version(version string) testHolder {
+	h.SetResourceVersion(version)
+	return h
+}
+
 // settled has the status that the deployment controller reports at the end.
 func (h testHolder) settled() testHolder {
 	h.Object["status"] = map[string]any{
@@ -112,6 +117,12 @@ func withheldChange(path string) v1alpha1.Allowance {
 func scaleGrant(value int64, at metav1.Time) v1alpha1.PendingGrant {
 	p := record.NewPending(&record.Content{Path: "spec.replicas", Value: value}, "", []v1alpha1.Allowance{grantOf("spec.replicas", 0)}, nil)
 	p.Time = at
+	return p
+}
+
+// foundAt is a pending grant of a request that found the holder in a version.
+func foundAt(version string, p v1alpha1.PendingGrant) v1alpha1.PendingGrant {
+	p.After = version
 	return p
 }
 
@@ -312,6 +323,22 @@ func TestAdvance(t *testing.T) {
 				return p
 			}()}},
 			want: v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady},
+		},
+		"what the holder was before the request of a pending grant tells nothing": {
+			holder: makeHolder().holding(grantOf("spec.replicas", 5)).version("7"),
+			status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{
+				foundAt("7", scaleGrant(3, before(20*time.Second))), foundAt("6", scaleGrant(3, before(0))),
+			}},
+			want: v1alpha1.AllowanceRecordStatus{
+				Phase: v1alpha1.PhaseSteady, Active: []v1alpha1.Allowance{grantOf("spec.replicas", 5)}, ActiveCount: 1, Initiator: "alice",
+				PendingGrants: []v1alpha1.PendingGrant{foundAt("7", scaleGrant(3, before(20*time.Second)))},
+			},
+			wantIn: 40 * time.Second,
+		},
+		"nor does a pending grant wait longer than a minute for what came of it": {
+			holder: makeHolder().version("7"),
+			status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{foundAt("7", scaleGrant(3, before(time.Minute)))}},
+			want:   v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady},
 		},
 		"a withheld change is shown, and no allowance": {
 			holder: makeHolder().holding(withheldChange("spec.template")),

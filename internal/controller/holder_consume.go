@@ -21,6 +21,8 @@ import (
 	"slices"
 	"time"
 
+	"k8s.io/apimachinery/pkg/util/resourceversion"
+
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
@@ -103,6 +105,10 @@ func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alp
 	used := func(e ledger.Entry) bool { return c.over(e) }
 	for _, p := range grants {
 		switch {
+		case !c.isAfter(p):
+			if !c.awaits(p) {
+				continue
+			}
 		case record.Counts(p, c.obj):
 			folded := record.Fold(c.stored, p, c.obj).Without(used)
 			if folded.Encode() == c.stored.Without(used).Encode() {
@@ -112,16 +118,34 @@ func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alp
 			fold = true
 		case p.Seen:
 			continue
-		default:
-			end := p.Time.Add(unseenLimit)
-			if !end.After(c.now) {
-				continue
-			}
-			c.next.at(end)
+		case !c.awaits(p):
+			continue
 		}
 		remaining = append(remaining, p)
 	}
 	return remaining, fold
+}
+
+// isAfter tells whether the holder is newer than what the request found that a
+// pending grant is of. Where that had the content of the grant already, or lost it
+// before, it would seem that the grant was folded in, or that its content has gone.
+func (c *consumption) isAfter(p v1alpha1.PendingGrant) bool {
+	if p.After == "" {
+		return true
+	}
+	order, err := resourceversion.CompareResourceVersion(c.obj.GetResourceVersion(), p.After)
+	return err != nil || order > 0
+}
+
+// awaits tells whether a pending grant may still be seen, and has it looked at again
+// when it may not any more.
+func (c *consumption) awaits(p v1alpha1.PendingGrant) bool {
+	end := p.Time.Add(unseenLimit)
+	if !end.After(c.now) {
+		return false
+	}
+	c.next.at(end)
+	return true
 }
 
 // consumed names the entries of the stored ledger that are used up.

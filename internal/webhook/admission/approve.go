@@ -54,9 +54,7 @@ func (r *request) approval(f *facts) approval {
 		return approval{}
 	}
 	a := approval{asked: true}
-	a.allowed = f.AncestorInitiator || slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool {
-		return p.MayInitiate(r.requester)
-	})
+	a.allowed = f.mayApprove()
 	if !a.allowed {
 		return a
 	}
@@ -75,6 +73,13 @@ func (r *request) approval(f *facts) approval {
 		}
 	}
 	return a
+}
+
+// mayApprove tells whether the requester may approve changes of the object.
+func (f *facts) mayApprove() bool {
+	return f.AncestorInitiator || slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool {
+		return p.MayInitiate(f.Requester)
+	})
 }
 
 // approved are the fields that one path of the annotation names. A path without

@@ -41,7 +41,7 @@ func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Ver
 		}
 		verdict = decision.Decide(ctx, &f.Input)
 		grant = decision.Grants(ctx, &f.Input, verdict)
-		if r.conclusive(f, verdict, grant) {
+		if r.conclusive(f, verdict, grant) && len(f.deviation(ctx, r, verdict, grant).foreign) == 0 {
 			break
 		}
 	}

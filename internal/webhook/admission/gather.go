@@ -158,7 +158,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 	f.AncestorInitiator = mayInitiateAbove(f.index, ancestors, r.requester)
 
 	f.leaving = g.leaving(ctx, r, f)
-	g.gatherChild(ctx, r, f)
+	g.gatherChild(ctx, r, f, live)
 	if err := g.healing(ctx, r, f); err != nil {
 		return nil, err
 	}
@@ -174,7 +174,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 }
 
 // gatherChild fills in what there is to know about the object itself.
-func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts) {
+func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, live bool) {
 	declared := g.Kinds.Schema(r.gvk)
 	// In the mutating hook, what a status update says of anything else may yet be
 	// ignored.
@@ -203,7 +203,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts) {
 	f.Child.Old = r.old.Object
 	f.stored, f.ledgerError = storedLedger(r.old)
 	// A record that cannot be read only means that nothing pending is known.
-	rec, _ := g.Records.Get(ctx, r.target())
+	rec, _ := g.readRecord(ctx, r.target(), live)
 	f.Child.Ledger = record.Effective(rec, r.old, f.stored)
 	f.recorded = rec != nil
 }

@@ -61,7 +61,7 @@ func (v *Validator) behindScale(ctx context.Context, r *request) error {
 	if err != nil {
 		return fmt.Errorf("scale of %s %s/%s: %w", r.resource.Resource, r.namespace, r.name, err)
 	}
-	uid := r.old.GetUID()
+	uid, found := r.old.GetUID(), r.old.GetResourceVersion()
 	behind, err := v.behind(ctx, r, func(obj *unstructured.Unstructured) bool { return obj.GetUID() == uid })
 	if err != nil {
 		return err
@@ -75,6 +75,7 @@ func (v *Validator) behindScale(ctx context.Context, r *request) error {
 	if err := errors.Join(path.Set(r.old.Object, before), path.Set(r.new.Object, after)); err != nil {
 		return fmt.Errorf("replicas of %s %s/%s: %w", r.gvk.Kind, r.namespace, r.name, err)
 	}
+	r.old.SetResourceVersion(found) // the cache may be behind
 	r.scale = &record.Content{Path: path.String(), Value: after}
 	if before != after {
 		// The API server counts up the generation after this hook.
@@ -88,6 +89,12 @@ func (v *Validator) behindEviction(ctx context.Context, r *request) error {
 	if err != nil {
 		return err
 	}
+	dryRun, _, err := unstructured.NestedStringSlice(r.new.Object, "deleteOptions", "dryRun")
+	if err != nil {
+		return fmt.Errorf("deleteOptions of the eviction of Pod %s/%s: %w", r.namespace, r.name, err)
+	}
+	// kubectl drain says so in the body, of which the API server does not tell.
+	r.dryRun = r.dryRun || len(dryRun) > 0
 	r.gvk = behind.GroupVersionKind()
 	r.operation = decision.Delete
 	r.old, r.new = behind, nil

@@ -19,14 +19,11 @@ package admission
 import (
 	"context"
 	"errors"
-	"slices"
 
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
-	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 )
 
@@ -59,7 +56,11 @@ func (v *Validator) Handle(ctx context.Context, req admission.Request) admission
 	if len(grant.Withheld) > 0 && (grant.Refuse || r.subresource == subresourceScale) {
 		return refused(f, grant)
 	}
-	if err := v.keep(ctx, r, f, verdict, grant); err != nil {
+	d := f.deviation(ctx, r, verdict, grant)
+	if len(d.foreign) > 0 {
+		return refusedForeign(r, f, d.foreign)
+	}
+	if err := v.keep(ctx, r, f, verdict, d); err != nil {
 		return v.failed(ctx, req, err)
 	}
 	resp := admission.Allowed("")
@@ -75,61 +76,22 @@ func selfContained(v decision.Verdict) bool {
 }
 
 // keep writes down what the answer cannot carry, before it is given: who deletes
-// a holder, and grants that are not in the object's ledger.
-func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict decision.Verdict, grant decision.Grant) error {
+// a holder, and what the object's ledger should say and does not.
+func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict decision.Verdict, d deviation) error {
 	if r.dryRun {
 		return nil
 	}
 	if r.operation == decision.Delete {
 		return v.keepDeletion(ctx, r, f, verdict)
 	}
-	if len(f.OwnPolicies) == 0 || !r.lost(grant) {
+	if len(d.missing)+len(d.ended) == 0 {
 		return nil
 	}
-	pending := record.NewPending(r.scale, change.HashOfCounted(r.new.Object), grantedAndWithheld(grant), grant.Cleared)
+	pending := record.NewPending(r.scale, change.HashOfCounted(r.new.Object), d.missing, d.ended)
+	if r.old != nil {
+		pending.After = r.old.GetResourceVersion()
+	}
 	return v.Records.AddPending(ctx, r.target(), pending)
-}
-
-func grantedAndWithheld(grant decision.Grant) []v1alpha1.Allowance {
-	return slices.Concat(grant.Allowances, grant.Moved, grant.Withheld)
-}
-
-// lost tells whether something of the grant is missing in the object's ledger:
-// the mutating webhook was not asked, or its answer did not arrive. A scale
-// carries no ledger at all.
-func (r *request) lost(grant decision.Grant) bool {
-	if len(grant.Allowances)+len(grant.Withheld)+len(grant.Cleared) == 0 {
-		return false
-	}
-	if r.subresource == subresourceScale {
-		return true
-	}
-	stored, err := storedLedger(r.new)
-	if err != nil {
-		return true
-	}
-	for _, a := range grantedAndWithheld(grant) {
-		if !holds(stored, ledger.NewEntry(a)) {
-			return true
-		}
-	}
-	for _, path := range grant.Cleared {
-		for _, e := range stored {
-			if e.IsWithheld() && e.Mutation == path {
-				return true
-			}
-		}
-	}
-	return false
-}
-
-func holds(l ledger.Ledger, want ledger.Entry) bool {
-	for _, e := range l {
-		if e.Key() == want.Key() && e.Initiator == want.Initiator && e.Generation >= want.Generation {
-			return true
-		}
-	}
-	return false
 }
 
 // observe takes note of a decision about a bounded child. What changes nothing

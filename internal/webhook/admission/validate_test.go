@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -209,13 +210,6 @@ func TestValidate(t *testing.T) {
 func idOf(a v1alpha1.Allowance) string { return ledger.NewEntry(a).ID() }
 
 func TestScale(t *testing.T) {
-	scale := func(replicas int64) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "autoscaling/v1", "kind": "Scale",
-			"metadata": map[string]any{"name": "web", "namespace": "default", "uid": "uid-web"},
-			"spec":     map[string]any{"replicas": replicas},
-		}}
-	}
 	tests := map[string]struct {
 		user    string
 		groups  []string
@@ -225,7 +219,7 @@ func TestScale(t *testing.T) {
 	}{
 		"by an initiator": {
 			user: "alice", groups: platformTeam, behind: deployment(3), allowed: true,
-			pending: []v1alpha1.PendingGrant{{Path: "spec.replicas", Value: five(), Allowances: []v1alpha1.Allowance{mayScale("alice", 5)}}},
+			pending: []v1alpha1.PendingGrant{{After: "88", Path: "spec.replicas", Value: five(), Allowances: []v1alpha1.Allowance{mayScale("alice", 0)}}},
 		},
 		"by a stranger, who could not be told in a ledger": {user: "mallory", behind: deployment(3)},
 		"of what does not exist":                           {user: "mallory", allowed: true},
@@ -237,10 +231,7 @@ func TestScale(t *testing.T) {
 				w.cached[key("Deployment", "web")] = tc.behind
 			}
 			_, validator := w.hooks(t, deploymentPolicy)
-			req := asking(t, tc.user, tc.groups, scale(3), scale(5))
-			req.SubResource = subresourceScale
-			req.Resource.Group, req.Resource.Version, req.Resource.Resource = "apps", "v1", "deployments"
-			resp := validator.Handle(t.Context(), req)
+			resp := validator.Handle(t.Context(), scaling(t, tc.user, tc.groups))
 			if resp.Allowed != tc.allowed {
 				t.Fatalf("allowed %t: %+v", resp.Allowed, resp.Result)
 			}
@@ -252,6 +243,22 @@ func TestScale(t *testing.T) {
 			}
 		})
 	}
+}
+
+// scaling is the request to scale Deployment web from 3 to 5.
+func scaling(tb testing.TB, user string, groups []string) admission.Request {
+	tb.Helper()
+	scale := func(replicas int64) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "autoscaling/v1", "kind": "Scale",
+			"metadata": map[string]any{"name": "web", "namespace": "default", "uid": "uid-web", "resourceVersion": "88"},
+			"spec":     map[string]any{"replicas": replicas},
+		}}
+	}
+	req := asking(tb, user, groups, scale(3), scale(5))
+	req.SubResource = subresourceScale
+	req.Resource.Group, req.Resource.Version, req.Resource.Resource = "apps", "v1", "deployments"
+	return req
 }
 
 func five() *int64 {

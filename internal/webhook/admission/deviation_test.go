@@ -1,0 +1,142 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"net/http"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
+)
+
+// What reaches the validating webhook need not be what the mutating one has made of it.
+func TestDeviation(t *testing.T) {
+	// rolling is a Deployment that has not settled.
+	rolling := func(replicas int64, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
+		obj := deployment(replicas, allowances...)
+		delete(obj.Object, "status")
+		obj.SetResourceVersion("77")
+		return obj
+	}
+	labeled := func(obj *unstructured.Unstructured) *unstructured.Unstructured {
+		obj.SetLabels(map[string]string{"note": "x"})
+		return counted(obj)
+	}
+	anything := v1alpha1.Allowance{Kind: "*", Mutation: "*", Generation: 5, Initiator: "alice"}
+	tests := map[string]struct {
+		user          string
+		groups        []string
+		before, after *unstructured.Unstructured
+		refused       string
+		pending       []v1alpha1.Allowance
+		cleared       []string
+	}{
+		"as it should be": {
+			user: "mallory", before: rolling(3, mayScale("alice", 4)), after: labeled(rolling(3, mayScale("alice", 4))),
+		},
+		"an allowance from before is lost": {
+			user: "mallory", before: rolling(3, mayScale("alice", 4)), after: labeled(rolling(3)),
+			pending: []v1alpha1.Allowance{mayScale("alice", 4)},
+		},
+		"what is withheld is lost": {
+			user: "mallory", before: rolling(5, held("spec.replicas", "3")), after: labeled(rolling(5)),
+			pending: []v1alpha1.Allowance{held("spec.replicas", "3")},
+		},
+		"what is withheld is lost, with the request of an initiator": {
+			user: "alice", groups: platformTeam, before: rolling(5, held("spec.replicas", "3")), after: labeled(rolling(5)),
+			pending: []v1alpha1.Allowance{held("spec.replicas", "3")},
+		},
+		"what is withheld says that it replaced something else": {
+			user: "mallory", before: rolling(5, held("spec.replicas", "3")), after: labeled(rolling(5, held("spec.replicas", "5"))),
+			pending: []v1alpha1.Allowance{held("spec.replicas", "3")}, cleared: []string{"spec.replicas"},
+		},
+		"what was withheld is approved": {
+			user: "alice", groups: platformTeam, before: rolling(5, held("spec.replicas", "3")), after: counted(rolling(5, mayScale("alice", 5))),
+		},
+		"an approval was lost": {
+			user: "alice", groups: platformTeam, before: rolling(5, held("spec.replicas", "3")),
+			after:   annotate(counted(rolling(5, held("spec.replicas", "3"))), v1alpha1.AnnotationApprove, "*"),
+			pending: []v1alpha1.Allowance{mayScale("alice", 5)}, cleared: []string{"spec.replicas"},
+		},
+		"an allowance that nobody granted": {
+			user: "mallory", before: rolling(3), after: labeled(rolling(3, anything)), refused: "* anything by alice",
+		},
+		"an allowance that not even an initiator was granted": {
+			user: "alice", groups: platformTeam, before: rolling(3), after: labeled(rolling(3, anything)), refused: "* anything by alice",
+		},
+		"an allowance that nobody granted, at the creation": {
+			user: "mallory", after: rolling(3, mayScale("alice", 1)), refused: "ReplicaSet spec.replicas by alice",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{}
+			_, validator := w.hooks(t, deploymentPolicy)
+			resp := validator.Handle(t.Context(), asking(t, tc.user, tc.groups, tc.before, tc.after))
+			if tc.refused != "" {
+				if resp.Allowed || resp.Result.Code != http.StatusForbidden || !strings.Contains(resp.Result.Message, tc.refused) {
+					t.Errorf("allowed %t (%+v), want a refusal that says %q", resp.Allowed, resp.Result, tc.refused)
+				}
+				return
+			}
+			if !resp.Allowed {
+				t.Fatalf("refused: %+v", resp.Result)
+			}
+			var want []v1alpha1.PendingGrant
+			if len(tc.pending)+len(tc.cleared) > 0 {
+				want = append(want, v1alpha1.PendingGrant{After: "77", Allowances: tc.pending, Cleared: tc.cleared})
+			}
+			for i := range w.pending {
+				w.pending[i].ID, w.pending[i].ContentHash = "", ""
+			}
+			if diff := cmp.Diff(want, w.pending); diff != "" {
+				t.Errorf("pending grants (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A grant that came with another one and is not folded in yet is not lost to a scale,
+// which can carry neither.
+func TestScaleKeepsWhatIsPending(t *testing.T) {
+	behind := deployment(3)
+	delete(behind.Object, "status")
+	waiting := record.NewPending(&record.Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{mayScale("bob", 0)}, nil)
+	w := &world{
+		cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): behind},
+		records: map[types.UID]*v1alpha1.AllowanceRecord{"uid-web": {
+			Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(behind)},
+			Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{waiting}},
+		}},
+	}
+	_, validator := w.hooks(t, deploymentPolicy)
+	if resp := validator.Handle(t.Context(), scaling(t, "alice", platformTeam)); !resp.Allowed {
+		t.Fatalf("refused: %+v", resp.Result)
+	}
+	if len(w.pending) != 1 {
+		t.Fatalf("%d pending grants, want 1", len(w.pending))
+	}
+	if diff := cmp.Diff([]v1alpha1.Allowance{mayScale("alice", 0), mayScale("bob", 4)}, w.pending[0].Allowances); diff != "" {
+		t.Errorf("pending allowances (-want +got):\n%s", diff)
+	}
+}
