@@ -17,7 +17,6 @@ limitations under the License.
 package decision
 
 import (
-	"context"
 	"encoding/json"
 	"fmt"
 	"slices"
@@ -167,35 +166,4 @@ func attestation(value any) string {
 		return ""
 	}
 	return string(text)
-}
-
-// unmet is a condition that does not hold.
-type unmet struct {
-	expression string
-	err        error
-}
-
-// conditionsHold returns nil where all conditions hold for the child. One that
-// cannot be evaluated does not hold.
-func (in *Input) conditionsHold(ctx context.Context, conditions []*policy.Condition) *unmet {
-	if len(conditions) == 0 {
-		return nil
-	}
-	activation := policy.Activation{
-		Object:    in.Child.New,
-		OldObject: in.Child.Old,
-		Request: policy.RequestVars{
-			Username:  in.Requester.Username,
-			Groups:    in.Requester.Groups,
-			Operation: string(in.Operation),
-			Namespace: in.Child.Namespace,
-			Name:      in.Child.Name,
-		},
-	}
-	for _, c := range conditions {
-		if ok, err := c.Eval(ctx, activation); err != nil || !ok {
-			return &unmet{expression: c.Source(), err: err}
-		}
-	}
-	return nil
 }

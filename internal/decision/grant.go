@@ -119,30 +119,38 @@ func (in *Input) grantCreation(v Verdict) Grant {
 
 // grantUpdate looks at each change, and at each rule that it triggers.
 func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
-	grant := Grant{}
+	g := granter{Input: in, verdict: v, conditions: in.conditions()}
 	withheld := in.place()
 	var uncaused []change.Change
 	for i, c := range slices.Concat(in.OwnChanges, in.Approved) {
 		approved := i >= len(in.OwnChanges)
-		earned := in.grantChange(ctx, v, c, approved, &grant)
+		earned := g.change(ctx, c, approved)
 		if earned == earnedPart && !approved && !in.putsBack(withheld, c) {
 			uncaused = append(uncaused, c)
-			grant.Refuse = grant.Refuse || in.refuses(c)
+			g.grant.Refuse = g.grant.Refuse || in.refuses(c)
 		}
 		if earned != earnedAll {
 			continue
 		}
 		for _, p := range withheld {
 			if p.within(c) {
-				grant.Cleared = append(grant.Cleared, p.Mutation)
+				g.grant.Cleared = append(g.grant.Cleared, p.Mutation)
 			}
 		}
 	}
 	for _, c := range in.summarize(uncaused, maxWithheld-len(withheld)) {
-		grant.Withheld = append(grant.Withheld, in.withhold(c))
+		g.grant.Withheld = append(g.grant.Withheld, in.withhold(c))
 	}
-	in.settleWithheld(withheld, &grant)
-	return grant
+	in.settleWithheld(withheld, &g.grant)
+	return g.grant
+}
+
+// granter collects what the changes of an update earn.
+type granter struct {
+	*Input
+	verdict    Verdict
+	conditions *conditions
+	grant      Grant
 }
 
 // earned says what a change got from the rules that it triggered.
@@ -154,23 +162,23 @@ const (
 	earnedAll
 )
 
-// grantChange adds what one change earns, rule by rule.
-func (in *Input) grantChange(ctx context.Context, v Verdict, c change.Change, approved bool, grant *Grant) earned {
+// change adds what one change earns, rule by rule.
+func (g *granter) change(ctx context.Context, c change.Change, approved bool) earned {
 	targets := map[string]bool{}
 	result := earnedNothingDue
-	for _, p := range in.OwnPolicies {
+	for _, p := range g.OwnPolicies {
 		for _, r := range p.Rules {
 			field, ok := r.Trigger.Matches(c)
 			if !ok {
 				continue
 			}
-			grant.Triggered = true
+			g.grant.Triggered = true
 			result = earnedAll
-			o, caused := in.chain(p, c, approved, v)
-			caused = caused && in.conditionsPermit(ctx, p, r, c, grant)
+			o, caused := g.chain(p, c, approved, g.verdict)
+			caused = caused && g.permits(ctx, p, r, c)
 			if caused {
-				trace := append(slices.Clone(o.trace), in.hop(field.String(), in.capture(r.Capture)))
-				grant.add(in.grantsOf(r, o.initiator, trace)...)
+				trace := append(slices.Clone(o.trace), g.hop(field.String(), g.capture(r.Capture)))
+				g.grant.add(g.grantsOf(r, o.initiator, trace)...)
 			}
 			if p.Action != v1alpha1.ActionDeny {
 				continue
@@ -188,14 +196,14 @@ func (in *Input) grantChange(ctx context.Context, v Verdict, c change.Change, ap
 	return result
 }
 
-// conditionsPermit tells whether the conditions of a rule let a change that has a
-// cause earn something. What keeps it from that becomes a problem of the grant.
-func (in *Input) conditionsPermit(ctx context.Context, p *policy.Policy, r policy.Rule, c change.Change, grant *Grant) bool {
-	problem := in.conditionsHold(ctx, r.Conditions)
+// permits tells whether the conditions of a rule let a change that has a cause earn
+// something. What keeps it from that becomes a problem of the grant.
+func (g *granter) permits(ctx context.Context, p *policy.Policy, r policy.Rule, c change.Change) bool {
+	problem := g.conditions.hold(ctx, r.Conditions)
 	if problem == nil {
 		return true
 	}
-	grant.Problems = append(grant.Problems, Problem{
+	g.grant.Problems = append(g.grant.Problems, Problem{
 		Policy: p.Name, Expression: problem.expression, Path: c.Path.String(), Err: problem.err,
 	})
 	return false

@@ -42,14 +42,14 @@ type judgement struct {
 // maintaining section would have let it through too.
 func (in *Input) judge(ctx context.Context) judgement {
 	phase := in.Parent.Phase()
-	entries := in.usable()
+	entries, conditions := in.usable(), in.conditions()
 	j := judgement{}
 	sectionOnly, ledgerOnly := true, true
 	for _, act := range in.Acts() {
 		if in.isRelease(act) {
 			continue
 		}
-		inSection := in.inSection(ctx, phase, act)
+		inSection := in.inSection(ctx, phase, act, conditions)
 		entry, covered := justification(entries, act)
 		if covered && j.exercised == nil {
 			j.exercised = &entry
@@ -99,14 +99,14 @@ func (in *Input) isReplaced() bool {
 }
 
 // inSection tells whether the section for the phase lets the act through.
-func (in *Input) inSection(ctx context.Context, phase v1alpha1.Phase, act Act) bool {
+func (in *Input) inSection(ctx context.Context, phase v1alpha1.Phase, act Act, conditions *conditions) bool {
 	switch phase {
 	case v1alpha1.PhaseInitializing:
 		return !in.heldBack(act) && in.within(act, func(p *policy.Policy) *policy.Section { return p.Initializing })
 	case v1alpha1.PhaseDeleting:
 		return in.within(act, func(p *policy.Policy) *policy.Section { return p.Deleting })
 	default:
-		return in.maintaining(ctx, act)
+		return in.maintaining(ctx, act, conditions)
 	}
 }
 
@@ -140,13 +140,13 @@ func (in *Input) heldBack(act Act) bool {
 }
 
 // maintaining tells whether the act needs no allowance.
-func (in *Input) maintaining(ctx context.Context, act Act) bool {
+func (in *Input) maintaining(ctx context.Context, act Act, conditions *conditions) bool {
 	if in.heldBack(act) {
 		return false
 	}
 	for _, p := range in.Parent.Policies {
 		for _, m := range p.Maintaining {
-			if allows(m.Entry, in.Child.GVK.GroupKind(), act) && in.mayMaintain(m) && in.conditionsHold(ctx, m.Conditions) == nil {
+			if allows(m.Entry, in.Child.GVK.GroupKind(), act) && in.mayMaintain(m) && conditions.hold(ctx, m.Conditions) == nil {
 				return true
 			}
 		}

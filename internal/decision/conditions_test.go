@@ -1,0 +1,73 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"fmt"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/policy"
+)
+
+// manyChanges is a request that changes thousands of fields, each of which triggers
+// a rule whose condition is about all of them.
+func manyChanges(tb testing.TB, who policy.Requester, condition string) *Input {
+	tb.Helper()
+	p := compile(tb, "wide", fmt.Sprintf(`
+for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+rules:
+- trigger: spec
+  conditions: [%q]
+  policies:
+  - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create], mutations: [{jsonPath: spec}]}
+`, condition))
+	before, after := map[string]any{}, map[string]any{}
+	for i := range 5000 {
+		before[fmt.Sprint("f", i)], after[fmt.Sprint("f", i)] = "a", "b"
+	}
+	in := &aRequest(who, Update, deploymentGVK, "web").governed(p).Input
+	in.Child.Old, in.Child.New = map[string]any{"spec": before}, map[string]any{"spec": after}
+	in.OwnChanges = change.Find(in.Child.Old, in.Child.New, change.Options{})
+	return in
+}
+
+const aboutAll = "object.spec.all(f, object.spec[f] == 'b')"
+
+func TestManyChanges(t *testing.T) {
+	in := manyChanges(t, alice, aboutAll)
+	got := inShort(Grants(t.Context(), in, Decide(t.Context(), in)))
+	want := outcome{Granted: []string{"ReplicaSet create by alice", "ReplicaSet spec by alice"}, Trace: []string{"Deployment/web spec.f0"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("grant (-want +got):\n%s", diff)
+	}
+	in = manyChanges(t, mallory, aboutAll)
+	if diff := cmp.Diff([]string{"spec"}, mutations(Grants(t.Context(), in, Decide(t.Context(), in)).Withheld)); diff != "" {
+		t.Errorf("withheld (-want +got):\n%s", diff)
+	}
+}
+
+func BenchmarkManyChanges(b *testing.B) {
+	in := manyChanges(b, alice, aboutAll)
+	b.ReportAllocs()
+	for b.Loop() {
+		Grants(b.Context(), in, Decide(b.Context(), in))
+	}
+}
