@@ -329,6 +329,25 @@ var _ = Describe("A policy", func() {
   initializing: {when: "has("}`, "spec.initializing.when"),
 		Entry("a service account without its namespace", SpecTimeout(specTimeout), `
   subjects: [{kind: ServiceAccount, name: x}]`, "spec.subjects[0]", "namespace"),
+		Entry("what is said twice", SpecTimeout(specTimeout), `
+  subjects: [{kind: User, name: x}, {kind: User, name: x, mayInitiate: true}]
+  rules:
+  - trigger: spec
+    capture: [spec.a, spec.a]
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Update, Update]}]`,
+			"spec.subjects[1]: Duplicate", "spec.rules[0].capture[1]: Duplicate", "spec.rules[0].policies[0].verbs[1]: Duplicate"),
+		Entry("something external without keys or verbs", SpecTimeout(specTimeout), `
+  rules:
+  - trigger: spec
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: External}]`, "spec.rules[0].policies[0]", "target.external", "verbs"),
+		Entry("times that are none", SpecTimeout(specTimeout), `
+  consumption: {ttl: -1m, maxOpen: 0s}`, "spec.consumption.ttl", "spec.consumption.maxOpen"),
+		Entry("an end of allowances that is about something else", SpecTimeout(specTimeout), `
+  consumption: {when: oldObject == null}`, "spec.consumption.when", "undeclared reference to 'oldObject'"),
+		Entry("a trigger that no change is", SpecTimeout(specTimeout), `
+  rules: [{trigger: status.replicas}]`, "spec.rules[0].trigger", "status is what controllers report"),
+		Entry("actions that exclude each other", SpecTimeout(specTimeout), `
+  validationActions: [Deny, Warn]`, "spec.validationActions", "exclude"),
 	)
 
 	DescribeTable("that cannot matter is warned of", func(ctx SpecContext, spec, warning string) {
