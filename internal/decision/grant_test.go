@@ -17,6 +17,7 @@ limitations under the License.
 package decision
 
 import (
+	"encoding/json"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -84,6 +85,15 @@ initializing:
 	}
 	scaled := allowance("ReplicaSet", "spec.replicas", "spec.replicas")
 	created := allowance("ReplicaSet", "create", imagePath)
+	carriedOn := outcome{
+		Granted: []string{"Pod create by alice", "Pod delete by alice"},
+		Trace:   []string{"Deployment/web spec.replicas", "ReplicaSet/web-1 spec.replicas"},
+	}
+	broken := compile(t, "broken", `
+for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
+`)
 
 	tests := map[string]struct {
 		request *request
@@ -119,6 +129,10 @@ initializing:
 				in.Child.New = map[string]any{"metadata": map[string]any{"labels": map[string]any{"frozen": "yes"}}}
 			}),
 			want: outcome{Withheld: []string{imagePath + " was " + fingerprint("uid-of-web", "a")}, Problems: 1},
+		},
+		"a condition that cannot be evaluated": {
+			request: scaling(alice).governed(broken),
+			want:    outcome{Withheld: []string{"spec.replicas was 3"}, Problems: 1},
 		},
 		"two rules for the same thing: the first change stands for it": {
 			request: setting(alice).changing(t, int64(3), int64(5), "spec.replicas"),
@@ -174,10 +188,7 @@ initializing:
 		"the chain goes on": {
 			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, int64(3), int64(5), "spec.replicas").governed(replicaSet).
 				of(deploymentGVK, "web", []*policy.Policy{deployment}, scaled),
-			want: outcome{
-				Granted: []string{"Pod create by alice", "Pod delete by alice"},
-				Trace:   []string{"Deployment/web spec.replicas", "ReplicaSet/web-1 spec.replicas"},
-			},
+			want: carriedOn,
 		},
 		"what a refused request would get": {
 			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, int64(3), int64(5), "spec.replicas").governed(replicaSet).
@@ -199,6 +210,24 @@ initializing:
 				Granted: []string{"Pod create by " + deployer.Username, "Pod delete by " + deployer.Username},
 				Trace:   []string{"Deployment/web (adopted)", "ReplicaSet/web-1 spec.replicas"},
 			},
+		},
+		"adopted, and an allowance covers the very change: its trace goes on": {
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, int64(3), int64(5), "spec.replicas").governed(replicaSet).
+				of(deploymentGVK, "web", []*policy.Policy{deployment}, scaled).with(func(in *Input) { in.Parent.Adopting = true }),
+			want: carriedOn,
+		},
+		"a soft policy lets it through, and an allowance covers the very change": {
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, int64(3), int64(5), "spec.replicas").governed(replicaSet).
+				of(deploymentGVK, "web", []*policy.Policy{warning}, scaled).
+				with(func(in *Input) {
+					in.Changes = append(in.Changes, change.Change{Path: mustPath(t, "spec.paused"), Verb: change.Insert, New: true})
+				}),
+			want: carriedOn,
+		},
+		"the parent is new, and an allowance covers the very change": {
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, int64(3), int64(5), "spec.replicas").governed(replicaSet).
+				of(deploymentGVK, "web", []*policy.Policy{deployment}, scaled, allowance("*", "create", v1alpha1.FieldCreated)),
+			want: carriedOn,
 		},
 		"still initializing without bounds": {
 			request: scaling(mallory).holding(allowance("*", "*", v1alpha1.FieldCreated)),
@@ -360,6 +389,37 @@ func TestDecideIsMonotone(t *testing.T) {
 		before, after := with(few), with(append(few, more...))
 		if before.Allowed && !after.Allowed {
 			rt.Errorf("%s with %d allowances, %s with %d more", before.Reason, len(few), after.Reason, len(more))
+		}
+	})
+}
+
+// The same request gives the same ledger, byte by byte, however often it is admitted
+// and in whatever order the parent's allowances are written (D4).
+func TestGrantsAreDeterministic(t *testing.T) {
+	deployment, replicaSet := compile(t, "deployment", deploymentSpec), compile(t, "replicaset", replicaSetSpec)
+	rapid.Check(t, func(rt *rapid.T) {
+		allowances := rapid.SliceOfN(rapid.Custom(func(rt *rapid.T) v1alpha1.Allowance {
+			a := allowance("ReplicaSet", rapid.SampledFrom([]string{"spec.replicas", "*", "create"}).Draw(rt, "mutation"),
+				rapid.SampledFrom([]string{"spec.replicas", imagePath}).Draw(rt, "field"))
+			a.Initiator = rapid.SampledFrom([]string{"alice", "bob", "carol"}).Draw(rt, "initiator")
+			a.Generation = rapid.Int64Range(5, 7).Draw(rt, "generation")
+			return a
+		}), 1, 6).Draw(rt, "allowances")
+		result := func(allowances []v1alpha1.Allowance) string {
+			in := &aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, int64(3), int64(5), "spec.replicas").
+				governed(replicaSet).of(deploymentGVK, "web", []*policy.Policy{deployment}).Input
+			text, err := json.Marshal(allowances)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			if in.Parent.Ledger, err = ledger.Decode(string(text)); err != nil {
+				rt.Fatal(err)
+			}
+			return ledger.Ledger{}.Merge(Grants(t.Context(), in, Decide(t.Context(), in)).Allowances...).Encode()
+		}
+		want := result(allowances)
+		if diff := cmp.Diff(want, result(rapid.Permutation(allowances).Draw(rt, "shuffled"))); diff != "" {
+			rt.Errorf("ledger (-want +got):\n%s", diff)
 		}
 	})
 }
