@@ -80,3 +80,21 @@ func FuzzAdmissionReview(f *testing.F) {
 		}
 	})
 }
+
+// FuzzObjects sends any objects in requests that are otherwise well-formed.
+func FuzzObjects(f *testing.F) {
+	f.Add([]byte(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"annotations":{"kausality.io/allowances":"[]"}}}`), []byte(`{}`))
+	f.Add([]byte(`{"kind":"","metadata":[]}`), []byte(`{"metadata":{"ownerReferences":[{}]}}`))
+	w := &world{}
+	mutator, validator := w.hooks(f, deploymentPolicy, replicaSetPolicy)
+	f.Fuzz(func(t *testing.T, before, after []byte) {
+		*w = world{records: map[types.UID]*v1alpha1.AllowanceRecord{}}
+		req := asking(t, "mallory", nil, deployment(3), deployment(5))
+		req.OldObject.Raw, req.Object.Raw = before, after
+		for _, op := range []admissionv1.Operation{admissionv1.Create, admissionv1.Update, admissionv1.Delete} {
+			req.Operation = op
+			mutator.Handle(t.Context(), req)
+			validator.Handle(t.Context(), req)
+		}
+	})
+}

@@ -24,11 +24,12 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
 )
 
@@ -231,18 +232,42 @@ func TestFailClosed(t *testing.T) {
 	}
 }
 
-func FuzzDecode(f *testing.F) {
-	f.Add([]byte(`{"kind":"Deployment","apiVersion":"apps/v1","metadata":{"annotations":{"kausality.io/allowances":"[]"}}}`), []byte(`{}`))
-	f.Add([]byte(`{"kind":"","metadata":[]}`), []byte(`{"metadata":{"ownerReferences":[{}]}}`))
-	f.Fuzz(func(t *testing.T, before, after []byte) {
-		w := &world{}
-		mutator, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
-		req := asking(t, "mallory", nil, deployment(3), deployment(5))
-		req.OldObject.Raw, req.Object.Raw = before, after
-		for _, op := range []admissionv1.Operation{admissionv1.Create, admissionv1.Update, admissionv1.Delete} {
-			req.Operation = op
-			mutator.Handle(t.Context(), req)
-			validator.Handle(t.Context(), req)
+// keyed is a schema by which the items of spec.rules are told apart by their id.
+type keyed struct{ served }
+
+func (keyed) Schema(schema.GroupVersionKind) change.Schema { return keyed{} }
+func (keyed) IsQuantity(change.Path) bool                  { return false }
+
+func (keyed) ListKeys(path change.Path) []string {
+	if path.String() == "spec.rules" {
+		return []string{"id"}
+	}
+	return nil
+}
+
+func TestListsAreAlignedByTheSchema(t *testing.T) {
+	w := &world{}
+	mutator, _ := w.hooks(t, strings.ReplaceAll(deploymentPolicy, "trigger: spec.replicas", "trigger: spec.rules"))
+	mutator.Kinds = keyed{}
+	with := func(ids ...any) *unstructured.Unstructured {
+		d := deployment(3)
+		rules := make([]any, 0, len(ids))
+		for _, id := range ids {
+			rules = append(rules, map[string]any{"id": id})
 		}
-	})
+		d.Object["spec"] = map[string]any{"rules": rules}
+		return d
+	}
+	resp := mutator.Handle(t.Context(), asking(t, "mallory", nil, with("a", "b", "c"), with("b", "c")))
+	stored, err := ledger.Decode(patched(t, with("b", "c"), resp)[ledgerKey])
+	if err != nil {
+		t.Fatal(err)
+	}
+	var paths []string
+	for _, e := range stored {
+		paths = append(paths, e.Mutation)
+	}
+	if diff := cmp.Diff([]string{"spec.rules[0]"}, paths); diff != "" {
+		t.Errorf("withheld (-want +got):\n%s", diff)
+	}
 }
