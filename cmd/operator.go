@@ -249,15 +249,16 @@ func (o *operator) setupControllers(ctx context.Context) error {
 // setupWebhooks sets up the hooks.
 func (o *operator) setupWebhooks(context.Context) error {
 	gatherer := &admission.Gatherer{
-		Policies:     o.policies,
-		Objects:      o.holders,
-		Namespaces:   o.namespaces,
-		Records:      o.records,
-		Kinds:        o.kinds,
-		Pods:         admission.PodReader{Reader: o.GetAPIReader()},
-		Access:       admission.Reviews{Client: o.GetClient()},
-		OperatorUser: o.user(),
-		Platform:     o.platform(),
+		Policies:          o.policies,
+		Objects:           o.holders,
+		Namespaces:        o.namespaces,
+		Records:           o.records,
+		Kinds:             o.kinds,
+		OperatorNamespace: o.namespace,
+		Pods:              admission.PodReader{Reader: o.GetAPIReader()},
+		Access:            admission.Reviews{Client: o.GetClient()},
+		OperatorUser:      o.user(),
+		Platform:          o.platform(),
 	}
 	server := o.GetWebhookServer()
 	server.Register(interception.MutatePath, &webhook.Admission{Handler: &admission.Mutator{Gatherer: gatherer}})

@@ -190,6 +190,17 @@ func TestAdvance(t *testing.T) {
 				Active: []v1alpha1.Allowance{grantOf("spec.template", 6)}, ActiveCount: 1, Initiator: "alice",
 			},
 			wantRewrite: true,
+			wantIn:      policy.DefaultTTL, // where there is no next generation
+		},
+		"settled, with an allowance for a next generation that does not come": {
+			holder: makeHolder().holding(grantOf("spec.template", 6)).settled(),
+			status: v1alpha1.AllowanceRecordStatus{
+				FirstSeen: []v1alpha1.SeenAllowance{{ID: idOf(grantOf("spec.template", 6)), Time: before(policy.DefaultTTL)}},
+			},
+			want: v1alpha1.AllowanceRecordStatus{
+				Phase: v1alpha1.PhaseSteady, Consumed: consumedIn(grantOf("spec.template", 6)),
+			},
+			wantRewrite: true,
 		},
 		"pruned: nothing is left": {
 			holder: makeHolder().settled(),

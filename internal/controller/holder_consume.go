@@ -80,9 +80,13 @@ func (c *consumption) over(e ledger.Entry) bool {
 	}
 }
 
-// timed tells whether only time ends the entry.
+// timed tells whether only time ends the entry: the status of its holder never
+// tells, or there is no generation yet whose end it could tell of.
 func (c *consumption) timed(e ledger.Entry) bool {
-	return c.progress.Timed && c.when == nil && (c.initializing == nil || !e.IsCreation()) && e.Generation <= c.obj.GetGeneration()
+	if e.Generation > c.obj.GetGeneration() {
+		return true
+	}
+	return c.progress.Timed && c.when == nil && (c.initializing == nil || !e.IsCreation())
 }
 
 func (c *consumption) timedOut(e ledger.Entry) bool {

@@ -74,11 +74,17 @@ func kindPoliciesFor(policies string, kinds ...string) []*v1alpha1.AllowancePoli
 	GinkgoHelper()
 	var all []*v1alpha1.AllowancePolicy
 	for _, kind := range kinds {
-		text, err := os.ReadFile(filepath.Join("testdata", kind+".yaml"))
-		Expect(err).NotTo(HaveOccurred())
-		all = append(all, parsePolicies(string(text))...)
+		all = append(all, readPolicies(kind, strings.NewReplacer())...)
 	}
 	return forOwn(policies, all)
+}
+
+// readPolicies reads those in testdata for a kind, with what they leave open.
+func readPolicies(kind string, open *strings.Replacer) []*v1alpha1.AllowancePolicy {
+	GinkgoHelper()
+	text, err := os.ReadFile(filepath.Join("testdata", kind+".yaml"))
+	Expect(err).NotTo(HaveOccurred())
+	return parsePolicies(open.Replace(string(text)))
 }
 
 // newNamespaceUnder creates a namespace with the policies in testdata for kinds of

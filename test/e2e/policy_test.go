@@ -28,6 +28,7 @@ import (
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -80,8 +81,15 @@ func (w webhooks) resources(group string) map[string]admissionregistrationv1.Fai
 // defineThings defines a kind that is a spec's own, and goes with it.
 func defineThings(ctx context.Context) (group string) {
 	GinkgoHelper()
+	return defineThingsAs(ctx, func(*apiextensionsv1.CustomResourceDefinition) {})
+}
+
+// defineThingsAs defines such a kind in another way.
+func defineThingsAs(ctx context.Context, change func(*apiextensionsv1.CustomResourceDefinition)) (group string) {
+	GinkgoHelper()
 	group = fmt.Sprintf("p%d-%d.example.org", GinkgoParallelProcess(), time.Now().UnixNano())
 	definition := builders.ThingDefinition(group)
+	change(definition)
 	Expect(shared.Create(ctx, definition)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, definition) })
 	ns := shared.newNamespaceFor(ctx, "none")

@@ -95,6 +95,8 @@ type Gatherer struct {
 	Pods Pods
 	// Access tells who may break the glass.
 	Access Access
+	// OperatorNamespace has the records of cluster-scoped objects.
+	OperatorNamespace string
 	// OperatorUser is the name under which Kausality makes its own requests.
 	OperatorUser string
 	// Platform are who keep the cluster alive.
@@ -110,6 +112,8 @@ type facts struct {
 	index *policy.Index
 	// parent is where the child's parent is recorded.
 	parent v1alpha1.TargetReference
+	// parentRecordKey is the name of its AllowanceRecord.
+	parentRecordKey types.NamespacedName
 	// ledgerError is set where the object's stored ledger cannot be read.
 	ledgerError error
 	// recorded is true where the object has a record.
@@ -164,6 +168,9 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 	}
 	f.approve = r.approval(f)
 	f.Approved = f.approve.changes
+	if r.beyondGenerations(f) {
+		f.Child.Generation++
+	}
 	if f.glass, err = g.glass(ctx, r, f); err != nil {
 		return nil, err
 	}
@@ -237,6 +244,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live 
 	}
 	ancestors := scope.Chain(ctx, g.Objects, g.Namespaces, f.index, parent)
 	f.parent = record.TargetOf(parent)
+	f.parentRecordKey = types.NamespacedName{Namespace: record.Namespace(f.parent, g.OperatorNamespace), Name: record.Name(f.parent)}
 	f.parentApproveKey = annotationKey(parent, approveName)
 	f.ParentState = decision.ParentFound
 	f.Parent = decision.Parent{

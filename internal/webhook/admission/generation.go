@@ -22,6 +22,7 @@ import (
 
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/lifecycle"
 )
 
 var deploymentKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
@@ -59,4 +60,16 @@ func nextGeneration(old *unstructured.Unstructured, changes []change.Change) int
 		}
 	}
 	return generation
+}
+
+// beyondGenerations tells whether no generation tells of what an update triggers:
+// it counts none up, and changes metadata, or approves something of an object that
+// has settled. The status that is there would end what it grants at once, before
+// any controller could act; so that is granted for the next generation, and time
+// ends it where none comes (D8).
+func (r *request) beyondGenerations(f *facts) bool {
+	if r.old == nil || r.new == nil || f.Child.Generation == 0 || f.Child.Generation != r.old.GetGeneration() {
+		return false
+	}
+	return len(f.OwnChanges) > 0 || len(f.Approved) > 0 && lifecycle.Of(r.old).Settled
 }

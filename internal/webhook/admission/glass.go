@@ -151,7 +151,7 @@ func (r *request) earnedByBrokenGlass() string {
 		return ""
 	}
 	for _, e := range stored {
-		if e.Generation == r.new.GetGeneration() && e.Initiator == r.user.Username && len(e.Trace) > 0 {
+		if e.Generation >= r.new.GetGeneration() && e.Initiator == r.user.Username && len(e.Trace) > 0 {
 			if reason := e.Trace[0].Attestations[decision.BreakGlassAttestation]; reason != "" {
 				return reason
 			}

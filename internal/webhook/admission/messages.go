@@ -25,7 +25,6 @@ import (
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/policy"
-	"kausality.io/operator/internal/record"
 )
 
 // denial is what a refused requester is told: which object, bounded by whom, what
@@ -44,7 +43,7 @@ func denial(f *facts, v decision.Verdict) string {
 		fmt.Fprintf(&b, "allows %s", f.allowedText())
 	}
 	fmt.Fprintf(&b, ". %s", f.remedy(v))
-	fmt.Fprintf(&b, " Details: kubectl get allowancerecord%s %s -o yaml", namespaceFlag(f.Parent.Namespace), record.Name(f.parent))
+	fmt.Fprintf(&b, " Details: kubectl get allowancerecord%s %s -o yaml", namespaceFlag(f.parentRecordKey.Namespace), f.parentRecordKey.Name)
 	return b.String()
 }
 

@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
+)
+
+func TestBeyondGenerations(t *testing.T) {
+	size, err := change.ParsePath("spec.size")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tier, err := change.ParsePath("metadata.labels[tier]")
+	if err != nil {
+		t.Fatal(err)
+	}
+	// bucket is one at generation 4 whose status is about another one, or not.
+	bucket := func(observed int64) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.org/v1", "kind": "Bucket", "metadata": map[string]any{"name": "b", "generation": int64(4)},
+			"status": map[string]any{
+				"observedGeneration": observed, "conditions": []any{map[string]any{"type": "Ready", "status": "True"}},
+			},
+		}}
+	}
+	settled, behind := bucket(4), bucket(3)
+
+	tests := map[string]struct {
+		old               *unstructured.Unstructured
+		next              int64
+		changed, approved []change.Change
+		want              bool
+	}{
+		"metadata of what has settled":          {old: settled, next: 4, changed: []change.Change{{Path: tier}}, want: true},
+		"metadata of what is on its way":        {old: behind, next: 4, changed: []change.Change{{Path: tier}}, want: true},
+		"metadata, together with the spec":      {old: settled, next: 5, changed: []change.Change{{Path: tier}, {Path: size}}},
+		"nothing that triggers":                 {old: settled, next: 4},
+		"approved, though it has settled":       {old: settled, next: 4, approved: []change.Change{{Path: size}}, want: true},
+		"approved, and it waits for that":       {old: behind, next: 4, approved: []change.Change{{Path: size}}},
+		"approved, together with the spec":      {old: settled, next: 5, approved: []change.Change{{Path: size}}},
+		"metadata of a kind without generation": {old: &unstructured.Unstructured{Object: map[string]any{}}, changed: []change.Change{{Path: tier}}},
+		"a creation":                            {next: 1, changed: []change.Change{{Path: tier}}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			f := &facts{Input: decision.Input{
+				Child: decision.Child{Generation: tt.next}, OwnChanges: tt.changed, Approved: tt.approved,
+			}}
+			r := &request{old: tt.old, new: &unstructured.Unstructured{}}
+			if got := r.beyondGenerations(f); got != tt.want {
+				t.Errorf("beyondGenerations() = %t, want %t", got, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,153 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/controlplane"
+)
+
+// Whatever a custom resource says about itself, its controller does what was
+// caused, and nothing else.
+var _ = Describe("A custom resource", func() {
+	type kind struct {
+		scope        apiextensionsv1.ResourceScope
+		statusInside bool
+		consumption  *v1alpha1.Consumption
+		report       func(context.Context, *actor, *unstructured.Unstructured) error
+	}
+	namespaced := apiextensionsv1.NamespaceScoped
+
+	DescribeTable("has its children changed as who may has changed it:", func(ctx SpecContext, k kind) {
+		group := defineThingsAs(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
+			definition.Spec.Scope = k.scope
+			if k.statusInside {
+				definition.Spec.Versions[0].Subresources = nil
+			}
+		})
+		policies := thingPolicies(group)
+		policies[0].Spec.Consumption = k.consumption
+		shared.apply(ctx, policies...)
+		ns := shared.newNamespace(ctx)
+		owner, other := shared.as(alice, platformTeam, "system:masters"), shared.as("bob", platformTeam, "system:masters")
+		stranger := shared.as(mallory, "system:masters")
+		controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, k.report}
+		audit := shared.watch(ns)
+		written := func(verb, resource, name string) controlplane.AuditEvents {
+			return audit.writes(controlplane.ByUser(thingControllerUser), controlplane.ByVerb(verb), controlplane.Succeeded,
+				func(e *auditv1.Event) bool {
+					return e.ObjectRef.Resource == resource && e.ObjectRef.Subresource == "" && e.ObjectRef.Name == name
+				})
+		}
+		part := builders.MakeThing(group, ns, "app-part")
+
+		By("creating it")
+		thing := builders.MakeThing(group, ns, "app")
+		if k.scope == apiextensionsv1.ClusterScoped {
+			thing.SetNamespace("")
+		}
+		thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80), "part": k.scope == namespaced}
+		Expect(stranger.Create(ctx, thing)).To(Succeed())
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		for _, resource := range []string{"configmaps", "services"} {
+			expectCaused(written("create", resource, "app"), "Initializing", mallory, "Thing/app (created)")
+		}
+		if k.scope == namespaced {
+			Expect(controller.reconcile(ctx, part)).To(Succeed())
+			expectCaused(written("create", "configmaps", "app-part"), "Initializing", mallory,
+				"Thing/app (created)", "Thing/app-part (created)")
+			shared.over(ctx, part)
+		}
+		shared.over(ctx, thing)
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+
+		By("changing it together")
+		audit = shared.watch(ns)
+		owner.setThing(ctx, thing, `{"config":"b"}`)
+		other.setThing(ctx, thing, `{"port":81}`)
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		expectCaused(written("update", "configmaps", "app"), "Covered", alice, "Thing/app spec.config")
+		expectCaused(written("update", "services", "app"), "Covered", "bob", "Thing/app spec.port")
+		if k.scope == namespaced {
+			expectCaused(written("update", "things", "app-part"), "Covered", alice, "Thing/app spec.config")
+			Expect(controller.reconcile(ctx, part)).To(Succeed())
+			expectCaused(written("update", "configmaps", "app-part"), "Covered", alice,
+				"Thing/app spec.config", "Thing/app-part spec.config")
+		}
+		shared.over(ctx, thing)
+
+		By("changing a label that no generation tells of")
+		audit = shared.watch(ns)
+		Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(label("tier", "gold"))))).To(Succeed())
+		held := func(g Gomega) { g.Expect(shared.record(ctx, g, thing).Status.Active).NotTo(BeEmpty()) }
+		Eventually(ctx, held).Should(Succeed())
+		Consistently(ctx, held).WithTimeout(quietMoment).Should(Succeed())
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		expectCaused(written("update", "configmaps", "app"), "Covered", alice, "Thing/app metadata.labels[tier]")
+
+		By("doing what nobody has caused")
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+		for _, who := range []*actor{controller.actor, stranger, owner} {
+			err := who.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"z"}}`)))
+			Expect(err).To(MatchError(apierrors.IsForbidden, "forbidden"))
+			rec := shared.record(ctx, Default, thing)
+			Expect(err).To(MatchError(ContainSubstring("kubectl get allowancerecord -n " + rec.Namespace + " " + rec.Name)))
+		}
+		Expect(controller.Delete(ctx, config)).To(MatchError(apierrors.IsForbidden, "forbidden"))
+
+		By("changing it without the right to")
+		stranger.warned.take()
+		stranger.setThing(ctx, thing, `{"config":"theirs"}`)
+		Expect(stranger.warned.take()).To(ContainSubstring("withheld"))
+		Expect(controller.reconcile(ctx, thing)).To(MatchError(ContainSubstring("spec.config by mallory is withheld")))
+
+		By("approving that")
+		audit = shared.watch(ns)
+		Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(approve("spec.config"))))).To(Succeed())
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		expectCaused(written("update", "configmaps", "app"), "Covered", alice, "Thing/app spec.config")
+	},
+		Entry("observedGeneration and Ready", SpecTimeout(specTimeout), kind{scope: namespaced, report: reportObserved}),
+		Entry("a condition with a generation", SpecTimeout(specTimeout), kind{scope: namespaced, report: reportInCondition}),
+		Entry("a condition without a generation", SpecTimeout(specTimeout), kind{
+			scope: namespaced, report: reportReadyOnly, consumption: &v1alpha1.Consumption{TTL: &metav1.Duration{Duration: 5 * time.Second}},
+		}),
+		Entry("no status", SpecTimeout(specTimeout), kind{
+			scope: namespaced, report: reportNothing, consumption: &v1alpha1.Consumption{TTL: &metav1.Duration{Duration: 5 * time.Second}},
+		}),
+		Entry("a status inside, as its policy knows", SpecTimeout(specTimeout), kind{
+			scope: namespaced, statusInside: true, report: reportInside,
+			consumption: &v1alpha1.Consumption{When: "object.status.observedGeneration >= allowance.generation"},
+		}),
+		Entry("no namespace", SpecTimeout(specTimeout), kind{scope: apiextensionsv1.ClusterScoped, report: reportObserved}),
+	)
+})
