@@ -229,7 +229,20 @@ var _ = Describe("Without a cause, Pods", func() {
 		}).Should(Succeed())
 		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:1": 1}))
 
-		By("saying so in the policy")
+		By("approving the size of the ReplicaSet, which who may initiate on the Deployment may do")
+		theirs := v1alpha1.ReplicaSetAnnotationPrefix + "approve"
+		stranger := shared.mallory()
+		stranger.change(ctx, rs, annotation(theirs, "spec.replicas"))
+		Expect(stranger.warned.take()).To(ContainSubstring("mallory may not approve"))
+		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:1": 1}))
+		shared.alice().change(ctx, rs, annotation(theirs, "spec.replicas"))
+		Expect(rs.Annotations).NotTo(HaveKey(theirs))
+		shared.hasPods(ctx, ns, map[string]int{"web:1": 2})
+		shared.complete(ctx, d, "1")
+
+		By("saying so in the policy, after another loss")
+		Expect(shared.as(podCollector, "system:masters").Delete(ctx, shared.anyPod(ctx, ns))).To(Succeed())
+		Eventually(ctx, func(g Gomega) { g.Expect(shared.record(ctx, g, rs).Status.Blocked).NotTo(BeNil()) }).Should(Succeed())
 		healing := policiesWith(ctx, unhealed, entry("Create"))[1]
 		replicaSets.Spec = healing.Spec
 		Expect(shared.Update(ctx, replicaSets)).To(Succeed())

@@ -198,29 +198,52 @@ var _ = Describe("A policy", func() {
 
 	Context("for what was there before it", func() {
 		It("drops its ledgers, and keeps what they said in the records", func(ctx SpecContext) {
-			const everything = `[{"kind":"*","mutation":"*","generation":1,"initiator":"alice"}]`
+			// It is for a generation that the Thing has next, later in this story.
+			const everything = `[{"kind":"*","mutation":"*","generation":3,"initiator":"alice"}]`
 			group := defineThings(ctx)
 			ns := shared.newNamespace(ctx)
 			thing := builders.MakeThing(group, ns, "thing")
 			thing.SetAnnotations(map[string]string{ledgerKey: everything})
 			Expect(shared.Create(ctx, thing)).To(Succeed())
 			// It is not in the middle of anything.
-			settled := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"True","observedGeneration":%d}]}}`, thing.GetGeneration())
-			Expect(shared.Status().Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(settled)))).To(Succeed())
+			settle := func() {
+				GinkgoHelper()
+				settled := fmt.Sprintf(`{"status":{"conditions":[{"type":"Ready","status":"True","observedGeneration":%d}]}}`, thing.GetGeneration())
+				Expect(shared.Status().Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(settled)))).To(Succeed())
+			}
+			settle()
 			child := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
 				Namespace: ns, Name: "child",
 				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(thing, builders.ThingKind(group))},
 			}}
 			Expect(shared.Create(ctx, child)).To(Succeed())
 
-			shared.apply(ctx, thingPolicy(group, "things-"+group))
+			p := thingPolicy(group, "things-"+group)
+			shared.apply(ctx, p)
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(shared.record(ctx, g, thing).Status.RawLedger).To(Equal(everything))
 			}).Should(Succeed())
 			child.Data = map[string]string{"a": "b"}
-			err := shared.mallory().Update(ctx, child)
-			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
-			Expect(err).To(MatchError(ContainSubstring("Thing thing")))
+			expectForbidden(shared.mallory().Update(ctx, child), "Thing thing")
+
+			By("writing the same once more while there is no policy")
+			thing.Object["spec"] = map[string]any{"size": int64(2)}
+			Expect(shared.Update(ctx, thing)).To(Succeed())
+			Expect(ledgerOf(Default, thing, ledgerKey)).To(HaveEach(HaveField("Relation", v1alpha1.RelationWithheld)))
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.record(ctx, g, thing).Status.Consumed).To(BeEmpty())
+			}).Should(Succeed())
+			Expect(shared.Delete(ctx, p)).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(thing), thing)).To(Succeed())
+				thing.SetAnnotations(map[string]string{ledgerKey: everything})
+				g.Expect(shared.Update(ctx, thing)).To(Succeed())
+				g.Expect(thing.GetAnnotations()).To(HaveKeyWithValue(ledgerKey, everything))
+			}).Should(Succeed())
+			settle()
+			shared.apply(ctx, thingPolicy(group, "again-"+group))
+			expectForbidden(shared.mallory().Update(ctx, child), "Thing thing")
+			expectForbidden(shared.as("system:serviceaccount:"+ns+":default", "system:masters").Update(ctx, child))
 		}, SpecTimeout(specTimeout))
 	})
 
