@@ -90,7 +90,7 @@ test: test-unit test-integration test-e2e ## Run every test: unit, integration, 
 .PHONY: test-unit
 test-unit: ## Run unit and property tests, and the seeds of the fuzz targets.
 	@echo "=== unit, property and fuzz seeds"
-	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES) ./test/demo/...
+	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES) ./test/demo/... ./test/mutants/...
 
 .PHONY: test-integration
 test-integration: controlplane-binaries ## Run the tests that need a real API server.
@@ -101,6 +101,10 @@ test-integration: controlplane-binaries ## Run the tests that need a real API se
 test-e2e: build controlplane-binaries ## Run the tests that need a whole control plane with its controllers.
 	@echo "=== end to end: etcd, API server, controllers, scheduler and nodes"
 	go test $(RACE) -count=1 -p=1 -timeout=45m ./test/controlplane/... ./test/e2e/...
+
+.PHONY: mutants
+mutants: controlplane-binaries ## Take each check out, and see the tests of the ways around it fail (some 15 minutes).
+	go run ./test/mutants
 
 .PHONY: fuzz
 fuzz: ## Fuzz each fuzz target for FUZZTIME.

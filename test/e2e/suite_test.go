@@ -23,6 +23,7 @@ package e2e
 import (
 	"context"
 	"encoding/json"
+	"flag"
 	"path/filepath"
 	"testing"
 	"time"
@@ -60,10 +61,12 @@ const (
 // Where the suite finds what it starts, and the policies that it applies.
 var (
 	root          = filepath.Join("..", "..")
-	operatorBin   = filepath.Join(root, "bin", "manager")
 	operatorSetup = filepath.Join(root, "config", "dev")
 	samples       = filepath.Join(root, "config", "samples")
 )
+
+// operatorBin is the operator under test.
+var operatorBin = flag.String("operator", filepath.Join(root, "bin", "manager"), "the operator to test")
 
 // labelOwnPolicies is on namespaces that the sample policies leave alone: those
 // of specs that bring policies of their own, or want none. Its value is what
@@ -134,7 +137,7 @@ func startCluster(ctx context.Context, opts controlplane.Options, install contro
 	setDefaults()
 	logf.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
 	cp := startControlPlane(ctx, opts)
-	install.Binary, install.Overlay = operatorBin, operatorSetup
+	install.Binary, install.Overlay = *operatorBin, operatorSetup
 	installed, err := controlplane.InstallOperator(ctx, cp, install)
 	Expect(err).NotTo(HaveOccurred())
 	return cp, installed

@@ -256,7 +256,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live 
 		Deleting:   parent.GetDeletionTimestamp() != nil,
 		Policies:   f.index.InEffect(ancestors),
 	}
-	if r.operation == decision.Update && r.subresource == "" {
+	if r.operation == decision.Update {
 		f.lettingGo = lineage.LettingGo(parent, r.old, r.new)
 	}
 	rec, err := g.readRecord(ctx, f.parent, live)

@@ -1,0 +1,192 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/test/builders"
+)
+
+// changingChildren are the requests by which a child can be changed.
+func changingChildren() []bypass {
+	return []bypass{
+		{"updating a child", func(ctx context.Context, s *scene) {
+			rs := s.rs.DeepCopy()
+			rs.Spec.Replicas = new(int32(9))
+			refuse(s.rogue.Update(ctx, rs), "changing spec.replicas of ReplicaSet "+rs.Name)
+		}},
+		{"patching a child as JSON", func(ctx context.Context, s *scene) {
+			raw := []byte(`[{"op":"replace","path":"/spec/replicas","value":9}]`)
+			refuse(s.rogue.Patch(ctx, s.rs.DeepCopy(), client.RawPatch(types.JSONPatchType, raw)), "spec.replicas")
+		}},
+		{"patching a child by merging", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.Patch(ctx, s.rs.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(replicas(9)))), "spec.replicas")
+		}},
+		{"applying a child with force", func(ctx context.Context, s *scene) {
+			raw := fmt.Sprintf(`{"apiVersion":"apps/v1","kind":"ReplicaSet","metadata":{"name":%q},"spec":{"replicas":9}}`, s.rs.Name)
+			refuse(s.rogue.Patch(ctx, s.rs.DeepCopy(), client.RawPatch(types.ApplyPatchType, []byte(raw)),
+				client.ForceOwnership, client.FieldOwner("rogue")), "spec.replicas")
+		}},
+		{"scaling a child", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.scale(ctx, s.rs, 9), "spec.replicas")
+		}},
+		{"creating another child", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.Create(ctx, s.another("web-rogue", "")), "creation of ReplicaSet web-rogue")
+		}},
+		{"creating another child under a generated name", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.Create(ctx, s.another("", "web-")), "creation of ReplicaSet web-")
+		}},
+		{"deleting a child", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.Delete(ctx, s.rs), "deletion of ReplicaSet "+s.rs.Name)
+		}},
+		{"deleting all children at once", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.DeleteAllOf(ctx, &appsv1.ReplicaSet{}, client.InNamespace(s.ns), client.MatchingLabels(s.d.Spec.Selector.MatchLabels)),
+				"deletion of ReplicaSet "+s.rs.Name)
+		}},
+		{"keeping a child from its end with a finalizer", func(ctx context.Context, s *scene) {
+			s.rogue.change(ctx, s.rs.DeepCopy(), `{"metadata":{"finalizers":["rogue.example.org/stay"]}}`)
+			refuse(s.rogue.Delete(ctx, s.rs), "deletion of ReplicaSet "+s.rs.Name)
+			s.rogue.change(ctx, s.rs.DeepCopy(), `{"metadata":{"$deleteFromPrimitiveList/finalizers":["rogue.example.org/stay"]}}`)
+		}},
+		{"changing a grandchild", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.try(ctx, s.pod(ctx), podImage("rogue")), "spec.containers[0].image of Pod")
+		}},
+		{"deleting a grandchild", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.Delete(ctx, s.pod(ctx)), "deletion of Pod")
+		}},
+		{"resizing a Pod", func(ctx context.Context, s *scene) {
+			// One without a node, as those of the tests cannot resize.
+			ns := s.strict(ctx, "resize", func(pod *corev1.PodSpec) {
+				pod.SchedulerName = "none"
+				pod.Containers[0].Resources.Requests = corev1.ResourceList{corev1.ResourceCPU: resource.MustParse("5m")}
+			})
+			raw := fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"resources":{"requests":{"cpu":"7m"}}}]}}`, builders.Container)
+			refuse(s.rogue.SubResource("resize").Patch(ctx, shared.anyPod(ctx, ns), client.RawPatch(types.StrategicMergePatchType, []byte(raw))),
+				"spec.containers[0].resources.requests.cpu")
+		}},
+		{"adding an ephemeral container to a Pod", func(ctx context.Context, s *scene) {
+			raw := `{"spec":{"ephemeralContainers":[{"name":"rogue","image":"rogue"}]}}`
+			refuse(s.rogue.SubResource("ephemeralcontainers").Patch(ctx, s.pod(ctx), client.RawPatch(types.StrategicMergePatchType, []byte(raw))),
+				"spec.ephemeralContainers")
+		}},
+		{"evicting a Pod that no policy lets anybody delete", func(ctx context.Context, s *scene) {
+			ns := s.strict(ctx, "evict", func(*corev1.PodSpec) {})
+			pod := shared.anyPod(ctx, ns)
+			refuse(s.rogue.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: pod.Name}}),
+				"deletion of Pod "+pod.Name)
+		}},
+		{"hiding a change in a large object", func(ctx context.Context, s *scene) {
+			annotations := make([]string, 30_000)
+			for i := range annotations {
+				annotations[i] = fmt.Sprintf(`"a%05d":""`, i)
+			}
+			refuse(s.rogue.try(ctx, s.rs.DeepCopy(), patch(`{"metadata":{"annotations":{`+strings.Join(annotations, ",")+`}},"spec":{"replicas":9}}`)),
+				"spec.replicas")
+		}},
+		{"writing through another version of the kind", func(ctx context.Context, s *scene) { s.versioned(ctx) }},
+	}
+}
+
+// another is a ReplicaSet that names the Deployment as its owner.
+func (s *scene) another(name, generateName string) *appsv1.ReplicaSet {
+	rs := &appsv1.ReplicaSet{Spec: *s.rs.Spec.DeepCopy()}
+	rs.Namespace, rs.Name, rs.GenerateName = s.ns, name, generateName
+	rs.OwnerReferences, rs.Labels = s.rs.OwnerReferences, s.rs.Labels
+	return rs
+}
+
+func podImage(image string) patch {
+	return patch(fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"image":%q}]}}`, builders.Container, image))
+}
+
+// strict is a namespace with a ReplicaSet of one Pod, which is replaced when it is
+// lost, and may be deleted by nobody.
+func (s *scene) strict(ctx context.Context, name string, with func(*corev1.PodSpec)) string {
+	ns := shared.newNamespaceFor(ctx, name+"-"+s.ns)
+	shared.apply(ctx, parsePolicies(fmt.Sprintf(`
+apiVersion: kausality.io/v1alpha1
+kind: AllowancePolicy
+metadata: {name: %[3]s-%[1]s}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  namespaceSelector: {matchLabels: {%[2]s: %[3]s-%[1]s}}
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  consumption: {when: "object.status.replicas == 1"}
+  maintaining:
+    policies:
+    - {target: {apiGroup: "", apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}
+`, s.ns, labelOwnPolicies, name))...)
+	rs := s.another("strict", "")
+	rs.Namespace, rs.OwnerReferences, rs.Spec.Replicas = ns, nil, new(int32(1))
+	with(&rs.Spec.Template.Spec)
+	Expect(shared.alice().Create(ctx, rs)).To(Succeed())
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(rs), rs)).To(Succeed())
+		g.Expect(rs.Status.Replicas).To(BeEquivalentTo(1))
+		g.Expect(rs.Annotations).NotTo(HaveKey(ledgerKey))
+	}).Should(Succeed())
+	return ns
+}
+
+// versioned tries to change a child by a version of its kind that the policy does
+// not name.
+func (s *scene) versioned(ctx context.Context) {
+	ns := shared.newNamespaceFor(ctx, "versions-"+s.ns)
+	parent := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "parent"}}
+	Expect(s.rogue.Create(ctx, parent)).To(Succeed())
+	child := &autoscalingv1.HorizontalPodAutoscaler{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "child", OwnerReferences: []metav1.OwnerReference{
+			*metav1.NewControllerRef(parent, corev1.SchemeGroupVersion.WithKind("ConfigMap")),
+		}},
+		Spec: autoscalingv1.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "none"}, MaxReplicas: 3,
+		},
+	}
+	Expect(s.rogue.Create(ctx, child)).To(Succeed())
+	shared.apply(ctx, parsePolicies(fmt.Sprintf(`
+apiVersion: kausality.io/v1alpha1
+kind: AllowancePolicy
+metadata: {name: versions-%[1]s}
+spec:
+  for: {apiGroup: "", apiVersion: v1, kind: ConfigMap}
+  namespaceSelector: {matchLabels: {%[2]s: versions-%[1]s}}
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  consumption: {ttl: 1s} # what is new may finish what it is doing as long
+  rules:
+  - trigger: data
+    policies:
+    - {target: {apiGroup: autoscaling, apiVersion: v2, resource: horizontalpodautoscalers}, relation: ControllerChild}
+`, s.ns, labelOwnPolicies))...)
+	larger := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"maxReplicas":9}}`))
+	Eventually(ctx, func() error {
+		return s.rogue.Patch(ctx, child.DeepCopy(), larger, client.DryRunAll)
+	}).Should(MatchError(ContainSubstring("changing spec.maxReplicas of HorizontalPodAutoscaler child")))
+	refuse(s.rogue.Patch(ctx, child.DeepCopy(), larger), "HorizontalPodAutoscaler child")
+}

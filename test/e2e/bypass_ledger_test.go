@@ -1,0 +1,153 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/builders"
+)
+
+// forgedLedger allows anything to anybody, if it was true.
+func forgedLedger(generation int64) string {
+	GinkgoHelper()
+	raw, err := yaml.Marshal([]v1alpha1.Allowance{{
+		Kind: v1alpha1.Any, Mutation: v1alpha1.Any, Generation: generation, Initiator: alice,
+		Trace: []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Generation: generation, Field: "spec.replicas"}},
+	}})
+	Expect(err).NotTo(HaveOccurred())
+	return string(raw)
+}
+
+// writingLedgers are the ways to come by an allowance that nobody gave.
+func writingLedgers() []bypass {
+	// gained checks that the controller may do no more than before.
+	gainedNothing := func(ctx context.Context, s *scene) {
+		GinkgoHelper()
+		refuse(s.controller.try(ctx, s.rs.DeepCopy(), replicas(9)), "allows nothing now")
+	}
+	return []bypass{
+		{"writing a ledger", func(ctx context.Context, s *scene) {
+			d := s.d.DeepCopy()
+			// The write itself makes the next generation of a Deployment.
+			s.rogue.change(ctx, d, annotation(ledgerKey, forgedLedger(d.Generation+1)))
+			Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
+			gainedNothing(ctx, s)
+		}},
+		{"writing a ledger for a generation to come", func(ctx context.Context, s *scene) {
+			d := s.d.DeepCopy()
+			s.rogue.change(ctx, d, annotation(ledgerKey, forgedLedger(d.Generation+5)))
+			Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
+			gainedNothing(ctx, s)
+		}},
+		{"writing a ledger through the status", func(ctx context.Context, s *scene) {
+			d := s.d.DeepCopy()
+			Expect(s.rogue.Status().Patch(ctx, d, client.RawPatch(types.MergePatchType, []byte(annotation(ledgerKey, forgedLedger(d.Generation+1)))))).To(Succeed())
+			Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
+			gainedNothing(ctx, s)
+		}},
+		{"creating an object with a ledger", func(ctx context.Context, s *scene) {
+			d := builders.MakeDeployment(s.ns, "forged").Replicas(0).Annotation(ledgerKey, forgedLedger(1)).Obj()
+			d.Spec.Selector.MatchLabels["app"], d.Spec.Template.Labels["app"] = "forged", "forged"
+			Expect(s.rogue.Create(ctx, d)).To(Succeed())
+			for _, a := range ledgerOf(Default, d, ledgerKey) {
+				Expect(a.Initiator).To(Equal(mallory))
+			}
+		}},
+		{"removing a ledger, and what is withheld with it", func(ctx context.Context, s *scene) {
+			d, _ := s.rollingOut(ctx, "removed")
+			s.rogue.change(ctx, d, image("rogue:4"))
+			held := d.Annotations[ledgerKey]
+			s.rogue.change(ctx, d, noAnnotation(ledgerKey))
+			Expect(d.Annotations).To(HaveKeyWithValue(ledgerKey, held))
+			s.rogue.change(ctx, d, `{"metadata":{"annotations":null}}`)
+			Expect(d.Annotations).To(HaveKeyWithValue(ledgerKey, held))
+		}},
+		{"copying the ledger of another object", func(ctx context.Context, s *scene) {
+			other, _ := s.rollingOut(ctx, "copied")
+			d := s.d.DeepCopy()
+			s.rogue.change(ctx, d, annotation(ledgerKey, other.Annotations[ledgerKey]))
+			Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
+			gainedNothing(ctx, s)
+		}},
+		{"replacing an object by an old manifest of it", func(ctx context.Context, s *scene) {
+			d, _ := s.rollingOut(ctx, "replayed")
+			manifest := d.DeepCopy()
+			manifest.APIVersion, manifest.Kind = "apps/v1", "Deployment"
+			manifest.ResourceVersion, manifest.UID = "", ""
+			raw, err := yaml.Marshal(manifest)
+			Expect(err).NotTo(HaveOccurred())
+			file := filepath.Join(GinkgoT().TempDir(), "old.yaml")
+			Expect(os.WriteFile(file, raw, 0o600)).To(Succeed())
+			shared.alice().change(ctx, d, image("replayed:3"))
+			shared.rolledOut(ctx, d)
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+				g.Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
+			}).Should(Succeed())
+			out, err := s.rogue.kubectl(ctx, "replace", "--filename="+file)
+			Expect(err).NotTo(HaveOccurred(), out)
+			Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+			for _, a := range ledgerOf(Default, d, ledgerKey) {
+				Expect(a.Relation).To(Equal(v1alpha1.RelationWithheld), "%s came back", way(a))
+			}
+		}},
+		{"writing the ledger of a ReplicaSet", func(ctx context.Context, s *scene) {
+			rs := s.rs.DeepCopy()
+			s.rogue.change(ctx, rs, annotation(replicaSetLedgerKey, forgedLedger(rs.Generation+1)))
+			Expect(rs.Annotations).NotTo(HaveKey(replicaSetLedgerKey))
+			refuse(shared.serviceAccount(replicaSetController).try(ctx, s.pod(ctx), podImage("rogue")), "allows nothing now")
+		}},
+		{"writing a ReplicaSet's copy of its Deployment's ledger", func(ctx context.Context, s *scene) {
+			rs := s.rs.DeepCopy()
+			s.rogue.change(ctx, rs, annotation(ledgerKey, forgedLedger(rs.Generation+1)))
+			refuse(shared.serviceAccount(replicaSetController).try(ctx, s.pod(ctx), podImage("rogue")), "allows nothing now")
+			s.rogue.change(ctx, rs, noAnnotation(ledgerKey))
+		}},
+		{"writing a Deployment's ledger under the key of a ReplicaSet", func(ctx context.Context, s *scene) {
+			d := s.d.DeepCopy()
+			s.rogue.change(ctx, d, annotation(replicaSetLedgerKey, forgedLedger(d.Generation)))
+			Expect(d.Annotations).NotTo(HaveKey(replicaSetLedgerKey))
+			gainedNothing(ctx, s)
+		}},
+		{"approving without the right to", func(ctx context.Context, s *scene) {
+			d := s.d.DeepCopy()
+			s.rogue.change(ctx, d, approve("*"))
+			Expect(s.rogue.warned.take()).To(ContainSubstring("mallory may not approve"))
+			Expect(d.Annotations).NotTo(HaveKey(v1alpha1.AnnotationApprove))
+			gainedNothing(ctx, s)
+		}},
+		{"scaling the parent as a dry run first", func(ctx context.Context, s *scene) {
+			scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: s.d.Name}, Spec: autoscalingv1.ScaleSpec{Replicas: 9}}
+			Expect(shared.alice().SubResource("scale").Update(ctx, s.d.DeepCopy(), client.WithSubResourceBody(scale),
+				client.DryRunAll)).To(Succeed())
+			Expect(shared.record(ctx, Default, s.d).Status.PendingGrants).To(BeEmpty())
+			gainedNothing(ctx, s)
+		}},
+	}
+}

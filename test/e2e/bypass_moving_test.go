@@ -1,0 +1,222 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/builders"
+)
+
+// movingChildren are the ways to take a child away from what bounds it, or to give
+// something to it.
+func movingChildren() []bypass {
+	const owners = "metadata.ownerReferences"
+	return []bypass{
+		{"taking the owner of a child away", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.try(ctx, s.rs.DeepCopy(), s.without()), owners)
+		}},
+		{"taking the owner of a child away through its status", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.Status().Patch(ctx, s.rs.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, []byte(s.without()))), owners)
+		}},
+		{"taking the owner away and changing the child at once", func(ctx context.Context, s *scene) {
+			rs := s.rs.DeepCopy()
+			rs.ResourceVersion = ""
+			rs.OwnerReferences, rs.Spec.Replicas = nil, new(int32(9))
+			refuse(s.rogue.Update(ctx, rs), owners, "spec.replicas")
+		}},
+		{"naming another owner", func(ctx context.Context, s *scene) {
+			rs := s.rs.DeepCopy()
+			rs.ResourceVersion = ""
+			rs.OwnerReferences[0].Name, rs.OwnerReferences[0].UID = "other", "00000000-0000-0000-0000-000000000000"
+			refuse(s.rogue.Update(ctx, rs), owners)
+		}},
+		{"making another owner the controller", func(ctx context.Context, s *scene) {
+			rs := s.rs.DeepCopy()
+			rs.ResourceVersion = ""
+			rs.OwnerReferences[0].Controller = new(false)
+			rs.OwnerReferences = append(rs.OwnerReferences, metav1.OwnerReference{
+				APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "00000000-0000-0000-0000-000000000000", Controller: new(true),
+			})
+			refuse(s.rogue.Update(ctx, rs), owners)
+		}},
+		{"relabeling a child, so that its parent lets go of it", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.try(ctx, s.rs.DeepCopy(), relabeled), "metadata.labels[app]")
+		}},
+		{"relabeling a child through its status", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.Status().Patch(ctx, s.rs.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, []byte(relabeled))), "metadata.labels[app]")
+		}},
+		{"giving a free object to a parent", func(ctx context.Context, s *scene) {
+			free := s.another("free", "")
+			free.OwnerReferences, free.Spec.Replicas = nil, new(int32(0))
+			free.Labels = map[string]string{"app": "free"}
+			free.Spec.Selector, free.Spec.Template.Labels = &metav1.LabelSelector{MatchLabels: free.Labels}, free.Labels
+			Expect(s.rogue.Create(ctx, free)).To(Succeed())
+			free.ResourceVersion = ""
+			free.OwnerReferences = s.rs.OwnerReferences
+			refuse(s.rogue.Update(ctx, free), owners)
+		}},
+		{"forging an owner that does not exist", func(ctx context.Context, s *scene) {
+			orphan := s.another("orphan", "")
+			orphan.OwnerReferences = []metav1.OwnerReference{*s.rs.OwnerReferences[0].DeepCopy()}
+			orphan.OwnerReferences[0].UID = "00000000-0000-0000-0000-000000000000"
+			orphan.Spec.Replicas = new(int32(0))
+			s.rogue.warned.take()
+			Expect(s.rogue.Create(ctx, orphan, client.DryRunAll)).To(Succeed())
+			Expect(s.rogue.warned.take()).To(ContainSubstring("which does not exist; nothing bounds it"))
+			Expect(orphan.Annotations).NotTo(HaveKey(replicaSetLedgerKey), "it was given something")
+		}},
+	}
+}
+
+const relabeled = patch(`{"metadata":{"labels":{"app":"rogue"}}}`)
+
+// without takes the Deployment away from the owners of its ReplicaSet.
+func (s *scene) without() patch {
+	return patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"$patch":"delete","uid":%q}]}}`, s.d.UID))
+}
+
+// usingAllowances are the ways to use allowances that are not there, or are not
+// for that.
+func usingAllowances() []bypass {
+	return []bypass{
+		{"acting as the controller, without an allowance", func(ctx context.Context, s *scene) {
+			refuse(s.controller.try(ctx, s.rs.DeepCopy(), replicas(9)), "allows nothing now")
+		}},
+		{"a service account of the same name elsewhere", func(ctx context.Context, s *scene) {
+			namesake := shared.as(serviceaccount.MakeUsername(s.ns, "replicaset-controller"), "system:masters")
+			refuse(namesake.Delete(ctx, s.pod(ctx)), "deletion of Pod")
+		}},
+		{"using an allowance that is somebody else's to use", func(ctx context.Context, s *scene) {
+			_, old := s.rollingOut(ctx, "stolen")
+			refuse(s.rogue.try(ctx, old, replicas(0)), "spec.replicas")
+		}},
+		{"changing another field than an allowance covers", func(ctx context.Context, s *scene) {
+			_, old := s.rollingOut(ctx, "narrow")
+			refuse(s.controller.try(ctx, old, `{"spec":{"minReadySeconds":7}}`), "spec.minReadySeconds", "only ")
+		}},
+		{"using an allowance for something else than it is for", func(ctx context.Context, s *scene) {
+			_, old := s.rollingOut(ctx, "verbs")
+			refuse(s.controller.Delete(ctx, old), "deletion of ReplicaSet "+old.Name)
+		}},
+		{"using an allowance on the child of another parent", func(ctx context.Context, s *scene) {
+			s.rollingOut(ctx, "mine")
+			refuse(s.controller.try(ctx, s.rs.DeepCopy(), replicas(9)), "Deployment web")
+		}},
+		{"reviving an allowance by reporting an older status", func(ctx context.Context, s *scene) {
+			d := s.d.DeepCopy()
+			Expect(s.rogue.Status().Patch(ctx, d, client.RawPatch(types.MergePatchType, []byte(`{"status":{"observedGeneration":0,"updatedReplicas":0}}`)))).To(Succeed())
+			refuse(s.controller.try(ctx, s.rs.DeepCopy(), replicas(9)), "allows nothing now")
+			shared.rolledOut(ctx, d)
+		}},
+		{"reviving an allowance by losing a Pod", func(ctx context.Context, s *scene) {
+			Expect(shared.serviceAccount("system:serviceaccount:kube-system:pod-garbage-collector").Delete(ctx, s.pod(ctx))).To(Succeed())
+			refuse(s.controller.try(ctx, s.rs.DeepCopy(), replicas(9)), "allows nothing now")
+			shared.rolledOut(ctx, s.d.DeepCopy())
+		}},
+		{"breaking the glass without the right to", func(ctx context.Context, s *scene) {
+			refuse(shared.mallory().try(ctx, s.rs.DeepCopy(), breaking("rogue", 9)), "spec.replicas")
+		}},
+		{"breaking the glass for a change by a reason for a deletion", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.try(ctx, s.rs.DeepCopy(), breaking("delete: later", 9)), "spec.replicas")
+		}},
+		{"breaking the glass for a deletion by somebody else's reason", func(ctx context.Context, s *scene) {
+			pod := s.pod(ctx)
+			s.rogue.change(ctx, pod, annotation(v1alpha1.AnnotationBreakGlass, "delete: later"))
+			refuse(shared.mallory().Delete(ctx, pod), "deletion of Pod")
+			s.rogue.change(ctx, pod, noAnnotation(v1alpha1.AnnotationBreakGlass))
+		}},
+	}
+}
+
+// breaking scales a ReplicaSet and breaks the glass for it.
+func breaking(reason string, n int32) patch {
+	return patch(fmt.Sprintf(`{"metadata":{"annotations":{"%sbreak-glass":%q}},"spec":{"replicas":%d}}`,
+		v1alpha1.ReplicaSetAnnotationPrefix, reason, n))
+}
+
+// changingParents are the ways to have the controllers do it, by changes of the
+// parent that are not the requester's to start.
+func changingParents() []bypass {
+	// untouched tells whether no Pod of a Deployment has another image than before.
+	untouched := func(ctx context.Context, s *scene, name, image string) {
+		Consistently(ctx, func(g Gomega) {
+			g.Expect(shared.pods(ctx, g, s.ns)).NotTo(HaveKey(image), "%s was rolled out", name)
+		}).WithTimeout(quietMoment).Should(Succeed())
+	}
+	return []bypass{
+		{"changing the parent", func(ctx context.Context, s *scene) {
+			before := s.d.Spec.Template.Spec.Containers[0].Image
+			s.rogue.change(ctx, s.d.DeepCopy(), image("rogue:1"))
+			untouched(ctx, s, "web", "rogue:1")
+			s.rogue.change(ctx, s.d.DeepCopy(), image(before))
+		}},
+		{"changing the parent in the middle of somebody's rollout", func(ctx context.Context, s *scene) {
+			d, _ := s.rollingOut(ctx, "midway")
+			s.rogue.change(ctx, d, image("rogue:2"))
+			untouched(ctx, s, "midway", "rogue:2")
+		}},
+		{"scaling the parent", func(ctx context.Context, s *scene) {
+			refused(s.rogue.scale(ctx, s.d, 9), "spec.replicas of Deployment web was refused")
+		}},
+		{"giving the parent an owner of one's own", func(ctx context.Context, s *scene) {
+			before := s.d.Spec.Template.Spec.Containers[0].Image
+			owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "rogue"}}
+			Expect(s.rogue.Create(ctx, owner)).To(Succeed())
+			d := s.d.DeepCopy()
+			s.rogue.change(ctx, d, patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"rogue","uid":%q,"controller":true}]}}`, owner.UID)),
+				image("rogue:3"))
+			untouched(ctx, s, "web", "rogue:3")
+			s.rogue.change(ctx, d, image(before), patch(`{"metadata":{"ownerReferences":null}}`))
+		}},
+		{"leaving the policy by a label", func(ctx context.Context, s *scene) {
+			d := s.labeled(ctx)
+			refused(s.rogue.try(ctx, d, `{"metadata":{"labels":{"traced":null}}}`), "would leave AllowancePolicy")
+		}},
+	}
+}
+
+// labeled is a Deployment that a policy selects by its label.
+func (s *scene) labeled(ctx context.Context) *appsv1.Deployment {
+	ns := shared.newNamespaceFor(ctx, "leaving-"+s.ns)
+	shared.apply(ctx, parsePolicies(fmt.Sprintf(`
+apiVersion: kausality.io/v1alpha1
+kind: AllowancePolicy
+metadata: {name: leaving-%[1]s}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  namespaceSelector: {matchLabels: {%[2]s: leaving-%[1]s}}
+  objectSelector: {matchLabels: {traced: "yes"}}
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  rules:
+  - {trigger: spec, policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]}
+`, s.ns, labelOwnPolicies))...)
+	d := builders.MakeDeployment(ns, "web").Replicas(0).Obj()
+	d.Labels = map[string]string{"traced": "yes"}
+	Expect(shared.alice().Create(ctx, d)).To(Succeed())
+	return d
+}

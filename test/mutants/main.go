@@ -1,0 +1,211 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Mutants takes the checks of the operator out, one by one, and sees the tests of
+// the ways around that they close fail: a test that cannot fail proves nothing.
+//
+// Each mutant is built from the code with some lines replaced, which leaves the
+// files as they are, and is tested in a control plane of its own.
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+	"os/exec"
+	"os/signal"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+
+	"github.com/onsi/ginkgo/v2/types"
+)
+
+// suite is the package of the tests.
+const suite = "test/e2e"
+
+func main() {
+	root := flag.String("root", ".", "the root of the repository")
+	only := flag.String("only", "", "a part of the names of the mutants to try")
+	verbose := flag.Bool("v", false, "print what the tests print")
+	flag.Parse()
+	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
+	err := run(ctx, os.Stdout, *root, *only, *verbose)
+	stop()
+	if err != nil {
+		fmt.Fprintln(os.Stderr, err)
+		os.Exit(1)
+	}
+}
+
+// run tries the mutants, and returns an error where one is not caught.
+func run(ctx context.Context, out io.Writer, root, only string, verbose bool) error {
+	root, err := filepath.Abs(root)
+	if err != nil {
+		return err
+	}
+	dir, err := os.MkdirTemp("", "mutants-")
+	if err != nil {
+		return err
+	}
+	defer func() { _ = os.RemoveAll(dir) }()
+	t := trial{root: root, dir: dir, tests: filepath.Join(dir, "e2e.test"), out: io.Discard}
+	if verbose {
+		t.out = os.Stderr
+	}
+	if err := t.command(ctx, root, "go", "test", "-c", "-o", t.tests, "./"+suite); err != nil {
+		return fmt.Errorf("building the tests: %w", err)
+	}
+	var survivors []string
+	for _, m := range mutants {
+		if !strings.Contains(m.name, only) {
+			continue
+		}
+		passed, err := t.try(ctx, m)
+		if err != nil {
+			return fmt.Errorf("%s: %w", m.name, err)
+		}
+		for _, way := range m.ways {
+			verdict := "caught  "
+			if slices.Contains(passed, way) {
+				verdict = "SURVIVED"
+				survivors = append(survivors, m.name+": "+way)
+			}
+			_, _ = fmt.Fprintf(out, "%s  %s: %s\n", verdict, m.name, way)
+		}
+	}
+	if len(survivors) > 0 {
+		return fmt.Errorf("%d tests pass without the check that they are about:\n  %s", len(survivors), strings.Join(survivors, "\n  "))
+	}
+	return nil
+}
+
+// trial is what the mutants are tried with.
+type trial struct {
+	root, dir, tests string
+	out              io.Writer
+}
+
+// try builds a mutant and returns which of its ways pass their tests.
+func (t trial) try(ctx context.Context, m mutant) ([]string, error) {
+	overlay, err := t.overlay(m)
+	if err != nil {
+		return nil, err
+	}
+	operator := filepath.Join(t.dir, "operator")
+	if err := t.command(ctx, t.root, "go", "build", "-overlay="+overlay, "-o", operator, "./cmd"); err != nil {
+		return nil, fmt.Errorf("building it: %w", err)
+	}
+	ways := make([]string, len(m.ways))
+	for i, way := range m.ways {
+		ways[i] = regexp.QuoteMeta(way)
+	}
+	report := filepath.Join(t.dir, "report.json")
+	// The tests are expected to fail; how they did is in the report.
+	var exit *exec.ExitError
+	err = t.command(ctx, filepath.Join(t.root, suite), t.tests, "-operator="+operator,
+		"-ginkgo.focus=^End to end Bypass ("+strings.Join(ways, "|")+")$|^Bypass ("+strings.Join(ways, "|")+")$", "-ginkgo.json-report="+report)
+	if err != nil && !errors.As(err, &exit) {
+		return nil, fmt.Errorf("testing it: %w", err)
+	}
+	return t.passed(report, m.ways)
+}
+
+// overlay writes the mutated files, and says in the go command's way what they
+// replace.
+func (t trial) overlay(m mutant) (string, error) {
+	files := map[string]string{}
+	for _, e := range m.edits {
+		path := filepath.Join(t.root, e.file)
+		code, ok := files[path]
+		if !ok {
+			raw, err := os.ReadFile(path)
+			if err != nil {
+				return "", err
+			}
+			code = string(raw)
+		}
+		mutated, err := e.apply(code)
+		if err != nil {
+			return "", err
+		}
+		files[path] = mutated
+	}
+	replace := map[string]string{}
+	for path, code := range files {
+		file := filepath.Join(t.dir, fmt.Sprintf("%d.go", len(replace)))
+		if err := os.WriteFile(file, []byte(code), 0o600); err != nil {
+			return "", err
+		}
+		replace[path] = file
+	}
+	raw, err := json.Marshal(map[string]any{"Replace": replace})
+	if err != nil {
+		return "", err
+	}
+	overlay := filepath.Join(t.dir, "overlay.json")
+	return overlay, os.WriteFile(overlay, raw, 0o600)
+}
+
+// apply makes the edit.
+func (e edit) apply(code string) (string, error) {
+	if n := strings.Count(code, e.find); n != 1 {
+		return "", fmt.Errorf("%s has the code to replace %d times, want once: %s", e.file, n, e.find)
+	}
+	return strings.Replace(code, e.find, e.replace, 1), nil
+}
+
+// passed reads which of the ways have passed; each has to have been tried.
+func (t trial) passed(report string, ways []string) ([]string, error) {
+	raw, err := os.ReadFile(report)
+	if err != nil {
+		return nil, err
+	}
+	var reports []types.Report
+	if err := json.Unmarshal(raw, &reports); err != nil {
+		return nil, fmt.Errorf("reading the report: %w", err)
+	}
+	var passed, tried []string
+	for _, r := range reports {
+		for _, spec := range r.SpecReports {
+			switch {
+			case spec.State.Is(types.SpecStateSkipped | types.SpecStatePending):
+			case spec.State.Is(types.SpecStatePassed):
+				passed = append(passed, spec.LeafNodeText)
+				fallthrough
+			default:
+				tried = append(tried, spec.LeafNodeText)
+			}
+		}
+	}
+	for _, way := range ways {
+		if !slices.Contains(tried, way) {
+			return nil, fmt.Errorf("%q was not tried", way)
+		}
+	}
+	return passed, nil
+}
+
+func (t trial) command(ctx context.Context, dir, name string, args ...string) error {
+	cmd := exec.CommandContext(ctx, name, args...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = dir, t.out, t.out
+	return cmd.Run()
+}

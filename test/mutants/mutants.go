@@ -1,0 +1,215 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+// edit replaces a piece of code, which is in its file exactly once.
+type edit struct {
+	file, find, replace string
+}
+
+// mutant is the operator without one check; the ways around that the check closes
+// are rows of docs/bypasses.md, whose tests have to fail.
+type mutant struct {
+	name  string
+	edits []edit
+	ways  []string
+}
+
+const (
+	rules    = "internal/interception/rules.go"
+	webhooks = "internal/interception/webhooks.go"
+	judge    = "internal/decision/judge.go"
+	cover    = "internal/decision/cover.go"
+	gather   = "internal/webhook/admission/gather.go"
+	glass    = "internal/webhook/admission/glass.go"
+	patches  = "internal/webhook/admission/patch.go"
+	decide   = "internal/webhook/admission/decide.go"
+	validate = "internal/webhook/admission/validate.go"
+)
+
+// unprotected takes out the admission policy that protects ledgers inside the API
+// server: each ledger has two guards.
+var unprotected = edit{"internal/interception/admissionpolicy.go", "if len(rules) == 0 {", "if len(rules) >= 0 {"}
+
+// believed computes a ledger from what the request says, instead of from the old
+// object.
+var believed = edit{
+	decide,
+	"	if r.old != nil {\n		kept = f.Child.Ledger.Without(",
+	"	if kept, _ = storedLedger(r.new); r.old != nil {\n		kept = kept.Without(",
+}
+
+// without is the mutant whose configuration does not have the API server ask about
+// an operation or a sub-resource.
+func without(name, find, replace string, ways ...string) mutant {
+	return mutant{name: name, edits: []edit{{rules, find, replace}}, ways: ways}
+}
+
+var mutants = []mutant{
+	without("updates are not judged", `rules.add(r, "", create, update, remove)`, `rules.add(r, "", create, remove)`,
+		"updating a child", "patching a child as JSON", "patching a child by merging", "applying a child with force", "changing a grandchild"),
+	without("creations are not judged", `rules.add(r, "", create, update, remove)`, `rules.add(r, "", update, remove)`,
+		"creating another child", "creating another child under a generated name"),
+	without("deletions are not judged", `rules.add(r, "", create, update, remove)`, `rules.add(r, "", create, update)`,
+		"deleting a child", "deleting all children at once", "keeping a child from its end with a finalizer"),
+	without("scales are not judged", `{name: "scale", operation: update},`, ``, "scaling a child"),
+	without("statuses are not judged", `{name: "status", operation: update},`, ``,
+		"taking the owner of a child away through its status", "relabeling a child through its status"),
+	without("resizes are not judged", `{name: "resize", operation: update, podsOnly: true},`, ``, "resizing a Pod"),
+	without("ephemeral containers are not judged", `{name: "ephemeralcontainers", operation: update, podsOnly: true},`, ``,
+		"adding an ephemeral container to a Pod"),
+	without("evictions are not judged", `{name: "eviction", operation: create, podsOnly: true},`, ``,
+		"evicting a Pod that no policy lets anybody delete"),
+	{
+		name:  "anybody heals",
+		edits: []edit{{judge, "	default:\n		return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)", "	default:\n		return true"}},
+		ways:  []string{"deleting a grandchild", "a service account of the same name elsewhere"},
+	},
+	{
+		name:  "match conditions look at everything",
+		edits: []edit{{"internal/interception/conditions.go", "const many = 1000", "const many = 1_000_000"}},
+		ways:  []string{"hiding a change in a large object"},
+	},
+	{
+		name: "only named versions are judged",
+		edits: []edit{{
+			webhooks,
+			"MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),\n			NamespaceSelector: scope,\n			ObjectSelector:    &metav1.LabelSelector{},\n			// It writes AllowanceRecords",
+			"MatchPolicy:       ptr.To(admissionregistrationv1.Exact),\n			NamespaceSelector: scope,\n			ObjectSelector:    &metav1.LabelSelector{},\n			// It writes AllowanceRecords",
+		}},
+		ways: []string{"writing through another version of the kind"},
+	},
+	{
+		name:  "taking the owner away does not count",
+		edits: []edit{{"internal/lineage/changes.go", "if hadBefore && (!hasAfter || before.UID != after.UID) {", "if hadBefore && hasAfter && before.UID != after.UID {"}},
+		ways:  []string{"taking the owner of a child away"},
+	},
+	{
+		name: "the parent is that of the new object",
+		edits: []edit{{
+			gather,
+			"	if r.old != nil {\n		if ref, ok := lineage.Parent(r.old); ok {",
+			"	if r.new == nil {\n		if ref, ok := lineage.Parent(r.old); ok {",
+		}},
+		ways: []string{"taking the owner away and changing the child at once", "naming another owner", "making another owner the controller"},
+	},
+	{
+		name:  "labels of selectors do not count",
+		edits: []edit{{"internal/lineage/selector.go", "if !ok || !selector.Matches(labels.Set(before)) ||", "if ok || !selector.Matches(labels.Set(before)) ||"}},
+		ways:  []string{"relabeling a child, so that its parent lets go of it"},
+	},
+	{
+		name:  "anybody adopts",
+		edits: []edit{{judge, "	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) ||", "	return true || policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) ||"}},
+		ways:  []string{"giving a free object to a parent"},
+	},
+	{
+		name:  "owners are known by their names",
+		edits: []edit{{gather, "	case parent.GetUID() != ref.UID:\n", "	case false:\n"}},
+		ways:  []string{"forging an owner that does not exist"},
+	},
+	{
+		name:  "what nothing covers passes",
+		edits: []edit{{"internal/decision/decide.go", "v.Reason = ReasonDenied", "v.Allowed, v.Reason = true, ReasonWarned"}},
+		ways: []string{
+			"acting as the controller, without an allowance", "using an allowance on the child of another parent",
+			"reviving an allowance by reporting an older status", "reviving an allowance by losing a Pod",
+		},
+	},
+	{
+		name:  "anybody uses allowances",
+		edits: []edit{{cover, "		!policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {", "		false {"}},
+		ways:  []string{"using an allowance that is somebody else's to use"},
+	},
+	{
+		name:  "an allowance covers any field",
+		edits: []edit{{cover, "return err == nil && pattern.Covers(act.Change.Path)", "return err == nil || pattern.Covers(act.Change.Path)"}},
+		ways:  []string{"changing another field than an allowance covers"},
+	},
+	{
+		name:  "an allowance covers creation and deletion",
+		edits: []edit{{cover, "return e.Mutation == act.String()", "return true"}},
+		ways:  []string{"using an allowance for something else than it is for"},
+	},
+	{
+		name:  "anybody breaks the glass",
+		edits: []edit{{glass, "b.allowed = allowed && err == nil", "b.allowed = allowed || err == nil"}},
+		ways:  []string{"breaking the glass without the right to", "breaking the glass for a deletion by somebody else's reason"},
+	},
+	{
+		name:  "a reason for a deletion serves a change",
+		edits: []edit{{glass, "return b.allowed && (!b.stays || r.operation == decision.Delete)", "return b.allowed"}},
+		ways:  []string{"breaking the glass for a change by a reason for a deletion"},
+	},
+	{
+		name:  "ledgers are what requests say",
+		edits: []edit{unprotected, believed},
+		ways: []string{
+			"writing a ledger", "writing a ledger for a generation to come", "writing a ledger through the status", "creating an object with a ledger",
+			"removing a ledger, and what is withheld with it", "copying the ledger of another object", "writing the ledger of a ReplicaSet",
+		},
+	},
+	{
+		name: "ledgers are what requests say, and never end",
+		edits: []edit{unprotected, believed, {
+			decide, "Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies))", "Without(func(ledger.Entry) bool { _ = lifecycle.Consumed; return false })",
+		}},
+		ways: []string{"replacing an object by an old manifest of it"},
+	},
+	{
+		name: "a copied ledger is one",
+		edits: []edit{unprotected, believed, {
+			"internal/ledger/key.go", "return v1alpha1.ReplicaSetAnnotationPrefix", "return v1alpha1.AnnotationPrefix",
+		}},
+		ways: []string{"writing a ReplicaSet's copy of its Deployment's ledger"},
+	},
+	{
+		name:  "keys of ReplicaSets stay on other kinds",
+		edits: []edit{unprotected, {patches, "		if !strays(r.new, k) {\n", "		if true {\n"}},
+		ways:  []string{"writing a Deployment's ledger under the key of a ReplicaSet"},
+	},
+	{
+		name:  "anybody approves",
+		edits: []edit{{"internal/webhook/admission/approve.go", "return f.AncestorInitiator ||", "return true || f.AncestorInitiator ||"}},
+		ways:  []string{"approving without the right to"},
+	},
+	{
+		name:  "dry runs are kept",
+		edits: []edit{{validate, "	if r.dryRun {\n", "	if false {\n"}},
+		ways:  []string{"scaling the parent as a dry run first"},
+	},
+	{
+		name:  "anybody initiates",
+		edits: []edit{{"internal/decision/chain.go", "initiates := p.MayInitiate(in.Requester) ||", "initiates := true || p.MayInitiate(in.Requester) ||"}},
+		ways:  []string{"changing the parent", "giving the parent an owner of one's own"},
+	},
+	{
+		name:  "allowances go on while something is withheld",
+		edits: []edit{{cover, "len(in.Parent.withheld()) > 0 ||", "false ||"}},
+		ways:  []string{"changing the parent in the middle of somebody's rollout"},
+	},
+	{
+		name:  "a scale is let through to wait",
+		edits: []edit{{validate, "(grant.Refuse || r.subresource == subresourceScale)", "grant.Refuse"}},
+		ways:  []string{"scaling the parent"},
+	},
+	{
+		name:  "anybody leaves",
+		edits: []edit{{"internal/webhook/admission/leaving.go", "if p.Selects(next.Labels, next.NamespaceLabels) {", "if true {"}},
+		ways:  []string{"leaving the policy by a label"},
+	},
+}
