@@ -165,8 +165,8 @@ func expectForbidden(err error, texts ...string) {
 }
 
 // evict asks for the eviction of a Pod.
-func (a *actor) evict(ctx context.Context, pod *corev1.Pod, opts ...client.SubResourceCreateOption) error {
+func (a *actor) evict(ctx context.Context, pod *corev1.Pod) error {
 	return a.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{
 		ObjectMeta: metav1.ObjectMeta{Namespace: pod.Namespace, Name: pod.Name},
-	}, opts...)
+	})
 }
