@@ -150,8 +150,12 @@ func (d *delayedBody) Close() error {
 	return d.body.Close()
 }
 
+// lossDelay is how long the API server waits for an answer that is lost. What it
+// would wait for others is far longer: on a busy machine none but those may be lost.
+const lossDelay = time.Second
+
 // webhookProxy stands before an operator and loses calls of its mutating webhook:
-// the API server gets no answer in its time.
+// the API server waits, and gets no answer.
 type webhookProxy struct {
 	URL string
 
@@ -188,10 +192,12 @@ func startWebhookProxy(ctx context.Context, dir, operator string, oneIn int64) *
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 			if strings.HasPrefix(r.URL.Path, interception.MutatePath) && proxy.calls.Add(1)%oneIn == 0 {
 				proxy.losses.Add(1)
-				// The end of the caller's patience shows only once its request is read.
 				_, _ = io.Copy(io.Discard, r.Body)
-				<-r.Context().Done()
-				return
+				select {
+				case <-r.Context().Done():
+				case <-time.After(lossDelay):
+				}
+				panic(http.ErrAbortHandler) // no answer, as after a timeout
 			}
 			forward.ServeHTTP(w, r)
 		}),

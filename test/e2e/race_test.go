@@ -69,7 +69,7 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 				"--kubeconfig=" + kubeconfig,
 				"--cert-dir=" + certs,
 				"--webhook-port=" + strconv.Itoa(port),
-				"--webhook-timeout-seconds=1",
+				"--webhook-timeout-seconds=10",
 			},
 		})
 		Expect(err).NotTo(HaveOccurred())
