@@ -215,7 +215,7 @@ func (r *request) forges() bool {
 // describe is a verdict as the parent's record keeps it.
 func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision {
 	d := v1alpha1.Decision{
-		Result:    result(verdict),
+		Result:    result(verdict.Reason),
 		Reason:    string(verdict.Reason),
 		Operation: operationText(r),
 		User:      r.requester.Username,
@@ -239,12 +239,12 @@ func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision 
 	return d
 }
 
-func result(v decision.Verdict) string {
-	switch v.Reason {
+func result(reason decision.Reason) string {
+	switch reason {
 	case decision.ReasonBreakGlass:
 		return record.ResultBrokeGlass
 	case decision.ReasonDenied, decision.ReasonWarned, decision.ReasonAudited:
-		return string(v.Reason)
+		return string(reason)
 	default:
 		return record.ResultAllowed
 	}

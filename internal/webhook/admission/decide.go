@@ -29,47 +29,63 @@ import (
 // requester's must never cause a denial, nor the loss of a grant, which is worse
 // (D2, D5). Both hooks decide in the same way, so that they agree.
 func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Verdict, decision.Grant, error) {
-	var (
-		f       *facts
-		verdict decision.Verdict
-		grant   decision.Grant
-		err     error
-	)
-	for _, live := range []bool{false, true} {
-		if f, err = g.gather(ctx, r, live); err != nil {
+	f, verdict, grant, err := g.decideOnce(ctx, r, doubtNone)
+	if err != nil {
+		return nil, verdict, grant, err
+	}
+	if why := r.doubts(ctx, f, verdict, grant); why != doubtNone {
+		if f, verdict, grant, err = g.decideOnce(ctx, r, why); err != nil {
 			return nil, verdict, grant, err
-		}
-		verdict = decision.Decide(ctx, &f.Input)
-		grant = decision.Grants(ctx, &f.Input, verdict)
-		if r.conclusive(f, verdict, grant) && len(f.deviation(ctx, r, verdict, grant).foreign) == 0 {
-			break
 		}
 	}
 	grant = f.bounded(ctx, r, grant)
 	return f, verdict, grant, nil
 }
 
-// conclusive tells whether no fresher look at the parent could make a difference. It
-// could to a refusal, to what is not granted, and to what passes without an
-// allowance, only because of the phase that the parent was in when the cache last
-// heard of it: observed, a Pod that a rollout created was recorded as healing,
-// without a trace, and a stranger could scale what had just ceased to be
-// initializing.
-func (r *request) conclusive(f *facts, v decision.Verdict, grant decision.Grant) bool {
+// decideOnce decides with the parent read live where there is a doubt.
+func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt) (*facts, decision.Verdict, decision.Grant, error) {
+	f, err := g.gather(ctx, r, why)
+	if err != nil {
+		return nil, decision.Verdict{}, decision.Grant{}, err
+	}
+	verdict := decision.Decide(ctx, &f.Input)
+	return f, verdict, decision.Grants(ctx, &f.Input, verdict), nil
+}
+
+// doubts are why a fresher look at the parent could make a difference. It could to a
+// refusal, to what is not granted, and to what passes without an allowance, only
+// because of the phase that the parent was in when the cache last heard of it:
+// observed, a Pod that a rollout created was recorded as healing, without a trace,
+// and a stranger could scale what had just ceased to be initializing.
+func (r *request) doubts(ctx context.Context, f *facts, v decision.Verdict, grant decision.Grant) doubt {
+	if why := r.doubtAboutParent(f, v, grant); why != doubtNone {
+		return why
+	}
+	if len(f.deviation(ctx, r, v, grant).foreign) > 0 {
+		return doubtLedger
+	}
+	return doubtNone
+}
+
+func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.Grant) doubt {
 	switch {
 	case f.ParentState != decision.ParentFound:
-		return true
+		return doubtNone
 	case !r.validating && len(f.OwnPolicies) == 0:
-		return true // The mutating hook gives no verdict, and there is nothing to grant.
+		return doubtNone // The mutating hook gives no verdict, and there is nothing to grant.
 	case grant.Incomplete():
-		return false
+		return doubtGrant
+	case len(v.Uncovered) > 0:
+		return doubtUncovered
 	}
 	switch v.Reason {
 	case decision.ReasonMaintaining, decision.ReasonInitializing, decision.ReasonAdopting:
-		return v.Exercised != nil
+		if v.Exercised == nil {
+			return doubtPhase
+		}
 	default:
-		return len(v.Uncovered) == 0
 	}
+	return doubtNone
 }
 
 // bounded is the grant as far as the ledger has room for it: where its bounds would

@@ -31,6 +31,7 @@ func (g *Gatherer) deletionOf(ctx context.Context, parent v1alpha1.TargetReferen
 	if d, err := g.Records.DeletionOf(ctx, parent.UID); d != nil && err == nil {
 		return d
 	}
+	doubtDeletion.read()
 	rec, err := g.Records.Live(ctx, parent)
 	if rec == nil || err != nil {
 		return nil

@@ -29,6 +29,9 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
+// reasonUnjudged is the reason in the audit log of a request that could not be judged.
+const reasonUnjudged = "Unjudged"
+
 // failed answers a request that could not be judged. To the API server an error
 // in an answer is a refusal, whatever the failurePolicy of the webhook says; so it
 // is followed here: the request passes, with a warning, unless a policy that is
@@ -36,10 +39,12 @@ import (
 func (g *Gatherer) failed(ctx context.Context, req admission.Request, err error) admission.Response {
 	logf.FromContext(ctx).Error(err, "Cannot judge a request",
 		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
+	resp := admission.Allowed("").WithWarnings(fmt.Sprintf("kausality: not judged, and let through: %v", err))
 	if g.failsClosed(schema.GroupKind{Group: req.Kind.Group, Kind: req.Kind.Kind}) {
-		return admission.Errored(http.StatusInternalServerError, fmt.Errorf("kausality cannot judge this request, try again: %w", err))
+		resp = admission.Errored(http.StatusInternalServerError, fmt.Errorf("kausality cannot judge this request, try again: %w", err))
 	}
-	return admission.Allowed("").WithWarnings(fmt.Sprintf("kausality: not judged, and let through: %v", err))
+	resp.AuditAnnotations = map[string]string{auditReason: reasonUnjudged}
+	return resp
 }
 
 // failsClosed tells whether a policy for the kind, or one that bounds it, says

@@ -140,9 +140,9 @@ type facts struct {
 	approveKey, parentApproveKey string
 }
 
-// gather gathers the facts; live reads the parent and its record from the API
-// server, for when the cache may be behind the requester's (D5).
-func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, error) {
+// gather gathers the facts. Where there is a doubt, the parent and its record are read
+// from the API server: the cache may be behind the requester's (D5).
+func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, error) {
 	f := &facts{index: g.Policies.Index()}
 	f.Requester = r.requester
 	f.Operator = r.requester.Username == g.OperatorUser
@@ -150,7 +150,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 	f.Operation = r.operation
 	f.Eviction = r.subresource == subresourceEviction
 
-	ancestors, err := g.gatherParent(ctx, r, f, live)
+	ancestors, err := g.gatherParent(ctx, r, f, why)
 	if err != nil {
 		return nil, err
 	}
@@ -162,7 +162,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 	f.AncestorInitiator = mayInitiateAbove(f.index, ancestors, r.requester)
 
 	f.leaving = g.leaving(ctx, r, f)
-	g.gatherChild(ctx, r, f, live)
+	g.gatherChild(ctx, r, f, why)
 	if err := g.healing(ctx, r, f); err != nil {
 		return nil, err
 	}
@@ -181,7 +181,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, live bool) (*facts, e
 }
 
 // gatherChild fills in what there is to know about the object itself.
-func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, live bool) {
+func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why doubt) {
 	declared := g.Kinds.Schema(r.gvk)
 	// In the mutating hook, what a status update says of anything else may yet be
 	// ignored.
@@ -210,14 +210,14 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, live b
 	f.Child.Old = r.old.Object
 	f.stored, f.ledgerError = storedLedger(r.old)
 	// A record that cannot be read only means that nothing pending is known.
-	rec, _ := g.readRecord(ctx, r.target(), live)
+	rec, _ := g.readRecord(ctx, r.target(), why)
 	f.Child.Ledger = record.Effective(rec, r.old, f.stored)
 	f.recorded = rec != nil
 }
 
 // gatherParent fills in what there is to know about the parent, and returns the chain
 // of holders that begins with it.
-func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live bool) ([]policy.Holder, error) {
+func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why doubt) ([]policy.Holder, error) {
 	ref, ok := r.parentRef()
 	if !ok {
 		f.ParentState = decision.NoParent
@@ -228,7 +228,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live 
 		f.ParentState = decision.ParentUngoverned
 		return nil, nil
 	}
-	parent, err := g.readParent(ctx, ref, policies[0].For, live)
+	parent, err := g.readParent(ctx, ref, policies[0].For, why)
 	if err != nil {
 		return nil, err
 	}
@@ -259,7 +259,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live 
 	if r.operation == decision.Update {
 		f.lettingGo = lineage.LettingGo(parent, r.old, r.new)
 	}
-	rec, err := g.readRecord(ctx, f.parent, live)
+	rec, err := g.readRecord(ctx, f.parent, why)
 	if err != nil {
 		return nil, err
 	}
@@ -279,14 +279,16 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, live 
 
 // readParent returns the parent, or nil where it does not exist: where the cache
 // does not have the very object that the child names, the API server decides.
-func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.GroupVersionKind, live bool) (*unstructured.Unstructured, error) {
+func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.GroupVersionKind, why doubt) (*unstructured.Unstructured, error) {
 	key := types.NamespacedName{Namespace: g.namespaceOf(ref, gvk), Name: ref.Name}
-	if !live {
+	if why == doubtNone {
 		parent, err := g.Objects.Get(ctx, gvk, key)
 		if err == nil && parent.GetUID() == ref.UID {
 			return parent, nil
 		}
+		why = doubtUncached
 	}
+	why.read()
 	parent, err := g.Objects.Live(ctx, gvk, key)
 	switch {
 	case apierrors.IsNotFound(err):
@@ -307,10 +309,11 @@ func (g *Gatherer) namespaceOf(ref lineage.Ref, gvk schema.GroupVersionKind) str
 	return ref.Namespace
 }
 
-func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReference, live bool) (*v1alpha1.AllowanceRecord, error) {
-	if !live {
+func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReference, why doubt) (*v1alpha1.AllowanceRecord, error) {
+	if why == doubtNone {
 		return g.Records.Get(ctx, target)
 	}
+	why.read()
 	rec, err := g.Records.Live(ctx, target)
 	if err != nil {
 		return nil, fmt.Errorf("reading the allowance record of %s %s/%s: %w", target.Kind, target.Namespace, target.Name, err)

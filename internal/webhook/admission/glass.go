@@ -22,15 +22,23 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/prometheus/client_golang/prometheus"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/metrics"
 	"kausality.io/operator/internal/policy"
 )
 
 const breakGlassName = "break-glass"
+
+var glassBroken = metrics.Factory.NewCounterVec(prometheus.CounterOpts{
+	Namespace: metrics.Namespace,
+	Name:      "glass_broken_total",
+	Help:      "Number of requests for objects of a resource that went through, or allowed something, because somebody broke the glass.",
+}, []string{metrics.LabelResource})
 
 // Access tells who may break the glass.
 type Access interface {
@@ -88,6 +96,12 @@ func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) (glass, erro
 	}
 	b.allowed = allowed && err == nil
 	return b, nil
+}
+
+// brokeGlass tells whether the request was let through, or allows something, only
+// because it breaks the glass.
+func (f *facts) brokeGlass(verdict decision.Verdict, grant decision.Grant) bool {
+	return f.BreakGlass != "" && (verdict.Reason == decision.ReasonBreakGlass || startsWithBrokenGlass(grant))
 }
 
 // takeNote takes what the mutating hook noted for the validating one, which serves

@@ -41,6 +41,7 @@ func (g *Gatherer) healing(ctx context.Context, r *request, f *facts) error {
 	if !ok {
 		return nil
 	}
+	doubtHealing.read()
 	alive, err := g.Pods.Alive(ctx, f.parentObject)
 	if err != nil {
 		return err

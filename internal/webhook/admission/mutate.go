@@ -22,6 +22,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/internal/decision"
 )
 
 // Mutator is the mutating webhook: it writes the ledger of holders. What a
@@ -33,19 +35,30 @@ type Mutator struct {
 
 // Handle implements admission.Handler.
 func (m *Mutator) Handle(ctx context.Context, req admission.Request) admission.Response {
+	watch := startWatch(hookGrant)
+	resp, grant := m.answer(ctx, req)
+	watch.stop(grantOutcome(resp, grant))
+	if !dryRun(req) {
+		m.countGrant(req, grant)
+	}
+	return resp
+}
+
+// answer writes the ledger, and returns what is new in it.
+func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.Response, decision.Grant) {
 	r, err := decode(req, false)
 	if err != nil {
-		return m.failed(ctx, req, err)
+		return m.failed(ctx, req, err), decision.Grant{}
 	}
 	if r.new == nil {
-		return admission.Allowed("") // A deletion takes no patch.
+		return admission.Allowed(""), decision.Grant{} // A deletion takes no patch.
 	}
 	f, verdict, grant, err := m.decide(ctx, r)
-	if err != nil {
-		return m.failed(ctx, req, err)
+	if err == nil {
+		err = m.noteBrokenGlass(ctx, r, f, verdict)
 	}
-	if err := m.noteBrokenGlass(ctx, r, f, verdict); err != nil {
-		return m.failed(ctx, req, err)
+	if err != nil {
+		return m.failed(ctx, req, err), decision.Grant{}
 	}
 	next := f.nextLedger(ctx, r, grant)
 	resp := admission.Patched("", r.patches(next, r.keepsBreakGlass(f))...)
@@ -56,7 +69,10 @@ func (m *Mutator) Handle(ctx context.Context, req admission.Request) admission.R
 	if len(grant.Allowances) > 0 {
 		resp.AuditAnnotations = map[string]string{auditGranted: describeGrants(grant.Allowances)}
 	}
-	return resp
+	if !r.dryRun && len(resp.Patches) > 0 {
+		measureLedger(next)
+	}
+	return resp, grant
 }
 
 // seen is the state of the object that its ledger is held against: the object as

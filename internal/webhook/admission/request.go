@@ -69,6 +69,8 @@ type request struct {
 	scale *record.Content
 }
 
+func dryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRun }
+
 // decode reads the objects of a request.
 func decode(req admission.Request, validating bool) (*request, error) {
 	r := &request{
@@ -78,7 +80,7 @@ func decode(req admission.Request, validating bool) (*request, error) {
 		namespace:   req.Namespace,
 		name:        req.Name,
 		operation:   decision.Operation(req.Operation),
-		dryRun:      req.DryRun != nil && *req.DryRun,
+		dryRun:      dryRun(req),
 		validating:  validating,
 		user:        req.UserInfo,
 		requester: policy.Requester{

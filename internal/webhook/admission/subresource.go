@@ -112,6 +112,7 @@ func (v *Validator) behind(ctx context.Context, r *request, same func(*unstructu
 	if obj, err := v.Objects.Get(ctx, gvk, key); err == nil && same(obj) {
 		return obj, nil
 	}
+	doubtUncached.read()
 	obj, err := v.Objects.Live(ctx, gvk, key)
 	if apierrors.IsNotFound(err) {
 		return nil, errNothingBehind

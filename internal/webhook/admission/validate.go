@@ -35,7 +35,18 @@ type Validator struct {
 
 // Handle implements admission.Handler.
 func (v *Validator) Handle(ctx context.Context, req admission.Request) admission.Response {
+	watch := startWatch(hookVerdict)
 	r, err := v.decode(ctx, req)
+	resp := v.judge(ctx, req, r, err)
+	watch.stop(outcomeOf(resp))
+	if !dryRun(req) && (r == nil || !r.dryRun) {
+		v.count(req, resp)
+	}
+	return resp
+}
+
+// judge answers a decoded request, or one that could not be decoded.
+func (v *Validator) judge(ctx context.Context, req admission.Request, r *request, err error) admission.Response {
 	if errors.Is(err, errNothingBehind) {
 		return admission.Allowed("")
 	}
@@ -47,6 +58,12 @@ func (v *Validator) Handle(ctx context.Context, req admission.Request) admission
 		return v.failed(ctx, req, err)
 	}
 	v.observe(r, f, verdict)
+	if r.scale != nil && !r.dryRun {
+		v.countGrant(req, grant)
+	}
+	if !r.dryRun && f.brokeGlass(verdict, grant) {
+		glassBroken.WithLabelValues(v.resourceLabel(req)).Inc()
+	}
 	if !verdict.Allowed {
 		return denied(req, f, verdict).WithWarnings(deletionWarnings(r, f, verdict)...)
 	}
