@@ -117,8 +117,10 @@ bench: ## Run the benchmarks that match BENCH.
 ##@ Build
 
 .PHONY: build
-build: ## Build bin/manager, the operator.
+build: ## Build bin/manager, the operator, and bin/kubectl-kausality, the plugin of kubectl.
 	go build -o bin/manager ./cmd
+	go build -o bin/kubectl-kausality ./cmd/kubectl-kausality
+	ln -sf kubectl-kausality bin/kubectl_complete-kausality
 
 .PHONY: docker-build
 docker-build: ## Build the image IMG for this machine's platform.

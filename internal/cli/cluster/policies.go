@@ -1,0 +1,72 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// Policies are the AllowancePolicies of the cluster.
+type Policies struct {
+	*policy.Index
+
+	// Objects are the policies as they are stored, by name.
+	Objects map[string]*v1alpha1.AllowancePolicy
+}
+
+// Policies reads and compiles the AllowancePolicies. As in the operator, what is
+// wrong in one of them is left out.
+func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
+	var list v1alpha1.AllowancePolicyList
+	if err := c.List(ctx, &list); err != nil {
+		return Policies{}, fmt.Errorf("reading the AllowancePolicies: %w", err)
+	}
+	out := Policies{Objects: map[string]*v1alpha1.AllowancePolicy{}}
+	compiled := make([]*policy.Policy, 0, len(list.Items))
+	for i := range list.Items {
+		p, _ := policy.Compile(&list.Items[i], c.kindOf)
+		compiled = append(compiled, p)
+		out.Objects[p.Name] = &list.Items[i]
+	}
+	out.Index = policy.NewIndex(compiled)
+	return out, nil
+}
+
+// Named are the compiled policies of these names, as far as they still exist.
+func (p Policies) Named(names ...string) []*policy.Policy {
+	var out []*policy.Policy
+	for _, name := range names {
+		for _, compiled := range p.Policies() {
+			if compiled.Name == name {
+				out = append(out, compiled)
+			}
+		}
+	}
+	return out
+}
+
+// kindOf is the policy.KindResolver of the cluster.
+func (c *Cluster) kindOf(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+	gvk, err := c.mapper.KindFor(gvr)
+	return gvk, err == nil && gvk.GroupVersion() == gvr.GroupVersion()
+}

@@ -1,0 +1,114 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+	"strings"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+)
+
+// Target is an object that a user names. It need not exist any more.
+type Target struct {
+	// GVK of the object, in the version that the cluster prefers.
+	GVK schema.GroupVersionKind
+	// Namespace and Name of the object; a cluster-scoped one has no namespace.
+	Namespace, Name string
+}
+
+// String names the target as the user would.
+func (t Target) String() string {
+	if t.Namespace == "" {
+		return t.GVK.Kind + "/" + t.Name
+	}
+	return t.GVK.Kind + "/" + t.Name + " in namespace " + t.Namespace
+}
+
+// Target reads KIND/NAME, or KIND and NAME. KIND is what kubectl takes: a kind or a
+// resource, its short name, with its group where that is needed.
+func (c *Cluster) Target(args []string) (Target, error) {
+	kind, name, err := split(args)
+	if err != nil {
+		return Target{}, err
+	}
+	gvk, err := c.kind(kind)
+	if err != nil {
+		return Target{}, err
+	}
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return Target{}, fmt.Errorf("finding the resource of kind %s: %w", gvk.Kind, err)
+	}
+	target := Target{GVK: gvk, Name: name}
+	if mapping.Scope.Name() == apimeta.RESTScopeNameNamespace {
+		target.Namespace = c.Namespace
+	}
+	return target, nil
+}
+
+func split(args []string) (kind, name string, err error) {
+	if len(args) == 1 {
+		var ok bool
+		if kind, name, ok = strings.Cut(args[0], "/"); !ok {
+			return "", "", fmt.Errorf("%q names no object: give KIND/NAME, such as deployment/web", args[0])
+		}
+	} else {
+		kind, name = args[0], args[1]
+	}
+	if kind == "" || name == "" || strings.Contains(name, "/") {
+		return "", "", fmt.Errorf("%q names no object: give KIND/NAME, such as deployment/web", strings.Join(args, " "))
+	}
+	return kind, name, nil
+}
+
+// kind resolves what a user calls a kind.
+func (c *Cluster) kind(arg string) (schema.GroupVersionKind, error) {
+	full, partial := schema.ParseResourceArg(strings.ToLower(arg))
+	if full != nil {
+		if gvk, err := c.mapper.KindFor(*full); err == nil {
+			return gvk, nil
+		}
+	}
+	gvk, err := c.mapper.KindFor(partial.WithVersion(""))
+	if apimeta.IsNoMatchError(err) {
+		return gvk, fmt.Errorf("the cluster serves nothing by the name of %q: see kubectl api-resources", arg)
+	}
+	if err != nil {
+		return gvk, fmt.Errorf("asking the cluster for %q: %w", arg, err)
+	}
+	return gvk, nil
+}
+
+// Read returns the object, and a NotFound error where there is none.
+func (c *Cluster) Read(ctx context.Context, t Target) (*unstructured.Unstructured, error) {
+	return c.Object(ctx, t.GVK, types.NamespacedName{Namespace: t.Namespace, Name: t.Name})
+}
+
+// Object returns an object of any kind, and a NotFound error where there is none.
+func (c *Cluster) Object(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(gvk)
+	if err := c.Get(ctx, key, obj); err != nil {
+		return nil, err
+	}
+	return obj, nil
+}

@@ -1,0 +1,93 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package cli is the command line: kubectl kausality. Each command has a package
+// of its own, of a part that reads and a part that turns what was read into text.
+package cli
+
+import (
+	"context"
+	"path/filepath"
+	"runtime/debug"
+	"strings"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"kausality.io/operator/internal/cli/why"
+)
+
+const long = `Read what Kausality knows: who caused what, what is allowed, what was refused.
+
+As kubectl does, each command takes an object as KIND/NAME or KIND NAME, and the
+flags that say which cluster and namespace are meant.`
+
+// completer begins the name by which kubectl calls a plugin for completions of its
+// arguments.
+const completer = "kubectl_complete-"
+
+// Run runs the command that args, whose first is the name of the program, asks for.
+// It has told the user of an error that it returns.
+func Run(ctx context.Context, streams genericiooptions.IOStreams, args []string) error {
+	root := New(streams)
+	root.SetArgs(arguments(args))
+	err := root.ExecuteContext(ctx)
+	if err != nil {
+		root.PrintErrln("error:", err)
+	}
+	return err
+}
+
+// arguments are those of the command. Under the name by which kubectl asks a plugin
+// for completions, the program completes.
+func arguments(args []string) []string {
+	if strings.HasPrefix(filepath.Base(args[0]), completer) {
+		return append([]string{cobra.ShellCompRequestCmd}, args[1:]...)
+	}
+	return args[1:]
+}
+
+// New is the command with all that it has below it.
+func New(streams genericiooptions.IOStreams) *cobra.Command {
+	root := &cobra.Command{
+		Use:           "kubectl-kausality",
+		Annotations:   map[string]string{cobra.CommandDisplayNameAnnotation: "kubectl kausality"},
+		Short:         "Read what Kausality knows: who caused what, what is allowed, what was refused",
+		Long:          long,
+		Version:       version(),
+		SilenceErrors: true,
+		SilenceUsage:  true,
+	}
+	root.SetIn(streams.In)
+	root.SetOut(streams.Out)
+	root.SetErr(streams.ErrOut)
+
+	flags := genericclioptions.NewConfigFlags(true)
+	flags.AddFlags(root.PersistentFlags())
+	root.AddCommand(
+		why.Command(flags, streams),
+	)
+	return root
+}
+
+// version is that of the module the program was built from.
+func version() string {
+	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
+		return info.Main.Version
+	}
+	return "(devel)"
+}

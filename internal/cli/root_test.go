@@ -1,0 +1,64 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cli_test
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"kausality.io/operator/internal/cli"
+)
+
+func TestRun(t *testing.T) {
+	tests := map[string]struct {
+		args    []string
+		out     string
+		errOut  string
+		refused bool
+	}{
+		"help names the plugin as it is called": {
+			args: []string{"kubectl-kausality", "why", "--help"},
+			out:  "kubectl kausality why [KIND/NAME] [flags]",
+		},
+		"completion of a command": {
+			args: []string{"kubectl-kausality", "__complete", "wh"},
+			out:  "why\t",
+		},
+		"completion under the name that kubectl looks for": {
+			args: []string{"/usr/bin/kubectl_complete-kausality", "why", "--output", "ya"},
+			out:  "yaml\n",
+		},
+		"an unknown command": {
+			args:    []string{"kubectl-kausality", "wyh"},
+			errOut:  `error: unknown command "wyh"`,
+			refused: true,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			streams, _, out, errOut := genericiooptions.NewTestIOStreams()
+			if err := cli.Run(t.Context(), streams, tc.args); (err != nil) != tc.refused {
+				t.Errorf("Run: %v, want an error: %t", err, tc.refused)
+			}
+			if !strings.Contains(out.String(), tc.out) || !strings.Contains(errOut.String(), tc.errOut) {
+				t.Errorf("Run printed %q and %q, want %q and %q in them", out, errOut, tc.out, tc.errOut)
+			}
+		})
+	}
+}

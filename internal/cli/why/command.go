@@ -1,0 +1,74 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package why is the command that tells why something was refused, or waits, and
+// what would have allowed it.
+package why
+
+import (
+	"time"
+
+	"github.com/spf13/cobra"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/output"
+	"kausality.io/operator/internal/cli/text"
+)
+
+const long = `Tell why a change was refused, or why nothing follows from it, and what would have
+allowed it.
+
+With an object: refusals of changes of it and of its children, and changes of it that
+are withheld. Without: those of all objects in the namespace, the latest first.`
+
+const example = `  # Why does this rollout not go on?
+  kubectl kausality why deployment/web
+
+  # What was refused lately?
+  kubectl kausality why -n shop`
+
+// Command makes the command.
+func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams) *cobra.Command {
+	out := output.NewFlags()
+	most := 10
+	cmd := &cobra.Command{
+		Use:               "why [KIND/NAME]",
+		Short:             "Tell why something was refused or waits, and what would allow it",
+		Long:              long,
+		Example:           example,
+		Args:              cobra.MaximumNArgs(2),
+		ValidArgsFunction: cluster.Completion(flags),
+		RunE: func(cmd *cobra.Command, args []string) error {
+			c, err := cluster.Connect(flags, streams.ErrOut)
+			if err != nil {
+				return err
+			}
+			report, err := find(cmd.Context(), c, args)
+			if err != nil {
+				return err
+			}
+			report.limit(most)
+			return out.Write(streams.Out, "Refusals", report, func(t text.Terminal) string {
+				return render(report, t, out.Wide(), time.Now())
+			})
+		},
+	}
+	out.AddTo(cmd)
+	cmd.Flags().IntVar(&most, "limit", most, "How many refusals to show, the latest first.")
+	return cmd
+}

@@ -1,0 +1,113 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package why
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/ledger"
+)
+
+// find reads the records of the namespace, and the policies.
+func find(ctx context.Context, c *cluster.Cluster, args []string) (*Report, error) {
+	var subject *cluster.Target
+	namespace := c.Namespace
+	if len(args) > 0 {
+		target, err := c.Target(args)
+		if err != nil {
+			return nil, err
+		}
+		// Cluster-scoped objects have their records in the operator's namespace.
+		subject, namespace = &target, target.Namespace
+	}
+	records, err := c.Records(ctx, namespace)
+	if err != nil {
+		return nil, err
+	}
+	policies, err := c.Policies(ctx)
+	report := collect(records, policies, subject)
+	report.Subject = "namespace " + namespace
+	if subject != nil {
+		report.Subject = subject.String()
+	}
+	if err != nil {
+		report.Note = fmt.Sprintf("What would have allowed it cannot be told: %v", err)
+	}
+	return report, nil
+}
+
+// collect finds what the records tell about the subject, or about everything.
+func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subject *cluster.Target) *Report {
+	report := &Report{Refusals: []Refusal{}, Withheld: []Withheld{}}
+	for i := range records {
+		rec := &records[i]
+		ref := rec.Spec.TargetRef
+		isTarget := subject == nil || is(*subject, ref)
+		if d := rec.Status.LastDenial; d != nil && (isTarget || isChild(*subject, ref, d)) {
+			report.Refusals = append(report.Refusals, Refusal{
+				Decision: *d,
+				Parent:   ref,
+				Record:   rec.Name,
+				Waiting:  rec.Status.Blocked != nil,
+				Denials:  rec.Status.Denials,
+				Remedies: remedies(policies.Named(d.Policies...), d),
+			})
+		}
+		if isTarget {
+			report.Withheld = append(report.Withheld, withheld(rec, policies)...)
+		}
+	}
+	slices.SortStableFunc(report.Refusals, func(a, b Refusal) int { return b.Time.Compare(a.Time.Time) })
+	return report
+}
+
+func is(t cluster.Target, ref v1alpha1.TargetReference) bool {
+	return t.GVK.GroupKind() == schema.GroupKind{Group: ref.Group, Kind: ref.Kind} &&
+		t.Name == ref.Name && t.Namespace == ref.Namespace
+}
+
+// isChild tells whether a decision is about the subject, whose kind it names without
+// the group.
+func isChild(t cluster.Target, parent v1alpha1.TargetReference, d *v1alpha1.Decision) bool {
+	return d.Kind == t.GVK.Kind && d.Name == t.Name && (parent.Namespace == "" || parent.Namespace == t.Namespace)
+}
+
+// withheld are the changes of a record's target from which nothing follows.
+func withheld(rec *v1alpha1.AllowanceRecord, policies cluster.Policies) []Withheld {
+	var out []Withheld
+	for _, a := range rec.Status.Active {
+		if a.Relation != v1alpha1.RelationWithheld {
+			continue
+		}
+		w := Withheld{Object: rec.Spec.TargetRef, Path: a.Mutation, User: a.Initiator}
+		id := ledger.NewEntry(a).ID()
+		for _, seen := range rec.Status.FirstSeen {
+			if seen.ID == id {
+				w.Since = &seen.Time
+			}
+		}
+		w.Initiators = initiatorsOf(policies, rec.Spec.TargetRef, a.Mutation)
+		out = append(out, w)
+	}
+	return out
+}

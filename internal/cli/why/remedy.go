@@ -1,0 +1,105 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package why
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/policy"
+)
+
+// remedies are what the rules of the policies that bound the child have to say about
+// a refused change of it: for each of its paths, the triggers that allow it.
+func remedies(policies []*policy.Policy, d *v1alpha1.Decision) []Remedy {
+	var out []Remedy
+	for _, path := range d.Paths {
+		found := false
+		for _, p := range policies {
+			for _, r := range p.Rules {
+				if allows(r, d.Kind, path) {
+					out = addTo(out, path, remedyOf(p, r))
+					found = true
+				}
+			}
+		}
+		if !found && len(policies) > 0 {
+			out = addTo(out, path, Remedy{})
+		}
+	}
+	return out
+}
+
+// addTo adds a path to the remedy that says the same, or a new one.
+func addTo(all []Remedy, path string, r Remedy) []Remedy {
+	i := slices.IndexFunc(all, func(old Remedy) bool { return old.Policy == r.Policy && old.Trigger == r.Trigger })
+	if i < 0 {
+		r.Paths = []string{path}
+		return append(all, r)
+	}
+	all[i].Paths = append(all[i].Paths, path)
+	return all
+}
+
+func remedyOf(p *policy.Policy, r policy.Rule) Remedy {
+	remedy := Remedy{Policy: p.Name, Trigger: r.Trigger.String(), Initiators: p.Initiators()}
+	for _, c := range r.Conditions {
+		remedy.Conditions = append(remedy.Conditions, c.Source())
+	}
+	return remedy
+}
+
+// allows tells whether a rule allows an act, named as in a ledger, on children of a
+// kind. A record does not keep the verbs, so any of them will do.
+func allows(r policy.Rule, kind, act string) bool {
+	return len(r.Entries) == 0 || slices.ContainsFunc(r.Entries, func(e policy.Entry) bool {
+		if e.Kind == (schema.GroupKind{}) || e.Kind.Kind != kind {
+			return false
+		}
+		switch act {
+		case v1alpha1.MutationCreateObject:
+			return e.Create
+		case v1alpha1.MutationDeleteObject:
+			return e.Delete
+		}
+		path, err := change.ParsePath(act)
+		return err == nil && slices.ContainsFunc([]change.Verb{change.Mutate, change.Insert, change.Delete}, func(v change.Verb) bool {
+			return e.AllowsField(change.Change{Path: path, Verb: v})
+		})
+	})
+}
+
+// initiatorsOf are who may initiate a change of a path through a policy for the kind
+// of the object. That a policy does not select the object is for explain to say.
+func initiatorsOf(policies cluster.Policies, ref v1alpha1.TargetReference, text string) []string {
+	path, err := change.ParsePath(text)
+	if err != nil {
+		return nil
+	}
+	var out []string
+	for _, p := range policies.For(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}) {
+		if slices.ContainsFunc(p.Rules, func(r policy.Rule) bool { return r.Trigger.Touches(path) }) {
+			out = append(out, p.Initiators()...)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}

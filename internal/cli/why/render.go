@@ -1,0 +1,138 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package why
+
+import (
+	"fmt"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/text"
+)
+
+const indent = "  "
+
+// render turns a report into text.
+func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
+	var out strings.Builder
+	for _, w := range r.Withheld {
+		out.WriteString(renderWithheld(w, t, now) + "\n")
+	}
+	for _, refusal := range r.Refusals {
+		out.WriteString(renderRefusal(refusal, t, wide, now) + "\n")
+	}
+	if r.Note != "" {
+		out.WriteString(t.Wrap("", r.Note) + "\n")
+	}
+	if out.Len() == 0 {
+		return t.Wrap("", fmt.Sprintf("Nothing was refused and nothing is withheld in what the AllowanceRecords tell of %s.", r.Subject))
+	}
+	return strings.TrimSuffix(out.String(), "\n")
+}
+
+func renderWithheld(w Withheld, t text.Terminal, now time.Time) string {
+	var out strings.Builder
+	since := ""
+	if w.Since != nil {
+		since = " " + ago(w.Since.Time, now)
+	}
+	out.WriteString(t.Paint(text.Wait, "Withheld"+since) + "  " + t.Paint(text.Strong, w.Object.Kind+"/"+w.Object.Name) + "\n")
+	var facts text.Table
+	facts.Row("changed", w.Path)
+	facts.Row("by", w.User)
+	facts.Row("effect", "the change stands; nothing follows from it until it is approved, changed again or taken back")
+	facts.Row("approval", "by "+who(w.Initiators))
+	facts.Cells(text.Cell{Text: "command"}, text.Cell{Text: approveCommand(w.Object, w.Path), Unbroken: true})
+	out.WriteString(facts.Render(t, indent))
+	return out.String()
+}
+
+func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string {
+	var out strings.Builder
+	out.WriteString(t.Paint(text.Bad, "Refused "+ago(r.Time.Time, now)) + indent +
+		t.Paint(text.Strong, strings.ToLower(r.Operation)+" of "+objectText(r.Kind, r.Name)) + state(r, t) + "\n")
+	var facts text.Table
+	facts.Row("asked by", r.User)
+	facts.Row("not covered", strings.Join(r.Paths, ", "))
+	facts.Row("bounded by", r.Parent.Kind+"/"+r.Parent.Name+", through AllowancePolicy "+strings.Join(r.Policies, ", "))
+	for _, remedy := range r.Remedies {
+		facts.Row("allowed by", remedyText(r, remedy))
+	}
+	if wide {
+		facts.Row("refusals", fmt.Sprintf("%d of children of %s/%s so far", r.Denials, r.Parent.Kind, r.Parent.Name))
+		facts.Row("record", r.Record)
+		facts.Row("answer", r.Message)
+	}
+	out.WriteString(facts.Render(t, indent))
+	return out.String()
+}
+
+func state(r Refusal, t text.Terminal) string {
+	if r.Waiting {
+		return ", " + t.Paint(text.Wait, "still waiting")
+	}
+	return ""
+}
+
+// remedyText says in a sentence what would have allowed a part of the change.
+func remedyText(r Refusal, remedy Remedy) string {
+	part := ""
+	if len(remedy.Paths) < len(r.Paths) {
+		part = strings.Join(remedy.Paths, ", ") + ": "
+	}
+	if remedy.Trigger == "" {
+		return part + "no rule of " + strings.Join(r.Policies, ", ") + ", whatever changes: it would need another rule, or breaking the glass"
+	}
+	text := fmt.Sprintf("%sa change of %s of %s/%s by %s (AllowancePolicy %s)",
+		part, remedy.Trigger, r.Parent.Kind, r.Parent.Name, who(remedy.Initiators), remedy.Policy)
+	if len(remedy.Conditions) > 0 {
+		text += ", if " + strings.Join(remedy.Conditions, " and ")
+	}
+	return text
+}
+
+// who names those who may do something; where nobody is named, it is who may
+// further up.
+func who(initiators []string) string {
+	if len(initiators) == 0 {
+		return "whoever may initiate on what owns it"
+	}
+	return strings.Join(initiators, " or ")
+}
+
+// approveCommand is what approves a change that is there already.
+func approveCommand(ref v1alpha1.TargetReference, path string) string {
+	command := "kubectl kausality approve"
+	if ref.Namespace != "" {
+		command += " -n " + ref.Namespace
+	}
+	return fmt.Sprintf("%s %s/%s --path '%s'", command, strings.ToLower(ref.Kind), ref.Name, path)
+}
+
+func objectText(kind, name string) string {
+	if name == "" {
+		return "a " + kind
+	}
+	return kind + "/" + name
+}
+
+func ago(then, now time.Time) string {
+	return duration.HumanDuration(now.Sub(then)) + " ago"
+}

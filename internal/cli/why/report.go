@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package why
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// Report is what was found.
+type Report struct {
+	// Subject is what was asked about.
+	Subject string `json:"subject"`
+	// Refusals of changes, the latest first.
+	Refusals []Refusal `json:"refusals"`
+	// Withheld changes, from which nothing follows.
+	Withheld []Withheld `json:"withheld"`
+	// Note says what could not be read.
+	Note string `json:"note,omitempty"`
+}
+
+// Refusal is a change of a child that was refused.
+type Refusal struct {
+	v1alpha1.Decision `json:",inline"`
+
+	// Parent is the object whose allowances do not cover the change.
+	Parent v1alpha1.TargetReference `json:"parent"`
+	// Record is the AllowanceRecord that tells of it.
+	Record string `json:"record"`
+	// Waiting is true while the change still waits for an answer.
+	Waiting bool `json:"waiting"`
+	// Denials is how many changes of children of the parent were refused so far.
+	Denials int64 `json:"denials"`
+	// Remedies are what would have allowed it.
+	Remedies []Remedy `json:"remedies"`
+}
+
+// Remedy is what would have allowed a part of a refused change.
+type Remedy struct {
+	// Paths of the part, as in the refusal.
+	Paths []string `json:"paths"`
+	// Policy that would have, and Trigger whose change it asks for. Neither is
+	// there where no policy allows it in any case.
+	Policy  string `json:"policy,omitempty"`
+	Trigger string `json:"trigger,omitempty"`
+	// Initiators are who may make that change; where they are empty, whoever may
+	// initiate further up.
+	Initiators []string `json:"initiators,omitempty"`
+	// Conditions of the rule, which have to hold too.
+	Conditions []string `json:"conditions,omitempty"`
+}
+
+// Withheld is a change of an object from which nothing follows.
+type Withheld struct {
+	// Object that was changed.
+	Object v1alpha1.TargetReference `json:"object"`
+	// Path that was changed.
+	Path string `json:"path"`
+	// User who changed it.
+	User string `json:"user"`
+	// Since is when it was first seen.
+	Since *metav1.Time `json:"since,omitempty"`
+	// Initiators are who may approve it.
+	Initiators []string `json:"initiators,omitempty"`
+}
+
+// limit keeps the latest refusals only.
+func (r *Report) limit(most int) {
+	if most >= 0 && len(r.Refusals) > most {
+		r.Refusals = slices.Clip(r.Refusals[:most])
+	}
+}

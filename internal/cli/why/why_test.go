@@ -1,0 +1,178 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package why
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/policy"
+)
+
+var now = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+func before(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
+
+const deploymentPolicy = `
+metadata: {name: deployment}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  rules:
+  - trigger: spec.replicas
+    conditions: ["object.spec.replicas < 10"]
+    policies:
+    - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+      relation: ControllerChild
+      verbs: [Update]
+      mutations: [{jsonPath: spec.replicas}]
+  - trigger: spec.template
+    policies:
+    - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+      relation: ControllerChild
+      verbs: [Create, Update]
+      mutations: [{jsonPath: spec.replicas}]
+`
+
+func policies(t *testing.T) cluster.Policies {
+	t.Helper()
+	p := &v1alpha1.AllowancePolicy{}
+	if err := yaml.UnmarshalStrict([]byte(deploymentPolicy), p); err != nil {
+		t.Fatal(err)
+	}
+	compiled, errs := policy.Compile(p, func(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+		return gvr.GroupVersion().WithKind("ReplicaSet"), gvr.Resource == "replicasets"
+	})
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	return cluster.Policies{Index: policy.NewIndex([]*policy.Policy{compiled})}
+}
+
+// recordOf is the record of a Deployment in namespace shop.
+func recordOf(name string, status v1alpha1.AllowanceRecordStatus) v1alpha1.AllowanceRecord {
+	return v1alpha1.AllowanceRecord{
+		ObjectMeta: metav1.ObjectMeta{Name: "deployment-" + name + "-1"},
+		Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{
+			Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: name,
+		}},
+		Status: status,
+	}
+}
+
+func denial(age time.Duration, operation, child string, paths ...string) *v1alpha1.Decision {
+	return &v1alpha1.Decision{
+		Time: before(age), Result: "Denied", Reason: "Denied", Operation: operation, Kind: "ReplicaSet", Name: child,
+		User: "mallory", Paths: paths, Policies: []string{"deployment"}, Message: "that is not allowed",
+	}
+}
+
+func TestWhy(t *testing.T) {
+	web := recordOf("web", v1alpha1.AllowanceRecordStatus{
+		LastDenial: denial(2*time.Minute, "Update", "web-1", "spec.replicas", "spec.minReadySeconds"),
+		Blocked:    &v1alpha1.Blocked{},
+		Denials:    3,
+	})
+	api := recordOf("api", v1alpha1.AllowanceRecordStatus{LastDenial: denial(time.Minute, "Create", "api-1", "create")})
+	held := recordOf("cart", v1alpha1.AllowanceRecordStatus{Active: []v1alpha1.Allowance{{
+		Relation: v1alpha1.RelationWithheld, Mutation: "spec.template.spec.containers[0].image", Initiator: "mallory",
+	}}})
+	kind := func(kind string) schema.GroupVersionKind {
+		return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
+	}
+	tests := map[string]struct {
+		records []v1alpha1.AllowanceRecord
+		subject *cluster.Target
+		wide    bool
+		want    string
+	}{
+		"of a parent": {
+			records: []v1alpha1.AllowanceRecord{web, api},
+			subject: &cluster.Target{GVK: kind("Deployment"), Namespace: "shop", Name: "web"},
+			want: `Refused 2m ago  update of ReplicaSet/web-1, still waiting
+  asked by      mallory
+  not covered   spec.replicas, spec.minReadySeconds
+  bounded by    Deployment/web, through AllowancePolicy deployment
+  allowed by    spec.replicas: a change of spec.replicas of Deployment/web by Group platform-team
+                (AllowancePolicy deployment), if object.spec.replicas < 10
+  allowed by    spec.replicas: a change of spec.template of Deployment/web by Group platform-team
+                (AllowancePolicy deployment)
+  allowed by    spec.minReadySeconds: no rule of deployment, whatever changes: it would need another
+                rule, or breaking the glass
+`,
+		},
+		"of a child, at length": {
+			records: []v1alpha1.AllowanceRecord{web, api},
+			subject: &cluster.Target{GVK: kind("ReplicaSet"), Namespace: "shop", Name: "api-1"},
+			wide:    true,
+			want: `Refused 60s ago  create of ReplicaSet/api-1
+  asked by      mallory
+  not covered   create
+  bounded by    Deployment/api, through AllowancePolicy deployment
+  allowed by    a change of spec.template of Deployment/api by Group platform-team (AllowancePolicy
+                deployment)
+  refusals      0 of children of Deployment/api so far
+  record        deployment-api-1
+  answer        that is not allowed
+`,
+		},
+		"of a namespace, what is withheld first, then the latest": {
+			records: []v1alpha1.AllowanceRecord{web, api, held},
+			want: `Withheld  Deployment/cart
+  changed    spec.template.spec.containers[0].image
+  by         mallory
+  effect     the change stands; nothing follows from it until it is approved, changed again or taken
+             back
+  approval   by Group platform-team
+  command    kubectl kausality approve -n shop deployment/cart --path 'spec.template.spec.containers[0].image'
+
+Refused 60s ago  create of ReplicaSet/api-1
+  asked by      mallory
+  not covered   create
+  bounded by    Deployment/api, through AllowancePolicy deployment
+  allowed by    a change of spec.template of Deployment/api by Group platform-team (AllowancePolicy
+                deployment)
+`,
+		},
+		"of what was never refused": {
+			records: []v1alpha1.AllowanceRecord{web},
+			subject: &cluster.Target{GVK: kind("Deployment"), Namespace: "shop", Name: "quiet"},
+			want:    "Nothing was refused and nothing is withheld in what the AllowanceRecords tell of it.\n",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			report := collect(tc.records, policies(t), tc.subject)
+			report.Subject = "it"
+			if tc.subject == nil {
+				report.limit(1)
+			}
+			if diff := cmp.Diff(tc.want, render(report, text.Terminal{Width: text.DefaultWidth}, tc.wide, now)); diff != "" {
+				t.Errorf("why: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
