@@ -90,6 +90,13 @@ type AllowanceRecordStatus struct {
 	// +optional
 	LastDenial *Decision `json:"lastDenial,omitempty"`
 
+	// history is what happened, the newest first. It is bounded: the oldest
+	// entries go.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	History []HistoryEntry `json:"history,omitempty"`
+
 	// denials counts the changes of children that were denied.
 	// +optional
 	Denials int64 `json:"denials"`

@@ -60,8 +60,9 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 		}
 		before := status.DeepCopy()
 		ended(status)
-		if status.Deletion == nil {
+		if status.Deletion == nil && deletion != nil {
 			status.Deletion = deletion
+			status.History = record.WithHistory(status.History, record.DeletedEntry(deletion))
 		}
 		return !equality.Semantic.DeepEqual(before, status)
 	})

@@ -60,6 +60,8 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 
 	effective := record.Effective(v.asRecord(status), v.obj, v.stored)
 	status.Phase = v.phase(effective)
+	status.History = record.FollowLedger(record.TargetOf(v.obj), status.History, status.Active, effective.Allowances(),
+		v.obj.GetGeneration(), metav1.NewTime(v.now))
 	status.Active = effective.Allowances()
 	held := effective.Without(ledger.Entry.IsWithheld)
 	status.ActiveCount = int32(len(held)) //nolint:gosec // a ledger has at most ledger.MaxEntries
@@ -134,8 +136,9 @@ func (v view) adopting(ctx context.Context, since time.Time, next *soonest) bool
 func (v view) deleted(status *v1alpha1.AllowanceRecordStatus, next *soonest) {
 	switch {
 	case v.obj.GetDeletionTimestamp() != nil:
-		if status.Deletion == nil {
+		if status.Deletion == nil && v.inherited != nil {
 			status.Deletion = v.inherited
+			status.History = record.WithHistory(status.History, record.DeletedEntry(v.inherited))
 		}
 	case status.Deletion != nil:
 		end := status.Deletion.Time.Add(unseenLimit)
@@ -144,6 +147,9 @@ func (v view) deleted(status *v1alpha1.AllowanceRecordStatus, next *soonest) {
 			return
 		}
 		status.Deletion = nil
+		status.History = slices.DeleteFunc(slices.Clone(status.History), func(e v1alpha1.HistoryEntry) bool {
+			return e.Event == v1alpha1.EventDeleted
+		})
 	}
 }
 

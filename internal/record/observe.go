@@ -18,9 +18,7 @@ package record
 
 import (
 	"context"
-	"strings"
 	"time"
-	"unicode/utf8"
 
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
@@ -64,35 +62,38 @@ const (
 	maxAttempts = 5
 	// maxNote is how long the note of an event may be, in bytes.
 	maxNote = 1024
-	// maxRawLedger is how long a raw ledger may be in a record, in bytes.
-	maxRawLedger = 32768
 )
 
-// Outcome is one decision about a child of Target, or a ledger of Target that
-// could not be read.
+// Outcome is what a request came to, for the record of Target: a decision about a
+// child of it, or something that happens to Target itself.
 type Outcome struct {
-	// Target is the parent.
+	// Target is the parent of the child, or the object of the request.
 	Target v1alpha1.TargetReference
 	// Decision about the child. Its time is set where it is left out.
-	Decision v1alpha1.Decision
-	// RawLedger is the text of Target's ledger where it could not be read, or was
-	// dropped.
-	RawLedger string
+	Decision *v1alpha1.Decision
+	// History has what happens to Target itself. Times are set where they are left
+	// out.
+	History []v1alpha1.HistoryEntry
 }
 
 // Observe takes note of an outcome. It returns at once and never fails: what is
 // observed is written within a second or so, one write for each holder, and is
 // forgotten, and counted, where more comes than can be written.
 func (s *Store) Observe(o Outcome) {
-	if o.Decision.Time.IsZero() {
-		o.Decision.Time = metav1.NewTime(s.clock.Now())
+	now := metav1.NewTime(s.clock.Now())
+	b := &batch{target: o.Target}
+	for _, e := range o.History {
+		if e.Time.IsZero() {
+			e.Time = now
+		}
+		b.history = WithHistory(b.history, e)
 	}
-	b := &batch{target: o.Target, last: o.Decision, rawLedger: o.RawLedger}
-	switch o.Decision.Result {
-	case ResultDenied:
-		b.denials, b.loud = 1, []v1alpha1.Decision{o.Decision}
-	case ResultBrokeGlass:
-		b.loud = []v1alpha1.Decision{o.Decision}
+	if o.Decision != nil {
+		d := shortDecision(*o.Decision)
+		if d.Time.IsZero() {
+			d.Time = now
+		}
+		b.decide(d)
 	}
 	outcomesDropped.Add(float64(s.outcomes.put(b)))
 }
@@ -144,15 +145,15 @@ func (s *Store) write(ctx context.Context, b *batch) {
 		s.emit(b)
 	}
 	err := s.Update(ctx, b.target, b.deserves(), func(status *v1alpha1.AllowanceRecordStatus) bool {
-		status.LastDecision = b.last.DeepCopy()
+		if b.last != nil {
+			status.LastDecision = b.last.DeepCopy()
+		}
 		if denial := b.lastDenial(); denial != nil {
 			status.LastDenial = denial.DeepCopy()
 		}
 		status.Denials += b.denials
 		status.BrokenGlass = s.counting(status.BrokenGlass)
-		if b.rawLedger != "" {
-			status.RawLedger = Raw(b.rawLedger)
-		}
+		status.History = WithHistory(status.History, oldestFirst(b.history)...)
 		return true
 	})
 	if err == nil {
@@ -188,20 +189,4 @@ func (s *Store) emit(b *batch) {
 			&corev1.ObjectReference{Kind: d.Kind, Namespace: b.target.Namespace, Name: d.Name},
 			corev1.EventTypeWarning, reason, actionAdmission, "%s", cut(note, maxNote))
 	}
-}
-
-// Raw is a ledger that could not be read, as a record keeps it.
-func Raw(text string) string {
-	return cut(strings.ToValidUTF8(text, "\uFFFD"), maxRawLedger)
-}
-
-// cut shortens a text to at most n bytes, between two characters.
-func cut(text string, n int) string {
-	if len(text) <= n {
-		return text
-	}
-	for n > 0 && !utf8.RuneStart(text[n]) {
-		n--
-	}
-	return text[:n]
 }

@@ -35,15 +35,15 @@ const (
 // batch is what is to be written about one holder.
 type batch struct {
 	target v1alpha1.TargetReference
-	// last is the latest decision.
-	last v1alpha1.Decision
+	// last is the latest decision about a child, nil where there was none.
+	last *v1alpha1.Decision
 	// loud are the latest denials, and breakings of glass, with different messages,
 	// the latest last. They become events.
 	loud []v1alpha1.Decision
 	// denials counts them all.
 	denials int64
-	// rawLedger is what could not be read, if anything.
-	rawLedger string
+	// history is what happened, the newest first.
+	history []v1alpha1.HistoryEntry
 	// attempts that failed to write the batch.
 	attempts int
 }
@@ -51,7 +51,19 @@ type batch struct {
 // deserves tells whether a holder without a record gets one for the batch: not
 // for what passes because nothing bounds it (D18).
 func (b *batch) deserves() bool {
-	return b.denials > 0 || b.rawLedger != "" || len(b.last.Trace) > 0 || b.last.Result != ResultAllowed
+	return slices.ContainsFunc(b.history, func(e v1alpha1.HistoryEntry) bool { return e.Event != v1alpha1.EventAllowed })
+}
+
+// decide adds a decision about a child.
+func (b *batch) decide(d v1alpha1.Decision) {
+	b.last = &d
+	b.history = WithHistory(b.history, entryOf(d))
+	switch d.Result {
+	case ResultDenied:
+		b.denials, b.loud = 1, []v1alpha1.Decision{d}
+	case ResultBrokeGlass:
+		b.loud = []v1alpha1.Decision{d}
+	}
 }
 
 // lastDenial is the latest denial, nil where there was none.
@@ -66,15 +78,15 @@ func (b *batch) lastDenial() *v1alpha1.Decision {
 
 // add adds what came later.
 func (b *batch) add(later *batch) {
-	b.last = later.last
+	if later.last != nil {
+		b.last = later.last
+	}
 	for _, d := range later.loud {
 		b.loud = append(slices.DeleteFunc(b.loud, func(old v1alpha1.Decision) bool { return old.Message == d.Message }), d)
 	}
 	b.loud = b.loud[max(0, len(b.loud)-maxLoud):]
 	b.denials += later.denials
-	if later.rawLedger != "" {
-		b.rawLedger = later.rawLedger
-	}
+	b.history = WithHistory(b.history, oldestFirst(later.history)...)
 }
 
 // queue holds one batch for each holder that something was decided about. When

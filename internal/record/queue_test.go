@@ -29,10 +29,8 @@ import (
 )
 
 func batchOf(uid types.UID, d v1alpha1.Decision) *batch {
-	b := &batch{target: v1alpha1.TargetReference{UID: uid}, last: d}
-	if d.Result == ResultDenied {
-		b.denials, b.loud = 1, []v1alpha1.Decision{d}
-	}
+	b := &batch{target: v1alpha1.TargetReference{UID: uid}}
+	b.decide(d)
 	return b
 }
 
@@ -104,18 +102,17 @@ func TestQueuePutBack(t *testing.T) {
 
 func TestDeserves(t *testing.T) {
 	tests := map[string]struct {
-		b    batch
-		want bool
+		decision v1alpha1.Decision
+		want     bool
 	}{
-		"a denial":                    {b: batch{denials: 1}, want: true},
-		"a ledger that is unreadable": {b: batch{rawLedger: "x", last: v1alpha1.Decision{Result: ResultAllowed}}, want: true},
-		"use of an allowance":         {b: batch{last: v1alpha1.Decision{Result: ResultAllowed, Trace: []v1alpha1.TraceHop{{Kind: "Deployment"}}}}, want: true},
-		"a warning":                   {b: batch{last: v1alpha1.Decision{Result: ResultWarned}}, want: true},
-		"what nothing bounds":         {b: batch{last: v1alpha1.Decision{Result: ResultAllowed, Reason: "Maintaining"}}},
+		"a denial":            {decision: denial("no"), want: true},
+		"use of an allowance": {decision: v1alpha1.Decision{Result: ResultAllowed, Trace: []v1alpha1.TraceHop{{Kind: "Deployment"}}}, want: true},
+		"a warning":           {decision: v1alpha1.Decision{Result: ResultWarned}, want: true},
+		"what nothing bounds": {decision: v1alpha1.Decision{Result: ResultAllowed, Reason: "Maintaining"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := test.b.deserves(); got != test.want {
+			if got := batchOf("a", test.decision).deserves(); got != test.want {
 				t.Errorf("deserves() = %t, want %t", got, test.want)
 			}
 		})

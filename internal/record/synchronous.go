@@ -109,6 +109,7 @@ func (s *Store) SetDeletion(ctx context.Context, ref v1alpha1.TargetReference, d
 			}
 		}
 		status.Deletion = d.DeepCopy()
+		status.History = WithHistory(status.History, DeletedEntry(&d))
 		return true
 	})
 }

@@ -18,10 +18,12 @@ package e2e
 
 import (
 	"context"
+	"slices"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"github.com/onsi/gomega/types"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -127,6 +129,33 @@ var _ = Describe("An AllowanceRecord", func() {
 			g.Expect(status.Active).To(BeEmpty())
 			g.Expect(status.PendingGrants).To(BeEmpty())
 			g.Expect(status.Consumed).To(BeEmpty())
+		}).Should(Succeed())
+
+		By("being deleted")
+		Expect(owner.Delete(ctx, d)).To(Succeed())
+		told := func(event v1alpha1.HistoryEvent, with ...types.GomegaMatcher) types.GomegaMatcher {
+			return ContainElement(SatisfyAll(append(with, HaveField("Event", event))...))
+		}
+		Eventually(ctx, func(g Gomega) {
+			history := shared.record(ctx, g, d).Status.History
+			g.Expect(history).To(SatisfyAll(
+				told("Granted", HaveField("User", alice), HaveField("Operation", "Create"), HaveField("Paths", []string{"(created)"}),
+					HaveField("Policies", Not(BeEmpty()))),
+				told("Granted", HaveField("User", alice), HaveField("Paths", []string{"spec.template.spec.containers[0].image"}),
+					HaveField("Message", ContainSubstring("ReplicaSet create"))),
+				told("Exercised", HaveField("User", deploymentController), HaveField("Operation", "Create"), HaveField("Kind", "ReplicaSet"),
+					HaveField("Names", ContainElement(rs.Name)), HaveField("Initiator", alice), HaveField("Trace", Not(BeEmpty()))),
+				told("Consumed", HaveField("Initiator", alice), HaveField("Paths", []string{"spec.template.spec.containers[0].image"})),
+				told("Denied", HaveField("User", mallory), HaveField("Operation", "Update"), HaveField("Names", []string{rs.Name}),
+					HaveField("Paths", []string{"spec.replicas"}), HaveField("Message", ContainSubstring("not allowed by its parent Deployment web"))),
+				told("Deleted", HaveField("User", alice), HaveField("Initiator", alice)),
+			))
+			g.Expect(slices.IsSortedFunc(history, func(a, b v1alpha1.HistoryEntry) int { return b.Time.Compare(a.Time.Time) })).To(BeTrue())
+			g.Expect(shared.record(ctx, g, rs).Status.History).To(SatisfyAll(
+				told("Granted", HaveField("User", deploymentController), HaveField("Initiator", alice), HaveField("Paths", []string{"(created)"})),
+				told("Exercised", HaveField("Kind", "Pod"), HaveField("Operation", "Create"), HaveField("Initiator", alice)),
+				told("Deleted", HaveField("Initiator", alice)),
+			), "the ReplicaSet's")
 		}).Should(Succeed())
 	}, SpecTimeout(specTimeout))
 })

@@ -80,6 +80,7 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 	if err := v.keep(ctx, r, f, verdict, d); err != nil {
 		return v.failed(ctx, req, err)
 	}
+	v.remember(r, f, grant)
 	resp := admission.Allowed("")
 	resp.AuditAnnotations = auditAnnotations(f, verdict)
 	resp.Warnings = warnings(r, f, verdict, grant)
@@ -121,6 +122,7 @@ func (v *Validator) observe(r *request, f *facts, verdict decision.Verdict) {
 	case decision.ReasonOwn, decision.ReasonUnchanged, decision.ReasonFinishing, decision.ReasonUnbounded:
 		return
 	default:
-		v.Records.Observe(record.Outcome{Target: f.parent, Decision: describe(r, f, verdict)})
+		d := describe(r, f, verdict)
+		v.Records.Observe(record.Outcome{Target: f.parent, Decision: &d})
 	}
 }

@@ -194,7 +194,9 @@ func TestValidate(t *testing.T) {
 			}
 			var got []observed
 			for _, o := range w.observed {
-				got = append(got, observed{o.Decision.Result, o.Decision.Reason})
+				if o.Decision != nil {
+					got = append(got, observed{o.Decision.Result, o.Decision.Reason})
+				}
 			}
 			if diff := cmp.Diff(tc.observed, got); diff != "" {
 				t.Errorf("observed (-want +got):\n%s", diff)

@@ -1,0 +1,103 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"strings"
+	"unicode/utf8"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// What a record says of a request is bounded, as requests are not: a path has the
+// keys of maps in it, and an attestation can be anything.
+const (
+	// maxMessage is how long a message may be in a record, in bytes.
+	maxMessage = 2048
+	// maxText is how long a path or an attestation may be in a record, in bytes.
+	maxText = 256
+	// maxItems is how many paths, names, policies and hops are told.
+	maxItems = 16
+	// maxRawLedger is how long a raw ledger may be in a record, in bytes.
+	maxRawLedger = 32768
+)
+
+// shortened is an entry within the bounds.
+func shortened(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
+	e.Message = cut(e.Message, maxMessage)
+	e.Paths, e.Names, e.Policies = shortTexts(e.Paths), shortTexts(e.Names), shortTexts(e.Policies)
+	e.Trace = shortTrace(e.Trace)
+	return e
+}
+
+// shortDecision is a decision within the bounds.
+func shortDecision(d v1alpha1.Decision) v1alpha1.Decision {
+	d.Message = cut(d.Message, maxMessage)
+	d.Paths, d.Policies = shortTexts(d.Paths), shortTexts(d.Policies)
+	d.Trace = shortTrace(d.Trace)
+	return d
+}
+
+func shortTexts(texts []string) []string {
+	texts = texts[:min(len(texts), maxItems)]
+	for i, text := range texts {
+		if len(text) > maxText {
+			out := make([]string, 0, len(texts))
+			out = append(out, texts[:i]...)
+			for _, long := range texts[i:] {
+				out = append(out, cut(long, maxText))
+			}
+			return out
+		}
+	}
+	return texts
+}
+
+// shortTrace keeps the end of a trace where it is too long, as it is nearest to
+// what happened.
+func shortTrace(trace []v1alpha1.TraceHop) []v1alpha1.TraceHop {
+	trace = trace[max(0, len(trace)-maxItems):]
+	out := make([]v1alpha1.TraceHop, 0, len(trace))
+	for _, hop := range trace {
+		hop = *hop.DeepCopy()
+		hop.Field = cut(hop.Field, maxText)
+		for path, value := range hop.Attestations {
+			hop.Attestations[path] = cut(value, maxText)
+		}
+		out = append(out, hop)
+	}
+	if len(out) == 0 {
+		return nil
+	}
+	return out
+}
+
+// Raw is a ledger that could not be read, as a record keeps it.
+func Raw(text string) string {
+	return cut(strings.ToValidUTF8(text, "\uFFFD"), maxRawLedger)
+}
+
+// cut shortens a text to at most n bytes, between two characters.
+func cut(text string, n int) string {
+	if len(text) <= n {
+		return text
+	}
+	for n > 0 && !utf8.RuneStart(text[n]) {
+		n--
+	}
+	return text[:n]
+}

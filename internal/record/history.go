@@ -1,0 +1,171 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"encoding/json"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+const (
+	// maxHistory is how many entries a history has.
+	maxHistory = 32
+	// maxHistoryBytes is how long they may be all together. An entry is a few
+	// hundred bytes, unless its trace carries long attestations.
+	maxHistoryBytes = 64 << 10
+	// maxNames is how many children an entry names.
+	maxNames = 16
+	// repetition is how soon something has to happen again to be counted rather than
+	// told anew. Controllers that are refused try again at least every 17 minutes.
+	repetition = time.Hour
+)
+
+// WithHistory adds entries, in the order in which they happened, to a history
+// that has the newest first.
+func WithHistory(history []v1alpha1.HistoryEntry, entries ...v1alpha1.HistoryEntry) []v1alpha1.HistoryEntry {
+	if len(entries) == 0 {
+		return history
+	}
+	history = slices.Clone(history)
+	for _, e := range entries {
+		e = shortened(e)
+		at := slices.IndexFunc(history, func(old v1alpha1.HistoryEntry) bool { return repeats(e, old) })
+		if at >= 0 {
+			e = together(history[at], e)
+			history = slices.Delete(history, at, at+1)
+		}
+		later := func(old v1alpha1.HistoryEntry) bool { return !old.Time.After(e.Time.Time) }
+		place := slices.IndexFunc(history, later)
+		if place < 0 {
+			place = len(history)
+		}
+		history = slices.Insert(history, place, e)
+	}
+	history = history[:min(len(history), maxHistory)]
+	size := 0
+	for i := range history {
+		if size += sizeOf(history[i]); size > maxHistoryBytes {
+			return history[:i]
+		}
+	}
+	return history
+}
+
+// oldestFirst turns a history round, into the order in which it happened.
+func oldestFirst(history []v1alpha1.HistoryEntry) []v1alpha1.HistoryEntry {
+	out := slices.Clone(history)
+	slices.Reverse(out)
+	return out
+}
+
+// repeats tells whether an entry tells of the same as an older one. What happens
+// to a child is the same where all is but the time, the child's name, and the
+// message, which has the name. Of the ledger, admission tells, and the watch where
+// admission's word was lost: the same trace is the same change.
+func repeats(e, old v1alpha1.HistoryEntry) bool {
+	if e.Event != old.Event {
+		return false
+	}
+	if aboutLedger(e.Event) {
+		return sameCause(e, old)
+	}
+	between := e.Time.Sub(old.Time.Time).Abs()
+	return between < repetition && equality.Semantic.DeepEqual(essence(e), essence(old))
+}
+
+func aboutLedger(event v1alpha1.HistoryEvent) bool {
+	switch event {
+	case v1alpha1.EventGranted, v1alpha1.EventWithheld, v1alpha1.EventReleased, v1alpha1.EventConsumed, v1alpha1.EventDeleted:
+		return true
+	default:
+		return false
+	}
+}
+
+func essence(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
+	e.Time, e.FirstTime, e.Count = metav1.Time{}, nil, 0
+	e.Names, e.Message = nil, ""
+	return e
+}
+
+// together makes one entry of two that tell of the same.
+func together(old, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
+	if aboutLedger(e.Event) {
+		if old.Operation == "" && e.Operation != "" {
+			return e
+		}
+		return old
+	}
+	if e.Time.Before(&old.Time) {
+		old, e = e, old
+	}
+	first := old.Time
+	for _, other := range []*metav1.Time{old.FirstTime, e.FirstTime} {
+		if other != nil && other.Before(&first) {
+			first = *other
+		}
+	}
+	e.FirstTime = &first
+	e.Count = max(old.Count, 1) + max(e.Count, 1)
+	e.Names = slices.Clone(e.Names)
+	for _, name := range old.Names {
+		if len(e.Names) < maxNames && !slices.Contains(e.Names, name) {
+			e.Names = append(e.Names, name)
+		}
+	}
+	return e
+}
+
+func sizeOf(e v1alpha1.HistoryEntry) int {
+	raw, err := json.Marshal(e)
+	if err != nil {
+		// A HistoryEntry is made of strings, numbers, times, and lists and maps of them.
+		panic("record: a history entry that cannot be encoded: " + err.Error())
+	}
+	return len(raw)
+}
+
+// entryOf is a decision about a child, as the history tells it.
+func entryOf(d v1alpha1.Decision) v1alpha1.HistoryEntry {
+	e := v1alpha1.HistoryEntry{
+		Time: d.Time, Event: v1alpha1.HistoryEvent(d.Result), User: d.User, Operation: d.Operation, Reason: d.Reason,
+		Kind: d.Kind, Paths: d.Paths, Initiator: d.Initiator, Trace: d.Trace, Policies: d.Policies, Message: d.Message,
+	}
+	switch {
+	case d.Result == ResultBrokeGlass:
+		e.Event = v1alpha1.EventBreakGlass
+	case d.Result == ResultAllowed && len(d.Trace) > 0:
+		e.Event = v1alpha1.EventExercised
+	}
+	if d.Name != "" {
+		e.Names = []string{d.Name}
+	}
+	return e
+}
+
+// DeletedEntry is the deletion of the target, as its history tells it.
+func DeletedEntry(d *v1alpha1.Deletion) v1alpha1.HistoryEntry {
+	return v1alpha1.HistoryEntry{
+		Time: d.Time, Event: v1alpha1.EventDeleted, User: d.User, Initiator: d.Initiator, Trace: d.Trace, Policies: d.Policies,
+	}
+}

@@ -1,0 +1,127 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// LedgerHistory is what the history of a target tells of entries of its ledger: one
+// entry for all that one change gave, with event where it gave allowances, and with
+// withheld where it is withheld. Their order is that of the allowances.
+func LedgerHistory(target v1alpha1.TargetReference, allowances []v1alpha1.Allowance, event, withheld v1alpha1.HistoryEvent, at metav1.Time) []v1alpha1.HistoryEntry {
+	var out []v1alpha1.HistoryEntry
+	for _, a := range allowances {
+		e := v1alpha1.HistoryEntry{Time: at, Event: event, Initiator: a.Initiator, Trace: shortTrace(a.Trace)}
+		if a.Relation == v1alpha1.RelationWithheld {
+			// Who made the change started no chain.
+			e.Event, e.Initiator = withheld, ""
+			e.Trace = shortTrace([]v1alpha1.TraceHop{{Kind: target.Kind, Name: target.Name, Generation: a.Generation, Field: a.Mutation}})
+			if withheld == v1alpha1.EventWithheld {
+				e.User = a.Initiator
+			}
+		}
+		if last := len(e.Trace) - 1; last >= 0 {
+			e.Paths = []string{e.Trace[last].Field}
+		}
+		what := describeAllowance(a)
+		i := slices.IndexFunc(out, func(other v1alpha1.HistoryEntry) bool { return repeats(e, other) })
+		switch {
+		case i < 0:
+			e.Message = what
+			out = append(out, e)
+		case what != "" && !slices.Contains(strings.Split(out[i].Message, "; "), what):
+			out[i].Message += "; " + what
+		}
+	}
+	return out
+}
+
+// describeAllowance says what an allowance permits, in short.
+func describeAllowance(a v1alpha1.Allowance) string {
+	switch {
+	case a.Relation == v1alpha1.RelationWithheld:
+		return ""
+	case a.Relation == v1alpha1.RelationExternal:
+		return string(a.Relation) + " " + strings.Join(a.Mutations, "+")
+	case len(a.Verbs) > 0:
+		verbs := make([]string, 0, len(a.Verbs))
+		for _, v := range a.Verbs {
+			verbs = append(verbs, string(v))
+		}
+		return a.Kind + " " + a.Mutation + " (" + strings.Join(verbs, ", ") + ")"
+	default:
+		return a.Kind + " " + a.Mutation
+	}
+}
+
+// FollowLedger adds to a history what a look at the target shows: what it holds
+// since the look before that admission has not told of, and what is over, of what it
+// held then and of what was granted since. generation is the target's.
+func FollowLedger(target v1alpha1.TargetReference, history []v1alpha1.HistoryEntry, before, held []v1alpha1.Allowance, generation int64, at metav1.Time) []v1alpha1.HistoryEntry {
+	has := func(event v1alpha1.HistoryEvent, like v1alpha1.HistoryEntry) bool {
+		like.Event = event
+		return slices.ContainsFunc(history, func(e v1alpha1.HistoryEntry) bool { return repeats(like, e) })
+	}
+	then := LedgerHistory(target, before, v1alpha1.EventConsumed, v1alpha1.EventReleased, at)
+	now := LedgerHistory(target, held, v1alpha1.EventGranted, v1alpha1.EventWithheld, at)
+	var news []v1alpha1.HistoryEntry
+	for _, e := range now {
+		wasHeld := slices.ContainsFunc(then, func(other v1alpha1.HistoryEntry) bool { return sameCause(e, other) })
+		if !wasHeld && !has(e.Event, e) {
+			news = append(news, e)
+		}
+	}
+	isHeld := func(e v1alpha1.HistoryEntry) bool {
+		return slices.ContainsFunc(now, func(other v1alpha1.HistoryEntry) bool { return sameCause(e, other) })
+	}
+	for _, e := range then {
+		if !isHeld(e) && !has(e.Event, e) {
+			news = append(news, e)
+		}
+	}
+	for _, e := range history {
+		if e.Event != v1alpha1.EventGranted || isHeld(e) || !reached(e, generation) || has(v1alpha1.EventConsumed, e) {
+			continue
+		}
+		e = v1alpha1.HistoryEntry{
+			Time: at, Event: v1alpha1.EventConsumed, Initiator: e.Initiator, Trace: e.Trace, Paths: e.Paths, Message: e.Message,
+		}
+		if !slices.ContainsFunc(news, func(other v1alpha1.HistoryEntry) bool { return repeats(e, other) }) {
+			news = append(news, e)
+		}
+	}
+	return WithHistory(history, news...)
+}
+
+// reached tells whether the target has the generation that something was granted
+// for: then its ledger has had the grant, too.
+func reached(granted v1alpha1.HistoryEntry, generation int64) bool {
+	last := len(granted.Trace) - 1
+	return last >= 0 && granted.Trace[last].Generation > 0 && granted.Trace[last].Generation <= generation
+}
+
+// sameCause tells whether two entries come from the same change.
+func sameCause(a, b v1alpha1.HistoryEntry) bool {
+	return a.Initiator == b.Initiator && equality.Semantic.DeepEqual(a.Trace, b.Trace)
+}

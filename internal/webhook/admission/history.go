@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/record"
+)
+
+// remember takes note of what an admitted request gave the object's own ledger: as
+// it will be stored, and what was granted besides.
+func (v *Validator) remember(r *request, f *facts, grant decision.Grant) {
+	if r.dryRun || r.new == nil || len(f.OwnPolicies) == 0 || r.new.GetUID() == "" {
+		return
+	}
+	has, _ := storedLedger(r.new) // What cannot be read says nothing.
+	var gained []v1alpha1.Allowance
+	for _, e := range has {
+		if !hasID(f.stored, e) {
+			gained = append(gained, e.Allowance)
+		}
+	}
+	for _, e := range (ledger.Ledger{}).Merge(grant.Allowances...).Merge(grant.Withheld...) {
+		if !holds(has, e) {
+			gained = append(gained, e.Allowance)
+		}
+	}
+	v.rememberOwn(r, f, f.history(r, gained))
+}
+
+// history is what the history of the object tells of allowances that the request
+// gives it, and of changes that it withholds.
+func (f *facts) history(r *request, gained []v1alpha1.Allowance) []v1alpha1.HistoryEntry {
+	entries := record.LedgerHistory(r.target(), gained, v1alpha1.EventGranted, v1alpha1.EventWithheld, metav1.Time{})
+	for i := range entries {
+		entries[i].User = r.requester.Username
+		entries[i].Operation = operationText(r)
+		entries[i].Policies = names(f.OwnPolicies)
+	}
+	return entries
+}
+
+// rememberAnnotations takes note of an approval, and of a ledger that somebody wrote.
+// Only the mutating hook sees what a request says in its annotations.
+func (m *Mutator) rememberAnnotations(r *request, f *facts, grant decision.Grant) {
+	if r.dryRun || r.new.GetUID() == "" || r.old == nil {
+		return
+	}
+	var entries []v1alpha1.HistoryEntry
+	base := v1alpha1.HistoryEntry{User: r.requester.Username, Operation: operationText(r), Policies: names(f.OwnPolicies)}
+	if r.forges() {
+		e := base
+		e.Event = v1alpha1.EventRestored
+		entries = append(entries, e)
+	}
+	if f.approve.allowed && len(grant.Allowances)+len(grant.Cleared) > 0 {
+		e := base
+		e.Event = v1alpha1.EventApproved
+		for _, c := range f.approve.changes {
+			if path := c.Path.String(); !slices.Contains(e.Paths, path) {
+				e.Paths = append(e.Paths, path)
+			}
+		}
+		// The validating hook is not asked about what only approves.
+		entries = append(append(entries, f.history(r, grant.Allowances)...), e)
+	}
+	m.rememberOwn(r, f, entries)
+}
+
+func (g *Gatherer) rememberOwn(r *request, f *facts, entries []v1alpha1.HistoryEntry) {
+	if len(entries) > 0 && len(f.OwnPolicies) > 0 {
+		g.Records.Observe(record.Outcome{Target: r.target(), History: entries})
+	}
+}
