@@ -90,7 +90,7 @@ func (r *AllowancePolicy) Reconcile(ctx context.Context, req reconcile.Request) 
 	live := &v1alpha1.AllowancePolicy{}
 	if err := r.Client.Get(ctx, req.NamespacedName, live); err != nil {
 		if apierrors.IsNotFound(err) {
-			overdueObjects.DeleteLabelValues(req.Name)
+			forgetPolicy(req.Name)
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -112,6 +112,7 @@ func (r *AllowancePolicy) Reconcile(ctx context.Context, req reconcile.Request) 
 		return reconcile.Result{}, err
 	}
 	obj.Status.Adopting = int64(len(adopting))
+	measurePolicy(obj)
 
 	switch err := r.patchStatus(ctx, live, obj); {
 	case apierrors.IsConflict(err):

@@ -20,13 +20,22 @@ import (
 	"context"
 	"sync"
 
+	"github.com/prometheus/client_golang/prometheus"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/internal/metrics"
 )
+
+var cachedHolders = metrics.Factory.NewGaugeVec(prometheus.GaugeOpts{
+	Namespace: metrics.Namespace,
+	Name:      "holders_cached",
+	Help:      "Number of objects of a kind that are watched because a policy is for the kind.",
+}, []string{"kind"})
 
 // Request names a holder that was added, has changed, or is gone.
 type Request struct {
@@ -118,9 +127,10 @@ func (s *subscribers) handlerFor(gvk schema.GroupVersionKind) toolscache.Resourc
 			NamespacedName: types.NamespacedName{Namespace: accessor.GetNamespace(), Name: accessor.GetName()},
 		})
 	}
+	cached := cachedHolders.WithLabelValues(gvk.GroupKind().String())
 	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    publish,
+		AddFunc:    func(obj any) { cached.Inc(); publish(obj) },
 		UpdateFunc: func(_, obj any) { publish(obj) },
-		DeleteFunc: publish,
+		DeleteFunc: func(obj any) { cached.Dec(); publish(obj) },
 	}
 }

@@ -51,6 +51,7 @@ func (c *Cache) Watch(ctx context.Context, kinds []schema.GroupVersionKind) erro
 				errs = append(errs, fmt.Errorf("cannot stop watching %s: %w", kind, err))
 			}
 			delete(next, kind)
+			cachedHolders.DeleteLabelValues(kind.String())
 		}
 	}
 	for kind, gvk := range wanted {

@@ -18,17 +18,36 @@ package record
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
-	"sigs.k8s.io/controller-runtime/pkg/metrics"
+
+	"kausality.io/operator/internal/metrics"
 )
 
-// outcomesDropped counts holders whose outcomes were forgotten, because more
-// came than could be written, or because writing them failed again and again.
-var outcomesDropped = prometheus.NewCounter(prometheus.CounterOpts{
-	Namespace: "kausality",
-	Name:      "record_outcomes_dropped_total",
-	Help:      "Number of times that decisions about the children of an object were not recorded.",
-})
+// How a record is written.
+const (
+	writeCreate = "Create"
+	writeStatus = "Status"
+	writeLabels = "Labels"
+)
 
-func init() {
-	metrics.Registry.MustRegister(outcomesDropped)
-}
+var (
+	// outcomesDropped counts holders whose outcomes were forgotten, because more
+	// came than could be written, or because writing them failed again and again.
+	outcomesDropped = metrics.Factory.NewCounter(prometheus.CounterOpts{
+		Namespace: metrics.Namespace,
+		Name:      "record_outcomes_dropped_total",
+		Help:      "Number of times that decisions about the children of an object were not recorded.",
+	})
+
+	recordLag = metrics.Factory.NewHistogram(prometheus.HistogramOpts{
+		Namespace: metrics.Namespace,
+		Name:      "record_lag_seconds",
+		Help:      "Time from the first decision that a write records to the write.",
+		Buckets:   []float64{.1, .25, .5, .75, 1, 1.5, 2.5, 5, 10, 30, 60},
+	})
+
+	recordWrites = metrics.Factory.NewCounterVec(prometheus.CounterOpts{
+		Namespace: metrics.Namespace,
+		Name:      "record_writes_total",
+		Help:      "Number of writes of AllowanceRecords that the API server accepted.",
+	}, []string{"operation"})
+)

@@ -81,7 +81,7 @@ type Outcome struct {
 // forgotten, and counted, where more comes than can be written.
 func (s *Store) Observe(o Outcome) {
 	now := metav1.NewTime(s.clock.Now())
-	b := &batch{target: o.Target}
+	b := &batch{target: o.Target, since: now.Time}
 	for _, e := range o.History {
 		if e.Time.IsZero() {
 			e.Time = now
@@ -157,6 +157,7 @@ func (s *Store) write(ctx context.Context, b *batch) {
 		return true
 	})
 	if err == nil {
+		recordLag.Observe(s.clock.Since(b.since).Seconds())
 		return
 	}
 	b.attempts++

@@ -19,6 +19,7 @@ package record
 import (
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 
@@ -35,6 +36,8 @@ const (
 // batch is what is to be written about one holder.
 type batch struct {
 	target v1alpha1.TargetReference
+	// since is when the first of it was observed.
+	since time.Time
 	// last is the latest decision about a child, nil where there was none.
 	last *v1alpha1.Decision
 	// loud are the latest denials, and breakings of glass, with different messages,

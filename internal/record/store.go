@@ -140,6 +140,7 @@ func (s *Store) Update(ctx context.Context, ref v1alpha1.TargetReference, create
 		if err := s.client.Status().Update(ctx, rec); err != nil {
 			return fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
 		}
+		recordWrites.WithLabelValues(writeStatus).Inc()
 		return nil
 	})
 }
@@ -159,6 +160,7 @@ func (s *Store) create(ctx context.Context, ref v1alpha1.TargetReference, mutate
 	case err != nil:
 		return nil, fmt.Errorf("cannot create AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
 	}
+	recordWrites.WithLabelValues(writeCreate).Inc()
 	return rec, nil
 }
 
@@ -177,9 +179,12 @@ func (s *Store) SetParent(ctx context.Context, rec *v1alpha1.AllowanceRecord, ui
 	if value == "" {
 		delete(labeled.Labels, LabelParentUID)
 	}
-	err := client.IgnoreNotFound(s.client.Patch(ctx, labeled, client.MergeFrom(rec)))
-	if err != nil {
+	err := s.client.Patch(ctx, labeled, client.MergeFrom(rec))
+	if client.IgnoreNotFound(err) != nil {
 		return fmt.Errorf("cannot label AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
+	}
+	if err == nil {
+		recordWrites.WithLabelValues(writeLabels).Inc()
 	}
 	return nil
 }
