@@ -17,6 +17,9 @@ BENCH ?= .
 # The race detector needs cgo and a C compiler; where there is none, tests run without it.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
+# How many processes run specs against the one cluster; they wait more than they work.
+E2E_PROCS ?= 3
+
 SHELL = /usr/bin/env bash -o pipefail
 .SHELLFLAGS = -ec
 # The go command spreads its work over the processors by itself, and the tests
@@ -100,7 +103,8 @@ test-integration: controlplane-binaries ## Run the tests that need a real API se
 .PHONY: test-e2e
 test-e2e: build controlplane-binaries ## Run the tests that need a whole control plane with its controllers.
 	@echo "=== end to end: etcd, API server, controllers, scheduler and nodes"
-	go test $(RACE) -count=1 -p=1 -timeout=45m ./test/controlplane/... ./test/e2e/...
+	go test $(RACE) -count=1 -p=1 -timeout=10m ./test/controlplane/...
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color ./test/e2e
 
 .PHONY: mutants
 mutants: controlplane-binaries ## Take each check out, and see the tests of the ways around it fail (some 15 minutes).

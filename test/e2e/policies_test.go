@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -91,7 +92,8 @@ func readPolicies(kind string, open *strings.Replacer) []*v1alpha1.AllowancePoli
 // parents, which are in effect there and nowhere else.
 func (c *cluster) newNamespaceUnder(ctx context.Context, spec string, kinds ...string) string {
 	GinkgoHelper()
-	policies := spec + "-" + strings.Join(kinds, "-")
+	// Specs of other processes may want the same.
+	policies := fmt.Sprintf("%s-%s-%d", spec, strings.Join(kinds, "-"), GinkgoParallelProcess())
 	c.apply(ctx, kindPoliciesFor(policies, kinds...)...)
 	return c.newNamespaceFor(ctx, policies)
 }

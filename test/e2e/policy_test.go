@@ -134,7 +134,8 @@ var _ = Describe("A policy", func() {
 		}
 		rules := func(policy admissionregistrationv1.FailurePolicyType) map[string]admissionregistrationv1.FailurePolicyType {
 			return map[string]admissionregistrationv1.FailurePolicyType{
-				"mutate things": policy, "mutate things/status": policy, "validate things": policy,
+				"mutate things": policy, "mutate things/status": policy,
+				"validate things": policy, "validate things/status": policy,
 			}
 		}
 
