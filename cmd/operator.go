@@ -168,14 +168,15 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("setting up discovery: %w", err)
 	}
-	if o.holders, err = holders.New(o.GetConfig(), o.GetHTTPClient(), o.GetRESTMapper()); err != nil {
-		return err
-	}
 	if err := record.Index(ctx, o.GetFieldIndexer()); err != nil {
 		return err
 	}
 	o.kinds = kinds.New(discoveryClient, kinds.Reader{Reader: o.GetAPIReader()},
 		openapi.NewClientWithContext(discoveryClient.RESTClient()), clock.RealClock{})
+	mapper := kinds.Mapper{RESTMapper: o.GetRESTMapper(), Resolver: o.kinds}
+	if o.holders, err = holders.New(o.GetConfig(), o.GetHTTPClient(), mapper); err != nil {
+		return err
+	}
 	o.namespaces = scope.NamespaceReader{Cached: o.GetClient(), Live: o.GetAPIReader()}
 	o.policies = &policy.Active{}
 	o.catalog = controller.NewCatalog(o.policies)

@@ -29,10 +29,10 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/dynamic"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
 // Cache is the view of the holders. Add it to a manager, then tell it with
@@ -42,7 +42,7 @@ import (
 // kubectl apply leaves in an annotation: nothing decides by them.
 type Cache struct {
 	cache  cache.Cache
-	live   client.Reader
+	live   dynamic.Interface
 	mapper apimeta.RESTMapper
 
 	// changing lets one Watch at a time change what is watched.
@@ -61,6 +61,8 @@ type Cache struct {
 type watched struct {
 	// gvk has the version that is watched.
 	gvk schema.GroupVersionKind
+	// scope is where its objects live.
+	scope apimeta.RESTScopeName
 	// synced says how far its event handler is, and so the cache before it.
 	synced toolscache.DoneChecker
 }
@@ -85,7 +87,8 @@ func New(cfg *rest.Config, httpClient *http.Client, mapper apimeta.RESTMapper) (
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the cache of holders: %w", err)
 	}
-	live, err := client.New(cfg, client.Options{HTTPClient: httpClient, Scheme: scheme, Mapper: mapper})
+	// Not controller-runtime's client, which never forgets the scope of a kind.
+	live, err := dynamic.NewForConfigAndClient(cfg, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the client that reads holders: %w", err)
 	}

@@ -23,9 +23,12 @@ import (
 	"strings"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/dynamic"
 )
 
 // Get returns a holder from the cache. It never calls the API server: an object
@@ -51,9 +54,16 @@ func (c *Cache) Live(ctx context.Context, gvk schema.GroupVersionKind, key types
 	if w, ok := (*c.kinds.Load())[gvk.GroupKind()]; ok {
 		gvk = w.gvk
 	}
-	obj := &unstructured.Unstructured{}
-	obj.SetGroupVersionKind(gvk)
-	if err := c.live.Get(ctx, key, obj); err != nil {
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s %s: %w", gvk.Kind, key, err)
+	}
+	var reader dynamic.ResourceInterface = c.live.Resource(mapping.Resource)
+	if mapping.Scope.Name() == apimeta.RESTScopeNameNamespace {
+		reader = c.live.Resource(mapping.Resource).Namespace(key.Namespace)
+	}
+	obj, err := reader.Get(ctx, key.Name, metav1.GetOptions{})
+	if err != nil {
 		return nil, fmt.Errorf("cannot read %s %s: %w", gvk.Kind, key, err)
 	}
 	return obj, nil

@@ -46,7 +46,7 @@ func (c *Cache) Watch(ctx context.Context, kinds []schema.GroupVersionKind) erro
 	wanted, errs := c.served(kinds)
 	next := maps.Clone(*c.kinds.Load())
 	for kind, w := range next {
-		if wanted[kind] != w.gvk {
+		if wanted[kind].gvk != w.gvk || wanted[kind].scope != w.scope {
 			if err := c.cache.RemoveInformer(ctx, objectOf(w.gvk)); err != nil {
 				errs = append(errs, fmt.Errorf("cannot stop watching %s: %w", kind, err))
 			}
@@ -54,16 +54,17 @@ func (c *Cache) Watch(ctx context.Context, kinds []schema.GroupVersionKind) erro
 			cachedHolders.DeleteLabelValues(kind.String())
 		}
 	}
-	for kind, gvk := range wanted {
+	for kind, w := range wanted {
 		if _, running := next[kind]; running {
 			continue
 		}
-		synced, err := c.inform(ctx, gvk)
+		synced, err := c.inform(ctx, w.gvk)
 		if err != nil {
 			errs = append(errs, fmt.Errorf("cannot watch %s: %w", kind, err))
 			continue
 		}
-		next[kind] = watched{gvk: gvk, synced: synced}
+		w.synced = synced
+		next[kind] = w
 	}
 	c.kinds.Store(&next)
 
@@ -76,18 +77,19 @@ func (c *Cache) Watch(ctx context.Context, kinds []schema.GroupVersionKind) erro
 }
 
 // served picks one version of each kind that the API server serves.
-func (c *Cache) served(kinds []schema.GroupVersionKind) (map[schema.GroupKind]schema.GroupVersionKind, []error) {
-	served := map[schema.GroupKind]schema.GroupVersionKind{}
+func (c *Cache) served(kinds []schema.GroupVersionKind) (map[schema.GroupKind]watched, []error) {
+	served := map[schema.GroupKind]watched{}
 	var errs []error
 	for _, gvk := range slices.SortedFunc(slices.Values(kinds), compareVersions) {
 		if _, chosen := served[gvk.GroupKind()]; chosen {
 			continue
 		}
-		if _, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version); err != nil {
+		mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+		if err != nil {
 			errs = append(errs, fmt.Errorf("%s in version %s is not served: %w", gvk.GroupKind(), gvk.Version, err))
 			continue
 		}
-		served[gvk.GroupKind()] = gvk
+		served[gvk.GroupKind()] = watched{gvk: gvk, scope: mapping.Scope.Name()}
 	}
 	return served, errs
 }

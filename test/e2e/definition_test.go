@@ -108,6 +108,23 @@ var _ = Describe("A definition", func() {
 		bounds(ctx)
 	}, SpecTimeout(specTimeout))
 
+	It("may be made again with another scope", func(ctx SpecContext) {
+		group = defineThingsAs(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
+			definition.Spec.Scope = apiextensionsv1.ClusterScoped
+		})
+		shared.apply(ctx, thingPolicies(group)...)
+		Eventually(ctx, func(g Gomega) {
+			thing := builders.MakeThing(group, "", "")
+			thing.SetGenerateName("thing-")
+			g.Expect(shared.as(alice, platformTeam, "system:masters").Create(ctx, thing)).To(Succeed())
+			g.Expect(thing.GetAnnotations()).To(HaveKey(ledgerKey))
+		}).Should(Succeed(), "the operator does not know of the kind")
+
+		definition = builders.ThingDefinition(group)
+		redefine(ctx)
+		forgetful(func() { bounds(ctx) })
+	}, SpecTimeout(specTimeout))
+
 	It("may serve another version, and store it", func(ctx SpecContext) {
 		bounds(ctx)
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(definition), definition)).To(Succeed())
@@ -131,3 +148,15 @@ var _ = Describe("A definition", func() {
 		Expect(stranger.warned.take()).To(ContainSubstring("withheld"))
 	}, SpecTimeout(specTimeout))
 })
+
+// forgetful does something with clients that have yet to learn of any kind: they
+// never forget its scope.
+func forgetful(do func()) {
+	GinkgoHelper()
+	before := shared
+	defer func() { shared = before }()
+	fresh := *shared
+	fresh.dial()
+	shared = &fresh
+	do()
+}
