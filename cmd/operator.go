@@ -235,6 +235,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Events:     o.GetEventRecorder("kausality"),
 		Clock:      clock.RealClock{},
 	}
+	target := &controller.Target{Holders: o.holders, Namespaces: o.namespaces, Policies: o.policies, Catalog: o.catalog}
 	if err := o.AddReadyzCheck("policies", index.Ready); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
@@ -243,6 +244,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		policies.SetupWithManager(ctx, o.Manager),
 		intercept.SetupWithManager(o.Manager),
 		holder.SetupWithManager(o.Manager),
+		target.SetupWithManager(o.Manager),
 		o.Add(sign),
 	)
 }

@@ -362,11 +362,18 @@ const (
 
 // AllowancePolicyStatus is what Kausality has made of a policy.
 type AllowancePolicyStatus struct {
-	// conditions are Accepted and Enforced.
+	// conditions are Accepted, and how far the policy is enforced: Enforced,
+	// PartiallyEnforced and Overridden, of which at most one is True. Two policies
+	// for the same objects add up; where they cannot, the older one decides, and of
+	// two of the same age the one whose name comes first.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+
+	// affected counts the objects for which the policy is in effect.
+	// +optional
+	Affected *int64 `json:"affected,omitempty"`
 
 	// adoptedGeneration is the generation at which the parents that were in the
 	// middle of something were last recorded as adopting; they finish what they
@@ -392,6 +399,8 @@ type AllowancePolicyStatus struct {
 // +kubebuilder:printcolumn:name="Actions",type=string,JSONPath=`.spec.validationActions`
 // +kubebuilder:printcolumn:name="Accepted",type=string,JSONPath=`.status.conditions[?(@.type=="Accepted")].status`
 // +kubebuilder:printcolumn:name="Enforced",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].status`
+// +kubebuilder:printcolumn:name="Reason",type=string,JSONPath=`.status.conditions[?(@.type=="Enforced")].reason`,priority=1
+// +kubebuilder:printcolumn:name="Affected",type=integer,JSONPath=`.status.affected`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
 type AllowancePolicy struct {
 	metav1.TypeMeta `json:",inline"`

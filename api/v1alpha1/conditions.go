@@ -28,12 +28,26 @@ const (
 	// ReasonTargetNotFound is the reason of Accepted=False where the kind that
 	// the policy is for is not served.
 	ReasonTargetNotFound = "TargetNotFound"
+	// ReasonConflicted is the reason of Accepted=False where older policies decide
+	// all that this one would, so that it has no effect.
+	ReasonConflicted = "Conflicted"
 
 	// ConditionEnforced is True where the API server asks Kausality about all
-	// that the policy names.
+	// that the policy names, and no other policy decides any of it. Together with
+	// ConditionPartiallyEnforced and ConditionOverridden it is one answer: at most
+	// one of them is True, and the reason is the same in all three.
 	ConditionEnforced = "Enforced"
+	// ConditionPartiallyEnforced is True where older policies decide a part of what
+	// this one says, for some of its objects.
+	ConditionPartiallyEnforced = "PartiallyEnforced"
+	// ConditionOverridden is True where older policies decide all of it.
+	ConditionOverridden = "Overridden"
 	// ReasonEnforced is the reason of Enforced=True.
 	ReasonEnforced = "Enforced"
+	// ReasonPartiallyEnforced is the reason of PartiallyEnforced=True.
+	ReasonPartiallyEnforced = "PartiallyEnforced"
+	// ReasonOverridden is the reason of Overridden=True.
+	ReasonOverridden = "Overridden"
 	// ReasonPending is the reason of Enforced=False while the policy takes
 	// effect.
 	ReasonPending = "Pending"

@@ -25,7 +25,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -172,11 +171,18 @@ func (r *AllowancePolicy) setConditions(ctx context.Context, obj *v1alpha1.Allow
 	if err != nil {
 		return err
 	}
+	standing, err := r.standingOf(ctx, index, p)
+	if err != nil {
+		return err
+	}
+	obj.Status.Affected = &standing.affected
 	canStart, parents := startable(index, p)
 	// Policies through which chains come may still be on their way.
 	started, _ := startable(policy.NewIndex(r.Catalog.Policies()), p)
-	apimeta.SetStatusCondition(&obj.Status.Conditions, accepted(p, entry.Errors, entry.Served, notes))
-	apimeta.SetStatusCondition(&obj.Status.Conditions, enforced(p, enforcement{
+	apimeta.SetStatusCondition(&obj.Status.Conditions, accepted(p, acceptance{
+		errs: entry.Errors, served: entry.Served, standing: standing, notes: notes,
+	}))
+	for _, condition := range enforced(p, enforcement{
 		served:    entry.Served,
 		unwatched: unwatched,
 		active:    entry.Active && (started || !canStart),
@@ -184,7 +190,10 @@ func (r *AllowancePolicy) setConditions(ctx context.Context, obj *v1alpha1.Allow
 		waiting:   !canStart,
 		parents:   parents,
 		rendered:  r.Rendering.Rendered(p.Name, p.Generation),
-	}))
+		standing:  standing,
+	}) {
+		apimeta.SetStatusCondition(&obj.Status.Conditions, condition)
+	}
 	return nil
 }
 
@@ -228,7 +237,7 @@ func (r *AllowancePolicy) policiesFor(_ context.Context, obj client.Object) []re
 	}
 	var requests []reconcile.Request
 	for _, name := range r.Catalog.For(record.GVK(rec.Spec.TargetRef).GroupKind()) {
-		requests = append(requests, reconcile.Request{NamespacedName: types.NamespacedName{Name: name}})
+		requests = append(requests, requestFor(name))
 	}
 	return requests
 }

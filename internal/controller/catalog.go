@@ -21,6 +21,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -82,7 +83,7 @@ type Catalog struct {
 	known       bool
 	entries     map[string]CatalogEntry
 	changes     []chan event.GenericEvent
-	subscribers []func(policyName string)
+	subscribers []workqueue.TypedRateLimitingInterface[reconcile.Request]
 }
 
 // NewCatalog returns an empty Catalog that will set active.
@@ -195,17 +196,30 @@ func (c *Catalog) Changes() <-chan event.GenericEvent {
 // changes: what one policy can do depends on the others.
 func (c *Catalog) Source() source.Source {
 	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
-		notify := func(policyName string) {
-			queue.Add(reconcile.Request{NamespacedName: types.NamespacedName{Name: policyName}})
-		}
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		c.subscribers = append(c.subscribers, notify)
+		c.subscribers = append(c.subscribers, queue)
 		for name := range c.entries {
-			notify(name)
+			queue.Add(requestFor(name))
 		}
 		return nil
 	})
+}
+
+// NotifyLater makes the controllers behind Source reconcile these policies after a
+// while, once for all calls until then.
+func (c *Catalog) NotifyLater(policyNames []string, after time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range policyNames {
+		for _, queue := range c.subscribers {
+			queue.AddAfter(requestFor(name), after)
+		}
+	}
+}
+
+func requestFor(policyName string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: policyName}}
 }
 
 // NotifyAll makes the controllers behind Source reconcile each policy.
@@ -293,8 +307,8 @@ func (c *Catalog) update(change func(map[string]CatalogEntry)) {
 
 func (c *Catalog) notifyLocked() {
 	for _, name := range slices.Sorted(maps.Keys(c.entries)) {
-		for _, notify := range c.subscribers {
-			notify(name)
+		for _, queue := range c.subscribers {
+			queue.Add(requestFor(name))
 		}
 	}
 }

@@ -94,7 +94,7 @@ func (c *consumption) timedOut(e ledger.Entry) bool {
 	if !ok {
 		seen = c.now
 	}
-	end := seen.Add(c.ttl())
+	end := seen.Add(policy.TTL(c.policies))
 	if !end.After(c.now) {
 		return true
 	}

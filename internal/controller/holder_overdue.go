@@ -31,15 +31,6 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// maxOpen is how long an allowance may be open before that shows: the oldest policy
-// decides (D19).
-func (v view) maxOpen() time.Duration {
-	if len(v.policies) == 0 {
-		return policy.DefaultMaxOpen
-	}
-	return v.policies[0].Consumption.MaxOpen
-}
-
 // overdue says in the record which of the holder's allowances have been open for
 // longer than they should, as those of a rollout that never succeeds are. They stay
 // usable (D8).
@@ -50,7 +41,7 @@ func (v view) overdue(status *v1alpha1.AllowanceRecordStatus, held ledger.Ledger
 	}
 	var late []string
 	for _, e := range held {
-		end := since[e.ID()].Add(v.maxOpen())
+		end := since[e.ID()].Add(policy.MaxOpen(v.policies))
 		if end.After(v.now) {
 			next.at(end)
 			continue
@@ -68,7 +59,7 @@ func (v view) overdue(status *v1alpha1.AllowanceRecordStatus, held ledger.Ledger
 		LastTransitionTime: metav1.NewTime(v.now),
 		Reason:             v1alpha1.ReasonMaxOpen,
 		Message: fmt.Sprintf("Open for longer than %s, and still usable: %s. They end when %s settles: see what keeps it.",
-			v.maxOpen(), list(late, ", "), strings.TrimSpace(v.obj.GetKind()+" "+v.obj.GetName())),
+			policy.MaxOpen(v.policies), list(late, ", "), strings.TrimSpace(v.obj.GetKind()+" "+v.obj.GetName())),
 	})
 }
 

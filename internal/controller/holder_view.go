@@ -72,15 +72,6 @@ func (v view) withheld() bool {
 	return slices.ContainsFunc(v.stored, ledger.Entry.IsWithheld)
 }
 
-// ttl is how long an allowance lasts where only time can tell: the oldest policy
-// decides (D19).
-func (v view) ttl() time.Duration {
-	if len(v.policies) == 0 {
-		return policy.DefaultTTL
-	}
-	return v.policies[0].Consumption.TTL
-}
-
 // generationOf names one generation of a policy.
 func generationOf(p *policy.Policy) string {
 	return fmt.Sprintf("%s/%d", p.Name, p.Generation)

@@ -27,6 +27,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
@@ -121,7 +122,7 @@ func (v view) adopting(ctx context.Context, since time.Time, next *soonest) bool
 		return false
 	}
 	if _, when := lifecycle.Conditions(v.policies); v.progress.Timed && when == nil {
-		end := since.Add(v.ttl())
+		end := since.Add(policy.TTL(v.policies))
 		if !end.After(v.now) {
 			return false
 		}

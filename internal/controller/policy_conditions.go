@@ -33,35 +33,50 @@ import (
 // counted.
 const maxListed = 8
 
-// accepted is the Accepted condition of a policy. notes are what its author
-// should know although it works (policyNotes).
-func accepted(p *policy.Policy, errs field.ErrorList, served bool, notes []string) metav1.Condition {
+// acceptance is what the Accepted condition of a policy depends on.
+type acceptance struct {
+	// errs are what does not compile.
+	errs field.ErrorList
+	// served says that the kind that the policy is for is served.
+	served bool
+	// standing says what is left of it beside other policies.
+	standing standing
+	// notes are what its author should know although it works (policyNotes).
+	notes []string
+}
+
+// accepted is the Accepted condition of a policy.
+func accepted(p *policy.Policy, a acceptance) metav1.Condition {
 	condition := metav1.Condition{
 		Type:               v1alpha1.ConditionAccepted,
 		Status:             metav1.ConditionFalse,
 		ObservedGeneration: p.Generation,
 	}
 	switch {
-	case len(errs) > 0:
-		problems := make([]string, 0, len(errs))
-		for _, err := range errs {
+	case len(a.errs) > 0:
+		problems := make([]string, 0, len(a.errs))
+		for _, err := range a.errs {
 			problems = append(problems, err.Error())
 		}
 		condition.Reason = v1alpha1.ReasonInvalid
 		condition.Message = "Correct these; the policy works without them: " + list(problems, "; ")
-	case !served:
+	case !a.served:
 		condition.Reason = v1alpha1.ReasonTargetNotFound
 		condition.Message = fmt.Sprintf("The API server does not serve kind %s in %s. The policy takes effect when it does.",
 			p.For.Kind, p.For.GroupVersion())
+	case a.standing.isVoid():
+		condition.Reason = v1alpha1.ReasonConflicted
+		condition.Message = voidMessage(a.standing)
 	default:
 		condition.Status = metav1.ConditionTrue
 		condition.Reason = v1alpha1.ReasonAccepted
-		condition.Message = strings.Join(append([]string{"The policy can work."}, notes...), " ")
+		condition.Message = strings.Join(append([]string{"The policy can work."}, a.notes...), " ")
 	}
 	return condition
 }
 
-// enforcement is what the Enforced condition of a policy depends on.
+// enforcement is what the conditions Enforced, PartiallyEnforced and Overridden of a
+// policy depend on.
 type enforcement struct {
 	// served says that the kind that the policy is for is served.
 	served bool
@@ -77,40 +92,71 @@ type enforcement struct {
 	parents []string
 	// rendered says that the API server asks about what this generation names.
 	rendered bool
+	// standing says what is left of it beside other policies.
+	standing standing
 }
 
-// enforced is the Enforced condition of a policy.
-func enforced(p *policy.Policy, e enforcement) metav1.Condition {
-	condition := metav1.Condition{
-		Type:               v1alpha1.ConditionEnforced,
-		Status:             metav1.ConditionFalse,
-		Reason:             v1alpha1.ReasonPending,
-		ObservedGeneration: p.Generation,
+// enforced are the conditions Enforced, PartiallyEnforced and Overridden. At most one
+// of them is True, and all three have the same reason, which is the type of that one
+// if there is one.
+func enforced(p *policy.Policy, e enforcement) []metav1.Condition {
+	reason, message := e.assess(p)
+	conditions := make([]metav1.Condition, 0, 3)
+	for _, conditionType := range []string{
+		v1alpha1.ConditionEnforced, v1alpha1.ConditionPartiallyEnforced, v1alpha1.ConditionOverridden,
+	} {
+		status := metav1.ConditionFalse
+		if conditionType == reason {
+			status = metav1.ConditionTrue
+		}
+		conditions = append(conditions, metav1.Condition{
+			Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: p.Generation,
+		})
 	}
+	return conditions
+}
+
+// assess returns how far the policy is enforced, as a reason, and says why.
+func (e enforcement) assess(p *policy.Policy) (reason, message string) {
 	switch {
 	case !e.served:
-		condition.Message = fmt.Sprintf("Waits until kind %s is served in %s.", p.For.Kind, p.For.GroupVersion())
+		return v1alpha1.ReasonPending, fmt.Sprintf("Waits until kind %s is served in %s.", p.For.Kind, p.For.GroupVersion())
 	case len(e.unwatched) > 0:
 		names := make([]string, 0, len(e.unwatched))
 		for _, kind := range e.unwatched {
 			names = append(names, kind.String())
 		}
 		slices.Sort(names)
-		condition.Message = "The existing objects of these kinds are being read: " + list(names, ", ") +
+		return v1alpha1.ReasonPending, "The existing objects of these kinds are being read: " + list(names, ", ") +
 			". If this lasts, the operator's log says why."
 	case !e.active || !e.adopted:
-		condition.Message = "Objects that are in the middle of something are being recorded, so that they can finish it."
+		return v1alpha1.ReasonPending, "Objects that are in the middle of something are being recorded, so that they can finish it."
 	case e.waiting:
-		condition.Reason = v1alpha1.ReasonWaiting
-		condition.Message = waitingMessage(p, e.parents)
+		return v1alpha1.ReasonWaiting, waitingMessage(p, e.parents)
 	case !e.rendered:
-		condition.Message = "The API server is being told to ask about what the policy names."
+		return v1alpha1.ReasonPending, "The API server is being told to ask about what the policy names."
+	case e.standing.isVoid():
+		return v1alpha1.ReasonOverridden, voidMessage(e.standing)
+	case len(e.standing.overridden) > 0:
+		return v1alpha1.ReasonPartiallyEnforced, "Requests for what the policy names are judged by it, but for what an older policy decides " +
+			"for the same objects: " + byField(e.standing.overridden, "by") + "." + overridesMessage(e.standing)
 	default:
-		condition.Status = metav1.ConditionTrue
-		condition.Reason = v1alpha1.ReasonEnforced
-		condition.Message = "Requests for what the policy names are judged by it."
+		return v1alpha1.ReasonEnforced, "Requests for what the policy names are judged by it." + overridesMessage(e.standing)
 	}
-	return condition
+}
+
+// voidMessage says why a policy has no effect.
+func voidMessage(s standing) string {
+	return "Without this policy nothing would be different: an older one decides for each of its objects: " +
+		byField(s.overridden, "by") + ". Change these fields there, or select other objects here."
+}
+
+// overridesMessage says for whom the policy decides, if for anybody.
+func overridesMessage(s standing) string {
+	if len(s.overrides) == 0 {
+		return ""
+	}
+	return " It overrides younger policies for the same objects: " + byField(s.overrides, "of") + "."
 }
 
 func waitingMessage(p *policy.Policy, parents []string) string {

@@ -59,20 +59,20 @@ func TestAccepted(t *testing.T) {
 	for range 20 {
 		many = append(many, broken...)
 	}
+	void := standing{affected: 2, void: 2, overridden: map[policy.DecidingField][]string{policy.FieldConsumptionWhen: {"older"}}}
 	for name, tc := range map[string]struct {
-		errs   field.ErrorList
-		served bool
-		notes  []string
-		want   said
+		given acceptance
+		want  said
 	}{
-		"works":            {nil, true, nil, said{metav1.ConditionTrue, v1alpha1.ReasonAccepted, []string{"The policy can work."}}},
-		"works, with note": {nil, true, []string{"Mind the gap."}, said{metav1.ConditionTrue, v1alpha1.ReasonAccepted, []string{"work. Mind the gap."}}},
-		"broken rule":      {broken, true, nil, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"spec.rules[0].trigger", "works without"}}},
-		"many broken":      {many, true, nil, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"and 12 more"}}},
-		"unserved kind":    {nil, false, nil, said{metav1.ConditionFalse, v1alpha1.ReasonTargetNotFound, []string{"kind Deployment in apps/v1"}}},
-		"both":             {broken, false, nil, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"spec.rules[0].trigger"}}},
+		"works":            {acceptance{served: true}, said{metav1.ConditionTrue, v1alpha1.ReasonAccepted, []string{"The policy can work."}}},
+		"works, with note": {acceptance{served: true, notes: []string{"Mind the gap."}}, said{metav1.ConditionTrue, v1alpha1.ReasonAccepted, []string{"work. Mind the gap."}}},
+		"broken rule":      {acceptance{errs: broken, served: true}, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"spec.rules[0].trigger", "works without"}}},
+		"many broken":      {acceptance{errs: many, served: true}, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"and 12 more"}}},
+		"unserved kind":    {acceptance{}, said{metav1.ConditionFalse, v1alpha1.ReasonTargetNotFound, []string{"kind Deployment in apps/v1"}}},
+		"both":             {acceptance{errs: broken}, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"spec.rules[0].trigger"}}},
+		"void":             {acceptance{served: true, standing: void}, said{metav1.ConditionFalse, v1alpha1.ReasonConflicted, []string{"spec.consumption.when by older"}}},
 	} {
-		t.Run(name, func(t *testing.T) { checkCondition(t, accepted(p, tc.errs, tc.served, tc.notes), tc.want) })
+		t.Run(name, func(t *testing.T) { checkCondition(t, accepted(p, tc.given), tc.want) })
 	}
 }
 
@@ -83,6 +83,9 @@ func TestEnforced(t *testing.T) {
 		e := all
 		change(&e)
 		return e
+	}
+	lost := func(names ...string) map[policy.DecidingField][]string {
+		return map[policy.DecidingField][]string{policy.FieldInitializingWhen: names}
 	}
 	pending := func(says ...string) said { return said{metav1.ConditionFalse, v1alpha1.ReasonPending, says} }
 
@@ -102,8 +105,26 @@ func TestEnforced(t *testing.T) {
 			said{metav1.ConditionFalse, v1alpha1.ReasonWaiting, []string{"no policy for an owner", "mayInitiate: true"}}},
 		"nobody initiates above": {with(func(e *enforcement) { e.waiting, e.parents = true, []string{"deployments"} }),
 			said{metav1.ConditionFalse, v1alpha1.ReasonWaiting, []string{"neither here nor in deployments"}}},
+		"overriding": {with(func(e *enforcement) { e.standing = standing{overrides: lost("younger")} }),
+			said{metav1.ConditionTrue, v1alpha1.ReasonEnforced, []string{"spec.initializing.when of younger"}}},
+		"overridden in part": {with(func(e *enforcement) {
+			e.standing = standing{affected: 2, void: 1, overridden: lost("b", "c"), overrides: lost("younger")}
+		}), said{metav1.ConditionFalse, v1alpha1.ReasonPartiallyEnforced, []string{"spec.initializing.when by b, c", "of younger"}}},
+		"overridden": {with(func(e *enforcement) { e.standing = standing{affected: 2, void: 2, overridden: lost("b")} }),
+			said{metav1.ConditionFalse, v1alpha1.ReasonOverridden, []string{"spec.initializing.when by b"}}},
+		"overridden, and not served": {with(func(e *enforcement) {
+			e.served, e.standing = false, standing{affected: 2, void: 2, overridden: lost("b")}
+		}), pending("kind ReplicaSet")},
 	} {
-		t.Run(name, func(t *testing.T) { checkCondition(t, enforced(p, tc.given), tc.want) })
+		t.Run(name, func(t *testing.T) {
+			conditions := enforced(p, tc.given)
+			checkCondition(t, conditions[0], tc.want)
+			for _, c := range conditions {
+				if c.Reason != conditions[0].Reason || (c.Status == metav1.ConditionTrue) != (c.Type == c.Reason) {
+					t.Errorf("%s is %s with reason %s beside %s", c.Type, c.Status, c.Reason, conditions[0].Reason)
+				}
+			}
+		})
 	}
 }
 

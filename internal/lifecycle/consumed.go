@@ -17,9 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
-	"cmp"
 	"context"
-	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -66,9 +64,11 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 // that replace what its status says: while an object is initializing, and when it
 // has settled. Either may be nil.
 func Conditions(policies []*policy.Policy) (initializing, settled *policy.Condition) {
-	for _, p := range slices.Backward(policies) {
-		initializing = cmp.Or(p.InitializingWhen, initializing)
-		settled = cmp.Or(p.Consumption.When, settled)
+	if p := policy.Deciding(policies, policy.FieldInitializingWhen); p != nil {
+		initializing = p.InitializingWhen
+	}
+	if p := policy.Deciding(policies, policy.FieldConsumptionWhen); p != nil {
+		settled = p.Consumption.When
 	}
 	return initializing, settled
 }
@@ -88,11 +88,7 @@ func Midway(ctx context.Context, obj *unstructured.Unstructured, policies []*pol
 	if !progress.Timed {
 		return !progress.Settled
 	}
-	ttl := policy.DefaultTTL
-	if len(policies) > 0 {
-		ttl = policies[0].Consumption.TTL
-	}
-	return now.Before(obj.GetCreationTimestamp().Add(ttl))
+	return now.Before(obj.GetCreationTimestamp().Add(policy.TTL(policies)))
 }
 
 func eval(ctx context.Context, c *policy.Condition, obj *unstructured.Unstructured, e ledger.Entry) (bool, error) {

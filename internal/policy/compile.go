@@ -78,6 +78,7 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 		}
 	}
 	out.bounds = boundsOf(out)
+	out.deciding, out.adding = decidingOf(out, spec, c.errs), addingOf(spec)
 	collectMetadata(out)
 	return out, c.errs
 }

@@ -86,6 +86,8 @@ type Policy struct {
 	bounds            map[schema.GroupKind]phases
 	triggerMetadata   []change.Pattern
 	childMetadata     map[schema.GroupKind][]change.Pattern
+	deciding          map[DecidingField]string
+	adding            string
 }
 
 // Consumption says when an allowance ends (D8).

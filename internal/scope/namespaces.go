@@ -54,7 +54,7 @@ var _ Namespaces = NamespaceReader{}
 // Labels implements Namespaces. A namespace that cannot be read counts as one
 // without labels.
 func (r NamespaceReader) Labels(ctx context.Context, name string) map[string]string {
-	namespace := partialNamespace()
+	namespace := PartialNamespace()
 	key := types.NamespacedName{Name: name}
 	err := r.Cached.Get(ctx, key, namespace)
 	if apierrors.IsNotFound(err) {
@@ -73,7 +73,7 @@ func (r NamespaceReader) Labels(ctx context.Context, name string) map[string]str
 // a NamespaceReader reads: it keeps no more of a namespace than selectors need,
 // and hands it out without copying, as admission asks for it all the time.
 func NamespaceCache() (client.Object, cache.ByObject) {
-	return partialNamespace(), cache.ByObject{
+	return PartialNamespace(), cache.ByObject{
 		UnsafeDisableDeepCopy: new(true),
 		Transform: func(obj any) (any, error) {
 			if namespace, ok := obj.(*metav1.PartialObjectMetadata); ok {
@@ -85,7 +85,8 @@ func NamespaceCache() (client.Object, cache.ByObject) {
 	}
 }
 
-func partialNamespace() *metav1.PartialObjectMetadata {
+// PartialNamespace is what is known of a namespace, for those who watch or read it.
+func PartialNamespace() *metav1.PartialObjectMetadata {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	return namespace

@@ -92,10 +92,14 @@ func startPolicyControllers(ctx context.Context) *policyControllers {
 	})
 	c.index = &controller.PolicyIndex{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: holderCache}
 	Expect(c.index.SetupWithManager(mgr)).To(Succeed())
+	labels := scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
+	Expect((&controller.Target{
+		Holders: holderCache, Namespaces: labels, Policies: c.active, Catalog: c.catalog,
+	}).SetupWithManager(mgr)).To(Succeed())
 	Expect((&controller.AllowancePolicy{
 		Adoption: controller.Adoption{
 			Holders:    holderCache,
-			Namespaces: scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()},
+			Namespaces: labels,
 			Records:    c.records,
 			Clock:      clock.RealClock{},
 		},

@@ -1,0 +1,121 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/internal/holders"
+)
+
+// target is what is remembered of an object.
+type target struct {
+	uid types.UID
+	// parent is the UID of its parent, empty where it has none.
+	parent types.UID
+	// policies are the names of those that are in effect for it, the oldest first.
+	policies []string
+}
+
+// targets are all objects of kinds that policies are for. Its zero value is ready
+// for use.
+type targets struct {
+	mu       sync.Mutex
+	byName   map[holders.Request]target
+	children map[types.UID]map[holders.Request]struct{}
+	queue    workqueue.TypedRateLimitingInterface[holders.Request]
+}
+
+// source queues the children of objects for which other policies are in effect than
+// before: a policy may be in effect for a child because one is for its parent (D2).
+func (t *targets) source() source.TypedSource[holders.Request] {
+	return source.TypedFunc[holders.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+		t.mu.Lock()
+		defer t.mu.Unlock()
+		t.queue = queue
+		return nil
+	})
+}
+
+// set remembers an object as it is now, and returns the policies that were in effect
+// for the one of its name.
+func (t *targets) set(req holders.Request, now target) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := t.drop(req)
+	if t.byName == nil {
+		t.byName, t.children = map[holders.Request]target{}, map[types.UID]map[holders.Request]struct{}{}
+	}
+	t.byName[req] = now
+	if now.parent != "" {
+		if t.children[now.parent] == nil {
+			t.children[now.parent] = map[holders.Request]struct{}{}
+		}
+		t.children[now.parent][req] = struct{}{}
+	}
+	if before.uid != now.uid || !slices.Equal(before.policies, now.policies) {
+		t.queueChildren(before.uid, now.uid)
+	}
+	return before.policies
+}
+
+// forget an object that is gone, and return the policies that were in effect for it.
+func (t *targets) forget(req holders.Request) []string {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	before := t.drop(req)
+	t.queueChildren(before.uid)
+	return before.policies
+}
+
+// drop removes what is known of an object, and returns it.
+func (t *targets) drop(req holders.Request) target {
+	known := t.byName[req]
+	delete(t.byName, req)
+	delete(t.children[known.parent], req)
+	if len(t.children[known.parent]) == 0 {
+		delete(t.children, known.parent)
+	}
+	return known
+}
+
+func (t *targets) queueChildren(parents ...types.UID) {
+	for _, uid := range parents {
+		for child := range t.children[uid] {
+			if t.queue != nil {
+				t.queue.Add(child)
+			}
+		}
+	}
+}
+
+// addTo queues the objects in a namespace, and all objects where it is empty.
+func (t *targets) addTo(queue workqueue.TypedRateLimitingInterface[holders.Request], namespace string) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	for req := range t.byName {
+		if namespace == "" || req.Namespace == namespace {
+			queue.Add(req)
+		}
+	}
+}

@@ -1,0 +1,53 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"maps"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/scope"
+)
+
+// policySource has all objects looked at when the active policies change.
+func (r *Target) policySource() source.TypedSource[holders.Request] {
+	return source.TypedChannel(r.Catalog.Changes(), handler.TypedFuncs[client.Object, holders.Request]{
+		GenericFunc: func(_ context.Context, _ event.GenericEvent, queue workqueue.TypedRateLimitingInterface[holders.Request]) {
+			r.known.addTo(queue, "")
+		},
+	})
+}
+
+// namespaceSource has the objects in a namespace looked at when its labels change.
+func (r *Target) namespaceSource(objects cache.Cache) source.TypedSource[holders.Request] {
+	return source.TypedKind(objects, scope.PartialNamespace(), handler.TypedFuncs[*metav1.PartialObjectMetadata, holders.Request]{
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*metav1.PartialObjectMetadata], queue workqueue.TypedRateLimitingInterface[holders.Request]) {
+			if !maps.Equal(e.ObjectOld.Labels, e.ObjectNew.Labels) {
+				r.known.addTo(queue, e.ObjectNew.Name)
+			}
+		},
+	})
+}
