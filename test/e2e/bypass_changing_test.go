@@ -129,20 +129,14 @@ func podImage(image string) patch {
 // strict is a namespace with a ReplicaSet of one Pod, which is replaced when it is
 // lost, and may be deleted by nobody.
 func (s *scene) strict(ctx context.Context, name string, with func(*corev1.PodSpec)) string {
-	ns := shared.newNamespaceFor(ctx, name+"-"+s.ns)
-	shared.apply(ctx, parsePolicies(fmt.Sprintf(`
-apiVersion: kausality.io/v1alpha1
-kind: AllowancePolicy
-metadata: {name: %[3]s-%[1]s}
-spec:
-  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
-  namespaceSelector: {matchLabels: {%[2]s: %[3]s-%[1]s}}
-  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+	policies := name + "-" + s.ns
+	ns := shared.newNamespaceFor(ctx, policies)
+	shared.apply(ctx, ownPolicy(policies, "apps", "ReplicaSet", `
   consumption: {when: "object.status.replicas == 1"}
   maintaining:
     policies:
     - {target: {apiGroup: "", apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}
-`, s.ns, labelOwnPolicies, name))...)
+`))
 	rs := s.another("strict", "")
 	rs.Namespace, rs.OwnerReferences, rs.Spec.Replicas = ns, nil, new(int32(1))
 	with(&rs.Spec.Template.Spec)
@@ -158,7 +152,8 @@ spec:
 // versioned tries to change a child by a version of its kind that the policy does
 // not name.
 func (s *scene) versioned(ctx context.Context) {
-	ns := shared.newNamespaceFor(ctx, "versions-"+s.ns)
+	policies := "versions-" + s.ns
+	ns := shared.newNamespaceFor(ctx, policies)
 	parent := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "parent"}}
 	Expect(s.rogue.Create(ctx, parent)).To(Succeed())
 	child := &autoscalingv1.HorizontalPodAutoscaler{
@@ -170,20 +165,13 @@ func (s *scene) versioned(ctx context.Context) {
 		},
 	}
 	Expect(s.rogue.Create(ctx, child)).To(Succeed())
-	shared.apply(ctx, parsePolicies(fmt.Sprintf(`
-apiVersion: kausality.io/v1alpha1
-kind: AllowancePolicy
-metadata: {name: versions-%[1]s}
-spec:
-  for: {apiGroup: "", apiVersion: v1, kind: ConfigMap}
-  namespaceSelector: {matchLabels: {%[2]s: versions-%[1]s}}
-  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+	shared.apply(ctx, ownPolicy(policies, "", "ConfigMap", `
   consumption: {ttl: 1s} # what is new may finish what it is doing as long
   rules:
   - trigger: data
     policies:
     - {target: {apiGroup: autoscaling, apiVersion: v2, resource: horizontalpodautoscalers}, relation: ControllerChild}
-`, s.ns, labelOwnPolicies))...)
+`))
 	larger := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"maxReplicas":9}}`))
 	Eventually(ctx, func() error {
 		return s.rogue.Patch(ctx, child.DeepCopy(), larger, client.DryRunAll)

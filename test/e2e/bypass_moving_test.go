@@ -202,19 +202,13 @@ func changingParents() []bypass {
 
 // labeled is a Deployment that a policy selects by its label.
 func (s *scene) labeled(ctx context.Context) *appsv1.Deployment {
-	ns := shared.newNamespaceFor(ctx, "leaving-"+s.ns)
-	shared.apply(ctx, parsePolicies(fmt.Sprintf(`
-apiVersion: kausality.io/v1alpha1
-kind: AllowancePolicy
-metadata: {name: leaving-%[1]s}
-spec:
-  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
-  namespaceSelector: {matchLabels: {%[2]s: leaving-%[1]s}}
+	policies := "leaving-" + s.ns
+	ns := shared.newNamespaceFor(ctx, policies)
+	shared.apply(ctx, ownPolicy(policies, "apps", "Deployment", `
   objectSelector: {matchLabels: {traced: "yes"}}
-  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
   rules:
   - {trigger: spec, policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]}
-`, s.ns, labelOwnPolicies))...)
+`))
 	d := builders.MakeDeployment(ns, "web").Replicas(0).Obj()
 	d.Labels = map[string]string{"traced": "yes"}
 	Expect(shared.alice().Create(ctx, d)).To(Succeed())

@@ -18,7 +18,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -33,19 +32,10 @@ import (
 // While a change of a number of Pods is withheld, those that were there before are
 // replaced, and no more are made (D2).
 var _ = Describe("Healing while a count is withheld", func() {
-	healed := func(ctx context.Context, ns string, workload client.Object, kind string) {
+	healed := func(ctx context.Context, policies, kind string, workload client.Object) {
 		GinkgoHelper()
-		for _, p := range parsePolicies(fmt.Sprintf(`
-apiVersion: kausality.io/v1alpha1
-kind: AllowancePolicy
-metadata: {name: healing-%[1]s}
-spec:
-  for: {apiGroup: apps, apiVersion: v1, kind: %[2]s}
-  namespaceSelector: {matchLabels: {%[3]s: %[4]q}}
-  subjects:
-  - {kind: Group, name: platform-team, mayInitiate: true}
-  - {kind: ServiceAccount, namespace: kube-system, name: replicaset-controller}
-  - {kind: ServiceAccount, namespace: kube-system, name: statefulset-controller}
+		ns := workload.GetNamespace()
+		shared.apply(ctx, ownPolicy(policies, "apps", kind, `
   maintaining:
     policies:
     - {target: {apiGroup: "", apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}
@@ -53,9 +43,7 @@ spec:
   - trigger: spec.replicas
     policies:
     - {target: {apiGroup: "", apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}
-`, ns, kind, labelOwnPolicies, "healing")) {
-			shared.apply(ctx, p)
-		}
+`))
 		Expect(shared.alice().Create(ctx, workload)).To(Succeed())
 		running := func(n int) {
 			GinkgoHelper()
@@ -87,24 +75,24 @@ spec:
 	}
 
 	It("replaces the Pods of a ReplicaSet", func(ctx SpecContext) {
-		ns := shared.newNamespaceFor(ctx, "healing")
+		ns := shared.newNamespaceFor(ctx, "healing-replicaset")
 		d := builders.MakeDeployment(ns, "web").Obj()
-		healed(ctx, ns, &appsv1.ReplicaSet{
+		healed(ctx, "healing-replicaset", "ReplicaSet", &appsv1.ReplicaSet{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"},
 			Spec:       appsv1.ReplicaSetSpec{Replicas: new(int32(4)), Selector: d.Spec.Selector, Template: d.Spec.Template},
-		}, "ReplicaSet")
+		})
 	}, SpecTimeout(specTimeout))
 
 	It("replaces the Pods of a StatefulSet", func(ctx SpecContext) {
-		ns := shared.newNamespaceFor(ctx, "healing")
+		ns := shared.newNamespaceFor(ctx, "healing-statefulset")
 		d := builders.MakeDeployment(ns, "web").Obj()
-		healed(ctx, ns, &appsv1.StatefulSet{
+		healed(ctx, "healing-statefulset", "StatefulSet", &appsv1.StatefulSet{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"},
 			Spec: appsv1.StatefulSetSpec{
 				Replicas: new(int32(4)), Selector: d.Spec.Selector, Template: d.Spec.Template, ServiceName: "web",
 				PodManagementPolicy: appsv1.ParallelPodManagement,
 			},
-		}, "StatefulSet")
+		})
 	}, SpecTimeout(specTimeout))
 })
 

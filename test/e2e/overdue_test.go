@@ -17,7 +17,6 @@ limitations under the License.
 package e2e
 
 import (
-	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -34,20 +33,13 @@ import (
 var _ = Describe("A rollout that never succeeds", func() {
 	It("shows once it has been open for maxOpen, until it is over", func(ctx SpecContext) {
 		ns := shared.newNamespaceFor(ctx, "overdue")
-		p := parsePolicies(fmt.Sprintf(`
-apiVersion: kausality.io/v1alpha1
-kind: AllowancePolicy
-metadata: {name: overdue-%s}
-spec:
-  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
-  namespaceSelector: {matchLabels: {%s: overdue}}
-  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+		p := ownPolicy("overdue", "apps", "Deployment", `
   consumption: {maxOpen: 1s}
   rules:
   - trigger: spec
     policies:
     - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}
-`, ns, labelOwnPolicies))[0]
+`)
 		shared.apply(ctx, p)
 		accepted := func(g Gomega) string {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(p), p)).To(Succeed())

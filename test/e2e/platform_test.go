@@ -39,18 +39,11 @@ import (
 var _ = Describe("Platform actors", func() {
 	It("evict the Pods of a tainted node, and those are replaced", func(ctx SpecContext) {
 		ns := shared.newNamespaceFor(ctx, "tainted")
-		shared.apply(ctx, parsePolicies(fmt.Sprintf(`
-apiVersion: kausality.io/v1alpha1
-kind: AllowancePolicy
-metadata: {name: tainted-%[1]s}
-spec:
-  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
-  namespaceSelector: {matchLabels: {%[2]s: tainted}}
-  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+		shared.apply(ctx, ownPolicy("tainted", "apps", "ReplicaSet", `
   maintaining:
     policies:
     - {target: {apiGroup: "", apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}
-`, ns, labelOwnPolicies))...)
+`))
 
 		By("running a Pod on a node of its own")
 		const dedicated = "e2e.example.org/dedicated"
@@ -103,18 +96,11 @@ spec:
 
 	It("remove Jobs that are over", func(ctx SpecContext) {
 		ns := shared.newNamespaceFor(ctx, "expired")
-		shared.apply(ctx, parsePolicies(fmt.Sprintf(`
-apiVersion: kausality.io/v1alpha1
-kind: AllowancePolicy
-metadata: {name: expired-%[1]s}
-spec:
-  for: {apiGroup: batch, apiVersion: v1, kind: CronJob}
-  namespaceSelector: {matchLabels: {%[2]s: expired}}
-  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+		shared.apply(ctx, ownPolicy("expired", "batch", "CronJob", `
   initializing:
     policies:
     - {target: {apiGroup: batch, apiVersion: v1, resource: jobs}, relation: ControllerChild, verbs: [Create]}
-`, ns, labelOwnPolicies))...)
+`))
 		cron := builders.MakeCronJob(ns, "report", "0 0 1 1 *")
 		Expect(shared.alice().Create(ctx, cron)).To(Succeed())
 		job := builders.MakeJob(ns, "report", 1, 1)

@@ -98,6 +98,20 @@ func (c *cluster) newNamespaceUnder(ctx context.Context, spec string, kinds ...s
 	return c.newNamespaceFor(ctx, policies)
 }
 
+// ownPolicy is a policy of the namespaces that newNamespaceFor makes for its name.
+// The platform team may initiate; what else is in its spec is given.
+func ownPolicy(name, group, kind, rest string) *v1alpha1.AllowancePolicy {
+	GinkgoHelper()
+	return forOwn(name, parsePolicies(fmt.Sprintf(`
+apiVersion: kausality.io/v1alpha1
+kind: AllowancePolicy
+metadata: {name: own}
+spec:
+  for: {apiGroup: %q, apiVersion: v1, kind: %s}
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+%s`, group, kind, strings.TrimPrefix(rest, "\n"))))[0]
+}
+
 // forOwn makes policies those of the namespaces that newNamespaceFor makes.
 func forOwn(policies string, all []*v1alpha1.AllowancePolicy) []*v1alpha1.AllowancePolicy {
 	for _, p := range all {
