@@ -25,11 +25,10 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"kausality.io/operator/internal/cli"
+	"kausality.io/operator/internal/cli/exit"
 )
 
 func main() {
 	streams := genericiooptions.IOStreams{In: os.Stdin, Out: os.Stdout, ErrOut: os.Stderr}
-	if err := cli.Run(ctrl.SetupSignalHandler(), streams, os.Args); err != nil {
-		os.Exit(1)
-	}
+	os.Exit(exit.Code(cli.Run(ctrl.SetupSignalHandler(), streams, os.Args)))
 }

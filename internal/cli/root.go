@@ -28,6 +28,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"kausality.io/operator/internal/cli/check"
 	"kausality.io/operator/internal/cli/why"
 )
 
@@ -79,9 +80,21 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(
+		policies(streams),
 		why.Command(flags, streams),
 	)
 	return root
+}
+
+// policies is the command with all that is about policies as such.
+func policies(streams genericiooptions.IOStreams) *cobra.Command {
+	cmd := &cobra.Command{
+		Use:   "policy",
+		Short: "Lint and test policies",
+		Args:  cobra.NoArgs,
+	}
+	cmd.AddCommand(check.Command(streams))
+	return cmd
 }
 
 // version is that of the module the program was built from.

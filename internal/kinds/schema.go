@@ -34,6 +34,13 @@ type Schema struct {
 
 var _ change.Schema = (*Schema)(nil)
 
+// NewSchema takes over what a schema declares that refers to no other, as those of
+// CustomResourceDefinitions do.
+func NewSchema(declared *spec.Schema) *Schema {
+	r := reader{}
+	return &Schema{root: r.inline(declared)}
+}
+
 // node is a value in an object.
 type node struct {
 	listKeys []string

@@ -1,0 +1,214 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package check
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"path/filepath"
+	"slices"
+	"strings"
+
+	"kausality.io/operator/internal/cli/offline"
+	"kausality.io/operator/internal/cli/source"
+	"kausality.io/operator/internal/policy"
+)
+
+// Options say what to check.
+type Options struct {
+	// Files are files and directories of policies and tests, and source.Stdin.
+	Files []string
+	// CRDs are files and directories of CustomResourceDefinitions.
+	CRDs []string
+	// Stdin is the standard input.
+	Stdin io.Reader
+}
+
+// checker is one check.
+type checker struct {
+	kinds  *offline.Kinds
+	report *Report
+	// linted are the policies by file and line: those that tests name were perhaps
+	// linted before.
+	linted map[source.Place]*policy.Policy
+	// places are where the policies are, by name.
+	places map[string]source.Place
+}
+
+// Run checks the files. The error says what cannot be read.
+func Run(ctx context.Context, opts Options) (*Report, error) {
+	docs, malformed, err := source.Read(opts.Files, opts.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	definitions, wrong, err := source.Read(opts.CRDs, opts.Stdin)
+	if err != nil {
+		return nil, err
+	}
+	c := &checker{
+		kinds:  offline.NewKinds(),
+		report: &Report{},
+		linted: map[source.Place]*policy.Policy{},
+		places: map[string]source.Place{},
+	}
+	c.say(append(malformed, wrong...))
+	var tests []*loaded
+	for _, doc := range docs {
+		if doc.GVK() == testKind {
+			tests = append(tests, c.load(doc))
+		}
+	}
+	for _, test := range tests {
+		definitions = append(definitions, c.beside(test, "crds", test.CRDs)...)
+	}
+	c.define(append(definitions, docs...))
+	all, err := c.lint(ctx, docs)
+	if err != nil {
+		return nil, err
+	}
+	for _, test := range tests {
+		policies := all
+		if len(test.Policies) > 0 {
+			if policies, err = c.lint(ctx, c.beside(test, "policies", test.Policies)); err != nil {
+				return nil, err
+			}
+		}
+		c.run(ctx, test, policies)
+	}
+	if c.report.Policies+len(tests)+len(c.report.Findings) == 0 {
+		return nil, fmt.Errorf("there is no AllowancePolicy and no %s in %s", testKind.Kind, strings.Join(opts.Files, ", "))
+	}
+	return c.report, nil
+}
+
+// loaded is a test and its document.
+type loaded struct {
+	PolicyTest
+	doc *source.Document
+}
+
+// load reads a test. One with something wrong in it has no cases that could be run.
+func (c *checker) load(doc *source.Document) *loaded {
+	test := &loaded{doc: doc}
+	if wrong := doc.Decode(&test.PolicyTest); len(wrong) > 0 {
+		c.say(wrong)
+		test.Cases = nil
+	} else if len(test.Cases) == 0 {
+		c.say([]source.Problem{doc.Problem("cases", "the test has no cases")})
+	}
+	return test
+}
+
+// beside reads the files that a test names, from its own directory.
+func (c *checker) beside(test *loaded, field string, names []string) []*source.Document {
+	var out []*source.Document
+	for i, name := range names {
+		if !filepath.IsAbs(name) && test.doc.File() != source.StdinName {
+			name = filepath.Join(filepath.Dir(test.doc.File()), name)
+		}
+		docs, wrong, err := source.Read([]string{name}, nil)
+		if err != nil {
+			wrong = append(wrong, test.doc.Problem(fmt.Sprintf("%s[%d]", field, i), "%v", err))
+		}
+		c.say(wrong)
+		out = append(out, docs...)
+	}
+	return out
+}
+
+func (c *checker) say(problems []source.Problem) {
+	for _, p := range problems {
+		c.report.add(problem(p))
+	}
+}
+
+// define adds the kinds of the CustomResourceDefinitions among the documents.
+func (c *checker) define(docs []*source.Document) {
+	for _, doc := range docs {
+		if doc.GVK().GroupKind() == definitionKind {
+			c.report.add(define(c.kinds, doc)...)
+		}
+	}
+}
+
+// lint lints the policies among the documents, each once, and returns those that can be
+// compiled.
+func (c *checker) lint(ctx context.Context, docs []*source.Document) ([]*policy.Policy, error) {
+	l, err := newLinter(c.kinds)
+	if err != nil {
+		return nil, err
+	}
+	var out []*policy.Policy
+	for _, doc := range docs {
+		if doc.GVK() != policyKind {
+			continue
+		}
+		place := doc.At("")
+		compiled, known := c.linted[place]
+		if !known {
+			var findings []Finding
+			compiled, findings = l.lint(ctx, doc)
+			c.linted[place] = compiled
+			c.report.Policies++
+			c.report.add(findings...)
+			c.report.add(c.twice(doc)...)
+		}
+		if compiled != nil {
+			out = append(out, compiled)
+			c.report.Unknown = append(c.report.Unknown, l.unknown(compiled)...)
+		}
+	}
+	c.report.Unknown = slices.Compact(slices.Sorted(slices.Values(c.report.Unknown)))
+	return out, nil
+}
+
+// twice finds a policy of the same name in another place.
+func (c *checker) twice(doc *source.Document) []Finding {
+	name := nameOf(doc)
+	other, known := c.places[name]
+	if !known {
+		c.places[name] = doc.At("")
+		return nil
+	}
+	return []Finding{problem(doc.Problem("metadata.name", "%s is also the name of the policy in %s: the cluster would keep one of them", name, other))}
+}
+
+// run runs the cases of a test.
+func (c *checker) run(ctx context.Context, test *loaded, policies []*policy.Policy) {
+	index := policy.NewIndex(policies)
+	for i := range test.Cases {
+		path, one := fmt.Sprintf("cases[%d]", i), &test.Cases[i]
+		result := CaseResult{Place: test.doc.At(path), Test: test.Metadata.Name, Name: one.Name}
+		if one.Name == "" {
+			c.report.add(problem(test.doc.Problem(path, "the case has no name")))
+			continue
+		}
+		world, request, wrong := scene(c.kinds, index, &test.PolicyTest, one)
+		if wrong != nil {
+			c.report.add(problem(test.doc.Problem(wrong.in(path), "%v", wrong.err)))
+			continue
+		}
+		answer, err := world.Ask(ctx, request)
+		if err != nil {
+			c.report.add(problem(test.doc.Problem(path, "%v", err)))
+			continue
+		}
+		result.Differences = differences(&one.Expect, &answer)
+		c.report.Cases = append(c.report.Cases, result)
+	}
+}

@@ -1,0 +1,161 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package offline answers requests as the operator would, from values alone: the
+// admission webhooks run as they are, on objects that are not in any cluster.
+package offline
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/kube-openapi/pkg/validation/spec"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/kinds"
+)
+
+// Kinds are those that Kubernetes itself serves, and those of
+// CustomResourceDefinitions.
+type Kinds struct {
+	mapper   *apimeta.DefaultRESTMapper
+	replicas map[schema.GroupVersionResource]string
+	schemas  map[schema.GroupVersionKind]change.Schema
+}
+
+// NewKinds knows the kinds of Kubernetes.
+func NewKinds() *Kinds {
+	k := &Kinds{
+		mapper:   apimeta.NewDefaultRESTMapper(nil),
+		replicas: map[schema.GroupVersionResource]string{},
+		schemas:  map[schema.GroupVersionKind]change.Schema{},
+	}
+	known := clientgoscheme.Scheme.AllKnownTypes()
+	for gvk := range known {
+		obj, err := clientgoscheme.Scheme.New(gvk)
+		if err != nil {
+			continue
+		}
+		// Options and lists have no metadata of an object. What is only posted has, and
+		// does no harm here.
+		if _, err := apimeta.Accessor(obj); err != nil {
+			continue
+		}
+		scope := apimeta.RESTScopeNamespace
+		if slices.Contains(clusterScoped, gvk.GroupKind()) {
+			scope = apimeta.RESTScopeRoot
+		}
+		k.mapper.Add(gvk, scope)
+	}
+	return k
+}
+
+// defaultReplicas is what the scale sub-resources of Kubernetes' own kinds set.
+const defaultReplicas = "spec.replicas"
+
+// Define adds the kinds of a CustomResourceDefinition.
+func (k *Kinds) Define(definition *apiextensionsv1.CustomResourceDefinition) error {
+	names := definition.Spec.Names
+	scope := apimeta.RESTScopeNamespace
+	if definition.Spec.Scope == apiextensionsv1.ClusterScoped {
+		scope = apimeta.RESTScopeRoot
+	}
+	for i := range definition.Spec.Versions {
+		version := &definition.Spec.Versions[i]
+		if !version.Served {
+			continue
+		}
+		gv := schema.GroupVersion{Group: definition.Spec.Group, Version: version.Name}
+		resource := gv.WithResource(names.Plural)
+		k.mapper.AddSpecific(gv.WithKind(names.Kind), resource, gv.WithResource(strings.ToLower(names.Kind)), scope)
+		if s := version.Subresources; s != nil && s.Scale != nil {
+			k.replicas[resource] = strings.TrimPrefix(s.Scale.SpecReplicasPath, ".")
+		}
+		if version.Schema == nil || version.Schema.OpenAPIV3Schema == nil {
+			continue
+		}
+		declared, err := openAPI(version.Schema.OpenAPIV3Schema)
+		if err != nil {
+			return fmt.Errorf("schema of version %s: %w", version.Name, err)
+		}
+		k.schemas[gv.WithKind(names.Kind)] = kinds.NewSchema(declared)
+	}
+	return nil
+}
+
+// openAPI is the schema as the API server publishes it.
+func openAPI(declared *apiextensionsv1.JSONSchemaProps) (*spec.Schema, error) {
+	text, err := yaml.Marshal(declared)
+	if err != nil {
+		return nil, err
+	}
+	out := &spec.Schema{}
+	if err := yaml.Unmarshal(text, out); err != nil {
+		return nil, err
+	}
+	return out, nil
+}
+
+// Mapper is the kinds as clients ask for them.
+func (k *Kinds) Mapper() apimeta.RESTMapper { return k.mapper }
+
+// KindFor implements admission.Kinds.
+func (k *Kinds) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+	found, err := k.mapper.KindsFor(resource)
+	if err != nil {
+		return schema.GroupVersionKind{}, false
+	}
+	// To a mapper, an empty group means any group.
+	for _, gvk := range found {
+		if known, ok := k.ResourceFor(gvk); ok && known == resource {
+			return gvk, true
+		}
+	}
+	return schema.GroupVersionKind{}, false
+}
+
+// ResourceFor is the resource of a kind.
+func (k *Kinds) ResourceFor(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool) {
+	mapping, err := k.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return schema.GroupVersionResource{}, false
+	}
+	return mapping.Resource, true
+}
+
+// Namespaced implements admission.Kinds.
+func (k *Kinds) Namespaced(gvk schema.GroupVersionKind) bool {
+	mapping, err := k.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	return err == nil && mapping.Scope.Name() == apimeta.RESTScopeNameNamespace
+}
+
+// ReplicasPath implements admission.Kinds.
+func (k *Kinds) ReplicasPath(resource schema.GroupVersionResource) string {
+	if path, ok := k.replicas[resource]; ok {
+		return path
+	}
+	return defaultReplicas
+}
+
+// Schema implements admission.Kinds. Of Kubernetes' own kinds nothing is declared
+// here: what they have in common is known without.
+func (k *Kinds) Schema(gvk schema.GroupVersionKind) change.Schema { return k.schemas[gvk] }
