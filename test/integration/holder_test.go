@@ -190,7 +190,7 @@ func reportSettled(ctx context.Context, d *appsv1.Deployment) {
 
 // deniedUpdate is the outcome of a refused update of a ReplicaSet.
 func deniedUpdate(target v1alpha1.TargetReference) record.Outcome {
-	return record.Outcome{Target: target, Decision: v1alpha1.Decision{
+	return record.Outcome{Target: target, Decision: &v1alpha1.Decision{
 		Result: record.ResultDenied, Reason: "Denied", Operation: "Update",
 		User: "system:serviceaccount:kube-system:deployment-controller",
 		Kind: "ReplicaSet", Name: "web-1", Paths: []string{"spec.replicas"},
@@ -336,7 +336,7 @@ var _ = Describe("The records of holders", Ordered, func() {
 		It("makes no record for what nothing bounds", func(ctx SpecContext) {
 			unbounded := targetOf(deploymentWith(ctx, namespace, "unbounded"), deployments)
 			marker := targetOf(deploymentWith(ctx, namespace, "marker"), deployments)
-			p.records.Observe(record.Outcome{Target: unbounded, Decision: v1alpha1.Decision{Result: record.ResultAllowed, Reason: "Maintaining"}})
+			p.records.Observe(record.Outcome{Target: unbounded, Decision: &v1alpha1.Decision{Result: record.ResultAllowed, Reason: "Maintaining"}})
 			p.records.Observe(deniedUpdate(marker))
 			Eventually(recordStatus(p, marker)).WithContext(ctx).Should(HaveField("Denials", int64(1)))
 			Expect(p.records.Live(ctx, unbounded)).To(BeNil())
