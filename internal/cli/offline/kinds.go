@@ -25,7 +25,9 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
@@ -49,9 +51,11 @@ func NewKinds() *Kinds {
 		replicas: map[schema.GroupVersionResource]string{},
 		schemas:  map[schema.GroupVersionKind]change.Schema{},
 	}
-	known := clientgoscheme.Scheme.AllKnownTypes()
-	for gvk := range known {
-		obj, err := clientgoscheme.Scheme.New(gvk)
+	// Anybody may add to the scheme of client-go.
+	known := runtime.NewScheme()
+	utilruntime.Must(clientgoscheme.AddToScheme(known))
+	for gvk := range known.AllKnownTypes() {
+		obj, err := known.New(gvk)
 		if err != nil {
 			continue
 		}
