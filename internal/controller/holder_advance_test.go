@@ -462,3 +462,28 @@ func TestLedgerRequest(t *testing.T) {
 		})
 	}
 }
+
+// What is written a moment later mirrors the holder, and leaves alone what the record
+// alone knows.
+func TestMirrorOnly(t *testing.T) {
+	v := look(makeHolder().holding(grantOf("spec.replicas", 5)).Unstructured, nil, noon)
+	status := &v1alpha1.AllowanceRecordStatus{
+		PendingGrants: []v1alpha1.PendingGrant{{ID: "late", Time: before(time.Hour)}},
+		Consumed:      []v1alpha1.ConsumedAllowance{{ID: "gone"}},
+		Deletion:      &v1alpha1.Deletion{Time: before(time.Hour), User: "mallory"},
+		Adopting:      true,
+	}
+	kept := status.DeepCopy()
+	if !v.mirrorOnly(t.Context(), status) || status.ActiveCount != 1 || status.Initiator != "alice" {
+		t.Errorf("got %d active allowances by %q, want one by alice", status.ActiveCount, status.Initiator)
+	}
+	if !sameCanonical(kept, status) {
+		t.Errorf("what only the record knows has changed (-before +after):\n%s", cmp.Diff(kept, status))
+	}
+	if v.mirrorOnly(t.Context(), status) {
+		t.Error("the same look changes it again")
+	}
+	if _, changed := v.mirror(t.Context(), status); !changed || sameCanonical(kept, status) {
+		t.Error("a full look changes nothing that only the record knows")
+	}
+}

@@ -171,7 +171,8 @@ func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec
 		return err
 	}
 	if rec == nil && !v.deservesRecord() {
-		return r.showBlocked(ctx, v, nil)
+		// What it was like a moment ago may wait to be written.
+		return r.mirror(ctx, v, nil, next)
 	}
 	status := &v1alpha1.AllowanceRecordStatus{}
 	if rec != nil {
@@ -193,30 +194,39 @@ func (r *Holder) inEffect(ctx context.Context, obj *unstructured.Unstructured) [
 	return index.InEffect(scope.Chain(ctx, r.Holders, r.Namespaces, index, obj))
 }
 
-// mirror writes the record where it differs, and shows on the holder whether it
+// mirror has the record written where it differs, and shows on the holder whether it
 // is blocked.
 func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord, next *soonest) error {
-	var p plan
-	var wasOverdue bool
-	var after v1alpha1.AllowanceRecordStatus
 	v, err := r.withDeletion(ctx, v, rec)
 	if err != nil {
 		return err
 	}
-	err = r.Records.Update(ctx, record.TargetOf(v.obj), v.deservesRecord(), func(status *v1alpha1.AllowanceRecordStatus) bool {
-		var changed bool
-		wasOverdue = overdueNow(status)
-		p, changed = v.mirror(ctx, status)
-		after = *status
-		return changed
-	})
-	if err != nil {
-		return err
+	before := &v1alpha1.AllowanceRecordStatus{}
+	if rec != nil {
+		before = &rec.Status
 	}
-	r.announceOverdue(v, wasOverdue, &after)
+	after := before.DeepCopy()
+	p, changed := v.mirror(ctx, after)
+	parent, _ := lineage.Parent(v.obj)
+	mirror := record.Mirror{Create: v.deservesRecord(), Parent: parent.UID, Advance: v.mirrorOnly}
+	// The first look is written at once: should the operator end, and the holder be
+	// deleted before it is back, nobody could see it again.
+	if first := rec == nil && mirror.Create; !first && sameCanonical(before, after) {
+		r.Records.MirrorSoon(record.TargetOf(v.obj), mirror, changed && rec != nil)
+	} else {
+		mirror.Advance = func(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) bool {
+			var changed bool
+			p, changed = v.mirror(ctx, status)
+			after = status.DeepCopy()
+			return changed
+		}
+		if err := r.Records.MirrorNow(ctx, record.TargetOf(v.obj), mirror); err != nil {
+			return err
+		}
+	}
+	r.announceOverdue(v, overdueNow(before), after)
 	next.at(p.next)
 	if rec != nil {
-		parent, _ := lineage.Parent(v.obj)
 		if err := r.Records.SetParent(ctx, rec, parent.UID); err != nil {
 			return err
 		}

@@ -54,7 +54,8 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 		return err
 	}
 	r.rewrites.forget(target.UID)
-	return r.Records.Update(ctx, target, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
+	// A look at the holder may wait to be written: this one takes its place.
+	return r.Records.MirrorNow(ctx, target, record.Mirror{Advance: func(_ context.Context, status *v1alpha1.AllowanceRecordStatus) bool {
 		if awaited(rec.CreationTimestamp, status).After(r.Clock.Now()) {
 			return false // The grant came while we looked.
 		}
@@ -65,7 +66,7 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 			status.History = record.WithHistory(status.History, record.DeletedEntry(deletion))
 		}
 		return !equality.Semantic.DeepEqual(before, status)
-	})
+	}})
 }
 
 // awaited is until when a holder that does not exist may still come. A record can be

@@ -47,6 +47,32 @@ func (v view) mirror(ctx context.Context, status *v1alpha1.AllowanceRecordStatus
 	return p, !equality.Semantic.DeepEqual(before, status)
 }
 
+// mirrorOnly advances what of a status only mirrors the holder, and tells whether that
+// changed it. It is for a moment later: what is kept in the record and nowhere else
+// has to follow from a fresh look.
+func (v view) mirrorOnly(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) bool {
+	after := status.DeepCopy()
+	if _, changed := v.mirror(ctx, after); !changed {
+		return false
+	}
+	before := status.DeepCopy()
+	after.DeepCopyInto(status)
+	status.PendingGrants, status.Consumed, status.RawLedger = before.PendingGrants, before.Consumed, before.RawLedger
+	status.Adopting, status.AdoptingSince = before.Adopting, before.AdoptingSince
+	status.Deletion, status.Conditions = before.Deletion, before.Conditions
+	return !equality.Semantic.DeepEqual(before, status)
+}
+
+// sameCanonical tells whether two statuses are the same in what is kept in the record and
+// nowhere else.
+func sameCanonical(a, b *v1alpha1.AllowanceRecordStatus) bool {
+	same := b.DeepCopy()
+	same.Phase, same.Active, same.ActiveCount, same.Initiator = a.Phase, a.Active, a.ActiveCount, a.Initiator
+	same.FirstSeen, same.History = a.FirstSeen, a.History
+	same.Blocked, same.AnsweredDenials = a.Blocked, a.AnsweredDenials
+	return equality.Semantic.DeepEqual(a, same)
+}
+
 // advance makes the status of the holder's record say what is so now. To do it
 // again changes nothing.
 func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) plan {

@@ -125,8 +125,9 @@ func Key(ref v1alpha1.TargetReference) types.NamespacedName {
 	return types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 }
 
-// newRecord makes a record of an object, with nothing in it.
-func newRecord(ref v1alpha1.TargetReference, operatorNamespace string) *v1alpha1.AllowanceRecord {
+// newRecord makes a record of an object, with nothing in it. parent is the uid of the
+// object's parent, where that is known.
+func newRecord(ref v1alpha1.TargetReference, parent types.UID, operatorNamespace string) *v1alpha1.AllowanceRecord {
 	rec := &v1alpha1.AllowanceRecord{
 		ObjectMeta: metav1.ObjectMeta{
 			Namespace: Namespace(ref, operatorNamespace),
@@ -138,8 +139,9 @@ func newRecord(ref v1alpha1.TargetReference, operatorNamespace string) *v1alpha1
 	for label, value := range map[string]string{
 		LabelTargetUID:  string(ref.UID),
 		LabelTargetKind: ref.Kind,
+		LabelParentUID:  string(parent),
 	} {
-		if len(validation.IsValidLabelValue(value)) == 0 {
+		if value != "" && len(validation.IsValidLabelValue(value)) == 0 {
 			rec.Labels[label] = value
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -53,7 +54,7 @@ const (
 	actionAdmission = "Admission"
 
 	// interval is how long outcomes are collected before they are written.
-	interval = 500 * time.Millisecond
+	interval = time.Second
 	// lastWrites is how long a stopping operator writes what is left.
 	lastWrites = 2 * time.Second
 	// writers is how many records are written at the same time.
@@ -77,7 +78,7 @@ type Outcome struct {
 }
 
 // Observe takes note of an outcome. It returns at once and never fails: what is
-// observed is written within a second or so, one write for each holder, and is
+// observed is written within two seconds, one write for each holder, and is
 // forgotten, and counted, where more comes than can be written.
 func (s *Store) Observe(o Outcome) {
 	now := metav1.NewTime(s.clock.Now())
@@ -141,26 +142,11 @@ func (s *Store) flush(ctx context.Context) {
 }
 
 func (s *Store) write(ctx context.Context, b *batch) {
-	if b.attempts == 0 {
-		s.emit(b)
-	}
-	err := s.Update(ctx, b.target, b.deserves(), func(status *v1alpha1.AllowanceRecordStatus) bool {
-		if b.last != nil {
-			status.LastDecision = b.last.DeepCopy()
-		}
-		if denial := b.lastDenial(); denial != nil {
-			status.LastDenial = denial.DeepCopy()
-		}
-		status.Denials += b.denials
-		status.BrokenGlass = s.counting(status.BrokenGlass)
-		status.History = WithHistory(status.History, oldestFirst(b.history)...)
-		return true
-	})
+	err := s.writeBatch(ctx, b)
 	if err == nil {
 		recordLag.Observe(s.clock.Since(b.since).Seconds())
 		return
 	}
-	b.attempts++
 	retrying := b.attempts < maxAttempts
 	logf.FromContext(ctx).WithName("record").Error(err, "Cannot record decisions",
 		"kind", b.target.Kind, "target", Key(b.target), "retrying", retrying)
@@ -169,6 +155,42 @@ func (s *Store) write(ctx context.Context, b *batch) {
 		return
 	}
 	outcomesDropped.Inc()
+}
+
+// writeBatch writes a batch into the record of its target.
+func (s *Store) writeBatch(ctx context.Context, b *batch) error {
+	if b.attempts == 0 {
+		s.emit(b)
+	}
+	b.attempts++
+	var parent types.UID
+	if b.mirror != nil {
+		parent = b.mirror.Parent
+	}
+	return s.update(ctx, b.target, parent, b.deserves(), func(status *v1alpha1.AllowanceRecordStatus) bool {
+		changed := b.outcome(status)
+		if changed {
+			status.BrokenGlass = s.counting(status.BrokenGlass)
+		}
+		if b.mirror != nil {
+			changed = b.mirror.Advance(ctx, status) || changed
+		}
+		return changed
+	})
+}
+
+// outcome writes what was observed into a status, and tells whether there was
+// anything.
+func (b *batch) outcome(status *v1alpha1.AllowanceRecordStatus) bool {
+	if b.last != nil {
+		status.LastDecision = b.last.DeepCopy()
+	}
+	if denial := b.lastDenial(); denial != nil {
+		status.LastDenial = denial.DeepCopy()
+	}
+	status.Denials += b.denials
+	status.History = WithHistory(status.History, oldestFirst(b.history)...)
+	return len(b.history) > 0
 }
 
 // emit makes events of denials and of broken glass, on the parent whose allowances

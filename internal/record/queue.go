@@ -47,6 +47,8 @@ type batch struct {
 	denials int64
 	// history is what happened, the newest first.
 	history []v1alpha1.HistoryEntry
+	// mirror brings the record in line with the holder, nil where nobody has looked.
+	mirror *Mirror
 	// attempts that failed to write the batch.
 	attempts int
 }
@@ -54,7 +56,8 @@ type batch struct {
 // deserves tells whether a holder without a record gets one for the batch: not
 // for what passes because nothing bounds it (D18).
 func (b *batch) deserves() bool {
-	return slices.ContainsFunc(b.history, func(e v1alpha1.HistoryEntry) bool { return e.Event != v1alpha1.EventAllowed })
+	return b.mirror != nil && b.mirror.Create ||
+		slices.ContainsFunc(b.history, func(e v1alpha1.HistoryEntry) bool { return e.Event != v1alpha1.EventAllowed })
 }
 
 // decide adds a decision about a child.
@@ -90,6 +93,9 @@ func (b *batch) add(later *batch) {
 	b.loud = b.loud[max(0, len(b.loud)-maxLoud):]
 	b.denials += later.denials
 	b.history = WithHistory(b.history, oldestFirst(later.history)...)
+	if later.mirror != nil {
+		b.mirror = b.mirror.then(later.mirror)
+	}
 }
 
 // queue holds one batch for each holder that something was decided about. When
@@ -151,6 +157,26 @@ func (q *queue) insert(b *batch) {
 	case q.filled <- struct{}{}:
 	default:
 	}
+}
+
+// takeOne takes what waits for one holder, nil where nothing does.
+func (q *queue) takeOne(uid types.UID) *batch {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := q.batches[uid]
+	if b != nil {
+		delete(q.batches, uid)
+		q.order = slices.DeleteFunc(q.order, func(other types.UID) bool { return other == uid })
+	}
+	return b
+}
+
+// mirrors tells whether what waits for a holder is a look at it.
+func (q *queue) mirrors(uid types.UID) bool {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := q.batches[uid]
+	return b != nil && b.mirror != nil
 }
 
 // take empties the queue.

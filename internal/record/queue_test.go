@@ -17,6 +17,7 @@ limitations under the License.
 package record
 
 import (
+	"context"
 	"strconv"
 	"strings"
 	"testing"
@@ -134,5 +135,30 @@ func TestRaw(t *testing.T) {
 				t.Errorf("got %q, want it as it was", got)
 			}
 		})
+	}
+}
+
+func TestQueueKeepsTheLatestLook(t *testing.T) {
+	look := func(reason string, create bool) *batch {
+		return &batch{target: v1alpha1.TargetReference{UID: "a"}, mirror: &Mirror{
+			Create:  create,
+			Advance: func(_ context.Context, s *v1alpha1.AllowanceRecordStatus) bool { s.Initiator = reason; return true },
+		}}
+	}
+	q := newQueue(10)
+	q.put(look("first", true))
+	q.put(batchOf("a", denial("no")))
+	q.put(look("second", false))
+	if !q.mirrors("a") || q.mirrors("b") {
+		t.Error("what waits for a, and only that, is a look")
+	}
+	b := q.takeOne("a")
+	status := &v1alpha1.AllowanceRecordStatus{}
+	b.mirror.Advance(t.Context(), status)
+	if status.Initiator != "second" || !b.mirror.Create || b.denials != 1 {
+		t.Errorf("got the %s look, create %t, %d denials; want the second, a record since the first, and the denial", status.Initiator, b.mirror.Create, b.denials)
+	}
+	if q.takeOne("a") != nil || len(q.take()) != 0 {
+		t.Error("what was taken waits still")
 	}
 }

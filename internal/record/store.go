@@ -118,6 +118,12 @@ func (s *Store) read(ctx context.Context, reader client.Reader, ref v1alpha1.Tar
 // In a namespace that is being deleted no record can be made; that is not an
 // error.
 func (s *Store) Update(ctx context.Context, ref v1alpha1.TargetReference, create bool, mutate func(*v1alpha1.AllowanceRecordStatus) bool) error {
+	return s.update(ctx, ref, "", create, mutate)
+}
+
+// update is Update; a record that it makes is labeled with the uid of its target's
+// parent.
+func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, create bool, mutate func(*v1alpha1.AllowanceRecordStatus) bool) error {
 	read := s.Get
 	return retry.OnError(contention, outdated, func() error {
 		rec, err := read(ctx, ref)
@@ -129,7 +135,7 @@ func (s *Store) Update(ctx context.Context, ref v1alpha1.TargetReference, create
 			if !create {
 				return nil
 			}
-			rec, err = s.create(ctx, ref, mutate)
+			rec, err = s.create(ctx, ref, parent, mutate)
 			if rec == nil || err != nil {
 				return err
 			}
@@ -147,11 +153,11 @@ func (s *Store) Update(ctx context.Context, ref v1alpha1.TargetReference, create
 
 // create makes the record, unless there is nothing to say in it, or its
 // namespace is being deleted: then it returns nil.
-func (s *Store) create(ctx context.Context, ref v1alpha1.TargetReference, mutate func(*v1alpha1.AllowanceRecordStatus) bool) (*v1alpha1.AllowanceRecord, error) {
+func (s *Store) create(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, mutate func(*v1alpha1.AllowanceRecordStatus) bool) (*v1alpha1.AllowanceRecord, error) {
 	if !mutate(&v1alpha1.AllowanceRecordStatus{}) {
 		return nil, nil
 	}
-	rec := newRecord(ref, s.operatorNamespace)
+	rec := newRecord(ref, parent, s.operatorNamespace)
 	err := s.client.Create(ctx, rec)
 	switch {
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err) && ref.Namespace != "":

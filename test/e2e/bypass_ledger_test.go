@@ -146,7 +146,7 @@ func writingLedgers() []bypass {
 			scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: s.d.Name}, Spec: autoscalingv1.ScaleSpec{Replicas: 9}}
 			Expect(shared.alice().SubResource("scale").Update(ctx, s.d.DeepCopy(), client.WithSubResourceBody(scale),
 				client.DryRunAll)).To(Succeed())
-			Expect(shared.record(ctx, Default, s.d).Status.PendingGrants).To(BeEmpty())
+			Expect(shared.recorded(ctx, s.d).Status.PendingGrants).To(BeEmpty())
 			gainedNothing(ctx, s)
 		}},
 	}

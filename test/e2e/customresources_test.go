@@ -119,7 +119,7 @@ var _ = Describe("A custom resource", func() {
 		for _, who := range []*actor{controller.actor, stranger, owner} {
 			err := who.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"z"}}`)))
 			Expect(err).To(MatchError(apierrors.IsForbidden, "forbidden"))
-			rec := shared.record(ctx, Default, thing)
+			rec := shared.recorded(ctx, thing)
 			Expect(err).To(MatchError(ContainSubstring("kubectl get allowancerecord -n " + rec.Namespace + " " + rec.Name)))
 		}
 		Expect(controller.Delete(ctx, config)).To(MatchError(apierrors.IsForbidden, "forbidden"))

@@ -60,13 +60,13 @@ var _ = Describe("The deletion of a Deployment", func() {
 		args := []string{"delete", "deployment", d.Name, "--namespace=" + ns, "--cascade=" + cascade}
 		out, err := owner.kubectl(ctx, append(args, "--dry-run=server")...)
 		Expect(err).NotTo(HaveOccurred(), out)
-		Expect(shared.record(ctx, Default, d).Status.Deletion).To(BeNil())
+		Expect(shared.recorded(ctx, d).Status.Deletion).To(BeNil())
 		out, err = rogue.kubectl(ctx, args...)
 		Expect(err).NotTo(HaveOccurred(), out)
 		Eventually(ctx, func() bool {
 			return apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(d), &appsv1.Deployment{}))
 		}).Should(BeTrue())
-		Expect(shared.record(ctx, Default, d).Status.Deletion).To(HaveValue(SatisfyAll(
+		Expect(shared.recorded(ctx, d).Status.Deletion).To(HaveValue(SatisfyAll(
 			HaveField("User", mallory), HaveField("Policies", ConsistOf("deployment")))))
 	}
 
@@ -112,10 +112,10 @@ var _ = Describe("The deletion of a Deployment", func() {
 		again := owner.deploy(ctx, b)
 		Expect(shared.newestReplicaSet(ctx, again).UID).To(Equal(rs.UID), "the ReplicaSet was not taken over")
 		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:1": 2}))
-		rec := shared.record(ctx, Default, again)
-		Expect(rec.Status.Deletion).To(BeNil())
-		Expect(rec.Status.Initiator).To(Equal(alice))
-		Expect(shared.record(ctx, Default, rs).Status.Deletion).To(BeNil())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.record(ctx, g, again).Status).To(And(HaveField("Deletion", BeNil()), HaveField("Initiator", alice)))
+		}).Should(Succeed())
+		Expect(shared.recorded(ctx, rs).Status.Deletion).To(BeNil())
 		expectForbidden(rogue.try(ctx, rs, replicas(9)))
 		owner.change(ctx, again, image("web:2"))
 		shared.complete(ctx, again, "2")
@@ -207,7 +207,7 @@ spec:
 		Expect(controller.Create(ctx, leaf)).To(Succeed())
 
 		Expect(owner.Delete(ctx, parent, client.DryRunAll)).To(Succeed())
-		Expect(shared.record(ctx, Default, parent).Status.Deletion).To(BeNil())
+		Expect(shared.recorded(ctx, parent).Status.Deletion).To(BeNil())
 		Expect(rogue.Delete(ctx, parent)).To(Succeed())
 		Expect(owner.Delete(ctx, parent)).To(Succeed()) // again, and too late
 		Expect(shared.deletionOf(ctx, Default, parent)).To(Equal("mallory -> Thing/parent (deleted)"))

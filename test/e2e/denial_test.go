@@ -144,6 +144,7 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 	It("is denied in a dry run too, and leaves no trace then", func(ctx SpecContext) {
 		err := shared.mallory().Patch(ctx, rs, client.RawPatch(types.MergePatchType, []byte(replicas(9))), client.DryRunAll)
 		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		shared.recorded(ctx, d)
 		Consistently(ctx, func(g Gomega) {
 			g.Expect(shared.record(ctx, g, d).Status.Denials).To(BeZero())
 		}).WithTimeout(quietMoment).Should(Succeed())

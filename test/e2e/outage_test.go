@@ -168,7 +168,7 @@ var _ = Describe("While the operator is away", Serial, func() {
 		shared.complete(ctx, stranger, "2")
 
 		By("initializing still what was so before")
-		Expect(shared.record(ctx, Default, young).Status.Phase).To(Equal(v1alpha1.PhaseInitializing))
+		Expect(shared.recorded(ctx, young).Status.Phase).To(Equal(v1alpha1.PhaseInitializing))
 		rs = shared.newestReplicaSet(ctx, young)
 		Expect(ways(rs)).To(HaveEach(HavePrefix("mallory -> Deployment/young (created) -> ReplicaSet/" + rs.Name)))
 		owner.change(ctx, young, image("young:2"))
@@ -198,7 +198,7 @@ var _ = Describe("While the operator is away", Serial, func() {
 			g.Expect(shared.record(ctx, g, doomed).Status.Phase).To(Equal(v1alpha1.PhaseDeleting))
 		}).WithTimeout(effectTimeout).Should(Succeed())
 		again := owner.deploy(ctx, builders.MakeDeployment(ns, "doomed").Replicas(1))
-		Expect(shared.record(ctx, Default, again).Status.Deletion).To(BeNil())
+		Expect(shared.recorded(ctx, again).Status.Deletion).To(BeNil())
 	}, SpecTimeout(3*specTimeout/2))
 
 	It("nothing moves where a policy wants it so, and everything as soon as it is back", func(ctx SpecContext) {

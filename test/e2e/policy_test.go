@@ -283,7 +283,7 @@ var _ = Describe("A policy", func() {
 
 			shared.apply(ctx, shared.samplePoliciesFor(ctx, midway)...)
 			Expect(shared.pods(ctx, Default, ns)).To(HaveKey("web:1"), "the rollout was over too soon")
-			Expect(shared.record(ctx, Default, d).Status.Adopting).To(BeTrue())
+			Expect(shared.recorded(ctx, d).Status.Adopting).To(BeTrue())
 			shared.complete(ctx, d, "2")
 			Expect(audit.refusals()).To(BeEmpty())
 			Expect(audit.reasons()).To(HaveKey("Adopting"))

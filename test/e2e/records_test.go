@@ -49,6 +49,17 @@ func (c *cluster) record(ctx context.Context, g Gomega, obj client.Object) v1alp
 	return all[0]
 }
 
+// recorded is the record of an object, once it has one that says something.
+func (c *cluster) recorded(ctx context.Context, obj client.Object) v1alpha1.AllowanceRecord {
+	GinkgoHelper()
+	var rec v1alpha1.AllowanceRecord
+	Eventually(ctx, func(g Gomega) {
+		rec = c.record(ctx, g, obj)
+		g.Expect(rec.Status).NotTo(BeZero())
+	}).Should(Succeed())
+	return rec
+}
+
 // What the operator knows about an object can be read from its AllowanceRecord.
 var _ = Describe("An AllowanceRecord", func() {
 	var (

@@ -147,7 +147,7 @@ var _ = Describe("A change", func() {
 			MatchError(ContainSubstring("conflict")))
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
 		Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
-		Expect(shared.record(ctx, Default, d).Status.PendingGrants).To(BeEmpty())
+		Expect(shared.recorded(ctx, d).Status.PendingGrants).To(BeEmpty())
 
 		By("many writing at once, some through the scale")
 		var all sync.WaitGroup

@@ -292,7 +292,8 @@ var _ = Describe("The records of holders", Ordered, func() {
 
 		It("keeps the first time of a deletion that is admitted several times", func(ctx SpecContext) {
 			target := targetOf(deploymentWith(ctx, namespace, "deletion"), deployments)
-			first := metav1.NewTime(time.Now().Add(-time.Hour).Truncate(time.Second))
+			// A deletion that does not come is forgotten after a minute.
+			first := metav1.NewTime(time.Now().Add(-10 * time.Second).Truncate(time.Second))
 			Expect(p.records.SetDeletion(ctx, target, v1alpha1.Deletion{Time: first, User: "alice"})).To(Succeed())
 			Expect(p.records.SetDeletion(ctx, target, v1alpha1.Deletion{User: "alice"})).To(Succeed())
 			Eventually(recordStatus(p, target)).WithContext(ctx).Should(HaveField("Deletion.Time.Unix()", first.Unix()))
