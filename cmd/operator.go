@@ -266,7 +266,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 	server := o.GetWebhookServer()
 	server.Register(interception.MutatePath, &webhook.Admission{Handler: &admission.Mutator{Gatherer: gatherer}})
 	server.Register(interception.ValidatePath, &webhook.Admission{Handler: &admission.Validator{Gatherer: gatherer}})
-	if err := webhookv1alpha1.SetupAllowancePolicyWebhookWithManager(o.Manager); err != nil {
+	if err := webhookv1alpha1.SetupAllowancePolicyWebhookWithManager(o.Manager, o.kinds); err != nil {
 		return fmt.Errorf("setting up the webhook of AllowancePolicies: %w", err)
 	}
 	return nil

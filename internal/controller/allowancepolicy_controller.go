@@ -218,7 +218,8 @@ func (r *AllowancePolicy) notes(ctx context.Context, obj *v1alpha1.AllowancePoli
 		return nil, err
 	}
 	overdueObjects.WithLabelValues(p.Name).Set(float64(len(overdue)))
-	return append(policyNotes(index, p, obj.Spec.Subjects, unserved, uncovered), overdueNotes(p, overdue)...), nil
+	doubts := doubts{unserved: unserved, unmatched: policy.Unmatched(&obj.Spec, declaredKinds{r.Kinds}), uncovered: uncovered}
+	return append(policyNotes(index, p, obj.Spec.Subjects, doubts), overdueNotes(p, overdue)...), nil
 }
 
 // patchStatus writes what changed of the status, if anything did.

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 )
@@ -59,6 +60,8 @@ func (k testKinds) ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool) {
 }
 
 func (testKinds) Known() bool { return true }
+
+func (testKinds) Undeclared(schema.GroupVersionKind, change.Pattern) string { return "" }
 
 // policyFor makes a policy for a kind of apps/v1, without subjects or sections.
 func policyFor(kind string) *v1alpha1.AllowancePolicy {

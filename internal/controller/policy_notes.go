@@ -37,13 +37,23 @@ import (
 // podKind is the kind whose objects have to be replaced when they are lost.
 var podKind = schema.GroupKind{Group: corev1.GroupName, Kind: "Pod"}
 
+// doubts are what policyNotes goes by.
+type doubts struct {
+	// unserved are the targets that the API server does not serve.
+	unserved []schema.GroupVersionResource
+	// unmatched are the parts of the policy that can never match.
+	unmatched []string
+	// uncovered are the kinds of owners that no policy is for.
+	uncovered []schema.GroupKind
+}
+
 // policyNotes says what the author of a policy should know although it works.
-// unserved are the targets that the API server does not serve; uncovered are the
-// kinds of owners that no policy is for.
-func policyNotes(index *policy.Index, p *policy.Policy, subjects []v1alpha1.PolicySubject,
-	unserved []schema.GroupVersionResource, uncovered []schema.GroupKind,
-) []string {
+func policyNotes(index *policy.Index, p *policy.Policy, subjects []v1alpha1.PolicySubject, d doubts) []string {
+	unserved, uncovered := d.unserved, d.uncovered
 	var notes []string
+	if len(d.unmatched) > 0 {
+		notes = append(notes, fmt.Sprintf("Some of it never matches anything: %s.", list(d.unmatched, "; ")))
+	}
 	if len(unserved) > 0 {
 		names := make([]string, 0, len(unserved))
 		for _, resource := range unserved {
@@ -71,6 +81,15 @@ func policyNotes(index *policy.Index, p *policy.Policy, subjects []v1alpha1.Poli
 			"what its controller changes in them is withheld.", p.For.Kind, list(names, ", ")))
 	}
 	return notes
+}
+
+// declaredKinds are Kinds as policy.Unmatched asks about them.
+type declaredKinds struct{ Kinds }
+
+// Namespaced implements policy.Declared.
+func (k declaredKinds) Namespaced(kind schema.GroupVersionKind) (namespaced, known bool) {
+	resource, ok := k.ByKind(kind)
+	return resource.Namespaced, ok
 }
 
 // overdueNotes name the objects whose allowances have been open for longer than

@@ -38,6 +38,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/kinds"
 )
 
@@ -70,6 +71,9 @@ type Kinds interface {
 	ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool)
 	// Known tells whether what is not found is known not to be served.
 	Known() bool
+	// Undeclared says why no object of a kind has anything that a pattern names, and
+	// nothing where one may, or nothing is known of the kind.
+	Undeclared(kind schema.GroupVersionKind, pattern change.Pattern) string
 }
 
 // UpdatedKinds are Kinds that have to be told what to know, and when that may

@@ -168,6 +168,37 @@ func (r *Resolver) Schema(gvk schema.GroupVersionKind) change.Schema {
 	return nil
 }
 
+// Undeclared says why no object of a kind has anything that the pattern names, and
+// nothing where one may, or nothing is known of the kind.
+func (r *Resolver) Undeclared(gvk schema.GroupVersionKind, pattern change.Pattern) string {
+	return r.served.Load().schemas[gvk].Undeclared(pattern)
+}
+
+// Schemas returns what is declared about the fields of kinds. It reads what is not
+// known yet, each time anew, as a policy that names those kinds may not come to be;
+// what cannot be read is left out.
+func (r *Resolver) Schemas(ctx context.Context, gvks ...schema.GroupVersionKind) (map[schema.GroupVersionKind]*Schema, error) {
+	known := r.served.Load().schemas
+	found := map[schema.GroupVersionKind]*Schema{}
+	read := map[schema.GroupVersion]*declarations{}
+	var errs []error
+	for _, gvk := range gvks {
+		if s, ok := known[gvk]; ok {
+			found[gvk] = s
+			continue
+		}
+		gv := gvk.GroupVersion()
+		if _, done := read[gv]; !done {
+			d, err := declared(ctx, r.documents, gv, nil)
+			errs, read[gv] = append(errs, err), d
+		}
+		if d := read[gv]; d != nil && d.byKind[gvk] != nil {
+			found[gvk] = d.byKind[gvk]
+		}
+	}
+	return found, errors.Join(errs...)
+}
+
 // Known tells whether the API server has answered about each group version that
 // the last Update named. Until then, what ByKind and ByResource do not find may be
 // served all the same.
@@ -318,7 +349,8 @@ func (r *Resolver) publish() bool {
 			next.byResource[resource.GVR] = resource
 		}
 	}
-	changed := !equality.Semantic.DeepEqual(r.served.Load().byResource, next.byResource)
+	before := r.served.Load()
+	changed := !equality.Semantic.DeepEqual(before.byResource, next.byResource) || !maps.Equal(before.schemas, next.schemas)
 	r.served.Store(next)
 	return changed
 }

@@ -25,9 +25,9 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// Schema is what the API server declares about the fields of a kind, as far as it
-// decides what counts as a change: by which keys the items of lists are told
-// apart, and which fields are quantities. It does not change.
+// Schema is what the API server declares about the fields of a kind: which there
+// are, and what decides what counts as a change, which is by which keys the items of
+// lists are told apart, and which fields are quantities. It does not change.
 type Schema struct {
 	root *node
 }
@@ -49,7 +49,19 @@ type node struct {
 	fields map[string]*node
 	// each is any item of a list, and any value of a map that fields lacks.
 	each *node
+	// list tells a list from a map.
+	list bool
+	// open is true where what lies below is not declared, or not all of it.
+	open bool
 }
+
+// Most fields are one of these.
+var (
+	// scalar has nothing below it.
+	scalar = &node{}
+	// anything may have anything below it.
+	anything = &node{open: true}
+)
 
 // ListKeys implements change.Schema.
 func (s *Schema) ListKeys(path change.Path) []string {
@@ -85,7 +97,12 @@ const (
 	extensionListKeys    = "x-kubernetes-list-map-keys"
 	extensionPatchKey    = "x-kubernetes-patch-merge-key"
 	extensionIntOrString = "x-kubernetes-int-or-string"
+	extensionPreserve    = "x-kubernetes-preserve-unknown-fields"
+	extensionEmbedded    = "x-kubernetes-embedded-resource"
 )
+
+// formatIntOrString is how Kubernetes' own kinds declare a number or a string.
+const formatIntOrString = "int-or-string"
 
 const (
 	referencePrefix = "#/components/schemas/"
@@ -120,8 +137,8 @@ func (r *reader) component(name string) *node {
 	return n
 }
 
-// inline reads a schema where it stands, nil where it declares nothing of
-// interest: nearly all fields are like that.
+// inline reads a schema where it stands, nil where it is that of a component that
+// is not there.
 func (r *reader) inline(declared *spec.Schema) *node {
 	if name, ok := strings.CutPrefix(declared.Ref.String(), referencePrefix); ok {
 		return r.component(name)
@@ -132,31 +149,55 @@ func (r *reader) inline(declared *spec.Schema) *node {
 	}
 	n := &node{}
 	r.read(declared, n)
-	if len(n.listKeys) == 0 && !n.quantity && len(n.fields) == 0 && n.each == nil {
-		return nil
+	switch {
+	case len(n.listKeys) > 0 || n.quantity || len(n.fields) > 0 || n.each != nil:
+		return n
+	case n.open:
+		return anything
+	default:
+		return scalar
 	}
-	return n
 }
 
 // read takes over what is declared.
 func (r *reader) read(declared *spec.Schema, n *node) {
 	n.listKeys = listKeys(declared)
 	n.quantity = isQuantity(declared)
+	n.list = declared.Type.Contains("array")
+	n.open = isOpen(declared)
+	if len(declared.Properties) > 0 {
+		n.fields = make(map[string]*node, len(declared.Properties))
+	}
 	for name := range declared.Properties {
 		property := declared.Properties[name]
-		if field := r.inline(&property); field != nil {
-			if n.fields == nil {
-				n.fields = map[string]*node{}
-			}
-			n.fields[name] = field
-		}
+		n.fields[name] = r.inline(&property)
 	}
 	switch {
 	case declared.Items != nil && declared.Items.Schema != nil:
 		n.each = r.inline(declared.Items.Schema)
 	case declared.AdditionalProperties != nil && declared.AdditionalProperties.Schema != nil:
 		n.each = r.inline(declared.AdditionalProperties.Schema)
+	case n.list:
+		n.each = anything
 	}
+}
+
+// isOpen tells whether a value may have something below it that is not declared. In
+// doubt it may: a map without any declared field is taken for free-form.
+func isOpen(declared *spec.Schema) bool {
+	for _, extension := range []string{extensionPreserve, extensionEmbedded} {
+		if set, _ := declared.Extensions.GetBool(extension); set {
+			return true
+		}
+	}
+	if intOrString, _ := declared.Extensions.GetBool(extensionIntOrString); intOrString || declared.Format == formatIntOrString {
+		return false
+	}
+	if more := declared.AdditionalProperties; more != nil && more.Schema == nil && more.Allows {
+		return true
+	}
+	return (len(declared.Type) == 0 || declared.Type.Contains("object")) &&
+		len(declared.Properties) == 0 && (declared.AdditionalProperties == nil || declared.AdditionalProperties.Schema == nil)
 }
 
 // listKeys are the merge keys of a list. Those for server-side apply are complete;

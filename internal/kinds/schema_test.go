@@ -19,6 +19,7 @@ package kinds_test
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
@@ -138,6 +139,126 @@ func TestSchema(t *testing.T) {
 				t.Errorf("IsQuantity() = %t", got)
 			}
 		})
+	}
+}
+
+// fieldsDocument has one of each sort of value.
+const fieldsDocument = `{"openapi": "3.0.0", "components": {"schemas": {
+  "com.example.v1.Widget": {
+    "type": "object",
+    "x-kubernetes-group-version-kind": [{"group": "example.com", "version": "v1", "kind": "Widget"}],
+    "properties": {
+      "metadata": {"allOf": [{"$ref": "#/components/schemas/Meta"}], "default": {}},
+      "spec": {"type": "object", "properties": {
+        "size": {"type": "integer"},
+        "port": {"x-kubernetes-int-or-string": true},
+        "limit": {"oneOf": [{"type": "integer"}, {"type": "string"}], "format": "int-or-string"},
+        "parts": {"type": "array", "items": {"type": "object", "properties": {
+          "name": {"type": "string"}, "parts": {"type": "array", "items": {"$ref": "#/components/schemas/com.example.v1.Part"}}}}},
+        "plain": {"type": "array"},
+        "tags": {"type": "object", "additionalProperties": {"type": "string"}},
+        "pools": {"type": "object", "additionalProperties": {"type": "object", "properties": {"zone": {"type": "string"}}}},
+        "free": {"type": "object"},
+        "more": {"type": "object", "additionalProperties": true},
+        "none": {"type": "object", "properties": {"a": {"type": "string"}}, "additionalProperties": false},
+        "kept": {"type": "object", "x-kubernetes-preserve-unknown-fields": true, "properties": {"a": {"type": "string"}}},
+        "object": {"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"spec": {"type": "object"}}},
+        "untyped": {},
+        "elsewhere": {"$ref": "#/components/schemas/Missing"}
+      }}
+    }
+  },
+  "com.example.v1.Part": {"type": "object", "properties": {"parts": {"type": "array", "items": {"$ref": "#/components/schemas/com.example.v1.Part"}}}},
+  "Meta": {"type": "object", "properties": {"labels": {"type": "object", "additionalProperties": {"type": "string"}}}}
+}}}`
+
+func TestUndeclared(t *testing.T) {
+	served := widgets()
+	served.documents["apis/example.com/v1"] = fieldsDocument
+	r := kinds.New(served, served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+	widget := example.WithKind("Widget")
+	patterns := map[string]string{
+		"*":                                     "",
+		"metadata.labels[tier]":                 "",
+		"metadata.lables[tier]":                 "there is no field metadata.lables",
+		"metadata.labels[tier].name":            "metadata.labels[tier] has no fields",
+		"spec":                                  "",
+		"specs.size":                            "there is no field specs",
+		"spec.size":                             "",
+		"spec.sizes":                            "there is no field spec.sizes",
+		"spec.size.of":                          "spec.size has no fields",
+		"spec.port.name":                        "spec.port has no fields",
+		"spec.limit.name":                       "spec.limit has no fields",
+		"spec.parts[0].name":                    "",
+		"spec.parts[*].name":                    "",
+		"spec.parts.name":                       "spec.parts is a list: name an item of it, or all of them by spec.parts[*]",
+		"spec.parts[*].nam":                     "there is no field spec.parts[*].nam",
+		"spec.parts[*].parts[1].parts":          "",
+		"spec.parts[*].parts[1].name":           "there is no field spec.parts[*].parts[1].name",
+		"spec.plain[0].anything":                "",
+		"spec.tags[a]":                          "",
+		"spec.tags[0]":                          "there is no field spec.tags[0]",
+		"spec.tags[*]":                          "",
+		"spec.tags[a].b":                        "spec.tags.a has no fields",
+		"spec.pools[west].zone":                 "",
+		"spec.pools[west].zones":                "there is no field spec.pools.west.zones",
+		"spec.free.anything[0]":                 "",
+		"spec.more.anything.at.all":             "",
+		"spec.none.b":                           "there is no field spec.none.b",
+		"spec.kept.a":                           "",
+		"spec.kept.b.c":                         "",
+		"spec.object.anything":                  "",
+		"spec.untyped.anything":                 "",
+		"spec.elsewhere.anything":               "",
+		"spec[*].name":                          "",
+		"spec[*][*].zone":                       "",
+		"metadata[*][*].name":                   "metadata[*][*] has no fields",
+		"metadata[*].labels":                    "",
+		"status.replicas":                       "there is no field status",
+		"spec.none." + strings.Repeat("x", 300): "there is no field spec.none." + strings.Repeat("x", 90) + "…",
+	}
+	check := func(undeclared func(change.Pattern) string) {
+		t.Helper()
+		for text, want := range patterns {
+			pattern, err := change.ParsePattern(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(want, undeclared(pattern)); diff != "" {
+				t.Errorf("Undeclared(%s) (-want +got):\n%s", text, diff)
+			}
+		}
+	}
+
+	// Before anything is known of the kind, it is read.
+	schemas, err := r.Schemas(t.Context(), widget, example.WithKind("Gadget"), apps.WithKind("Deployment"), widget)
+	if err != nil || len(schemas) != 1 || served.read != 1 {
+		t.Fatalf("Schemas() = %v, %v after reading %d documents; want that of Widget, by reading one", schemas, err, served.read)
+	}
+	check(schemas[widget].Undeclared)
+	if got := r.Undeclared(widget, change.Pattern{}); got != "" {
+		t.Errorf("Undeclared() of what is not known = %q", got)
+	}
+
+	if changed, err := r.Update(t.Context(), []schema.GroupVersion{example}); err != nil || !changed {
+		t.Fatalf("Update() = %t, %v", changed, err)
+	}
+	served.read = 0
+	if _, err := r.Schemas(t.Context(), widget); err != nil || served.read != 0 {
+		t.Errorf("Schemas() read %d documents, %v; want what is known", served.read, err)
+	}
+	check(func(p change.Pattern) string { return r.Undeclared(widget, p) })
+
+	r.Invalidate("example.com")
+	served.documents["apis/example.com/v1"] = widgetDocument
+	if changed, err := r.Update(t.Context(), []schema.GroupVersion{example}); err != nil || !changed {
+		t.Errorf("Update() = %t, %v; want a change of schemas to be one", changed, err)
+	}
+
+	served.documentErr = errors.New("the API server is shutting down")
+	r.Invalidate("example.com")
+	if schemas, err := kinds.New(served, served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0))).Schemas(t.Context(), widget); !errors.Is(err, served.documentErr) || len(schemas) != 0 {
+		t.Errorf("Schemas() = %v, %v", schemas, err)
 	}
 }
 

@@ -153,6 +153,10 @@ func (c *compiler) resource(t v1alpha1.Target, path *field.Path) schema.GroupVer
 	if t.APIVersion == "" {
 		c.report(field.Required(path.Child("apiVersion"), "a resource needs the version within its group, such as v1"))
 	}
+	return resourceOf(t)
+}
+
+func resourceOf(t v1alpha1.Target) schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: ptr.Deref(t.APIGroup, ""), Version: t.APIVersion, Resource: t.Resource}
 }
 

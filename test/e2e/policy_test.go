@@ -398,12 +398,35 @@ var _ = Describe("A policy", func() {
   - trigger: spec
     policies: [{target: {apiGroup: apps, apiVersion: v1, resource: nothings}, relation: ControllerChild}]`,
 			"target resource nothings in apps/v1 is not served"),
+		Entry("the parent has no such field", SpecTimeout(specTimeout), `
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  rules: [{trigger: spec.template.spec.containers.image}]`,
+			"spec.rules[0].trigger: in kind Deployment, spec.template.spec.containers is a list: name an item of it, "+
+				"or all of them by spec.template.spec.containers[*]; it never matches"),
+		Entry("a child has no such field, and no policy names its kind yet", SpecTimeout(specTimeout), `
+  for: {apiGroup: networking.k8s.io, apiVersion: v1, kind: Ingress}
+  rules:
+  - trigger: spec.rules[*].host
+    policies: [{target: {apiGroup: discovery.k8s.io, apiVersion: v1, resource: endpointslices}, relation: ControllerChild, mutations: [{jsonPath: "endpoints[*].adresses"}]}]`,
+			"spec.rules[0].policies[0].mutations[0].jsonPath: in kind EndpointSlice, there is no field endpoints[*].adresses"),
+		Entry("a child cannot be owned", SpecTimeout(specTimeout), `
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  deleting: {policies: [{target: {apiVersion: v1, resource: nodes}, relation: ControllerChild, verbs: [Delete]}]}`,
+			"spec.deleting.policies[0].target: Node objects are in no namespace"),
 		Entry("lost Pods would not be replaced", SpecTimeout(specTimeout), `
   for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
   rules:
   - trigger: spec.replicas
     policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}]`, "spec.maintaining"),
 	)
+
+	It("of the samples has no part that never matches", func(ctx SpecContext) {
+		who := shared.as("root", "system:masters")
+		for _, p := range slices.Concat(shared.samplePoliciesFor(ctx, "tried"), kindPoliciesFor("tried", "cronjob", "daemonset", "job", "statefulset")) {
+			Expect(who.Create(ctx, p, client.DryRunAll)).To(Succeed())
+			Expect(who.warned.take()).NotTo(ContainSubstring("never match"), p.Name)
+		}
+	}, SpecTimeout(specTimeout))
 
 	It("of the specification applies as it is", func(ctx SpecContext) {
 		files, err := filepath.Glob(filepath.Join(root, "internal", "policy", "testdata", "spec", "*.yaml"))

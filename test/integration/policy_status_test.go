@@ -22,7 +22,9 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -116,5 +118,42 @@ var _ = Describe("Policies for the same objects", func() {
 		for _, name := range []string{"spec-deployments", "spec-replicasets"} {
 			Eventually(statusOf(ctx, name)).Should(affecting(1))
 		}
+	})
+})
+
+var _ = Describe("What of a policy never matches", func() {
+	It("is known from what the API server declares, and follows it", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		startPolicyControllers(ctx)
+		const group = "unmatched.example.com"
+		definition := thingDefinition(group)
+		declare := func(fields ...string) {
+			properties := map[string]apiextensionsv1.JSONSchemaProps{}
+			for _, name := range fields {
+				properties[name] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+			}
+			definition.Spec.Versions[0].Schema.OpenAPIV3Schema = &apiextensionsv1.JSONSchemaProps{
+				Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": {Type: "object", Properties: properties}},
+			}
+		}
+		declare("size")
+		apply(ctx, definition)
+		waitServed(ctx, group)
+		thing := schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}
+		p := newPolicy("spec-things", namespace, thing, "platform-team")
+		for _, trigger := range []string{"spec.size", "spec.color", "metadata.labels[tier]"} {
+			p = withRule(p, trigger, "", "nodes")
+		}
+		apply(ctx, p)
+		Eventually(statusOf(ctx, p.Name)).Should(haveCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted,
+			"never matches anything: spec.rules[0].policies[0].target: Node objects are in no namespace, so that a Thing, which is in one, "+
+				"cannot own them; spec.rules[1].trigger: in kind Thing, there is no field spec.color."))
+
+		By("declaring the field")
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(definition), definition)).To(Succeed())
+		declare("size", "color")
+		Expect(k8s.Update(ctx, definition)).To(Succeed())
+		Eventually(statusOf(ctx, p.Name)).WithTimeout(inEffectWithin).Should(
+			haveCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted, "cannot own them."))
 	})
 })

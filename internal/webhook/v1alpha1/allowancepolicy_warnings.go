@@ -17,6 +17,7 @@ limitations under the License.
 package v1alpha1
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -32,10 +33,11 @@ import (
 
 // warnings says what of a policy has no effect today, or another one than its
 // author may think. Clients show each on a line of its own, so each is short.
-func (v *AllowancePolicyValidator) warnings(p *v1alpha1.AllowancePolicy, compiled *policy.Policy) admission.Warnings {
+func (v *AllowancePolicyValidator) warnings(ctx context.Context, p *v1alpha1.AllowancePolicy, compiled *policy.Policy) admission.Warnings {
 	return slices.Concat(
 		v.unservedParent(compiled),
 		unservedTargets(compiled),
+		v.unmatched(ctx, p, compiled),
 		initiators(p),
 		healing(compiled),
 		secretCaptures(compiled),

@@ -23,10 +23,12 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -37,31 +39,41 @@ import (
 type AllowancePolicyValidator struct {
 	// Mapper knows what the API server serves.
 	Mapper apimeta.RESTMapper
+	// Schemas are what it declares about kinds.
+	Schemas Schemas
+}
+
+// Schemas knows what the API server declares about the fields of kinds.
+// *kinds.Resolver is the one.
+type Schemas interface {
+	// Schemas returns what is declared of kinds, without those of which nothing is,
+	// or of which the error says why that cannot be known.
+	Schemas(ctx context.Context, gvks ...schema.GroupVersionKind) (map[schema.GroupVersionKind]*kinds.Schema, error)
 }
 
 var _ admission.Validator[*v1alpha1.AllowancePolicy] = (*AllowancePolicyValidator)(nil)
 
 // SetupAllowancePolicyWebhookWithManager serves the webhook at the manager's
 // webhook server.
-func SetupAllowancePolicyWebhookWithManager(mgr ctrl.Manager) error {
+func SetupAllowancePolicyWebhookWithManager(mgr ctrl.Manager, schemas Schemas) error {
 	return ctrl.NewWebhookManagedBy(mgr, &v1alpha1.AllowancePolicy{}).
-		WithValidator(&AllowancePolicyValidator{Mapper: mgr.GetRESTMapper()}).
+		WithValidator(&AllowancePolicyValidator{Mapper: mgr.GetRESTMapper(), Schemas: schemas}).
 		Complete()
 }
 
 // ValidateCreate implements admission.Validator.
-func (v *AllowancePolicyValidator) ValidateCreate(_ context.Context, p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
-	return v.validate(p)
+func (v *AllowancePolicyValidator) ValidateCreate(ctx context.Context, p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
+	return v.validate(ctx, p)
 }
 
 // ValidateUpdate implements admission.Validator. A spec that stays as it is was
 // judged before, perhaps by another version: labels, annotations and finalizers
 // of the policy must remain changeable.
-func (v *AllowancePolicyValidator) ValidateUpdate(_ context.Context, before, p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
+func (v *AllowancePolicyValidator) ValidateUpdate(ctx context.Context, before, p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
 	if equality.Semantic.DeepEqual(before.Spec, p.Spec) {
 		return nil, nil
 	}
-	return v.validate(p)
+	return v.validate(ctx, p)
 }
 
 // ValidateDelete implements admission.Validator; nothing stands in the way of a
@@ -70,10 +82,10 @@ func (v *AllowancePolicyValidator) ValidateDelete(context.Context, *v1alpha1.All
 	return nil, nil
 }
 
-func (v *AllowancePolicyValidator) validate(p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
+func (v *AllowancePolicyValidator) validate(ctx context.Context, p *v1alpha1.AllowancePolicy) (admission.Warnings, error) {
 	compiled, errs := policy.Compile(p, kindsOf(v.Mapper))
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("AllowancePolicy").GroupKind(), p.Name, errs)
 	}
-	return v.warnings(p, compiled), nil
+	return v.warnings(ctx, p, compiled), nil
 }

@@ -17,8 +17,12 @@ limitations under the License.
 package v1alpha1
 
 import (
+	"context"
+	"errors"
+	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -30,6 +34,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/kinds"
 )
 
 func validator() *AllowancePolicyValidator {
@@ -44,7 +49,15 @@ func validator() *AllowancePolicyValidator {
 	} {
 		mapper.Add(kind, apimeta.RESTScopeNamespace)
 	}
-	return &AllowancePolicyValidator{Mapper: mapper}
+	mapper.Add(schema.GroupVersionKind{Version: "v1", Kind: "Node"}, apimeta.RESTScopeRoot)
+	return &AllowancePolicyValidator{Mapper: mapper, Schemas: noSchemas{}}
+}
+
+// noSchemas are those of an API server that cannot be asked.
+type noSchemas struct{}
+
+func (noSchemas) Schemas(context.Context, ...schema.GroupVersionKind) (map[schema.GroupVersionKind]*kinds.Schema, error) {
+	return nil, errors.New("the API server is away")
 }
 
 func parse(tb testing.TB, text string) *v1alpha1.AllowancePolicy {
@@ -64,6 +77,16 @@ const (
 	unhealed = "Pods are bounded and spec.maintaining does not allow to create them: " +
 		"replacing one that was evicted or lost will be denied"
 )
+
+// statusMutations are warnings of mutations that are about the status.
+func statusMutations(from, to int) admission.Warnings {
+	var out admission.Warnings
+	for i := from; i <= to; i++ {
+		out = append(out, fmt.Sprintf("spec.rules[0].policies[0].mutations[%d].jsonPath: "+
+			"no change of status counts, so that none needs to be allowed; it never matches", i))
+	}
+	return out
+}
 
 func TestWarnings(t *testing.T) {
 	tests := map[string]struct {
@@ -103,6 +126,26 @@ spec:
 				"target resource widgets in example.com/v1 is not served; it is not bounded until it is",
 				"target resource service in v1 is not served; it is not bounded until it is",
 			},
+		},
+		"children that cannot be owned, and some more": {
+			policy: `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  ` + initiator + `
+  rules:
+  - trigger: spec
+    policies:
+    - target: {apiVersion: v1, resource: nodes}
+      relation: ControllerChild
+      mutations: [{jsonPath: kind}` + strings.Repeat(", {jsonPath: status.conditions}", 9) + `]`,
+			want: slices.Concat(
+				admission.Warnings{
+					"spec.rules[0].policies[0].target: Node objects are in no namespace, so that a Deployment, which is in one, cannot own them; it never matches",
+					"spec.rules[0].policies[0].mutations[0].jsonPath: no change of kind counts, so that none needs to be allowed; it never matches",
+				},
+				statusMutations(1, 6),
+				admission.Warnings{"3 more parts of the policy never match"},
+			),
 		},
 		"no healing": {
 			policy: `

@@ -1,0 +1,133 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+)
+
+// Declared is what an API server says about kinds.
+type Declared interface {
+	// KindFor returns the kind of a resource, and false where it is not served.
+	KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool)
+	// Namespaced tells whether the objects of a kind live in namespaces, and false
+	// for known where the kind is not served.
+	Namespaced(kind schema.GroupVersionKind) (namespaced, known bool)
+	// Undeclared says why no object of a kind has anything that a pattern names, and
+	// nothing where one may.
+	Undeclared(kind schema.GroupVersionKind, pattern change.Pattern) string
+}
+
+// Unmatched says of each part of a policy that can never match why that is so. It
+// says nothing of what does not compile, is not served or is not declared, nor of
+// kinds that might be children and never are: which kinds own which nobody declares.
+func Unmatched(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
+	u := unmatched{
+		Declared: declared,
+		parent:   schema.GroupVersionKind{Group: spec.For.APIGroup, Version: spec.For.APIVersion, Kind: spec.For.Kind},
+	}
+	path := field.NewPath("spec")
+	if s := spec.Initializing; s != nil {
+		u.entries(s.Policies, path.Child("initializing", "policies"))
+	}
+	if s := spec.Deleting; s != nil {
+		u.entries(s.Policies, path.Child("deleting", "policies"))
+	}
+	if s := spec.Maintaining; s != nil {
+		for i := range s.Policies {
+			u.entry(&s.Policies[i].PolicyEntry, path.Child("maintaining", "policies").Index(i))
+		}
+	}
+	for i := range spec.Rules {
+		rule, at := &spec.Rules[i], path.Child("rules").Index(i)
+		u.pattern(u.parent, rule.Trigger, at.Child("trigger"))
+		for j, capture := range rule.Capture {
+			u.pattern(u.parent, capture, at.Child("capture").Index(j))
+		}
+		u.entries(rule.Policies, at.Child("policies"))
+	}
+	return u.found
+}
+
+// unmatched collects what can never match.
+type unmatched struct {
+	Declared
+	parent schema.GroupVersionKind
+	found  []string
+	// apart are the children that were found to be none.
+	apart []schema.GroupVersionKind
+}
+
+func (u *unmatched) entries(entries []v1alpha1.PolicyEntry, path *field.Path) {
+	for i := range entries {
+		u.entry(&entries[i], path.Index(i))
+	}
+}
+
+func (u *unmatched) entry(e *v1alpha1.PolicyEntry, path *field.Path) {
+	child, served := u.KindFor(resourceOf(e.Target))
+	if e.Target.Resource == "" || !served {
+		return
+	}
+	u.scopes(child, path.Child("target"))
+	for i, m := range e.Mutations {
+		u.mutation(child, m.JSONPath, path.Child("mutations").Index(i).Child("jsonPath"))
+	}
+}
+
+// scopes finds children that no owner reference can make children, once each.
+func (u *unmatched) scopes(child schema.GroupVersionKind, path *field.Path) {
+	parentNamespaced, parentKnown := u.Namespaced(u.parent)
+	childNamespaced, childKnown := u.Namespaced(child)
+	if !parentKnown || !childKnown || !parentNamespaced || childNamespaced || slices.Contains(u.apart, child) {
+		return
+	}
+	u.apart = append(u.apart, child)
+	u.add(path, fmt.Sprintf("%s objects are in no namespace, so that a %s, which is in one, cannot own them", child.Kind, u.parent.Kind))
+}
+
+func (u *unmatched) mutation(child schema.GroupVersionKind, text string, path *field.Path) {
+	if pattern, err := change.ParsePattern(text); err == nil && len(pattern) > 0 {
+		switch first := pattern[0].Field; first {
+		case "status", "apiVersion", "kind":
+			u.add(path, fmt.Sprintf("no change of %s counts, so that none needs to be allowed", first))
+			return
+		}
+	}
+	u.pattern(child, text, path)
+}
+
+func (u *unmatched) pattern(kind schema.GroupVersionKind, text string, path *field.Path) {
+	pattern, err := change.ParsePattern(text)
+	if err != nil {
+		return
+	}
+	if why := u.Undeclared(kind, pattern); why != "" {
+		u.add(path, fmt.Sprintf("in kind %s, %s", kind.Kind, why))
+	}
+}
+
+func (u *unmatched) add(path *field.Path, why string) {
+	u.found = append(u.found, fmt.Sprintf("%s: %s", path, why))
+}

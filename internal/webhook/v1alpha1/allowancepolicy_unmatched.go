@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package v1alpha1
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/policy"
+)
+
+const (
+	// schemasTimeout bounds how long somebody who applies a policy waits for what
+	// might be said about it. The status of the policy says it all the same.
+	schemasTimeout = 3 * time.Second
+	// maxUnmatched is how many parts of a policy are warned of.
+	maxUnmatched = 8
+)
+
+// unmatched warns of what can never match: fields that a kind does not have, and
+// children that cannot be owned.
+func (v *AllowancePolicyValidator) unmatched(ctx context.Context, p *v1alpha1.AllowancePolicy, compiled *policy.Policy) admission.Warnings {
+	ctx, cancel := context.WithTimeout(ctx, schemasTimeout)
+	defer cancel()
+	kindFor := kindsOf(v.Mapper)
+	named := []schema.GroupVersionKind{compiled.For}
+	for _, e := range compiled.Entries() {
+		if kind, ok := kindFor(e.Resource); ok {
+			named = append(named, kind)
+		}
+	}
+	schemas, err := v.Schemas.Schemas(ctx, named...)
+	if err != nil {
+		logf.FromContext(ctx).Error(err, "Cannot tell which fields of a policy there are", "policy", p.Name)
+	}
+	found := policy.Unmatched(&p.Spec, declared{mapper: v.Mapper, kindFor: kindFor, schemas: schemas})
+	var out admission.Warnings
+	for i, text := range found {
+		if i == maxUnmatched {
+			return append(out, fmt.Sprintf("%d more parts of the policy never match", len(found)-i))
+		}
+		out = append(out, text+"; it never matches")
+	}
+	return out
+}
+
+// declared is what policy.Unmatched asks.
+type declared struct {
+	mapper  apimeta.RESTMapper
+	kindFor policy.KindResolver
+	schemas map[schema.GroupVersionKind]*kinds.Schema
+}
+
+// KindFor implements policy.Declared.
+func (d declared) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+	return d.kindFor(resource)
+}
+
+// Namespaced implements policy.Declared.
+func (d declared) Namespaced(kind schema.GroupVersionKind) (namespaced, known bool) {
+	mapping, err := d.mapper.RESTMapping(kind.GroupKind(), kind.Version)
+	if err != nil {
+		return false, false
+	}
+	return mapping.Scope.Name() == apimeta.RESTScopeNameNamespace, true
+}
+
+// Undeclared implements policy.Declared.
+func (d declared) Undeclared(kind schema.GroupVersionKind, pattern change.Pattern) string {
+	return d.schemas[kind].Undeclared(pattern)
+}
