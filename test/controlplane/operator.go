@@ -18,10 +18,19 @@ package controlplane
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strconv"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/client-go/dynamic"
 )
 
 // Where the operator lives in a cluster (D1).
@@ -34,6 +43,10 @@ const (
 	// log and kubeconfig.
 	DefaultOperatorName = "operator"
 )
+
+// askedTimeout bounds how long the API server may take to trust the operator. It
+// takes some milliseconds.
+const askedTimeout = time.Minute
 
 // OperatorOptions say which operator to start, and how.
 type OperatorOptions struct {
@@ -66,7 +79,7 @@ type Operator struct {
 }
 
 // InstallOperator installs in the cluster what the operator needs, starts it,
-// and returns when it says it is ready. On an error, which carries the end of
+// and returns when it says it is ready, and the API server can ask it. On an error, which carries the end of
 // the operator's log, it does not run; what was installed stays.
 func InstallOperator(ctx context.Context, cp *ControlPlane, opts OperatorOptions) (*Operator, error) {
 	if opts.Name == "" {
@@ -112,7 +125,37 @@ func InstallOperator(ctx context.Context, cp *ControlPlane, opts OperatorOptions
 	if err != nil {
 		return nil, err
 	}
+	if err := cp.untilAsked(ctx); err != nil {
+		return nil, errors.Join(err, cp.Remove(opts.Name))
+	}
 	return &Operator{cp: cp, Name: opts.Name}, nil
+}
+
+// policies are what the operator's own webhook is about.
+var policies = schema.GroupVersionResource{Group: "kausality.io", Version: "v1alpha1", Resource: "allowancepolicies"}
+
+// untilAsked waits until the API server reaches the operator's webhook for policies:
+// the certificate that it has to trust comes from the operator, and the API server
+// hears of it some time after the operator does. What is asked changes nothing.
+func (cp *ControlPlane) untilAsked(ctx context.Context) error {
+	client, err := dynamic.NewForConfig(cp.admin)
+	if err != nil {
+		return err
+	}
+	nothing := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": policies.GroupVersion().String(), "kind": "AllowancePolicy",
+		"metadata": map[string]any{"name": "nothing"},
+		"spec":     map[string]any{"for": map[string]any{"apiGroup": "", "apiVersion": "v1", "kind": "ConfigMap"}},
+	}}
+	var last error
+	err = wait.PollUntilContextTimeout(ctx, 50*time.Millisecond, askedTimeout, true, func(ctx context.Context) (bool, error) {
+		_, last = client.Resource(policies).Create(ctx, nothing, metav1.CreateOptions{DryRun: []string{metav1.DryRunAll}})
+		return !apierrors.IsInternalError(last), nil // whatever else it says, it was asked
+	})
+	if err != nil {
+		return fmt.Errorf("the API server cannot ask the operator: %w", errors.Join(last, err))
+	}
+	return nil
 }
 
 // installOverlay applies the kustomization in the folder overlay, with webhooks

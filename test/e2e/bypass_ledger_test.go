@@ -91,7 +91,14 @@ func writingLedgers() []bypass {
 		{"copying the ledger of another object", func(ctx context.Context, s *scene) {
 			other, _ := s.rollingOut(ctx, "copied")
 			d := s.d.DeepCopy()
-			s.rogue.change(ctx, d, annotation(ledgerKey, other.Annotations[ledgerKey]))
+			copied := ledgerOf(Default, other, ledgerKey)
+			Expect(copied).NotTo(BeEmpty())
+			for i := range copied {
+				copied[i].Generation = d.Generation + 1 // as if it was for this object
+			}
+			raw, err := yaml.Marshal(copied)
+			Expect(err).NotTo(HaveOccurred())
+			s.rogue.change(ctx, d, annotation(ledgerKey, string(raw)))
 			Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
 			gainedNothing(ctx, s)
 		}},
