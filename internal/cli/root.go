@@ -28,6 +28,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"kausality.io/operator/internal/cli/approve"
 	"kausality.io/operator/internal/cli/check"
 	"kausality.io/operator/internal/cli/why"
 )
@@ -80,6 +81,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(
+		approve.Command(flags, streams),
 		policies(streams),
 		why.Command(flags, streams),
 	)

@@ -24,7 +24,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/record"
 )
 
 // Records are all AllowanceRecords of a namespace, or of all where it is empty.
@@ -52,8 +51,7 @@ func (c *Cluster) RecordsOf(ctx context.Context, t Target) ([]v1alpha1.Allowance
 		return nil, err
 	}
 	all = slices.DeleteFunc(all, func(rec v1alpha1.AllowanceRecord) bool {
-		ref := rec.Spec.TargetRef
-		return record.GVK(ref).GroupKind() != t.GVK.GroupKind() || ref.Namespace != t.Namespace
+		return !t.Is(rec.Spec.TargetRef)
 	})
 	slices.SortFunc(all, func(a, b v1alpha1.AllowanceRecord) int {
 		return b.CreationTimestamp.Compare(a.CreationTimestamp.Time)

@@ -25,6 +25,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
 )
 
 // Target is an object that a user names. It need not exist any more.
@@ -41,6 +44,11 @@ func (t Target) String() string {
 		return t.GVK.Kind + "/" + t.Name
 	}
 	return t.GVK.Kind + "/" + t.Name + " in namespace " + t.Namespace
+}
+
+// Is tells whether a record's target is, or was, by this name.
+func (t Target) Is(ref v1alpha1.TargetReference) bool {
+	return t.GVK.GroupKind() == record.GVK(ref).GroupKind() && t.Name == ref.Name && t.Namespace == ref.Namespace
 }
 
 // Target reads KIND/NAME, or KIND and NAME. KIND is what kubectl takes: a kind or a

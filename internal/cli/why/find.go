@@ -21,8 +21,6 @@ import (
 	"fmt"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/ledger"
@@ -62,16 +60,22 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 	for i := range records {
 		rec := &records[i]
 		ref := rec.Spec.TargetRef
-		isTarget := subject == nil || is(*subject, ref)
-		if d := rec.Status.LastDenial; d != nil && (isTarget || isChild(*subject, ref, d)) {
-			report.Refusals = append(report.Refusals, Refusal{
-				Decision: *d,
-				Parent:   ref,
-				Record:   rec.Name,
-				Waiting:  rec.Status.Blocked != nil,
-				Denials:  rec.Status.Denials,
-				Remedies: remedies(policies.Named(d.Policies...), d),
-			})
+		isTarget := subject == nil || subject.Is(ref)
+		latest := true
+		for _, e := range rec.Status.History {
+			if e.Event != v1alpha1.EventDenied {
+				continue
+			}
+			if isTarget || isChild(*subject, ref, e) {
+				report.Refusals = append(report.Refusals, Refusal{
+					HistoryEntry: e,
+					Parent:       ref,
+					Record:       rec.Name,
+					Waiting:      latest && rec.Status.Blocked != nil,
+					Remedies:     remedies(policies.Named(e.Policies...), e),
+				})
+			}
+			latest = false
 		}
 		if isTarget {
 			report.Withheld = append(report.Withheld, withheld(rec, policies)...)
@@ -81,15 +85,10 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 	return report
 }
 
-func is(t cluster.Target, ref v1alpha1.TargetReference) bool {
-	return t.GVK.GroupKind() == schema.GroupKind{Group: ref.Group, Kind: ref.Kind} &&
-		t.Name == ref.Name && t.Namespace == ref.Namespace
-}
-
-// isChild tells whether a decision is about the subject, whose kind it names without
+// isChild tells whether a refusal is about the subject, whose kind it names without
 // the group.
-func isChild(t cluster.Target, parent v1alpha1.TargetReference, d *v1alpha1.Decision) bool {
-	return d.Kind == t.GVK.Kind && d.Name == t.Name && (parent.Namespace == "" || parent.Namespace == t.Namespace)
+func isChild(t cluster.Target, parent v1alpha1.TargetReference, e v1alpha1.HistoryEntry) bool {
+	return e.Kind == t.GVK.Kind && slices.Contains(e.Names, t.Name) && (parent.Namespace == "" || parent.Namespace == t.Namespace)
 }
 
 // withheld are the changes of a record's target from which nothing follows.

@@ -29,7 +29,7 @@ import (
 
 // remedies are what the rules of the policies that bound the child have to say about
 // a refused change of it: for each of its paths, the triggers that allow it.
-func remedies(policies []*policy.Policy, d *v1alpha1.Decision) []Remedy {
+func remedies(policies []*policy.Policy, d v1alpha1.HistoryEntry) []Remedy {
 	var out []Remedy
 	for _, path := range d.Paths {
 		found := false

@@ -21,9 +21,7 @@ import (
 	"strings"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/duration"
-
-	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
 )
 
@@ -51,32 +49,31 @@ func renderWithheld(w Withheld, t text.Terminal, now time.Time) string {
 	var out strings.Builder
 	since := ""
 	if w.Since != nil {
-		since = " " + ago(w.Since.Time, now)
+		since = " " + phrase.Ago(w.Since.Time, now)
 	}
-	out.WriteString(t.Paint(text.Wait, "Withheld"+since) + "  " + t.Paint(text.Strong, w.Object.Kind+"/"+w.Object.Name) + "\n")
+	out.WriteString(t.Paint(text.Wait, "Withheld"+since) + "  " + t.Paint(text.Strong, phrase.Target(w.Object)) + "\n")
 	var facts text.Table
 	facts.Row("changed", w.Path)
 	facts.Row("by", w.User)
 	facts.Row("effect", "the change stands; nothing follows from it until it is approved, changed again or taken back")
-	facts.Row("approval", "by "+who(w.Initiators))
-	facts.Cells(text.Cell{Text: "command"}, text.Cell{Text: approveCommand(w.Object, w.Path), Unbroken: true})
+	facts.Row("approval", "by "+phrase.Who(w.Initiators))
+	facts.Cells(text.Cell{Text: "command"}, text.Cell{Text: phrase.Command("approve", w.Object, w.Path), Unbroken: true})
 	out.WriteString(facts.Render(t, indent))
 	return out.String()
 }
 
 func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string {
 	var out strings.Builder
-	out.WriteString(t.Paint(text.Bad, "Refused "+ago(r.Time.Time, now)) + indent +
-		t.Paint(text.Strong, strings.ToLower(r.Operation)+" of "+objectText(r.Kind, r.Name)) + state(r, t) + "\n")
+	out.WriteString(t.Paint(text.Bad, "Refused "+phrase.Ago(r.Time.Time, now)) + indent +
+		t.Paint(text.Strong, strings.ToLower(r.Operation)+" of "+childText(r)) + state(r, t) + "\n")
 	var facts text.Table
-	facts.Row("asked by", r.User)
+	facts.Row("asked by", r.User+repeated(r, now))
 	facts.Row("not covered", strings.Join(r.Paths, ", "))
-	facts.Row("bounded by", r.Parent.Kind+"/"+r.Parent.Name+", through AllowancePolicy "+strings.Join(r.Policies, ", "))
+	facts.Row("bounded by", phrase.Target(r.Parent)+", through AllowancePolicy "+strings.Join(r.Policies, ", "))
 	for _, remedy := range r.Remedies {
 		facts.Row("allowed by", remedyText(r, remedy))
 	}
 	if wide {
-		facts.Row("refusals", fmt.Sprintf("%d of children of %s/%s so far", r.Denials, r.Parent.Kind, r.Parent.Name))
 		facts.Row("record", r.Record)
 		facts.Row("answer", r.Message)
 	}
@@ -84,11 +81,31 @@ func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string 
 	return out.String()
 }
 
+// childText names the first of the children that were refused.
+func childText(r Refusal) string {
+	switch len(r.Names) {
+	case 0:
+		return phrase.Object(r.Kind, "")
+	case 1:
+		return phrase.Object(r.Kind, r.Names[0])
+	default:
+		return fmt.Sprintf("%s and %d more", phrase.Object(r.Kind, r.Names[0]), len(r.Names)-1)
+	}
+}
+
 func state(r Refusal, t text.Terminal) string {
 	if r.Waiting {
 		return ", " + t.Paint(text.Wait, "still waiting")
 	}
 	return ""
+}
+
+// repeated says how often a controller asked, where it asked again.
+func repeated(r Refusal, now time.Time) string {
+	if r.Count < 2 || r.FirstTime == nil {
+		return ""
+	}
+	return fmt.Sprintf(", %d times since %s", r.Count, phrase.Ago(r.FirstTime.Time, now))
 }
 
 // remedyText says in a sentence what would have allowed a part of the change.
@@ -100,39 +117,10 @@ func remedyText(r Refusal, remedy Remedy) string {
 	if remedy.Trigger == "" {
 		return part + "no rule of " + strings.Join(r.Policies, ", ") + ", whatever changes: it would need another rule, or breaking the glass"
 	}
-	text := fmt.Sprintf("%sa change of %s of %s/%s by %s (AllowancePolicy %s)",
-		part, remedy.Trigger, r.Parent.Kind, r.Parent.Name, who(remedy.Initiators), remedy.Policy)
+	text := fmt.Sprintf("%sa change of %s of %s by %s (AllowancePolicy %s)",
+		part, remedy.Trigger, phrase.Target(r.Parent), phrase.Who(remedy.Initiators), remedy.Policy)
 	if len(remedy.Conditions) > 0 {
 		text += ", if " + strings.Join(remedy.Conditions, " and ")
 	}
 	return text
-}
-
-// who names those who may do something; where nobody is named, it is who may
-// further up.
-func who(initiators []string) string {
-	if len(initiators) == 0 {
-		return "whoever may initiate on what owns it"
-	}
-	return strings.Join(initiators, " or ")
-}
-
-// approveCommand is what approves a change that is there already.
-func approveCommand(ref v1alpha1.TargetReference, path string) string {
-	command := "kubectl kausality approve"
-	if ref.Namespace != "" {
-		command += " -n " + ref.Namespace
-	}
-	return fmt.Sprintf("%s %s/%s --path '%s'", command, strings.ToLower(ref.Kind), ref.Name, path)
-}
-
-func objectText(kind, name string) string {
-	if name == "" {
-		return "a " + kind
-	}
-	return kind + "/" + name
-}
-
-func ago(then, now time.Time) string {
-	return duration.HumanDuration(now.Sub(then)) + " ago"
 }

@@ -36,9 +36,9 @@ type Report struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Refusal is a change of a child that was refused.
+// Refusal is a change of a child that was refused, once or again and again.
 type Refusal struct {
-	v1alpha1.Decision `json:",inline"`
+	v1alpha1.HistoryEntry `json:",inline"`
 
 	// Parent is the object whose allowances do not cover the change.
 	Parent v1alpha1.TargetReference `json:"parent"`
@@ -46,8 +46,6 @@ type Refusal struct {
 	Record string `json:"record"`
 	// Waiting is true while the change still waits for an answer.
 	Waiting bool `json:"waiting"`
-	// Denials is how many changes of children of the parent were refused so far.
-	Denials int64 `json:"denials"`
 	// Remedies are what would have allowed it.
 	Remedies []Remedy `json:"remedies"`
 }

@@ -83,20 +83,23 @@ func recordOf(name string, status v1alpha1.AllowanceRecordStatus) v1alpha1.Allow
 	}
 }
 
-func denial(age time.Duration, operation, child string, paths ...string) *v1alpha1.Decision {
-	return &v1alpha1.Decision{
-		Time: before(age), Result: "Denied", Reason: "Denied", Operation: operation, Kind: "ReplicaSet", Name: child,
+func denial(age time.Duration, operation, child string, paths ...string) v1alpha1.HistoryEntry {
+	return v1alpha1.HistoryEntry{
+		Time: before(age), Event: v1alpha1.EventDenied, Operation: operation, Kind: "ReplicaSet", Names: []string{child},
 		User: "mallory", Paths: paths, Policies: []string{"deployment"}, Message: "that is not allowed",
 	}
 }
 
 func TestWhy(t *testing.T) {
+	refused := denial(2*time.Minute, "Update", "web-1", "spec.replicas", "spec.minReadySeconds")
+	refused.Count, refused.FirstTime = 3, new(before(5*time.Minute))
+	refused.Names = append(refused.Names, "web-0")
+	earlier := denial(time.Hour, "Create", "web-2", "create")
+	granted := v1alpha1.HistoryEntry{Time: before(0), Event: v1alpha1.EventGranted}
 	web := recordOf("web", v1alpha1.AllowanceRecordStatus{
-		LastDenial: denial(2*time.Minute, "Update", "web-1", "spec.replicas", "spec.minReadySeconds"),
-		Blocked:    &v1alpha1.Blocked{},
-		Denials:    3,
+		Blocked: &v1alpha1.Blocked{}, History: []v1alpha1.HistoryEntry{granted, refused, earlier},
 	})
-	api := recordOf("api", v1alpha1.AllowanceRecordStatus{LastDenial: denial(time.Minute, "Create", "api-1", "create")})
+	api := recordOf("api", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denial(time.Minute, "Create", "api-1", "create")}})
 	held := recordOf("cart", v1alpha1.AllowanceRecordStatus{Active: []v1alpha1.Allowance{{
 		Relation: v1alpha1.RelationWithheld, Mutation: "spec.template.spec.containers[0].image", Initiator: "mallory",
 	}}})
@@ -112,8 +115,8 @@ func TestWhy(t *testing.T) {
 		"of a parent": {
 			records: []v1alpha1.AllowanceRecord{web, api},
 			subject: &cluster.Target{GVK: kind("Deployment"), Namespace: "shop", Name: "web"},
-			want: `Refused 2m ago  update of ReplicaSet/web-1, still waiting
-  asked by      mallory
+			want: `Refused 2m ago  update of ReplicaSet/web-1 and 1 more, still waiting
+  asked by      mallory, 3 times since 5m ago
   not covered   spec.replicas, spec.minReadySeconds
   bounded by    Deployment/web, through AllowancePolicy deployment
   allowed by    spec.replicas: a change of spec.replicas of Deployment/web by Group platform-team
@@ -122,6 +125,13 @@ func TestWhy(t *testing.T) {
                 (AllowancePolicy deployment)
   allowed by    spec.minReadySeconds: no rule of deployment, whatever changes: it would need another
                 rule, or breaking the glass
+
+Refused 60m ago  create of ReplicaSet/web-2
+  asked by      mallory
+  not covered   create
+  bounded by    Deployment/web, through AllowancePolicy deployment
+  allowed by    a change of spec.template of Deployment/web by Group platform-team (AllowancePolicy
+                deployment)
 `,
 		},
 		"of a child, at length": {
@@ -134,7 +144,6 @@ func TestWhy(t *testing.T) {
   bounded by    Deployment/api, through AllowancePolicy deployment
   allowed by    a change of spec.template of Deployment/api by Group platform-team (AllowancePolicy
                 deployment)
-  refusals      0 of children of Deployment/api so far
   record        deployment-api-1
   answer        that is not allowed
 `,

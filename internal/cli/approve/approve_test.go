@@ -1,0 +1,225 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package approve
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/output"
+	"kausality.io/operator/internal/ledger"
+)
+
+var (
+	held = v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Generation: 2, Initiator: "mallory"}
+	kind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
+)
+
+func granted(attestations map[string]string) v1alpha1.Allowance {
+	return v1alpha1.Allowance{Kind: "Pod", Mutation: "create", Generation: 2, Initiator: "alice", Trace: []v1alpha1.TraceHop{
+		{Kind: "ReplicaSet", Name: "web-1", Generation: 2, Field: "spec.replicas", Attestations: attestations},
+	}}
+}
+
+// world is an API server with a webhook that approves as it is told to.
+type world struct {
+	// withheld is what the ReplicaSet's ledger has.
+	withheld []v1alpha1.Allowance
+	// grants are what approving gives it, attempt by attempt, the last for good.
+	grants [][]v1alpha1.Allowance
+	// conflicts is how many requests that are no dry runs find another object.
+	conflicts int
+	// absent is true where there is no webhook, and warning is what it says.
+	absent  bool
+	warning string
+
+	said     *warnings
+	asked    []string
+	requests int
+}
+
+const prefix = v1alpha1.ReplicaSetAnnotationPrefix
+
+func (w *world) approval() *approval {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(kind)
+	obj.SetNamespace("shop")
+	obj.SetName("web-1")
+	obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "1", Controller: new(true)}})
+	if len(w.withheld) > 0 {
+		obj.SetAnnotations(map[string]string{prefix + "allowances": ledger.Ledger(nil).Merge(w.withheld...).Encode()})
+	}
+	w.said = &warnings{}
+	c := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithObjects(obj).
+		WithInterceptorFuncs(interceptor.Funcs{Patch: w.patch}).Build()
+	return &approval{
+		cluster: &cluster.Cluster{Client: c},
+		target:  cluster.Target{GVK: kind, Namespace: "shop", Name: "web-1"},
+		said:    w.said,
+	}
+}
+
+func (w *world) patch(_ context.Context, _ client.WithWatch, obj client.Object, patch client.Patch, opts ...client.PatchOption) error {
+	raw, err := patch.Data(obj)
+	if err != nil {
+		return err
+	}
+	dryRun := slices.Contains(opts, client.PatchOption(client.DryRunAll))
+	w.asked = append(w.asked, strings.TrimPrefix(string(raw), `{"metadata":`))
+	if !dryRun && w.conflicts > 0 {
+		w.conflicts--
+		return apierrors.NewConflict(schema.GroupResource{Resource: "replicasets"}, obj.GetName(), nil)
+	}
+	annotations := map[string]string{}
+	if w.absent {
+		annotations[prefix+"approve"] = "*"
+	}
+	grants := w.grants[min(w.requests, len(w.grants)-1)]
+	w.requests++
+	if text := ledger.Ledger(nil).Merge(grants...).Encode(); text != "" {
+		annotations[prefix+"allowances"] = text
+	}
+	obj.SetAnnotations(annotations)
+	w.said.HandleWarningHeader(miscellaneous, "", w.warning)
+	return nil
+}
+
+func TestApprove(t *testing.T) {
+	ticket := granted(map[string]string{"metadata.annotations[ticket]": "OPS-1"})
+	tests := map[string]struct {
+		world   world
+		options options
+		in      string
+		want    string
+		told    string
+		wantErr string
+	}{
+		"what is withheld": {
+			world:   world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{ticket}}},
+			options: options{yes: true},
+			want: `Approved spec.replicas of ReplicaSet/web-1
+
+  -   withheld: spec.replicas   by mallory
+  +   create Pod                by alice, metadata.annotations[ticket] = OPS-1
+`,
+		},
+		"asks first": {
+			world: world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{granted(nil)}}},
+			in:    "yes\n",
+			told: `This approves spec.replicas of ReplicaSet/web-1
+
+  -   withheld: spec.replicas   by mallory
+  +   create Pod                by alice
+
+Approve? [y/N] `,
+			want: `Approved spec.replicas of ReplicaSet/web-1
+
+  -   withheld: spec.replicas   by mallory
+  +   create Pod                by alice
+`,
+		},
+		"only shows what it would allow": {
+			world:   world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{held, granted(nil)}}, warning: "kausality: not all is approved"},
+			options: options{dryRun: true},
+			want: `This approves spec.replicas of ReplicaSet/web-1
+
+  +   create Pod   by alice
+
+Warning: not all is approved
+`,
+		},
+		"an object that its controller writes at the same time": {
+			world:   world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{granted(nil)}}, conflicts: 2},
+			options: options{yes: true},
+			want: `Approved spec.replicas of ReplicaSet/web-1
+
+  -   withheld: spec.replicas   by mallory
+  +   create Pod                by alice
+`,
+		},
+		"an object that has become another": {
+			world: world{
+				withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{granted(nil)}, {ticket}}, conflicts: 1,
+			},
+			options: options{yes: true},
+			wantErr: "nothing was approved: ReplicaSet/web-1 in namespace shop has changed since it was looked at. " +
+				"Run the command again to see what it would allow now",
+		},
+		"somebody who may not": {
+			world: world{
+				withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{held}},
+				warning: "kausality: mallory may not approve changes of ReplicaSet web-1",
+			},
+			options: options{yes: true},
+			wantErr: "nothing is approved: mallory may not approve changes of ReplicaSet web-1",
+		},
+		"nothing to approve": {
+			world: world{grants: [][]v1alpha1.Allowance{nil}},
+			wantErr: "nothing of ReplicaSet/web-1 in namespace shop is withheld: name what to approve with --path, " +
+				"or --path '*' for every field that a policy is about; see kubectl kausality explain -n shop replicaset/web-1",
+		},
+		"no webhook": {
+			world: world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{held}}, absent: true},
+			wantErr: "approving changes of ReplicaSet/web-1 in namespace shop has no effect: no webhook took the request; " +
+				"see whether a policy is for its kind (kubectl get allowancepolicies), and whether the operator runs",
+		},
+		"nobody answers": {
+			world: world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{granted(nil)}}},
+			told: `This approves spec.replicas of ReplicaSet/web-1
+
+  -   withheld: spec.replicas   by mallory
+  +   create Pod                by alice
+
+Approve? [y/N] `,
+			wantErr: errNotConfirmed.Error(),
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			streams, in, out, errOut := genericiooptions.NewTestIOStreams()
+			in.WriteString(tc.in)
+			tc.options.out = output.NewFlags()
+			gotErr := ""
+			if err := tc.options.run(t.Context(), tc.world.approval(), streams); err != nil {
+				gotErr = err.Error()
+			}
+			if diff := cmp.Diff([]string{tc.want, tc.told, tc.wantErr}, []string{out.String(), errOut.String(), gotErr}); diff != "" {
+				t.Errorf("output, prompt and error: -want, +got:\n%s", diff)
+			}
+			for _, asked := range tc.world.asked {
+				if want := `{"annotations":{"` + prefix + `approve":"spec.replicas"},"resourceVersion":"999"}}`; asked != want {
+					t.Errorf("the request was %s, want %s", asked, want)
+				}
+			}
+		})
+	}
+}

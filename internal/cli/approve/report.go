@@ -1,0 +1,95 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package approve
+
+import (
+	"strings"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/cli/text"
+)
+
+// Report is what an approval does, or did.
+type Report struct {
+	// Object that has the changes.
+	Object v1alpha1.TargetReference `json:"object"`
+	// Paths that are approved.
+	Paths []string `json:"paths"`
+	// DryRun is true where it only would.
+	DryRun bool `json:"dryRun"`
+	// Added are the entries that the ledger gets.
+	Added []v1alpha1.Allowance `json:"added"`
+	// Removed are those that it loses, such as the marks of withheld changes.
+	Removed []v1alpha1.Allowance `json:"removed"`
+	// Warnings of the API server.
+	Warnings []string `json:"warnings,omitempty"`
+}
+
+// unversioned is the report without what changes with every generation.
+func (r *Report) unversioned() Report {
+	out := Report{Object: r.Object, Paths: r.Paths, Warnings: r.Warnings}
+	for _, a := range r.Added {
+		out.Added = append(out.Added, timeless(a))
+	}
+	for _, a := range r.Removed {
+		out.Removed = append(out.Removed, timeless(a))
+	}
+	return out
+}
+
+func timeless(a v1alpha1.Allowance) v1alpha1.Allowance {
+	a = *a.DeepCopy()
+	a.Generation = 0
+	for i := range a.Trace {
+		a.Trace[i].Generation = 0
+	}
+	return a
+}
+
+const indent = "  "
+
+// render turns a report into text: the difference that it makes to the ledger.
+func render(r *Report, t text.Terminal) string {
+	verb := "Approved "
+	if r.DryRun {
+		verb = "This approves "
+	}
+	var out strings.Builder
+	out.WriteString(t.Wrap("", verb+strings.Join(r.Paths, ", ")+" of "+phrase.Target(r.Object)))
+	var diff text.Table
+	for _, a := range r.Removed {
+		diff.Cells(text.Cell{Text: "-", Style: text.Bad}, text.Cell{Text: phrase.Allowance(a), Style: text.Bad}, text.Cell{Text: by(a)})
+	}
+	for _, a := range r.Added {
+		diff.Cells(text.Cell{Text: "+", Style: text.Good}, text.Cell{Text: phrase.Allowance(a), Style: text.Good}, text.Cell{Text: by(a)})
+	}
+	out.WriteString("\n" + diff.Render(t, indent))
+	for _, w := range r.Warnings {
+		out.WriteString("\n" + t.Wrap("", "Warning: "+w))
+	}
+	return out.String()
+}
+
+// by says who an entry comes from, with what was attested.
+func by(a v1alpha1.Allowance) string {
+	parts := []string{"by " + a.Initiator}
+	for _, h := range a.Trace {
+		parts = append(parts, phrase.Attestations(h.Attestations)...)
+	}
+	return strings.Join(parts, ", ")
+}

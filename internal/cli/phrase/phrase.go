@@ -1,0 +1,150 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package phrase says in words what ledgers and records hold, so that all commands
+// say it alike. It names paths, and never the values of fields; only what a policy
+// captures is shown, as that was meant to be.
+package phrase
+
+import (
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/util/duration"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// Object names an object; one whose name is not known yet is any of its kind.
+func Object(kind, name string) string {
+	if name == "" {
+		return "a " + kind
+	}
+	return kind + "/" + name
+}
+
+// Target names the object of a reference.
+func Target(ref v1alpha1.TargetReference) string { return Object(ref.Kind, ref.Name) }
+
+// Allowance says what an allowance permits.
+func Allowance(a v1alpha1.Allowance) string {
+	switch {
+	case a.Relation == v1alpha1.RelationWithheld:
+		return "withheld: " + a.Mutation
+	case a.Relation == v1alpha1.RelationExternal:
+		return strings.Join(a.Mutations, ", ") + " of " + external(a.External)
+	case a.Mutation == v1alpha1.Any && len(a.Verbs) == 0:
+		return "anything to " + kind(a.Kind)
+	case a.Mutation == v1alpha1.MutationCreateObject, a.Mutation == v1alpha1.MutationDeleteObject:
+		return a.Mutation + " " + kind(a.Kind)
+	case a.Mutation == v1alpha1.Any:
+		return "change any field of " + kind(a.Kind) + verbs(a.Verbs)
+	default:
+		return "change " + a.Mutation + " of " + kind(a.Kind) + verbs(a.Verbs)
+	}
+}
+
+func kind(kind string) string {
+	if kind == v1alpha1.Any {
+		return "any child"
+	}
+	return kind
+}
+
+// verbs are named where they are not all.
+func verbs(verbs []v1alpha1.MutationVerb) string {
+	const all = 3
+	if len(verbs) == 0 || len(verbs) == all {
+		return ""
+	}
+	names := make([]string, 0, len(verbs))
+	for _, v := range verbs {
+		names = append(names, string(v))
+	}
+	return " (" + strings.Join(names, ", ") + ")"
+}
+
+func external(target map[string]string) string {
+	parts := make([]string, 0, len(target))
+	for _, key := range slices.Sorted(maps.Keys(target)) {
+		parts = append(parts, key+" "+target[key])
+	}
+	return strings.Join(parts, ", ")
+}
+
+// Trace says the way from an initiator in one line.
+func Trace(initiator string, hops []v1alpha1.TraceHop) string {
+	parts := make([]string, 0, len(hops)+1)
+	if initiator != "" {
+		parts = append(parts, initiator)
+	}
+	for _, h := range hops {
+		parts = append(parts, strings.TrimSpace(Object(h.Kind, h.Name)+" "+h.Field))
+	}
+	return strings.Join(parts, " → ")
+}
+
+// Who names those who may do something. Where a policy names nobody, it is who may
+// further up.
+func Who(initiators []string) string {
+	if len(initiators) == 0 {
+		return "whoever may initiate on what owns it"
+	}
+	return strings.Join(initiators, " or ")
+}
+
+// Ago says how long before now something was.
+func Ago(then, now time.Time) string {
+	return duration.HumanDuration(now.Sub(then)) + " ago"
+}
+
+// Command is a command of this program about an object, as the user can run it.
+func Command(name string, ref v1alpha1.TargetReference, paths ...string) string {
+	command := "kubectl kausality " + name + NamespaceFlag(ref.Namespace) + " " + kindArgument(ref) + "/" + ref.Name
+	if len(paths) > 0 {
+		command += " --path '" + strings.Join(paths, ",") + "'"
+	}
+	return command
+}
+
+// NamespaceFlag is how a command is told a namespace, with a space before it.
+func NamespaceFlag(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " -n " + namespace
+}
+
+// kindArgument is how kubectl is told a kind; the groups that Kubernetes itself
+// serves may be left out.
+func kindArgument(ref v1alpha1.TargetReference) string {
+	kind := strings.ToLower(ref.Kind)
+	if strings.Contains(ref.Group, ".") {
+		return kind + "." + ref.Group
+	}
+	return kind
+}
+
+// Attestations are what a policy captured at a hop, one a line.
+func Attestations(attestations map[string]string) []string {
+	lines := make([]string, 0, len(attestations))
+	for _, path := range slices.Sorted(maps.Keys(attestations)) {
+		lines = append(lines, path+" = "+attestations[path])
+	}
+	return lines
+}
