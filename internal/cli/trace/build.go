@@ -1,0 +1,180 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package trace
+
+import (
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/record"
+)
+
+// sight is what was read.
+type sight struct {
+	target cluster.Target
+	// uid of the object, and of its parent; empty where it is gone, or has none.
+	uid, parent types.UID
+	// gone is true where the object does not exist.
+	gone bool
+	// records of the objects that may be above and below, and the ledgers of those
+	// that exist, in the same form.
+	records []v1alpha1.AllowanceRecord
+	// below are the objects below that exist, of the listed kinds.
+	below  []Child
+	listed []string
+	notes  []string
+}
+
+// build finds the chains in what was read.
+func build(s *sight) (*Report, error) {
+	of := byUID(s.records)
+	report := &Report{
+		Object: v1alpha1.TargetReference{
+			Group: s.target.GVK.Group, Version: s.target.GVK.Version, Kind: s.target.GVK.Kind,
+			Namespace: s.target.Namespace, Name: s.target.Name, UID: s.uid,
+		},
+		Gone:  s.gone,
+		Notes: s.notes,
+	}
+	if s.gone {
+		s.identify(report)
+	}
+	uid := report.Object.UID
+	if rec := of[uid]; rec != nil {
+		report.Phase = rec.Status.Phase
+	}
+	report.Deletion = deletion(of, uid)
+
+	var links []link
+	for i := range s.records {
+		rec := &s.records[i]
+		if !s.related(of, rec, uid) {
+			continue
+		}
+		for _, l := range linksOf(rec) {
+			if l, ok := l.through(s.target.GVK.Kind, s.target.Name); ok {
+				links = append(links, l)
+			}
+		}
+	}
+	report.Causes = grow(links)
+	s.mark(report)
+	if s.gone && uid == "" && len(report.Causes) == 0 {
+		return nil, fmt.Errorf("%s does not exist, and no AllowanceRecord tells of it: see whether the namespace is right, "+
+			"or which records there are (kubectl get allowancerecords -A)", s.target)
+	}
+	return report, nil
+}
+
+func byUID(records []v1alpha1.AllowanceRecord) map[types.UID]*v1alpha1.AllowanceRecord {
+	out := map[types.UID]*v1alpha1.AllowanceRecord{}
+	for i := range records {
+		if uid := records[i].Spec.TargetRef.UID; out[uid] == nil {
+			out[uid] = &records[i]
+		}
+	}
+	return out
+}
+
+// identify takes the last object of that name that there is a record of.
+func (s *sight) identify(report *Report) {
+	var last *v1alpha1.AllowanceRecord
+	others := 0
+	for i := range s.records {
+		rec := &s.records[i]
+		if !s.target.Is(rec.Spec.TargetRef) {
+			continue
+		}
+		others++
+		if last == nil || last.CreationTimestamp.Before(&rec.CreationTimestamp) {
+			last = rec
+		}
+	}
+	if last == nil {
+		return
+	}
+	report.Object = last.Spec.TargetRef
+	if others > 1 {
+		report.Notes = append(report.Notes, fmt.Sprintf("%d objects had that name; this is about the last. "+
+			"All: kubectl get allowancerecords%s", others, phrase.NamespaceFlag(s.target.Namespace)))
+	}
+}
+
+// maxDepth bounds how many objects there are above another.
+const maxDepth = 16
+
+// related tells whether a record is about the object, or about one that is above or
+// below it, rather than about another object of such a name.
+func (s *sight) related(of map[types.UID]*v1alpha1.AllowanceRecord, rec *v1alpha1.AllowanceRecord, uid types.UID) bool {
+	return uid == "" || isAbove(of, uid, rec.Spec.TargetRef.UID) || isAbove(of, rec.Spec.TargetRef.UID, uid) ||
+		s.parent != "" && isAbove(of, rec.Spec.TargetRef.UID, s.parent)
+}
+
+// isAbove tells whether an object is another one, or above it.
+func isAbove(of map[types.UID]*v1alpha1.AllowanceRecord, above, uid types.UID) bool {
+	for range maxDepth {
+		if uid == above {
+			return true
+		}
+		rec := of[uid]
+		if rec == nil {
+			return false
+		}
+		uid = types.UID(rec.Labels[record.LabelParentUID])
+	}
+	return false
+}
+
+// deletion is who deleted the object, or the nearest one above it of which that is
+// known.
+func deletion(of map[types.UID]*v1alpha1.AllowanceRecord, uid types.UID) *v1alpha1.Deletion {
+	for range maxDepth {
+		rec := of[uid]
+		if rec == nil {
+			return nil
+		}
+		if rec.Status.Deletion != nil {
+			return rec.Status.Deletion
+		}
+		uid = types.UID(rec.Labels[record.LabelParentUID])
+	}
+	return nil
+}
+
+// mark says of the objects which was asked about and which are gone, and finds those
+// that no chain leads to.
+func (s *sight) mark(report *Report) {
+	explained := map[Child]bool{}
+	for _, c := range report.Causes {
+		c.First.visit(func(n *Node) {
+			child := Child{Kind: n.Kind, Name: n.Name}
+			explained[child] = true
+			n.Asked = n.Kind == s.target.GVK.Kind && n.Name == s.target.Name
+			n.Gone = n.Asked && s.gone || !n.Asked && slices.Contains(s.listed, n.Kind) && !slices.Contains(s.below, child)
+		})
+	}
+	for _, child := range s.below {
+		if !explained[child] {
+			report.Unexplained = append(report.Unexplained, child)
+		}
+	}
+}

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package trace
+
+import (
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// link is a piece of a chain, as one entry of a ledger or of a history tells it.
+type link struct {
+	initiator string
+	why       string
+	time      *metav1.Time
+	hops      []v1alpha1.TraceHop
+	// children of the last hop's object, at which it ends, and what happened to them.
+	kind  string
+	names []string
+	what  string
+
+	active, withheld bool
+}
+
+// linksOf are what a record, or a ledger in its form, tells.
+func linksOf(rec *v1alpha1.AllowanceRecord) []link {
+	ref := rec.Spec.TargetRef
+	var out []link
+	for _, a := range rec.Status.Active {
+		out = append(out, ofAllowance(ref, a))
+	}
+	for _, e := range rec.Status.History {
+		if l, ok := ofHistory(ref, e); ok {
+			out = append(out, l)
+		}
+	}
+	if d := rec.Status.Deletion; d != nil {
+		out = append(out, ofDeletion(ref, d))
+	}
+	return out
+}
+
+func ofAllowance(ref v1alpha1.TargetReference, a v1alpha1.Allowance) link {
+	l := link{initiator: a.Initiator, hops: named(a.Trace, ref), active: true}
+	if a.Relation == v1alpha1.RelationWithheld {
+		l.why, l.withheld, l.active = string(a.Relation), true, false
+		l.hops = []v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Generation: a.Generation, Field: a.Mutation}}
+	}
+	return l
+}
+
+// ofHistory leaves out what says nothing of causes: refusals, and the ends of
+// allowances.
+func ofHistory(ref v1alpha1.TargetReference, e v1alpha1.HistoryEntry) (link, bool) {
+	l := link{initiator: e.Initiator, time: &e.Time, hops: named(e.Trace, ref)}
+	switch e.Event {
+	case v1alpha1.EventGranted:
+		return l, len(l.hops) > 0
+	case v1alpha1.EventWithheld:
+		l.initiator, l.why = e.User, string(e.Event)
+		return l, len(l.hops) > 0
+	case v1alpha1.EventExercised, v1alpha1.EventAllowed, v1alpha1.EventWarned, v1alpha1.EventAudited, v1alpha1.EventBreakGlass:
+		l.kind, l.names, l.what = e.Kind, e.Names, happened(e)
+		if l.initiator == "" || len(l.hops) == 0 {
+			l.initiator, l.why = e.User, e.Reason
+			l.hops = []v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name}}
+		}
+		return l, true
+	default:
+		return link{}, false
+	}
+}
+
+func ofDeletion(ref v1alpha1.TargetReference, d *v1alpha1.Deletion) link {
+	l := link{initiator: d.Initiator, time: &d.Time, hops: named(d.Trace, ref)}
+	if l.initiator == "" || len(l.hops) == 0 {
+		l.initiator, l.why = d.User, string(v1alpha1.EventDeleted)
+		l.hops = []v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Field: v1alpha1.FieldDeleted}}
+	}
+	return l
+}
+
+// named fills in the name of the object that carries a trace: its creation did not
+// know it yet.
+func named(trace []v1alpha1.TraceHop, ref v1alpha1.TargetReference) []v1alpha1.TraceHop {
+	trace = slices.Clone(trace)
+	if last := len(trace) - 1; last >= 0 && trace[last].Kind == ref.Kind && trace[last].Name == "" {
+		trace[last].Name = ref.Name
+	}
+	return trace
+}
+
+// happened says what a request did to a child.
+func happened(e v1alpha1.HistoryEntry) string {
+	switch e.Operation {
+	case "Create":
+		return "created"
+	case "Delete":
+		return "deleted"
+	case "Eviction":
+		return "evicted"
+	default:
+		return "changed " + strings.Join(e.Paths, ", ")
+	}
+}
+
+// through tells whether the way leads through an object, and keeps of its ends only
+// that, where it is one of them.
+func (l link) through(kind, name string) (link, bool) {
+	if slices.ContainsFunc(l.hops, func(h v1alpha1.TraceHop) bool { return h.Kind == kind && h.Name == name }) {
+		return l, true
+	}
+	if l.kind == kind && slices.Contains(l.names, name) {
+		l.names = []string{name}
+		return l, true
+	}
+	return link{}, false
+}

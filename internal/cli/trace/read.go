@@ -1,0 +1,134 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package trace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/record"
+)
+
+// read reads what there is to know about an object.
+func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sight, error) {
+	s := &sight{target: target}
+	obj, err := c.Read(ctx, target)
+	if s.gone = apierrors.IsNotFound(err); err != nil && !s.gone {
+		return nil, fmt.Errorf("reading %s: %w", target, err)
+	}
+	// The children of a cluster-scoped object may be in any namespace.
+	if s.records, err = c.Records(ctx, target.Namespace); err != nil {
+		return nil, err
+	}
+	if s.gone {
+		return s, nil
+	}
+	s.uid = obj.GetUID()
+	if ref, ok := lineage.Parent(obj); ok {
+		s.parent = ref.UID
+	}
+	if held := held(obj); held != nil {
+		s.records = append(s.records, *held)
+	}
+	policies, err := c.Policies(ctx)
+	if err != nil {
+		s.notes = append(s.notes, fmt.Sprintf("Which objects below exist cannot be told: %v", err))
+		return s, nil
+	}
+	s.listBelow(ctx, c, policies, obj)
+	return s, nil
+}
+
+// held is the ledger of an object, as a record would mirror it in a moment.
+func held(obj *unstructured.Unstructured) *v1alpha1.AllowanceRecord {
+	key := ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	stored, err := ledger.Decode(obj.GetAnnotations()[key])
+	if err != nil || len(stored) == 0 {
+		return nil // The operator reports a ledger that cannot be read.
+	}
+	return &v1alpha1.AllowanceRecord{
+		Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(obj)},
+		Status: v1alpha1.AllowanceRecordStatus{Active: stored.Allowances()},
+	}
+}
+
+// listBelow finds the objects below another, of the kinds that policies name.
+func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies cluster.Policies, obj *unstructured.Unstructured) {
+	parents := []types.UID{obj.GetUID()}
+	kinds := childKinds(policies, obj.GroupVersionKind().GroupKind())
+	for range maxDepth {
+		var next []types.UID
+		var nextKinds []schema.GroupVersionKind
+		for _, kind := range kinds {
+			if slices.Contains(s.listed, kind.Kind) {
+				continue
+			}
+			objects, err := list(ctx, c, kind, s.target.Namespace)
+			if err != nil {
+				s.notes = append(s.notes, fmt.Sprintf("Which objects of kind %s exist cannot be told: %v", kind.Kind, err))
+				continue
+			}
+			s.listed = append(s.listed, kind.Kind)
+			nextKinds = append(nextKinds, childKinds(policies, kind.GroupKind())...)
+			for i := range objects {
+				ref, ok := lineage.Parent(&objects[i])
+				if !ok || !slices.Contains(parents, ref.UID) {
+					continue
+				}
+				next = append(next, objects[i].GetUID())
+				s.below = append(s.below, Child{Kind: kind.Kind, Name: objects[i].GetName()})
+			}
+		}
+		if parents, kinds = next, nextKinds; len(parents) == 0 {
+			return
+		}
+	}
+}
+
+// childKinds are the kinds of children that policies for a kind name.
+func childKinds(policies cluster.Policies, parent schema.GroupKind) []schema.GroupVersionKind {
+	var kinds []schema.GroupVersionKind
+	for _, p := range policies.For(parent) {
+		for _, e := range p.Entries() {
+			kind := e.Resource.GroupVersion().WithKind(e.Kind.Kind)
+			if !e.Kind.Empty() && !slices.Contains(kinds, kind) {
+				kinds = append(kinds, kind)
+			}
+		}
+	}
+	return kinds
+}
+
+func list(ctx context.Context, c *cluster.Cluster, kind schema.GroupVersionKind, namespace string) ([]unstructured.Unstructured, error) {
+	objects := &unstructured.UnstructuredList{}
+	objects.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err := c.List(ctx, objects, client.InNamespace(namespace)); err != nil {
+		return nil, err
+	}
+	return objects.Items, nil
+}

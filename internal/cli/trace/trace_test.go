@@ -1,0 +1,304 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package trace
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/record"
+)
+
+var now = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
+
+func before(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
+
+// recordOf is the record of an object whose uid is its name.
+func recordOf(kind, name, parent string, status v1alpha1.AllowanceRecordStatus) v1alpha1.AllowanceRecord {
+	rec := v1alpha1.AllowanceRecord{
+		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: before(time.Hour)},
+		Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{
+			Group: "apps", Version: "v1", Kind: kind, Namespace: "shop", Name: name, UID: types.UID(name),
+		}},
+		Status: status,
+	}
+	if parent != "" {
+		rec.Labels = map[string]string{record.LabelParentUID: parent}
+	}
+	return rec
+}
+
+func target(group, kind, name string) cluster.Target {
+	return cluster.Target{GVK: schema.GroupVersionKind{Group: group, Version: "v1", Kind: kind}, Namespace: "shop", Name: name}
+}
+
+func history(entries ...v1alpha1.HistoryEntry) v1alpha1.AllowanceRecordStatus {
+	return v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, History: entries}
+}
+
+func granted(age time.Duration, initiator string, trace ...v1alpha1.TraceHop) v1alpha1.HistoryEntry {
+	return v1alpha1.HistoryEntry{Time: before(age), Event: v1alpha1.EventGranted, Initiator: initiator, Trace: trace}
+}
+
+func pods(age time.Duration, operation, initiator string, trace []v1alpha1.TraceHop, names ...string) v1alpha1.HistoryEntry {
+	return v1alpha1.HistoryEntry{
+		Time: before(age), Event: v1alpha1.EventExercised, Operation: operation, Kind: "Pod", Names: names,
+		Initiator: initiator, Trace: trace, User: "replicaset-controller",
+	}
+}
+
+func hop(kind, name, field string, generation int64) v1alpha1.TraceHop {
+	return v1alpha1.TraceHop{Kind: kind, Name: name, Field: field, Generation: generation}
+}
+
+func TestTrace(t *testing.T) {
+	image := hop("Deployment", "web", "spec.template.spec.containers[0].image", 3)
+	image.Attestations = map[string]string{"metadata.annotations[ticket]": "OPS-1"}
+	scaled := hop("Deployment", "web", "spec.replicas", 2)
+	rollout := func(generation int64) []v1alpha1.TraceHop {
+		return []v1alpha1.TraceHop{image, hop("ReplicaSet", "web-1", "spec.replicas", generation)}
+	}
+	deployment := recordOf("Deployment", "web", "", history(
+		v1alpha1.HistoryEntry{
+			Time: before(time.Minute), Event: v1alpha1.EventExercised, Operation: "Update", Kind: "ReplicaSet",
+			Names: []string{"web-1"}, Paths: []string{"spec.replicas"}, Initiator: "alice", Trace: []v1alpha1.TraceHop{image},
+		},
+		granted(2*time.Minute, "alice", image),
+		granted(time.Hour, "autoscaler", scaled),
+	))
+	replicaSet := recordOf("ReplicaSet", "web-1", "web", history(
+		pods(time.Minute, "Create", "alice", rollout(3), "web-1-c"),
+		pods(time.Minute, "Create", "alice", rollout(2), "web-1-b", "web-1-a"),
+		granted(time.Minute, "alice", rollout(3)...),
+		granted(time.Minute, "alice", rollout(2)...),
+		v1alpha1.HistoryEntry{
+			Time: before(30 * time.Minute), Event: v1alpha1.EventAllowed, Reason: "Maintaining", Operation: "Create",
+			Kind: "Pod", Names: []string{"web-1-z"}, User: "replicaset-controller",
+		},
+		v1alpha1.HistoryEntry{Time: before(0), Event: v1alpha1.EventDenied, Operation: "Create", Kind: "Pod", User: "mallory"},
+	))
+	stranger := recordOf("ReplicaSet", "api-1", "api", history(granted(0, "bob", hop("Deployment", "web", "spec.other", 1))))
+	crowd := recordOf("ReplicaSet", "web-1", "web", history(
+		pods(time.Minute, "Create", "alice", rollout(2), "a", "b", "c", "d", "e", "f", "g"),
+	))
+	ended := recordOf("Deployment", "web", "", v1alpha1.AllowanceRecordStatus{
+		Phase: v1alpha1.PhaseDeleting,
+		Deletion: &v1alpha1.Deletion{
+			Time: before(5 * time.Minute), User: "carol", Initiator: "carol",
+			Trace: []v1alpha1.TraceHop{hop("Deployment", "web", "(deleted)", 0)},
+		},
+	})
+	older := recordOf("Deployment", "web", "", history(granted(0, "older", image)))
+	older.CreationTimestamp, older.Spec.TargetRef.UID = before(24*time.Hour), "older"
+
+	tests := map[string]struct {
+		sight sight
+		wide  bool
+		want  string
+	}{
+		"a root and what came of its changes": {
+			sight: sight{
+				target: target("apps", "Deployment", "web"), uid: "web",
+				records: []v1alpha1.AllowanceRecord{deployment, replicaSet, stranger},
+				listed:  []string{"ReplicaSet", "Pod"},
+				below:   []Child{{"ReplicaSet", "web-1"}, {"Pod", "web-1-a"}, {"Pod", "web-1-c"}, {"Pod", "web-1-y"}},
+			},
+			want: `Deployment/web in namespace shop, Steady
+
+alice, 60s ago
+└── Deployment/web  spec.template.spec.containers[0].image, generation 3
+    ├── attested: metadata.annotations[ticket] = OPS-1
+    └── ReplicaSet/web-1  spec.replicas, generations 2 to 3
+        ├── Pod/web-1-a  created
+        ├── Pod/web-1-b  created (gone)
+        └── Pod/web-1-c  created
+
+autoscaler, 60m ago
+└── Deployment/web  spec.replicas, generation 2
+
+Below it, of unknown cause
+└── Pod/web-1-y
+`,
+		},
+		"an object in the middle, with what no chain led to": {
+			sight: sight{
+				target: target("apps", "ReplicaSet", "web-1"), uid: "web-1", parent: "web",
+				records: []v1alpha1.AllowanceRecord{deployment, replicaSet, stranger},
+			},
+			want: `ReplicaSet/web-1 in namespace shop, Steady
+
+alice, 60s ago
+└── Deployment/web  spec.template.spec.containers[0].image, generation 3
+    ├── attested: metadata.annotations[ticket] = OPS-1
+    └── ReplicaSet/web-1  spec.replicas, generations 2 to 3
+        ├── Pod/web-1-a  created
+        ├── Pod/web-1-b  created
+        └── Pod/web-1-c  created
+
+replicaset-controller (Maintaining), 30m ago
+└── ReplicaSet/web-1
+    └── Pod/web-1-z  created
+`,
+		},
+		"a leaf, which has no record": {
+			sight: sight{
+				target: target("", "Pod", "web-1-b"), uid: "pod", parent: "web-1",
+				records: []v1alpha1.AllowanceRecord{deployment, replicaSet, stranger},
+			},
+			want: `Pod/web-1-b in namespace shop
+
+alice, 60s ago
+└── Deployment/web  spec.template.spec.containers[0].image, generation 3
+    ├── attested: metadata.annotations[ticket] = OPS-1
+    └── ReplicaSet/web-1  spec.replicas, generation 2
+        └── Pod/web-1-b  created
+`,
+		},
+		"a leaf that is gone": {
+			sight: sight{
+				target: target("", "Pod", "web-1-z"), gone: true,
+				records: []v1alpha1.AllowanceRecord{deployment, replicaSet, stranger},
+			},
+			want: `Pod/web-1-z in namespace shop, gone
+
+replicaset-controller (Maintaining), 30m ago
+└── ReplicaSet/web-1
+    └── Pod/web-1-z  created (gone)
+`,
+		},
+		"many alike are not listed": {
+			sight: sight{
+				target: target("apps", "ReplicaSet", "web-1"), uid: "web-1",
+				records: []v1alpha1.AllowanceRecord{crowd},
+			},
+			want: `ReplicaSet/web-1 in namespace shop, Steady
+
+alice, 60s ago
+└── Deployment/web  spec.template.spec.containers[0].image, generation 3
+    ├── attested: metadata.annotations[ticket] = OPS-1
+    └── ReplicaSet/web-1  spec.replicas, generation 2
+        ├── Pod/a  created
+        ├── Pod/b  created
+        ├── Pod/c  created
+        ├── Pod/d  created
+        └── and 3 more of kind Pod created (-o wide lists them)
+`,
+		},
+		"many alike, at length": {
+			sight: sight{
+				target: target("", "Pod", "f"), uid: "pod", parent: "web-1",
+				records: []v1alpha1.AllowanceRecord{crowd},
+				below:   []Child{{"Thing", "a"}, {"Thing", "b"}, {"Thing", "c"}, {"Thing", "d"}, {"Thing", "e"}, {"Thing", "g"}},
+			},
+			wide: true,
+			want: `Pod/f in namespace shop
+
+alice, 60s ago
+└── Deployment/web  spec.template.spec.containers[0].image, generation 3
+    ├── attested: metadata.annotations[ticket] = OPS-1
+    └── ReplicaSet/web-1  spec.replicas, generation 2
+        └── Pod/f  created
+
+Below it, of unknown cause
+├── Thing/a
+├── Thing/b
+├── Thing/c
+├── Thing/d
+├── Thing/e
+└── Thing/g
+`,
+		},
+		"a child whose root was deleted": {
+			sight: sight{
+				target: target("apps", "ReplicaSet", "web-1"), gone: true,
+				records: []v1alpha1.AllowanceRecord{ended, recordOf("ReplicaSet", "web-1", "web", history())},
+			},
+			want: `ReplicaSet/web-1 in namespace shop, gone
+Deleted 5m ago by carol: carol → Deployment/web (deleted)
+`,
+		},
+		"nothing is known": {
+			sight: sight{target: target("apps", "ReplicaSet", "web-1"), uid: "web-1"},
+			want: `ReplicaSet/web-1 in namespace shop
+
+No ledger and no AllowanceRecord tells what caused it: it may be older than the policies, or no
+policy is for what owns it (kubectl kausality explain -n shop replicaset/web-1).
+`,
+		},
+		"the last of several that are gone": {
+			sight: sight{
+				target: target("apps", "Deployment", "web"), gone: true,
+				records: []v1alpha1.AllowanceRecord{older, ended},
+			},
+			want: `Deployment/web in namespace shop, gone
+Deleted 5m ago by carol: carol → Deployment/web (deleted)
+
+carol, 5m ago
+└── Deployment/web  (deleted) (gone)
+
+2 objects had that name; this is about the last. All: kubectl get allowancerecords -n shop
+`,
+		},
+		"what is open, and what is withheld": {
+			sight: sight{
+				target: target("apps", "Deployment", "web"), uid: "web",
+				records: []v1alpha1.AllowanceRecord{recordOf("Deployment", "web", "", v1alpha1.AllowanceRecordStatus{
+					Active: []v1alpha1.Allowance{
+						{Kind: "ReplicaSet", Mutation: "create", Initiator: "alice", Trace: []v1alpha1.TraceHop{scaled}},
+						{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Initiator: "mallory", Generation: 4},
+					},
+				})},
+			},
+			want: `Deployment/web in namespace shop
+
+alice
+└── Deployment/web  spec.replicas, generation 2, active
+
+mallory (may not initiate it)
+└── Deployment/web  spec.paused, generation 4, withheld
+`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			report, err := build(&tc.sight)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, render(report, text.Terminal{Width: text.DefaultWidth}, tc.wide, now)); diff != "" {
+				t.Errorf("trace: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestTraceOfNothing(t *testing.T) {
+	_, err := build(&sight{target: target("apps", "Deployment", "web"), gone: true})
+	want := "Deployment/web in namespace shop does not exist, and no AllowanceRecord tells of it: see whether the namespace is right, " +
+		"or which records there are (kubectl get allowancerecords -A)"
+	if err == nil || err.Error() != want {
+		t.Errorf("build: %v, want %s", err, want)
+	}
+}

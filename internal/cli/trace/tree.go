@@ -1,0 +1,139 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package trace
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// grow puts links together that tell of the same chain. Chains differ in who started
+// them, with which change of which object. Further down, an object that was changed
+// several times for the same cause is one.
+func grow(links []link) []*Cause {
+	var causes []*Cause
+	for _, l := range links {
+		at := slices.IndexFunc(causes, func(c *Cause) bool { return c.begins(l) })
+		if at < 0 {
+			at = len(causes)
+			causes = append(causes, &Cause{Initiator: l.initiator, Why: l.why, First: newNode(l.hops[0])})
+		}
+		causes[at].add(l)
+	}
+	for _, c := range causes {
+		c.First.tidy()
+	}
+	slices.SortStableFunc(causes, func(a, b *Cause) int { return timeOf(b).Compare(timeOf(a).Time) })
+	return causes
+}
+
+// timeOf is when a cause was last heard of; what has no time is open, and so now.
+func timeOf(c *Cause) *metav1.Time {
+	if c.Time == nil {
+		return &metav1.Time{}
+	}
+	return c.Time
+}
+
+func (c *Cause) begins(l link) bool {
+	first := l.hops[0]
+	return c.Initiator == l.initiator && c.Why == l.why && c.First.is(first) &&
+		slices.Contains(c.First.Generations, first.Generation)
+}
+
+func (c *Cause) add(l link) {
+	if l.time != nil && (c.Time == nil || c.Time.Before(l.time)) {
+		c.Time = l.time
+	}
+	node := c.First
+	node.attest(l.hops[0])
+	for _, hop := range l.hops[1:] {
+		node = node.follow(hop)
+	}
+	node.Active = node.Active || l.active
+	node.Withheld = node.Withheld || l.withheld
+	for _, name := range l.names {
+		end := v1alpha1.TraceHop{Kind: l.kind, Name: name, Field: l.what}
+		node.follow(end).end = true
+	}
+}
+
+func newNode(h v1alpha1.TraceHop) *Node {
+	n := &Node{Kind: h.Kind, Name: h.Name, What: h.Field}
+	// A change without a generation is one like any other.
+	n.Generations = []int64{h.Generation}
+	return n
+}
+
+func (n *Node) is(h v1alpha1.TraceHop) bool {
+	return n.Kind == h.Kind && n.Name == h.Name && n.What == h.Field
+}
+
+// follow is the node of the next object.
+func (n *Node) follow(h v1alpha1.TraceHop) *Node {
+	at := slices.IndexFunc(n.Next, func(next *Node) bool { return next.is(h) })
+	if at < 0 {
+		at = len(n.Next)
+		n.Next = append(n.Next, newNode(h))
+	}
+	next := n.Next[at]
+	if !slices.Contains(next.Generations, h.Generation) {
+		next.Generations = append(next.Generations, h.Generation)
+	}
+	next.attest(h)
+	return next
+}
+
+func (n *Node) attest(h v1alpha1.TraceHop) {
+	if len(h.Attestations) == 0 {
+		return
+	}
+	if n.Attestations == nil {
+		n.Attestations = map[string]string{}
+	}
+	maps.Copy(n.Attestations, h.Attestations)
+}
+
+// tidy puts the objects in order, and leaves out ends of which a hop tells more.
+func (n *Node) tidy() {
+	n.Next = slices.DeleteFunc(n.Next, func(next *Node) bool {
+		return next.end && slices.ContainsFunc(n.Next, func(other *Node) bool {
+			return !other.end && other.Kind == next.Kind && other.Name == next.Name
+		})
+	})
+	n.Generations = slices.DeleteFunc(n.Generations, func(g int64) bool { return g == 0 })
+	slices.Sort(n.Generations)
+	slices.SortStableFunc(n.Next, func(a, b *Node) int {
+		return cmp.Or(cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.What, b.What), cmp.Compare(a.Name, b.Name))
+	})
+	for _, next := range n.Next {
+		next.tidy()
+	}
+}
+
+// visit shows each node from here on.
+func (n *Node) visit(show func(*Node)) {
+	show(n)
+	for _, next := range n.Next {
+		next.visit(show)
+	}
+}
