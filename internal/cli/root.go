@@ -30,6 +30,7 @@ import (
 
 	"kausality.io/operator/internal/cli/approve"
 	"kausality.io/operator/internal/cli/check"
+	"kausality.io/operator/internal/cli/explain"
 	"kausality.io/operator/internal/cli/trace"
 	"kausality.io/operator/internal/cli/why"
 )
@@ -83,6 +84,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(
 		approve.Command(flags, streams),
+		explain.Command(flags, streams),
 		policies(streams),
 		trace.Command(flags, streams),
 		why.Command(flags, streams),

@@ -38,7 +38,7 @@ func (in *Input) usable() ledger.Ledger {
 		return nil
 	}
 	return in.Parent.Ledger.Without(func(e ledger.Entry) bool {
-		return e.IsWithheld() || e.IsExternal() || !matchesKind(e, in.Child.GVK.GroupKind())
+		return e.IsWithheld() || e.IsExternal() || !MatchesKind(e, in.Child.GVK.GroupKind())
 	})
 }
 
@@ -78,8 +78,8 @@ func covers(e ledger.Entry, act Act) bool {
 	return err == nil && pattern.Covers(act.Change.Path)
 }
 
-// matchesKind tells whether the entry is about children of the given kind.
-func matchesKind(e ledger.Entry, kind schema.GroupKind) bool {
+// MatchesKind tells whether an entry is about children of the given kind.
+func MatchesKind(e ledger.Entry, kind schema.GroupKind) bool {
 	if e.Kind == v1alpha1.Any {
 		return true
 	}

@@ -87,9 +87,12 @@ func render(r *Report, t text.Terminal) string {
 
 // by says who an entry comes from, with what was attested.
 func by(a v1alpha1.Allowance) string {
-	parts := []string{"by " + a.Initiator}
+	var out strings.Builder
+	out.WriteString("by " + a.Initiator)
 	for _, h := range a.Trace {
-		parts = append(parts, phrase.Attestations(h.Attestations)...)
+		for _, line := range phrase.Attestations(h.Attestations) {
+			out.WriteString(", " + line)
+		}
 	}
-	return strings.Join(parts, ", ")
+	return out.String()
 }

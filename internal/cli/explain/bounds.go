@@ -1,0 +1,225 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+)
+
+const anything = "anything"
+
+// outside stands for the kind of what is outside the cluster.
+const outside = "External"
+
+// bounds are those of all children that a policy names, and what may be done outside
+// the cluster.
+func (h *holder) bounds() []Bound {
+	out := []Bound{}
+	for _, kind := range childKinds(h.Policies) {
+		out = append(out, h.bound(kind))
+	}
+	var external []Permission
+	for _, e := range h.usable() {
+		if e.IsExternal() {
+			external = append(external, permissionOf(e))
+		}
+	}
+	if len(external) > 0 {
+		out = append(out, Bound{Kind: outside, Permissions: external})
+	}
+	return out
+}
+
+// bound is what may be done to children of a kind now.
+func (h *holder) bound(kind schema.GroupKind) Bound {
+	in := decision.Input{
+		ParentState: decision.ParentFound,
+		Parent:      h.Parent,
+		Child:       decision.Child{GVK: kind.WithVersion("")},
+	}
+	bound := Bound{Kind: kind.Kind, Action: v1alpha1.ActionAudit}
+	for _, p := range in.Bounding() {
+		bound.Policies = append(bound.Policies, p.Name)
+		if p.Action == v1alpha1.ActionDeny || bound.Action == v1alpha1.ActionAudit {
+			bound.Action = p.Action
+		}
+	}
+	switch {
+	case len(bound.Policies) == 0:
+		bound.Action = ""
+		bound.Permissions = []Permission{{What: anything, Because: "no policy in effect names " + kind.Kind + " for this phase"}}
+	case h.Adopting:
+		bound.Permissions = []Permission{{What: anything, Because: "Adopting: it was in the middle of something when its policy first took effect"}}
+	default:
+		bound.Permissions = slices.Concat(h.bySection(kind), h.byAllowance(kind))
+	}
+	return bound
+}
+
+// bySection is what the section for the phase allows.
+func (h *holder) bySection(kind schema.GroupKind) []Permission {
+	var out []Permission
+	switch h.Phase() {
+	case v1alpha1.PhaseInitializing:
+		out = h.within(kind, func(p *policy.Policy) *policy.Section { return p.Initializing })
+	case v1alpha1.PhaseDeleting:
+		return h.within(kind, func(p *policy.Policy) *policy.Section { return p.Deleting })
+	default:
+		out = h.maintaining(kind)
+	}
+	if len(decision.Withheld(h.Ledger, h.Policies)) == 0 {
+		return out
+	}
+	if kind == (schema.GroupKind{Kind: "Pod"}) && len(out) > 0 {
+		return []Permission{{
+			What:    "evictions, and creating what carries nothing withheld",
+			Because: "lost Pods are replaced while a change is withheld",
+		}}
+	}
+	return nil
+}
+
+// within is what the sections of the policies for a phase allow. What none of them
+// names is unrestricted.
+func (h *holder) within(kind schema.GroupKind, section func(*policy.Policy) *policy.Section) []Permission {
+	var out []Permission
+	phase := string(h.Phase())
+	for _, p := range h.Policies {
+		s := section(p)
+		if s == nil || !s.Names(kind) {
+			continue
+		}
+		for _, e := range s.Entries {
+			if e.Kind == kind {
+				out = append(out, Permission{What: strings.Join(entryTexts(e), "; "), Because: phase + ", AllowancePolicy " + p.Name})
+			}
+		}
+	}
+	if out == nil {
+		return []Permission{{What: anything, Because: phase + ": no policy restricts that phase"}}
+	}
+	return out
+}
+
+// maintaining is what needs no allowance.
+func (h *holder) maintaining(kind schema.GroupKind) []Permission {
+	var out []Permission
+	for _, p := range h.Policies {
+		for _, m := range p.Maintaining {
+			if m.Kind != kind {
+				continue
+			}
+			because := []string{"always (maintaining, AllowancePolicy " + p.Name + ")"}
+			for _, s := range m.Subjects {
+				because = append(because, "for "+string(s.Kind)+" "+strings.TrimPrefix(s.Namespace+"/"+s.Name, "/"))
+			}
+			for _, c := range m.Conditions {
+				because = append(because, "if "+c.Source())
+			}
+			out = append(out, Permission{What: strings.Join(entryTexts(m.Entry), "; "), Because: strings.Join(because, ", ")})
+		}
+	}
+	return out
+}
+
+// usable are the allowances that count now.
+func (h *holder) usable() ledger.Ledger {
+	if h.Deleting || len(decision.Withheld(h.Ledger, h.Policies)) > 0 {
+		return nil
+	}
+	return h.Ledger.Without(ledger.Entry.IsWithheld)
+}
+
+// byAllowance is what the ledger allows.
+func (h *holder) byAllowance(kind schema.GroupKind) []Permission {
+	var out []Permission
+	for _, e := range h.usable() {
+		if !e.IsExternal() && decision.MatchesKind(e, kind) {
+			out = append(out, permissionOf(e))
+		}
+	}
+	return out
+}
+
+func permissionOf(e ledger.Entry) Permission {
+	return Permission{What: phrase.Allowance(e.Allowance), Because: phrase.Trace(e.Initiator, e.Trace), Allowance: &e.Allowance}
+}
+
+// rules are what changes of the object would allow.
+func (h *holder) rules() []Rule {
+	out := []Rule{}
+	for _, p := range h.Policies {
+		for _, r := range p.Rules {
+			rule := Rule{Policy: p.Name, Trigger: r.Trigger.String(), Allows: []string{}}
+			for _, c := range r.Conditions {
+				rule.Conditions = append(rule.Conditions, c.Source())
+			}
+			for _, c := range r.Capture {
+				rule.Captures = append(rule.Captures, c.Text)
+			}
+			for _, e := range r.Entries {
+				rule.Allows = append(rule.Allows, entryTexts(e)...)
+			}
+			if len(r.Entries) == 0 {
+				rule.Allows = []string{phrase.Allowance(v1alpha1.Allowance{Kind: v1alpha1.Any, Mutation: v1alpha1.Any})}
+			}
+			out = append(out, rule)
+		}
+	}
+	return out
+}
+
+// entryTexts say what an entry of a policy allows.
+func entryTexts(e policy.Entry) []string {
+	if e.IsExternal() {
+		return []string{phrase.Allowance(v1alpha1.Allowance{
+			Relation: v1alpha1.RelationExternal, External: e.External, Mutations: e.ExternalVerbs,
+		})}
+	}
+	kind := e.Kind.Kind
+	if e.Kind.Empty() {
+		kind = e.Resource.GroupResource().String() + " (not served)"
+	}
+	var out, whole []string
+	if e.Create {
+		whole = append(whole, v1alpha1.MutationCreateObject)
+	}
+	if e.Delete {
+		whole = append(whole, v1alpha1.MutationDeleteObject)
+	}
+	if len(whole) > 0 {
+		out = append(out, strings.Join(whole, " and ")+" "+kind)
+	}
+	for _, f := range e.Fields {
+		a := v1alpha1.Allowance{Kind: kind, Mutation: f.Pattern.String(), Verbs: f.Verbs}
+		if len(a.Verbs) == 0 {
+			// Of fields only: without verbs, "*" would be anything at all.
+			a.Verbs = []v1alpha1.MutationVerb{v1alpha1.MutationInsert, v1alpha1.MutationDelete, v1alpha1.MutationMutate}
+		}
+		out = append(out, phrase.Allowance(a))
+	}
+	return out
+}

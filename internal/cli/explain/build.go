@@ -1,0 +1,158 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+)
+
+// build explains what was read.
+func build(s *sight) *Report {
+	obj := s.obj.obj
+	self := holderOf(s.obj, s.chain, s.policies)
+	report := &Report{
+		Object:     record.TargetOf(obj),
+		Phase:      self.Phase(),
+		Generation: obj.GetGeneration(),
+		AsParent: Parent{
+			Policies:   policiesFor(s),
+			Bounds:     self.bounds(),
+			Rules:      self.rules(),
+			Obstacles:  slices.Concat(self.obstacles(initiatorsOf(s.policies, s.chain)), waiting(s)),
+			Initiators: names(self.Policies),
+		},
+		Notes: s.notes,
+	}
+	if len(self.Policies) > 0 {
+		report.Progress = lifecycle.Of(obj).Why
+	}
+	for i := 1; i < len(s.chain); i++ {
+		report.AsParent.Approvers = append(report.AsParent.Approvers, names(s.policies.InEffect(s.chain[i:]))...)
+	}
+	report.AsParent.Approvers = distinct(report.AsParent.Approvers)
+	if s.parent != nil {
+		report.AsChild = asChild(s)
+	}
+	if s.you != nil {
+		report.You = you(s)
+	}
+	return report
+}
+
+// holder is an object whose children are bounded, as admission sees it.
+type holder struct {
+	decision.Parent
+	standing
+
+	unreadable bool
+	compiled   cluster.Policies
+}
+
+// holderOf looks at an object. Of a chain that begins with it depends which policies
+// are in effect.
+func holderOf(at standing, chain []policy.Holder, policies cluster.Policies) *holder {
+	obj := at.obj
+	key := ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	stored, err := ledger.Decode(obj.GetAnnotations()[key])
+	h := &holder{standing: at, unreadable: err != nil, compiled: policies}
+	h.Parent = decision.Parent{
+		GVK:        obj.GroupVersionKind(),
+		Namespace:  obj.GetNamespace(),
+		Name:       obj.GetName(),
+		UID:        string(obj.GetUID()),
+		Generation: obj.GetGeneration(),
+		Deleting:   obj.GetDeletionTimestamp() != nil,
+		Adopting:   at.rec != nil && at.rec.Status.Adopting,
+		Ledger:     record.Effective(at.rec, obj, stored),
+		Policies:   policies.InEffect(chain),
+	}
+	return h
+}
+
+// asChild says what holds for the object as a child.
+func asChild(s *sight) *Child {
+	c := &Child{Parent: targetOf(s.ref, s.parent.obj), Found: s.parent.obj != nil}
+	kind := s.obj.obj.GroupVersionKind().GroupKind()
+	if !c.Found {
+		c.Bound = Bound{Kind: kind.Kind, Permissions: []Permission{{What: anything, Because: "its parent does not exist"}}}
+		return c
+	}
+	chain := s.chain[1:]
+	parent := holderOf(*s.parent, chain, s.policies)
+	c.Phase = parent.Phase()
+	c.Bound = parent.bound(kind)
+	c.Initiators = initiatorsOf(s.policies, chain)
+	c.Obstacles = parent.obstacles(c.Initiators)
+	return c
+}
+
+func you(s *sight) *You {
+	out := &You{Name: s.you.Username}
+	for i := range s.chain {
+		may := slices.ContainsFunc(s.policies.InEffect(s.chain[i:]), func(p *policy.Policy) bool { return p.MayInitiate(*s.you) })
+		out.MayApprove = out.MayApprove || may
+		out.MayInitiate = out.MayInitiate || may && i == 0
+	}
+	return out
+}
+
+// initiatorsOf are who may initiate on the first of a chain of objects; where its
+// policies name nobody, on the next one up.
+func initiatorsOf(policies cluster.Policies, chain []policy.Holder) []string {
+	for i := range chain {
+		if who := names(policies.InEffect(chain[i:])); len(who) > 0 {
+			return who
+		}
+	}
+	return nil
+}
+
+// names are the initiators that policies name.
+func names(policies []*policy.Policy) []string {
+	out := []string{}
+	for _, p := range policies {
+		out = append(out, p.Initiators()...)
+	}
+	return distinct(out)
+}
+
+func distinct(texts []string) []string {
+	slices.Sort(texts)
+	return slices.Compact(texts)
+}
+
+// childKinds are the kinds that policies name, in their order.
+func childKinds(policies []*policy.Policy) []schema.GroupKind {
+	var kinds []schema.GroupKind
+	for _, p := range policies {
+		for _, e := range p.Entries() {
+			if !e.Kind.Empty() && !slices.Contains(kinds, e.Kind) {
+				kinds = append(kinds, e.Kind)
+			}
+		}
+	}
+	return kinds
+}

@@ -1,0 +1,154 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"fmt"
+	"slices"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+)
+
+// obstacles are what keeps a holder from allowing more. initiators are who may
+// approve what is withheld.
+func (h *holder) obstacles(initiators []string) []Obstacle {
+	out := []Obstacle{}
+	since := h.firstSeen()
+	ref := record.TargetOf(h.obj)
+	for _, e := range decision.Withheld(h.Ledger, h.Policies) {
+		out = append(out, Obstacle{
+			What:  "Withheld",
+			Since: since[e.ID()],
+			Message: fmt.Sprintf("the change of %s by %s: it stands, but nothing follows from it, and no allowance counts meanwhile",
+				e.Mutation, e.Initiator),
+			Command: phrase.Command("approve", ref, e.Mutation),
+			By:      initiators,
+		})
+	}
+	if h.unreadable {
+		out = append(out, Obstacle{What: "Unreadable", Message: "its ledger cannot be read and counts as empty; the AllowanceRecord has its text"})
+	}
+	if h.rec != nil {
+		out = append(out, recorded(&h.rec.Status, ref)...)
+	}
+	for _, p := range h.Policies {
+		if stored := h.compiled.Objects[p.Name]; stored != nil {
+			out = append(out, conditions(stored)...)
+		}
+	}
+	return out
+}
+
+func (h *holder) firstSeen() map[string]*metav1.Time {
+	out := map[string]*metav1.Time{}
+	if h.rec != nil {
+		for i := range h.rec.Status.FirstSeen {
+			out[h.rec.Status.FirstSeen[i].ID] = &h.rec.Status.FirstSeen[i].Time
+		}
+	}
+	return out
+}
+
+// recorded are the obstacles that only the record tells.
+func recorded(status *v1alpha1.AllowanceRecordStatus, ref v1alpha1.TargetReference) []Obstacle {
+	var out []Obstacle
+	if b := status.Blocked; b != nil {
+		out = append(out, Obstacle{What: "Blocked", Since: &b.Since, Message: b.Message, Command: phrase.Command("why", ref)})
+	}
+	if c := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionOverdue); c != nil && c.Status == metav1.ConditionTrue {
+		out = append(out, Obstacle{What: c.Type, Since: &c.LastTransitionTime, Message: c.Message})
+	}
+	if status.Adopting {
+		out = append(out, Obstacle{
+			What: "Adopting", Since: status.AdoptingSince,
+			Message: "it was in the middle of something when its policy first took effect; until it settles its children are unrestricted",
+		})
+	}
+	return out
+}
+
+// good are the conditions of a policy that should be true; all others should not.
+var good = []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionEnforced}
+
+// conditions are what is wrong with a policy.
+func conditions(p *v1alpha1.AllowancePolicy) []Obstacle {
+	var out []Obstacle
+	for _, c := range p.Status.Conditions {
+		want := metav1.ConditionFalse
+		if slices.Contains(good, c.Type) {
+			want = metav1.ConditionTrue
+		}
+		if c.Status == want {
+			continue
+		}
+		what := c.Type
+		if want == metav1.ConditionTrue {
+			what = "Not " + c.Type
+		}
+		out = append(out, Obstacle{What: what, Since: &c.LastTransitionTime, Message: fmt.Sprintf("AllowancePolicy %s: %s", p.Name, c.Message)})
+	}
+	return out
+}
+
+// policiesFor are the policies for the object's kind.
+func policiesFor(s *sight) []Policy {
+	effective, all := s.policies.InEffect(s.chain), s.policies.For(s.chain[0].Kind)
+	out := make([]Policy, 0, len(all))
+	for _, p := range all {
+		view := Policy{Name: p.Name, InEffect: slices.Contains(effective, p), Action: p.Action, Initiators: p.Initiators()}
+		switch {
+		case view.InEffect:
+		case !selects(p, s.chain[0]):
+			view.WhyNot = "its selectors leave this object out"
+		default:
+			view.WhyNot = "it waits: " + noStart(s)
+		}
+		out = append(out, view)
+	}
+	return out
+}
+
+func selects(p *policy.Policy, h policy.Holder) bool { return p.Selects(h.Labels, h.NamespaceLabels) }
+
+// waiting are the policies that select the object and wait for somebody who could
+// start a chain.
+func waiting(s *sight) []Obstacle {
+	var out []Obstacle
+	effective := s.policies.InEffect(s.chain)
+	for _, p := range s.policies.For(s.chain[0].Kind) {
+		if selects(p, s.chain[0]) && !slices.Contains(effective, p) {
+			out = append(out, Obstacle{What: "Waiting", Message: "AllowancePolicy " + p.Name + ": " + noStart(s)})
+		}
+	}
+	return out
+}
+
+// noStart says why nobody can start the chains that a policy continues.
+func noStart(s *sight) string {
+	if s.parent == nil {
+		return "it names nobody who may initiate, and the object has no parent that could pass anything on"
+	}
+	return fmt.Sprintf("it names nobody who may initiate, and no policy in effect for %s names %s",
+		phrase.Object(s.ref.GVK.Kind, s.ref.Name), s.chain[0].Kind.Kind)
+}

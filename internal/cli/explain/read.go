@@ -1,0 +1,161 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"context"
+	"fmt"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/scope"
+)
+
+// sight is what was read.
+type sight struct {
+	// obj is the object, and chain what stands above it, itself first.
+	obj   standing
+	chain []policy.Holder
+	// parent is nil where the object has none, and its obj where it does not exist.
+	parent   *standing
+	ref      lineage.Ref
+	policies cluster.Policies
+	// you is who asks; nil where that cannot be told.
+	you   *policy.Requester
+	notes []string
+}
+
+// standing is an object with its record; nil is none.
+type standing struct {
+	obj *unstructured.Unstructured
+	rec *v1alpha1.AllowanceRecord
+}
+
+// read reads what there is to know about an object.
+func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sight, error) {
+	obj, err := c.Read(ctx, target)
+	if apierrors.IsNotFound(err) {
+		ref := v1alpha1.TargetReference{Group: target.GVK.Group, Kind: target.GVK.Kind, Namespace: target.Namespace, Name: target.Name}
+		return nil, fmt.Errorf("%s does not exist, so nothing is allowed or not; what was: %s", target, phrase.Command("trace", ref))
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s: %w", target, err)
+	}
+	s := &sight{obj: standing{obj: obj}}
+	if s.policies, err = c.Policies(ctx); err != nil {
+		return nil, err
+	}
+	s.obj.rec = s.recordOf(ctx, c, obj)
+	labels := &namespaces{cluster: c, sight: s}
+	s.chain = scope.Chain(ctx, holders{c}, labels, s.policies.Index, obj)
+	if err := s.readParent(ctx, c); err != nil {
+		return nil, err
+	}
+	if you, err := c.Whoami(ctx); err == nil {
+		s.you = &you
+	}
+	return s, nil
+}
+
+// recordOf reads the record of an object. What cannot be read is said.
+func (s *sight) recordOf(ctx context.Context, c *cluster.Cluster, obj *unstructured.Unstructured) *v1alpha1.AllowanceRecord {
+	target := cluster.Target{GVK: obj.GroupVersionKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()}
+	records, err := c.RecordsOf(ctx, target)
+	if err != nil {
+		s.notes = append(s.notes, fmt.Sprintf("Pending grants, and what is consumed or blocked, cannot be told: %v", err))
+		return nil
+	}
+	for i := range records {
+		if records[i].Spec.TargetRef.UID == obj.GetUID() {
+			return &records[i]
+		}
+	}
+	return nil
+}
+
+func (s *sight) readParent(ctx context.Context, c *cluster.Cluster) error {
+	var ok bool
+	if s.ref, ok = lineage.Parent(s.obj.obj); !ok {
+		return nil
+	}
+	s.parent = &standing{}
+	obj, err := holders{c}.Get(ctx, s.ref.GVK, types.NamespacedName{Namespace: s.ref.Namespace, Name: s.ref.Name})
+	switch {
+	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+		return nil
+	case err != nil:
+		return fmt.Errorf("reading the parent %s: %w", phrase.Object(s.ref.GVK.Kind, s.ref.Name), err)
+	case obj.GetUID() == s.ref.UID:
+		s.parent.obj = obj
+		s.parent.rec = s.recordOf(ctx, c, obj)
+	}
+	return nil
+}
+
+// holders reads holders live.
+type holders struct{ *cluster.Cluster }
+
+// Get implements scope.Getter.
+func (h holders) Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+	return h.Object(ctx, gvk, key)
+}
+
+// namespaces reads the labels of namespaces, and notes what it cannot read.
+type namespaces struct {
+	cluster *cluster.Cluster
+	sight   *sight
+	known   map[string]map[string]string
+}
+
+// Labels implements scope.Namespaces.
+func (n *namespaces) Labels(ctx context.Context, name string) map[string]string {
+	if labels, ok := n.known[name]; ok {
+		return labels
+	}
+	obj, err := n.cluster.Object(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, types.NamespacedName{Name: name})
+	labels := map[string]string{}
+	if err != nil {
+		n.sight.notes = append(n.sight.notes, fmt.Sprintf("Policies are taken to see no labels of namespace %s, as they cannot be read: %v", name, err))
+	} else if obj.GetLabels() != nil {
+		labels = obj.GetLabels()
+	}
+	if n.known == nil {
+		n.known = map[string]map[string]string{}
+	}
+	n.known[name] = labels
+	return labels
+}
+
+// targetOf is the reference of a parent that is named, whether it exists or not.
+func targetOf(ref lineage.Ref, obj *unstructured.Unstructured) v1alpha1.TargetReference {
+	if obj != nil {
+		return record.TargetOf(obj)
+	}
+	return v1alpha1.TargetReference{
+		Group: ref.GVK.Group, Version: ref.GVK.Version, Kind: ref.GVK.Kind, Namespace: ref.Namespace, Name: ref.Name, UID: ref.UID,
+	}
+}
