@@ -236,6 +236,14 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Clock:      clock.RealClock{},
 	}
 	target := &controller.Target{Holders: o.holders, Namespaces: o.namespaces, Policies: o.policies, Catalog: o.catalog}
+	retention := &controller.Retention{
+		Client:  o.GetClient(),
+		Holders: o.holders,
+		Records: o.records,
+		Clock:   clock.RealClock{},
+		Age:     o.recordAge,
+		Count:   o.recordCount,
+	}
 	if err := o.AddReadyzCheck("policies", index.Ready); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
@@ -246,6 +254,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		holder.SetupWithManager(o.Manager),
 		target.SetupWithManager(o.Manager),
 		o.Add(sign),
+		o.Add(retention),
 	)
 }
 

@@ -21,8 +21,10 @@ import (
 	"flag"
 	"fmt"
 	"strings"
+	"time"
 
 	"kausality.io/operator/internal/certs"
+	"kausality.io/operator/internal/controller"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/interception"
 )
@@ -45,6 +47,8 @@ type options struct {
 	ownConfiguration   string
 	platformUsers      string
 	extraPlatformUsers string
+	recordAge          time.Duration
+	recordCount        int
 }
 
 func (o *options) bind(flags *flag.FlagSet) {
@@ -73,6 +77,10 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"The installed configuration of the webhook for AllowancePolicies, which gets the CA bundle.")
 	flags.StringVar(&o.platformUsers, "platform-users", strings.Join(decision.DefaultPlatform, ","),
 		"Comma-separated user names that keep the cluster alive; what they do is never caused by a parent.")
+	flags.DurationVar(&o.recordAge, "record-retention", 30*24*time.Hour,
+		"How long the AllowanceRecord of an object stays after the object is gone; 0 is for ever.")
+	flags.IntVar(&o.recordCount, "record-retention-count", 1000,
+		"How many AllowanceRecords of objects that are gone stay in each namespace, the latest; 0 is all.")
 	flags.StringVar(&o.extraPlatformUsers, "extra-platform-users", "", "Further user names, in addition to platform-users.")
 }
 
@@ -86,6 +94,13 @@ func (o *options) validate() error {
 	}
 	if o.webhookURL != "" && !strings.HasPrefix(o.webhookURL, "https://") {
 		errs = append(errs, fmt.Errorf("--webhook-url=%s: the API server only calls https", o.webhookURL))
+	}
+	if o.recordAge != 0 && o.recordAge < controller.MinRetention {
+		errs = append(errs, fmt.Errorf("--record-retention=%s: what is deleted along with an object needs its record for %s, or 0 for ever",
+			o.recordAge, controller.MinRetention))
+	}
+	if o.recordCount < 0 {
+		errs = append(errs, fmt.Errorf("--record-retention-count=%d: it is a number of records, or 0 for all", o.recordCount))
 	}
 	return errors.Join(errs...)
 }

@@ -156,6 +156,11 @@ type AllowanceRecordStatus struct {
 	// +optional
 	Deletion *Deletion `json:"deletion,omitempty"`
 
+	// endedAt is when the target was first found gone. The time that the record is
+	// kept runs from here.
+	// +optional
+	EndedAt *metav1.Time `json:"endedAt,omitempty"`
+
 	// conditions of the record.
 	// +optional
 	// +listType=map

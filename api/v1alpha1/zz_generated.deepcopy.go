@@ -355,6 +355,10 @@ func (in *AllowanceRecordStatus) DeepCopyInto(out *AllowanceRecordStatus) {
 		*out = new(Deletion)
 		(*in).DeepCopyInto(*out)
 	}
+	if in.EndedAt != nil {
+		in, out := &in.EndedAt, &out.EndedAt
+		*out = (*in).DeepCopy()
+	}
 	if in.Conditions != nil {
 		in, out := &in.Conditions, &out.Conditions
 		*out = make([]v1.Condition, len(*in))

@@ -39,7 +39,7 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 			return err
 		}
 	}
-	if deletion == nil && equality.Semantic.DeepEqual(rec.Status, *ended(rec.Status.DeepCopy())) {
+	if deletion == nil && equality.Semantic.DeepEqual(rec.Status, *ended(rec.Status.DeepCopy(), r.Clock.Now())) {
 		return nil
 	}
 	if until := awaited(rec.CreationTimestamp, &rec.Status); until.After(r.Clock.Now()) {
@@ -60,7 +60,7 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 			return false // The grant came while we looked.
 		}
 		before := status.DeepCopy()
-		ended(status)
+		ended(status, r.Clock.Now())
 		if status.Deletion == nil && deletion != nil {
 			status.Deletion = deletion
 			status.History = record.WithHistory(status.History, record.DeletedEntry(deletion))
@@ -89,8 +89,11 @@ func awaited(created metav1.Time, status *v1alpha1.AllowanceRecordStatus) time.T
 }
 
 // ended empties what only a holder that exists can have.
-func ended(status *v1alpha1.AllowanceRecordStatus) *v1alpha1.AllowanceRecordStatus {
+func ended(status *v1alpha1.AllowanceRecordStatus, now time.Time) *v1alpha1.AllowanceRecordStatus {
 	status.Phase = v1alpha1.PhaseDeleting
+	if status.EndedAt == nil {
+		status.EndedAt = &metav1.Time{Time: now}
+	}
 	status.Active, status.ActiveCount, status.FirstSeen = nil, 0, nil
 	status.PendingGrants, status.Consumed = nil, nil
 	status.Adopting, status.AdoptingSince = false, nil

@@ -86,7 +86,7 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 	}
 
 	effective := record.Effective(v.asRecord(status), v.obj, v.stored)
-	status.Phase = v.phase(effective)
+	status.Phase, status.EndedAt = v.phase(effective), nil
 	status.History = record.FollowLedger(record.TargetOf(v.obj), status.History, status.Active, effective.Allowances(),
 		v.obj.GetGeneration(), metav1.NewTime(v.now))
 	status.Active = effective.Allowances()

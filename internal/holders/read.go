@@ -55,6 +55,10 @@ func (c *Cache) Live(ctx context.Context, gvk schema.GroupVersionKind, key types
 		gvk = w.gvk
 	}
 	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if apimeta.IsNoMatchError(err) {
+		// What once was known in a version that is not served any more.
+		mapping, err = c.mapper.RESTMapping(gvk.GroupKind())
+	}
 	if err != nil {
 		return nil, fmt.Errorf("cannot read %s %s: %w", gvk.Kind, key, err)
 	}

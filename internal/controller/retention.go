@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/client-go/util/flowcontrol"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
+)
+
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancerecords,verbs=delete
+
+const (
+	// MinRetention is how long a record stays in any case after its target has
+	// ended: what is below the target is deleted in that time, and its traces start
+	// from the record (D9).
+	MinRetention = 10 * time.Minute
+	// sweepInterval is how often records that are over the limits are looked for.
+	sweepInterval = time.Minute
+	// deletionRate is how many records are deleted in a second.
+	deletionRate = 10
+	// livesChecked is how many targets of kinds that nobody watches are looked up in
+	// one sweep.
+	livesChecked = 60
+)
+
+// Retention deletes the records of what is gone, by age and by count (D18).
+type Retention struct {
+	// Client lists records from a cache, and deletes them.
+	Client client.Client
+	// Holders are read where their kind is not watched any more.
+	Holders HolderReader
+	// Records are written when their target turns out to be gone.
+	Records *record.Store
+	// Clock tells the time.
+	Clock clock.WithTicker
+	// Age is how long a record stays after its target has ended; 0 is for ever.
+	Age time.Duration
+	// Count is how many records of what is gone stay in a namespace; 0 is all.
+	Count int
+
+	// checked is how many records of kinds that nobody watches were looked at.
+	checked int
+}
+
+// NeedLeaderElection is true: one process deletes.
+func (r *Retention) NeedLeaderElection() bool { return true }
+
+// Start sweeps until ctx ends.
+func (r *Retention) Start(ctx context.Context) error {
+	limiter := flowcontrol.NewTokenBucketRateLimiter(deletionRate, deletionRate)
+	defer limiter.Stop()
+	ticker := r.Clock.NewTicker(sweepInterval)
+	defer ticker.Stop()
+	for {
+		if err := r.sweep(ctx, limiter); err != nil && ctx.Err() == nil {
+			logf.FromContext(ctx).WithName("retention").Error(err, "Cannot delete all AllowanceRecords that are over; it is tried again")
+		}
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+		}
+	}
+}
+
+func (r *Retention) sweep(ctx context.Context, limiter flowcontrol.RateLimiter) error {
+	var all v1alpha1.AllowanceRecordList
+	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+		return err
+	}
+	if err := r.endUnwatched(ctx, all.Items); err != nil {
+		return err
+	}
+	for _, rec := range over(all.Items, r.Age, r.Count, r.Clock.Now()) {
+		if err := limiter.Wait(ctx); err != nil {
+			return err
+		}
+		// Something new that is said about the target keeps it.
+		err := r.Client.Delete(ctx, rec.DeepCopy(), client.Preconditions{UID: &rec.UID, ResourceVersion: &rec.ResourceVersion})
+		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	return nil
+}
+
+// over are the records to delete, those first whose target ended first.
+func over(records []v1alpha1.AllowanceRecord, age time.Duration, count int, now time.Time) []*v1alpha1.AllowanceRecord {
+	var ended []*v1alpha1.AllowanceRecord
+	for i := range records {
+		if records[i].Status.EndedAt != nil && records[i].DeletionTimestamp == nil {
+			ended = append(ended, &records[i])
+		}
+	}
+	slices.SortFunc(ended, func(a, b *v1alpha1.AllowanceRecord) int {
+		return cmp.Or(a.Status.EndedAt.Compare(b.Status.EndedAt.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	kept := map[string]int{}
+	for _, rec := range ended {
+		kept[rec.Namespace]++
+	}
+	var out []*v1alpha1.AllowanceRecord
+	for _, rec := range ended {
+		since := now.Sub(rec.Status.EndedAt.Time)
+		if since < MinRetention {
+			continue
+		}
+		if age > 0 && since >= age || count > 0 && kept[rec.Namespace] > count {
+			kept[rec.Namespace]--
+			out = append(out, rec)
+		}
+	}
+	return out
+}
+
+// endUnwatched closes records whose target has gone while no policy was for its kind,
+// or with its kind: nothing else would notice. It looks at some of them each time.
+func (r *Retention) endUnwatched(ctx context.Context, records []v1alpha1.AllowanceRecord) error {
+	var unwatched []*v1alpha1.AllowanceRecord
+	for i := range records {
+		rec := &records[i]
+		if rec.Status.EndedAt == nil && !r.Holders.Watches(record.GVK(rec.Spec.TargetRef).GroupKind()) {
+			unwatched = append(unwatched, rec)
+		}
+	}
+	for i := range min(len(unwatched), livesChecked) {
+		rec := unwatched[(r.checked+i)%len(unwatched)]
+		gone, err := r.isGone(ctx, rec.Spec.TargetRef)
+		if err != nil {
+			return err
+		}
+		if !gone || awaited(rec.CreationTimestamp, &rec.Status).After(r.Clock.Now()) {
+			continue
+		}
+		err = r.Records.Update(ctx, rec.Spec.TargetRef, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
+			was := status.EndedAt
+			ended(status, r.Clock.Now())
+			return was == nil
+		})
+		if err != nil {
+			return err
+		}
+	}
+	r.checked += livesChecked
+	return nil
+}
+
+// isGone asks the API server whether an object is gone.
+func (r *Retention) isGone(ctx context.Context, target v1alpha1.TargetReference) (bool, error) {
+	live, err := r.Holders.Live(ctx, record.GVK(target), record.Key(target))
+	switch {
+	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+		return true, nil
+	case err != nil:
+		return false, err
+	default:
+		return live.GetUID() != target.UID, nil
+	}
+}
