@@ -30,6 +30,7 @@ import (
 
 	"kausality.io/operator/internal/cli/approve"
 	"kausality.io/operator/internal/cli/check"
+	"kausality.io/operator/internal/cli/convert"
 	"kausality.io/operator/internal/cli/explain"
 	"kausality.io/operator/internal/cli/trace"
 	"kausality.io/operator/internal/cli/why"

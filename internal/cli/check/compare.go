@@ -17,17 +17,16 @@ limitations under the License.
 package check
 
 import (
-	"encoding/json"
 	"fmt"
 	"slices"
 	"strings"
 
-	yamlv3 "go.yaml.in/yaml/v3"
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/offline"
+	"kausality.io/operator/internal/cli/source"
 )
 
 // Difference is how an answer differs from what a case expects.
@@ -162,29 +161,9 @@ func within(want, got any) bool {
 
 // oneLine is an allowance as a test would have it.
 func oneLine(a v1alpha1.Allowance) string {
-	short := fmt.Sprintf("{kind: %s, mutation: %s}", a.Kind, a.Mutation)
-	fields, err := json.Marshal(a)
+	line, err := source.Line(a)
 	if err != nil {
-		return short
+		return fmt.Sprintf("{kind: %s, mutation: %s}", a.Kind, a.Mutation)
 	}
-	var node yamlv3.Node
-	if err := yamlv3.Unmarshal(fields, &node); err != nil {
-		return short
-	}
-	unquote(&node)
-	text, err := yamlv3.Marshal(&node)
-	if err != nil {
-		return short
-	}
-	return strings.TrimSpace(string(text))
-}
-
-// unquote takes the quotes off what needs none.
-func unquote(node *yamlv3.Node) {
-	if node.Kind == yamlv3.ScalarNode {
-		node.Style = 0
-	}
-	for _, child := range node.Content {
-		unquote(child)
-	}
+	return line
 }

@@ -36,7 +36,6 @@ import (
 	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"sigs.k8s.io/yaml"
@@ -192,14 +191,8 @@ func warning(doc *source.Document, text string) Finding {
 
 // define adds the kinds of a CustomResourceDefinition.
 func define(kinds *offline.Kinds, doc *source.Document) []Finding {
-	var definition apiextensionsv1.CustomResourceDefinition
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(doc.Object, &definition); err != nil {
-		return []Finding{problem(doc.Problem("spec", "it cannot be read as a CustomResourceDefinition: %v", err))}
-	}
-	if err := kinds.Define(&definition); err != nil {
-		return []Finding{problem(doc.Problem("spec.versions", "%v", err))}
+	if err := kinds.DefineObject(doc.Object); err != nil {
+		return []Finding{problem(doc.Problem("spec", "%v", err))}
 	}
 	return nil
 }
-
-var definitionKind = schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}

@@ -97,8 +97,7 @@ func (r *Report) Text(terminal text.Terminal, verbose bool) string {
 		if f.Severity == SeverityWarning {
 			style = text.Wait
 		}
-		out.WriteString(f.String() + ": " + terminal.Paint(style, string(f.Severity)) + about(f) + "\n")
-		out.WriteString(terminal.Wrap("    ", f.Message))
+		out.WriteString(source.Told(terminal, terminal.Paint(style, string(f.Severity)), f.Problem))
 	}
 	for _, c := range r.Cases {
 		switch {
@@ -114,13 +113,6 @@ func (r *Report) Text(terminal text.Terminal, verbose bool) string {
 	}
 	out.WriteString(r.summary() + "\n")
 	return out.String()
-}
-
-func about(f Finding) string {
-	if f.Field == "" {
-		return ""
-	}
-	return ": " + f.Field
 }
 
 // diff shows what was expected, and what came instead.

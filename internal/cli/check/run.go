@@ -140,7 +140,7 @@ func (c *checker) say(problems []source.Problem) {
 // define adds the kinds of the CustomResourceDefinitions among the documents.
 func (c *checker) define(docs []*source.Document) {
 	for _, doc := range docs {
-		if doc.GVK().GroupKind() == definitionKind {
+		if offline.IsDefinition(doc.GVK()) {
 			c.report.add(define(c.kinds, doc)...)
 		}
 	}

@@ -19,7 +19,9 @@ limitations under the License.
 package offline
 
 import (
+	"cmp"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 
@@ -28,6 +30,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apimachinery/pkg/version"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/kube-openapi/pkg/validation/spec"
 	"sigs.k8s.io/yaml"
@@ -40,6 +44,7 @@ import (
 // CustomResourceDefinitions.
 type Kinds struct {
 	mapper   *apimeta.DefaultRESTMapper
+	all      sets.Set[schema.GroupVersionKind]
 	replicas map[schema.GroupVersionResource]string
 	schemas  map[schema.GroupVersionKind]change.Schema
 }
@@ -48,6 +53,7 @@ type Kinds struct {
 func NewKinds() *Kinds {
 	k := &Kinds{
 		mapper:   apimeta.NewDefaultRESTMapper(nil),
+		all:      sets.New[schema.GroupVersionKind](),
 		replicas: map[schema.GroupVersionResource]string{},
 		schemas:  map[schema.GroupVersionKind]change.Schema{},
 	}
@@ -68,9 +74,24 @@ func NewKinds() *Kinds {
 		if slices.Contains(clusterScoped, gvk.GroupKind()) {
 			scope = apimeta.RESTScopeRoot
 		}
+		k.all.Insert(gvk)
 		k.mapper.Add(gvk, scope)
 	}
 	return k
+}
+
+// IsDefinition tells whether objects of a kind define others.
+func IsDefinition(gvk schema.GroupVersionKind) bool {
+	return gvk.GroupKind() == schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
+}
+
+// DefineObject adds the kinds of a CustomResourceDefinition.
+func (k *Kinds) DefineObject(object map[string]any) error {
+	var definition apiextensionsv1.CustomResourceDefinition
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object, &definition); err != nil {
+		return fmt.Errorf("it cannot be read as a CustomResourceDefinition: %w", err)
+	}
+	return k.Define(&definition)
 }
 
 // defaultReplicas is what the scale sub-resources of Kubernetes' own kinds set.
@@ -90,6 +111,7 @@ func (k *Kinds) Define(definition *apiextensionsv1.CustomResourceDefinition) err
 		}
 		gv := schema.GroupVersion{Group: definition.Spec.Group, Version: version.Name}
 		resource := gv.WithResource(names.Plural)
+		k.all.Insert(gv.WithKind(names.Kind))
 		k.mapper.AddSpecific(gv.WithKind(names.Kind), resource, gv.WithResource(strings.ToLower(names.Kind)), scope)
 		if s := version.Subresources; s != nil && s.Scale != nil {
 			k.replicas[resource] = strings.TrimPrefix(s.Scale.SpecReplicasPath, ".")
@@ -144,6 +166,23 @@ func (k *Kinds) ResourceFor(gvk schema.GroupVersionKind) (schema.GroupVersionRes
 		return schema.GroupVersionResource{}, false
 	}
 	return mapping.Resource, true
+}
+
+// extensions is a group that Kubernetes no longer serves.
+const extensions = "extensions"
+
+// Named are the kinds of a name, of each group in its best version: that of the core
+// group first, and then the others by group.
+func (k *Kinds) Named(kind string) []schema.GroupVersionKind {
+	best := map[string]schema.GroupVersionKind{}
+	for gvk := range k.all {
+		known, ok := best[gvk.Group]
+		if gvk.Kind == kind && (!ok || version.CompareKubeAwareVersionStrings(gvk.Version, known.Version) > 0) {
+			best[gvk.Group] = gvk
+		}
+	}
+	delete(best, extensions)
+	return slices.SortedFunc(maps.Values(best), func(a, b schema.GroupVersionKind) int { return cmp.Compare(a.Group, b.Group) })
 }
 
 // Namespaced implements admission.Kinds.

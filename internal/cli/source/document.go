@@ -30,6 +30,8 @@ import (
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/json"
 	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/internal/cli/text"
 )
 
 // Place is where something stands in a file.
@@ -55,6 +57,15 @@ type Problem struct {
 	Field string `json:"field,omitempty"`
 	// Message says what is wrong.
 	Message string `json:"message"`
+}
+
+// Told is a problem as people read it, behind a label.
+func Told(terminal text.Terminal, label string, p Problem) string {
+	head := p.String() + ": " + label
+	if p.Field != "" {
+		head += ": " + p.Field
+	}
+	return head + "\n" + terminal.Wrap("    ", p.Message)
 }
 
 // Document is one object in a file.
@@ -89,6 +100,15 @@ func parse(file string, before int, text string) (*Document, *Problem) {
 		return nil, &Problem{Place: Place{File: file, Line: d.first}, Message: "it is no object: a document begins with fields such as apiVersion"}
 	}
 	return d, nil
+}
+
+// Of is a document that is in no file.
+func Of(object map[string]any) (*Document, error) {
+	raw, err := gojson.Marshal(object)
+	if err != nil {
+		return nil, fmt.Errorf("encoding an object: %w", err)
+	}
+	return &Document{Object: object, raw: raw, root: &yamlv3.Node{}}, nil
 }
 
 var lineOf = regexp.MustCompile(`line (\d+): (.*)`)

@@ -1,0 +1,182 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package convert
+
+import (
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/spf13/cobra"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/exit"
+	"kausality.io/operator/internal/cli/offline"
+	"kausality.io/operator/internal/cli/source"
+	"kausality.io/operator/internal/cli/text"
+)
+
+const long = `Convert policies of other forms to AllowancePolicies, without a cluster: those of
+kausal.io/v1alpha1, and those of kausality.io/v1alpha1 that are written in short.
+
+The policies are written to the standard output. What cannot be said in them is
+told on the standard error, with its place; with --strict, nothing is written then.
+See what the result does with "kubectl kausality policy check".`
+
+const examples = `  # What becomes of the policies of a directory
+  kubectl kausality convert -f old/ > policies.yaml
+
+  # In a pipeline, only if nothing is lost
+  kubectl kausality convert --strict -f - < old.yaml | kubectl apply -f -`
+
+type options struct {
+	files, crds []string
+	strict      bool
+	format      string
+}
+
+const (
+	formatYAML = "yaml"
+	formatJSON = "json"
+)
+
+// Command is "convert".
+func Command(streams genericiooptions.IOStreams) *cobra.Command {
+	opts := options{format: formatYAML}
+	cmd := &cobra.Command{
+		Use:     "convert -f FILE",
+		Short:   "Convert policies of kausal.io, or written in short, to AllowancePolicies",
+		Long:    long,
+		Example: examples,
+		Args:    cobra.NoArgs,
+		RunE: func(*cobra.Command, []string) error {
+			return opts.run(streams)
+		},
+	}
+	flags := cmd.Flags()
+	flags.StringSliceVarP(&opts.files, "filename", "f", nil, "Files and directories of policies; - is the standard input.")
+	flags.StringSliceVar(&opts.crds, "crds", nil, "Files and directories of CustomResourceDefinitions, to find the groups of kinds.")
+	flags.BoolVar(&opts.strict, "strict", false, "Write nothing, and fail, where something is lost.")
+	flags.StringVarP(&opts.format, "output", "o", opts.format, "Output format: json, yaml.")
+	return cmd
+}
+
+func (o *options) run(streams genericiooptions.IOStreams) error {
+	if len(o.files) == 0 {
+		return exit.With(exit.Usage, errors.New("which policies? Name files or directories: -f old/, or -f - for the standard input"))
+	}
+	if o.format != formatYAML && o.format != formatJSON {
+		return exit.With(exit.Usage, fmt.Errorf("--output=%s is none of json, yaml", o.format))
+	}
+	docs, malformed, err := source.Read(o.files, streams.In)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	kinds, err := o.kinds(docs, streams.In)
+	if err != nil {
+		return exit.With(exit.Usage, err)
+	}
+	terminal := text.Of(streams.ErrOut)
+	var told strings.Builder
+	tell := func(label string, style text.Style, problems []source.Problem) {
+		for _, p := range problems {
+			told.WriteString(source.Told(terminal, terminal.Paint(style, label), p))
+		}
+	}
+	tell("error", text.Bad, malformed)
+	lost := 0
+	var policies []Policy
+	for _, doc := range docs {
+		if offline.IsDefinition(doc.GVK()) {
+			continue
+		}
+		converted := Document(doc, kinds)
+		tell("lost", text.Bad, converted.Lost)
+		tell("note", text.Wait, converted.Notes)
+		lost += len(converted.Lost)
+		if converted.Policy != nil {
+			policies = append(policies, *converted.Policy)
+		}
+	}
+	if _, err := io.WriteString(streams.ErrOut, told.String()); err != nil {
+		return fmt.Errorf("telling what is lost: %w", err)
+	}
+	switch {
+	case len(malformed) > 0:
+		return errors.New("not all files could be read: nothing is written")
+	case lost > 0 && o.strict:
+		return errors.New("not everything can be converted: nothing is written")
+	case len(policies) == 0:
+		return fmt.Errorf("there is no policy to convert in %s", strings.Join(o.files, ", "))
+	}
+	return o.write(streams.Out, policies)
+}
+
+// kinds are those of Kubernetes, and those that the files define.
+func (o *options) kinds(docs []*source.Document, stdin io.Reader) (*offline.Kinds, error) {
+	kinds := offline.NewKinds()
+	more, malformed, err := source.Read(o.crds, stdin)
+	if err != nil {
+		return nil, err
+	}
+	for _, p := range malformed {
+		return nil, fmt.Errorf("%s: %s", p, p.Message)
+	}
+	for _, doc := range append(more, docs...) {
+		if !offline.IsDefinition(doc.GVK()) {
+			continue
+		}
+		if err := kinds.DefineObject(doc.Object); err != nil {
+			return nil, fmt.Errorf("%s: %w", doc.At("spec"), err)
+		}
+	}
+	return kinds, nil
+}
+
+// policyList is how kubectl takes several objects as JSON.
+type policyList struct {
+	metav1.TypeMeta `json:",inline"`
+	Items           []Policy `json:"items"`
+}
+
+func (o *options) write(w io.Writer, policies []Policy) error {
+	if o.format == formatJSON {
+		encoder := json.NewEncoder(w)
+		encoder.SetIndent("", "  ")
+		return encoder.Encode(policyList{
+			TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: policyKind + "List"},
+			Items:    policies,
+		})
+	}
+	for i, p := range policies {
+		block, err := source.Block(p)
+		if err != nil {
+			return err
+		}
+		if i > 0 {
+			block = "---\n" + block
+		}
+		if _, err := io.WriteString(w, block); err != nil {
+			return fmt.Errorf("writing policy %s: %w", p.Metadata.Name, err)
+		}
+	}
+	return nil
+}
