@@ -71,7 +71,7 @@ func newLinter(kinds *offline.Kinds) (*linter, error) {
 	if err != nil {
 		return nil, fmt.Errorf("reading the schema of AllowancePolicies: %w", err)
 	}
-	l := &linter{kinds: kinds, webhook: &webhookv1alpha1.AllowancePolicyValidator{Mapper: kinds.Mapper()}}
+	l := &linter{kinds: kinds, webhook: &webhookv1alpha1.AllowancePolicyValidator{Mapper: kinds.Mapper(), Schemas: kinds}}
 	if l.structural, err = structuralschema.NewStructural(declared.OpenAPIV3Schema); err != nil {
 		return nil, fmt.Errorf("reading the schema of AllowancePolicies: %w", err)
 	}

@@ -20,8 +20,10 @@ package offline
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"maps"
+	"reflect"
 	"slices"
 	"strings"
 
@@ -46,7 +48,8 @@ type Kinds struct {
 	mapper   *apimeta.DefaultRESTMapper
 	all      sets.Set[schema.GroupVersionKind]
 	replicas map[schema.GroupVersionResource]string
-	schemas  map[schema.GroupVersionKind]change.Schema
+	schemas  map[schema.GroupVersionKind]*kinds.Schema
+	types    map[schema.GroupVersionKind]reflect.Type
 }
 
 // NewKinds knows the kinds of Kubernetes.
@@ -55,12 +58,13 @@ func NewKinds() *Kinds {
 		mapper:   apimeta.NewDefaultRESTMapper(nil),
 		all:      sets.New[schema.GroupVersionKind](),
 		replicas: map[schema.GroupVersionResource]string{},
-		schemas:  map[schema.GroupVersionKind]change.Schema{},
+		schemas:  map[schema.GroupVersionKind]*kinds.Schema{},
+		types:    map[schema.GroupVersionKind]reflect.Type{},
 	}
 	// Anybody may add to the scheme of client-go.
 	known := runtime.NewScheme()
 	utilruntime.Must(clientgoscheme.AddToScheme(known))
-	for gvk := range known.AllKnownTypes() {
+	for gvk, goType := range known.AllKnownTypes() {
 		obj, err := known.New(gvk)
 		if err != nil {
 			continue
@@ -74,6 +78,7 @@ func NewKinds() *Kinds {
 		if slices.Contains(clusterScoped, gvk.GroupKind()) {
 			scope = apimeta.RESTScopeRoot
 		}
+		k.types[gvk] = goType
 		k.all.Insert(gvk)
 		k.mapper.Add(gvk, scope)
 	}
@@ -201,4 +206,23 @@ func (k *Kinds) ReplicasPath(resource schema.GroupVersionResource) string {
 
 // Schema implements admission.Kinds. Of Kubernetes' own kinds nothing is declared
 // here: what they have in common is known without.
-func (k *Kinds) Schema(gvk schema.GroupVersionKind) change.Schema { return k.schemas[gvk] }
+func (k *Kinds) Schema(gvk schema.GroupVersionKind) change.Schema {
+	if s, ok := k.schemas[gvk]; ok {
+		return s
+	}
+	return nil
+}
+
+// Schemas implements what the webhook of AllowancePolicies asks: which fields there
+// are. Those of Kubernetes' own kinds are those of the Go types.
+func (k *Kinds) Schemas(_ context.Context, gvks ...schema.GroupVersionKind) (map[schema.GroupVersionKind]*kinds.Schema, error) {
+	out := map[schema.GroupVersionKind]*kinds.Schema{}
+	for _, gvk := range gvks {
+		if s, ok := k.schemas[gvk]; ok {
+			out[gvk] = s
+		} else if t, ok := k.types[gvk]; ok {
+			out[gvk] = kinds.NewSchema(declared(t))
+		}
+	}
+	return out, nil
+}
