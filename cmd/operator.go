@@ -45,6 +45,7 @@ import (
 	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
@@ -184,7 +185,6 @@ func (o *operator) setupShared(ctx context.Context) error {
 		Client:            o.GetClient(),
 		Live:              o.GetAPIReader(),
 		OperatorNamespace: o.namespace,
-		Recorder:          o.GetEventRecorder("kausality"),
 	})
 	return errors.Join(o.Add(o.holders), o.Add(o.records))
 }
@@ -265,6 +265,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Objects:           o.holders,
 		Namespaces:        o.namespaces,
 		Records:           o.records,
+		Notices:           notice.NewBoard(o.GetEventRecorder("kausality"), clock.RealClock{}),
 		Kinds:             o.kinds,
 		OperatorNamespace: o.namespace,
 		Pods:              admission.PodReader{Reader: o.GetAPIReader()},

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -46,13 +45,6 @@ const (
 )
 
 const (
-	// ReasonDenied is the reason of the event about a denial.
-	ReasonDenied = "Denied"
-	// ReasonBreakGlass is the reason of the event about broken glass.
-	ReasonBreakGlass = "BreakGlass"
-	// actionAdmission is the action of events about decisions.
-	actionAdmission = "Admission"
-
 	// interval is how long outcomes are collected before they are written.
 	interval = time.Second
 	// lastWrites is how long a stopping operator writes what is left.
@@ -61,8 +53,6 @@ const (
 	writers = 4
 	// maxAttempts is how often a batch is tried to be written.
 	maxAttempts = 5
-	// maxNote is how long the note of an event may be, in bytes.
-	maxNote = 1024
 )
 
 // Outcome is what a request came to, for the record of Target: a decision about a
@@ -144,7 +134,6 @@ func (s *Store) flush(ctx context.Context) {
 func (s *Store) write(ctx context.Context, b *batch) {
 	err := s.writeBatch(ctx, b)
 	if err == nil {
-		recordLag.Observe(s.clock.Since(b.since).Seconds())
 		return
 	}
 	retrying := b.attempts < maxAttempts
@@ -159,15 +148,12 @@ func (s *Store) write(ctx context.Context, b *batch) {
 
 // writeBatch writes a batch into the record of its target.
 func (s *Store) writeBatch(ctx context.Context, b *batch) error {
-	if b.attempts == 0 {
-		s.emit(b)
-	}
 	b.attempts++
 	var parent types.UID
 	if b.mirror != nil {
 		parent = b.mirror.Parent
 	}
-	return s.update(ctx, b.target, parent, b.deserves(), func(status *v1alpha1.AllowanceRecordStatus) bool {
+	err := s.update(ctx, b.target, parent, b.deserves(), func(status *v1alpha1.AllowanceRecordStatus) bool {
 		changed := b.outcome(status)
 		if changed {
 			status.BrokenGlass = s.counting(status.BrokenGlass)
@@ -177,6 +163,10 @@ func (s *Store) writeBatch(ctx context.Context, b *batch) error {
 		}
 		return changed
 	})
+	if err == nil && !b.since.IsZero() {
+		recordLag.Observe(s.clock.Since(b.since).Seconds())
+	}
+	return err
 }
 
 // outcome writes what was observed into a status, and tells whether there was
@@ -185,31 +175,10 @@ func (b *batch) outcome(status *v1alpha1.AllowanceRecordStatus) bool {
 	if b.last != nil {
 		status.LastDecision = b.last.DeepCopy()
 	}
-	if denial := b.lastDenial(); denial != nil {
-		status.LastDenial = denial.DeepCopy()
+	if b.lastDenial != nil {
+		status.LastDenial = b.lastDenial.DeepCopy()
 	}
 	status.Denials += b.denials
 	status.History = WithHistory(status.History, oldestFirst(b.history)...)
 	return len(b.history) > 0
-}
-
-// emit makes events of denials and of broken glass, on the parent whose allowances
-// do not cover the change.
-func (s *Store) emit(b *batch) {
-	for _, d := range b.loud {
-		reason, note := ReasonDenied, d.User+" was refused: "+d.Message
-		if d.Result == ResultBrokeGlass {
-			reason, note = ReasonBreakGlass, d.User+" broke the glass: "+d.Message
-		}
-		s.recorder.Eventf(
-			&corev1.ObjectReference{
-				APIVersion: GVK(b.target).GroupVersion().String(),
-				Kind:       b.target.Kind,
-				Namespace:  b.target.Namespace,
-				Name:       b.target.Name,
-				UID:        b.target.UID,
-			},
-			&corev1.ObjectReference{Kind: d.Kind, Namespace: b.target.Namespace, Name: d.Name},
-			corev1.EventTypeWarning, reason, actionAdmission, "%s", cut(note, maxNote))
-	}
 }

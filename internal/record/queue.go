@@ -26,25 +26,20 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-const (
-	// maxWaiting is how many holders may wait for their outcomes to be written.
-	maxWaiting = 4096
-	// maxLoud is how many different denials of a batch become events.
-	maxLoud = 8
-)
+// maxWaiting is how many holders may wait for their outcomes to be written.
+const maxWaiting = 4096
 
 // batch is what is to be written about one holder.
 type batch struct {
 	target v1alpha1.TargetReference
-	// since is when the first of it was observed.
+	// since is when the first outcome in it was observed, zero where there is none.
 	since time.Time
 	// last is the latest decision about a child, nil where there was none.
 	last *v1alpha1.Decision
-	// loud are the latest denials, and breakings of glass, with different messages,
-	// the latest last. They become events.
-	loud []v1alpha1.Decision
-	// denials counts them all.
-	denials int64
+	// lastDenial is the latest denial, nil where there was none, and denials counts
+	// them.
+	lastDenial *v1alpha1.Decision
+	denials    int64
 	// history is what happened, the newest first.
 	history []v1alpha1.HistoryEntry
 	// mirror brings the record in line with the holder, nil where nobody has looked.
@@ -64,33 +59,22 @@ func (b *batch) deserves() bool {
 func (b *batch) decide(d v1alpha1.Decision) {
 	b.last = &d
 	b.history = WithHistory(b.history, entryOf(d))
-	switch d.Result {
-	case ResultDenied:
-		b.denials, b.loud = 1, []v1alpha1.Decision{d}
-	case ResultBrokeGlass:
-		b.loud = []v1alpha1.Decision{d}
+	if d.Result == ResultDenied {
+		b.lastDenial, b.denials = &d, 1
 	}
-}
-
-// lastDenial is the latest denial, nil where there was none.
-func (b *batch) lastDenial() *v1alpha1.Decision {
-	for i := len(b.loud) - 1; i >= 0; i-- {
-		if b.loud[i].Result == ResultDenied {
-			return &b.loud[i]
-		}
-	}
-	return nil
 }
 
 // add adds what came later.
 func (b *batch) add(later *batch) {
+	if b.since.IsZero() {
+		b.since = later.since
+	}
 	if later.last != nil {
 		b.last = later.last
 	}
-	for _, d := range later.loud {
-		b.loud = append(slices.DeleteFunc(b.loud, func(old v1alpha1.Decision) bool { return old.Message == d.Message }), d)
+	if later.lastDenial != nil {
+		b.lastDenial = later.lastDenial
 	}
-	b.loud = b.loud[max(0, len(b.loud)-maxLoud):]
 	b.denials += later.denials
 	b.history = WithHistory(b.history, oldestFirst(later.history)...)
 	if later.mirror != nil {

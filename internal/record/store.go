@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -48,8 +47,6 @@ type Config struct {
 	Live client.Reader
 	// OperatorNamespace has the records of cluster-scoped objects.
 	OperatorNamespace string
-	// Recorder emits the events about denials, on the parents concerned.
-	Recorder events.EventRecorder
 	// Clock is the real one where it is left out.
 	Clock clock.WithTicker
 }
@@ -64,7 +61,6 @@ type Store struct {
 	client            client.Client
 	live              client.Reader
 	operatorNamespace string
-	recorder          events.EventRecorder
 	clock             clock.WithTicker
 	outcomes          *queue
 }
@@ -78,7 +74,6 @@ func NewStore(cfg Config) *Store {
 		client:            cfg.Client,
 		live:              cfg.Live,
 		operatorNamespace: cfg.OperatorNamespace,
-		recorder:          cfg.Recorder,
 		clock:             cfg.Clock,
 		outcomes:          newQueue(maxWaiting),
 	}

@@ -27,7 +27,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
-	eventsv1 "k8s.io/api/events/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -80,7 +79,7 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 		holders: cache,
 		records: record.NewStore(record.Config{
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
-			OperatorNamespace: operatorNamespace, Recorder: mgr.GetEventRecorder("kausality"),
+			OperatorNamespace: operatorNamespace,
 		}),
 		active: &policy.Active{},
 	}
@@ -308,7 +307,7 @@ var _ = Describe("The records of holders", Ordered, func() {
 			Expect(p.records.Live(ctx, target)).To(BeNil())
 		})
 
-		It("records decisions, and makes events of denials", func(ctx SpecContext) {
+		It("records decisions", func(ctx SpecContext) {
 			d := deploymentWith(ctx, namespace, "decisions")
 			target := targetOf(d, deployments)
 			for range 3 {
@@ -323,15 +322,6 @@ var _ = Describe("The records of holders", Ordered, func() {
 				HaveField("LastDenial.Paths", ConsistOf("spec.replicas")),
 				HaveField("LastDecision.Reason", "Maintaining"),
 			))
-			Eventually(func(g Gomega) {
-				var events eventsv1.EventList
-				g.Expect(k8s.List(ctx, &events, client.InNamespace(namespace))).To(Succeed())
-				g.Expect(events.Items).To(ContainElement(And(
-					HaveField("Regarding.UID", d.UID),
-					HaveField("Reason", record.ReasonDenied),
-					HaveField("Note", ContainSubstring("nothing covers spec.replicas")),
-				)))
-			}).Should(Succeed())
 		})
 
 		It("makes no record for what nothing bounds", func(ctx SpecContext) {

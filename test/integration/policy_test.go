@@ -88,7 +88,6 @@ func startPolicyControllers(ctx context.Context) *policyControllers {
 	c.served = newResolver()
 	c.records = record.NewStore(record.Config{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: operatorNamespace,
-		Recorder: mgr.GetEventRecorder("kausality"),
 	})
 	c.index = &controller.PolicyIndex{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: holderCache}
 	Expect(c.index.SetupWithManager(mgr)).To(Succeed())

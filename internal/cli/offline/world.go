@@ -32,6 +32,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/webhook/admission"
@@ -58,6 +59,7 @@ func (w *World) gatherer(records *records) *admission.Gatherer {
 		Objects:           objects{w},
 		Namespaces:        objects{w},
 		Records:           records,
+		Notices:           records,
 		Kinds:             w.Kinds,
 		Pods:              objects{w},
 		Access:            w,
@@ -180,3 +182,6 @@ func (r *records) DeletionOf(context.Context, types.UID) (*v1alpha1.Deletion, er
 
 // Observe implements admission.Records.
 func (r *records) Observe(record.Outcome) {}
+
+// Post implements admission.Notices.
+func (r *records) Post(notice.Notice) {}

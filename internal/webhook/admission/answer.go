@@ -150,8 +150,7 @@ func (r *request) ledgerWarnings(f *facts, grant decision.Grant) []string {
 		out = append(out, fmt.Sprintf("kausality: the ledger of %s could not be read and counts as empty: %v", subject, f.ledgerError))
 	}
 	if grant.TooLarge != nil {
-		out = append(out, fmt.Sprintf("kausality: this change of %s allows nothing, as its ledger is full: %v; AllowancePolicy %s grants too much at once, "+
-			"or attests to too much", subject, grant.TooLarge, strings.Join(names(f.OwnPolicies), ", ")))
+		out = append(out, "kausality: "+r.tooLarge(f, grant))
 	}
 	if r.forges() {
 		out = append(out, fmt.Sprintf("kausality: what a request says about %s has no effect; the ledger of %s stays as it is",

@@ -31,6 +31,7 @@ import (
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
@@ -66,6 +67,12 @@ type Records interface {
 	Observe(outcome record.Outcome)
 }
 
+// Notices are for people.
+type Notices interface {
+	// Post makes Events of a notice, some time later.
+	Post(n notice.Notice)
+}
+
 // Kinds knows the kinds that the API server serves.
 type Kinds interface {
 	// KindFor returns the kind of a resource.
@@ -89,6 +96,8 @@ type Gatherer struct {
 	Namespaces scope.Namespaces
 	// Records are the AllowanceRecords.
 	Records Records
+	// Notices tell people what was decided.
+	Notices Notices
 	// Kinds are those that are served.
 	Kinds Kinds
 	// Pods knows those that are alive.

@@ -61,6 +61,7 @@ func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.
 		return m.failed(ctx, req, err), decision.Grant{}
 	}
 	m.rememberAnnotations(r, f, grant)
+	m.announceFull(r, f, grant)
 	next := f.nextLedger(ctx, r, grant)
 	resp := admission.Patched("", r.patches(next, r.keepsBreakGlass(f))...)
 	resp.Warnings = r.ledgerWarnings(f, grant)

@@ -31,6 +31,8 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/record"
 )
 
 // patched returns the annotations of an object after the patches of an answer,
@@ -195,6 +197,16 @@ func TestMutate(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, patched(t, tc.after, resp)); diff != "" {
 				t.Errorf("annotations (-want +got):\n%s", diff)
+			}
+			var full []notice.Notice
+			if strings.Contains(tc.warns, "full") {
+				full = []notice.Notice{{
+					Reason: notice.LedgerFull, Action: "Update", About: record.TargetOf(tc.before),
+					Text: strings.TrimPrefix(resp.Warnings[0], "kausality: "),
+				}}
+			}
+			if diff := cmp.Diff(full, w.notices); diff != "" {
+				t.Errorf("notices (-want +got):\n%s", diff)
 			}
 			if got := strings.Join(resp.Warnings, "\n"); tc.warns == "" != (got == "") || !strings.Contains(got, tc.warns) {
 				t.Errorf("warnings %q, want %q", got, tc.warns)

@@ -57,25 +57,14 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 	if err != nil {
 		return v.failed(ctx, req, err)
 	}
-	v.observe(r, f, verdict)
-	if r.scale != nil && !r.dryRun {
-		v.countGrant(req, grant)
-	}
-	if !r.dryRun && f.brokeGlass(verdict, grant) {
-		glassBroken.WithLabelValues(v.resourceLabel(req)).Inc()
-	}
+	v.observe(req, r, f, verdict, grant)
 	if !verdict.Allowed {
 		return denied(req, f, verdict).WithWarnings(deletionWarnings(r, f, verdict)...)
 	}
-	if len(f.leaving) > 0 && !selfContained(verdict) {
-		return refusedLeaving(f)
-	}
-	if len(grant.Withheld) > 0 && (grant.Refuse || r.subresource == subresourceScale) {
-		return refused(f, grant)
-	}
 	d := f.deviation(ctx, r, verdict, grant)
-	if len(d.foreign) > 0 {
-		return refusedForeign(r, f, d.foreign)
+	if resp, refused := refusal(r, f, verdict, grant, d); refused {
+		v.announceRefusal(r, resp)
+		return resp
 	}
 	if err := v.keep(ctx, r, f, verdict, d); err != nil {
 		return v.failed(ctx, req, err)
@@ -85,6 +74,21 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 	resp.AuditAnnotations = auditAnnotations(f, verdict)
 	resp.Warnings = warnings(r, f, verdict, grant)
 	return resp
+}
+
+// refusal is the answer where the object's own policies stand in the way of what the
+// verdict lets through.
+func refusal(r *request, f *facts, verdict decision.Verdict, grant decision.Grant, d deviation) (admission.Response, bool) {
+	switch {
+	case len(f.leaving) > 0 && !selfContained(verdict):
+		return refusedLeaving(f), true
+	case len(grant.Withheld) > 0 && (grant.Refuse || r.subresource == subresourceScale):
+		return refused(f, grant), true
+	case len(d.foreign) > 0:
+		return refusedForeign(r, f, d.foreign), true
+	default:
+		return admission.Response{}, false
+	}
 }
 
 // selfContained tells whether the reason is one that nothing else can stand in the
@@ -114,8 +118,18 @@ func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict deci
 
 // observe takes note of a decision about a bounded child. What changes nothing
 // that counts, or is not bounded, is nobody's business.
-func (v *Validator) observe(r *request, f *facts, verdict decision.Verdict) {
-	if r.dryRun || f.ParentState != decision.ParentFound {
+func (v *Validator) observe(req admission.Request, r *request, f *facts, verdict decision.Verdict, grant decision.Grant) {
+	if r.dryRun {
+		return
+	}
+	if f.brokeGlass(verdict, grant) {
+		glassBroken.WithLabelValues(v.resourceLabel(req)).Inc()
+	}
+	if r.scale != nil {
+		v.countGrant(req, grant)
+		v.announceFull(r, f, grant)
+	}
+	if f.ParentState != decision.ParentFound {
 		return
 	}
 	switch verdict.Reason {
@@ -124,5 +138,6 @@ func (v *Validator) observe(r *request, f *facts, verdict decision.Verdict) {
 	default:
 		d := describe(r, f, verdict)
 		v.Records.Observe(record.Outcome{Target: f.parent, Decision: &d})
+		v.announce(r, f, d)
 	}
 }

@@ -38,6 +38,7 @@ import (
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -85,6 +86,7 @@ type world struct {
 	pending      []v1alpha1.PendingGrant
 	deletions    []v1alpha1.Deletion
 	observed     []record.Outcome
+	notices      []notice.Notice
 	liveReads    int
 	broken       error
 }
@@ -163,6 +165,8 @@ func (s store) DeletionOf(_ context.Context, uid types.UID) (*v1alpha1.Deletion,
 
 func (s store) Observe(o record.Outcome) { s.observed = append(s.observed, o) }
 
+func (w *world) Post(n notice.Notice) { w.notices = append(w.notices, n) }
+
 // served are the kinds of the tests.
 type served struct{}
 
@@ -193,7 +197,7 @@ func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) 
 	active := &policy.Active{}
 	active.Set(policy.NewIndex(compiled))
 	g := &Gatherer{
-		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Kinds: served{}, Access: w,
+		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Notices: w, Kinds: served{}, Access: w,
 		OperatorUser: operatorUser, Platform: decision.DefaultPlatform,
 	}
 	return &Mutator{Gatherer: g}, &Validator{Gatherer: g}

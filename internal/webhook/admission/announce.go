@@ -1,0 +1,82 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"fmt"
+	"strings"
+
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/record"
+)
+
+// announce tells people of a decision about a child that was refused, or for which
+// the glass was broken.
+func (v *Validator) announce(r *request, f *facts, d v1alpha1.Decision) {
+	n := notice.Notice{Action: d.Operation, About: f.parent}
+	switch d.Result {
+	case record.ResultDenied:
+		n.Reason, n.Text = notice.Denied, d.User+" was refused: "+d.Message
+	case record.ResultBrokeGlass:
+		n.Reason, n.Text = notice.BreakGlass, d.User+" broke the glass: "+d.Message
+	default:
+		return
+	}
+	if r.operation == decision.Create && n.Reason == notice.Denied {
+		// There is no child, and each attempt has another name for it.
+		if base := r.new.GetGenerateName(); base != "" {
+			n.Text = strings.ReplaceAll(n.Text, r.objectName(), base+"*")
+		}
+	} else {
+		child := r.target()
+		n.Child = &child
+	}
+	v.Notices.Post(n)
+}
+
+// announceRefusal tells people of an object that a change of it was refused for its
+// own policies.
+func (v *Validator) announceRefusal(r *request, resp admission.Response) {
+	if r.dryRun || r.old == nil {
+		return
+	}
+	v.Notices.Post(notice.Notice{
+		Reason: notice.Denied, Action: operationText(r), About: r.target(),
+		Text: r.requester.Username + " was refused: " + resp.Result.Message,
+	})
+}
+
+// announceFull tells people of an object that a change of it allows nothing, as its
+// ledger has no room.
+func (g *Gatherer) announceFull(r *request, f *facts, grant decision.Grant) {
+	if r.dryRun || r.old == nil || grant.TooLarge == nil {
+		return
+	}
+	g.Notices.Post(notice.Notice{
+		Reason: notice.LedgerFull, Action: operationText(r), About: r.target(), Text: r.tooLarge(f, grant),
+	})
+}
+
+// tooLarge says why a change allows nothing whose allowances have no room.
+func (r *request) tooLarge(f *facts, grant decision.Grant) string {
+	return fmt.Sprintf("this change of %s allows nothing, as its ledger is full: %v; AllowancePolicy %s grants too much at once, or attests to too much",
+		objectText(r.gvk.Kind, r.objectName()), grant.TooLarge, strings.Join(names(f.OwnPolicies), ", "))
+}
