@@ -23,7 +23,6 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
-	"kausality.io/operator/internal/ledger"
 )
 
 // find reads the records of the namespace, and the policies.
@@ -99,10 +98,10 @@ func withheld(rec *v1alpha1.AllowanceRecord, policies cluster.Policies) []Withhe
 			continue
 		}
 		w := Withheld{Object: rec.Spec.TargetRef, Path: a.Mutation, User: a.Initiator}
-		id := ledger.NewEntry(a).ID()
-		for _, seen := range rec.Status.FirstSeen {
-			if seen.ID == id {
-				w.Since = &seen.Time
+		for _, e := range rec.Status.History {
+			if e.Event == v1alpha1.EventWithheld && slices.Contains(e.Paths, a.Mutation) {
+				w.Since = &e.Time
+				break
 			}
 		}
 		w.Initiators = initiatorsOf(policies, rec.Spec.TargetRef, a.Mutation)

@@ -73,7 +73,7 @@ type Withheld struct {
 	Path string `json:"path"`
 	// User who changed it.
 	User string `json:"user"`
-	// Since is when it was first seen.
+	// Since is when that was.
 	Since *metav1.Time `json:"since,omitempty"`
 	// Initiators are who may approve it.
 	Initiators []string `json:"initiators,omitempty"`

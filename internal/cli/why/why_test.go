@@ -102,6 +102,8 @@ func TestWhy(t *testing.T) {
 	api := recordOf("api", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denial(time.Minute, "Create", "api-1", "create")}})
 	held := recordOf("cart", v1alpha1.AllowanceRecordStatus{Active: []v1alpha1.Allowance{{
 		Relation: v1alpha1.RelationWithheld, Mutation: "spec.template.spec.containers[0].image", Initiator: "mallory",
+	}}, History: []v1alpha1.HistoryEntry{{
+		Time: before(3 * time.Minute), Event: v1alpha1.EventWithheld, User: "mallory", Paths: []string{"spec.template.spec.containers[0].image"},
 	}}})
 	kind := func(kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
@@ -150,7 +152,7 @@ Refused 60m ago  create of ReplicaSet/web-2
 		},
 		"of a namespace, what is withheld first, then the latest": {
 			records: []v1alpha1.AllowanceRecord{web, api, held},
-			want: `Withheld  Deployment/cart
+			want: `Withheld 3m ago  Deployment/cart
   changed    spec.template.spec.containers[0].image
   by         mallory
   effect     the change stands; nothing follows from it until it is approved, changed again or taken
