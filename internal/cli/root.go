@@ -85,6 +85,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(
 		approve.Command(flags, streams),
+		convert.Command(streams),
 		explain.Command(flags, streams),
 		policies(streams),
 		trace.Command(flags, streams),
