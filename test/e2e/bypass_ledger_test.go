@@ -53,20 +53,20 @@ func writingLedgers() []bypass {
 	}
 	return []bypass{
 		{"writing a ledger", func(ctx context.Context, s *scene) {
-			d := s.d.DeepCopy()
+			d := s.deployment(ctx)
 			// The write itself makes the next generation of a Deployment.
 			s.rogue.change(ctx, d, annotation(ledgerKey, forgedLedger(d.Generation+1)))
 			Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
 			gainedNothing(ctx, s)
 		}},
 		{"writing a ledger for a generation to come", func(ctx context.Context, s *scene) {
-			d := s.d.DeepCopy()
+			d := s.deployment(ctx)
 			s.rogue.change(ctx, d, annotation(ledgerKey, forgedLedger(d.Generation+5)))
 			Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
 			gainedNothing(ctx, s)
 		}},
 		{"writing a ledger through the status", func(ctx context.Context, s *scene) {
-			d := s.d.DeepCopy()
+			d := s.deployment(ctx)
 			Expect(s.rogue.Status().Patch(ctx, d, client.RawPatch(types.MergePatchType, []byte(annotation(ledgerKey, forgedLedger(d.Generation+1)))))).To(Succeed())
 			Expect(d.Annotations).NotTo(HaveKey(ledgerKey))
 			gainedNothing(ctx, s)
@@ -90,7 +90,7 @@ func writingLedgers() []bypass {
 		}},
 		{"copying the ledger of another object", func(ctx context.Context, s *scene) {
 			other, _ := s.rollingOut(ctx, "copied")
-			d := s.d.DeepCopy()
+			d := s.deployment(ctx)
 			copied := ledgerOf(Default, other, ledgerKey)
 			Expect(copied).NotTo(BeEmpty())
 			for i := range copied {
@@ -137,13 +137,13 @@ func writingLedgers() []bypass {
 			s.rogue.change(ctx, rs, noAnnotation(ledgerKey))
 		}},
 		{"writing a Deployment's ledger under the key of a ReplicaSet", func(ctx context.Context, s *scene) {
-			d := s.d.DeepCopy()
+			d := s.deployment(ctx)
 			s.rogue.change(ctx, d, annotation(replicaSetLedgerKey, forgedLedger(d.Generation)))
 			Expect(d.Annotations).NotTo(HaveKey(replicaSetLedgerKey))
 			gainedNothing(ctx, s)
 		}},
 		{"approving without the right to", func(ctx context.Context, s *scene) {
-			d := s.d.DeepCopy()
+			d := s.deployment(ctx)
 			s.rogue.change(ctx, d, approve("*"))
 			Expect(s.rogue.warned.take()).To(ContainSubstring("mallory may not approve"))
 			Expect(d.Annotations).NotTo(HaveKey(v1alpha1.AnnotationApprove))

@@ -63,6 +63,14 @@ func setScene(ctx context.Context) *scene {
 	return s
 }
 
+// deployment is the Deployment as it is now.
+func (s *scene) deployment(ctx context.Context) *appsv1.Deployment {
+	GinkgoHelper()
+	d := &appsv1.Deployment{}
+	Expect(shared.Get(ctx, client.ObjectKeyFromObject(s.d), d)).To(Succeed())
+	return d
+}
+
 // pod is one of the Pods as they are now.
 func (s *scene) pod(ctx context.Context) *corev1.Pod {
 	GinkgoHelper()

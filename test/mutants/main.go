@@ -110,6 +110,17 @@ func (t trial) try(ctx context.Context, m mutant) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	var exit *exec.ExitError
+	if len(m.unit) > 0 {
+		switch err := t.command(ctx, t.root, "go", append([]string{"test", "-overlay=" + overlay}, m.unit...)...); {
+		case err == nil:
+			return m.ways, nil
+		case errors.As(err, &exit):
+			return nil, nil
+		default:
+			return nil, fmt.Errorf("testing it: %w", err)
+		}
+	}
 	operator := filepath.Join(t.dir, "operator")
 	if err := t.command(ctx, t.root, "go", "build", "-overlay="+overlay, "-o", operator, "./cmd"); err != nil {
 		return nil, fmt.Errorf("building it: %w", err)
@@ -120,7 +131,6 @@ func (t trial) try(ctx context.Context, m mutant) ([]string, error) {
 	}
 	report := filepath.Join(t.dir, "report.json")
 	// The tests are expected to fail; how they did is in the report.
-	var exit *exec.ExitError
 	err = t.command(ctx, filepath.Join(t.root, suite), t.tests, "-operator="+operator,
 		"-ginkgo.focus=^End to end Bypass ("+strings.Join(ways, "|")+")$|^Bypass ("+strings.Join(ways, "|")+")$", "-ginkgo.json-report="+report)
 	if err != nil && !errors.As(err, &exit) {
