@@ -126,6 +126,14 @@ build: ## Build bin/manager, the operator, and bin/kubectl-kausality, the plugin
 	go build -o bin/kubectl-kausality ./cmd/kubectl-kausality
 	ln -sf kubectl-kausality bin/kubectl_complete-kausality
 
+# Where the archives of the plugin's release can be downloaded from.
+VERSION ?= v0.0.0
+DOWNLOADS ?= https://kausality.io/releases/$(VERSION)
+
+.PHONY: krew
+krew: ## Write dist/krew: the plugin for all platforms, and its manifest for krew (VERSION, DOWNLOADS).
+	hack/krew.sh $(VERSION) $(DOWNLOADS)
+
 .PHONY: docker-build
 docker-build: ## Build the image IMG for this machine's platform.
 	$(CONTAINER_TOOL) build -t $(IMG) .
