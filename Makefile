@@ -4,7 +4,7 @@
 
 # The image that the Docker targets build and the deployment targets install.
 IMG ?= controller:latest
-# The overlay that the deployment targets install; config/default-certmanager is the other.
+# The overlay that the deployment targets install; config/default-certmanager and config/default-prometheus are others.
 OVERLAY ?= config/default
 CONTAINER_TOOL ?= docker
 KUBECTL ?= kubectl
@@ -79,7 +79,7 @@ lint-fix: $(GOLANGCI_LINT) ## Run all linters and repair what they can repair.
 .PHONY: verify
 verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Check that generated files are up to date and that each overlay builds.
 	@hack/verify-generated.sh
-	@for overlay in default default-certmanager dev samples; do \
+	@for overlay in default default-certmanager default-prometheus dev samples; do \
 		echo "kustomize build config/$$overlay"; \
 		$(KUSTOMIZE) build config/$$overlay >/dev/null; \
 	done

@@ -23,6 +23,7 @@ import (
 	"os"
 	"path/filepath"
 	"strconv"
+	"strings"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -47,6 +48,9 @@ const (
 // askedTimeout bounds how long the API server may take to trust the operator. It
 // takes some milliseconds.
 const askedTimeout = time.Minute
+
+// metricsFlag is the operator's flag for the address of its metrics.
+const metricsFlag = "--metrics-bind-address="
 
 // OperatorOptions say which operator to start, and how.
 type OperatorOptions struct {
@@ -93,7 +97,7 @@ func InstallOperator(ctx context.Context, cp *ControlPlane, opts OperatorOptions
 		return nil, fmt.Errorf("the operator is not built: run \"make build\" first: %w", err)
 	}
 	kubeconfig := cp.path(opts.Name + ".kubeconfig")
-	err = cp.launchWithPorts(ctx, 2, func(ports []int) (program, error) {
+	err = cp.launchWithPorts(ctx, 3, func(ports []int) (program, error) {
 		webhookPort, health := ports[0], hostPort(ports[1])
 		webhookURL := opts.WebhookURL
 		if webhookURL == "" {
@@ -115,7 +119,7 @@ func InstallOperator(ctx context.Context, cp *ControlPlane, opts OperatorOptions
 				"--webhook-host=" + loopback,
 				"--webhook-port=" + strconv.Itoa(webhookPort),
 				"--health-probe-bind-address=" + health,
-				"--metrics-bind-address=0",
+				metricsFlag + hostPort(ports[2]),
 				"--cert-dir=" + cp.path(opts.Name+"-certs"),
 			}, opts.ExtraFlags...),
 			env:      opts.Env,
@@ -172,6 +176,21 @@ func (cp *ControlPlane) installOverlay(ctx context.Context, overlay, webhookURL 
 		return err
 	}
 	return cp.Apply(ctx, objects)
+}
+
+// MetricsURL is where the operator of that name serves its metrics, to whoever has a
+// token that RBAC lets read them; "" where there is no such operator.
+func (cp *ControlPlane) MetricsURL(operator string) string {
+	m, err := cp.member(operator)
+	if err != nil {
+		return ""
+	}
+	for _, arg := range m.Spec.Args {
+		if address, found := strings.CutPrefix(arg, metricsFlag); found {
+			return "https://" + address + "/metrics"
+		}
+	}
+	return ""
 }
 
 // Log is the file with the operator's output.

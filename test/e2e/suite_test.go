@@ -76,7 +76,7 @@ const labelOwnPolicies = "e2e.example.org/policies"
 // cluster is how a process of the suite reaches the control plane that all of
 // them share.
 type cluster struct {
-	Kubeconfig, AuditLog, ControllerManagerLog, Kubectl string
+	Kubeconfig, AuditLog, ControllerManagerLog, Kubectl, MetricsURL string
 
 	config        *rest.Config
 	client.Client `json:"-"`
@@ -163,6 +163,7 @@ func connect(cp *controlplane.ControlPlane) *cluster {
 		AuditLog:             cp.AuditLog(),
 		ControllerManagerLog: cp.Log(string(controlplane.ControllerManager)),
 		Kubectl:              filepath.Join(cp.BinDir(), "kubectl"),
+		MetricsURL:           cp.MetricsURL(controlplane.DefaultOperatorName),
 	}
 	c.dial()
 	return c

@@ -136,6 +136,9 @@ func (c cluster) explain(cp *controlplane.ControlPlane) {
 	c.sayf("  export PATH=%s:$PATH", cp.BinDir())
 	c.sayf("  kubectl get nodes")
 	c.sayf("  kubectl --as=alice --as-group=system:masters ...   # as a person whom RBAC lets do everything")
+	if url := cp.MetricsURL(controlplane.DefaultOperatorName); url != "" {
+		c.sayf("\nThe operator's metrics are at %s; see docs/metrics.md for who may read them.", url)
+	}
 	c.sayf("\nEvery write and who made it is in %s.", c.relative(cp.AuditLog()))
 	c.sayf("Pods run without containers; one with \"never-ready\" in its image never becomes ready.")
 	c.sayf("\"make down\" ends it all.")

@@ -102,7 +102,7 @@ func run(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *namespace == "" || *webhookURL == "" || *metrics != "0" {
+	if *namespace == "" || *webhookURL == "" || *metrics == "" {
 		return errors.New("a flag is missing")
 	}
 
