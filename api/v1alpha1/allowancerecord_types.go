@@ -78,6 +78,10 @@ type AllowanceRecordStatus struct {
 	// +optional
 	ActiveCount int32 `json:"activeCount"`
 
+	// withheldCount is the number of withheld changes.
+	// +optional
+	WithheldCount int32 `json:"withheldCount"`
+
 	// initiator of the latest allowance that the target held.
 	// +optional
 	Initiator string `json:"initiator,omitempty"`
@@ -334,6 +338,11 @@ type Deletion struct {
 // +kubebuilder:printcolumn:name="Decision",type=string,JSONPath=`.status.lastDecision.reason`
 // +kubebuilder:printcolumn:name="Denials",type=integer,JSONPath=`.status.denials`
 // +kubebuilder:printcolumn:name="Age",type=date,JSONPath=`.metadata.creationTimestamp`
+// +kubebuilder:printcolumn:name="Withheld",type=integer,priority=1,JSONPath=`.status.withheldCount`
+// +kubebuilder:printcolumn:name="User",type=string,priority=1,JSONPath=`.status.lastDecision.user`
+// +kubebuilder:printcolumn:name="Last",type=string,priority=1,JSONPath=`.status.history[0].event`
+// +kubebuilder:printcolumn:name="Seen",type=date,priority=1,JSONPath=`.status.history[0].time`
+// +kubebuilder:printcolumn:name="Ended",type=date,priority=1,JSONPath=`.status.endedAt`
 type AllowanceRecord struct {
 	metav1.TypeMeta `json:",inline"`
 	// +optional

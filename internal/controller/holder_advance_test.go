@@ -353,11 +353,11 @@ func TestAdvance(t *testing.T) {
 		},
 		"a withheld change is shown, and no allowance": {
 			holder: makeHolder().holding(withheldChange("spec.template")),
-			want:   v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, Active: []v1alpha1.Allowance{withheldChange("spec.template")}},
+			want:   v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, WithheldCount: 1, Active: []v1alpha1.Allowance{withheldChange("spec.template")}},
 		},
 		"a withheld change that has reached all children is to be dropped": {
 			holder:      makeHolder().holding(withheldChange("spec.template")).settled(),
-			want:        v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, Active: []v1alpha1.Allowance{withheldChange("spec.template")}},
+			want:        v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, WithheldCount: 1, Active: []v1alpha1.Allowance{withheldChange("spec.template")}},
 			wantRewrite: true,
 		},
 		"adopting until settled": {
@@ -373,7 +373,7 @@ func TestAdvance(t *testing.T) {
 		"not adopting while something is withheld": {
 			holder: makeHolder().holding(withheldChange("spec.template")),
 			status: v1alpha1.AllowanceRecordStatus{Adopting: true, AdoptingSince: &metav1.Time{Time: noon}},
-			want:   v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, Active: []v1alpha1.Allowance{withheldChange("spec.template")}},
+			want:   v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, WithheldCount: 1, Active: []v1alpha1.Allowance{withheldChange("spec.template")}},
 		},
 		"adopting for a while where only time can tell": {
 			holder: makeHolder().timed(),

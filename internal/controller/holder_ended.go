@@ -94,7 +94,7 @@ func ended(status *v1alpha1.AllowanceRecordStatus, now time.Time) *v1alpha1.Allo
 	if status.EndedAt == nil {
 		status.EndedAt = &metav1.Time{Time: now}
 	}
-	status.Active, status.ActiveCount, status.FirstSeen = nil, 0, nil
+	status.Active, status.ActiveCount, status.WithheldCount, status.FirstSeen = nil, 0, 0, nil
 	status.PendingGrants, status.Consumed = nil, nil
 	status.Adopting, status.AdoptingSince = false, nil
 	apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionOverdue)

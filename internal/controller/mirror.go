@@ -68,7 +68,7 @@ func (v view) mirrorOnly(ctx context.Context, status *v1alpha1.AllowanceRecordSt
 func sameCanonical(a, b *v1alpha1.AllowanceRecordStatus) bool {
 	same := b.DeepCopy()
 	same.Phase, same.Active, same.ActiveCount, same.Initiator = a.Phase, a.Active, a.ActiveCount, a.Initiator
-	same.FirstSeen, same.History = a.FirstSeen, a.History
+	same.FirstSeen, same.History, same.WithheldCount = a.FirstSeen, a.History, a.WithheldCount
 	same.Blocked, same.AnsweredDenials = a.Blocked, a.AnsweredDenials
 	return equality.Semantic.DeepEqual(a, same)
 }
@@ -91,7 +91,8 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 		v.obj.GetGeneration(), metav1.NewTime(v.now))
 	status.Active = effective.Allowances()
 	held := effective.Without(ledger.Entry.IsWithheld)
-	status.ActiveCount = int32(len(held)) //nolint:gosec // a ledger has at most ledger.MaxEntries
+	status.ActiveCount = int32(len(held))                    //nolint:gosec // a ledger has at most ledger.MaxEntries
+	status.WithheldCount = int32(len(effective) - len(held)) //nolint:gosec // as above
 	if latest := latestOf(held); latest != "" {
 		status.Initiator = latest
 	}

@@ -64,6 +64,8 @@ func describeAllowance(a v1alpha1.Allowance) string {
 		return ""
 	case a.Relation == v1alpha1.RelationExternal:
 		return string(a.Relation) + " " + strings.Join(a.Mutations, "+")
+	case a.Kind == v1alpha1.Any && a.Mutation == v1alpha1.Any && len(a.Verbs) == 0:
+		return "anything"
 	case len(a.Verbs) > 0:
 		verbs := make([]string, 0, len(a.Verbs))
 		for _, v := range a.Verbs {

@@ -59,6 +59,10 @@ func TestFollowLedger(t *testing.T) {
 			held: ledger{entitled(5, "ReplicaSet"), entitled(5, "Pod")},
 			want: entries{saying(granted(9, v1alpha1.EventGranted, 5, ""), "ReplicaSet spec.replicas; Pod spec.replicas")},
 		},
+		"the grant of a creation, of anything": {
+			held: ledger{{Kind: "*", Mutation: "*", Generation: 5, Initiator: "alice", Trace: told.Trace}},
+			want: entries{saying(granted(9, v1alpha1.EventGranted, 5, ""), "anything")},
+		},
 		"admission has told of it":              {history: entries{told}, held: ledger{entitled(5, "Pod")}, want: entries{told}},
 		"it was told, and has left the history": {before: ledger{entitled(5, "Pod")}, held: ledger{entitled(5, "Pod")}},
 		"a part of it is over":                  {before: ledger{entitled(5, "Pod"), entitled(5, "Job")}, held: ledger{entitled(5, "Pod")}},

@@ -72,9 +72,9 @@ var _ = Describe("An AllowanceRecord", func() {
 	})
 
 	// table is what kubectl prints, by target and column.
-	table := func(ctx context.Context, g Gomega) map[string]map[string]string {
+	table := func(ctx context.Context, g Gomega, with ...string) map[string]map[string]string {
 		GinkgoHelper()
-		out, err := shared.kubectl(ctx, "get", "allowancerecords", "--namespace="+ns)
+		out, err := shared.kubectl(ctx, append([]string{"get", "allowancerecords", "--namespace=" + ns}, with...)...)
 		g.Expect(err).NotTo(HaveOccurred(), out)
 		lines := strings.Split(strings.TrimSpace(out), "\n")
 		header := lines[0]
@@ -94,6 +94,7 @@ var _ = Describe("An AllowanceRecord", func() {
 
 	It("shows who may do what, and what was decided", func(ctx SpecContext) {
 		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		first := shared.newestReplicaSet(ctx, d)
 		By("being in the middle of a rollout")
 		owner.change(ctx, d, image("web:"+unready))
 		shared.hasPods(ctx, ns, map[string]int{"web:1": 2, "web:" + unready: 1})
@@ -128,6 +129,24 @@ var _ = Describe("An AllowanceRecord", func() {
 				HaveField("Result", "Denied"), HaveField("User", mallory), HaveField("Operation", "Update"),
 				HaveField("Kind", "ReplicaSet"), HaveField("Name", rs.Name), HaveField("Paths", []string{"spec.replicas"}))))
 		}).Should(Succeed())
+
+		By("being looked for")
+		for selector, found := range map[string][]string{
+			"spec.targetRef.kind=Deployment,spec.targetRef.name=web": {"Deployment/web"},
+			"spec.targetRef.name=" + rs.Name:                         {"ReplicaSet/" + rs.Name},
+			"status.initiator=" + alice:                              {"Deployment/web", "ReplicaSet/" + rs.Name, "ReplicaSet/" + first.Name},
+			"status.initiator=" + mallory:                            nil,
+		} {
+			out, err := shared.kubectl(ctx, "get", "allowancerecords", "--namespace="+ns, "--field-selector="+selector,
+				`--output=jsonpath={range .items[*]}{.spec.targetRef.kind}/{.spec.targetRef.name} {end}`)
+			Expect(err).NotTo(HaveOccurred(), out)
+			Expect(strings.Fields(out)).To(ConsistOf(toAny(found)...), selector)
+		}
+		Expect(table(ctx, Default, "--output=wide")).To(HaveKeyWithValue("Deployment/web", SatisfyAll(
+			HaveKeyWithValue("WITHHELD", "0"), HaveKeyWithValue("USER", mallory), HaveKeyWithValue("LAST", "Denied"))))
+		out, err := shared.kubectl(ctx, "describe", "allowancerecords", "--namespace="+ns)
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring("not allowed by its parent Deployment web"))
 
 		By("being settled")
 		owner.change(ctx, d, image("web:2"))
