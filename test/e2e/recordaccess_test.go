@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
@@ -94,13 +95,20 @@ var _ = Describe("The AllowanceRecords of a namespace", func() {
 
 		By("deleting all of it")
 		Expect(shared.DeleteAllOf(ctx, &v1alpha1.AllowanceRecord{}, client.InNamespace(ns))).To(Succeed())
-		for i, obj := range []client.Object{d, rs} {
+		for i, holder := range []struct {
+			client.Object
+			key    string
+			phase  v1alpha1.Phase
+			parent types.UID
+		}{{d, ledgerKey, v1alpha1.PhaseSteady, ""}, {rs, replicaSetLedgerKey, v1alpha1.PhaseInitializing, d.UID}} {
 			Eventually(ctx, func(g Gomega) {
-				rec := shared.record(ctx, g, obj)
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(holder), holder.Object)).To(Succeed())
+				rec := shared.record(ctx, g, holder)
 				g.Expect(rec.UID).NotTo(Equal(lost[i].UID))
-				g.Expect(rec.Labels).To(Equal(lost[i].Labels))
-				g.Expect(rec.Status.Active).To(Equal(lost[i].Status.Active))
-				g.Expect(rec.Status.Phase).To(Equal(lost[i].Status.Phase))
+				g.Expect(rec.Labels[record.LabelParentUID]).To(Equal(string(holder.parent)))
+				g.Expect(rec.Status.Active).To(ConsistOf(toAny(ledgerOf(g, holder, holder.key))...))
+				g.Expect(rec.Status.Active).NotTo(BeEmpty())
+				g.Expect(rec.Status.Phase).To(Equal(holder.phase))
 				g.Expect(rec.Status.Initiator).To(Equal(alice))
 				g.Expect(rec.Status.History).To(ContainElement(SatisfyAll(HaveField("Event", v1alpha1.EventGranted), HaveField("Initiator", alice))))
 			}).Should(Succeed())
