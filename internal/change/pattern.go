@@ -55,6 +55,15 @@ func (p Pattern) Touches(path Path) bool {
 	return len(p) > 0 && agree(p, path)
 }
 
+// Overlaps tells whether there may be a path that both patterns touch, for callers
+// that have no object to look at.
+func (p Pattern) Overlaps(q Pattern) bool {
+	both := min(len(p), len(q))
+	return both > 0 && slices.EqualFunc(p[:both], q[:both], func(a, b Segment) bool {
+		return a == wildcard || b == wildcard || a == b
+	})
+}
+
 // agree tells whether each segment of a pattern stands for the one at the same
 // place of a path, as far as both reach.
 func agree(pattern, segments []Segment) bool {

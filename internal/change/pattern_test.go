@@ -144,6 +144,31 @@ func TestZeroPatternNamesNothing(t *testing.T) {
 	}
 }
 
+func TestPatternOverlaps(t *testing.T) {
+	tests := map[string]struct {
+		p, q string
+		want bool
+	}{
+		"the same":                {p: "spec.replicas", q: "spec.replicas", want: true},
+		"one above":               {p: "spec", q: "spec.replicas", want: true},
+		"one beside":              {p: "spec.replicas", q: "spec.paused"},
+		"anything":                {p: "*", q: "spec.replicas", want: true},
+		"wildcards in both":       {p: "spec.items[*].name", q: "spec.items[0].*", want: true},
+		"apart behind a wildcard": {p: "spec.items[*].name", q: "spec.items[0].size"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			p, q := mustPattern(t, tc.p), mustPattern(t, tc.q)
+			if p.Overlaps(q) != tc.want || q.Overlaps(p) != tc.want {
+				t.Errorf("%s and %s: got %t and %t, want %t", tc.p, tc.q, p.Overlaps(q), q.Overlaps(p), tc.want)
+			}
+		})
+	}
+	if (Pattern{}).Overlaps(mustPattern(t, "spec")) {
+		t.Error("a pattern that names nothing overlaps")
+	}
+}
+
 func TestPatternMatches(t *testing.T) {
 	container := func(image string) any { return map[string]any{"name": "app", "image": image} }
 	tests := map[string]struct {

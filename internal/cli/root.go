@@ -29,6 +29,7 @@ import (
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"kausality.io/operator/internal/cli/approve"
+	"kausality.io/operator/internal/cli/can"
 	"kausality.io/operator/internal/cli/check"
 	"kausality.io/operator/internal/cli/convert"
 	"kausality.io/operator/internal/cli/explain"
@@ -85,6 +86,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(
 		approve.Command(flags, streams),
+		can.Command(flags, streams),
 		convert.Command(streams),
 		explain.Command(flags, streams),
 		policies(streams),

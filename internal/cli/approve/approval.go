@@ -46,7 +46,7 @@ type approval struct {
 	cluster *cluster.Cluster
 	target  cluster.Target
 	// said collects what the API server warns of.
-	said *warnings
+	said *cluster.Warnings
 	// paths that the user named.
 	paths []string
 
@@ -107,7 +107,7 @@ func (a *approval) send(ctx context.Context, paths []string, opts ...client.Patc
 		return nil, err
 	}
 	after := a.seen.DeepCopy()
-	a.said.take()
+	a.said.Take()
 	if err := a.cluster.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), opts...); err != nil {
 		return nil, fmt.Errorf("approving changes of %s: %w", a.target, err)
 	}
@@ -128,7 +128,7 @@ func (a *approval) send(ctx context.Context, paths []string, opts ...client.Patc
 		Paths:    paths,
 		Added:    only(now, before),
 		Removed:  only(before, now),
-		Warnings: a.said.take(),
+		Warnings: a.said.Take(),
 	}, nil
 }
 

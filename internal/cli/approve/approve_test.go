@@ -62,7 +62,7 @@ type world struct {
 	absent  bool
 	warning string
 
-	said     *warnings
+	said     *cluster.Warnings
 	asked    []string
 	requests int
 }
@@ -78,7 +78,7 @@ func (w *world) approval() *approval {
 	if len(w.withheld) > 0 {
 		obj.SetAnnotations(map[string]string{prefix + "allowances": ledger.Ledger(nil).Merge(w.withheld...).Encode()})
 	}
-	w.said = &warnings{}
+	w.said = &cluster.Warnings{}
 	c := fake.NewClientBuilder().WithScheme(runtime.NewScheme()).WithObjects(obj).
 		WithInterceptorFuncs(interceptor.Funcs{Patch: w.patch}).Build()
 	return &approval{
@@ -109,7 +109,7 @@ func (w *world) patch(_ context.Context, _ client.WithWatch, obj client.Object, 
 		annotations[prefix+"allowances"] = text
 	}
 	obj.SetAnnotations(annotations)
-	w.said.HandleWarningHeader(miscellaneous, "", w.warning)
+	w.said.HandleWarningHeader(299, "", w.warning)
 	return nil
 }
 

@@ -66,7 +66,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 		Args:              cobra.RangeArgs(1, 2),
 		ValidArgsFunction: cluster.Completion(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
-			said := &warnings{}
+			said := &cluster.Warnings{}
 			c, err := cluster.ConnectWith(flags, said)
 			if err != nil {
 				return err

@@ -55,8 +55,13 @@ func Connect(flags genericclioptions.RESTClientGetter, warnings io.Writer) (*Clu
 	return ConnectWith(flags, rest.NewWarningWriter(warnings, rest.WarningWriterOptions{Deduplicate: true}))
 }
 
+// Yourself is for a connection that impersonates nobody, whatever the flags say.
+func Yourself(config *rest.Config) { config.Impersonate = rest.ImpersonationConfig{} }
+
 // ConnectWith reaches the cluster, and hands over the API server's warnings.
-func ConnectWith(flags genericclioptions.RESTClientGetter, warnings rest.WarningHandler) (*Cluster, error) {
+func ConnectWith(
+	flags genericclioptions.RESTClientGetter, warnings rest.WarningHandler, options ...func(*rest.Config),
+) (*Cluster, error) {
 	config, err := flags.ToRESTConfig()
 	if err != nil {
 		return nil, fmt.Errorf("finding the cluster: %w", err)
@@ -64,6 +69,9 @@ func ConnectWith(flags genericclioptions.RESTClientGetter, warnings rest.Warning
 	config = rest.CopyConfig(config)
 	config.QPS, config.Burst = qps, burst
 	config.WarningHandler = warnings
+	for _, option := range options {
+		option(config)
+	}
 	namespace, _, err := flags.ToRawKubeConfigLoader().Namespace()
 	if err != nil {
 		return nil, fmt.Errorf("finding the namespace: %w", err)

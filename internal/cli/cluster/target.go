@@ -73,6 +73,22 @@ func (c *Cluster) Target(args []string) (Target, error) {
 	return target, nil
 }
 
+// TargetOf is the target that an object in a file is.
+func (c *Cluster) TargetOf(obj *unstructured.Unstructured) (Target, error) {
+	gvk := obj.GroupVersionKind()
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return Target{}, fmt.Errorf("finding the resource of kind %s in %s: %w", gvk.Kind, gvk.GroupVersion(), err)
+	}
+	target := Target{GVK: gvk, Name: obj.GetName()}
+	if mapping.Scope.Name() == apimeta.RESTScopeNameNamespace {
+		if target.Namespace = obj.GetNamespace(); target.Namespace == "" {
+			target.Namespace = c.Namespace
+		}
+	}
+	return target, nil
+}
+
 func split(args []string) (kind, name string, err error) {
 	if len(args) == 1 {
 		var ok bool

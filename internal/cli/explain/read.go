@@ -23,7 +23,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -32,7 +31,6 @@ import (
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 // sight is what was read.
@@ -70,8 +68,7 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 		return nil, err
 	}
 	s.obj.rec = s.recordOf(ctx, c, obj)
-	labels := &namespaces{cluster: c, sight: s}
-	s.chain = scope.Chain(ctx, holders{c}, labels, s.policies.Index, obj)
+	s.chain, s.notes = c.Ancestry(ctx, s.policies, obj, s.notes)
 	if err := s.readParent(ctx, c); err != nil {
 		return nil, err
 	}
@@ -103,7 +100,7 @@ func (s *sight) readParent(ctx context.Context, c *cluster.Cluster) error {
 		return nil
 	}
 	s.parent = &standing{}
-	obj, err := holders{c}.Get(ctx, s.ref.GVK, types.NamespacedName{Namespace: s.ref.Namespace, Name: s.ref.Name})
+	obj, err := c.Object(ctx, s.ref.GVK, types.NamespacedName{Namespace: s.ref.Namespace, Name: s.ref.Name})
 	switch {
 	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
 		return nil
@@ -114,40 +111,6 @@ func (s *sight) readParent(ctx context.Context, c *cluster.Cluster) error {
 		s.parent.rec = s.recordOf(ctx, c, obj)
 	}
 	return nil
-}
-
-// holders reads holders live.
-type holders struct{ *cluster.Cluster }
-
-// Get implements scope.Getter.
-func (h holders) Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
-	return h.Object(ctx, gvk, key)
-}
-
-// namespaces reads the labels of namespaces, and notes what it cannot read.
-type namespaces struct {
-	cluster *cluster.Cluster
-	sight   *sight
-	known   map[string]map[string]string
-}
-
-// Labels implements scope.Namespaces.
-func (n *namespaces) Labels(ctx context.Context, name string) map[string]string {
-	if labels, ok := n.known[name]; ok {
-		return labels
-	}
-	obj, err := n.cluster.Object(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, types.NamespacedName{Name: name})
-	labels := map[string]string{}
-	if err != nil {
-		n.sight.notes = append(n.sight.notes, fmt.Sprintf("Policies are taken to see no labels of namespace %s, as they cannot be read: %v", name, err))
-	} else if obj.GetLabels() != nil {
-		labels = obj.GetLabels()
-	}
-	if n.known == nil {
-		n.known = map[string]map[string]string{}
-	}
-	n.known[name] = labels
-	return labels
 }
 
 // targetOf is the reference of a parent that is named, whether it exists or not.

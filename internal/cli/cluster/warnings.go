@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package approve
+package cluster
 
 import (
 	"slices"
@@ -22,8 +22,8 @@ import (
 	"sync"
 )
 
-// warnings collects what the API server warns of.
-type warnings struct {
+// Warnings collects what the API server warns of.
+type Warnings struct {
 	mu    sync.Mutex
 	texts []string
 }
@@ -33,7 +33,7 @@ type warnings struct {
 const miscellaneous = 299
 
 // HandleWarningHeader implements rest.WarningHandler.
-func (w *warnings) HandleWarningHeader(code int, _, text string) {
+func (w *Warnings) HandleWarningHeader(code int, _, text string) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	text = strings.TrimPrefix(text, "kausality: ")
@@ -42,8 +42,8 @@ func (w *warnings) HandleWarningHeader(code int, _, text string) {
 	}
 }
 
-// take returns what it was warned of since the last time.
-func (w *warnings) take() []string {
+// Take returns what it was warned of since the last time.
+func (w *Warnings) Take() []string {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	texts := w.texts

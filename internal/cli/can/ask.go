@@ -1,0 +1,235 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package can
+
+import (
+	"context"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/client-go/util/retry"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/offline"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/record"
+)
+
+// question is whether a change could be made, and what would follow.
+type question struct {
+	// you reads, and them makes the change.
+	you, them *cluster.Cluster
+	said      *cluster.Warnings
+	edit      edit
+	stdin     io.Reader
+}
+
+// attempt is a change as it was asked for, and what the API server said.
+type attempt struct {
+	// before is nil where the object does not exist.
+	before, asked, after *unstructured.Unstructured
+	refusal              error
+}
+
+// try makes the change in a dry run. An object that changes meanwhile is read again.
+func (q *question) try(ctx context.Context, args []string) (*attempt, error) {
+	a := &attempt{}
+	err := retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		var err error
+		if a.before, a.asked, err = q.objects(ctx, args); err != nil {
+			return err
+		}
+		a.after = a.asked.DeepCopy()
+		q.said.Take()
+		err = q.send(ctx, a.before, a.after)
+		if err == nil || apierrors.IsConflict(err) {
+			return err
+		}
+		if apierrors.IsForbidden(err) || apierrors.IsInvalid(err) || apierrors.IsBadRequest(err) {
+			a.after, a.refusal = a.asked, err
+			return nil
+		}
+		return fmt.Errorf("asking the API server about the change of %s %s: %w", a.asked.GetKind(), a.asked.GetName(), err)
+	})
+	return a, err
+}
+
+// answer tells what comes of the change.
+func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
+	a, err := q.try(ctx, args)
+	if err != nil {
+		return nil, err
+	}
+	policies, err := q.you.Policies(ctx)
+	if err != nil {
+		return nil, err
+	}
+	who, err := q.them.Whoami(ctx)
+	if err != nil {
+		return nil, err
+	}
+	f := &follower{cluster: q.you, policies: policies}
+	h := holder{obj: a.before, kind: a.after.GroupVersionKind().GroupKind()}
+	h.chain, f.notes = q.you.Ancestry(ctx, policies, a.after, nil)
+	report := &Report{
+		Object:     record.TargetOf(a.after),
+		User:       who.Username,
+		Paths:      paths(a.before, a.after),
+		Initiators: initiators(policies, h),
+		Warnings:   q.said.Take(),
+	}
+	if a.refusal != nil {
+		report.Outcome, report.Message = Refused, message(a.refusal)
+	} else {
+		if err := report.compare(a.before, a.after); err != nil {
+			return nil, err
+		}
+		report.Follows = f.follow(ctx, h, f.granted(h, report.Granted), false, 0)
+	}
+	report.Notes = f.notes
+	return report, nil
+}
+
+// objects are the object before and after the change; before is nil where it does not
+// exist.
+func (q *question) objects(ctx context.Context, args []string) (before, after *unstructured.Unstructured, err error) {
+	if q.edit.file == "" {
+		target, err := q.you.Target(args)
+		if err != nil {
+			return nil, nil, err
+		}
+		if before, err = q.you.Read(ctx, target); err != nil {
+			return nil, nil, fmt.Errorf("reading %s: %w", target, err)
+		}
+		after = before.DeepCopy()
+		return before, after, q.edit.set(after)
+	}
+	given, err := q.edit.object(q.stdin)
+	if err != nil {
+		return nil, nil, err
+	}
+	target, err := q.you.TargetOf(given)
+	if err != nil {
+		return nil, nil, err
+	}
+	before, err = q.you.Read(ctx, target)
+	if apierrors.IsNotFound(err) {
+		given.SetNamespace(target.Namespace)
+		return nil, given, nil
+	}
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading %s: %w", target, err)
+	}
+	after = before.DeepCopy()
+	replace(after, given)
+	return before, after, nil
+}
+
+// send makes the change, or the object, in a dry run.
+func (q *question) send(ctx context.Context, before, after *unstructured.Unstructured) error {
+	if before == nil {
+		return q.them.Create(ctx, after, client.DryRunAll)
+	}
+	return q.them.Update(ctx, after, client.DryRunAll)
+}
+
+// message is what is said, without which webhook says it.
+func message(err error) string {
+	_, text, found := strings.Cut(err.Error(), "denied the request: ")
+	if !found {
+		return err.Error()
+	}
+	return text
+}
+
+// paths are those of what changes.
+func paths(before, after *unstructured.Unstructured) []string {
+	if before == nil {
+		return []string{v1alpha1.FieldCreated}
+	}
+	anyMetadata := []change.Pattern{}
+	for _, text := range []string{"metadata.labels", "metadata.annotations", "metadata.ownerReferences"} {
+		if pattern, err := change.ParsePattern(text); err == nil {
+			anyMetadata = append(anyMetadata, pattern)
+		}
+	}
+	found := change.Find(before.Object, after.Object, change.Options{Metadata: anyMetadata})
+	out := []string{}
+	for _, c := range append(found, lineage.Changes(before, after)...) {
+		path := c.Path.String()
+		if !strings.Contains(path, v1alpha1.AnnotationPrefix) && !strings.Contains(path, v1alpha1.ReplicaSetAnnotationPrefix) && !slices.Contains(out, path) {
+			out = append(out, path)
+		}
+	}
+	return out
+}
+
+// compare finds out what became of the ledger.
+func (r *Report) compare(before, after *unstructured.Unstructured) error {
+	had, err := offline.LedgerOf(before)
+	if err != nil {
+		return err
+	}
+	has, err := offline.LedgerOf(after)
+	if err != nil {
+		return err
+	}
+	for _, e := range has.Without(func(e ledger.Entry) bool {
+		return slices.ContainsFunc(had, func(o ledger.Entry) bool { return o.ID() == e.ID() })
+	}) {
+		if e.IsWithheld() {
+			r.Withheld = append(r.Withheld, e.Mutation)
+		} else {
+			r.Granted = append(r.Granted, e.Allowance)
+		}
+	}
+	switch {
+	case len(r.Withheld) > 0:
+		r.Outcome = Withheld
+	case len(r.Granted) > 0:
+		r.Outcome = Initiates
+	case len(r.Paths) == 0:
+		r.Outcome = Unchanged
+	default:
+		r.Outcome = Passes
+	}
+	return nil
+}
+
+// initiators are who may initiate changes of the object; where its policies name
+// nobody, of what is above it.
+func initiators(policies cluster.Policies, h holder) []string {
+	for i := range h.chain {
+		var out []string
+		for _, p := range policies.InEffect(h.chain[i:]) {
+			out = append(out, p.Initiators()...)
+		}
+		if len(out) > 0 {
+			slices.Sort(out)
+			return slices.Compact(out)
+		}
+	}
+	return nil
+}

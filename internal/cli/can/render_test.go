@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package can
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/text"
+)
+
+func TestRender(t *testing.T) {
+	xr := v1alpha1.TargetReference{Group: "example.com", Kind: "XDatabase", Name: "db"}
+	var parts []*Node
+	for _, name := range []string{"a", "b", "c", "d", "e", "f"} {
+		parts = append(parts, &Node{Kind: "Part", Name: name, What: []string{"delete"}, Possible: true})
+	}
+	tests := map[string]struct {
+		report Report
+		wide   bool
+		want   string
+	}{
+		"a gate, conditions, and many alike": {
+			report: Report{
+				Object: xr, User: "alice", Paths: []string{"spec.size"}, Outcome: Initiates,
+				Granted: []v1alpha1.Allowance{{Kind: "Instance", Mutation: "spec.size"}},
+				Follows: []*Node{
+					{Kind: "External", External: true, What: []string{"Update of provider aws"}},
+					{Kind: "Instance", Name: "i", What: []string{"change spec.size"}, Next: append([]*Node{
+						{Kind: "External", External: true, What: []string{"Delete of provider aws"}, Possible: true, Conditions: []string{"object.spec.x"}},
+					}, parts...)},
+				},
+			},
+			want: `Yes: alice may change spec.size of XDatabase/db. What follows is below.
+
+alice
+└── XDatabase/db  spec.size
+    ├── gate  Update of provider aws
+    └── Instance/i  change spec.size
+        ├── gate  Delete of provider aws (possible, if object.spec.x)
+        ├── Part/a  delete (possible)
+        ├── Part/b  delete (possible)
+        ├── Part/c  delete (possible)
+        ├── Part/d  delete (possible)
+        └── and 2 more of kind Part (-o wide lists them)
+`,
+		},
+		"nothing below yet": {
+			report: Report{
+				Object: xr, User: "alice", Paths: []string{"spec.size"}, Outcome: Initiates,
+				Granted: []v1alpha1.Allowance{{Kind: "Instance", Mutation: "spec.size"}},
+			},
+			want: `Yes: alice may change spec.size of XDatabase/db. What follows is below.
+
+alice
+└── XDatabase/db  spec.size: it has no children of the kinds that it may change
+`,
+		},
+		"withheld": {
+			report: Report{
+				Object: xr, User: "mallory", Paths: []string{"spec.size", "spec.tags"}, Outcome: Withheld, Withheld: []string{"spec.size"},
+				Warnings: []string{"it waits"}, Notes: []string{"Not all could be read."},
+			},
+			want: `Withheld: mallory may change spec.size, spec.tags of XDatabase/db, but nothing follows from that of
+spec.size.
+
+Who may initiate changes of it: whoever may initiate on what owns it
+
+Warning: it waits
+
+Not all could be read.
+`,
+		},
+		"refused": {
+			report: Report{Object: xr, User: "mallory", Paths: []string{"spec.size"}, Outcome: Refused, Message: "no", Initiators: []string{"User alice"}},
+			want: `Refused: mallory may not change spec.size of XDatabase/db.
+
+  no
+
+Who may initiate changes of it: User alice
+`,
+		},
+		"creation that triggers nothing": {
+			report: Report{Object: xr, User: "alice", Paths: []string{v1alpha1.FieldCreated}, Outcome: Passes},
+			want: `Yes: alice may create XDatabase/db. It triggers no rule, so that it allows nothing below.
+`,
+		},
+		"no change": {
+			report: Report{Object: xr, User: "alice", Outcome: Unchanged},
+			want: `XDatabase/db is like that already: nothing would change.
+`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, render(&tc.report, text.Terminal{Width: text.DefaultWidth}, tc.wide)); diff != "" {
+				t.Errorf("the text differs (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,83 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package can
+
+import (
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// Outcome is what becomes of a change.
+type Outcome string
+
+// The outcomes.
+const (
+	// Initiates is that of a change which allows something.
+	Initiates Outcome = "Initiates"
+	// Withheld is that of a change which stands, and from which nothing follows.
+	Withheld Outcome = "Withheld"
+	// Refused is that of a write that does not go through.
+	Refused Outcome = "Refused"
+	// Passes is that of a change which goes through, and triggers nothing.
+	Passes Outcome = "Passes"
+	// Unchanged is that of a write which changes nothing.
+	Unchanged Outcome = "Unchanged"
+)
+
+// Report is what would happen if a change was made.
+type Report struct {
+	// Object that would be changed.
+	Object v1alpha1.TargetReference `json:"object"`
+	// User who would change it.
+	User string `json:"user"`
+	// Paths that would change.
+	Paths []string `json:"paths"`
+	// Outcome of the change.
+	Outcome Outcome `json:"outcome"`
+	// Message of the API server, where it refuses the change.
+	Message string `json:"message,omitempty"`
+	// Withheld are the paths from whose change nothing would follow.
+	Withheld []string `json:"withheld,omitempty"`
+	// Granted are the allowances that the object would get.
+	Granted []v1alpha1.Allowance `json:"granted,omitempty"`
+	// Follows is what these allow, and what may follow from that further down.
+	Follows []*Node `json:"follows,omitempty"`
+	// Initiators are who may initiate changes of the object, or above it.
+	Initiators []string `json:"initiators,omitempty"`
+	// Warnings of the API server.
+	Warnings []string `json:"warnings,omitempty"`
+	// Notes are what could not be found out.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Node is an object that could be created, changed or deleted, or something outside the
+// cluster.
+type Node struct {
+	// Kind and Name of the object; one that does not exist yet has no name.
+	Kind string `json:"kind"`
+	Name string `json:"name,omitempty"`
+	// External is true for what is outside the cluster: its gate would open.
+	External bool `json:"external,omitempty"`
+	// What could happen to it.
+	What []string `json:"what"`
+	// Possible is true where policies say so, and not the API server: whether it comes
+	// to that is up to what controllers do.
+	Possible bool `json:"possible,omitempty"`
+	// Conditions are what else would have to hold.
+	Conditions []string `json:"conditions,omitempty"`
+	// Next is what may follow from it.
+	Next []*Node `json:"next,omitempty"`
+}

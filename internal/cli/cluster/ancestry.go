@@ -1,0 +1,95 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/scope"
+)
+
+// Ancestry is an object and what stands above it, itself first: which policies are in
+// effect depends on it. What cannot be read is added to the notes.
+func (c *Cluster) Ancestry(
+	ctx context.Context, policies Policies, obj *unstructured.Unstructured, notes []string,
+) (chain []policy.Holder, told []string) {
+	labels := &namespaces{cluster: c, notes: notes}
+	chain = scope.Chain(ctx, holders{c}, labels, policies.Index, obj)
+	return chain, labels.notes
+}
+
+// holders reads holders live.
+type holders struct{ *Cluster }
+
+// Get implements scope.Getter.
+func (h holders) Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+	return h.Object(ctx, gvk, key)
+}
+
+// namespaces reads the labels of namespaces, and notes what it cannot read.
+type namespaces struct {
+	cluster *Cluster
+	notes   []string
+	known   map[string]map[string]string
+}
+
+// Labels implements scope.Namespaces.
+func (n *namespaces) Labels(ctx context.Context, name string) map[string]string {
+	if labels, ok := n.known[name]; ok {
+		return labels
+	}
+	obj, err := n.cluster.Object(ctx, schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, types.NamespacedName{Name: name})
+	labels := map[string]string{}
+	if err != nil {
+		n.notes = append(n.notes, fmt.Sprintf("Policies are taken to see no labels of namespace %s, as they cannot be read: %v", name, err))
+	} else if obj.GetLabels() != nil {
+		labels = obj.GetLabels()
+	}
+	if n.known == nil {
+		n.known = map[string]map[string]string{}
+	}
+	n.known[name] = labels
+	return labels
+}
+
+// Children are the objects of a kind of which an object is the parent.
+func (c *Cluster) Children(ctx context.Context, kind schema.GroupKind, parent *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+	mapping, err := c.mapper.RESTMapping(kind)
+	if err != nil {
+		return nil, fmt.Errorf("finding the resource of kind %s: %w", kind.Kind, err)
+	}
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(mapping.GroupVersionKind.GroupVersion().WithKind(kind.Kind + "List"))
+	if err := c.List(ctx, list, client.InNamespace(parent.GetNamespace())); err != nil {
+		return nil, fmt.Errorf("looking for children of kind %s: %w", kind.Kind, err)
+	}
+	var out []*unstructured.Unstructured
+	for i := range list.Items {
+		if ref, ok := lineage.Parent(&list.Items[i]); ok && ref.UID == parent.GetUID() {
+			out = append(out, &list.Items[i])
+		}
+	}
+	return out, nil
+}
