@@ -193,7 +193,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "dry runs are kept",
-		edits: []edit{{validate, "	if r.dryRun {\n", "	if false {\n"}},
+		edits: []edit{{validate, "	if r.dryRun {\n		return nil\n", "	if false {\n		return nil\n"}},
 		ways:  []string{"scaling the parent as a dry run first"},
 	},
 	{
