@@ -178,7 +178,7 @@ var _ = Describe("A CronJob", func() {
 	// setTTL changes how long allowances last.
 	setTTL := func(ctx context.Context, ttl string) {
 		GinkgoHelper()
-		p := kindPoliciesFor("cronjobs-cronjob-job", "cronjob")[0]
+		p := kindPoliciesFor(policiesUnder("cronjobs", "cronjob", "job"), "cronjob")[0]
 		Expect(shared.Patch(ctx, p, client.RawPatch(types.MergePatchType,
 			fmt.Appendf(nil, `{"spec":{"consumption":{"ttl":%q}}}`, ttl)))).To(Succeed())
 		shared.enforced(ctx, p, effectTimeout)

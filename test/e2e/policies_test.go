@@ -88,12 +88,17 @@ func readPolicies(kind string, open *strings.Replacer) []*v1alpha1.AllowancePoli
 	return parsePolicies(open.Replace(string(text)))
 }
 
+// policiesUnder names what newNamespaceUnder applies: specs of other processes may
+// want the same.
+func policiesUnder(spec string, kinds ...string) string {
+	return fmt.Sprintf("%s-%s-%d", spec, strings.Join(kinds, "-"), GinkgoParallelProcess())
+}
+
 // newNamespaceUnder creates a namespace with the policies in testdata for kinds of
 // parents, which are in effect there and nowhere else.
 func (c *cluster) newNamespaceUnder(ctx context.Context, spec string, kinds ...string) string {
 	GinkgoHelper()
-	// Specs of other processes may want the same.
-	policies := fmt.Sprintf("%s-%s-%d", spec, strings.Join(kinds, "-"), GinkgoParallelProcess())
+	policies := policiesUnder(spec, kinds...)
 	c.apply(ctx, kindPoliciesFor(policies, kinds...)...)
 	return c.newNamespaceFor(ctx, policies)
 }
