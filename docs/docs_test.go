@@ -28,6 +28,8 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/check"
+	clitext "kausality.io/operator/internal/cli/text"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -122,4 +124,30 @@ func anchors(t *testing.T, path string) map[string]bool {
 		found[strings.ReplaceAll(name, " ", "-")] = true
 	}
 	return found
+}
+
+// Tests of policies in the documentation are run, from the top of the repository.
+func TestPolicyTestsPass(t *testing.T) {
+	ran := 0
+	for path, text := range pages(t) {
+		for _, block := range fence.FindAllStringSubmatch(text, -1) {
+			if block[1] != "yaml" || !strings.Contains(block[2], "kind: PolicyTest") {
+				continue
+			}
+			t.Run(path, func(t *testing.T) {
+				t.Chdir("..")
+				report, err := check.Run(t.Context(), check.Options{Files: []string{"-"}, Stdin: strings.NewReader(block[2])})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if !report.Sound(false) {
+					t.Error(report.Text(clitext.Terminal{Width: clitext.DefaultWidth}, true))
+				}
+				ran += len(report.Cases)
+			})
+		}
+	}
+	if ran == 0 {
+		t.Error("no case was run")
+	}
 }
