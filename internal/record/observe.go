@@ -179,6 +179,12 @@ func (b *batch) outcome(status *v1alpha1.AllowanceRecordStatus) bool {
 		status.LastDenial = b.lastDenial.DeepCopy()
 	}
 	status.Denials += b.denials
+	for _, e := range oldestFirst(b.history) {
+		// What was granted may have ended before anybody looked at the holder.
+		if e.Event == v1alpha1.EventGranted && e.Initiator != "" {
+			status.Initiator = e.Initiator
+		}
+	}
 	status.History = WithHistory(status.History, oldestFirst(b.history)...)
 	return len(b.history) > 0
 }

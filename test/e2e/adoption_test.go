@@ -61,8 +61,9 @@ var _ = Describe("A Deployment that is there before its policy", func() {
 			GinkgoHelper()
 			p := policies[0]
 			Expect(shared.Get(ctx, client.ObjectKeyFromObject(p), p)).To(Succeed())
+			base := p.DeepCopy()
 			p.Spec.ObjectSelector = nil
-			Expect(shared.Update(ctx, p)).To(Succeed())
+			Expect(shared.Patch(ctx, p, client.MergeFrom(base))).To(Succeed())
 			shared.enforced(ctx, p, effectTimeout)
 		}
 		adopting := func(n int64) {

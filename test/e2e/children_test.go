@@ -244,8 +244,9 @@ var _ = Describe("Without a cause, Pods", func() {
 		Expect(shared.as(podCollector, "system:masters").Delete(ctx, shared.anyPod(ctx, ns))).To(Succeed())
 		Eventually(ctx, func(g Gomega) { g.Expect(shared.record(ctx, g, rs).Status.Blocked).NotTo(BeNil()) }).Should(Succeed())
 		healing := policiesWith(ctx, unhealed, entry("Create"))[1]
+		base := replicaSets.DeepCopy()
 		replicaSets.Spec = healing.Spec
-		Expect(shared.Update(ctx, replicaSets)).To(Succeed())
+		Expect(shared.Patch(ctx, replicaSets, client.MergeFrom(base))).To(Succeed())
 		shared.complete(ctx, d, "1")
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(rs), rs)).To(Succeed())
