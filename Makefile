@@ -71,6 +71,7 @@ vet: ## Run go vet.
 .PHONY: lint
 lint: verify $(GOLANGCI_LINT) ## Check generated files and run all linters.
 	$(GOLANGCI_LINT) run
+	cd test/peers/crossplane && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/crossplane
 
 .PHONY: lint-fix
 lint-fix: $(GOLANGCI_LINT) ## Run all linters and repair what they can repair.
@@ -163,6 +164,7 @@ run: manifests generate ## Run the operator against the cluster of the current k
 	go run ./cmd --namespace=kausality-system
 
 include test/controlplane/controlplane.mk
+include test/peers/peers.mk
 
 ##@ Deployment
 

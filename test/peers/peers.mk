@@ -1,0 +1,34 @@
+# What the operator is tested against and does not build upon: Crossplane, a
+# composition function, a provider and a cloud, as plain processes. Included by
+# the Makefile; all paths are relative to the root of the repository.
+#
+# Versions are pinned in test/peers/*/go.mod, as those of the control plane are
+# in test/tools. The provider, the function and the cloud are the tests' own.
+
+PEERS_BIN := bin/peers
+CROSSPLANE_MODULE := github.com/crossplane/crossplane/v2
+
+.PHONY: peers-binaries
+peers-binaries: $(addprefix $(PEERS_BIN)/,crossplane crds/.copied function) ## Build Crossplane and what it works with in tests and in the development cluster.
+
+$(PEERS_BIN)/crossplane: test/peers/crossplane/go.mod test/peers/crossplane/go.sum
+	@echo "[1/3] $(@F) (first build: about 4 minutes, cached afterwards)"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 go -C test/peers/crossplane build -ldflags '-s -w' -o $(abspath $@) $(CROSSPLANE_MODULE)/cmd/crossplane
+	@touch $@
+
+# The custom resource definitions of the Crossplane that is pinned. The target is
+# written last.
+$(PEERS_BIN)/crds/.copied: test/peers/crossplane/go.mod
+	@echo "[2/3] the custom resource definitions of crossplane"
+	@mkdir -p $(@D)
+	@go -C test/peers/crossplane mod download $(CROSSPLANE_MODULE)
+	@dir=$$(go -C test/peers/crossplane list -m -f '{{.Dir}}' $(CROSSPLANE_MODULE)) && \
+		install -m 0644 $$dir/cluster/crds/*.yaml $(@D)
+	@touch $@
+
+$(PEERS_BIN)/function: test/peers/crossplane/go.mod test/peers/crossplane/go.sum $(wildcard test/peers/crossplane/function/*.go)
+	@echo "[3/3] $(@F) (first build: about 10 seconds, cached afterwards)"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 go -C test/peers/crossplane build -ldflags '-s -w' -o $(abspath $@) ./function
+	@touch $@
