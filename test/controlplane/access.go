@@ -69,6 +69,13 @@ func (cp *ControlPlane) WriteKubeconfigFor(ctx context.Context, namespace, servi
 	})
 }
 
+// ServingFiles are the certificate and the key with which the components serve on
+// localhost, and the certificate of the authority that signed it. Whatever else
+// runs beside the control plane may serve with them, too.
+func (cp *ControlPlane) ServingFiles() (authority, certificate, key string) {
+	return cp.path(pkiDir, clusterCAFile), cp.path(pkiDir, certFile(servingName)), cp.path(pkiDir, keyFile(servingName))
+}
+
 // Kubectl prepares a run of the control plane's own kubectl with all rights. It
 // reads and writes nothing in the user's home.
 func (cp *ControlPlane) Kubectl(ctx context.Context, args ...string) *exec.Cmd {

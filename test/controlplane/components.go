@@ -75,12 +75,12 @@ func (cp *ControlPlane) startComponents(ctx context.Context) error {
 // startEtcd returns the URL that etcd serves at.
 func (cp *ControlPlane) startEtcd(ctx context.Context) (url string, err error) {
 	cp.opts.Progress("starting " + string(Etcd))
-	err = cp.launchWithPort(ctx, func(port int) program {
-		url = "https://" + hostPort(port)
-		return program{
-			name: string(Etcd),
-			path: cp.binary(string(Etcd)),
-			args: []string{
+	err = cp.launchWithPort(ctx, func(port int) Program {
+		url = "https://" + HostPort(port)
+		return Program{
+			Name: string(Etcd),
+			Path: cp.binary(string(Etcd)),
+			Args: []string{
 				"--name=controlplane",
 				"--data-dir=" + cp.path(etcdDataDir),
 				// The data is worth nothing after a crash of the machine.
@@ -92,13 +92,13 @@ func (cp *ControlPlane) startEtcd(ctx context.Context) (url string, err error) {
 				"--trusted-ca-file=" + cp.pki.path(clusterCAFile),
 				"--client-cert-auth",
 				// It has no peers; any port does.
-				"--listen-peer-urls=http://" + hostPort(0),
+				"--listen-peer-urls=http://" + HostPort(0),
 				// It elects itself after this time, 1 s by default.
 				"--heartbeat-interval=10",
 				"--election-timeout=100",
 				"--log-level=warn",
 			},
-			readyURL: url + "/readyz",
+			ReadyURL: url + "/readyz",
 		}
 	})
 	return url, err
@@ -112,8 +112,8 @@ func (cp *ControlPlane) startAPIServer(ctx context.Context, etcd string) error {
 		return err
 	}
 	cp.opts.Progress("starting " + string(APIServer))
-	return cp.launchWithPort(ctx, func(port int) program {
-		cp.admin.Host = "https://" + hostPort(port)
+	return cp.launchWithPort(ctx, func(port int) Program {
+		cp.admin.Host = "https://" + HostPort(port)
 		args := []string{
 			"--bind-address=" + loopback,
 			"--advertise-address=" + loopback,
@@ -150,11 +150,11 @@ func (cp *ControlPlane) startAPIServer(ctx context.Context, etcd string) error {
 			// It insists on service accounts that nobody creates.
 			args = append(args, "--disable-admission-plugins=ServiceAccount")
 		}
-		return program{
-			name:     string(APIServer),
-			path:     cp.binary(string(APIServer)),
-			args:     append(args, cp.opts.ExtraAPIServerFlags...),
-			readyURL: cp.admin.Host + "/readyz",
+		return Program{
+			Name:     string(APIServer),
+			Path:     cp.binary(string(APIServer)),
+			Args:     append(args, cp.opts.ExtraAPIServerFlags...),
+			ReadyURL: cp.admin.Host + "/readyz",
 		}
 	})
 }
@@ -164,7 +164,7 @@ func (cp *ControlPlane) startControllerManager(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return cp.launchWithPort(ctx, func(port int) program {
+	return cp.launchWithPort(ctx, func(port int) Program {
 		args := append(cp.controllerFlags(kubeconfig, port),
 			"--use-service-account-credentials="+strconv.FormatBool(!cp.opts.SharedControllerIdentity),
 			"--service-account-private-key-file="+cp.pki.path(serviceAccountKeyFile),
@@ -177,11 +177,11 @@ func (cp *ControlPlane) startControllerManager(ctx context.Context) error {
 			// heartbeats: their Pods must not be lost for it.
 			"--node-monitor-grace-period=24h",
 		)
-		return program{
-			name:     string(ControllerManager),
-			path:     cp.binary(string(ControllerManager)),
-			args:     append(args, cp.opts.ExtraControllerManagerFlags...),
-			readyURL: "https://" + hostPort(port) + "/healthz",
+		return Program{
+			Name:     string(ControllerManager),
+			Path:     cp.binary(string(ControllerManager)),
+			Args:     append(args, cp.opts.ExtraControllerManagerFlags...),
+			ReadyURL: "https://" + HostPort(port) + "/healthz",
 		}
 	})
 }
@@ -191,12 +191,12 @@ func (cp *ControlPlane) startScheduler(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	return cp.launchWithPort(ctx, func(port int) program {
-		return program{
-			name:     string(Scheduler),
-			path:     cp.binary(string(Scheduler)),
-			args:     cp.controllerFlags(kubeconfig, port),
-			readyURL: "https://" + hostPort(port) + "/readyz",
+	return cp.launchWithPort(ctx, func(port int) Program {
+		return Program{
+			Name:     string(Scheduler),
+			Path:     cp.binary(string(Scheduler)),
+			Args:     cp.controllerFlags(kubeconfig, port),
+			ReadyURL: "https://" + HostPort(port) + "/readyz",
 		}
 	})
 }
@@ -233,11 +233,11 @@ func (cp *ControlPlane) startKwok(ctx context.Context) error {
 	if len(stages) == 0 {
 		return fmt.Errorf("no stages for kwok in %s: run \"make controlplane-binaries\" first", cp.binary("stages"))
 	}
-	return cp.launchWithPort(ctx, func(port int) program {
+	return cp.launchWithPort(ctx, func(port int) Program {
 		args := []string{
 			"--kubeconfig=" + kubeconfig,
 			"--manage-nodes-with-annotation-selector=" + kwokNodeAnnotation + "=" + kwokNodeFake,
-			"--server-address=" + hostPort(port),
+			"--server-address=" + HostPort(port),
 			"--tls-cert-file=" + cp.pki.path(certFile(servingName)),
 			"--tls-private-key-file=" + cp.pki.path(keyFile(servingName)),
 			// So that "kubectl logs" gets an answer.
@@ -247,11 +247,11 @@ func (cp *ControlPlane) startKwok(ctx context.Context) error {
 		for _, stage := range append(stages, neverReady) {
 			args = append(args, "--config="+stage)
 		}
-		return program{
-			name:     string(Kwok),
-			path:     cp.binary(string(Kwok)),
-			args:     args,
-			readyURL: "https://" + hostPort(port) + "/healthz",
+		return Program{
+			Name:     string(Kwok),
+			Path:     cp.binary(string(Kwok)),
+			Args:     args,
+			ReadyURL: "https://" + HostPort(port) + "/healthz",
 		}
 	})
 }

@@ -56,9 +56,12 @@ $(CONTROLPLANE_BIN)/stages/pod-ready.yaml:
 
 ##@ Development cluster
 
+# What runs in the cluster beside the operator: crossplane, or nothing.
+WITH ?=
+
 .PHONY: up
-up: controlplane-binaries build ## Start a cluster with the operator on this machine (kubeconfig: bin/dev/kubeconfig).
-	@go run ./test/controlplane/cmd/devcluster up
+up: controlplane-binaries build $(if $(WITH),peers-binaries) ## Start a cluster with the operator on this machine, WITH=crossplane if you like (kubeconfig: bin/dev/kubeconfig).
+	@go run ./test/controlplane/cmd/devcluster $(if $(WITH),-with=$(WITH)) up
 
 .PHONY: down
 down: ## End what "make up" started; its logs stay in bin/dev.

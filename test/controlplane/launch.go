@@ -51,27 +51,28 @@ const (
 // port.
 var errPortTaken = errors.New("address already in use")
 
-// program is what to run as a member of a control plane.
-type program struct {
-	// name is also that of its log, and unique in the control plane.
-	name string
-	path string
-	args []string
-	// env is added to the environment.
-	env []string
-	// readyURL answers 200 as soon as the program does its work.
-	readyURL string
+// Program is what to run as a member of a control plane, beside its components.
+type Program struct {
+	// Name is also that of its log, and unique in the control plane.
+	Name string
+	// Path is the executable, Args are its arguments.
+	Path string
+	Args []string
+	// Env is added to the environment, as NAME=value.
+	Env []string
+	// ReadyURL answers 200 as soon as the program does its work.
+	ReadyURL string
 }
 
-// launchWithPort is launchWithPorts for a program with one port.
-func (cp *ControlPlane) launchWithPort(ctx context.Context, plan func(port int) program) error {
-	return cp.launchWithPorts(ctx, 1, func(ports []int) (program, error) { return plan(ports[0]), nil })
+// launchWithPort is Launch for a program with one port.
+func (cp *ControlPlane) launchWithPort(ctx context.Context, plan func(port int) Program) error {
+	return cp.Launch(ctx, 1, func(ports []int) (Program, error) { return plan(ports[0]), nil })
 }
 
-// launchWithPorts starts the program that plan returns for n free ports, and
-// returns when it is ready. If a port is taken in the meantime, plan is asked
-// again with others.
-func (cp *ControlPlane) launchWithPorts(ctx context.Context, n int, plan func(ports []int) (program, error)) error {
+// Launch starts the program that plan returns for n free ports of the loopback
+// interface, and returns when it is ready. It ends with the control plane. If a
+// port is taken in the meantime, plan is asked again with others.
+func (cp *ControlPlane) Launch(ctx context.Context, n int, plan func(ports []int) (Program, error)) error {
 	var failed error
 	for range launchTries {
 		ports, err := freePorts(ctx, n)
@@ -91,19 +92,19 @@ func (cp *ControlPlane) launchWithPorts(ctx context.Context, n int, plan func(po
 
 // launch starts a program and returns when it is ready. One that fails to
 // become ready is ended.
-func (cp *ControlPlane) launch(ctx context.Context, prog program) error {
-	if _, err := cp.member(prog.name); err == nil {
-		return fmt.Errorf("the control plane in %s has a process %q already", cp.opts.Dir, prog.name)
+func (cp *ControlPlane) launch(ctx context.Context, prog Program) error {
+	if _, err := cp.member(prog.Name); err == nil {
+		return fmt.Errorf("the control plane in %s has a process %q already", cp.opts.Dir, prog.Name)
 	}
-	log := cp.Log(prog.name)
+	log := cp.Log(prog.Name)
 	if err := os.Remove(log); err != nil && !errors.Is(err, os.ErrNotExist) {
-		return fmt.Errorf("removing the old log of %s: %w", prog.name, err)
+		return fmt.Errorf("removing the old log of %s: %w", prog.Name, err)
 	}
-	m := &member{readyURL: prog.readyURL, env: prog.env}
+	m := &member{readyURL: prog.ReadyURL, env: prog.Env}
 	if err := cp.run(m, process.Spec{
-		Name:   prog.name,
-		Path:   prog.path,
-		Args:   prog.args,
+		Name:   prog.Name,
+		Path:   prog.Path,
+		Args:   prog.Args,
 		Log:    log,
 		Detach: cp.opts.Detach,
 	}); err != nil {

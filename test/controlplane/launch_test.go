@@ -45,26 +45,26 @@ func emptyControlPlane(t *testing.T, detach bool) *ControlPlane {
 	return cp
 }
 
-func script(name, text string) program {
-	return program{name: name, path: "/bin/sh", args: []string{"-c", text}}
+func script(name, text string) Program {
+	return Program{Name: name, Path: "/bin/sh", Args: []string{"-c", text}}
 }
 
 // sleeper is a program that is ready at once.
-func sleeper(t *testing.T, name string) program {
+func sleeper(t *testing.T, name string) Program {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))
 	t.Cleanup(server.Close)
 	prog := script(name, "exec sleep 600")
-	prog.readyURL = server.URL
+	prog.ReadyURL = server.URL
 	return prog
 }
 
-func mustLaunch(t *testing.T, cp *ControlPlane, prog program) MemberStatus {
+func mustLaunch(t *testing.T, cp *ControlPlane, prog Program) MemberStatus {
 	t.Helper()
 	if err := cp.launch(t.Context(), prog); err != nil {
 		t.Fatal(err)
 	}
-	return memberStatus(t, cp, prog.name)
+	return memberStatus(t, cp, prog.Name)
 }
 
 func memberStatus(t *testing.T, cp *ControlPlane, name string) MemberStatus {
@@ -105,7 +105,7 @@ func TestLaunchOfOneThatIsNeverReady(t *testing.T) {
 	defer server.Close()
 	cp := emptyControlPlane(t, false)
 	prog := script("slow", "echo not yet; exec sleep 600")
-	prog.readyURL = server.URL
+	prog.ReadyURL = server.URL
 	ctx, cancel := context.WithTimeout(t.Context(), 300*time.Millisecond)
 	defer cancel()
 
@@ -120,7 +120,7 @@ func TestLaunchOfOneThatIsNeverReady(t *testing.T) {
 func TestLaunchWithPortsTakenBySomebodyElse(t *testing.T) {
 	cp := emptyControlPlane(t, false)
 	var asked [][]int
-	err := cp.launchWithPorts(t.Context(), 2, func(ports []int) (program, error) {
+	err := cp.Launch(t.Context(), 2, func(ports []int) (Program, error) {
 		asked = append(asked, ports)
 		if len(asked) < 3 {
 			return script("server", "echo listen tcp 127.0.0.1:1: bind: address already in use; exit 1"), nil
@@ -145,7 +145,7 @@ func TestLaunchWithPortsTakenBySomebodyElse(t *testing.T) {
 
 func TestLaunchWithPortsTakenForEver(t *testing.T) {
 	cp := emptyControlPlane(t, false)
-	err := cp.launchWithPort(t.Context(), func(int) program {
+	err := cp.launchWithPort(t.Context(), func(int) Program {
 		return script("server", "echo bind: address already in use; exit 1")
 	})
 	if !errors.Is(err, errPortTaken) {

@@ -179,15 +179,15 @@ func (cp *ControlPlane) Render(ctx context.Context, overlay string) ([]*unstruct
 	if err != nil {
 		return nil, fmt.Errorf("rendering %s: %w: %s", overlay, err, bytes.TrimSpace(stderr.Bytes()))
 	}
-	objects, err := decode(out)
+	objects, err := Decode(out)
 	if err != nil {
 		return nil, fmt.Errorf("rendering %s: %w", overlay, err)
 	}
 	return objects, nil
 }
 
-// decode returns the objects in a stream of YAML documents.
-func decode(stream []byte) ([]*unstructured.Unstructured, error) {
+// Decode returns the objects in a stream of YAML documents.
+func Decode(stream []byte) ([]*unstructured.Unstructured, error) {
 	var objects []*unstructured.Unstructured
 	for decoder := yaml.NewYAMLOrJSONDecoder(bytes.NewReader(stream), yamlBuffer); ; {
 		object := &unstructured.Unstructured{}

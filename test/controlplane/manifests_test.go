@@ -128,7 +128,7 @@ func TestDecode(t *testing.T) {
 
 func mustDecode(t *testing.T, stream string) []*unstructured.Unstructured {
 	t.Helper()
-	objects, err := decode([]byte(stream))
+	objects, err := Decode([]byte(stream))
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -97,33 +97,33 @@ func InstallOperator(ctx context.Context, cp *ControlPlane, opts OperatorOptions
 		return nil, fmt.Errorf("the operator is not built: run \"make build\" first: %w", err)
 	}
 	kubeconfig := cp.path(opts.Name + ".kubeconfig")
-	err = cp.launchWithPorts(ctx, 3, func(ports []int) (program, error) {
-		webhookPort, health := ports[0], hostPort(ports[1])
+	err = cp.Launch(ctx, 3, func(ports []int) (Program, error) {
+		webhookPort, health := ports[0], HostPort(ports[1])
 		webhookURL := opts.WebhookURL
 		if webhookURL == "" {
 			webhookURL = "https://localhost:" + strconv.Itoa(webhookPort)
 		}
 		if err := cp.installOverlay(ctx, opts.Overlay, webhookURL); err != nil {
-			return program{}, err
+			return Program{}, err
 		}
 		if err := cp.WriteKubeconfigFor(ctx, OperatorNamespace, OperatorServiceAccount, kubeconfig); err != nil {
-			return program{}, err
+			return Program{}, err
 		}
-		return program{
-			name: opts.Name,
-			path: binary,
-			args: append([]string{
+		return Program{
+			Name: opts.Name,
+			Path: binary,
+			Args: append([]string{
 				"--kubeconfig=" + kubeconfig,
 				"--namespace=" + OperatorNamespace,
 				"--webhook-url=" + webhookURL,
 				"--webhook-host=" + loopback,
 				"--webhook-port=" + strconv.Itoa(webhookPort),
 				"--health-probe-bind-address=" + health,
-				metricsFlag + hostPort(ports[2]),
+				metricsFlag + HostPort(ports[2]),
 				"--cert-dir=" + cp.path(opts.Name+"-certs"),
 			}, opts.ExtraFlags...),
-			env:      opts.Env,
-			readyURL: "http://" + health + "/readyz",
+			Env:      opts.Env,
+			ReadyURL: "http://" + health + "/readyz",
 		}, nil
 	})
 	if err != nil {

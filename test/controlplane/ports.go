@@ -55,7 +55,7 @@ func freePorts(ctx context.Context, n int) ([]int, error) {
 			return ports, nil
 		}
 		port := portMin + rand.IntN(portMax-portMin)
-		listener, err := config.Listen(ctx, "tcp", hostPort(port))
+		listener, err := config.Listen(ctx, "tcp", HostPort(port))
 		if err != nil {
 			lastErr = err
 			continue
@@ -66,4 +66,5 @@ func freePorts(ctx context.Context, n int) ([]int, error) {
 	return nil, fmt.Errorf("no free port on %s between %d and %d: %w", loopback, portMin, portMax, lastErr)
 }
 
-func hostPort(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }
+// HostPort is a port of the loopback interface, as an address.
+func HostPort(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }

@@ -47,7 +47,7 @@ func TestOpenOfGarbage(t *testing.T) {
 func TestOpenFindsTheSameProcesses(t *testing.T) {
 	cp := emptyControlPlane(t, true)
 	prog := sleeper(t, "one")
-	prog.env = []string{"FLAVOR=vanilla"}
+	prog.Env = []string{"FLAVOR=vanilla"}
 	mustLaunch(t, cp, prog)
 	mustLaunch(t, cp, sleeper(t, "two"))
 	if err := cp.Kill("two"); err != nil {
@@ -64,7 +64,7 @@ func TestOpenFindsTheSameProcesses(t *testing.T) {
 	if opened.Complete() {
 		t.Error("complete although Start never came to its end")
 	}
-	if diff := cmp.Diff(prog.env, opened.members[0].env); diff != "" {
+	if diff := cmp.Diff(prog.Env, opened.members[0].env); diff != "" {
 		t.Errorf("environment to start it with again (-want +got):\n%s", diff)
 	}
 	// What was killed on purpose is no accident, also for who comes later.

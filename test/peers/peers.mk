@@ -1,9 +1,9 @@
-# What the operator is tested against and does not build upon: Crossplane, a
-# composition function, a provider and a cloud, as plain processes. Included by
-# the Makefile; all paths are relative to the root of the repository.
+# What the operator is tested against and does not build upon: Crossplane and a
+# composition function, as plain processes. Included by the Makefile; all paths are
+# relative to the root of the repository.
 #
-# Versions are pinned in test/peers/*/go.mod, as those of the control plane are
-# in test/tools. The provider, the function and the cloud are the tests' own.
+# Versions are pinned in test/peers/*/go.mod, as those of the control plane are in
+# test/tools. The function is the tests' own.
 
 PEERS_BIN := bin/peers
 CROSSPLANE_MODULE := github.com/crossplane/crossplane/v2

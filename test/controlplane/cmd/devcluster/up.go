@@ -43,6 +43,9 @@ func (c cluster) up(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
+	if err := c.companion(ctx, cp); err != nil {
+		return err
+	}
 	if err := c.operator(ctx, cp); err != nil {
 		return fmt.Errorf("%w\nThe cluster goes on without the operator: mend it and run \"make up\" again, or end it with \"make down\"", err)
 	}
@@ -138,6 +141,9 @@ func (c cluster) explain(cp *controlplane.ControlPlane) {
 	c.sayf("  kubectl --as=alice --as-group=system:masters ...   # as a person whom RBAC lets do everything")
 	if url := cp.MetricsURL(controlplane.DefaultOperatorName); url != "" {
 		c.sayf("\nThe operator's metrics are at %s; see docs/metrics.md for who may read them.", url)
+	}
+	if c.with != "" {
+		c.sayf("\n%s", companions[c.with].help)
 	}
 	c.sayf("\nEvery write and who made it is in %s.", c.relative(cp.AuditLog()))
 	c.sayf("Pods run without containers; one with \"never-ready\" in its image never becomes ready.")
