@@ -50,6 +50,36 @@ const (
 	// object was denied and is waiting for an allowance (D13).
 	ConditionBlocked = "kausality.io/Blocked"
 
+	// AnnotationGateContent is, on an object with a gate, the hash of the content
+	// that its External allowances were granted for: the gate is open for these
+	// while the object says the same, and closed otherwise. An object without it is
+	// not under its gate yet (D16).
+	AnnotationGateContent = "kausality.io/gate-content"
+
+	// AnnotationGateCeiling is, on an object with a gate, what its own author wants
+	// the switch to let through at most: a JSON list, for Crossplane of management
+	// policies. Without it there is no such limit (D16).
+	AnnotationGateCeiling = "kausality.io/gate-ceiling"
+
+	// AnnotationGateRequested is the value of the switch that a request had while
+	// the webhook could not be asked, and that the admission policy did not let
+	// through: a JSON list. The next write turns it into the ceiling (D16).
+	AnnotationGateRequested = "kausality.io/gate-requested"
+
+	// AnnotationGateHeld says that the object is paused because its deletion is
+	// held back, and why: a JSON object. It is written when the deletion is
+	// admitted (D16).
+	AnnotationGateHeld = "kausality.io/gate-held"
+
+	// AnnotationOrphan lets a deletion that is held back go on without what is
+	// outside the cluster, where somebody sets it to "true" who may initiate on the
+	// object or above it (D16).
+	AnnotationOrphan = "kausality.io/orphan"
+
+	// ConditionGate is the condition type on an object with a gate that says
+	// whether it is open, for whom, and what waits (D16).
+	ConditionGate = "kausality.io/Gate"
+
 	// ReplicaSetAnnotationPrefix replaces AnnotationPrefix on ReplicaSets that
 	// a Deployment controls: their Deployment's controller copies each of the
 	// Deployment's own annotations onto them, the ledger included, so theirs

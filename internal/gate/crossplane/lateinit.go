@@ -1,0 +1,54 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"slices"
+
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/internal/change"
+)
+
+// parameters are the fields of a spec that a provider fills in with what the cloud
+// chose where nobody asked for anything.
+var parameters = []string{"forProvider", "initProvider"}
+
+// IsLateInitialization implements gate.Driver: of the spec a provider fills in
+// parameters that were absent, and it tells what the cloud calls the resource. An
+// item that a list gets is not one: the list was there.
+func (d Driver) IsLateInitialization(old, updated *unstructured.Unstructured) bool {
+	for _, c := range change.Find(specOf(old), specOf(updated), change.Options{}) {
+		if !isParameter(c.Path) || c.Verb != change.Insert || c.Path[len(c.Path)-1].Type == fieldpath.SegmentIndex {
+			return false
+		}
+	}
+	return true
+}
+
+func specOf(obj *unstructured.Unstructured) map[string]any {
+	spec, ok := obj.Object[specField].(map[string]any)
+	if !ok {
+		return map[string]any{}
+	}
+	return map[string]any{specField: withoutPolicies(spec)}
+}
+
+func isParameter(path change.Path) bool {
+	return len(path) > 1 && slices.Contains(parameters, path[1].Field)
+}

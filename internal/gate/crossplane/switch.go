@@ -1,0 +1,120 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/gate"
+)
+
+// Compute implements gate.Driver. What a request says about the management policies
+// is at most a ceiling. Once an object is being deleted they stay as they are: that
+// what is deleted outside does not depend on who writes it last.
+func (d Driver) Compute(w gate.Write) gate.Setting {
+	var before gate.State
+	if w.Old != nil {
+		before = gate.ReadState(w.Old.GetAnnotations())
+		if w.Old.GetDeletionTimestamp() != nil {
+			policies, _ := policiesOf(w.Old)
+			return gate.Setting{Switch: policies, State: before}
+		}
+	}
+	after := before
+	after.Ceiling = ceilingAfter(w, before)
+	content := d.Content(w.New)
+	if w.Old == nil || w.Brings || before.Content == d.Content(w.Old) && d.keeps(w, content) {
+		after.Content = content
+	}
+	var verbs []string
+	if after.Content == content {
+		verbs = gate.Verbs(w.Ledger, []string{actionCreate, actionUpdate})
+	}
+	set, unsupported := d.Runtimes[w.Kind.Provider].open(sets.New(verbs...), limit(w.New, after.Ceiling))
+	return gate.Setting{Switch: inOrderOf(w, set), State: after, Unsupported: unsupported}
+}
+
+// ComputeDeletion implements gate.Driver.
+func (d Driver) ComputeDeletion(obj *unstructured.Unstructured, kind gate.Kind) gate.Setting {
+	state := gate.ReadState(obj.GetAnnotations())
+	state.Held = nil
+	set, unsupported := d.Runtimes[kind.Provider].deletion(limit(obj, state.Ceiling))
+	return gate.Setting{Switch: listOf(set), State: state, Unsupported: unsupported}
+}
+
+// Set implements gate.Driver.
+func (Driver) Set(obj *unstructured.Unstructured, s gate.Setting) {
+	annotations := maps.Clone(obj.GetAnnotations())
+	for _, key := range append(gate.StateKeys(), v1alpha1.AnnotationGateRequested) {
+		delete(annotations, key)
+	}
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	maps.Copy(annotations, s.State.Annotations())
+	obj.SetAnnotations(annotations)
+
+	spec := map[string]any{}
+	if old, ok := obj.Object[specField].(map[string]any); ok {
+		spec = maps.Clone(old)
+	}
+	policies := make([]any, 0, len(s.Switch))
+	for _, p := range s.Switch {
+		policies = append(policies, p)
+	}
+	spec[policiesField] = policies
+	obj.Object[specField] = spec
+}
+
+// keeps tells whether a write leaves what the object stands for as it is: it changes
+// nothing of it, or the provider fills in what it has found out.
+func (d Driver) keeps(w gate.Write, content string) bool {
+	return d.Content(w.Old) == content || w.BySystem && d.IsLateInitialization(w.Old, w.New)
+}
+
+// limit is what the ceiling lets through. The older field deletionPolicy is part of
+// what an author wants as long as the policies are not: a provider heeds it only
+// beside the default.
+func limit(obj *unstructured.Unstructured, ceiling []string) sets.Set[string] {
+	if ceiling != nil {
+		return limitOf(ceiling)
+	}
+	all := sets.New(actions...)
+	if policy, _, _ := unstructured.NestedString(obj.Object, specField, "deletionPolicy"); policy == "Orphan" {
+		all.Delete(actionDelete)
+	}
+	return all
+}
+
+// inOrderOf is the set as the write has it where that is the same in another order:
+// a write for the order alone would count up the generation.
+func inOrderOf(w gate.Write, set sets.Set[string]) []string {
+	for _, obj := range []*unstructured.Unstructured{w.Old, w.New} {
+		if obj == nil {
+			continue
+		}
+		if policies, found := policiesOf(obj); found && len(policies) == set.Len() && sets.New(policies...).Equal(set) {
+			return slices.Clone(policies)
+		}
+	}
+	return listOf(set)
+}

@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package gate
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
+)
+
+// Driver knows one system outside the cluster: how to name what is outside, and how
+// to set the switches of the objects that stand for it. See the package for what it
+// promises.
+type Driver interface {
+	// System is its name, for messages.
+	System() string
+	// Category is that of the kinds whose objects have a gate of this system.
+	Category() string
+	// Keys are the keys of an External target that the system understands, sorted.
+	Keys() []string
+	// Verbs are those of External entries that it understands, sorted; "*" is all
+	// of them.
+	Verbs() []string
+
+	// Target is what an object stands for outside, by key.
+	Target(obj *unstructured.Unstructured, kind Kind) Target
+	// Content is a hash of everything in an object that tells the system what to do
+	// outside, without the switch.
+	Content(obj *unstructured.Unstructured) string
+	// Lets are the verbs that the switch of an object lets through as it is, sorted.
+	Lets(obj *unstructured.Unstructured) []string
+	// IsLateInitialization tells whether an update fills in nothing but what the
+	// system has found out, where before there was nothing.
+	IsLateInitialization(old, updated *unstructured.Unstructured) bool
+	// Compute returns what the switch and the gate's annotations are after a write.
+	Compute(w Write) Setting
+	// Set puts a setting into an object, in place.
+	Set(obj *unstructured.Unstructured, s Setting)
+	// ComputeDeletion returns the setting by which the system deletes what an object
+	// that is being deleted stands for, as far as its ceiling lets it; the hold is
+	// over then.
+	ComputeDeletion(obj *unstructured.Unstructured, kind Kind) Setting
+	// IsSwitch tells whether a field is the switch, or below it. Its changes are
+	// nobody's to judge.
+	IsSwitch(path change.Path) bool
+}
+
+// Kind is what is known of a kind whose objects have a gate.
+type Kind struct {
+	// GVK of the objects.
+	GVK schema.GroupVersionKind
+	// Resource is its name in the plural.
+	Resource string
+	// Provider is what runs the system for the kind; empty where nobody knows.
+	Provider string
+}
+
+// Write is a write of a gated object, as the mutating webhook sees it, or the object
+// as it is where the controller looks at it: then Old and New are the same.
+type Write struct {
+	// Old and New are the object before and after; Old is nil on creation. They are
+	// not changed.
+	Old, New *unstructured.Unstructured
+	// Kind of the object.
+	Kind Kind
+	// Ledger that the object has after the write.
+	Ledger ledger.Ledger
+	// Brings is true where the write brings External entries into the ledger: what
+	// the object says now is what they were granted for.
+	Brings bool
+	// BySystem is true where the requester is the system itself, such as a provider:
+	// only from there is late initialization one.
+	BySystem bool
+	// FieldManager of the request; empty where it has none.
+	FieldManager string
+}
+
+// Setting is what a gate is set to by a write.
+type Setting struct {
+	// Switch is the value of the switch.
+	Switch []string
+	// State is what the annotations say.
+	State State
+	// Unsupported are verbs that the ledger opens and that stay closed, as the system
+	// has no setting for them that lets no more through; sorted.
+	Unsupported []string
+}
+
+// Drivers are the systems that there are gates for.
+type Drivers []Driver
+
+// For returns the driver of a kind by the categories that its definition has.
+func (d Drivers) For(categories []string) (Driver, bool) {
+	for _, driver := range d {
+		for _, c := range categories {
+			if c == driver.Category() {
+				return driver, true
+			}
+		}
+	}
+	return nil, false
+}

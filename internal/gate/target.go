@@ -1,0 +1,85 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package gate
+
+import (
+	"maps"
+	"slices"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// Target is what an object stands for outside the cluster: a value for each key
+// that its system knows. A value that nobody knows is left out.
+type Target map[string]string
+
+// Matches tells whether an External target, as a policy or an entry of a ledger
+// names it, is about t: all the keys that it gives must match, and one that is not
+// known never does.
+func (t Target) Matches(external map[string]string) bool {
+	for key, want := range external {
+		if have, known := t[key]; !known || have != want {
+			return false
+		}
+	}
+	return true
+}
+
+// Standing says what policies want for the gate of an object.
+type Standing struct {
+	// Denying are the policies that gate it.
+	Denying []*policy.Policy
+	// Reporting are those that would if they said Deny.
+	Reporting []*policy.Policy
+}
+
+// Gated tells whether the object has a gate.
+func (s Standing) Gated() bool { return len(s.Denying) > 0 }
+
+// Stand asks the policies in effect for the parent of an object, and for the object
+// itself, whether they name what it stands for, in any section (D16).
+func Stand(t Target, policies ...*policy.Policy) Standing {
+	var s Standing
+	for _, p := range policies {
+		switch {
+		case !slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool { return e.IsExternal() && t.Matches(e.External) }):
+		case p.Action == v1alpha1.ActionDeny:
+			s.Denying = append(s.Denying, p)
+		default:
+			s.Reporting = append(s.Reporting, p)
+		}
+	}
+	return s
+}
+
+// Unknown are the keys and the verbs of an External entry that no driver
+// understands, sorted. An entry with such a key matches nothing; a verb that is not
+// known opens nothing.
+func (d Drivers) Unknown(e policy.Entry) (keys, verbs []string) {
+	for _, key := range slices.Sorted(maps.Keys(e.External)) {
+		if !slices.ContainsFunc(d, func(driver Driver) bool { return slices.Contains(driver.Keys(), key) }) {
+			keys = append(keys, key)
+		}
+	}
+	for _, verb := range slices.Sorted(slices.Values(e.ExternalVerbs)) {
+		if verb != v1alpha1.Any && !slices.ContainsFunc(d, func(driver Driver) bool { return slices.Contains(driver.Verbs(), verb) }) {
+			verbs = append(verbs, verb)
+		}
+	}
+	return keys, verbs
+}
