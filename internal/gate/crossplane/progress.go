@@ -1,0 +1,143 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/gate"
+)
+
+// ProgressOf says how far the provider of a managed resource is with a change, as
+// far as the resource's status shows (D16). It never says Applied while anything is
+// pending or failing; and what it does not know, it takes for pending.
+func ProgressOf(mr *unstructured.Unstructured, c gate.Change) gate.Progress {
+	s := signalsOf(mr)
+	for _, check := range []func() (gate.Progress, bool){s.paused, s.failing, s.working} {
+		if p, ok := check(); ok {
+			return p
+		}
+	}
+	if c.Created {
+		if p := s.created(c); p.Stage != gate.Applied || len(c.Paths) == 0 {
+			return p
+		}
+	}
+	return s.changed(c)
+}
+
+// paused tells of a resource that its provider does not look at. A gate is never
+// closed meanwhile, as the change may be still to come.
+func (s signals) paused() (gate.Progress, bool) {
+	return gate.Progress{Stage: gate.Paused, Reason: gate.ReasonPaused}, s.isPaused
+}
+
+// failing tells of a provider that tries again and again.
+func (s signals) failing() (gate.Progress, bool) {
+	switch {
+	case s.notFound && s.current(s.synced):
+		return gate.Progress{Stage: gate.Vanished, Reason: gate.ReasonNotFound}, true
+	case s.current(s.synced) && s.synced.Reason == xpv2.ReasonReconcileError:
+		return gate.Progress{Stage: gate.Failing, Reason: gate.ReasonReconcileError}, true
+	case failed(s.async), failed(s.lastAsync):
+		return gate.Progress{Stage: gate.Failing, Reason: gate.ReasonAsyncFailed}, true
+	case s.create == createFailed:
+		return gate.Progress{Stage: gate.Failing, Reason: gate.ReasonCreateFailed}, true
+	default:
+		return gate.Progress{}, false
+	}
+}
+
+// working tells of a provider that has something left to do, or has not looked yet.
+func (s signals) working() (gate.Progress, bool) {
+	switch {
+	case !s.current(s.synced), !success(s.synced):
+		return gate.Progress{Stage: gate.Working, Reason: gate.ReasonNotReconciled}, true
+	case pending(s.async), pending(s.lastAsync):
+		return gate.Progress{Stage: gate.Working, Reason: gate.ReasonAsyncPending}, true
+	case s.create == createPending:
+		return gate.Progress{Stage: gate.Working, Reason: gate.ReasonCreating}, true
+	case known(s.upToDate) && !isTrue(s.upToDate):
+		return gate.Progress{Stage: gate.Working, Reason: gate.ReasonNotUpToDate}, true
+	default:
+		return gate.Progress{}, false
+	}
+}
+
+// created judges a creation: what became ready is there. What differs of it is not
+// looked at, since no creation makes it equal.
+func (s signals) created(c gate.Change) gate.Progress {
+	switch {
+	case isTrue(s.ready) && s.current(s.ready):
+		return gate.Progress{Stage: gate.Applied, Reason: gate.ReasonAvailable}
+	case known(s.ready):
+		return gate.Progress{Stage: gate.Working, Reason: gate.ReasonCreating}
+	default:
+		return s.unseen(c, nil)
+	}
+}
+
+// changed judges a change by the fields that it changed.
+func (s signals) changed(c gate.Change) gate.Progress {
+	var unseen []change.Path
+	for _, path := range c.Paths {
+		switch s.observed(path) {
+		case differs:
+			if s.asksAgain(c) {
+				return gate.Progress{Stage: gate.Confirm, Reason: gate.ReasonNotObserved, Path: path}
+			}
+			return gate.Progress{Stage: gate.Working, Reason: gate.ReasonNotObserved, Path: path}
+		case unknown:
+			unseen = append(unseen, path)
+		case equal:
+		}
+	}
+	switch {
+	case len(unseen) > 0:
+		return s.unseen(c, unseen[0])
+	case len(c.Paths) == 0, !s.passed(c):
+		return s.unseen(c, nil)
+	default:
+		return gate.Progress{Stage: gate.Applied, Reason: gate.ReasonObserved}
+	}
+}
+
+// asksAgain tells whether a pass should be asked for, of a change that does not show. A
+// provider looks first and writes then, so that what it wrote shows in its next pass
+// only. Where conditions say no generation, the pass that was asked for first may be
+// the one that wrote.
+func (s signals) asksAgain(c gate.Change) bool {
+	return c.Passes == 0 || c.Passes == 1 && s.synced.ObservedGeneration == 0 && s.answered(c)
+}
+
+// unseen judges what nothing in the status shows: by one more pass, and by time. A
+// pass alone would not do: a silent asynchronous provider answers it with success
+// while it works.
+func (s signals) unseen(c gate.Change, path change.Path) gate.Progress {
+	p := gate.Progress{Stage: gate.Applied, Reason: gate.ReasonConfirmed, Path: path}
+	switch {
+	case c.Pass == "":
+		p.Stage, p.Reason = gate.Confirm, gate.ReasonUnconfirmed
+	case c.Answers && !s.answered(c):
+		p.Stage, p.Reason = gate.Working, gate.ReasonUnconfirmed
+	case !c.Waited:
+		p.Stage, p.Reason = gate.Settling, gate.ReasonUnconfirmed
+	}
+	return p
+}
