@@ -32,7 +32,10 @@ limitations under the License.
 //     the gate stays closed, and Setting.Unsupported says for what;
 //   - Content tells apart what the system would do: while two contents are equal, so
 //     is what the system makes of them. The switch itself is no part of it;
-//   - the same Write gives the same Setting.
+//   - the same Write gives the same Setting;
+//   - Progress is Applied only where the outside has the change, as far as anything
+//     can show it. Success that may be about something older, or that a system says
+//     before it has begun, shows nothing.
 //
 // All that is known of a gate is on its object: the ledger, and State. Whoever
 // restarts loses nothing.

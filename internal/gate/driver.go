@@ -28,6 +28,8 @@ import (
 // to set the switches of the objects that stand for it. See the package for what it
 // promises.
 type Driver interface {
+	Follower
+
 	// System is its name, for messages.
 	System() string
 	// Category is that of the kinds whose objects have a gate of this system.

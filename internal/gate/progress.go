@@ -16,7 +16,23 @@ limitations under the License.
 
 package gate
 
-import "kausality.io/operator/internal/change"
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/internal/change"
+)
+
+// Follower is the part of a Driver that says how far its system is with what was
+// allowed. The controller that closes gates asks it.
+type Follower interface {
+	// Progress says how far the system is with a change, as far as the object shows.
+	// It is never Applied while anything is pending or failing, and what is not known
+	// counts as pending.
+	Progress(obj *unstructured.Unstructured, c Change) Progress
+	// PassAnnotation is the annotation that asks the system to look at an object once
+	// more, by a token that it has not had before.
+	PassAnnotation() string
+}
 
 // Stage says how far a system is with an allowed change.
 type Stage string
@@ -91,9 +107,6 @@ type Change struct {
 	Pass string
 	// Passes is how many were asked for at that generation.
 	Passes int
-	// Answers is set where the system says, for the object's kind, which passes that
-	// it was asked for it has made.
-	Answers bool
 	// Waited is set once the object has seemed done for the time after which a
 	// system that works in the background and says nothing is taken to have finished.
 	Waited bool
@@ -107,4 +120,9 @@ type Progress struct {
 	Reason Reason
 	// Path is the first field that the stage is about, where it is about one.
 	Path change.Path
+}
+
+// SeemsDone tells whether nothing is left to do but to make sure.
+func (p Progress) SeemsDone() bool {
+	return p.Stage == Applied || p.Stage == Confirm || p.Stage == Settling
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package crossplane
 
 import (
+	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -24,10 +25,12 @@ import (
 	"kausality.io/operator/internal/gate"
 )
 
-// ProgressOf says how far the provider of a managed resource is with a change, as
-// far as the resource's status shows (D16). It never says Applied while anything is
-// pending or failing; and what it does not know, it takes for pending.
-func ProgressOf(mr *unstructured.Unstructured, c gate.Change) gate.Progress {
+// PassAnnotation implements gate.Driver.
+func (Driver) PassAnnotation() string { return meta.AnnotationKeyReconcileRequestedAt }
+
+// Progress implements gate.Driver: what the provider of a managed resource has done
+// shows in the resource's conditions, and in status.atProvider (D16).
+func (Driver) Progress(mr *unstructured.Unstructured, c gate.Change) gate.Progress {
 	s := signalsOf(mr)
 	for _, check := range []func() (gate.Progress, bool){s.paused, s.failing, s.working} {
 		if p, ok := check(); ok {
@@ -134,7 +137,7 @@ func (s signals) unseen(c gate.Change, path change.Path) gate.Progress {
 	switch {
 	case c.Pass == "":
 		p.Stage, p.Reason = gate.Confirm, gate.ReasonUnconfirmed
-	case c.Answers && !s.answered(c):
+	case s.handled != "" && !s.answered(c):
 		p.Stage, p.Reason = gate.Working, gate.ReasonUnconfirmed
 	case !c.Waited:
 		p.Stage, p.Reason = gate.Settling, gate.ReasonUnconfirmed

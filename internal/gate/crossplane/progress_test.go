@@ -29,8 +29,8 @@ import (
 	"kausality.io/operator/internal/gate"
 )
 
-// managed is a managed resource at generation 4 whose size was changed to 20.
-func managed(t *testing.T, metadata, forProvider, status string) *unstructured.Unstructured {
+// instance is a managed resource at generation 4 whose size was changed to 20.
+func instance(t *testing.T, metadata, forProvider, status string) *unstructured.Unstructured {
 	t.Helper()
 	obj := map[string]any{
 		"apiVersion": "rds.example.com/v1alpha1", "kind": "Instance",
@@ -78,20 +78,19 @@ const (
 	syncedOld = `{type: Synced, status: "True", reason: ReconcileSuccess, observedGeneration: 3}`
 	syncedAny = `{type: Synced, status: "True", reason: ReconcileSuccess}`
 	available = `{type: Ready, status: "True", reason: Available}`
-	creating  = `{type: Ready, status: "False", reason: Creating}`
+	notReady  = `{type: Ready, status: "False", reason: Creating}`
 
 	begun     = `crossplane.io/external-create-pending: "2026-03-01T10:00:00Z"`
 	succeeded = `crossplane.io/external-create-succeeded: "2026-03-01T10:00:00Z"`
 	failedAt  = `crossplane.io/external-create-failed: "2026-03-01T10:00:00Z"`
 )
 
-func TestProgressOf(t *testing.T) {
+func TestProgress(t *testing.T) {
 	const size = "{size: 20}"
 	sized := gate.Change{Paths: pathsOf(t, "spec.forProvider.size")}
-	asked := gate.Change{Paths: sized.Paths, Pass: "pass-4", Passes: 1, Answers: true}
-	askedTwice := gate.Change{Paths: sized.Paths, Pass: "pass-4-2", Passes: 2, Answers: true}
-	askedOld := gate.Change{Paths: sized.Paths, Pass: "pass-4", Passes: 1}
-	waited := gate.Change{Paths: sized.Paths, Pass: "pass-4", Passes: 1, Answers: true, Waited: true}
+	asked := gate.Change{Paths: sized.Paths, Pass: "pass-4", Passes: 1}
+	askedTwice := gate.Change{Paths: sized.Paths, Pass: "pass-4-2", Passes: 2}
+	waited := gate.Change{Paths: sized.Paths, Pass: "pass-4", Passes: 1, Waited: true}
 	created := gate.Change{Created: true}
 
 	tests := map[string]struct {
@@ -158,12 +157,11 @@ func TestProgressOf(t *testing.T) {
 		},
 		"no generation, and no pass is ever answered: time tells": {
 			status: `{conditions: [` + syncedAny + `], atProvider: {size: 20}}`,
-			change: askedOld, want: gate.Settling, reason: gate.ReasonUnconfirmed,
+			change: asked, want: gate.Settling, reason: gate.ReasonUnconfirmed,
 		},
 		"no generation, and time has told": {
 			status: `{conditions: [` + syncedAny + `], atProvider: {size: 20}}`,
-			change: gate.Change{Paths: sized.Paths, Pass: "pass-4", Passes: 1, Waited: true},
-			want:   gate.Applied, reason: gate.ReasonConfirmed,
+			change: waited, want: gate.Applied, reason: gate.ReasonConfirmed,
 		},
 		"an error without a generation": {
 			status: `{conditions: [{type: Synced, status: "False", reason: ReconcileError}]}`,
@@ -178,7 +176,7 @@ func TestProgressOf(t *testing.T) {
 			want:        gate.Confirm, reason: gate.ReasonUnconfirmed,
 		},
 		"not in the status, a pass asked for": {
-			status: `{conditions: [` + synced + `]}`,
+			status: `{conditions: [` + synced + `], lastHandledReconcileAt: pass-3}`,
 			change: asked, want: gate.Working, reason: gate.ReasonUnconfirmed,
 		},
 		"not in the status, a pass answered": {
@@ -264,12 +262,12 @@ func TestProgressOf(t *testing.T) {
 		},
 		"creation: the call failed": {
 			metadata: `{annotations: {` + begun + `, ` + failedAt + `}}`,
-			status:   `{conditions: [` + synced + `, ` + creating + `]}`,
+			status:   `{conditions: [` + synced + `, ` + notReady + `]}`,
 			change:   created, want: gate.Failing, reason: gate.ReasonCreateFailed,
 		},
 		"creation: called, and not ready": {
 			metadata: `{annotations: {` + begun + `, ` + succeeded + `}}`,
-			status:   `{conditions: [` + synced + `, ` + creating + `]}`,
+			status:   `{conditions: [` + synced + `, ` + notReady + `]}`,
 			change:   created, want: gate.Working, reason: gate.ReasonCreating,
 		},
 		"creation: ready, with defaults of the cloud's own": {
@@ -306,20 +304,20 @@ func TestProgressOf(t *testing.T) {
 			if test.forProvider != "" {
 				forProvider = test.forProvider
 			}
-			got := ProgressOf(managed(t, test.metadata, forProvider, test.status), test.change)
+			got := Driver{}.Progress(instance(t, test.metadata, forProvider, test.status), test.change)
 			want := gate.Progress{Stage: test.want, Reason: test.reason}
 			got.Path = nil
 			if diff := cmp.Diff(want, got); diff != "" {
-				t.Errorf("ProgressOf() (-want +got):\n%s", diff)
+				t.Errorf("Progress() (-want +got):\n%s", diff)
 			}
 		})
 	}
 }
 
-func TestProgressOfResourceWithoutPolicies(t *testing.T) {
-	mr := managed(t, "", "{size: 20}", `{conditions: [`+synced+`], atProvider: {size: 20}}`)
+func TestProgressResourceWithoutPolicies(t *testing.T) {
+	mr := instance(t, "", "{size: 20}", `{conditions: [`+synced+`], atProvider: {size: 20}}`)
 	section(mr.Object, "spec")["managementPolicies"] = []any{}
-	if got := ProgressOf(mr, gate.Change{}); got.Stage != gate.Paused {
+	if got := (Driver{}).Progress(mr, gate.Change{}); got.Stage != gate.Paused {
 		t.Errorf("a resource of which nothing is managed is %s", got.Stage)
 	}
 }
@@ -364,7 +362,7 @@ func TestObserved(t *testing.T) {
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
-			mr := managed(t, "", test.forProvider, `{atProvider: `+test.atProvider+`}`)
+			mr := instance(t, "", test.forProvider, `{atProvider: `+test.atProvider+`}`)
 			s := signalsOf(mr)
 			if got := s.observed(pathsOf(t, "spec.forProvider."+test.path)[0]); got != test.want {
 				t.Errorf("observed() = %d, want %d", got, test.want)
@@ -372,7 +370,7 @@ func TestObserved(t *testing.T) {
 		})
 	}
 	t.Run("all of it", func(t *testing.T) {
-		s := signalsOf(managed(t, "", `{size: 20}`, `{atProvider: {size: 20, id: x}}`))
+		s := signalsOf(instance(t, "", `{size: 20}`, `{atProvider: {size: 20, id: x}}`))
 		if got := s.observed(pathsOf(t, "spec.forProvider")[0]); got != equal {
 			t.Errorf("observed() = %d", got)
 		}
@@ -397,7 +395,6 @@ func drawChange(t *rapid.T, paths []change.Path) gate.Change {
 	c := gate.Change{
 		Created: rapid.Bool().Draw(t, "created"),
 		Paths:   paths[:rapid.IntRange(0, len(paths)).Draw(t, "paths")],
-		Answers: rapid.Bool().Draw(t, "answers"),
 		Waited:  rapid.Bool().Draw(t, "waited"),
 		Passes:  rapid.IntRange(0, 2).Draw(t, "passes"),
 	}
@@ -417,10 +414,10 @@ func TestNothingIsAppliedWhileSomethingIsPendingOrFailing(t *testing.T) {
 		if !strings.Contains(alarm, "type: Synced") {
 			list = append(list, synced)
 		}
-		mr := managed(t, "", "{size: 20, class: large, secret: x}",
+		mr := instance(t, "", "{size: 20, class: large, secret: x}",
 			`{conditions: [`+strings.Join(list, ", ")+`], atProvider: {size: 20, class: large}, lastHandledReconcileAt: pass-4}`)
 		c := drawChange(rt, paths)
-		if got := ProgressOf(mr, c); got.Stage == gate.Applied {
+		if got := (Driver{}).Progress(mr, c); got.Stage == gate.Applied {
 			rt.Fatalf("%+v is applied, %s, in spite of %s", c, got.Reason, alarm)
 		}
 	})
@@ -437,15 +434,15 @@ func TestProgressIsMonotone(t *testing.T) {
 		}
 		c := drawChange(rt, paths)
 		at := func(status string) *unstructured.Unstructured {
-			return managed(t, "", "{size: 20, secret: x}", `{`+status+`}`)
+			return instance(t, "", "{size: 20, secret: x}", `{`+status+`}`)
 		}
-		if ProgressOf(at(status), c).Stage != gate.Applied {
+		if (Driver{}).Progress(at(status), c).Stage != gate.Applied {
 			return
 		}
 		more := c
 		more.Waited = true
 		for _, seen := range []string{"", ", atProvider: {size: 20}", ", atProvider: {size: 20, secret: x}"} {
-			if got := ProgressOf(at(status+seen), more); got.Stage != gate.Applied {
+			if got := (Driver{}).Progress(at(status+seen), more); got.Stage != gate.Applied {
 				rt.Fatalf("%+v was applied with {%s}, and is %s, %s, with %s more", c, status, got.Stage, got.Reason, seen)
 			}
 		}
