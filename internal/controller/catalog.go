@@ -245,6 +245,7 @@ func (c *Catalog) compile(policies []v1alpha1.AllowancePolicy, kinds Kinds, reco
 			if recompile || entry.Policy == nil || entry.Policy.Generation != p.Generation {
 				previous := entry.Policy
 				entry.Policy, entry.Errors = policy.Compile(p, kinds.KindFor)
+				entry.Policy.Categorize(kinds.Categories)
 				entry.Watched = entry.Watched && previous.For == entry.Policy.For
 			}
 			_, entry.Served = kinds.ByKind(entry.Policy.For)

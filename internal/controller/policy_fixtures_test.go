@@ -59,6 +59,8 @@ func (k testKinds) ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool) {
 	return kinds.Resource{GVR: kind.GroupVersion().WithResource(name), GVK: kind}, ok
 }
 
+func (testKinds) Categories(schema.GroupKind) []string { return nil }
+
 func (testKinds) Known() bool { return true }
 
 func (testKinds) Undeclared(schema.GroupVersionKind, change.Pattern) string { return "" }

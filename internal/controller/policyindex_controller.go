@@ -69,6 +69,8 @@ type Kinds interface {
 	KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool)
 	// ByKind returns the resource of a kind, and false where it is not served.
 	ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool)
+	// Categories are those that a kind says it belongs to.
+	Categories(kind schema.GroupKind) []string
 	// Known tells whether what is not found is known not to be served.
 	Known() bool
 	// Undeclared says why no object of a kind has anything that a pattern names, and

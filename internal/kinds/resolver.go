@@ -79,6 +79,9 @@ type Resource struct {
 	Subresources []string
 	// ReplicasPath is what the scale sub-resource sets; empty without one.
 	ReplicasPath string
+	// Categories are the groups of kinds that it says it belongs to, such as
+	// Crossplane's "composite", sorted.
+	Categories []string
 }
 
 // Resolver remembers what is served of the group versions that policies name. It
@@ -112,6 +115,8 @@ type snapshot struct {
 	byKind     map[schema.GroupVersionKind]Resource
 	byResource map[schema.GroupVersionResource]Resource
 	schemas    map[schema.GroupVersionKind]*Schema
+	// categories are the same in all versions of a kind.
+	categories map[schema.GroupKind][]string
 }
 
 // New returns a Resolver that knows nothing until its first Update.
@@ -157,6 +162,12 @@ func (r *Resolver) Namespaced(gvk schema.GroupVersionKind) bool {
 func (r *Resolver) ReplicasPath(gvr schema.GroupVersionResource) string {
 	resource, _ := r.ByResource(gvr)
 	return resource.ReplicasPath
+}
+
+// Categories are those that the kind says it belongs to, none where nothing is known
+// of it.
+func (r *Resolver) Categories(kind schema.GroupKind) []string {
+	return r.served.Load().categories[kind]
 }
 
 // Schema returns what is declared about the fields of a kind, nil where nothing is
@@ -339,6 +350,7 @@ func (r *Resolver) publish() bool {
 		byKind:     map[schema.GroupVersionKind]Resource{},
 		byResource: map[schema.GroupVersionResource]Resource{},
 		schemas:    map[schema.GroupVersionKind]*Schema{},
+		categories: map[schema.GroupKind][]string{},
 	}
 	for _, k := range r.groups {
 		if k.declared != nil {
@@ -347,6 +359,7 @@ func (r *Resolver) publish() bool {
 		for _, resource := range k.resources {
 			next.byKind[resource.GVK] = resource
 			next.byResource[resource.GVR] = resource
+			next.categories[resource.GVK.GroupKind()] = resource.Categories
 		}
 	}
 	before := r.served.Load()
@@ -400,6 +413,7 @@ func parse(gv schema.GroupVersion, list *metav1.APIResourceList) []Resource {
 			GVK:          gv.WithKind(served.Kind),
 			Namespaced:   served.Namespaced,
 			Subresources: subresources[served.Name],
+			Categories:   slices.Sorted(slices.Values(served.Categories)),
 		})
 	}
 	return resources

@@ -19,6 +19,7 @@ package kinds_test
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -82,7 +83,7 @@ func workloads() *cluster {
 func TestResolverKnowsWhatIsServed(t *testing.T) {
 	served := workloads()
 	served.served["example.com/v1"] = []metav1.APIResource{
-		{Name: "widgets", Kind: "Widget"},
+		{Name: "widgets", Kind: "Widget", Categories: []string{"crossplane", "composite"}},
 		{Name: "widgets/scale", Kind: "Scale"},
 	}
 	served.paths["widgets"] = "spec.count"
@@ -110,7 +111,7 @@ func TestResolverKnowsWhatIsServed(t *testing.T) {
 		}},
 		"cluster-scoped, with a path of its own": {example.WithResource("widgets"), kinds.Resource{
 			GVR: example.WithResource("widgets"), GVK: example.WithKind("Widget"),
-			Subresources: []string{"scale"}, ReplicasPath: "spec.count",
+			Subresources: []string{"scale"}, ReplicasPath: "spec.count", Categories: []string{"composite", "crossplane"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -130,6 +131,9 @@ func TestResolverKnowsWhatIsServed(t *testing.T) {
 			}
 			if got := r.ReplicasPath(tc.resource); got != tc.want.ReplicasPath {
 				t.Errorf("ReplicasPath() = %q", got)
+			}
+			if got := r.Categories(tc.want.GVK.GroupKind()); !slices.Equal(got, tc.want.Categories) {
+				t.Errorf("Categories() = %q", got)
 			}
 		})
 	}

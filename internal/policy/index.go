@@ -18,6 +18,7 @@ package policy
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -25,20 +26,23 @@ import (
 
 // Index is an immutable snapshot of policies. A nil Index is an empty one.
 type Index struct {
-	policies []*Policy
-	byKind   map[schema.GroupKind][]*Policy
+	policies   []*Policy
+	byKind     map[schema.GroupKind][]*Policy
+	categories map[schema.GroupKind][]string
 }
 
 // NewIndex indexes the policies; it keeps the slice's elements, not the slice.
 func NewIndex(policies []*Policy) *Index {
 	i := &Index{
-		policies: slices.Clone(policies),
-		byKind:   map[schema.GroupKind][]*Policy{},
+		policies:   slices.Clone(policies),
+		byKind:     map[schema.GroupKind][]*Policy{},
+		categories: map[schema.GroupKind][]string{},
 	}
 	slices.SortFunc(i.policies, byAge)
 	for _, p := range i.policies {
 		kind := p.For.GroupKind()
 		i.byKind[kind] = append(i.byKind[kind], p)
+		maps.Copy(i.categories, p.Categories)
 	}
 	return i
 }

@@ -80,6 +80,10 @@ type Policy struct {
 	// Consumption says when an allowance ends.
 	Consumption Consumption
 
+	// Categories are those of the kinds that the policy names, as far as Categorize
+	// was told.
+	Categories map[schema.GroupKind][]string
+
 	subjects          []v1alpha1.PolicySubject
 	objectSelector    labels.Selector
 	namespaceSelector labels.Selector

@@ -101,6 +101,7 @@ func (l *linter) lint(ctx context.Context, doc *source.Document) (*policy.Policy
 		out = append(out, warning(doc, w))
 	}
 	compiled, _ := policy.Compile(p, l.kinds.KindFor)
+	compiled.Categorize(l.kinds.Categories)
 	return compiled, out
 }
 

@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
+	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -47,7 +48,8 @@ type Cluster struct {
 	// Namespace that the flags, or the kubeconfig, name.
 	Namespace string
 
-	mapper apimeta.RESTMapper
+	mapper    apimeta.RESTMapper
+	discovery discovery.DiscoveryInterface
 }
 
 // Connect reaches the cluster. The API server's warnings are written to warnings.
@@ -80,6 +82,10 @@ func ConnectWith(
 	if err != nil {
 		return nil, fmt.Errorf("asking what the cluster serves: %w", err)
 	}
+	discovery, err := flags.ToDiscoveryClient()
+	if err != nil {
+		return nil, fmt.Errorf("asking what the cluster serves: %w", err)
+	}
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(authenticationv1.AddToScheme(scheme))
@@ -87,5 +93,5 @@ func ConnectWith(
 	if err != nil {
 		return nil, fmt.Errorf("reaching the cluster: %w", err)
 	}
-	return &Cluster{Client: c, Namespace: namespace, mapper: mapper}, nil
+	return &Cluster{Client: c, Namespace: namespace, mapper: mapper, discovery: discovery}, nil
 }

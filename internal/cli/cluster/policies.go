@@ -45,6 +45,7 @@ func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 	compiled := make([]*policy.Policy, 0, len(list.Items))
 	for i := range list.Items {
 		p, _ := policy.Compile(&list.Items[i], c.kindOf)
+		p.Categorize(c.categoriesOf)
 		compiled = append(compiled, p)
 		out.Objects[p.Name] = &list.Items[i]
 	}
@@ -69,4 +70,23 @@ func (p Policies) Named(names ...string) []*policy.Policy {
 func (c *Cluster) kindOf(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
 	gvk, err := c.mapper.KindFor(gvr)
 	return gvk, err == nil && gvk.GroupVersion() == gvr.GroupVersion()
+}
+
+// categoriesOf are those that a kind says it belongs to, none where that cannot be
+// told.
+func (c *Cluster) categoriesOf(kind schema.GroupKind) []string {
+	mapping, err := c.mapper.RESTMapping(kind)
+	if err != nil {
+		return nil
+	}
+	list, err := c.discovery.ServerResourcesForGroupVersion(mapping.GroupVersionKind.GroupVersion().String())
+	if err != nil {
+		return nil
+	}
+	for _, r := range list.APIResources {
+		if r.Name == mapping.Resource.Resource {
+			return r.Categories
+		}
+	}
+	return nil
 }

@@ -45,21 +45,23 @@ import (
 // Kinds are those that Kubernetes itself serves, and those of
 // CustomResourceDefinitions.
 type Kinds struct {
-	mapper   *apimeta.DefaultRESTMapper
-	all      sets.Set[schema.GroupVersionKind]
-	replicas map[schema.GroupVersionResource]string
-	schemas  map[schema.GroupVersionKind]*kinds.Schema
-	types    map[schema.GroupVersionKind]reflect.Type
+	mapper     *apimeta.DefaultRESTMapper
+	all        sets.Set[schema.GroupVersionKind]
+	categories map[schema.GroupKind][]string
+	replicas   map[schema.GroupVersionResource]string
+	schemas    map[schema.GroupVersionKind]*kinds.Schema
+	types      map[schema.GroupVersionKind]reflect.Type
 }
 
 // NewKinds knows the kinds of Kubernetes.
 func NewKinds() *Kinds {
 	k := &Kinds{
-		mapper:   apimeta.NewDefaultRESTMapper(nil),
-		all:      sets.New[schema.GroupVersionKind](),
-		replicas: map[schema.GroupVersionResource]string{},
-		schemas:  map[schema.GroupVersionKind]*kinds.Schema{},
-		types:    map[schema.GroupVersionKind]reflect.Type{},
+		mapper:     apimeta.NewDefaultRESTMapper(nil),
+		all:        sets.New[schema.GroupVersionKind](),
+		categories: map[schema.GroupKind][]string{},
+		replicas:   map[schema.GroupVersionResource]string{},
+		schemas:    map[schema.GroupVersionKind]*kinds.Schema{},
+		types:      map[schema.GroupVersionKind]reflect.Type{},
 	}
 	// Anybody may add to the scheme of client-go.
 	known := runtime.NewScheme()
@@ -117,6 +119,7 @@ func (k *Kinds) Define(definition *apiextensionsv1.CustomResourceDefinition) err
 		gv := schema.GroupVersion{Group: definition.Spec.Group, Version: version.Name}
 		resource := gv.WithResource(names.Plural)
 		k.all.Insert(gv.WithKind(names.Kind))
+		k.categories[schema.GroupKind{Group: gv.Group, Kind: names.Kind}] = names.Categories
 		k.mapper.AddSpecific(gv.WithKind(names.Kind), resource, gv.WithResource(strings.ToLower(names.Kind)), scope)
 		if s := version.Subresources; s != nil && s.Scale != nil {
 			k.replicas[resource] = strings.TrimPrefix(s.Scale.SpecReplicasPath, ".")
@@ -148,6 +151,9 @@ func openAPI(declared *apiextensionsv1.JSONSchemaProps) (*spec.Schema, error) {
 
 // Mapper is the kinds as clients ask for them.
 func (k *Kinds) Mapper() apimeta.RESTMapper { return k.mapper }
+
+// Categories are those that a kind says it belongs to.
+func (k *Kinds) Categories(kind schema.GroupKind) []string { return k.categories[kind] }
 
 // KindFor implements admission.Kinds.
 func (k *Kinds) KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
