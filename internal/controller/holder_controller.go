@@ -37,7 +37,6 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/holders"
-	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
@@ -207,8 +206,8 @@ func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceReco
 	}
 	after := before.DeepCopy()
 	p, changed := v.mirror(ctx, after)
-	parent, _ := lineage.Parent(v.obj)
-	mirror := record.Mirror{Create: v.deservesRecord(), Parent: parent.UID, Advance: v.mirrorOnly}
+	parent, known := scope.ParentUID(ctx, r.Holders, r.Policies.Index(), v.obj)
+	mirror := record.Mirror{Create: v.deservesRecord(), Parent: parent, Advance: v.mirrorOnly}
 	// The first look is written at once: should the operator end, and the holder be
 	// deleted before it is back, nobody could see it again.
 	if first := rec == nil && mirror.Create; !first && sameCanonical(before, after) {
@@ -226,8 +225,10 @@ func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceReco
 	}
 	r.announceOverdue(v, overdueNow(before), after)
 	next.at(p.next)
-	if rec != nil {
-		if err := r.Records.SetParent(ctx, rec, parent.UID); err != nil {
+	// What is above a claim's composite resource is found by name, and not any more
+	// once the claim is gone; the record still says it.
+	if rec != nil && known {
+		if err := r.Records.SetParent(ctx, rec, parent); err != nil {
 			return err
 		}
 	}

@@ -147,7 +147,7 @@ func uncoveredOwners(ctx context.Context, namespaces scope.Namespaces, index *po
 ) []schema.GroupKind {
 	var kinds []schema.GroupKind
 	for _, obj := range objects {
-		parent, ok := lineage.Parent(obj)
+		parent, ok := lineage.Parent(index, obj)
 		if !ok {
 			continue
 		}

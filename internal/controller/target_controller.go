@@ -28,7 +28,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/internal/holders"
-	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/scope"
 )
@@ -83,8 +82,8 @@ func (r *Target) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 // seen is what can be seen of an object.
 func (r *Target) seen(ctx context.Context, obj *unstructured.Unstructured) target {
 	index := r.Policies.Index()
-	parent, _ := lineage.Parent(obj)
-	t := target{uid: obj.GetUID(), parent: parent.UID}
+	parent, _ := scope.ParentUID(ctx, r.Holders, index, obj)
+	t := target{uid: obj.GetUID(), parent: parent}
 	for _, p := range index.InEffect(scope.Chain(ctx, r.Holders, r.Namespaces, index, obj)) {
 		t.policies = append(t.policies, p.Name)
 	}

@@ -31,9 +31,10 @@ import (
 
 // usable are the entries of the parent's ledger that the requester may exercise
 // on the child. While a change of the parent is withheld there are none (D2), and
-// none once the parent is being deleted: then its deletion is the cause (D9).
+// none once the parent is being deleted: then its deletion is the cause (D9). Nor are
+// there any of a parent that does not know the child.
 func (in *Input) usable() ledger.Ledger {
-	if in.ParentState != ParentFound || in.Parent.Deleting || len(in.Parent.withheld()) > 0 ||
+	if in.ParentState != ParentFound || in.Parent.OneSided || in.Parent.Deleting || len(in.Parent.withheld()) > 0 ||
 		!policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
 		return nil
 	}

@@ -95,7 +95,7 @@ var checks = []Check{
 	// A resource that no policy of the parent names is unrestricted.
 	when(ReasonUnbounded, func(in *Input) bool { return len(in.Bounding()) == 0 }),
 	// What was under way when the policy came may finish.
-	when(ReasonAdopting, func(in *Input) bool { return in.Parent.Adopting }),
+	when(ReasonAdopting, func(in *Input) bool { return in.Parent.Adopting && !in.Parent.OneSided }),
 	// The parent's phase and its allowances.
 	permitted,
 	// Nothing covers it, and somebody who may says that it has to be.
@@ -122,16 +122,16 @@ func when(reason Reason, holds func(*Input) bool) Check {
 	}
 }
 
-func bookkeeping(in *Input) bool {
-	if !in.Bookkeeping {
-		return false
-	}
+func bookkeeping(in *Input) bool { return in.Bookkeeping && in.KeepsBooks() }
+
+// KeepsBooks tells whether the requester is one of those whose bookkeeping needs no
+// cause: a service account that may exercise the parent's allowances, or that a policy
+// in effect for the parent or the child names.
+func (in *Input) KeepsBooks() bool {
 	if in.Requester.Username == controllerManager {
 		return true
 	}
-	named := func(p *policy.Policy) bool { return p.Names(in.Requester) }
-	return in.Requester.IsServiceAccount() &&
-		(slices.ContainsFunc(in.Parent.Policies, named) || slices.ContainsFunc(in.OwnPolicies, named))
+	return in.Requester.IsServiceAccount() && policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
 }
 
 func origin(in *Input) bool {

@@ -54,6 +54,7 @@ rules:
 	}
 	scale := allowance("ReplicaSet", "spec.replicas", "spec.replicas")
 	created := allowance("*", "*", v1alpha1.FieldCreated)
+	oneSided := func(in *Input) { in.Parent.OneSided = true }
 
 	tests := map[string]struct {
 		request *request
@@ -111,6 +112,27 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 		},
 		"a parent whose kind has no policy": {
 			request: scaling(mallory).with(func(in *Input) { in.ParentState = ParentUngoverned }), want: ReasonUnbounded,
+		},
+		"bookkeeping of a system whose policies name nobody who may use allowances": {
+			request: aRequest(serviceAccount("any", "controller"), Delete, replicaSetGVK, "web-1").of(deploymentGVK, "web", bounded).
+				with(func(in *Input) { in.Bookkeeping = true }),
+			want: ReasonBookkeeping,
+		},
+		"bookkeeping by a service account that is not among those who may": {
+			request: aRequest(serviceAccount("any", "controller"), Delete, replicaSetGVK, "web-1").of(deploymentGVK, "web", deployment).
+				with(func(in *Input) { in.Bookkeeping = true }),
+			want: ReasonDenied, uncovered: []string{"delete"},
+		},
+		"covered by a parent that does not know it": {
+			request: scaling(deployer, scale).with(oneSided), want: ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"new, of a new parent that does not know it": {
+			request: aRequest(deployer, Create, replicaSetGVK, "web-1").of(deploymentGVK, "web", deployment, created).with(oneSided),
+			want:    ReasonDenied, uncovered: []string{"create"},
+		},
+		"adopting, of a parent that does not know it": {
+			request: scaling(deployer).with(oneSided).with(func(in *Input) { in.Parent.Adopting = true }),
+			want:    ReasonDenied, uncovered: []string{"spec.replicas"},
 		},
 		"adopting": {request: scaling(deployer).with(func(in *Input) { in.Parent.Adopting = true }), want: ReasonAdopting},
 

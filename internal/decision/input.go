@@ -70,7 +70,8 @@ type Input struct {
 	// where the requester may (D13).
 	BreakGlass string
 	// Bookkeeping is true where the lineage driver declares everything that the
-	// request does as its own system's (D5).
+	// request does as its own system's (D5). Where only some of the changes are and
+	// the requester KeepsBooks, Changes and OwnChanges have the others alone.
 	Bookkeeping bool
 	// Release is true where the only lineage change takes the parent's own
 	// reference off the child, or puts it on one that has none, or is one of labels
@@ -149,6 +150,9 @@ type Parent struct {
 	Generation int64
 	// Deleting is true where the parent has a deletionTimestamp.
 	Deleting bool
+	// OneSided is true where the child names the parent and the parent does not point
+	// back, as it has to in its system: it bounds the child and covers nothing (D5).
+	OneSided bool
 	// Adopting is true where the parent finishes what it was doing when its
 	// policy first took effect (D20).
 	Adopting bool

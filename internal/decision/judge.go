@@ -100,6 +100,9 @@ func (in *Input) isReplaced() bool {
 
 // inSection tells whether the section for the phase lets the act through.
 func (in *Input) inSection(ctx context.Context, phase v1alpha1.Phase, act Act, conditions *conditions) bool {
+	if in.Parent.OneSided {
+		return false
+	}
 	switch phase {
 	case v1alpha1.PhaseInitializing:
 		return !in.heldBack(act) && in.within(act, func(p *policy.Policy) *policy.Section { return p.Initializing })

@@ -25,14 +25,17 @@ import (
 // Changes are the changes of the fields that say who the parent is. They count
 // like those of spec: else dropping the owner would be the way around every
 // bound (D5).
-func Changes(old, updated *unstructured.Unstructured) []change.Change {
-	before, hadBefore := Parent(old)
-	after, hasAfter := Parent(updated)
+func Changes(kinds Kinds, old, updated *unstructured.Unstructured) []change.Change {
+	before, hadBefore := Parent(kinds, old)
+	after, hasAfter := Parent(kinds, updated)
+	if hadBefore == hasAfter && before.sameParent(after) {
+		return nil
+	}
 	var changes []change.Change
-	if hadBefore && (!hasAfter || before.UID != after.UID) {
+	if hadBefore {
 		changes = append(changes, refChange(before, change.Delete))
 	}
-	if hasAfter && (!hadBefore || before.UID != after.UID) {
+	if hasAfter {
 		changes = append(changes, refChange(after, change.Insert))
 	}
 	return changes

@@ -34,28 +34,58 @@ type Ref struct {
 	Namespace string
 	// Name of the parent.
 	Name string
-	// UID of the parent: an object of that name with another UID is not it.
+	// UID of the parent: an object of that name with another UID is not it. It is
+	// empty where the system names parents without.
 	UID types.UID
 	// Path of the field of the child that names the parent.
 	Path string
+	// Mutual is true where the parent has to point back at the child: until it does,
+	// it bounds the child and covers nothing (D5, "Leaving").
+	Mutual bool
+}
+
+// Names tells whether obj, which was found under the name that the Ref says, is the
+// parent: an owner is known by its UID alone, a parent that has to point back by its
+// name.
+func (r Ref) Names(obj *unstructured.Unstructured) bool {
+	if !r.Mutual {
+		return obj.GetUID() == r.UID
+	}
+	return obj.GroupVersionKind().GroupKind() == r.GVK.GroupKind() && obj.GetNamespace() == r.Namespace && obj.GetName() == r.Name
+}
+
+// sameParent tells whether two Refs name the same object.
+func (r Ref) sameParent(other Ref) bool {
+	if !r.Mutual || !other.Mutual {
+		return r.Mutual == other.Mutual && r.UID == other.UID
+	}
+	return r.GVK.GroupKind() == other.GVK.GroupKind() && r.Namespace == other.Namespace && r.Name == other.Name
+}
+
+// Kinds tells what the definitions of kinds say about them: a system is known by what
+// it says of its kinds, never by what they are called.
+type Kinds interface {
+	// HasCategory tells whether a kind says that it belongs to a category.
+	HasCategory(kind schema.GroupKind, category string) bool
 }
 
 // System finds parents in the way of one system.
 type System interface {
 	// Parent returns the parent of obj, and false where this system knows none.
-	Parent(obj *unstructured.Unstructured) (Ref, bool)
+	Parent(kinds Kinds, obj *unstructured.Unstructured) (Ref, bool)
 }
 
 // systems are asked in this order; the first answer counts.
 var systems = []System{
 	controllerOwner{},
+	boundClaim{},
 	firstOwner{},
 }
 
 // Parent returns the parent of obj, and false where obj is a root.
-func Parent(obj *unstructured.Unstructured) (Ref, bool) {
+func Parent(kinds Kinds, obj *unstructured.Unstructured) (Ref, bool) {
 	for _, s := range systems {
-		if ref, ok := s.Parent(obj); ok {
+		if ref, ok := s.Parent(kinds, obj); ok {
 			return ref, true
 		}
 	}

@@ -38,6 +38,16 @@ func owned(tb testing.TB, owners string) *unstructured.Unstructured {
 	return pod
 }
 
+// categorized are kinds that say that they belong to a category.
+type categorized map[string]string
+
+func (c categorized) HasCategory(kind schema.GroupKind, category string) bool {
+	return c[kind.Kind] == category
+}
+
+// noKinds say nothing.
+var noKinds = categorized{}
+
 const (
 	controller = "{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u1, controller: true}"
 	owner      = "{apiVersion: v1, kind: ConfigMap, name: cm, uid: u2}"
@@ -68,7 +78,7 @@ func TestParent(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, ok := Parent(owned(t, tc.owners))
+			got, ok := Parent(noKinds, owned(t, tc.owners))
 			if diff := cmp.Diff(tc.want, got); diff != "" || ok == tc.root {
 				t.Errorf("Parent() = %t (-want +got):\n%s", ok, diff)
 			}
@@ -94,7 +104,7 @@ func TestChanges(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, c := range Changes(owned(t, tc.before), owned(t, tc.after)) {
+			for _, c := range Changes(noKinds, owned(t, tc.before), owned(t, tc.after)) {
 				got = append(got, string(c.Verb)+" "+c.Path.String())
 				if !IsLineage(c.Path) {
 					t.Errorf("IsLineage(%s) = false", c.Path)

@@ -28,7 +28,7 @@ import (
 // controllers of Kubernetes itself set.
 type controllerOwner struct{}
 
-func (controllerOwner) Parent(obj *unstructured.Unstructured) (Ref, bool) {
+func (controllerOwner) Parent(_ Kinds, obj *unstructured.Unstructured) (Ref, bool) {
 	for i, o := range obj.GetOwnerReferences() {
 		if o.Controller != nil && *o.Controller {
 			return ownerRef(obj, i, o)
@@ -40,7 +40,7 @@ func (controllerOwner) Parent(obj *unstructured.Unstructured) (Ref, bool) {
 // firstOwner takes the first owner of an object that no controller claims.
 type firstOwner struct{}
 
-func (firstOwner) Parent(obj *unstructured.Unstructured) (Ref, bool) {
+func (firstOwner) Parent(_ Kinds, obj *unstructured.Unstructured) (Ref, bool) {
 	for i, o := range obj.GetOwnerReferences() {
 		if ref, ok := ownerRef(obj, i, o); ok {
 			return ref, true

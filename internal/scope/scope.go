@@ -75,7 +75,7 @@ func Holder(ctx context.Context, namespaces Namespaces, obj *unstructured.Unstru
 // parent returns the parent of obj, and nil where there is none, its kind has no
 // policy, or holders does not know the very object that obj names.
 func parent(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) *unstructured.Unstructured {
-	ref, ok := lineage.Parent(obj)
+	ref, ok := lineage.Parent(index, obj)
 	if !ok || len(index.For(ref.GVK.GroupKind())) == 0 {
 		return nil
 	}
@@ -84,8 +84,21 @@ func parent(ctx context.Context, holders Getter, index *policy.Index, obj *unstr
 		// An owner reference does not say whether the owner is namespaced.
 		found, err = holders.Get(ctx, ref.GVK, types.NamespacedName{Name: ref.Name})
 	}
-	if err != nil || found.GetUID() != ref.UID {
+	if err != nil || !ref.Names(found) {
 		return nil
 	}
 	return found
+}
+
+// ParentUID returns the UID of the parent of obj, empty where it has none. known is
+// false where obj does not say it, and holders does not know the parent either.
+func ParentUID(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) (uid types.UID, known bool) {
+	ref, ok := lineage.Parent(index, obj)
+	if !ok || !ref.Mutual {
+		return ref.UID, true
+	}
+	if found := parent(ctx, holders, index, obj); found != nil {
+		return found.GetUID(), true
+	}
+	return "", false
 }

@@ -97,6 +97,9 @@ func indexFor(tb testing.TB, kinds ...string) *policy.Index {
 		if len(errs) > 0 {
 			tb.Fatalf("compiling a policy for %s: %v", kind, errs.ToAggregate())
 		}
+		p.Categorize(func(kind schema.GroupKind) []string {
+			return map[string][]string{"Database": {"claim"}, "XDatabase": {"composite"}}[kind.Kind]
+		})
 		policies = append(policies, p)
 	}
 	return policy.NewIndex(policies)
@@ -146,6 +149,35 @@ func TestChain(t *testing.T) {
 			got := scope.Chain(t.Context(), tc.known, labeled{}, indexFor(t, tc.indexed...), tc.of)
 			if diff := cmp.Diff(tc.want, kindsOf(got)); diff != "" {
 				t.Errorf("Chain() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestParentUID(t *testing.T) {
+	app := object("App", "shop", "app")
+	set := owned(object("Set", "shop", "set"), app)
+	claim := object("Database", "shop", "db")
+	composite := object("XDatabase", "", "db-x7")
+	composite.Object["spec"] = map[string]any{"claimRef": map[string]any{
+		"apiVersion": "example.com/v1", "kind": "Database", "namespace": "shop", "name": "db",
+	}}
+	for name, tc := range map[string]struct {
+		known  holders
+		of     *unstructured.Unstructured
+		uid    types.UID
+		doubts bool
+	}{
+		"of an owner":                  {known: holdersOf(), of: set, uid: app.GetUID()},
+		"of a root":                    {known: holdersOf(), of: app},
+		"of a claim":                   {known: holdersOf(claim), of: composite, uid: claim.GetUID()},
+		"of a claim that is not known": {known: holdersOf(app), of: composite, doubts: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			index := indexFor(t, "App", "Set", "Database", "XDatabase")
+			uid, known := scope.ParentUID(t.Context(), tc.known, index, tc.of)
+			if uid != tc.uid || known == tc.doubts {
+				t.Errorf("ParentUID() = %q, %t", uid, known)
 			}
 		})
 	}

@@ -96,7 +96,7 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 	report := &Report{
 		Object:     record.TargetOf(a.after),
 		User:       who.Username,
-		Paths:      paths(a.before, a.after),
+		Paths:      paths(policies.Index, a.before, a.after),
 		Initiators: initiators(policies, h),
 		Warnings:   q.said.Take(),
 	}
@@ -165,7 +165,7 @@ func message(err error) string {
 }
 
 // paths are those of what changes.
-func paths(before, after *unstructured.Unstructured) []string {
+func paths(kinds lineage.Kinds, before, after *unstructured.Unstructured) []string {
 	if before == nil {
 		return []string{v1alpha1.FieldCreated}
 	}
@@ -177,7 +177,7 @@ func paths(before, after *unstructured.Unstructured) []string {
 	}
 	found := change.Find(before.Object, after.Object, change.Options{Metadata: anyMetadata})
 	out := []string{}
-	for _, c := range append(found, lineage.Changes(before, after)...) {
+	for _, c := range append(found, lineage.Changes(kinds, before, after)...) {
 		path := c.Path.String()
 		if !strings.Contains(path, v1alpha1.AnnotationPrefix) && !strings.Contains(path, v1alpha1.ReplicaSetAnnotationPrefix) && !slices.Contains(out, path) {
 			out = append(out, path)

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/policy"
 )
 
 func thing() *unstructured.Unstructured {
@@ -69,7 +70,7 @@ func TestSet(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, paths(thing(), after)); diff != "" {
+			if diff := cmp.Diff(tc.want, paths(policy.NewIndex(nil), thing(), after)); diff != "" {
 				t.Errorf("paths differ (-want +got):\n%s", diff)
 			}
 		})

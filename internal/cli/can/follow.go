@@ -196,7 +196,7 @@ func (f *follower) follow(ctx context.Context, h holder, permissions []permissio
 
 // existing are the children that there are of which something may happen.
 func (f *follower) existing(ctx context.Context, h holder, p permission, possible bool, depth int) []*Node {
-	children, err := f.cluster.Children(ctx, p.kind, h.obj)
+	children, err := f.cluster.Children(ctx, f.policies, p.kind, h.obj)
 	if err != nil {
 		f.note(fmt.Sprintf("Which children of kind %s there are cannot be told: %v", p.kind.Kind, err))
 	}

@@ -74,8 +74,15 @@ func (n *namespaces) Labels(ctx context.Context, name string) map[string]string 
 	return labels
 }
 
+// ParentUID is the UID of the parent of an object, empty where it has none or that
+// cannot be read.
+func (c *Cluster) ParentUID(ctx context.Context, policies Policies, obj *unstructured.Unstructured) types.UID {
+	uid, _ := scope.ParentUID(ctx, holders{c}, policies.Index, obj)
+	return uid
+}
+
 // Children are the objects of a kind of which an object is the parent.
-func (c *Cluster) Children(ctx context.Context, kind schema.GroupKind, parent *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
+func (c *Cluster) Children(ctx context.Context, policies Policies, kind schema.GroupKind, parent *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	mapping, err := c.mapper.RESTMapping(kind)
 	if err != nil {
 		return nil, fmt.Errorf("finding the resource of kind %s: %w", kind.Kind, err)
@@ -87,7 +94,7 @@ func (c *Cluster) Children(ctx context.Context, kind schema.GroupKind, parent *u
 	}
 	var out []*unstructured.Unstructured
 	for i := range list.Items {
-		if ref, ok := lineage.Parent(&list.Items[i]); ok && ref.UID == parent.GetUID() {
+		if ref, ok := lineage.Parent(policies.Index, &list.Items[i]); ok && ref.Names(parent) {
 			out = append(out, &list.Items[i])
 		}
 	}

@@ -102,6 +102,7 @@ func asChild(s *sight) *Child {
 	}
 	chain := s.chain[1:]
 	parent := holderOf(*s.parent, chain, s.policies)
+	parent.OneSided = !s.ref.PointsBack(s.parent.obj, s.obj.obj)
 	c.Phase = parent.Phase()
 	c.Bound = parent.bound(kind)
 	c.Initiators = initiatorsOf(s.policies, chain)

@@ -160,7 +160,7 @@ func see(t *testing.T, chain ...standing) *sight {
 		})
 	}
 	var ok bool
-	if s.ref, ok = lineage.Parent(s.obj.obj); ok {
+	if s.ref, ok = lineage.Parent(s.policies.Index, s.obj.obj); ok {
 		s.parent = &standing{}
 	}
 	if len(chain) > 1 {

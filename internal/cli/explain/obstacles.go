@@ -26,6 +26,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -45,6 +46,10 @@ func (h *holder) obstacles(initiators []string) []Obstacle {
 			Command: phrase.Command("approve", ref, e.Mutation),
 			By:      initiators,
 		})
+	}
+	if h.OneSided {
+		out = append(out, Obstacle{What: "OneSided", Message: fmt.Sprintf(
+			"it does not name the child in %s: it bounds it, and nothing that it allows counts", lineage.ResourceRefPath)})
 	}
 	if h.unreadable {
 		out = append(out, Obstacle{What: "Unreadable", Message: "its ledger cannot be read and counts as empty; the AllowanceRecord has its text"})

@@ -96,7 +96,7 @@ func (s *sight) recordOf(ctx context.Context, c *cluster.Cluster, obj *unstructu
 
 func (s *sight) readParent(ctx context.Context, c *cluster.Cluster) error {
 	var ok bool
-	if s.ref, ok = lineage.Parent(s.obj.obj); !ok {
+	if s.ref, ok = lineage.Parent(s.policies.Index, s.obj.obj); !ok {
 		return nil
 	}
 	s.parent = &standing{}
@@ -106,7 +106,7 @@ func (s *sight) readParent(ctx context.Context, c *cluster.Cluster) error {
 		return nil
 	case err != nil:
 		return fmt.Errorf("reading the parent %s: %w", phrase.Object(s.ref.GVK.Kind, s.ref.Name), err)
-	case obj.GetUID() == s.ref.UID:
+	case s.ref.Names(obj):
 		s.parent.obj = obj
 		s.parent.rec = s.recordOf(ctx, c, obj)
 	}

@@ -24,7 +24,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -49,9 +48,6 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 		return s, nil
 	}
 	s.uid = obj.GetUID()
-	if ref, ok := lineage.Parent(obj); ok {
-		s.parent = ref.UID
-	}
 	if held := held(obj); held != nil {
 		s.records = append(s.records, *held)
 	}
@@ -60,6 +56,7 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 		s.notes = append(s.notes, fmt.Sprintf("Which objects below exist cannot be told: %v", err))
 		return s, nil
 	}
+	s.parent = c.ParentUID(ctx, policies, obj)
 	s.listBelow(ctx, c, policies, obj)
 	return s, nil
 }
@@ -79,10 +76,10 @@ func held(obj *unstructured.Unstructured) *v1alpha1.AllowanceRecord {
 
 // listBelow finds the objects below another, of the kinds that policies name.
 func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies cluster.Policies, obj *unstructured.Unstructured) {
-	parents := []types.UID{obj.GetUID()}
+	parents := []*unstructured.Unstructured{obj}
 	kinds := childKinds(policies, obj.GroupVersionKind().GroupKind())
 	for range maxDepth {
-		var next []types.UID
+		var next []*unstructured.Unstructured
 		var nextKinds []schema.GroupVersionKind
 		for _, kind := range kinds {
 			if slices.Contains(s.listed, kind.Kind) {
@@ -96,11 +93,11 @@ func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies clus
 			s.listed = append(s.listed, kind.Kind)
 			nextKinds = append(nextKinds, childKinds(policies, kind.GroupKind())...)
 			for i := range objects {
-				ref, ok := lineage.Parent(&objects[i])
-				if !ok || !slices.Contains(parents, ref.UID) {
+				ref, ok := lineage.Parent(policies.Index, &objects[i])
+				if !ok || !slices.ContainsFunc(parents, ref.Names) {
 					continue
 				}
-				next = append(next, objects[i].GetUID())
+				next = append(next, &objects[i])
 				s.below = append(s.below, Child{Kind: kind.Kind, Name: objects[i].GetName()})
 			}
 		}

@@ -104,7 +104,7 @@ func warnings(r *request, f *facts, v decision.Verdict, grant decision.Grant) []
 	}
 	out = append(out, deletionWarnings(r, f, v)...)
 	if v.Reason == decision.ReasonOrphan && len(f.index.Policies()) > 0 {
-		ref, _ := r.parentRef()
+		ref, _ := r.parentRef(f.index)
 		out = append(out, fmt.Sprintf("kausality: %s names the owner %s %s, which does not exist; nothing bounds it",
 			objectText(f.Child.GVK.Kind, f.Child.Name), ref.GVK.Kind, ref.Name))
 	}

@@ -168,7 +168,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	f.initiators = initiators(f.index, own)
 	f.parentInitiators = initiators(f.index, ancestors)
 	f.approveKey = annotationKey(r.current(), approveName)
-	f.AncestorInitiator = mayInitiateAbove(f.index, ancestors, r.requester)
+	f.AncestorInitiator = !f.Parent.OneSided && mayInitiateAbove(f.index, ancestors, r.requester)
 
 	f.leaving = g.leaving(ctx, r, f)
 	g.gatherChild(ctx, r, f, why)
@@ -198,7 +198,9 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 		r.findChanges(f, declared)
 		f.Release = isRelease(r, f)
 	}
-	f.Bookkeeping = lineage.Bookkeeping(string(r.operation), r.current())
+	ownChanges := f.OwnChanges
+	f.setBooksAside(r)
+	f.Bookkeeping = f.Bookkeeping || lineage.Bookkeeping(string(r.operation), r.current())
 	current := r.current()
 	f.Child = decision.Child{
 		GVK:        r.gvk,
@@ -206,7 +208,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 		Namespace:  r.namespace,
 		Name:       r.objectName(),
 		UID:        string(current.GetUID()),
-		Generation: r.generation(f.OwnChanges),
+		Generation: r.generation(ownChanges),
 		Deleting:   r.old != nil && r.old.GetDeletionTimestamp() != nil,
 		Schema:     declared,
 	}
@@ -227,7 +229,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 // gatherParent fills in what there is to know about the parent, and returns the chain
 // of holders that begins with it.
 func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why doubt) ([]policy.Holder, error) {
-	ref, ok := r.parentRef()
+	ref, ok := r.parentRef(f.index)
 	if !ok {
 		f.ParentState = decision.NoParent
 		return nil, nil
@@ -243,7 +245,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 	}
 	if parent == nil {
 		f.ParentState = decision.ParentGone
-		if r.operation == decision.Delete {
+		if r.operation == decision.Delete && !ref.Mutual {
 			f.Deletion = g.deletionOf(ctx, v1alpha1.TargetReference{
 				Group: ref.GVK.Group, Version: ref.GVK.Version, Kind: ref.GVK.Kind,
 				Namespace: g.namespaceOf(ref, policies[0].For), Name: ref.Name, UID: ref.UID,
@@ -263,6 +265,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 		UID:        string(parent.GetUID()),
 		Generation: parent.GetGeneration(),
 		Deleting:   parent.GetDeletionTimestamp() != nil,
+		OneSided:   !ref.PointsBack(parent, r.current()),
 		Policies:   f.index.InEffect(ancestors),
 	}
 	if r.operation == decision.Update {
@@ -292,7 +295,7 @@ func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.G
 	key := types.NamespacedName{Namespace: g.namespaceOf(ref, gvk), Name: ref.Name}
 	if why == doubtNone {
 		parent, err := g.Objects.Get(ctx, gvk, key)
-		if err == nil && parent.GetUID() == ref.UID {
+		if err == nil && ref.Names(parent) {
 			return parent, nil
 		}
 		why = doubtUncached
@@ -304,7 +307,7 @@ func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.G
 		return nil, nil
 	case err != nil:
 		return nil, fmt.Errorf("reading the parent %s %s: %w", gvk.Kind, key, err)
-	case parent.GetUID() != ref.UID:
+	case !ref.Names(parent):
 		return nil, nil
 	}
 	return parent, nil
@@ -332,14 +335,14 @@ func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReferen
 
 // parentRef is the parent that bounds the request: that of the object as it was,
 // or, where it had none, as it will be.
-func (r *request) parentRef() (lineage.Ref, bool) {
+func (r *request) parentRef(kinds lineage.Kinds) (lineage.Ref, bool) {
 	if r.old != nil {
-		if ref, ok := lineage.Parent(r.old); ok {
+		if ref, ok := lineage.Parent(kinds, r.old); ok {
 			return ref, true
 		}
 	}
 	if r.new != nil {
-		return lineage.Parent(r.new)
+		return lineage.Parent(kinds, r.new)
 	}
 	return lineage.Ref{}, false
 }
@@ -361,11 +364,29 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 		Schema:   declared,
 	})
 	f.OwnChanges = named(found, triggers)
-	f.Changes = append(named(found, bounds), lineage.Changes(r.old, r.new)...)
-	for _, c := range f.lettingGo {
-		if !slices.ContainsFunc(f.Changes, func(d change.Change) bool { return d.Path.String() == c.Path.String() }) {
+	f.Changes = named(found, bounds)
+	for _, c := range slices.Concat(lineage.Changes(f.index, r.old, r.new), f.lettingGo) {
+		same := func(d change.Change) bool { return d.Verb == c.Verb && d.Path.String() == c.Path.String() }
+		if !slices.ContainsFunc(f.Changes, same) {
 			f.Changes = append(f.Changes, c)
 		}
+	}
+}
+
+// setBooksAside leaves out the changes in which the system of the object keeps its
+// books, where the requester may: these need no cause, and trigger nothing (D5).
+func (f *facts) setBooksAside(r *request) {
+	if !f.KeepsBooks() {
+		return
+	}
+	isBookkeeping := func(c change.Change) bool { return lineage.BookkeepingField(f.index, r.gvk.GroupKind(), c) }
+	if !slices.ContainsFunc(f.Changes, isBookkeeping) {
+		return
+	}
+	f.OwnChanges = slices.DeleteFunc(slices.Clone(f.OwnChanges), isBookkeeping)
+	rest := slices.DeleteFunc(slices.Clone(f.Changes), isBookkeeping)
+	if f.Bookkeeping = len(rest)+len(f.OwnChanges) == 0; !f.Bookkeeping {
+		f.Changes = rest
 	}
 }
 
@@ -384,9 +405,10 @@ func named(changes []change.Change, patterns []change.Pattern) []change.Change {
 // object, or puts it on one that has none, or makes the parent's controller do so,
 // and touches no other lineage.
 func isRelease(r *request, f *facts) bool {
-	before, hadBefore := lineage.Parent(r.old)
-	after, hasAfter := lineage.Parent(r.new)
-	if f.ParentState != decision.ParentFound {
+	before, hadBefore := lineage.Parent(f.index, r.old)
+	after, hasAfter := lineage.Parent(f.index, r.new)
+	// Nobody but those who may change it takes the reference to a claim away.
+	if f.ParentState != decision.ParentFound || before.Mutual || after.Mutual {
 		return false
 	}
 	if hadBefore == hasAfter {

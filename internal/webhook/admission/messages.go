@@ -24,6 +24,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -35,6 +36,8 @@ func denial(f *facts, v decision.Verdict) string {
 	fmt.Fprintf(&b, "%s of %s is not allowed by its parent %s (%s, AllowancePolicy %s), which ",
 		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), f.parentText(), f.Parent.Phase(), strings.Join(names(v.Policies), ", "))
 	switch {
+	case f.Parent.OneSided:
+		fmt.Fprintf(&b, "does not name it in %s, and so allows nothing", lineage.ResourceRefPath)
 	case f.Parent.Deleting:
 		b.WriteString("is being deleted and allows only what spec.deleting of the policy says")
 	case len(v.Withheld) > 0:
@@ -49,6 +52,9 @@ func denial(f *facts, v decision.Verdict) string {
 
 // remedy says who can do what about a denial.
 func (f *facts) remedy(v decision.Verdict) string {
+	if f.Parent.OneSided {
+		return fmt.Sprintf("No allowance of %s counts until it does.", f.parentText())
+	}
 	if f.Parent.Deleting {
 		return "No allowance counts any more."
 	}

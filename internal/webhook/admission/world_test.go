@@ -170,9 +170,22 @@ func (w *world) Post(n notice.Notice) { w.notices = append(w.notices, n) }
 // served are the kinds of the tests.
 type served struct{}
 
+// resources of those kinds.
+var resources = map[string]string{
+	"Deployment": "deployments", "ReplicaSet": "replicasets", "Pod": "pods",
+	"Database": "databases", "XDatabase": "xdatabases", "Instance": "instances",
+}
+
 func (served) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
-	kind, ok := map[string]string{"deployments": "Deployment", "replicasets": "ReplicaSet", "pods": "Pod"}[gvr.Resource]
-	return gvr.GroupVersion().WithKind(kind), ok
+	for kind, resource := range resources {
+		if resource == gvr.Resource {
+			return gvr.GroupVersion().WithKind(kind), true
+		}
+	}
+	return schema.GroupVersionKind{}, false
+}
+func (served) Categories(kind schema.GroupKind) []string {
+	return map[string][]string{"Database": {"claim"}, "XDatabase": {"composite"}}[kind.Kind]
 }
 func (served) Namespaced(schema.GroupVersionKind) bool          { return true }
 func (served) ReplicasPath(schema.GroupVersionResource) string  { return "spec.replicas" }
@@ -192,6 +205,7 @@ func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) 
 		if len(errs) > 0 {
 			tb.Fatal(errs.ToAggregate())
 		}
+		c.Categorize(served{}.Categories)
 		compiled = append(compiled, c)
 	}
 	active := &policy.Active{}
@@ -279,7 +293,7 @@ func asking(tb testing.TB, user string, groups []string, before, after *unstruct
 	req.Kind = metav1.GroupVersionKind(gvk)
 	req.Resource = metav1.GroupVersionResource{
 		Group: gvk.Group, Version: gvk.Version,
-		Resource: map[string]string{"Deployment": "deployments", "ReplicaSet": "replicasets", "Pod": "pods"}[gvk.Kind],
+		Resource: resources[gvk.Kind],
 	}
 	req.Namespace, req.Name = shape.GetNamespace(), shape.GetName()
 	req.OldObject, req.Object = encoded(tb, before), encoded(tb, after)

@@ -1,0 +1,123 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lineage
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"kausality.io/operator/internal/change"
+)
+
+// The categories that Crossplane gives the kinds it defines.
+const (
+	// CategoryClaim is that of claims.
+	CategoryClaim = "claim"
+	// CategoryComposite is that of composite resources (XRs), with a claim or without.
+	CategoryComposite = "composite"
+)
+
+// What Crossplane writes for itself in the spec of a claim, and of a composite
+// resource: which objects belong together, which composition and which revision of it
+// is used, and where the connection details go. Composite resources without claims
+// have all of it under spec.crossplane.
+var (
+	compositionFields = sets.New("compositionRef", "compositionRevisionRef", "compositionSelector",
+		"compositionRevisionSelector", "compositionUpdatePolicy", "writeConnectionSecretToRef")
+	claimFields     = compositionFields.Union(sets.New(resourceRefField))
+	compositeFields = compositionFields.Union(sets.New("resourceRefs", "crossplane"))
+)
+
+// BookkeepingField tells whether a change of an object of the kind is of a field in
+// which its system keeps its books (D5): observed, refusing a composite resource its
+// new revision wedges it. Setting the reference to a claim is, removing it never.
+func BookkeepingField(kinds Kinds, kind schema.GroupKind, c change.Change) bool {
+	if len(c.Path) < 2 || c.Path[0].Field != "spec" {
+		return false
+	}
+	switch field := c.Path[1].Field; {
+	case kinds.HasCategory(kind, CategoryComposite):
+		return compositeFields.Has(field) || c.Path.String() == claimRefPath && c.Verb == change.Insert
+	case kinds.HasCategory(kind, CategoryClaim):
+		return claimFields.Has(field)
+	default:
+		return false
+	}
+}
+
+// The fields by which a composite resource names its claim, and the claim points back.
+const (
+	claimRefField    = "claimRef"
+	claimRefPath     = "spec." + claimRefField
+	resourceRefField = "resourceRef"
+
+	// ResourceRefPath is the path of the field of a claim that points back.
+	ResourceRefPath = "spec." + resourceRefField
+)
+
+// boundClaim knows the claim of a composite resource of Crossplane: the composite
+// resource names it in spec.claimRef, without a UID and without an owner reference,
+// and the claim points back by spec.resourceRef.
+type boundClaim struct{}
+
+func (boundClaim) Parent(kinds Kinds, obj *unstructured.Unstructured) (Ref, bool) {
+	ref := specField(obj, claimRefField)
+	if len(ref) == 0 || !kinds.HasCategory(obj.GroupVersionKind().GroupKind(), CategoryComposite) {
+		return Ref{}, false
+	}
+	gv, err := schema.ParseGroupVersion(text(ref, "apiVersion"))
+	if err != nil || text(ref, "kind") == "" || text(ref, "name") == "" {
+		return Ref{}, false
+	}
+	claim := Ref{
+		GVK:       gv.WithKind(text(ref, "kind")),
+		Namespace: text(ref, "namespace"),
+		Name:      text(ref, "name"),
+		Path:      claimRefPath,
+		Mutual:    true,
+	}
+	// A claim of a kind that is none is nobody's.
+	return claim, kinds.HasCategory(claim.GVK.GroupKind(), CategoryClaim)
+}
+
+// PointsBack tells whether the parent that the Ref names knows the child, as far as
+// its system asks for that. Crossplane writes the reference of the claim before it
+// creates the composite resource; a claim that was deleted and created again under
+// its name has none.
+func (r Ref) PointsBack(parent, child *unstructured.Unstructured) bool {
+	if !r.Mutual {
+		return true
+	}
+	ref := specField(parent, resourceRefField)
+	gv, err := schema.ParseGroupVersion(text(ref, "apiVersion"))
+	kind := child.GroupVersionKind().GroupKind()
+	return err == nil && gv.WithKind(text(ref, "kind")).GroupKind() == kind && text(ref, "name") == child.GetName()
+}
+
+// specField returns a map in the spec of an object, nil where there is none.
+func specField(obj *unstructured.Unstructured, name string) map[string]any {
+	spec, _ := obj.Object["spec"].(map[string]any)
+	field, _ := spec[name].(map[string]any)
+	return field
+}
+
+// text returns a string, empty where there is none.
+func text(fields map[string]any, name string) string {
+	s, _ := fields[name].(string)
+	return s
+}
