@@ -235,7 +235,6 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Events:     o.GetEventRecorder("kausality"),
 		Clock:      clock.RealClock{},
 	}
-	target := &controller.Target{Holders: o.holders, Namespaces: o.namespaces, Policies: o.policies, Catalog: o.catalog}
 	retention := &controller.Retention{
 		Client:  o.GetClient(),
 		Holders: o.holders,
@@ -243,6 +242,16 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Clock:   clock.RealClock{},
 		Age:     o.recordAge,
 		Count:   o.recordCount,
+	}
+	target := &controller.Target{
+		Client:     o.GetClient(),
+		Holders:    o.holders,
+		Kinds:      o.kinds,
+		Namespaces: o.namespaces,
+		Policies:   o.policies,
+		Catalog:    o.catalog,
+		Rate:       o.targetStatusRate,
+		Clock:      clock.RealClock{},
 	}
 	if err := o.AddReadyzCheck("policies", index.Ready); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)

@@ -49,6 +49,7 @@ type options struct {
 	extraPlatformUsers string
 	recordAge          time.Duration
 	recordCount        int
+	targetStatusRate   float64
 }
 
 func (o *options) bind(flags *flag.FlagSet) {
@@ -81,6 +82,8 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"How long the AllowanceRecord of an object stays after the object is gone; 0 is for ever.")
 	flags.IntVar(&o.recordCount, "record-retention-count", 1000,
 		"How many AllowanceRecords of objects that are gone stay in each namespace, the latest; 0 is all.")
+	flags.Float64Var(&o.targetStatusRate, "target-status-rate", 100,
+		"How many objects a second may be made to show which policies are in effect for them; 0 for none.")
 	flags.StringVar(&o.extraPlatformUsers, "extra-platform-users", "", "Further user names, in addition to platform-users.")
 }
 
@@ -101,6 +104,9 @@ func (o *options) validate() error {
 	}
 	if o.recordCount < 0 {
 		errs = append(errs, fmt.Errorf("--record-retention-count=%d: it is a number of records, or 0 for all", o.recordCount))
+	}
+	if o.targetStatusRate < 0 {
+		errs = append(errs, fmt.Errorf("--target-status-rate=%g: name how many objects a second, or 0 for none", o.targetStatusRate))
 	}
 	return errors.Join(errs...)
 }

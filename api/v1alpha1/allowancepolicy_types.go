@@ -94,6 +94,13 @@ type AllowancePolicySpec struct {
 	// +optional
 	// +kubebuilder:default=Hold
 	UncausedChanges UncausedChanges `json:"uncausedChanges,omitempty"`
+
+	// targetStatus says whether parents show that this policy is in effect for
+	// them: Show, by the condition kausality.io/AllowancePolicyAffected where their
+	// kind keeps it, else by an annotation of that name; or None.
+	// +optional
+	// +kubebuilder:default=Show
+	TargetStatus TargetStatus `json:"targetStatus,omitempty"`
 }
 
 // ParentKind is a fully qualified kind.
@@ -358,6 +365,18 @@ const (
 	UncausedHold UncausedChanges = "Hold"
 	// UncausedRefuse refuses the write.
 	UncausedRefuse UncausedChanges = "Refuse"
+)
+
+// TargetStatus says whether parents show that a policy is in effect for them.
+//
+// +kubebuilder:validation:Enum=Show;None
+type TargetStatus string
+
+const (
+	// TargetStatusShow has parents show it.
+	TargetStatusShow TargetStatus = "Show"
+	// TargetStatusNone leaves parents as they are.
+	TargetStatusNone TargetStatus = "None"
 )
 
 // AllowancePolicyStatus is what Kausality has made of a policy.

@@ -80,6 +80,11 @@ const (
 	// whether it is open, for whom, and what waits (D16).
 	ConditionGate = "kausality.io/Gate"
 
+	// ConditionAffected is the condition type, and where a kind keeps no foreign
+	// conditions the annotation, that names the policies in effect for this object
+	// (D19).
+	ConditionAffected = "kausality.io/AllowancePolicyAffected"
+
 	// ReplicaSetAnnotationPrefix replaces AnnotationPrefix on ReplicaSets that
 	// a Deployment controls: their Deployment's controller copies each of the
 	// Deployment's own annotations onto them, the ledger included, so theirs

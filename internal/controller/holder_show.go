@@ -72,7 +72,7 @@ func blockedPatch(obj *unstructured.Unstructured, b *v1alpha1.Blocked) []byte {
 	case isDeployment && b != nil:
 		since := b.Since.UTC().Format(time.RFC3339)
 		patch = conditionPatch(map[string]any{
-			"type":               v1alpha1.ConditionBlocked,
+			conditionTypeKey:     v1alpha1.ConditionBlocked,
 			"status":             string(metav1.ConditionTrue),
 			"reason":             reasonDenied,
 			"message":            b.Message,
@@ -80,7 +80,7 @@ func blockedPatch(obj *unstructured.Unstructured, b *v1alpha1.Blocked) []byte {
 			"lastTransitionTime": since,
 		})
 	case isDeployment:
-		patch = conditionPatch(map[string]any{"$patch": "delete", "type": v1alpha1.ConditionBlocked})
+		patch = conditionPatch(map[string]any{"$patch": "delete", conditionTypeKey: v1alpha1.ConditionBlocked})
 	case b != nil:
 		patch = annotationPatch(obj, b.Message)
 	default:
@@ -112,11 +112,20 @@ func showsBlocked(obj *unstructured.Unstructured) bool {
 		_, shown := obj.GetAnnotations()[blockedKey(obj)]
 		return shown
 	}
+	return conditionOf(obj, v1alpha1.ConditionBlocked) != nil
+}
+
+// conditionTypeKey is where a condition has its type.
+const conditionTypeKey = "type"
+
+// conditionOf returns the condition of a type that an object has, nil where it has
+// none.
+func conditionOf(obj *unstructured.Unstructured, conditionType string) map[string]any {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, c := range conditions {
-		if condition, ok := c.(map[string]any); ok && condition["type"] == v1alpha1.ConditionBlocked {
-			return true
+		if condition, ok := c.(map[string]any); ok && condition[conditionTypeKey] == conditionType {
+			return condition
 		}
 	}
-	return false
+	return nil
 }

@@ -18,16 +18,24 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/scope"
 )
@@ -36,56 +44,116 @@ import (
 // their status says so: it is written once in that time at most.
 const affectedDelay = 2 * time.Second
 
-// Target follows for which objects which policies are in effect, and has the
-// policies say so (D19). What it remembers of objects saves looking at all of them
-// whenever one changes; it is built anew by each process.
+// targetWorkers is how many objects are looked at, and marked, at a time.
+const targetWorkers = 4
+
+// TargetKinds knows what the API server serves and declares of kinds.
+// *kinds.Resolver is the one.
+type TargetKinds interface {
+	// ByKind returns the resource of a kind, and false where it is not served.
+	ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool)
+	// Schema returns what is declared about the fields of a kind, nil where nothing
+	// is.
+	Schema(kind schema.GroupVersionKind) change.Schema
+}
+
+// Target follows for which objects which policies are in effect. It has the policies
+// say for how many, and the objects show which (D19). What it remembers of objects
+// saves looking at all of them whenever one changes; it is built anew by each
+// process.
 type Target struct {
+	// Client writes the marks.
+	Client client.Client
 	// Holders are the objects.
 	Holders HolderReader
+	// Kinds of the objects.
+	Kinds TargetKinds
 	// Namespaces that they live in.
 	Namespaces scope.Namespaces
 	// Policies are those that are active.
 	Policies *policy.Active
-	// Catalog says when they change, and is told which of them affect other objects now.
+	// Catalog says when they change, and is told which of them affect other objects
+	// now.
 	Catalog *Catalog
+	// Rate is how many objects are marked in a second; where it is zero, none are.
+	Rate float64
+	// Clock tells the time.
+	Clock clock.PassiveClock
 
-	known targets
+	known  targets
+	pace   *pace
+	losing losingKinds
 }
 
-// SetupWithManager adds the reconciler to mgr. It handles one object at a time, as
-// nearly all it does is to look.
+// SetupWithManager adds the reconciler to mgr.
 func (r *Target) SetupWithManager(mgr ctrl.Manager) error {
+	r.pace = newPace(r.Rate)
 	return builder.TypedControllerManagedBy[holders.Request](mgr).
 		Named("target").
 		WatchesRawSource(r.Holders.Source()).
 		WatchesRawSource(r.policySource()).
 		WatchesRawSource(r.namespaceSource(mgr.GetCache())).
 		WatchesRawSource(r.known.source()).
+		WithOptions(controller.TypedOptions[holders.Request]{MaxConcurrentReconciles: targetWorkers}).
 		Complete(r)
 }
 
 // Reconcile implements reconcile.TypedReconciler.
 func (r *Target) Reconcile(ctx context.Context, req holders.Request) (reconcile.Result, error) {
+	if !r.Holders.Watches(req.GVK.GroupKind()) {
+		return r.leave(ctx, req)
+	}
 	obj, err := r.Holders.Get(ctx, req.GVK, req.NamespacedName)
 	switch {
 	case apierrors.IsNotFound(err):
-		r.changed(r.known.forget(req), nil)
+		r.forget(req)
 		return reconcile.Result{}, nil
 	case err != nil:
 		return reconcile.Result{}, err
 	}
 	now := r.seen(ctx, obj)
 	r.changed(r.known.set(req, now), now.policies)
-	return reconcile.Result{}, nil
+	return r.show(ctx, req, obj, now)
+}
+
+// leave takes the mark from an object whose kind no policy is for any more.
+func (r *Target) leave(ctx context.Context, req holders.Request) (reconcile.Result, error) {
+	if len(r.Policies.Index().For(req.GVK.GroupKind())) > 0 {
+		return reconcile.Result{RequeueAfter: unreadRecheck}, nil
+	}
+	known := r.known.get(req)
+	in, _, shows := known.mark.differs(inAnnotation, nil)
+	if !shows || r.Rate <= 0 {
+		r.forget(req)
+		return reconcile.Result{}, nil
+	}
+	if due, again := r.pace.due(req, "", string(in), true, r.Clock.Now()); !due {
+		return reconcile.Result{RequeueAfter: again}, nil
+	}
+	if _, err := r.write(ctx, req, known.mark, in, ""); err != nil {
+		return reconcile.Result{}, err
+	}
+	known.mark.texts = maps.Clone(known.mark.texts)
+	delete(known.mark.texts, in)
+	r.known.set(req, known)
+	return reconcile.Result{RequeueAfter: time.Millisecond}, nil
+}
+
+func (r *Target) forget(req holders.Request) {
+	r.changed(r.known.forget(req), nil)
+	r.pace.forget(req)
 }
 
 // seen is what can be seen of an object.
 func (r *Target) seen(ctx context.Context, obj *unstructured.Unstructured) target {
 	index := r.Policies.Index()
 	parent, _ := scope.ParentUID(ctx, r.Holders, index, obj)
-	t := target{uid: obj.GetUID(), parent: parent}
+	t := target{mark: markOf(obj), parent: parent}
 	for _, p := range index.InEffect(scope.Chain(ctx, r.Holders, r.Namespaces, index, obj)) {
 		t.policies = append(t.policies, p.Name)
+		if p.TargetStatus == v1alpha1.TargetStatusShow {
+			t.show = append(t.show, p.Name)
+		}
 	}
 	return t
 }

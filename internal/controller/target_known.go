@@ -30,11 +30,14 @@ import (
 
 // target is what is remembered of an object.
 type target struct {
-	uid types.UID
+	// mark is what it shows.
+	mark mark
 	// parent is the UID of its parent, empty where it has none.
 	parent types.UID
 	// policies are the names of those that are in effect for it, the oldest first.
 	policies []string
+	// show are those of them that it is to show.
+	show []string
 }
 
 // targets are all objects of kinds that policies are for. Its zero value is ready
@@ -73,8 +76,8 @@ func (t *targets) set(req holders.Request, now target) []string {
 		}
 		t.children[now.parent][req] = struct{}{}
 	}
-	if before.uid != now.uid || !slices.Equal(before.policies, now.policies) {
-		t.queueChildren(before.uid, now.uid)
+	if before.mark.uid != now.mark.uid || !slices.Equal(before.policies, now.policies) {
+		t.queueChildren(before.mark.uid, now.mark.uid)
 	}
 	return before.policies
 }
@@ -84,8 +87,15 @@ func (t *targets) forget(req holders.Request) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.drop(req)
-	t.queueChildren(before.uid)
+	t.queueChildren(before.mark.uid)
 	return before.policies
+}
+
+// get returns what is known of an object.
+func (t *targets) get(req holders.Request) target {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	return t.byName[req]
 }
 
 // drop removes what is known of an object, and returns it.

@@ -60,6 +60,8 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 			v1alpha1.FailurePolicyIgnore, v1alpha1.FailurePolicyFail),
 		Uncaused: oneOf(&c, spec.UncausedChanges, path.Child("uncausedChanges"),
 			v1alpha1.UncausedHold, v1alpha1.UncausedRefuse),
+		TargetStatus: oneOf(&c, spec.TargetStatus, path.Child("targetStatus"),
+			v1alpha1.TargetStatusShow, v1alpha1.TargetStatusNone),
 		Consumption: c.consumption(spec.Consumption, path.Child("consumption")),
 	}
 	if s := spec.Initializing; s != nil {

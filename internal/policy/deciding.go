@@ -132,7 +132,7 @@ func reports(errs field.ErrorList, f DecidingField) bool {
 // empty where nothing does.
 func addingOf(spec *v1alpha1.AllowancePolicySpec) string {
 	rest := spec.DeepCopy()
-	rest.NamespaceSelector, rest.ObjectSelector, rest.Consumption = nil, nil, nil
+	rest.NamespaceSelector, rest.ObjectSelector, rest.Consumption, rest.TargetStatus = nil, nil, nil, ""
 	if rest.Initializing != nil {
 		rest.Initializing.When = ""
 	}

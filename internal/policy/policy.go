@@ -61,6 +61,8 @@ type Policy struct {
 	// Uncaused says what happens to a triggering change that nobody with the
 	// right to it made.
 	Uncaused v1alpha1.UncausedChanges
+	// TargetStatus says whether objects show that the policy is in effect for them.
+	TargetStatus v1alpha1.TargetStatus
 
 	// Initializing bounds the time until a parent first settles; nil is
 	// unrestricted.

@@ -49,6 +49,9 @@ import (
 // with the race detector.
 const inEffectWithin = 15 * time.Second
 
+// targetRate is how many objects a second show that a policy is in effect for them.
+const targetRate = 50
+
 // rendering stands for the reconciler of the webhook configurations.
 type rendering struct{ pending atomic.Bool }
 
@@ -93,7 +96,8 @@ func startPolicyControllers(ctx context.Context) *policyControllers {
 	Expect(c.index.SetupWithManager(mgr)).To(Succeed())
 	labels := scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
 	Expect((&controller.Target{
-		Holders: holderCache, Namespaces: labels, Policies: c.active, Catalog: c.catalog,
+		Client: mgr.GetClient(), Holders: holderCache, Kinds: c.served, Namespaces: labels,
+		Policies: c.active, Catalog: c.catalog, Rate: targetRate, Clock: clock.RealClock{},
 	}).SetupWithManager(mgr)).To(Succeed())
 	Expect((&controller.AllowancePolicy{
 		Adoption: controller.Adoption{

@@ -1,0 +1,96 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/holders"
+)
+
+// showing gives an object a condition and an annotation; empty is none.
+func showing(obj *unstructured.Unstructured, condition, annotation string) *unstructured.Unstructured {
+	if condition != "" {
+		obj.Object["status"] = map[string]any{"conditions": []any{
+			map[string]any{"type": "Ready", "message": "is ready"},
+			map[string]any{"type": v1alpha1.ConditionAffected, "message": condition, "lastTransitionTime": "2026-01-01T00:00:00Z"},
+		}}
+	}
+	if annotation != "" {
+		obj.SetAnnotations(map[string]string{markOf(obj).key: annotation})
+	}
+	return obj
+}
+
+func TestMark(t *testing.T) {
+	const (
+		deploymentText = "AllowancePolicy a says what may happen to its children."
+		setDeployment  = `{"metadata":{"uid":"uid-web"},"status":{"conditions":[{"lastTransitionTime":"2026-01-01T12:00:00Z","lastUpdateTime":"2026-01-01T12:00:00Z","message":"AllowancePolicy a says what may happen to its children.","reason":"PolicyInEffect","status":"True","type":"kausality.io/AllowancePolicyAffected"}]}}`
+	)
+	deployment := func() *unstructured.Unstructured { return workload("Deployment", "web") }
+	owned := func() *unstructured.Unstructured { return ownedBy(workload("ReplicaSet", "web"), deployment()) }
+	thing := func() *unstructured.Unstructured {
+		obj := workload("Thing", "web")
+		obj.SetAPIVersion("example.com/v1")
+		return obj
+	}
+	for name, tc := range map[string]struct {
+		obj      *unstructured.Unstructured
+		where    place
+		policies []string
+		// want is the type of the patch and the patch, none where nothing is written.
+		want []string
+	}{
+		"nothing to show": {obj: deployment(), where: inCondition},
+		"a Deployment":    {deployment(), inCondition, []string{"a"}, []string{string(types.StrategicMergePatchType), setDeployment}},
+		"it shows it":     {showing(deployment(), deploymentText, ""), inCondition, []string{"a"}, nil},
+		"never an annotation on a Deployment, be it to remove it": {showing(deployment(), deploymentText, "a"), inCondition, []string{"a"}, nil},
+		"other policies, and the time stays": {showing(deployment(), deploymentText, ""), inCondition, []string{"a", "b"}, []string{string(types.StrategicMergePatchType),
+			`{"metadata":{"uid":"uid-web"},"status":{"conditions":[{"lastTransitionTime":"2026-01-01T00:00:00Z","lastUpdateTime":"2026-01-01T12:00:00Z","message":"AllowancePolicies a, b say what may happen to its children.","reason":"PolicyInEffect","status":"True","type":"kausality.io/AllowancePolicyAffected"}]}}`}},
+		"not any more": {showing(deployment(), deploymentText, ""), inCondition, nil, []string{string(types.StrategicMergePatchType),
+			`{"metadata":{"uid":"uid-web"},"status":{"conditions":[{"$patch":"delete","type":"kausality.io/AllowancePolicyAffected"}]}}`}},
+		"a ReplicaSet of a Deployment": {owned(), inAnnotation, []string{"a", "b"}, []string{string(types.MergePatchType),
+			`{"metadata":{"annotations":{"replicaset.kausality.io/AllowancePolicyAffected":"a, b"},"uid":"uid-web"}}`}},
+		"an annotation, not any more": {showing(thing(), "", "a"), inAnnotation, nil, []string{string(types.MergePatchType),
+			`{"metadata":{"annotations":{"kausality.io/AllowancePolicyAffected":null},"uid":"uid-web"}}`}},
+		"a custom resource": {thing(), inCondition, []string{"a"}, []string{string(types.ApplyPatchType),
+			`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"uid":"uid-web"},"status":{"conditions":[{"lastTransitionTime":"2026-01-01T12:00:00Z","message":"AllowancePolicy a says what may happen to its children.","reason":"PolicyInEffect","status":"True","type":"kausality.io/AllowancePolicyAffected"}]}}`}},
+		"a condition that an annotation has taken the place of": {showing(thing(), deploymentText, "a"), inAnnotation, []string{"a"}, []string{string(types.ApplyPatchType),
+			`{"apiVersion":"example.com/v1","kind":"Thing","metadata":{"uid":"uid-web"}}`}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			m := markOf(tc.obj)
+			var got []string
+			if in, text, differs := m.differs(tc.where, tc.policies); differs {
+				patch := m.write(holders.Request{GVK: tc.obj.GroupVersionKind()}, in, text, noon).patch
+				raw, err := patch.Data(nil)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got = []string{string(patch.Type()), string(raw)}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("write (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
