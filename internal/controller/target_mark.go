@@ -50,8 +50,9 @@ const (
 // mark is what an object shows of the policies in effect for it.
 type mark struct {
 	uid types.UID
-	// key of the annotation.
-	key string
+	// key of the annotation, and stale where it is under the one that the object had
+	// before a Deployment took it over, or let go of it.
+	key, stale string
 	// texts are what is shown, by where.
 	texts map[place]string
 	// since is the time of the condition, if there is one.
@@ -60,13 +61,22 @@ type mark struct {
 
 // markOf reads what an object shows.
 func markOf(obj *unstructured.Unstructured) mark {
+	name := strings.TrimPrefix(v1alpha1.ConditionAffected, v1alpha1.AnnotationPrefix)
 	m := mark{
 		uid:   obj.GetUID(),
-		key:   ledger.AnnotationPrefix(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences()) + strings.TrimPrefix(v1alpha1.ConditionAffected, v1alpha1.AnnotationPrefix),
+		key:   ledger.AnnotationPrefix(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences()) + name,
 		texts: map[place]string{},
 	}
-	if text, ok := obj.GetAnnotations()[m.key]; ok && obj.GroupVersionKind().GroupKind() != deployments {
-		m.texts[inAnnotation] = text
+	if obj.GroupVersionKind().GroupKind() != deployments {
+		for _, prefix := range []string{v1alpha1.AnnotationPrefix, v1alpha1.ReplicaSetAnnotationPrefix} {
+			text, shows := obj.GetAnnotations()[prefix+name]
+			switch {
+			case shows && prefix+name == m.key:
+				m.texts[inAnnotation] = text
+			case shows:
+				m.stale = prefix + name
+			}
+		}
 	}
 	if condition := conditionOf(obj, v1alpha1.ConditionAffected); condition != nil {
 		m.texts[inCondition], _ = condition["message"].(string)
@@ -99,7 +109,8 @@ func (m mark) differs(where place, policies []string) (in place, text string, di
 		slices.Reverse(places)
 	}
 	for _, in := range places {
-		if shown, shows := m.texts[in]; shown != want[in] || shows != (want[in] != "") {
+		shown, shows := m.texts[in]
+		if shown != want[in] || shows != (want[in] != "") || in == inAnnotation && m.stale != "" {
 			return in, want[in], true
 		}
 	}
@@ -126,7 +137,11 @@ func (m mark) write(req holders.Request, in place, text string, now time.Time) m
 		if text != "" {
 			value = text
 		}
-		metadata["annotations"] = map[string]any{m.key: value}
+		annotations := map[string]any{m.key: value}
+		if m.stale != "" {
+			annotations[m.stale] = nil
+		}
+		metadata["annotations"] = annotations
 		return marking{patch: rawPatch(types.MergePatchType, patch)}
 	}
 	since := m.since

@@ -41,6 +41,12 @@ func showing(obj *unstructured.Unstructured, condition, annotation string) *unst
 	return obj
 }
 
+// annotated gives an object an annotation.
+func annotated(obj *unstructured.Unstructured, key string) *unstructured.Unstructured {
+	obj.SetAnnotations(map[string]string{key: "a"})
+	return obj
+}
+
 func TestMark(t *testing.T) {
 	const (
 		deploymentText = "AllowancePolicy a says what may happen to its children."
@@ -70,6 +76,10 @@ func TestMark(t *testing.T) {
 			`{"metadata":{"uid":"uid-web"},"status":{"conditions":[{"$patch":"delete","type":"kausality.io/AllowancePolicyAffected"}]}}`}},
 		"a ReplicaSet of a Deployment": {owned(), inAnnotation, []string{"a", "b"}, []string{string(types.MergePatchType),
 			`{"metadata":{"annotations":{"replicaset.kausality.io/AllowancePolicyAffected":"a, b"},"uid":"uid-web"}}`}},
+		"a ReplicaSet that a Deployment has taken over": {annotated(owned(), "kausality.io/AllowancePolicyAffected"), inAnnotation, []string{"a"}, []string{string(types.MergePatchType),
+			`{"metadata":{"annotations":{"kausality.io/AllowancePolicyAffected":null,"replicaset.kausality.io/AllowancePolicyAffected":"a"},"uid":"uid-web"}}`}},
+		"a ReplicaSet that a Deployment has let go": {annotated(workload("ReplicaSet", "web"), "replicaset.kausality.io/AllowancePolicyAffected"), inAnnotation, nil, []string{string(types.MergePatchType),
+			`{"metadata":{"annotations":{"kausality.io/AllowancePolicyAffected":null,"replicaset.kausality.io/AllowancePolicyAffected":null},"uid":"uid-web"}}`}},
 		"an annotation, not any more": {showing(thing(), "", "a"), inAnnotation, nil, []string{string(types.MergePatchType),
 			`{"metadata":{"annotations":{"kausality.io/AllowancePolicyAffected":null},"uid":"uid-web"}}`}},
 		"a custom resource": {thing(), inCondition, []string{"a"}, []string{string(types.ApplyPatchType),

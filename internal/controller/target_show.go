@@ -23,6 +23,7 @@ import (
 	"sync"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
@@ -84,8 +85,8 @@ func (r *Target) write(ctx context.Context, req holders.Request, m mark, in plac
 		err = r.Client.Patch(ctx, obj, w.patch)
 	}
 	switch {
-	case apierrors.IsNotFound(err), apierrors.IsConflict(err):
-		return "", nil // Gone, or another one by its UID: its own event follows.
+	case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err), apierrors.IsConflict(err):
+		return "", nil // Gone, with its kind, or another one by its UID: its own event follows.
 	case err != nil:
 		r.pace.failed(req)
 		return "", fmt.Errorf("cannot show on %s %s which policies are in effect for it: %w", req.GVK.Kind, req.NamespacedName, err)

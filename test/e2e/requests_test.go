@@ -198,6 +198,7 @@ var _ = Describe("A dry run", func() {
 		ns := shared.newNamespace(ctx)
 		owner, rogue := shared.alice(), shared.mallory()
 		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		shared.marked(ctx, d)
 		rs, pod := shared.newestReplicaSet(ctx, d), shared.anyPod(ctx, ns)
 		var before map[string]string
 		Eventually(ctx, func(g Gomega) { // until all that is to be told of the creation was told

@@ -17,6 +17,7 @@ limitations under the License.
 package e2e
 
 import (
+	"context"
 	"strings"
 	"time"
 
@@ -37,8 +38,8 @@ const (
 	// replicaSetAffectedKey is the same on ReplicaSets of Deployments.
 	replicaSetAffectedKey = v1alpha1.ReplicaSetAnnotationPrefix + "AllowancePolicyAffected"
 	// markedWithin is how soon objects show that a policy affects them: two seconds
-	// after the last change of them.
-	markedWithin = 20 * time.Second
+	// after the last change of them, or half a minute where they do not settle.
+	markedWithin = time.Minute
 )
 
 // operatorUser is who the operator is.
@@ -52,6 +53,17 @@ func affectedOf(d *appsv1.Deployment) string {
 		}
 	}
 	return ""
+}
+
+// marked returns when a Deployment and its ReplicaSets show the policies in effect for
+// them: the last that the operator writes by itself.
+func (c *cluster) marked(ctx context.Context, d *appsv1.Deployment) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+		g.Expect(affectedOf(d)).NotTo(BeEmpty())
+		g.Expect(c.replicaSets(ctx, g, d)).To(HaveEach(HaveField("Annotations", HaveKey(replicaSetAffectedKey))))
+	}).WithTimeout(markedWithin).Should(Succeed())
 }
 
 // Real controllers go on as if nothing was shown.
