@@ -118,16 +118,19 @@ func (r *Target) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 
 // leave takes the mark from an object whose kind no policy is for any more.
 func (r *Target) leave(ctx context.Context, req holders.Request) (reconcile.Result, error) {
-	if len(r.Policies.Index().For(req.GVK.GroupKind())) > 0 {
+	known := r.known.get(req)
+	if r.awaits(req.GVK.GroupKind()) {
+		// The first events of a kind come before all of its objects can be read; that
+		// they can is a change of the catalog, upon which what is known is looked at.
+		r.known.set(req, known)
 		return reconcile.Result{RequeueAfter: unreadRecheck}, nil
 	}
-	known := r.known.get(req)
 	in, _, shows := known.mark.differs(inAnnotation, nil)
 	if !shows || r.Rate <= 0 {
 		r.forget(req)
 		return reconcile.Result{}, nil
 	}
-	if due, again := r.pace.due(req, "", string(in), true, r.Clock.Now()); !due {
+	if due, again := r.pace.due(req, known.parent, "", string(in), true, r.Clock.Now()); !due {
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
 	if _, err := r.write(ctx, req, known.mark, in, ""); err != nil {
@@ -137,6 +140,11 @@ func (r *Target) leave(ctx context.Context, req holders.Request) (reconcile.Resu
 	delete(known.mark.texts, in)
 	r.known.set(req, known)
 	return reconcile.Result{RequeueAfter: time.Millisecond}, nil
+}
+
+// awaits tells whether a policy is for a kind whose objects cannot be read yet.
+func (r *Target) awaits(kind schema.GroupKind) bool {
+	return slices.ContainsFunc(r.Catalog.Usable(), func(p *policy.Policy) bool { return p.For.GroupKind() == kind })
 }
 
 func (r *Target) forget(req holders.Request) {

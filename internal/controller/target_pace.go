@@ -17,10 +17,12 @@ limitations under the License.
 package controller
 
 import (
+	"maps"
 	"sync"
 	"time"
 
 	"golang.org/x/time/rate"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kausality.io/operator/internal/holders"
@@ -37,6 +39,10 @@ const (
 	maxMarks = 3
 	// markMemory is how long a mark has to have lasted for its loss to be no fight.
 	markMemory = 10 * time.Minute
+	// siblingGap is the time between marks of two children of one parent: each is an
+	// event for the parent's controller, and Crossplane's stops looking at a composite
+	// resource about which there are too many (D8).
+	siblingGap = 4 * time.Second
 )
 
 // pace decides when objects are marked: not more of them at a time than the rate
@@ -45,6 +51,8 @@ type pace struct {
 	mu      sync.Mutex
 	limiter *rate.Limiter
 	states  map[holders.Request]*paceState
+	// siblings is when the last child of a parent, by its UID, is marked.
+	siblings map[types.UID]time.Time
 }
 
 type paceState struct {
@@ -65,15 +73,16 @@ type paceState struct {
 // newPace lets so many objects be marked in a second.
 func newPace(perSecond float64) *pace {
 	return &pace{
-		limiter: rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10))),
-		states:  map[holders.Request]*paceState{},
+		limiter:  rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10))),
+		states:   map[holders.Request]*paceState{},
+		siblings: map[types.UID]time.Time{},
 	}
 }
 
 // due tells whether an object is to be marked now, and if not, in how long to ask
 // again; zero is when something happens. settled says that it is not in the middle
 // of anything.
-func (p *pace) due(req holders.Request, version, wanted string, settled bool, now time.Time) (bool, time.Duration) {
+func (p *pace) due(req holders.Request, parent types.UID, version, wanted string, settled bool, now time.Time) (bool, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.states[req]
@@ -94,7 +103,7 @@ func (p *pace) due(req holders.Request, version, wanted string, settled bool, no
 		return false, at.Sub(now)
 	}
 	if s.slot.IsZero() {
-		s.slot = now.Add(p.limiter.ReserveN(now, 1).DelayFrom(now))
+		s.slot = p.next(parent, now)
 	}
 	if now.Before(s.slot) {
 		return false, s.slot.Sub(now)
@@ -102,6 +111,21 @@ func (p *pace) due(req holders.Request, version, wanted string, settled bool, no
 	s.marks++
 	s.last, s.since, s.slot = now, now, time.Time{}
 	return true, 0
+}
+
+// next is when the rate lets another object be written, a child of a parent or, where
+// that is empty, of none.
+func (p *pace) next(parent types.UID, now time.Time) time.Time {
+	slot := now.Add(p.limiter.ReserveN(now, 1).DelayFrom(now))
+	if parent == "" {
+		return slot
+	}
+	maps.DeleteFunc(p.siblings, func(_ types.UID, last time.Time) bool { return now.Sub(last) >= siblingGap })
+	if last, ok := p.siblings[parent]; ok && slot.Before(last.Add(siblingGap)) {
+		slot = last.Add(siblingGap)
+	}
+	p.siblings[parent] = slot
+	return slot
 }
 
 // earliest is when the object may be marked, the rate apart.

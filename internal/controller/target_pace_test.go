@@ -56,7 +56,7 @@ func TestPaceWaits(t *testing.T) {
 			p, now := newPace(100), noon
 			for i, s := range steps {
 				now = now.Add(s.after)
-				due, again := p.due(targetNamed("web"), s.version, "a", s.settled, now)
+				due, again := p.due(targetNamed("web"), "", s.version, "a", s.settled, now)
 				got := again
 				if !due && again == 0 {
 					got = none
@@ -76,7 +76,7 @@ func TestPaceWritesAtARate(t *testing.T) {
 	for i := range objects {
 		req, now := targetNamed(time.Duration(i).String()), noon
 		for range 4 {
-			due, again := p.due(req, "1", "a", true, now)
+			due, again := p.due(req, "", "1", "a", true, now)
 			if due {
 				written[now.Sub(noon).Truncate(time.Second)]++
 				break
@@ -96,6 +96,32 @@ func TestPaceWritesAtARate(t *testing.T) {
 	}
 }
 
+func TestPaceLeavesTimeBetweenSiblings(t *testing.T) {
+	p := newPace(100)
+	for i, step := range []struct {
+		name   string
+		parent types.UID
+		want   time.Duration
+	}{
+		{"a", "first", 0},
+		{"b", "first", siblingGap},
+		{"c", "second", 0},
+		{"d", "first", 2 * siblingGap},
+		{"e", "", 0},
+		{"f", "", 0},
+	} {
+		req, now := targetNamed(step.name), noon
+		p.due(req, step.parent, "1", "a", true, now)
+		if due, again := p.due(req, step.parent, "1", "a", true, now.Add(markQuiet)); due != (again == 0) || again != step.want {
+			t.Errorf("step %d: waits for %s, want %s", i, again, step.want)
+		}
+	}
+	p.next("first", noon.Add(time.Minute))
+	if len(p.siblings) != 1 {
+		t.Errorf("%d parents are remembered of whose children none was marked lately", len(p.siblings)-1)
+	}
+}
+
 func TestPaceFate(t *testing.T) {
 	req := targetNamed("web")
 	p := newPace(100)
@@ -108,8 +134,8 @@ func TestPaceFate(t *testing.T) {
 	check("5", "a", noon, false, false)
 	mark := func(version string, at time.Time) {
 		t.Helper()
-		p.due(req, version, "a", true, at)
-		if due, _ := p.due(req, version, "a", true, at.Add(markQuiet)); !due {
+		p.due(req, "", version, "a", true, at)
+		if due, _ := p.due(req, "", version, "a", true, at.Add(markQuiet)); !due {
 			t.Fatal("a mark is not due")
 		}
 	}

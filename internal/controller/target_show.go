@@ -55,7 +55,7 @@ func (r *Target) show(ctx context.Context, req holders.Request, obj *unstructure
 		return r.show(ctx, req, obj, t)
 	}
 	progress := lifecycle.Of(obj)
-	if due, again := r.pace.due(req, obj.GetResourceVersion(), wanted, progress.Settled || progress.Timed, now); !due {
+	if due, again := r.pace.due(req, t.parent, obj.GetResourceVersion(), wanted, progress.Settled || progress.Timed, now); !due {
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
 	version, err := r.write(ctx, req, t.mark, in, text)

@@ -23,6 +23,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
@@ -50,7 +51,7 @@ var _ = Describe("Between rollouts", func() {
 		audit, plain := shared.watch(ns), shared.watch(without)
 
 		By("playing a story with Kausality")
-		story(ctx, ns)
+		shared.marked(ctx, story(ctx, ns))
 		last := audit.quietSince(ctx)
 
 		By("playing the same story without")
@@ -77,7 +78,7 @@ var _ = Describe("Between rollouts", func() {
 })
 
 // story is what people do with a Deployment in the course of its life.
-func story(ctx context.Context, ns string) {
+func story(ctx context.Context, ns string) *appsv1.Deployment {
 	GinkgoHelper()
 	owner := shared.alice()
 	kubectl := func(args ...string) {
@@ -106,6 +107,7 @@ func story(ctx context.Context, ns string) {
 	shared.complete(ctx, d, "7")
 	owner.change(ctx, d, patch(`{"spec":{"strategy":{"type":"Recreate","rollingUpdate":null}}}`), image("web:6"))
 	shared.complete(ctx, d, "8")
+	return d
 }
 
 // quietSince returns the time of the last write, when there was none for as long
