@@ -76,7 +76,8 @@ type Allowance struct {
 	// +listType=atomic
 	Verbs []MutationVerb `json:"verbs,omitempty"`
 
-	// external names, in an External entry, the system that may be changed.
+	// external names, in an External entry, the system that may be changed. It is
+	// left out where that is what this object itself stands for.
 	// +optional
 	External map[string]string `json:"external,omitempty"`
 

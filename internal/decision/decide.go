@@ -122,7 +122,9 @@ func when(reason Reason, holds func(*Input) bool) Check {
 	}
 }
 
-func bookkeeping(in *Input) bool { return in.Bookkeeping && in.KeepsBooks() }
+func bookkeeping(in *Input) bool {
+	return in.LateInitialization || in.Bookkeeping && in.KeepsBooks()
+}
 
 // KeepsBooks tells whether the requester is one of those whose bookkeeping needs no
 // cause: a service account that may exercise the parent's allowances, or that a policy

@@ -58,6 +58,11 @@ type Problem struct {
 	Err error
 }
 
+// OpensGate tells whether the grant has an entry that opens the child's own gate.
+func (g *Grant) OpensGate() bool {
+	return slices.ContainsFunc(g.Allowances, func(a v1alpha1.Allowance) bool { return ledger.NewEntry(a).IsGate() })
+}
+
 // Incomplete tells whether a trigger matched and something was not granted. The
 // admission webhook then looks again with the parent read live, since a lost
 // grant is worse than a denial (D2).
@@ -68,7 +73,18 @@ func (g *Grant) Incomplete() bool {
 // Grants returns what the child's ledger gets. It does not depend on which check
 // let the request through, only on whether one did.
 func Grants(ctx context.Context, in *Input, v Verdict) Grant {
-	if !v.Allowed || len(in.OwnPolicies) == 0 {
+	if !v.Allowed || in.Operation == Delete {
+		return Grant{}
+	}
+	grant := in.ownGrant(ctx, v)
+	grant.Allowances = in.aboutItself(grant.Allowances)
+	grant.add(in.external(v)...)
+	return grant
+}
+
+// ownGrant is what the child's own policies grant.
+func (in *Input) ownGrant(ctx context.Context, v Verdict) Grant {
+	if len(in.OwnPolicies) == 0 {
 		return Grant{}
 	}
 	switch v.Reason {
@@ -76,14 +92,10 @@ func Grants(ctx context.Context, in *Input, v Verdict) Grant {
 		return Grant{} // These trigger nothing.
 	default:
 	}
-	switch in.Operation {
-	case Create:
+	if in.Operation == Create {
 		return in.grantCreation(v)
-	case Update:
-		return in.grantUpdate(ctx, v)
-	default:
-		return Grant{}
 	}
+	return in.grantUpdate(ctx, v)
 }
 
 // DeletionTrace returns who started the chain that deletes the child, and the
@@ -111,7 +123,7 @@ func (in *Input) grantCreation(v Verdict) Grant {
 	}
 	if sections == 0 {
 		anything := in.anything(o.initiator, trace)
-		anything.Mutations = []string{"Create", "Update"}
+		anything.Mutations = followingVerbs
 		grant.add(anything)
 	}
 	return grant

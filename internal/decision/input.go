@@ -25,6 +25,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
@@ -73,6 +74,9 @@ type Input struct {
 	// request does as its own system's (D5). Where only some of the changes are and
 	// the requester KeepsBooks, Changes and OwnChanges have the others alone.
 	Bookkeeping bool
+	// LateInitialization is true where an Update does nothing but fill in what the
+	// system behind the child's gate has found out, and comes from that system (D16).
+	LateInitialization bool
 	// Release is true where the only lineage change takes the parent's own
 	// reference off the child, or puts it on one that has none, or is one of labels
 	// for which the parent's controller would do so (D5).
@@ -82,6 +86,10 @@ type Input struct {
 	// AncestorInitiator is true where the requester may initiate on an ancestor;
 	// such a person may approve a descendant (D20).
 	AncestorInitiator bool
+
+	// Gate is what the child stands for outside the cluster, where that is behind a
+	// gate; nil otherwise. Changes and OwnChanges do not have its switch (D16).
+	Gate gate.Target
 
 	// ParentState says what is known of the parent.
 	ParentState ParentState

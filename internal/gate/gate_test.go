@@ -37,8 +37,11 @@ func TestVerbs(t *testing.T) {
 		allowances []v1alpha1.Allowance
 		want       []string
 	}{
-		"nothing":                  {want: []string{}},
-		"an entry about a child":   {allowances: []v1alpha1.Allowance{{Kind: "*", Mutation: "*", Mutations: []string{"Create"}}}, want: []string{}},
+		"nothing":                {want: []string{}},
+		"an entry about a child": {allowances: []v1alpha1.Allowance{{Kind: "*", Mutation: "*", Mutations: []string{"Create"}}}, want: []string{}},
+		"what children stand for": {allowances: []v1alpha1.Allowance{{
+			Relation: v1alpha1.RelationExternal, External: map[string]string{"kind": "Bucket"}, Mutations: []string{"Update"},
+		}}, want: []string{}},
 		"the union":                {allowances: []v1alpha1.Allowance{external("Update"), external("Create", "Update")}, want: []string{"Create", "Update"}},
 		"all":                      {allowances: []v1alpha1.Allowance{external("*")}, want: known},
 		"a verb that nobody knows": {allowances: []v1alpha1.Allowance{external("Reboot")}, want: []string{}},

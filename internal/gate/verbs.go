@@ -25,8 +25,8 @@ import (
 	"kausality.io/operator/internal/ledger"
 )
 
-// Verbs are those of a system's verbs that the External entries of an object's own
-// ledger open, sorted. While the ledger has a withheld change it covers nothing
+// Verbs are those of a system's verbs that the External entries about an object
+// itself, in its own ledger, open, sorted. While the ledger has a withheld change it covers nothing
 // (D2), and opens nothing.
 func Verbs(l ledger.Ledger, known []string) []string {
 	open := sets.New[string]()
@@ -34,7 +34,7 @@ func Verbs(l ledger.Ledger, known []string) []string {
 		switch {
 		case e.IsWithheld():
 			return nil
-		case !e.IsExternal():
+		case !e.IsGate():
 		case slices.Contains(e.Mutations, v1alpha1.Any):
 			open.Insert(known...)
 		default:

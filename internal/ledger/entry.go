@@ -87,6 +87,12 @@ func (e Entry) IsExternal() bool {
 	return e.Relation == v1alpha1.RelationExternal
 }
 
+// IsGate tells whether the entry opens the gate of its own holder: it is about the
+// system outside that the holder itself stands for (D16).
+func (e Entry) IsGate() bool {
+	return e.IsExternal() && len(e.External) == 0
+}
+
 // IsCreation tells whether the entry was granted by the creation of its holder:
 // while it has one that is not consumed, the holder is initializing (D9).
 func (e Entry) IsCreation() bool {

@@ -41,6 +41,8 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 	initializing, settledWhen := Conditions(policies)
 	return func(e ledger.Entry) bool {
 		switch {
+		case e.IsGate():
+			return false // The gate's own controller sees what has happened outside (D16).
 		case e.IsWithheld():
 			return reached && e.Generation <= generation
 		case e.Generation > generation:
