@@ -52,13 +52,14 @@ help: ## Show this help.
 
 .PHONY: generate
 generate: $(CONTROLLER_GEN) ## Write the DeepCopy methods of the API types.
-	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/...
+	$(CONTROLLER_GEN) object:headerFile=hack/boilerplate.go.txt paths=./api/... paths=./test/crossplane/provider/apis/...
 
 .PHONY: manifests
 manifests: $(CONTROLLER_GEN) ## Write CRDs, RBAC rules and webhook configurations from the markers in the code.
 	$(CONTROLLER_GEN) crd rbac:roleName=manager-role webhook \
 		paths=./api/... paths=./cmd/... paths=./internal/... \
 		output:crd:artifacts:config=config/crd/bases
+	$(CONTROLLER_GEN) crd paths=./test/crossplane/provider/apis/... output:crd:dir=test/crossplane/manifests/crds
 
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the code and sort its imports.

@@ -9,8 +9,8 @@ cd "$(dirname "${BASH_SOURCE[0]}")/.."
 
 # A file that does not exist yet has no digest, and so counts as changed.
 digests() {
-  find api internal -name 'zz_generated.*.go' -exec sha256sum {} + | sort -k2
-  find config/crd/bases config/rbac/role.yaml config/webhook/manifests.yaml \
+  find api internal test/crossplane -name 'zz_generated.*.go' -exec sha256sum {} + | sort -k2
+  find config/crd/bases test/crossplane/manifests/crds config/rbac/role.yaml config/webhook/manifests.yaml \
     -type f -exec sha256sum {} + 2>/dev/null | sort -k2 || true
 }
 

@@ -46,6 +46,16 @@ func (cp *ControlPlane) Status() []MemberStatus {
 	return status
 }
 
+// Args are the arguments that a process was started with; none where there is no
+// process of that name.
+func (cp *ControlPlane) Args(name string) []string {
+	m, err := cp.member(name)
+	if err != nil {
+		return nil
+	}
+	return m.Spec.Args
+}
+
 // Pause freezes a process: it keeps its connections and answers nothing, as if
 // its machine were overloaded. Resume lets it go on.
 func (cp *ControlPlane) Pause(name string) error {

@@ -181,11 +181,7 @@ func (cp *ControlPlane) installOverlay(ctx context.Context, overlay, webhookURL 
 // MetricsURL is where the operator of that name serves its metrics, to whoever has a
 // token that RBAC lets read them; "" where there is no such operator.
 func (cp *ControlPlane) MetricsURL(operator string) string {
-	m, err := cp.member(operator)
-	if err != nil {
-		return ""
-	}
-	for _, arg := range m.Spec.Args {
+	for _, arg := range cp.Args(operator) {
 		if address, found := strings.CutPrefix(arg, metricsFlag); found {
 			return "https://" + address + "/metrics"
 		}

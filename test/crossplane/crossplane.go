@@ -29,6 +29,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/tools/clientcmd"
@@ -50,6 +51,10 @@ const (
 	Core = "crossplane"
 	// Function is the composition function that Core asks.
 	Function = "function"
+	// Cloud is what Provider works on.
+	Cloud = "cloud"
+	// Provider brings about in Cloud what managed resources ask for.
+	Provider = "provider"
 )
 
 // The Secrets that "crossplane core init" fills.
@@ -74,6 +79,9 @@ type Options struct {
 	// BinDir holds the binaries. By default it is the folder "peers" beside that
 	// of the control plane's.
 	BinDir string
+	// Poll is how often the provider looks at what the cloud has: a minute by
+	// default, as real providers do.
+	Poll time.Duration
 	// Progress is told in one line what is being started. It may be nil.
 	Progress func(string)
 }
@@ -92,7 +100,10 @@ type installation struct {
 // the control plane.
 func Start(ctx context.Context, cp *controlplane.ControlPlane, opts Options) error {
 	if opts.BinDir == "" {
-		opts.BinDir = filepath.Join(filepath.Dir(cp.BinDir()), "peers")
+		opts.BinDir = defaultBinDir(cp)
+	}
+	if opts.Poll == 0 {
+		opts.Poll = time.Minute
 	}
 	if opts.Progress == nil {
 		opts.Progress = func(string) {}
@@ -101,7 +112,7 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, opts Options) err
 	if err := in.checkBinaries(); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{in.prepare, in.startFunction, in.startCore} {
+	for _, step := range []func(context.Context) error{in.prepare, in.startFunction, in.startCore, in.startCloud, in.installProvider, in.offerDatabases} {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("starting Crossplane: %w", err)
 		}
@@ -109,8 +120,13 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, opts Options) err
 	return nil
 }
 
+// defaultBinDir is the folder with the binaries where nobody says otherwise.
+func defaultBinDir(cp *controlplane.ControlPlane) string {
+	return filepath.Join(filepath.Dir(cp.BinDir()), "peers")
+}
+
 func (in *installation) checkBinaries() error {
-	for _, name := range []string{Core, Function} {
+	for _, name := range []string{Core, Function, Cloud, Provider} {
 		if _, err := os.Stat(in.binary(name)); err != nil {
 			return fmt.Errorf("%s is not built: run \"make peers-binaries\" first: %w", name, err)
 		}
@@ -128,15 +144,24 @@ func (in *installation) certs(name string) string {
 
 // apply makes the cluster hold what a file of manifests says.
 func (in *installation) apply(ctx context.Context, name string) error {
-	content, err := manifests.ReadFile("manifests/" + name)
+	objects, err := manifest(name)
 	if err != nil {
 		return err
 	}
+	return in.cp.Apply(ctx, objects)
+}
+
+// manifest reads a file of manifests.
+func manifest(name string) ([]*unstructured.Unstructured, error) {
+	content, err := manifests.ReadFile("manifests/" + name)
+	if err != nil {
+		return nil, err
+	}
 	objects, err := controlplane.Decode(content)
 	if err != nil {
-		return fmt.Errorf("reading %s: %w", name, err)
+		return nil, fmt.Errorf("reading %s: %w", name, err)
 	}
-	return in.cp.Apply(ctx, objects)
+	return objects, nil
 }
 
 // prepare does in the cluster what Crossplane's chart and its init container do.

@@ -16,8 +16,9 @@ limitations under the License.
 
 // Package crossplane runs Crossplane beside a control plane of the tests, without
 // containers and without its package manager: the real core as a process under its
-// own service account, and a composition function that composes what a Composition
-// spells out.
+// own service account, a composition function that composes what a Composition
+// spells out, a provider on Crossplane's own runtime, and the cloud that it works
+// on.
 //
 //	cp, err := controlplane.Start(ctx, controlplane.Options{Dir: dir})
 //	if err != nil { ... }

@@ -1,18 +1,18 @@
-# What the operator is tested against and does not build upon: Crossplane and a
-# composition function, as plain processes. Included by the Makefile; all paths are
-# relative to the root of the repository.
+# What the operator is tested against and does not build upon: Crossplane, a
+# composition function, a provider and a cloud, as plain processes. Included by the
+# Makefile; all paths are relative to the root of the repository.
 #
 # Versions are pinned in test/peers/*/go.mod, as those of the control plane are in
-# test/tools. The function is the tests' own.
+# test/tools. The function, the provider and the cloud are the tests' own.
 
 PEERS_BIN := bin/peers
 CROSSPLANE_MODULE := github.com/crossplane/crossplane/v2
 
 .PHONY: peers-binaries
-peers-binaries: $(addprefix $(PEERS_BIN)/,crossplane crds/.copied function) ## Build Crossplane and what it works with in tests and in the development cluster.
+peers-binaries: $(addprefix $(PEERS_BIN)/,crossplane crds/.copied function cloud provider) ## Build Crossplane and what it works with in tests and in the development cluster.
 
 $(PEERS_BIN)/crossplane: test/peers/crossplane/go.mod test/peers/crossplane/go.sum
-	@echo "[1/3] $(@F) (first build: about 4 minutes, cached afterwards)"
+	@echo "[1/5] $(@F) (first build: about 4 minutes, cached afterwards)"
 	@mkdir -p $(@D)
 	@CGO_ENABLED=0 go -C test/peers/crossplane build -ldflags '-s -w' -o $(abspath $@) $(CROSSPLANE_MODULE)/cmd/crossplane
 	@touch $@
@@ -20,7 +20,7 @@ $(PEERS_BIN)/crossplane: test/peers/crossplane/go.mod test/peers/crossplane/go.s
 # The custom resource definitions of the Crossplane that is pinned. The target is
 # written last.
 $(PEERS_BIN)/crds/.copied: test/peers/crossplane/go.mod
-	@echo "[2/3] the custom resource definitions of crossplane"
+	@echo "[2/5] the custom resource definitions of crossplane"
 	@mkdir -p $(@D)
 	@go -C test/peers/crossplane mod download $(CROSSPLANE_MODULE)
 	@dir=$$(go -C test/peers/crossplane list -m -f '{{.Dir}}' $(CROSSPLANE_MODULE)) && \
@@ -28,7 +28,14 @@ $(PEERS_BIN)/crds/.copied: test/peers/crossplane/go.mod
 	@touch $@
 
 $(PEERS_BIN)/function: test/peers/crossplane/go.mod test/peers/crossplane/go.sum $(wildcard test/peers/crossplane/function/*.go)
-	@echo "[3/3] $(@F) (first build: about 10 seconds, cached afterwards)"
+	@echo "[3/5] $(@F) (first build: about 10 seconds, cached afterwards)"
 	@mkdir -p $(@D)
 	@CGO_ENABLED=0 go -C test/peers/crossplane build -ldflags '-s -w' -o $(abspath $@) ./function
 	@touch $@
+
+# What the tests' own cloud and provider are built from; go knows what has changed.
+.PHONY: $(PEERS_BIN)/cloud $(PEERS_BIN)/provider
+$(PEERS_BIN)/cloud $(PEERS_BIN)/provider:
+	@echo "[$(if $(filter %cloud,$@),4,5)/5] $(@F) (first build: about 1 minute, cached afterwards)"
+	@mkdir -p $(@D)
+	@go build -o $@ ./test/crossplane/cmd/$(@F)

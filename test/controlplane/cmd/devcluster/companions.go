@@ -39,11 +39,11 @@ type companion struct {
 // companions are all that there are, by name.
 var companions = map[string]companion{
 	"crossplane": {
-		process: crossplane.Core,
+		process: crossplane.Provider,
 		start: func(ctx context.Context, cp *controlplane.ControlPlane, progress func(string)) error {
 			return crossplane.Start(ctx, cp, crossplane.Options{Progress: progress})
 		},
-		help: "Crossplane composes; its Compositions may call the function \"" + crossplane.FunctionName + "\", see test/peers/crossplane/function.",
+		help: "Crossplane runs, with a provider and a cloud: see test/crossplane for what they do.",
 	},
 }
 
