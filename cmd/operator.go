@@ -234,6 +234,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		SignOfLife: sign,
 		Events:     o.GetEventRecorder("kausality"),
 		Clock:      clock.RealClock{},
+		QuietTime:  o.quietTime,
 	}
 	retention := &controller.Retention{
 		Client:  o.GetClient(),

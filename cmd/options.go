@@ -50,6 +50,7 @@ type options struct {
 	recordAge          time.Duration
 	recordCount        int
 	targetStatusRate   float64
+	quietTime          time.Duration
 }
 
 func (o *options) bind(flags *flag.FlagSet) {
@@ -84,6 +85,9 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"How many AllowanceRecords of objects that are gone stay in each namespace, the latest; 0 is all.")
 	flags.Float64Var(&o.targetStatusRate, "target-status-rate", 100,
 		"How many objects a second may be made to show which policies are in effect for them; 0 for none.")
+	flags.DurationVar(&o.quietTime, "composite-quiet-time", controller.DefaultQuietTime,
+		"How long neither the spec of a Crossplane composite resource may change nor an allowance of it be used before it is "+
+			"taken to have settled; longer than one run of the functions of any composition.")
 	flags.StringVar(&o.extraPlatformUsers, "extra-platform-users", "", "Further user names, in addition to platform-users.")
 }
 
@@ -107,6 +111,9 @@ func (o *options) validate() error {
 	}
 	if o.targetStatusRate < 0 {
 		errs = append(errs, fmt.Errorf("--target-status-rate=%g: name how many objects a second, or 0 for none", o.targetStatusRate))
+	}
+	if o.quietTime < 0 {
+		errs = append(errs, fmt.Errorf("--composite-quiet-time=%s: a time cannot be negative", o.quietTime))
 	}
 	return errors.Join(errs...)
 }

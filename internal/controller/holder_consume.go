@@ -41,6 +41,7 @@ type consumption struct {
 	spent              func(ledger.Entry) bool
 	noted              map[string]bool
 	firstSeen          map[string]time.Time
+	needsQuiet         bool
 	// next is when time alone will use up an entry.
 	next soonest
 }
@@ -51,10 +52,11 @@ func (v view) consumption(ctx context.Context, status *v1alpha1.AllowanceRecordS
 		view:         v,
 		when:         when,
 		initializing: initializing,
-		spent:        lifecycle.Consumed(ctx, v.obj, v.policies),
 		noted:        map[string]bool{},
 		firstSeen:    map[string]time.Time{},
+		needsQuiet:   lifecycle.NeedsQuiet(v.obj, v.policies),
 	}
+	c.spent = lifecycle.Consumed(ctx, v.obj, v.policies, c.quiet(status))
 	for _, consumed := range status.Consumed {
 		c.noted[consumed.ID] = true
 	}
@@ -66,13 +68,14 @@ func (v view) consumption(ctx context.Context, status *v1alpha1.AllowanceRecordS
 
 // over tells whether an entry is used up. Once it is, it stays so: the record has
 // noted it. Withheld changes are not used up, but noted where a ledger from before
-// any policy was dropped (D10).
+// any policy was dropped (D10), and where admission cannot tell that they have reached
+// all children.
 func (c *consumption) over(e ledger.Entry) bool {
 	switch {
 	case c.noted[e.ID()]:
 		return true
 	case e.IsWithheld():
-		return false
+		return c.needsQuiet && c.spent(e)
 	case c.spent(e):
 		return true
 	default:

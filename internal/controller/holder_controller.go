@@ -37,6 +37,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
@@ -102,8 +103,12 @@ type Holder struct {
 	Events events.EventRecorder
 	// Clock tells the time.
 	Clock clock.PassiveClock
+	// QuietTime is how long nothing may happen to a Crossplane composite resource
+	// before its status is believed, DefaultQuietTime unless somebody knows better.
+	QuietTime time.Duration
 
 	rewrites rewrites
+	specs    specs
 }
 
 // SetupWithManager adds the reconciler to mgr.
@@ -165,7 +170,7 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 // follow brings the record and the ledger of a holder in line with its state.
 func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec *v1alpha1.AllowanceRecord, next *soonest) error {
 	obj = r.rewrites.latest(obj)
-	v := look(obj, r.inEffect(ctx, obj), r.Clock.Now())
+	v := r.look(obj, r.inEffect(ctx, obj), r.Clock.Now())
 	if err := r.SignOfLife.Look(ctx, v, rec); err != nil {
 		return err
 	}
@@ -182,9 +187,18 @@ func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec
 		if err != nil {
 			return err
 		}
-		v = look(rewritten, v.policies, v.now)
+		v = r.look(rewritten, v.policies, v.now)
 	}
 	return r.mirror(ctx, v, rec, next)
+}
+
+// look has a look at a holder.
+func (r *Holder) look(obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) view {
+	v := look(obj, policies, now)
+	if lifecycle.NeedsQuiet(obj, policies) {
+		v.changed, v.quietTime = r.specs.since(obj, now), r.QuietTime
+	}
+	return v
 }
 
 // inEffect are the policies in effect for a holder, the oldest first.

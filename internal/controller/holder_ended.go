@@ -54,6 +54,7 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 		return err
 	}
 	r.rewrites.forget(target.UID)
+	r.specs.forget(target.UID)
 	// A look at the holder may wait to be written: this one takes its place.
 	return r.Records.MirrorNow(ctx, target, record.Mirror{Advance: func(_ context.Context, status *v1alpha1.AllowanceRecordStatus) bool {
 		if awaited(rec.CreationTimestamp, status).After(r.Clock.Now()) {

@@ -42,6 +42,10 @@ type view struct {
 	policies []*policy.Policy
 	progress lifecycle.Progress
 	now      time.Time
+	// changed is since when the holder has its spec, and quietTime how long nothing
+	// may have happened to it, where its status alone is not believed.
+	changed   time.Time
+	quietTime time.Duration
 	// inherited is who deletes the holder by deleting what is above it, where that
 	// is so and known.
 	inherited *v1alpha1.Deletion

@@ -117,7 +117,7 @@ func (v view) rewrite(fold bool, noted map[string]bool, consumed []v1alpha1.Cons
 	if v.obj.GetDeletionTimestamp() != nil {
 		return false
 	}
-	if fold || v.withheld() && lifecycle.Reached(v.obj) {
+	if fold || v.withheld() && lifecycle.Reached(v.obj) && !lifecycle.NeedsQuiet(v.obj, v.policies) {
 		return true
 	}
 	if len(consumed) == 0 || ledgerRequest(v.obj.GroupVersionKind()).costly {

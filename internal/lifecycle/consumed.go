@@ -35,16 +35,22 @@ import (
 //
 // It says nothing of kinds whose status tells nothing: only time ends theirs. An
 // entry found consumed once stays so: the caller has it pruned.
-func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy) func(ledger.Entry) bool {
+//
+// What the status of a Crossplane composite resource says is believed only for
+// entries that are quiet. Admission has no clock to tell, and passes Unknown.
+func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, quiet Quiet) func(ledger.Entry) bool {
 	progress, reached := assess(obj)
 	generation := obj.GetGeneration()
 	initializing, settledWhen := Conditions(policies)
+	if !NeedsQuiet(obj, policies) {
+		quiet = always
+	}
 	return func(e ledger.Entry) bool {
 		switch {
 		case e.IsGate():
 			return false // The gate's own controller sees what has happened outside (D16).
 		case e.IsWithheld():
-			return reached && e.Generation <= generation
+			return reached && e.Generation <= generation && quiet(e)
 		case e.Generation > generation:
 			return false
 		}
@@ -58,7 +64,7 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 			settled, err := eval(ctx, settledWhen, obj, e)
 			return err == nil && settled
 		}
-		return progress.Settled || e.IsCreation() && hasRun(obj)
+		return progress.Settled && quiet(e) || e.IsCreation() && hasRun(obj)
 	}
 }
 

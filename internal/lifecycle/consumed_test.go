@@ -26,6 +26,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -124,8 +125,42 @@ func TestConsumed(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := Consumed(t.Context(), tc.obj, tc.policies)(ledger.NewEntry(tc.entry)); got != tc.want {
+			if got := Consumed(t.Context(), tc.obj, tc.policies, Unknown)(ledger.NewEntry(tc.entry)); got != tc.want {
 				t.Errorf("Consumed() = %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestConsumedQuiet shows for whom the status of a composite resource is not enough.
+func TestConsumedQuiet(t *testing.T) {
+	const status = `{conditions: [{type: Synced, status: "True", observedGeneration: 4}, {type: Ready, status: "True", observedGeneration: 4}]}`
+	obj := parse(t, customObject(`{crossplane: {}}`, status))
+	categorized := func(category string) []*policy.Policy {
+		policies := configured(t, "", "")
+		policies[0].Categorize(func(schema.GroupKind) []string { return nil })
+		policies[0].Categories[obj.GroupVersionKind().GroupKind()] = []string{category}
+		return policies
+	}
+	granted := ledger.NewEntry(v1alpha1.Allowance{Kind: "Bucket", Mutation: "spec.size", Generation: 4, Initiator: "alice"})
+	withheld := ledger.NewEntry(v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.size", Generation: 4})
+	for name, tc := range map[string]struct {
+		category string
+		quiet    Quiet
+		want     bool
+	}{
+		"a composite resource, not quiet": {lineage.CategoryComposite, Unknown, false},
+		"a composite resource, quiet":     {lineage.CategoryComposite, always, true},
+		"a claim":                         {lineage.CategoryClaim, Unknown, true},
+		"a managed resource":              {"managed", Unknown, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			consumed := Consumed(t.Context(), obj, categorized(tc.category), tc.quiet)
+			if got := consumed(granted); got != tc.want {
+				t.Errorf("granted: Consumed() = %t", got)
+			}
+			if got := consumed(withheld); got != tc.want {
+				t.Errorf("withheld: Consumed() = %t", got)
 			}
 		})
 	}

@@ -47,8 +47,8 @@ type Progress struct {
 // that is not for the status sub-resource, the status of the new object is only
 // what the client sent: pass the old object there.
 //
-// For a Crossplane composite resource Settled is necessary but not sufficient:
-// the quiet time of D8 is up to the caller.
+// For a Crossplane composite resource Settled is necessary but not sufficient: see
+// NeedsQuiet.
 func Of(obj *unstructured.Unstructured) Progress {
 	progress, _ := assess(obj)
 	return progress

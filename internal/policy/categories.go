@@ -39,6 +39,12 @@ func (p *Policy) Categorize(of func(schema.GroupKind) []string) {
 	}
 }
 
+// HasCategory tells whether a kind that the policy names says that it belongs to a
+// category.
+func (p *Policy) HasCategory(kind schema.GroupKind, category string) bool {
+	return slices.Contains(p.Categories[kind], category)
+}
+
 // HasCategory tells whether a kind that some policy names says that it belongs to a
 // category.
 func (i *Index) HasCategory(kind schema.GroupKind, category string) bool {

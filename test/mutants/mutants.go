@@ -170,7 +170,7 @@ var mutants = []mutant{
 	{
 		name: "ledgers are what requests say, and never end",
 		edits: []edit{unprotected, believed, {
-			decide, "Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies))", "Without(func(ledger.Entry) bool { _ = lifecycle.Consumed; return false })",
+			decide, "Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown))", "Without(func(ledger.Entry) bool { _ = lifecycle.Consumed; return false })",
 		}},
 		ways: []string{"replacing an object by an old manifest of it"},
 	},

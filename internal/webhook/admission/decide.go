@@ -106,7 +106,7 @@ func (f *facts) bounded(ctx context.Context, r *request, grant decision.Grant) d
 func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant) ledger.Ledger {
 	var kept ledger.Ledger
 	if r.old != nil {
-		kept = f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies))
+		kept = f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown))
 	}
 	cleared := map[string]bool{}
 	for _, path := range grant.Cleared {

@@ -1,0 +1,44 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package lifecycle
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
+)
+
+// Quiet tells whether, for the quiet time, neither anything happened to the holder of
+// an entry nor the entry was used (D8).
+type Quiet func(ledger.Entry) bool
+
+// Unknown is for who has no clock: nothing is quiet.
+func Unknown(ledger.Entry) bool { return false }
+
+func always(ledger.Entry) bool { return true }
+
+// NeedsQuiet tells whether the status of an object can be about an older spec than it
+// says. That is so of Crossplane's composite resources: their status is applied without
+// a resourceVersion, so that a reconcile of the spec before reports success at the
+// newer generation. Observed without a quiet time, 3 of 12 approved changes were lost.
+//
+// policies are those in effect for the object.
+func NeedsQuiet(obj *unstructured.Unstructured, policies []*policy.Policy) bool {
+	return len(policies) > 0 && policies[0].HasCategory(obj.GroupVersionKind().GroupKind(), lineage.CategoryComposite)
+}
