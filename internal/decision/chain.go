@@ -44,12 +44,13 @@ type cause struct {
 //     requester starts one that says so.
 //
 // Else the change has no cause.
-func (in *Input) chain(p *policy.Policy, c change.Change, approved bool, v Verdict) (cause, bool) {
+func (g *granter) chain(p *policy.Policy, c change.Change, approved bool) (cause, bool) {
+	in, v := g.Input, g.verdict
 	initiates := p.MayInitiate(in.Requester) || approved && in.AncestorInitiator
 	if initiates && !in.Requester.IsController() {
 		return in.start(), true
 	}
-	if e, ok := justification(in.usable(), Act{Operation: Update, Change: c}); ok {
+	if e, ok := justification(g.usable, Act{Operation: Update, Change: c}); ok {
 		return cause{initiator: e.Initiator, trace: in.parentTrace(e.Trace)}, true
 	}
 	if initiates {

@@ -17,7 +17,6 @@ limitations under the License.
 package decision
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -29,31 +28,64 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
+// permit is an entry of a ledger with what it takes to hold changes against it: one
+// request may have thousands of them.
+type permit struct {
+	ledger.Entry
+	// pattern is of the fields that the entry is about; nil where it is about none.
+	pattern *change.Pattern
+}
+
+func permits(entries ledger.Ledger) []permit {
+	out := make([]permit, 0, len(entries))
+	for _, e := range entries {
+		p := permit{Entry: e}
+		if e.Mutation != v1alpha1.MutationCreateObject && e.Mutation != v1alpha1.MutationDeleteObject {
+			if pattern, err := change.ParsePattern(e.Mutation); err == nil {
+				p.pattern = &pattern
+			}
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
 // usable are the entries of the parent's ledger that the requester may exercise
 // on the child. While a change of the parent is withheld there are none (D2), and
 // none once the parent is being deleted: then its deletion is the cause (D9). Nor are
 // there any of a parent that does not know the child.
-func (in *Input) usable() ledger.Ledger {
+func (in *Input) usable() []permit {
 	if in.ParentState != ParentFound || in.Parent.OneSided || in.Parent.Deleting || len(in.Parent.withheld()) > 0 ||
 		!policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
 		return nil
 	}
-	return in.Parent.Ledger.Without(func(e ledger.Entry) bool {
+	return permits(in.Parent.Ledger.Without(func(e ledger.Entry) bool {
 		return e.IsWithheld() || e.IsExternal() || !MatchesKind(e, in.Child.GVK.GroupKind())
-	})
+	}))
 }
 
 // justification is the one entry that is said to have caused the act, of those
 // that cover it: the newest, then the first by kind, name and field of the hop
 // that granted it (D2, "Linearity" in the specification).
-func justification(entries ledger.Ledger, act Act) (ledger.Entry, bool) {
-	covering := entries.Without(func(e ledger.Entry) bool { return !covers(e, act) })
-	if len(covering) == 0 {
+func justification(entries []permit, act Act) (ledger.Entry, bool) {
+	var best *permit
+	for i := range entries {
+		e := &entries[i]
+		if e.covers(act) && (best == nil || before(e.Entry, best.Entry)) {
+			best = e
+		}
+	}
+	if best == nil {
 		return ledger.Entry{}, false
 	}
-	return slices.MinFunc(covering, func(a, b ledger.Entry) int {
-		return cmp.Or(cmp.Compare(b.Generation, a.Generation), cmp.Compare(hopOrder(a), hopOrder(b)))
-	}), true
+	return best.Entry, true
+}
+
+func before(a, b ledger.Entry) bool {
+	if a.Generation != b.Generation {
+		return a.Generation > b.Generation
+	}
+	return hopOrder(a) < hopOrder(b)
 }
 
 func hopOrder(e ledger.Entry) string {
@@ -62,21 +94,17 @@ func hopOrder(e ledger.Entry) string {
 }
 
 // covers tells whether the entry permits the act on a child of its kind.
-func covers(e ledger.Entry, act Act) bool {
+func (e *permit) covers(act Act) bool {
 	if e.Mutation == v1alpha1.Any && len(e.Verbs) == 0 {
 		return true
 	}
 	if act.Operation != Update {
 		return e.Mutation == act.String()
 	}
-	if e.Mutation == v1alpha1.MutationCreateObject || e.Mutation == v1alpha1.MutationDeleteObject {
-		return false
-	}
 	if len(e.Verbs) > 0 && !slices.Contains(e.Verbs, v1alpha1.MutationVerb(act.Change.Verb)) {
 		return false
 	}
-	pattern, err := change.ParsePattern(e.Mutation)
-	return err == nil && pattern.Covers(act.Change.Path)
+	return e.pattern != nil && e.pattern.Covers(act.Change.Path)
 }
 
 // MatchesKind tells whether an entry is about children of the given kind.

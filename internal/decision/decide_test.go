@@ -335,7 +335,7 @@ func TestJustificationIsTheNewestThenTheFirstByName(t *testing.T) {
 	twin.Trace = []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Field: "spec.paused"}}
 	in := aRequest(deployer, Update, replicaSetGVK, "web-1").of(deploymentGVK, "web", nil, older, newer, twin)
 	act := Act{Operation: Update, Change: change.Change{Path: mustPath(t, "spec.replicas"), Verb: change.Mutate}}
-	e, ok := justification(in.Parent.Ledger, act)
+	e, ok := justification(permits(in.Parent.Ledger), act)
 	if !ok || e.Initiator != "carol" {
 		t.Errorf("justified by %q, want carol", e.Initiator)
 	}

@@ -131,7 +131,7 @@ func (in *Input) grantCreation(v Verdict) Grant {
 
 // grantUpdate looks at each change, and at each rule that it triggers.
 func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
-	g := granter{Input: in, verdict: v, conditions: in.conditions()}
+	g := granter{Input: in, verdict: v, conditions: in.conditions(), usable: in.usable()}
 	withheld := in.place()
 	var uncaused []change.Change
 	for i, c := range slices.Concat(in.OwnChanges, in.Approved) {
@@ -162,6 +162,7 @@ type granter struct {
 	*Input
 	verdict    Verdict
 	conditions *conditions
+	usable     []permit
 	grant      Grant
 }
 
@@ -186,7 +187,7 @@ func (g *granter) change(ctx context.Context, c change.Change, approved bool) ea
 			}
 			g.grant.Triggered = true
 			result = earnedAll
-			o, caused := g.chain(p, c, approved, g.verdict)
+			o, caused := g.chain(p, c, approved)
 			caused = caused && g.permits(ctx, p, r, c)
 			if caused {
 				trace := append(slices.Clone(o.trace), g.hop(field.String(), g.capture(r.Capture)))
@@ -237,9 +238,9 @@ func (in *Input) refuses(c change.Change) bool {
 // first stays, which is that of the first change in order.
 func (g *Grant) add(allowances ...v1alpha1.Allowance) {
 	for _, a := range allowances {
-		key := ledger.NewEntry(a).Key()
+		key := ledger.KeyOf(&a)
 		if !slices.ContainsFunc(g.Allowances, func(b v1alpha1.Allowance) bool {
-			return b.Initiator == a.Initiator && ledger.NewEntry(b).Key() == key
+			return b.Initiator == a.Initiator && ledger.KeyOf(&b) == key
 		}) {
 			g.Allowances = append(g.Allowances, a)
 		}

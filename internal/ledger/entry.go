@@ -37,6 +37,7 @@ type Entry struct {
 	v1alpha1.Allowance
 
 	raw json.RawMessage
+	key string
 }
 
 // NewEntry makes an entry of an allowance that was just granted.
@@ -46,29 +47,44 @@ func NewEntry(a v1alpha1.Allowance) Entry {
 		// An Allowance is made of strings, numbers, and lists and maps of them.
 		panic("ledger: an allowance that cannot be encoded: " + err.Error())
 	}
-	return Entry{Allowance: a, raw: raw}
+	return Entry{Allowance: a, raw: raw, key: KeyOf(&a)}
 }
 
-// Key tells what the entry permits, or withholds: entries with equal keys are
-// about the same thing, whoever they come from.
-func (e Entry) Key() string {
+// Key is KeyOf the entry's allowance. Ledgers are sorted and searched by it all the
+// time, so it is made once.
+func (e Entry) Key() string { return e.key }
+
+// KeyOf tells what the allowance permits, or withholds: allowances with equal keys
+// are about the same thing, whoever they come from.
+func KeyOf(a *v1alpha1.Allowance) string {
 	var b strings.Builder
-	b.WriteString(string(e.Relation))
-	for _, s := range []string{e.APIGroup, e.Kind, e.Mutation} {
+	b.Grow(len(a.Relation) + len(a.APIGroup) + len(a.Kind) + len(a.Mutation) + 3)
+	b.WriteString(string(a.Relation))
+	for _, s := range [...]string{a.APIGroup, a.Kind, a.Mutation} {
 		b.WriteByte('|')
 		b.WriteString(s)
 	}
-	for _, v := range slices.Sorted(slices.Values(e.Verbs)) {
+	for _, v := range ordered(a.Verbs) {
 		b.WriteByte('|')
 		b.WriteString(string(v))
 	}
-	for _, k := range slices.Sorted(maps.Keys(e.External)) {
-		b.WriteString("|" + k + "=" + e.External[k])
+	if len(a.External) > 0 {
+		for _, k := range slices.Sorted(maps.Keys(a.External)) {
+			b.WriteString("|" + k + "=" + a.External[k])
+		}
 	}
-	for _, m := range slices.Sorted(slices.Values(e.Mutations)) {
+	for _, m := range ordered(a.Mutations) {
 		b.WriteString("|" + m)
 	}
 	return b.String()
+}
+
+// ordered is the list itself where it is in order already, as it mostly is.
+func ordered[T cmp.Ordered](list []T) []T {
+	if slices.IsSorted(list) {
+		return list
+	}
+	return slices.Sorted(slices.Values(list))
 }
 
 // ID names the entry in an AllowanceRecord: a short hash of all it says.

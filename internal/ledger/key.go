@@ -28,7 +28,7 @@ import (
 // controls: the Deployment controller copies every annotation of a Deployment
 // onto its ReplicaSets and would overwrite theirs on each sync (D10).
 func AnnotationPrefix(kind schema.GroupKind, owners []metav1.OwnerReference) string {
-	if kind != (schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}) {
+	if !PrefixVaries(kind) {
 		return v1alpha1.AnnotationPrefix
 	}
 	for _, o := range owners {
@@ -40,6 +40,11 @@ func AnnotationPrefix(kind schema.GroupKind, owners []metav1.OwnerReference) str
 		}
 	}
 	return v1alpha1.AnnotationPrefix
+}
+
+// PrefixVaries tells whether objects of the kind differ in their prefix.
+func PrefixVaries(kind schema.GroupKind) bool {
+	return kind == schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
 }
 
 // AnnotationKey is the key of the annotation that holds an object's ledger.

@@ -88,7 +88,7 @@ func decodeEntry(item json.RawMessage) (Entry, error) {
 	if err := json.Compact(&compact, item); err != nil {
 		return Entry{}, errors.New("not JSON")
 	}
-	return Entry{Allowance: a, raw: compact.Bytes()}, nil
+	return Entry{Allowance: a, raw: compact.Bytes(), key: KeyOf(&a)}, nil
 }
 
 // Encode writes the ledger as the value of an annotation, one entry a line; an
@@ -115,10 +115,22 @@ func (l Ledger) Check() error {
 	if len(l) > MaxEntries {
 		return fmt.Errorf("%w: %d entries, at most %d", ErrTooLarge, len(l), MaxEntries)
 	}
-	if n := len(l.Encode()); n > MaxBytes {
+	if n := l.size(); n > MaxBytes {
 		return fmt.Errorf("%w: %d bytes, at most %d", ErrTooLarge, n, MaxBytes)
 	}
 	return nil
+}
+
+// size is how long the encoded ledger is.
+func (l Ledger) size() int {
+	if len(l) == 0 {
+		return 0
+	}
+	n := len("[\n") + len("]") + len(l)*len(",\n") - len(",")
+	for _, e := range l {
+		n += len(e.raw)
+	}
+	return n
 }
 
 // Allowances are the plain allowances of the ledger, withheld changes included.

@@ -51,8 +51,8 @@ var unprotected = edit{"internal/interception/admissionpolicy.go", "if len(rules
 // object.
 var believed = edit{
 	decide,
-	"	if r.old != nil {\n		kept = f.Child.Ledger.Without(",
-	"	if kept, _ = storedLedger(r.new); r.old != nil {\n		kept = kept.Without(",
+	"	if len(f.Child.Ledger) > 0 {\n		kept = f.Child.Ledger.Without(",
+	"	if kept, _ = r.ledgerAsked(); r.old != nil {\n		kept = kept.Without(",
 }
 
 // without is the mutant whose configuration does not have the API server ask about

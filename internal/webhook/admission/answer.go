@@ -184,18 +184,18 @@ func whoMay(initiators []string) string {
 // which the stored one does not.
 func (r *request) forges() bool {
 	key := annotationKey(r.new, allowancesName)
-	said := r.new.GetAnnotations()[key]
-	if said == "" || r.old != nil && r.old.GetAnnotations()[key] == said {
+	said := annotation(r.new, key)
+	if said == "" || r.old != nil && annotation(r.old, key) == said {
 		return false
 	}
-	asked, err := storedLedger(r.new)
+	asked, err := r.ledgerAsked()
 	if err != nil || len(asked) == 0 {
 		return false
 	}
 	if r.old == nil {
 		return true
 	}
-	stored, err := storedLedger(r.old)
+	stored, err := r.ledgerBefore()
 	if err != nil {
 		return true
 	}

@@ -50,7 +50,7 @@ func (r *request) approval(f *facts) approval {
 	}
 	key := annotationKey(r.new, approveName)
 	text, ok := r.new.GetAnnotations()[key]
-	if !ok || r.old.GetAnnotations()[key] == text {
+	if !ok || annotation(r.old, key) == text {
 		return approval{}
 	}
 	a := approval{asked: true}
@@ -102,7 +102,7 @@ func (r *request) approved(text string) ([]change.Change, error) {
 // approvable is everything that can be approved: what is withheld, and each
 // field that triggers a rule, removed ones included.
 func (r *request) approvable(f *facts) []change.Change {
-	stored, _ := storedLedger(r.old)
+	stored, _ := r.ledgerBefore()
 	var changes []change.Change
 	for _, e := range stored {
 		if !e.IsWithheld() {

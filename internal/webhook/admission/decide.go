@@ -18,6 +18,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
@@ -33,12 +34,11 @@ func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Ver
 	if err != nil {
 		return nil, verdict, grant, err
 	}
-	if why := r.doubts(ctx, f, verdict, grant); why != doubtNone {
+	if why := r.doubts(f, verdict, grant); why != doubtNone {
 		if f, verdict, grant, err = g.decideOnce(ctx, r, why); err != nil {
 			return nil, verdict, grant, err
 		}
 	}
-	grant = f.bounded(ctx, r, grant)
 	return f, verdict, grant, nil
 }
 
@@ -49,7 +49,10 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt) (*fact
 		return nil, decision.Verdict{}, decision.Grant{}, err
 	}
 	verdict := decision.Decide(ctx, &f.Input)
-	return f, verdict, decision.Grants(ctx, &f.Input, verdict), nil
+	grant := decision.Grants(ctx, &f.Input, verdict)
+	f.next = f.bound(ctx, r, &grant)
+	f.deviates = f.deviation(ctx, r, verdict, grant)
+	return f, verdict, grant, nil
 }
 
 // doubts are why a fresher look at the parent could make a difference. It could to a
@@ -57,11 +60,11 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt) (*fact
 // because of the phase that the parent was in when the cache last heard of it:
 // observed, a Pod that a rollout created was recorded as healing, without a trace,
 // and a stranger could scale what had just ceased to be initializing.
-func (r *request) doubts(ctx context.Context, f *facts, v decision.Verdict, grant decision.Grant) doubt {
+func (r *request) doubts(f *facts, v decision.Verdict, grant decision.Grant) doubt {
 	if why := r.doubtAboutParent(f, v, grant); why != doubtNone {
 		return why
 	}
-	if len(f.deviation(ctx, r, v, grant).foreign) > 0 {
+	if len(f.deviates.foreign) > 0 {
 		return doubtLedger
 	}
 	return doubtNone
@@ -73,7 +76,7 @@ func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.
 		return doubtNone
 	case !r.validating && len(f.OwnPolicies) == 0:
 		return doubtNone // The mutating hook gives no verdict, and there is nothing to grant.
-	case grant.Incomplete():
+	case grant.Incomplete() && (grant.TooLarge == nil || len(grant.Withheld) > 0):
 		return doubtGrant
 	case len(v.Uncovered) > 0:
 		return doubtUncovered
@@ -88,32 +91,30 @@ func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.
 	return doubtNone
 }
 
-// bounded is the grant as far as the ledger has room for it: where its bounds would
-// be exceeded, the request gets no allowances at all (D4). What is withheld, or ends,
-// is written down all the same.
-func (f *facts) bounded(ctx context.Context, r *request, grant decision.Grant) decision.Grant {
+// bound cuts the grant down to what the ledger has room for, and returns the ledger
+// that the object then has: where its bounds would be exceeded, the request gets no
+// allowances at all (D4). What is withheld, or ends, is written down all the same.
+func (f *facts) bound(ctx context.Context, r *request, grant *decision.Grant) ledger.Ledger {
+	next := f.nextLedger(ctx, r, *grant)
 	if len(grant.Allowances) == 0 {
-		return grant
+		return next
 	}
-	if err := f.nextLedger(ctx, r, grant).Check(); err != nil {
+	if err := next.Check(); err != nil {
 		grant.Allowances, grant.TooLarge = nil, err
+		return f.nextLedger(ctx, r, *grant)
 	}
-	return grant
+	return next
 }
 
 // nextLedger is the ledger that the object has after the request: what counted
 // before, less what is consumed, plus what is granted.
 func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant) ledger.Ledger {
 	var kept ledger.Ledger
-	if r.old != nil {
+	if len(f.Child.Ledger) > 0 {
 		kept = f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown))
 	}
-	cleared := map[string]bool{}
-	for _, path := range grant.Cleared {
-		cleared[path] = true
-	}
 	return kept.
-		Without(func(e ledger.Entry) bool { return e.IsWithheld() && cleared[e.Mutation] }).
+		Without(func(e ledger.Entry) bool { return e.IsWithheld() && slices.Contains(grant.Cleared, e.Mutation) }).
 		Merge(grant.Allowances...).
 		Merge(grant.Moved...).
 		Merge(grant.Withheld...)

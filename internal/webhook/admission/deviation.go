@@ -51,14 +51,14 @@ func (f *facts) deviation(ctx context.Context, r *request, v decision.Verdict, g
 		return deviation{}
 	}
 	// What cannot be read counts as empty.
-	has, _ := storedLedger(r.new)
-	approved := f.approvedBefore(r, has)
+	has, _ := r.ledgerAsked()
+	want, approved := f.next, f.approvedBefore(r, has)
 	if len(approved) > 0 {
 		in := f.Input
 		in.Approved = slices.Concat(in.Approved, approved)
-		grant = f.bounded(ctx, r, decision.Grants(ctx, &in, v))
+		grant = decision.Grants(ctx, &in, v)
+		want = f.bound(ctx, r, &grant)
 	}
-	want := f.nextLedger(ctx, r, grant)
 	d := deviation{foreign: has.Without(func(e ledger.Entry) bool {
 		return e.IsWithheld() || hasKey(want, e) || hasID(f.stored, e)
 	})}

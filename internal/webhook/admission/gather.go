@@ -130,6 +130,10 @@ type facts struct {
 	// lettingGo are changes of the object's labels for which the controller of its
 	// parent would release it.
 	lettingGo []change.Change
+	// next is the ledger that the object has after the request.
+	next ledger.Ledger
+	// deviates is how the ledger that it is about to be stored with differs from that.
+	deviates deviation
 	// stored is the object's ledger as its annotation had it.
 	stored ledger.Ledger
 	// leaving are the policies that the object must not leave by this request.
@@ -219,7 +223,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 		return
 	}
 	f.Child.Old = r.old.Object
-	f.stored, f.ledgerError = storedLedger(r.old)
+	f.stored, f.ledgerError = r.ledgerBefore()
 	// A record that cannot be read only means that nothing pending is known.
 	rec, _ := g.readRecord(ctx, r.target(), why)
 	f.Child.Ledger = record.Effective(rec, r.old, f.stored)
@@ -278,7 +282,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 	f.parentRecord = rec
 	// A ledger that cannot be read allows nothing; its holder's own admission
 	// says so.
-	stored, _ := storedLedger(parent)
+	stored, _ := readLedger(parent)
 	f.Parent.Ledger = record.Effective(rec, parent, stored)
 	f.Parent.Adopting = rec != nil && rec.Status.Adopting
 	if f.Parent.Deleting {
@@ -444,9 +448,4 @@ func initiators(index *policy.Index, chain []policy.Holder) []string {
 		}
 	}
 	return nil
-}
-
-// storedLedger reads the ledger in the annotation of an object.
-func storedLedger(obj *unstructured.Unstructured) (ledger.Ledger, error) {
-	return ledger.Decode(obj.GetAnnotations()[annotationKey(obj, allowancesName)])
 }

@@ -133,14 +133,14 @@ func (r *request) noteOfBrokenGlass(reason string) v1alpha1.BrokenGlass {
 func (r *request) asksToBreakGlass() glass {
 	switch {
 	case r.operation == decision.Delete:
-		reason := r.old.GetAnnotations()[annotationKey(r.old, breakGlassName)]
+		reason := annotation(r.old, annotationKey(r.old, breakGlassName))
 		return glass{asked: forDeletion(reason), stays: true, reason: reason}
 	case r.subresource != "":
 		return glass{}
 	}
 	key := annotationKey(r.new, breakGlassName)
-	reason := strings.TrimSpace(r.new.GetAnnotations()[key])
-	if r.old != nil && r.old.GetAnnotations()[key] == r.new.GetAnnotations()[key] {
+	reason := strings.TrimSpace(annotation(r.new, key))
+	if r.old != nil && annotation(r.old, key) == annotation(r.new, key) {
 		reason = ""
 	}
 	if reason == "" {
@@ -160,7 +160,7 @@ func (r *request) earnedByBrokenGlass() string {
 	if !r.validating {
 		return ""
 	}
-	stored, err := storedLedger(r.new)
+	stored, err := r.ledgerAsked()
 	if err != nil {
 		return ""
 	}

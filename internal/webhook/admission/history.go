@@ -33,7 +33,7 @@ func (v *Validator) remember(r *request, f *facts, grant decision.Grant) {
 	if r.dryRun || r.new == nil || len(f.OwnPolicies) == 0 || r.new.GetUID() == "" {
 		return
 	}
-	has, _ := storedLedger(r.new) // What cannot be read says nothing.
+	has, _ := r.ledgerAsked() // What cannot be read says nothing.
 	var gained []v1alpha1.Allowance
 	for _, e := range has {
 		if !hasID(f.stored, e) {

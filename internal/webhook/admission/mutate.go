@@ -62,8 +62,7 @@ func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.
 	}
 	m.rememberAnnotations(r, f, grant)
 	m.announceFull(r, f, grant)
-	next := f.nextLedger(ctx, r, grant)
-	resp := admission.Patched("", r.patches(next, r.keepsBreakGlass(f))...)
+	resp := admission.Patched("", r.patches(f.next, r.keepsBreakGlass(f))...)
 	resp.Warnings = r.ledgerWarnings(f, grant)
 	if warning := r.glassWarning(f, verdict, grant); warning != "" {
 		resp.Warnings = append(resp.Warnings, warning)
@@ -72,7 +71,7 @@ func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.
 		resp.AuditAnnotations = map[string]string{auditGranted: describeGrants(grant.Allowances)}
 	}
 	if !r.dryRun && len(resp.Patches) > 0 {
-		measureLedger(next)
+		measureLedger(f.next)
 	}
 	return resp, grant
 }

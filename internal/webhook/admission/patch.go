@@ -50,10 +50,10 @@ func (r *request) patches(next ledger.Ledger, keepBreakGlass bool) []jsonpatch.O
 
 // stored is the value of an annotation that the request leaves as it is.
 func (r *request) stored(key string) string {
-	if r.old == nil || r.old.GetAnnotations()[key] != r.new.GetAnnotations()[key] {
+	if r.old == nil || annotation(r.old, key) != annotation(r.new, key) {
 		return ""
 	}
-	return r.old.GetAnnotations()[key]
+	return annotation(r.old, key)
 }
 
 // strays tells whether the annotation belongs to another kind of holder: a

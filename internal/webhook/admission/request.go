@@ -34,7 +34,6 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
-	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -67,6 +66,9 @@ type request struct {
 	brokenGlass string
 	// scale is what a scale sets.
 	scale *record.Content
+	// oldLedger and newLedger are the ledgers that the two objects carry, once they
+	// are read.
+	oldLedger, newLedger *storedLedger
 }
 
 func dryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRun }
@@ -149,11 +151,6 @@ func (r *request) objectName() string {
 // target names the object for its record.
 func (r *request) target() v1alpha1.TargetReference {
 	return record.TargetOf(r.current())
-}
-
-// annotationKey is the key of one of Kausality's annotations on the object.
-func annotationKey(obj *unstructured.Unstructured, name string) string {
-	return ledger.AnnotationPrefix(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences()) + name
 }
 
 // fieldManager is the name of the request's field manager, where it has one.

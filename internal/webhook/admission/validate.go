@@ -61,12 +61,11 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 	if !verdict.Allowed {
 		return denied(req, f, verdict).WithWarnings(deletionWarnings(r, f, verdict)...)
 	}
-	d := f.deviation(ctx, r, verdict, grant)
-	if resp, refused := refusal(r, f, verdict, grant, d); refused {
+	if resp, refused := refusal(r, f, verdict, grant); refused {
 		v.announceRefusal(r, resp)
 		return resp
 	}
-	if err := v.keep(ctx, r, f, verdict, d); err != nil {
+	if err := v.keep(ctx, r, f, verdict); err != nil {
 		return v.failed(ctx, req, err)
 	}
 	v.remember(r, f, grant)
@@ -78,14 +77,14 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 
 // refusal is the answer where the object's own policies stand in the way of what the
 // verdict lets through.
-func refusal(r *request, f *facts, verdict decision.Verdict, grant decision.Grant, d deviation) (admission.Response, bool) {
+func refusal(r *request, f *facts, verdict decision.Verdict, grant decision.Grant) (admission.Response, bool) {
 	switch {
 	case len(f.leaving) > 0 && !selfContained(verdict):
 		return refusedLeaving(f), true
 	case len(grant.Withheld) > 0 && (grant.Refuse || r.subresource == subresourceScale):
 		return refused(f, grant), true
-	case len(d.foreign) > 0:
-		return refusedForeign(r, f, d.foreign), true
+	case len(f.deviates.foreign) > 0:
+		return refusedForeign(r, f, f.deviates.foreign), true
 	default:
 		return admission.Response{}, false
 	}
@@ -99,13 +98,14 @@ func selfContained(v decision.Verdict) bool {
 
 // keep writes down what the answer cannot carry, before it is given: who deletes
 // a holder, and what the object's ledger should say and does not.
-func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict decision.Verdict, d deviation) error {
+func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
 	if r.dryRun {
 		return nil
 	}
 	if r.operation == decision.Delete {
 		return v.keepDeletion(ctx, r, f, verdict)
 	}
+	d := f.deviates
 	if len(d.missing)+len(d.ended) == 0 {
 		return nil
 	}

@@ -1,0 +1,65 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+)
+
+// annotationKey is the key of one of Kausality's annotations on the object.
+func annotationKey(obj *unstructured.Unstructured, name string) string {
+	kind := obj.GroupVersionKind().GroupKind()
+	if !ledger.PrefixVaries(kind) {
+		return v1alpha1.AnnotationPrefix + name // Most objects: their owners need not be read.
+	}
+	return ledger.AnnotationPrefix(kind, obj.GetOwnerReferences()) + name
+}
+
+// annotation is the value of one annotation; all of them would be copied.
+func annotation(obj *unstructured.Unstructured, key string) string {
+	value, _, _ := unstructured.NestedString(obj.Object, "metadata", "annotations", key)
+	return value
+}
+
+// storedLedger is the ledger in the annotation of an object.
+type storedLedger struct {
+	ledger ledger.Ledger
+	// err is set where the text is not a ledger.
+	err error
+}
+
+// readLedger reads the ledger in the annotation of an object.
+func readLedger(obj *unstructured.Unstructured) (ledger.Ledger, error) {
+	return ledger.Decode(annotation(obj, annotationKey(obj, allowancesName)))
+}
+
+// ledgerBefore is the ledger that the object carries before the request.
+func (r *request) ledgerBefore() (ledger.Ledger, error) { return readOnce(&r.oldLedger, r.old) }
+
+// ledgerAsked is the ledger that the object carries as the request has it.
+func (r *request) ledgerAsked() (ledger.Ledger, error) { return readOnce(&r.newLedger, r.new) }
+
+func readOnce(stored **storedLedger, obj *unstructured.Unstructured) (ledger.Ledger, error) {
+	if *stored == nil {
+		l, err := readLedger(obj)
+		*stored = &storedLedger{ledger: l, err: err}
+	}
+	return (*stored).ledger, (*stored).err
+}
