@@ -106,8 +106,8 @@ var mutants = []mutant{
 		name: "the parent is that of the new object",
 		edits: []edit{{
 			gather,
-			"	if r.old != nil {\n		if ref, ok := lineage.Parent(r.old); ok {",
-			"	if r.new == nil {\n		if ref, ok := lineage.Parent(r.old); ok {",
+			"	if r.old != nil {\n		if ref, ok := lineage.Parent(kinds, r.old); ok {",
+			"	if r.new == nil {\n		if ref, ok := lineage.Parent(kinds, r.old); ok {",
 		}},
 		ways: []string{"taking the owner away and changing the child at once", "naming another owner", "making another owner the controller"},
 	},
@@ -123,7 +123,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "owners are known by their names",
-		edits: []edit{{gather, "	case parent.GetUID() != ref.UID:\n", "	case false:\n"}},
+		edits: []edit{{gather, "	case !ref.Names(parent):\n", "	case false:\n"}},
 		ways:  []string{"forging an owner that does not exist"},
 	},
 	{
@@ -141,7 +141,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "an allowance covers any field",
-		edits: []edit{{cover, "return err == nil && pattern.Covers(act.Change.Path)", "return err == nil || pattern.Covers(act.Change.Path)"}},
+		edits: []edit{{cover, "return e.pattern != nil && e.pattern.Covers(act.Change.Path)", "return e.pattern != nil || e.pattern.Covers(act.Change.Path)"}},
 		ways:  []string{"changing another field than an allowance covers"},
 	},
 	{

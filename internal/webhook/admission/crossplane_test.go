@@ -265,7 +265,7 @@ func TestBooksTriggerNothing(t *testing.T) {
 			resp := mutator.Handle(t.Context(), asking(t, tc.user, nil, tc.before, tc.after.DeepCopy()))
 			after := tc.after.DeepCopy()
 			after.SetAnnotations(patched(t, after, resp))
-			stored, err := storedLedger(after)
+			stored, err := readLedger(after)
 			if err != nil {
 				t.Fatal(err)
 			}
