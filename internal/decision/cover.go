@@ -81,6 +81,17 @@ func justification(entries []permit, act Act) (ledger.Entry, bool) {
 	return best.Entry, true
 }
 
+// covering are the entries that cover the act.
+func covering(entries []permit, act Act) ledger.Ledger {
+	var out ledger.Ledger
+	for i := range entries {
+		if entries[i].covers(act) {
+			out = append(out, entries[i].Entry)
+		}
+	}
+	return out
+}
+
 func before(a, b ledger.Entry) bool {
 	if a.Generation != b.Generation {
 		return a.Generation > b.Generation

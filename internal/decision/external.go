@@ -82,8 +82,8 @@ func (in *Input) opening(s source, act Act) v1alpha1.Allowance {
 // outside are the permissions of the parent that go with what lets one act through.
 func (in *Input) outside(act Act, v Verdict) []source {
 	entries := in.outsideEntries()
-	if covering := in.usable().Without(func(e ledger.Entry) bool { return !covers(e, act) }); len(covering) > 0 {
-		return in.sources(entries, goOnWith(covering))
+	if caused := covering(in.usable(), act); len(caused) > 0 {
+		return in.sources(entries, goOnWith(caused))
 	}
 	switch v.Reason {
 	case ReasonUnbounded:
@@ -194,9 +194,9 @@ func (in *Input) ExternalDeletion(v Verdict, parentPolicies []*policy.Policy) bo
 		return true
 	}
 	if in.ParentState == ParentFound {
-		covering := in.usable().Without(func(e ledger.Entry) bool { return !covers(e, Act{Operation: Delete}) })
-		if len(covering) > 0 {
-			return slices.ContainsFunc(in.sources(in.outsideEntries(), goOnWith(covering)),
+		caused := covering(in.usable(), Act{Operation: Delete})
+		if len(caused) > 0 {
+			return slices.ContainsFunc(in.sources(in.outsideEntries(), goOnWith(caused)),
 				func(s source) bool { return deletes(s.verbs) })
 		}
 	}

@@ -99,7 +99,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "taking the owner away does not count",
-		edits: []edit{{"internal/lineage/changes.go", "if hadBefore && (!hasAfter || before.UID != after.UID) {", "if hadBefore && hasAfter && before.UID != after.UID {"}},
+		edits: []edit{{"internal/lineage/changes.go", "	if hadBefore == hasAfter && before.sameParent(after) {", "	if !hasAfter || hadBefore && before.sameParent(after) {"}},
 		ways:  []string{"taking the owner of a child away"},
 	},
 	{

@@ -34,7 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/internal/record"
@@ -51,23 +51,23 @@ func (silent) Observe(record.Outcome) {}
 // their medians.
 func BenchmarkHandle(b *testing.B) {
 	for _, size := range []int{2, 8, 32, 128, 500} {
-		parent := sized(deployment(3, mayScale("alice", 4)), size)
+		parent := sized(b, deployment(3, mayScale("alice", 4)), size)
 		w := &world{
 			cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
 			live:   map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
 		}
 		mutator, validator := w.hooks(b, deploymentPolicy, replicaSetPolicy)
 		mutator.Records = silent{store{w}}
-		exercise := asking(b, deployer, nil, sized(replicaSet(3), size), sized(replicaSet(5), size))
+		exercise := asking(b, deployer, nil, sized(b, replicaSet(3), size), sized(b, replicaSet(5), size))
 		for _, bench := range []struct {
 			name    string
 			handler admission.Handler
 			req     admission.Request
 		}{
-			{"grant", mutator, asking(b, "alice", platformTeam, sized(deployment(3), size), sized(deployment(5), size))},
+			{"grant", mutator, asking(b, "alice", platformTeam, sized(b, deployment(3), size), sized(b, deployment(5), size))},
 			{"propagate", mutator, exercise},
 			{"covered", validator, patchedBy(b, mutator, exercise)},
-			{"denied", validator, asking(b, "mallory", nil, sized(replicaSet(3), size), sized(replicaSet(5), size))},
+			{"denied", validator, asking(b, "mallory", nil, sized(b, replicaSet(3), size), sized(b, replicaSet(5), size))},
 		} {
 			b.Run(fmt.Sprintf("%s/%dKiB", bench.name, size), func(b *testing.B) {
 				againstDecoding(b, bench.handler, bench.req)
@@ -115,7 +115,7 @@ func againstDecoding(b *testing.B, handler admission.Handler, req admission.Requ
 	if err != nil {
 		b.Fatal(err)
 	}
-	log.SetLogger(logr.Discard())
+	logf.SetLogger(logr.Discard())
 	hook := &admission.Webhook{Handler: handler}
 	handle := func() {
 		post := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/", bytes.NewReader(body))
@@ -167,7 +167,7 @@ func decodeAll(body []byte) error {
 
 // sized fills the Pod template of an object up to a size in KiB, with what such
 // objects have most of: containers with their environment, and managed fields.
-func sized(obj *unstructured.Unstructured, kib int) *unstructured.Unstructured {
+func sized(b *testing.B, obj *unstructured.Unstructured, kib int) *unstructured.Unstructured {
 	const perContainer = 1 << 10
 	var containers []any
 	fields := map[string]any{}
@@ -187,11 +187,17 @@ func sized(obj *unstructured.Unstructured, kib int) *unstructured.Unstructured {
 			"f:resources": map[string]any{"f:limits": map[string]any{"f:cpu": map[string]any{}, "f:memory": map[string]any{}}},
 		}
 	}
-	spec := obj.Object["spec"].(map[string]any)
-	spec["template"] = map[string]any{"spec": map[string]any{"containers": containers}}
-	obj.Object["metadata"].(map[string]any)["managedFields"] = []any{map[string]any{
+	managed := map[string]any{
 		"manager": "kubectl", "operation": "Apply", "apiVersion": "apps/v1", "fieldsType": "FieldsV1",
 		"fieldsV1": map[string]any{"f:spec": map[string]any{"f:template": map[string]any{"f:spec": map[string]any{"f:containers": fields}}}},
-	}}
+	}
+	for _, err := range []error{
+		unstructured.SetNestedSlice(obj.Object, containers, "spec", "template", "spec", "containers"),
+		unstructured.SetNestedSlice(obj.Object, []any{managed}, "metadata", "managedFields"),
+	} {
+		if err != nil {
+			b.Fatal(err)
+		}
+	}
 	return obj
 }
