@@ -168,6 +168,7 @@ func decodeAll(body []byte) error {
 // sized fills the Pod template of an object up to a size in KiB, with what such
 // objects have most of: containers with their environment, and managed fields.
 func sized(b *testing.B, obj *unstructured.Unstructured, kib int) *unstructured.Unstructured {
+	b.Helper()
 	const perContainer = 1 << 10
 	var containers []any
 	fields := map[string]any{}
