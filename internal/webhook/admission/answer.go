@@ -152,7 +152,7 @@ func (r *request) ledgerWarnings(f *facts, grant decision.Grant) []string {
 	if grant.TooLarge != nil {
 		out = append(out, "kausality: "+r.tooLarge(f, grant))
 	}
-	if r.forges() {
+	if !f.copied() && r.forges() {
 		out = append(out, fmt.Sprintf("kausality: what a request says about %s has no effect; the ledger of %s stays as it is",
 			annotationKey(r.new, allowancesName), subject))
 	}

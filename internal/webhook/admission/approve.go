@@ -45,7 +45,7 @@ type approval struct {
 
 // approval reads the annotation, which counts only in the request that sets it.
 func (r *request) approval(f *facts) approval {
-	if r.new == nil || r.operation != decision.Update || r.subresource != "" {
+	if r.new == nil || r.operation != decision.Update || r.subresource != "" || f.copied() {
 		return approval{}
 	}
 	key := annotationKey(r.new, approveName)

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
 )
 
 const crossplane = "system:serviceaccount:crossplane-system:crossplane"
@@ -283,6 +284,69 @@ func TestBooksTriggerNothing(t *testing.T) {
 			slices.Sort(got)
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("ledger (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestCopiesOfClaim shows what becomes of the annotations of a claim on its composite
+// resource, where Crossplane puts them on each sync.
+func TestCopiesOfClaim(t *testing.T) {
+	const (
+		blocked  = "kausality.io/Blocked"
+		affected = "kausality.io/AllowancePolicyAffected"
+		approve  = "kausality.io/approve"
+		glass    = "kausality.io/break-glass"
+	)
+	claims := ledger.Ledger{}.Merge(mayResize("spec.size")).Encode()
+	own := ledger.Ledger{}.Merge(mayResize("spec.other")).Encode()
+	annotated := func(annotations map[string]string) *unstructured.Unstructured {
+		obj := xdatabase(t, "size: 1, "+pointsAtClaim)
+		obj.SetAnnotations(annotations)
+		return obj
+	}
+	copies := map[string]string{
+		ledgerKey: claims, blocked: "the claim", affected: "the claim", approve: "spec.size", glass: "delete: the claim", "ticket": "T-1",
+	}
+	tests := map[string]struct {
+		user          string
+		before, after map[string]string
+		want          map[string]string
+		warns         int
+	}{
+		"onto one that has its own": {
+			user: crossplane, before: map[string]string{ledgerKey: own, affected: "its own"}, after: copies,
+			want: map[string]string{ledgerKey: own, affected: "its own", "ticket": "T-1"},
+		},
+		"onto one that has none": {user: crossplane, after: copies, want: map[string]string{"ticket": "T-1"}},
+		"taken off again": {
+			user: crossplane, before: map[string]string{ledgerKey: own, blocked: "its own", affected: "its own"},
+			want: map[string]string{ledgerKey: own, blocked: "its own", affected: "its own"},
+		},
+		"by somebody else": {user: "mallory", after: copies, want: map[string]string{"ticket": "T-1"}, warns: 3},
+		"marks of the operator": {
+			user: operatorUser, before: map[string]string{affected: "before"}, after: map[string]string{affected: "after", blocked: "now"},
+			want: map[string]string{affected: "after", blocked: "now"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			claim := database(t, "size: 1, "+pointsAtXR)
+			w := &world{
+				cached: map[string]*unstructured.Unstructured{"Database/db": claim},
+				live:   map[string]*unstructured.Unstructured{"Database/db": claim},
+			}
+			mutator, _ := w.hooks(t, claimPolicy, compositePolicy)
+			after := annotated(tc.after)
+			resp := mutator.Handle(t.Context(), asking(t, tc.user, nil, annotated(tc.before), after))
+			if diff := cmp.Diff(tc.want, patched(t, after, resp)); diff != "" {
+				t.Errorf("annotations (-want +got):\n%s", diff)
+			}
+			if len(resp.Warnings) != tc.warns {
+				t.Errorf("warnings %q, want %d", resp.Warnings, tc.warns)
+			}
+			if tc.warns == 0 && len(w.observed) > 0 {
+				t.Errorf("observed %v", w.observed)
 			}
 		})
 	}

@@ -138,6 +138,8 @@ type facts struct {
 	stored ledger.Ledger
 	// leaving are the policies that the object must not leave by this request.
 	leaving []*policy.Policy
+	// claimed is true where the parent is the claim of a composite resource.
+	claimed bool
 	// approve is what the request says about approving.
 	approve approval
 	// glass is what the request says about breaking the glass.
@@ -261,6 +263,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 	f.parent = record.TargetOf(parent)
 	f.parentRecordKey = types.NamespacedName{Namespace: record.Namespace(f.parent, g.OperatorNamespace), Name: record.Name(f.parent)}
 	f.parentApproveKey = annotationKey(parent, approveName)
+	f.claimed = ref.Mutual
 	f.ParentState = decision.ParentFound
 	f.Parent = decision.Parent{
 		GVK:        parent.GroupVersionKind(),
@@ -376,6 +379,11 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 		}
 	}
 }
+
+// copied tells whether the annotations of the request are copies: Crossplane puts
+// those of a claim on its composite resource, the ledger included, on each sync. They
+// are the claim's, ask for nothing, and nobody has to be told of it.
+func (f *facts) copied() bool { return f.claimed && f.KeepsBooks() }
 
 // setBooksAside leaves out the changes in which the system of the object keeps its
 // books, where the requester may: these need no cause, and trigger nothing (D5).

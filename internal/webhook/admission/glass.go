@@ -81,6 +81,9 @@ func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) (glass, erro
 	if !b.asked {
 		return b, nil
 	}
+	if r.operation != decision.Delete && f.copied() {
+		return glass{}, nil
+	}
 	concerned := f.Bounding()
 	if len(concerned) == 0 {
 		concerned = f.OwnPolicies

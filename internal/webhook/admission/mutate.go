@@ -62,7 +62,7 @@ func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.
 	}
 	m.rememberAnnotations(r, f, grant)
 	m.announceFull(r, f, grant)
-	resp := admission.Patched("", r.patches(f.next, r.keepsBreakGlass(f))...)
+	resp := admission.Patched("", r.patches(f)...)
 	resp.Warnings = r.ledgerWarnings(f, grant)
 	if warning := r.glassWarning(f, verdict, grant); warning != "" {
 		resp.Warnings = append(resp.Warnings, warning)

@@ -23,12 +23,17 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/ledger"
 )
 
+// marks are the names of the annotations that only the operator's controllers write.
+var marks = []string{
+	strings.TrimPrefix(v1alpha1.ConditionBlocked, v1alpha1.AnnotationPrefix),
+	strings.TrimPrefix(v1alpha1.ConditionAffected, v1alpha1.AnnotationPrefix),
+}
+
 // patches are what turns the new object of a request into the one with the
-// ledger next: nothing but annotations of Kausality changes.
-func (r *request) patches(next ledger.Ledger, keepBreakGlass bool) []jsonpatch.Operation {
+// ledger that it gets: nothing but annotations of Kausality changes.
+func (r *request) patches(f *facts) []jsonpatch.Operation {
 	have := r.new.GetAnnotations()
 	want := map[string]string{}
 	for k, v := range have {
@@ -37,15 +42,33 @@ func (r *request) patches(next ledger.Ledger, keepBreakGlass bool) []jsonpatch.O
 		}
 	}
 	delete(want, annotationKey(r.new, approveName))
-	if glassKey := annotationKey(r.new, breakGlassName); !keepBreakGlass && !forDeletion(r.stored(glassKey)) {
+	if glassKey := annotationKey(r.new, breakGlassName); !r.keepsBreakGlass(f) && !forDeletion(r.stored(glassKey)) {
 		delete(want, glassKey)
+	}
+	if !f.Operator {
+		r.restoreMarks(want)
 	}
 	key := annotationKey(r.new, allowancesName)
 	delete(want, key)
-	if text := next.Encode(); text != "" {
+	if text := f.next.Encode(); text != "" {
 		want[key] = text
 	}
 	return diff(have, want)
+}
+
+// restoreMarks leaves the marks as they were: Crossplane copies those of a claim onto
+// its composite resource, on each sync, and the operator would take them off again.
+func (r *request) restoreMarks(want map[string]string) {
+	for _, name := range marks {
+		key := annotationKey(r.new, name)
+		delete(want, key)
+		if r.old == nil {
+			continue
+		}
+		if value, ok := r.old.GetAnnotations()[key]; ok {
+			want[key] = value
+		}
+	}
 }
 
 // stored is the value of an annotation that the request leaves as it is.
