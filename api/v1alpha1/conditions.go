@@ -64,3 +64,24 @@ const (
 	// ReasonMaxOpen is the reason of Overdue=True.
 	ReasonMaxOpen = "MaxOpen"
 )
+
+// Reasons of the condition ConditionGate, which is True while something can change
+// outside.
+const (
+	// ReasonGateClosed is the reason of Gate=False where nothing is allowed.
+	ReasonGateClosed = "Closed"
+	// ReasonGateOpen is the reason of Gate=True while what was allowed is carried out.
+	ReasonGateOpen = "Open"
+	// ReasonGateSettling is the reason of Gate=True where that seems done, and is being
+	// made sure of.
+	ReasonGateSettling = "Settling"
+	// ReasonGateStuck is the reason of Gate=True where it fails, cannot go on, or has
+	// not been done within maxOpen.
+	ReasonGateStuck = "Stuck"
+	// ReasonGateHeld is the reason of Gate=False where the object's deletion is held
+	// back.
+	ReasonGateHeld = "Held"
+	// ReasonGateAdopting is the reason of Gate=True while an object from before its
+	// policy finishes what it is in the middle of.
+	ReasonGateAdopting = "Adopting"
+)

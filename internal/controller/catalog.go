@@ -181,6 +181,13 @@ func (c *Catalog) For(kind schema.GroupKind) []string {
 	return names
 }
 
+// anyFor tells whether a policy for a kind, active or not, is such a one.
+func (c *Catalog) anyFor(kind schema.GroupKind, is func(*policy.Policy) bool) bool {
+	return slices.ContainsFunc(c.collect(func(e CatalogEntry) *policy.Policy { return e.Policy }), func(p *policy.Policy) bool {
+		return p.For.GroupKind() == kind && is(p)
+	})
+}
+
 // Changes returns a channel of the caller's own that has an event when the active
 // policies, Known or what the API server serves of what policies name may have
 // changed. An event that is not read yet stands for all that follow.

@@ -74,6 +74,8 @@ func (c *consumption) over(e ledger.Entry) bool {
 	switch {
 	case c.noted[e.ID()]:
 		return true
+	case e.IsGate():
+		return false // what closes the gate takes it out of the ledger (D16)
 	case e.IsWithheld():
 		return c.needsQuiet && c.spent(e)
 	case c.spent(e):

@@ -46,7 +46,7 @@ func (v view) overdue(status *v1alpha1.AllowanceRecordStatus, held ledger.Ledger
 			next.at(end)
 			continue
 		}
-		late = append(late, fmt.Sprintf("%s of %s (generation %d, by %s)", e.Mutation, e.Kind, e.Generation, e.Initiator))
+		late = append(late, fmt.Sprintf("%s (generation %d, by %s)", permits(e), e.Generation, e.Initiator))
 	}
 	if len(late) == 0 {
 		apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionOverdue)
@@ -61,6 +61,14 @@ func (v view) overdue(status *v1alpha1.AllowanceRecordStatus, held ledger.Ledger
 		Message: fmt.Sprintf("Open for longer than %s, and still usable: %s. They end when %s settles: see what keeps it.",
 			policy.MaxOpen(v.policies), list(late, ", "), strings.TrimSpace(v.obj.GetKind()+" "+v.obj.GetName())),
 	})
+}
+
+// permits says in short what an entry permits.
+func permits(e ledger.Entry) string {
+	if e.IsExternal() {
+		return strings.Join(e.Mutations, " and ") + " outside the cluster"
+	}
+	return e.Mutation + " of " + e.Kind
 }
 
 // isOverdue tells whether the record says that something is.

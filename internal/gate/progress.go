@@ -16,23 +16,7 @@ limitations under the License.
 
 package gate
 
-import (
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"kausality.io/operator/internal/change"
-)
-
-// Follower is the part of a Driver that says how far its system is with what was
-// allowed. The controller that closes gates asks it.
-type Follower interface {
-	// Progress says how far the system is with a change, as far as the object shows.
-	// It is never Applied while anything is pending or failing, and what is not known
-	// counts as pending.
-	Progress(obj *unstructured.Unstructured, c Change) Progress
-	// PassAnnotation is the annotation that asks the system to look at an object once
-	// more, by a token that it has not had before.
-	PassAnnotation() string
-}
+import "kausality.io/operator/internal/change"
 
 // Stage says how far a system is with an allowed change.
 type Stage string

@@ -17,16 +17,12 @@ limitations under the License.
 package crossplane
 
 import (
-	"github.com/crossplane/crossplane-runtime/v2/pkg/meta"
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/gate"
 )
-
-// PassAnnotation implements gate.Driver.
-func (Driver) PassAnnotation() string { return meta.AnnotationKeyReconcileRequestedAt }
 
 // Progress implements gate.Driver: what the provider of a managed resource has done
 // shows in the resource's conditions, and in status.atProvider (D16).

@@ -1,0 +1,80 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"fmt"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/gate"
+)
+
+// orphaned is the value of AnnotationOrphan that lets what is outside stay behind.
+const orphaned = "true"
+
+// planDeletion lets a deletion go on that was held back when it was admitted: with
+// what is outside where that is allowed, and without it where somebody says so. It
+// waits for one of the two as long as it takes (D16).
+func (v gateView) planDeletion() gatePlan {
+	held := v.state.Held
+	switch {
+	case held == nil:
+		return gatePlan{}
+	case v.obj.GetAnnotations()[v1alpha1.AnnotationOrphan] == orphaned:
+		setting := v.driver.ComputeOrphan(v.obj, v.kind)
+		return v.resume(held, setting, normal(eventOrphaned, "Deleted without what it stands for outside, which stays: "+v1alpha1.AnnotationOrphan+" says so."))
+	case held.Allowed || v.deletionAllowed:
+		setting := v.driver.ComputeDeletion(v.obj, v.kind)
+		if len(setting.Unsupported) > 0 {
+			return gatePlan{
+				situation: v.situation(reasonHeld, v.cannotDeleteMessage()),
+				event:     warning(eventDeletionHeld, v.cannotDeleteMessage()),
+			}
+		}
+		return v.resume(held, setting, normal(eventDeletionAllowed, "The deletion goes on, and what the object stands for outside is deleted too as far as its author lets it."))
+	default:
+		message := v.heldMessage(held)
+		return gatePlan{situation: v.situation(reasonHeld, message), event: warning(eventDeletionHeld, message)}
+	}
+}
+
+// resume ends a hold. The pause that came with it goes; one that was there before is
+// somebody else's.
+func (v gateView) resume(held *gate.Hold, setting gate.Setting, event *gateEvent) gatePlan {
+	p := gatePlan{setting: &setting, event: event}
+	if !held.Paused {
+		p.annotations = map[string]*string{v.driver.PauseAnnotation(): nil}
+	}
+	return p
+}
+
+// heldMessage says what waits for whom.
+func (v gateView) heldMessage(held *gate.Hold) string {
+	by := held.User
+	if held.Initiator != "" && held.Initiator != held.User {
+		by += fmt.Sprintf(" (caused by %s)", held.Initiator)
+	}
+	return fmt.Sprintf("The deletion by %s is held back: no policy allows to delete what this %s stands for outside. "+
+		"It goes on without deleting that once %s: %q is set on the object by somebody who may initiate.",
+		by, v.obj.GetKind(), v1alpha1.AnnotationOrphan, orphaned)
+}
+
+// cannotDeleteMessage says why an allowed deletion does not go on.
+func (v gateView) cannotDeleteMessage() string {
+	return fmt.Sprintf("The deletion is allowed, and held back all the same: the provider supports no setting of the gate that deletes and nothing else. "+
+		"Delete it outside, and set %s: %q on the object.", v1alpha1.AnnotationOrphan, orphaned)
+}

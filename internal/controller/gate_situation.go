@@ -1,0 +1,167 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"fmt"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/gate"
+)
+
+// Reasons of the condition kausality.io/Gate.
+const (
+	reasonClosed   = v1alpha1.ReasonGateClosed
+	reasonOpen     = v1alpha1.ReasonGateOpen
+	reasonSettling = v1alpha1.ReasonGateSettling
+	reasonStuck    = v1alpha1.ReasonGateStuck
+	reasonHeld     = v1alpha1.ReasonGateHeld
+	reasonAdopting = v1alpha1.ReasonGateAdopting
+)
+
+// Reasons of events about gates.
+const (
+	eventClosed          = "GateClosed"
+	eventReclosed        = "GateReclosed"
+	eventStuck           = "GateStuck"
+	eventAdopted         = "GateAdopted"
+	eventReleased        = "GateReleased"
+	eventDeletionHeld    = "DeletionHeld"
+	eventDeletionAllowed = "DeletionAllowed"
+	eventOrphaned        = "Orphaned"
+)
+
+// situationOfGate is what the condition of an object says.
+type situationOfGate struct {
+	reason, message string
+}
+
+// status of the condition: whether anything can change outside.
+func (s situationOfGate) status() metav1.ConditionStatus {
+	switch s.reason {
+	case reasonOpen, reasonSettling, reasonStuck, reasonAdopting:
+		return metav1.ConditionTrue
+	default:
+		return metav1.ConditionFalse
+	}
+}
+
+// isUrgent tells whether it is said at once. Anything else is said when it has lasted
+// for a moment: most gates are open for less, and each write counts for somebody.
+func (s situationOfGate) isUrgent() bool {
+	return s.reason == reasonClosed || s.reason == reasonHeld
+}
+
+func (v gateView) situation(reason, message string) *situationOfGate {
+	return &situationOfGate{reason: reason, message: message}
+}
+
+// closedSituation says that nothing changes outside, and what waits.
+func (v gateView) closedSituation(want gate.Setting) *situationOfGate {
+	message := v.driver.System() + " observes, and changes nothing outside."
+	waiting := v.entries()
+	if len(waiting) == 0 || want.State.Content == v.driver.Content(v.obj) && len(want.Unsupported) == 0 && len(v.driver.Lets(v.obj)) > 0 {
+		return v.situation(reasonClosed, message)
+	}
+	initiators, paths := v.causes()
+	what := fmt.Sprintf(" What %s allowed (%s) waits: ", strings.Join(initiators, ", "), listed(paths))
+	switch {
+	case len(want.Unsupported) > 0:
+		return v.unsupportedSituation(want)
+	case want.State.Content != v.driver.Content(v.obj):
+		what += "the object was changed since by a change that nobody allowed. Approve that, or take it back."
+	default:
+		what += "the object's own author does not let the system do that, or a change is withheld."
+	}
+	return v.situation(reasonClosed, message+what)
+}
+
+// unsupportedSituation says that no setting lets through just what is allowed.
+func (v gateView) unsupportedSituation(want gate.Setting) *situationOfGate {
+	return v.situation(reasonStuck, list(want.Unsupported, " and ")+
+		" is allowed, and closed all the same: the provider supports no setting that lets through that and nothing more.")
+}
+
+// openSituation says who opened the gate for what, and how far the system is.
+func (v gateView) openSituation(p gate.Progress, overdue bool) *situationOfGate {
+	initiators, paths := v.causes()
+	reason := reasonOpen
+	switch p.Stage {
+	case gate.Failing, gate.Vanished, gate.Paused:
+		reason = reasonStuck
+	case gate.Confirm, gate.Settling:
+		reason = reasonSettling
+	case gate.Working, gate.Applied:
+	}
+	var late string
+	if overdue {
+		reason = reasonStuck
+		late = fmt.Sprintf(" It has been open for longer than %s, and stays so until the change has arrived.", v.maxOpen())
+	}
+	return v.situation(reason, fmt.Sprintf("Open for %s, caused by %s: %s. %s%s",
+		list(v.driver.Lets(v.obj), " and "), strings.Join(initiators, ", "), listed(paths), describeProgress(p), late))
+}
+
+// adoptingSituation says what an object waits for that is not under its gate yet.
+func (v gateView) adoptingSituation(p gate.Progress) *situationOfGate {
+	return v.situation(reasonAdopting, "Not closed yet: what was going on before the policy finishes first. "+describeProgress(p))
+}
+
+// closedNote says what came of what was allowed.
+func (v gateView) closedNote(p gate.Progress) string {
+	initiators, paths := v.causes()
+	return fmt.Sprintf("Closed: what %s caused (%s) is done. %s", strings.Join(initiators, ", "), listed(paths), describeProgress(p))
+}
+
+// policyNames of the policies that gate the object.
+func (v gateView) policyNames() string {
+	names := make([]string, 0, len(v.policies))
+	for _, p := range v.policies {
+		names = append(names, "AllowancePolicy "+p.Name)
+	}
+	return strings.Join(names, ", ")
+}
+
+// sentences say what the reasons of a progress mean; %s is the field that it is
+// about.
+var sentences = map[gate.Reason]string{
+	gate.ReasonObserved:       "The system has seen it outside.",
+	gate.ReasonAvailable:      "What was created is ready.",
+	gate.ReasonConfirmed:      "The system had its chance, and reports success.",
+	gate.ReasonNotReconciled:  "The system has not said that it succeeded with the object as it is now.",
+	gate.ReasonAsyncPending:   "An operation goes on in the background.",
+	gate.ReasonNotUpToDate:    "The system says that the outside is not up to date.",
+	gate.ReasonCreating:       "The creation has not finished.",
+	gate.ReasonNotObserved:    "The system has last seen another value.",
+	gate.ReasonUnconfirmed:    "All seems done; nothing in the status shows that it is.",
+	gate.ReasonReconcileError: "The system reports an error: see its own conditions.",
+	gate.ReasonAsyncFailed:    "The last operation in the background failed: see the object's conditions.",
+	gate.ReasonCreateFailed:   "The creation failed: see the object's events.",
+	gate.ReasonNotFound:       "What the object stands for is not outside any more; nothing recreates it without an allowance.",
+	gate.ReasonPaused:         "The object is paused, and stays as it is until it is not.",
+}
+
+func describeProgress(p gate.Progress) string {
+	sentence := sentences[p.Reason]
+	if p.Path != nil {
+		sentence += " It is about " + p.Path.String() + "."
+	}
+	return sentence
+}

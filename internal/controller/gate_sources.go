@@ -1,0 +1,62 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/internal/holders"
+)
+
+// policySource makes each object with a gate reconcile when policies change.
+func (r *Gate) policySource(changes <-chan event.GenericEvent) source.TypedSource[holders.Request] {
+	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+		go func() {
+			for {
+				select {
+				case <-ctx.Done():
+					return
+				case <-changes:
+					r.enqueueAll(ctx, queue)
+				}
+			}
+		}()
+		return nil
+	})
+}
+
+func (r *Gate) enqueueAll(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) {
+	for _, gvk := range r.Holders.Kinds() {
+		if _, _, ok := r.Drivers.Gate(ctx, gvk); !ok {
+			continue
+		}
+		objects, err := r.Holders.List(ctx, gvk)
+		if err != nil {
+			logf.FromContext(ctx).Error(err, "Cannot tell whose gates a changed policy concerns", "kind", gvk.Kind)
+			continue
+		}
+		for _, obj := range objects {
+			queue.Add(holders.Request{GVK: gvk, NamespacedName: client.ObjectKeyFromObject(obj)})
+		}
+	}
+}
