@@ -25,6 +25,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
@@ -51,9 +52,13 @@ type thingController struct {
 	report func(context.Context, *actor, *unstructured.Unstructured) error
 }
 
-// reconcile acts on one Thing, and again where somebody else was faster to write.
+// reconcile acts on one Thing, and again where somebody else was faster to write. For
+// some seconds after a kind was defined, the API server answers that otherwise: it
+// cannot yet apply admission policies to what differs.
 func (c *thingController) reconcile(ctx context.Context, thing *unstructured.Unstructured) error {
-	return retry.RetryOnConflict(retry.DefaultBackoff, func() error { return c.act(ctx, thing) })
+	return retry.OnError(retry.DefaultBackoff, func(err error) bool {
+		return apierrors.IsConflict(err) || apierrors.IsServiceUnavailable(err)
+	}, func() error { return c.act(ctx, thing) })
 }
 
 func (c *thingController) act(ctx context.Context, thing *unstructured.Unstructured) error {
