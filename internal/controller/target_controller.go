@@ -159,7 +159,7 @@ func (r *Target) seen(ctx context.Context, obj *unstructured.Unstructured) targe
 	t := target{mark: markOf(obj), parent: parent}
 	for _, p := range index.InEffect(scope.Chain(ctx, r.Holders, r.Namespaces, index, obj)) {
 		t.policies = append(t.policies, p.Name)
-		if p.TargetStatus == v1alpha1.TargetStatusShow {
+		if p.TargetStatus == v1alpha1.TargetStatusShow && p.AboutChildren() {
 			t.show = append(t.show, p.Name)
 		}
 	}

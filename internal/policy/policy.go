@@ -127,6 +127,12 @@ func (p *Policy) Selects(objectLabels, namespaceLabels map[string]string) bool {
 	return namespaceLabels == nil || p.namespaceSelector.Matches(labels.Set(namespaceLabels))
 }
 
+// AboutChildren tells whether the policy says anything of children. One that does not
+// only says who may change the parent itself.
+func (p *Policy) AboutChildren() bool {
+	return len(p.Rules)+len(p.Maintaining) > 0 || p.Initializing != nil || p.Deleting != nil
+}
+
 // Entries are the entries of all sections: initializing, deleting, maintaining and
 // the rules.
 func (p *Policy) Entries() []Entry {

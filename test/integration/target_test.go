@@ -120,7 +120,7 @@ var _ = Describe("The objects that a policy affects", func() {
 			}})
 		}
 		written := watchUpdates(ctx, namespace)
-		p := newPolicy("spec-configs", namespace, corev1.SchemeGroupVersion.WithKind("ConfigMap"), "platform-team")
+		p := withRule(newPolicy("spec-configs", namespace, corev1.SchemeGroupVersion.WithKind("ConfigMap"), "platform-team"), "data", "", "secrets")
 		one := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "config-000"}}
 		expectPaced := func() {
 			GinkgoHelper()
@@ -139,11 +139,14 @@ var _ = Describe("The objects that a policy affects", func() {
 		Expect(annotationOf(ctx, one)()).To(Equal(p.Name))
 		Eventually(statusOf(ctx, p.Name)).Should(affecting(objects))
 
-		By("another one coming that does not show, and a change that changes nothing")
-		hidden := newPolicy("spec-hidden", namespace, corev1.SchemeGroupVersion.WithKind("ConfigMap"), "platform-team")
-		hidden.Spec.TargetStatus = v1alpha1.TargetStatusNone
-		apply(ctx, hidden)
-		Eventually(statusOf(ctx, hidden.Name)).Should(affecting(objects))
+		By("others coming that do not show, and a change that changes nothing")
+		subjects := newPolicy("spec-subjects", namespace, corev1.SchemeGroupVersion.WithKind("ConfigMap"), "platform-team")
+		hidden := withRule(subjects.DeepCopy(), "data", "", "secrets")
+		hidden.Name, hidden.Spec.TargetStatus = "spec-hidden", v1alpha1.TargetStatusNone
+		for _, other := range []*v1alpha1.AllowancePolicy{subjects, hidden} {
+			apply(ctx, other)
+			Eventually(statusOf(ctx, other.Name)).Should(affecting(objects))
+		}
 		before := p.DeepCopy()
 		p.Spec.FailurePolicy = v1alpha1.FailurePolicyFail
 		Expect(k8s.Patch(ctx, p, client.MergeFrom(before))).To(Succeed())
@@ -160,8 +163,9 @@ var _ = Describe("The objects that a policy affects", func() {
 		Consistently(annotationOf(ctx, one)).WithTimeout(4 * time.Second).Should(BeEmpty())
 		Expect(annotate(ctx, k8s, one, affectedKey, p.Name)).To(Succeed())
 
-		By("both going, so that the kind is not watched any more")
+		By("all going, so that the kind is not watched any more")
 		Expect(k8s.Delete(ctx, hidden)).To(Succeed())
+		Expect(k8s.Delete(ctx, subjects)).To(Succeed())
 		Eventually(written.count).Should(BeNumerically(">=", 6))
 		written.seen()
 		Expect(k8s.Delete(ctx, p)).To(Succeed())
@@ -201,7 +205,7 @@ var _ = Describe("The objects that a policy affects", func() {
 		report()
 
 		kind := schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}
-		p := newPolicy("spec-things", namespace, kind, "platform-team")
+		p := withRule(newPolicy("spec-things", namespace, kind, "platform-team"), "spec", "", "configmaps")
 		apply(ctx, p)
 		shown := conditionOf(ctx, thing, v1alpha1.ConditionAffected)
 		if asMap {
