@@ -63,6 +63,12 @@ const (
 	ConditionOverdue = "Overdue"
 	// ReasonMaxOpen is the reason of Overdue=True.
 	ReasonMaxOpen = "MaxOpen"
+
+	// ConditionLedgerFull is True where the last change of the target that would have
+	// allowed something allows nothing, as the ledger has no room for it (D4).
+	ConditionLedgerFull = "LedgerFull"
+	// ReasonTooLarge is the reason of LedgerFull=True.
+	ReasonTooLarge = "TooLarge"
 )
 
 // Reasons of the condition ConditionGate, which is True while something can change

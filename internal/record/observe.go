@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -65,6 +66,9 @@ type Outcome struct {
 	// History has what happens to Target itself. Times are set where they are left
 	// out.
 	History []v1alpha1.HistoryEntry
+	// Full says why a change of Target allows nothing, where its ledger has no room
+	// for what it would allow.
+	Full string
 }
 
 // Observe takes note of an outcome. It returns at once and never fails: what is
@@ -72,7 +76,7 @@ type Outcome struct {
 // forgotten, and counted, where more comes than can be written.
 func (s *Store) Observe(o Outcome) {
 	now := metav1.NewTime(s.clock.Now())
-	b := &batch{target: o.Target, since: now.Time}
+	b := &batch{target: o.Target, since: now.Time, full: o.Full}
 	for _, e := range o.History {
 		if e.Time.IsZero() {
 			e.Time = now
@@ -185,6 +189,18 @@ func (b *batch) outcome(status *v1alpha1.AllowanceRecordStatus) bool {
 			status.Initiator = e.Initiator
 		}
 	}
+	switch {
+	case b.full != "":
+		apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
+			Type:               v1alpha1.ConditionLedgerFull,
+			Status:             metav1.ConditionTrue,
+			LastTransitionTime: metav1.NewTime(b.since),
+			Reason:             v1alpha1.ReasonTooLarge,
+			Message:            b.full,
+		})
+	case b.grants():
+		apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionLedgerFull)
+	}
 	status.History = WithHistory(status.History, oldestFirst(b.history)...)
-	return len(b.history) > 0
+	return len(b.history) > 0 || b.full != ""
 }

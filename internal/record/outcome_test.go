@@ -18,6 +18,9 @@ package record
 
 import (
 	"testing"
+	"time"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 
 	"kausality.io/operator/api/v1alpha1"
 )
@@ -32,5 +35,50 @@ func TestOutcomeNamesTheLatestInitiator(t *testing.T) {
 	status := &v1alpha1.AllowanceRecordStatus{Initiator: "carol"}
 	if !b.outcome(status) || status.Initiator != "bob" {
 		t.Errorf("initiator %q, want bob", status.Initiator)
+	}
+}
+
+// The condition says what became of the last change that would have allowed
+// something.
+func TestOutcomeSaysThatTheLedgerIsFull(t *testing.T) {
+	const why = "the ledger would exceed its bounds"
+	full := func() *batch { return &batch{full: why, since: time.Unix(1, 0)} }
+	granting := func() *batch {
+		return &batch{history: []v1alpha1.HistoryEntry{{Event: v1alpha1.EventGranted}}, since: time.Unix(2, 0)}
+	}
+	denying := func() *batch { return &batch{history: []v1alpha1.HistoryEntry{{Event: v1alpha1.EventDenied}}} }
+	for name, tc := range map[string]struct {
+		batches []*batch
+		want    string
+	}{
+		"no room":                  {[]*batch{full()}, why},
+		"and something else":       {[]*batch{full(), denying()}, why},
+		"room again":               {[]*batch{full(), granting()}, ""},
+		"no room any more":         {[]*batch{granting(), full()}, why},
+		"room again, and no more":  {[]*batch{full(), granting(), full()}, why},
+		"there was never any lack": {[]*batch{granting()}, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			together, status, oneByOne := &batch{}, &v1alpha1.AllowanceRecordStatus{}, &v1alpha1.AllowanceRecordStatus{}
+			for _, b := range tc.batches {
+				if !b.outcome(oneByOne) {
+					t.Error("an outcome changes nothing")
+				}
+				together.add(b)
+			}
+			together.outcome(status)
+			for how, s := range map[string]*v1alpha1.AllowanceRecordStatus{"one by one": oneByOne, "together": status} {
+				var got string
+				if c := apimeta.FindStatusCondition(s.Conditions, v1alpha1.ConditionLedgerFull); c != nil {
+					got = c.Message
+				}
+				if got != tc.want {
+					t.Errorf("written %s: %q, want %q", how, got, tc.want)
+				}
+			}
+		})
+	}
+	if !full().deserves() {
+		t.Error("a full ledger deserves no record")
 	}
 }

@@ -42,6 +42,9 @@ type batch struct {
 	denials    int64
 	// history is what happened, the newest first.
 	history []v1alpha1.HistoryEntry
+	// full says why the last change of the holder allows nothing, empty where it does
+	// not.
+	full string
 	// mirror brings the record in line with the holder, nil where nobody has looked.
 	mirror *Mirror
 	// attempts that failed to write the batch.
@@ -51,8 +54,13 @@ type batch struct {
 // deserves tells whether a holder without a record gets one for the batch: not
 // for what passes because nothing bounds it (D18).
 func (b *batch) deserves() bool {
-	return b.mirror != nil && b.mirror.Create ||
+	return b.mirror != nil && b.mirror.Create || b.full != "" ||
 		slices.ContainsFunc(b.history, func(e v1alpha1.HistoryEntry) bool { return e.Event != v1alpha1.EventAllowed })
+}
+
+// grants tells whether a change of the holder allows something.
+func (b *batch) grants() bool {
+	return slices.ContainsFunc(b.history, func(e v1alpha1.HistoryEntry) bool { return e.Event == v1alpha1.EventGranted })
 }
 
 // decide adds a decision about a child.
@@ -71,6 +79,9 @@ func (b *batch) add(later *batch) {
 	}
 	if later.last != nil {
 		b.last = later.last
+	}
+	if later.full != "" || later.grants() {
+		b.full = later.full
 	}
 	if later.lastDenial != nil {
 		b.lastDenial = later.lastDenial

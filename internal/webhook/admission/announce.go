@@ -64,15 +64,15 @@ func (v *Validator) announceRefusal(r *request, resp admission.Response) {
 	})
 }
 
-// announceFull tells people of an object that a change of it allows nothing, as its
-// ledger has no room.
+// announceFull tells people of an object, and its record, that a change of it allows
+// nothing, as its ledger has no room.
 func (g *Gatherer) announceFull(r *request, f *facts, grant decision.Grant) {
 	if r.dryRun || r.old == nil || grant.TooLarge == nil {
 		return
 	}
-	g.Notices.Post(notice.Notice{
-		Reason: notice.LedgerFull, Action: operationText(r), About: r.target(), Text: r.tooLarge(f, grant),
-	})
+	text := r.tooLarge(f, grant)
+	g.Notices.Post(notice.Notice{Reason: notice.LedgerFull, Action: operationText(r), About: r.target(), Text: text})
+	g.Records.Observe(record.Outcome{Target: r.target(), Full: text})
 }
 
 // tooLarge says why a change allows nothing whose allowances have no room.

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"maps"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 
@@ -207,6 +208,11 @@ func TestMutate(t *testing.T) {
 			}
 			if diff := cmp.Diff(full, w.notices); diff != "" {
 				t.Errorf("notices (-want +got):\n%s", diff)
+			}
+			for _, n := range full {
+				if !slices.ContainsFunc(w.observed, func(o record.Outcome) bool { return o.Target == n.About && o.Full == n.Text }) {
+					t.Errorf("the record is not told of %q", n.Text)
+				}
 			}
 			if got := strings.Join(resp.Warnings, "\n"); tc.warns == "" != (got == "") || !strings.Contains(got, tc.warns) {
 				t.Errorf("warnings %q, want %q", got, tc.warns)
