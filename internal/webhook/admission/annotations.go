@@ -37,29 +37,3 @@ func annotation(obj *unstructured.Unstructured, key string) string {
 	value, _, _ := unstructured.NestedString(obj.Object, "metadata", "annotations", key)
 	return value
 }
-
-// storedLedger is the ledger in the annotation of an object.
-type storedLedger struct {
-	ledger ledger.Ledger
-	// err is set where the text is not a ledger.
-	err error
-}
-
-// readLedger reads the ledger in the annotation of an object.
-func readLedger(obj *unstructured.Unstructured) (ledger.Ledger, error) {
-	return ledger.Decode(annotation(obj, annotationKey(obj, allowancesName)))
-}
-
-// ledgerBefore is the ledger that the object carries before the request.
-func (r *request) ledgerBefore() (ledger.Ledger, error) { return readOnce(&r.oldLedger, r.old) }
-
-// ledgerAsked is the ledger that the object carries as the request has it.
-func (r *request) ledgerAsked() (ledger.Ledger, error) { return readOnce(&r.newLedger, r.new) }
-
-func readOnce(stored **storedLedger, obj *unstructured.Unstructured) (ledger.Ledger, error) {
-	if *stored == nil {
-		l, err := readLedger(obj)
-		*stored = &storedLedger{ledger: l, err: err}
-	}
-	return (*stored).ledger, (*stored).err
-}

@@ -266,7 +266,7 @@ func TestBooksTriggerNothing(t *testing.T) {
 			resp := mutator.Handle(t.Context(), asking(t, tc.user, nil, tc.before, tc.after.DeepCopy()))
 			after := tc.after.DeepCopy()
 			after.SetAnnotations(patched(t, after, resp))
-			stored, err := readLedger(after)
+			stored, err := new(ledgers).of(after)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -112,6 +112,7 @@ type Gatherer struct {
 	Platform decision.Platform
 
 	replacements replacements
+	ledgers      ledgers
 }
 
 // facts are what is known about one request.
@@ -285,7 +286,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 	f.parentRecord = rec
 	// A ledger that cannot be read allows nothing; its holder's own admission
 	// says so.
-	stored, _ := readLedger(parent)
+	stored, _ := g.ledgers.of(parent)
 	f.Parent.Ledger = record.Effective(rec, parent, stored)
 	f.Parent.Adopting = rec != nil && rec.Status.Adopting
 	if f.Parent.Deleting {

@@ -66,15 +66,14 @@ type request struct {
 	brokenGlass string
 	// scale is what a scale sets.
 	scale *record.Content
-	// oldLedger and newLedger are the ledgers that the two objects carry, once they
-	// are read.
-	oldLedger, newLedger *storedLedger
+	// ledgers reads those that the objects carry.
+	ledgers *ledgers
 }
 
 func dryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRun }
 
 // decode reads the objects of a request.
-func decode(req admission.Request, validating bool) (*request, error) {
+func (g *Gatherer) decode(req admission.Request, validating bool) (*request, error) {
 	r := &request{
 		gvk:         schema.GroupVersionKind(req.Kind),
 		resource:    schema.GroupVersionResource(req.Resource),
@@ -84,6 +83,7 @@ func decode(req admission.Request, validating bool) (*request, error) {
 		operation:   decision.Operation(req.Operation),
 		dryRun:      dryRun(req),
 		validating:  validating,
+		ledgers:     &g.ledgers,
 		user:        req.UserInfo,
 		requester: policy.Requester{
 			Username: req.UserInfo.Username,

@@ -1,0 +1,73 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"sync"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/utils/lru"
+
+	"kausality.io/operator/internal/ledger"
+)
+
+const (
+	// knownLedgers is how many ledgers are kept decoded: some per object that is
+	// being rolled out.
+	knownLedgers = 1024
+	// knownBytes is how long the text of one of them may be. It bounds what they all
+	// take; few ledgers are longer.
+	knownBytes = 8 * 1024
+)
+
+// ledgers reads the ledgers of objects. In a rollout the same text is read over and
+// over: that of the parent with each child, and that of an object by both hooks and
+// at its next change. The zero value can be used.
+type ledgers struct {
+	once  sync.Once
+	known *lru.Cache
+}
+
+// storedLedger is the ledger in an annotation. It is shared, and does not change.
+type storedLedger struct {
+	ledger ledger.Ledger
+	// err is set where the text is not a ledger.
+	err error
+}
+
+// of reads the ledger in the annotation of an object.
+func (l *ledgers) of(obj *unstructured.Unstructured) (ledger.Ledger, error) {
+	text := annotation(obj, annotationKey(obj, allowancesName))
+	if text == "" || len(text) > knownBytes {
+		return ledger.Decode(text)
+	}
+	l.once.Do(func() { l.known = lru.New(knownLedgers) })
+	if known, ok := l.known.Get(text); ok {
+		if stored, ok := known.(storedLedger); ok {
+			return stored.ledger, stored.err
+		}
+	}
+	decoded, err := ledger.Decode(text)
+	l.known.Add(text, storedLedger{ledger: decoded, err: err})
+	return decoded, err
+}
+
+// ledgerBefore is the ledger that the object carries before the request.
+func (r *request) ledgerBefore() (ledger.Ledger, error) { return r.ledgers.of(r.old) }
+
+// ledgerAsked is the ledger that the object carries as the request has it.
+func (r *request) ledgerAsked() (ledger.Ledger, error) { return r.ledgers.of(r.new) }
