@@ -44,6 +44,7 @@ func build(s *sight) *Report {
 			Obstacles:  slices.Concat(self.obstacles(initiatorsOf(s.policies, s.chain)), waiting(s)),
 			Initiators: names(self.Policies),
 		},
+		Gate:  gateOf(s),
 		Notes: s.notes,
 	}
 	if len(self.Policies) > 0 {

@@ -43,6 +43,7 @@ func render(r *Report, t text.Terminal, now time.Time) string {
 	p.children(r)
 	p.rules(r.AsParent.Rules)
 	p.itself(r)
+	p.gate(r.Gate)
 	p.obstacles("WHY NOT MORE", r.AsParent.Obstacles)
 	if r.AsChild != nil {
 		p.obstacles("WHY ITS PARENT DOES NOT ALLOW MORE", r.AsChild.Obstacles)

@@ -35,6 +35,8 @@ type Report struct {
 	AsParent Parent `json:"asParent"`
 	// AsChild is what holds for it as a child; nil where it has no parent.
 	AsChild *Child `json:"asChild,omitempty"`
+	// Gate of the object; nil where it has none.
+	Gate *Gate `json:"gate,omitempty"`
 	// You are who asks, and what you may do.
 	You *You `json:"you,omitempty"`
 	// Notes say what could not be read.
@@ -136,4 +138,42 @@ type You struct {
 	Name        string `json:"name"`
 	MayInitiate bool   `json:"mayInitiate"`
 	MayApprove  bool   `json:"mayApprove"`
+}
+
+// Gate is the switch of an object that stands for something outside the cluster.
+type Gate struct {
+	// Lets are the verbs that it lets through right now.
+	Lets []string `json:"lets"`
+	// Openers are what opens it, or would if the object said what it was allowed for.
+	Openers []Opener `json:"openers"`
+	// Reason and Message are those of its condition, and Since is when that began.
+	Reason  string       `json:"reason,omitempty"`
+	Message string       `json:"message,omitempty"`
+	Since   *metav1.Time `json:"since,omitempty"`
+	// Held is what a deletion waits for; nil where none does.
+	Held *Held `json:"held,omitempty"`
+}
+
+// Opener is an allowance that opens the gate.
+type Opener struct {
+	// Verbs that it opens.
+	Verbs []string `json:"verbs"`
+	// Field whose change it goes with, at which Generation.
+	Field      string `json:"field"`
+	Generation int64  `json:"generation,omitempty"`
+	// Initiator of the change.
+	Initiator string `json:"initiator,omitempty"`
+	// Since when it was seen.
+	Since *metav1.Time `json:"since,omitempty"`
+}
+
+// Held is a deletion that is held back.
+type Held struct {
+	// User who asked for it, and Initiator who caused it, where that is known.
+	User      string `json:"user"`
+	Initiator string `json:"initiator,omitempty"`
+	// Allowed is true where what is outside may be deleted as well.
+	Allowed bool `json:"allowed,omitempty"`
+	// Command lets the object go without what is outside.
+	Command string `json:"command,omitempty"`
 }

@@ -80,6 +80,9 @@ func verbs(verbs []v1alpha1.MutationVerb) string {
 }
 
 func external(target map[string]string) string {
+	if len(target) == 0 {
+		return "what it stands for outside the cluster"
+	}
 	parts := make([]string, 0, len(target))
 	for _, key := range slices.Sorted(maps.Keys(target)) {
 		parts = append(parts, key+" "+target[key])

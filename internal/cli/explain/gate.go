@@ -1,0 +1,144 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"strconv"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/gate/crossplane"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/record"
+)
+
+// drivers read the gates of objects. Which of them an object's kind has does not
+// matter here: State is the same for all, and so is what is asked of a driver.
+var drivers = gate.Drivers{crossplane.Driver{}}
+
+// gateOf is what is known of an object's gate, nil where it has none.
+func gateOf(s *sight) *Gate {
+	obj := s.obj.obj
+	state := gate.ReadState(obj.GetAnnotations())
+	condition := gateCondition(obj)
+	if !state.Adopted() && state.Held == nil && condition == nil {
+		return nil
+	}
+	g := &Gate{Lets: []string{}, Openers: []Opener{}}
+	if condition != nil {
+		g.Message, g.Reason, g.Since = condition.Message, condition.Reason, &condition.LastTransitionTime
+	}
+	for _, driver := range drivers {
+		g.Lets = append(g.Lets, driver.Lets(obj)...)
+	}
+	stored, _ := ledger.Decode(obj.GetAnnotations()[v1alpha1.AnnotationAllowances]) // unreadable: the obstacles say so
+	seen := s.obj.holderSeen()
+	for _, e := range stored {
+		if hop, ok := e.LastHop(); ok && e.IsGate() {
+			g.Openers = append(g.Openers, Opener{
+				Verbs: e.Mutations, Field: hop.Field, Generation: e.Generation, Initiator: e.Initiator, Since: seen[e.ID()],
+			})
+		}
+	}
+	if held := state.Held; held != nil {
+		g.Held = &Held{User: held.User, Initiator: held.Initiator, Allowed: held.Allowed}
+		g.Held.Command = orphanCommand(record.TargetOf(obj))
+	}
+	return g
+}
+
+func (at standing) holderSeen() map[string]*metav1.Time {
+	return (&holder{standing: at}).firstSeen()
+}
+
+// orphanCommand lets an object go without what it stands for.
+func orphanCommand(ref v1alpha1.TargetReference) string {
+	return "kubectl annotate" + phrase.NamespaceFlag(ref.Namespace) + " " + strings.ToLower(ref.Kind) + "." + ref.Group + "/" + ref.Name +
+		" " + v1alpha1.AnnotationOrphan + "=true"
+}
+
+func gateCondition(obj *unstructured.Unstructured) *metav1.Condition {
+	list, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions") // none where it is something else
+	for _, item := range list {
+		fields, ok := item.(map[string]any)
+		if !ok || fields["type"] != v1alpha1.ConditionGate {
+			continue
+		}
+		c := &metav1.Condition{Type: v1alpha1.ConditionGate}
+		c.Reason, _ = fields["reason"].(string)
+		c.Message, _ = fields["message"].(string)
+		since, _ := fields["lastTransitionTime"].(string)
+		if err := c.LastTransitionTime.UnmarshalQueryParameter(since); err != nil {
+			c.LastTransitionTime = metav1.Time{}
+		}
+		return c
+	}
+	return nil
+}
+
+// gate says what the gate of the object lets through.
+func (p *page) gate(g *Gate) {
+	if g == nil {
+		return
+	}
+	p.section("ITS GATE")
+	state := "Closed: nothing changes outside the cluster."
+	if len(g.Lets) > 0 {
+		state = "Open for " + strings.Join(g.Lets, " and ") + "."
+	}
+	p.put(p.terminal.Wrap(indent, state))
+	if len(g.Openers) > 0 {
+		var table text.Table
+		table.Header("ALLOWED", "FOR", "BY", "SINCE")
+		for _, o := range g.Openers {
+			since := "generation " + strconv.FormatInt(o.Generation, 10)
+			if o.Since != nil {
+				since += ", " + phrase.Ago(o.Since.Time, p.now)
+			}
+			table.Row(strings.Join(o.Verbs, ", "), o.Field, o.Initiator, since)
+		}
+		p.put(table.Render(p.terminal, indent))
+	}
+	if g.Held != nil {
+		p.held(g.Held)
+		return
+	}
+	if g.Message != "" && g.Reason != v1alpha1.ReasonGateClosed {
+		p.put(p.terminal.Wrap(indent, g.Reason+", "+phrase.Ago(g.Since.Time, p.now)+": "+g.Message))
+	}
+}
+
+// held says what a deletion that is held back waits for.
+func (p *page) held(h *Held) {
+	by := h.User
+	if h.Initiator != "" && h.Initiator != h.User {
+		by += ", caused by " + h.Initiator + ","
+	}
+	if h.Allowed {
+		p.put(p.terminal.Wrap(indent, "Its deletion by "+by+" is allowed, and waits for the operator."))
+		return
+	}
+	p.put(p.terminal.Wrap(indent, "Its deletion by "+by+" waits: no policy allows to delete what it stands for outside. "+
+		"Whoever may initiate on it or above it lets it go without that:"))
+	p.put(indent + indent + h.Command + "\n")
+}

@@ -1,0 +1,109 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package explain
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/ledger"
+)
+
+// bucket is a managed resource with management policies and a condition.
+func bucket(policies []any, annotations, condition map[string]any) standing {
+	obj := map[string]any{
+		"apiVersion": "s3.example.com/v1", "kind": "Bucket",
+		"metadata": map[string]any{"name": "b", "generation": int64(4), "annotations": annotations},
+		"spec":     map[string]any{"managementPolicies": policies},
+	}
+	if condition != nil {
+		condition["type"], condition["lastTransitionTime"] = v1alpha1.ConditionGate, "2026-03-01T11:00:00Z"
+		obj["status"] = map[string]any{"conditions": []any{condition}}
+	}
+	return standing{obj: &unstructured.Unstructured{Object: obj}}
+}
+
+func TestGate(t *testing.T) {
+	opener := v1alpha1.Allowance{
+		Relation: v1alpha1.RelationExternal, Mutations: []string{"Update"}, Generation: 4, Initiator: "alice",
+		Trace: []v1alpha1.TraceHop{{Kind: "Bucket", Name: "b", Generation: 4, Field: "spec.forProvider.size"}},
+	}
+	opened := ledger.Ledger(nil).Merge(opener)
+	closed := []any{"Observe", "LateInitialize"}
+	open := bucket([]any{"Observe", "Update"}, map[string]any{
+		v1alpha1.AnnotationGateContent: "1", v1alpha1.AnnotationAllowances: opened.Encode(),
+	}, map[string]any{"reason": "Stuck", "message": "It fails."})
+	open.rec = &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{
+		FirstSeen: []v1alpha1.SeenAllowance{{ID: opened[0].ID(), Time: metav1.NewTime(now.Add(-2 * time.Hour))}},
+	}}
+	tests := map[string]struct {
+		obj  standing
+		want string
+	}{
+		"no gate": {obj: bucket([]any{"*"}, nil, nil)},
+		"closed": {
+			obj: bucket(closed, map[string]any{v1alpha1.AnnotationGateContent: "1"}, map[string]any{"reason": "Closed", "message": "As it should be."}),
+			want: `
+ITS GATE
+  Closed: nothing changes outside the cluster.
+`,
+		},
+		"open": {
+			obj: open,
+			want: `
+ITS GATE
+  Open for Update.
+  ALLOWED   FOR                     BY      SINCE
+  Update    spec.forProvider.size   alice   generation 4, 120m ago
+  Stuck, 60m ago: It fails.
+`,
+		},
+		"held": {
+			obj: bucket(closed, map[string]any{v1alpha1.AnnotationGateHeld: `{"user":"collector","initiator":"bob"}`}, nil),
+			want: `
+ITS GATE
+  Closed: nothing changes outside the cluster.
+  Its deletion by collector, caused by bob, waits: no policy allows to delete what it stands for
+  outside. Whoever may initiate on it or above it lets it go without that:
+    kubectl annotate bucket.s3.example.com/b kausality.io/orphan=true
+`,
+		},
+		"held, and allowed": {
+			obj: bucket(closed, map[string]any{v1alpha1.AnnotationGateHeld: `{"user":"bob","allowed":true}`}, nil),
+			want: `
+ITS GATE
+  Closed: nothing changes outside the cluster.
+  Its deletion by bob is allowed, and waits for the operator.
+`,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := &page{terminal: text.Terminal{Width: 96}, now: now}
+			p.gate(gateOf(&sight{obj: tt.obj}))
+			if diff := cmp.Diff(tt.want, p.out.String()); diff != "" {
+				t.Errorf("gate() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
