@@ -103,10 +103,12 @@ test-integration: controlplane-binaries ## Run the tests that need a real API se
 	go test $(RACE) -count=1 -p=1 -timeout=8m ./test/integration/...
 
 .PHONY: test-e2e
-test-e2e: build controlplane-binaries ## Run the tests that need a whole control plane with its controllers.
+test-e2e: build controlplane-binaries peers-binaries ## Run the tests that need a whole control plane with its controllers.
 	@echo "=== end to end: etcd, API server, controllers, scheduler and nodes"
 	go test $(RACE) -count=1 -p=1 -timeout=10m ./test/controlplane/...
 	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color ./test/e2e
+	@echo "=== end to end with Crossplane: a provider, and a cloud that remembers"
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=15m --silence-skips --no-color ./test/e2e/crossplane
 
 .PHONY: mutants
 mutants: controlplane-binaries ## Take each check out, and see the tests of the ways around it fail (some 15 minutes).

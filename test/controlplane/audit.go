@@ -158,6 +158,13 @@ func OnObject(namespace, name string) AuditFilter {
 	}
 }
 
+// Any wants requests that one of the filters wants.
+func Any(filters ...AuditFilter) AuditFilter {
+	return func(event *auditv1.Event) bool {
+		return slices.ContainsFunc(filters, func(wanted AuditFilter) bool { return wanted(event) })
+	}
+}
+
 // InNamespace wants requests for objects in a namespace.
 func InNamespace(namespace string) AuditFilter {
 	return func(event *auditv1.Event) bool {

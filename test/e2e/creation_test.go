@@ -27,6 +27,7 @@ import (
 
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 // Creating something is a cause, whoever does it, and told as one all the way
@@ -99,7 +100,7 @@ func expectTraced(ctx context.Context, d *appsv1.Deployment, creator, name strin
 		creator + " -> Deployment/" + name + " (created) -> ReplicaSet/" + rs.Name + " (created)"))
 	Expect(ways(rs)).To(HaveEach(HavePrefix(creator + " -> Deployment/" + name + " (created) -> ReplicaSet/" + rs.Name)))
 
-	w := witness{log: shared.AuditLog, namespace: d.Namespace}
+	w := witness{stage.Witness{Log: shared.AuditLog, About: []controlplane.AuditFilter{controlplane.InNamespace(d.Namespace)}}}
 	for _, trace := range w.tracesOf(controlplane.OfResource("", "pods"), controlplane.ByVerb("create")) {
 		Expect(trace).To(HavePrefix(creator + " ["))
 		Expect(trace).To(SatisfyAll(

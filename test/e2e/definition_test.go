@@ -155,8 +155,9 @@ func forgetful(do func()) {
 	GinkgoHelper()
 	before := shared
 	defer func() { shared = before }()
-	fresh := *shared
-	fresh.dial()
+	fresh, view := *shared, *shared.Cluster
+	view.Dial()
+	fresh.Cluster = &view
 	shared = &fresh
 	do()
 }

@@ -229,17 +229,6 @@ func keysOf(m map[string]string) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// documents splits a YAML stream.
-func documents(text string) [][]byte {
-	var out [][]byte
-	for document := range strings.SplitSeq(text, "\n---\n") {
-		if strings.TrimSpace(document) != "" {
-			out = append(out, []byte(document))
-		}
-	}
-	return out
-}
-
 // anyPod is a Pod in a namespace.
 func (c *cluster) anyPod(ctx context.Context, namespace string) *corev1.Pod {
 	GinkgoHelper()

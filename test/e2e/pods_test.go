@@ -31,6 +31,7 @@ import (
 
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 // A Pod can be changed by more than its main resource, and none of the others is a
@@ -111,7 +112,7 @@ var _ = Describe("A bounded Pod", func() {
 		By("evicting it, which is open to everybody here")
 		Expect(rogue.evict(ctx, pod)).To(Succeed())
 		shared.hasPods(ctx, ns, map[string]int{"web:1": 3})
-		Expect(audit.writes(byControllers, failed)).To(HaveLen(2), "only what was tried in the controller's name is refused")
+		Expect(audit.writes(byControllers, stage.Failed)).To(HaveLen(2), "only what was tried in the controller's name is refused")
 	}, SpecTimeout(specTimeout))
 
 	It("can be changed by initiators of a policy for Pods, and is not evicted where nothing maintains", func(ctx SpecContext) {

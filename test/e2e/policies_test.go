@@ -26,12 +26,10 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/stage"
 )
 
 // effectTimeout is within what a policy takes effect, or loses it: two seconds, and
@@ -130,36 +128,17 @@ func forOwn(policies string, all []*v1alpha1.AllowancePolicy) []*v1alpha1.Allowa
 // the API server asks about them.
 func (c *cluster) apply(ctx context.Context, policies ...*v1alpha1.AllowancePolicy) {
 	GinkgoHelper()
-	for _, p := range policies {
-		Expect(c.Create(ctx, p)).To(Succeed())
-		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(c.Delete(ctx, p)) })
-	}
-	for _, p := range policies {
-		c.enforced(ctx, p, time.Minute)
-	}
+	c.Apply(ctx, policies...)
 }
 
 // enforced returns when the policy says that it is.
 func (c *cluster) enforced(ctx context.Context, p *v1alpha1.AllowancePolicy, within time.Duration) {
 	GinkgoHelper()
-	Eventually(ctx, func(g Gomega) {
-		live := &v1alpha1.AllowancePolicy{}
-		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(p), live)).To(Succeed())
-		condition := apimeta.FindStatusCondition(live.Status.Conditions, v1alpha1.ConditionEnforced)
-		g.Expect(condition).NotTo(BeNil(), "policy %s has no condition %s", p.Name, v1alpha1.ConditionEnforced)
-		g.Expect(condition.Status).To(Equal(metav1.ConditionTrue), "%s: %s", p.Name, condition.Message)
-		g.Expect(condition.ObservedGeneration).To(Equal(live.Generation))
-	}).WithTimeout(within).WithPolling(50 * time.Millisecond).Should(Succeed())
+	c.Enforced(ctx, p, within)
 }
 
 // parsePolicies reads policies from YAML documents.
 func parsePolicies(text string) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
-	var policies []*v1alpha1.AllowancePolicy
-	for _, document := range documents(text) {
-		p := &v1alpha1.AllowancePolicy{}
-		Expect(yaml.UnmarshalStrict(document, p)).To(Succeed())
-		policies = append(policies, p)
-	}
-	return policies
+	return stage.ParsePolicies(text)
 }

@@ -28,36 +28,25 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/record"
 	"kausality.io/operator/test/builders"
 )
 
 // records are those of an object, which may have lived more than once.
 func (c *cluster) records(ctx context.Context, g Gomega, obj client.Object) []v1alpha1.AllowanceRecord {
 	GinkgoHelper()
-	var list v1alpha1.AllowanceRecordList
-	g.Expect(c.List(ctx, &list, client.InNamespace(obj.GetNamespace()),
-		client.MatchingLabels{record.LabelTargetUID: string(obj.GetUID())})).To(Succeed())
-	return list.Items
+	return c.Records(ctx, g, obj)
 }
 
 // record is the record of an object.
 func (c *cluster) record(ctx context.Context, g Gomega, obj client.Object) v1alpha1.AllowanceRecord {
 	GinkgoHelper()
-	all := c.records(ctx, g, obj)
-	g.Expect(all).To(HaveLen(1), "AllowanceRecords of %s", obj.GetName())
-	return all[0]
+	return c.Record(ctx, g, obj)
 }
 
 // recorded is the record of an object, once it has one that says something.
 func (c *cluster) recorded(ctx context.Context, obj client.Object) v1alpha1.AllowanceRecord {
 	GinkgoHelper()
-	var rec v1alpha1.AllowanceRecord
-	Eventually(ctx, func(g Gomega) {
-		rec = c.record(ctx, g, obj)
-		g.Expect(rec.Status).NotTo(BeZero())
-	}).Should(Succeed())
-	return rec
+	return c.Recorded(ctx, obj)
 }
 
 // What the operator knows about an object can be read from its AllowanceRecord.

@@ -34,6 +34,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 // Without service account credentials all controllers of the controller manager
@@ -83,7 +84,7 @@ var _ = Describe("With a controller manager whose controllers share a name", Ord
 				Expect(c.mallory().evict(ctx, pod)).To(Succeed())
 				c.complete(ctx, d, "2")
 				c.hasPods(ctx, ns, map[string]int{"web:2": 6})
-				Expect(audit.writes(sharedController, failed)).To(BeEmpty())
+				Expect(audit.writes(sharedController, stage.Failed)).To(BeEmpty())
 				Expect(audit.tracesOf(sharedController, controlplane.OfResource("", "pods"), controlplane.ByVerb("create"))).To(
 					HaveEach(HavePrefix(alice + " ")))
 
@@ -124,7 +125,7 @@ var _ = Describe("With a controller manager whose controllers share a name", Ord
 						g.Expect(c.record(ctx, g, d).Status.Deletion).To(HaveValue(HaveField("Initiator", mallory)))
 					}).Should(Succeed())
 				}
-				Expect(audit.writes(sharedController, failed)).To(BeEmpty())
+				Expect(audit.writes(sharedController, stage.Failed)).To(BeEmpty())
 			}, SpecTimeout(specTimeout))
 
 			It("empties a namespace that is deleted", func(ctx SpecContext) {

@@ -111,6 +111,8 @@ func setup(mgr ctrl.Manager, opts Options, gvk schema.GroupVersionKind, object c
 		})),
 		managed.WithPollInterval(opts.Poll),
 		managed.WithMinPollInterval(time.Second),
+		// What the cloud has, it shows at once.
+		managed.WithCreationGracePeriod(0),
 		managed.WithLogger(logging.NewLogrLogger(mgr.GetLogger().WithValues("controller", name))),
 		managed.WithRecorder(event.NewAPIRecorder(mgr.GetEventRecorderFor(name))), //nolint:staticcheck // What Crossplane's runtime takes.
 		managed.WithManagementPolicies(),

@@ -1,0 +1,107 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"context"
+	"encoding/json"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/crossplane/cloud"
+	"kausality.io/operator/test/stage"
+)
+
+// How often an instance and a composite resource change because of a change of the
+// size: what is asked for, and what providers and Crossplane report of it. The latter
+// depends on who is quicker.
+const (
+	mostInstanceWrites  = 3
+	mostCompositeWrites = 8
+)
+
+// What Crossplane does of itself, where no policy is in effect: this is what the
+// operator has to let happen, and must not add much to.
+var _ = Describe("Without policies", func() {
+	DescribeTable("a database goes its way into the cloud, and out of it",
+		func(ctx SpecContext, kind string) {
+			ns := shared.MakeNamespace(ctx, nil)
+			By("creating it")
+			db := database(plainGroup, kind, ns, "main", medium)
+			Expect(shared.Create(ctx, db)).To(Succeed())
+			composite := db
+			if kind == claimKind {
+				composite = shared.compositeOf(ctx, db)
+			}
+			shared.becomes(ctx, db, "Synced", "Ready")
+			instance := shared.instanceOf(ctx, composite, "instance")
+			shared.has(ctx, instance, medium)
+			Expect(shared.calls(ctx, instance).Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create}))
+
+			By("changing it")
+			shared.quiet(ctx, composite, instance)
+			audit := shared.Watch()
+			Expect(shared.Patch(ctx, db, resize(large))).To(Succeed())
+			shared.has(ctx, instance, large)
+			shared.quiet(ctx, composite, instance)
+			Expect(shared.calls(ctx, instance).Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create, cloud.Update}))
+			Expect(len(changes(audit, instance))).To(BeNumerically("<=", mostInstanceWrites))
+			Expect(len(changes(audit, composite))).To(BeNumerically("<=", mostCompositeWrites))
+
+			By("deleting it")
+			Expect(shared.Delete(ctx, db)).To(Succeed())
+			shared.gone(ctx, db, composite, instance)
+			Expect(shared.calls(ctx, instance).Mutations().With(cloud.Done).Verbs()).To(Equal([]cloud.Verb{cloud.Create, cloud.Update, cloud.Delete}))
+		},
+		Entry("of a claim", SpecTimeout(specTimeout), claimKind),
+		Entry("of a namespaced composite resource", SpecTimeout(specTimeout), databaseKind),
+	)
+})
+
+// ofAny wants requests about one of some objects.
+func ofAny(objects ...*unstructured.Unstructured) controlplane.AuditFilter {
+	var filters []controlplane.AuditFilter
+	for _, object := range objects {
+		filters = append(filters, controlplane.OnObject(object.GetNamespace(), object.GetName()))
+	}
+	return controlplane.Any(filters...)
+}
+
+// quiet waits until nobody has written some objects for a moment.
+func (w *world) quiet(ctx context.Context, objects ...*unstructured.Unstructured) {
+	GinkgoHelper()
+	w.Watch(ofAny(objects...)).UntilQuiet(ctx, quietMoment)
+}
+
+// changes are the writes that made another object of an object, rather than finding
+// it as it was to be.
+func changes(audit stage.Witness, object *unstructured.Unstructured) controlplane.AuditEvents {
+	GinkgoHelper()
+	seen := map[string]bool{object.GetResourceVersion(): true}
+	return audit.Writes(controlplane.Succeeded, ofAny(object), func(event *auditv1.Event) bool {
+		var written metav1.PartialObjectMetadata
+		Expect(json.Unmarshal(event.ResponseObject.Raw, &written)).To(Succeed())
+		first := !seen[written.ResourceVersion]
+		seen[written.ResourceVersion] = true
+		return first
+	})
+}

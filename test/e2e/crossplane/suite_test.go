@@ -1,0 +1,110 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package crossplane tests the operator together with Crossplane: the real core, a
+// provider on Crossplane's own runtime, and a cloud that remembers what it was asked
+// for. What counts is what reached the cloud.
+package crossplane
+
+import (
+	"encoding/json"
+	"flag"
+	"path/filepath"
+	"testing"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+
+	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/crossplane"
+	"kausality.io/operator/test/crossplane/cloud"
+	"kausality.io/operator/test/crossplane/provider"
+	"kausality.io/operator/test/stage"
+)
+
+const (
+	// startTimeout bounds the start of a control plane with Crossplane and an
+	// operator. They take some twenty seconds.
+	startTimeout = 5 * time.Minute
+	// specTimeout bounds what has no bound of its own.
+	specTimeout = 2 * time.Minute
+	// quietMoment is how long nothing may be written for everybody to be done.
+	// Controllers act within milliseconds.
+	quietMoment = 2 * time.Second
+	// poll is how often the provider looks at what the cloud has.
+	poll = 3 * time.Second
+)
+
+// plainGroup is a group of databases that no policy is about. It is there from the
+// beginning: the garbage collector takes half a minute to know a new kind.
+const plainGroup = "plain.example.org"
+
+var root = filepath.Join("..", "..", "..")
+
+// operatorBin is the operator under test.
+var operatorBin = flag.String("operator", filepath.Join(root, "bin", "manager"), "the operator to test")
+
+// world is what the processes of the suite share.
+type world struct {
+	*stage.Cluster
+
+	CloudURL string
+}
+
+var (
+	// shared is the cluster of all specs.
+	shared *world
+	// members are what it runs in; only the process that runs Serial specs has them.
+	members *controlplane.ControlPlane
+)
+
+func TestCrossplane(t *testing.T) {
+	RegisterFailHandler(Fail)
+	RunSpecs(t, "End to end with Crossplane")
+}
+
+var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
+	members = stage.StartControlPlane(ctx, controlplane.Options{})
+	Expect(crossplane.Start(ctx, members, crossplane.Options{
+		Poll:     poll,
+		Progress: func(line string) { GinkgoWriter.Println(line) },
+	})).To(Succeed())
+	stage.InstallOperator(ctx, members, controlplane.OperatorOptions{
+		Binary:  *operatorBin,
+		Overlay: filepath.Join(root, "config", "dev"),
+	})
+	first := &world{Cluster: stage.Connect(members)}
+	first.offerIn(ctx, plainGroup)
+	raw, err := json.Marshal(&world{Cluster: stage.Connect(members), CloudURL: crossplane.CloudURL(members)})
+	Expect(err).NotTo(HaveOccurred())
+	return raw
+}, func(raw []byte) {
+	shared = &world{}
+	Expect(json.Unmarshal(raw, shared)).To(Succeed())
+	shared.Dial()
+}, NodeTimeout(startTimeout))
+
+var _ = BeforeEach(stage.SetDefaults)
+
+func init() {
+	if err := provider.AddToScheme(stage.Scheme); err != nil {
+		panic(err)
+	}
+}
+
+// cloud is the cloud, as a test sees it.
+func (w *world) cloud() cloud.Client { return cloud.Client{URL: w.CloudURL} }

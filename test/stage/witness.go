@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package stage
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"os"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"kausality.io/operator/test/controlplane"
+)
+
+// Keys of the audit annotations of a verdict, and of a grant.
+const (
+	AuditReason   = "verdict.kausality.io/reason"
+	AuditParent   = "verdict.kausality.io/parent"
+	AuditPolicies = "verdict.kausality.io/policies"
+	AuditTrace    = "verdict.kausality.io/trace"
+	AuditGranted  = "grant.kausality.io/granted"
+)
+
+// Witness reads from the audit log what was written since the witness was called.
+type Witness struct {
+	// Log is the audit log.
+	Log string
+	// About is what the witness looks at.
+	About []controlplane.AuditFilter
+	// offset is where in the log the witness began to look.
+	offset int64
+}
+
+// Watch begins to look at what the filters want, such as all in a namespace.
+func (c *Cluster) Watch(about ...controlplane.AuditFilter) Witness {
+	GinkgoHelper()
+	info, err := os.Stat(c.AuditLog)
+	Expect(err).NotTo(HaveOccurred())
+	return Witness{Log: c.AuditLog, About: about, offset: info.Size()}
+}
+
+// Writes are the writes that pass the filters, events apart: nobody acts upon
+// these.
+func (w Witness) Writes(filters ...controlplane.AuditFilter) controlplane.AuditEvents {
+	GinkgoHelper()
+	// The log may have been cut in the middle of a line when the witness began.
+	events, _, err := controlplane.ReadAuditFrom(w.Log, w.wholeLine())
+	Expect(err).NotTo(HaveOccurred())
+	return events.Where(slices.Concat(w.About, []controlplane.AuditFilter{controlplane.Writes, notAnEvent}, filters)...)
+}
+
+// wholeLine is where the first whole line after the offset begins.
+func (w Witness) wholeLine() int64 {
+	GinkgoHelper()
+	if w.offset == 0 {
+		return 0
+	}
+	f, err := os.Open(w.Log)
+	Expect(err).NotTo(HaveOccurred())
+	defer f.Close() //nolint:errcheck // Only read from.
+	before := make([]byte, 1)
+	for at := w.offset; ; at-- {
+		if at == 0 {
+			return 0
+		}
+		_, err := f.ReadAt(before, at-1)
+		Expect(err).NotTo(HaveOccurred())
+		if before[0] == '\n' {
+			return at
+		}
+	}
+}
+
+// UntilQuiet waits until there was no write for a moment.
+func (w Witness) UntilQuiet(ctx context.Context, moment time.Duration) {
+	GinkgoHelper()
+	last := time.Now()
+	Eventually(ctx, func(g Gomega) {
+		events := w.Writes()
+		for _, event := range events {
+			if answered := event.StageTimestamp.Time; answered.After(last) {
+				last = answered
+			}
+		}
+		g.Expect(time.Since(last)).To(BeNumerically(">", moment), "%d writes", len(events))
+	}).Should(Succeed())
+}
+
+// Refusals are the writes of users with the given beginning of their name that were
+// refused, other than for a conflict or for an object that has gone.
+func (w Witness) Refusals(prefix string) []string {
+	GinkgoHelper()
+	var out []string
+	for _, event := range w.Writes(func(e *auditv1.Event) bool { return strings.HasPrefix(UserOf(e), prefix) }, Failed) {
+		out = append(out, DescribeEvent(&event))
+	}
+	return out
+}
+
+// TracesOf are the traces that the verdicts on writes name.
+func (w Witness) TracesOf(filters ...controlplane.AuditFilter) []string {
+	GinkgoHelper()
+	var out []string
+	for _, event := range w.Writes(filters...) {
+		if trace, ok := event.Annotations[AuditTrace]; ok {
+			out = append(out, trace)
+		}
+	}
+	Expect(out).NotTo(BeEmpty(), "no write has a trace")
+	return out
+}
+
+// Reasons counts the reasons of the verdicts on writes.
+func (w Witness) Reasons() map[string]int {
+	GinkgoHelper()
+	counts := map[string]int{}
+	for _, event := range w.Writes() {
+		if reason, ok := event.Annotations[AuditReason]; ok {
+			counts[reason]++
+		}
+	}
+	return counts
+}
+
+func notAnEvent(event *auditv1.Event) bool {
+	return event.ObjectRef.Resource != "events"
+}
+
+// Failed wants requests that were answered with an error, other than a conflict or that
+// an object has gone.
+func Failed(event *auditv1.Event) bool {
+	code := CodeOf(event)
+	return code >= http.StatusBadRequest && code != http.StatusConflict && code != http.StatusNotFound
+}
+
+// UserOf is who made a request, as whom it was judged.
+func UserOf(event *auditv1.Event) string {
+	if event.ImpersonatedUser != nil {
+		return event.ImpersonatedUser.Username
+	}
+	return event.User.Username
+}
+
+// CodeOf is the HTTP status of the answer to a request.
+func CodeOf(event *auditv1.Event) int32 {
+	if event.ResponseStatus == nil {
+		return 0
+	}
+	return event.ResponseStatus.Code
+}
+
+// DescribeEvent says in a line who did what.
+func DescribeEvent(event *auditv1.Event) string {
+	ref := event.ObjectRef
+	name := ref.Resource + "/" + ref.Name
+	if ref.Subresource != "" {
+		name += "/" + ref.Subresource
+	}
+	message := ""
+	if event.ResponseStatus != nil {
+		message = event.ResponseStatus.Message
+	}
+	return fmt.Sprintf("%s %s %s %s: %d %s", event.RequestReceivedTimestamp.Format("15:04:05.000"),
+		UserOf(event), event.Verb, name, CodeOf(event), message)
+}
