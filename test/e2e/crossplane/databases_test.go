@@ -26,7 +26,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	utilrand "k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/test/crossplane"
@@ -48,19 +47,8 @@ const (
 	large  = "db.t3.large"
 )
 
-// offer lets people have databases of a group of the spec's own. It is named at
-// random, too: others may run the same, and definitions take their time to go.
-func (w *world) offer(ctx context.Context, name string) string {
-	GinkgoHelper()
-	group := fmt.Sprintf("%s-%s.example.org", name, utilrand.String(5))
-	for _, object := range w.offerIn(ctx, group) {
-		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(w.Delete(ctx, object)) })
-	}
-	return group
-}
-
-// offerIn lets people have databases of a group, and returns what defines them.
-func (w *world) offerIn(ctx context.Context, group string) []*unstructured.Unstructured {
+// offer lets people have databases of a group.
+func (w *world) offer(ctx context.Context, group string) {
 	GinkgoHelper()
 	objects, err := crossplane.Databases(group)
 	Expect(err).NotTo(HaveOccurred())
@@ -79,7 +67,6 @@ func (w *world) offerIn(ctx context.Context, group string) []*unstructured.Unstr
 			return w.List(ctx, list)
 		}).Should(Succeed())
 	}
-	return objects
 }
 
 // database is a database of a kind in a group, of a size.

@@ -88,7 +88,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 		Overlay: filepath.Join(root, "config", "dev"),
 	})
 	first := &world{Cluster: stage.Connect(members)}
-	first.offerIn(ctx, plainGroup)
+	first.offer(ctx, plainGroup)
 	raw, err := json.Marshal(&world{Cluster: stage.Connect(members), CloudURL: crossplane.CloudURL(members)})
 	Expect(err).NotTo(HaveOccurred())
 	return raw
