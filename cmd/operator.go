@@ -42,6 +42,9 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/certs"
 	"kausality.io/operator/internal/controller"
+	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/gate/crossplane"
+	"kausality.io/operator/internal/gates"
 	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/internal/kinds"
@@ -65,6 +68,7 @@ type operator struct {
 	policies   *policy.Active
 	catalog    *controller.Catalog
 	namespaces scope.Namespaces
+	gates      *gates.Registry
 }
 
 // run sets the operator up and runs it until ctx ends.
@@ -179,6 +183,9 @@ func (o *operator) setupShared(ctx context.Context) error {
 		return err
 	}
 	o.namespaces = scope.NamespaceReader{Cached: o.GetClient(), Live: o.GetAPIReader()}
+	if o.gates, err = o.gateRegistry(); err != nil {
+		return err
+	}
 	o.policies = &policy.Active{}
 	o.catalog = controller.NewCatalog(o.policies)
 	o.records = record.NewStore(record.Config{
@@ -198,6 +205,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Served:       o.kinds,
 		Changes:      []<-chan event.GenericEvent{o.certs.Changed(), o.catalog.Changes()},
 		OnRendered:   o.catalog.NotifyAll,
+		Gates:        o.gates,
 		Config: interception.Input{
 			ClientConfig:      o.clientConfig(),
 			OperatorNamespace: o.namespace,
@@ -206,7 +214,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		},
 	}
 	index := &controller.PolicyIndex{
-		Reader: o.GetClient(), Catalog: o.catalog, Kinds: o.kinds, Holders: o.holders,
+		Reader: o.GetClient(), Catalog: o.catalog, Kinds: o.kinds, Holders: o.holders, Gates: o.gates,
 	}
 	policies := &controller.AllowancePolicy{
 		Adoption:  controller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Clock: clock.RealClock{}},
@@ -282,6 +290,8 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Access:            admission.Reviews{Client: o.GetClient()},
 		OperatorUser:      o.user(),
 		Platform:          o.platform(),
+		Gates:             o.gates,
+		Holds:             admission.AnnotationWriter{Client: o.GetClient()},
 	}
 	server := o.GetWebhookServer()
 	server.Register(interception.MutatePath, &webhook.Admission{Handler: &admission.Mutator{Gatherer: gatherer}})
@@ -290,6 +300,32 @@ func (o *operator) setupWebhooks(context.Context) error {
 		return fmt.Errorf("setting up the webhook of AllowancePolicies: %w", err)
 	}
 	return nil
+}
+
+// gateRegistry knows the kinds with gates.
+func (o *operator) gateRegistry() (*gates.Registry, error) {
+	providers, err := gates.ParseMapping(o.crossplaneProviders)
+	if err != nil {
+		return nil, fmt.Errorf("--crossplane-providers: %w", err)
+	}
+	versions, err := gates.ParseMapping(o.crossplaneRuntimes)
+	if err != nil {
+		return nil, fmt.Errorf("--crossplane-runtimes: %w", err)
+	}
+	runtimes := make(map[string]crossplane.Runtime, len(versions))
+	for provider, version := range versions {
+		if runtimes[provider], err = crossplane.ParseRuntime(version); err != nil {
+			return nil, fmt.Errorf("--crossplane-runtimes: %w", err)
+		}
+	}
+	return &gates.Registry{
+		Drivers:     gate.Drivers{crossplane.Driver{Runtimes: runtimes}},
+		Served:      o.kinds,
+		Definitions: o.GetClient(),
+		Providers:   providers,
+		Systems:     splitList(o.crossplaneProviderUsers),
+		NotSystems:  splitList(o.crossplaneUsers),
+	}, nil
 }
 
 // setupProbes says when the operator is alive, and when it can answer.

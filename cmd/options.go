@@ -31,26 +31,30 @@ import (
 
 // options are the flags of the operator.
 type options struct {
-	namespace          string
-	serviceAccount     string
-	leaderElect        bool
-	healthAddress      string
-	metricsAddress     string
-	webhookHost        string
-	webhookPort        int
-	webhookURL         string
-	webhookTimeout     int
-	serviceName        string
-	certDir            string
-	certMode           string
-	certSecret         string
-	ownConfiguration   string
-	platformUsers      string
-	extraPlatformUsers string
-	recordAge          time.Duration
-	recordCount        int
-	targetStatusRate   float64
-	quietTime          time.Duration
+	namespace               string
+	serviceAccount          string
+	leaderElect             bool
+	healthAddress           string
+	metricsAddress          string
+	webhookHost             string
+	webhookPort             int
+	webhookURL              string
+	webhookTimeout          int
+	serviceName             string
+	certDir                 string
+	certMode                string
+	certSecret              string
+	ownConfiguration        string
+	platformUsers           string
+	extraPlatformUsers      string
+	crossplaneUsers         string
+	crossplaneProviderUsers string
+	crossplaneProviders     string
+	crossplaneRuntimes      string
+	recordAge               time.Duration
+	recordCount             int
+	targetStatusRate        float64
+	quietTime               time.Duration
 }
 
 func (o *options) bind(flags *flag.FlagSet) {
@@ -88,6 +92,14 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.DurationVar(&o.quietTime, "composite-quiet-time", controller.DefaultQuietTime,
 		"How long neither the spec of a Crossplane composite resource may change nor an allowance of it be used before it is "+
 			"taken to have settled; longer than one run of the functions of any composition.")
+	flags.StringVar(&o.crossplaneUsers, "crossplane-users", "system:serviceaccount:crossplane-system:crossplane",
+		"Comma-separated names of the users that Crossplane itself runs under, which are no providers.")
+	flags.StringVar(&o.crossplaneProviderUsers, "crossplane-provider-users", "system:serviceaccount:crossplane-system:*",
+		"Comma-separated patterns of the names of service accounts of Crossplane's providers: what these fill in of managed resources needs no cause.")
+	flags.StringVar(&o.crossplaneProviders, "crossplane-providers", "",
+		"Comma-separated group=provider pairs, for managed resources whose kinds no Provider package has installed; the group may be a pattern.")
+	flags.StringVar(&o.crossplaneRuntimes, "crossplane-runtimes", "",
+		"Comma-separated provider=version pairs, for providers that are built with a crossplane-runtime older than v1.20.")
 	flags.StringVar(&o.extraPlatformUsers, "extra-platform-users", "", "Further user names, in addition to platform-users.")
 }
 
@@ -125,13 +137,16 @@ func (o *options) user() string {
 
 // platform are the users that keep the cluster alive.
 func (o *options) platform() decision.Platform {
-	var users decision.Platform
-	for _, list := range []string{o.platformUsers, o.extraPlatformUsers} {
-		for user := range strings.SplitSeq(list, ",") {
-			if user = strings.TrimSpace(user); user != "" {
-				users = append(users, user)
-			}
+	return append(splitList(o.platformUsers), splitList(o.extraPlatformUsers)...)
+}
+
+// splitList are the items of a comma-separated list.
+func splitList(list string) []string {
+	var out []string
+	for item := range strings.SplitSeq(list, ",") {
+		if item = strings.TrimSpace(item); item != "" {
+			out = append(out, item)
 		}
 	}
-	return users
+	return out
 }

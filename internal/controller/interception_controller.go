@@ -82,6 +82,8 @@ type Interception struct {
 	Policies     PolicySource
 	Certificates CertificateSource
 	Served       ServedResources
+	// Gates are the kinds whose objects have one.
+	Gates GateKinds
 	// Changes tell that one of them has another answer.
 	Changes []<-chan event.GenericEvent
 	// Config is the part of the rendering that never changes. ClientConfig has no
@@ -162,6 +164,7 @@ func (r *Interception) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Resu
 	in.Policies = policies
 	in.Holder = r.holder
 	in.Child = r.child
+	in.Gated = r.gated(ctx)
 	in.ClientConfig = *r.Config.ClientConfig.DeepCopy()
 	in.ClientConfig.CABundle = r.Certificates.CABundle()
 

@@ -71,6 +71,7 @@ func TestInterceptionKeepsWhatItDoesNotKnowToBeGone(t *testing.T) {
 			}
 			c := fake.NewClientBuilder().WithScheme(scheme).WithObjects(rendered).Build()
 			reconciler := &Interception{
+				Gates:        noGates{},
 				Client:       c,
 				Policies:     noPolicies{tc.known},
 				Certificates: trustedHost{ready},

@@ -16,7 +16,14 @@ limitations under the License.
 
 package controller
 
-import "k8s.io/apimachinery/pkg/runtime/schema"
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/policy"
+)
 
 // holder is the Holder of interception.Input.
 func (r *Interception) holder(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
@@ -28,4 +35,22 @@ func (r *Interception) holder(gvk schema.GroupVersionKind) (schema.GroupVersionR
 func (r *Interception) child(gvr schema.GroupVersionResource) ([]string, bool, bool) {
 	found, ok := r.Served.ByResource(gvr)
 	return found.Subresources, found.Namespaced, ok
+}
+
+// gated is the Gated of interception.Input.
+func (r *Interception) gated(ctx context.Context) func(*policy.Policy) []interception.Gated {
+	return func(p *policy.Policy) []interception.Gated {
+		var out []interception.Gated
+		for _, resource := range r.Gates.Behind(ctx, p) {
+			if driver, _, ok := r.Gates.Gate(ctx, resource.GVK); ok {
+				out = append(out, interception.Gated{
+					Resource:     resource.GVR,
+					Namespaced:   resource.Namespaced,
+					Subresources: resource.Subresources,
+					Annotations:  driver.Annotations(),
+				})
+			}
+		}
+		return out
+	}
 }

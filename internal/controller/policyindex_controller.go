@@ -21,10 +21,12 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 	"strings"
 	"sync/atomic"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -39,7 +41,9 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/policy"
 )
 
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
@@ -84,11 +88,24 @@ type UpdatedKinds interface {
 	Kinds
 	// Update looks up what may have changed of the named group versions.
 	Update(ctx context.Context, named []schema.GroupVersion) (changed bool, err error)
+	// FollowCategories makes the next Update look for the kinds of categories, too.
+	FollowCategories(names ...string)
 	// NextUpdate is when to do so again, if ever.
 	NextUpdate() (time.Duration, bool)
 	// Invalidate says that definitions of a group changed; it tells whether an
 	// Update is due.
 	Invalidate(group string) bool
+}
+
+// GateKinds knows the kinds whose objects have a gate (D16). *gates.Registry is the
+// one.
+type GateKinds interface {
+	// Categories are those of all kinds that have gates.
+	Categories() []string
+	// Behind are the resources that External entries of the policies may be about.
+	Behind(ctx context.Context, policies ...*policy.Policy) []kinds.Resource
+	// Gate returns the system behind objects of a kind, and false where there is none.
+	Gate(ctx context.Context, kind schema.GroupVersionKind) (gate.Driver, gate.Kind, bool)
 }
 
 // HolderWatcher keeps the objects of some kinds in a cache.
@@ -112,8 +129,12 @@ type PolicyIndex struct {
 	Kinds UpdatedKinds
 	// Holders are told which kinds to watch.
 	Holders HolderWatcher
+	// Gates are looked for where policies have External entries.
+	Gates GateKinds
 
 	ready atomic.Bool
+	// behind are the resources that External entries were last known to be about.
+	behind []kinds.Resource
 }
 
 // SetupWithManager adds the reconciler to mgr.
@@ -153,12 +174,14 @@ func (r *PolicyIndex) Reconcile(ctx context.Context, _ reconcile.Request) (recon
 	if err := r.Reader.List(ctx, &policies); err != nil {
 		return reconcile.Result{}, fmt.Errorf("listing policies: %w", err)
 	}
+	r.Kinds.FollowCategories(r.categories(policies.Items)...)
 	changed, kindsErr := r.Kinds.Update(ctx, groupVersions(policies.Items))
 	if changed {
 		logf.FromContext(ctx).V(1).Info("The API server serves other kinds that policies name")
 	}
 	// A policy that is gone, or that has changed, does not wait for caches.
 	r.Catalog.compile(policies.Items, r.Kinds, changed)
+	r.followGates(ctx)
 	watchErr := r.watch(ctx)
 	r.Catalog.watched(r.Holders.Watches)
 	if kindsErr == nil {
@@ -177,6 +200,30 @@ func (r *PolicyIndex) Reconcile(ctx context.Context, _ reconcile.Request) (recon
 		return reconcile.Result{RequeueAfter: max(next, definitionsQuiet)}, nil
 	}
 	return reconcile.Result{}, nil
+}
+
+// categories are those of kinds to look for: which kinds have gates matters where a
+// policy has External entries.
+func (r *PolicyIndex) categories(policies []v1alpha1.AllowancePolicy) []string {
+	for i := range policies {
+		if slices.ContainsFunc(entries(&policies[i].Spec), func(e v1alpha1.PolicyEntry) bool {
+			return e.Relation == v1alpha1.RelationExternal
+		}) {
+			return r.Gates.Categories()
+		}
+	}
+	return nil
+}
+
+// followGates tells everybody who waits for policies where their External entries are
+// about other kinds now. That can change without any kind: a provider takes a
+// definition over after it was made.
+func (r *PolicyIndex) followGates(ctx context.Context) {
+	behind := r.Gates.Behind(ctx, r.Catalog.Policies()...)
+	if !equality.Semantic.DeepEqual(r.behind, behind) {
+		r.behind = behind
+		r.Catalog.NotifyAll()
+	}
 }
 
 // watch caches the objects of the kinds that policies are for.

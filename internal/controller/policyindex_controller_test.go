@@ -30,6 +30,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -50,7 +52,19 @@ func (k *updatedKinds) NextUpdate() (time.Duration, bool) { return k.next, k.nex
 
 func (k *updatedKinds) Known() bool { return k.err == nil }
 
+func (k *updatedKinds) FollowCategories(...string) {}
+
 func (k *updatedKinds) Invalidate(string) bool { return false }
+
+// noGates are those of a cluster that has no kinds with gates.
+type noGates struct{}
+
+func (noGates) Categories() []string                                       { return nil }
+func (noGates) Behind(context.Context, ...*policy.Policy) []kinds.Resource { return nil }
+
+func (noGates) Gate(context.Context, schema.GroupVersionKind) (gate.Driver, gate.Kind, bool) {
+	return nil, gate.Kind{}, false
+}
 
 // watchedHolders remember what they were told to watch.
 type watchedHolders struct {
@@ -93,6 +107,7 @@ func TestPolicyIndexReconcile(t *testing.T) {
 			}
 			tc.kinds.testKinds = servedKinds()
 			index := &PolicyIndex{
+				Gates: noGates{},
 				Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(
 					bounding(policyFor("ReplicaSet"), "", "pods"), policyFor("Widget"),
 				).Build(),

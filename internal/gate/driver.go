@@ -17,6 +17,7 @@ limitations under the License.
 package gate
 
 import (
+	"gomodules.xyz/jsonpatch/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -42,6 +43,8 @@ type Driver interface {
 
 	// Target is what an object stands for outside, by key.
 	Target(obj *unstructured.Unstructured, kind Kind) Target
+	// MayMatch tells whether an External target may be about some object of a kind.
+	MayMatch(external map[string]string, kind Kind) bool
 	// Content is a hash of everything in an object that tells the system what to do
 	// outside, without the switch.
 	Content(obj *unstructured.Unstructured) string
@@ -54,10 +57,14 @@ type Driver interface {
 	Compute(w Write) Setting
 	// Set puts a setting into an object, in place.
 	Set(obj *unstructured.Unstructured, s Setting)
+	// Patch is what gives an object the switch of a setting; nothing where it has it.
+	Patch(obj *unstructured.Unstructured, s Setting) []jsonpatch.Operation
 	// ComputeDeletion returns the setting by which the system deletes what an object
 	// that is being deleted stands for, as far as its ceiling lets it; the hold is
 	// over then.
 	ComputeDeletion(obj *unstructured.Unstructured, kind Kind) Setting
+	// Annotations, besides Kausality's own, are those whose change matters.
+	Annotations() []string
 	// IsSwitch tells whether a field is the switch, or below it. Its changes are
 	// nobody's to judge.
 	IsSwitch(path change.Path) bool

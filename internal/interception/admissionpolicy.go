@@ -18,7 +18,6 @@ package interception
 
 import (
 	"fmt"
-	"strconv"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -69,14 +68,14 @@ func admissionPolicy(in Input, scope *metav1.LabelSelector, resources []*resourc
 				// annotation of ours the round trip through JSON that patching costs.
 				MatchConditions: []admissionregistrationv1.MatchCondition{
 					{Name: "not-the-operator", Expression: "!" + byOperator(in)},
-					{Name: "annotations-of-ours-differ", Expression: concernsProtection()},
+					{Name: "annotations-of-ours-differ", Expression: anyOf(append([]string{concernsProtection()}, concernsGate(resources)...)...)},
 				},
-				Variables:          protectionVariables(),
+				Variables:          append(protectionVariables(), gateVariables(resources)...),
 				FailurePolicy:      ptr.To(admissionregistrationv1.Ignore),
 				ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
 				Mutations: []admissionregistrationv1.Mutation{{
 					PatchType: admissionregistrationv1.PatchTypeJSONPatch,
-					JSONPatch: &admissionregistrationv1.JSONPatch{Expression: protectionPatch},
+					JSONPatch: &admissionregistrationv1.JSONPatch{Expression: protectionPatch + gatePatch(resources)},
 				}},
 			},
 		}, &admissionregistrationv1.MutatingAdmissionPolicyBinding{
@@ -115,7 +114,7 @@ func protectionVariables() []admissionregistrationv1.Variable {
 		"{ours}", ours,
 		"{ledgers}", ledgers,
 		"{free}", list(free...),
-		"{many}", strconv.Itoa(many),
+		"{many}", manyText,
 		"{prefix}", v1alpha1.AnnotationPrefix,
 	).Replace
 	return []admissionregistrationv1.Variable{

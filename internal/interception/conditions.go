@@ -50,6 +50,8 @@ import (
 // looks at each of them.
 const many = 1000
 
+var manyText = strconv.Itoa(many)
+
 // uncounted are the top-level fields that never count (D7).
 var uncounted = []string{"apiVersion", "kind", "metadata", "status"}
 
@@ -108,11 +110,16 @@ func statusOfLedger(in Input) string {
 // somethingCounts leaves out updates of main resources that change nothing that
 // may count (D7): no field outside metadata and status, and in metadata neither a
 // label (selectors, and the lineage of some systems), nor an owner reference (D5),
-// nor an annotation of ours, nor anything that some policy names. Finalizers,
+// nor an annotation of ours or one that gates go by, nor anything that some policy names. Finalizers,
 // managed fields and the deletion timestamp do not count. The operator's own empty
 // updates pass, as it makes them to have a pending grant folded in (D11).
 func somethingCounts(in Input) string {
 	named := namedMetadata(in.Policies)
+	for _, p := range in.Policies {
+		for _, g := range in.gated(p) {
+			named.annotations.Insert(g.Annotations...)
+		}
+	}
 	return anyOf(
 		`request.operation != "UPDATE"`,
 		`(has(request.subResource) && request.subResource != "")`,

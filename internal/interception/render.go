@@ -65,6 +65,10 @@ type Input struct {
 	// Child says the same of the resource of a policy's target.
 	Child func(schema.GroupVersionResource) (subresources []string, namespaced bool, ok bool)
 
+	// Gated says which resources External entries of a policy may be about: their
+	// gates are computed in each write (D16).
+	Gated func(*policy.Policy) []Gated
+
 	// ClientConfig is how the API server reaches the operator: a Service or a
 	// base URL, without the path of a hook, and the CA bundle.
 	ClientConfig admissionregistrationv1.WebhookClientConfig
@@ -78,6 +82,18 @@ type Input struct {
 
 	// TimeoutSeconds is DefaultTimeoutSeconds if zero.
 	TimeoutSeconds int32
+}
+
+// Gated is a resource whose objects have a gate.
+type Gated struct {
+	// Resource in the version in which requests for it are looked at.
+	Resource schema.GroupVersionResource
+	// Namespaced says whether its objects live in namespaces.
+	Namespaced bool
+	// Subresources that are served, without their resource.
+	Subresources []string
+	// Annotations, besides Kausality's own, whose change matters for the gate.
+	Annotations []string
 }
 
 // Desired is what should exist. What is nil should not: with no policy the

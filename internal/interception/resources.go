@@ -41,10 +41,15 @@ type resource struct {
 	subresources sets.Set[string]
 	// holder says that some policy is for its kind.
 	holder bool
+	// gated says that its objects have a gate that some policy may ask for.
+	gated bool
 	// fail says that a policy that names it has failurePolicy Fail, which wins
 	// over Ignore (D13).
 	fail bool
 }
+
+// written says that annotations of its objects are the webhook's to write.
+func (r *resource) written() bool { return r.holder || r.gated }
 
 func (r *resource) isPods() bool { return r.GroupResource == schema.GroupResource{Resource: "pods"} }
 
@@ -93,6 +98,11 @@ func collect(in Input) []*resource {
 		if gvr, namespaced, subresources, ok := in.Holder(p.For); ok && !isExempt(gvr.GroupResource()) {
 			add(gvr, namespaced, subresources, fail).holder = true
 		}
+		for _, g := range in.gated(p) {
+			if !isExempt(g.Resource.GroupResource()) {
+				add(g.Resource, g.Namespaced, g.Subresources, fail).gated = true
+			}
+		}
 		for gvr := range targets(p) {
 			if subresources, namespaced, ok := in.Child(gvr); ok && !isExempt(gvr.GroupResource()) {
 				add(gvr, namespaced, subresources, fail)
@@ -102,6 +112,14 @@ func collect(in Input) []*resource {
 	return slices.SortedFunc(maps.Values(found), func(a, b *resource) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Resource, b.Resource))
 	})
+}
+
+// gated are the resources that External entries of p may be about.
+func (in *Input) gated(p *policy.Policy) []Gated {
+	if in.Gated == nil {
+		return nil
+	}
+	return in.Gated(p)
 }
 
 // targets are the resources in the cluster that any section of p names. Those of

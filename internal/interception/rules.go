@@ -58,15 +58,16 @@ var annotating = map[string]admissionregistrationv1.OperationType{
 }
 
 // grantRules are the requests in which a holder's ledger may grow or shrink: its
-// creation and updates, and its status, whose reports consume allowances (D8).
+// creation and updates, and its status, whose reports consume allowances (D8); and
+// those in which a gate is set.
 func grantRules(resources []*resource) []admissionregistrationv1.RuleWithOperations {
 	var rules ruleList
 	for _, r := range resources {
-		if !r.holder {
+		if !r.written() {
 			continue
 		}
 		rules.add(r, "", create, update)
-		if r.subresources.Has("status") {
+		if r.holder && r.subresources.Has("status") {
 			rules.add(r, "status", update)
 		}
 	}
@@ -78,7 +79,7 @@ func grantRules(resources []*resource) []admissionregistrationv1.RuleWithOperati
 func glassRules(resources []*resource) []admissionregistrationv1.RuleWithOperations {
 	var rules ruleList
 	for _, r := range resources {
-		if !r.holder {
+		if !r.written() {
 			rules.add(r, "", create, update)
 		}
 	}
@@ -99,11 +100,12 @@ func verdictRules(resources []*resource) []admissionregistrationv1.RuleWithOpera
 	return rules.sorted()
 }
 
-// protectionRules are the requests that can write annotations of a holder.
+// protectionRules are the requests that can write annotations of a holder, or of an
+// object with a gate.
 func protectionRules(resources []*resource) []admissionregistrationv1.RuleWithOperations {
 	var rules ruleList
 	for _, r := range resources {
-		if !r.holder {
+		if !r.written() {
 			continue
 		}
 		rules.add(r, "", create, update)

@@ -58,6 +58,10 @@ type Discovery interface {
 	// ServerResourcesForGroupVersionWithContext returns what is served of a
 	// group version, and a NotFound error where that is nothing.
 	ServerResourcesForGroupVersionWithContext(ctx context.Context, groupVersion string) (*metav1.APIResourceList, error)
+	// ServerPreferredResourcesWithContext returns all that is served, each resource in
+	// the version that the API server prefers. It may return some of it together with
+	// an error.
+	ServerPreferredResourcesWithContext(ctx context.Context) ([]*metav1.APIResourceList, error)
 }
 
 // Definitions reads what only the CustomResourceDefinition says.
@@ -95,8 +99,9 @@ type Resolver struct {
 	// served is replaced as a whole.
 	served atomic.Pointer[snapshot]
 
-	mu     sync.Mutex
-	groups map[schema.GroupVersion]*knowledge
+	mu       sync.Mutex
+	groups   map[schema.GroupVersion]*knowledge
+	category category
 }
 
 // knowledge is what the API server said about a group version, and when.
@@ -221,7 +226,7 @@ func (r *Resolver) Known() bool {
 			return false
 		}
 	}
-	return true
+	return len(r.category.names) == 0 || r.category.answered
 }
 
 // Invalidate says that a definition in group has changed. It tells whether that
@@ -237,16 +242,22 @@ func (r *Resolver) Invalidate(group string) bool {
 			matters = true
 		}
 	}
+	if len(r.category.names) > 0 {
+		r.category.asked = time.Time{}
+		r.category.unsettledUntil = r.clock.Now().Add(settling)
+		matters = true
+	}
 	return matters
 }
 
-// Update makes the Resolver know exactly the named group versions, and tells
-// whether anything it says has changed. What cannot be asked stays as it was and
+// Update makes the Resolver know exactly the named group versions, and those of the
+// categories that it follows, and tells whether anything it says has changed. What cannot be asked stays as it was and
 // is named in the error: an API server that is away for a moment must not make
 // kinds disappear.
 func (r *Resolver) Update(ctx context.Context, named []schema.GroupVersion) (bool, error) {
-	var errs []error
-	for _, gv := range r.due(named) {
+	found, err := r.search(ctx)
+	errs := []error{err}
+	for _, gv := range r.due(slices.Concat(named, found)) {
 		asked := r.clock.Now()
 		resources, err := r.ask(ctx, gv)
 		if err != nil {
@@ -266,15 +277,18 @@ func (r *Resolver) NextUpdate() (time.Duration, bool) {
 	defer r.mu.Unlock()
 	var next time.Duration
 	found := false
-	for _, k := range r.groups {
-		interval, ok := k.interval()
-		if !ok {
-			continue
-		}
-		wait := max(0, k.asked.Add(interval).Sub(r.clock.Now()))
-		if !found || wait < next {
+	consider := func(asked time.Time, interval time.Duration, ok bool) {
+		if wait := max(0, asked.Add(interval).Sub(r.clock.Now())); ok && (!found || wait < next) {
 			next, found = wait, true
 		}
+	}
+	for _, k := range r.groups {
+		interval, ok := k.interval()
+		consider(k.asked, interval, ok)
+	}
+	if len(r.category.names) > 0 {
+		interval, ok := r.category.interval()
+		consider(r.category.asked, interval, ok)
 	}
 	return next, found
 }

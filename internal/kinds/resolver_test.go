@@ -46,6 +46,8 @@ type cluster struct {
 	paths  map[string]string
 	err    error
 	asked  int
+	// searched is how often all that is served was asked for.
+	searched int
 
 	documents   map[string]string
 	documentErr error
@@ -62,6 +64,18 @@ func (c *cluster) ServerResourcesForGroupVersionWithContext(_ context.Context, g
 		return nil, apierrors.NewNotFound(schema.GroupResource{}, groupVersion)
 	}
 	return &metav1.APIResourceList{GroupVersion: groupVersion, APIResources: resources}, nil
+}
+
+func (c *cluster) ServerPreferredResourcesWithContext(context.Context) ([]*metav1.APIResourceList, error) {
+	c.searched++
+	if c.err != nil {
+		return nil, c.err
+	}
+	var out []*metav1.APIResourceList
+	for groupVersion, resources := range c.served {
+		out = append(out, &metav1.APIResourceList{GroupVersion: groupVersion, APIResources: resources})
+	}
+	return out, nil
 }
 
 func (c *cluster) ReplicasPath(_ context.Context, resource schema.GroupVersionResource) (string, error) {

@@ -159,6 +159,7 @@ var _ = Describe("The interception controller", func() {
 				Policies:     policies,
 				Certificates: certificates,
 				Served:       served,
+				Gates:        registryOf(mgr, served),
 				Changes:      []<-chan event.GenericEvent{policies.changed},
 				Config: interception.Input{
 					Name:              name,

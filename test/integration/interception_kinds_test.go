@@ -79,6 +79,7 @@ var _ = Describe("The interception controller, told by the policies,", func() {
 				Policies:     policies.catalog,
 				Certificates: certificates,
 				Served:       policies.served,
+				Gates:        registryOf(mgr, policies.served),
 				Changes:      []<-chan event.GenericEvent{policies.catalog.Changes()},
 				Config: interception.Input{
 					Name:              name,

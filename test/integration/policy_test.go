@@ -37,6 +37,9 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller"
+	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/gate/crossplane"
+	"kausality.io/operator/internal/gates"
 	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
@@ -92,7 +95,7 @@ func startPolicyControllers(ctx context.Context) *policyControllers {
 	c.records = record.NewStore(record.Config{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: operatorNamespace,
 	})
-	c.index = &controller.PolicyIndex{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: holderCache}
+	c.index = &controller.PolicyIndex{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: holderCache, Gates: registryOf(mgr, c.served)}
 	Expect(c.index.SetupWithManager(mgr)).To(Succeed())
 	labels := scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
 	Expect((&controller.Target{
@@ -371,3 +374,11 @@ var _ = Describe("Policies", func() {
 			haveCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted, "owned by Thing.owners.example.com"))
 	})
 })
+
+// registryOf knows the kinds with gates that a resolver knows.
+func registryOf(mgr ctrl.Manager, served *kinds.Resolver) *gates.Registry {
+	return &gates.Registry{
+		Drivers: gate.Drivers{crossplane.Driver{}}, Served: served, Definitions: mgr.GetClient(),
+		Systems: []string{"system:serviceaccount:crossplane-system:provider-*"},
+	}
+}

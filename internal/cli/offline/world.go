@@ -32,6 +32,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -63,10 +64,23 @@ func (w *World) gatherer(records *records) *admission.Gatherer {
 		Kinds:             w.Kinds,
 		Pods:              objects{w},
 		Access:            w,
+		Gates:             noGates{},
 		OperatorNamespace: operatorNamespace,
 		Platform:          decision.DefaultPlatform,
 	}
 }
+
+// noGates has no kinds with gates: what is asked offline is about objects in the
+// cluster.
+type noGates struct{}
+
+// Gate implements admission.Gates.
+func (noGates) Gate(context.Context, schema.GroupVersionKind) (gate.Driver, gate.Kind, bool) {
+	return nil, gate.Kind{}, false
+}
+
+// IsSystem implements admission.Gates.
+func (noGates) IsSystem(policy.Requester) bool { return false }
 
 const operatorNamespace = "kausality-system"
 

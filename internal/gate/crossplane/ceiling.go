@@ -28,20 +28,17 @@ import (
 	"kausality.io/operator/internal/gate"
 )
 
-// composedManager begins the name of the field manager by which Crossplane applies
+// ComposedManager begins the name of the field manager by which Crossplane applies
 // what it composes.
-const composedManager = "apiextensions.crossplane.io/composed/"
+const ComposedManager = "apiextensions.crossplane.io/composed/"
 
 // ceilingAfter is the ceiling after a write: what the object's author says about the
 // management policies, in a creation or where the author applies the object. Who
 // changes the field in any other way says nothing: providers and others write back
 // what they have read.
 func ceilingAfter(w gate.Write, before gate.State) []string {
-	if text, ok := w.New.GetAnnotations()[v1alpha1.AnnotationGateRequested]; ok {
-		var policies []string
-		if err := json.Unmarshal([]byte(text), &policies); err == nil {
-			return asCeiling(policies)
-		}
+	if refused, ok := refusedBefore(w); ok {
+		return asCeiling(refused)
 	}
 	policies, found := policiesOf(w.New)
 	switch {
@@ -54,11 +51,26 @@ func ceilingAfter(w gate.Write, before gate.State) []string {
 	}
 }
 
+// refusedBefore are the policies that the admission policy inside the API server
+// noted when it put back those that there were: in this request, or in one while the
+// webhook was down.
+func refusedBefore(w gate.Write) ([]string, bool) {
+	text, ok := w.New.GetAnnotations()[v1alpha1.AnnotationGateRequested]
+	if !ok || w.Old == nil || !isAuthor(w) && w.Old.GetAnnotations()[v1alpha1.AnnotationGateRequested] != text {
+		return nil, false
+	}
+	var policies []string
+	if err := json.Unmarshal([]byte(text), &policies); err != nil {
+		return nil, false
+	}
+	return policies, true
+}
+
 // isAuthor tells whether the request applies the object as its author wants it: of
 // what is composed that is Crossplane, of anything else whoever applies it.
 func isAuthor(w gate.Write) bool {
 	if metav1.GetControllerOf(w.New) != nil {
-		return strings.HasPrefix(w.FieldManager, composedManager)
+		return strings.HasPrefix(w.FieldManager, ComposedManager)
 	}
 	return slices.ContainsFunc(w.New.GetManagedFields(), appliedBy(w.FieldManager))
 }
@@ -74,7 +86,7 @@ func owns(obj *unstructured.Unstructured, manager string) bool {
 		if err := json.Unmarshal(e.FieldsV1.GetRawBytes(), &fields); err != nil {
 			return false
 		}
-		_, ok := fields["f:"+specField]["f:"+policiesField]
+		_, ok := fields["f:"+specField]["f:"+SwitchField]
 		return ok
 	})
 }

@@ -37,6 +37,6 @@ func (Driver) Content(obj *unstructured.Unstructured) string {
 
 func withoutPolicies(spec map[string]any) map[string]any {
 	out := maps.Clone(spec)
-	delete(out, policiesField)
+	delete(out, SwitchField)
 	return out
 }

@@ -38,8 +38,10 @@ const (
 	// for.
 	ExternalNameAnnotation = "crossplane.io/external-name"
 
-	specField     = "spec"
-	policiesField = "managementPolicies"
+	// SwitchField is the field of spec that is the switch.
+	SwitchField = "managementPolicies"
+
+	specField = "spec"
 )
 
 // The keys of an External target.
@@ -79,9 +81,12 @@ func (Driver) Keys() []string {
 // Verbs implements gate.Driver.
 func (Driver) Verbs() []string { return []string{actionCreate, actionDelete, actionUpdate} }
 
+// Annotations implements gate.Driver.
+func (Driver) Annotations() []string { return []string{ExternalNameAnnotation, PausedAnnotation} }
+
 // IsSwitch implements gate.Driver.
 func (Driver) IsSwitch(path change.Path) bool {
-	return len(path) > 1 && path[0].Field == specField && path[1].Field == policiesField
+	return len(path) > 1 && path[0].Field == specField && path[1].Field == SwitchField
 }
 
 // Lets implements gate.Driver. A field that is absent is the default, which is
@@ -98,7 +103,7 @@ func (d Driver) Lets(obj *unstructured.Unstructured) []string {
 // policiesOf are the management policies that an object has. An entry that is no
 // text is none that anybody knows.
 func policiesOf(obj *unstructured.Unstructured) ([]string, bool) {
-	list, found, err := unstructured.NestedSlice(obj.Object, specField, policiesField)
+	list, found, err := unstructured.NestedSlice(obj.Object, specField, SwitchField)
 	if err != nil || !found {
 		return nil, false
 	}

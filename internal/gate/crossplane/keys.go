@@ -17,10 +17,19 @@ limitations under the License.
 package crossplane
 
 import (
+	"maps"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/internal/gate"
 )
+
+// MayMatch implements gate.Driver: of all keys only the name depends on the object.
+func (d Driver) MayMatch(external map[string]string, kind gate.Kind) bool {
+	ofKind := maps.Clone(external)
+	delete(ofKind, KeyName)
+	return d.Target(&unstructured.Unstructured{}, kind).Matches(ofKind)
+}
 
 // Target implements gate.Driver.
 func (Driver) Target(obj *unstructured.Unstructured, kind gate.Kind) gate.Target {

@@ -124,6 +124,9 @@ func (r Runtime) deletion(limit sets.Set[string]) (set sets.Set[string], unsuppo
 	return r.closed(limit), []string{actionDelete}
 }
 
+// Harmless are the actions that change nothing in the cloud.
+func Harmless() []string { return []string{actionObserve, actionLateInitialize} }
+
 // limitOf are the actions that a list of policies lets through.
 func limitOf(policies []string) sets.Set[string] {
 	if slices.Contains(policies, actionAll) {

@@ -20,6 +20,7 @@ import (
 	"maps"
 	"slices"
 
+	"gomodules.xyz/jsonpatch/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -81,8 +82,21 @@ func (Driver) Set(obj *unstructured.Unstructured, s gate.Setting) {
 	for _, p := range s.Switch {
 		policies = append(policies, p)
 	}
-	spec[policiesField] = policies
+	spec[SwitchField] = policies
 	obj.Object[specField] = spec
+}
+
+// Patch implements gate.Driver.
+func (Driver) Patch(obj *unstructured.Unstructured, s gate.Setting) []jsonpatch.Operation {
+	policies, found := policiesOf(obj)
+	if found && slices.Equal(policies, s.Switch) {
+		return nil
+	}
+	var ops []jsonpatch.Operation
+	if _, ok := obj.Object[specField].(map[string]any); !ok {
+		ops = append(ops, jsonpatch.NewOperation("add", "/"+specField, map[string]any{}))
+	}
+	return append(ops, jsonpatch.NewOperation("add", "/"+specField+"/"+SwitchField, s.Switch))
 }
 
 // keeps tells whether a write leaves what the object stands for as it is: it changes

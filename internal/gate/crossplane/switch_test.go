@@ -99,7 +99,7 @@ func applied(fields string) func(*unstructured.Unstructured) {
 }
 
 const (
-	composer  = composedManager + "abc"
+	composer  = ComposedManager + "abc"
 	ownsField = `"f:managementPolicies":{},"f:forProvider":{}`
 	ownsNone  = `"f:forProvider":{}`
 )
@@ -189,10 +189,24 @@ func TestCompute(t *testing.T) {
 		},
 		"what was refused while the webhook was down is the ceiling": {
 			write: gate.Write{
-				Old: bucket("1", closed, approved),
+				Old: bucket("1", closed, approved, annotated(v1alpha1.AnnotationGateRequested, `["Observe"]`)),
 				New: bucket("1", closed, approved, annotated(v1alpha1.AnnotationGateRequested, `["Observe"]`)),
 			},
 			policies: []string{"Observe"}, ceiling: []string{"Observe"}, content: "1",
+		},
+		"and so is what was put back in this request": {
+			write: gate.Write{
+				Old: bucket("1", closed, approved), FieldManager: composer,
+				New: bucket("1", closed, approved, annotated(v1alpha1.AnnotationGateRequested, `["Observe"]`), applied(ownsField)),
+			},
+			policies: []string{"Observe"}, ceiling: []string{"Observe"}, content: "1",
+		},
+		"but not what somebody says about it": {
+			write: gate.Write{
+				Old: bucket("1", closed, approved), FieldManager: "kubectl-edit",
+				New: bucket("1", closed, approved, annotated(v1alpha1.AnnotationGateRequested, `["Observe"]`)),
+			},
+			policies: closed, content: "1",
 		},
 		"late initialization stays open": {
 			write: gate.Write{

@@ -74,6 +74,8 @@ func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.
 	switch {
 	case f.ParentState != decision.ParentFound:
 		return doubtNone
+	case f.doubtsGate(r, v, grant):
+		return doubtGrant
 	case !r.validating && len(f.OwnPolicies) == 0:
 		return doubtNone // The mutating hook gives no verdict, and there is nothing to grant.
 	case grant.Incomplete() && (grant.TooLarge == nil || len(grant.Withheld) > 0):
@@ -111,7 +113,7 @@ func (f *facts) bound(ctx context.Context, r *request, grant *decision.Grant) le
 func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant) ledger.Ledger {
 	var kept ledger.Ledger
 	if len(f.Child.Ledger) > 0 {
-		kept = f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown))
+		kept = f.keptByOperator(r, f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown)))
 	}
 	return kept.
 		Without(func(e ledger.Entry) bool { return e.IsWithheld() && slices.Contains(grant.Cleared, e.Mutation) }).

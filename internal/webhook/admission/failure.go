@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -40,18 +41,24 @@ func (g *Gatherer) failed(ctx context.Context, req admission.Request, err error)
 	logf.FromContext(ctx).Error(err, "Cannot judge a request",
 		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
 	resp := admission.Allowed("").WithWarnings(fmt.Sprintf("kausality: not judged, and let through: %v", err))
-	if g.failsClosed(schema.GroupKind{Group: req.Kind.Group, Kind: req.Kind.Kind}) {
+	if g.failsClosed(ctx, schema.GroupVersionKind(req.Kind)) {
 		resp = admission.Errored(http.StatusInternalServerError, fmt.Errorf("kausality cannot judge this request, try again: %w", err))
 	}
 	resp.AuditAnnotations = map[string]string{auditReason: reasonUnjudged}
 	return resp
 }
 
-// failsClosed tells whether a policy for the kind, or one that bounds it, says
-// Fail.
-func (g *Gatherer) failsClosed(kind schema.GroupKind) bool {
+// failsClosed tells whether a policy for the kind, or one that bounds it or what its
+// objects stand for, says Fail.
+func (g *Gatherer) failsClosed(ctx context.Context, kind schema.GroupVersionKind) bool {
+	driver, gateKind, hasGate := g.Gates.Gate(ctx, kind)
 	for _, p := range g.Policies.Index().Policies() {
-		if p.FailurePolicy == v1alpha1.FailurePolicyFail && concerns(p, kind) {
+		if p.FailurePolicy != v1alpha1.FailurePolicyFail {
+			continue
+		}
+		if concerns(p, kind.GroupKind()) || hasGate && slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool {
+			return e.IsExternal() && driver.MayMatch(e.External, gateKind)
+		}) {
 			return true
 		}
 	}

@@ -104,6 +104,10 @@ type Gatherer struct {
 	Pods Pods
 	// Access tells who may break the glass.
 	Access Access
+	// Gates are the kinds whose objects have one.
+	Gates Gates
+	// Holds holds deletions back.
+	Holds Holds
 	// OperatorNamespace has the records of cluster-scoped objects.
 	OperatorNamespace string
 	// OperatorUser is the name under which Kausality makes its own requests.
@@ -128,6 +132,8 @@ type facts struct {
 	ledgerError error
 	// recorded is true where the object has a record.
 	recorded bool
+	// gate is what is known of the object's gate, nil where its kind has none.
+	gate *gated
 	// lettingGo are changes of the object's labels for which the controller of its
 	// parent would release it.
 	lettingGo []change.Change
@@ -178,6 +184,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	f.AncestorInitiator = !f.Parent.OneSided && mayInitiateAbove(f.index, ancestors, r.requester)
 
 	f.leaving = g.leaving(ctx, r, f)
+	g.gatherGate(ctx, r, f)
 	g.gatherChild(ctx, r, f, why)
 	if err := g.healing(ctx, r, f); err != nil {
 		return nil, err
@@ -206,6 +213,8 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 		f.Release = isRelease(r, f)
 	}
 	ownChanges := f.OwnChanges
+	f.OwnChanges, f.Changes = f.withoutSwitch(f.OwnChanges), f.withoutSwitch(f.Changes)
+	f.LateInitialization = f.isLateInitialization(r)
 	f.setBooksAside(r)
 	f.Bookkeeping = f.Bookkeeping || lineage.Bookkeeping(string(r.operation), r.current())
 	current := r.current()

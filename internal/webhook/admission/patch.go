@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/decision"
 )
 
 // marks are the names of the annotations that only the operator's controllers write.
@@ -32,8 +33,9 @@ var marks = []string{
 }
 
 // patches are what turns the new object of a request into the one with the
-// ledger that it gets: nothing but annotations of Kausality changes.
-func (r *request) patches(f *facts) []jsonpatch.Operation {
+// ledger that it gets: nothing but annotations of Kausality changes, and the switch
+// of a gate.
+func (r *request) patches(f *facts, grant decision.Grant) []jsonpatch.Operation {
 	have := r.new.GetAnnotations()
 	want := map[string]string{}
 	for k, v := range have {
@@ -53,7 +55,8 @@ func (r *request) patches(f *facts) []jsonpatch.Operation {
 	if text := f.next.Encode(); text != "" {
 		want[key] = text
 	}
-	return diff(have, want)
+	set := f.gatePatches(r, grant, want)
+	return append(diff(have, want), set...)
 }
 
 // restoreMarks leaves the marks as they were: Crossplane copies those of a claim onto

@@ -54,8 +54,10 @@ type request struct {
 	name        string
 	operation   decision.Operation
 	requester   policy.Requester
-	user        authenticationv1.UserInfo
-	dryRun      bool
+	// fieldManager is that of the request, where it has one.
+	fieldManager string
+	user         authenticationv1.UserInfo
+	dryRun       bool
 	// old and new are the object before and after; old is nil on create, new on
 	// delete.
 	old, new *unstructured.Unstructured
@@ -75,16 +77,17 @@ func dryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRu
 // decode reads the objects of a request.
 func (g *Gatherer) decode(req admission.Request, validating bool) (*request, error) {
 	r := &request{
-		gvk:         schema.GroupVersionKind(req.Kind),
-		resource:    schema.GroupVersionResource(req.Resource),
-		subresource: req.SubResource,
-		namespace:   req.Namespace,
-		name:        req.Name,
-		operation:   decision.Operation(req.Operation),
-		dryRun:      dryRun(req),
-		validating:  validating,
-		ledgers:     &g.ledgers,
-		user:        req.UserInfo,
+		gvk:          schema.GroupVersionKind(req.Kind),
+		resource:     schema.GroupVersionResource(req.Resource),
+		subresource:  req.SubResource,
+		namespace:    req.Namespace,
+		name:         req.Name,
+		operation:    decision.Operation(req.Operation),
+		dryRun:       dryRun(req),
+		validating:   validating,
+		ledgers:      &g.ledgers,
+		user:         req.UserInfo,
+		fieldManager: fieldManager(req),
 		requester: policy.Requester{
 			Username: req.UserInfo.Username,
 			Groups:   req.UserInfo.Groups,

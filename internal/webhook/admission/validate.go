@@ -65,6 +65,9 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 		v.announceRefusal(r, resp)
 		return resp
 	}
+	if why := f.gateDeviation(r, verdict, grant); why != "" {
+		return refusedGate(r, f, why)
+	}
 	if err := v.keep(ctx, r, f, verdict); err != nil {
 		return v.failed(ctx, req, err)
 	}
@@ -103,7 +106,7 @@ func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict deci
 		return nil
 	}
 	if r.operation == decision.Delete {
-		return v.keepDeletion(ctx, r, f, verdict)
+		return errors.Join(v.keepDeletion(ctx, r, f, verdict), v.hold(ctx, r, f, verdict))
 	}
 	d := f.deviates
 	if len(d.missing)+len(d.ended) == 0 {

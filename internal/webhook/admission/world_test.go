@@ -37,6 +37,8 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/gate"
+	gatecrossplane "kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
@@ -88,6 +90,7 @@ type world struct {
 	observed     []record.Outcome
 	notices      []notice.Notice
 	liveReads    int
+	holds        []map[string]string
 	broken       error
 }
 
@@ -173,7 +176,7 @@ type served struct{}
 // resources of those kinds.
 var resources = map[string]string{
 	"Deployment": "deployments", "ReplicaSet": "replicasets", "Pod": "pods",
-	"Database": "databases", "XDatabase": "xdatabases", "Instance": "instances",
+	"Database": "databases", "XDatabase": "xdatabases", "Instance": "instances", "Bucket": "buckets",
 }
 
 func (served) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
@@ -191,6 +194,23 @@ func (served) Namespaced(schema.GroupVersionKind) bool          { return true }
 func (served) ReplicasPath(schema.GroupVersionResource) string  { return "spec.replicas" }
 func (served) Schema(schema.GroupVersionKind) change.Schema     { return nil }
 func (served) Labels(context.Context, string) map[string]string { return map[string]string{} }
+
+// cloudGates are those of the kind Bucket, whose provider is cloud.
+type cloudGates struct{}
+
+func (cloudGates) Gate(_ context.Context, kind schema.GroupVersionKind) (gate.Driver, gate.Kind, bool) {
+	return gatecrossplane.Driver{}, gate.Kind{GVK: kind, Resource: "buckets", Provider: "cloud"}, kind.Kind == "Bucket"
+}
+
+func (cloudGates) IsSystem(r policy.Requester) bool { return r.Username == provider }
+
+const provider = "system:serviceaccount:crossplane-system:provider-cloud"
+
+// Hold notes what is written to hold a deletion back.
+func (w *world) Hold(_ context.Context, _ *unstructured.Unstructured, annotations map[string]string) error {
+	w.holds = append(w.holds, annotations)
+	return w.broken
+}
 
 // hooks makes both webhooks, with the policies.
 func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) {
@@ -211,7 +231,7 @@ func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) 
 	active := &policy.Active{}
 	active.Set(policy.NewIndex(compiled))
 	g := &Gatherer{
-		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Notices: w, Kinds: served{}, Access: w,
+		Policies: active, Objects: w, Namespaces: served{}, Records: store{w}, Notices: w, Kinds: served{}, Access: w, Gates: cloudGates{}, Holds: w,
 		OperatorUser: operatorUser, Platform: decision.DefaultPlatform,
 	}
 	return &Mutator{Gatherer: g}, &Validator{Gatherer: g}

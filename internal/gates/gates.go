@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package gates knows which kinds have gates: it asks what the API server serves for
+// the pure rooms under internal/gate.
+package gates
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"path"
+	"regexp"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/policy"
+)
+
+// Served are the kinds that the API server serves. *kinds.Resolver is the one.
+type Served interface {
+	// ByKind returns the resource of a kind, and false where it is not served.
+	ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool)
+	// InCategory are the resources that belong to a category.
+	InCategory(name string) []kinds.Resource
+}
+
+// Registry knows the kinds whose objects have a gate.
+type Registry struct {
+	// Drivers are the systems that there are gates for.
+	Drivers gate.Drivers
+	// Served are the kinds that are served.
+	Served Served
+	// Definitions reads the metadata of CustomResourceDefinitions from a cache.
+	Definitions client.Reader
+	// Providers are those that an admin names, by a pattern of API groups, for kinds
+	// that were not installed by a package.
+	Providers map[string]string
+	// Systems are patterns of the names of users that are a system behind a gate,
+	// such as a provider.
+	Systems []string
+	// NotSystems are users that are none although a pattern matches them.
+	NotSystems []string
+}
+
+// Gate returns the system that is behind objects of a kind, and what is known of the
+// kind; false where there is none.
+func (r *Registry) Gate(ctx context.Context, kind schema.GroupVersionKind) (gate.Driver, gate.Kind, bool) {
+	resource, served := r.Served.ByKind(kind)
+	if !served {
+		return nil, gate.Kind{}, false
+	}
+	driver, ok := r.Drivers.For(resource.Categories)
+	if !ok {
+		return nil, gate.Kind{}, false
+	}
+	return driver, r.kind(ctx, resource), true
+}
+
+// Categories are those of all kinds that have gates.
+func (r *Registry) Categories() []string {
+	out := make([]string, 0, len(r.Drivers))
+	for _, driver := range r.Drivers {
+		out = append(out, driver.Category())
+	}
+	return out
+}
+
+// Behind are the resources that External entries of the policies may be about, whose
+// gates may have to be set.
+func (r *Registry) Behind(ctx context.Context, policies ...*policy.Policy) []kinds.Resource {
+	var out []kinds.Resource
+	for _, driver := range r.Drivers {
+		for _, resource := range r.Served.InCategory(driver.Category()) {
+			kind := r.kind(ctx, resource)
+			if slices.ContainsFunc(policies, func(p *policy.Policy) bool { return names(driver, kind, p) }) {
+				out = append(out, resource)
+			}
+		}
+	}
+	return out
+}
+
+func names(driver gate.Driver, kind gate.Kind, p *policy.Policy) bool {
+	return slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool {
+		return e.IsExternal() && driver.MayMatch(e.External, kind)
+	})
+}
+
+// IsSystem tells whether the requester is a system behind a gate.
+func (r *Registry) IsSystem(requester policy.Requester) bool {
+	return requester.IsServiceAccount() && !slices.Contains(r.NotSystems, requester.Username) &&
+		slices.ContainsFunc(r.Systems, func(pattern string) bool {
+			matched, err := path.Match(pattern, requester.Username)
+			return err == nil && matched
+		})
+}
+
+func (r *Registry) kind(ctx context.Context, resource kinds.Resource) gate.Kind {
+	return gate.Kind{GVK: resource.GVK, Resource: resource.GVR.Resource, Provider: r.provider(ctx, resource.GVR.GroupResource())}
+}
+
+// provider is the name of the Provider that a kind was installed with, or of the one
+// that an admin maps its group to.
+func (r *Registry) provider(ctx context.Context, resource schema.GroupResource) string {
+	definition := &metav1.PartialObjectMetadata{}
+	definition.SetGroupVersionKind(kinds.Definition().GetObjectKind().GroupVersionKind())
+	if err := r.Definitions.Get(ctx, types.NamespacedName{Name: resource.String()}, definition); err == nil {
+		if name := providerOf(definition.GetOwnerReferences()); name != "" {
+			return name
+		}
+	}
+	if name, ok := r.Providers[resource.Group]; ok {
+		return name
+	}
+	for _, pattern := range slices.Sorted(maps.Keys(r.Providers)) {
+		if matched, err := path.Match(pattern, resource.Group); err == nil && matched {
+			return r.Providers[pattern]
+		}
+	}
+	return ""
+}
+
+// packageGroup is the API group of Crossplane's packages.
+const packageGroup = "pkg.crossplane.io/"
+
+// revisionSuffix ends the name of a revision of a package.
+var revisionSuffix = regexp.MustCompile("-[0-9a-f]{12}$")
+
+// providerOf is the Provider among the owners of a definition. Crossplane names both
+// it and its revision.
+func providerOf(owners []metav1.OwnerReference) string {
+	revision := ""
+	for _, o := range owners {
+		switch {
+		case !strings.HasPrefix(o.APIVersion, packageGroup):
+		case o.Kind == "Provider":
+			return o.Name
+		case o.Kind == "ProviderRevision":
+			revision = revisionSuffix.ReplaceAllString(o.Name, "")
+		}
+	}
+	return revision
+}
+
+// ParseMapping reads a comma-separated list of key=value pairs, as flags have it.
+func ParseMapping(text string) (map[string]string, error) {
+	out := map[string]string{}
+	for pair := range strings.SplitSeq(text, ",") {
+		if pair = strings.TrimSpace(pair); pair == "" {
+			continue
+		}
+		key, value, ok := strings.Cut(pair, "=")
+		if !ok || key == "" || value == "" {
+			return nil, fmt.Errorf("%q is no pair such as key=value", pair)
+		}
+		if _, err := path.Match(key, ""); err != nil {
+			return nil, fmt.Errorf("%q is no pattern: %w", key, err)
+		}
+		out[key] = value
+	}
+	return out, nil
+}

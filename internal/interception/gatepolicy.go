@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package interception
+
+import (
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/gate/crossplane"
+)
+
+// What the admission policy does for objects with a gate (D16): while the webhook is
+// down nobody opens one, and one that is open closes when its object changes. The
+// webhook, which runs after it, computes the field anew. For that it is told what a
+// composed apply wanted, which is the object's ceiling.
+//
+// An object has a gate where the old one says what its allowances were granted for.
+
+// isGated is true for an update of an object under its gate, which has a switch.
+var isGated = gateText(`(oldObject != null && object != null && "{content}" in {old} && has(oldObject.spec) && has(object.spec)
+&& has(oldObject.spec.{switch}))`)
+
+// wantsAnother is true where the request has another switch than the old object.
+var wantsAnother = gateText(`(!has(object.spec.{switch}) || object.spec.{switch} != oldObject.spec.{switch})`)
+
+// opensToAChange is true where the switch lets something through and the request
+// changes what the object says.
+var opensToAChange = gateText(`(oldObject.spec.{switch}.exists(p, !(p in {harmless}))
+&& (size(object.spec) + size(oldObject.spec) > {many}
+|| object.spec.exists(f, f != "{switch}" && (!(f in oldObject.spec) || object.spec[f] != oldObject.spec[f]))
+|| oldObject.spec.exists(f, f != "{switch}" && !(f in object.spec))))`)
+
+// endsHold is true where the request goes on with an object that is paused because
+// its deletion is held back.
+var endsHold = gateText(`(oldObject != null && object != null && "{held}" in {old}
+&& (!("{paused}" in {new}) || {new}["{paused}"] != "true"))`)
+
+// concernsGate are true where the switch of a gate has to be set, or a hold to be kept.
+func concernsGate(resources []*resource) []string {
+	if !anyGated(resources) {
+		return nil
+	}
+	return []string{"(" + isGated + " && (" + wantsAnother + " || " + opensToAChange + "))", endsHold}
+}
+
+// gateVariables decide what the patch does:
+//
+//	gated     the object is under its gate
+//	refused   the request wants another switch
+//	closes    the gate is open, and what the object says changes
+//	composed  Crossplane applies what it composes
+//	goesOn    the request ends the pause of a hold
+func gateVariables(resources []*resource) []admissionregistrationv1.Variable {
+	if !anyGated(resources) {
+		return nil
+	}
+	return []admissionregistrationv1.Variable{
+		{Name: "gated", Expression: isGated},
+		{Name: "refused", Expression: "variables.gated && " + wantsAnother},
+		{Name: "closes", Expression: "variables.gated && " + opensToAChange},
+		{Name: "goesOn", Expression: endsHold},
+		{Name: "composed", Expression: gateText(`has(request.options.fieldManager) && request.options.fieldManager.startsWith("{composer}")`)},
+	}
+}
+
+// gatePatch puts the switch back or closes it, and notes what a composed apply wanted.
+func gatePatch(resources []*resource) string {
+	if !anyGated(resources) {
+		return ""
+	}
+	return gateText(`
++ (variables.refused || variables.closes
+? [JSONPatch{op: "add", path: "/spec/{switch}", value: variables.closes ? oldObject.spec.{switch}.filter(p, p in {harmless}) : oldObject.spec.{switch}}]
+: [])
++ (variables.refused && variables.composed
+? [JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey("{requested}"), value: has(object.spec.{switch})
+  ? "[" + object.spec.{switch}.map(p, "\"" + p + "\"").join(",") + "]"
+  : "[\"*\"]"}]
+: [])
++ (variables.goesOn ? [JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey("{paused}"), value: "true"}] : [])`)
+}
+
+func anyGated(resources []*resource) bool {
+	return slices.ContainsFunc(resources, func(r *resource) bool { return r.gated })
+}
+
+func gateText(text string) string {
+	return strings.NewReplacer(
+		"{content}", v1alpha1.AnnotationGateContent,
+		"{requested}", v1alpha1.AnnotationGateRequested,
+		"{held}", v1alpha1.AnnotationGateHeld,
+		"{paused}", crossplane.PausedAnnotation,
+		"{old}", annotations("oldObject"),
+		"{new}", annotations("object"),
+		"{switch}", crossplane.SwitchField,
+		"{harmless}", list(crossplane.Harmless()...),
+		"{composer}", crossplane.ComposedManager,
+		"{many}", manyText,
+	).Replace(text)
+}

@@ -1,0 +1,70 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/gate"
+)
+
+// Holds holds deletions back.
+type Holds interface {
+	// Hold writes annotations to the very object, before its deletion is admitted. One
+	// that is not there any more needs none.
+	Hold(ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string) error
+}
+
+// hold keeps the system behind an object's gate from seeing the object's deletion,
+// before that is admitted: afterwards it is too late, as what the system does not
+// delete it lets go of (D16). It is held whatever lets the request through, the
+// garbage collector's included; the controller goes on with it where that is allowed.
+func (v *Validator) hold(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
+	if f.Gate == nil || r.operation != decision.Delete {
+		return nil
+	}
+	switch verdict.Reason {
+	case decision.ReasonFinishing, decision.ReasonOwn:
+		return nil
+	default:
+	}
+	initiator, trace := decision.DeletionTrace(&f.Input, verdict)
+	pause := f.gate.PauseAnnotation()
+	held := f.gate.state.Held
+	next := gate.Hold{
+		User: r.requester.Username, Initiator: initiator, Trace: trace,
+		Allowed: f.ExternalDeletion(verdict, append(f.boundsOfGone(), f.Parent.Policies...)),
+		Paused:  held == nil && r.old.GetAnnotations()[pause] == "true" || held != nil && held.Paused,
+	}
+	if held != nil && equality.Semantic.DeepEqual(*held, next) {
+		return nil
+	}
+	state := f.gate.state
+	state.Held = &next
+	annotations := state.Annotations()
+	annotations[pause] = "true"
+	if err := v.Holds.Hold(ctx, r.old, annotations); err != nil {
+		return fmt.Errorf("holding the deletion of %s back, so that what it stands for is not lost: %w",
+			objectText(r.gvk.Kind, r.objectName()), err)
+	}
+	return nil
+}

@@ -1,0 +1,272 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"net/http"
+	"slices"
+	"strings"
+
+	"gomodules.xyz/jsonpatch/v2"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
+)
+
+// Gates knows the kinds whose objects have a gate (D16).
+type Gates interface {
+	// Gate returns the system behind objects of a kind, and false where there is none.
+	Gate(ctx context.Context, kind schema.GroupVersionKind) (gate.Driver, gate.Kind, bool)
+	// IsSystem tells whether the requester is a system behind a gate.
+	IsSystem(requester policy.Requester) bool
+}
+
+// gated is what is known of an object whose kind has gates.
+type gated struct {
+	gate.Driver
+	kind gate.Kind
+	// state is what the object said before the request.
+	state gate.State
+	// standing is what policies want.
+	standing gate.Standing
+	// bySystem is true where the system itself asks.
+	bySystem bool
+}
+
+// gatherGate finds out whether the object has a gate that the request goes by. One
+// that was there before its policy is left alone until the controller adopts it, but
+// for its deletion.
+func (g *Gatherer) gatherGate(ctx context.Context, r *request, f *facts) {
+	driver, kind, ok := g.Gates.Gate(ctx, r.gvk)
+	if !ok || r.subresource != "" {
+		return
+	}
+	target := driver.Target(r.current(), kind)
+	f.gate = &gated{
+		Driver: driver, kind: kind,
+		standing: gate.Stand(target, slices.Concat(f.Parent.Policies, f.boundsOfGone(), f.OwnPolicies)...),
+		bySystem: g.Gates.IsSystem(r.requester),
+	}
+	governed := f.gate.standing.Gated()
+	if r.old != nil {
+		f.gate.state = gate.ReadState(r.old.GetAnnotations())
+		governed = f.gate.state.Adopted() || governed && r.operation == decision.Delete
+	}
+	if governed {
+		f.Gate = target
+	}
+}
+
+// boundsOfGone are the policies that were selected when a parent was deleted that is
+// gone.
+func (f *facts) boundsOfGone() []*policy.Policy {
+	if f.ParentState != decision.ParentGone || f.Deletion == nil {
+		return nil
+	}
+	var out []*policy.Policy
+	for _, p := range f.index.Policies() {
+		if slices.Contains(f.Deletion.Policies, p.Name) {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// withoutSwitch are the changes but for those of the gate's switch, which is computed
+// whatever a request says, so that nobody has to judge them.
+func (f *facts) withoutSwitch(changes []change.Change) []change.Change {
+	if f.Gate == nil {
+		return changes
+	}
+	return slices.DeleteFunc(slices.Clone(changes), func(c change.Change) bool { return f.gate.IsSwitch(c.Path) })
+}
+
+// isLateInitialization tells whether all that an update does is that the system fills
+// in what it has found out.
+func (f *facts) isLateInitialization(r *request) bool {
+	if f.gate == nil || !f.gate.bySystem || r.operation != decision.Update || len(f.Changes) == 0 {
+		return false
+	}
+	elsewhere := func(c change.Change) bool { return c.Path.IsMetadata() || lineage.IsLineage(c.Path) }
+	return !slices.ContainsFunc(f.Changes, elsewhere) && f.gate.IsLateInitialization(r.old, r.new)
+}
+
+// write is what the request does to the gate.
+func (f *facts) write(r *request, grant decision.Grant) gate.Write {
+	return gate.Write{
+		Old: r.old, New: r.new, Kind: f.gate.kind, Ledger: f.next,
+		Brings: grant.OpensGate(), BySystem: f.gate.bySystem, FieldManager: r.fieldManager,
+	}
+}
+
+// gatePatches are what turns the new object of a request into the one whose gate is
+// set, and whose annotations about it are nobody's but ours: want are all its
+// annotations, which they change.
+func (f *facts) gatePatches(r *request, grant decision.Grant, want map[string]string) []jsonpatch.Operation {
+	if f.gate == nil || f.Operator {
+		return nil
+	}
+	state := f.gate.state
+	var ops []jsonpatch.Operation
+	if f.Gate != nil {
+		setting := f.gate.Compute(f.write(r, grant))
+		state = setting.State
+		ops = f.gate.Patch(r.new, setting)
+	}
+	for _, key := range append(gate.StateKeys(), v1alpha1.AnnotationGateRequested) {
+		delete(want, key)
+	}
+	maps.Copy(want, state.Annotations())
+	if state.Held != nil {
+		want[f.gate.PauseAnnotation()] = "true"
+	}
+	if !f.mayOrphan(r) {
+		restore(want, r, v1alpha1.AnnotationOrphan)
+	}
+	return ops
+}
+
+// mayOrphan tells whether the requester may let what is outside the cluster be when
+// the object goes: whoever may initiate on the object, or above it.
+func (f *facts) mayOrphan(r *request) bool {
+	return f.AncestorInitiator || slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(r.requester) })
+}
+
+// restore makes an annotation what it was before the request.
+func restore(want map[string]string, r *request, key string) {
+	delete(want, key)
+	if r.old == nil {
+		return
+	}
+	if value, ok := r.old.GetAnnotations()[key]; ok {
+		want[key] = value
+	}
+}
+
+// gateWarnings tell the requester what the gate does with the request.
+func (f *facts) gateWarnings(r *request, grant decision.Grant) []string {
+	if f.gate == nil || f.Operator {
+		return nil
+	}
+	var out []string
+	object := objectText(r.gvk.Kind, r.objectName())
+	if r.new.GetAnnotations()[v1alpha1.AnnotationOrphan] != r.stored(v1alpha1.AnnotationOrphan) && !f.mayOrphan(r) {
+		out = append(out, fmt.Sprintf("kausality: %s of %s is for who may initiate on it or above it, and was left as it was", v1alpha1.AnnotationOrphan, object))
+	}
+	if f.Gate == nil {
+		return out
+	}
+	setting := f.gate.Compute(f.write(r, grant))
+	if len(setting.Unsupported) > 0 {
+		out = append(out, fmt.Sprintf("kausality: %s may be changed outside (%s), and its provider knows no management policies for that alone; allow Create as well, or update the provider",
+			object, strings.Join(setting.Unsupported, ", ")))
+	}
+	return out
+}
+
+// leavesContent tells whether an update leaves what the object says outside as it is, so
+// that its gate needs nothing from the parent.
+func (f *facts) leavesContent(r *request) bool {
+	return r.old != nil && f.gate.Content(r.old) == f.gate.Content(r.new)
+}
+
+// doubtsGate tells whether a change of what stands for something outside goes on
+// nowhere, as far as the cache knows: its gate would stay closed (D2).
+func (f *facts) doubtsGate(r *request, v decision.Verdict, grant decision.Grant) bool {
+	if f.Gate == nil || r.new == nil || !v.Allowed || grant.OpensGate() || f.Child.Deleting {
+		return false
+	}
+	switch v.Reason {
+	case decision.ReasonOwn, decision.ReasonBookkeeping, decision.ReasonPlatform:
+		return false
+	default:
+		return !f.leavesContent(r)
+	}
+}
+
+// gateDeviation says what is wrong with the gate that the object would be stored
+// with: another webhook may have written after ours, or ours was not asked. What a
+// system writes for itself is never refused (D16).
+func (f *facts) gateDeviation(r *request, v decision.Verdict, grant decision.Grant) string {
+	if f.Gate == nil || r.new == nil || v.Reason == decision.ReasonOwn || f.gate.bySystem {
+		return ""
+	}
+	has, _ := r.ledgerAsked() // What cannot be read opens nothing.
+	for _, e := range f.next {
+		if e.IsGate() && !holds(has, e) {
+			return "it would lack what was allowed"
+		}
+	}
+	for _, e := range has {
+		if e.IsGate() && !hasKey(f.next, e) && !hasID(f.stored, e) {
+			return "it would have what nobody allowed"
+		}
+	}
+	setting := f.gate.Compute(f.write(r, grant))
+	if setting.State.Content != gate.ReadState(r.new.GetAnnotations()).Content {
+		return "what it was allowed for would not be known"
+	}
+	var lets []string
+	switch {
+	case f.Child.Deleting:
+		lets = f.gate.Lets(r.old)
+	case setting.State.Content == f.gate.Content(r.new):
+		lets = gate.Verbs(f.next, f.gate.Verbs())
+	}
+	for _, verb := range f.gate.Lets(r.new) {
+		if !slices.Contains(lets, verb) {
+			return "it would let " + verb + " through"
+		}
+	}
+	return ""
+}
+
+// refusedGate answers a request whose object would be stored with a gate that is not
+// set right. Who made it tries again: most often the mutating webhook was not asked.
+func refusedGate(r *request, f *facts, why string) admission.Response {
+	message := fmt.Sprintf("the gate of %s is not set right: %s; the mutating webhook of Kausality was not asked, or another one has written after it; try again",
+		objectText(f.Child.GVK.Kind, r.objectName()), why)
+	resp := admission.Denied(message)
+	resp.Result.Code = http.StatusConflict
+	resp.Result.Reason = metav1.StatusReasonConflict
+	resp.AuditAnnotations = map[string]string{auditReason: "Gate", auditPolicies: strings.Join(names(f.gate.standing.Denying), ",")}
+	return resp
+}
+
+// keptByOperator is the ledger without the entries about the object itself that the
+// operator takes out: its controller has seen that what they allow has been done.
+func (f *facts) keptByOperator(r *request, kept ledger.Ledger) ledger.Ledger {
+	if !f.Operator || f.gate == nil || r.new == nil {
+		return kept
+	}
+	has, err := r.ledgerAsked()
+	if err != nil {
+		return kept
+	}
+	return kept.Without(func(e ledger.Entry) bool { return e.IsGate() && !hasID(has, e) })
+}

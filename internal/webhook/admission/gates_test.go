@@ -1,0 +1,506 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"encoding/json"
+	"net/http"
+	"strings"
+	"testing"
+
+	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/gate"
+	gatecrossplane "kausality.io/operator/internal/gate/crossplane"
+	"kausality.io/operator/internal/ledger"
+)
+
+const shopPolicy = `
+metadata: {name: shop}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1, kind: Shop}
+  validationActions: [Deny]
+  failurePolicy: Fail
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  - {kind: ServiceAccount, name: crossplane, namespace: crossplane-system}
+  initializing:
+    policies:
+    - {target: {apiGroup: cloud.example.com, apiVersion: v1, resource: buckets}, relation: ControllerChild, verbs: [Create], mutations: [{jsonPath: spec}]}
+    - {target: {external: {provider: cloud}}, relation: External, verbs: [Create]}
+  deleting:
+    policies:
+    - {target: {apiGroup: cloud.example.com, apiVersion: v1, resource: buckets}, relation: ControllerChild, verbs: [Delete]}
+    - {target: {external: {provider: cloud}}, relation: External, verbs: [Delete]}
+  rules:
+  - trigger: spec.size
+    policies:
+    - {target: {apiGroup: cloud.example.com, apiVersion: v1, resource: buckets}, relation: ControllerChild, mutations: [{jsonPath: spec.forProvider.size}]}
+    - {target: {external: {provider: cloud, kind: Bucket}}, relation: External, verbs: [Update]}
+`
+
+const (
+	contentKey = v1alpha1.AnnotationGateContent
+	pausedKey  = gatecrossplane.PausedAnnotation
+)
+
+var (
+	gateClosed   = []any{"Observe", "LateInitialize"}
+	gateUpdating = []any{"Observe", "Update", "LateInitialize"}
+	gateCreating = []any{"Observe", "Create", "LateInitialize"}
+)
+
+// shop is Shop web at generation 4, with a ledger.
+func shop(tb testing.TB, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
+	tb.Helper()
+	return parsed(tb, "{apiVersion: example.com/v1, kind: Shop, metadata: {name: web, namespace: default}, spec: {size: 2}}", allowances...)
+}
+
+// bucket is Bucket b of that Shop, with the fields of its parameters, and management
+// policies.
+func bucket(tb testing.TB, fields string, policies []any, edits ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+	tb.Helper()
+	obj := parsed(tb, "{apiVersion: cloud.example.com/v1, kind: Bucket, metadata: {name: b, namespace: default}, spec: {forProvider: {"+fields+"}}}")
+	obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: "Shop", Name: "web", UID: "uid-of-web", Controller: new(true)}})
+	if err := unstructured.SetNestedField(obj.Object, policies, "spec", "managementPolicies"); err != nil {
+		tb.Fatal(err)
+	}
+	for _, edit := range edits {
+		edit(obj)
+	}
+	return obj
+}
+
+// under is an object whose gate was last set for what it is with the fields.
+func under(tb testing.TB, fields string) func(*unstructured.Unstructured) {
+	tb.Helper()
+	content := gatecrossplane.Driver{}.Content(bucket(tb, fields, nil))
+	return func(obj *unstructured.Unstructured) { annotate(obj, contentKey, content) }
+}
+
+func with(key, value string) func(*unstructured.Unstructured) {
+	return func(obj *unstructured.Unstructured) { annotate(obj, key, value) }
+}
+
+func withLedger(allowances ...v1alpha1.Allowance) func(*unstructured.Unstructured) {
+	return with(ledgerKey, ledger.Ledger{}.Merge(allowances...).Encode())
+}
+
+func shopHop(field string) v1alpha1.TraceHop {
+	return v1alpha1.TraceHop{Kind: "Shop", Name: "web", Generation: 4, Field: field}
+}
+
+// mayChangeBucket are the allowances of Shop web after a change of its size.
+func mayChangeBucket() []v1alpha1.Allowance {
+	trace := []v1alpha1.TraceHop{shopHop("spec.size")}
+	return []v1alpha1.Allowance{
+		{APIGroup: "cloud.example.com", Kind: "Bucket", Mutation: "spec.forProvider.size", Generation: 4, Initiator: "alice", Trace: trace},
+		{
+			Relation: v1alpha1.RelationExternal, External: map[string]string{"provider": "cloud", "kind": "Bucket"},
+			Mutations: []string{"Update"}, Generation: 4, Initiator: "alice", Trace: trace,
+		},
+	}
+}
+
+// mayCreateBucket are those after its creation.
+func mayCreateBucket() []v1alpha1.Allowance {
+	trace := []v1alpha1.TraceHop{shopHop(v1alpha1.FieldCreated)}
+	return []v1alpha1.Allowance{
+		{APIGroup: "cloud.example.com", Kind: "Bucket", Mutation: "create", Generation: 4, Initiator: "alice", Trace: trace},
+		{
+			Relation: v1alpha1.RelationExternal, External: map[string]string{"provider": "cloud"},
+			Mutations: []string{"Create"}, Generation: 4, Initiator: "alice", Trace: trace,
+		},
+	}
+}
+
+// mayUpdate opens the gate of Bucket b.
+func mayUpdate() v1alpha1.Allowance {
+	return v1alpha1.Allowance{
+		Relation: v1alpha1.RelationExternal, Mutations: []string{"Update"}, Generation: 4, Initiator: "alice",
+		Trace: []v1alpha1.TraceHop{shopHop("spec.size"), {Kind: "Bucket", Name: "b", Generation: 4, Field: "spec.forProvider.size"}},
+	}
+}
+
+// applied is the object as the API server would store it after the patches.
+func applied(tb testing.TB, req admission.Request, resp admission.Response) *unstructured.Unstructured {
+	tb.Helper()
+	if !resp.Allowed {
+		tb.Fatalf("the mutating hook refuses: %s", resp.Result.Message)
+	}
+	ops, err := json.Marshal(resp.Patches)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	patch, err := jsonpatch.DecodePatch(ops)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	raw, err := patch.Apply(req.Object.Raw)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	obj := &unstructured.Unstructured{}
+	if err := obj.UnmarshalJSON(raw); err != nil {
+		tb.Fatal(err)
+	}
+	return obj
+}
+
+func policiesIn(obj *unstructured.Unstructured) []any {
+	list, _, _ := unstructured.NestedSlice(obj.Object, "spec", "managementPolicies")
+	return list
+}
+
+func TestGateIsSetInEachWrite(t *testing.T) {
+	closedUnder := func(fields, approved string, edits ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
+		return bucket(t, fields, gateClosed, append(edits, under(t, approved))...)
+	}
+	held := gate.State{Held: &gate.Hold{User: "alice"}}.Annotations()[v1alpha1.AnnotationGateHeld]
+	tests := map[string]struct {
+		user          string
+		groups        []string
+		parent        []v1alpha1.Allowance
+		before, after *unstructured.Unstructured
+		// manager is the field manager of the request.
+		manager string
+		// policies are the management policies after it, opened the entry that opens
+		// the gate, and content the fields that it was granted for.
+		policies []any
+		opened   string
+		content  string
+		// annotations are further ones after the request, absent where empty.
+		annotations map[string]string
+		reason      string
+		liveReads   int
+		warns       string
+	}{
+		"a covered change opens": {
+			user: crossplane, parent: mayChangeBucket(),
+			before: closedUnder("size: 1", "size: 1"), after: closedUnder("size: 2", "size: 1"),
+			policies: gateUpdating, opened: "Update by alice: spec.size, spec.forProvider.size", content: "size: 2", reason: "Covered",
+		},
+		"a creation opens": {
+			user: crossplane, parent: mayCreateBucket(), after: bucket(t, "size: 1", []any{"*"}),
+			policies: gateCreating, opened: "Create by alice: (created), (created)", content: "size: 1", reason: "Initializing",
+		},
+		"what the parent allowed a moment ago": {
+			user: crossplane, parent: nil,
+			before: closedUnder("size: 1", "size: 1"), after: closedUnder("size: 2", "size: 1"),
+			policies: gateClosed, content: "size: 1", reason: "Denied", liveReads: 1,
+		},
+		"a stranger": {
+			user: "mallory", parent: mayChangeBucket(),
+			before: closedUnder("size: 1", "size: 1"), after: bucket(t, "size: 2", []any{"*"}, under(t, "size: 2")),
+			policies: gateClosed, content: "size: 1", reason: "Denied", liveReads: 1,
+		},
+		"a stranger opens the switch alone": {
+			user: "mallory", before: closedUnder("size: 1", "size: 1"), after: bucket(t, "size: 1", []any{"*"}, under(t, "size: 1")),
+			policies: gateClosed, content: "size: 1", reason: "Unchanged",
+		},
+		"a stranger forges everything": {
+			user: "mallory", before: closedUnder("size: 1", "size: 1"),
+			after: bucket(t, "size: 1", gateUpdating, withLedger(mayUpdate()), with(contentKey, "forged"),
+				with(v1alpha1.AnnotationGateCeiling, "[]"), with(v1alpha1.AnnotationGateHeld, "{}"), with(v1alpha1.AnnotationOrphan, "true")),
+			policies: gateClosed, content: "size: 1", reason: "Unchanged",
+			annotations: map[string]string{v1alpha1.AnnotationGateCeiling: "", v1alpha1.AnnotationGateHeld: "", v1alpha1.AnnotationOrphan: ""},
+			warns:       "kausality.io/orphan",
+		},
+		"an initiator lets what is outside be": {
+			user: "alice", groups: platformTeam, before: closedUnder("size: 1", "size: 1"),
+			after:    closedUnder("size: 1", "size: 1", with(v1alpha1.AnnotationOrphan, "true")),
+			policies: gateClosed, content: "size: 1", reason: "Unchanged", annotations: map[string]string{v1alpha1.AnnotationOrphan: "true"},
+		},
+		"late initialization": {
+			user:     provider,
+			before:   bucket(t, "size: 2", gateUpdating, under(t, "size: 2"), withLedger(mayUpdate())),
+			after:    bucket(t, "size: 2, zone: a", gateUpdating, under(t, "size: 2"), withLedger(mayUpdate())),
+			policies: gateUpdating, opened: "Update by alice: spec.size, spec.forProvider.size", content: "size: 2, zone: a", reason: "Bookkeeping",
+		},
+		"a provider that changes what is there": {
+			user: provider, before: closedUnder("size: 1", "size: 1"), after: closedUnder("size: 2", "size: 1"),
+			policies: gateClosed, content: "size: 1", reason: "Denied", liveReads: 1,
+		},
+		"the template's own policies are the ceiling": {
+			user: crossplane, manager: composedManager + "x", parent: mayChangeBucket(),
+			before: closedUnder("size: 1", "size: 1"),
+			after: bucket(t, "size: 2", []any{"Observe", "Update"}, under(t, "size: 1"), func(obj *unstructured.Unstructured) {
+				obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
+					Manager: composedManager + "x", Operation: metav1.ManagedFieldsOperationApply,
+					FieldsV1: metav1.NewFieldsV1(`{"f:spec":{"f:managementPolicies":{}}}`),
+				}})
+			}),
+			policies: []any{"Observe", "Update"}, opened: "Update by alice: spec.size, spec.forProvider.size", content: "size: 2", reason: "Covered",
+			annotations: map[string]string{v1alpha1.AnnotationGateCeiling: `["Observe","Update"]`},
+		},
+		"the pause of a hold": {
+			user: "mallory", before: closedUnder("size: 1", "size: 1", with(v1alpha1.AnnotationGateHeld, held), with(pausedKey, "true")),
+			after:    closedUnder("size: 1", "size: 1", with(pausedKey, "false")),
+			policies: gateClosed, content: "size: 1", reason: "Unchanged",
+			annotations: map[string]string{v1alpha1.AnnotationGateHeld: held, pausedKey: "true"},
+		},
+		"the controller closes and takes the entry out": {
+			user: operatorUser, before: bucket(t, "size: 2", gateUpdating, under(t, "size: 2"), withLedger(mayUpdate())),
+			after:    bucket(t, "size: 2", gateClosed, under(t, "size: 2")),
+			policies: gateClosed, content: "size: 2", reason: "Own",
+		},
+		"the controller cannot put one in": {
+			user: operatorUser, before: closedUnder("size: 2", "size: 2"), after: closedUnder("size: 2", "size: 2", withLedger(mayUpdate())),
+			policies: gateClosed, content: "size: 2", reason: "Own",
+		},
+		"what was there before its policy is left alone": {
+			user: "mallory", before: bucket(t, "size: 1", []any{"*"}), after: bucket(t, "size: 1", []any{"*"}, with(contentKey, "forged")),
+			policies: []any{"*"}, reason: "Unchanged",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{"Shop/web": shop(t, tt.parent...)}}
+			w.live = w.cached
+			mutator, validator := w.hooks(t, shopPolicy)
+			req := asking(t, tt.user, tt.groups, tt.before, tt.after)
+			if tt.manager != "" {
+				req.Options = runtime.RawExtension{Raw: []byte(`{"fieldManager":"` + tt.manager + `"}`)}
+			}
+			resp := mutator.Handle(t.Context(), req)
+			got := applied(t, req, resp)
+
+			if diff := cmp.Diff(tt.policies, policiesIn(got)); diff != "" {
+				t.Errorf("management policies (-want +got):\n%s", diff)
+			}
+			content := ""
+			if tt.content != "" {
+				content = gatecrossplane.Driver{}.Content(bucket(t, tt.content, nil))
+			}
+			if diff := cmp.Diff(content, got.GetAnnotations()[contentKey]); diff != "" {
+				t.Errorf("content (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.opened, openedBy(t, got)); diff != "" {
+				t.Errorf("what opens the gate (-want +got):\n%s", diff)
+			}
+			for key, want := range tt.annotations {
+				if have := got.GetAnnotations()[key]; have != want {
+					t.Errorf("annotation %s is %q, want %q", key, have, want)
+				}
+			}
+			if warned := strings.Join(resp.Warnings, "\n"); tt.warns != "" && !strings.Contains(warned, tt.warns) {
+				t.Errorf("warnings %q do not say %q", warned, tt.warns)
+			}
+			if w.liveReads > 2*tt.liveReads {
+				t.Errorf("%d live reads", w.liveReads)
+			}
+
+			got.SetGeneration(1)
+			if tt.before != nil {
+				got.SetGeneration(5)
+			}
+			verdict := asking(t, tt.user, tt.groups, tt.before, got)
+			verdict.Options = req.Options
+			if reason := validator.Handle(t.Context(), verdict).AuditAnnotations[auditReason]; reason != tt.reason {
+				t.Errorf("reason %q, want %q", reason, tt.reason)
+			}
+		})
+	}
+}
+
+// openedBy is what opens the gate of an object, in short.
+func openedBy(tb testing.TB, obj *unstructured.Unstructured) string {
+	tb.Helper()
+	l, err := ledger.Decode(obj.GetAnnotations()[ledgerKey])
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out []string
+	for _, e := range l {
+		if !e.IsGate() {
+			continue
+		}
+		fields := make([]string, 0, len(e.Trace))
+		for _, hop := range e.Trace {
+			fields = append(fields, hop.Field)
+		}
+		out = append(out, strings.Join(e.Mutations, "+")+" by "+e.Initiator+": "+strings.Join(fields, ", "))
+	}
+	return strings.Join(out, "; ")
+}
+
+func TestGateThatIsNotSetRightIsRefused(t *testing.T) {
+	tests := map[string]struct {
+		user   string
+		parent []v1alpha1.Allowance
+		before *unstructured.Unstructured
+		after  *unstructured.Unstructured
+		says   string
+	}{
+		"another webhook has opened it": {
+			user: crossplane, before: bucket(t, "size: 1", gateClosed, under(t, "size: 1")),
+			after: bucket(t, "size: 1", []any{"*"}, under(t, "size: 1")), says: "let Create through",
+		},
+		"another webhook has allowed it": {
+			user: crossplane, before: bucket(t, "size: 1", gateClosed, under(t, "size: 1")),
+			after: bucket(t, "size: 1", gateClosed, under(t, "size: 1"), withLedger(mayUpdate())), says: "what nobody allowed",
+		},
+		"what it was opened for was changed afterwards": {
+			user: crossplane, before: bucket(t, "size: 1", gateClosed, under(t, "size: 1")),
+			after: bucket(t, "size: 1", gateClosed, under(t, "size: 3")), says: "would not be known",
+		},
+		"ours was not asked": {
+			user: crossplane, parent: mayChangeBucket(), before: bucket(t, "size: 1", gateClosed, under(t, "size: 1")),
+			after: bucket(t, "size: 2", gateClosed, under(t, "size: 1")), says: "lack what was allowed",
+		},
+		"a creation that ours was not asked about": {
+			user: crossplane, parent: mayCreateBucket()[:1], after: bucket(t, "size: 1", []any{"*"}), says: "would not be known",
+		},
+		"a provider is not stopped": {
+			user: provider, before: bucket(t, "size: 1", gateUpdating, under(t, "size: 1"), withLedger(mayUpdate())),
+			after: bucket(t, "size: 1, zone: a", gateUpdating, under(t, "size: 1"), withLedger(mayUpdate())),
+		},
+		"nor the controller": {
+			user: operatorUser, before: bucket(t, "size: 1", gateClosed, under(t, "size: 1")), after: bucket(t, "size: 1", []any{"*"}),
+		},
+		"nor what nobody has adopted": {
+			user: "mallory", before: bucket(t, "size: 1", []any{"*"}, with(pausedKey, "true")), after: bucket(t, "size: 1", []any{"*"}),
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{"Shop/web": shop(t, tt.parent...)}}
+			w.live = w.cached
+			_, validator := w.hooks(t, shopPolicy)
+			if tt.before != nil {
+				tt.after.SetGeneration(5)
+			}
+			resp := validator.Handle(t.Context(), asking(t, tt.user, nil, tt.before, tt.after))
+			if resp.Allowed != (tt.says == "") {
+				t.Fatalf("allowed = %t: %s", resp.Allowed, resp.Result.Message)
+			}
+			if !resp.Allowed && (resp.Result.Code != http.StatusConflict || !strings.Contains(resp.Result.Message, tt.says)) {
+				t.Errorf("code %d, message %q, want one that says %q", resp.Result.Code, resp.Result.Message, tt.says)
+			}
+		})
+	}
+}
+
+func TestDeletionIsHeld(t *testing.T) {
+	going := func(obj *unstructured.Unstructured) {
+		now := metav1.Unix(1_700_000_000, 0)
+		obj.SetDeletionTimestamp(&now)
+	}
+	parentGoing := func() *unstructured.Unstructured {
+		parent := shop(t)
+		going(parent)
+		return parent
+	}
+	deletion := &v1alpha1.Deletion{User: "alice", Initiator: "alice", Trace: []v1alpha1.TraceHop{shopHop("(deleted)")}, Policies: []string{"shop"}}
+	gone := &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{Deletion: deletion}}
+	const collector = "system:serviceaccount:kube-system:generic-garbage-collector"
+	tests := map[string]struct {
+		user   string
+		parent *unstructured.Unstructured
+		record *v1alpha1.AllowanceRecord
+		object *unstructured.Unstructured
+		dryRun bool
+		broken error
+		want   *gate.Hold
+		code   int32
+	}{
+		"the collector follows a parent that is gone": {
+			user: collector, record: gone, object: bucket(t, "size: 1", gateClosed, under(t, "size: 1")),
+			want: &gate.Hold{User: collector, Initiator: "alice", Allowed: true},
+		},
+		"the same, and nobody knows who deleted the parent": {
+			user: collector, object: bucket(t, "size: 1", gateClosed, under(t, "size: 1")),
+			want: &gate.Hold{User: collector, Initiator: collector},
+		},
+		"the parent goes": {
+			user: crossplane, parent: parentGoing(), record: gone, object: bucket(t, "size: 1", gateClosed, under(t, "size: 1")),
+			want: &gate.Hold{User: crossplane, Initiator: "alice", Allowed: true},
+		},
+		"the collector, of a parent that stays": {
+			user: collector, parent: shop(t), object: bucket(t, "size: 1", gateClosed, under(t, "size: 1")),
+			want: &gate.Hold{User: collector, Initiator: collector},
+		},
+		"what was there before its policy": {
+			user: collector, parent: shop(t), object: bucket(t, "size: 1", []any{"*"}),
+			want: &gate.Hold{User: collector, Initiator: collector},
+		},
+		"a pause of somebody else's": {
+			user: collector, parent: shop(t), object: bucket(t, "size: 1", gateClosed, under(t, "size: 1"), with(pausedKey, "true")),
+			want: &gate.Hold{User: collector, Initiator: collector, Paused: true},
+		},
+		"a dry run": {
+			user: collector, parent: shop(t), object: bucket(t, "size: 1", gateClosed, under(t, "size: 1")), dryRun: true,
+		},
+		"what is being deleted": {
+			user: collector, parent: shop(t), object: bucket(t, "size: 1", gateClosed, under(t, "size: 1"), going),
+		},
+		"a stranger, who is refused": {
+			user: "mallory", parent: shop(t), object: bucket(t, "size: 1", gateClosed, under(t, "size: 1")), code: http.StatusForbidden,
+		},
+		"the API server is away": {
+			user: collector, object: bucket(t, "size: 1", gateClosed, under(t, "size: 1")), broken: errAway, code: http.StatusInternalServerError,
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{}, records: map[types.UID]*v1alpha1.AllowanceRecord{}, broken: tt.broken}
+			if tt.parent != nil {
+				w.cached["Shop/web"] = tt.parent
+			}
+			if tt.record != nil {
+				w.records["uid-of-web"] = tt.record
+			}
+			w.live = w.cached
+			_, validator := w.hooks(t, shopPolicy)
+			req := asking(t, tt.user, nil, tt.object, nil)
+			req.DryRun = &tt.dryRun
+			resp := validator.Handle(t.Context(), req)
+			if resp.Allowed != (tt.code == 0) || !resp.Allowed && resp.Result.Code != tt.code {
+				t.Fatalf("allowed = %t, %v", resp.Allowed, resp.Result)
+			}
+			var got *gate.Hold
+			if len(w.holds) > 0 && tt.code == 0 {
+				if w.holds[0][pausedKey] != "true" {
+					t.Errorf("held without a pause: %v", w.holds[0])
+				}
+				got = gate.ReadState(w.holds[0]).Held
+				got.Trace = nil
+			}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("hold (-want +got):\n%s", diff)
+			}
+
+			// The API server asks again where the write got in between.
+			if got == nil {
+				return
+			}
+			for key, value := range w.holds[0] {
+				annotate(tt.object, key, value)
+			}
+			if resp := validator.Handle(t.Context(), asking(t, tt.user, nil, tt.object, nil)); !resp.Allowed || len(w.holds) > 1 {
+				t.Errorf("allowed = %t, %d writes", resp.Allowed, len(w.holds))
+			}
+		})
+	}
+}
