@@ -20,6 +20,7 @@ import (
 	"context"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -105,6 +106,12 @@ var _ = Describe("The kubectl plugin", func() {
 		reader.reads(ctx, ns, lines("alice, ", "└── Deployment/web  "+imagePath, "    └── ReplicaSet/"+rs.Name, "        └── Pod/"+pod+"  created"),
 			"trace", "pod/"+pod)
 
+		By("looking for what was changed lately, not knowing where")
+		reader.reads(ctx, ns, SatisfyAll(
+			MatchRegexp(`ago +alice +Deployment/web +`+regexp.QuoteMeta(imagePath)+` +2 ReplicaSet, [3-9] Pod\n`),
+			MatchRegexp(`ago +alice +Deployment/web +\(created\) +1 ReplicaSet, 2 Pod\n`),
+		), "trace")
+
 		By("telling why somebody was refused")
 		Expect(apierrors.IsForbidden(stranger.Delete(ctx, rs))).To(BeTrue())
 		reader.reads(ctx, ns, SatisfyAll(
@@ -143,11 +150,16 @@ var _ = Describe("The kubectl plugin", func() {
 		shared.complete(ctx, d, "3")
 		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:3": 2}))
 
-		By("tracing what is gone with its root")
+		By("tracing what is gone with its root, from records only")
 		Expect(owner.Delete(ctx, d, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
 		Eventually(ctx, func() bool {
 			return apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(d), &appsv1.Deployment{}))
 		}).Should(BeTrue())
+		reader.reads(ctx, ns, SatisfyAll(
+			MatchRegexp(`ago +alice +Deployment/web +\(deleted\) +\d ReplicaSet, 2 Pod\n`),
+			MatchRegexp(`ago +mallory \(may not initiate it\) +Deployment/web +`+regexp.QuoteMeta(imagePath)+` +nothing\n`),
+			MatchRegexp(`ago +alice +Deployment/web +`+regexp.QuoteMeta(imagePath)+` +2 ReplicaSet, [3-9] Pod\n`),
+		), "trace")
 		reader.reads(ctx, ns, SatisfyAll(
 			lines("Deployment/web in namespace "+ns+", gone", "Deleted"),
 			lines("alice, ", "└── Deployment/web  (deleted)", "ReplicaSet/"),

@@ -64,19 +64,20 @@ func build(s *sight) (*Report, error) {
 	}
 	report.Deletion = deletion(of, uid)
 
-	var links []link
+	var links, all []link
 	for i := range s.records {
 		rec := &s.records[i]
 		if !s.related(of, rec, uid) {
 			continue
 		}
 		for _, l := range linksOf(rec) {
+			all = append(all, l)
 			if l, ok := l.through(s.target.GVK.Kind, s.target.Name); ok {
 				links = append(links, l)
 			}
 		}
 	}
-	report.Causes = grow(links)
+	report.Causes = grow(links, all)
 	s.mark(report)
 	if s.gone && uid == "" && len(report.Causes) == 0 {
 		return nil, fmt.Errorf("%s does not exist, and no AllowanceRecord tells of it: see whether the namespace is right, "+

@@ -31,7 +31,8 @@ import (
 )
 
 const long = `Show who caused an object to be as it is: each chain of changes that led from somebody
-to this object, and what it led to below, the latest first.
+to this object, and what it led to below, the latest first. Without an object: who
+changed what in the namespace lately, and how much that touched.
 
 It reads ledgers and AllowanceRecords. Records outlive their objects: an object that is
 gone still has its chains, the one of its deletion included.`
@@ -39,23 +40,36 @@ gone still has its chains, the one of its deletion included.`
 const example = `  # Who is behind this Pod?
   kubectl kausality trace pod/web-5f8c75b5b8-2w4w4
 
+  # Something broke in the last hour: what was changed?
+  kubectl kausality trace -n shop
+
   # What has become of what was changed in this Deployment?
   kubectl kausality trace deployment/web`
 
 // Command makes the command.
 func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams) *cobra.Command {
 	out := output.NewFlags()
+	most := 20
 	cmd := &cobra.Command{
-		Use:               "trace KIND/NAME",
+		Use:               "trace [KIND/NAME]",
 		Short:             "Show the way from people to an object, and on to what is below it",
 		Long:              long,
 		Example:           example,
-		Args:              cobra.RangeArgs(1, 2),
+		Args:              cobra.MaximumNArgs(2),
 		ValidArgsFunction: cluster.Completion(flags),
 		RunE: func(cmd *cobra.Command, args []string) error {
 			c, err := cluster.Connect(flags, streams.ErrOut)
 			if err != nil {
 				return err
+			}
+			if len(args) == 0 {
+				report, err := lately(cmd.Context(), c, most)
+				if err != nil {
+					return err
+				}
+				return out.Write(streams.Out, "Changes", report, func(t text.Terminal) string {
+					return renderLately(report, t, time.Now())
+				})
 			}
 			target, err := c.Target(args)
 			if err != nil {
@@ -75,5 +89,6 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 		},
 	}
 	out.AddTo(cmd)
+	cmd.Flags().IntVar(&most, "limit", most, "How many changes of a namespace to show, the latest first.")
 	return cmd
 }

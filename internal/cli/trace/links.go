@@ -29,8 +29,9 @@ import (
 type link struct {
 	initiator string
 	why       string
-	time      *metav1.Time
-	hops      []v1alpha1.TraceHop
+	// time it was last told of, and the first such time.
+	time, since *metav1.Time
+	hops        []v1alpha1.TraceHop
 	// children of the last hop's object, at which it ends, and what happened to them.
 	kind  string
 	names []string
@@ -69,7 +70,10 @@ func ofAllowance(ref v1alpha1.TargetReference, a v1alpha1.Allowance) link {
 // ofHistory leaves out what says nothing of causes: refusals, and the ends of
 // allowances.
 func ofHistory(ref v1alpha1.TargetReference, e v1alpha1.HistoryEntry) (link, bool) {
-	l := link{initiator: e.Initiator, time: &e.Time, hops: named(e.Trace, ref)}
+	l := link{initiator: e.Initiator, time: &e.Time, since: &e.Time, hops: named(e.Trace, ref)}
+	if e.FirstTime != nil {
+		l.since = e.FirstTime
+	}
 	switch e.Event {
 	case v1alpha1.EventGranted:
 		return l, len(l.hops) > 0
@@ -89,7 +93,7 @@ func ofHistory(ref v1alpha1.TargetReference, e v1alpha1.HistoryEntry) (link, boo
 }
 
 func ofDeletion(ref v1alpha1.TargetReference, d *v1alpha1.Deletion) link {
-	l := link{initiator: d.Initiator, time: &d.Time, hops: named(d.Trace, ref)}
+	l := link{initiator: d.Initiator, time: &d.Time, since: &d.Time, hops: named(d.Trace, ref)}
 	if l.initiator == "" || len(l.hops) == 0 {
 		l.initiator, l.why = d.User, string(v1alpha1.EventDeleted)
 		l.hops = []v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Field: v1alpha1.FieldDeleted}}

@@ -89,20 +89,25 @@ type drawing struct {
 }
 
 func (d drawing) cause(c *Cause) string {
-	who := d.terminal.Paint(text.Strong, c.Initiator)
-	switch c.Why {
-	case "":
-	case string(v1alpha1.EventWithheld):
-		who += " (may not initiate it)"
-	default:
-		who += " (" + c.Why + ")"
-	}
-	if c.Time != nil {
-		who += d.terminal.Paint(text.Faint, ", "+phrase.Ago(c.Time.Time, d.now))
+	who := d.terminal.Paint(text.Strong, c.Initiator) + strings.TrimPrefix(c.who(), c.Initiator)
+	if c.Since != nil {
+		who += d.terminal.Paint(text.Faint, ", "+phrase.Ago(c.Since.Time, d.now))
 	}
 	tree := treeprint.NewWithRoot(who)
 	d.draw(tree, c.First)
 	return tree.String()
+}
+
+// who started it, and why that passed where it is no chain.
+func (c *Cause) who() string {
+	switch c.Why {
+	case "":
+		return c.Initiator
+	case string(v1alpha1.EventWithheld):
+		return c.Initiator + " (may not initiate it)"
+	default:
+		return c.Initiator + " (" + c.Why + ")"
+	}
 }
 
 // draw draws a node and what is below it.

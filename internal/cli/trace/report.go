@@ -47,6 +47,9 @@ type Cause struct {
 	// Why it needed no allowance, where it is no chain: the name of the check that
 	// let it through, or Withheld.
 	Why string `json:"why,omitempty"`
+	// Since is when it was made, or the first that is known of it; left out where only
+	// a ledger tells of it.
+	Since *metav1.Time `json:"since,omitempty"`
 	// Time of the latest that is known of it.
 	Time *metav1.Time `json:"time,omitempty"`
 	// First is where it started.

@@ -127,7 +127,7 @@ func TestTrace(t *testing.T) {
 			},
 			want: `Deployment/web in namespace shop, Steady
 
-alice, 60s ago
+alice, 2m ago
 └── Deployment/web  spec.template.spec.containers[0].image, generation 3
     ├── attested: metadata.annotations[ticket] = OPS-1
     └── ReplicaSet/web-1  spec.replicas, generations 2 to 3
@@ -149,7 +149,7 @@ Below it, of unknown cause
 			},
 			want: `ReplicaSet/web-1 in namespace shop, Steady
 
-alice, 60s ago
+alice, 2m ago
 └── Deployment/web  spec.template.spec.containers[0].image, generation 3
     ├── attested: metadata.annotations[ticket] = OPS-1
     └── ReplicaSet/web-1  spec.replicas, generations 2 to 3
@@ -169,7 +169,7 @@ replicaset-controller (Maintaining), 30m ago
 			},
 			want: `Pod/web-1-b in namespace shop
 
-alice, 60s ago
+alice, 2m ago
 └── Deployment/web  spec.template.spec.containers[0].image, generation 3
     ├── attested: metadata.annotations[ticket] = OPS-1
     └── ReplicaSet/web-1  spec.replicas, generation 2
@@ -300,5 +300,54 @@ func TestTraceOfNothing(t *testing.T) {
 		"or which records there are (kubectl get allowancerecords -A)"
 	if err == nil || err.Error() != want {
 		t.Errorf("build: %v, want %s", err, want)
+	}
+}
+
+func TestLately(t *testing.T) {
+	image := hop("Deployment", "web", "spec.template.spec.containers[0].image", 3)
+	below := []v1alpha1.TraceHop{image, hop("ReplicaSet", "web-1", "spec.replicas", 2)}
+	scaled := hop("Deployment", "api", "spec.replicas", 2)
+	denied := v1alpha1.HistoryEntry{Time: before(0), Event: v1alpha1.EventDenied, Operation: "Create", Kind: "Pod", User: "mallory"}
+	often := pods(time.Minute, "Create", "alice", below, "a", "b")
+	first := before(3 * time.Minute)
+	often.FirstTime = &first
+	records := []v1alpha1.AllowanceRecord{
+		recordOf("Deployment", "web", "", v1alpha1.AllowanceRecordStatus{
+			Active: []v1alpha1.Allowance{{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Initiator: "mallory", Generation: 4}},
+			History: []v1alpha1.HistoryEntry{
+				denied,
+				{Time: before(time.Minute), Event: v1alpha1.EventWithheld, User: "mallory", Trace: []v1alpha1.TraceHop{hop("Deployment", "web", "spec.paused", 4)}},
+				granted(4*time.Minute, "alice", image),
+			},
+		}),
+		recordOf("ReplicaSet", "web-1", "web", history(often, granted(2*time.Minute, "alice", below...))),
+		recordOf("Deployment", "api", "", history(granted(2*time.Minute, "bob", scaled))),
+		recordOf("ReplicaSet", "api-1", "api", history(
+			pods(time.Second, "Delete", "bob", []v1alpha1.TraceHop{scaled, hop("ReplicaSet", "api-1", "spec.replicas", 2)}, "c"),
+		)),
+	}
+	for name, tc := range map[string]struct {
+		records []v1alpha1.AllowanceRecord
+		most    int
+		want    string
+	}{
+		"the latest first": {records, 9, `WHEN      WHO                             OBJECT           CHANGE                                   TOUCHED
+60s ago   mallory (may not initiate it)   Deployment/web   spec.paused                              nothing
+2m ago    bob                             Deployment/api   spec.replicas                            1 ReplicaSet, 1 Pod
+4m ago    alice                           Deployment/web   spec.template.spec.containers[0].image   1 ReplicaSet, 2 Pod
+`},
+		"not all": {records, 1, `WHEN      WHO                             OBJECT           CHANGE        TOUCHED
+60s ago   mallory (may not initiate it)   Deployment/web   spec.paused   nothing
+
+There are 2 more (--limit).
+`},
+		"none": {nil, 9, "The AllowanceRecords of namespace shop tell of no change.\n"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := renderLately(latest("shop", tc.records, tc.most), text.Terminal{Width: text.DefaultWidth}, now)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("-want, +got:\n%s", diff)
+			}
+		})
 	}
 }

@@ -28,8 +28,9 @@ import (
 
 // grow puts links together that tell of the same chain. Chains differ in who started
 // them, with which change of which object. Further down, an object that was changed
-// several times for the same cause is one.
-func grow(links []link) []*Cause {
+// several times for the same cause is one. Since when there is a chain may be told by
+// links of it that are on other ways: all are those that are known.
+func grow(links, all []link) []*Cause {
 	var causes []*Cause
 	for _, l := range links {
 		at := slices.IndexFunc(causes, func(c *Cause) bool { return c.begins(l) })
@@ -40,18 +41,25 @@ func grow(links []link) []*Cause {
 		causes[at].add(l)
 	}
 	for _, c := range causes {
+		for _, l := range all {
+			if l.since != nil && c.begins(l) && (c.Since == nil || l.since.Before(c.Since)) {
+				c.Since = l.since
+			}
+		}
+	}
+	for _, c := range causes {
 		c.First.tidy()
 	}
-	slices.SortStableFunc(causes, func(a, b *Cause) int { return timeOf(b).Compare(timeOf(a).Time) })
+	slices.SortStableFunc(causes, func(a, b *Cause) int { return sinceOf(b).Compare(sinceOf(a).Time) })
 	return causes
 }
 
-// timeOf is when a cause was last heard of; what has no time is open, and so now.
-func timeOf(c *Cause) *metav1.Time {
-	if c.Time == nil {
+// sinceOf is when a cause was first heard of; nothing where no record tells.
+func sinceOf(c *Cause) *metav1.Time {
+	if c.Since == nil {
 		return &metav1.Time{}
 	}
-	return c.Time
+	return c.Since
 }
 
 func (c *Cause) begins(l link) bool {

@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package trace
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/cli/text"
+)
+
+// Lately is what was changed in a namespace.
+type Lately struct {
+	// Namespace that was asked about.
+	Namespace string `json:"namespace"`
+	// Causes are the changes, and what came of each, the latest first.
+	Causes []*Cause `json:"causes"`
+	// More is how many earlier ones there are.
+	More int `json:"more,omitempty"`
+}
+
+// lately reads the records of the namespace, and of their causes takes the latest.
+func lately(ctx context.Context, c *cluster.Cluster, most int) (*Lately, error) {
+	records, err := c.Records(ctx, c.Namespace)
+	if err != nil {
+		return nil, err
+	}
+	return latest(c.Namespace, records, most), nil
+}
+
+func latest(namespace string, records []v1alpha1.AllowanceRecord, most int) *Lately {
+	links := make([]link, 0, len(records))
+	for i := range records {
+		links = append(links, linksOf(&records[i])...)
+	}
+	report := &Lately{Namespace: namespace, Causes: grow(links, links)}
+	if left := len(report.Causes) - most; left > 0 {
+		report.Causes, report.More = report.Causes[:most], left
+	}
+	return report
+}
+
+// renderLately turns it into a table.
+func renderLately(r *Lately, t text.Terminal, now time.Time) string {
+	if len(r.Causes) == 0 {
+		return t.Wrap("", "The AllowanceRecords of namespace "+r.Namespace+" tell of no change.")
+	}
+	var table text.Table
+	table.Header("WHEN", "WHO", "OBJECT", "CHANGE", "TOUCHED")
+	for _, c := range r.Causes {
+		when := "open"
+		if c.Since != nil {
+			when = phrase.Ago(c.Since.Time, now)
+		}
+		table.Row(when, c.who(), phrase.Object(c.First.Kind, c.First.Name), c.First.What, c.touched())
+	}
+	out := table.Render(t, "")
+	if r.More > 0 {
+		out += "\n" + t.Wrap("", fmt.Sprintf("There are %d more (--limit).", r.More))
+	}
+	return out
+}
+
+// touched counts the objects below the first one, by kind.
+func (c *Cause) touched() string {
+	seen := map[Child]bool{{Kind: c.First.Kind, Name: c.First.Name}: true}
+	counts := map[string]int{}
+	var kinds []string
+	c.First.visit(func(n *Node) {
+		child := Child{Kind: n.Kind, Name: n.Name}
+		if seen[child] {
+			return
+		}
+		seen[child] = true
+		if !slices.Contains(kinds, n.Kind) {
+			kinds = append(kinds, n.Kind)
+		}
+		counts[n.Kind]++
+	})
+	if len(kinds) == 0 {
+		return "nothing"
+	}
+	parts := make([]string, 0, len(kinds))
+	for _, kind := range kinds {
+		parts = append(parts, fmt.Sprintf("%d %s", counts[kind], kind))
+	}
+	return strings.Join(parts, ", ")
+}
