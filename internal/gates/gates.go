@@ -23,7 +23,6 @@ import (
 	"fmt"
 	"maps"
 	"path"
-	"regexp"
 	"slices"
 	"strings"
 
@@ -51,7 +50,8 @@ type Registry struct {
 	Drivers gate.Drivers
 	// Served are the kinds that are served.
 	Served Served
-	// Definitions reads the metadata of CustomResourceDefinitions from a cache.
+	// Definitions reads the metadata of CustomResourceDefinitions, and of the packages
+	// that they are from, from a cache.
 	Definitions client.Reader
 	// Providers are those that an admin names, by a pattern of API groups, for kinds
 	// that were not installed by a package.
@@ -126,7 +126,7 @@ func (r *Registry) provider(ctx context.Context, resource schema.GroupResource) 
 	definition := &metav1.PartialObjectMetadata{}
 	definition.SetGroupVersionKind(kinds.Definition().GetObjectKind().GroupVersionKind())
 	if err := r.Definitions.Get(ctx, types.NamespacedName{Name: resource.String()}, definition); err == nil {
-		if name := providerOf(definition.GetOwnerReferences()); name != "" {
+		if name := r.packageOf(ctx, definition.GetOwnerReferences()); name != "" {
 			return name
 		}
 	}
@@ -141,26 +141,32 @@ func (r *Registry) provider(ctx context.Context, resource schema.GroupResource) 
 	return ""
 }
 
-// packageGroup is the API group of Crossplane's packages.
-const packageGroup = "pkg.crossplane.io/"
+const (
+	// packageGroup is the API group of Crossplane's packages.
+	packageGroup = "pkg.crossplane.io"
+	// packageLabel is, on a revision of a package, the package's name.
+	packageLabel = "pkg.crossplane.io/package"
+)
 
-// revisionSuffix ends the name of a revision of a package.
-var revisionSuffix = regexp.MustCompile("-[0-9a-f]{12}$")
-
-// providerOf is the Provider among the owners of a definition. Crossplane names both
-// it and its revision.
-func providerOf(owners []metav1.OwnerReference) string {
-	revision := ""
+// packageOf is the Provider among the owners of a definition, or that of whose revision
+// is among them: Crossplane names both.
+func (r *Registry) packageOf(ctx context.Context, owners []metav1.OwnerReference) string {
+	name := ""
 	for _, o := range owners {
+		gv, err := schema.ParseGroupVersion(o.APIVersion)
 		switch {
-		case !strings.HasPrefix(o.APIVersion, packageGroup):
+		case err != nil || gv.Group != packageGroup:
 		case o.Kind == "Provider":
 			return o.Name
 		case o.Kind == "ProviderRevision":
-			revision = revisionSuffix.ReplaceAllString(o.Name, "")
+			revision := &metav1.PartialObjectMetadata{}
+			revision.SetGroupVersionKind(gv.WithKind(o.Kind))
+			if err := r.Definitions.Get(ctx, types.NamespacedName{Name: o.Name}, revision); err == nil {
+				name = revision.GetLabels()[packageLabel]
+			}
 		}
 	}
-	return revision
+	return name
 }
 
 // ParseMapping reads a comma-separated list of key=value pairs, as flags have it.

@@ -64,6 +64,10 @@ func registry(t *testing.T, owners ...metav1.OwnerReference) *gates.Registry {
 	if err := metav1.AddMetaToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
+	revision := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{
+		Name: "provider-s3-0123456789ab", Labels: map[string]string{"pkg.crossplane.io/package": "provider-s3"},
+	}}
+	revision.SetGroupVersionKind(schema.GroupVersionKind{Group: "pkg.crossplane.io", Version: "v1", Kind: "ProviderRevision"})
 	return &gates.Registry{
 		Drivers: gate.Drivers{crossplane.Driver{}},
 		Served: served{
@@ -71,7 +75,7 @@ func registry(t *testing.T, owners ...metav1.OwnerReference) *gates.Registry {
 			"Queue":  resource("sqs.example.org", "Queue", "queues", "managed"),
 			"Shop":   resource("example.com", "Shop", "shops", "composite"),
 		},
-		Definitions: fake.NewClientBuilder().WithScheme(scheme).WithObjects(definition).Build(),
+		Definitions: fake.NewClientBuilder().WithScheme(scheme).WithObjects(definition, revision).Build(),
 		Providers:   map[string]string{"*.example.org": "provider-mapped", "sqs.example.org": "provider-sqs"},
 		Systems:     []string{"system:serviceaccount:crossplane-system:*"},
 		NotSystems:  []string{"system:serviceaccount:crossplane-system:crossplane"},
