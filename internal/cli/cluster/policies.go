@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -89,4 +90,11 @@ func (c *Cluster) categoriesOf(kind schema.GroupKind) []string {
 		}
 	}
 	return nil
+}
+
+// Namespaced tells whether the objects of a kind live in namespaces, as far as that
+// can be told.
+func (c *Cluster) Namespaced(kind schema.GroupKind) bool {
+	mapping, err := c.mapper.RESTMapping(kind)
+	return err != nil || mapping.Scope.Name() == apimeta.RESTScopeNameNamespace
 }

@@ -22,6 +22,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -40,8 +41,8 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 	if s.gone = apierrors.IsNotFound(err); err != nil && !s.gone {
 		return nil, fmt.Errorf("reading %s: %w", target, err)
 	}
-	// The children of a cluster-scoped object may be in any namespace.
-	if s.records, err = c.Records(ctx, target.Namespace); err != nil {
+	policies, unread := c.Policies(ctx)
+	if s.records, err = s.readRecords(ctx, c, policies, obj); err != nil {
 		return nil, err
 	}
 	if s.gone {
@@ -51,14 +52,40 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 	if held := held(obj); held != nil {
 		s.records = append(s.records, *held)
 	}
-	policies, err := c.Policies(ctx)
-	if err != nil {
-		s.notes = append(s.notes, fmt.Sprintf("Which objects below exist cannot be told: %v", err))
+	if unread != nil {
+		s.notes = append(s.notes, fmt.Sprintf("Which objects below exist cannot be told: %v", unread))
 		return s, nil
 	}
 	s.parent = c.ParentUID(ctx, policies, obj)
 	s.listBelow(ctx, c, policies, obj)
 	return s, nil
+}
+
+// readRecords reads the records of the objects that may be above and below. Those of
+// cluster-scoped objects are in a namespace that only the operator knows: where a claim,
+// or what a cluster-scoped object owns, is asked about, in any.
+func (s *sight) readRecords(
+	ctx context.Context, c *cluster.Cluster, policies cluster.Policies, obj *unstructured.Unstructured,
+) ([]v1alpha1.AllowanceRecord, error) {
+	own := s.target.Namespace
+	if s.gone || !leavesNamespace(c, policies, obj) {
+		return c.Records(ctx, own)
+	}
+	all, err := c.Records(ctx, metav1.NamespaceAll)
+	if err == nil || own == metav1.NamespaceAll {
+		return all, err
+	}
+	s.notes = append(s.notes, fmt.Sprintf("What cluster-scoped objects have to do with it cannot be told: %v", err))
+	return c.Records(ctx, own)
+}
+
+// leavesNamespace tells whether what is above or below an object may be elsewhere.
+func leavesNamespace(c *cluster.Cluster, policies cluster.Policies, obj *unstructured.Unstructured) bool {
+	if policies.HasCategory(obj.GroupVersionKind().GroupKind(), lineage.CategoryClaim) {
+		return true
+	}
+	ref, ok := lineage.Parent(policies.Index, obj)
+	return ok && !c.Namespaced(ref.GVK.GroupKind())
 }
 
 // held is the ledger of an object, as a record would mirror it in a moment.
