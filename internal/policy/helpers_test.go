@@ -44,6 +44,7 @@ var served = map[schema.GroupVersionResource]string{
 	{Version: "v1", Resource: "services"}:                                                "Service",
 	{Version: "v1", Resource: "configmaps"}:                                              "ConfigMap",
 	{Group: "example.com", Version: "v1alpha1", Resource: "xdatabases"}:                  "XDatabase",
+	{Group: "example.com", Version: "v1", Resource: "xdatabases"}:                        "XDatabase",
 	{Group: "rds.aws.crossplane.io", Version: "v1alpha1", Resource: "rdsinstances"}:      "RDSInstance",
 	{Group: "rbac.authorization.k8s.io", Version: "v1", Resource: "clusterrolebindings"}: "ClusterRoleBinding",
 }

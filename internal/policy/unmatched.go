@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
@@ -96,11 +97,25 @@ func (u *unmatched) entry(e *v1alpha1.PolicyEntry, path *field.Path) {
 	}
 }
 
-// scopes finds children that no owner reference can make children, once each.
+// claimRef is the field by which a composite resource of Crossplane names its claim,
+// and noField one that no kind declares.
+var (
+	claimRef = change.Pattern{fieldpath.Field("spec"), fieldpath.Field("claimRef")}
+	noField  = change.Pattern{fieldpath.Field("spec"), fieldpath.Field("-")}
+)
+
+// hasClaims tells whether a kind is declared to name claims. A kind that may have any
+// field, or of which nothing is known, declares nothing.
+func (u *unmatched) hasClaims(kind schema.GroupVersionKind) bool {
+	return u.Undeclared(kind, claimRef) == "" && u.Undeclared(kind, noField) != ""
+}
+
+// scopes finds children that no owner reference can make children, and that have no
+// other way to name a parent, once each.
 func (u *unmatched) scopes(child schema.GroupVersionKind, path *field.Path) {
 	parentNamespaced, parentKnown := u.Namespaced(u.parent)
 	childNamespaced, childKnown := u.Namespaced(child)
-	if !parentKnown || !childKnown || !parentNamespaced || childNamespaced || slices.Contains(u.apart, child) {
+	if !parentKnown || !childKnown || !parentNamespaced || childNamespaced || slices.Contains(u.apart, child) || u.hasClaims(child) {
 		return
 	}
 	u.apart = append(u.apart, child)

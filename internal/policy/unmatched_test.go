@@ -42,6 +42,9 @@ func (declarations) Undeclared(kind schema.GroupVersionKind, pattern change.Patt
 	if kind.Kind == "Deployment" && pattern.String() != "spec.replicas" {
 		return "there is no field " + pattern.String()
 	}
+	if kind.Kind == "XDatabase" && kind.Version == "v1" && pattern.String() != "spec.claimRef" {
+		return "there is no field " + pattern.String()
+	}
 	if kind.Kind == "ReplicaSet" && pattern.String() == "spec.dead" {
 		return "spec.dead is a list"
 	}
@@ -88,6 +91,9 @@ func TestUnmatched(t *testing.T) {
 				"spec.initializing.policies[0].target: XDatabase objects are in no namespace, so that a Deployment, which is in one, cannot own them",
 			},
 		},
+		"a child that cannot be owned, and has a claim": {policy: forDeployments(`  initializing:
+    policies: [{target: {apiGroup: example.com, apiVersion: v1, resource: xdatabases}, relation: ControllerChild}]
+`)},
 		"nothing where nothing is known": {policy: forDeployments(`  deleting:
     policies:
     - {target: {apiVersion: v1, resource: services}, relation: ControllerChild}
