@@ -19,6 +19,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -33,6 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/api/v1alpha1"
+	knowngates "kausality.io/operator/internal/gates"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -218,7 +220,7 @@ func (r *AllowancePolicy) notes(ctx context.Context, obj *v1alpha1.AllowancePoli
 		return nil, err
 	}
 	overdueObjects.WithLabelValues(p.Name).Set(float64(len(overdue)))
-	doubts := doubts{unserved: unserved, unmatched: policy.Unmatched(&obj.Spec, declaredKinds{r.Kinds}), uncovered: uncovered}
+	doubts := doubts{unserved: unserved, unmatched: slices.Concat(policy.Unmatched(&obj.Spec, declaredKinds{r.Kinds}), knowngates.Drivers().Unmatched(p)), uncovered: uncovered}
 	return append(policyNotes(index, p, obj.Spec.Subjects, doubts), overdueNotes(p, overdue)...), nil
 }
 

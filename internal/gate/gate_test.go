@@ -17,6 +17,7 @@ limitations under the License.
 package gate_test
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -94,17 +95,31 @@ func TestDriverFor(t *testing.T) {
 	}
 }
 
-func TestUnknown(t *testing.T) {
+func TestUnmatched(t *testing.T) {
 	drivers := gate.Drivers{crossplane.Driver{}}
-	keys, verbs := drivers.Unknown(policy.Entry{
-		External:      map[string]string{"provider": "p", "region": "eu"},
-		ExternalVerbs: []string{"Update", "apply", "*"},
-	})
-	if diff := cmp.Diff([]string{"region"}, keys); diff != "" {
-		t.Errorf("keys (-want +got):\n%s", diff)
+	section := func(external map[string]string, verbs ...string) *policy.Policy {
+		return &policy.Policy{Deleting: &policy.Section{Entries: []policy.Entry{{External: external, ExternalVerbs: verbs}, {Create: true}}}}
 	}
-	if diff := cmp.Diff([]string{"apply"}, verbs); diff != "" {
-		t.Errorf("verbs (-want +got):\n%s", diff)
+	tests := map[string]struct {
+		policy *policy.Policy
+		want   []string
+	}{
+		"all is known": {policy: section(map[string]string{"provider": "p", "kind": "Bucket"}, "Create", "*")},
+		"a key":        {policy: section(map[string]string{"provider": "p", "region": "eu"}, "*"), want: []string{`"region"`}},
+		"a verb":       {policy: section(map[string]string{"provider": "p"}, "Update", "apply"), want: []string{`"apply"`}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := drivers.Unmatched(tt.policy)
+			if len(got) != len(tt.want) {
+				t.Fatalf("%q, want %d texts", got, len(tt.want))
+			}
+			for i, part := range tt.want {
+				if !strings.Contains(got[i], part) {
+					t.Errorf("%q does not say %s", got[i], part)
+				}
+			}
+		})
 	}
 }
 

@@ -17,8 +17,10 @@ limitations under the License.
 package gate
 
 import (
+	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/policy"
@@ -67,19 +69,44 @@ func Stand(t Target, policies ...*policy.Policy) Standing {
 	return s
 }
 
-// Unknown are the keys and the verbs of an External entry that no driver
-// understands, sorted. An entry with such a key matches nothing; a verb that is not
-// known opens nothing.
-func (d Drivers) Unknown(e policy.Entry) (keys, verbs []string) {
-	for _, key := range slices.Sorted(maps.Keys(e.External)) {
-		if !slices.ContainsFunc(d, func(driver Driver) bool { return slices.Contains(driver.Keys(), key) }) {
-			keys = append(keys, key)
+// Unmatched says of the External entries of a policy what can never match or open
+// anything, once each: keys and verbs that no system knows.
+func (d Drivers) Unmatched(p *policy.Policy) []string {
+	var out []string
+	say := func(text string) {
+		if !slices.Contains(out, text) {
+			out = append(out, text)
 		}
 	}
-	for _, verb := range slices.Sorted(slices.Values(e.ExternalVerbs)) {
-		if verb != v1alpha1.Any && !slices.ContainsFunc(d, func(driver Driver) bool { return slices.Contains(driver.Verbs(), verb) }) {
-			verbs = append(verbs, verb)
+	for _, e := range p.Entries() {
+		if !e.IsExternal() {
+			continue
+		}
+		for _, key := range slices.Sorted(maps.Keys(e.External)) {
+			if !d.know(key, Driver.Keys) {
+				say(fmt.Sprintf("no system knows the key %q of target.external, so that the entry is about nothing; there are %s",
+					key, strings.Join(d.all(Driver.Keys), ", ")))
+			}
+		}
+		for _, verb := range e.ExternalVerbs {
+			if verb != v1alpha1.Any && !d.know(verb, Driver.Verbs) {
+				say(fmt.Sprintf("no system knows the verb %q of relation External, so that it allows nothing; there are %s",
+					verb, strings.Join(d.all(Driver.Verbs), ", ")))
+			}
 		}
 	}
-	return keys, verbs
+	return out
+}
+
+func (d Drivers) know(word string, words func(Driver) []string) bool {
+	return slices.Contains(d.all(words), word)
+}
+
+func (d Drivers) all(words func(Driver) []string) []string {
+	var out []string
+	for _, driver := range d {
+		out = append(out, words(driver)...)
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
 }

@@ -32,9 +32,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 )
+
+// Drivers are the systems that there are gates for, as far as it does not depend on
+// what an admin configures.
+func Drivers() gate.Drivers { return gate.Drivers{crossplane.Driver{}} }
 
 // Served are the kinds that the API server serves. *kinds.Resolver is the one.
 type Served interface {

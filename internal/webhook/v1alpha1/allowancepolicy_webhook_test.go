@@ -127,6 +127,20 @@ spec:
 				"target resource service in v1 is not served; it is not bounded until it is",
 			},
 		},
+		"words that no system outside knows": {
+			policy: `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  ` + initiator + `
+  deleting:
+    policies:
+    - {target: {external: {provider: aws, region: eu}}, relation: External, verbs: [Delete, destroy]}
+    - {target: {external: {provider: aws, region: us}}, relation: External, verbs: ["*"]}`,
+			want: admission.Warnings{
+				`no system knows the key "region" of target.external, so that the entry is about nothing; there are apiGroup, kind, name, provider, resource`,
+				`no system knows the verb "destroy" of relation External, so that it allows nothing; there are Create, Delete, Update`,
+			},
+		},
 		"children that cannot be owned, and some more": {
 			policy: `
 spec:

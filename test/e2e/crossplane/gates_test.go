@@ -1,0 +1,202 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/crossplane/cloud"
+	"kausality.io/operator/test/stage"
+)
+
+// gatedDatabases lets the platform team have databases, and resize them: only what
+// follows from that reaches the cloud.
+const gatedDatabases = `
+metadata: {name: GROUP}
+spec:
+  for: {apiGroup: GROUP, apiVersion: v1alpha1, kind: Database}
+  failurePolicy: Fail
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  - {kind: ServiceAccount, namespace: crossplane-system, name: crossplane}
+  initializing:
+    policies:
+    - target: {apiGroup: rds.aws.m.crossplane.io, apiVersion: v1alpha1, resource: rdsinstances}
+      relation: ControllerChild
+      verbs: [Create]
+      mutations: [{jsonPath: spec}]
+    - target: {external: {provider: provider-aws, kind: RDSInstance}}
+      relation: External
+      verbs: [Create]
+  rules:
+  - trigger: spec.size
+    policies:
+    - target: {apiGroup: rds.aws.m.crossplane.io, apiVersion: v1alpha1, resource: rdsinstances}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.forProvider.instanceClass}]
+    - target: {external: {provider: provider-aws}}
+      relation: External
+      verbs: [Update]
+`
+
+// twoLooks is longer than the provider takes to look at the cloud twice.
+const twoLooks = 2*poll + time.Second
+
+var _ = Describe("A gate", func() {
+	DescribeTable("lets through what was allowed, and nothing else", func(ctx SpecContext, group, policies string) {
+		shared.offer(ctx, group, func(object *unstructured.Unstructured) {
+			if policies == "" || object.GetKind() != "Composition" {
+				return
+			}
+			raw, err := object.MarshalJSON()
+			Expect(err).NotTo(HaveOccurred())
+			text := strings.ReplaceAll(string(raw), `"forProvider":{}`, `"forProvider":{},"managementPolicies":`+policies)
+			Expect(object.UnmarshalJSON([]byte(text))).To(Succeed())
+		})
+		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(gatedDatabases, "GROUP", group))...)
+		ns := shared.MakeNamespace(ctx, nil)
+		alice, mallory := shared.As(stage.AliceName, stage.PlatformTeam, "system:masters"), shared.As(stage.MalloryName, "system:masters")
+		audit := shared.Watch()
+
+		By("creating it")
+		db := database(group, databaseKind, ns, "main", medium)
+		Expect(alice.Create(ctx, db)).To(Succeed())
+		instance := shared.instanceOf(ctx, db, "instance")
+		shared.has(ctx, instance, medium)
+		shared.becomes(ctx, db, "Synced", "Ready")
+		Expect(gateAt(audit, instance, medium)).To(Equal(opening{
+			policies: "Create,LateInitialize,Observe",
+			trace:    "alice: Database/main (created), RDSInstance/" + instance.GetName() + " (created)",
+		}))
+
+		By("changing it as who may")
+		shared.quiet(ctx, db, instance)
+		audit = shared.Watch()
+		Expect(alice.Patch(ctx, db, resize(large))).To(Succeed())
+		shared.has(ctx, instance, large)
+		opened := gateAt(audit, instance, large)
+		Expect(opened.policies).To(ContainSubstring("Update"))
+		Expect(opened.trace).To(Equal("alice: Database/main spec.size, RDSInstance/" + instance.GetName() + " spec.forProvider.instanceClass"))
+		shared.quiet(ctx, db, instance)
+		Expect(shared.calls(ctx, instance).Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create, cloud.Update}))
+
+		By("changing it in all the other ways")
+		Expect(shared.Get(ctx, client.ObjectKeyFromObject(instance), instance)).To(Succeed())
+		before := instance.DeepCopy()
+		Expect(mallory.Patch(ctx, db, resize("db.t3.xlarge"))).To(Succeed())
+		Expect(mallory.Warned.Take()).To(ContainSubstring("withheld"))
+		Expect(mallory.Patch(ctx, instance, merge(`{"spec":{"forProvider":{"instanceClass":"db.t3.micro"}}}`))).
+			To(MatchError(apierrors.IsForbidden, "forbidden"))
+		Expect(mallory.Patch(ctx, instance, merge(`{"spec":{"managementPolicies":["*"]}}`))).To(Succeed())
+		put := instance.DeepCopy()
+		Expect(shared.Get(ctx, client.ObjectKeyFromObject(instance), put)).To(Succeed())
+		Expect(unstructured.SetNestedSlice(put.Object, []any{}, "spec", "managementPolicies")).To(Succeed())
+		Expect(mallory.Update(ctx, put)).To(Succeed())
+		Expect(mallory.Patch(ctx, instance, merge(`{"metadata":{"annotations":{"kausality.io/gate-content":null,"kausality.io/allowances":"[]"}}}`))).To(Succeed())
+		Expect(shared.cloud().Drift(ctx, instance.GetName(), cloud.Parameters{"instanceClass": "db.t3.nano"})).To(Succeed())
+		Consistently(ctx, func(g Gomega) {
+			g.Expect(shared.calls(ctx, instance).Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create, cloud.Update}))
+		}).WithTimeout(twoLooks).Should(Succeed())
+		Expect(shared.Get(ctx, client.ObjectKeyFromObject(instance), instance)).To(Succeed())
+		Expect(instance.GetGeneration()).To(Equal(before.GetGeneration()), "the field flaps")
+		Expect(instance.Object["spec"]).To(Equal(before.Object["spec"]))
+		for _, key := range []string{v1alpha1.AnnotationGateContent, v1alpha1.AnnotationGateCeiling, v1alpha1.AnnotationAllowances} {
+			Expect(instance.GetAnnotations()[key]).To(Equal(before.GetAnnotations()[key]), key)
+		}
+
+		By("deleting it as the garbage collector does")
+		collector := shared.As("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
+		Expect(collector.Delete(ctx, instance, client.DryRunAll)).To(Succeed())
+		Expect(shared.Get(ctx, client.ObjectKeyFromObject(instance), instance)).To(Succeed())
+		Expect(instance.GetAnnotations()).NotTo(HaveKey("crossplane.io/paused"))
+		Expect(collector.Delete(ctx, instance)).To(Succeed())
+		Consistently(ctx, func(g Gomega) {
+			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(instance), instance)).To(Succeed())
+			g.Expect(instance.GetDeletionTimestamp()).NotTo(BeNil())
+			g.Expect(instance.GetAnnotations()).To(And(
+				HaveKeyWithValue("crossplane.io/paused", "true"),
+				HaveKeyWithValue(v1alpha1.AnnotationGateHeld, ContainSubstring("generic-garbage-collector"))))
+			g.Expect(shared.calls(ctx, instance).Of(cloud.Delete)).To(BeEmpty())
+		}).WithTimeout(quietMoment).Should(Succeed())
+		Expect(mallory.Patch(ctx, instance, merge(`{"metadata":{"annotations":{"crossplane.io/paused":null,"kausality.io/gate-held":null}}}`))).To(Succeed())
+		Expect(instance.GetAnnotations()).To(HaveKeyWithValue("crossplane.io/paused", "true"))
+	},
+		Entry("of a template that says nothing", SpecTimeout(specTimeout), "gates.example.org", ""),
+		Entry("of a template with policies of its own", SpecTimeout(specTimeout), "ceilings.example.org", `["Observe","Create","Update","LateInitialize"]`),
+	)
+})
+
+func merge(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
+
+// opening is how a gate was set by a write.
+type opening struct {
+	// policies are the management policies, sorted.
+	policies string
+	// trace is who caused it, and the way to the object.
+	trace string
+}
+
+// gateAt is how the gate was set by the write that gave an instance its size.
+func gateAt(audit stage.Witness, instance *unstructured.Unstructured, size string) opening {
+	GinkgoHelper()
+	writes := audit.Writes(controlplane.Succeeded, ofAny(instance), func(event *auditv1.Event) bool {
+		return event.ObjectRef.Subresource == "" && event.ObjectRef.Resource == "rdsinstances"
+	})
+	for _, event := range writes {
+		written := &unstructured.Unstructured{}
+		Expect(json.Unmarshal(event.ResponseObject.Raw, written)).To(Succeed())
+		class, _, _ := unstructured.NestedString(written.Object, "spec", "forProvider", "instanceClass")
+		if class != size {
+			continue
+		}
+		return openingOf(written)
+	}
+	return opening{}
+}
+
+func openingOf(instance *unstructured.Unstructured) opening {
+	GinkgoHelper()
+	policies, _, err := unstructured.NestedStringSlice(instance.Object, "spec", "managementPolicies")
+	Expect(err).NotTo(HaveOccurred())
+	slices.Sort(policies)
+	var allowances []v1alpha1.Allowance
+	if text := instance.GetAnnotations()[v1alpha1.AnnotationAllowances]; text != "" {
+		Expect(json.Unmarshal([]byte(text), &allowances)).To(Succeed())
+	}
+	out := opening{policies: strings.Join(policies, ",")}
+	for _, a := range allowances {
+		hops := make([]string, 0, len(a.Trace))
+		for _, hop := range a.Trace {
+			hops = append(hops, hop.Kind+"/"+hop.Name+" "+hop.Field)
+		}
+		out.trace = a.Initiator + ": " + strings.Join(hops, ", ")
+	}
+	return out
+}
