@@ -103,7 +103,7 @@ func (d Drivers) know(word string, words func(Driver) []string) bool {
 }
 
 func (d Drivers) all(words func(Driver) []string) []string {
-	var out []string
+	out := make([]string, 0, len(d))
 	for _, driver := range d {
 		out = append(out, words(driver)...)
 	}

@@ -47,12 +47,16 @@ const (
 	large  = "db.t3.large"
 )
 
-// offer lets people have databases of a group.
-func (w *world) offer(ctx context.Context, group string) {
+// offer lets people have databases of a group. Edits are of what defines them, and of
+// what they are composed of.
+func (w *world) offer(ctx context.Context, group string, edits ...func(*unstructured.Unstructured)) {
 	GinkgoHelper()
 	objects, err := crossplane.Databases(group)
 	Expect(err).NotTo(HaveOccurred())
 	for _, object := range objects {
+		for _, edit := range edits {
+			edit(object)
+		}
 		Expect(w.Create(ctx, object)).To(Succeed())
 	}
 	for _, object := range objects {
