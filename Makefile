@@ -81,7 +81,7 @@ lint-fix: $(GOLANGCI_LINT) ## Run all linters and repair what they can repair.
 .PHONY: verify
 verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Check that generated files are up to date and that each overlay builds.
 	@hack/verify-generated.sh
-	@for overlay in default default-certmanager default-prometheus dev samples; do \
+	@for overlay in default default-certmanager default-prometheus dev samples samples/crossplane; do \
 		echo "kustomize build config/$$overlay"; \
 		$(KUSTOMIZE) build config/$$overlay >/dev/null; \
 	done

@@ -53,7 +53,11 @@ const (
 // beginning: the garbage collector takes half a minute to know a new kind.
 const plainGroup = "plain.example.org"
 
-var root = filepath.Join("..", "..", "..")
+// Where the suite finds what it starts, and the policies that it applies.
+var (
+	root    = filepath.Join("..", "..", "..")
+	samples = filepath.Join(root, "config", "samples", "crossplane")
+)
 
 // operatorBin is the operator under test.
 var operatorBin = flag.String("operator", filepath.Join(root, "bin", "manager"), "the operator to test")
@@ -86,9 +90,12 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	stage.InstallOperator(ctx, members, controlplane.OperatorOptions{
 		Binary:  *operatorBin,
 		Overlay: filepath.Join(root, "config", "dev"),
+		// The function answers at once.
+		ExtraFlags: []string{"--composite-quiet-time=3s"},
 	})
 	first := &world{Cluster: stage.Connect(members)}
 	first.offer(ctx, plainGroup)
+	first.applySamplePolicies(ctx)
 	raw, err := json.Marshal(&world{Cluster: stage.Connect(members), CloudURL: crossplane.CloudURL(members)})
 	Expect(err).NotTo(HaveOccurred())
 	return raw
