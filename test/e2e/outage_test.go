@@ -26,6 +26,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -200,6 +201,45 @@ var _ = Describe("While the operator is away", Serial, func() {
 		again := owner.deploy(ctx, builders.MakeDeployment(ns, "doomed").Replicas(1))
 		Expect(shared.recorded(ctx, again).Status.Deletion).To(BeNil())
 	}, SpecTimeout(3*specTimeout/2))
+
+	It("records are lost, and made again: what is open goes on, and what has ended stays so", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		shared.apply(ctx, thingPolicies(group)...)
+		operated := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportObserved}
+		admin := shared.as(alice, platformTeam, "system:masters")
+		thing := builders.MakeThing(group, ns, "app")
+		thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+		Expect(admin.Create(ctx, thing)).To(Succeed())
+		Expect(operated.reconcile(ctx, thing)).To(Succeed())
+		shared.over(ctx, thing)
+		admin.setThing(ctx, thing, `{"config":"b"}`)
+		Expect(operated.reconcile(ctx, thing)).To(Succeed())
+		shared.over(ctx, thing)
+		Expect(thing.GetAnnotations()).To(HaveKey(ledgerKey), "only the record is to know that it has ended")
+		d := midway(ctx, "web")
+
+		away(ctx)
+		Expect(shared.DeleteAllOf(ctx, &v1alpha1.AllowanceRecord{}, client.InNamespace(ns))).To(Succeed())
+		Expect(operator.Restart(ctx)).To(Succeed())
+
+		By("it being back")
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+		revive := func() error {
+			return operated.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"z"}}`)))
+		}
+		Expect(revive()).To(MatchError(apierrors.IsForbidden, "forbidden"))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.record(ctx, g, d).Status.Active).To(ConsistOf(toAny(ledgerOf(g, d, ledgerKey))...))
+			g.Expect(mayGoOn(ctx, d)).To(Succeed())
+		}).Should(Succeed())
+		shared.over(ctx, thing)
+
+		By("what has ended not being settled any more")
+		Expect(operated.Status().Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`)))).To(Succeed())
+		Expect(revive()).To(MatchError(apierrors.IsForbidden, "forbidden"))
+		owner.change(ctx, d, image("web:2"))
+		shared.complete(ctx, d, "3")
+	}, SpecTimeout(specTimeout))
 
 	It("nothing moves where a policy wants it so, and everything as soon as it is back", func(ctx SpecContext) {
 		group := defineThings(ctx)

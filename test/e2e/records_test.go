@@ -137,7 +137,15 @@ var _ = Describe("An AllowanceRecord", func() {
 		Expect(err).NotTo(HaveOccurred(), out)
 		Expect(out).To(ContainSubstring("not allowed by its parent Deployment web"))
 
-		By("being settled")
+		By("being settled, which who watches it sees")
+		watching, stop := context.WithCancel(ctx)
+		watched := make(chan string, 1)
+		go func() {
+			out, _ := shared.kubectl(watching, "get", "allowancerecords", "--namespace="+ns, "--watch", // until it is stopped
+				"--field-selector=spec.targetRef.kind=Deployment", `--output=jsonpath={.status.activeCount} `)
+			watched <- out
+		}()
+		DeferCleanup(stop)
 		owner.change(ctx, d, image("web:2"))
 		shared.complete(ctx, d, "3")
 		Eventually(ctx, func(g Gomega) {
@@ -149,6 +157,10 @@ var _ = Describe("An AllowanceRecord", func() {
 			g.Expect(status.PendingGrants).To(BeEmpty())
 			g.Expect(status.Consumed).To(BeEmpty())
 		}).Should(Succeed())
+		stop()
+		var seen string
+		Eventually(ctx, watched).Should(Receive(&seen))
+		Expect(strings.Fields(seen)).To(SatisfyAll(ContainElement("0"), ContainElement(Not(Equal("0")))))
 
 		By("being deleted")
 		Expect(owner.Delete(ctx, d)).To(Succeed())
