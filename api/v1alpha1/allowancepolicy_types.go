@@ -74,6 +74,7 @@ type AllowancePolicySpec struct {
 	// validationActions says what happens to a change of a child that nothing
 	// covers. Deny refuses it; Warn lets it through with a warning; Audit only
 	// records it. Where several policies bound a child, the strictest counts.
+	// Default [Deny].
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={Deny}
@@ -83,21 +84,21 @@ type AllowancePolicySpec struct {
 	ValidationActions []ValidationAction `json:"validationActions,omitempty"`
 
 	// failurePolicy says what happens while the webhook cannot be reached: Ignore
-	// lets the requests through, Fail refuses them.
+	// lets the requests through, Fail refuses them. Default Ignore.
 	// +optional
 	// +kubebuilder:default=Ignore
 	FailurePolicy FailurePolicy `json:"failurePolicy,omitempty"`
 
 	// uncausedChanges says what happens to a change of a parent that would
 	// trigger a rule, made by somebody who may not initiate: Hold lets it stand
-	// and withholds it from the children; Refuse refuses the write.
+	// and withholds it from the children; Refuse refuses the write. Default Hold.
 	// +optional
 	// +kubebuilder:default=Hold
 	UncausedChanges UncausedChanges `json:"uncausedChanges,omitempty"`
 
 	// targetStatus says whether parents show that this policy is in effect for
 	// them: Show, by the condition kausality.io/AllowancePolicyAffected where their
-	// kind keeps it, else by an annotation of that name; or None.
+	// kind keeps it, else by an annotation of that name; or None. Default Show.
 	// +optional
 	// +kubebuilder:default=Show
 	TargetStatus TargetStatus `json:"targetStatus,omitempty"`

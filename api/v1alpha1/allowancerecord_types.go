@@ -165,7 +165,9 @@ type AllowanceRecordStatus struct {
 	// +optional
 	EndedAt *metav1.Time `json:"endedAt,omitempty"`
 
-	// conditions of the record.
+	// conditions are Overdue, where allowances stay open for longer than they should,
+	// and LedgerFull, where the last change of the target allows nothing for lack of
+	// room. They are left out where that is not so.
 	// +optional
 	// +listType=map
 	// +listMapKey=type
@@ -218,7 +220,7 @@ type PendingGrant struct {
 	ID string `json:"id"`
 	// time it was last granted.
 	Time metav1.Time `json:"time"`
-	// path that was scaled, with value.
+	// path that was scaled, to value.
 	// +optional
 	Path string `json:"path,omitempty"`
 	// value that it was scaled to.
