@@ -1,0 +1,62 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command load measures what Kausality adds to requests to a real API server: the same
+// requests are made, block by block in turn, where nobody is asked, where a bare pair
+// of webhooks is asked that says yes at once, and where Kausality is. What the machine
+// does besides is in all of them, and their ratios stay.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"path/filepath"
+	"syscall"
+)
+
+var (
+	blocks   = flag.Int("blocks", 14, "blocks of requests in each world, beside one to warm up")
+	requests = flag.Int("requests", 100, "requests of a block by one client; many clients make four times as many between them")
+	clients  = flag.Int("clients", 16, "how many clients there are where there are many")
+	size     = flag.Int("size", 2, "size of the objects, in KiB")
+	only     = flag.String("only", "", "the one scenario to measure; all of them by default")
+	seed     = flag.Uint64("seed", 1, "of the order in a block, and of the bootstrap")
+	root     = flag.String("root", ".", "the root of the repository")
+	out      = flag.String("out", "", "the file to write all latencies to, as JSON")
+)
+
+func main() {
+	flag.Parse()
+	if flag.Arg(0) == "bare" {
+		exit(serveBare())
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	exit(measure(ctx))
+}
+
+func exit(err error) {
+	if err != nil {
+		fmt.Fprintln(os.Stderr, "load:", err)
+		os.Exit(1)
+	}
+	os.Exit(0)
+}
+
+func operatorBinary() string { return filepath.Join(*root, "bin", "manager") }

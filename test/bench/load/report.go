@@ -1,0 +1,90 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"encoding/json"
+	"fmt"
+	"io"
+	"maps"
+	"os"
+	"slices"
+	"strings"
+
+	"kausality.io/operator/test/bench/stats"
+)
+
+var statistics = []struct {
+	name      string
+	statistic func([]float64) float64
+}{
+	{"p50", stats.Quantile(0.5)},
+	{"p95", stats.Quantile(0.95)},
+	{"p99", stats.Quantile(0.99)},
+}
+
+func header(w io.Writer) {
+	fmt.Fprintf(w, "%-18s %7s  %-5s %8s %8s %8s  %-20s %-20s\n", "request", "clients", "", "nobody", "bare", "kausal.", "kausality / bare", "bare / bare")
+}
+
+// report prints a row for each statistic: milliseconds or requests a second, and the
+// ratios with their intervals of 95%.
+func (r *result) report(w io.Writer) {
+	row := func(name string, statistic func([]float64) float64, of func(*sample) []stats.Block) {
+		in := func(world world) []stats.Block { return of(r.Worlds[world]) }
+		fmt.Fprintf(w, "%-18s %7d  %-5s %8.2f %8.2f %8.2f  %-20s %-20s\n", r.Scenario, r.Clients, name,
+			stats.Of(statistic, in(nobody)), stats.Of(statistic, in(bare)), stats.Of(statistic, in(kausality)),
+			interval(stats.Ratio(statistic, in(kausality), in(bare), *seed)), interval(stats.Ratio(statistic, in(bareAgain), in(bare), *seed)))
+	}
+	for _, s := range statistics {
+		row(s.name, s.statistic, func(s *sample) []stats.Block { return s.Latencies })
+	}
+	row("rate", stats.Mean, func(s *sample) []stats.Block { return s.Rates })
+	fmt.Fprintf(w, "%-18s %7d  asked %.2f times a request; API calls a request: %s\n", r.Scenario, r.Clients, r.Asked, calls(r.Calls))
+}
+
+func interval(i stats.Interval) string { return fmt.Sprintf("%.2f (%.2f to %.2f)", i.Value, i.Low, i.High) }
+
+func calls(all map[string]float64) string {
+	var out []string
+	for _, call := range slices.Sorted(maps.Keys(all)) {
+		out = append(out, fmt.Sprintf("%.3f %s", all[call], call))
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
+
+func footer(w io.Writer) {
+	fmt.Fprintln(w, "p50, p95 and p99 in milliseconds, rate in requests a second; ratios with an interval of 95%.")
+}
+
+// made tells whether an object is one that a scenario made.
+func made(name string) bool { return strings.Contains(name, "-made-") }
+
+// save writes all that was measured.
+func save(results []result) error {
+	if *out == "" {
+		return nil
+	}
+	raw, err := json.Marshal(results)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(*out, raw, 0o600)
+}
