@@ -157,6 +157,21 @@ func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	return g.grant
 }
 
+// Triggers tells whether the request changes something of the child that a rule of one
+// of its own policies is about, whatever the verdict on it.
+func (in *Input) Triggers() bool {
+	return slices.ContainsFunc(slices.Concat(in.OwnChanges, in.Approved), func(c change.Change) bool {
+		return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return hasRuleFor(p, c) })
+	})
+}
+
+func hasRuleFor(p *policy.Policy, c change.Change) bool {
+	return slices.ContainsFunc(p.Rules, func(r policy.Rule) bool {
+		_, ok := r.Trigger.Matches(c)
+		return ok
+	})
+}
+
 // granter collects what the changes of an update earn.
 type granter struct {
 	*Input
@@ -226,11 +241,7 @@ func (g *granter) permits(ctx context.Context, p *policy.Policy, r policy.Rule, 
 // refuses uncaused changes.
 func (in *Input) refuses(c change.Change) bool {
 	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool {
-		return p.Action == v1alpha1.ActionDeny && p.Uncaused == v1alpha1.UncausedRefuse &&
-			slices.ContainsFunc(p.Rules, func(r policy.Rule) bool {
-				_, ok := r.Trigger.Matches(c)
-				return ok
-			})
+		return p.Action == v1alpha1.ActionDeny && p.Uncaused == v1alpha1.UncausedRefuse && hasRuleFor(p, c)
 	})
 }
 

@@ -76,7 +76,7 @@ func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.
 		return doubtNone
 	case f.doubtsGate(r, v, grant):
 		return doubtGrant
-	case !r.validating && len(f.OwnPolicies) == 0:
+	case !r.validating && !f.mayEarn():
 		return doubtNone // The mutating hook gives no verdict, and there is nothing to grant.
 	case grant.Incomplete() && (grant.TooLarge == nil || len(grant.Withheld) > 0):
 		return doubtGrant
@@ -91,6 +91,12 @@ func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.
 	default:
 	}
 	return doubtNone
+}
+
+// mayEarn tells whether the object could get something, if the parent were other than
+// the cache has it: an allowance, or broken glass.
+func (f *facts) mayEarn() bool {
+	return f.BreakGlass != "" || len(f.OwnPolicies) > 0 && (f.Operation != decision.Update || f.Triggers())
 }
 
 // bound cuts the grant down to what the ledger has room for, and returns the ledger

@@ -236,6 +236,9 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	}
 	f.Child.Old = r.old.Object
 	f.stored, f.ledgerError = r.ledgerBefore()
+	if why != doubtLedger {
+		why = doubtNone // What is not known of the object itself makes no other verdict.
+	}
 	// A record that cannot be read only means that nothing pending is known.
 	rec, _ := g.readRecord(ctx, r.target(), why)
 	f.Child.Ledger = record.Effective(rec, r.old, f.stored)
