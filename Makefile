@@ -14,6 +14,8 @@ PLATFORMS ?= linux/amd64,linux/arm64,linux/ppc64le,linux/s390x
 FUZZTIME ?= 1m
 # Which benchmarks "make bench" runs.
 BENCH ?= .
+# Flags of test/bench/load for "make bench-load".
+LOAD ?=
 # The race detector needs cgo and a C compiler; where there is none, tests run without it.
 RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 
@@ -95,7 +97,7 @@ test: test-unit test-integration test-e2e ## Run every test: unit, integration, 
 .PHONY: test-unit
 test-unit: ## Run unit and property tests, and the seeds of the fuzz targets.
 	@echo "=== unit, property and fuzz seeds"
-	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES) ./test/demo/... ./test/mutants/...
+	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES) ./test/demo/... ./test/mutants/... ./test/bench/...
 
 .PHONY: test-integration
 test-integration: controlplane-binaries ## Run the tests that need a real API server.
@@ -119,8 +121,15 @@ fuzz: ## Fuzz each fuzz target for FUZZTIME.
 	hack/fuzz.sh $(FUZZTIME)
 
 .PHONY: bench
-bench: ## Run the benchmarks that match BENCH.
+bench: bench-go bench-load ## Run all benchmarks, on a machine that does nothing else.
+
+.PHONY: bench-go
+bench-go: ## Run the Go benchmarks that match BENCH.
 	go test -run='^$$' -bench='$(BENCH)' -benchmem ./api/... ./internal/...
+
+.PHONY: bench-load
+bench-load: build controlplane-binaries ## Measure what Kausality adds to requests, beside a bare pair of webhooks (LOAD: its flags).
+	go run ./test/bench/load $(LOAD)
 
 ##@ Build
 

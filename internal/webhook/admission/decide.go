@@ -94,9 +94,9 @@ func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.
 }
 
 // mayEarn tells whether the object could get something, if the parent were other than
-// the cache has it: an allowance, or broken glass.
+// the cache has it: an allowance, an open gate, or broken glass.
 func (f *facts) mayEarn() bool {
-	return f.BreakGlass != "" || len(f.OwnPolicies) > 0 && (f.Operation != decision.Update || f.Triggers())
+	return f.Gate != nil || f.BreakGlass != "" || len(f.OwnPolicies) > 0 && (f.Operation != decision.Update || f.Triggers())
 }
 
 // bound cuts the grant down to what the ledger has room for, and returns the ledger

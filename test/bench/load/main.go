@@ -43,20 +43,19 @@ var (
 
 func main() {
 	flag.Parse()
-	if flag.Arg(0) == "bare" {
-		exit(serveBare())
-	}
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	exit(measure(ctx))
-}
-
-func exit(err error) {
-	if err != nil {
+	if err := run(); err != nil {
 		fmt.Fprintln(os.Stderr, "load:", err)
 		os.Exit(1)
 	}
-	os.Exit(0)
+}
+
+func run() error {
+	if flag.Arg(0) == "bare" {
+		return serveBare()
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	return measure(ctx)
 }
 
 func operatorBinary() string { return filepath.Join(*root, "bin", "manager") }

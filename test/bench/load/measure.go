@@ -21,7 +21,6 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -60,7 +59,7 @@ func measure(ctx context.Context) (err error) {
 	}
 	defer func() { err = errors.Join(err, s.cp.Stop()) }()
 	var results []result
-	header(os.Stdout)
+	fmt.Print(header())
 	for _, sc := range scenarios {
 		if *only != "" && *only != sc.name {
 			continue
@@ -70,11 +69,11 @@ func measure(ctx context.Context) (err error) {
 			if err != nil {
 				return fmt.Errorf("%s: %w", sc.name, err)
 			}
-			r.report(os.Stdout)
+			fmt.Print(r.report())
 			results = append(results, r)
 		}
 	}
-	footer(os.Stdout)
+	fmt.Println(footer)
 	return save(results)
 }
 
@@ -84,7 +83,7 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 	for _, w := range worlds {
 		r.Worlds[w] = &sample{}
 	}
-	random := rand.New(rand.NewPCG(*seed, uint64(n))) //nolint:gosec // Nothing secret depends on it.
+	random := rand.New(rand.NewPCG(*seed, uint64(n)))
 	seen := newWitness(s)
 	number := 0
 	for block := -1; block < *blocks; block++ {

@@ -19,7 +19,6 @@ package main
 import (
 	"encoding/json"
 	"fmt"
-	"io"
 	"maps"
 	"os"
 	"slices"
@@ -37,16 +36,17 @@ var statistics = []struct {
 	{"p99", stats.Quantile(0.99)},
 }
 
-func header(w io.Writer) {
-	fmt.Fprintf(w, "%-18s %7s  %-5s %8s %8s %8s  %-20s %-20s\n", "request", "clients", "", "nobody", "bare", "kausal.", "kausality / bare", "bare / bare")
+func header() string {
+	return fmt.Sprintf("%-18s %7s  %-5s %8s %8s %8s  %-20s %-20s\n", "request", "clients", "", "nobody", "bare", "kausal.", "kausality / bare", "bare / bare")
 }
 
 // report prints a row for each statistic: milliseconds or requests a second, and the
 // ratios with their intervals of 95%.
-func (r *result) report(w io.Writer) {
+func (r *result) report() string {
+	var w strings.Builder
 	row := func(name string, statistic func([]float64) float64, of func(*sample) []stats.Block) {
 		in := func(world world) []stats.Block { return of(r.Worlds[world]) }
-		fmt.Fprintf(w, "%-18s %7d  %-5s %8.2f %8.2f %8.2f  %-20s %-20s\n", r.Scenario, r.Clients, name,
+		fmt.Fprintf(&w, "%-18s %7d  %-5s %8.2f %8.2f %8.2f  %-20s %-20s\n", r.Scenario, r.Clients, name,
 			stats.Of(statistic, in(nobody)), stats.Of(statistic, in(bare)), stats.Of(statistic, in(kausality)),
 			interval(stats.Ratio(statistic, in(kausality), in(bare), *seed)), interval(stats.Ratio(statistic, in(bareAgain), in(bare), *seed)))
 	}
@@ -54,10 +54,13 @@ func (r *result) report(w io.Writer) {
 		row(s.name, s.statistic, func(s *sample) []stats.Block { return s.Latencies })
 	}
 	row("rate", stats.Mean, func(s *sample) []stats.Block { return s.Rates })
-	fmt.Fprintf(w, "%-18s %7d  asked %.2f times a request; API calls a request: %s\n", r.Scenario, r.Clients, r.Asked, calls(r.Calls))
+	fmt.Fprintf(&w, "%-18s %7d  asked %.2f times a request; API calls a request: %s\n", r.Scenario, r.Clients, r.Asked, calls(r.Calls))
+	return w.String()
 }
 
-func interval(i stats.Interval) string { return fmt.Sprintf("%.2f (%.2f to %.2f)", i.Value, i.Low, i.High) }
+func interval(i stats.Interval) string {
+	return fmt.Sprintf("%.2f (%.2f to %.2f)", i.Value, i.Low, i.High)
+}
 
 func calls(all map[string]float64) string {
 	var out []string
@@ -70,9 +73,7 @@ func calls(all map[string]float64) string {
 	return strings.Join(out, ", ")
 }
 
-func footer(w io.Writer) {
-	fmt.Fprintln(w, "p50, p95 and p99 in milliseconds, rate in requests a second; ratios with an interval of 95%.")
-}
+const footer = "p50, p95 and p99 in milliseconds, rate in requests a second; ratios with an interval of 95%."
 
 // made tells whether an object is one that a scenario made.
 func made(name string) bool { return strings.Contains(name, "-made-") }

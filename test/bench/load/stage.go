@@ -32,7 +32,7 @@ import (
 	rbacv1 "k8s.io/api/rbac/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/apimachinery/pkg/api/meta"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -87,7 +87,10 @@ func set(ctx context.Context) (_ *stage, err error) {
 	if err != nil {
 		return nil, err
 	}
-	return s, s.fill(ctx)
+	if err := s.fill(ctx); err != nil {
+		return nil, err
+	}
+	return s, nil
 }
 
 // startBare starts this program as the bare webhooks.
@@ -189,7 +192,7 @@ func (s *stage) untilEnforced(ctx context.Context, policies int) error {
 		}
 		enforced := 0
 		for _, p := range list.Items {
-			if strings.HasPrefix(p.Name, "bench-") && meta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionEnforced) {
+			if strings.HasPrefix(p.Name, "bench-") && apimeta.IsStatusConditionTrue(p.Status.Conditions, v1alpha1.ConditionEnforced) {
 				enforced++
 			}
 		}

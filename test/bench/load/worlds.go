@@ -72,7 +72,7 @@ func (w world) definitions() []client.Object {
 					Name: "v1", Served: true, Storage: true,
 					Subresources: &apiextensionsv1.CustomResourceSubresources{Status: &apiextensionsv1.CustomResourceSubresourceStatus{}},
 					Schema: &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
-						Type: "object", XPreserveUnknownFields: ptr.To(true),
+						Type: "object", XPreserveUnknownFields: new(true),
 					}},
 				}},
 			},
@@ -139,7 +139,7 @@ func bareHooks(url string, authority []byte) []client.Object {
 		},
 	}}
 	config := func(path string) admissionregistrationv1.WebhookClientConfig {
-		return admissionregistrationv1.WebhookClientConfig{URL: ptr.To(url + path), CABundle: authority}
+		return admissionregistrationv1.WebhookClientConfig{URL: new(url + path), CABundle: authority}
 	}
 	name, ignore := "bare.bench.example.org", ptr.To(admissionregistrationv1.Ignore)
 	none := ptr.To(admissionregistrationv1.SideEffectClassNone)

@@ -76,7 +76,7 @@ func Ratio(statistic func([]float64) float64, a, b []Block, seed uint64) Interva
 	for i := range all {
 		all[i] = i
 	}
-	random := rand.New(rand.NewPCG(seed, uint64(len(a)))) //nolint:gosec // Nothing secret depends on it.
+	random := rand.New(rand.NewPCG(seed, uint64(len(a))))
 	ratios := make([]float64, 0, resamples)
 	drawn := make([]int, len(a))
 	for range resamples {
