@@ -23,11 +23,14 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller"
 	"kausality.io/operator/internal/interception"
 )
@@ -36,6 +39,8 @@ var _ = Describe("The interception controller, told by the policies,", func() {
 	const (
 		name  = "kinds-spec"
 		group = "kinds.example.com"
+		// gatedGroup has kinds with gates, which no policy names as such.
+		gatedGroup = "gated.kinds.example.com"
 	)
 	meta := metav1.ObjectMeta{Name: name}
 	validating := &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: meta}
@@ -92,7 +97,12 @@ var _ = Describe("The interception controller, told by the policies,", func() {
 			}).SetupWithManager(mgr)
 		})
 
-		apply(ctx, withRule(newPolicy("spec-deployments", namespace, deploymentKind, "platform-team"), "spec", group, "things"))
+		p := withRule(newPolicy("spec-deployments", namespace, deploymentKind, "platform-team"), "spec", group, "things")
+		p.Spec.Deleting = &v1alpha1.DeletingSection{Policies: []v1alpha1.PolicyEntry{{
+			Target:   v1alpha1.Target{External: map[string]string{"apiGroup": gatedGroup, "name": "any"}},
+			Relation: v1alpha1.RelationExternal, Verbs: []string{"Delete"},
+		}}}
+		apply(ctx, p)
 		Eventually(intercepted(ctx)).Should(And(ContainElement("deployments"), Not(ContainElement("things"))))
 
 		By("asking about a target that appears")
@@ -105,5 +115,17 @@ var _ = Describe("The interception controller, told by the policies,", func() {
 		Expect(k8s.Delete(ctx, definition)).To(Succeed())
 		Eventually(func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(definition), definition) }).ShouldNot(Succeed())
 		Eventually(intercepted(ctx)).WithTimeout(inEffectWithin).Should(And(ContainElement("deployments"), Not(ContainElement("things"))))
+
+		By("asking about what is behind a gate, once it says that it is managed")
+		gate := thingDefinition(gatedGroup)
+		gate.Spec.Names = apiextensionsv1.CustomResourceDefinitionNames{Kind: "Gate", ListKind: "GateList", Plural: "gates", Singular: "gate"}
+		gate.Name = "gates." + gatedGroup
+		apply(ctx, gate)
+		Consistently(intercepted(ctx), "500ms").ShouldNot(ContainElement("gates"))
+		managed := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"names":{"categories":["managed"]}}}`))
+		Expect(k8s.Patch(ctx, gate, managed)).To(Succeed())
+		Eventually(intercepted(ctx)).WithTimeout(inEffectWithin).Should(ContainElements("deployments", "gates"))
+		Expect(k8s.Delete(ctx, gate)).To(Succeed())
+		Eventually(intercepted(ctx)).WithTimeout(inEffectWithin).ShouldNot(ContainElement("gates"))
 	})
 })
