@@ -17,6 +17,9 @@ limitations under the License.
 package lineage
 
 import (
+	"maps"
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -58,6 +61,24 @@ func BookkeepingField(kinds Kinds, kind schema.GroupKind, c change.Change) bool 
 	default:
 		return false
 	}
+}
+
+// books are all of these fields, and the reference to a claim.
+var books = claimFields.Union(compositeFields).Insert(claimRefField)
+
+// WithoutBooks is an object without the fields in which Crossplane keeps its books,
+// whatever its kind: what it writes into an object right after that was created does
+// not make another one of it. The object itself stays as it is.
+func WithoutBooks(obj map[string]any) map[string]any {
+	spec, ok := obj["spec"].(map[string]any)
+	if !ok || !slices.ContainsFunc(slices.Collect(maps.Keys(spec)), books.Has) {
+		return obj
+	}
+	spec = maps.Clone(spec)
+	maps.DeleteFunc(spec, func(field string, _ any) bool { return books.Has(field) })
+	obj = maps.Clone(obj)
+	obj["spec"] = spec
+	return obj
 }
 
 // The fields by which a composite resource names its claim, and the claim points back.

@@ -212,3 +212,18 @@ func TestBookkeepingField(t *testing.T) {
 		})
 	}
 }
+
+func TestWithoutBooks(t *testing.T) {
+	const fields = ", resourceRef: {name: a}, resourceRefs: [], crossplane: {}, compositionRef: {name: b}, writeConnectionSecretToRef: {}"
+	given := composite(t, toClaim+fields)
+	if diff := cmp.Diff(composite(t, "").Object, WithoutBooks(given.Object)); diff != "" {
+		t.Errorf("WithoutBooks() (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(composite(t, toClaim+fields).Object, given.Object); diff != "" {
+		t.Errorf("the object was changed (-want +got):\n%s", diff)
+	}
+	config := parse(t, "{apiVersion: v1, kind: ConfigMap, metadata: {name: c}, data: {claimRef: x}}")
+	if diff := cmp.Diff(config.Object, WithoutBooks(config.Object)); diff != "" {
+		t.Errorf("of an object without a spec (-want +got):\n%s", diff)
+	}
+}

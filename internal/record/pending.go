@@ -27,6 +27,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/lineage"
 )
 
 // Content is one field of an object with its value, such as the replicas that a
@@ -66,6 +67,12 @@ func NewPending(scaled *Content, contentHash string, grants []v1alpha1.Allowance
 	return p
 }
 
+// ContentHash is a hash of everything that counts in an object, but for what its system
+// writes into it for itself.
+func ContentHash(obj *unstructured.Unstructured) string {
+	return change.HashOfCounted(lineage.WithoutBooks(obj.Object))
+}
+
 // Counts tells whether a pending grant counts for holder: it does while holder
 // has exactly the content that it was granted for.
 func Counts(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
@@ -73,7 +80,7 @@ func Counts(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
 		return false
 	}
 	if p.ContentHash != "" {
-		return change.HashOfCounted(holder.Object) == p.ContentHash
+		return ContentHash(holder) == p.ContentHash
 	}
 	if p.Path == "" || p.Value == nil {
 		return false

@@ -22,7 +22,6 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/record"
 )
@@ -112,7 +111,7 @@ func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict deci
 	if len(d.missing)+len(d.ended) == 0 {
 		return nil
 	}
-	pending := record.NewPending(r.scale, change.HashOfCounted(r.new.Object), d.missing, d.ended)
+	pending := record.NewPending(r.scale, record.ContentHash(r.new), d.missing, d.ended)
 	if r.old != nil {
 		pending.After = r.old.GetResourceVersion()
 	}
