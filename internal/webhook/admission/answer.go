@@ -41,6 +41,7 @@ const (
 	auditTrace    = "trace"
 	auditUncov    = "uncovered"
 	auditGlass    = "break-glass"
+	auditGate     = "gate"
 )
 
 // composedManager is the prefix of the field managers under which Crossplane

@@ -50,6 +50,8 @@ type Gates interface {
 type gated struct {
 	gate.Driver
 	kind gate.Kind
+	// target is what the object stands for.
+	target gate.Target
 	// state is what the object said before the request.
 	state gate.State
 	// standing is what policies want.
@@ -68,7 +70,7 @@ func (g *Gatherer) gatherGate(ctx context.Context, r *request, f *facts) {
 	}
 	target := driver.Target(r.current(), kind)
 	f.gate = &gated{
-		Driver: driver, kind: kind,
+		Driver: driver, kind: kind, target: target,
 		standing: gate.Stand(target, slices.Concat(f.Parent.Policies, f.boundsOfGone(), f.OwnPolicies)...),
 		bySystem: g.Gates.IsSystem(r.requester),
 	}
@@ -187,6 +189,33 @@ func (f *facts) gateWarnings(r *request, grant decision.Grant) []string {
 			object, strings.Join(setting.Unsupported, ", ")))
 	}
 	return out
+}
+
+// wouldWait tells whether a request changes what stands for something outside, and
+// only policies that do not say Deny want that to wait for an allowance. What the
+// verdict warns of is said already.
+func (f *facts) wouldWait(ctx context.Context, r *request, v decision.Verdict) bool {
+	if f.gate == nil || f.Gate != nil || r.new == nil || f.Operator || f.gate.bySystem || !v.Allowed ||
+		f.gate.standing.Gated() || len(f.gate.standing.Reporting) == 0 || f.leavesContent(r) {
+		return false
+	}
+	in := f.Input
+	in.Gate = f.gate.target
+	grant := decision.Grants(ctx, &in, v)
+	return !grant.OpensGate()
+}
+
+// sayWouldWait tells the requester, where a policy says Warn, and the audit log.
+func (f *facts) sayWouldWait(r *request, resp *admission.Response) {
+	reporting := names(f.gate.standing.Reporting)
+	if resp.AuditAnnotations == nil {
+		resp.AuditAnnotations = map[string]string{}
+	}
+	resp.AuditAnnotations[auditGate] = "would wait: " + strings.Join(reporting, ",")
+	if slices.ContainsFunc(f.gate.standing.Reporting, func(p *policy.Policy) bool { return p.Action == v1alpha1.ActionWarn }) {
+		resp.Warnings = append(resp.Warnings, fmt.Sprintf("kausality: nothing allows %s to change what %s stands for; it would wait if AllowancePolicy %s said Deny",
+			f.gate.System(), objectText(r.gvk.Kind, r.objectName()), strings.Join(reporting, ", ")))
+	}
 }
 
 // leavesContent tells whether an update leaves what the object says outside as it is, so

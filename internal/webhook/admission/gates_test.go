@@ -345,6 +345,43 @@ func openedBy(tb testing.TB, obj *unstructured.Unstructured) string {
 	return strings.Join(out, "; ")
 }
 
+func TestSoftPoliciesOnlyReport(t *testing.T) {
+	before := bucket(t, "size: 1", []any{"*"})
+	tests := map[string]struct {
+		action string
+		user   string
+		parent []v1alpha1.Allowance
+		after  *unstructured.Unstructured
+		audit  string
+	}{
+		"what would wait is warned of":        {action: "Warn", user: crossplane, parent: mayChangeBucket()[:1], after: bucket(t, "size: 2", []any{"*"}), audit: "would wait: shop"},
+		"what has a cause is not":             {action: "Warn", user: crossplane, parent: mayChangeBucket(), after: bucket(t, "size: 2", []any{"*"})},
+		"what the verdict warns of already":   {action: "Warn", user: "mallory", after: bucket(t, "size: 2", []any{"*"})},
+		"what changes nothing outside":        {action: "Warn", user: "mallory", after: bucket(t, "size: 1", []any{"*"}, with("a", "b"))},
+		"what a provider does":                {action: "Warn", user: provider, after: bucket(t, "size: 2", []any{"*"})},
+		"what would wait is in the audit log": {action: "Audit", user: crossplane, parent: mayChangeBucket()[:1], after: bucket(t, "size: 2", []any{"*"}), audit: "would wait: shop"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{"Shop/web": shop(t, tt.parent...)}}
+			w.live = w.cached
+			mutator, _ := w.hooks(t, strings.Replace(shopPolicy, "[Deny]", "["+tt.action+"]", 1))
+			req := asking(t, tt.user, nil, before, tt.after)
+			resp := mutator.Handle(t.Context(), req)
+			if diff := cmp.Diff([]any{"*"}, policiesIn(applied(t, req, resp))); diff != "" {
+				t.Errorf("management policies (-want +got):\n%s", diff)
+			}
+			if got := resp.AuditAnnotations[auditGate]; got != tt.audit {
+				t.Errorf("audit annotation %q, want %q", got, tt.audit)
+			}
+			warned := strings.Contains(strings.Join(resp.Warnings, "\n"), "it would wait if AllowancePolicy shop said Deny")
+			if want := tt.audit != "" && tt.action == "Warn"; warned != want {
+				t.Errorf("warned = %t: %q", warned, resp.Warnings)
+			}
+		})
+	}
+}
+
 func TestGateThatIsNotSetRightIsRefused(t *testing.T) {
 	tests := map[string]struct {
 		user   string

@@ -70,6 +70,9 @@ func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.
 	if len(grant.Allowances) > 0 {
 		resp.AuditAnnotations = map[string]string{auditGranted: describeGrants(grant.Allowances)}
 	}
+	if f.wouldWait(ctx, r, verdict) {
+		f.sayWouldWait(r, &resp)
+	}
 	if !r.dryRun && len(resp.Patches) > 0 {
 		measureLedger(f.next)
 	}
