@@ -45,13 +45,23 @@ const (
 	// quietMoment is how long nothing may be written for everybody to be done.
 	// Controllers act within milliseconds.
 	quietMoment = 2 * time.Second
+	// quietTime is how long a composite resource has to be left alone before what it
+	// says of itself is believed: some times longer than the slowest composition.
+	quietTime = 5 * time.Second
 	// poll is how often the provider looks at what the cloud has.
 	poll = 3 * time.Second
 )
 
-// plainGroup is a group of databases that no policy is about. It is there from the
-// beginning: the garbage collector takes half a minute to know a new kind.
-const plainGroup = "plain.example.org"
+// Groups of databases. They are there from the beginning: the garbage collector takes
+// half a minute to know a new kind.
+const (
+	// plainGroup is one that no policy is about.
+	plainGroup = "plain.example.org"
+	// governedGroup is one whose policies are about what happens in the cluster.
+	governedGroup = "governed.example.org"
+	// slowGroup is another one, whose databases take their time to compose.
+	slowGroup = "slow.example.org"
+)
 
 // Where the suite finds what it starts, and the policies that it applies.
 var (
@@ -88,14 +98,19 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 		Progress: func(line string) { GinkgoWriter.Println(line) },
 	})).To(Succeed())
 	stage.InstallOperator(ctx, members, controlplane.OperatorOptions{
-		Binary:  *operatorBin,
-		Overlay: filepath.Join(root, "config", "dev"),
-		// The function answers at once.
-		ExtraFlags: []string{"--composite-quiet-time=3s"},
+		Binary:     *operatorBin,
+		Overlay:    filepath.Join(root, "config", "dev"),
+		ExtraFlags: []string{"--composite-quiet-time=" + quietTime.String()},
 	})
 	first := &world{Cluster: stage.Connect(members)}
 	first.offer(ctx, plainGroup)
+	first.offer(ctx, governedGroup)
+	first.offer(ctx, slowGroup)
 	first.applySamplePolicies(ctx)
+	first.slowDown(ctx, slowGroup, slowness)
+	for _, group := range []string{governedGroup, slowGroup} {
+		first.govern(ctx, "databases.yaml", group)
+	}
 	raw, err := json.Marshal(&world{Cluster: stage.Connect(members), CloudURL: crossplane.CloudURL(members)})
 	Expect(err).NotTo(HaveOccurred())
 	return raw
