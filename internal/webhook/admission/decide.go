@@ -119,9 +119,9 @@ func (f *facts) bound(ctx context.Context, r *request, grant *decision.Grant) le
 func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant) ledger.Ledger {
 	var kept ledger.Ledger
 	if len(f.Child.Ledger) > 0 {
-		kept = f.keptByOperator(r, f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown)))
+		kept = f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown))
 	}
-	return kept.
+	return f.keptByOperator(r, kept).
 		Without(func(e ledger.Entry) bool { return e.IsWithheld() && slices.Contains(grant.Cleared, e.Mutation) }).
 		Merge(grant.Allowances...).
 		Merge(grant.Moved...).
