@@ -270,6 +270,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		policies.SetupWithManager(ctx, o.Manager),
 		intercept.SetupWithManager(o.Manager),
 		holder.SetupWithManager(o.Manager),
+		o.gateController().SetupWithManager(o.Manager),
 		target.SetupWithManager(o.Manager),
 		o.Add(sign),
 		o.Add(retention),
@@ -300,6 +301,22 @@ func (o *operator) setupWebhooks(context.Context) error {
 		return fmt.Errorf("setting up the webhook of AllowancePolicies: %w", err)
 	}
 	return nil
+}
+
+// gateController closes gates.
+func (o *operator) gateController() *controller.Gate {
+	return &controller.Gate{
+		Client:     o.GetClient(),
+		Holders:    o.holders,
+		Drivers:    o.gates,
+		Records:    o.records,
+		Policies:   o.policies,
+		Catalog:    o.catalog,
+		Namespaces: o.namespaces,
+		Events:     o.GetEventRecorder("kausality"),
+		Clock:      clock.RealClock{},
+		Settle:     o.gateSettleTime,
+	}
 }
 
 // gateRegistry knows the kinds with gates.

@@ -55,6 +55,7 @@ type options struct {
 	recordCount             int
 	targetStatusRate        float64
 	quietTime               time.Duration
+	gateSettleTime          time.Duration
 }
 
 func (o *options) bind(flags *flag.FlagSet) {
@@ -92,6 +93,9 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.DurationVar(&o.quietTime, "composite-quiet-time", controller.DefaultQuietTime,
 		"How long neither the spec of a Crossplane composite resource may change nor an allowance of it be used before it is "+
 			"taken to have settled; longer than one run of the functions of any composition.")
+	flags.DurationVar(&o.gateSettleTime, "gate-settle-time", controller.DefaultSettle,
+		"How long a gate stays open after its provider reports success where nothing in the object's status shows the change: "+
+			"longer than providers work in the background without saying so.")
 	flags.StringVar(&o.crossplaneUsers, "crossplane-users", "system:serviceaccount:crossplane-system:crossplane",
 		"Comma-separated names of the users that Crossplane itself runs under, which are no providers.")
 	flags.StringVar(&o.crossplaneProviderUsers, "crossplane-provider-users", "system:serviceaccount:crossplane-system:*",

@@ -121,6 +121,11 @@ type AllowanceRecordStatus struct {
 	// +listMapKey=id
 	FirstSeen []SeenAllowance `json:"firstSeen,omitempty"`
 
+	// gated is true while the target is under a gate: it stands for something outside
+	// the cluster, which changes only while an allowance says so.
+	// +optional
+	Gated bool `json:"gated,omitempty"`
+
 	// pendingGrants are grants that have yet to enter the target's ledger, from
 	// requests whose answer could not carry them.
 	// +optional

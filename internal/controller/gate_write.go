@@ -20,8 +20,13 @@ import (
 	"context"
 	"fmt"
 
+	"k8s.io/apimachinery/pkg/api/equality"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
 )
 
 // write carries out a plan, in one request that fails where the object is not the one
@@ -47,8 +52,21 @@ func (r *Gate) write(ctx context.Context, v gateView, p gatePlan) (*unstructured
 			gateReclosings.WithLabelValues(kind).Inc()
 		}
 	}
-	if p.closed && !v.since.IsZero() {
+	if !p.closed {
+		return after, nil
+	}
+	if !v.since.IsZero() {
 		gateOpen.WithLabelValues(kind).Observe(v.now.Sub(v.since).Seconds())
 	}
-	return after, nil
+	return after, r.recordDone(ctx, v)
+}
+
+// recordDone says in the object's record what the entries were for that are done.
+func (r *Gate) recordDone(ctx context.Context, v gateView) error {
+	target := record.TargetOf(v.obj)
+	return r.Records.Update(ctx, target, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
+		before := status.History
+		status.History = record.Done(target, before, v.entries().Allowances(), metav1.NewTime(v.now))
+		return !equality.Semantic.DeepEqual(before, status.History)
+	})
 }

@@ -68,7 +68,7 @@ func look(obj *unstructured.Unstructured, policies []*policy.Policy, now time.Ti
 
 // deservesRecord tells whether the holder gets a record if it has none.
 func (v view) deservesRecord() bool {
-	return len(v.stored) > 0 || v.unreadable
+	return len(v.stored) > 0 || v.unreadable || isUnderGate(v.obj)
 }
 
 // withheld tells whether the stored ledger has a withheld change.

@@ -69,7 +69,7 @@ func sameCanonical(a, b *v1alpha1.AllowanceRecordStatus) bool {
 	same := b.DeepCopy()
 	same.Phase, same.Active, same.ActiveCount, same.Initiator = a.Phase, a.Active, a.ActiveCount, a.Initiator
 	same.FirstSeen, same.History, same.WithheldCount = a.FirstSeen, a.History, a.WithheldCount
-	same.Blocked, same.AnsweredDenials = a.Blocked, a.AnsweredDenials
+	same.Blocked, same.AnsweredDenials, same.Gated = a.Blocked, a.AnsweredDenials, a.Gated
 	return equality.Semantic.DeepEqual(a, same)
 }
 
@@ -97,6 +97,7 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 		status.Initiator = latest
 	}
 	status.FirstSeen = v.firstSeen(c.firstSeen, held)
+	status.Gated = isUnderGate(v.obj)
 	v.deleted(status, &c.next)
 	v.overdue(status, held, &c.next)
 	v.answer(status, effective)

@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
@@ -115,6 +116,8 @@ type HolderWatcher interface {
 	Watch(ctx context.Context, kinds []schema.GroupVersionKind) error
 	// Watches tells whether all objects of the kind are in the cache.
 	Watches(kind schema.GroupKind) bool
+	// List returns all cached objects of a kind.
+	List(ctx context.Context, kind schema.GroupVersionKind) ([]*unstructured.Unstructured, error)
 }
 
 // PolicyIndex compiles the policies, watches the objects of the kinds that they
@@ -135,6 +138,11 @@ type PolicyIndex struct {
 	ready atomic.Bool
 	// behind are the resources that External entries were last known to be about.
 	behind []kinds.Resource
+	// lingering are kinds that no policy gates any more, while objects are still as
+	// their gates left them: somebody has to see these.
+	lingering []schema.GroupVersionKind
+	// watchedGates are the kinds that were last watched for their gates.
+	watchedGates []schema.GroupVersionKind
 }
 
 // SetupWithManager adds the reconciler to mgr.
@@ -174,6 +182,7 @@ func (r *PolicyIndex) Reconcile(ctx context.Context, _ reconcile.Request) (recon
 	if err := r.Reader.List(ctx, &policies); err != nil {
 		return reconcile.Result{}, fmt.Errorf("listing policies: %w", err)
 	}
+	r.lingering = r.stillGated(ctx)
 	r.Kinds.FollowCategories(r.categories(policies.Items)...)
 	changed, kindsErr := r.Kinds.Update(ctx, groupVersions(policies.Items))
 	if changed {
@@ -212,6 +221,9 @@ func (r *PolicyIndex) categories(policies []v1alpha1.AllowancePolicy) []string {
 			return r.Gates.Categories()
 		}
 	}
+	if len(r.lingering) > 0 {
+		return r.Gates.Categories()
+	}
 	return nil
 }
 
@@ -240,6 +252,7 @@ func (r *PolicyIndex) watch(ctx context.Context) error {
 	for _, p := range usable {
 		holders = append(holders, p.For)
 	}
+	holders = append(holders, r.gated(ctx, usable)...)
 	if err := r.Holders.Watch(ctx, holders); err != nil {
 		return fmt.Errorf("caching the objects that policies are for: %w", err)
 	}

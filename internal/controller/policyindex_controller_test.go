@@ -24,6 +24,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -78,6 +79,10 @@ func (w *watchedHolders) Watch(_ context.Context, kinds []schema.GroupVersionKin
 }
 
 func (w *watchedHolders) Watches(schema.GroupKind) bool { return w.err == nil }
+
+func (w *watchedHolders) List(context.Context, schema.GroupVersionKind) ([]*unstructured.Unstructured, error) {
+	return nil, nil
+}
 
 func TestPolicyIndexReconcile(t *testing.T) {
 	appsV1, coreV1 := schema.GroupVersion{Group: "apps", Version: "v1"}, schema.GroupVersion{Version: "v1"}

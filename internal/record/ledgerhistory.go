@@ -116,6 +116,20 @@ func FollowLedger(target v1alpha1.TargetReference, history []v1alpha1.HistoryEnt
 	return WithHistory(history, news...)
 }
 
+// Done adds to a history that allowances of the target have done what they were for,
+// and that they were granted before, where nobody has told so: they can be over
+// before anybody has seen them.
+func Done(target v1alpha1.TargetReference, history []v1alpha1.HistoryEntry, allowances []v1alpha1.Allowance, at metav1.Time) []v1alpha1.HistoryEntry {
+	for _, event := range []v1alpha1.HistoryEvent{v1alpha1.EventGranted, v1alpha1.EventConsumed} {
+		for _, e := range LedgerHistory(target, allowances, event, v1alpha1.EventReleased, at) {
+			if !slices.ContainsFunc(history, func(old v1alpha1.HistoryEntry) bool { return repeats(e, old) }) {
+				history = WithHistory(history, e)
+			}
+		}
+	}
+	return history
+}
+
 // reached tells whether the target has the generation that something was granted
 // for: then its ledger has had the grant, too.
 func reached(granted v1alpha1.HistoryEntry, generation int64) bool {

@@ -99,3 +99,26 @@ func TestFollowLedger(t *testing.T) {
 		})
 	}
 }
+
+func TestDone(t *testing.T) {
+	target := v1alpha1.TargetReference{Kind: "Deployment", Name: "web"}
+	held := []v1alpha1.Allowance{{
+		Kind: "Pod", Mutation: "create", Generation: 5, Initiator: "alice",
+		Trace: []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Generation: 5, Field: "spec.replicas"}},
+	}}
+	first := Done(target, nil, held, minute(9))
+	events := make([]v1alpha1.HistoryEvent, 0, len(first))
+	for _, e := range first {
+		events = append(events, e.Event)
+	}
+	want := []v1alpha1.HistoryEvent{v1alpha1.EventConsumed, v1alpha1.EventGranted}
+	if diff := cmp.Diff(want, events); diff != "" {
+		t.Errorf("what nobody saw was granted, and is over (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(first, Done(target, first, held, minute(10))); diff != "" {
+		t.Errorf("it is told once (-first +second):\n%s", diff)
+	}
+	if diff := cmp.Diff(first, FollowLedger(target, first, held, nil, 5, minute(10))); diff != "" {
+		t.Errorf("a look at the ledger tells it again (-first +second):\n%s", diff)
+	}
+}
