@@ -76,6 +76,7 @@ var _ = Describe("A claim whose size is changed", func() {
 		approved := time.Now()
 		shared.has(ctx, instance, large)
 		Expect(shared.calls(ctx, instance).Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create, cloud.Update}))
+		shared.settled(ctx, claim, composite) // the audit log may be behind the provider
 		for _, hop := range []struct {
 			object *unstructured.Unstructured
 			kinds  []string
@@ -85,7 +86,6 @@ var _ = Describe("A claim whose size is changed", func() {
 		} {
 			Expect(traceOf(audit, hop.object)).To(Equal(hop.kinds), "of what let %s change", hop.object.GetKind())
 		}
-		shared.settled(ctx, claim, composite)
 		audit.About = []controlplane.AuditFilter{controlplane.Since(approved)}
 		Expect(audit.Refusals("system:serviceaccount:" + crossplane.Namespace + ":")).To(BeEmpty())
 	}, SpecTimeout(specTimeout))
