@@ -46,7 +46,7 @@ func (m *Mutator) Handle(ctx context.Context, req admission.Request) admission.R
 
 // answer writes the ledger, and returns what is new in it.
 func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.Response, decision.Grant) {
-	r, err := m.decode(req, false)
+	r, err := m.decode(ctx, req, false)
 	if err != nil {
 		return m.failed(ctx, req, err), decision.Grant{}
 	}

@@ -21,9 +21,11 @@ limitations under the License.
 package admission
 
 import (
+	"context"
 	"encoding/json"
 	"fmt"
 
+	"github.com/tidwall/sjson"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -75,7 +77,7 @@ type request struct {
 func dryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRun }
 
 // decode reads the objects of a request.
-func (g *Gatherer) decode(req admission.Request, validating bool) (*request, error) {
+func (g *Gatherer) decode(ctx context.Context, req admission.Request, validating bool) (*request, error) {
 	r := &request{
 		gvk:          schema.GroupVersionKind(req.Kind),
 		resource:     schema.GroupVersionResource(req.Resource),
@@ -97,11 +99,12 @@ func (g *Gatherer) decode(req admission.Request, validating bool) (*request, err
 	if req.Operation == admissionv1.Connect {
 		return nil, fmt.Errorf("connect requests to %s are not for this webhook", req.Resource.Resource)
 	}
+	_, _, applied := g.Gates.Gate(ctx, r.gvk) // Whose value a gate has is in the managed fields.
 	var err error
-	if r.old, err = object(req.OldObject); err != nil {
+	if r.old, err = object(req.OldObject, applied); err != nil {
 		return nil, fmt.Errorf("old object of %s %s/%s: %w", req.Kind.Kind, req.Namespace, req.Name, err)
 	}
-	if r.new, err = object(req.Object); err != nil {
+	if r.new, err = object(req.Object, applied); err != nil {
 		return nil, fmt.Errorf("object of %s %s/%s: %w", req.Kind.Kind, req.Namespace, req.Name, err)
 	}
 	if !r.complete() {
@@ -122,12 +125,20 @@ func (r *request) complete() bool {
 	}
 }
 
-func object(raw runtime.RawExtension) (*unstructured.Unstructured, error) {
+// object decodes an object, with its managed fields or without: they are often half of
+// it, and nothing else is decided by them.
+func object(raw runtime.RawExtension, withManagedFields bool) (*unstructured.Unstructured, error) {
 	if len(raw.Raw) == 0 {
 		return nil, nil
 	}
+	text := raw.Raw
+	if !withManagedFields {
+		if rest, err := sjson.DeleteBytes(text, "metadata.managedFields"); err == nil {
+			text = rest
+		}
+	}
 	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON(raw.Raw); err != nil {
+	if err := u.UnmarshalJSON(text); err != nil {
 		return nil, fmt.Errorf("not an object: %w", err)
 	}
 	return u, nil

@@ -39,7 +39,7 @@ var errNothingBehind = errors.New("no object behind the sub-resource")
 // behind it, and an eviction the deletion of its Pod: admission sees only a Scale
 // and an Eviction (D6, D11).
 func (v *Validator) decode(ctx context.Context, req admission.Request) (*request, error) {
-	r, err := v.Gatherer.decode(req, true)
+	r, err := v.Gatherer.decode(ctx, req, true)
 	if err != nil {
 		return nil, err
 	}
