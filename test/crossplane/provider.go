@@ -20,6 +20,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
+	"os"
 	"path/filepath"
 	"strings"
 	"time"
@@ -62,6 +64,10 @@ const cloudFlag = "--cloud="
 // startCloud starts an empty cloud, which remembers nothing.
 func (in *installation) startCloud(ctx context.Context) error {
 	in.Progress("starting " + Cloud)
+	// What another cloud was asked for is of no interest.
+	if err := os.Remove(CloudLog(in.cp)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
 	return in.cp.Launch(ctx, 1, func(ports []int) (controlplane.Program, error) {
 		address := controlplane.HostPort(ports[0])
 		return controlplane.Program{

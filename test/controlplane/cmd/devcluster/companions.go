@@ -43,7 +43,7 @@ var companions = map[string]companion{
 		start: func(ctx context.Context, cp *controlplane.ControlPlane, progress func(string)) error {
 			return crossplane.Start(ctx, cp, crossplane.Options{Progress: progress})
 		},
-		help: "Crossplane runs, with a provider and a cloud: see test/crossplane for what they do.",
+		help: "Crossplane runs, with a provider and a cloud: see docs/crossplane.md for what to do with them.",
 	},
 }
 
