@@ -122,7 +122,7 @@ func (w Witness) TracesOf(filters ...controlplane.AuditFilter) []string {
 	GinkgoHelper()
 	var out []string
 	for _, event := range w.Writes(filters...) {
-		if trace, ok := event.Annotations[AuditTrace]; ok {
+		if trace, ok := annotation(&event, AuditTrace); ok {
 			out = append(out, trace)
 		}
 	}
@@ -135,7 +135,7 @@ func (w Witness) Reasons() map[string]int {
 	GinkgoHelper()
 	counts := map[string]int{}
 	for _, event := range w.Writes() {
-		if reason, ok := event.Annotations[AuditReason]; ok {
+		if reason, ok := annotation(&event, AuditReason); ok {
 			counts[reason]++
 		}
 	}
@@ -151,6 +151,16 @@ func notAnEvent(event *auditv1.Event) bool {
 func Failed(event *auditv1.Event) bool {
 	code := CodeOf(event)
 	return code >= http.StatusBadRequest && code != http.StatusConflict && code != http.StatusNotFound
+}
+
+// annotation is what the operator says about a request, whichever of its webhooks was
+// asked: policies that fail closed have one of their own.
+func annotation(event *auditv1.Event, key string) (string, bool) {
+	value, ok := event.Annotations[key]
+	if !ok {
+		value, ok = event.Annotations[strings.Replace(key, ".", "-fail.", 1)]
+	}
+	return value, ok
 }
 
 // UserOf is who made a request, as whom it was judged.
