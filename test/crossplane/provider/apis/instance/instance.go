@@ -89,6 +89,15 @@ func Has(object metav1.Object, traits ...Trait) bool {
 	return slices.ContainsFunc(traits, func(t Trait) bool { return slices.Contains(asked, string(t)) })
 }
 
+// Annotation is the value of TraitsAnnotation for traits.
+func Annotation(traits ...Trait) string {
+	texts := make([]string, 0, len(traits))
+	for _, t := range traits {
+		texts = append(texts, string(t))
+	}
+	return strings.Join(texts, ",")
+}
+
 // Conditions are those to be set on an object for the given ones.
 func Conditions(object metav1.Object, conditions []xpv2.Condition) []xpv2.Condition {
 	if !Has(object, NoGeneration) {
