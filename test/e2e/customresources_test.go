@@ -95,13 +95,13 @@ var _ = Describe("A custom resource", func() {
 		owner.setThing(ctx, thing, `{"config":"b"}`)
 		other.setThing(ctx, thing, `{"port":81}`)
 		Expect(controller.reconcile(ctx, thing)).To(Succeed())
-		expectCaused(written("update", "configmaps", "app"), "Covered", alice, "Thing/app spec.Config")
+		expectCaused(written("update", "configmaps", "app"), "Covered", alice, "Thing/app spec.config")
 		expectCaused(written("update", "services", "app"), "Covered", "bob", "Thing/app spec.port")
 		if k.scope == namespaced {
-			expectCaused(written("update", "things", "app-part"), "Covered", alice, "Thing/app spec.Config")
+			expectCaused(written("update", "things", "app-part"), "Covered", alice, "Thing/app spec.config")
 			Expect(controller.reconcile(ctx, part)).To(Succeed())
 			expectCaused(written("update", "configmaps", "app-part"), "Covered", alice,
-				"Thing/app spec.Config", "Thing/app-part spec.Config")
+				"Thing/app spec.config", "Thing/app-part spec.config")
 		}
 		shared.over(ctx, thing)
 
@@ -128,13 +128,13 @@ var _ = Describe("A custom resource", func() {
 		stranger.warned.take()
 		stranger.setThing(ctx, thing, `{"config":"theirs"}`)
 		Expect(stranger.warned.take()).To(ContainSubstring("withheld"))
-		Expect(controller.reconcile(ctx, thing)).To(MatchError(ContainSubstring("spec.Config by mallory is withheld")))
+		Expect(controller.reconcile(ctx, thing)).To(MatchError(ContainSubstring("spec.config by mallory is withheld")))
 
 		By("approving that")
 		audit = shared.watch(ns)
-		Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(approve("spec.Config"))))).To(Succeed())
+		Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(approve("spec.config"))))).To(Succeed())
 		Expect(controller.reconcile(ctx, thing)).To(Succeed())
-		expectCaused(written("update", "configmaps", "app"), "Covered", alice, "Thing/app spec.Config")
+		expectCaused(written("update", "configmaps", "app"), "Covered", alice, "Thing/app spec.config")
 	},
 		Entry("observedGeneration and Ready", SpecTimeout(specTimeout), kind{scope: namespaced, report: reportObserved}),
 		Entry("a condition with a generation", SpecTimeout(specTimeout), kind{scope: namespaced, report: reportInCondition}),
