@@ -140,6 +140,7 @@ func (r *Gate) follow(ctx context.Context, req holders.Request, obj *unstructure
 	v := lookAtGate(obj, driver, kind, r.Clock.Now())
 	v.limits.settle = r.Settle
 	v.done = memory.doneSince(obj.GetGeneration())
+	v.heldSince = memory.heldSince(v.state.Held != nil && obj.GetDeletionTimestamp() == nil, v.now)
 	if err := r.place(ctx, &v); err != nil {
 		return 0, err
 	}

@@ -52,6 +52,17 @@ func (v gateView) planDeletion() gatePlan {
 	}
 }
 
+// planUndeleted ends the hold of an object whose deletion does not come: something
+// else has refused it after it was held.
+func (v gateView) planUndeleted() gatePlan {
+	if end := v.heldSince.Add(unseenLimit); end.After(v.now) {
+		return gatePlan{next: end}
+	}
+	setting := v.computed(v.ledger)
+	setting.State.Held = nil
+	return v.resume(v.state.Held, setting, normal(eventUndeleted, "The deletion that was held back did not come; the object goes on."))
+}
+
 // resume ends a hold. The pause that came with it goes; one that was there before is
 // somebody else's.
 func (v gateView) resume(held *gate.Hold, setting gate.Setting, event *gateEvent) gatePlan {

@@ -39,6 +39,8 @@ type remembered struct {
 	// generation that done is about, and since when that seems done.
 	generation int64
 	done       time.Time
+	// held is since when the object is seen held while it is not being deleted.
+	held time.Time
 	// said is what the condition should say, and since when.
 	said      situationOfGate
 	saidSince time.Time
@@ -111,6 +113,17 @@ func (r *remembered) seem(done bool, generation int64, now time.Time) {
 		r.done = now
 	}
 	r.generation = generation
+}
+
+// heldSince is since when an object is seen held while it is not being deleted.
+func (r *remembered) heldSince(held bool, now time.Time) time.Time {
+	switch {
+	case !held:
+		r.held = time.Time{}
+	case r.held.IsZero():
+		r.held = now
+	}
+	return r.held
 }
 
 // lasted is since when the condition should say what it should say now.

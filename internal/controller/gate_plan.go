@@ -68,6 +68,8 @@ func (v gateView) plan() gatePlan {
 	switch {
 	case v.obj.GetDeletionTimestamp() != nil:
 		return v.planDeletion()
+	case v.state.Held != nil:
+		return v.planUndeleted()
 	case v.belonging == free:
 		return v.planRelease()
 	case !v.state.Adopted() && v.belonging == unsure:

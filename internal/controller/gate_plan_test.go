@@ -335,6 +335,16 @@ func TestGatePlan(t *testing.T) {
 				Gone:   []string{crossplane.PausedAnnotation, v1alpha1.AnnotationGateHeld}, Event: eventOrphaned,
 			},
 		},
+		"held, and not being deleted yet": {
+			bucket: newBucket().gated().annotated(v1alpha1.AnnotationGateHeld, `{"user":"bob"}`).annotated(crossplane.PausedAnnotation, "true"),
+			look:   func(v *gateView) { v.heldSince = gateNow.Add(-time.Second) },
+			want:   outcome{Later: true},
+		},
+		"held, and never deleted": {
+			bucket: newBucket().gated().annotated(v1alpha1.AnnotationGateHeld, `{"user":"bob"}`).annotated(crossplane.PausedAnnotation, "true"),
+			look:   func(v *gateView) { v.heldSince = gateNow.Add(-time.Hour) },
+			want:   outcome{Gone: []string{crossplane.PausedAnnotation, v1alpha1.AnnotationGateHeld}, Event: eventUndeleted},
+		},
 		"a deletion that nobody holds": {
 			bucket: newBucket().gated().held(""),
 			want:   outcome{},

@@ -46,6 +46,7 @@ const (
 	eventDeletionHeld    = "DeletionHeld"
 	eventDeletionAllowed = "DeletionAllowed"
 	eventOrphaned        = "Orphaned"
+	eventUndeleted       = "DeletionFailed"
 )
 
 // situationOfGate is what the condition of an object says.

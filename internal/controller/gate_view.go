@@ -60,7 +60,9 @@ type gateView struct {
 	// done is since when the system has seemed done with the present generation; zero
 	// where it does not.
 	done time.Time
-	// deletion may be what allows a deletion that was not allowed when it was held.
+	// heldSince is since when the object is seen held while it is not being deleted.
+	heldSince time.Time
+	// deletionAllowed says that a deletion is allowed that was not when it was held.
 	deletionAllowed bool
 	limits          gateLimits
 	now             time.Time
