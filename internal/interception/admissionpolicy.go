@@ -29,7 +29,7 @@ import (
 
 // requests are the annotations under our domain that users set to ask for
 // something; whether they may is the webhook's to judge (D13, D20).
-var requests = []string{v1alpha1.AnnotationApprove, v1alpha1.AnnotationBreakGlass}
+var requests = []string{v1alpha1.AnnotationApprove, v1alpha1.AnnotationBreakGlass, v1alpha1.AnnotationOrphan}
 
 // admissionPolicy renders what protects the annotations of holders inside the API
 // server, so that a ledger can be neither forged nor dropped while the webhook is
