@@ -23,7 +23,9 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -53,6 +55,14 @@ spec:
       relation: ControllerChild
       verbs: [Create]
       mutations: [{jsonPath: "*"}]
+  deleting:
+    policies:
+    - target: {apiGroup: GROUP, apiVersion: v1alpha1, resource: xdatabases}
+      relation: ControllerChild
+      verbs: ["*"]
+    - target: {external: {provider: provider-aws}}
+      relation: External
+      verbs: [Delete]
   rules:
   - trigger: spec.size
     conditions: ["has(object.metadata.annotations['jira'])"]
@@ -78,6 +88,14 @@ spec:
     - target: {external: {provider: provider-aws}}
       relation: External
       verbs: [Create]
+  deleting:
+    policies:
+    - target: {apiGroup: rds.aws.crossplane.io, apiVersion: v1alpha1, resource: rdsinstances}
+      relation: ControllerChild
+      verbs: ["*"]
+    - target: {external: {provider: provider-aws}}
+      relation: External
+      verbs: [Delete]
   rules:
   - trigger: spec.size
     policies:
@@ -117,11 +135,8 @@ spec:
       verbs: [Update]
 `
 
-// The sets of management policies of a gate, as they are written.
-const (
-	observing = "Observe,LateInitialize"
-	updating  = "Observe,Update,LateInitialize"
-)
+// observing are the management policies of a gate that is closed.
+const observing = "Observe,LateInitialize"
 
 // operatorUser is the user name of the operator.
 var operatorUser = serviceaccount.MakeUsername(controlplane.OperatorNamespace, "kausality-controller-manager")
@@ -233,7 +248,89 @@ var _ = Describe("The controller of gates", Ordered, func() {
 		Entry("of a namespaced composite resource", SpecTimeout(specTimeout), databaseKind,
 			`^alice Database/main spec.size RDSInstance/\S+ spec.forProvider.instanceClass$`),
 	)
+
+	DescribeTable("keeps the gate open until the cloud is done, whatever the provider says meanwhile",
+		func(ctx SpecContext, traits string, fault cloud.Fault, verbs ...cloud.Verb) {
+			i := provision(ctx, databaseKind, traits)
+			fault.Name, fault.Verb, fault.Times = i.instance.GetName(), cloud.Update, 1
+			Expect(shared.cloud().Inject(ctx, fault)).To(Succeed())
+			i.resize(ctx, large)
+			Eventually(ctx, func(g Gomega) { g.Expect(i.gate(ctx, g)).To(ContainSubstring("Update")) }).Should(Succeed())
+			i.closed(ctx)
+			calls := shared.calls(ctx, i.instance).Mutations()
+			Expect(calls[len(calls)-1].Outcome).To(Equal(cloud.Done), "closed while the cloud was at work")
+			Expect(calls.Verbs()).To(Equal(verbs))
+			shared.has(ctx, i.instance, large)
+		},
+		Entry("an asynchronous one that announces it", SpecTimeout(specTimeout),
+			string(instance.Async), slow, cloud.Create, cloud.Update),
+		Entry("an asynchronous one that tells afterwards", SpecTimeout(specTimeout),
+			string(instance.AsyncLate), slow, cloud.Create, cloud.Update),
+		Entry("an asynchronous one that says nothing", SpecTimeout(specTimeout),
+			string(instance.AsyncSilent), slow, cloud.Create, cloud.Update),
+		Entry("one that says that it is done before it begins", SpecTimeout(specTimeout),
+			string(instance.SyncedEarly), brief, cloud.Create, cloud.Update),
+		Entry("one whose conditions say no generation", SpecTimeout(specTimeout),
+			string(instance.NoGeneration), brief, cloud.Create, cloud.Update),
+		Entry("one that fills in what the cloud has chosen", SpecTimeout(specTimeout),
+			string(instance.LateInit), brief, cloud.Create, cloud.Update),
+		Entry("one that fails at first", SpecTimeout(specTimeout),
+			"", cloud.Fault{Outcome: cloud.Refused}, cloud.Create, cloud.Update, cloud.Update),
+	)
+
+	It("carries out two changes in a row", func(ctx SpecContext) {
+		i := provision(ctx, databaseKind, string(instance.Async))
+		Expect(shared.cloud().Inject(ctx, cloud.Fault{Name: i.instance.GetName(), Delay: slow.Delay, Times: 1})).To(Succeed())
+		i.resize(ctx, large)
+		i.resize(ctx, "db.t3.xlarge")
+		i.closed(ctx)
+		shared.has(ctx, i.instance, "db.t3.xlarge")
+		for _, call := range shared.calls(ctx, i.instance).Of(cloud.Update) {
+			Expect(call.Outcome).To(Equal(cloud.Done))
+		}
+	}, SpecTimeout(specTimeout))
+
+	It("holds deletions back until they are allowed, or what is outside is to stay", func(ctx SpecContext) {
+		i := provision(ctx, databaseKind, "")
+		By("deleting what no policy lets take the cloud along")
+		collector := shared.As("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
+		Expect(collector.Delete(ctx, i.instance)).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)).To(Succeed())
+			g.Expect(condition(i.instance, v1alpha1.ConditionGate)).To(HaveKeyWithValue("reason", "Held"))
+		}).Should(Succeed())
+		out, err := i.by.RunKubectl(ctx, "get", "events", "-n", i.instance.GetNamespace(), "-o", "jsonpath={.items[*].reason}")
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring("DeletionHeld"))
+
+		By("letting it go")
+		orphan := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationOrphan+`":"true"}}}`))
+		stranger := shared.As(stage.MalloryName, "system:masters")
+		Expect(stranger.Patch(ctx, i.instance.DeepCopy(), orphan)).To(Succeed())
+		Consistently(ctx, func() error {
+			return shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)
+		}).WithTimeout(quietMoment).Should(Succeed(), "a stranger let it go")
+		Expect(i.by.Patch(ctx, i.instance.DeepCopy(), orphan)).To(Succeed())
+		Eventually(ctx, func() bool {
+			fresh := i.instance.DeepCopy()
+			return apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(fresh), fresh)) || fresh.GetUID() != i.instance.GetUID()
+		}).Should(BeTrue())
+		Expect(shared.calls(ctx, i.instance).Of(cloud.Delete)).To(BeEmpty())
+
+		By("deleting a claim, whose policies let it take the cloud along")
+		claim := provision(ctx, claimKind, "")
+		Expect(claim.by.Delete(ctx, claim.database)).To(Succeed())
+		shared.gone(ctx, claim.database, claim.composite, claim.instance)
+		claim.mutated(ctx, cloud.Create, cloud.Delete)
+	}, SpecTimeout(specTimeout))
 })
+
+// What the cloud does to the change of an instance: it takes longer than a provider
+// waits, or not so long.
+var (
+	slow  = cloud.Fault{Delay: cloud.Duration(3 * time.Second)}
+	brief = cloud.Fault{Delay: cloud.Duration(500 * time.Millisecond)}
+)
 
 // causeOf says who caused something, and the way to it.
 func causeOf(initiator string, trace []v1alpha1.TraceHop) string {
