@@ -69,6 +69,12 @@ const (
 	ConditionLedgerFull = "LedgerFull"
 	// ReasonTooLarge is the reason of LedgerFull=True.
 	ReasonTooLarge = "TooLarge"
+
+	// ConditionLedgerUnreadable is True while the annotation with the target's ledger
+	// does not hold one. It counts as empty (D4).
+	ConditionLedgerUnreadable = "LedgerUnreadable"
+	// ReasonNoLedger is the reason of LedgerUnreadable=True.
+	ReasonNoLedger = "NoLedger"
 )
 
 // Reasons of the condition ConditionGate, which is True while something can change

@@ -281,6 +281,14 @@ func TestAdvance(t *testing.T) {
 			},
 			wantIn: policy.DefaultMaxOpen - time.Hour,
 		},
+		"a ledger again": {
+			holder: makeHolder().settled(),
+			status: v1alpha1.AllowanceRecordStatus{
+				RawLedger:  "a secret",
+				Conditions: []metav1.Condition{{Type: v1alpha1.ConditionLedgerUnreadable, Status: metav1.ConditionTrue, Reason: v1alpha1.ReasonNoLedger}},
+			},
+			want: v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, RawLedger: "a secret", Conditions: []metav1.Condition{}},
+		},
 		"settled after all": {
 			holder: makeHolder().settled(),
 			status: v1alpha1.AllowanceRecordStatus{
@@ -382,8 +390,16 @@ func TestAdvance(t *testing.T) {
 			wantIn: policy.DefaultTTL - time.Minute,
 		},
 		"a ledger that is none is kept, and counts for nothing": {
-			holder: makeHolder().annotated("{}"),
-			want:   v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, RawLedger: "{}"},
+			holder: makeHolder().annotated("a secret"),
+			want: v1alpha1.AllowanceRecordStatus{
+				Phase: v1alpha1.PhaseSteady, RawLedger: "a secret",
+				Conditions: []metav1.Condition{{
+					Type: v1alpha1.ConditionLedgerUnreadable, Status: metav1.ConditionTrue, ObservedGeneration: 5, LastTransitionTime: before(0),
+					Reason: v1alpha1.ReasonNoLedger,
+					Message: "The annotation kausality.io/allowances of Deployment web is not a ledger, and counts as empty: nothing is allowed by it. " +
+						"The next change of Deployment web that allows something replaces it; status.rawLedger keeps its text.",
+				}},
+			},
 		},
 		"deleting: nothing is rewritten": {
 			holder: makeHolder().holding(template).deleting(),

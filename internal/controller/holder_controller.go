@@ -237,7 +237,7 @@ func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceReco
 			return err
 		}
 	}
-	r.announceOverdue(v, overdueNow(before), after)
+	r.announce(v, before, after)
 	next.at(p.next)
 	// What is above a claim's composite resource is found by name, and not any more
 	// once the claim is gone; the record still says it.

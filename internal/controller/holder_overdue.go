@@ -21,7 +21,6 @@ import (
 	"strings"
 	"time"
 
-	corev1 "k8s.io/api/core/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -79,13 +78,4 @@ func isOverdue(obj client.Object) bool {
 
 func overdueNow(status *v1alpha1.AllowanceRecordStatus) bool {
 	return apimeta.IsStatusConditionTrue(status.Conditions, v1alpha1.ConditionOverdue)
-}
-
-// announceOverdue makes the event about it, once.
-func (r *Holder) announceOverdue(v view, before bool, status *v1alpha1.AllowanceRecordStatus) {
-	condition := apimeta.FindStatusCondition(status.Conditions, v1alpha1.ConditionOverdue)
-	if before || condition == nil {
-		return
-	}
-	r.Events.Eventf(v.obj, nil, corev1.EventTypeWarning, v1alpha1.ConditionOverdue, "Watch", "%s", condition.Message)
 }

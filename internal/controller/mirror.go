@@ -81,9 +81,7 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 	status.PendingGrants, fold = c.pending(status.PendingGrants)
 	status.Consumed = c.consumed()
 	v.adopt(ctx, status, &c.next)
-	if v.unreadable {
-		status.RawLedger = record.Raw(v.raw)
-	}
+	v.reportUnreadable(status)
 
 	effective := record.Effective(v.asRecord(status), v.obj, v.stored)
 	status.Phase, status.EndedAt = v.phase(effective), nil
