@@ -144,6 +144,13 @@ var operatorUser = serviceaccount.MakeUsername(controlplane.OperatorNamespace, "
 // byOperator wants requests of the operator.
 func byOperator(event *auditv1.Event) bool { return stage.UserOf(event) == operatorUser }
 
+// closeGatesOf offers databases of a group, whose gates are closed.
+func closeGatesOf(ctx context.Context, group string) {
+	GinkgoHelper()
+	shared.offer(ctx, group)
+	shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(closingPolicies, "GROUP", group))...)
+}
+
 // gatedInstance is a database with the instance that it is composed of.
 type gatedInstance struct {
 	database, composite, instance *unstructured.Unstructured
@@ -152,10 +159,10 @@ type gatedInstance struct {
 
 // provision has the platform team create a database, whose provider has the given
 // traits, and returns when its gate has closed.
-func provision(ctx context.Context, kind, traits string) *gatedInstance {
+func provision(ctx context.Context, group, kind, traits string) *gatedInstance {
 	GinkgoHelper()
 	i := &gatedInstance{by: shared.As(stage.AliceName, stage.PlatformTeam, "system:masters")}
-	i.database = database(closingGroup, kind, shared.MakeNamespace(ctx, nil), "main", medium)
+	i.database = database(group, kind, shared.MakeNamespace(ctx, nil), "main", medium)
 	i.database.SetAnnotations(map[string]string{"jira": "INFRA-1"})
 	if traits != "" {
 		i.database.SetAnnotations(map[string]string{"jira": "INFRA-1", instance.TraitsAnnotation: traits})
@@ -203,13 +210,12 @@ func (i *gatedInstance) mutated(ctx context.Context, verbs ...cloud.Verb) {
 
 var _ = Describe("The controller of gates", Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
-		shared.offer(ctx, closingGroup)
-		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(closingPolicies, "GROUP", closingGroup))...)
+		closeGatesOf(ctx, closingGroup)
 	}, NodeTimeout(specTimeout))
 
 	DescribeTable("closes the gate once the cloud has what was allowed",
 		func(ctx SpecContext, kind, trace string) {
-			i := provision(ctx, kind, "")
+			i := provision(ctx, closingGroup, kind, "")
 			i.mutated(ctx, cloud.Create)
 			shared.quiet(ctx, i.composite, i.instance)
 
@@ -227,13 +233,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 			Eventually(ctx, func(g Gomega) {
 				status := shared.Record(ctx, g, i.instance).Status
 				g.Expect(status.Active).To(BeEmpty())
-				var consumed []string
-				for _, e := range status.History {
-					if e.Event == v1alpha1.EventConsumed {
-						consumed = append(consumed, causeOf(e.Initiator, e.Trace))
-					}
-				}
-				g.Expect(consumed).To(ContainElement(MatchRegexp(trace)))
+				g.Expect(consumedOf(status)).To(ContainElement(MatchRegexp(trace)))
 			}).Should(Succeed())
 
 			By("changing the cloud behind its back")
@@ -251,7 +251,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 
 	DescribeTable("keeps the gate open until the cloud is done, whatever the provider says meanwhile",
 		func(ctx SpecContext, traits string, fault cloud.Fault, verbs ...cloud.Verb) {
-			i := provision(ctx, databaseKind, traits)
+			i := provision(ctx, closingGroup, databaseKind, traits)
 			fault.Name, fault.Verb, fault.Times = i.instance.GetName(), cloud.Update, 1
 			Expect(shared.cloud().Inject(ctx, fault)).To(Succeed())
 			i.resize(ctx, large)
@@ -279,7 +279,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 	)
 
 	It("carries out two changes in a row", func(ctx SpecContext) {
-		i := provision(ctx, databaseKind, string(instance.Async))
+		i := provision(ctx, closingGroup, databaseKind, string(instance.Async))
 		Expect(shared.cloud().Inject(ctx, cloud.Fault{Name: i.instance.GetName(), Delay: slow.Delay, Times: 1})).To(Succeed())
 		i.resize(ctx, large)
 		i.resize(ctx, "db.t3.xlarge")
@@ -291,7 +291,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 	}, SpecTimeout(specTimeout))
 
 	It("holds deletions back until they are allowed, or what is outside is to stay", func(ctx SpecContext) {
-		i := provision(ctx, databaseKind, "")
+		i := provision(ctx, closingGroup, databaseKind, "")
 		By("deleting what no policy lets take the cloud along")
 		collector := shared.As("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
 		Expect(collector.Delete(ctx, i.instance)).To(Succeed())
@@ -318,7 +318,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 		Expect(shared.calls(ctx, i.instance).Of(cloud.Delete)).To(BeEmpty())
 
 		By("deleting a claim, whose policies let it take the cloud along")
-		claim := provision(ctx, claimKind, "")
+		claim := provision(ctx, closingGroup, claimKind, "")
 		Expect(claim.by.Delete(ctx, claim.database)).To(Succeed())
 		shared.gone(ctx, claim.database, claim.composite, claim.instance)
 		claim.mutated(ctx, cloud.Create, cloud.Delete)
@@ -331,6 +331,17 @@ var (
 	slow  = cloud.Fault{Delay: cloud.Duration(3 * time.Second)}
 	brief = cloud.Fault{Delay: cloud.Duration(500 * time.Millisecond)}
 )
+
+// consumedOf says what caused the allowances that have done what they were for.
+func consumedOf(status v1alpha1.AllowanceRecordStatus) []string {
+	var out []string
+	for _, e := range status.History {
+		if e.Event == v1alpha1.EventConsumed {
+			out = append(out, causeOf(e.Initiator, e.Trace))
+		}
+	}
+	return out
+}
 
 // causeOf says who caused something, and the way to it.
 func causeOf(initiator string, trace []v1alpha1.TraceHop) string {

@@ -84,6 +84,8 @@ var (
 	shared *world
 	// members are what it runs in; only the process that runs Serial specs has them.
 	members *controlplane.ControlPlane
+	// operator is the one under test, where members are.
+	operator *controlplane.Operator
 )
 
 func TestCrossplane(t *testing.T) {
@@ -97,7 +99,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 		Poll:     poll,
 		Progress: func(line string) { GinkgoWriter.Println(line) },
 	})).To(Succeed())
-	stage.InstallOperator(ctx, members, controlplane.OperatorOptions{
+	operator = stage.InstallOperator(ctx, members, controlplane.OperatorOptions{
 		Binary:     *operatorBin,
 		Overlay:    filepath.Join(root, "config", "dev"),
 		ExtraFlags: []string{"--composite-quiet-time=" + quietTime.String()},
