@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
@@ -149,7 +150,8 @@ spec:
 			status := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"status":{"size":%d}}`, size))
 			Expect(shared.Status().Patch(ctx, thing, status)).To(Succeed())
 			// The entry itself leaves with the next write.
-			Eventually(ctx, func(g Gomega) int32 { return shared.record(ctx, g, thing).Status.ActiveCount }).Should(BeZero())
+			Eventually(ctx, func(g Gomega) v1alpha1.AllowanceRecordStatus { return shared.record(ctx, g, thing).Status }).Should(And(
+				HaveField("ActiveCount", BeZero()), HaveField("PendingGrants", BeEmpty())))
 		}
 		report(1)
 		child := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web", OwnerReferences: []metav1.OwnerReference{
