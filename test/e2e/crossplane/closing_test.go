@@ -187,8 +187,12 @@ func (i *gatedInstance) resize(ctx context.Context, size string) {
 // gate is how the gate of the instance is set.
 func (i *gatedInstance) gate(ctx context.Context, g Gomega) string {
 	g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)).To(Succeed())
-	policies, _, err := unstructured.NestedStringSlice(i.instance.Object, "spec", "managementPolicies")
-	g.Expect(err).NotTo(HaveOccurred())
+	return policiesOf(i.instance)
+}
+
+// policiesOf are the management policies of an instance.
+func policiesOf(instance *unstructured.Unstructured) string {
+	policies, _, _ := unstructured.NestedStringSlice(instance.Object, "spec", "managementPolicies")
 	return strings.Join(policies, ",")
 }
 

@@ -41,12 +41,8 @@ var _ = Describe("While a gate is open", Serial, Ordered, func() {
 	midway := func(ctx context.Context, traits string, fault cloud.Fault) *gatedInstance {
 		GinkgoHelper()
 		i := provision(ctx, group, databaseKind, traits)
-		fault.Name, fault.Verb, fault.Times = i.instance.GetName(), cloud.Update, 1
-		Expect(shared.cloud().Inject(ctx, fault)).To(Succeed())
-		i.resize(ctx, large)
-		Eventually(ctx, func() cloud.Calls { return shared.calls(ctx, i.instance).Of(cloud.Update).With(cloud.Pending) }).
-			WithPolling(20 * time.Millisecond).Should(HaveLen(1))
-		Expect(i.gate(ctx, Default)).To(ContainSubstring("Update"))
+		fault.Verb, fault.Times = cloud.Update, 1
+		i.opened(ctx, fault)
 		if traits == string(instance.Async) {
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)).To(Succeed())
