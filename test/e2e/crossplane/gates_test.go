@@ -71,15 +71,7 @@ const twoLooks = 2*poll + time.Second
 
 var _ = Describe("A gate", func() {
 	DescribeTable("lets through what was allowed, and nothing else", func(ctx SpecContext, group, policies string) {
-		shared.offer(ctx, group, func(object *unstructured.Unstructured) {
-			if policies == "" || object.GetKind() != "Composition" {
-				return
-			}
-			raw, err := object.MarshalJSON()
-			Expect(err).NotTo(HaveOccurred())
-			text := strings.ReplaceAll(string(raw), `"forProvider":{}`, `"forProvider":{},"managementPolicies":`+policies)
-			Expect(object.UnmarshalJSON([]byte(text))).To(Succeed())
-		})
+		shared.offer(ctx, group, limitedBy(policies))
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(gatedDatabases, "GROUP", group))...)
 		ns := shared.MakeNamespace(ctx, nil)
 		alice, mallory := shared.As(stage.AliceName, stage.PlatformTeam, "system:masters"), shared.As(stage.MalloryName, "system:masters")
