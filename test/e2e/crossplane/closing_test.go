@@ -161,15 +161,22 @@ type gatedInstance struct {
 // traits, and returns when its gate has closed.
 func provision(ctx context.Context, group, kind, traits string) *gatedInstance {
 	GinkgoHelper()
-	i := &gatedInstance{by: shared.As(stage.AliceName, stage.PlatformTeam, "system:masters")}
-	i.database = database(group, kind, shared.MakeNamespace(ctx, nil), "main", medium)
-	i.database.SetAnnotations(map[string]string{"jira": "INFRA-1"})
+	db := database(group, kind, shared.MakeNamespace(ctx, nil), "main", medium)
+	db.SetAnnotations(map[string]string{"jira": "INFRA-1"})
 	if traits != "" {
-		i.database.SetAnnotations(map[string]string{"jira": "INFRA-1", instance.TraitsAnnotation: traits})
+		db.SetAnnotations(map[string]string{"jira": "INFRA-1", instance.TraitsAnnotation: traits})
 	}
+	return provisioned(ctx, db)
+}
+
+// provisioned has the platform team create a database, and returns when its gate has
+// closed.
+func provisioned(ctx context.Context, db *unstructured.Unstructured) *gatedInstance {
+	GinkgoHelper()
+	i := &gatedInstance{database: db, by: shared.As(stage.AliceName, stage.PlatformTeam, "system:masters")}
 	Expect(i.by.Create(ctx, i.database)).To(Succeed())
 	i.composite = i.database
-	if kind == claimKind {
+	if db.GetKind() == claimKind {
 		i.composite = shared.compositeOf(ctx, i.database)
 	}
 	i.instance = shared.instanceOf(ctx, i.composite, "instance")

@@ -69,8 +69,11 @@ var (
 	samples = filepath.Join(root, "config", "samples", "crossplane")
 )
 
-// operatorBin is the operator under test.
-var operatorBin = flag.String("operator", filepath.Join(root, "bin", "manager"), "the operator to test")
+// What is under test.
+var (
+	operatorBin = flag.String("operator", filepath.Join(root, "bin", "manager"), "the operator to test")
+	pluginBin   = flag.String("plugin", filepath.Join(root, "bin", "kubectl-kausality"), "the kubectl plugin to test")
+)
 
 // world is what the processes of the suite share.
 type world struct {
@@ -108,11 +111,13 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	first.offer(ctx, plainGroup)
 	first.offer(ctx, governedGroup)
 	first.offer(ctx, slowGroup)
+	first.offer(ctx, deletionGroup)
 	first.applySamplePolicies(ctx)
 	first.slowDown(ctx, slowGroup, slowness)
 	for _, group := range []string{governedGroup, slowGroup} {
 		first.govern(ctx, "databases.yaml", group)
 	}
+	first.governDeletions(ctx)
 	raw, err := json.Marshal(&world{Cluster: stage.Connect(members), CloudURL: crossplane.CloudURL(members)})
 	Expect(err).NotTo(HaveOccurred())
 	return raw
