@@ -154,9 +154,29 @@ func (f *facts) gatePatches(r *request, grant decision.Grant, want map[string]st
 }
 
 // mayOrphan tells whether the requester may let what is outside the cluster be when
-// the object goes: whoever may initiate on the object, or above it.
+// the object goes: whoever may initiate on the object, or above it, or may have on what
+// was above it and is gone.
 func (f *facts) mayOrphan(r *request) bool {
-	return f.AncestorInitiator || slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(r.requester) })
+	return f.AncestorInitiator ||
+		slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(r.requester) }) ||
+		slices.ContainsFunc(f.index.Policies(), func(p *policy.Policy) bool { return f.wasAbove(p) && p.MayInitiate(r.requester) })
+}
+
+// wasAbove tells whether a policy is for the kind of the parent that is gone, or for one
+// that its deletion came from. What the policy selects cannot be told any more; else what
+// is held would stay for ever.
+func (f *facts) wasAbove(p *policy.Policy) bool {
+	if f.ParentState != decision.ParentGone {
+		return false
+	}
+	return p.For.Kind == f.goneParent || f.Deletion != nil && slices.ContainsFunc(f.Deletion.Trace, func(hop v1alpha1.TraceHop) bool {
+		return hop.Kind == p.For.Kind
+	})
+}
+
+// asksToOrphan tells whether the request sets the annotation for that, or takes it away.
+func (r *request) asksToOrphan() bool {
+	return r.new != nil && annotation(r.new, v1alpha1.AnnotationOrphan) != r.stored(v1alpha1.AnnotationOrphan)
 }
 
 // restore makes an annotation what it was before the request.
@@ -177,7 +197,7 @@ func (f *facts) gateWarnings(r *request, grant decision.Grant) []string {
 	}
 	var out []string
 	object := objectText(r.gvk.Kind, r.objectName())
-	if r.new.GetAnnotations()[v1alpha1.AnnotationOrphan] != r.stored(v1alpha1.AnnotationOrphan) && !f.mayOrphan(r) {
+	if r.asksToOrphan() && !f.mayOrphan(r) {
 		out = append(out, fmt.Sprintf("kausality: %s of %s is for who may initiate on it or above it, and was left as it was", v1alpha1.AnnotationOrphan, object))
 	}
 	if f.Gate == nil {

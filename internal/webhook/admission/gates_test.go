@@ -173,6 +173,34 @@ func policiesIn(obj *unstructured.Unstructured) []any {
 	return list
 }
 
+// What is held when nothing is left above it can be let go by who could have started it.
+func TestOrphanWhoseParentIsGone(t *testing.T) {
+	for name, tt := range map[string]struct {
+		user   string
+		groups []string
+		want   string
+	}{
+		"an initiator of the parent": {"alice", platformTeam, "true"},
+		"a stranger":                 {"mallory", nil, ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			mutator, _ := (&world{}).hooks(t, shopPolicy)
+			held := bucket(t, "size: 1", gateClosed, under(t, "size: 1"), with(pausedKey, "true"),
+				with(v1alpha1.AnnotationGateHeld, gate.State{Held: &gate.Hold{User: "mallory"}}.Annotations()[v1alpha1.AnnotationGateHeld]))
+			orphan := held.DeepCopy()
+			annotate(orphan, v1alpha1.AnnotationOrphan, "true")
+			req := asking(t, tt.user, tt.groups, held, orphan)
+			resp := mutator.Handle(t.Context(), req)
+			if got := applied(t, req, resp).GetAnnotations()[v1alpha1.AnnotationOrphan]; got != tt.want {
+				t.Errorf("the annotation is %q, want %q", got, tt.want)
+			}
+			if warned := len(resp.Warnings) > 0; warned != (tt.want == "") {
+				t.Errorf("warnings %q", resp.Warnings)
+			}
+		})
+	}
+}
+
 func TestGateIsSetInEachWrite(t *testing.T) {
 	closedUnder := func(fields, approved string, edits ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 		return bucket(t, fields, gateClosed, append(edits, under(t, approved))...)

@@ -124,6 +124,9 @@ type facts struct {
 	decision.Input
 	// index is the one snapshot of the policies that the request is judged by.
 	index *policy.Index
+	// goneParent is the kind of the parent that the object names and that does not
+	// exist.
+	goneParent string
 	// parent is where the child's parent is recorded.
 	parent v1alpha1.TargetReference
 	// parentRecordKey is the name of its AllowanceRecord.
@@ -264,7 +267,8 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 	}
 	if parent == nil {
 		f.ParentState = decision.ParentGone
-		if r.operation == decision.Delete && !ref.Mutual {
+		f.goneParent = ref.GVK.Kind
+		if (r.operation == decision.Delete || r.asksToOrphan()) && !ref.Mutual {
 			f.Deletion = g.deletionOf(ctx, v1alpha1.TargetReference{
 				Group: ref.GVK.Group, Version: ref.GVK.Version, Kind: ref.GVK.Kind,
 				Namespace: g.namespaceOf(ref, policies[0].For), Name: ref.Name, UID: ref.UID,

@@ -224,6 +224,12 @@ var _ = Describe("The deletion", func() {
 			Expect(i.outside(ctx)).To(BeEmpty())
 			shared.has(ctx, i.instance, medium)
 		}
+
+		By("letting them go")
+		for _, i := range staying {
+			i.letGo(ctx)
+		}
+		shared.namespaceGone(ctx, namespace)
 	}, SpecTimeout(specTimeout))
 
 	It("in the foreground waits for the cloud, or for somebody to say that it stays", func(ctx SpecContext) {
