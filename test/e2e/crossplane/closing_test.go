@@ -286,7 +286,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 		Entry("one that fills in what the cloud has chosen", SpecTimeout(specTimeout),
 			string(instance.LateInit), brief, cloud.Create, cloud.Update),
 		Entry("one that fails at first", SpecTimeout(specTimeout),
-			"", cloud.Fault{Outcome: cloud.Refused}, cloud.Create, cloud.Update, cloud.Update),
+			"", cloud.Fault{Outcome: cloud.Refused, Delay: brief.Delay}, cloud.Create, cloud.Update, cloud.Update),
 	)
 
 	It("carries out two changes in a row", func(ctx SpecContext) {

@@ -279,7 +279,7 @@ var _ = Describe("With policies", func() {
 		shared.steady(ctx, db)
 		shared.steady(ctx, &governed{composite: stack})
 
-		audit := shared.Watch()
+		audit := shared.Watch(ofAny(db.objects()...))
 		Expect(shared.initiator().Patch(ctx, stack, resize(large))).To(Succeed())
 		shared.has(ctx, db.instance, large)
 		Expect(audit.TracesOf(ofAny(db.instance), controlplane.ByUser(crossplaneUser))).To(ContainElement(And(

@@ -66,7 +66,11 @@ var _ = Describe("The writes that follow from changes", func() {
 		for range databases {
 			all = append(all, shared.create(ctx, slowGroup, claimKind))
 		}
-		audit := shared.Watch()
+		var objects []*unstructured.Unstructured
+		for _, db := range all {
+			objects = append(objects, db.database, db.composite, db.instance)
+		}
+		audit := shared.Watch(ofAny(objects...)) // Others are refused things all the time.
 		for _, db := range all {
 			Expect(initiator.Patch(ctx, db.database, approvedResize("db.t3.first"))).To(Succeed())
 			// The function thinks about that one when the next one comes.
