@@ -47,11 +47,12 @@ func (in *Input) external(v Verdict) []v1alpha1.Allowance {
 	default:
 	}
 	var grant Grant
+	usable, entries := in.usable(), in.outsideEntries()
 	for _, act := range in.Acts() {
 		if in.isRelease(act) {
 			continue
 		}
-		for _, s := range in.outside(act, v) {
+		for _, s := range in.outside(act, v, usable, entries) {
 			grant.add(in.opening(s, act))
 		}
 	}
@@ -79,10 +80,10 @@ func (in *Input) opening(s source, act Act) v1alpha1.Allowance {
 	}
 }
 
-// outside are the permissions of the parent that go with what lets one act through.
-func (in *Input) outside(act Act, v Verdict) []source {
-	entries := in.outsideEntries()
-	if caused := covering(in.usable(), act); len(caused) > 0 {
+// outside are the permissions of the parent, those of the entries, that go with what
+// lets one act through: what is usable, or the reason of the verdict.
+func (in *Input) outside(act Act, v Verdict, usable []permit, entries ledger.Ledger) []source {
+	if caused := covering(usable, act); len(caused) > 0 {
 		return in.sources(entries, goOnWith(caused))
 	}
 	switch v.Reason {
