@@ -39,6 +39,7 @@ func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Ver
 			return nil, verdict, grant, err
 		}
 	}
+	f.setGate(r, grant)
 	return f, verdict, grant, nil
 }
 

@@ -49,7 +49,6 @@ type Gates interface {
 // gated is what is known of an object whose kind has gates.
 type gated struct {
 	gate.Driver
-	kind gate.Kind
 	// target is what the object stands for.
 	target gate.Target
 	// state is what the object said before the request.
@@ -58,19 +57,20 @@ type gated struct {
 	standing gate.Standing
 	// bySystem is true where the system itself asks.
 	bySystem bool
+	// setting is what the request makes of the gate, once that is decided.
+	setting gate.Setting
 }
 
 // gatherGate finds out whether the object has a gate that the request goes by. One
 // that was there before its policy is left alone until the controller adopts it, but
 // for its deletion.
-func (g *Gatherer) gatherGate(ctx context.Context, r *request, f *facts) {
-	driver, kind, ok := g.Gates.Gate(ctx, r.gvk)
-	if !ok || r.subresource != "" {
+func (g *Gatherer) gatherGate(r *request, f *facts) {
+	if r.driver == nil || r.subresource != "" {
 		return
 	}
-	target := driver.Target(r.current(), kind)
+	target := r.driver.Target(r.current(), r.gateKind)
 	f.gate = &gated{
-		Driver: driver, kind: kind, target: target,
+		Driver: r.driver, target: target,
 		standing: gate.Stand(target, slices.Concat(f.Parent.Policies, f.boundsOfGone(), f.OwnPolicies)...),
 		bySystem: g.Gates.IsSystem(r.requester),
 	}
@@ -118,27 +118,29 @@ func (f *facts) isLateInitialization(r *request) bool {
 	return !slices.ContainsFunc(f.Changes, elsewhere) && f.gate.IsLateInitialization(r.old, r.new)
 }
 
-// write is what the request does to the gate.
-func (f *facts) write(r *request, grant decision.Grant) gate.Write {
-	return gate.Write{
-		Old: r.old, New: r.new, Kind: f.gate.kind, Ledger: f.next,
-		Brings: grant.OpensGate(), BySystem: f.gate.bySystem, FieldManager: r.fieldManager,
+// setGate finds out what the request makes of the gate.
+func (f *facts) setGate(r *request, grant decision.Grant) {
+	if f.Gate == nil || r.new == nil {
+		return
 	}
+	f.gate.setting = f.gate.Compute(gate.Write{
+		Old: r.old, New: r.new, Kind: r.gateKind, Ledger: f.next,
+		Brings: grant.OpensGate(), BySystem: f.gate.bySystem, FieldManager: r.fieldManager,
+	})
 }
 
 // gatePatches are what turns the new object of a request into the one whose gate is
 // set, and whose annotations about it are nobody's but ours: want are all its
 // annotations, which they change.
-func (f *facts) gatePatches(r *request, grant decision.Grant, want map[string]string) []jsonpatch.Operation {
+func (f *facts) gatePatches(r *request, want map[string]string) []jsonpatch.Operation {
 	if f.gate == nil || f.Operator {
 		return nil
 	}
 	state := f.gate.state
 	var ops []jsonpatch.Operation
 	if f.Gate != nil {
-		setting := f.gate.Compute(f.write(r, grant))
-		state = setting.State
-		ops = f.gate.Patch(r.new, setting)
+		state = f.gate.setting.State
+		ops = f.gate.Patch(r.new, f.gate.setting)
 	}
 	for _, key := range append(gate.StateKeys(), v1alpha1.AnnotationGateRequested) {
 		delete(want, key)
@@ -148,7 +150,7 @@ func (f *facts) gatePatches(r *request, grant decision.Grant, want map[string]st
 		want[f.gate.PauseAnnotation()] = "true"
 	}
 	if !f.mayOrphan(r) {
-		restore(want, r, v1alpha1.AnnotationOrphan)
+		r.restore(want, v1alpha1.AnnotationOrphan)
 	}
 	return ops
 }
@@ -159,39 +161,25 @@ func (f *facts) gatePatches(r *request, grant decision.Grant, want map[string]st
 func (f *facts) mayOrphan(r *request) bool {
 	return f.AncestorInitiator ||
 		slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(r.requester) }) ||
-		slices.ContainsFunc(f.index.Policies(), func(p *policy.Policy) bool { return f.wasAbove(p) && p.MayInitiate(r.requester) })
+		f.ParentState == decision.ParentGone && slices.ContainsFunc(f.index.Policies(), func(p *policy.Policy) bool { return f.wasAbove(p) && p.MayInitiate(r.requester) })
 }
 
 // wasAbove tells whether a policy is for the kind of the parent that is gone, or for one
 // that its deletion came from. What the policy selects cannot be told any more; else what
 // is held would stay for ever.
 func (f *facts) wasAbove(p *policy.Policy) bool {
-	if f.ParentState != decision.ParentGone {
-		return false
-	}
 	return p.For.Kind == f.goneParent || f.Deletion != nil && slices.ContainsFunc(f.Deletion.Trace, func(hop v1alpha1.TraceHop) bool {
 		return hop.Kind == p.For.Kind
 	})
 }
 
-// asksToOrphan tells whether the request sets the annotation for that, or takes it away.
+// asksToOrphan tells whether the request sets the annotation for that.
 func (r *request) asksToOrphan() bool {
 	return r.new != nil && annotation(r.new, v1alpha1.AnnotationOrphan) != r.stored(v1alpha1.AnnotationOrphan)
 }
 
-// restore makes an annotation what it was before the request.
-func restore(want map[string]string, r *request, key string) {
-	delete(want, key)
-	if r.old == nil {
-		return
-	}
-	if value, ok := r.old.GetAnnotations()[key]; ok {
-		want[key] = value
-	}
-}
-
 // gateWarnings tell the requester what the gate does with the request.
-func (f *facts) gateWarnings(r *request, grant decision.Grant) []string {
+func (f *facts) gateWarnings(r *request) []string {
 	if f.gate == nil || f.Operator {
 		return nil
 	}
@@ -203,10 +191,9 @@ func (f *facts) gateWarnings(r *request, grant decision.Grant) []string {
 	if f.Gate == nil {
 		return out
 	}
-	setting := f.gate.Compute(f.write(r, grant))
-	if len(setting.Unsupported) > 0 {
+	if unsupported := f.gate.setting.Unsupported; len(unsupported) > 0 {
 		out = append(out, fmt.Sprintf("kausality: %s may be changed outside (%s), and its provider knows no management policies for that alone; allow Create as well, or update the provider",
-			object, strings.Join(setting.Unsupported, ", ")))
+			object, strings.Join(unsupported, ", ")))
 	}
 	return out
 }
@@ -261,7 +248,7 @@ func (f *facts) doubtsGate(r *request, v decision.Verdict, grant decision.Grant)
 // gateDeviation says what is wrong with the gate that the object would be stored
 // with: another webhook may have written after ours, or ours was not asked. What a
 // system writes for itself is never refused (D16).
-func (f *facts) gateDeviation(r *request, v decision.Verdict, grant decision.Grant) string {
+func (f *facts) gateDeviation(r *request, v decision.Verdict) string {
 	if f.Gate == nil || r.new == nil || v.Reason == decision.ReasonOwn || f.gate.bySystem {
 		return ""
 	}
@@ -276,15 +263,15 @@ func (f *facts) gateDeviation(r *request, v decision.Verdict, grant decision.Gra
 			return "it would have what nobody allowed"
 		}
 	}
-	setting := f.gate.Compute(f.write(r, grant))
-	if setting.State.Content != gate.ReadState(r.new.GetAnnotations()).Content {
+	content := f.gate.setting.State.Content
+	if content != gate.ReadState(r.new.GetAnnotations()).Content {
 		return "what it was allowed for would not be known"
 	}
 	var lets []string
 	switch {
 	case f.Child.Deleting:
 		lets = f.gate.Lets(r.old)
-	case setting.State.Content == f.gate.Content(r.new):
+	case content == f.gate.Content(r.new):
 		lets = gate.Verbs(f.next, f.gate.Verbs())
 	}
 	for _, verb := range f.gate.Lets(r.new) {

@@ -187,7 +187,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	f.AncestorInitiator = !f.Parent.OneSided && mayInitiateAbove(f.index, ancestors, r.requester)
 
 	f.leaving = g.leaving(ctx, r, f)
-	g.gatherGate(ctx, r, f)
+	g.gatherGate(r, f)
 	g.gatherChild(ctx, r, f, why)
 	if err := g.healing(ctx, r, f); err != nil {
 		return nil, err

@@ -62,8 +62,8 @@ func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.
 	}
 	m.rememberAnnotations(r, f, grant)
 	m.announceFull(r, f, grant)
-	resp := admission.Patched("", r.patches(f, grant)...)
-	resp.Warnings = append(r.ledgerWarnings(f, grant), f.gateWarnings(r, grant)...)
+	resp := admission.Patched("", r.patches(f)...)
+	resp.Warnings = append(r.ledgerWarnings(f, grant), f.gateWarnings(r)...)
 	if warning := r.glassWarning(f, verdict, grant); warning != "" {
 		resp.Warnings = append(resp.Warnings, warning)
 	}

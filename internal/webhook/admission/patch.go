@@ -23,7 +23,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/decision"
 )
 
 // marks are the names of the annotations that only the operator's controllers write.
@@ -35,7 +34,7 @@ var marks = []string{
 // patches are what turns the new object of a request into the one with the
 // ledger that it gets: nothing but annotations of Kausality changes, and the switch
 // of a gate.
-func (r *request) patches(f *facts, grant decision.Grant) []jsonpatch.Operation {
+func (r *request) patches(f *facts) []jsonpatch.Operation {
 	have := r.new.GetAnnotations()
 	want := map[string]string{}
 	for k, v := range have {
@@ -55,7 +54,7 @@ func (r *request) patches(f *facts, grant decision.Grant) []jsonpatch.Operation 
 	if text := f.next.Encode(); text != "" {
 		want[key] = text
 	}
-	set := f.gatePatches(r, grant, want)
+	set := f.gatePatches(r, want)
 	return append(diff(have, want), set...)
 }
 
@@ -63,14 +62,18 @@ func (r *request) patches(f *facts, grant decision.Grant) []jsonpatch.Operation 
 // its composite resource, on each sync, and the operator would take them off again.
 func (r *request) restoreMarks(want map[string]string) {
 	for _, name := range marks {
-		key := annotationKey(r.new, name)
-		delete(want, key)
-		if r.old == nil {
-			continue
-		}
-		if value, ok := r.old.GetAnnotations()[key]; ok {
-			want[key] = value
-		}
+		r.restore(want, annotationKey(r.new, name))
+	}
+}
+
+// restore makes an annotation what it was before the request.
+func (r *request) restore(want map[string]string, key string) {
+	delete(want, key)
+	if r.old == nil {
+		return
+	}
+	if value, ok := r.old.GetAnnotations()[key]; ok {
+		want[key] = value
 	}
 }
 

@@ -36,6 +36,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -72,6 +73,10 @@ type request struct {
 	scale *record.Content
 	// ledgers reads those that the objects carry.
 	ledgers *ledgers
+	// driver is of the system behind objects of the kind, nil where there is none, and
+	// gateKind what it goes by.
+	driver   gate.Driver
+	gateKind gate.Kind
 }
 
 func dryRun(req admission.Request) bool { return req.DryRun != nil && *req.DryRun }
@@ -99,12 +104,14 @@ func (g *Gatherer) decode(ctx context.Context, req admission.Request, validating
 	if req.Operation == admissionv1.Connect {
 		return nil, fmt.Errorf("connect requests to %s are not for this webhook", req.Resource.Resource)
 	}
-	_, _, applied := g.Gates.Gate(ctx, r.gvk) // Whose value a gate has is in the managed fields.
+	var gated bool
+	r.driver, r.gateKind, gated = g.Gates.Gate(ctx, r.gvk)
 	var err error
-	if r.old, err = object(req.OldObject, applied); err != nil {
+	// Whose value a gate has is in the managed fields.
+	if r.old, err = object(req.OldObject, gated); err != nil {
 		return nil, fmt.Errorf("old object of %s %s/%s: %w", req.Kind.Kind, req.Namespace, req.Name, err)
 	}
-	if r.new, err = object(req.Object, applied); err != nil {
+	if r.new, err = object(req.Object, gated); err != nil {
 		return nil, fmt.Errorf("object of %s %s/%s: %w", req.Kind.Kind, req.Namespace, req.Name, err)
 	}
 	if !r.complete() {

@@ -64,7 +64,7 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 		v.announceRefusal(r, resp)
 		return resp
 	}
-	if why := f.gateDeviation(r, verdict, grant); why != "" {
+	if why := f.gateDeviation(r, verdict); why != "" {
 		return refusedGate(r, f, why)
 	}
 	if err := v.keep(ctx, r, f, verdict); err != nil {
