@@ -34,7 +34,7 @@ var _ = Describe("A policy that comes to instances", func() {
 	DescribeTable("changes nothing outside, refuses nobody, and gives them back when it goes",
 		func(ctx SpecContext, group, ceiling, own string) {
 			shared.offer(ctx, group, limitedBy(ceiling))
-			i := &gatedInstance{by: shared.As(stage.AliceName, stage.PlatformTeam, "system:masters")}
+			i := &gatedInstance{by: shared.initiator()}
 			i.database = database(group, databaseKind, shared.MakeNamespace(ctx, nil), "main", medium)
 			i.database.SetAnnotations(map[string]string{"jira": "INFRA-1"})
 			Expect(i.by.Create(ctx, i.database)).To(Succeed())

@@ -25,7 +25,6 @@ import (
 	. "github.com/onsi/gomega"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -173,7 +172,7 @@ func provision(ctx context.Context, group, kind, traits string) *gatedInstance {
 // closed.
 func provisioned(ctx context.Context, db *unstructured.Unstructured) *gatedInstance {
 	GinkgoHelper()
-	i := &gatedInstance{database: db, by: shared.As(stage.AliceName, stage.PlatformTeam, "system:masters")}
+	i := &gatedInstance{database: db, by: shared.initiator()}
 	Expect(i.by.Create(ctx, i.database)).To(Succeed())
 	i.composite = i.database
 	if db.GetKind() == claimKind {
@@ -304,8 +303,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 	It("holds deletions back until they are allowed, or what is outside is to stay", func(ctx SpecContext) {
 		i := provision(ctx, closingGroup, databaseKind, "")
 		By("deleting what no policy lets take the cloud along")
-		collector := shared.As("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
-		Expect(collector.Delete(ctx, i.instance)).To(Succeed())
+		Expect(shared.collector().Delete(ctx, i.instance)).To(Succeed())
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)).To(Succeed())
 			g.Expect(condition(i.instance, v1alpha1.ConditionGate)).To(HaveKeyWithValue("reason", "Held"))
@@ -315,13 +313,12 @@ var _ = Describe("The controller of gates", Ordered, func() {
 		Expect(out).To(ContainSubstring("DeletionHeld"))
 
 		By("letting it go")
-		orphan := client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationOrphan+`":"true"}}}`))
 		stranger := shared.As(stage.MalloryName, "system:masters")
-		Expect(stranger.Patch(ctx, i.instance.DeepCopy(), orphan)).To(Succeed())
+		Expect(stranger.Patch(ctx, i.instance.DeepCopy(), orphan())).To(Succeed())
 		Consistently(ctx, func() error {
 			return shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)
 		}).WithTimeout(quietMoment).Should(Succeed(), "a stranger let it go")
-		Expect(i.by.Patch(ctx, i.instance.DeepCopy(), orphan)).To(Succeed())
+		Expect(i.by.Patch(ctx, i.instance.DeepCopy(), orphan())).To(Succeed())
 		Eventually(ctx, func() bool {
 			fresh := i.instance.DeepCopy()
 			return apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(fresh), fresh)) || fresh.GetUID() != i.instance.GetUID()

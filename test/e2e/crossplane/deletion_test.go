@@ -192,7 +192,7 @@ func (i *gatedInstance) explain(ctx context.Context) string {
 func (i *gatedInstance) letGo(ctx context.Context) {
 	GinkgoHelper()
 	Expect(i.outside(ctx)).To(BeEmpty())
-	Expect(i.by.Patch(ctx, i.instance.DeepCopy(), merge(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationOrphan+`":"true"}}}`))).To(Succeed())
+	Expect(i.by.Patch(ctx, i.instance.DeepCopy(), orphan())).To(Succeed())
 	shared.gone(ctx, i.instance, i.composite, i.database)
 	Expect(i.outside(ctx)).To(BeEmpty())
 	shared.has(ctx, i.instance, medium)

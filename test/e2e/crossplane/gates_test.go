@@ -74,7 +74,7 @@ var _ = Describe("A gate", func() {
 		shared.offer(ctx, group, limitedBy(policies))
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(gatedDatabases, "GROUP", group))...)
 		ns := shared.MakeNamespace(ctx, nil)
-		alice, mallory := shared.As(stage.AliceName, stage.PlatformTeam, "system:masters"), shared.As(stage.MalloryName, "system:masters")
+		alice, mallory := shared.initiator(), shared.As(stage.MalloryName, "system:masters")
 		audit := shared.Watch()
 
 		By("creating it")
@@ -124,7 +124,7 @@ var _ = Describe("A gate", func() {
 		}
 
 		By("deleting it as the garbage collector does")
-		collector := shared.As("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
+		collector := shared.collector()
 		Expect(collector.Delete(ctx, instance, client.DryRunAll)).To(Succeed())
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(instance), instance)).To(Succeed())
 		Expect(instance.GetAnnotations()).NotTo(HaveKey("crossplane.io/paused"))
@@ -146,6 +146,16 @@ var _ = Describe("A gate", func() {
 })
 
 func merge(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
+
+// orphan lets an instance go without what it is in the cloud.
+func orphan() client.Patch {
+	return merge(`{"metadata":{"annotations":{"` + v1alpha1.AnnotationOrphan + `":"true"}}}`)
+}
+
+// collector is the garbage collector.
+func (w *world) collector() *stage.Actor {
+	return w.As("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
+}
 
 // opening is how a gate was set by a write.
 type opening struct {

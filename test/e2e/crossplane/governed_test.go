@@ -227,7 +227,7 @@ var _ = Describe("With policies", func() {
 		audit := shared.Watch(ofAny(instances...))
 
 		By("changing what no rule of the composite resource is about, along with what one is about")
-		Expect(initiator.Patch(ctx, claim, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"engine":"mysql","settings":"after"}}`)))).To(Succeed())
+		Expect(initiator.Patch(ctx, claim, merge(`{"spec":{"engine":"mysql","settings":"after"}}`))).To(Succeed())
 		Eventually(ctx, func(g Gomega) {
 			var settings corev1.ConfigMapList
 			g.Expect(shared.List(ctx, &settings, client.InNamespace(ns), client.MatchingLabels{"crossplane.io/composite": composite.GetName()})).To(Succeed())

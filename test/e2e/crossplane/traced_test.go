@@ -45,8 +45,8 @@ var theCore = serviceaccount.MakeUsername(crossplane.Namespace, crossplane.Servi
 var _ = Describe("A claim whose size is changed", func() {
 	It("by a platform team with a ticket is traced into the cloud, and nobody else's is", func(ctx SpecContext) {
 		ns := shared.MakeNamespace(ctx, nil)
-		owner := shared.As(stage.AliceName, stage.PlatformTeam, "system:masters")
-		stranger := shared.As(stage.MalloryName, stage.Developers, "system:masters")
+		owner := shared.initiator()
+		stranger := shared.stranger()
 		audit := shared.Watch()
 
 		By("creating it")
@@ -62,7 +62,7 @@ var _ = Describe("A claim whose size is changed", func() {
 		Expect(stranger.Patch(ctx, claim, resize(large))).To(Succeed())
 		Expect(stranger.Warned.Take()).To(ContainSubstring("withheld"))
 		for _, object := range []*unstructured.Unstructured{composite, instance} {
-			err := stranger.Patch(ctx, object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(sizeOf(object, large))))
+			err := stranger.Patch(ctx, object.DeepCopy(), merge(sizeOf(object, large)))
 			Expect(err).To(MatchError(refused, "refused"), object.GetKind())
 		}
 		Expect(owner.Patch(ctx, claim, resize("db.t3.small"))).To(Succeed())
