@@ -236,6 +236,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 	holder := &controller.Holder{
 		Client:     o.GetClient(),
 		Holders:    o.holders,
+		Drivers:    o.gates,
 		Records:    o.records,
 		Policies:   o.policies,
 		Namespaces: o.namespaces,

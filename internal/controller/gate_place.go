@@ -33,12 +33,8 @@ import (
 func (r *Gate) place(ctx context.Context, v *gateView) error {
 	index := r.Policies.Index()
 	chain := scope.Chain(ctx, r.Holders, r.Namespaces, index, v.obj)
-	inEffect := index.InEffect(chain)
-	if len(chain) > 1 {
-		inEffect = append(slices.Clone(inEffect), index.InEffect(chain[1:])...)
-	}
 	target := v.driver.Target(v.obj, v.kind)
-	v.policies = gate.Stand(target, inEffect...).Denying
+	v.policies = standingOf(index, chain, target).Denying
 	switch {
 	case len(v.policies) > 0:
 		v.belonging = gated
@@ -53,6 +49,17 @@ func (r *Gate) place(ctx context.Context, v *gateView) error {
 		v.deletionAllowed = allowed
 	}
 	return r.placeInTime(ctx, v)
+}
+
+// standingOf says what the policies in effect for the first of a chain of objects, and
+// for its parent, want for its gate, the oldest first.
+func standingOf(index *policy.Index, chain []policy.Holder, target gate.Target) gate.Standing {
+	inEffect := slices.Clone(index.InEffect(chain))
+	if len(chain) > 1 {
+		inEffect = append(inEffect, index.InEffect(chain[1:])...)
+	}
+	slices.SortFunc(inEffect, policy.ByAge)
+	return gate.Stand(target, inEffect...)
 }
 
 // isFree tells whether an object that no policy in effect gates is certainly not

@@ -91,6 +91,8 @@ type Holder struct {
 	client.Client
 	// Holders are the holders.
 	Holders HolderReader
+	// Drivers set the gates of those that have one; nil where none does.
+	Drivers GateDrivers
 	// Records are their AllowanceRecords.
 	Records *record.Store
 	// Policies are those that are active.
@@ -170,7 +172,8 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 // follow brings the record and the ledger of a holder in line with its state.
 func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec *v1alpha1.AllowanceRecord, next *soonest) error {
 	obj = r.rewrites.latest(obj)
-	v := r.look(obj, r.inEffect(ctx, obj), r.Clock.Now())
+	inEffect, gating := r.governing(ctx, obj)
+	v := r.look(obj, inEffect, gating, r.Clock.Now())
 	if err := r.SignOfLife.Look(ctx, v, rec); err != nil {
 		return err
 	}
@@ -187,24 +190,32 @@ func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec
 		if err != nil {
 			return err
 		}
-		v = r.look(rewritten, v.policies, v.now)
+		v = r.look(rewritten, v.policies, v.gating, v.now)
 	}
 	return r.mirror(ctx, v, rec, next)
 }
 
 // look has a look at a holder.
-func (r *Holder) look(obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) view {
+func (r *Holder) look(obj *unstructured.Unstructured, policies, gating []*policy.Policy, now time.Time) view {
 	v := look(obj, policies, now)
+	v.gating = gating
 	if lifecycle.NeedsQuiet(obj, policies) {
 		v.changed, v.quietTime = r.specs.since(obj, now), r.QuietTime
 	}
 	return v
 }
 
-// inEffect are the policies in effect for a holder, the oldest first.
-func (r *Holder) inEffect(ctx context.Context, obj *unstructured.Unstructured) []*policy.Policy {
+// governing are the policies in effect for a holder, and those that gate it, the
+// oldest first.
+func (r *Holder) governing(ctx context.Context, obj *unstructured.Unstructured) (inEffect, gating []*policy.Policy) {
 	index := r.Policies.Index()
-	return index.InEffect(scope.Chain(ctx, r.Holders, r.Namespaces, index, obj))
+	chain := scope.Chain(ctx, r.Holders, r.Namespaces, index, obj)
+	if isUnderGate(obj) && r.Drivers != nil {
+		if driver, kind, ok := r.Drivers.Gate(ctx, obj.GroupVersionKind()); ok {
+			gating = standingOf(index, chain, driver.Target(obj, kind)).Denying
+		}
+	}
+	return index.InEffect(chain), gating
 }
 
 // mirror has the record written where it differs, and shows on the holder whether it

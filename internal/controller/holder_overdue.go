@@ -38,16 +38,21 @@ func (v view) overdue(status *v1alpha1.AllowanceRecordStatus, held ledger.Ledger
 	for _, seen := range status.FirstSeen {
 		since[seen.ID] = seen.Time.Time
 	}
-	var late []string
+	var late, open []string
 	for _, e := range held {
-		end := since[e.ID()].Add(policy.MaxOpen(v.policies))
+		end := since[e.ID()].Add(v.maxOpen(e))
 		if end.After(v.now) {
 			next.at(end)
 			continue
 		}
-		late = append(late, fmt.Sprintf("%s (generation %d, by %s)", permits(e), e.Generation, e.Initiator))
+		text := fmt.Sprintf("%s (generation %d, by %s)", permits(e), e.Generation, e.Initiator)
+		if e.IsGate() {
+			open = append(open, text)
+		} else {
+			late = append(late, text)
+		}
 	}
-	if len(late) == 0 {
+	if len(late)+len(open) == 0 {
 		apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionOverdue)
 		return
 	}
@@ -57,9 +62,33 @@ func (v view) overdue(status *v1alpha1.AllowanceRecordStatus, held ledger.Ledger
 		ObservedGeneration: v.obj.GetGeneration(),
 		LastTransitionTime: metav1.NewTime(v.now),
 		Reason:             v1alpha1.ReasonMaxOpen,
-		Message: fmt.Sprintf("Open for longer than %s, and still usable: %s. They end when %s settles: see what keeps it.",
-			policy.MaxOpen(v.policies), list(late, ", "), strings.TrimSpace(v.obj.GetKind()+" "+v.obj.GetName())),
+		Message:            v.overdueMessage(late, open),
 	})
+}
+
+// maxOpen is how long an entry may be open before that shows. One that opens the
+// object's own gate comes from the policies that gate it, which are most often not
+// about the object.
+func (v view) maxOpen(e ledger.Entry) time.Duration {
+	if e.IsGate() {
+		return policy.MaxOpen(v.gating)
+	}
+	return policy.MaxOpen(v.policies)
+}
+
+// overdueMessage says what is open for too long: allowances, and those that keep the
+// object's own gate open.
+func (v view) overdueMessage(late, open []string) string {
+	var sentences []string
+	if len(late) > 0 {
+		sentences = append(sentences, fmt.Sprintf("Open for longer than %s, and still usable: %s. They end when %s settles: see what keeps it.",
+			policy.MaxOpen(v.policies), list(late, ", "), strings.TrimSpace(v.obj.GetKind()+" "+v.obj.GetName())))
+	}
+	if len(open) > 0 {
+		sentences = append(sentences, fmt.Sprintf("Its gate is open for longer than %s: %s. It closes when that has arrived: see the condition %s.",
+			policy.MaxOpen(v.gating), list(open, ", "), v1alpha1.ConditionGate))
+	}
+	return strings.Join(sentences, " ")
 }
 
 // permits says in short what an entry permits.

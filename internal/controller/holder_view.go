@@ -40,6 +40,8 @@ type view struct {
 	unreadable bool
 	// policies are those in effect, the oldest first.
 	policies []*policy.Policy
+	// gating are the policies that gate it, the oldest first.
+	gating   []*policy.Policy
 	progress lifecycle.Progress
 	now      time.Time
 	// changed is since when the holder has its spec, and quietTime how long nothing

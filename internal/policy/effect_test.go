@@ -182,7 +182,7 @@ func TestInEffectProperties(t *testing.T) {
 		if diff := cmp.Diff(namesOf(got), namesOf(shuffled)); diff != "" {
 			t.Errorf("the order of policies matters:\n%s", diff)
 		}
-		if !slices.IsSortedFunc(got, byAge) {
+		if !slices.IsSortedFunc(got, ByAge) {
 			t.Errorf("not the oldest first: %v", namesOf(got))
 		}
 		want := map[string]bool{}

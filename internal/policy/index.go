@@ -38,7 +38,7 @@ func NewIndex(policies []*Policy) *Index {
 		byKind:     map[schema.GroupKind][]*Policy{},
 		categories: map[schema.GroupKind][]string{},
 	}
-	slices.SortFunc(i.policies, byAge)
+	slices.SortFunc(i.policies, ByAge)
 	for _, p := range i.policies {
 		kind := p.For.GroupKind()
 		i.byKind[kind] = append(i.byKind[kind], p)
@@ -47,9 +47,9 @@ func NewIndex(policies []*Policy) *Index {
 	return i
 }
 
-// byAge puts the oldest policy first, and of two of the same age the one whose
+// ByAge puts the oldest policy first, and of two of the same age the one whose
 // name comes first (D19).
-func byAge(a, b *Policy) int {
+func ByAge(a, b *Policy) int {
 	return cmp.Or(a.Created.Compare(b.Created.Time), cmp.Compare(a.Name, b.Name))
 }
 
