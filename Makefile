@@ -97,7 +97,7 @@ test: test-unit test-integration test-e2e ## Run every test: unit, integration, 
 .PHONY: test-unit
 test-unit: ## Run unit and property tests, and the seeds of the fuzz targets.
 	@echo "=== unit, property and fuzz seeds"
-	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES) ./test/crossplane/... ./test/demo/... ./test/mutants/... ./test/bench/...
+	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES) ./test/crossplane/... ./test/demo/... ./test/mutants/... ./test/bench/... ./test/campaign/...
 
 .PHONY: test-integration
 test-integration: controlplane-binaries ## Run the tests that need a real API server.

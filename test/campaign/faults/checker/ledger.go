@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package checker
+
+import (
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	"sigs.k8s.io/yaml"
+)
+
+// What a ledger may hold.
+const (
+	maxEntries = 64
+	maxBytes   = 32 * 1024
+)
+
+// entry is one allowance of a ledger, or a change that is withheld.
+type entry struct {
+	Relation   string   `json:"relation"`
+	Kind       string   `json:"kind"`
+	Mutation   string   `json:"mutation"`
+	Verbs      []string `json:"verbs"`
+	Generation int64    `json:"generation"`
+	Initiator  string   `json:"initiator"`
+	Trace      []hop    `json:"trace"`
+}
+
+// hop is one object on the way from who started it.
+type hop struct {
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	Generation int64  `json:"generation"`
+	Field      string `json:"field"`
+}
+
+// created is the field of what was created, and stands for any field.
+const created = "(created)"
+
+func (e *entry) withheld() bool { return e.Relation == "Withheld" }
+
+// last is the hop of the object that has the ledger.
+func (e *entry) last() hop {
+	if len(e.Trace) == 0 {
+		return hop{}
+	}
+	return e.Trace[len(e.Trace)-1]
+}
+
+// what says what the entry is about: no two of one initiator say the same.
+func (e *entry) what() string {
+	return strings.Join([]string{e.Relation, e.Kind, e.Mutation, strings.Join(slices.Sorted(slices.Values(e.Verbs)), "+")}, "|")
+}
+
+// String says all of the entry.
+func (e *entry) String() string {
+	raw, err := json.Marshal(e)
+	if err != nil {
+		return fmt.Sprintf("%#v", *e)
+	}
+	return string(raw)
+}
+
+// parseLedger reads an annotation.
+func parseLedger(text string) ([]entry, error) {
+	var entries []entry
+	switch err := yaml.Unmarshal([]byte(text), &entries); {
+	case err != nil:
+		return nil, fmt.Errorf("it does not parse: %w", err)
+	case len(text) > maxBytes || len(entries) > maxEntries:
+		return entries, fmt.Errorf("%d entries and %d bytes are more than it may hold", len(entries), len(text))
+	}
+	seen := map[string]bool{}
+	for i := range entries {
+		e := &entries[i]
+		if e.Generation <= 0 || e.Mutation == "" || e.Initiator == "" || !e.withheld() && (e.Kind == "" || len(e.Trace) == 0) {
+			return entries, fmt.Errorf("entry %d lacks a field", i)
+		}
+		key := e.what() + "|" + e.Initiator
+		if seen[key] && e.withheld() {
+			return entries, fmt.Errorf("entry %d withholds again what is withheld", i)
+		}
+		seen[key] = true
+	}
+	return entries, nil
+}
+
+// covers tells whether the entry lets a change of a child of the given kind through.
+func (e *entry) covers(kind string, c change) bool {
+	if e.Relation != "" && e.Relation != "ControllerChild" || e.Kind != kind && e.Kind != "*" {
+		return false
+	}
+	if c.verb == wholeObject {
+		return e.Mutation == c.path || e.Mutation == "*" && len(e.Verbs) == 0
+	}
+	if e.Mutation != "*" && !within(c.path, e.Mutation) {
+		return false
+	}
+	return len(e.Verbs) == 0 || slices.Contains(e.Verbs, c.verb)
+}
