@@ -131,6 +131,15 @@ bench-go: ## Run the Go benchmarks that match BENCH.
 bench-load: build controlplane-binaries ## Measure what Kausality adds to requests, beside a bare pair of webhooks (LOAD: its flags).
 	go run ./test/bench/load $(LOAD)
 
+# The campaigns of "make campaign-crossplane", how long they are, and further flags.
+SEEDS ?= 1,2,3
+STEPS ?= 1000
+CAMPAIGN ?=
+
+.PHONY: campaign-crossplane
+campaign-crossplane: build controlplane-binaries peers-binaries ## Compare what a cloud was asked for with what was allowed, at random (SEEDS, STEPS, CAMPAIGN).
+	go run ./test/campaign/cloud -seeds=$(SEEDS) -steps=$(STEPS) $(CAMPAIGN)
+
 ##@ Build
 
 .PHONY: build

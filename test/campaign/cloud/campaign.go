@@ -1,0 +1,186 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"golang.org/x/sync/errgroup"
+
+	"kausality.io/operator/test/campaign/cloud/checker"
+	"kausality.io/operator/test/campaign/cloud/plan"
+	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/crossplane"
+)
+
+// pace is how often something happens to one database at most. Crossplane stops looking
+// at composite resources that change more often than it lets them.
+const pace = 20 * time.Second
+
+// campaign is what happens to a fleet of databases.
+type campaign struct {
+	*stage
+	plan plan.Plan
+
+	mu sync.Mutex
+	// begun counts the steps of databases that have begun.
+	begun int
+	// outages are when the operator was away.
+	outages []checker.Span
+	// stuck are steps whose end nobody had the patience to see.
+	stuck []string
+}
+
+// fight has the campaign of a seed happen, and returns an error where the cloud was
+// asked for what nobody had allowed, or what was allowed has not come about.
+func fight(ctx context.Context, seed uint64) (err error) {
+	tell(fmt.Sprintf("--- seed %d: %d steps upon %d databases", seed, *steps, *databases))
+	s, err := set(ctx, folder(seed))
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.cp.Stop()) }()
+	c := &campaign{stage: s, plan: plan.New(seed, *steps, *databases)}
+	started := time.Now()
+	if err := c.happen(ctx); err != nil {
+		return err
+	}
+	if err := c.plant(ctx, *planted); err != nil {
+		return fmt.Errorf("planting the fault %q: %w", *planted, err)
+	}
+	c.rest(ctx)
+	tell(fmt.Sprintf("it took %s", time.Since(started).Round(time.Second)))
+	return c.judge()
+}
+
+// happen has everything happen. What does not come about is noted, and what comes
+// after it happens all the same.
+func (c *campaign) happen(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for number, planned := range c.plan.Databases {
+		d := &database{campaign: c, Database: planned, number: number}
+		group.Go(func() error {
+			if err := d.create(ctx, planned.Size); err != nil {
+				return fmt.Errorf("before anything happened: %w", err)
+			}
+			for _, s := range c.plan.For(number) {
+				next := time.Now().Add(pace)
+				c.begin(s)
+				c.note(s, d.perform(ctx, s))
+				if err := pause(ctx, time.Until(next)); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	group.Go(func() error { return c.attend(ctx) })
+	return group.Wait()
+}
+
+func (c *campaign) begin(s plan.Step) {
+	if *verbose {
+		tell(fmt.Sprintf("%s step %d: %s of %d", time.Now().Format(time.TimeOnly), s.Number, s.Action, s.Database))
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun++
+	if c.begun%100 == 0 {
+		tell(fmt.Sprintf("%s %d steps have begun", time.Now().Format(time.TimeOnly), c.begun))
+	}
+}
+
+// note remembers what did not come about.
+func (c *campaign) note(s plan.Step, err error) {
+	if err == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	text := fmt.Sprintf("step %d, %s of database %d: %v", s.Number, s.Action, s.Database, err)
+	c.stuck = append(c.stuck, text)
+	tell(time.Now().Format(time.TimeOnly) + " " + text)
+}
+
+// attend lets happen what happens to the machinery, each step when as many others have
+// begun as come before it.
+func (c *campaign) attend(ctx context.Context) error {
+	for _, s := range c.plan.For(plan.Machinery) {
+		for !c.reached(s.Number) {
+			if err := pause(ctx, look); err != nil {
+				return err
+			}
+		}
+		if err := c.operate(ctx, s); err != nil {
+			return fmt.Errorf("step %d, %s: %w", s.Number, s.Action, err)
+		}
+	}
+	return nil
+}
+
+// reached tells whether as many steps have begun as come before a step, or nearly so:
+// some databases have nothing left to do in the end.
+func (c *campaign) reached(number int) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	all, before := 0, 0
+	for _, s := range c.plan.Steps {
+		if s.Database == plan.Machinery {
+			continue
+		}
+		all++
+		if s.Number < number {
+			before++
+		}
+	}
+	return c.begun >= min(before, all)
+}
+
+// operate does what a step does to the machinery.
+func (c *campaign) operate(ctx context.Context, s plan.Step) error {
+	if *verbose {
+		tell(fmt.Sprintf("%s step %d: %s", time.Now().Format(time.TimeOnly), s.Number, s.Action))
+	}
+	switch s.Action {
+	case plan.KillProvider:
+		return c.outage(ctx, crossplane.Provider, s.Delay)
+	case plan.KillOperator:
+		from := time.Now()
+		err := c.outage(ctx, controlplane.DefaultOperatorName, s.Delay)
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.outages = append(c.outages, checker.Span{From: from, To: time.Now()})
+		return err
+	default:
+		return c.cp.Restart(ctx, crossplane.Core)
+	}
+}
+
+// outage kills a process, and starts it again after a while.
+func (c *campaign) outage(ctx context.Context, name string, while time.Duration) error {
+	if err := c.cp.Kill(name); err != nil {
+		return err
+	}
+	if err := pause(ctx, while); err != nil {
+		return err
+	}
+	return c.cp.Restart(ctx, name)
+}
