@@ -19,11 +19,13 @@ package controller
 import (
 	"context"
 	"errors"
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -84,6 +86,16 @@ func (w *watchedHolders) List(context.Context, schema.GroupVersionKind) ([]*unst
 	return nil, nil
 }
 
+// recordOfGated is the record of an object of batch/v1 that was last seen under its
+// gate.
+func recordOfGated(kind string) *v1alpha1.AllowanceRecord {
+	return &v1alpha1.AllowanceRecord{
+		ObjectMeta: metav1.ObjectMeta{Name: strings.ToLower(kind)},
+		Spec:       v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{Group: "batch", Version: "v1", Kind: kind}},
+		Status:     v1alpha1.AllowanceRecordStatus{Gated: true},
+	}
+}
+
 func TestPolicyIndexReconcile(t *testing.T) {
 	appsV1, coreV1 := schema.GroupVersion{Group: "apps", Version: "v1"}, schema.GroupVersion{Version: "v1"}
 	errAway := errors.New("the API server is away")
@@ -115,6 +127,7 @@ func TestPolicyIndexReconcile(t *testing.T) {
 				Gates: noGates{},
 				Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(
 					bounding(policyFor("ReplicaSet"), "", "pods"), policyFor("Widget"),
+					recordOfGated("Job"), recordOfGated("CronJob"),
 				).Build(),
 				Catalog: NewCatalog(&policy.Active{}),
 				Kinds:   &tc.kinds,
@@ -137,8 +150,13 @@ func TestPolicyIndexReconcile(t *testing.T) {
 			if diff := cmp.Diff([]schema.GroupVersion{appsV1, coreV1}, tc.kinds.named, order); diff != "" {
 				t.Errorf("named group versions (-want +got):\n%s", diff)
 			}
-			// Nothing serves Widgets.
-			if diff := cmp.Diff([]schema.GroupVersionKind{appsV1.WithKind("ReplicaSet")}, tc.holders.kinds); diff != "" {
+			// Nothing serves Widgets; that nothing serves CronJobs has to be known.
+			batchV1 := schema.GroupVersion{Group: "batch", Version: "v1"}
+			want := []schema.GroupVersionKind{appsV1.WithKind("ReplicaSet"), batchV1.WithKind("Job")}
+			if tc.kinds.err != nil {
+				want = append(want, batchV1.WithKind("CronJob"))
+			}
+			if diff := cmp.Diff(want, tc.holders.kinds, cmpopts.SortSlices(func(a, b schema.GroupVersionKind) bool { return a.String() < b.String() })); diff != "" {
 				t.Errorf("kinds to watch (-want +got):\n%s", diff)
 			}
 			if entry, _ := index.Catalog.Get("ReplicaSet"); entry.Watched != tc.watched {

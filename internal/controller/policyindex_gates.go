@@ -39,6 +39,9 @@ func (r *PolicyIndex) gated(ctx context.Context, policies []*policy.Policy) []sc
 		out = append(out, resource.GVK)
 	}
 	for _, kind := range r.lingering {
+		if _, served := r.Kinds.ByKind(kind); !served && r.Kinds.Known() {
+			continue // Its objects went with it; records outlive them.
+		}
 		if !slices.ContainsFunc(out, func(k schema.GroupVersionKind) bool { return k.GroupKind() == kind.GroupKind() }) {
 			out = append(out, kind)
 		}
