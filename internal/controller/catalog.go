@@ -182,10 +182,13 @@ func (c *Catalog) For(kind schema.GroupKind) []string {
 }
 
 // anyFor tells whether a policy for a kind, active or not, is such a one.
-func (c *Catalog) anyFor(kind schema.GroupKind, is func(*policy.Policy) bool) bool {
-	return slices.ContainsFunc(c.collect(func(e CatalogEntry) *policy.Policy { return e.Policy }), func(p *policy.Policy) bool {
-		return p.For.GroupKind() == kind && is(p)
-	})
+func (c *Catalog) anyFor(kind schema.GroupKind, is func(CatalogEntry) bool) bool {
+	return len(c.collect(func(e CatalogEntry) *policy.Policy {
+		if e.Policy.For.GroupKind() != kind || !is(e) {
+			return nil
+		}
+		return e.Policy
+	})) > 0
 }
 
 // Changes returns a channel of the caller's own that has an event when the active

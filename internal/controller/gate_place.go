@@ -63,17 +63,29 @@ func standingOf(index *policy.Index, chain []policy.Holder, target gate.Target) 
 }
 
 // isFree tells whether an object that no policy in effect gates is certainly not
-// gated. That is not so while the policies are not all known, nor while a policy for
-// its parent's kind gates what it stands for, and the parent is not known: it may have
-// been deleted, with its children to follow, to which nothing should happen outside.
+// gated. That is not so while the policies are not all known, nor while one that gates
+// what it stands for is not in effect yet: whoever restores a cluster brings objects
+// and policies back in any order. Nor is it while a policy for its parent's kind does,
+// and the parent is not known: it may have been deleted, with its children to follow,
+// to which nothing should happen outside.
 func (r *Gate) isFree(v *gateView, target gate.Target, parentKnown bool) bool {
 	if !r.Catalog.Known() {
 		return false
 	}
+	gates := func(e CatalogEntry) bool { return len(gate.Stand(target, e.Policy).Denying) > 0 }
+	waits := func(e CatalogEntry) bool { return !e.Active && gates(e) }
+	if r.Catalog.anyFor(v.kind.GVK.GroupKind(), waits) {
+		return false
+	}
 	parent, hasParent := lineage.Parent(r.Policies.Index(), v.obj)
-	return !hasParent || parentKnown || !r.Catalog.anyFor(parent.GVK.GroupKind(), func(p *policy.Policy) bool {
-		return len(gate.Stand(target, p).Denying) > 0
-	})
+	switch {
+	case !hasParent:
+		return true
+	case parentKnown:
+		return !r.Catalog.anyFor(parent.GVK.GroupKind(), waits)
+	default:
+		return !r.Catalog.anyFor(parent.GVK.GroupKind(), gates)
+	}
 }
 
 // placeInTime says since when the gate is open: since its record first saw the first
