@@ -44,6 +44,9 @@ type remembered struct {
 	// said is what the condition should say, and since when.
 	said      situationOfGate
 	saidSince time.Time
+	// told is what the last event of a situation was about; empty where the situation
+	// has none.
+	told string
 	// unkept is set where the kind has no room for the condition.
 	unkept bool
 	// reason is what metrics count the object under; empty for none.

@@ -55,6 +55,14 @@ type gateEvent struct {
 	kind, reason, note string
 }
 
+// about is the reason, empty for no event.
+func (e *gateEvent) about() string {
+	if e == nil {
+		return ""
+	}
+	return e.reason
+}
+
 func normal(reason, note string) *gateEvent {
 	return &gateEvent{kind: corev1.EventTypeNormal, reason: reason, note: note}
 }

@@ -55,21 +55,34 @@ func (r *Gate) tell(ctx context.Context, req holders.Request, v gateView, p gate
 		ObservedGeneration: written.GetGeneration(),
 		LastTransitionTime: metav1.NewTime(v.now),
 	}
-	if has && before.Status == wanted.Status && before.Reason == wanted.Reason && before.Message == wanted.Message || memory.unkept {
-		memory.lasted(*p.situation, v.now)
+	lasts := memory.lasted(*p.situation, v.now)
+	if has && before.Status == wanted.Status && before.Reason == wanted.Reason && before.Message == wanted.Message {
+		memory.told = p.event.about() // perhaps before a restart
 		return nil
 	}
-	if due := memory.lasted(*p.situation, v.now).Add(tellAfter); !p.situation.isUrgent() && due.After(v.now) {
+	if due := lasts.Add(tellAfter); !p.situation.isUrgent() && due.After(v.now) {
 		next.at(due)
 		return nil
 	}
-	if p.event != nil && written == v.obj && before.Reason != wanted.Reason {
-		r.Events.Eventf(v.obj, nil, p.event.kind, p.event.reason, eventAction, "%s", p.event.note)
+	if written == v.obj {
+		r.tellPeople(v, p.event, memory)
+	}
+	if memory.unkept {
+		return nil
 	}
 	if has && before.Status == wanted.Status {
 		wanted.LastTransitionTime = before.LastTransitionTime
 	}
 	return r.writeCondition(ctx, written, &wanted, memory)
+}
+
+// tellPeople makes the event of a situation, once for as long as it is about the same:
+// a gate that is open for too long may have been shown as stuck before.
+func (r *Gate) tellPeople(v gateView, e *gateEvent, memory *remembered) {
+	if e != nil && memory.told != e.about() {
+		r.Events.Eventf(v.obj, nil, e.kind, e.reason, eventAction, "%s", e.note)
+	}
+	memory.told = e.about()
 }
 
 // gateCondition reads the condition of an object.
