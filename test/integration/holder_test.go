@@ -32,7 +32,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -65,7 +64,7 @@ type operatorParts struct {
 // startParts runs them until the end of the spec or container.
 func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operatorParts {
 	GinkgoHelper()
-	cfg := rest.CopyConfig(cluster.ConfigAs(operatorUser, "system:masters", "system:authenticated"))
+	cfg := cluster.ConfigAs(operatorUser, "system:masters", "system:authenticated")
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:     scheme,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
@@ -84,33 +83,28 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 		active: &policy.Active{},
 	}
 	namespaces := scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
-	sign := controller.NewSignOfLife(controller.SignOfLifeConfig{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,
-		Holders: cache, Looked: cache.Looked(), Records: p.records, Policies: p.active, Namespaces: namespaces,
-	})
-	Expect((&controller.Holder{
-		Client: mgr.GetClient(), Holders: cache, Records: p.records, Policies: p.active,
-		Namespaces: namespaces, SignOfLife: sign, Events: mgr.GetEventRecorder("kausality"), Clock: clock.RealClock{},
-	}).SetupWithManager(mgr)).To(Succeed())
-	for _, runnable := range []interface{ Start(context.Context) error }{cache, p.records, sign} {
-		Expect(mgr.Add(runnable)).To(Succeed())
-	}
+	Expect(followHolders(mgr, cache, p.records, p.active, namespaces)).To(Succeed())
+	Expect(mgr.Add(cache)).To(Succeed())
 
 	p.active.Set(policy.NewIndex([]*policy.Policy{startingPolicy("Deployment", "platform-team"), startingPolicy("ReplicaSet", "platform-team")}))
-	running, stop := context.WithCancel(context.WithoutCancel(ctx))
-	done := make(chan struct{})
-	go func() {
-		defer GinkgoRecover()
-		defer close(done)
-		Expect(mgr.Start(running)).To(Succeed())
-	}()
-	DeferCleanup(func() {
-		stop()
-		Eventually(done).Should(BeClosed())
-	})
+	run(ctx, mgr)
 	Expect(mgr.GetCache().WaitForCacheSync(ctx)).To(BeTrue())
 	Expect(cache.Watch(ctx, kinds)).To(Succeed())
 	return p
+}
+
+// followHolders adds what keeps records of holders, and consumes what is in their
+// ledgers.
+func followHolders(mgr ctrl.Manager, cache *holders.Cache, records *record.Store, active *policy.Active, namespaces scope.Namespaces) error {
+	sign := controller.NewSignOfLife(controller.SignOfLifeConfig{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,
+		Holders: cache, Looked: cache.Looked(), Records: records, Policies: active, Namespaces: namespaces,
+	})
+	holder := &controller.Holder{
+		Client: mgr.GetClient(), Holders: cache, Records: records, Policies: active,
+		Namespaces: namespaces, SignOfLife: sign, Events: mgr.GetEventRecorder("kausality"), Clock: clock.RealClock{},
+	}
+	return errors.Join(holder.SetupWithManager(mgr), mgr.Add(records), mgr.Add(sign))
 }
 
 // forgetSignOfLife makes the next start the first ever, so that nothing is taken

@@ -62,20 +62,27 @@ func (r *rendering) Rendered(string, int64) bool { return !r.pending.Load() }
 
 // policyControllers are the controllers of policies, with all they need.
 type policyControllers struct {
-	active    *policy.Active
-	catalog   *controller.Catalog
-	served    *kinds.Resolver
-	index     *controller.PolicyIndex
-	records   *record.Store
-	rendering *rendering
+	active     *policy.Active
+	catalog    *controller.Catalog
+	served     *kinds.Resolver
+	index      *controller.PolicyIndex
+	records    *record.Store
+	rendering  *rendering
+	holders    *holders.Cache
+	namespaces scope.Namespaces
+	gates      *gates.Registry
+	// stop ends them, as the end of the spec does.
+	stop func()
 }
 
-// startPolicyControllers runs them until the end of the spec.
-func startPolicyControllers(ctx context.Context) *policyControllers {
+// startPolicyControllers runs them, and others that build upon them, until the end
+// of the spec.
+func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *policyControllers) error) *policyControllers {
 	GinkgoHelper()
 	namespaces, namespaceCache := scope.NamespaceCache()
 	definitions, definitionCache := kinds.DefinitionCache()
-	mgr, err := ctrl.NewManager(config, ctrl.Options{
+	cfg := cluster.ConfigAs(operatorUser, "system:masters", "system:authenticated")
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:     scheme,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
 		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
@@ -85,44 +92,37 @@ func startPolicyControllers(ctx context.Context) *policyControllers {
 	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(record.Index(ctx, mgr.GetFieldIndexer())).To(Succeed())
-	holderCache, err := holders.New(config, mgr.GetHTTPClient(), mgr.GetRESTMapper())
-	Expect(err).NotTo(HaveOccurred())
-	Expect(mgr.Add(holderCache)).To(Succeed())
-
 	c := &policyControllers{active: &policy.Active{}, rendering: &rendering{}}
+	c.holders, err = holders.New(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper())
+	Expect(err).NotTo(HaveOccurred())
+	Expect(mgr.Add(c.holders)).To(Succeed())
 	c.catalog = controller.NewCatalog(c.active)
 	c.served = newResolver()
 	c.records = record.NewStore(record.Config{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: operatorNamespace,
 	})
-	c.index = &controller.PolicyIndex{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: holderCache, Gates: registryOf(mgr, c.served)}
+	c.gates = registryOf(mgr, c.served)
+	c.index = &controller.PolicyIndex{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: c.holders, Gates: c.gates}
 	Expect(c.index.SetupWithManager(mgr)).To(Succeed())
-	labels := scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
+	c.namespaces = scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
 	Expect((&controller.Target{
-		Client: mgr.GetClient(), Holders: holderCache, Kinds: c.served, Namespaces: labels,
+		Client: mgr.GetClient(), Holders: c.holders, Kinds: c.served, Namespaces: c.namespaces,
 		Policies: c.active, Catalog: c.catalog, Rate: targetRate, Clock: clock.RealClock{},
 	}).SetupWithManager(mgr)).To(Succeed())
 	Expect((&controller.AllowancePolicy{
 		Adoption: controller.Adoption{
-			Holders:    holderCache,
-			Namespaces: labels,
+			Holders:    c.holders,
+			Namespaces: c.namespaces,
 			Records:    c.records,
 			Clock:      clock.RealClock{},
 		},
 		Client: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Rendering: c.rendering,
 	}).SetupWithManager(ctx, mgr)).To(Succeed())
 
-	ctx, stop := context.WithCancel(context.WithoutCancel(ctx))
-	stopped := make(chan struct{})
-	go func() {
-		defer GinkgoRecover()
-		defer close(stopped)
-		Expect(mgr.Start(ctx)).To(Succeed())
-	}()
-	DeferCleanup(func() {
-		stop()
-		Eventually(stopped).Should(BeClosed())
-	})
+	for _, setup := range others {
+		Expect(setup(mgr, c)).To(Succeed())
+	}
+	c.stop = run(ctx, mgr)
 	Eventually(func() error { return c.index.Ready(nil) }).Should(Succeed())
 	return c
 }

@@ -32,6 +32,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -97,6 +98,24 @@ func clientAs(user string) client.Client {
 	c, err := client.New(cluster.ConfigAs(user, "system:masters", "system:authenticated"), client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	return c
+}
+
+// run runs a manager until the returned function is called, at the latest until the
+// end of the spec or container.
+func run(ctx context.Context, mgr ctrl.Manager) (stop func()) {
+	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
+	stopped := make(chan struct{})
+	go func() {
+		defer GinkgoRecover()
+		defer close(stopped)
+		Expect(mgr.Start(ctx)).To(Succeed())
+	}()
+	stop = func() {
+		cancel()
+		Eventually(stopped).Should(BeClosed())
+	}
+	DeferCleanup(stop)
+	return stop
 }
 
 // unprotectedAfterwards keeps the next spec waiting until the API server has heard

@@ -28,6 +28,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/watch"
@@ -87,14 +88,23 @@ func conditionOf(ctx context.Context, obj *unstructured.Unstructured, conditionT
 		if err := k8s.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
 			return "", err
 		}
-		conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
-		for _, c := range conditions {
-			if condition, ok := c.(map[string]any); ok && condition["type"] == conditionType {
-				return fmt.Sprint(condition["message"]), nil
-			}
-		}
-		return "", nil
+		return conditionIn(obj, conditionType).Message, nil
 	}
+}
+
+// conditionIn is the condition of an object as it is, empty where it has none.
+func conditionIn(obj *unstructured.Unstructured, conditionType string) metav1.Condition {
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	for _, c := range conditions {
+		fields, ok := c.(map[string]any)
+		if !ok || fields["type"] != conditionType {
+			continue
+		}
+		var condition metav1.Condition
+		_ = runtime.DefaultUnstructuredConverter.FromUnstructured(fields, &condition) // A broken one shows by its fields.
+		return condition
+	}
+	return metav1.Condition{}
 }
 
 // annotationOf returns the annotation that an object shows, none where it has none.
