@@ -69,6 +69,8 @@ type operator struct {
 	catalog    *controller.Catalog
 	namespaces scope.Namespaces
 	gates      *gates.Registry
+	// indexed tells whether the policies are known.
+	indexed healthz.Checker
 }
 
 // run sets the operator up and runs it until ctx ends.
@@ -263,7 +265,8 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Rate:       o.targetStatusRate,
 		Clock:      clock.RealClock{},
 	}
-	if err := o.AddReadyzCheck("policies", index.Ready); err != nil {
+	o.indexed = index.Ready
+	if err := o.AddReadyzCheck("policies", o.indexed); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
 	return errors.Join(
@@ -296,8 +299,12 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Holds:             admission.AnnotationWriter{Client: o.GetClient()},
 	}
 	server := o.GetWebhookServer()
-	server.Register(interception.MutatePath, &webhook.Admission{Handler: &admission.Mutator{Gatherer: gatherer}})
-	server.Register(interception.ValidatePath, &webhook.Admission{Handler: &admission.Validator{Gatherer: gatherer}})
+	for path, handler := range map[string]webhook.AdmissionHandler{
+		interception.MutatePath:   &admission.Mutator{Gatherer: gatherer},
+		interception.ValidatePath: &admission.Validator{Gatherer: gatherer},
+	} {
+		server.Register(path, admission.WhenReady(o.indexed, &webhook.Admission{Handler: handler}))
+	}
 	if err := webhookv1alpha1.SetupAllowancePolicyWebhookWithManager(o.Manager, o.kinds); err != nil {
 		return fmt.Errorf("setting up the webhook of AllowancePolicies: %w", err)
 	}
