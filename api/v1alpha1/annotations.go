@@ -61,6 +61,12 @@ const (
 	// policies. Without it there is no such limit (D16).
 	AnnotationGateCeiling = "kausality.io/gate-ceiling"
 
+	// AnnotationGateUnseen is, on an object whose gate is open, which of the changed
+	// fields its status did not show as they should be when they were changed: a JSON
+	// list. That the status shows them is news then, and not what it showed before
+	// (D16).
+	AnnotationGateUnseen = "kausality.io/gate-unseen"
+
 	// AnnotationGateRequested is the value of the switch that a request had while
 	// the webhook could not be asked, and that the admission policy did not let
 	// through: a JSON list. The next write turns it into the ceiling (D16).

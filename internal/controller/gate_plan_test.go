@@ -66,7 +66,7 @@ func opener(field string) v1alpha1.Allowance {
 // gated puts the bucket under its gate, with a ledger, as admission does.
 func (b bucket) gated(allowances ...v1alpha1.Allowance) bucket {
 	l := ledger.Ledger(nil).Merge(allowances...)
-	setting := crossplane.Driver{}.Compute(gate.Write{New: b.obj, Kind: bucketKind, Ledger: l, Brings: true})
+	setting := crossplane.Driver{}.Compute(gate.Write{Old: b.obj, New: b.obj, Kind: bucketKind, Ledger: l, Brings: true})
 	setting.State.Ceiling = nil
 	crossplane.Driver{}.Set(b.obj, setting)
 	return b.annotated(v1alpha1.AnnotationAllowances, l.Encode())
@@ -165,6 +165,7 @@ func TestGatePlan(t *testing.T) {
 	const pass = "crossplane.io/reconcile-requested-at"
 	closedSet := []string{"Observe", "LateInitialize"}
 	onlyLedger := []string{v1alpha1.AnnotationAllowances}
+	openedBy := []string{v1alpha1.AnnotationAllowances, v1alpha1.AnnotationGateUnseen}
 
 	tests := map[string]struct {
 		bucket bucket
@@ -193,11 +194,15 @@ func TestGatePlan(t *testing.T) {
 		},
 		"done": {
 			bucket: newBucket().gated(opener(size)).updated(),
-			want:   outcome{Switch: closedSet, Gone: onlyLedger, Reason: reasonClosed, Event: eventClosed},
+			want:   outcome{Switch: closedSet, Gone: openedBy, Reason: reasonClosed, Event: eventClosed},
+		},
+		"done, as far as was known before": {
+			bucket: newBucket().updated().gated(opener(size)),
+			want:   outcome{Set: []string{pass}, Reason: reasonSettling},
 		},
 		"done, with allowances for others in the ledger": {
 			bucket: newBucket().gated(opener(size), v1alpha1.Allowance{Kind: "Pod", Mutation: "create", Initiator: "alice"}).updated(),
-			want:   outcome{Switch: closedSet, Set: onlyLedger, Reason: reasonClosed, Event: eventClosed},
+			want:   outcome{Switch: closedSet, Set: onlyLedger, Gone: []string{v1alpha1.AnnotationGateUnseen}, Reason: reasonClosed, Event: eventClosed},
 		},
 		"settling": {
 			bucket: newBucket().gated(opener("spec.providerConfigRef")).annotated(pass, "kausality-4"),
@@ -245,7 +250,7 @@ func TestGatePlan(t *testing.T) {
 		},
 		"an unreadable ledger opens nothing": {
 			bucket: newBucket().gated(opener(size)).annotated(v1alpha1.AnnotationAllowances, "{"),
-			want:   outcome{Switch: closedSet, Event: eventReclosed},
+			want:   outcome{Switch: closedSet, Gone: []string{v1alpha1.AnnotationGateUnseen}, Event: eventReclosed},
 		},
 
 		"from before the policy, and at rest": {
@@ -277,7 +282,7 @@ func TestGatePlan(t *testing.T) {
 		"not gated any more": {
 			bucket: newBucket().gated(opener(size)), look: func(v *gateView) { v.belonging = free },
 			want: outcome{
-				Switch: []string{"*"}, Gone: []string{v1alpha1.AnnotationAllowances, v1alpha1.AnnotationGateContent}, Event: eventReleased,
+				Switch: []string{"*"}, Gone: []string{v1alpha1.AnnotationAllowances, v1alpha1.AnnotationGateContent, v1alpha1.AnnotationGateUnseen}, Event: eventReleased,
 			},
 		},
 		"not gated any more, with a ceiling": {

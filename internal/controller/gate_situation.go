@@ -152,6 +152,8 @@ var sentences = map[gate.Reason]string{
 	gate.ReasonCreating:       "The creation has not finished.",
 	gate.ReasonNotObserved:    "The system has last seen another value.",
 	gate.ReasonUnconfirmed:    "All seems done; nothing in the status shows that it is.",
+	gate.ReasonSeenBefore:     "All seems done; the status shows it, and did so before the change.",
+	gate.ReasonAsyncForgotten: "The status shows it, and tells of an operation in the background all the same, which seems to have been forgotten.",
 	gate.ReasonReconcileError: "The system reports an error: see its own conditions.",
 	gate.ReasonAsyncFailed:    "The last operation in the background failed: see the object's conditions.",
 	gate.ReasonCreateFailed:   "The creation failed: see the object's events.",

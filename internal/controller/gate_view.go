@@ -22,8 +22,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
@@ -105,19 +103,8 @@ func (v gateView) computed(l ledger.Ledger) gate.Setting {
 
 // change is what was allowed, and what has been asked about it.
 func (v gateView) change() gate.Change {
-	c := gate.Change{Waited: !v.done.IsZero() && !v.done.Add(v.limits.settle).After(v.now)}
-	for _, e := range v.entries() {
-		hop, _ := e.LastHop()
-		if hop.Field == v1alpha1.FieldCreated {
-			c.Created = true
-			continue
-		}
-		path, err := change.ParsePath(hop.Field)
-		if err != nil {
-			path = nil // such as (approved): nothing shows it
-		}
-		c.Paths = append(c.Paths, path)
-	}
+	c := gate.ChangeOf(v.ledger, v.state)
+	c.Waited = !v.done.IsZero() && !v.done.Add(v.limits.settle).After(v.now)
 	c.Pass, c.Passes = v.pass()
 	return c
 }

@@ -23,7 +23,8 @@ import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 type Follower interface {
 	// Progress says how far the system is with a change, as far as the object shows.
 	// It is never Applied while anything is pending or failing, and what is not known
-	// counts as pending.
+	// counts as pending. Of what a system says to be pending only its own later look
+	// shows that it has ended.
 	Progress(obj *unstructured.Unstructured, c Change) Progress
 	// PassAnnotation is the annotation that asks the system to look at an object once
 	// more, by a token that it has not had before.

@@ -16,7 +16,11 @@ limitations under the License.
 
 package gate
 
-import "kausality.io/operator/internal/change"
+import (
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
+)
 
 // Stage says how far a system is with an allowed change.
 type Stage string
@@ -53,6 +57,12 @@ const (
 
 	// ReasonNotReconciled : the system has not looked at this generation yet.
 	ReasonNotReconciled Reason = "NotReconciled"
+	// ReasonSeenBefore : the status shows the changed field as it should be, and did
+	// so before it was changed.
+	ReasonSeenBefore Reason = "SeenBefore"
+	// ReasonAsyncForgotten : the status tells of an asynchronous operation, and shows
+	// what could not be known before that had ended.
+	ReasonAsyncForgotten Reason = "AsyncForgotten"
 	// ReasonAsyncPending : an asynchronous operation goes on.
 	ReasonAsyncPending Reason = "AsyncPending"
 	// ReasonNotUpToDate : the system says that the outside has something else.
@@ -86,6 +96,10 @@ type Change struct {
 	// Paths are the fields that changed. One that is no path, such as an
 	// approval's, is nil: nothing in a status shows it.
 	Paths []change.Path
+	// Unseen are those of the fields that the status did not show as they should be
+	// when they were changed. Where it did, it may still be showing what was there
+	// before, or before an operation that goes on.
+	Unseen []string
 	// Pass is the token of the pass that the system was asked for at the object's
 	// present generation, after it had first seemed done; empty where none was.
 	Pass string
@@ -94,6 +108,27 @@ type Change struct {
 	// Waited is set once the object has seemed done for the time after which a
 	// system that works in the background and says nothing is taken to have finished.
 	Waited bool
+}
+
+// ChangeOf is the change that the External entries in an object's own ledger go with.
+func ChangeOf(l ledger.Ledger, s State) Change {
+	c := Change{Unseen: s.Unseen}
+	for _, e := range l {
+		if !e.IsGate() {
+			continue
+		}
+		hop, _ := e.LastHop()
+		if hop.Field == v1alpha1.FieldCreated {
+			c.Created = true
+			continue
+		}
+		path, err := change.ParsePath(hop.Field)
+		if err != nil {
+			path = nil // such as (approved): nothing shows it
+		}
+		c.Paths = append(c.Paths, path)
+	}
+	return c
 }
 
 // Progress is how far a system is with a change.

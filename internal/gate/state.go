@@ -31,6 +31,9 @@ type State struct {
 	// Content is the hash of the content that the External entries were granted for.
 	// An object without one is not under its gate yet.
 	Content string
+	// Unseen are the changed fields that the object's status did not show as they
+	// should be when they were changed, sorted.
+	Unseen []string
 	// Held says that the object's deletion is held back; nil where it is not.
 	Held *Hold
 }
@@ -65,6 +68,9 @@ func ReadState(annotations map[string]string) State {
 			s.Ceiling = []string{}
 		}
 	}
+	if err := json.Unmarshal([]byte(annotations[v1alpha1.AnnotationGateUnseen]), &s.Unseen); err != nil {
+		s.Unseen = nil // nothing is news then
+	}
 	if text, ok := annotations[v1alpha1.AnnotationGateHeld]; ok {
 		s.Held = &Hold{}
 		if err := json.Unmarshal([]byte(text), s.Held); err != nil {
@@ -84,6 +90,9 @@ func (s State) Annotations() map[string]string {
 	if s.Content != "" {
 		out[v1alpha1.AnnotationGateContent] = s.Content
 	}
+	if len(s.Unseen) > 0 {
+		out[v1alpha1.AnnotationGateUnseen] = encode(s.Unseen)
+	}
 	if s.Held != nil {
 		out[v1alpha1.AnnotationGateHeld] = encode(s.Held)
 	}
@@ -101,5 +110,8 @@ func encode(v any) string {
 
 // StateKeys are the annotations that hold a State.
 func StateKeys() []string {
-	return []string{v1alpha1.AnnotationGateCeiling, v1alpha1.AnnotationGateContent, v1alpha1.AnnotationGateHeld}
+	return []string{
+		v1alpha1.AnnotationGateCeiling, v1alpha1.AnnotationGateContent,
+		v1alpha1.AnnotationGateUnseen, v1alpha1.AnnotationGateHeld,
+	}
 }

@@ -45,10 +45,7 @@ const mirrored = 2
 // What the provider keeps to itself, as it does with secrets and references, is
 // unknown.
 func (s signals) observed(path change.Path) comparison {
-	if len(path) < mirrored || path[0].Field != "spec" {
-		return unknown
-	}
-	if path[1].Field != "forProvider" || s.atProvider == nil {
+	if !isMirrored(path) || s.atProvider == nil {
 		return unknown
 	}
 	below := path[mirrored:]
@@ -62,6 +59,11 @@ func (s signals) observed(path change.Path) comparison {
 	default:
 		return compare(want, got)
 	}
+}
+
+// isMirrored tells whether status.atProvider may carry a field.
+func isMirrored(path change.Path) bool {
+	return len(path) >= mirrored && path[0].Field == specField && path[1].Field == "forProvider"
 }
 
 // removed judges a field that was taken out of the specification. The cloud may keep

@@ -17,6 +17,8 @@ limitations under the License.
 package crossplane
 
 import (
+	"slices"
+
 	xpv2 "github.com/crossplane/crossplane/apis/v2/core/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -28,8 +30,8 @@ import (
 // shows in the resource's conditions, and in status.atProvider (D16).
 func (Driver) Progress(mr *unstructured.Unstructured, c gate.Change) gate.Progress {
 	s := signalsOf(mr)
-	for _, check := range []func() (gate.Progress, bool){s.paused, s.failing, s.working} {
-		if p, ok := check(); ok {
+	for _, check := range []func(gate.Change) (gate.Progress, bool){s.paused, s.failing, s.working, s.operating} {
+		if p, ok := check(c); ok {
 			return p
 		}
 	}
@@ -43,12 +45,12 @@ func (Driver) Progress(mr *unstructured.Unstructured, c gate.Change) gate.Progre
 
 // paused tells of a resource that its provider does not look at. A gate is never
 // closed meanwhile, as the change may be still to come.
-func (s signals) paused() (gate.Progress, bool) {
+func (s signals) paused(gate.Change) (gate.Progress, bool) {
 	return gate.Progress{Stage: gate.Paused, Reason: gate.ReasonPaused}, s.isPaused
 }
 
 // failing tells of a provider that tries again and again.
-func (s signals) failing() (gate.Progress, bool) {
+func (s signals) failing(gate.Change) (gate.Progress, bool) {
 	switch {
 	case s.notFound && s.current(s.synced):
 		return gate.Progress{Stage: gate.Vanished, Reason: gate.ReasonNotFound}, true
@@ -64,12 +66,10 @@ func (s signals) failing() (gate.Progress, bool) {
 }
 
 // working tells of a provider that has something left to do, or has not looked yet.
-func (s signals) working() (gate.Progress, bool) {
+func (s signals) working(gate.Change) (gate.Progress, bool) {
 	switch {
 	case !s.current(s.synced), !success(s.synced):
 		return gate.Progress{Stage: gate.Working, Reason: gate.ReasonNotReconciled}, true
-	case pending(s.async), pending(s.lastAsync):
-		return gate.Progress{Stage: gate.Working, Reason: gate.ReasonAsyncPending}, true
 	case s.create == createPending:
 		return gate.Progress{Stage: gate.Working, Reason: gate.ReasonCreating}, true
 	case known(s.upToDate) && !isTrue(s.upToDate):
@@ -77,6 +77,49 @@ func (s signals) working() (gate.Progress, bool) {
 	default:
 		return gate.Progress{}, false
 	}
+}
+
+// operating tells of a provider that has said that it works in the background. One
+// that dies meanwhile, and finds all up to date when it is back, never takes that back.
+// What it could not have seen while it worked shows that it does not any more: while
+// an operation goes on a provider does not look. Time is to pass besides.
+func (s signals) operating(c gate.Change) (gate.Progress, bool) {
+	switch {
+	case !pending(s.async) && !pending(s.lastAsync):
+		return gate.Progress{}, false
+	case !s.lookedSince(c):
+		return gate.Progress{Stage: gate.Working, Reason: gate.ReasonAsyncPending}, true
+	case !c.Waited:
+		return gate.Progress{Stage: gate.Settling, Reason: gate.ReasonAsyncForgotten}, true
+	default:
+		return gate.Progress{}, false
+	}
+}
+
+// lookedSince tells whether the provider has looked at the cloud since it began to
+// work there, and found all that was changed.
+func (s signals) lookedSince(c gate.Change) bool {
+	if c.Created && !(isTrue(s.ready) && s.current(s.ready) && s.isSinceOperation(s.ready)) {
+		return false
+	}
+	return s.passed(c) && (c.Created || len(c.Paths) > 0) && !slices.ContainsFunc(c.Paths, func(path change.Path) bool {
+		return s.observed(path) != equal || !isUnseen(path, c)
+	})
+}
+
+// isSinceOperation tells whether a condition became what it is after the operations
+// began that are said to go on.
+func (s signals) isSinceOperation(c xpv2.Condition) bool {
+	return !slices.ContainsFunc([]xpv2.Condition{s.async, s.lastAsync}, func(operation xpv2.Condition) bool {
+		begun := operation.LastTransitionTime
+		return pending(operation) && (begun.IsZero() || !c.LastTransitionTime.After(begun.Time))
+	})
+}
+
+// isUnseen tells whether the status did not show a field as it should be when that was
+// changed, so that it shows the change where it does now.
+func isUnseen(path change.Path, c gate.Change) bool {
+	return slices.Contains(c.Unseen, path.String())
 }
 
 // created judges a creation: what became ready is there. What differs of it is not
@@ -88,13 +131,13 @@ func (s signals) created(c gate.Change) gate.Progress {
 	case known(s.ready):
 		return gate.Progress{Stage: gate.Working, Reason: gate.ReasonCreating}
 	default:
-		return s.unseen(c, nil)
+		return s.unseen(c, gate.ReasonUnconfirmed, nil)
 	}
 }
 
 // changed judges a change by the fields that it changed.
 func (s signals) changed(c gate.Change) gate.Progress {
-	var unseen []change.Path
+	var unseen, before []change.Path
 	for _, path := range c.Paths {
 		switch s.observed(path) {
 		case differs:
@@ -105,13 +148,18 @@ func (s signals) changed(c gate.Change) gate.Progress {
 		case unknown:
 			unseen = append(unseen, path)
 		case equal:
+			if !isUnseen(path, c) {
+				before = append(before, path)
+			}
 		}
 	}
 	switch {
 	case len(unseen) > 0:
-		return s.unseen(c, unseen[0])
+		return s.unseen(c, gate.ReasonUnconfirmed, unseen[0])
 	case len(c.Paths) == 0, !s.passed(c):
-		return s.unseen(c, nil)
+		return s.unseen(c, gate.ReasonUnconfirmed, nil)
+	case len(before) > 0:
+		return s.unseen(c, gate.ReasonSeenBefore, before[0])
 	default:
 		return gate.Progress{Stage: gate.Applied, Reason: gate.ReasonObserved}
 	}
@@ -125,18 +173,18 @@ func (s signals) asksAgain(c gate.Change) bool {
 	return c.Passes == 0 || c.Passes == 1 && s.synced.ObservedGeneration == 0 && s.answered(c)
 }
 
-// unseen judges what nothing in the status shows: by one more pass, and by time. A
-// pass alone would not do: a silent asynchronous provider answers it with success
-// while it works.
-func (s signals) unseen(c gate.Change, path change.Path) gate.Progress {
-	p := gate.Progress{Stage: gate.Applied, Reason: gate.ReasonConfirmed, Path: path}
+// unseen judges what nothing in the status shows, for a reason: by one more pass, and
+// by time. A pass alone would not do: a silent asynchronous provider answers it with
+// success while it works.
+func (s signals) unseen(c gate.Change, why gate.Reason, path change.Path) gate.Progress {
 	switch {
 	case c.Pass == "":
-		p.Stage, p.Reason = gate.Confirm, gate.ReasonUnconfirmed
+		return gate.Progress{Stage: gate.Confirm, Reason: why, Path: path}
 	case s.handled != "" && !s.answered(c):
-		p.Stage, p.Reason = gate.Working, gate.ReasonUnconfirmed
+		return gate.Progress{Stage: gate.Working, Reason: why, Path: path}
 	case !c.Waited:
-		p.Stage, p.Reason = gate.Settling, gate.ReasonUnconfirmed
+		return gate.Progress{Stage: gate.Settling, Reason: why, Path: path}
+	default:
+		return gate.Progress{Stage: gate.Applied, Reason: gate.ReasonConfirmed, Path: path}
 	}
-	return p
 }

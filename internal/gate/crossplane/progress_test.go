@@ -87,11 +87,18 @@ const (
 
 func TestProgress(t *testing.T) {
 	const size = "{size: 20}"
-	sized := gate.Change{Paths: pathsOf(t, "spec.forProvider.size")}
-	asked := gate.Change{Paths: sized.Paths, Pass: "pass-4", Passes: 1}
-	askedTwice := gate.Change{Paths: sized.Paths, Pass: "pass-4-2", Passes: 2}
-	waited := gate.Change{Paths: sized.Paths, Pass: "pass-4", Passes: 1, Waited: true}
+	sized := gate.Change{Paths: pathsOf(t, "spec.forProvider.size"), Unseen: []string{"spec.forProvider.size"}}
+	asked, askedTwice := sized, sized
+	asked.Pass, asked.Passes = "pass-4", 1
+	askedTwice.Pass, askedTwice.Passes = "pass-4-2", 2
+	waited := asked
+	waited.Waited = true
+	// before is of a field whose value the status showed already when it was changed.
+	before := gate.Change{Paths: sized.Paths}
+	beforeAsked, beforeWaited := asked, waited
+	beforeAsked.Unseen, beforeWaited.Unseen = nil, nil
 	created := gate.Change{Created: true}
+	createdWaited := gate.Change{Created: true, Waited: true}
 
 	tests := map[string]struct {
 		metadata    string
@@ -214,13 +221,74 @@ func TestProgress(t *testing.T) {
 			want:   gate.Confirm, reason: gate.ReasonUnconfirmed,
 		},
 
+		// Changes of what was changed before, whose first value the status still shows.
+		"changed back: the cloud has it, or had it": {
+			status: `{conditions: [` + synced + `], atProvider: {size: 20}}`,
+			change: before, want: gate.Confirm, reason: gate.ReasonSeenBefore,
+		},
+		"changed back, a pass asked for": {
+			status: `{conditions: [` + synced + `], atProvider: {size: 20}, lastHandledReconcileAt: pass-3}`,
+			change: beforeAsked, want: gate.Working, reason: gate.ReasonSeenBefore,
+		},
+		"changed back, a pass answered, maybe without a look": {
+			status: `{conditions: [` + synced + `], atProvider: {size: 20}, lastHandledReconcileAt: pass-4}`,
+			change: beforeAsked, want: gate.Settling, reason: gate.ReasonSeenBefore,
+		},
+		"changed back, a pass answered, and time has told": {
+			status: `{conditions: [` + synced + `], atProvider: {size: 20}, lastHandledReconcileAt: pass-4}`,
+			change: beforeWaited, want: gate.Applied, reason: gate.ReasonConfirmed,
+		},
+		"changed back, and what was begun before has come to an end": {
+			status: `{conditions: [` + synced + `], atProvider: {size: 10}, lastHandledReconcileAt: pass-4}`,
+			change: beforeWaited, want: gate.Working, reason: gate.ReasonNotObserved,
+		},
+
 		// Asynchronous providers that say so.
 		"an operation goes on": {
-			status: `{conditions: [` + synced + `, {type: AsyncOperation, status: "False", reason: Ongoing}], atProvider: {size: 20}}`,
+			status: `{conditions: [` + synced + `, {type: AsyncOperation, status: "False", reason: Ongoing}], atProvider: {size: 10}}`,
 			change: waited, want: gate.Working, reason: gate.ReasonAsyncPending,
 		},
+		"an operation goes on, of what was changed back": {
+			status: `{conditions: [` + synced + `, {type: AsyncOperation, status: "False", reason: Ongoing}], atProvider: {size: 20}, lastHandledReconcileAt: pass-4}`,
+			change: beforeWaited, want: gate.Working, reason: gate.ReasonAsyncPending,
+		},
+		"an operation goes on, and nothing shows its field": {
+			status: `{conditions: [` + synced + `, {type: AsyncOperation, status: "False", reason: Ongoing}], lastHandledReconcileAt: pass-4}`,
+			change: waited, want: gate.Working, reason: gate.ReasonAsyncPending,
+		},
+		"an operation goes on, and the cloud has what it was for": {
+			status: `{conditions: [` + synced + `, {type: AsyncOperation, status: "False", reason: Ongoing}], atProvider: {size: 20}}`,
+			change: sized, want: gate.Settling, reason: gate.ReasonAsyncForgotten,
+		},
+		"an operation goes on, and the cloud had what it was for all the time": {
+			status: `{conditions: [` + synced + `, {type: AsyncOperation, status: "False", reason: Ongoing}], atProvider: {size: 20}}`,
+			change: waited, want: gate.Applied, reason: gate.ReasonObserved,
+		},
+		"an operation goes on, and the cloud has what it was for, no generation": {
+			status: `{conditions: [` + syncedAny + `, {type: AsyncOperation, status: "False", reason: Ongoing}], atProvider: {size: 20}}`,
+			change: waited, want: gate.Working, reason: gate.ReasonAsyncPending,
+		},
+		"an operation that creates goes on": {
+			status: `{conditions: [` + synced + `, ` + notReady + `, {type: AsyncOperation, status: "False", reason: Ongoing, lastTransitionTime: "2026-03-01T10:00:00Z"}]}`,
+			change: createdWaited, want: gate.Working, reason: gate.ReasonAsyncPending,
+		},
+		"an operation that creates goes on, of what was ready before": {
+			status: `{conditions: [` + synced + `, {type: Ready, status: "True", reason: Available, lastTransitionTime: "2026-03-01T09:00:00Z"},
+				{type: AsyncOperation, status: "False", reason: Ongoing, lastTransitionTime: "2026-03-01T10:00:00Z"}]}`,
+			change: createdWaited, want: gate.Working, reason: gate.ReasonAsyncPending,
+		},
+		"an operation that creates goes on, and it became ready since": {
+			status: `{conditions: [` + synced + `, {type: Ready, status: "True", reason: Available, lastTransitionTime: "2026-03-01T11:00:00Z"},
+				{type: AsyncOperation, status: "False", reason: Ongoing, lastTransitionTime: "2026-03-01T10:00:00Z"}]}`,
+			change: created, want: gate.Settling, reason: gate.ReasonAsyncForgotten,
+		},
+		"an operation that creates went on, and it has been ready for a while": {
+			status: `{conditions: [` + synced + `, {type: Ready, status: "True", reason: Available, lastTransitionTime: "2026-03-01T11:00:00Z"},
+				{type: AsyncOperation, status: "False", reason: Ongoing, lastTransitionTime: "2026-03-01T10:00:00Z"}]}`,
+			change: createdWaited, want: gate.Applied, reason: gate.ReasonAvailable,
+		},
 		"an operation of unknown state": {
-			status: `{conditions: [` + synced + `, {type: AsyncOperation, status: Unknown}], atProvider: {size: 20}}`,
+			status: `{conditions: [` + synced + `, {type: AsyncOperation, status: Unknown}], atProvider: {size: 10}}`,
 			change: waited, want: gate.Working, reason: gate.ReasonAsyncPending,
 		},
 		"an operation failed": {
@@ -404,6 +472,15 @@ func drawChange(t *rapid.T, paths []change.Path) gate.Change {
 	return c
 }
 
+// unseen has the status show none of the fields as they should be when they were
+// changed.
+func unseen(c gate.Change) gate.Change {
+	for _, path := range c.Paths {
+		c.Unseen = append(c.Unseen, path.String())
+	}
+	return c
+}
+
 // However sure everything else sounds, nothing is applied while something is pending
 // or failing.
 func TestNothingIsAppliedWhileSomethingIsPendingOrFailing(t *testing.T) {
@@ -417,6 +494,9 @@ func TestNothingIsAppliedWhileSomethingIsPendingOrFailing(t *testing.T) {
 		mr := instance(t, "", "{size: 20, class: large, secret: x}",
 			`{conditions: [`+strings.Join(list, ", ")+`], atProvider: {size: 20, class: large}, lastHandledReconcileAt: pass-4}`)
 		c := drawChange(rt, paths)
+		if !strings.Contains(alarm, "Ongoing") {
+			c = unseen(c)
+		}
 		if got := (Driver{}).Progress(mr, c); got.Stage == gate.Applied {
 			rt.Fatalf("%+v is applied, %s, in spite of %s", c, got.Reason, alarm)
 		}
@@ -433,6 +513,9 @@ func TestProgressIsMonotone(t *testing.T) {
 			status += `, lastHandledReconcileAt: pass-4`
 		}
 		c := drawChange(rt, paths)
+		if rapid.Bool().Draw(rt, "unseen") {
+			c = unseen(c)
+		}
 		at := func(status string) *unstructured.Unstructured {
 			return instance(t, "", "{size: 20, secret: x}", `{`+status+`}`)
 		}

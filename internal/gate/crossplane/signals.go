@@ -139,6 +139,8 @@ func conditionOf(list []any, conditionType xpv2.ConditionType) xpv2.Condition {
 		c.Status = corev1.ConditionStatus(text("status"))
 		c.Reason = xpv2.ConditionReason(text("reason"))
 		c.Message = text("message")
+		// One that cannot be read is the zero time.
+		_ = c.LastTransitionTime.UnmarshalQueryParameter(text("lastTransitionTime"))
 		c.ObservedGeneration, _ = fields["observedGeneration"].(int64)
 		if c.Reason == "" {
 			c.Reason = reasonNone

@@ -46,6 +46,7 @@ func (d Driver) Compute(w gate.Write) gate.Setting {
 	if w.Old == nil || w.Brings || before.Content == d.Content(w.Old) && d.keeps(w, content) {
 		after.Content = content
 	}
+	after.Unseen = unseenAfter(w, before)
 	var verbs []string
 	if after.Content == content {
 		verbs = gate.Verbs(w.Ledger, []string{actionCreate, actionUpdate})

@@ -300,6 +300,19 @@ var _ = Describe("The controller of gates", Ordered, func() {
 		}
 	}, SpecTimeout(specTimeout))
 
+	It("carries out a change that is taken back while a silent provider works on it", func(ctx SpecContext) {
+		i := provision(ctx, closingGroup, databaseKind, string(instance.AsyncSilent))
+		Expect(shared.cloud().Inject(ctx, cloud.Fault{Name: i.instance.GetName(), Verb: cloud.Update, Delay: slow.Delay, Times: 1})).To(Succeed())
+		i.resize(ctx, large)
+		Eventually(ctx, func() cloud.Calls { return shared.calls(ctx, i.instance).Of(cloud.Update).With(cloud.Pending) }).
+			WithPolling(20 * time.Millisecond).Should(HaveLen(1))
+		i.resize(ctx, medium)
+		shared.sized(ctx, i.instance, medium)
+		i.closed(ctx)
+		shared.has(ctx, i.instance, medium)
+		i.mutated(ctx, cloud.Create, cloud.Update, cloud.Update)
+	}, SpecTimeout(specTimeout))
+
 	It("holds deletions back until they are allowed, or what is outside is to stay", func(ctx SpecContext) {
 		i := provision(ctx, closingGroup, databaseKind, "")
 		By("deleting what no policy lets take the cloud along")

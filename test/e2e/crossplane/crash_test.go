@@ -85,6 +85,8 @@ var _ = Describe("While a gate is open", Serial, Ordered, func() {
 			"", cloud.Fault{Outcome: cloud.Refused, Delay: slow.Delay}, cloud.Create, cloud.Update, cloud.Update),
 		Entry("and it had not waited for the cloud", SpecTimeout(specTimeout),
 			string(instance.AsyncSilent), slow, cloud.Create, cloud.Update),
+		Entry("and had said that it does not wait, which it never takes back", SpecTimeout(specTimeout),
+			string(instance.Async), slow, cloud.Create, cloud.Update),
 	)
 
 	It("the operator dies, and closes it when it is back", func(ctx SpecContext) {

@@ -48,6 +48,9 @@ const (
 	// quietTime is how long a composite resource has to be left alone before what it
 	// says of itself is believed: some times longer than the slowest composition.
 	quietTime = 5 * time.Second
+	// settleTime is how long a provider is given that does not say when it is done:
+	// longer than the cloud ever takes.
+	settleTime = 10 * time.Second
 	// poll is how often the provider looks at what the cloud has.
 	poll = 3 * time.Second
 )
@@ -105,7 +108,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	operator = stage.InstallOperator(ctx, members, controlplane.OperatorOptions{
 		Binary:     *operatorBin,
 		Overlay:    filepath.Join(root, "config", "dev"),
-		ExtraFlags: []string{"--composite-quiet-time=" + quietTime.String()},
+		ExtraFlags: []string{"--composite-quiet-time=" + quietTime.String(), "--gate-settle-time=" + settleTime.String()},
 	})
 	first := &world{Cluster: stage.Connect(members)}
 	first.offer(ctx, plainGroup)
