@@ -99,7 +99,8 @@ func (s signals) operating(c gate.Change) (gate.Progress, bool) {
 // lookedSince tells whether the provider has looked at the cloud since it began to
 // work there, and found all that was changed.
 func (s signals) lookedSince(c gate.Change) bool {
-	if c.Created && !(isTrue(s.ready) && s.current(s.ready) && s.isSinceOperation(s.ready)) {
+	becameReady := isTrue(s.ready) && s.current(s.ready) && s.isSinceOperation(s.ready)
+	if c.Created && !becameReady {
 		return false
 	}
 	return s.passed(c) && (c.Created || len(c.Paths) > 0) && !slices.ContainsFunc(c.Paths, func(path change.Path) bool {

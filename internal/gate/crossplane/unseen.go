@@ -44,7 +44,7 @@ func unseenAfter(w gate.Write, before gate.State) []string {
 			continue
 		}
 		isUnseen := slices.Contains(before.Unseen, path.String())
-		if w.Brings && !(isUnseen && sameValue(path, was, s.forProvider)) {
+		if stays := isUnseen && sameValue(path, was, s.forProvider); w.Brings && !stays {
 			isUnseen = s.observed(path) != equal
 		}
 		if isUnseen {
