@@ -45,6 +45,9 @@ const ProviderName = "provider-aws"
 // providerRevision is the revision of it in manifests/provider.yaml.
 const providerRevision = "provider-aws-1"
 
+// namespacedDefinition is the file that defines the namespaced kind.
+const namespacedDefinition = "rds.aws.m.crossplane.io_rdsinstances.yaml"
+
 // The kinds of the provider: managed resources come as custom resource definitions,
 // which Crossplane 2 makes out of its own definitions.
 var (
@@ -111,7 +114,7 @@ func (in *installation) defineResources(ctx context.Context) error {
 		return err
 	}
 	var definitions []*unstructured.Unstructured
-	for _, name := range []string{"rds.aws.crossplane.io_rdsinstances.yaml", "rds.aws.m.crossplane.io_rdsinstances.yaml"} {
+	for _, name := range []string{"rds.aws.crossplane.io_rdsinstances.yaml", namespacedDefinition} {
 		read, err := manifest("crds/" + name)
 		if err != nil {
 			return err
@@ -131,6 +134,20 @@ func (in *installation) defineResources(ctx context.Context) error {
 		return err
 	}
 	return in.untilDefined(ctx)
+}
+
+// ResourceDefinition defines the namespaced kind of the provider in another group,
+// which no package owns: providers are installed by hand, too.
+func ResourceDefinition(group string) (*unstructured.Unstructured, error) {
+	content, err := manifests.ReadFile("manifests/crds/" + namespacedDefinition)
+	if err != nil {
+		return nil, err
+	}
+	objects, err := controlplane.Decode([]byte(strings.ReplaceAll(string(content), namespaced.GroupVersion.Group, group)))
+	if err != nil {
+		return nil, err
+	}
+	return objects[0], nil
 }
 
 // untilDefined waits for the kind that Crossplane defines.

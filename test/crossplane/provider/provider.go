@@ -67,6 +67,33 @@ type Options struct {
 	// Older makes the provider support the sets of management policies only that
 	// earlier versions of Crossplane's runtime know.
 	Older bool
+	// Group is the API group of the one, namespaced kind that the provider works on;
+	// "" for the two kinds that are its own.
+	Group string
+}
+
+// kinds are those that the provider works on.
+func (o Options) kinds() map[schema.GroupVersionKind]client.Object {
+	if o.Group != "" {
+		return map[schema.GroupVersionKind]client.Object{o.groupVersion().WithKind("RDSInstance"): &namespaced.RDSInstance{}}
+	}
+	return map[schema.GroupVersionKind]client.Object{
+		cluster.GroupVersion.WithKind("RDSInstance"):    &cluster.RDSInstance{},
+		namespaced.GroupVersion.WithKind("RDSInstance"): &namespaced.RDSInstance{},
+	}
+}
+
+func (o Options) groupVersion() schema.GroupVersion {
+	return schema.GroupVersion{Group: o.Group, Version: namespaced.GroupVersion.Version}
+}
+
+// AddToScheme adds the kinds that the provider works on.
+func (o Options) AddToScheme(scheme *runtime.Scheme) error {
+	if o.Group != "" {
+		namespaced.AddToSchemeAs(scheme, o.groupVersion())
+		return nil
+	}
+	return AddToScheme(scheme)
 }
 
 // Instance is a managed resource of either kind.
@@ -86,10 +113,7 @@ func AddToScheme(scheme *runtime.Scheme) error {
 
 // Setup adds the controllers of the provider to a manager.
 func Setup(mgr ctrl.Manager, opts Options) error {
-	for gvk, object := range map[schema.GroupVersionKind]client.Object{
-		cluster.GroupVersion.WithKind("RDSInstance"):    &cluster.RDSInstance{},
-		namespaced.GroupVersion.WithKind("RDSInstance"): &namespaced.RDSInstance{},
-	} {
+	for gvk, object := range opts.kinds() {
 		if err := setup(mgr, opts, gvk, object); err != nil {
 			return err
 		}

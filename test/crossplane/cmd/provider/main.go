@@ -42,6 +42,7 @@ func main() {
 	flag.DurationVar(&opts.Poll, "poll", time.Minute, "how often to look at what the cloud has")
 	flag.DurationVar(&opts.CloudTimeout, "cloud-timeout", 2*time.Second, "how long to wait for the cloud")
 	flag.BoolVar(&opts.Older, "older", false, "support only the management policies of earlier versions of Crossplane's runtime")
+	flag.StringVar(&opts.Group, "group", "", "the API group of what to work on, where that is not the provider's own")
 	health := flag.String("health-address", "127.0.0.1:8091", "where to tell that the provider is ready")
 	flag.Parse()
 
@@ -55,7 +56,7 @@ func main() {
 func run(opts provider.Options, health string) error {
 	logf.SetLogger(zap.New(zap.UseDevMode(true)))
 	scheme := runtime.NewScheme()
-	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, provider.AddToScheme} {
+	for _, add := range []func(*runtime.Scheme) error{clientgoscheme.AddToScheme, opts.AddToScheme} {
 		if err := add(scheme); err != nil {
 			return err
 		}

@@ -34,9 +34,15 @@ var GroupVersion = schema.GroupVersion{Group: "rds.aws.m.crossplane.io", Version
 
 // AddToScheme adds the kind to a scheme.
 func AddToScheme(scheme *runtime.Scheme) error {
-	scheme.AddKnownTypes(GroupVersion, &RDSInstance{}, &RDSInstanceList{})
-	metav1.AddToGroupVersion(scheme, GroupVersion)
+	AddToSchemeAs(scheme, GroupVersion)
 	return nil
+}
+
+// AddToSchemeAs adds the kind to a scheme under another group. A scheme can have it
+// under one.
+func AddToSchemeAs(scheme *runtime.Scheme, gv schema.GroupVersion) {
+	scheme.AddKnownTypes(gv, &RDSInstance{}, &RDSInstanceList{})
+	metav1.AddToGroupVersion(scheme, gv)
 }
 
 // RDSInstance is a database in the cloud.
