@@ -206,7 +206,7 @@ func policiesOf(instance *unstructured.Unstructured) string {
 func (i *gatedInstance) closed(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
-		g.Expect(i.gate(ctx, g)).To(Equal(observing))
+		g.Expect(i.gate(ctx, g)).To(Equal(i.shut()))
 		g.Expect(i.instance.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationAllowances))
 		g.Expect(condition(i.instance, v1alpha1.ConditionGate)).To(And(HaveKeyWithValue("reason", "Closed"), HaveKeyWithValue("status", "False")))
 	}).WithTimeout(time.Minute).Should(Succeed())
@@ -282,6 +282,8 @@ var _ = Describe("The controller of gates", Ordered, func() {
 			string(instance.SyncedEarly), brief, cloud.Create, cloud.Update),
 		Entry("one whose conditions say no generation", SpecTimeout(specTimeout),
 			string(instance.NoGeneration), brief, cloud.Create, cloud.Update),
+		Entry("an asynchronous one that says nothing, and does not show what the cloud has", SpecTimeout(specTimeout),
+			instance.Annotation(instance.AsyncSilent, instance.NoObservation), slow, cloud.Create, cloud.Update),
 		Entry("one that fills in what the cloud has chosen", SpecTimeout(specTimeout),
 			string(instance.LateInit), brief, cloud.Create, cloud.Update),
 		Entry("one that fails at first", SpecTimeout(specTimeout),

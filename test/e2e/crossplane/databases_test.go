@@ -132,6 +132,9 @@ func (w *world) instanceOf(ctx context.Context, composite *unstructured.Unstruct
 	if composite.GetNamespace() != "" {
 		gvk = namespaced.GroupVersion.WithKind("RDSInstanceList")
 	}
+	if composite.GroupVersionKind().Group == olderDatabases {
+		gvk.Group = olderGroup
+	}
 	var found *unstructured.Unstructured
 	Eventually(ctx, func(g Gomega) {
 		list := &unstructured.UnstructuredList{}

@@ -105,10 +105,14 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 		Poll:     poll,
 		Progress: func(line string) { GinkgoWriter.Println(line) },
 	})).To(Succeed())
+	startOlderProvider(ctx)
 	operator = stage.InstallOperator(ctx, members, controlplane.OperatorOptions{
-		Binary:     *operatorBin,
-		Overlay:    filepath.Join(root, "config", "dev"),
-		ExtraFlags: []string{"--composite-quiet-time=" + quietTime.String(), "--gate-settle-time=" + settleTime.String()},
+		Binary:  *operatorBin,
+		Overlay: filepath.Join(root, "config", "dev"),
+		ExtraFlags: []string{
+			"--composite-quiet-time=" + quietTime.String(), "--gate-settle-time=" + settleTime.String(),
+			"--crossplane-providers=" + olderGroup + "=" + olderProvider, "--crossplane-runtimes=" + olderProvider + "=v1.19.0",
+		},
 	})
 	first := &world{Cluster: stage.Connect(members)}
 	first.offer(ctx, plainGroup)
@@ -121,6 +125,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 		first.govern(ctx, "databases.yaml", group)
 	}
 	first.governDeletions(ctx)
+	first.offerOlder(ctx)
 	raw, err := json.Marshal(&world{Cluster: stage.Connect(members), CloudURL: crossplane.CloudURL(members)})
 	Expect(err).NotTo(HaveOccurred())
 	return raw
