@@ -68,7 +68,10 @@ func fight(ctx context.Context, seed uint64) (err error) {
 	}
 	c.rest(ctx)
 	tell(fmt.Sprintf("it took %s", time.Since(started).Round(time.Second)))
-	return c.judge()
+	for _, text := range c.stuck {
+		tell("not seen: " + text)
+	}
+	return judge(c.cp.AuditLog(), crossplane.CloudLog(c.cp), c.outages)
 }
 
 // happen has everything happen. What does not come about is noted, and what comes

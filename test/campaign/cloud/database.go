@@ -83,7 +83,13 @@ func (d *database) create(ctx context.Context, size string) error {
 	if err := d.until(ctx, d.found); err != nil {
 		return err
 	}
-	return d.settled(ctx)
+	if err := d.settled(ctx); err != nil {
+		return err
+	}
+	// What a creation allows, it allows whoever comes.
+	return d.until(ctx, func(ctx context.Context) error {
+		return errors.Join(d.steady(ctx, d.root), d.steady(ctx, d.composite))
+	})
 }
 
 // found looks for what the database is composed of.

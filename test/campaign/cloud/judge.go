@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"maps"
 	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -45,7 +46,7 @@ func (c *campaign) rest(ctx context.Context) {
 // resting tells what is left to be done.
 func (c *campaign) resting(ctx context.Context) error {
 	var records v1alpha1.AllowanceRecordList
-	if err := c.admin.List(ctx, &records); err != nil {
+	if err := c.seen.List(ctx, &records); err != nil {
 		return err
 	}
 	active := map[string]bool{}
@@ -69,17 +70,15 @@ func (c *campaign) resting(ctx context.Context) error {
 	return nil
 }
 
-// judge compares the logs, and says what it finds.
-func (c *campaign) judge() error {
-	evidence, err := c.evidence()
+// judge compares the logs of an API server and of a cloud, and says what it finds.
+func judge(audit, calls string, outages []checker.Span) error {
+	evidence, err := read(audit, calls)
 	if err != nil {
 		return err
 	}
+	evidence.Outages = outages
 	verdict := checker.Check(evidence)
 	report(verdict)
-	for _, text := range c.stuck {
-		tell("not seen: " + text)
-	}
 	for _, finding := range verdict.Findings {
 		tell(finding.String())
 	}
@@ -89,24 +88,29 @@ func (c *campaign) judge() error {
 	return nil
 }
 
-func (c *campaign) evidence() (checker.Evidence, error) {
-	e := checker.Evidence{Patience: *patience, Outages: c.outages}
-	audit, err := os.Open(c.cp.AuditLog())
+// judgeAgain judges by the logs that an earlier campaign has kept in a folder.
+func judgeAgain(dir string) error {
+	return judge(filepath.Join(dir, "audit.log"), filepath.Join(dir, "cloud-calls.log"), nil)
+}
+
+func read(audit, calls string) (checker.Evidence, error) {
+	e := checker.Evidence{Patience: *patience}
+	requests, err := os.Open(audit)
 	if err != nil {
 		return e, err
 	}
-	defer audit.Close() //nolint:errcheck // Only read from.
-	e.Requests, err = checker.ReadRequests(audit, crossplane.DatabaseGroup, cluster.GroupVersion.Group,
+	defer requests.Close() //nolint:errcheck // Only read from.
+	e.Requests, err = checker.ReadRequests(requests, crossplane.DatabaseGroup, cluster.GroupVersion.Group,
 		namespaced.GroupVersion.Group, v1alpha1.GroupVersion.Group)
 	if err != nil {
 		return e, err
 	}
-	calls, err := os.Open(crossplane.CloudLog(c.cp))
+	log, err := os.Open(calls)
 	if err != nil {
 		return e, err
 	}
-	defer calls.Close() //nolint:errcheck // Only read from.
-	if e.Calls, err = checker.ReadCalls(calls); err != nil {
+	defer log.Close() //nolint:errcheck // Only read from.
+	if e.Calls, err = checker.ReadCalls(log); err != nil {
 		return e, err
 	}
 	e.Law, err = checker.ReadLaw(policies)

@@ -41,7 +41,9 @@ var (
 	databases = flag.Int("databases", 40, "how many databases they happen to")
 	patience  = flag.Duration("patience", 2*time.Minute, "how long an approved change may take, and everything at the end")
 	planted   = flag.String("plant", "", "a fault that is to be found: "+strings.Join(faultNames(), ", "))
+	overrule  = flag.Bool("overrule", false, "have strangers' changes taken back and overruled, too; docs/campaigns.md tells what that finds")
 	keep      = flag.String("keep", "", "the folder to keep all logs in")
+	again     = flag.String("judge", "", "the folder with the logs of a campaign that is to be judged again, instead of a new one")
 	root      = flag.String("root", ".", "the root of the repository")
 	verbose   = flag.Bool("v", false, "tell of each step")
 )
@@ -59,6 +61,9 @@ func main() {
 }
 
 func run(ctx context.Context) error {
+	if *again != "" {
+		return judgeAgain(*again)
+	}
 	var failed []error
 	for text := range strings.SplitSeq(*seeds, ",") {
 		seed, err := strconv.ParseUint(text, 10, 64)

@@ -120,11 +120,16 @@ func set(ctx context.Context, dir string) (_ *stage, err error) {
 
 func tell(line string) { _, _ = fmt.Fprintln(os.Stderr, line) }
 
-// employ makes the clients of the people.
-func (s *stage) employ() error {
-	scheme := runtime.NewScheme()
+// scheme has the kinds that are read as Go types.
+var scheme = runtime.NewScheme()
+
+func init() {
 	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
+}
+
+// employ makes the clients of the people.
+func (s *stage) employ() error {
 	for who, config := range map[*client.Client]*rest.Config{
 		&s.admin:   s.cp.AdminConfig(),
 		&s.alice:   s.cp.ConfigAs(initiator, "platform-team", "system:masters"),
@@ -144,7 +149,10 @@ func (s *stage) employ() error {
 // server each time that somebody looks.
 func (s *stage) watch(ctx context.Context) error {
 	var err error
-	if s.seen, err = cache.New(s.cp.AdminConfig(), cache.Options{}); err != nil {
+	if s.seen, err = cache.New(s.cp.AdminConfig(), cache.Options{Scheme: scheme}); err != nil {
+		return err
+	}
+	if _, err := s.seen.GetInformer(ctx, &v1alpha1.AllowanceRecord{}, cache.BlockUntilSynced(false)); err != nil {
 		return err
 	}
 	for _, gvk := range kinds {
@@ -173,6 +181,25 @@ var kinds = []schema.GroupVersionKind{
 	cluster.GroupVersion.WithKind("RDSInstance"),
 	namespaced.GroupVersion.WithKind("RDSInstance"),
 }
+
+// steady tells why something may be done to an object that only its creation allows; nil
+// once nothing may.
+func (s *stage) steady(ctx context.Context, object *unstructured.Unstructured) error {
+	var records v1alpha1.AllowanceRecordList
+	err := s.seen.List(ctx, &records, client.MatchingLabels{recordedLabel: string(object.GetUID())})
+	if err != nil {
+		return err
+	}
+	for _, r := range records.Items {
+		if r.Status.Phase == v1alpha1.PhaseSteady {
+			return nil
+		}
+	}
+	return fmt.Errorf("%s %s is not steady", object.GetKind(), object.GetName())
+}
+
+// recordedLabel names the object of a record, by its UID.
+const recordedLabel = v1alpha1.AnnotationPrefix + "target-uid"
 
 // govern applies the policies, and returns when they are in effect.
 func (s *stage) govern(ctx context.Context) error {

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -31,6 +32,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/campaign/cloud/plan"
 	"kausality.io/operator/test/crossplane/cloud"
+	"kausality.io/operator/test/crossplane/provider/apis/instance"
 )
 
 // outlasting is longer than the provider waits for the cloud.
@@ -121,7 +123,7 @@ func (d *database) atWork(ctx context.Context, size string, delay time.Duration)
 
 func (d *database) fail(ctx context.Context, s plan.Step) error {
 	f := cloud.Fault{Verb: cloud.Update, Times: 1, Delay: cloud.Duration(s.Delay), Outcome: cloud.Refused}
-	if s.Partial {
+	if s.Partial && waits(d.Traits) {
 		f.Outcome = cloud.Partial
 	}
 	if err := d.fault(ctx, f); err != nil {
@@ -149,10 +151,8 @@ func (d *database) resync(ctx context.Context, s plan.Step) error {
 }
 
 // trespass has a stranger ask for a size, and returns when Crossplane has been refused
-// it. What Crossplane has read and not yet written when an initiator comes by, it
-// writes under the initiator's allowance, which is for a field and not for a value; see
-// docs/campaigns.md.
-func (d *database) trespass(ctx context.Context, size string, delay time.Duration) error {
+// it, and a while has passed.
+func (d *database) trespass(ctx context.Context, size string, while time.Duration) error {
 	if err := d.ask(ctx, d.mallory, size); err != nil {
 		return err
 	}
@@ -168,22 +168,46 @@ func (d *database) trespass(ctx context.Context, size string, delay time.Duratio
 	if err != nil {
 		return err
 	}
-	return pause(ctx, composing+delay)
+	return pause(ctx, while)
 }
 
-// composing is longer than Crossplane takes to compose a database.
-const composing = 2 * time.Second
+// end has what a stranger asked for taken back. Unless -overrule is set an initiator
+// approves of it instead: what Crossplane has composed of the stranger's size, and not
+// written yet, passes as soon as the next allowance is there, as that is for a field
+// and not for a value.
+func (d *database) end(ctx context.Context, size string) error {
+	if *overrule {
+		return d.ask(ctx, d.mallory, d.size)
+	}
+	return d.approvedOf(ctx, size)
+}
+
+// approvedOf has an initiator approve of what a stranger asked for, and returns when
+// that is there.
+func (d *database) approvedOf(ctx context.Context, size string) error {
+	text := fmt.Sprintf(`{"metadata":{"annotations":{%q:"spec.size"}}}`, v1alpha1.AnnotationApprove)
+	if err := d.patch(ctx, d.alice, d.root, text); err != nil {
+		return err
+	}
+	d.size = size
+	return d.settled(ctx)
+}
 
 func (d *database) withhold(ctx context.Context, s plan.Step) error {
 	if err := d.trespass(ctx, s.Sizes[0], s.Delay); err != nil {
 		return err
 	}
-	return d.ask(ctx, d.mallory, d.size)
+	return d.end(ctx, s.Sizes[0])
 }
 
 func (d *database) override(ctx context.Context, s plan.Step) error {
 	if err := d.trespass(ctx, s.Sizes[0], s.Delay); err != nil {
 		return err
+	}
+	if !*overrule {
+		if err := d.approvedOf(ctx, s.Sizes[0]); err != nil {
+			return err
+		}
 	}
 	return d.resizeTo(ctx, s.Sizes[1])
 }
@@ -192,12 +216,7 @@ func (d *database) approve(ctx context.Context, s plan.Step) error {
 	if err := d.trespass(ctx, s.Sizes[0], s.Delay); err != nil {
 		return err
 	}
-	text := fmt.Sprintf(`{"metadata":{"annotations":{%q:"spec.size"}}}`, v1alpha1.AnnotationApprove)
-	if err := d.patch(ctx, d.alice, d.root, text); err != nil {
-		return err
-	}
-	d.size = s.Sizes[0]
-	return d.settled(ctx)
+	return d.approvedOf(ctx, s.Sizes[0])
 }
 
 func (d *database) intrude(ctx context.Context, s plan.Step) error {
@@ -207,7 +226,7 @@ func (d *database) intrude(ctx context.Context, s plan.Step) error {
 	if err := d.trespass(ctx, s.Sizes[1], s.Delay); err != nil {
 		return err
 	}
-	if err := d.ask(ctx, d.mallory, d.size); err != nil {
+	if err := d.end(ctx, s.Sizes[1]); err != nil {
 		return err
 	}
 	return d.settled(ctx)
@@ -329,4 +348,12 @@ func pause(ctx context.Context, while time.Duration) error {
 	case <-time.After(while):
 		return nil
 	}
+}
+
+// waits tells whether a provider waits for the cloud. One that does not reports for
+// ever that its last operation has failed where half of it was enough.
+func waits(traits []instance.Trait) bool {
+	return !slices.ContainsFunc(traits, func(t instance.Trait) bool {
+		return t == instance.Async || t == instance.AsyncLate || t == instance.AsyncSilent
+	})
 }

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 )
 
@@ -124,21 +125,27 @@ func (c *court) findf(what string, when time.Time, format string, args ...any) {
 
 // mutation looks for what covers a call.
 func (c *court) mutation(call Call) {
-	why := errors.New("there was no such resource")
+	var reasons []string
 	for _, managed := range c.at(call.resource()) {
 		for _, v := range slices.Backward(managed.versions) {
 			if !v.during(call.Received.Add(-Flight), call.Received) {
 				continue
 			}
-			if why = c.covers(managed, v, call); why == nil {
+			err := c.covers(managed, v, call)
+			if err == nil {
 				if !v.until.IsZero() && v.until.Before(call.Received) {
 					c.verdict.Counts.InFlight++
 				}
 				return
 			}
+			reasons = append(reasons, err.Error())
 		}
 	}
-	c.findf("Uncovered", call.Received, "%s of %s (call %d): %v", call.Verb, call.resource(), call.Number, why)
+	why := "there was no such resource"
+	if len(reasons) > 0 {
+		why = strings.Join(slices.Compact(reasons), "; before, ")
+	}
+	c.findf("Uncovered", call.Received, "%s of %s (call %d): %s", call.Verb, call.resource(), call.Number, why)
 }
 
 // covers tells why a version of a managed resource does not let a call be made; nil if

@@ -42,10 +42,7 @@ func remember(requests []Request) history {
 	for _, o := range h.byUID {
 		slices.SortStableFunc(o.versions, func(a, b *version) int { return cmp.Compare(a.revision(), b.revision()) })
 		for i, v := range o.versions[1:] {
-			o.versions[i].until = v.write.Answered
-		}
-		if last := o.last(); last.deleting() && len(last.Metadata.Finalizers) == 0 {
-			o.ended = last.write.Answered
+			o.versions[i].until = v.known
 		}
 		h.byResource[o.place.resource] = append(h.byResource[o.place.resource], o)
 	}
@@ -56,7 +53,9 @@ func remember(requests []Request) history {
 	return h
 }
 
-// add notes what a request has stored. One that changes nothing stores nothing.
+// add notes what a request has stored. One that changes nothing is answered with what
+// somebody else has stored, who has been answered before as a rule; what writes a status
+// never changes what counts.
 func (h history) add(r *Request) {
 	uid := r.Object.Metadata.UID
 	o, known := h.byUID[uid]
@@ -67,14 +66,24 @@ func (h history) add(r *Request) {
 	if r.Verb == "delete" {
 		o.deletions = append(o.deletions, r)
 	}
+	if r.Object.deleting() && len(r.Object.Metadata.Finalizers) == 0 {
+		o.ended = r.Answered // what is gone has the revision that it had before
+	}
 	same := func(v *version) bool { return v.revision() == r.Object.revision() }
 	if i := slices.IndexFunc(o.versions, same); i >= 0 {
-		if o.versions[i].write.Received.After(r.Received) {
-			o.versions[i].write = r
+		v := o.versions[i]
+		if r.Received.Before(v.began) {
+			v.began = r.Received
+		}
+		if r.Answered.Before(v.known) {
+			v.known = r.Answered
+		}
+		if main, was := r.Subresource == "", v.write.Subresource == ""; main && !was || main == was && r.Answered.Before(v.write.Answered) {
+			v.write = r
 		}
 		return
 	}
-	o.versions = append(o.versions, &version{Object: r.Object, write: r})
+	o.versions = append(o.versions, &version{Object: r.Object, write: r, began: r.Received, known: r.Answered})
 }
 
 // end notes the deletions that are answered with a status: of objects without

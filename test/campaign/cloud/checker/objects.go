@@ -175,12 +175,14 @@ type version struct {
 	*Object
 	// write is what made it so.
 	write *Request
+	// began is when it may have been so for the first time, and known when it certainly
+	// was.
+	began, known time.Time
 	// until is when it was certainly another one; zero if it never was.
 	until time.Time
 }
 
-// from is when it may have been so for the first time.
-func (v *version) from() time.Time { return v.write.Received }
+func (v *version) from() time.Time { return v.began }
 
 // during tells whether it may have been so within a while.
 func (v *version) during(from, to time.Time) bool {
