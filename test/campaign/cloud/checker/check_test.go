@@ -172,8 +172,8 @@ var (
 )
 
 // made is a database that alice has made, and whose gate is closed.
-func made(s *story, edits ...func(map[string]any)) *story {
-	return s.database("alice", "create", 1, "small", edits...).
+func made(s *story) *story {
+	return s.database("alice", "create", 1, "small").
 		instance("system:crossplane", "patch", "small", creating, allowing(create, created, 1)).
 		call(create, "small").
 		instance("system:operator", "patch", "small", closed, "")
@@ -429,6 +429,30 @@ func TestOrder(t *testing.T) {
 	if got := Check(s.evidence); len(got.Findings) > 0 || got.Counts.Arrived != 1 {
 		t.Errorf("findings: %v, counts: %+v", got.Findings, got.Counts)
 	}
+}
+
+// Who gives up waiting for the API server has changed something all the same.
+func TestUnanswered(t *testing.T) {
+	s := made(tell(t))
+	s.database("alice", "patch", 2, "large").
+		instance("system:crossplane", "patch", "large", updating, allowing(update, sizeField, 2), generation(2))
+	write := &s.evidence.Requests[len(s.evidence.Requests)-1]
+	stored := write.Object
+	write.Code, write.Object = 504, nil
+	s.call(update, "large").wait(Flight)
+	s.evidence.Requests = append(s.evidence.Requests, Request{
+		Received: s.now, Answered: s.now, User: "system:provider", Verb: "update", Subresource: "status",
+		APIGroup: write.APIGroup, Resource: write.Resource, Namespace: write.Namespace, Name: write.Name, Code: 200, Object: stored,
+	})
+	s.instance("system:operator", "patch", "large", closed, "", generation(3))
+	if got := Check(s.evidence); len(got.Findings) > 0 {
+		t.Errorf("findings: %v", got.Findings)
+	}
+}
+
+// generation sets that of an object.
+func generation(n int) func(map[string]any) {
+	return func(metadata map[string]any) { metadata["generation"] = n }
 }
 
 func TestOpenings(t *testing.T) {

@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"encoding/json"
 	"maps"
+	"net/http"
 	"slices"
 	"strings"
 )
@@ -41,6 +42,7 @@ func remember(requests []Request) history {
 	}
 	for _, o := range h.byUID {
 		slices.SortStableFunc(o.versions, func(a, b *version) int { return cmp.Compare(a.revision(), b.revision()) })
+		h.amend(o, requests)
 		for i, v := range o.versions[1:] {
 			o.versions[i].until = v.known
 		}
@@ -86,6 +88,24 @@ func (h history) add(r *Request) {
 	o.versions = append(o.versions, &version{Object: r.Object, write: r, began: r.Received, known: r.Answered})
 }
 
+// amend finds who has made versions of an object that are first seen in what somebody
+// has written of its status, which changes no generation: who gave up waiting is told
+// nothing of what was stored.
+func (history) amend(o *object, requests []Request) {
+	for i, v := range o.versions {
+		if i == 0 || v.write.Subresource == "" || v.Metadata.Generation == o.versions[i-1].Metadata.Generation {
+			continue
+		}
+		for j := range requests {
+			r := &requests[j]
+			unanswered := r.Code >= http.StatusInternalServerError && r.Subresource == ""
+			if unanswered && r.place() == o.place && r.Received.Before(v.known) && r.Received.After(o.versions[i-1].began) {
+				v.began, v.write = r.Received, r
+			}
+		}
+	}
+}
+
 // end notes the deletions that are answered with a status: of objects without
 // finalizers.
 func (h history) end(requests []Request) {
@@ -95,7 +115,7 @@ func (h history) end(requests []Request) {
 			continue
 		}
 		for _, o := range h.byResource[r.Resource] {
-			if o.place == (place{r.APIGroup, r.Resource, r.Namespace, r.Name}) && o.alive() && o.versions[0].from().Before(r.Answered) {
+			if o.place == r.place() && o.alive() && o.versions[0].from().Before(r.Answered) {
 				o.ended = r.Answered
 				o.deletions = append(o.deletions, r)
 			}

@@ -167,6 +167,9 @@ func (p place) String() string {
 	return p.resource + "." + p.group + "/" + p.namespace + "/" + p.name
 }
 
+// place is where what the request is about is.
+func (r *Request) place() place { return place{r.APIGroup, r.Resource, r.Namespace, r.Name} }
+
 // instances is the resource of managed resources.
 const instances = "rdsinstances"
 

@@ -47,7 +47,7 @@ type Request struct {
 }
 
 // Succeeded tells whether the request was carried out.
-func (r Request) Succeeded() bool { return r.Code >= 200 && r.Code < 300 }
+func (r *Request) Succeeded() bool { return r.Code >= 200 && r.Code < 300 }
 
 // record is a line of an audit log, as far as it is of interest.
 type record struct {
