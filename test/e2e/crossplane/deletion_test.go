@@ -36,10 +36,12 @@ import (
 )
 
 // deletionGroup is the group of the databases that go. What they are in the cloud goes
-// too where they have the label goesLabel.
+// too where they have the label goesLabel; with dropsLabel replicas may go in the
+// cluster, and nothing in the cloud.
 const (
 	deletionGroup = "deletion.example.org"
 	goesLabel     = "example.org/goes"
+	dropsLabel    = "example.org/drops"
 )
 
 // deletionPolicies let the platform team have databases, and delete what they are in
@@ -81,6 +83,12 @@ spec:
     - target: {external: {provider: provider-aws}}
       relation: External
       verbs: [Create]
+  rules: # So that instances are bounded after that, too.
+  - trigger: spec.size
+    policies:
+    - target: {apiGroup: rds.aws.crossplane.io, apiVersion: v1alpha1, resource: rdsinstances}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.forProvider.instanceClass}]
 ---
 metadata: {name: database.GROUP}
 spec:
@@ -147,6 +155,21 @@ spec:
       verbs: [Delete]
     - target: {external: {provider: provider-aws}}
       relation: External
+      verbs: [Delete]
+---
+metadata: {name: replica.drops.GROUP}
+spec:
+  for: {apiGroup: GROUP, apiVersion: v1alpha1, kind: XDatabase}
+  failurePolicy: Fail
+  objectSelector: {matchLabels: {example.org/drops: "true"}}
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  - {kind: ServiceAccount, namespace: crossplane-system, name: crossplane}
+  rules:
+  - trigger: spec.replica
+    policies:
+    - target: {apiGroup: rds.aws.crossplane.io, apiVersion: v1alpha1, resource: rdsinstances}
+      relation: ControllerChild
       verbs: [Delete]
 `
 
@@ -234,13 +257,26 @@ var _ = Describe("The deletion", func() {
 
 	It("in the foreground waits for the cloud, or for somebody to say that it stays", func(ctx SpecContext) {
 		namespace := shared.MakeNamespace(ctx, nil)
-		going, staying := doomed(ctx, databaseKind, namespace, "goes", true), doomed(ctx, databaseKind, namespace, "stays", false)
-		for _, i := range []*gatedInstance{going, staying} {
+		var going, staying []*gatedInstance
+		for _, kind := range []string{databaseKind, claimKind} {
+			going = append(going, doomed(ctx, kind, namespace, "goes", true))
+			staying = append(staying, doomed(ctx, kind, namespace, "stays", false))
+		}
+		for _, i := range append(going, staying...) {
+			if i.database.GetKind() == claimKind {
+				Expect(i.by.Patch(ctx, i.database, merge(`{"spec":{"compositeDeletePolicy":"Foreground"}}`))).To(Succeed())
+			}
 			Expect(i.by.Delete(ctx, i.database, client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
 		}
-		going.goes(ctx)
-		staying.held(ctx)
-		staying.letGo(ctx)
+		for _, i := range going {
+			i.goes(ctx)
+		}
+		for _, i := range staying {
+			i.held(ctx)
+		}
+		for _, i := range staying {
+			i.letGo(ctx)
+		}
 	}, SpecTimeout(specTimeout))
 
 	It("of an instance alone is refused, whoever asks for it", func(ctx SpecContext) {
@@ -256,8 +292,8 @@ var _ = Describe("The deletion", func() {
 
 	It("of what a database is not composed of any more loses nothing in the cloud that may not go", func(ctx SpecContext) {
 		namespace := shared.MakeNamespace(ctx, nil)
-		staying, going := replicated(ctx, namespace, "stays", false), replicated(ctx, namespace, "goes", true)
-		for _, i := range []*gatedInstance{staying, going} {
+		staying, going, dropped := replicated(ctx, namespace, "stays", ""), replicated(ctx, namespace, "goes", goesLabel), replicated(ctx, namespace, "dropped", dropsLabel)
+		for _, i := range []*gatedInstance{staying, going, dropped} {
 			Expect(i.by.Patch(ctx, i.database, merge(`{"spec":{"replica":false}}`))).To(Succeed())
 		}
 		shared.gone(ctx, going.instance)
@@ -272,6 +308,14 @@ var _ = Describe("The deletion", func() {
 			g.Expect(staying.composite.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.ConditionBlocked, HavePrefix("Delete of RDSInstance "+staying.instance.GetName())))
 		}).Should(Succeed())
 
+		By("letting it go in the cluster only")
+		dropped.held(ctx)
+		Expect(dropped.by.Patch(ctx, dropped.instance.DeepCopy(), orphan())).To(Succeed())
+		shared.gone(ctx, dropped.instance)
+		Expect(dropped.outside(ctx)).To(BeEmpty())
+		shared.has(ctx, dropped.instance, medium)
+		shared.becomes(ctx, dropped.composite, "Synced", "Ready")
+
 		By("taking it back")
 		uid := staying.instance.GetUID()
 		Expect(staying.by.Patch(ctx, staying.database, merge(`{"spec":{"replica":true}}`))).To(Succeed())
@@ -282,12 +326,12 @@ var _ = Describe("The deletion", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// replicated is a database with a replica, which is the instance of it that counts.
-func replicated(ctx context.Context, namespace, name string, goes bool) *gatedInstance {
+// replicated is a database with a label and a replica, which is the instance of it that counts.
+func replicated(ctx context.Context, namespace, name, label string) *gatedInstance {
 	GinkgoHelper()
 	db := database(deletionGroup, claimKind, namespace, name, medium)
-	if goes {
-		db.SetLabels(map[string]string{goesLabel: "true"})
+	if label != "" {
+		db.SetLabels(map[string]string{label: "true"})
 	}
 	Expect(unstructured.SetNestedField(db.Object, true, "spec", "replica")).To(Succeed())
 	i := provisioned(ctx, db)
