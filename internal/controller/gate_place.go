@@ -38,7 +38,7 @@ func (r *Gate) place(ctx context.Context, v *gateView) error {
 	switch {
 	case len(v.policies) > 0:
 		v.belonging = gated
-	case r.isFree(v, target, len(chain) > 1):
+	case r.isFree(v, target, scope.IsWhole(ctx, r.Holders, index, v.obj)):
 		v.belonging = free
 	}
 	if held := v.state.Held; held != nil && !held.Allowed {
@@ -66,9 +66,9 @@ func standingOf(index *policy.Index, chain []policy.Holder, target gate.Target) 
 // gated. That is not so while the policies are not all known, nor while one that gates
 // what it stands for is not in effect yet: whoever restores a cluster brings objects
 // and policies back in any order. Nor is it while a policy for its parent's kind does,
-// and the parent is not known: it may have been deleted, with its children to follow,
+// and somebody above it is missing: that may have been deleted, with the rest to follow,
 // to which nothing should happen outside.
-func (r *Gate) isFree(v *gateView, target gate.Target, parentKnown bool) bool {
+func (r *Gate) isFree(v *gateView, target gate.Target, allKnown bool) bool {
 	if !r.Catalog.Known() {
 		return false
 	}
@@ -81,7 +81,7 @@ func (r *Gate) isFree(v *gateView, target gate.Target, parentKnown bool) bool {
 	switch {
 	case !hasParent:
 		return true
-	case parentKnown:
+	case allKnown:
 		return !r.Catalog.anyFor(parent.GVK.GroupKind(), waits)
 	default:
 		return !r.Catalog.anyFor(parent.GVK.GroupKind(), gates)

@@ -59,6 +59,23 @@ func Chain(ctx context.Context, holders Getter, namespaces Namespaces, index *po
 	return chain
 }
 
+// IsWhole tells whether nobody is missing in the chain of obj: holders knows each object
+// that is named as a parent and whose kind has a policy in index. While somebody is,
+// policies further down that only continue chains are not in effect, and nothing follows
+// from that: what is missing may have been deleted, with the rest to follow.
+func IsWhole(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) bool {
+	for range maxDepth {
+		ref, ok := lineage.Parent(index, obj)
+		if !ok || len(index.For(ref.GVK.GroupKind())) == 0 {
+			return true
+		}
+		if obj = parent(ctx, holders, index, obj); obj == nil {
+			return false
+		}
+	}
+	return true
+}
+
 // Holder returns what a policy's selectors ask of one object.
 func Holder(ctx context.Context, namespaces Namespaces, obj *unstructured.Unstructured) policy.Holder {
 	holder := policy.Holder{Kind: obj.GroupVersionKind().GroupKind(), Labels: obj.GetLabels()}

@@ -154,6 +154,35 @@ func TestChain(t *testing.T) {
 	}
 }
 
+func TestIsWhole(t *testing.T) {
+	app := object("App", "shop", "app")
+	set := owned(object("Set", "shop", "set"), app)
+	pod := owned(object("Pod", "shop", "pod"), set)
+	egg := object("App", "shop", "egg")
+	hen := owned(object("App", "shop", "hen"), egg)
+	owned(egg, hen)
+
+	for name, tc := range map[string]struct {
+		known   holders
+		indexed []string
+		of      *unstructured.Unstructured
+		want    bool
+	}{
+		"all are known":                    {holdersOf(app, set), []string{"App", "Set", "Pod"}, pod, true},
+		"a root":                           {holdersOf(), []string{"App"}, app, true},
+		"its parent is missing":            {holdersOf(app), []string{"App", "Set"}, pod, false},
+		"its parent's parent is missing":   {holdersOf(set), []string{"App", "Set"}, pod, false},
+		"one is missing who has no policy": {holdersOf(set), []string{"Set"}, pod, true},
+		"a cycle":                          {holdersOf(egg, hen), []string{"App"}, hen, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := scope.IsWhole(t.Context(), tc.known, indexFor(t, tc.indexed...), tc.of); got != tc.want {
+				t.Errorf("IsWhole() = %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestParentUID(t *testing.T) {
 	app := object("App", "shop", "app")
 	set := owned(object("Set", "shop", "set"), app)
