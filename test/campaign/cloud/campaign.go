@@ -43,7 +43,7 @@ type campaign struct {
 	mu sync.Mutex
 	// begun counts the steps of databases that have begun.
 	begun int
-	// outages are when the operator was away.
+	// outages are when the operator, the provider or Crossplane was away.
 	outages []checker.Span
 	// stuck are steps whose end nobody had the patience to see.
 	stuck []string
@@ -162,16 +162,17 @@ func (c *campaign) operate(ctx context.Context, s plan.Step) error {
 	if *verbose {
 		tell(fmt.Sprintf("%s step %d: %s", time.Now().Format(time.TimeOnly), s.Number, s.Action))
 	}
+	from := time.Now()
+	defer func() {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.outages = append(c.outages, checker.Span{From: from, To: time.Now()})
+	}()
 	switch s.Action {
 	case plan.KillProvider:
 		return c.outage(ctx, crossplane.Provider, s.Delay)
 	case plan.KillOperator:
-		from := time.Now()
-		err := c.outage(ctx, controlplane.DefaultOperatorName, s.Delay)
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.outages = append(c.outages, checker.Span{From: from, To: time.Now()})
-		return err
+		return c.outage(ctx, controlplane.DefaultOperatorName, s.Delay)
 	default:
 		return c.cp.Restart(ctx, crossplane.Core)
 	}

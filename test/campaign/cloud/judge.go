@@ -135,7 +135,7 @@ func report(v checker.Verdict) {
 		case o.Work.After(o.To):
 			early++
 		case o.Outage:
-			all["while the operator was away"] = append(all["while the operator was away"], o.Beyond())
+			all["while somebody was away"] = append(all["while somebody was away"], o.Beyond())
 		default:
 			traits := strings.ReplaceAll(o.Traits, ",", "+")
 			if traits == "" {

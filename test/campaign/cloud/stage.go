@@ -60,7 +60,7 @@ const (
 
 const (
 	// poll is how often the provider looks at what the cloud has.
-	poll = 3 * time.Second
+	poll = 10 * time.Second
 	// quietTime is how long a composite resource has to be left alone before what it
 	// says of itself is believed, and settleTime how long a gate stays open where the
 	// provider does not show what it has done. They are longer than anything takes

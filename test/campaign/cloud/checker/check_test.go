@@ -450,6 +450,17 @@ func TestUnanswered(t *testing.T) {
 	}
 }
 
+// Nobody has to be patient with what cannot go on.
+func TestOutage(t *testing.T) {
+	s := made(tell(t))
+	s.database("alice", "patch", 2, "large")
+	s.evidence.Outages = []Span{{From: s.now.Add(-time.Second), To: s.now.Add(5 * time.Minute)}}
+	s.wait(5*time.Minute).database("alice", "patch", 3, "small")
+	if got := Check(s.evidence); len(got.Findings) > 0 || got.Counts.Superseded != 1 {
+		t.Errorf("findings: %v, counts: %+v", got.Findings, got.Counts)
+	}
+}
+
 // generation sets that of an object.
 func generation(n int) func(map[string]any) {
 	return func(metadata map[string]any) { metadata["generation"] = n }

@@ -35,14 +35,31 @@ type Evidence struct {
 	Requests []Request
 	Calls    []Call
 	Law      Law
-	// Patience is how long an approved change may take that nobody interferes with.
+	// Patience is how long an approved change may take that nobody interferes with, and
+	// that nobody is away for.
 	Patience time.Duration
-	// Outages are when the operator was away.
+	// Outages are when somebody was away who is needed.
 	Outages []Span
 }
 
 // Span is a while.
 type Span struct{ From, To time.Time }
+
+// without is how long the span is without others, which do not overlap.
+func (s Span) without(others []Span) time.Duration {
+	left := s.To.Sub(s.From)
+	for _, o := range others {
+		from, to := o.From, o.To
+		if from.Before(s.From) {
+			from = s.From
+		}
+		if to.After(s.To) {
+			to = s.To
+		}
+		left -= max(0, to.Sub(from))
+	}
+	return left
+}
 
 // Finding is something that must not be.
 type Finding struct {
@@ -234,7 +251,10 @@ func (c *court) follow(managed *object, v *version, entry allowance, verb string
 // who may did.
 func (c *court) began(root *object, origin hop, initiator string) error {
 	for i, v := range root.versions {
-		if v.Metadata.Generation != origin.Generation || v.write.User != initiator || !c.Law.initiates(v.Kind, initiator, v.write.Groups) {
+		// An approval counts up no generation; of what has settled already it is for the
+		// one to come.
+		told := v.Metadata.Generation == origin.Generation || approves(v.write) && v.Metadata.Generation+1 == origin.Generation
+		if !told || v.write.User != initiator || !c.Law.initiates(v.Kind, initiator, v.write.Groups) {
 			continue
 		}
 		switch origin.Field {
@@ -290,7 +310,7 @@ func (c *court) gate(managed *object, v *version) {
 		case verb == remove && v.deleting():
 			err = c.mayDelete(managed, v, v.write.Answered)
 		case verb == everything:
-			err = errors.New("it was as by default")
+			err = errors.New("it was wide open")
 		default:
 			err = c.allows(managed, v, verb)
 		}

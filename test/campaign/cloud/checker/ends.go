@@ -57,7 +57,8 @@ func (c *court) goneAt(o *object) time.Time {
 	return o.ended
 }
 
-// stood is for how long within a while an object had the size of a change.
+// stood is for how long within a while an object had the size of a change, and nobody
+// was away.
 func (c *court) stood(ch change, span Span) time.Duration {
 	to := span.To
 	if to.IsZero() {
@@ -70,7 +71,7 @@ func (c *court) stood(ch change, span Span) time.Duration {
 			end = to
 		}
 		if v.Spec.Size == ch.made.Spec.Size && !begin.Before(span.From) && end.After(begin) {
-			out += end.Sub(begin)
+			out += Span{From: begin, To: end}.without(c.Outages)
 		}
 	}
 	return out

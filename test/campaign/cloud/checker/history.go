@@ -56,8 +56,9 @@ func remember(requests []Request) history {
 }
 
 // add notes what a request has stored. One that changes nothing is answered with what
-// somebody else has stored, who has been answered before as a rule; what writes a status
-// never changes what counts.
+// somebody else has stored, who has been answered before as a rule. What writes a status
+// never changes what counts, and people ask for nothing that is there already, as
+// controllers do all the time.
 func (h history) add(r *Request) {
 	uid := r.Object.Metadata.UID
 	o, known := h.byUID[uid]
@@ -80,12 +81,24 @@ func (h history) add(r *Request) {
 		if r.Answered.Before(v.known) {
 			v.known = r.Answered
 		}
-		if main, was := r.Subresource == "", v.write.Subresource == ""; main && !was || main == was && r.Answered.Before(v.write.Answered) {
+		if a, b := r.weight(), v.write.weight(); a > b || a == b && r.Answered.Before(v.write.Answered) {
 			v.write = r
 		}
 		return
 	}
 	o.versions = append(o.versions, &version{Object: r.Object, write: r, began: r.Received, known: r.Answered})
+}
+
+// weight tells how likely it is that a request has made a version.
+func (r *Request) weight() int {
+	switch {
+	case r.Subresource != "":
+		return 0
+	case strings.Contains(r.User, ":"):
+		return 1
+	default:
+		return 2
+	}
 }
 
 // amend finds who has made versions of an object that are first seen in what somebody

@@ -30,7 +30,7 @@ type Opening struct {
 	// Work is when the cloud had done the last that it was asked for meanwhile; zero
 	// where that was nothing.
 	Work time.Time
-	// Outage is set where the operator was away in between.
+	// Outage is set where somebody was away in between.
 	Outage bool
 }
 
