@@ -61,11 +61,9 @@ const (
 const (
 	// poll is how often the provider looks at what the cloud has.
 	poll = 10 * time.Second
-	// quietTime is how long a composite resource has to be left alone before what it
-	// says of itself is believed, and settleTime how long a gate stays open where the
-	// provider does not show what it has done. They are longer than anything takes
-	// here, and shorter than by default, for there is a lot to do.
-	quietTime  = 5 * time.Second
+	// settleTime is how long a gate stays open where the provider does not show what it
+	// has done. It is longer than anything takes here, and shorter than by default, for
+	// there is a lot to do.
 	settleTime = 5 * time.Second
 	// setTimeout bounds what is waited for before anything happens.
 	setTimeout = 2 * time.Minute
@@ -100,7 +98,7 @@ func set(ctx context.Context, dir string) (_ *stage, err error) {
 	s.cloud = cloud.Client{URL: crossplane.CloudURL(s.cp)}
 	s.operator, err = controlplane.InstallOperator(ctx, s.cp, controlplane.OperatorOptions{
 		Binary: filepath.Join(*root, "bin", "manager"), Overlay: filepath.Join(*root, "config", "dev"),
-		ExtraFlags: []string{"--composite-quiet-time=" + quietTime.String(), "--gate-settle-time=" + settleTime.String()},
+		ExtraFlags: []string{"--gate-settle-time=" + settleTime.String()},
 	})
 	if err != nil {
 		return nil, err
