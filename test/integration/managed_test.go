@@ -148,7 +148,7 @@ func (m *managedThings) thing(name string, allowances ...v1alpha1.Allowance) *un
 	holds := ledger.Ledger(nil).Merge(allowances...)
 	driver := crossplane.Driver{}
 	driver.Set(thing, driver.Compute(gate.Write{
-		New: thing, Kind: gate.Kind{GVK: thing.GroupVersionKind(), Resource: "things"}, Ledger: holds, Brings: true,
+		Old: thing, New: thing, Kind: gate.Kind{GVK: thing.GroupVersionKind(), Resource: "things"}, Ledger: holds, Brings: true,
 	}))
 	if len(holds) > 0 {
 		setAnnotation(thing, ledgerKey, holds.Encode())

@@ -51,8 +51,20 @@ func (d Driver) Compute(w gate.Write) gate.Setting {
 	if after.Content == content {
 		verbs = gate.Verbs(w.Ledger, []string{actionCreate, actionUpdate})
 	}
-	set, unsupported := d.Runtimes[w.Kind.Provider].open(sets.New(verbs...), limit(w.New, after.Ceiling))
+	set, unsupported := d.open(w, sets.New(verbs...), limit(w.New, after.Ceiling))
 	return gate.Setting{Switch: inOrderOf(w, set), State: after, Unsupported: unsupported}
+}
+
+// open is the set for the verbs that a write is allowed, without Create where it needs
+// none and the provider accepts that.
+func (d Driver) open(w gate.Write, verbs, limit sets.Set[string]) (set sets.Set[string], unsupported []string) {
+	runtime := d.Runtimes[w.Kind.Provider]
+	if verbs.Has(actionCreate) && sparesCreate(w) {
+		if set, unsupported := runtime.open(sets.New(verbs.UnsortedList()...).Delete(actionCreate), limit); len(unsupported) == 0 {
+			return set, nil
+		}
+	}
+	return runtime.open(verbs, limit)
 }
 
 // ComputeDeletion implements gate.Driver.
