@@ -117,18 +117,18 @@ func (v gateView) openSituation(p gate.Progress, overdue bool) *situationOfGate 
 		late = fmt.Sprintf(" It has been open for longer than %s, and stays so until the change has arrived.", v.maxOpen())
 	}
 	return v.situation(reason, fmt.Sprintf("Open for %s, caused by %s: %s. %s%s",
-		list(v.driver.Lets(v.obj), " and "), strings.Join(initiators, ", "), listed(paths), describeProgress(p), late))
+		list(v.driver.Lets(v.obj), " and "), strings.Join(initiators, ", "), listed(paths), p.Describe(), late))
 }
 
 // adoptingSituation says what an object waits for that is not under its gate yet.
 func (v gateView) adoptingSituation(p gate.Progress) *situationOfGate {
-	return v.situation(reasonAdopting, "Not closed yet: what was going on before the policy finishes first. "+describeProgress(p))
+	return v.situation(reasonAdopting, "Not closed yet: what was going on before the policy finishes first. "+p.Describe())
 }
 
 // closedNote says what came of what was allowed.
 func (v gateView) closedNote(p gate.Progress) string {
 	initiators, paths := v.causes()
-	return fmt.Sprintf("Closed: what %s caused (%s) is done. %s", strings.Join(initiators, ", "), listed(paths), describeProgress(p))
+	return fmt.Sprintf("Closed: what %s caused (%s) is done. %s", strings.Join(initiators, ", "), listed(paths), p.Describe())
 }
 
 // policyNames of the policies that gate the object.
@@ -138,33 +138,4 @@ func (v gateView) policyNames() string {
 		names = append(names, "AllowancePolicy "+p.Name)
 	}
 	return strings.Join(names, ", ")
-}
-
-// sentences say what the reasons of a progress mean; %s is the field that it is
-// about.
-var sentences = map[gate.Reason]string{
-	gate.ReasonObserved:       "The system has seen it outside.",
-	gate.ReasonAvailable:      "What was created is ready.",
-	gate.ReasonConfirmed:      "The system had its chance, and reports success.",
-	gate.ReasonNotReconciled:  "The system has not said that it succeeded with the object as it is now.",
-	gate.ReasonAsyncPending:   "An operation goes on in the background.",
-	gate.ReasonNotUpToDate:    "The system says that the outside is not up to date.",
-	gate.ReasonCreating:       "The creation has not finished.",
-	gate.ReasonNotObserved:    "The system has last seen another value.",
-	gate.ReasonUnconfirmed:    "All seems done; nothing in the status shows that it is.",
-	gate.ReasonSeenBefore:     "All seems done; the status shows it, and did so before the change.",
-	gate.ReasonAsyncForgotten: "The status shows it, and tells of an operation in the background all the same, which seems to have been forgotten.",
-	gate.ReasonReconcileError: "The system reports an error: see its own conditions.",
-	gate.ReasonAsyncFailed:    "The last operation in the background failed: see the object's conditions.",
-	gate.ReasonCreateFailed:   "The creation failed: see the object's events.",
-	gate.ReasonNotFound:       "What the object stands for is not outside any more; nothing recreates it without an allowance.",
-	gate.ReasonPaused:         "The object is paused, and stays as it is until it is not.",
-}
-
-func describeProgress(p gate.Progress) string {
-	sentence := sentences[p.Reason]
-	if p.Path != nil {
-		sentence += " It is about " + p.Path.String() + "."
-	}
-	return sentence
 }

@@ -48,7 +48,7 @@ func build(s *sight) *Report {
 		Notes: s.notes,
 	}
 	if len(self.Policies) > 0 {
-		report.Progress = lifecycle.Of(obj).Why
+		report.Progress = self.progress()
 	}
 	for i := 1; i < len(s.chain); i++ {
 		report.AsParent.Approvers = append(report.AsParent.Approvers, names(s.policies.InEffect(s.chain[i:]))...)
@@ -157,4 +157,15 @@ func childKinds(policies []*policy.Policy) []schema.GroupKind {
 		}
 	}
 	return kinds
+}
+
+// progress says how far the controllers of the holder are, and what keeps its
+// allowances although it has settled.
+func (h *holder) progress() string {
+	p := lifecycle.Of(h.obj)
+	if !p.Settled || len(h.Ledger.Without(ledger.Entry.IsWithheld)) == 0 || !lifecycle.NeedsQuiet(h.obj, h.Policies) {
+		return p.Why
+	}
+	return p.Why + "; what it allows, and its initializing section, end only once nothing has happened to it, nor to what it composes, " +
+		"for the quiet time of composite resources (--composite-quiet-time of the operator)"
 }

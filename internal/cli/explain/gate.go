@@ -48,9 +48,6 @@ func gateOf(s *sight) *Gate {
 	if condition != nil {
 		g.Message, g.Reason, g.Since = condition.Message, condition.Reason, &condition.LastTransitionTime
 	}
-	for _, driver := range drivers {
-		g.Lets = append(g.Lets, driver.Lets(obj)...)
-	}
 	stored, _ := ledger.Decode(obj.GetAnnotations()[v1alpha1.AnnotationAllowances]) // unreadable: the obstacles say so
 	seen := s.obj.holderSeen()
 	for _, e := range stored {
@@ -58,6 +55,12 @@ func gateOf(s *sight) *Gate {
 			g.Openers = append(g.Openers, Opener{
 				Verbs: e.Mutations, Field: hop.Field, Generation: e.Generation, Initiator: e.Initiator, Since: seen[e.ID()],
 			})
+		}
+	}
+	for _, driver := range drivers {
+		g.Lets = append(g.Lets, driver.Lets(obj)...)
+		if len(g.Lets) > 0 && len(g.Openers) > 0 {
+			g.Waits = driver.Progress(obj, gate.ChangeOf(stored, state)).Describe()
 		}
 	}
 	if held := state.Held; held != nil {
@@ -123,8 +126,14 @@ func (p *page) gate(g *Gate) {
 		p.held(g.Held)
 		return
 	}
-	if g.Message != "" && g.Reason != v1alpha1.ReasonGateClosed {
+	isClosed := g.Reason == v1alpha1.ReasonGateClosed
+	switch {
+	// A closed gate that has something to wait for says so; that of an open one is of
+	// before.
+	case g.Message != "" && (!isClosed || len(g.Openers) > 0 && len(g.Lets) == 0):
 		p.put(p.terminal.Wrap(indent, g.Reason+", "+phrase.Ago(g.Since.Time, p.now)+": "+g.Message))
+	case g.Waits != "":
+		p.put(p.terminal.Wrap(indent, g.Waits))
 	}
 }
 

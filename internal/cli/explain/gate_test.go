@@ -17,16 +17,21 @@ limitations under the License.
 package explain
 
 import (
+	"strings"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
 )
 
 // bucket is a managed resource with management policies and a condition.
@@ -78,6 +83,30 @@ ITS GATE
   Stuck, 60m ago: It fails.
 `,
 		},
+		"open for a moment": {
+			obj: bucket([]any{"Observe", "Update"}, map[string]any{
+				v1alpha1.AnnotationGateContent: "1", v1alpha1.AnnotationAllowances: opened.Encode(),
+			}, map[string]any{"reason": "Closed", "message": "As it should be."}),
+			want: `
+ITS GATE
+  Open for Update.
+  ALLOWED   FOR                     BY      SINCE
+  Update    spec.forProvider.size   alice   generation 4
+  The system has not said that it succeeded with the object as it is now.
+`,
+		},
+		"closed before what was allowed was done": {
+			obj: bucket(closed, map[string]any{
+				v1alpha1.AnnotationGateContent: "1", v1alpha1.AnnotationAllowances: opened.Encode(),
+			}, map[string]any{"reason": "Closed", "message": "It was changed since."}),
+			want: `
+ITS GATE
+  Closed: nothing changes outside the cluster.
+  ALLOWED   FOR                     BY      SINCE
+  Update    spec.forProvider.size   alice   generation 4
+  Closed, 60m ago: It was changed since.
+`,
+		},
 		"held": {
 			obj: bucket(closed, map[string]any{v1alpha1.AnnotationGateHeld: `{"user":"collector","initiator":"bob"}`}, nil),
 			want: `
@@ -103,6 +132,37 @@ ITS GATE
 			p.gate(gateOf(&sight{obj: tt.obj}))
 			if diff := cmp.Diff(tt.want, p.out.String()); diff != "" {
 				t.Errorf("gate() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A composite resource that is ready allows what it does until its quiet time is over,
+// which nothing else says.
+func TestProgressTellsOfQuietTime(t *testing.T) {
+	composite := &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "example.com/v1", "kind": "XBucket", "metadata": map[string]any{"name": "x", "generation": int64(2)},
+		"status": map[string]any{"conditions": []any{
+			map[string]any{"type": "Synced", "status": "True", "observedGeneration": int64(2)},
+			map[string]any{"type": "Ready", "status": "True", "observedGeneration": int64(2)},
+		}},
+	}}
+	kind := composite.GroupVersionKind().GroupKind()
+	policies := []*policy.Policy{{Categories: map[schema.GroupKind][]string{kind: {lineage.CategoryComposite}}}}
+	allowing := ledger.Ledger(nil).Merge(v1alpha1.Allowance{Kind: "Bucket", Mutation: "*", Generation: 2, Initiator: "alice"})
+	for name, tt := range map[string]struct {
+		holder decision.Parent
+		quiet  bool
+	}{
+		"allowing something":      {holder: decision.Parent{Policies: policies, Ledger: allowing}, quiet: true},
+		"allowing nothing":        {holder: decision.Parent{Policies: policies}},
+		"no composite resource":   {holder: decision.Parent{Policies: []*policy.Policy{{}}, Ledger: allowing}},
+		"nothing that is watched": {holder: decision.Parent{Ledger: allowing}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := &holder{Parent: tt.holder, standing: standing{obj: composite}}
+			if got := h.progress(); !strings.HasPrefix(got, "settled: ") || strings.Contains(got, "quiet time") != tt.quiet {
+				t.Errorf("progress() = %q", got)
 			}
 		})
 	}

@@ -150,6 +150,8 @@ type Gate struct {
 	Reason  string       `json:"reason,omitempty"`
 	Message string       `json:"message,omitempty"`
 	Since   *metav1.Time `json:"since,omitempty"`
+	// Waits says what an open gate waits for.
+	Waits string `json:"waits,omitempty"`
 	// Held is what a deletion waits for; nil where none does.
 	Held *Held `json:"held,omitempty"`
 }
