@@ -153,6 +153,9 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 	var next soonest
 	var current *v1alpha1.AllowanceRecord
 	for i := range records {
+		if r.Records.IsApart(&records[i]) {
+			continue // It only says who deletes what goes with its namespace.
+		}
 		if obj != nil && records[i].Spec.TargetRef.UID == obj.GetUID() {
 			current = &records[i]
 			continue

@@ -17,6 +17,7 @@ limitations under the License.
 package policy
 
 import (
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -131,6 +132,14 @@ func (p *Policy) Selects(objectLabels, namespaceLabels map[string]string) bool {
 // only says who may change the parent itself.
 func (p *Policy) AboutChildren() bool {
 	return len(p.Rules)+len(p.Maintaining) > 0 || p.Initializing != nil || p.Deleting != nil
+}
+
+// DeletesOutside tells whether the deleting section lets go along what is outside the
+// cluster.
+func (p *Policy) DeletesOutside() bool {
+	return p.Deleting != nil && slices.ContainsFunc(p.Deleting.Entries, func(e Entry) bool {
+		return e.IsExternal() && (slices.Contains(e.ExternalVerbs, "Delete") || slices.Contains(e.ExternalVerbs, v1alpha1.Any))
+	})
 }
 
 // Entries are the entries of all sections: initializing, deleting, maintaining and

@@ -73,7 +73,7 @@ func (s *Store) Of(ctx context.Context, kind schema.GroupKind, key types.Namespa
 }
 
 // OfUID returns the cached record of the object with a uid; nil where there is
-// none.
+// none. Of two it is the one that says who deleted the object.
 func (s *Store) OfUID(ctx context.Context, uid types.UID) (*v1alpha1.AllowanceRecord, error) {
 	if uid == "" {
 		return nil, nil
@@ -85,7 +85,8 @@ func (s *Store) OfUID(ctx context.Context, uid types.UID) (*v1alpha1.AllowanceRe
 	if len(list.Items) == 0 {
 		return nil, nil
 	}
-	return &list.Items[0], nil
+	told := slices.IndexFunc(list.Items, func(rec v1alpha1.AllowanceRecord) bool { return rec.Status.Deletion != nil })
+	return &list.Items[max(told, 0)], nil
 }
 
 // maxDepth bounds how many records are gone through from an object to the one

@@ -18,11 +18,14 @@ package record
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
@@ -112,6 +115,44 @@ func (s *Store) SetDeletion(ctx context.Context, ref v1alpha1.TargetReference, d
 		status.History = WithHistory(status.History, DeletedEntry(&d))
 		return true
 	})
+}
+
+// KeepDeletion records who deletes an object that goes with its namespace, where the
+// record of it goes as well and none can be made any more: in a record in the operator's
+// namespace, which says nothing else. Admission calls it as it does SetDeletion.
+func (s *Store) KeepDeletion(ctx context.Context, ref v1alpha1.TargetReference, d v1alpha1.Deletion) error {
+	d.Time = metav1.NewTime(s.clock.Now())
+	rec := newRecord(ref, "", s.operatorNamespace)
+	rec.Namespace = s.operatorNamespace
+	switch err := s.client.Create(ctx, rec); {
+	case err == nil:
+		recordWrites.WithLabelValues(writeCreate).Inc()
+	case !apierrors.IsAlreadyExists(err):
+		return fmt.Errorf("cannot create AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
+	default:
+		if err := s.live.Get(ctx, client.ObjectKeyFromObject(rec), rec); err != nil {
+			return fmt.Errorf("cannot read AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
+		}
+	}
+	if rec.Status.Deletion != nil {
+		return nil
+	}
+	rec.Status = v1alpha1.AllowanceRecordStatus{
+		Phase: v1alpha1.PhaseDeleting, EndedAt: &d.Time, Deletion: &d, History: WithHistory(nil, DeletedEntry(&d)),
+	}
+	err := s.client.Status().Update(ctx, rec)
+	if err == nil {
+		recordWrites.WithLabelValues(writeStatus).Inc()
+	}
+	if err != nil && !apierrors.IsConflict(err) { // Who was faster says the same.
+		return fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
+	}
+	return nil
+}
+
+// IsApart tells whether a record is one that KeepDeletion has made.
+func (s *Store) IsApart(rec *v1alpha1.AllowanceRecord) bool {
+	return rec.Namespace != Namespace(rec.Spec.TargetRef, s.operatorNamespace)
 }
 
 // SetAdopting records whether an object is finishing what it was doing when a

@@ -299,6 +299,14 @@ var _ = Describe("The records of holders", Ordered, func() {
 			target := targetOf(d, deployments)
 			Expect(p.records.SetDeletion(ctx, target, v1alpha1.Deletion{User: "alice"})).To(Succeed())
 			Expect(p.records.Live(ctx, target)).To(BeNil())
+
+			By("keeping elsewhere who deletes what goes with it")
+			for range 2 {
+				Expect(p.records.KeepDeletion(ctx, target, v1alpha1.Deletion{User: "alice", Policies: []string{"web"}})).To(Succeed())
+			}
+			Eventually(ctx, func() (*v1alpha1.Deletion, error) { return p.records.DeletionOf(ctx, target.UID) }).
+				Should(And(HaveField("User", "alice"), HaveField("Policies", ConsistOf("web"))))
+			Expect(p.records.Live(ctx, target)).To(BeNil())
 		})
 
 		It("records decisions", func(ctx SpecContext) {

@@ -184,6 +184,11 @@ func (r *records) TakeBrokenGlass(
 	return reason, true, nil
 }
 
+// KeepDeletion implements admission.Records.
+func (r *records) KeepDeletion(context.Context, v1alpha1.TargetReference, v1alpha1.Deletion) error {
+	return nil
+}
+
 // SetDeletion implements admission.Records. What a deletion causes is another request.
 func (r *records) SetDeletion(context.Context, v1alpha1.TargetReference, v1alpha1.Deletion) error {
 	return nil

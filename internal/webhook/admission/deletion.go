@@ -18,9 +18,12 @@ package admission
 
 import (
 	"context"
+	"errors"
+	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
@@ -48,13 +51,7 @@ func (v *Validator) keepDeletion(ctx context.Context, r *request, f *facts, verd
 	case decision.ReasonFinishing:
 		return nil
 	case decision.ReasonPlatform:
-		if f.recorded || f.Deletion == nil || len(f.index.For(r.gvk.GroupKind())) == 0 {
-			return nil
-		}
-		d := f.Deletion.DeepCopy()
-		d.Policies = names(f.OwnPolicies)
-		d.Trace = append(d.Trace, record.DeletedHop(r.target()))
-		return v.Records.SetDeletion(ctx, r.target(), *d)
+		return v.keepPlatformDeletion(ctx, r, f, verdict)
 	default:
 		if len(f.OwnPolicies) == 0 {
 			return nil
@@ -64,6 +61,30 @@ func (v *Validator) keepDeletion(ctx context.Context, r *request, f *facts, verd
 			User: r.requester.Username, Initiator: initiator, Trace: trace, Policies: names(f.OwnPolicies),
 		})
 	}
+}
+
+// keepPlatformDeletion records whom a holder goes with that a platform actor deletes.
+// With its namespace the records of all above it go as well, and none can be made there
+// any more: where what its children stand for outside may go along with it, that is kept
+// elsewhere, or they would wait for ever.
+func (v *Validator) keepPlatformDeletion(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
+	var d v1alpha1.Deletion
+	if f.Deletion != nil {
+		d = *f.Deletion.DeepCopy()
+		d.Trace = append(d.Trace, record.DeletedHop(r.target()))
+	} else {
+		d.User = r.requester.Username
+		d.Initiator, d.Trace = decision.DeletionTrace(&f.Input, verdict)
+	}
+	d.Policies = names(f.OwnPolicies)
+	var err error
+	if r.namespace != "" && slices.ContainsFunc(f.OwnPolicies, (*policy.Policy).DeletesOutside) {
+		err = v.Records.KeepDeletion(ctx, r.target(), d)
+	}
+	if f.recorded || f.Deletion == nil || len(f.index.For(r.gvk.GroupKind())) == 0 {
+		return err
+	}
+	return errors.Join(err, v.Records.SetDeletion(ctx, r.target(), d))
 }
 
 // causeOf is who caused a request that a verdict let through, and the way to the

@@ -61,6 +61,8 @@ type Records interface {
 	TakeBrokenGlass(ctx context.Context, parent v1alpha1.TargetReference, request v1alpha1.BrokenGlass) (reason string, ok bool, err error)
 	// SetDeletion records who deletes an object before the request is answered.
 	SetDeletion(ctx context.Context, target v1alpha1.TargetReference, deletion v1alpha1.Deletion) error
+	// KeepDeletion records the same where an object may go with its namespace.
+	KeepDeletion(ctx context.Context, target v1alpha1.TargetReference, deletion v1alpha1.Deletion) error
 	// DeletionOf returns who deleted the object with a uid, or nil.
 	DeletionOf(ctx context.Context, uid types.UID) (*v1alpha1.Deletion, error)
 	// Observe takes note of a decision, some time later.

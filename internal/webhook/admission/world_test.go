@@ -87,6 +87,7 @@ type world struct {
 	records      map[types.UID]*v1alpha1.AllowanceRecord
 	pending      []v1alpha1.PendingGrant
 	deletions    []v1alpha1.Deletion
+	kept         []v1alpha1.Deletion
 	observed     []record.Outcome
 	notices      []notice.Notice
 	liveReads    int
@@ -156,6 +157,11 @@ func (w *world) MayBreakGlass(_ context.Context, user authenticationv1.UserInfo,
 
 func (s store) SetDeletion(_ context.Context, _ v1alpha1.TargetReference, d v1alpha1.Deletion) error {
 	s.deletions = append(s.deletions, d)
+	return s.broken
+}
+
+func (s store) KeepDeletion(_ context.Context, _ v1alpha1.TargetReference, d v1alpha1.Deletion) error {
+	s.kept = append(s.kept, d)
 	return s.broken
 }
 

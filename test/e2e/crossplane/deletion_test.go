@@ -230,7 +230,10 @@ func (i *gatedInstance) outside(ctx context.Context) []cloud.Verb {
 var _ = Describe("The deletion", func() {
 	It("of a namespace takes what is in the cloud along where that is allowed, and waits where it is not", func(ctx SpecContext) {
 		goingNamespace, namespace := shared.MakeNamespace(ctx, nil), shared.MakeNamespace(ctx, nil)
-		going := doomed(ctx, claimKind, goingNamespace, "main", true)
+		going := []*gatedInstance{
+			doomed(ctx, claimKind, goingNamespace, "claim", true),
+			doomed(ctx, databaseKind, goingNamespace, "database", true),
+		}
 		staying := []*gatedInstance{
 			doomed(ctx, claimKind, namespace, "claim", false),
 			doomed(ctx, databaseKind, namespace, "database", false),
@@ -238,7 +241,9 @@ var _ = Describe("The deletion", func() {
 		for _, name := range []string{goingNamespace, namespace} {
 			Expect(shared.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: name}})).To(Succeed())
 		}
-		going.goes(ctx)
+		for _, i := range going {
+			i.goes(ctx)
+		}
 		shared.namespaceGone(ctx, goingNamespace)
 		for _, i := range staying {
 			i.held(ctx)
