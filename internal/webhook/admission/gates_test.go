@@ -569,3 +569,36 @@ func TestDeletionIsHeld(t *testing.T) {
 		})
 	}
 }
+
+// With a namespace the records in it go: who deletes what has something outside that
+// may go along is kept elsewhere.
+func TestDeletionWithNamespaceIsKept(t *testing.T) {
+	const namespaces = "system:serviceaccount:kube-system:namespace-controller"
+	for name, tt := range map[string]struct {
+		user   string
+		groups []string
+		policy string
+		want   int
+	}{
+		"by the namespace controller":               {user: namespaces, policy: shopPolicy, want: 1},
+		"by a person":                               {user: "alice", groups: platformTeam, policy: shopPolicy},
+		"where nothing outside may go, by the same": {user: namespaces, policy: strings.ReplaceAll(shopPolicy, "Delete]", "Update]")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{"Shop/web": shop(t)}, records: map[types.UID]*v1alpha1.AllowanceRecord{}}
+			w.live = w.cached
+			_, validator := w.hooks(t, tt.policy)
+			if resp := validator.Handle(t.Context(), asking(t, tt.user, tt.groups, shop(t), nil)); !resp.Allowed {
+				t.Fatalf("refused: %v", resp.Result)
+			}
+			if len(w.kept) != tt.want || len(w.kept)+len(w.deletions) > 1 {
+				t.Errorf("kept %v, recorded %v", w.kept, w.deletions)
+			}
+			for _, d := range w.kept {
+				if d.User != namespaces || len(d.Policies) != 1 || len(d.Trace) != 1 {
+					t.Errorf("kept %+v", d)
+				}
+			}
+		})
+	}
+}
