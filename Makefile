@@ -131,6 +131,15 @@ bench-go: ## Run the Go benchmarks that match BENCH.
 bench-load: build controlplane-binaries ## Measure what Kausality adds to requests, beside a bare pair of webhooks (LOAD: its flags).
 	go run ./test/bench/load $(LOAD)
 
+# What "make campaign" plans by, how many Deployments it rolls, and further flags.
+SEED ?= 1
+DEPLOYMENTS ?= 200
+FAULTS ?=
+
+.PHONY: campaign
+campaign: build controlplane-binaries ## Break things while Deployments roll, and judge by the audit log (SEED, DEPLOYMENTS, FAULTS).
+	go run ./test/campaign/faults -seed=$(SEED) -deployments=$(DEPLOYMENTS) $(FAULTS)
+
 # The campaigns of "make campaign-crossplane", how long they are, and further flags.
 SEEDS ?= 1,2,3
 STEPS ?= 1000

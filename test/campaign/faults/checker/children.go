@@ -223,5 +223,5 @@ func (c *checker) pending(uid types.UID, from, to time.Time) []entry {
 
 // adopting tells whether an object was finishing what it did when its policy came.
 func (c *checker) adopting(uid types.UID, from, to time.Time) bool {
-	return slices.ContainsFunc(c.recorded(uid, from, to), func(v *version) bool { return v.Status.Adopting })
+	return slices.ContainsFunc(c.recorded(uid, from, to), func(v *version) bool { return v.Status.adopting() })
 }

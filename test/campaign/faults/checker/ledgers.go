@@ -104,6 +104,12 @@ func (c *checker) changedAt(v *version, h hop) bool {
 		return v.before == nil
 	case strings.HasPrefix(h.Field, "("):
 		return true // What let something through without a cause of its own.
+	case v.by.Scaled != nil:
+		// A Scale shows no generation: what it earned gets that of the object when it
+		// enters the ledger.
+		if h.Generation < v.Metadata.Generation {
+			return false
+		}
 	case v.Metadata.Generation != h.Generation:
 		return false
 	}
@@ -189,10 +195,12 @@ func (c *checker) checkGrant(l *life, v *version) {
 // earned looks for an entry for the change of a field, or below it.
 func (c *checker) earned(l *life, v *version, field string) {
 	c.report.Grants++
-	held := append(slices.Clone(v.ledger), c.pending(l.uid, v.by.Received, v.by.Answered.Add(lag))...)
-	if slices.ContainsFunc(held, func(e entry) bool {
-		return !e.withheld() && e.Generation >= v.Metadata.Generation && related(e.last().Field, field)
-	}) {
+	about := func(e entry) bool { return !e.withheld() && related(e.last().Field, field) }
+	if slices.ContainsFunc(v.ledger, func(e entry) bool { return e.Generation >= v.Metadata.Generation && about(e) }) {
+		return
+	}
+	// What is pending has no generation yet.
+	if slices.ContainsFunc(c.pending(l.uid, v.by.Received, v.by.Answered.Add(lag)), about) {
 		return
 	}
 	c.findf(Lost, v.by.Received, l.name(), "the change of %s by %s has earned nothing", field, v.by)

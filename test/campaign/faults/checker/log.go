@@ -57,6 +57,12 @@ const (
 // request through without the answer of a validating webhook.
 const failedOpen = "failed-open.validating.webhook.admission.k8s.io/"
 
+// An operator that could not find out what a request depends on says so.
+const (
+	reasonKey = "kausality.io/reason"
+	unjudged  = "Unjudged"
+)
+
 // write is a request to change one of the objects, with its answer.
 type write struct {
 	Verb, Resource, Subresource, Namespace, Name string
@@ -68,8 +74,8 @@ type write struct {
 	Received, Answered time.Time
 	Code               int32
 	Message            string
-	// Unasked is true where the API server could not ask a validating webhook, and let
-	// the request through.
+	// Unasked is true where the API server could not ask a validating webhook, or the
+	// operator could not judge, and the request was let through.
 	Unasked bool
 	// Said is what the request itself says of the metadata of the object.
 	Said metadata
@@ -158,8 +164,8 @@ func (l *Log) add(event *auditv1.Event) error {
 	if event.ResponseStatus != nil {
 		w.Code, w.Message = event.ResponseStatus.Code, event.ResponseStatus.Message
 	}
-	for key := range event.Annotations {
-		w.Unasked = w.Unasked || strings.HasPrefix(key, failedOpen)
+	for key, value := range event.Annotations {
+		w.Unasked = w.Unasked || strings.HasPrefix(key, failedOpen) || strings.HasSuffix(key, reasonKey) && value == unjudged
 	}
 	if event.RequestObject != nil {
 		var said struct {

@@ -48,10 +48,17 @@ type status struct {
 	Phase         string         `json:"phase"`
 	Active        []entry        `json:"active"`
 	PendingGrants []pendingGrant `json:"pendingGrants"`
-	Adopting      bool           `json:"adopting"`
-	Denials       int64          `json:"denials"`
-	History       []historyEntry `json:"history"`
-	EndedAt       *metav1.Time   `json:"endedAt"`
+	// Adopting is true or false of a record; of a policy it is a number.
+	Adopting any            `json:"adopting"`
+	Denials  int64          `json:"denials"`
+	History  []historyEntry `json:"history"`
+	EndedAt  *metav1.Time   `json:"endedAt"`
+}
+
+// adopting tells whether a record says that its object is.
+func (s *status) adopting() bool {
+	adopting, ok := s.Adopting.(bool)
+	return ok && adopting
 }
 
 // pendingGrant is on its way into a ledger.

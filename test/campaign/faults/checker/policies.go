@@ -47,9 +47,10 @@ type policy struct {
 	} `json:"rules"`
 
 	name string
-	// from is since when the policy said that it is enforced, with a moment for the
-	// API server to hear of it, and until is when it was told to end.
-	from, until time.Time
+	// since is when the policy came to be, from is since when it says that it is enforced,
+	// with a moment for the API server to hear of it, and until is when it was told to
+	// end.
+	since, from, until time.Time
 }
 
 // permission is what an entry of a policy names.
@@ -70,14 +71,14 @@ func policiesOf(all []*life) ([]*policy, error) {
 		var latest *policy
 		for _, v := range l.versions {
 			if latest == nil || v.before.Metadata.Generation != v.Metadata.Generation {
-				p := &policy{name: v.Metadata.Name, until: forever}
+				p := &policy{name: v.Metadata.Name, since: v.by.Received, from: forever, until: forever}
 				if err := json.Unmarshal(v.RawSpec, p); err != nil {
 					return nil, fmt.Errorf("AllowancePolicy %s: %w", v.Metadata.Name, err)
 				}
 				if latest != nil {
 					latest.until = v.by.Received
 					// An edit: what both versions say holds without a gap.
-					if !latest.from.IsZero() {
+					if !latest.from.Equal(forever) {
 						p.from = v.by.Received
 					}
 				}
@@ -85,7 +86,7 @@ func policiesOf(all []*life) ([]*policy, error) {
 				out = append(out, p)
 			}
 			enforced := apimeta.FindStatusCondition(v.Status.Conditions, "Enforced")
-			if latest.from.IsZero() && enforced != nil && enforced.Status == metav1.ConditionTrue && enforced.ObservedGeneration == v.Metadata.Generation {
+			if latest.from.Equal(forever) && enforced != nil && enforced.Status == metav1.ConditionTrue && enforced.ObservedGeneration == v.Metadata.Generation {
 				latest.from = v.by.Answered.Add(moment)
 			}
 		}
@@ -93,7 +94,7 @@ func policiesOf(all []*life) ([]*policy, error) {
 			latest.until = l.goneSince
 		}
 	}
-	return slices.DeleteFunc(out, func(p *policy) bool { return p.from.IsZero() }), nil
+	return out, nil
 }
 
 // rulebook answers what policies say at a time.
@@ -117,11 +118,12 @@ func (r rulebook) of(kind string, from, to time.Time) []*policy {
 	return out
 }
 
-// ever are those that were in effect at some time of the interval.
+// ever are those that may have been in effect at some time of the interval: what they let
+// happen is nothing to wonder about.
 func (r rulebook) ever(kind string, from, to time.Time) []*policy {
 	var out []*policy
 	for _, p := range r {
-		if p.For.Kind == kind && !p.from.Add(-moment).After(to) && !p.until.Before(from) {
+		if p.For.Kind == kind && !p.since.After(to) && !p.until.Before(from) {
 			out = append(out, p)
 		}
 	}

@@ -96,7 +96,7 @@ func (c *checker) wrong(record *object) []string {
 	if len(s.PendingGrants) > 0 && target.settled(target.Metadata.Generation) {
 		out = append(out, "grants of an object that has settled are pending")
 	}
-	if s.Adopting && target.settled(target.Metadata.Generation) {
+	if s.adopting() && target.settled(target.Metadata.Generation) {
 		out = append(out, "it says that an object which has settled is adopting")
 	}
 	for i := range s.Active {

@@ -227,7 +227,7 @@ func policyFor(kind, child string, initiators bool, maintaining ...string) obj {
 				obj{"trigger": "spec.template", "policies": []any{target}},
 			},
 		},
-		"status": obj{"conditions": []any{obj{"type": "Enforced", "status": "True", "observedGeneration": 1}}},
+		"status": obj{"adopting": 2, "conditions": []any{obj{"type": "Enforced", "status": "True", "observedGeneration": 1}}},
 	}
 }
 
