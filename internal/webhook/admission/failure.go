@@ -41,11 +41,22 @@ func (g *Gatherer) failed(ctx context.Context, req admission.Request, err error)
 	logf.FromContext(ctx).Error(err, "Cannot judge a request",
 		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
 	resp := admission.Allowed("").WithWarnings(fmt.Sprintf("kausality: not judged, and let through: %v", err))
-	if g.failsClosed(ctx, schema.GroupVersionKind(req.Kind)) {
+	if g.failsClosed(ctx, g.concernedKind(req)) {
 		resp = admission.Errored(http.StatusInternalServerError, fmt.Errorf("kausality cannot judge this request, try again: %w", err))
 	}
 	resp.AuditAnnotations = map[string]string{auditReason: reasonUnjudged}
 	return resp
+}
+
+// concernedKind is the kind of the object that a request is about: that of a request for
+// a sub-resource is another one, such as Scale.
+func (g *Gatherer) concernedKind(req admission.Request) schema.GroupVersionKind {
+	if req.SubResource != "" {
+		if kind, served := g.Kinds.KindFor(schema.GroupVersionResource(req.Resource)); served {
+			return kind
+		}
+	}
+	return schema.GroupVersionKind(req.Kind)
 }
 
 // failsClosed tells whether a policy for the kind, or one that bounds it or what its
