@@ -36,6 +36,7 @@ type options struct {
 	leaderElect             bool
 	healthAddress           string
 	metricsAddress          string
+	pprofAddress            string
 	webhookHost             string
 	webhookPort             int
 	webhookURL              string
@@ -67,6 +68,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"Elect one of several replicas to reconcile. All of them answer webhooks.")
 	flags.StringVar(&o.healthAddress, "health-probe-bind-address", ":8081", "The address of /healthz and /readyz.")
 	flags.StringVar(&o.metricsAddress, "metrics-bind-address", "0", "The address of /metrics, over HTTPS; 0 turns it off.")
+	flags.StringVar(&o.pprofAddress, "pprof-bind-address", "0", "The address of /debug/pprof, over HTTP and open to whoever reaches it; 0 turns it off.")
 	flags.StringVar(&o.webhookHost, "webhook-host", "", "The address that the webhooks listen on; all if empty.")
 	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "The port of the webhooks.")
 	flags.StringVar(&o.webhookURL, "webhook-url", "",
