@@ -46,9 +46,10 @@ type result struct {
 	Clients  int
 	Worlds   map[world]*sample
 	// Calls is how many API calls the operator made for each request, by verb and
-	// resource, and Asked how many times the API server asked it.
+	// resource.
 	Calls map[string]float64
-	Asked float64
+	// Effort is what the requests cost in each world.
+	Effort map[world]*effort
 }
 
 // measure measures all scenarios, and reports them.
@@ -84,7 +85,10 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 		r.Worlds[w] = &sample{}
 	}
 	random := rand.New(rand.NewPCG(*seed, uint64(n)))
-	seen := newWitness(s)
+	seen, err := newWitness(s)
+	if err != nil {
+		return r, err
+	}
 	number := 0
 	for block := -1; block < *blocks; block++ {
 		if block == 0 {
@@ -98,10 +102,8 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 			if n > 1 {
 				each = *requests * many / n
 			}
-			if w == kausality && block >= 0 {
-				if err := seen.start(ctx); err != nil {
-					return r, err
-				}
+			if err := seen.start(ctx, w); err != nil {
+				return r, err
 			}
 			took, latencies, err := s.block(ctx, sc, w, n, each, number)
 			if err != nil {
@@ -111,10 +113,8 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 			if block < 0 {
 				continue
 			}
-			if w == kausality {
-				if err := seen.stop(ctx, len(latencies)); err != nil {
-					return r, err
-				}
+			if err := seen.stop(ctx, w, len(latencies)); err != nil {
+				return r, err
 			}
 			sample := r.Worlds[w]
 			sample.Latencies = append(sample.Latencies, latencies)
@@ -124,7 +124,7 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 			return r, err
 		}
 	}
-	r.Calls, r.Asked = seen.perRequest()
+	r.Calls, r.Effort = seen.callsPerRequest(), seen.worlds
 	return r, nil
 }
 

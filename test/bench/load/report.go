@@ -54,8 +54,24 @@ func (r *result) report() string {
 		row(s.name, s.statistic, func(s *sample) []stats.Block { return s.Latencies })
 	}
 	row("rate", stats.Mean, func(s *sample) []stats.Block { return s.Rates })
-	fmt.Fprintf(&w, "%-18s %7d  asked %.2f times a request; API calls a request: %s\n", r.Scenario, r.Clients, r.Asked, calls(r.Calls))
+	ask := func(e *effort) string {
+		return fmt.Sprintf("%.2f times a request, %.2f ms each", e.Asked/e.Requests, milliseconds(e.Waited, e.Asked))
+	}
+	fmt.Fprintf(&w, "%-18s %7d  asked: Kausality %s; bare %s\n", r.Scenario, r.Clients, ask(r.Effort[kausality]), ask(r.Effort[bare]))
+	for _, process := range slices.Sorted(maps.Keys(r.Effort[kausality].Busy)) {
+		busy := func(w world) float64 { return milliseconds(r.Effort[w].Busy[process], r.Effort[w].Requests) }
+		fmt.Fprintf(&w, "%-18s %7d  %-15s %8.2f %8.2f %8.2f  ms of processor time a request\n", r.Scenario, r.Clients, process, busy(nobody), busy(bare), busy(kausality))
+	}
+	fmt.Fprintf(&w, "%-18s %7d  API calls of the operator a request: %s\n", r.Scenario, r.Clients, calls(r.Calls))
 	return w.String()
+}
+
+// milliseconds are those of each of a number of things that took seconds together.
+func milliseconds(seconds, of float64) float64 {
+	if of == 0 {
+		return 0
+	}
+	return 1000 * seconds / of
 }
 
 func interval(i stats.Interval) string {

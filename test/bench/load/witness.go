@@ -19,45 +19,82 @@ package main
 import (
 	"bytes"
 	"context"
+	"fmt"
 	"strings"
 
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"github.com/prometheus/procfs"
 	"k8s.io/client-go/kubernetes"
+	"k8s.io/client-go/rest"
 
 	"kausality.io/operator/test/controlplane"
 )
 
-// asked is the API server's own count of calls of webhooks.
+// asked is the API server's own count of calls of webhooks, and of how long they took.
 const asked = "apiserver_admission_webhook_admission_duration_seconds"
 
-// witness counts what the operator does for requests: from the audit log, and from what
-// the API server says of its webhooks.
-type witness struct {
-	*stage
-	offset   int64
-	before   float64
-	calls    map[string]int
-	asked    float64
-	requests int
+// effort is what requests cost beside the time of who makes them.
+type effort struct {
+	// Requests are how many were made.
+	Requests float64
+	// Asked is how often the API server called a webhook for them, and Waited how long
+	// it waited, in seconds.
+	Asked, Waited float64
+	// Busy are the seconds of processor time of each process while they were made. What
+	// the operator does later falls to whoever is next, in random order.
+	Busy map[string]float64
 }
 
-func newWitness(s *stage) *witness { return &witness{stage: s, calls: map[string]int{}} }
+// witness tells what requests cost: from the audit log, from what the API server says
+// of its webhooks, and from what the system says of the processes.
+type witness struct {
+	*stage
+	server rest.Interface
+	offset int64
+	before effort
+	calls  map[string]int
+	worlds map[world]*effort
+}
 
-func (w *witness) start(ctx context.Context) error {
+func newWitness(s *stage) (*witness, error) {
+	clients, err := kubernetes.NewForConfig(s.cp.AdminConfig())
+	if err != nil {
+		return nil, err
+	}
+	w := &witness{stage: s, server: clients.RESTClient(), calls: map[string]int{}, worlds: map[world]*effort{}}
+	for _, each := range worlds {
+		w.worlds[each] = &effort{Busy: map[string]float64{}}
+	}
+	return w, nil
+}
+
+// start begins a block of requests.
+func (w *witness) start(ctx context.Context, of world) error {
 	_, offset, err := controlplane.ReadAuditFrom(w.cp.AuditLog(), w.offset)
 	if err != nil {
 		return err
 	}
 	w.offset = offset
-	w.before, err = w.askedSoFar(ctx)
+	w.before, err = w.soFar(ctx, of)
 	return err
 }
 
-func (w *witness) stop(ctx context.Context, requests int) error {
-	now, err := w.askedSoFar(ctx)
+// stop ends a block of requests.
+func (w *witness) stop(ctx context.Context, of world, requests int) error {
+	now, err := w.soFar(ctx, of)
 	if err != nil {
 		return err
+	}
+	sum := w.worlds[of]
+	sum.Requests += float64(requests)
+	sum.Asked += now.Asked - w.before.Asked
+	sum.Waited += now.Waited - w.before.Waited
+	for name, seconds := range now.Busy {
+		sum.Busy[name] += seconds - w.before.Busy[name]
+	}
+	if of != kausality {
+		return nil
 	}
 	events, offset, err := controlplane.ReadAuditFrom(w.cp.AuditLog(), w.offset)
 	if err != nil {
@@ -70,42 +107,52 @@ func (w *witness) stop(ctx context.Context, requests int) error {
 			w.calls[e.Verb+" "+e.ObjectRef.Resource]++
 		}
 	}
-	w.requests += requests
-	w.asked += now - w.before
 	return nil
 }
 
-func (w *witness) perRequest() (calls map[string]float64, asked float64) {
-	calls = map[string]float64{}
+// callsPerRequest are the operator's own, by verb and resource.
+func (w *witness) callsPerRequest() map[string]float64 {
+	calls := map[string]float64{}
 	for call, n := range w.calls {
-		calls[call] = float64(n) / float64(w.requests)
+		calls[call] = float64(n) / w.worlds[kausality].Requests
 	}
-	return calls, w.asked / float64(w.requests)
+	return calls
 }
 
-// askedSoFar is how often the API server has called a webhook of Kausality for
-// objects.
-func (w *witness) askedSoFar(ctx context.Context) (float64, error) {
-	clients, err := kubernetes.NewForConfig(w.cp.AdminConfig())
-	if err != nil {
-		return 0, err
+// soFar is what all requests have cost by now.
+func (w *witness) soFar(ctx context.Context, of world) (effort, error) {
+	out := effort{Busy: map[string]float64{}}
+	for _, m := range w.cp.Status() {
+		proc, err := procfs.NewProc(m.PID)
+		if err != nil {
+			return out, err
+		}
+		stat, err := proc.Stat()
+		if err != nil {
+			return out, fmt.Errorf("reading how busy %s is: %w", m.Name, err)
+		}
+		out.Busy[m.Name] = stat.CPUTime()
 	}
-	raw, err := clients.RESTClient().Get().AbsPath("/metrics").DoRaw(ctx)
+	raw, err := w.server.Get().AbsPath("/metrics").DoRaw(ctx)
 	if err != nil {
-		return 0, err
+		return out, err
 	}
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	families, err := parser.TextToMetricFamilies(bytes.NewReader(raw))
 	if err != nil {
-		return 0, err
+		return out, err
 	}
-	sum := 0.0
+	whose := "bare."
+	if of == kausality {
+		whose = ".kausality.io"
+	}
 	for _, metric := range families[asked].GetMetric() {
 		for _, label := range metric.GetLabel() {
-			if label.GetName() == "name" && strings.Contains(label.GetValue(), "kausality") {
-				sum += float64(metric.GetHistogram().GetSampleCount())
+			if label.GetName() == "name" && strings.Contains(label.GetValue(), whose) {
+				out.Asked += float64(metric.GetHistogram().GetSampleCount())
+				out.Waited += metric.GetHistogram().GetSampleSum()
 			}
 		}
 	}
-	return sum, nil
+	return out, nil
 }
