@@ -29,7 +29,7 @@ import (
 
 // grantsOf are the allowances of one rule: those of its entries, or, where it
 // has none, one for anything in the cluster.
-func (in *Input) grantsOf(r policy.Rule, initiator string, trace []v1alpha1.TraceHop) []v1alpha1.Allowance {
+func (in *Input) grantsOf(r *policy.Rule, initiator string, trace []v1alpha1.TraceHop) []v1alpha1.Allowance {
 	if len(r.Entries) == 0 {
 		return []v1alpha1.Allowance{in.anything(initiator, trace)}
 	}
@@ -114,7 +114,7 @@ func anyField(fields []policy.FieldBound) bool {
 
 // targetsOf names the targets of a rule, to see whether each of them got
 // something.
-func targetsOf(r policy.Rule) []string {
+func targetsOf(r *policy.Rule) []string {
 	if len(r.Entries) == 0 {
 		return []string{v1alpha1.Any}
 	}

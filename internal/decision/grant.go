@@ -166,10 +166,12 @@ func (in *Input) Triggers() bool {
 }
 
 func hasRuleFor(p *policy.Policy, c change.Change) bool {
-	return slices.ContainsFunc(p.Rules, func(r policy.Rule) bool {
-		_, ok := r.Trigger.Matches(c)
-		return ok
-	})
+	for r := range p.Triggered(c.Path) {
+		if _, ok := r.Trigger.Matches(c); ok {
+			return true
+		}
+	}
+	return false
 }
 
 // granter collects what the changes of an update earn.
@@ -195,7 +197,7 @@ func (g *granter) change(ctx context.Context, c change.Change, approved bool) ea
 	targets := map[string]bool{}
 	result := earnedNothingDue
 	for _, p := range g.OwnPolicies {
-		for _, r := range p.Rules {
+		for r := range p.Triggered(c.Path) {
 			field, ok := r.Trigger.Matches(c)
 			if !ok {
 				continue
@@ -226,7 +228,7 @@ func (g *granter) change(ctx context.Context, c change.Change, approved bool) ea
 
 // permits tells whether the conditions of a rule let a change that has a cause earn
 // something. What keeps it from that becomes a problem of the grant.
-func (g *granter) permits(ctx context.Context, p *policy.Policy, r policy.Rule, c change.Change) bool {
+func (g *granter) permits(ctx context.Context, p *policy.Policy, r *policy.Rule, c change.Change) bool {
 	problem := g.conditions.hold(ctx, r.Conditions)
 	if problem == nil {
 		return true

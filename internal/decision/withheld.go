@@ -40,7 +40,7 @@ func Withheld(l ledger.Ledger, policies []*policy.Policy) ledger.Ledger {
 			return true
 		}
 		return !slices.ContainsFunc(policies, func(p *policy.Policy) bool {
-			return slices.ContainsFunc(p.Rules, func(r policy.Rule) bool { return r.Trigger.Touches(path) })
+			return p.HasRuleFor(path)
 		})
 	})
 }

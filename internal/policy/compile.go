@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 )
 
 // defaultInitializingWhen counts as omitted: spelled out it would end, or never
@@ -79,6 +80,13 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 			out.Rules = append(out.Rules, rule)
 		}
 	}
+	out.triggers = change.PatternsOf(func(yield func(change.Pattern) bool) {
+		for i := range out.Rules {
+			if !yield(out.Rules[i].Trigger) {
+				return
+			}
+		}
+	})
 	out.bounds = boundsOf(out)
 	out.deciding, out.adding = decidingOf(out, spec, c.errs), addingOf(spec)
 	collectMetadata(out)

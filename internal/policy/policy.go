@@ -17,6 +17,7 @@ limitations under the License.
 package policy
 
 import (
+	"iter"
 	"slices"
 	"time"
 
@@ -91,6 +92,7 @@ type Policy struct {
 	objectSelector    labels.Selector
 	namespaceSelector labels.Selector
 	bounds            map[schema.GroupKind]phases
+	triggers          change.Patterns
 	triggerMetadata   []change.Pattern
 	childMetadata     map[schema.GroupKind][]change.Pattern
 	deciding          map[DecidingField]string
@@ -126,6 +128,26 @@ func (p *Policy) Selects(objectLabels, namespaceLabels map[string]string) bool {
 		return false
 	}
 	return namespaceLabels == nil || p.namespaceSelector.Matches(labels.Set(namespaceLabels))
+}
+
+// Triggered are the rules, in order, whose trigger touches a path: its change may be
+// what they are about.
+func (p *Policy) Triggered(path change.Path) iter.Seq[*Rule] {
+	return func(yield func(*Rule) bool) {
+		for _, i := range p.triggers.Touching(path) {
+			if !yield(&p.Rules[i]) {
+				return
+			}
+		}
+	}
+}
+
+// HasRuleFor tells whether there is one.
+func (p *Policy) HasRuleFor(path change.Path) bool {
+	for range p.Triggered(path) {
+		return true
+	}
+	return false
 }
 
 // AboutChildren tells whether the policy says anything of children. One that does not

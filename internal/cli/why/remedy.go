@@ -96,7 +96,7 @@ func initiatorsOf(policies cluster.Policies, ref v1alpha1.TargetReference, text 
 	}
 	var out []string
 	for _, p := range policies.For(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}) {
-		if slices.ContainsFunc(p.Rules, func(r policy.Rule) bool { return r.Trigger.Touches(path) }) {
+		if p.HasRuleFor(path) {
 			out = append(out, p.Initiators()...)
 		}
 	}

@@ -139,7 +139,7 @@ func aboutAny(p *policy.Policy, paths []string) bool {
 		if err != nil {
 			continue
 		}
-		if slices.ContainsFunc(p.Rules, func(r policy.Rule) bool { return r.Trigger.Touches(path) }) {
+		if p.HasRuleFor(path) {
 			return true
 		}
 	}
