@@ -260,6 +260,11 @@ func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceReco
 			return err
 		}
 	}
+	// The record comes first: what helps is told from what it says of the moment in which
+	// the holder was blocked, and a policy that changes before it does would help nobody.
+	if before.Blocked == nil && after.Blocked != nil {
+		return nil
+	}
 	return r.showBlocked(ctx, v, after.Blocked)
 }
 
