@@ -145,6 +145,13 @@ func (c *cluster) over(ctx context.Context, holder client.Object) {
 		status := c.record(ctx, g, holder).Status
 		g.Expect(status.Phase).To(Equal(v1alpha1.PhaseSteady))
 		g.Expect(status.Active).To(BeEmpty())
+		// A record is a moment behind: what the ledger still has, it must know.
+		fresh := &unstructured.Unstructured{}
+		fresh.SetGroupVersionKind(holder.GetObjectKind().GroupVersionKind())
+		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(holder), fresh)).To(Succeed())
+		for _, a := range ledgerOf(g, fresh, ledgerKey) {
+			g.Expect(status.Consumed).To(ContainElement(HaveField("Generation", a.Generation)))
+		}
 	}).Should(Succeed())
 }
 
