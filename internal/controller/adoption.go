@@ -86,11 +86,6 @@ func (a *Adoption) adopt(ctx context.Context, before, after *policy.Index, chang
 	if err != nil {
 		return err
 	}
-	return a.recordAll(ctx, newcomers)
-}
-
-// recordAll records what there is to record about newcomers.
-func (a *Adoption) recordAll(ctx context.Context, newcomers []newcomer) error {
 	writers, ctx := errgroup.WithContext(ctx)
 	writers.SetLimit(adoptionWriters)
 	for _, n := range newcomers {
@@ -118,32 +113,22 @@ func (a *Adoption) record(ctx context.Context, n newcomer) error {
 // which the two differ.
 func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, changed *policy.Policy) ([]newcomer, error) {
 	var newcomers []newcomer
-	err := a.eachNew(ctx, before, after, changed, func(obj *unstructured.Unstructured, policies []*policy.Policy) {
-		if n := arriving(ctx, obj, policies, a.Clock.Now()); n.midway || n.raw != "" {
-			newcomers = append(newcomers, n)
-		}
-	})
-	return newcomers, err
-}
-
-// eachNew visits the holders for which a policy of after is in effect, and none of
-// before.
-func (a *Adoption) eachNew(ctx context.Context, before, after *policy.Index, changed *policy.Policy,
-	visit func(*unstructured.Unstructured, []*policy.Policy),
-) error {
 	for _, kind := range related(after, changed.For.GroupKind()) {
 		objects, err := a.Holders.List(ctx, after.For(kind)[0].For)
 		if err != nil {
-			return fmt.Errorf("listing the objects of kind %s: %w", kind, err)
+			return nil, fmt.Errorf("listing the objects of kind %s: %w", kind, err)
 		}
 		for _, obj := range objects {
 			policies := a.inEffect(ctx, after, obj)
-			if len(policies) > 0 && len(a.inEffect(ctx, before, obj)) == 0 {
-				visit(obj, policies)
+			if len(policies) == 0 || len(a.inEffect(ctx, before, obj)) > 0 {
+				continue
+			}
+			if n := arriving(ctx, obj, policies, a.Clock.Now()); n.midway || n.raw != "" {
+				newcomers = append(newcomers, n)
 			}
 		}
 	}
-	return nil
+	return newcomers, nil
 }
 
 // inEffect are the policies of index that are in effect for an object.

@@ -27,7 +27,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -172,51 +171,5 @@ func TestAdopt(t *testing.T) {
 				t.Errorf("adopting (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-// What changes while the API server does not ask yet is found by the second look.
-func TestAdoptLate(t *testing.T) {
-	deployments := bounding(initiated(policyFor("Deployment")), "apps", "replicasets")
-	after := compiled(t, deployments)
-	at := func(generation int64, obj *unstructured.Unstructured) *unstructured.Unstructured {
-		obj.SetUID("uid-" + types.UID(obj.GetName()))
-		obj.SetGeneration(generation)
-		return obj
-	}
-	asked := func(generation int64, relation v1alpha1.Relation) v1alpha1.Allowance {
-		return v1alpha1.Allowance{Relation: relation, Kind: "ReplicaSet", Mutation: "spec.template", Generation: generation}
-	}
-	first := testHolders{}
-	for _, name := range []string{"settled", "same", "changed", "granted", "withheld", "forged"} {
-		first = append(first, at(1, workload("Deployment", name)))
-	}
-	adoption := Adoption{Holders: first, Namespaces: noNamespaceLabels{}, Clock: clock.RealClock{}}
-	look, err := adoption.lookLater(t.Context(), policy.NewIndex(nil), policy.NewIndex(after), after[0])
-	if err != nil {
-		t.Fatal(err)
-	}
-
-	settled := at(2, workload("Deployment", "settled"))
-	if err := unstructured.SetNestedField(settled.Object, int64(2), "status", "observedGeneration"); err != nil {
-		t.Fatal(err)
-	}
-	records := &adoptedTargets{}
-	adoption.Records = records
-	adoption.Holders = testHolders{
-		settled,
-		at(1, unsettled(workload("Deployment", "same"))),
-		at(2, unsettled(workload("Deployment", "changed"))),
-		at(2, unsettled(workload("Deployment", "new"))),
-		at(2, withLedger(unsettled(workload("Deployment", "granted")), asked(2, ""))),
-		at(2, withLedger(unsettled(workload("Deployment", "withheld")), asked(2, v1alpha1.RelationWithheld))),
-		at(2, withLedger(unsettled(workload("Deployment", "forged")), asked(1, ""))),
-	}
-	if err := adoption.adoptLate(t.Context(), look); err != nil {
-		t.Fatal(err)
-	}
-	slices.Sort(records.names)
-	if diff := cmp.Diff([]string{"changed", "forged", "new"}, records.names); diff != "" {
-		t.Errorf("adopting (-want +got):\n%s", diff)
 	}
 }

@@ -18,7 +18,6 @@ package controller
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -69,9 +68,6 @@ type AllowancePolicy struct {
 	Kinds Kinds
 	// Rendering says which policies the API server knows of.
 	Rendering Rendering
-
-	// late are the policies whose holders are looked at again, by name.
-	late map[string]*lateLook
 }
 
 // SetupWithManager adds the reconciler to mgr. It handles one policy at a time:
@@ -96,7 +92,6 @@ func (r *AllowancePolicy) Reconcile(ctx context.Context, req reconcile.Request) 
 	if err := r.Client.Get(ctx, req.NamespacedName, live); err != nil {
 		if apierrors.IsNotFound(err) {
 			forgetPolicy(req.Name)
-			delete(r.late, req.Name)
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -131,11 +126,7 @@ func (r *AllowancePolicy) Reconcile(ctx context.Context, req reconcile.Request) 
 	if obj.Status.AdoptedGeneration == entry.Policy.Generation {
 		r.Catalog.markAdopted(entry.Policy)
 	}
-	again, lateErr := r.ensureAdoptedLate(ctx, entry.Policy)
-	if err := errors.Join(adoptErr, lateErr); err != nil {
-		return reconcile.Result{}, err
-	}
-	return reconcile.Result{RequeueAfter: again}, nil
+	return reconcile.Result{}, adoptErr
 }
 
 // ensureAdopted records the holders that are midway, where that was not done for
@@ -153,7 +144,7 @@ func (r *AllowancePolicy) ensureAdopted(ctx context.Context, obj *v1alpha1.Allow
 				after = append(after, other)
 			}
 		}
-		if err := r.adoptNow(ctx, policy.NewIndex(before), policy.NewIndex(after), p); err != nil {
+		if err := r.adopt(ctx, policy.NewIndex(before), policy.NewIndex(after), p); err != nil {
 			return fmt.Errorf("adopting what policy %s is new to: %w", p.Name, err)
 		}
 	}
