@@ -16,10 +16,7 @@ limitations under the License.
 
 package change
 
-import (
-	"iter"
-	"slices"
-)
+import "slices"
 
 // Patterns are many patterns that are asked together which of them touch a path: the
 // time that takes grows with those that do, and with the length of the path, not with
@@ -37,16 +34,14 @@ type patternNode struct {
 
 // PatternsOf numbers patterns in the order in which they come. An empty one, which
 // touches nothing, only takes up a number.
-func PatternsOf(patterns iter.Seq[Pattern]) Patterns {
+func PatternsOf(patterns []Pattern) Patterns {
 	var out Patterns
-	number := 0
-	for p := range patterns {
+	for number, p := range patterns {
 		node := &out.root
 		for _, s := range p {
 			node = node.below(s)
 		}
 		node.ends = append(node.ends, number)
-		number++
 	}
 	out.root.ends = nil
 	return out

@@ -17,7 +17,6 @@ limitations under the License.
 package change
 
 import (
-	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -37,7 +36,7 @@ func TestPatternsTouching(t *testing.T) {
 				each = append(each, i)
 			}
 		}
-		together := PatternsOf(slices.Values(all))
+		together := PatternsOf(all)
 		if diff := cmp.Diff(each, together.Touching(path)); diff != "" {
 			t.Errorf("each, together: %s", diff)
 		}

@@ -20,7 +20,6 @@ import (
 	"context"
 	"slices"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
@@ -129,7 +128,6 @@ func (r *Gate) allowsDeletion(ctx context.Context, v *gateView, target gate.Targ
 // verb. A section that is left out does not (D16).
 func letsDelete(p *policy.Policy, target gate.Target) bool {
 	return p.Deleting != nil && slices.ContainsFunc(p.Deleting.Entries, func(e policy.Entry) bool {
-		return e.IsExternal() && target.Matches(e.External) &&
-			(slices.Contains(e.ExternalVerbs, gate.VerbDelete) || slices.Contains(e.ExternalVerbs, v1alpha1.Any))
+		return e.AllowsOutside(gate.VerbDelete) && target.Matches(e.External)
 	})
 }

@@ -75,18 +75,14 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 	if s := spec.Maintaining; s != nil {
 		out.Maintaining = c.maintaining(s.Policies, path.Child("maintaining", "policies"))
 	}
+	var triggers []change.Pattern
 	for i, r := range spec.Rules {
 		if rule, ok := c.rule(i, r, path.Child("rules").Index(i)); ok {
 			out.Rules = append(out.Rules, rule)
+			triggers = append(triggers, rule.Trigger)
 		}
 	}
-	out.triggers = change.PatternsOf(func(yield func(change.Pattern) bool) {
-		for i := range out.Rules {
-			if !yield(out.Rules[i].Trigger) {
-				return
-			}
-		}
-	})
+	out.triggers = change.PatternsOf(triggers)
 	out.bounds = boundsOf(out)
 	out.deciding, out.adding = decidingOf(out, spec, c.errs), addingOf(spec)
 	collectMetadata(out)

@@ -53,6 +53,11 @@ type FieldBound struct {
 // IsExternal is true for entries about a system outside the cluster.
 func (e Entry) IsExternal() bool { return e.External != nil }
 
+// AllowsOutside tells whether the entry allows a verb of a system outside the cluster.
+func (e Entry) AllowsOutside(verb string) bool {
+	return e.IsExternal() && (slices.Contains(e.ExternalVerbs, verb) || slices.Contains(e.ExternalVerbs, v1alpha1.Any))
+}
+
 // AllowsField tells whether the entry allows the change of a field.
 func (e Entry) AllowsField(c change.Change) bool {
 	return slices.ContainsFunc(e.Fields, func(f FieldBound) bool {

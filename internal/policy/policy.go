@@ -18,7 +18,6 @@ package policy
 
 import (
 	"iter"
-	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -154,14 +153,6 @@ func (p *Policy) HasRuleFor(path change.Path) bool {
 // only says who may change the parent itself.
 func (p *Policy) AboutChildren() bool {
 	return len(p.Rules)+len(p.Maintaining) > 0 || p.Initializing != nil || p.Deleting != nil
-}
-
-// DeletesOutside tells whether the deleting section lets go along what is outside the
-// cluster.
-func (p *Policy) DeletesOutside() bool {
-	return p.Deleting != nil && slices.ContainsFunc(p.Deleting.Entries, func(e Entry) bool {
-		return e.IsExternal() && (slices.Contains(e.ExternalVerbs, "Delete") || slices.Contains(e.ExternalVerbs, v1alpha1.Any))
-	})
 }
 
 // Entries are the entries of all sections: initializing, deleting, maintaining and

@@ -23,6 +23,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -68,6 +69,11 @@ func (v *Validator) keepDeletion(ctx context.Context, r *request, f *facts, verd
 // any more: where what its children stand for outside may go along with it, that is kept
 // elsewhere, or they would wait for ever.
 func (v *Validator) keepPlatformDeletion(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
+	parts := r.namespace != "" && slices.ContainsFunc(f.OwnPolicies, deletesOutside)
+	follows := f.Deletion != nil && !f.recorded && len(f.index.For(r.gvk.GroupKind())) > 0
+	if !parts && !follows {
+		return nil
+	}
 	var d v1alpha1.Deletion
 	if f.Deletion != nil {
 		d = *f.Deletion.DeepCopy()
@@ -77,14 +83,22 @@ func (v *Validator) keepPlatformDeletion(ctx context.Context, r *request, f *fac
 		d.Initiator, d.Trace = decision.DeletionTrace(&f.Input, verdict)
 	}
 	d.Policies = names(f.OwnPolicies)
-	var err error
-	if r.namespace != "" && slices.ContainsFunc(f.OwnPolicies, (*policy.Policy).DeletesOutside) {
-		err = v.Records.KeepDeletion(ctx, r.target(), d)
+	var errs []error
+	if parts {
+		errs = append(errs, v.Records.KeepDeletion(ctx, r.target(), d))
 	}
-	if f.recorded || f.Deletion == nil || len(f.index.For(r.gvk.GroupKind())) == 0 {
-		return err
+	if follows {
+		errs = append(errs, v.Records.SetDeletion(ctx, r.target(), d))
 	}
-	return errors.Join(err, v.Records.SetDeletion(ctx, r.target(), d))
+	return errors.Join(errs...)
+}
+
+// deletesOutside tells whether the deleting section of a policy lets go along what is
+// outside the cluster.
+func deletesOutside(p *policy.Policy) bool {
+	return p.Deleting != nil && slices.ContainsFunc(p.Deleting.Entries, func(e policy.Entry) bool {
+		return e.AllowsOutside(gate.VerbDelete)
+	})
 }
 
 // causeOf is who caused a request that a verdict let through, and the way to the
