@@ -334,7 +334,7 @@ func FuzzDecode(f *testing.F) {
 }
 
 func BenchmarkDecode(b *testing.B) {
-	for _, n := range []int{1, 64} {
+	for _, n := range []int{1, 4, 16, 64} {
 		var allowances []v1alpha1.Allowance
 		for i := range n {
 			allowances = append(allowances, scaled(fmt.Sprintf("user-%d", i), 7))

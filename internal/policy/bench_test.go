@@ -18,6 +18,7 @@ package policy
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,8 +37,11 @@ func benchmarkIndex(b *testing.B, n int) *Index {
 	return NewIndex(policies)
 }
 
+// scales are the numbers of policies, or of rules, that a cost is measured at.
+var scales = []int{10, 100, 1000, 10_000}
+
 func BenchmarkIndexFor(b *testing.B) {
-	for _, n := range []int{10, 10_000} {
+	for _, n := range scales {
 		index := benchmarkIndex(b, n)
 		b.Run(fmt.Sprintf("others=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
@@ -49,14 +53,58 @@ func BenchmarkIndexFor(b *testing.B) {
 }
 
 func BenchmarkIndexInEffect(b *testing.B) {
-	chain := []Holder{{Kind: replicaSets}, {Kind: deployments, Labels: map[string]string{"traced": "yes"}}}
-	for _, n := range []int{10, 10_000} {
-		index := benchmarkIndex(b, n)
-		b.Run(fmt.Sprintf("others=%d", n), func(b *testing.B) {
+	for _, n := range scales {
+		b.Run(fmt.Sprintf("others=%d", n), func(b *testing.B) { askInEffect(b, benchmarkIndex(b, n)) })
+	}
+}
+
+// BenchmarkIndexInEffectOfKind is about n policies for the same kind, each for the
+// objects of another namespace.
+func BenchmarkIndexInEffectOfKind(b *testing.B) {
+	for _, n := range scales {
+		policies := benchmarkIndex(b, 0).Policies()
+		for i := range n {
+			policies = append(policies, compile(b, fmt.Sprintf(`
+metadata: {name: other-%d}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: namespace-%[1]d}}
+`, i)))
+		}
+		b.Run(fmt.Sprintf("peers=%d", n), func(b *testing.B) { askInEffect(b, NewIndex(policies)) })
+	}
+}
+
+// askInEffect asks for the policies in effect for a ReplicaSet of a Deployment.
+func askInEffect(b *testing.B, index *Index) {
+	b.Helper()
+	namespace := map[string]string{"kubernetes.io/metadata.name": "default"}
+	chain := []Holder{
+		{Kind: replicaSets, NamespaceLabels: namespace},
+		{Kind: deployments, NamespaceLabels: namespace, Labels: map[string]string{"traced": "yes"}},
+	}
+	b.ReportAllocs()
+	for b.Loop() {
+		if len(index.InEffect(chain)) != 1 {
+			b.Fatal("the policy for ReplicaSets must be in effect")
+		}
+	}
+}
+
+// BenchmarkTriggered is about the rules of one policy that a change triggers.
+func BenchmarkTriggered(b *testing.B) {
+	for _, n := range scales {
+		var rules strings.Builder
+		for i := range n {
+			fmt.Fprintf(&rules, "\n  - {trigger: spec.field%d}", i)
+		}
+		p := compile(b, forDeployments("  rules:"+rules.String()))
+		path := mustPath(b, "spec.field7.below")
+		b.Run(fmt.Sprintf("rules=%d", n), func(b *testing.B) {
 			b.ReportAllocs()
 			for b.Loop() {
-				if len(index.InEffect(chain)) != 1 {
-					b.Fatal("the policy for ReplicaSets must be in effect")
+				if !p.HasRuleFor(path) {
+					b.Fatal("the rule for the field must be triggered")
 				}
 			}
 		})

@@ -23,6 +23,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -32,11 +33,14 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/runtime/serializer"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
@@ -51,34 +55,151 @@ func (silent) Observe(record.Outcome) {}
 // their medians.
 func BenchmarkHandle(b *testing.B) {
 	for _, size := range []int{2, 8, 32, 128, 500} {
-		parent := sized(b, deployment(3, mayScale("alice", 4)), size)
-		w := &world{
-			cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
-			live:   map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
-		}
-		mutator, validator := w.hooks(b, deploymentPolicy, replicaSetPolicy)
-		mutator.Records = silent{store{w}}
-		exercise := asking(b, deployer, nil, sized(b, replicaSet(3), size), sized(b, replicaSet(5), size))
-		for _, bench := range []struct {
-			name    string
-			handler admission.Handler
-			req     admission.Request
-		}{
-			{"grant", mutator, asking(b, "alice", platformTeam, sized(b, deployment(3), size), sized(b, deployment(5), size))},
-			{"propagate", mutator, exercise},
-			{"covered", validator, patchedBy(b, mutator, exercise)},
-			{"denied", validator, asking(b, "mallory", nil, sized(b, replicaSet(3), size), sized(b, replicaSet(5), size))},
-		} {
-			b.Run(fmt.Sprintf("%s/%dKiB", bench.name, size), func(b *testing.B) {
-				againstDecoding(b, bench.handler, bench.req)
+		s := setting(b, size, []string{deploymentPolicy, replicaSetPolicy}, mayScale("alice", 4))
+		for _, ask := range s.requests(b) {
+			b.Run(fmt.Sprintf("request=%s/kib=%d", ask.name, size), func(b *testing.B) {
+				againstDecoding(b, ask.handler, ask.req)
 			})
 		}
+	}
+}
+
+// BenchmarkHandleAmongOthers is what it costs among policies for other kinds.
+func BenchmarkHandleAmongOthers(b *testing.B) {
+	for _, n := range []int{10, 100, 1000, 10_000} {
+		s := setting(b, smallest, []string{deploymentPolicy, replicaSetPolicy}, mayScale("alice", 4))
+		policies := slices.Clone(s.mutator.Policies.Index().Policies())
+		for i := range n {
+			other := *policies[0]
+			other.Name = fmt.Sprintf("other-%d", i)
+			other.For = schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: fmt.Sprintf("Kind%d", i)}
+			policies = append(policies, &other)
+		}
+		s.mutator.Policies.Set(policy.NewIndex(policies))
+		s.along(b, "others", n)
+	}
+}
+
+// BenchmarkHandleRules is what it costs with many rules in effect for the objects, in
+// policies of as many rules as one can have.
+func BenchmarkHandleRules(b *testing.B) {
+	for _, n := range []int{10, 100, 1000, 10_000} {
+		texts := []string{deploymentPolicy, replicaSetPolicy}
+		for _, kind := range []string{"Deployment", "ReplicaSet"} {
+			texts = append(texts, manyRules(kind, n)...)
+		}
+		setting(b, smallest, texts, mayScale("alice", 4)).along(b, "rules", n)
+	}
+}
+
+// BenchmarkHandleLedger is what it costs with many allowances on the parent.
+func BenchmarkHandleLedger(b *testing.B) {
+	for _, n := range []int{1, 4, 16, 64} {
+		allowances := make([]v1alpha1.Allowance, 0, n)
+		for i := range n {
+			allowances = append(allowances, mayScale(fmt.Sprintf("user-%d", i), 4))
+		}
+		setting(b, smallest, []string{deploymentPolicy, replicaSetPolicy}, allowances...).along(b, "entries", n)
+	}
+}
+
+// smallest is the size in KiB of the objects where another axis is measured: that of
+// common objects, in which what does not depend on the size shows most.
+const smallest = 2
+
+// manyRules are policies for a kind of apps, in effect for its objects, with n rules
+// that other fields trigger.
+func manyRules(kind string, n int) []string {
+	const most = 64
+	var texts []string
+	for first := 0; first < n; first += most {
+		var text strings.Builder
+		fmt.Fprintf(&text, `
+metadata: {name: %s-%d}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: %[1]s}
+  subjects: [{kind: Group, name: other-team, mayInitiate: true}]
+  rules:`, strings.ToLower(kind), first)
+		for i := first; i < min(n, first+most); i++ {
+			fmt.Fprintf(&text, `
+  - trigger: spec.field%d
+    policies:
+    - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, mutations: [{jsonPath: spec.field%[1]d}]}`, i)
+		}
+		texts = append(texts, text.String())
+	}
+	return texts
+}
+
+// benched are the hooks of a benchmark, and the Deployment and ReplicaSet that they
+// are asked about.
+type benched struct {
+	mutator   *Mutator
+	validator *Validator
+	size      int
+}
+
+// setting is one in which the Deployment has a size in KiB, and the allowances.
+func setting(b *testing.B, size int, policies []string, allowances ...v1alpha1.Allowance) benched {
+	b.Helper()
+	parent := sized(b, deployment(3, allowances...), size)
+	w := &world{
+		cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
+		live:   map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
+	}
+	s := benched{size: size}
+	s.mutator, s.validator = w.hooks(b, policies...)
+	s.mutator.Records = silent{store{w}}
+	return s
+}
+
+// asked is a request, and whom it is for.
+type asked struct {
+	name    string
+	handler admission.Handler
+	req     admission.Request
+}
+
+// requests are the kinds of requests that a benchmark times.
+func (s benched) requests(b *testing.B) []asked {
+	b.Helper()
+	deployments := func(replicas int64) *unstructured.Unstructured { return sized(b, deployment(replicas), s.size) }
+	replicaSets := func(replicas int64) *unstructured.Unstructured { return sized(b, replicaSet(replicas), s.size) }
+	exercise := asking(b, deployer, nil, replicaSets(3), replicaSets(5))
+	return []asked{
+		{"grant", s.mutator, asking(b, "alice", platformTeam, deployments(3), deployments(5))},
+		{"propagate", s.mutator, exercise},
+		{"covered", s.validator, patchedBy(b, s.mutator, exercise)},
+		{"denied", s.validator, asking(b, "mallory", nil, replicaSets(3), replicaSets(5))},
+	}
+}
+
+// along times each kind of request at one place of an axis.
+func (s benched) along(b *testing.B, axis string, n int) {
+	b.Helper()
+	for _, ask := range s.requests(b) {
+		handle, _ := handling(b, ask.handler, ask.req)
+		b.Run(fmt.Sprintf("request=%s/%s=%d", ask.name, axis, n), func(b *testing.B) {
+			b.ReportAllocs()
+			var handled []time.Duration
+			for b.Loop() {
+				handled = append(handled, timed(handle))
+			}
+			reportHandling(b, handled)
+		})
 	}
 }
 
 func median(times []time.Duration) time.Duration {
 	slices.Sort(times)
 	return times[len(times)/2]
+}
+
+// reportHandling reports the median of requests: the mean is one of other work too,
+// where there is other work to do.
+func reportHandling(b *testing.B, times []time.Duration) {
+	b.Helper()
+	b.ReportMetric(float64(median(times)), "ns/handle")
 }
 
 func timed(do func()) time.Duration {
@@ -104,8 +225,8 @@ func patchedBy(b *testing.B, handler admission.Handler, req admission.Request) a
 	return req
 }
 
-// againstDecoding times a request to the handler, and in turn with it its decoding.
-func againstDecoding(b *testing.B, handler admission.Handler, req admission.Request) {
+// handling is a request to the handler, through the webhook server, and its body.
+func handling(b *testing.B, handler admission.Handler, req admission.Request) (handle func(), body []byte) {
 	b.Helper()
 	review := admissionv1.AdmissionReview{
 		TypeMeta: metav1.TypeMeta{APIVersion: admissionv1.SchemeGroupVersion.String(), Kind: "AdmissionReview"},
@@ -117,7 +238,7 @@ func againstDecoding(b *testing.B, handler admission.Handler, req admission.Requ
 	}
 	logf.SetLogger(logr.Discard())
 	hook := &admission.Webhook{Handler: handler}
-	handle := func() {
+	return func() {
 		post := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/", bytes.NewReader(body))
 		post.Header.Set("Content-Type", "application/json")
 		answer := httptest.NewRecorder()
@@ -125,20 +246,26 @@ func againstDecoding(b *testing.B, handler admission.Handler, req admission.Requ
 		if answer.Code != http.StatusOK {
 			b.Fatal(answer.Body.String())
 		}
-	}
+	}, body
+}
+
+// againstDecoding times a request to the handler, and in turn with it its decoding.
+func againstDecoding(b *testing.B, handler admission.Handler, req admission.Request) {
+	b.Helper()
+	handle, body := handling(b, handler, req)
 	decode := func() {
 		if err := decodeAll(body); err != nil {
 			b.Fatal(err)
 		}
 	}
-	var handling, decoding []time.Duration
+	var handled, decoding []time.Duration
 	for b.Loop() {
-		handling = append(handling, timed(handle))
+		handled = append(handled, timed(handle))
 		decoding = append(decoding, timed(decode))
 	}
 	b.ReportMetric(0, "ns/op") // It would be that of both.
-	b.ReportMetric(float64(median(handling).Microseconds()), "µs/handle")
-	b.ReportMetric(float64(median(handling))/float64(median(decoding)), "x-decode")
+	reportHandling(b, handled)
+	b.ReportMetric(float64(median(handled))/float64(median(decoding)), "x-decode")
 	const runs = 10
 	b.ReportMetric(testing.AllocsPerRun(runs, handle), "allocs/handle")
 	b.ReportMetric(testing.AllocsPerRun(runs, decode), "allocs/decode")

@@ -92,21 +92,21 @@ func powersOfTwo(low, high float64) []float64 {
 func ticksAt(places []float64, unit string) []plot.Tick {
 	ticks := make([]plot.Tick, 0, len(places))
 	for _, place := range places {
-		ticks = append(ticks, plot.Tick{Value: place, Label: label(place, unit)})
+		ticks = append(ticks, plot.Tick{Value: place, Label: Axis{Unit: unit}.Format(place)})
 	}
 	return ticks
 }
 
-// label is a number with its unit, prefixed: "2 µs", "300 MiB", "10,000". What has no
-// unit is a count or a ratio and has no prefix.
-func label(value float64, unit string) string {
-	if unit == "" {
+// Format is a number on the axis with its unit, prefixed: "2 µs", "300 MiB", "10,000".
+// What has no unit is a count or a ratio and has no prefix.
+func (a Axis) Format(value float64) string {
+	if a.Unit == "" {
 		return withCommas(value)
 	}
-	scale := benchunit.CommonScale([]float64{value}, benchunit.ClassOf(unit))
+	scale := benchunit.CommonScale([]float64{value}, benchunit.ClassOf(a.Unit))
 	// The shortest that is the number: dividing by 1e-6 is a little more or less.
 	short, _ := strconv.ParseFloat(strconv.FormatFloat(value/scale.Factor, 'g', 6, 64), 64)
-	return number(short) + " " + scale.Prefix + unit
+	return number(short) + " " + scale.Prefix + a.Unit
 }
 
 // withCommas groups the digits of a large number by three.
