@@ -134,8 +134,7 @@ func (t target) on(g grown) verdict {
 	case t.growth != nil:
 		return against(g.growth.Low, g.growth.High, t.growth(g.first().X, g.last().X))
 	case t.most > 0:
-		worst := g.largest()
-		return against(worst.Low, worst.High, t.most)
+		return against(g.largest(lowEnd), g.largest(highEnd), t.most)
 	default:
 		return noTarget
 	}
@@ -155,15 +154,16 @@ func against(low, high, limit float64) verdict {
 func (g grown) first() plot.Point { return g.Points[0] }
 func (g grown) last() plot.Point  { return g.Points[len(g.Points)-1] }
 
-// largest is the point whose interval reaches highest.
-func (g grown) largest() plot.Point {
-	worst := g.first()
+func lowEnd(p plot.Point) float64  { return p.Low }
+func highEnd(p plot.Point) float64 { return p.High }
+
+// largest is the largest of something that each point has.
+func (g grown) largest(of func(plot.Point) float64) float64 {
+	out := of(g.first())
 	for _, p := range g.Points {
-		if p.High > worst.High {
-			worst = p
-		}
+		out = max(out, of(p))
 	}
-	return worst
+	return out
 }
 
 // draw makes the chart of the result.

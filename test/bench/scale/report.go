@@ -77,7 +77,7 @@ func (t target) describe(l grown) string {
 	case t.growth != nil:
 		return fmt.Sprintf("at most %.3g times: %s", t.growth(l.first().X, l.last().X), l.verdict)
 	case t.most > 0:
-		return fmt.Sprintf("at most %g: %s (%.2f at most)", t.most, l.verdict, l.largest().High)
+		return fmt.Sprintf("at most %g: %s (%.2f at most)", t.most, l.verdict, l.largest(highEnd))
 	default:
 		return "none"
 	}
