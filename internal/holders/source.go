@@ -19,6 +19,7 @@ package holders
 import (
 	"context"
 	"sync"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
@@ -79,6 +80,11 @@ func (s eventSource) addAll(ctx context.Context, w watched, queue workqueue.Type
 	}
 }
 
+// gathering is how long changes of a holder wait for further ones, to be looked at
+// once: a rollout changes a Deployment many times a second, and a reconciler only wants
+// to know what it is like in the end. It is far below what people notice.
+const gathering = 100 * time.Millisecond
+
 // subscribers are the queues that events go to.
 type subscribers struct {
 	mu     sync.RWMutex
@@ -104,17 +110,17 @@ func (s *subscribers) add(ctx context.Context, queue workqueue.TypedRateLimiting
 	})
 }
 
-func (s *subscribers) publish(req Request) {
+func (s *subscribers) publish(req Request, after time.Duration) {
 	s.mu.RLock()
 	defer s.mu.RUnlock()
 	for sub := range s.queues {
-		sub.queue.Add(req)
+		sub.queue.AddAfter(req, after)
 	}
 }
 
 // handlerFor publishes what happens to the objects of one kind.
 func (s *subscribers) handlerFor(gvk schema.GroupVersionKind) toolscache.ResourceEventHandler {
-	publish := func(obj any) {
+	publish := func(obj any, after time.Duration) {
 		if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 			obj = tombstone.Obj
 		}
@@ -125,12 +131,12 @@ func (s *subscribers) handlerFor(gvk schema.GroupVersionKind) toolscache.Resourc
 		s.publish(Request{
 			GVK:            gvk,
 			NamespacedName: types.NamespacedName{Namespace: accessor.GetNamespace(), Name: accessor.GetName()},
-		})
+		}, after)
 	}
 	cached := cachedHolders.WithLabelValues(gvk.GroupKind().String())
 	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { cached.Inc(); publish(obj) },
-		UpdateFunc: func(_, obj any) { publish(obj) },
-		DeleteFunc: func(obj any) { cached.Dec(); publish(obj) },
+		AddFunc:    func(obj any) { cached.Inc(); publish(obj, 0) },
+		UpdateFunc: func(_, obj any) { publish(obj, gathering) },
+		DeleteFunc: func(obj any) { cached.Dec(); publish(obj, 0) },
 	}
 }
