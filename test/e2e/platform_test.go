@@ -52,8 +52,11 @@ var _ = Describe("Platform actors", func() {
 			ObjectMeta: metav1.ObjectMeta{
 				Name: "node-" + ns, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, Labels: map[string]string{dedicated: ns},
 			},
-			Spec: corev1.NodeSpec{Taints: []corev1.Taint{{Key: dedicated, Value: ns, Effect: corev1.TaintEffectNoSchedule}}},
 		}
+		// As long as the node is there it keeps the Pods of other specs away: they would
+		// be lost with it.
+		keepOthersAway := corev1.Taint{Key: dedicated, Value: ns, Effect: corev1.TaintEffectNoSchedule}
+		node.Spec.Taints = []corev1.Taint{keepOthersAway}
 		Expect(shared.Create(ctx, node)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, node) })
 		d := builders.MakeDeployment(ns, "web").Obj()
@@ -87,7 +90,7 @@ var _ = Describe("Platform actors", func() {
 		taint(corev1.Taint{Key: dedicated, Value: ns, Effect: corev1.TaintEffectNoExecute})
 		Eventually(ctx, func() error { return shared.Get(ctx, client.ObjectKeyFromObject(before), &corev1.Pod{}) }).
 			Should(MatchError(apierrors.IsNotFound, "not found"))
-		taint()
+		taint(keepOthersAway)
 		ready()
 		gone := audit.writes(controlplane.OfResource("", "pods"), controlplane.OnObject(ns, before.Name), controlplane.ByVerb("delete"), controlplane.Succeeded)
 		// The node deletes it, too, once it is being deleted.

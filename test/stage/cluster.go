@@ -75,7 +75,6 @@ func SetDefaults() {
 func StartControlPlane(ctx context.Context, opts controlplane.Options) *controlplane.ControlPlane {
 	GinkgoHelper()
 	SetDefaults()
-	logf.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
 	opts.Progress = func(line string) { GinkgoWriter.Println(line) }
 	cp, err := controlplane.Start(ctx, opts)
 	Expect(err).NotTo(HaveOccurred())
@@ -105,9 +104,11 @@ func Connect(cp *controlplane.ControlPlane) *Cluster {
 	return c
 }
 
-// Dial makes the clients of a view that another process has made.
+// Dial makes the clients of a view that another process has made. What they log is
+// part of the report of a spec that fails.
 func (c *Cluster) Dial() {
 	GinkgoHelper()
+	logf.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))
 	var err error
 	c.Config, err = clientcmd.BuildConfigFromFlags("", c.Kubeconfig)
 	Expect(err).NotTo(HaveOccurred())
