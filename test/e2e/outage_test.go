@@ -227,12 +227,12 @@ var _ = Describe("While the operator is away", Serial, func() {
 		revive := func() error {
 			return operated.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"z"}}`)))
 		}
+		shared.over(ctx, thing) // Without a record the operator has to look at the object first.
 		Expect(revive()).To(MatchError(apierrors.IsForbidden, "forbidden"))
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.record(ctx, g, d).Status.Active).To(ConsistOf(toAny(ledgerOf(g, d, ledgerKey))...))
 			g.Expect(mayGoOn(ctx, d)).To(Succeed())
 		}).Should(Succeed())
-		shared.over(ctx, thing)
 
 		By("what has ended not being settled any more")
 		Expect(operated.Status().Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`)))).To(Succeed())
