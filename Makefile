@@ -146,6 +146,13 @@ FAULTS ?=
 campaign: build controlplane-binaries ## Break things while Deployments roll, and judge by the audit log (SEED, DEPLOYMENTS, FAULTS).
 	go run ./test/campaign/faults -seed=$(SEED) -deployments=$(DEPLOYMENTS) $(FAULTS)
 
+# How many changes "make e2e-overtaking" makes.
+OVERTAKING ?= 200
+
+.PHONY: e2e-overtaking
+e2e-overtaking: build controlplane-binaries peers-binaries ## Change OVERTAKING times what is being composed of an older spec, and lose nothing (some 10 minutes).
+	go test -count=1 -timeout=60m ./test/e2e/crossplane -args -overtaking=$(OVERTAKING) -ginkgo.focus='composed of an older spec'
+
 # The campaigns of "make campaign-crossplane", how long they are, and further flags.
 SEEDS ?= 1,2,3
 STEPS ?= 1000

@@ -18,6 +18,7 @@ package crossplane
 
 import (
 	"context"
+	"flag"
 	"fmt"
 	"time"
 
@@ -31,6 +32,13 @@ import (
 
 // slowness is how long the function thinks about a database of slowGroup.
 const slowness = time.Second
+
+// overtaking is how many changes come while others are composed: a handful on
+// everybody's way, and many where it is asked for.
+var overtaking = flag.Int("overtaking", 20, "how many changes there are while composite resources are composed of an older spec")
+
+// overtakingTimeout bounds each of them. One takes two seconds, its database included.
+const overtakingTimeout = 10 * time.Second
 
 // The cost of a write is what Crossplane's circuit breaker makes of it: it counts every
 // change of a composite resource and of what that is composed of, and stops looking
@@ -60,10 +68,9 @@ var _ = Describe("The writes that follow from changes", func() {
 
 	// The circuit breaker counts for each database, so that there are many of them.
 	It("are all there, though composite resources are composed of an older spec meanwhile", func(ctx SpecContext) {
-		const databases = 10
 		initiator := shared.initiator()
 		var all []*governed
-		for range databases {
+		for range *overtaking / 2 {
 			all = append(all, shared.create(ctx, slowGroup, claimKind))
 		}
 		var objects []*unstructured.Unstructured
@@ -81,7 +88,7 @@ var _ = Describe("The writes that follow from changes", func() {
 			shared.has(ctx, db.instance, large)
 		}
 		Expect(audit.Refusals(crossplaneUser)).To(BeEmpty())
-	}, SpecTimeout(2*specTimeout))
+	}, SpecTimeout(2*specTimeout+time.Duration(*overtaking)*overtakingTimeout))
 })
 
 // unseen is an object of which no version was seen.
