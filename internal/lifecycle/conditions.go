@@ -29,6 +29,9 @@ const (
 	conditionSynced      = "Synced"
 	conditionReconciling = string(kstatus.ConditionReconciling)
 	conditionStalled     = string(kstatus.ConditionStalled)
+	// conditionResponsive is False while Crossplane's circuit breaker keeps events of a
+	// composite resource from it.
+	conditionResponsive = "Responsive"
 )
 
 // conditioned judges kinds that only their conditions tell about: custom
@@ -42,6 +45,11 @@ const (
 //
 // A condition that says no generation, neither by itself nor through
 // status.observedGeneration, may be about any, so that only time can tell.
+//
+// A composite resource that Crossplane has stopped following, as it changed too often,
+// is not settled whatever else it says: what it says may be about an older spec (see
+// NeedsQuiet), and Crossplane does not look at the newer one before half a minute has
+// passed. Observed, an approved change was lost that came as the breaker opened.
 func conditioned(obj *unstructured.Unstructured, generation int64, observes bool) (Progress, bool) {
 	list := conditionsOf(obj)
 	required := requirements(obj, list)
@@ -72,6 +80,8 @@ func conditioned(obj *unstructured.Unstructured, generation int64, observes bool
 		return working(whyFailed)
 	case list.isTrue(conditionReconciling):
 		return working(whyWorking)
+	case composed(obj) && list.isFalse(conditionResponsive):
+		return working(whyUnresponsive)
 	case !fulfilled:
 		return working(whyNotTrue)
 	}
@@ -127,4 +137,8 @@ func (c conditionList) find(conditionType string) map[string]any {
 
 func (c conditionList) isTrue(conditionType string) bool {
 	return text(c.find(conditionType), "status") == string(metav1.ConditionTrue)
+}
+
+func (c conditionList) isFalse(conditionType string) bool {
+	return text(c.find(conditionType), "status") == string(metav1.ConditionFalse)
 }

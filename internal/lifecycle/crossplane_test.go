@@ -31,6 +31,8 @@ func TestCrossplane(t *testing.T) {
 		oldReady  = `{conditions: [{type: Synced, status: "True", observedGeneration: 4}, {type: Ready, status: "True", observedGeneration: 3}]}`
 		oldSynced = `{conditions: [{type: Synced, status: "True", observedGeneration: 3}, {type: Ready, status: "True", observedGeneration: 4}]}`
 		silent    = `{conditions: [{type: Synced, status: "True"}, {type: Ready, status: "True"}]}`
+		unheard   = `{conditions: [{type: Responsive, status: "False", reason: WatchCircuitOpen, observedGeneration: 3}, {type: Synced, status: "True", reason: ReconcileSuccess, observedGeneration: 4}, {type: Ready, status: "True", reason: Available, observedGeneration: 4}]}`
+		heard     = `{conditions: [{type: Responsive, status: "True", reason: WatchCircuitClosed, observedGeneration: 4}, {type: Synced, status: "True", reason: ReconcileSuccess, observedGeneration: 4}, {type: Ready, status: "True", reason: Available, observedGeneration: 4}]}`
 		onlyReady = `{conditions: [{type: Ready, status: "True", observedGeneration: 4}]}`
 		onlySync  = `{conditions: [{type: Synced, status: "True", observedGeneration: 4}]}`
 	)
@@ -48,6 +50,8 @@ func TestCrossplane(t *testing.T) {
 		"XR, conditions say no generation": {
 			customObject(xr, silent), timedVerdict(whyNoGeneration),
 		},
+		"XR, no longer followed":          {customObject(xr, unheard), workingVerdict(whyUnresponsive)},
+		"XR, followed":                    {customObject(xr, heard), settledVerdict(whyReady, true)},
 		"XR of a claim, both":             {customObject(legacyXR, bothTrue), settledVerdict(whyReady, true)},
 		"XR of a claim, not synced":       {customObject(legacyXR, notSynced), workingVerdict(whyNotTrue)},
 		"managed resource, both":          {customObject(managed, bothTrue), settledVerdict(whyReady, true)},

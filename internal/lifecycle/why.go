@@ -35,6 +35,7 @@ const (
 	whyReplicas     = "waiting: not all replicas are there and ready"
 	whySuspended    = "settled: suspended with nothing active"
 	whyTerminating  = "waiting: Pods have to end before its template is rolled out"
+	whyUnresponsive = "waiting: it changed too often, and Crossplane does not follow it for a while (condition Responsive)"
 	whyUnseen       = "waiting: its controller has not seen it yet"
 	whyWorking      = "waiting: its controller is at work"
 )
