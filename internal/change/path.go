@@ -137,6 +137,12 @@ func put(v any, s Segment, held any) bool {
 	return false
 }
 
+// Field is the path of a field of the map at p.
+func (p Path) Field(name string) Path { return p.below(fieldSegment(name)) }
+
+// Index is the path of an item of the list at p.
+func (p Path) Index(i int) Path { return p.below(indexSegment(i)) }
+
 // below is the path of what lies at rest under p. It shares no memory with p.
 func (p Path) below(rest ...Segment) Path {
 	return slices.Concat(p, rest)

@@ -83,6 +83,12 @@ func isResourceName(name string) bool {
 		strings.HasPrefix(name, "requests.") || strings.HasPrefix(name, "limits.")
 }
 
+// SameQuantity tells whether two values are the same quantity at a path where
+// Kubernetes holds one: its API server writes 1000m as 1.
+func SameQuantity(path Path, a, b any) bool {
+	return equalQuantities(placeOf(path), a, b)
+}
+
 func equalQuantities(at place, a, b any) bool {
 	return at.holdsQuantity() && sameQuantity(a, b)
 }

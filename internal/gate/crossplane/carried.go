@@ -57,7 +57,7 @@ func (s signals) observed(path change.Path) comparison {
 	case !carried:
 		return unknown
 	default:
-		return compare(want, got)
+		return compare(path, want, got)
 	}
 }
 
@@ -76,20 +76,20 @@ func (s signals) removed(path change.Path, carried bool) comparison {
 	return unknown
 }
 
-// compare holds what is wanted against what there is. Fields that only the cloud
-// has, its defaults, do not count.
-func compare(want, got any) comparison {
+// compare holds what is wanted at a path against what there is. Fields that only the
+// cloud has, its defaults, do not count.
+func compare(at change.Path, want, got any) comparison {
 	switch want := want.(type) {
 	case map[string]any:
-		return compareFields(want, got)
+		return compareFields(at, want, got)
 	case []any:
-		return compareItems(want, got)
+		return compareItems(at, want, got)
 	default:
-		return compareValues(want, got)
+		return compareValues(at, want, got)
 	}
 }
 
-func compareFields(want map[string]any, got any) comparison {
+func compareFields(at change.Path, want map[string]any, got any) comparison {
 	fields, ok := got.(map[string]any)
 	if !ok || len(want) == 0 {
 		return unknown
@@ -101,7 +101,7 @@ func compareFields(want map[string]any, got any) comparison {
 		case !carried:
 			all = unknown
 		default:
-			switch compare(value, other) {
+			switch compare(at.Field(name), value, other) {
 			case differs:
 				return differs
 			case unknown:
@@ -115,7 +115,7 @@ func compareFields(want map[string]any, got any) comparison {
 
 // compareItems compares lists in their order. Where they only differ in it, it
 // depends on the field whether that means something.
-func compareItems(want []any, got any) comparison {
+func compareItems(at change.Path, want []any, got any) comparison {
 	items, ok := got.([]any)
 	switch {
 	case !ok:
@@ -125,9 +125,9 @@ func compareItems(want []any, got any) comparison {
 	}
 	all := equal
 	for i := range want {
-		switch compare(want[i], items[i]) {
+		switch compare(at.Index(i), want[i], items[i]) {
 		case differs:
-			if permuted(want, items) {
+			if permuted(at, want, items) {
 				return unknown
 			}
 			return differs
@@ -140,13 +140,13 @@ func compareItems(want []any, got any) comparison {
 }
 
 // permuted tells whether two lists of the same length have the same items.
-func permuted(want, got []any) bool {
+func permuted(at change.Path, want, got []any) bool {
 	used := make([]bool, len(got))
-	for _, w := range want {
+	for i, w := range want {
 		found := false
-		for i, g := range got {
-			if !used[i] && compare(w, g) == equal {
-				used[i], found = true, true
+		for j, g := range got {
+			if !used[j] && compare(at.Index(i), w, g) == equal {
+				used[j], found = true, true
 				break
 			}
 		}
@@ -158,8 +158,8 @@ func permuted(want, got []any) bool {
 }
 
 // compareValues compares what is neither a map nor a list. Clouds write numbers as
-// texts and documents with other white space.
-func compareValues(want, got any) comparison {
+// texts and documents with other white space, and Kubernetes quantities in one way.
+func compareValues(at change.Path, want, got any) comparison {
 	switch got.(type) {
 	case map[string]any, []any, nil:
 		return unknown
@@ -168,7 +168,7 @@ func compareValues(want, got any) comparison {
 		return unknown
 	}
 	a, b := text(want), text(got)
-	if a == b || sameNumber(want, got) || sameDocument(a, b) {
+	if a == b || sameNumber(want, got) || sameDocument(a, b) || change.SameQuantity(at, want, got) {
 		return equal
 	}
 	return differs

@@ -425,7 +425,14 @@ func TestObserved(t *testing.T) {
 		"a document": {
 			"policy", `{policy: '{"a":[1,2],"b":"x"}'}`, `{policy: '{ "b": "x", "a": [1, 2] }'}`, equal,
 		},
+		"a quantity": {
+			"requests", `{requests: {cpu: 1000m, memory: 1024Mi}}`, `{requests: {cpu: "1", memory: 1Gi}}`, equal,
+		},
+		"a quantity in a list": {
+			"containers[0].requests.cpu", `{containers: [{requests: {cpu: 1000m}}]}`, `{containers: [{requests: {cpu: "1"}}]}`, equal,
+		},
 		"another document": {"policy", `{policy: '{"a":1}'}`, `{policy: '{"a":2}'}`, differs},
+		"another quantity": {"requests", `{requests: {cpu: 1000m}}`, `{requests: {cpu: "2"}}`, differs},
 		"no document":      {"policy", `{policy: '{a'}`, `{policy: '{b'}`, differs},
 	}
 	for name, test := range tests {
