@@ -17,24 +17,19 @@ limitations under the License.
 package crossplane
 
 import (
-	"slices"
-
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/internal/change"
 )
 
-// parameters are the fields of a spec that a provider fills in with what the cloud
-// chose where nobody asked for anything.
-var parameters = []string{"forProvider", "initProvider"}
-
-// IsLateInitialization implements gate.Driver: of the spec a provider fills in
-// parameters that were absent, and it tells what the cloud calls the resource. An
-// item that a list gets is not one: the list was there.
+// IsLateInitialization implements gate.Driver: of the spec a provider fills in what was
+// absent. That is what the cloud chose, and, anywhere in the spec, what its own types
+// and the defaults of the definition make of a field that nobody set: a provider writes
+// the object as it knows it. An item that a list gets is not one: the list was there.
 func (d Driver) IsLateInitialization(old, updated *unstructured.Unstructured) bool {
 	for _, c := range change.Find(specOf(old), specOf(updated), change.Options{}) {
-		if !isParameter(c.Path) || c.Verb != change.Insert || c.Path[len(c.Path)-1].Type == fieldpath.SegmentIndex {
+		if c.Verb != change.Insert || c.Path[len(c.Path)-1].Type == fieldpath.SegmentIndex {
 			return false
 		}
 	}
@@ -47,8 +42,4 @@ func specOf(obj *unstructured.Unstructured) map[string]any {
 		return map[string]any{}
 	}
 	return map[string]any{specField: withoutPolicies(spec)}
-}
-
-func isParameter(path change.Path) bool {
-	return len(path) > 1 && slices.Contains(parameters, path[1].Field)
 }

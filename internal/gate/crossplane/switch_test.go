@@ -426,7 +426,7 @@ func TestTarget(t *testing.T) {
 func TestIsLateInitialization(t *testing.T) {
 	list := func(items ...any) func(*unstructured.Unstructured) { return set(items, "forProvider", "zones") }
 	initial := set(map[string]any{"class": "cold"}, "initProvider")
-	deletionPolicy := set("Orphan", "deletionPolicy")
+	readiness := set(map[string]any{"policy": "SuccessfulCreate"}, "readiness")
 	tests := map[string]struct {
 		old, updated *unstructured.Unstructured
 		want         bool
@@ -434,11 +434,12 @@ func TestIsLateInitialization(t *testing.T) {
 		"a parameter":                {old: bucket("1", nil), updated: bucket("1", nil, region), want: true},
 		"a list":                     {old: bucket("1", nil), updated: bucket("1", nil, list("a")), want: true},
 		"what is for creation only":  {old: bucket("1", nil), updated: bucket("1", nil, initial), want: true},
+		"a default":                  {old: bucket("1", nil), updated: bucket("1", nil, readiness), want: true},
 		"nothing but the switch":     {old: bucket("1", closed), updated: bucket("1", updating), want: true},
 		"an item of a list":          {old: bucket("1", nil, list("a")), updated: bucket("1", nil, list("a", "b"))},
 		"another value":              {old: bucket("1", nil), updated: bucket("2", nil)},
 		"a value that is taken away": {old: bucket("1", nil, region), updated: bucket("1", nil)},
-		"another field":              {old: bucket("1", nil), updated: bucket("1", nil, deletionPolicy)},
+		"another default":            {old: bucket("1", nil, readiness), updated: bucket("1", nil, set(map[string]any{"policy": "AllTrue"}, "readiness"))},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
