@@ -38,6 +38,7 @@ var (
 	only     = flag.String("only", "", "the one scenario to measure; all of them by default")
 	seed     = flag.Uint64("seed", 1, "of the order in a block, and of the bootstrap")
 	root     = flag.String("root", ".", "the root of the repository")
+	pprof    = flag.String("pprof", "", "where the operator serves its profiles meanwhile, as 127.0.0.1:6060; nowhere by default")
 	out      = flag.String("out", "", "the file to write all latencies to, as JSON")
 )
 

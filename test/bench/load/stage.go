@@ -81,9 +81,11 @@ func set(ctx context.Context) (_ *stage, err error) {
 	if err := s.startBare(ctx); err != nil {
 		return nil, err
 	}
-	_, err = controlplane.InstallOperator(ctx, s.cp, controlplane.OperatorOptions{
-		Binary: operatorBinary(), Overlay: filepath.Join(*root, "config", "dev"),
-	})
+	install := controlplane.OperatorOptions{Binary: operatorBinary(), Overlay: filepath.Join(*root, "config", "dev")}
+	if *pprof != "" {
+		install.ExtraFlags = append(install.ExtraFlags, "--pprof-bind-address="+*pprof)
+	}
+	_, err = controlplane.InstallOperator(ctx, s.cp, install)
 	if err != nil {
 		return nil, err
 	}
