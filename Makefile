@@ -16,6 +16,8 @@ FUZZTIME ?= 1m
 BENCH ?= .
 # Flags of test/bench/load for "make bench-load".
 LOAD ?=
+# Flags of test/bench/holders for "make bench-holders".
+HOLDERS ?=
 # Flags of test/bench/scale for "make bench-scale".
 SCALE ?=
 # The race detector needs cgo and a C compiler; where there is none, tests run without it.
@@ -132,6 +134,10 @@ bench-go: ## Run the Go benchmarks that match BENCH.
 .PHONY: bench-load
 bench-load: build controlplane-binaries ## Measure what Kausality adds to requests, beside a bare pair of webhooks (LOAD: its flags).
 	go run ./test/bench/load $(LOAD)
+
+.PHONY: bench-holders
+bench-holders: build controlplane-binaries ## Measure memory, and the time until it is ready, of an operator with many holders (HOLDERS: flags).
+	go run ./test/bench/holders $(HOLDERS)
 
 .PHONY: bench-scale
 bench-scale: ## Measure how costs grow with policies, rules, ledgers and sizes, and draw docs/benchmarks (SCALE: flags).

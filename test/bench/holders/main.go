@@ -1,0 +1,107 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command holders measures what many holders of ledgers cost the operator: how long it
+// takes, from a cold start, to be ready against them, and how much memory it needs.
+// Beside it the API server's own list of the same objects is timed, with nobody who
+// decodes it.
+//
+// The first holder is made by an initiator while the operator runs; all others, and
+// their AllowanceRecords, are copies of it under names of their own, which are created
+// while the operator is away. So each looks as if the operator had followed it.
+package main
+
+import (
+	"context"
+	"flag"
+	"fmt"
+	"os"
+	"os/signal"
+	"strconv"
+	"strings"
+	"syscall"
+	"time"
+)
+
+var (
+	counts   = flag.String("holders", "1000,10000,100000", "how many holders there are, ascending")
+	size     = flag.Int("size", 2, "size of the holders, in KiB")
+	random   = flag.Bool("random", false, "fill the holders with what cannot be compressed")
+	patience = flag.Duration("patience", time.Hour, "for how long to make holders; then is measured what it costs that there are those")
+	writers  = flag.Int("writers", 16, "how many clients create the holders")
+	profiles = flag.String("profiles", "", "the folder to write a heap profile of each measurement to")
+	binary   = flag.String("operator", "bin/manager", "the operator's executable, in root")
+	flags    = flag.String("operator-flags", "", "further flags of the operator, comma-separated")
+	env      = flag.String("operator-env", "", "further environment variables of the operator, comma-separated")
+	root     = flag.String("root", ".", "the root of the repository")
+	out      = flag.String("out", "", "the file to write all that was measured to, as JSON")
+)
+
+func main() {
+	flag.Parse()
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	if err := run(ctx); err != nil {
+		fmt.Fprintln(os.Stderr, "holders:", err)
+		cancel()
+		os.Exit(1) //nolint:gocritic // cancel has run.
+	}
+}
+
+func run(ctx context.Context) (err error) {
+	steps, err := parseCounts(*counts)
+	if err != nil {
+		return err
+	}
+	s, err := set(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if stopped := s.cp.Stop(); err == nil {
+			err = stopped
+		}
+	}()
+	fmt.Print(header())
+	var all []measurement
+	for _, n := range steps {
+		began := time.Now()
+		if err := s.withWholeRecords(ctx, func() error { return s.seed(ctx, n) }); err != nil {
+			return fmt.Errorf("making %d holders: %w", n, err)
+		}
+		fmt.Fprintln(os.Stderr, "measuring with", s.made, "holders, made in", time.Since(began).Round(time.Second))
+		m, err := s.measure(ctx)
+		if err != nil {
+			return fmt.Errorf("measuring with %d holders: %w", n, err)
+		}
+		fmt.Print(m.row())
+		all = append(all, m)
+	}
+	fmt.Println(footer)
+	return save(all)
+}
+
+func parseCounts(text string) ([]int, error) {
+	var out []int
+	for word := range strings.SplitSeq(text, ",") {
+		n, err := strconv.Atoi(word)
+		if err != nil || n < 1 || len(out) > 0 && n <= out[len(out)-1] {
+			return nil, fmt.Errorf("--holders=%s: name numbers of holders, ascending", text)
+		}
+		out = append(out, n)
+	}
+	return out, nil
+}

@@ -1,0 +1,289 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"bufio"
+	"context"
+	"encoding/json"
+	"fmt"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+
+	"github.com/prometheus/procfs"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	operator "kausality.io/operator/internal/controller"
+	"kausality.io/operator/test/controlplane"
+)
+
+const (
+	// pageSize is that of lists by kubectl and client-go.
+	pageSize = 500
+	// calm is what share of a processor an operator uses that has nothing left to do.
+	calm = 0.1
+	// calmFor is how long it has to be calm.
+	calmFor = 3 * time.Second
+	// calmTimeout bounds the wait for that.
+	calmTimeout = 3 * time.Minute
+)
+
+// measurement is what one number of holders costs.
+type measurement struct {
+	Holders int `json:"holders"`
+	// List is how long the API server takes over a list of the holders and their
+	// records, in pages, in seconds.
+	List float64 `json:"list"`
+	// Ready is how long the operator takes to be ready after its start, and Calm until
+	// it has looked at all holders, in seconds.
+	Ready float64 `json:"ready"`
+	Calm  float64 `json:"calm"`
+	// Peaks are how much memory was resident at most until the operator was ready, until
+	// it was calm, and until it was calm again after a policy had changed, in MiB.
+	PeakReady float64 `json:"peakReady"`
+	PeakCalm  float64 `json:"peakCalm"`
+	Peak      float64 `json:"peak"`
+	// Heap is what Go has allocated after a garbage collection, in MiB.
+	Heap float64 `json:"heap"`
+	// Busy is how long processors have worked for the operator, in seconds.
+	Busy       float64 `json:"busy"`
+	Goroutines int     `json:"goroutines"`
+}
+
+// measure starts the operator, and ends it.
+func (s *stage) measure(ctx context.Context) (m measurement, err error) {
+	m.Holders = s.made
+	began := time.Now()
+	for _, path := range []string{holdersPath, recordsPath} {
+		if err := s.list(ctx, path); err != nil {
+			return m, err
+		}
+	}
+	m.List = time.Since(began).Seconds()
+
+	if err := s.giveSign(ctx); err != nil {
+		return m, err
+	}
+	began = time.Now()
+	if err := s.cp.Restart(ctx, controlplane.DefaultOperatorName); err != nil {
+		return m, err
+	}
+	m.Ready = time.Since(began).Seconds()
+	fmt.Fprintf(os.Stderr, "listed in %.2f s, ready in %.2f s\n", m.List, m.Ready)
+	if m.PeakReady, err = s.peak(); err != nil {
+		return m, err
+	}
+	calm, err := s.untilCalm(ctx)
+	if err != nil {
+		return m, err
+	}
+	m.Calm = calm.Sub(began).Seconds()
+	if m.PeakCalm, err = s.peak(); err != nil {
+		return m, err
+	}
+	fmt.Fprintf(os.Stderr, "calm in %.2f s, with a peak of %.0f MiB, and %.0f MiB until it was ready\n", m.Calm, m.PeakCalm, m.PeakReady)
+	if err := s.changePolicy(ctx); err != nil {
+		return m, err
+	}
+	if _, err = s.untilCalm(ctx); err != nil {
+		return m, err
+	}
+	if m.Peak, err = s.peak(); err != nil {
+		return m, err
+	}
+	if m.Busy, err = s.busy(); err != nil {
+		return m, err
+	}
+	if err := s.lookInside(ctx, &m); err != nil {
+		return m, err
+	}
+	return m, s.cp.Shutdown(controlplane.DefaultOperatorName)
+}
+
+// giveSign gives a sign of life in the place of the operator, which was away while the
+// holders were made: it is to find them as if it had not been.
+func (s *stage) giveSign(ctx context.Context) error {
+	lease := &coordinationv1.Lease{}
+	err := s.admin.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: operator.SignOfLifeName}, lease)
+	if err != nil {
+		return err
+	}
+	before := lease.DeepCopy()
+	lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(time.Second)}
+	return s.admin.Patch(ctx, lease, client.MergeFrom(before))
+}
+
+// list has the API server list all objects, in pages, and decodes none.
+func (s *stage) list(ctx context.Context, path string) error {
+	for token := ""; ; {
+		raw, err := s.raw.Get().AbsPath(path).Param("limit", strconv.Itoa(pageSize)).Param("continue", token).DoRaw(ctx)
+		if err != nil {
+			return err
+		}
+		if token = nextPage(raw); token == "" {
+			return nil
+		}
+	}
+}
+
+// nextPage finds where the next page of a list begins, which it says before its items.
+func nextPage(list []byte) string {
+	head := string(list[:min(len(list), 1024)])
+	_, rest, found := strings.Cut(head, `"continue":"`)
+	if !found {
+		return ""
+	}
+	token, _, _ := strings.Cut(rest, `"`)
+	return token
+}
+
+func (s *stage) process() (procfs.Proc, error) {
+	for _, m := range s.cp.Status() {
+		if m.Name == controlplane.DefaultOperatorName {
+			return procfs.NewProc(m.PID)
+		}
+	}
+	return procfs.Proc{}, fmt.Errorf("there is no process %s", controlplane.DefaultOperatorName)
+}
+
+// peak is how much memory of the operator was resident at most since it was started.
+func (s *stage) peak() (mebibytes float64, err error) {
+	proc, err := s.process()
+	if err != nil {
+		return 0, err
+	}
+	status, err := proc.NewStatus()
+	return float64(status.VmHWM) / (1 << 20), err
+}
+
+func (s *stage) busy() (seconds float64, err error) {
+	proc, err := s.process()
+	if err != nil {
+		return 0, err
+	}
+	stat, err := proc.Stat()
+	return stat.CPUTime(), err
+}
+
+// untilCalm returns since when the operator has nothing left to do.
+func (s *stage) untilCalm(ctx context.Context) (since time.Time, err error) {
+	const interval = time.Second
+	last := -1.0
+	err = wait.PollUntilContextTimeout(ctx, interval, calmTimeout, true, func(context.Context) (bool, error) {
+		busy, err := s.busy()
+		if err != nil {
+			return false, err
+		}
+		if last < 0 || busy-last > calm*interval.Seconds() {
+			since = time.Now()
+		}
+		last = busy
+		return time.Since(since) > calmFor, nil
+	})
+	if err != nil {
+		return since, fmt.Errorf("waiting until the operator has nothing left to do: %w", err)
+	}
+	return since, nil
+}
+
+// changePolicy changes something that makes the operator look at all open holders again.
+func (s *stage) changePolicy(ctx context.Context) error {
+	policy := &v1alpha1.AllowancePolicy{}
+	if err := s.admin.Get(ctx, client.ObjectKey{Name: "bench"}, policy); err != nil {
+		return err
+	}
+	before := policy.DeepCopy()
+	policy.Spec.Consumption.TTL = &metav1.Duration{Duration: time.Duration(200+s.made%24) * time.Hour}
+	return s.admin.Patch(ctx, policy, client.MergeFrom(before))
+}
+
+// lookInside asks the operator what its memory is used for.
+func (s *stage) lookInside(ctx context.Context, m *measurement) error {
+	heap, err := s.profile(ctx, "heap?gc=1&debug=1")
+	if err != nil {
+		return err
+	}
+	for line := range strings.Lines(string(heap)) {
+		if text, ok := strings.CutPrefix(line, "# HeapAlloc = "); ok {
+			bytes, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
+			if err != nil {
+				return err
+			}
+			m.Heap = bytes / (1 << 20)
+		}
+	}
+	goroutines, err := s.profile(ctx, "goroutine?debug=1")
+	if err != nil {
+		return err
+	}
+	if _, err := fmt.Sscanf(string(goroutines), "goroutine profile: total %d", &m.Goroutines); err != nil {
+		return err
+	}
+	if *profiles == "" {
+		return nil
+	}
+	raw, err := s.profile(ctx, "heap?gc=1")
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(filepath.Join(*profiles, fmt.Sprintf("heap-%d.pb.gz", m.Holders)), raw, 0o600)
+}
+
+func (s *stage) profile(ctx context.Context, what string) ([]byte, error) {
+	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.pprof+"/debug/pprof/"+what, http.NoBody)
+	if err != nil {
+		return nil, err
+	}
+	resp, err := http.DefaultClient.Do(req)
+	if err != nil {
+		return nil, err
+	}
+	defer resp.Body.Close() //nolint:errcheck // It is read to its end.
+	return io.ReadAll(bufio.NewReader(resp.Body))
+}
+
+func header() string {
+	return fmt.Sprintf("%8s %8s %8s %8s %10s %10s %10s %8s %8s %10s\n",
+		"holders", "list", "ready", "calm", "peak ready", "peak calm", "peak", "heap", "busy", "goroutines")
+}
+
+func (m measurement) row() string {
+	return fmt.Sprintf("%8d %8.2f %8.2f %8.2f %10.0f %10.0f %10.0f %8.1f %8.2f %10d\n",
+		m.Holders, m.List, m.Ready, m.Calm, m.PeakReady, m.PeakCalm, m.Peak, m.Heap, m.Busy, m.Goroutines)
+}
+
+const footer = "Times in seconds, memory in MiB; peaks of what is resident: until ready, until nothing is left to do, and after a change of the policy."
+
+func save(all []measurement) error {
+	if *out == "" {
+		return nil
+	}
+	raw, err := json.Marshal(all)
+	if err != nil {
+		return err
+	}
+	return os.WriteFile(*out, raw, 0o600)
+}
