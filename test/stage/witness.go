@@ -27,6 +27,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"kausality.io/operator/test/controlplane"
@@ -63,10 +64,16 @@ func (c *Cluster) Watch(about ...controlplane.AuditFilter) Witness {
 // these.
 func (w Witness) Writes(filters ...controlplane.AuditFilter) controlplane.AuditEvents {
 	GinkgoHelper()
+	return w.Requests(slices.Concat([]controlplane.AuditFilter{controlplane.Writes, notAnEvent}, filters)...)
+}
+
+// Requests are the requests that pass the filters, those that only read among them.
+func (w Witness) Requests(filters ...controlplane.AuditFilter) controlplane.AuditEvents {
+	GinkgoHelper()
 	// The log may have been cut in the middle of a line when the witness began.
 	events, _, err := controlplane.ReadAuditFrom(w.Log, w.wholeLine())
 	Expect(err).NotTo(HaveOccurred())
-	return events.Where(slices.Concat(w.About, []controlplane.AuditFilter{controlplane.Writes, notAnEvent}, filters)...)
+	return events.Where(slices.Concat(w.About, filters)...)
 }
 
 // wholeLine is where the first whole line after the offset begins.
@@ -140,6 +147,15 @@ func (w Witness) Reasons() map[string]int {
 		}
 	}
 	return counts
+}
+
+// OfAny wants requests about one of some objects.
+func OfAny(objects ...*unstructured.Unstructured) controlplane.AuditFilter {
+	var filters []controlplane.AuditFilter
+	for _, object := range objects {
+		filters = append(filters, controlplane.OnObject(object.GetNamespace(), object.GetName()))
+	}
+	return controlplane.Any(filters...)
 }
 
 func notAnEvent(event *auditv1.Event) bool {

@@ -134,9 +134,6 @@ spec:
       verbs: [Update]
 `
 
-// observing are the management policies of a gate that is closed.
-const observing = "Observe,LateInitialize"
-
 // operatorUser is the user name of the operator.
 var operatorUser = serviceaccount.MakeUsername(controlplane.OperatorNamespace, "kausality-controller-manager")
 
@@ -176,7 +173,7 @@ func provisioned(ctx context.Context, db *unstructured.Unstructured) *gatedInsta
 	Expect(i.by.Create(ctx, i.database)).To(Succeed())
 	i.composite = i.database
 	if db.GetKind() == claimKind {
-		i.composite = shared.compositeOf(ctx, i.database)
+		i.composite = shared.CompositeOf(ctx, i.database)
 	}
 	i.instance = shared.instanceOf(ctx, i.composite, "instance")
 	shared.has(ctx, i.instance, medium)
@@ -193,23 +190,13 @@ func (i *gatedInstance) resize(ctx context.Context, size string) {
 // gate is how the gate of the instance is set.
 func (i *gatedInstance) gate(ctx context.Context, g Gomega) string {
 	g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)).To(Succeed())
-	return policiesOf(i.instance)
-}
-
-// policiesOf are the management policies of an instance.
-func policiesOf(instance *unstructured.Unstructured) string {
-	policies, _, _ := unstructured.NestedStringSlice(instance.Object, "spec", "managementPolicies")
-	return strings.Join(policies, ",")
+	return stage.PoliciesOf(i.instance)
 }
 
 // closed waits until the gate is closed, and nothing is left that would open it.
 func (i *gatedInstance) closed(ctx context.Context) {
 	GinkgoHelper()
-	Eventually(ctx, func(g Gomega) {
-		g.Expect(i.gate(ctx, g)).To(Equal(i.shut()))
-		g.Expect(i.instance.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationAllowances))
-		g.Expect(condition(i.instance, v1alpha1.ConditionGate)).To(And(HaveKeyWithValue("reason", "Closed"), HaveKeyWithValue("status", "False")))
-	}).WithTimeout(time.Minute).Should(Succeed())
+	shared.Closed(ctx, i.instance, i.shut())
 }
 
 // mutated waits until these, and no other changes, have reached the cloud.
@@ -243,7 +230,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 			Eventually(ctx, func(g Gomega) {
 				status := shared.Record(ctx, g, i.instance).Status
 				g.Expect(status.Active).To(BeEmpty())
-				g.Expect(consumedOf(status)).To(ContainElement(MatchRegexp(trace)))
+				g.Expect(stage.ConsumedOf(status)).To(ContainElement(MatchRegexp(trace)))
 			}).Should(Succeed())
 
 			By("changing the cloud behind its back")
@@ -251,7 +238,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 			audit = shared.Watch()
 			Consistently(ctx, func() []cloud.Verb { return shared.calls(ctx, i.instance).Mutations().Verbs() }).
 				WithTimeout(2*poll + time.Second).Should(HaveLen(2))
-			Expect(audit.Writes(ofAny(i.instance, i.composite), byOperator)).To(BeEmpty(), "a resting system is written to")
+			Expect(audit.Writes(stage.OfAny(i.instance, i.composite), byOperator)).To(BeEmpty(), "a resting system is written to")
 		},
 		Entry("of a claim", SpecTimeout(specTimeout), claimKind,
 			`^alice DatabaseClaim/main spec.size XDatabase/\S+ spec.size RDSInstance/\S+ spec.forProvider.instanceClass$`),
@@ -321,7 +308,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 		Expect(shared.collector().Delete(ctx, i.instance)).To(Succeed())
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)).To(Succeed())
-			g.Expect(condition(i.instance, v1alpha1.ConditionGate)).To(HaveKeyWithValue("reason", "Held"))
+			g.Expect(stage.Condition(i.instance, v1alpha1.ConditionGate)).To(HaveKeyWithValue("reason", "Held"))
 		}).Should(Succeed())
 		out, err := i.by.RunKubectl(ctx, "get", "events", "-n", i.instance.GetNamespace(), "-o", "jsonpath={.items[*].reason}")
 		Expect(err).NotTo(HaveOccurred(), out)
@@ -343,7 +330,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 		By("deleting a claim, whose policies let it take the cloud along")
 		claim := provision(ctx, closingGroup, claimKind, "")
 		Expect(claim.by.Delete(ctx, claim.database)).To(Succeed())
-		shared.gone(ctx, claim.database, claim.composite, claim.instance)
+		shared.Gone(ctx, claim.database, claim.composite, claim.instance)
 		claim.mutated(ctx, cloud.Create, cloud.Delete)
 	}, SpecTimeout(specTimeout))
 })
@@ -354,23 +341,3 @@ var (
 	slow  = cloud.Fault{Delay: cloud.Duration(3 * time.Second)}
 	brief = cloud.Fault{Delay: cloud.Duration(500 * time.Millisecond)}
 )
-
-// consumedOf says what caused the allowances that have done what they were for.
-func consumedOf(status v1alpha1.AllowanceRecordStatus) []string {
-	var out []string
-	for _, e := range status.History {
-		if e.Event == v1alpha1.EventConsumed {
-			out = append(out, causeOf(e.Initiator, e.Trace))
-		}
-	}
-	return out
-}
-
-// causeOf says who caused something, and the way to it.
-func causeOf(initiator string, trace []v1alpha1.TraceHop) string {
-	words := []string{initiator}
-	for _, hop := range trace {
-		words = append(words, hop.Kind+"/"+hop.Name, hop.Field)
-	}
-	return strings.Join(words, " ")
-}

@@ -63,7 +63,7 @@ var _ = Describe("While a gate is open", Serial, Ordered, func() {
 		Eventually(ctx, func(g Gomega) {
 			status := shared.Record(ctx, g, i.instance).Status
 			g.Expect(status.Active).To(BeEmpty())
-			g.Expect(consumedOf(status)).To(ContainElement(And(HavePrefix(stage.AliceName+" Database/main spec.size"), HaveSuffix("spec.forProvider.instanceClass"))))
+			g.Expect(stage.ConsumedOf(status)).To(ContainElement(And(HavePrefix(stage.AliceName+" Database/main spec.size"), HaveSuffix("spec.forProvider.instanceClass"))))
 		}).Should(Succeed())
 	}
 
@@ -95,7 +95,7 @@ var _ = Describe("While a gate is open", Serial, Ordered, func() {
 		DeferCleanup(func(ctx SpecContext) { Expect(operator.Restart(ctx)).To(Succeed()) })
 		By("being away when the provider is done")
 		shared.has(ctx, i.instance, large)
-		shared.becomes(ctx, i.instance, "Synced", "Ready")
+		shared.Becomes(ctx, i.instance, "Synced", "Ready")
 		Expect(i.gate(ctx, Default)).To(ContainSubstring("Update"))
 		Expect(i.instance.GetAnnotations()).To(HaveKey(v1alpha1.AnnotationAllowances))
 		By("coming back")

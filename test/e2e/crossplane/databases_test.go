@@ -22,7 +22,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -61,7 +60,7 @@ func (w *world) offer(ctx context.Context, group string, edits ...func(*unstruct
 	}
 	for _, object := range objects {
 		if object.GetKind() == "CompositeResourceDefinition" {
-			w.becomes(ctx, object, "Established")
+			w.Becomes(ctx, object, "Established")
 		}
 	}
 	for _, kind := range []string{claimKind, compositeKind, databaseKind} {
@@ -85,43 +84,6 @@ func database(group, kind, namespace, name, size string) *unstructured.Unstructu
 // resize asks for another size.
 func resize(size string) client.Patch {
 	return client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%q}}`, size))
-}
-
-// becomes waits until conditions of an object are true.
-func (w *world) becomes(ctx context.Context, object *unstructured.Unstructured, conditions ...string) {
-	GinkgoHelper()
-	Eventually(ctx, func(g Gomega) {
-		g.Expect(w.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
-		for _, kind := range conditions {
-			g.Expect(condition(object, kind)).To(HaveKeyWithValue("status", "True"), "%s of %s", kind, object.GetName())
-		}
-	}).Should(Succeed())
-}
-
-// condition is one of an object's conditions, or nil.
-func condition(object *unstructured.Unstructured, kind string) map[string]any {
-	all, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
-	for _, each := range all {
-		if c, ok := each.(map[string]any); ok && c["type"] == kind {
-			return c
-		}
-	}
-	return nil
-}
-
-// compositeOf is the composite resource of a claim.
-func (w *world) compositeOf(ctx context.Context, claim *unstructured.Unstructured) *unstructured.Unstructured {
-	GinkgoHelper()
-	var name string
-	Eventually(ctx, func(g Gomega) {
-		g.Expect(w.Get(ctx, client.ObjectKeyFromObject(claim), claim)).To(Succeed())
-		name, _, _ = unstructured.NestedString(claim.Object, "spec", "resourceRef", "name")
-		g.Expect(name).NotTo(BeEmpty())
-	}).Should(Succeed())
-	composite := &unstructured.Unstructured{}
-	composite.SetGroupVersionKind(schema.GroupVersionKind{Group: claim.GroupVersionKind().Group, Version: "v1alpha1", Kind: compositeKind})
-	Eventually(ctx, func() error { return w.Get(ctx, client.ObjectKey{Name: name}, composite) }).Should(Succeed())
-	return composite
 }
 
 // instanceOf is the managed resource that a composite resource is composed of under
@@ -168,13 +130,4 @@ func (w *world) has(ctx context.Context, instance client.Object, size string) {
 		g.Expect(err).NotTo(HaveOccurred())
 		g.Expect(parameters).To(HaveKeyWithValue("instanceClass", size))
 	}).Should(Succeed())
-}
-
-// gone waits until objects have gone.
-func (w *world) gone(ctx context.Context, objects ...*unstructured.Unstructured) {
-	GinkgoHelper()
-	for _, object := range objects {
-		Eventually(ctx, func() error { return w.Get(ctx, client.ObjectKeyFromObject(object), object.DeepCopy()) }).
-			Should(MatchError(apierrors.IsNotFound, "not found"), "%s %s", object.GetKind(), object.GetName())
-	}
 }

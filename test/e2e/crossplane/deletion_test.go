@@ -190,7 +190,7 @@ func (i *gatedInstance) held(ctx context.Context) {
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)).To(Succeed())
 		g.Expect(i.instance.GetDeletionTimestamp()).NotTo(BeNil())
-		g.Expect(condition(i.instance, v1alpha1.ConditionGate)).To(HaveKeyWithValue("reason", "Held"))
+		g.Expect(stage.Condition(i.instance, v1alpha1.ConditionGate)).To(HaveKeyWithValue("reason", "Held"))
 	}).Should(Succeed(), i.instance.GetName())
 	Expect(i.explain(ctx)).To(And(MatchRegexp(`Its deletion by \S+`), ContainSubstring(v1alpha1.AnnotationOrphan+"=true")))
 }
@@ -216,7 +216,7 @@ func (i *gatedInstance) letGo(ctx context.Context) {
 	GinkgoHelper()
 	Expect(i.outside(ctx)).To(BeEmpty())
 	Expect(i.by.Patch(ctx, i.instance.DeepCopy(), orphan())).To(Succeed())
-	shared.gone(ctx, i.instance, i.composite, i.database)
+	shared.Gone(ctx, i.instance, i.composite, i.database)
 	Expect(i.outside(ctx)).To(BeEmpty())
 	shared.has(ctx, i.instance, medium)
 }
@@ -301,14 +301,14 @@ var _ = Describe("The deletion", func() {
 		for _, i := range []*gatedInstance{staying, going, dropped} {
 			Expect(i.by.Patch(ctx, i.database, merge(`{"spec":{"replica":false}}`))).To(Succeed())
 		}
-		shared.gone(ctx, going.instance)
+		shared.Gone(ctx, going.instance)
 		going.mutated(ctx, cloud.Create, cloud.Delete)
-		shared.becomes(ctx, going.composite, "Synced", "Ready")
+		shared.Becomes(ctx, going.composite, "Synced", "Ready")
 
 		By("refusing it, which the composite resource says")
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(staying.composite), staying.composite)).To(Succeed())
-			g.Expect(condition(staying.composite, "Synced")).To(And(
+			g.Expect(stage.Condition(staying.composite, "Synced")).To(And(
 				HaveKeyWithValue("status", "False"), HaveKeyWithValue("message", ContainSubstring("cannot garbage collect"))))
 			g.Expect(staying.composite.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.ConditionBlocked, HavePrefix("Delete of RDSInstance "+staying.instance.GetName())))
 		}).Should(Succeed())
@@ -316,15 +316,15 @@ var _ = Describe("The deletion", func() {
 		By("letting it go in the cluster only")
 		dropped.held(ctx)
 		Expect(dropped.by.Patch(ctx, dropped.instance.DeepCopy(), orphan())).To(Succeed())
-		shared.gone(ctx, dropped.instance)
+		shared.Gone(ctx, dropped.instance)
 		Expect(dropped.outside(ctx)).To(BeEmpty())
 		shared.has(ctx, dropped.instance, medium)
-		shared.becomes(ctx, dropped.composite, "Synced", "Ready")
+		shared.Becomes(ctx, dropped.composite, "Synced", "Ready")
 
 		By("taking it back")
 		uid := staying.instance.GetUID()
 		Expect(staying.by.Patch(ctx, staying.database, merge(`{"spec":{"replica":true}}`))).To(Succeed())
-		shared.becomes(ctx, staying.composite, "Synced", "Ready")
+		shared.Becomes(ctx, staying.composite, "Synced", "Ready")
 		Expect(shared.instanceOf(ctx, staying.composite, "replica").GetUID()).To(Equal(uid))
 		staying.closed(ctx)
 		staying.mutated(ctx, cloud.Create)
@@ -348,7 +348,7 @@ func replicated(ctx context.Context, namespace, name, label string) *gatedInstan
 // goes waits until the instance has gone with all that waits for it, in the cloud too.
 func (i *gatedInstance) goes(ctx context.Context) {
 	GinkgoHelper()
-	shared.gone(ctx, i.instance, i.composite, i.database)
+	shared.Gone(ctx, i.instance, i.composite, i.database)
 	i.mutated(ctx, cloud.Create, cloud.Delete)
 }
 

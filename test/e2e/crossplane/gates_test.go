@@ -18,7 +18,6 @@ package crossplane
 
 import (
 	"encoding/json"
-	"slices"
 	"strings"
 	"time"
 
@@ -82,10 +81,10 @@ var _ = Describe("A gate", func() {
 		Expect(alice.Create(ctx, db)).To(Succeed())
 		instance := shared.instanceOf(ctx, db, "instance")
 		shared.has(ctx, instance, medium)
-		shared.becomes(ctx, db, "Synced", "Ready")
-		Expect(gateAt(audit, instance, medium)).To(Equal(opening{
-			policies: "Create,LateInitialize,Observe",
-			trace:    "alice: Database/main (created), RDSInstance/" + instance.GetName() + " (created)",
+		shared.Becomes(ctx, db, "Synced", "Ready")
+		Expect(gateAt(audit, instance, medium)).To(Equal(stage.Opening{
+			Policies: "Create,LateInitialize,Observe",
+			Trace:    "alice: Database/main (created), RDSInstance/" + instance.GetName() + " (created)",
 		}))
 
 		By("changing it as who may")
@@ -94,8 +93,8 @@ var _ = Describe("A gate", func() {
 		Expect(alice.Patch(ctx, db, resize(large))).To(Succeed())
 		shared.has(ctx, instance, large)
 		opened := gateAt(audit, instance, large)
-		Expect(opened.policies).To(ContainSubstring("Update"))
-		Expect(opened.trace).To(Equal("alice: Database/main spec.size, RDSInstance/" + instance.GetName() + " spec.forProvider.instanceClass"))
+		Expect(opened.Policies).To(ContainSubstring("Update"))
+		Expect(opened.Trace).To(Equal("alice: Database/main spec.size, RDSInstance/" + instance.GetName() + " spec.forProvider.instanceClass"))
 		shared.quiet(ctx, db, instance)
 		Expect(shared.calls(ctx, instance).Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create, cloud.Update}))
 
@@ -157,18 +156,10 @@ func (w *world) collector() *stage.Actor {
 	return w.As("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
 }
 
-// opening is how a gate was set by a write.
-type opening struct {
-	// policies are the management policies, sorted.
-	policies string
-	// trace is who caused it, and the way to the object.
-	trace string
-}
-
 // gateAt is how the gate was set by the write that gave an instance its size.
-func gateAt(audit stage.Witness, instance *unstructured.Unstructured, size string) opening {
+func gateAt(audit stage.Witness, instance *unstructured.Unstructured, size string) stage.Opening {
 	GinkgoHelper()
-	writes := audit.Writes(controlplane.Succeeded, ofAny(instance), func(event *auditv1.Event) bool {
+	writes := audit.Writes(controlplane.Succeeded, stage.OfAny(instance), func(event *auditv1.Event) bool {
 		return event.ObjectRef.Subresource == "" && event.ObjectRef.Resource == "rdsinstances"
 	})
 	for _, event := range writes {
@@ -178,27 +169,7 @@ func gateAt(audit stage.Witness, instance *unstructured.Unstructured, size strin
 		if class != size {
 			continue
 		}
-		return openingOf(written)
+		return stage.OpeningOf(written)
 	}
-	return opening{}
-}
-
-func openingOf(instance *unstructured.Unstructured) opening {
-	GinkgoHelper()
-	policies, _, err := unstructured.NestedStringSlice(instance.Object, "spec", "managementPolicies")
-	Expect(err).NotTo(HaveOccurred())
-	slices.Sort(policies)
-	var allowances []v1alpha1.Allowance
-	if text := instance.GetAnnotations()[v1alpha1.AnnotationAllowances]; text != "" {
-		Expect(json.Unmarshal([]byte(text), &allowances)).To(Succeed())
-	}
-	out := opening{policies: strings.Join(policies, ",")}
-	for _, a := range allowances {
-		hops := make([]string, 0, len(a.Trace))
-		for _, hop := range a.Trace {
-			hops = append(hops, hop.Kind+"/"+hop.Name+" "+hop.Field)
-		}
-		out.trace = a.Initiator + ": " + strings.Join(hops, ", ")
-	}
-	return out
+	return stage.Opening{}
 }

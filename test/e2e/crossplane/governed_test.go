@@ -97,9 +97,9 @@ func (w *world) create(ctx context.Context, group, kind string) *governed {
 	Expect(w.initiator().Create(ctx, d.database)).To(Succeed())
 	d.composite = d.database
 	if d.isClaim {
-		d.composite = w.compositeOf(ctx, d.database)
+		d.composite = w.CompositeOf(ctx, d.database)
 	}
-	w.becomes(ctx, d.database, "Synced", "Ready")
+	w.Becomes(ctx, d.database, "Synced", "Ready")
 	d.instance = w.instanceOf(ctx, d.composite, "instance")
 	return d
 }
@@ -160,13 +160,13 @@ var _ = Describe("With policies", func() {
 			db := shared.create(ctx, governedGroup, kind)
 			shared.has(ctx, db.instance, medium)
 			shared.steady(ctx, db)
-			Expect(all.Writes(ofAny(db.objects()...), stage.Failed)).To(BeEmpty())
+			Expect(all.Writes(stage.OfAny(db.objects()...), stage.Failed)).To(BeEmpty())
 
 			By("changing it with a ticket")
-			audit := shared.Watch(ofAny(db.objects()...))
+			audit := shared.Watch(stage.OfAny(db.objects()...))
 			Expect(shared.initiator().Patch(ctx, db.database, approvedResize(large))).To(Succeed())
 			shared.has(ctx, db.instance, large)
-			Expect(audit.TracesOf(ofAny(db.instance), controlplane.ByUser(crossplaneUser))).To(ContainElement(And(
+			Expect(audit.TracesOf(stage.OfAny(db.instance), controlplane.ByUser(crossplaneUser))).To(ContainElement(And(
 				HavePrefix(stage.AliceName+" "), MatchRegexp(hops), ContainSubstring(ticket))))
 			shared.steady(ctx, db)
 			Expect(audit.Refusals(crossplaneUser)).To(BeEmpty())
@@ -177,7 +177,7 @@ var _ = Describe("With policies", func() {
 			Expect(stranger.Warned.Take()).To(ContainSubstring("the change of spec.size of " + kind + " main is withheld"))
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(db.database), db.database)).To(Succeed())
-				g.Expect(condition(db.database, "Synced")).To(HaveKeyWithValue("status", "False"))
+				g.Expect(stage.Condition(db.database, "Synced")).To(HaveKeyWithValue("status", "False"))
 				g.Expect(db.database.GetAnnotations()).To(HaveKey(v1alpha1.ConditionBlocked))
 			}).Should(Succeed())
 			refused := audit.Refusals(crossplaneUser)
@@ -202,7 +202,7 @@ var _ = Describe("With policies", func() {
 			shared.quiet(ctx, db.objects()...)
 			resting := shared.versions(ctx, db)
 			Consistently(ctx, func() []string { return shared.versions(ctx, db) }).WithTimeout(2 * poll).Should(Equal(resting))
-			shared.becomes(ctx, db.composite, "Responsive")
+			shared.Becomes(ctx, db.composite, "Responsive")
 		},
 		Entry("of a claim", SpecTimeout(2*specTimeout), claimKind,
 			`"DatabaseClaim","name":"main".*"field":"spec.size".*"XDatabase".*"field":"spec.size"`),
@@ -217,14 +217,14 @@ var _ = Describe("With policies", func() {
 		Expect(unstructured.SetNestedField(claim.Object, true, "spec", "replica")).To(Succeed())
 		initiator := shared.initiator()
 		Expect(initiator.Create(ctx, claim)).To(Succeed())
-		composite := shared.compositeOf(ctx, claim)
-		shared.becomes(ctx, claim, "Synced", "Ready")
+		composite := shared.CompositeOf(ctx, claim)
+		shared.Becomes(ctx, claim, "Synced", "Ready")
 		db := &governed{database: claim, composite: composite, isClaim: true}
 		instances := []*unstructured.Unstructured{
 			shared.instanceOf(ctx, composite, "instance"), shared.instanceOf(ctx, composite, "replica"),
 		}
 		shared.steady(ctx, db)
-		audit := shared.Watch(ofAny(instances...))
+		audit := shared.Watch(stage.OfAny(instances...))
 
 		By("changing what no rule of the composite resource is about, along with what one is about")
 		Expect(initiator.Patch(ctx, claim, merge(`{"spec":{"engine":"mysql","settings":"after"}}`))).To(Succeed())
@@ -265,12 +265,12 @@ var _ = Describe("With policies", func() {
 		for _, object := range definitions {
 			Expect(shared.Create(ctx, object)).To(Succeed())
 		}
-		shared.becomes(ctx, definitions[0], "Established")
+		shared.Becomes(ctx, definitions[0], "Established")
 		shared.govern(ctx, "stackpolicy.yaml", governedGroup)
 		stack := database(governedGroup, "Stack", shared.MakeNamespace(ctx, nil), "stack", medium)
 		unstructured.RemoveNestedField(stack.Object, "spec", "engine")
 		Eventually(ctx, func() error { return shared.initiator().Create(ctx, stack) }).Should(Succeed())
-		shared.becomes(ctx, stack, "Synced", "Ready")
+		shared.Becomes(ctx, stack, "Synced", "Ready")
 		inner := &unstructured.UnstructuredList{}
 		inner.SetGroupVersionKind(stack.GroupVersionKind().GroupVersion().WithKind(databaseKind + "List"))
 		Expect(shared.List(ctx, inner, client.InNamespace(stack.GetNamespace()))).To(Succeed())
@@ -279,10 +279,10 @@ var _ = Describe("With policies", func() {
 		shared.steady(ctx, db)
 		shared.steady(ctx, &governed{composite: stack})
 
-		audit := shared.Watch(ofAny(db.objects()...))
+		audit := shared.Watch(stage.OfAny(db.objects()...))
 		Expect(shared.initiator().Patch(ctx, stack, resize(large))).To(Succeed())
 		shared.has(ctx, db.instance, large)
-		Expect(audit.TracesOf(ofAny(db.instance), controlplane.ByUser(crossplaneUser))).To(ContainElement(And(
+		Expect(audit.TracesOf(stage.OfAny(db.instance), controlplane.ByUser(crossplaneUser))).To(ContainElement(And(
 			HavePrefix(stage.AliceName+" "), MatchRegexp(`"Stack","name":"stack".*"Database","name":"`+db.composite.GetName()+`"`))))
 		Expect(audit.Refusals(crossplaneUser)).To(BeEmpty())
 	}, SpecTimeout(2*specTimeout))

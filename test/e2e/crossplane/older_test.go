@@ -74,7 +74,7 @@ func (i *gatedInstance) shut() string {
 	if i.instance.GroupVersionKind().Group == olderGroup {
 		return "Observe"
 	}
-	return observing
+	return stage.Observing
 }
 
 var _ = Describe("The gates of an older provider", func() {
@@ -84,7 +84,7 @@ var _ = Describe("The gates of an older provider", func() {
 		db.SetAnnotations(map[string]string{"jira": "INFRA-1"})
 		db.SetLabels(map[string]string{goesLabel: "true"})
 		i := provisioned(ctx, db)
-		Expect(gateAt(audit, i.instance, medium).policies).To(Equal("Create,LateInitialize,Observe"))
+		Expect(gateAt(audit, i.instance, medium).Policies).To(Equal("Create,LateInitialize,Observe"))
 
 		shared.settled(ctx, i.database) // until then it may be created, too
 
@@ -92,7 +92,7 @@ var _ = Describe("The gates of an older provider", func() {
 		i.resize(ctx, large)
 		shared.has(ctx, i.instance, large)
 		i.closed(ctx)
-		Expect(gateAt(audit, i.instance, large).policies).To(Equal("Observe,Update"))
+		Expect(gateAt(audit, i.instance, large).Policies).To(Equal("Observe,Update"))
 
 		By("changing the cloud behind its back")
 		Expect(shared.cloud().Drift(ctx, i.instance.GetName(), cloud.Parameters{"instanceClass": "db.t3.nano"})).To(Succeed())
@@ -101,7 +101,7 @@ var _ = Describe("The gates of an older provider", func() {
 
 		By("deleting it")
 		Expect(i.by.Delete(ctx, i.database)).To(Succeed())
-		shared.gone(ctx, i.instance, i.database)
+		shared.Gone(ctx, i.instance, i.database)
 		i.mutated(ctx, cloud.Create, cloud.Update, cloud.Delete)
 		Expect(saidOf(audit, i.instance, "Synced")).NotTo(ContainElement(ContainSubstring("not supported")))
 	}, SpecTimeout(specTimeout))
@@ -116,7 +116,7 @@ func saidOf(audit stage.Witness, object client.Object, kind string) []string {
 	for _, event := range writes {
 		written := &unstructured.Unstructured{}
 		Expect(json.Unmarshal(event.ResponseObject.Raw, written)).To(Succeed())
-		if message, ok := condition(written, kind)["message"].(string); ok {
+		if message, ok := stage.Condition(written, kind)["message"].(string); ok {
 			out = append(out, message)
 		}
 	}

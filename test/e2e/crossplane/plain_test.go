@@ -50,9 +50,9 @@ var _ = Describe("Without policies", func() {
 			Expect(shared.Create(ctx, db)).To(Succeed())
 			composite := db
 			if kind == claimKind {
-				composite = shared.compositeOf(ctx, db)
+				composite = shared.CompositeOf(ctx, db)
 			}
-			shared.becomes(ctx, db, "Synced", "Ready")
+			shared.Becomes(ctx, db, "Synced", "Ready")
 			instance := shared.instanceOf(ctx, composite, "instance")
 			shared.has(ctx, instance, medium)
 			Expect(shared.calls(ctx, instance).Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create}))
@@ -69,7 +69,7 @@ var _ = Describe("Without policies", func() {
 
 			By("deleting it")
 			Expect(shared.Delete(ctx, db)).To(Succeed())
-			shared.gone(ctx, db, composite, instance)
+			shared.Gone(ctx, db, composite, instance)
 			Expect(shared.calls(ctx, instance).Mutations().With(cloud.Done).Verbs()).To(Equal([]cloud.Verb{cloud.Create, cloud.Update, cloud.Delete}))
 		},
 		Entry("of a claim", SpecTimeout(specTimeout), claimKind),
@@ -77,19 +77,10 @@ var _ = Describe("Without policies", func() {
 	)
 })
 
-// ofAny wants requests about one of some objects.
-func ofAny(objects ...*unstructured.Unstructured) controlplane.AuditFilter {
-	var filters []controlplane.AuditFilter
-	for _, object := range objects {
-		filters = append(filters, controlplane.OnObject(object.GetNamespace(), object.GetName()))
-	}
-	return controlplane.Any(filters...)
-}
-
 // quiet waits until nobody has written some objects for a moment.
 func (w *world) quiet(ctx context.Context, objects ...*unstructured.Unstructured) {
 	GinkgoHelper()
-	w.Watch(ofAny(objects...)).UntilQuiet(ctx, quietMoment)
+	w.Watch(stage.OfAny(objects...)).UntilQuiet(ctx, quietMoment)
 }
 
 // changes are the writes that made another object of an object, rather than finding
@@ -97,7 +88,7 @@ func (w *world) quiet(ctx context.Context, objects ...*unstructured.Unstructured
 func changes(audit stage.Witness, object *unstructured.Unstructured) controlplane.AuditEvents {
 	GinkgoHelper()
 	seen := map[string]bool{object.GetResourceVersion(): true}
-	return audit.Writes(controlplane.Succeeded, ofAny(object), func(event *auditv1.Event) bool {
+	return audit.Writes(controlplane.Succeeded, stage.OfAny(object), func(event *auditv1.Event) bool {
 		var written metav1.PartialObjectMetadata
 		Expect(json.Unmarshal(event.ResponseObject.Raw, &written)).To(Succeed())
 		first := !seen[written.ResourceVersion]

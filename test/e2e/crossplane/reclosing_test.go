@@ -74,10 +74,10 @@ var _ = Describe("A gate that is open for a change", func() {
 		stranger := shared.As(stage.MalloryName, "system:masters")
 		written := i.instance.DeepCopy()
 		Expect(stranger.Patch(ctx, written, merge(`{"spec":{"forProvider":{"backupWindow":"03:00-04:00"}}}`))).To(Succeed())
-		Expect(policiesOf(written)).To(Equal(observing), "open after the write that nobody allowed")
+		Expect(stage.PoliciesOf(written)).To(Equal(stage.Observing), "open after the write that nobody allowed")
 		Eventually(ctx, func(g Gomega) {
-			g.Expect(i.gate(ctx, g)).To(Equal(observing))
-			g.Expect(condition(i.instance, v1alpha1.ConditionGate)).To(HaveKeyWithValue("message", And(
+			g.Expect(i.gate(ctx, g)).To(Equal(stage.Observing))
+			g.Expect(stage.Condition(i.instance, v1alpha1.ConditionGate)).To(HaveKeyWithValue("message", And(
 				ContainSubstring("What "+stage.AliceName+" allowed"), ContainSubstring("take it back"))))
 		}).Should(Succeed())
 		Expect(i.instance.GetAnnotations()).To(HaveKey(v1alpha1.AnnotationAllowances), "the allowance is lost")
@@ -86,7 +86,7 @@ var _ = Describe("A gate that is open for a change", func() {
 
 		By("taking that back")
 		Expect(stranger.Patch(ctx, written, merge(`{"spec":{"forProvider":{"backupWindow":null}}}`))).To(Succeed())
-		Expect(policiesOf(written)).To(ContainSubstring("Update"), "closed for what is allowed")
+		Expect(stage.PoliciesOf(written)).To(ContainSubstring("Update"), "closed for what is allowed")
 		shared.has(ctx, i.instance, large)
 		i.closed(ctx)
 		i.mutated(ctx, cloud.Create, cloud.Update, cloud.Update)

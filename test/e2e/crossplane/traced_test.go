@@ -52,8 +52,8 @@ var _ = Describe("A claim whose size is changed", func() {
 		By("creating it")
 		claim := database(crossplane.DatabaseGroup, claimKind, ns, "main", medium)
 		Expect(owner.Create(ctx, claim)).To(Succeed())
-		composite := shared.compositeOf(ctx, claim)
-		shared.becomes(ctx, claim, "Synced", "Ready")
+		composite := shared.CompositeOf(ctx, claim)
+		shared.Becomes(ctx, claim, "Synced", "Ready")
 		instance := shared.instanceOf(ctx, composite, "instance")
 		shared.has(ctx, instance, medium)
 		shared.settled(ctx, claim, composite)
@@ -86,7 +86,7 @@ var _ = Describe("A claim whose size is changed", func() {
 		} {
 			Expect(traceOf(audit, hop.object)).To(Equal(hop.kinds), "of what let %s change", hop.object.GetKind())
 		}
-		audit.About = []controlplane.AuditFilter{controlplane.Since(approved), ofAny(claim, composite, instance)} // Others are refused things.
+		audit.About = []controlplane.AuditFilter{controlplane.Since(approved), stage.OfAny(claim, composite, instance)} // Others are refused things.
 		Expect(audit.Refusals("system:serviceaccount:" + crossplane.Namespace + ":")).To(BeEmpty())
 	}, SpecTimeout(specTimeout))
 })
@@ -106,7 +106,7 @@ func sizeOf(object *unstructured.Unstructured, size string) string {
 // leads through that needed an allowance, each with the ticket where it began.
 func traceOf(audit stage.Witness, object *unstructured.Unstructured) []string {
 	GinkgoHelper()
-	traces := audit.TracesOf(controlplane.ByUser(theCore), controlplane.Succeeded, ofAny(object))
+	traces := audit.TracesOf(controlplane.ByUser(theCore), controlplane.Succeeded, stage.OfAny(object))
 	trace := traces[len(traces)-1]
 	Expect(trace).To(HavePrefix(stage.AliceName + " "))
 	var hops []v1alpha1.TraceHop

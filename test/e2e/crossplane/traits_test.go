@@ -28,6 +28,7 @@ import (
 
 	"kausality.io/operator/test/crossplane/cloud"
 	"kausality.io/operator/test/crossplane/provider/apis/instance"
+	"kausality.io/operator/test/stage"
 )
 
 // The provider can be what real ones are: other specs rely on that.
@@ -43,7 +44,7 @@ var _ = Describe("A provider", func() {
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(managed), managed)).To(Succeed())
 				g.Expect(shared.calls(ctx, managed).Of(cloud.Update).With(cloud.Pending)).To(HaveLen(1))
-				g.Expect(condition(managed, "Synced")).To(SatisfyAll(
+				g.Expect(stage.Condition(managed, "Synced")).To(SatisfyAll(
 					HaveKeyWithValue("status", "True"), HaveKeyWithValue("observedGeneration", managed.GetGeneration())))
 			}).WithPolling(50 * time.Millisecond).Should(Succeed())
 			Expect(reasons(managed)).To(during)
@@ -74,7 +75,7 @@ var _ = Describe("A provider", func() {
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(managed), managed)).To(Succeed())
 			g.Expect(managed.GetGeneration()).To(BeNumerically(">", before))
-			g.Expect(condition(managed, "Synced")).To(HaveKeyWithValue("observedGeneration", managed.GetGeneration()))
+			g.Expect(stage.Condition(managed, "Synced")).To(HaveKeyWithValue("observedGeneration", managed.GetGeneration()))
 		}).WithPolling(20 * time.Millisecond).Should(Succeed())
 		Expect(shared.calls(ctx, managed).Of(cloud.Update)).To(BeEmpty())
 		shared.has(ctx, managed, large)
@@ -82,7 +83,7 @@ var _ = Describe("A provider", func() {
 
 	It("leaves out what older ones do not say", func(ctx SpecContext) {
 		_, managed := shared.instanceWith(ctx, instance.NoGeneration, instance.NoObservation)
-		Expect(condition(managed, "Synced")).NotTo(HaveKey("observedGeneration"))
+		Expect(stage.Condition(managed, "Synced")).NotTo(HaveKey("observedGeneration"))
 		Expect(observedSize(managed)).To(BeEmpty())
 	}, SpecTimeout(specTimeout))
 
@@ -103,9 +104,9 @@ func (w *world) instanceWith(ctx context.Context, traits ...instance.Trait) (db,
 	db = database(plainGroup, databaseKind, w.MakeNamespace(ctx, nil), "main", medium)
 	db.SetAnnotations(map[string]string{instance.TraitsAnnotation: instance.Annotation(traits...)})
 	Expect(w.Create(ctx, db)).To(Succeed())
-	w.becomes(ctx, db, "Synced", "Ready")
+	w.Becomes(ctx, db, "Synced", "Ready")
 	managed = w.instanceOf(ctx, db, "instance")
-	w.becomes(ctx, managed, "Synced", "Ready")
+	w.Becomes(ctx, managed, "Synced", "Ready")
 	return db, managed
 }
 
@@ -113,7 +114,7 @@ func (w *world) instanceWith(ctx context.Context, traits ...instance.Trait) (db,
 func reasons(object *unstructured.Unstructured) map[string]string {
 	out := map[string]string{}
 	for _, kind := range []string{"AsyncOperation", "LastAsyncOperation"} {
-		if c := condition(object, kind); c != nil {
+		if c := stage.Condition(object, kind); c != nil {
 			out[kind], _ = c["reason"].(string)
 		}
 	}

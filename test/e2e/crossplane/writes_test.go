@@ -28,6 +28,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/test/stage"
 )
 
 // slowness is how long the function thinks about a database of slowGroup.
@@ -58,7 +60,7 @@ var _ = Describe("The writes that follow from changes", func() {
 				shared.steady(ctx, db)
 			}
 			shared.quiet(ctx, db.objects()...)
-			shared.becomes(ctx, db.composite, "Responsive")
+			shared.Becomes(ctx, db.composite, "Responsive")
 			return len(changes(audit, unseen(db.composite))) + len(changes(audit, unseen(db.instance)))
 		}
 		without, with := writes(plainGroup), writes(governedGroup)
@@ -77,7 +79,7 @@ var _ = Describe("The writes that follow from changes", func() {
 		for _, db := range all {
 			objects = append(objects, db.database, db.composite, db.instance)
 		}
-		audit := shared.Watch(ofAny(objects...)) // Others are refused things all the time.
+		audit := shared.Watch(stage.OfAny(objects...)) // Others are refused things all the time.
 		for _, db := range all {
 			Expect(initiator.Patch(ctx, db.database, approvedResize("db.t3.first"))).To(Succeed())
 			// The function thinks about that one when the next one comes.
