@@ -47,6 +47,7 @@ func (in *Input) conditions() *conditions {
 				Namespace: in.Child.Namespace,
 				Name:      in.Child.Name,
 			},
+			Budget: policy.NewBudget(),
 		},
 		known: map[*policy.Condition]*unmet{},
 	}

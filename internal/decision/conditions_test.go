@@ -18,6 +18,8 @@ package decision
 
 import (
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -61,6 +63,43 @@ func TestManyChanges(t *testing.T) {
 	in = manyChanges(t, mallory, aboutAll)
 	if diff := cmp.Diff([]string{"spec"}, mutations(Grants(t.Context(), in, Decide(t.Context(), in)).Withheld)); diff != "" {
 		t.Errorf("withheld (-want +got):\n%s", diff)
+	}
+}
+
+// Conditions that each cost all that one may leave nothing for those that come after.
+func TestConditionsShareABudget(t *testing.T) {
+	for name, tc := range map[string]struct {
+		costly int
+		want   []string
+	}{
+		"enough is left":  {costly: 2, want: []string{"ReplicaSet delete by alice"}},
+		"nothing is left": {costly: 3},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var spec strings.Builder
+			rule := func(condition string) {
+				fmt.Fprintf(&spec, `
+- trigger: spec
+  conditions: [%q]
+  policies:
+  - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Delete]}`, condition)
+			}
+			spec.WriteString(`
+for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+rules:`)
+			for i := range tc.costly {
+				rule(fmt.Sprintf("object.list.all(a, object.list.all(b, object.list.all(c, object.list.all(d, a + b + c + d >= -%d))))", i))
+			}
+			rule("object.spec.size() > 0")
+			in := manyChanges(t, alice, "true")
+			in.Child.New["list"] = slices.Repeat([]any{int64(1)}, 200)
+			in.OwnPolicies = []*policy.Policy{compile(t, "costly", spec.String())}
+			got := inShort(Grants(t.Context(), in, Decide(t.Context(), in)))
+			if diff := cmp.Diff(tc.want, got.Granted); diff != "" {
+				t.Errorf("granted (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 

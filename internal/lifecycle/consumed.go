@@ -42,6 +42,7 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 	progress, reached := assess(obj)
 	generation := obj.GetGeneration()
 	initializing, settledWhen := Conditions(policies)
+	budget := policy.NewBudget()
 	if !NeedsQuiet(obj, policies) {
 		quiet = always
 	}
@@ -56,12 +57,12 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 		}
 		if e.IsCreation() && initializing != nil {
 			// Where the condition cannot be evaluated, the status decides.
-			if still, err := eval(ctx, initializing, obj, e); err == nil {
+			if still, err := eval(ctx, initializing, obj, e, budget); err == nil {
 				return !still
 			}
 		}
 		if settledWhen != nil {
-			settled, err := eval(ctx, settledWhen, obj, e)
+			settled, err := eval(ctx, settledWhen, obj, e, budget)
 			return err == nil && settled
 		}
 		return progress.Settled && quiet(e) || e.IsCreation() && hasRun(obj)
@@ -89,7 +90,7 @@ func Midway(ctx context.Context, obj *unstructured.Unstructured, policies []*pol
 		return false
 	}
 	if _, settled := Conditions(policies); settled != nil {
-		done, err := eval(ctx, settled, obj, ledger.Entry{})
+		done, err := eval(ctx, settled, obj, ledger.Entry{}, policy.NewBudget())
 		return err != nil || !done
 	}
 	progress := Of(obj)
@@ -99,11 +100,11 @@ func Midway(ctx context.Context, obj *unstructured.Unstructured, policies []*pol
 	return now.Before(obj.GetCreationTimestamp().Add(policy.TTL(policies)))
 }
 
-func eval(ctx context.Context, c *policy.Condition, obj *unstructured.Unstructured, e ledger.Entry) (bool, error) {
+func eval(ctx context.Context, c *policy.Condition, obj *unstructured.Unstructured, e ledger.Entry, budget *policy.Budget) (bool, error) {
 	allowance, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&e.Allowance)
 	if err != nil {
 		// An Allowance is made of strings, numbers, and lists and maps of them.
 		panic("lifecycle: an allowance that cannot be converted: " + err.Error())
 	}
-	return c.Eval(ctx, policy.Activation{Object: obj.Object, Allowance: allowance})
+	return c.Eval(ctx, policy.Activation{Object: obj.Object, Allowance: allowance, Budget: budget})
 }

@@ -30,6 +30,9 @@ type Activation struct {
 	Request RequestVars
 	// Allowance is the ledger entry that consumption.when asks about, as JSON.
 	Allowance map[string]any
+	// Budget is shared by all expressions that are about the same object. Nil is no limit
+	// beside that of each.
+	Budget *Budget
 }
 
 // RequestVars is the variable request of an expression.

@@ -39,10 +39,10 @@ const defaultInitializingWhen = "!has(object.status.observedGeneration)"
 // Compile compiles a policy, once per generation of it. kinds resolves the
 // resources of its targets.
 //
-// What is wrong is reported, and left out: a rule, a maintaining entry, or an
-// entry of a section with anything wrong in it, and any other field by itself.
-// The rest works (D14). A section of which nothing is left is as if omitted; a
-// selector that is wrong selects nothing.
+// What is wrong is left out: a rule, a maintaining entry, or an entry of a section
+// with anything wrong in it, and any other field by itself. It is reported as far as
+// there is room. The rest works (D14). A section of which nothing is left is as if
+// omitted; a selector that is wrong selects nothing.
 func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.ErrorList) {
 	c := compiler{kinds: kinds}
 	spec, path := &p.Spec, field.NewPath("spec")
@@ -86,7 +86,7 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 	out.bounds = boundsOf(out)
 	out.deciding, out.adding = decidingOf(out, spec, c.errs), addingOf(spec)
 	collectMetadata(out)
-	return out, c.errs
+	return out, told(c.errs)
 }
 
 // compiler collects what is wrong while it compiles.

@@ -18,11 +18,14 @@ package policy
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -271,6 +274,36 @@ func TestCompileErrors(t *testing.T) {
 				t.Errorf("errors (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// What somebody has made too long is not repeated as a whole: the condition of a policy has
+// no room for it.
+func TestCompileErrorsAreShort(t *testing.T) {
+	const room = 32768
+	p := &v1alpha1.AllowancePolicy{Spec: v1alpha1.AllowancePolicySpec{
+		For: v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: "Deployment"},
+		ObjectSelector: &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{
+			{Key: strings.Repeat("\x01é,", 20_000), Operator: metav1.LabelSelectorOpExists},
+		}},
+	}}
+	for range 64 {
+		p.Spec.Rules = append(p.Spec.Rules, v1alpha1.Rule{Trigger: "spec", Conditions: slices.Repeat([]string{strings.Repeat("\x01", 4096)}, 16)})
+	}
+	_, errs := Compile(p, servedKinds)
+	if len(errs) == 0 {
+		t.Fatal("nothing is wrong")
+	}
+	told := 0
+	for _, err := range errs {
+		if text := err.Error(); utf8.ValidString(text) {
+			told += len(text)
+		} else {
+			t.Errorf("%s: it is cut within a character", err.Field)
+		}
+	}
+	if told > room-1024 {
+		t.Errorf("what is wrong takes %d bytes", told)
 	}
 }
 

@@ -78,9 +78,14 @@ func (c *Condition) Source() string { return c.source }
 
 // Eval evaluates the condition. An error means that it does not hold, and says
 // what to look at; it never carries values of the object, which may be secret.
-// The cost of a call is limited to what the API server grants one expression.
+// The cost of a call is limited to what the API server grants one expression, and to what
+// is left of the budget.
 func (c *Condition) Eval(ctx context.Context, in Activation) (bool, error) {
-	result, _, err := c.program.ContextEval(ctx, &in)
+	if in.Budget.spent() {
+		return false, fmt.Errorf("condition %q was not evaluated: the expressions before it cost all that they may together; make them look at less", c.source)
+	}
+	result, details, err := c.program.ContextEval(ctx, &in)
+	in.Budget.spend(details)
 	if err != nil {
 		var ended interpreter.EvalCancelledError
 		switch {

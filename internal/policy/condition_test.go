@@ -233,6 +233,31 @@ func TestConditionLimits(t *testing.T) {
 	if got, err := c.Eval(t.Context(), costlyActivation()); got || err == nil || !strings.Contains(err.Error(), "costs more") {
 		t.Errorf("Eval() = %t, %v; want the cost limit to end it", got, err)
 	}
+	t.Run("together", func(t *testing.T) {
+		in := costlyActivation()
+		in.Budget = NewBudget()
+		const evaluated = 3
+		for i := range 2 * evaluated {
+			_, err := c.Eval(t.Context(), in)
+			want := "costs more"
+			if i >= evaluated {
+				want = "was not evaluated"
+			}
+			if err == nil || !strings.Contains(err.Error(), want) {
+				t.Errorf("the evaluation after %d ends with %v; want it to say %q", i, err, want)
+			}
+		}
+		cheap, err := compileCondition(changeScope, "object.l.size() > 0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		in.Budget = NewBudget()
+		for range 1000 {
+			if holds, err := cheap.Eval(t.Context(), in); err != nil || !holds {
+				t.Fatalf("one of a thousand cheap ones: %t, %v", holds, err)
+			}
+		}
+	})
 	ctx, cancel := context.WithCancelCause(t.Context())
 	overdue := errors.New("overdue")
 	cancel(overdue)
