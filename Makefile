@@ -10,7 +10,7 @@ CONTAINER_TOOL ?= docker
 KUBECTL ?= kubectl
 # The platforms of "make docker-buildx"; the Deployment's node affinity names the same.
 PLATFORMS ?= linux/amd64,linux/arm64,linux/ppc64le,linux/s390x
-# How long "make fuzz" spends on each target.
+# How long "make fuzz" spends on each target, and "make campaign-badinput" on all.
 FUZZTIME ?= 1m
 # Which benchmarks "make bench" runs.
 BENCH ?= .
@@ -167,6 +167,13 @@ CAMPAIGN ?=
 .PHONY: campaign-crossplane
 campaign-crossplane: build controlplane-binaries peers-binaries ## Compare what a cloud was asked for with what was allowed, at random (SEEDS, STEPS, CAMPAIGN).
 	go run ./test/campaign/cloud -seeds=$(SEEDS) -steps=$(STEPS) $(CAMPAIGN)
+
+# Further flags of "make campaign-badinput".
+BADINPUT ?=
+
+.PHONY: campaign-badinput
+campaign-badinput: build controlplane-binaries ## Put bad values into every field and annotation for FUZZTIME (SEED, FUZZTIME, BADINPUT).
+	go run ./test/campaign/badinput -seed=$(SEED) -fuzztime=$(FUZZTIME) $(BADINPUT)
 
 ##@ Build
 
