@@ -168,12 +168,18 @@ CAMPAIGN ?=
 campaign-crossplane: build controlplane-binaries peers-binaries ## Compare what a cloud was asked for with what was allowed, at random (SEEDS, STEPS, CAMPAIGN).
 	go run ./test/campaign/cloud -seeds=$(SEEDS) -steps=$(STEPS) $(CAMPAIGN)
 
-# Further flags of "make campaign-badinput".
+# Further flags of "make campaign-badinput", how long "make soak" is, and further flags of it.
 BADINPUT ?=
+DURATION ?= 10m
+SOAK ?=
 
 .PHONY: campaign-badinput
 campaign-badinput: build controlplane-binaries ## Put bad values into every field and annotation for FUZZTIME (SEED, FUZZTIME, BADINPUT).
 	go run ./test/campaign/badinput -seed=$(SEED) -fuzztime=$(FUZZTIME) $(BADINPUT)
+
+.PHONY: soak
+soak: build controlplane-binaries ## Work steadily for DURATION, and tell whether the operator takes more and more (SEED, DURATION, SOAK).
+	go run ./test/campaign/soak -seed=$(SEED) -duration=$(DURATION) $(SOAK)
 
 ##@ Build
 
