@@ -116,6 +116,11 @@ test-e2e: build controlplane-binaries peers-binaries ## Run the tests that need 
 	@echo "=== end to end with Crossplane: a provider, and a cloud that remembers"
 	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=15m --silence-skips --no-color ./test/e2e/crossplane
 
+.PHONY: e2e-provider-kubernetes
+e2e-provider-kubernetes: build controlplane-binaries peers-binaries provider-kubernetes-binaries ## Run the tests with a published provider, which "make test" leaves out (some 5 minutes).
+	@echo "=== end to end with provider-kubernetes: a published provider, and the audit log of what it manages"
+	go test $(RACE) -count=1 -timeout=20m ./test/e2e/providerkubernetes
+
 .PHONY: mutants
 mutants: controlplane-binaries ## Take each check out, and see the tests of the ways around it fail (some 15 minutes).
 	go run ./test/mutants

@@ -79,6 +79,8 @@ type Options struct {
 	// BinDir holds the binaries. By default it is the folder "peers" beside that
 	// of the control plane's.
 	BinDir string
+	// CoreOnly leaves out the tests' own provider, its cloud, and the databases.
+	CoreOnly bool
 	// Poll is how often the provider looks at what the cloud has: a minute by
 	// default, as real providers do.
 	Poll time.Duration
@@ -112,7 +114,11 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, opts Options) err
 	if err := in.checkBinaries(); err != nil {
 		return err
 	}
-	for _, step := range []func(context.Context) error{in.prepare, in.startFunction, in.startCore, in.startCloud, in.installProvider, in.offerDatabases} {
+	steps := []func(context.Context) error{in.prepare, in.startFunction, in.startCore}
+	if !opts.CoreOnly {
+		steps = append(steps, in.startCloud, in.installProvider, in.offerDatabases)
+	}
+	for _, step := range steps {
 		if err := step(ctx); err != nil {
 			return fmt.Errorf("starting Crossplane: %w", err)
 		}
@@ -126,7 +132,11 @@ func defaultBinDir(cp *controlplane.ControlPlane) string {
 }
 
 func (in *installation) checkBinaries() error {
-	for _, name := range []string{Core, Function, Cloud, Provider} {
+	needed := []string{Core, Function}
+	if !in.CoreOnly {
+		needed = append(needed, Cloud, Provider)
+	}
+	for _, name := range needed {
 		if _, err := os.Stat(in.binary(name)); err != nil {
 			return fmt.Errorf("%s is not built: run \"make peers-binaries\" first: %w", name, err)
 		}

@@ -39,3 +39,28 @@ $(PEERS_BIN)/cloud $(PEERS_BIN)/provider:
 	@echo "[$(if $(filter %cloud,$@),4,5)/5] $(@F) (first build: about 1 minute, cached afterwards)"
 	@mkdir -p $(@D)
 	@go build -o $@ ./test/crossplane/cmd/$(@F)
+
+PROVIDER_KUBERNETES_MODULE := github.com/crossplane-contrib/provider-kubernetes
+
+# A published provider, which only "make e2e-provider-kubernetes" runs. Its metrics
+# have no flag: who waits for it asks for these.
+.PHONY: provider-kubernetes-binaries
+provider-kubernetes-binaries: $(PEERS_BIN)/provider-kubernetes $(PEERS_BIN)/provider-kubernetes-crds/.copied
+
+PROVIDER_KUBERNETES_METRICS := 127.0.0.1:9444
+
+$(PEERS_BIN)/provider-kubernetes: test/peers/provider-kubernetes/go.mod test/peers/provider-kubernetes/go.sum
+	@echo "[1/2] $(@F) (first build: about 3 minutes, cached afterwards)"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 go -C test/peers/provider-kubernetes build -o $(abspath $@) \
+		-ldflags '-s -w -X sigs.k8s.io/controller-runtime/pkg/metrics/server.DefaultBindAddress=$(PROVIDER_KUBERNETES_METRICS)' \
+		$(PROVIDER_KUBERNETES_MODULE)/cmd/provider
+	@touch $@
+
+$(PEERS_BIN)/provider-kubernetes-crds/.copied: test/peers/provider-kubernetes/go.mod
+	@echo "[2/2] the custom resource definitions of provider-kubernetes"
+	@mkdir -p $(@D)
+	@go -C test/peers/provider-kubernetes mod download $(PROVIDER_KUBERNETES_MODULE)
+	@dir=$$(go -C test/peers/provider-kubernetes list -m -f '{{.Dir}}' $(PROVIDER_KUBERNETES_MODULE)) && \
+		install -m 0644 $$dir/package/crds/*.yaml $(@D)
+	@touch $@
