@@ -46,10 +46,7 @@ func (i *Index) InEffect(chain []Holder) []*Policy {
 	holder := chain[0]
 	var effective []*Policy
 	bounded, asked := false, false
-	for _, p := range i.For(holder.Kind) {
-		if !p.Selects(holder.Labels, holder.NamespaceLabels) {
-			continue
-		}
+	for p := range i.selecting(holder) {
 		if !p.HasInitiator() {
 			if !asked {
 				bounded, asked = i.bounds(chain[1:], holder.Kind), true

@@ -145,6 +145,12 @@ func drawPolicies(t *rapid.T) []*Policy {
 		if rapid.Bool().Draw(t, "selective") {
 			p.Spec.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"traced": "yes"}}
 		}
+		p.Spec.NamespaceSelector = rapid.SampledFrom([]*metav1.LabelSelector{
+			nil, {MatchLabels: map[string]string{"team": "pay"}},
+			{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpIn, Values: []string{"pay", "shop"}}}},
+			{MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpNotIn, Values: []string{"pay"}}}},
+			{MatchLabels: map[string]string{"tier": "gold"}, MatchExpressions: []metav1.LabelSelectorRequirement{{Key: "team", Operator: metav1.LabelSelectorOpExists}}},
+		}).Draw(t, "namespaces")
 		if rapid.Bool().Draw(t, "bounds") {
 			p.Spec.Deleting = &v1alpha1.DeletingSection{Policies: []v1alpha1.PolicyEntry{{
 				Target:   rapid.SampledFrom(kindsOfProperty).Draw(t, "target").resource,
@@ -168,6 +174,9 @@ func drawChain(t *rapid.T) []Holder {
 		if rapid.Bool().Draw(t, "traced") {
 			chain[i].Labels = map[string]string{"traced": "yes"}
 		}
+		chain[i].NamespaceLabels = rapid.SampledFrom([]map[string]string{
+			nil, {}, {"team": "shop"}, {"team": "pay"}, {"team": "pay", "tier": "gold"}, {"kubernetes.io/metadata.name": "kube-system"},
+		}).Draw(t, "namespace labels")
 	}
 	return chain
 }

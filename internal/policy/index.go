@@ -18,6 +18,7 @@ package policy
 
 import (
 	"cmp"
+	"iter"
 	"maps"
 	"slices"
 
@@ -27,7 +28,7 @@ import (
 // Index is an immutable snapshot of policies. A nil Index is an empty one.
 type Index struct {
 	policies   []*Policy
-	byKind     map[schema.GroupKind][]*Policy
+	byKind     map[schema.GroupKind]*candidates
 	categories map[schema.GroupKind][]string
 }
 
@@ -35,13 +36,16 @@ type Index struct {
 func NewIndex(policies []*Policy) *Index {
 	i := &Index{
 		policies:   slices.Clone(policies),
-		byKind:     map[schema.GroupKind][]*Policy{},
+		byKind:     map[schema.GroupKind]*candidates{},
 		categories: map[schema.GroupKind][]string{},
 	}
 	slices.SortFunc(i.policies, ByAge)
 	for _, p := range i.policies {
 		kind := p.For.GroupKind()
-		i.byKind[kind] = append(i.byKind[kind], p)
+		if i.byKind[kind] == nil {
+			i.byKind[kind] = &candidates{}
+		}
+		i.byKind[kind].add(p)
 		maps.Copy(i.categories, p.Categories)
 	}
 	return i
@@ -64,8 +68,16 @@ func (i *Index) Policies() []*Policy {
 // For are the policies for a kind in any version, the oldest first, whether or not
 // they select an object. The slice must not be changed.
 func (i *Index) For(kind schema.GroupKind) []*Policy {
-	if i == nil {
+	if i == nil || i.byKind[kind] == nil {
 		return nil
 	}
-	return i.byKind[kind]
+	return i.byKind[kind].policies
+}
+
+// selecting are the policies that select a holder, the oldest first.
+func (i *Index) selecting(h Holder) iter.Seq[*Policy] {
+	if i == nil {
+		return (*candidates)(nil).selecting(h)
+	}
+	return i.byKind[h.Kind].selecting(h)
 }
