@@ -102,6 +102,10 @@ func (f *finder) item(i int, v pair) {
 
 // value compares what a field holds.
 func (f *finder) value(v pair) emptiness {
+	if v.isShared() {
+		empty := isEmpty(v.old)
+		return emptiness{empty, empty}
+	}
 	mark := len(f.changes)
 	empty, descended := f.descend(v)
 	if !descended {

@@ -16,11 +16,29 @@ limitations under the License.
 
 package change
 
-import "iter"
+import (
+	"iter"
+	"reflect"
+)
 
 // pair is what the old and the new version hold at one place.
 type pair struct {
 	old, new any
+}
+
+// isShared tells whether both versions hold the very same map or list, as they do where
+// what is the same in both was decoded once: there is no need to look into it.
+func (p pair) isShared() bool {
+	switch o := p.old.(type) {
+	case map[string]any:
+		n, ok := p.new.(map[string]any)
+		return ok && reflect.ValueOf(o).Pointer() == reflect.ValueOf(n).Pointer()
+	case []any:
+		n, ok := p.new.([]any)
+		return ok && len(o) == len(n) && len(o) > 0 && &o[0] == &n[0]
+	default:
+		return false
+	}
 }
 
 // pairs goes through the fields of two maps, those that only one of them has

@@ -142,6 +142,36 @@ func TestPropertyNothingDiffersFromItself(t *testing.T) {
 	})
 }
 
+// sharing is the new version of two with all in it that the old one has too: the very
+// same maps and lists, as where both were decoded together.
+func sharing(before, after any) any {
+	if cmp.Equal(before, after) {
+		return before
+	}
+	b, a := mapOrNil(before), mapOrNil(after)
+	if b == nil || a == nil {
+		return after
+	}
+	out := map[string]any{}
+	for name, held := range a {
+		out[name] = held
+		if was, ok := b[name]; ok {
+			out[name] = sharing(was, held)
+		}
+	}
+	return out
+}
+
+func TestPropertySharingChangesNothing(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := versions.Draw(t, "versions")
+		shared := mapOrNil(sharing(v[0], v[1]))
+		if diff := cmp.Diff(Find(v[0], v[1], Options{}), Find(v[0], shared, Options{})); diff != "" {
+			t.Fatalf("Find() (-apart +sharing):\n%s", diff)
+		}
+	})
+}
+
 func TestPropertyFindIsDeterministic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		v := versions.Draw(t, "versions")

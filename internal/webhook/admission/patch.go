@@ -110,7 +110,7 @@ func diff(have, want map[string]string) []jsonpatch.Operation {
 	return ops
 }
 
+var pointerEscapes = strings.NewReplacer("~", "~0", "/", "~1")
+
 // pointer escapes a key for a JSON pointer.
-func pointer(key string) string {
-	return strings.NewReplacer("~", "~0", "/", "~1").Replace(key)
-}
+func pointer(key string) string { return pointerEscapes.Replace(key) }

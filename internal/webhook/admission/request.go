@@ -25,12 +25,10 @@ import (
 	"encoding/json"
 	"fmt"
 
-	"github.com/tidwall/sjson"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -108,11 +106,9 @@ func (g *Gatherer) decode(ctx context.Context, req admission.Request, validating
 	r.driver, r.gateKind, gated = g.Gates.Gate(ctx, r.gvk)
 	var err error
 	// Whose value a gate has is in the managed fields.
-	if r.old, err = object(req.OldObject, gated); err != nil {
-		return nil, fmt.Errorf("old object of %s %s/%s: %w", req.Kind.Kind, req.Namespace, req.Name, err)
-	}
-	if r.new, err = object(req.Object, gated); err != nil {
-		return nil, fmt.Errorf("object of %s %s/%s: %w", req.Kind.Kind, req.Namespace, req.Name, err)
+	r.old, r.new, err = decoder{withManagedFields: gated}.objects(req.OldObject, req.Object)
+	if err != nil {
+		return nil, fmt.Errorf("%s %s/%s: %w", req.Kind.Kind, req.Namespace, req.Name, err)
 	}
 	if !r.complete() {
 		return nil, fmt.Errorf("%s of %s %s/%s lacks an object that such a request has", req.Operation, req.Kind.Kind, req.Namespace, req.Name)
@@ -130,25 +126,6 @@ func (r *request) complete() bool {
 	default:
 		return r.old != nil
 	}
-}
-
-// object decodes an object, with its managed fields or without: they are often half of
-// it, and nothing else is decided by them.
-func object(raw runtime.RawExtension, withManagedFields bool) (*unstructured.Unstructured, error) {
-	if len(raw.Raw) == 0 {
-		return nil, nil
-	}
-	text := raw.Raw
-	if !withManagedFields {
-		if rest, err := sjson.DeleteBytes(text, "metadata.managedFields"); err == nil {
-			text = rest
-		}
-	}
-	u := &unstructured.Unstructured{}
-	if err := u.UnmarshalJSON(text); err != nil {
-		return nil, fmt.Errorf("not an object: %w", err)
-	}
-	return u, nil
 }
 
 // current is the object as it is before the request, or, on create, as it will
