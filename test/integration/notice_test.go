@@ -40,7 +40,9 @@ var _ = Describe("Notices", func() {
 		Expect(err).NotTo(HaveOccurred())
 		broadcaster := events.NewBroadcaster(&events.EventSinkImpl{Interface: clients.EventsV1()})
 		DeferCleanup(broadcaster.Shutdown)
-		Expect(broadcaster.StartRecordingToSinkWithContext(context.WithoutCancel(ctx))).To(Succeed())
+		recording, stop := context.WithCancel(context.WithoutCancel(ctx))
+		DeferCleanup(stop)
+		Expect(broadcaster.StartRecordingToSinkWithContext(recording)).To(Succeed())
 		board := notice.NewBoard(broadcaster.NewRecorder(scheme, "kausality"), clock.RealClock{})
 		about, below := targetOf(parent, deployments), targetOf(child, deployments)
 		post := func(reason, text string) {
