@@ -177,11 +177,10 @@ func (s *SignOfLife) firstLook(ctx context.Context) error {
 	index := s.Policies.Index()
 	now := s.Clock.Now()
 	for _, gvk := range s.Holders.Kinds() {
-		objects, err := s.Holders.List(ctx, gvk)
-		if err != nil {
-			return err
-		}
-		for _, obj := range objects {
+		for obj, err := range s.Holders.List(ctx, gvk) {
+			if err != nil {
+				return err
+			}
 			rec, err := s.Records.Get(ctx, record.TargetOf(obj))
 			if err != nil {
 				return err
@@ -222,6 +221,9 @@ func (s *SignOfLife) Forget(req holders.Request) {
 }
 
 func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord) error {
+	if !v.createdSince(s.since) {
+		return nil // Most objects are older, and need not be remembered.
+	}
 	req := holders.Request{GVK: v.obj.GroupVersionKind(), NamespacedName: client.ObjectKeyFromObject(v.obj)}
 	s.mu.Lock()
 	known := s.seen[req] == v.obj.GetUID()
@@ -246,10 +248,14 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 // last sign of life without an admission that traced it: its ledger would have
 // creation entries, or say that the creation is withheld.
 func (v view) createdUnwatched(since *time.Time) bool {
-	if since == nil || len(v.policies) == 0 || v.progress.Settled || v.obj.GetDeletionTimestamp() != nil {
+	if len(v.policies) == 0 || v.progress.Settled || v.obj.GetDeletionTimestamp() != nil {
 		return false
 	}
+	return v.createdSince(since) && !v.stored.Initializing() && !v.withheld()
+}
+
+// createdSince tells whether a holder was created after the last sign of life.
+func (v view) createdSince(since *time.Time) bool {
 	// Times of creation are in whole seconds.
-	created := v.obj.GetCreationTimestamp().Time
-	return !created.Before(since.Truncate(time.Second)) && !v.stored.Initializing() && !v.withheld()
+	return since != nil && !v.obj.GetCreationTimestamp().Time.Before(since.Truncate(time.Second))
 }

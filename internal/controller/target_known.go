@@ -18,6 +18,7 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"slices"
 	"sync"
 
@@ -40,13 +41,39 @@ type target struct {
 	show []string
 }
 
+// knownTarget is a target as it is remembered. Of very many objects most are seen alike,
+// and share that.
+type knownTarget struct {
+	uid, parent types.UID
+	// alike is the target without its UIDs.
+	alike *target
+}
+
+func (k knownTarget) target() target {
+	if k.alike == nil {
+		return target{}
+	}
+	t := *k.alike
+	t.mark.uid, t.parent = k.uid, k.parent
+	return t
+}
+
+// equal tells whether two objects are seen alike, UIDs included.
+func (t *target) equal(other *target) bool {
+	return t.mark.uid == other.mark.uid && t.mark.key == other.mark.key && t.mark.stale == other.mark.stale &&
+		t.mark.since == other.mark.since && maps.Equal(t.mark.texts, other.mark.texts) &&
+		t.parent == other.parent && slices.Equal(t.policies, other.policies) && slices.Equal(t.show, other.show)
+}
+
 // targets are all objects of kinds that policies are for. Its zero value is ready
 // for use.
 type targets struct {
 	mu       sync.Mutex
-	byName   map[holders.Request]target
+	byName   map[holders.Request]knownTarget
 	children map[types.UID]map[holders.Request]struct{}
-	queue    workqueue.TypedRateLimitingInterface[holders.Request]
+	// last is how the object was seen that was remembered last.
+	last  *target
+	queue workqueue.TypedRateLimitingInterface[holders.Request]
 }
 
 // source queues the children of objects for which other policies are in effect than
@@ -67,9 +94,9 @@ func (t *targets) set(req holders.Request, now target) []string {
 	defer t.mu.Unlock()
 	before := t.drop(req)
 	if t.byName == nil {
-		t.byName, t.children = map[holders.Request]target{}, map[types.UID]map[holders.Request]struct{}{}
+		t.byName, t.children = map[holders.Request]knownTarget{}, map[types.UID]map[holders.Request]struct{}{}
 	}
-	t.byName[req] = now
+	t.byName[req] = t.remembered(now)
 	if now.parent != "" {
 		if t.children[now.parent] == nil {
 			t.children[now.parent] = map[holders.Request]struct{}{}
@@ -80,6 +107,17 @@ func (t *targets) set(req holders.Request, now target) []string {
 		t.queueChildren(before.mark.uid, now.mark.uid)
 	}
 	return before.policies
+}
+
+// remembered is a target as it is to be remembered.
+func (t *targets) remembered(now target) knownTarget {
+	known := knownTarget{uid: now.mark.uid, parent: now.parent}
+	now.mark.uid, now.parent = "", ""
+	if t.last == nil || !now.equal(t.last) {
+		t.last = &now
+	}
+	known.alike = t.last
+	return known
 }
 
 // forget an object that is gone, and return the policies that were in effect for it.
@@ -95,12 +133,12 @@ func (t *targets) forget(req holders.Request) []string {
 func (t *targets) get(req holders.Request) target {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	return t.byName[req]
+	return t.byName[req].target()
 }
 
 // drop removes what is known of an object, and returns it.
 func (t *targets) drop(req holders.Request) target {
-	known := t.byName[req]
+	known := t.byName[req].target()
 	delete(t.byName, req)
 	delete(t.children[known.parent], req)
 	if len(t.children[known.parent]) == 0 {
