@@ -28,6 +28,7 @@ import (
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/openapi"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -65,6 +66,7 @@ type operator struct {
 	kinds      *kinds.Resolver
 	holders    *holders.Cache
 	records    *record.Store
+	cache      *record.Cache
 	policies   *policy.Active
 	catalog    *controller.Catalog
 	namespaces scope.Namespaces
@@ -130,8 +132,12 @@ func (o *operator) setupManager(context.Context) error {
 		byObject[obj] = opts
 	}
 	o.Manager, err = ctrl.NewManager(cfg, ctrl.Options{
-		Scheme:                        scheme(),
-		Cache:                         cache.Options{ByObject: byObject},
+		Scheme: scheme(),
+		Cache:  cache.Options{ByObject: byObject},
+		NewCache: func(cfg *rest.Config, opts cache.Options) (_ cache.Cache, err error) {
+			o.cache, err = record.NewCache(cfg, opts)
+			return o.cache, err
+		},
 		LeaderElection:                o.leaderElect,
 		LeaderElectionID:              "leader.kausality.io",
 		LeaderElectionNamespace:       o.namespace,
@@ -195,6 +201,7 @@ func (o *operator) setupShared(ctx context.Context) error {
 		Client:            o.GetClient(),
 		Live:              o.GetAPIReader(),
 		OperatorNamespace: o.namespace,
+		All:               o.cache.All,
 	})
 	return errors.Join(o.Add(o.holders), o.Add(o.records))
 }
@@ -217,7 +224,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		},
 	}
 	index := &controller.PolicyIndex{
-		Reader: o.GetClient(), Catalog: o.catalog, Kinds: o.kinds, Holders: o.holders, Gates: o.gates,
+		Reader: o.GetClient(), Catalog: o.catalog, Kinds: o.kinds, Holders: o.holders, Records: o.records, Gates: o.gates,
 	}
 	policies := &controller.AllowancePolicy{
 		Adoption:  controller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Clock: clock.RealClock{}},

@@ -19,6 +19,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -41,8 +42,8 @@ const adoptionWriters = 8
 // Holders reads the cached objects of the kinds that policies are for.
 type Holders interface {
 	scope.Getter
-	// List returns all objects of a kind, which the caller does not modify.
-	List(ctx context.Context, kind schema.GroupVersionKind) ([]*unstructured.Unstructured, error)
+	// List goes through all objects of a kind, which the caller does not modify.
+	List(ctx context.Context, kind schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error]
 }
 
 // AdoptionRecords keeps which holders are adopting.
@@ -114,11 +115,10 @@ func (a *Adoption) record(ctx context.Context, n newcomer) error {
 func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, changed *policy.Policy) ([]newcomer, error) {
 	var newcomers []newcomer
 	for _, kind := range related(after, changed.For.GroupKind()) {
-		objects, err := a.Holders.List(ctx, after.For(kind)[0].For)
-		if err != nil {
-			return nil, fmt.Errorf("listing the objects of kind %s: %w", kind, err)
-		}
-		for _, obj := range objects {
+		for obj, err := range a.Holders.List(ctx, after.For(kind)[0].For) {
+			if err != nil {
+				return nil, fmt.Errorf("listing the objects of kind %s: %w", kind, err)
+			}
 			policies := a.inEffect(ctx, after, obj)
 			if len(policies) == 0 || len(a.inEffect(ctx, before, obj)) > 0 {
 				continue

@@ -209,11 +209,10 @@ func (r *AllowancePolicy) notes(ctx context.Context, obj *v1alpha1.AllowancePoli
 	}
 	var uncovered []schema.GroupKind
 	if p.HasInitiator() {
-		objects, err := r.Holders.List(ctx, p.For)
-		if err != nil {
-			return nil, fmt.Errorf("listing the objects that policy %s is for: %w", p.Name, err)
+		var err error
+		if uncovered, err = r.uncoveredOwners(ctx, index, p); err != nil {
+			return nil, err
 		}
-		uncovered = uncoveredOwners(ctx, r.Namespaces, index, p, objects)
 	}
 	overdue, err := r.concerned(ctx, p, overdueField)
 	if err != nil {

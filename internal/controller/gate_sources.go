@@ -20,9 +20,7 @@ import (
 	"context"
 
 	"k8s.io/client-go/util/workqueue"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/internal/holders"
@@ -50,13 +48,8 @@ func (r *Gate) enqueueAll(ctx context.Context, queue workqueue.TypedRateLimiting
 		if _, _, ok := r.Drivers.Gate(ctx, gvk); !ok {
 			continue
 		}
-		objects, err := r.Holders.List(ctx, gvk)
-		if err != nil {
-			logf.FromContext(ctx).Error(err, "Cannot tell whose gates a changed policy concerns", "kind", gvk.Kind)
-			continue
-		}
-		for _, obj := range objects {
-			queue.Add(holders.Request{GVK: gvk, NamespacedName: client.ObjectKeyFromObject(obj)})
+		for key := range r.Holders.Keys(gvk) {
+			queue.Add(holders.Request{GVK: gvk, NamespacedName: key})
 		}
 	}
 }

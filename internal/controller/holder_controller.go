@@ -18,6 +18,7 @@ package controller
 
 import (
 	"context"
+	"iter"
 	"slices"
 	"time"
 
@@ -70,8 +71,10 @@ type HolderReader interface {
 	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
 	// Live reads one from the API server.
 	Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
-	// List returns all cached holders of a kind, not to be modified either.
-	List(ctx context.Context, gvk schema.GroupVersionKind) ([]*unstructured.Unstructured, error)
+	// List goes through all cached holders of a kind, not to be modified either.
+	List(ctx context.Context, gvk schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error]
+	// Keys goes through their names, which costs less.
+	Keys(gvk schema.GroupVersionKind) iter.Seq[types.NamespacedName]
 	// Kinds are those that are cached.
 	Kinds() []schema.GroupVersionKind
 	// Watches tells whether the cache has all holders of a kind.

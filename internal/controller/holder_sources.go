@@ -63,15 +63,13 @@ func (r *Holder) policySource(objects cache.Cache) source.TypedSource[holders.Re
 }
 
 func (r *Holder) enqueueOpen(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) {
-	var records v1alpha1.AllowanceRecordList
-	if err := r.List(ctx, &records); err != nil {
-		logf.FromContext(ctx).Error(err, "Cannot tell which holders a changed policy concerns")
-		return
-	}
-	for i := range records.Items {
-		status := &records.Items[i].Status
-		if len(status.Active) > 0 || status.Adopting || status.Blocked != nil {
-			queue.AddAfter(requestOf(&records.Items[i]), policyDelay)
+	for rec, err := range r.Records.All(ctx) {
+		if err != nil {
+			logf.FromContext(ctx).Error(err, "Cannot tell which holders a changed policy concerns")
+			return
+		}
+		if len(rec.Status.Active) > 0 || rec.Status.Adopting || rec.Status.Blocked != nil {
+			queue.AddAfter(requestOf(rec), policyDelay)
 		}
 	}
 }

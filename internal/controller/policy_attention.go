@@ -48,7 +48,10 @@ var attention = map[string]func(client.Object) bool{
 func indexAttention(ctx context.Context, indexer client.FieldIndexer) error {
 	for name, holds := range attention {
 		err := indexer.IndexField(ctx, &v1alpha1.AllowanceRecord{}, name, func(obj client.Object) []string {
-			return []string{strconv.FormatBool(holds(obj))}
+			if !holds(obj) {
+				return nil // There are too many of these to be indexed.
+			}
+			return []string{strconv.FormatBool(true)}
 		})
 		if err != nil {
 			return fmt.Errorf("indexing AllowanceRecords by %s: %w", name, err)

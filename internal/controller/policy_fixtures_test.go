@@ -18,6 +18,7 @@ package controller
 
 import (
 	"context"
+	"iter"
 	"testing"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -134,14 +135,14 @@ func (h testHolders) Get(_ context.Context, gvk schema.GroupVersionKind, key typ
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 }
 
-func (h testHolders) List(_ context.Context, gvk schema.GroupVersionKind) ([]*unstructured.Unstructured, error) {
-	var objects []*unstructured.Unstructured
-	for _, obj := range h {
-		if obj.GroupVersionKind() == gvk {
-			objects = append(objects, obj)
+func (h testHolders) List(_ context.Context, gvk schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error] {
+	return func(yield func(*unstructured.Unstructured, error) bool) {
+		for _, obj := range h {
+			if obj.GroupVersionKind() == gvk && !yield(obj, nil) {
+				return
+			}
 		}
 	}
-	return objects, nil
 }
 
 // noNamespaceLabels are namespaces without labels.

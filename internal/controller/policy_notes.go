@@ -23,7 +23,6 @@ import (
 	"strings"
 
 	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
@@ -142,11 +141,12 @@ func carriesOut(index *policy.Index, p *policy.Policy, subject v1alpha1.PolicySu
 
 // uncoveredOwners are the kinds that own objects which p selects, and for which
 // index has no policy.
-func uncoveredOwners(ctx context.Context, namespaces scope.Namespaces, index *policy.Index, p *policy.Policy,
-	objects []*unstructured.Unstructured,
-) []schema.GroupKind {
+func (a *Adoption) uncoveredOwners(ctx context.Context, index *policy.Index, p *policy.Policy) ([]schema.GroupKind, error) {
 	var kinds []schema.GroupKind
-	for _, obj := range objects {
+	for obj, err := range a.Holders.List(ctx, p.For) {
+		if err != nil {
+			return nil, fmt.Errorf("listing the objects that policy %s is for: %w", p.Name, err)
+		}
 		parent, ok := lineage.Parent(index, obj)
 		if !ok {
 			continue
@@ -155,11 +155,11 @@ func uncoveredOwners(ctx context.Context, namespaces scope.Namespaces, index *po
 		if len(index.For(kind)) > 0 || slices.Contains(kinds, kind) {
 			continue
 		}
-		holder := scope.Holder(ctx, namespaces, obj)
+		holder := scope.Holder(ctx, a.Namespaces, obj)
 		if p.Selects(holder.Labels, holder.NamespaceLabels) {
 			kinds = append(kinds, kind)
 		}
 	}
 	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
-	return kinds
+	return kinds, nil
 }

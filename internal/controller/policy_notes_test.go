@@ -112,7 +112,11 @@ func TestUncoveredOwners(t *testing.T) {
 		"one of them has a policy": {withDeployments, []schema.GroupKind{{Group: "example.com", Kind: "App"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got := uncoveredOwners(t.Context(), noNamespaceLabels{}, policy.NewIndex(tc.policies), p, objects)
+			adoption := &Adoption{Holders: objects, Namespaces: noNamespaceLabels{}}
+			got, err := adoption.uncoveredOwners(t.Context(), policy.NewIndex(tc.policies), p)
+			if err != nil {
+				t.Fatal(err)
+			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("uncoveredOwners() (-want +got):\n%s", diff)
 			}

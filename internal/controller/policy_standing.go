@@ -23,8 +23,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
 	"kausality.io/operator/internal/policy"
 )
 
@@ -45,17 +43,12 @@ type standing struct {
 
 // standingOf looks at the objects of the kind of p.
 func (a *Adoption) standingOf(ctx context.Context, index *policy.Index, p *policy.Policy) (standing, error) {
-	objects, err := a.Holders.List(ctx, p.For)
-	if err != nil {
-		return standing{}, fmt.Errorf("listing the objects that policy %s is for: %w", p.Name, err)
-	}
-	return a.standingAmong(ctx, index, p, objects), nil
-}
-
-func (a *Adoption) standingAmong(ctx context.Context, index *policy.Index, p *policy.Policy, objects []*unstructured.Unstructured) standing {
 	overridden, overrides := nameSets{}, nameSets{}
 	var s standing
-	for _, obj := range objects {
+	for obj, err := range a.Holders.List(ctx, p.For) {
+		if err != nil {
+			return standing{}, fmt.Errorf("listing the objects that policy %s is for: %w", p.Name, err)
+		}
 		policies := a.inEffect(ctx, index, obj)
 		if !slices.Contains(policies, p) {
 			continue
@@ -76,7 +69,7 @@ func (a *Adoption) standingAmong(ctx context.Context, index *policy.Index, p *po
 		}
 	}
 	s.overridden, s.overrides = overridden.sorted(), overrides.sorted()
-	return s
+	return s, nil
 }
 
 // isVoid tells whether the policy could as well not be there.

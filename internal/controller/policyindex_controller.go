@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"net/http"
 	"slices"
 	"strings"
@@ -45,6 +46,7 @@ import (
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
@@ -116,8 +118,8 @@ type HolderWatcher interface {
 	Watch(ctx context.Context, kinds []schema.GroupVersionKind) error
 	// Watches tells whether all objects of the kind are in the cache.
 	Watches(kind schema.GroupKind) bool
-	// List returns all cached objects of a kind.
-	List(ctx context.Context, kind schema.GroupVersionKind) ([]*unstructured.Unstructured, error)
+	// List goes through all cached objects of a kind.
+	List(ctx context.Context, kind schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error]
 }
 
 // PolicyIndex compiles the policies, watches the objects of the kinds that they
@@ -132,6 +134,8 @@ type PolicyIndex struct {
 	Kinds UpdatedKinds
 	// Holders are told which kinds to watch.
 	Holders HolderWatcher
+	// Records tell of objects that were under a gate.
+	Records *record.Store
 	// Gates are looked for where policies have External entries.
 	Gates GateKinds
 

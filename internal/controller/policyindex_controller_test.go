@@ -19,6 +19,7 @@ package controller
 import (
 	"context"
 	"errors"
+	"iter"
 	"strings"
 	"testing"
 	"time"
@@ -36,6 +37,7 @@ import (
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 // updatedKinds remember what they were asked to know.
@@ -82,8 +84,8 @@ func (w *watchedHolders) Watch(_ context.Context, kinds []schema.GroupVersionKin
 
 func (w *watchedHolders) Watches(schema.GroupKind) bool { return w.err == nil }
 
-func (w *watchedHolders) List(context.Context, schema.GroupVersionKind) ([]*unstructured.Unstructured, error) {
-	return nil, nil
+func (w *watchedHolders) List(context.Context, schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error] {
+	return func(func(*unstructured.Unstructured, error) bool) {}
 }
 
 // recordOfGated is the record of an object of batch/v1 that was last seen under its
@@ -123,12 +125,14 @@ func TestPolicyIndexReconcile(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.kinds.testKinds = servedKinds()
+			reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+				bounding(policyFor("ReplicaSet"), "", "pods"), policyFor("Widget"),
+				recordOfGated("Job"), recordOfGated("CronJob"),
+			).Build()
 			index := &PolicyIndex{
-				Gates: noGates{},
-				Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(
-					bounding(policyFor("ReplicaSet"), "", "pods"), policyFor("Widget"),
-					recordOfGated("Job"), recordOfGated("CronJob"),
-				).Build(),
+				Gates:   noGates{},
+				Reader:  reader,
+				Records: record.NewStore(record.Config{Client: reader}),
 				Catalog: NewCatalog(&policy.Active{}),
 				Kinds:   &tc.kinds,
 				Holders: &tc.holders,

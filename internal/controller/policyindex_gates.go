@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -58,22 +57,25 @@ func (r *PolicyIndex) stillGated(ctx context.Context) []schema.GroupVersionKind 
 		return r.recorded(ctx)
 	}
 	return slices.DeleteFunc(slices.Clone(r.watchedGates), func(kind schema.GroupVersionKind) bool {
-		objects, err := r.Holders.List(ctx, kind)
-		return err == nil && !slices.ContainsFunc(objects, isUnderGate)
+		for obj, err := range r.Holders.List(ctx, kind) {
+			if err != nil || isUnderGate(obj) {
+				return false
+			}
+		}
+		return true
 	})
 }
 
 // recorded are the kinds of which an object under its gate has a record.
 func (r *PolicyIndex) recorded(ctx context.Context) []schema.GroupVersionKind {
-	var records v1alpha1.AllowanceRecordList
-	if err := r.Reader.List(ctx, &records); err != nil {
-		logf.FromContext(ctx).Error(err, "Cannot tell which objects have a gate that no policy asks for any more")
-		return nil
-	}
 	var out []schema.GroupVersionKind
-	for i := range records.Items {
-		kind := record.GVK(records.Items[i].Spec.TargetRef)
-		if records.Items[i].Status.Gated && !slices.Contains(out, kind) {
+	for rec, err := range r.Records.All(ctx) {
+		if err != nil {
+			logf.FromContext(ctx).Error(err, "Cannot tell which objects have a gate that no policy asks for any more")
+			return nil
+		}
+		kind := record.GVK(rec.Spec.TargetRef)
+		if rec.Status.Gated && !slices.Contains(out, kind) {
 			out = append(out, kind)
 		}
 	}

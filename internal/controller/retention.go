@@ -90,14 +90,25 @@ func (r *Retention) Start(ctx context.Context) error {
 }
 
 func (r *Retention) sweep(ctx context.Context, limiter flowcontrol.RateLimiter) error {
-	var all v1alpha1.AllowanceRecordList
-	if err := r.Client.List(ctx, &all, client.UnsafeDisableDeepCopy); err != nil {
+	// Of the records of objects that live there may be very many.
+	var ended, unwatched []*v1alpha1.AllowanceRecord
+	for rec, err := range r.Records.All(ctx) {
+		switch {
+		case err != nil:
+			return err
+		case rec.Status.EndedAt != nil:
+			ended = append(ended, rec)
+		case !r.Holders.Watches(record.GVK(rec.Spec.TargetRef).GroupKind()):
+			unwatched = append(unwatched, rec)
+		}
+	}
+	slices.SortFunc(unwatched, func(a, b *v1alpha1.AllowanceRecord) int {
+		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
+	})
+	if err := r.endUnwatched(ctx, unwatched); err != nil {
 		return err
 	}
-	if err := r.endUnwatched(ctx, all.Items); err != nil {
-		return err
-	}
-	for _, rec := range over(all.Items, r.Age, r.Count, r.Clock.Now()) {
+	for _, rec := range over(ended, r.Age, r.Count, r.Clock.Now()) {
 		if err := limiter.Wait(ctx); err != nil {
 			return err
 		}
@@ -110,14 +121,10 @@ func (r *Retention) sweep(ctx context.Context, limiter flowcontrol.RateLimiter) 
 	return nil
 }
 
-// over are the records to delete, those first whose target ended first.
-func over(records []v1alpha1.AllowanceRecord, age time.Duration, count int, now time.Time) []*v1alpha1.AllowanceRecord {
-	var ended []*v1alpha1.AllowanceRecord
-	for i := range records {
-		if records[i].Status.EndedAt != nil && records[i].DeletionTimestamp == nil {
-			ended = append(ended, &records[i])
-		}
-	}
+// over are the records to delete of those whose target has ended, those first whose
+// target ended first.
+func over(records []*v1alpha1.AllowanceRecord, age time.Duration, count int, now time.Time) []*v1alpha1.AllowanceRecord {
+	ended := slices.DeleteFunc(slices.Clone(records), func(rec *v1alpha1.AllowanceRecord) bool { return rec.DeletionTimestamp != nil })
 	slices.SortFunc(ended, func(a, b *v1alpha1.AllowanceRecord) int {
 		return cmp.Or(a.Status.EndedAt.Compare(b.Status.EndedAt.Time), cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
@@ -141,14 +148,7 @@ func over(records []v1alpha1.AllowanceRecord, age time.Duration, count int, now 
 
 // endUnwatched closes records whose target has gone while no policy was for its kind,
 // or with its kind: nothing else would notice. It looks at some of them each time.
-func (r *Retention) endUnwatched(ctx context.Context, records []v1alpha1.AllowanceRecord) error {
-	var unwatched []*v1alpha1.AllowanceRecord
-	for i := range records {
-		rec := &records[i]
-		if rec.Status.EndedAt == nil && !r.Holders.Watches(record.GVK(rec.Spec.TargetRef).GroupKind()) {
-			unwatched = append(unwatched, rec)
-		}
-	}
+func (r *Retention) endUnwatched(ctx context.Context, unwatched []*v1alpha1.AllowanceRecord) error {
 	for i := range min(len(unwatched), livesChecked) {
 		rec := unwatched[(r.checked+i)%len(unwatched)]
 		gone, err := r.isGone(ctx, rec.Spec.TargetRef)

@@ -29,19 +29,18 @@ import (
 
 func TestOver(t *testing.T) {
 	const hour = time.Hour
-	rec := func(namespace, name string, since time.Duration) v1alpha1.AllowanceRecord {
+	rec := func(namespace, name string, since time.Duration) *v1alpha1.AllowanceRecord {
 		at := before(since)
-		return v1alpha1.AllowanceRecord{
+		return &v1alpha1.AllowanceRecord{
 			ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
 			Status:     v1alpha1.AllowanceRecordStatus{EndedAt: &at},
 		}
 	}
-	living := v1alpha1.AllowanceRecord{ObjectMeta: metav1.ObjectMeta{Namespace: "a", Name: "living"}}
 	going := rec("a", "going", 9*hour)
 	now := metav1.NewTime(noon)
 	going.DeletionTimestamp = &now
-	records := []v1alpha1.AllowanceRecord{
-		rec("a", "2h", 2*hour), living, rec("a", "1m", time.Minute), going, rec("b", "3h", 3*hour), rec("a", "1h", hour), rec("a", "2m", 2*time.Minute),
+	records := []*v1alpha1.AllowanceRecord{
+		rec("a", "2h", 2*hour), rec("a", "1m", time.Minute), going, rec("b", "3h", 3*hour), rec("a", "1h", hour), rec("a", "2m", 2*time.Minute),
 	}
 	tests := map[string]struct {
 		age   time.Duration

@@ -39,7 +39,8 @@ import (
 // Watch what to look at. Its methods are safe for concurrent use.
 //
 // Holders are cached without managed fields and without the configuration that
-// kubectl apply leaves in an annotation: nothing decides by them.
+// kubectl apply leaves in an annotation: nothing decides by them. There may be very
+// many, so that they are packed until they are read.
 type Cache struct {
 	cache  cache.Cache
 	live   dynamic.Interface
@@ -65,6 +66,8 @@ type watched struct {
 	scope apimeta.RESTScopeName
 	// synced says how far its event handler is, and so the cache before it.
 	synced toolscache.DoneChecker
+	// objects are packed.
+	objects toolscache.Indexer
 }
 
 func (w watched) ready() bool { return toolscache.IsDone(w.synced) }
@@ -78,11 +81,8 @@ func New(cfg *rest.Config, httpClient *http.Client, mapper apimeta.RESTMapper) (
 		Scheme:                      scheme,
 		Mapper:                      mapper,
 		ReaderFailOnMissingInformer: true,
-		DefaultTransform:            strip,
-		DefaultUnsafeDisableDeepCopy: func() *bool {
-			shared := true
-			return &shared
-		}(),
+		DefaultTransform:            new(packing).transform,
+		NewInformer:                 newInformer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the cache of holders: %w", err)

@@ -19,6 +19,7 @@ package holders
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 	"strings"
 
@@ -29,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
+	toolscache "k8s.io/client-go/tools/cache"
 )
 
 // Get returns a holder from the cache. It never calls the API server: an object
@@ -36,17 +38,23 @@ import (
 // kind of gvk count; the object comes in the version that is watched.
 //
 // The result is shared and must not be modified.
-func (c *Cache) Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+func (c *Cache) Get(_ context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
 	w, ok := (*c.kinds.Load())[gvk.GroupKind()]
 	if !ok || !w.ready() {
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 	}
-	obj := &unstructured.Unstructured{}
-	obj.SetGroupVersionKind(w.gvk)
-	if err := c.cache.Get(ctx, key, obj); err != nil {
-		return nil, err
+	if w.scope == apimeta.RESTScopeNameRoot {
+		key.Namespace = ""
 	}
-	return obj, nil
+	item, _, err := w.objects.GetByKey(toolscache.ObjectName(key).String())
+	if err != nil {
+		return nil, fmt.Errorf("cannot read %s %s in the cache: %w", gvk.Kind, key, err)
+	}
+	packed, ok := item.(*packedHolder)
+	if !ok {
+		return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
+	}
+	return packed.Unpack()
 }
 
 // Live reads an object of any kind from the API server, in one GET.
@@ -73,23 +81,42 @@ func (c *Cache) Live(ctx context.Context, gvk schema.GroupVersionKind, key types
 	return obj, nil
 }
 
-// List returns all cached holders of a kind; none where the kind is not watched.
-// The objects are shared and must not be modified.
-func (c *Cache) List(ctx context.Context, gvk schema.GroupVersionKind) ([]*unstructured.Unstructured, error) {
-	w, ok := (*c.kinds.Load())[gvk.GroupKind()]
-	if !ok || !w.ready() {
-		return nil, nil
+// List unpacks all cached holders of a kind, one after the other: there may be more than
+// fit into memory. Where the kind is not watched there are none. The objects are shared
+// and must not be modified.
+func (c *Cache) List(_ context.Context, gvk schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error] {
+	return func(yield func(*unstructured.Unstructured, error) bool) {
+		for packed := range c.all(gvk) {
+			if obj, err := packed.Unpack(); !yield(obj, err) {
+				return
+			}
+		}
 	}
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(w.gvk.GroupVersion().WithKind(w.gvk.Kind + "List"))
-	if err := c.cache.List(ctx, list); err != nil {
-		return nil, fmt.Errorf("cannot list %s in the cache: %w", gvk.Kind, err)
+}
+
+// Keys are the namespaces and names of all cached holders of a kind.
+func (c *Cache) Keys(gvk schema.GroupVersionKind) iter.Seq[types.NamespacedName] {
+	return func(yield func(types.NamespacedName) bool) {
+		for packed := range c.all(gvk) {
+			if !yield(packed.Key()) {
+				return
+			}
+		}
 	}
-	objects := make([]*unstructured.Unstructured, 0, len(list.Items))
-	for i := range list.Items {
-		objects = append(objects, &list.Items[i])
+}
+
+func (c *Cache) all(gvk schema.GroupVersionKind) iter.Seq[*packedHolder] {
+	return func(yield func(*packedHolder) bool) {
+		w, ok := (*c.kinds.Load())[gvk.GroupKind()]
+		if !ok || !w.ready() {
+			return
+		}
+		for _, item := range w.objects.List() {
+			if packed, ok := item.(*packedHolder); ok && !yield(packed) {
+				return
+			}
+		}
 	}
-	return objects, nil
 }
 
 // Kinds are the kinds whose holders can be read, in a stable order.

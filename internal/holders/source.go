@@ -68,15 +68,8 @@ func (s eventSource) addAll(ctx context.Context, w watched, queue workqueue.Type
 	if !toolscache.WaitFor(ctx, "", w.synced) {
 		return
 	}
-	objects, err := s.cache.List(ctx, w.gvk)
-	if err != nil {
-		return // the kind is not watched any more
-	}
-	for _, obj := range objects {
-		queue.Add(Request{
-			GVK:            w.gvk,
-			NamespacedName: types.NamespacedName{Namespace: obj.GetNamespace(), Name: obj.GetName()},
-		})
+	for key := range s.cache.Keys(w.gvk) {
+		queue.Add(Request{GVK: w.gvk, NamespacedName: key})
 	}
 }
 

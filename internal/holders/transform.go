@@ -17,28 +17,62 @@ limitations under the License.
 package holders
 
 import (
+	"sync"
+
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/packed"
 )
 
-// strip drops what is large and never read before an object enters the cache.
-func strip(in any) (any, error) {
+// packedHolder is a holder as it is cached.
+type packedHolder = packed.Object[unstructured.Unstructured]
+
+// packing strips and packs objects before they enter the cache. Its zero value is ready
+// for use.
+type packing struct {
+	mu      sync.Mutex
+	packers map[schema.GroupVersionKind]*packed.Packer[unstructured.Unstructured]
+}
+
+func (p *packing) transform(in any) (any, error) {
 	obj, ok := in.(*unstructured.Unstructured)
 	if !ok {
-		return in, nil // a tombstone
+		return in, nil // packed already, or a tombstone
 	}
+	strip(obj)
+	return p.packer(obj.GroupVersionKind()).Pack(obj, obj)
+}
+
+// packer is that of one kind, whose objects are alike.
+func (p *packing) packer(kind schema.GroupVersionKind) *packed.Packer[unstructured.Unstructured] {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.packers == nil {
+		p.packers = map[schema.GroupVersionKind]*packed.Packer[unstructured.Unstructured]{}
+	}
+	packer, ok := p.packers[kind]
+	if !ok {
+		packer = packed.NewPacker(func(obj *unstructured.Unstructured) any { return &obj.Object })
+		p.packers[kind] = packer
+	}
+	return packer
+}
+
+// strip drops what is large and never read before an object enters the cache.
+func strip(obj *unstructured.Unstructured) {
 	metadata, ok := obj.Object["metadata"].(map[string]any)
 	if !ok {
-		return obj, nil
+		return
 	}
 	delete(metadata, "managedFields")
 	annotations, ok := metadata["annotations"].(map[string]any)
 	if !ok {
-		return obj, nil
+		return
 	}
 	delete(annotations, corev1.LastAppliedConfigAnnotation)
 	if len(annotations) == 0 {
 		delete(metadata, "annotations")
 	}
-	return obj, nil
 }

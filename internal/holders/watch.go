@@ -23,8 +23,10 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	toolscache "k8s.io/client-go/tools/cache"
@@ -58,12 +60,10 @@ func (c *Cache) Watch(ctx context.Context, kinds []schema.GroupVersionKind) erro
 		if _, running := next[kind]; running {
 			continue
 		}
-		synced, err := c.inform(ctx, w.gvk)
-		if err != nil {
+		if err := c.inform(ctx, &w); err != nil {
 			errs = append(errs, fmt.Errorf("cannot watch %s: %w", kind, err))
 			continue
 		}
-		w.synced = synced
 		next[kind] = w
 	}
 	c.kinds.Store(&next)
@@ -96,16 +96,27 @@ func (c *Cache) served(kinds []schema.GroupVersionKind) (map[schema.GroupKind]wa
 
 // inform starts the informer of a kind, with its events going to the
 // subscribers.
-func (c *Cache) inform(ctx context.Context, gvk schema.GroupVersionKind) (toolscache.DoneChecker, error) {
-	informer, err := c.cache.GetInformer(ctx, objectOf(gvk), cache.BlockUntilSynced(false))
+func (c *Cache) inform(ctx context.Context, w *watched) error {
+	informer, err := c.cache.GetInformer(ctx, objectOf(w.gvk), cache.BlockUntilSynced(false))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	registration, err := informer.AddEventHandler(c.subscribers.handlerFor(gvk))
+	shared, ok := informer.(toolscache.SharedIndexInformer)
+	if !ok {
+		return fmt.Errorf("its informer is a %T, of which nothing can be read", informer)
+	}
+	registration, err := shared.AddEventHandler(c.subscribers.handlerFor(w.gvk))
 	if err != nil {
-		return nil, err
+		return err
 	}
-	return registration.HasSyncedChecker(), nil
+	w.synced, w.objects = registration.HasSyncedChecker(), shared.GetIndexer()
+	return nil
+}
+
+// newInformer makes the informer of a kind. Nobody asks it for the objects of one
+// namespace, by which they are therefore not indexed.
+func newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, _ toolscache.Indexers) toolscache.SharedIndexInformer {
+	return toolscache.NewSharedIndexInformer(lw, example, resync, toolscache.Indexers{})
 }
 
 func objectOf(gvk schema.GroupVersionKind) *unstructured.Unstructured {

@@ -19,6 +19,7 @@ package record
 import (
 	"context"
 	"fmt"
+	"iter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -47,6 +48,9 @@ type Config struct {
 	Live client.Reader
 	// OperatorNamespace has the records of cluster-scoped objects.
 	OperatorNamespace string
+	// All goes through all records of a cache that can do so without having all of them
+	// at hand at a time. Where it is left out, Client lists them.
+	All func(ctx context.Context) iter.Seq2[*v1alpha1.AllowanceRecord, error]
 	// Clock is the real one where it is left out.
 	Clock clock.WithTicker
 }
@@ -61,6 +65,7 @@ type Store struct {
 	client            client.Client
 	live              client.Reader
 	operatorNamespace string
+	all               func(ctx context.Context) iter.Seq2[*v1alpha1.AllowanceRecord, error]
 	clock             clock.WithTicker
 	outcomes          *queue
 }
@@ -74,6 +79,7 @@ func NewStore(cfg Config) *Store {
 		client:            cfg.Client,
 		live:              cfg.Live,
 		operatorNamespace: cfg.OperatorNamespace,
+		all:               cfg.All,
 		clock:             cfg.Clock,
 		outcomes:          newQueue(maxWaiting),
 	}
@@ -82,6 +88,26 @@ func NewStore(cfg Config) *Store {
 // Get returns the record of an object from the cache; nil where there is none.
 func (s *Store) Get(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
 	return s.read(ctx, s.client, ref)
+}
+
+// All goes through all cached records, which must not be modified. There may be more
+// than fit into memory at a time.
+func (s *Store) All(ctx context.Context) iter.Seq2[*v1alpha1.AllowanceRecord, error] {
+	if s.all != nil {
+		return s.all(ctx)
+	}
+	return func(yield func(*v1alpha1.AllowanceRecord, error) bool) {
+		var list v1alpha1.AllowanceRecordList
+		if err := s.client.List(ctx, &list); err != nil {
+			yield(nil, fmt.Errorf("cannot list the AllowanceRecords: %w", err))
+			return
+		}
+		for i := range list.Items {
+			if !yield(&list.Items[i], nil) {
+				return
+			}
+		}
+	}
 }
 
 // Live reads the record of an object from the API server, in one GET; nil where

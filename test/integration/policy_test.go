@@ -28,6 +28,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -82,6 +83,7 @@ func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *p
 	namespaces, namespaceCache := scope.NamespaceCache()
 	definitions, definitionCache := kinds.DefinitionCache()
 	cfg := cluster.ConfigAs(operatorUser, "system:masters", "system:authenticated")
+	var records *record.Cache
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
 		Scheme:     scheme,
 		Metrics:    metricsserver.Options{BindAddress: "0"},
@@ -89,6 +91,10 @@ func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *p
 		Cache: cache.Options{ByObject: map[client.Object]cache.ByObject{
 			namespaces: namespaceCache, definitions: definitionCache,
 		}},
+		NewCache: func(cfg *rest.Config, opts cache.Options) (_ cache.Cache, err error) {
+			records, err = record.NewCache(cfg, opts)
+			return records, err
+		},
 	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(record.Index(ctx, mgr.GetFieldIndexer())).To(Succeed())
@@ -99,10 +105,10 @@ func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *p
 	c.catalog = controller.NewCatalog(c.active)
 	c.served = newResolver()
 	c.records = record.NewStore(record.Config{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: operatorNamespace,
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: operatorNamespace, All: records.All,
 	})
 	c.gates = registryOf(mgr, c.served)
-	c.index = &controller.PolicyIndex{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: c.holders, Gates: c.gates}
+	c.index = &controller.PolicyIndex{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: c.holders, Records: c.records, Gates: c.gates}
 	Expect(c.index.SetupWithManager(mgr)).To(Succeed())
 	c.namespaces = scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
 	Expect((&controller.Target{
