@@ -284,6 +284,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		holder.SetupWithManager(o.Manager),
 		o.gateController().SetupWithManager(o.Manager),
 		target.SetupWithManager(o.Manager),
+		o.Add(heap{}),
 		o.Add(sign),
 		o.Add(retention),
 	)
