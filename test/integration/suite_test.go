@@ -20,14 +20,12 @@ package integration
 
 import (
 	"context"
-	"net/http"
 	"path/filepath"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	"go.uber.org/goleak"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -71,7 +69,6 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	SetDefaultEventuallyTimeout(30 * time.Second)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
 
-	DeferCleanup(nothingRuns, goleak.IgnoreCurrent())
 	var err error
 	cluster, err = controlplane.Start(ctx, controlplane.Options{Components: controlplane.StorageOnly()})
 	Expect(err).NotTo(HaveOccurred())
@@ -94,21 +91,6 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	})
 	Expect(err).NotTo(HaveOccurred())
 }, NodeTimeout(startTimeout))
-
-// nothingRuns expects that all that specs have started has ended, once they have. It is to
-// be the last cleanup, and is given what ran before the first one.
-func nothingRuns(before goleak.Option) {
-	// Connections that nobody uses stay for a while.
-	http.DefaultClient.CloseIdleConnections()
-	Eventually(func() error {
-		return goleak.Find(before,
-			// controller-runtime wraps watches of metadata in one that waits for ever where an
-			// event comes as its informer ends.
-			goleak.IgnoreTopFunction("k8s.io/apimachinery/pkg/watch.(*filteredWatch).loop"),
-			// The thread that the control plane's processes belong to is there for good.
-			goleak.IgnoreTopFunction("kausality.io/operator/test/controlplane/internal/process.init.func1.1"))
-	}).Should(Succeed())
-}
 
 // clientAs is a client that impersonates a user with all rights.
 func clientAs(user string) client.Client {
