@@ -27,7 +27,9 @@ import (
 )
 
 // "make campaign-badinput" tries more, in another order for each seed.
-var _ = Describe("Bad input", func() {
+// Alone: some of its policies are accepted, and with them what the API server asks about
+// ConfigMaps, of which other specs are too, changes.
+var _ = Describe("Bad input", Serial, func() {
 	It("is accepted or refused, soon, and harms nobody", func(ctx SpecContext) {
 		const (
 			seed    = 1
