@@ -135,9 +135,13 @@ func (v gateView) planOpen(want gate.Setting) gatePlan {
 	if len(want.Unsupported) > 0 {
 		p.situation = v.unsupportedSituation(want)
 	}
-	if overdue {
+	switch {
+	case overdue:
 		p.event = warning(eventStuck, p.situation.message)
-	} else if !v.since.IsZero() {
+	case v.since.IsZero():
+		// The record is written a moment later than the object, and wakes nobody.
+		p.next = earlier(p.next, v.now.Add(goneRecheck))
+	default:
 		p.next = earlier(p.next, v.since.Add(v.maxOpen()))
 	}
 	return p

@@ -178,19 +178,19 @@ func TestGatePlan(t *testing.T) {
 		},
 		"open, and the provider has not looked yet": {
 			bucket: newBucket().gated(opener(size)).says("Unknown", ""),
-			want:   outcome{Reason: reasonOpen},
+			want:   outcome{Reason: reasonOpen, Later: true},
 		},
 		"open, and the cloud does not show it": {
 			bucket: newBucket().gated(opener(size)),
-			want:   outcome{Set: []string{pass}, Reason: reasonSettling},
+			want:   outcome{Set: []string{pass}, Reason: reasonSettling, Later: true},
 		},
 		"open, asked for a pass, and the cloud does not show it": {
 			bucket: newBucket().gated(opener(size)).annotated(pass, "kausality-4"),
-			want:   outcome{Reason: reasonOpen},
+			want:   outcome{Reason: reasonOpen, Later: true},
 		},
 		"open, and asked for a pass at an older generation": {
 			bucket: newBucket().gated(opener(size)).annotated(pass, "kausality-3"),
-			want:   outcome{Set: []string{pass}, Reason: reasonSettling},
+			want:   outcome{Set: []string{pass}, Reason: reasonSettling, Later: true},
 		},
 		"done": {
 			bucket: newBucket().gated(opener(size)).updated(),
@@ -198,7 +198,7 @@ func TestGatePlan(t *testing.T) {
 		},
 		"done, as far as was known before": {
 			bucket: newBucket().updated().gated(opener(size)),
-			want:   outcome{Set: []string{pass}, Reason: reasonSettling},
+			want:   outcome{Set: []string{pass}, Reason: reasonSettling, Later: true},
 		},
 		"done, with allowances for others in the ledger": {
 			bucket: newBucket().gated(opener(size), v1alpha1.Allowance{Kind: "Pod", Mutation: "create", Initiator: "alice"}).updated(),
@@ -216,11 +216,11 @@ func TestGatePlan(t *testing.T) {
 		},
 		"failing": {
 			bucket: newBucket().gated(opener(size)).updated().says("False", "ReconcileError"),
-			want:   outcome{Reason: reasonStuck},
+			want:   outcome{Reason: reasonStuck, Later: true},
 		},
 		"paused by somebody": {
 			bucket: newBucket().gated(opener(size)).updated().annotated(crossplane.PausedAnnotation, "true"),
-			want:   outcome{Reason: reasonStuck},
+			want:   outcome{Reason: reasonStuck, Later: true},
 		},
 		"open for some time": {
 			bucket: newBucket().gated(opener(size)).says("Unknown", ""),

@@ -44,7 +44,7 @@ var _ = Describe("Gates", func() {
 		apply(ctx, m.policy())
 		late := newManagedThings(ctx, "overdue.example.com")
 		late.define(ctx)
-		apply(ctx, late.policy(maxOpen(4*time.Second)))
+		apply(ctx, late.policy(maxOpen(8*time.Second)))
 		startGates(ctx)
 
 		overdue := []*unstructured.Unstructured{late.opened(ctx, "working"), late.opened(ctx, "failing")}
@@ -92,7 +92,7 @@ var _ = Describe("Gates", func() {
 
 		By("telling that it takes too long")
 		for _, thing := range overdue {
-			shows(ctx, thing, isTrue, "Stuck", "open for longer than 4s, and stays so")
+			shows(ctx, thing, isTrue, "Stuck", "open for longer than 8s, and stays so")
 			Eventually(ctx, func(g Gomega) []string { return eventsOn(ctx, g, thing) }).Should(Equal([]string{"GateStuck"}))
 		}
 		Expect(late.gatesOf()).To(Equal(map[string]float64{"Stuck": 2}))
