@@ -82,10 +82,11 @@ var _ = Describe("Records of what is gone", func() {
 		done := make(chan error, 1)
 		// A sweep looks at some of all records: those of other specs are many.
 		ours := client.NewNamespacedClient(k8s, namespace)
+		records := record.NewStore(record.Config{Client: ours, Live: ours, OperatorNamespace: operatorNamespace})
 		// What is unnoticed at the first sweep counts at the next.
 		for range 2 {
 			retention := &controller.Retention{
-				Client: ours, Holders: p.holders, Records: p.records, Clock: clock.RealClock{}, Age: 2 * time.Hour, Count: 5,
+				Client: ours, Holders: p.holders, Records: records, Clock: clock.RealClock{}, Age: 2 * time.Hour, Count: 5,
 			}
 			go func() { done <- retention.Start(running) }()
 			Eventually(func(g Gomega) {
