@@ -105,7 +105,11 @@ var _ = Describe("A gate that is open for a change", func() {
 		i.mutated(ctx, cloud.Create, cloud.Update, cloud.Update)
 
 		By("approving it")
-		Expect(i.by.Patch(ctx, i.database, merge(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationApprove+`":"spec.size"}}}`))).To(Succeed())
+		// For some seconds after a kind was defined the API server cannot yet apply
+		// admission policies to annotations of ours, and says so.
+		Eventually(ctx, func() error {
+			return i.by.Patch(ctx, i.database, merge(`{"metadata":{"annotations":{"`+v1alpha1.AnnotationApprove+`":"spec.size"}}}`))
+		}).Should(Succeed())
 		shared.has(ctx, i.instance, "db.t3.xlarge")
 		i.closed(ctx)
 		i.mutated(ctx, cloud.Create, cloud.Update, cloud.Update, cloud.Update)
