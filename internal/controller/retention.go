@@ -51,11 +51,11 @@ const (
 
 // Retention deletes the records of what is gone, by age and by count (D18).
 type Retention struct {
-	// Client lists records from a cache, and deletes them.
+	// Client deletes records.
 	Client client.Client
 	// Holders are read where their kind is not watched any more.
 	Holders HolderReader
-	// Records are written when their target turns out to be gone.
+	// Records are gone through, and written when their target turns out to be gone.
 	Records *record.Store
 	// Clock tells the time.
 	Clock clock.WithTicker

@@ -20,13 +20,9 @@ import (
 	"context"
 	"fmt"
 
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -62,10 +58,7 @@ func newStory(cp *controlplane.ControlPlane, n narrator, samples string) (*story
 
 // newClient returns a client that knows the kinds of the story.
 func newClient(cfg *rest.Config) (client.Client, error) {
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-	return client.New(cfg, client.Options{Scheme: scheme})
+	return client.New(cfg, client.Options{Scheme: controlplane.NewScheme()})
 }
 
 // play plays the story to its end, or to the first claim that does not hold.

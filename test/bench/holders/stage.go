@@ -31,12 +31,9 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -108,11 +105,7 @@ func set(ctx context.Context) (_ *stage, err error) {
 			err = errors.Join(err, s.cp.Stop())
 		}
 	}()
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(apiextensionsv1.AddToScheme(scheme))
-	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-	if s.admin, err = client.New(s.cp.AdminConfig(), client.Options{Scheme: scheme}); err != nil {
+	if s.admin, err = client.New(s.cp.AdminConfig(), client.Options{Scheme: controlplane.NewScheme()}); err != nil {
 		return nil, err
 	}
 	if s.raw, err = rest.UnversionedRESTClientFor(rawConfig(s.cp.AdminConfig())); err != nil {

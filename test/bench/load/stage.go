@@ -30,15 +30,11 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/dynamic"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -71,11 +67,7 @@ func set(ctx context.Context) (_ *stage, err error) {
 			err = errors.Join(err, s.cp.Stop())
 		}
 	}()
-	scheme := runtime.NewScheme()
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(apiextensionsv1.AddToScheme(scheme))
-	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-	if s.admin, err = client.New(s.cp.AdminConfig(), client.Options{Scheme: scheme}); err != nil {
+	if s.admin, err = client.New(s.cp.AdminConfig(), client.Options{Scheme: controlplane.NewScheme()}); err != nil {
 		return nil, err
 	}
 	if err := s.startBare(ctx); err != nil {

@@ -32,14 +32,10 @@ import (
 	"github.com/prometheus/procfs"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime"
-	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apimachinery/pkg/util/wait"
-	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/campaign/soak/plan"
 	"kausality.io/operator/test/campaign/soak/vitals"
 	"kausality.io/operator/test/controlplane"
@@ -74,12 +70,7 @@ type stage struct {
 // outcome is what came of what was done.
 type outcome struct{ done, refused int }
 
-var scheme = runtime.NewScheme()
-
-func init() {
-	utilruntime.Must(clientgoscheme.AddToScheme(scheme))
-	utilruntime.Must(v1alpha1.AddToScheme(scheme))
-}
+var scheme = controlplane.NewScheme()
 
 // set starts a control plane and an operator, and makes what is worked on.
 func set(ctx context.Context) (_ *stage, err error) {
