@@ -52,8 +52,9 @@ const many = 1000
 
 var manyText = strconv.Itoa(many)
 
-// uncounted are the top-level fields that never count (D7).
-var uncounted = []string{"apiVersion", "kind", "metadata", "status"}
+// withoutSpec are the top-level fields that never count (D7), and the spec, which has
+// an expression of its own.
+var withoutSpec = []string{"apiVersion", "kind", "metadata", "spec", "status"}
 
 // grantConditions are those of the mutating hook.
 func grantConditions(in Input) []admissionregistrationv1.MatchCondition {
@@ -113,6 +114,8 @@ func statusOfLedger(in Input) string {
 // nor an annotation of ours or one that gates go by, nor anything that some policy names. Finalizers,
 // managed fields and the deletion timestamp do not count. The operator's own empty
 // updates pass, as it makes them to have a pending grant folded in (D11).
+//
+// The spec comes first: of most updates that count, little else is looked at.
 func somethingCounts(in Input) string {
 	named := namedMetadata(in.Policies)
 	for _, p := range in.Policies {
@@ -128,9 +131,11 @@ func somethingCounts(in Input) string {
 		byOperator(in),
 		`!has(object.metadata)`,
 		`!has(oldObject.metadata)`,
+		`has(object.spec) != has(oldObject.spec)`,
+		`(has(object.spec) && object.spec != oldObject.spec)`,
 		fmt.Sprintf(`size(object) + size(oldObject) > %d`, many),
-		fmt.Sprintf(`object.exists(f, !(f in %s) && (!(f in oldObject) || object[f] != oldObject[f]))`, list(uncounted...)),
-		fmt.Sprintf(`oldObject.exists(f, !(f in %s) && !(f in object))`, list(uncounted...)),
+		fmt.Sprintf(`object.exists(f, !(f in %s) && (!(f in oldObject) || object[f] != oldObject[f]))`, list(withoutSpec...)),
+		fmt.Sprintf(`oldObject.exists(f, !(f in %s) && !(f in object))`, list(withoutSpec...)),
 		metadataDiffers(named.fields),
 		annotationDiffers(named.annotations, true),
 	)

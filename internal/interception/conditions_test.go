@@ -57,7 +57,7 @@ type request struct {
 
 // attributes are those of the request. API servers hand objects of built-in kinds
 // to CEL as they are or, up to Kubernetes 1.36, converted.
-func (r request) attributes(t *testing.T, converted bool) *admission.VersionedAttributes {
+func (r request) attributes(t testing.TB, converted bool) *admission.VersionedAttributes {
 	t.Helper()
 	if r.user == "" {
 		r.user = "jane"
@@ -78,7 +78,7 @@ func (r request) attributes(t *testing.T, converted bool) *admission.VersionedAt
 	}
 }
 
-func convert(t *testing.T, object runtime.Object) runtime.Object {
+func convert(t testing.TB, object runtime.Object) runtime.Object {
 	t.Helper()
 	if object == nil {
 		return nil
@@ -485,7 +485,7 @@ func TestConditionsHaveABound(t *testing.T) {
 
 // called evaluates conditions as the API server does, and fails on any error, as
 // one would skip the hook.
-func called(t *testing.T, conditions []admissionregistrationv1.MatchCondition, attributes *admission.VersionedAttributes) bool {
+func called(t testing.TB, conditions []admissionregistrationv1.MatchCondition, attributes *admission.VersionedAttributes) bool {
 	t.Helper()
 	fail := admissionregistrationv1.Fail
 	matcher := matchconditions.NewMatcher(evaluator(t, conditions), &fail, "webhook", "test", "test")
@@ -496,7 +496,7 @@ func called(t *testing.T, conditions []admissionregistrationv1.MatchCondition, a
 	return result.Matches
 }
 
-func evaluator(t *testing.T, conditions []admissionregistrationv1.MatchCondition) admissioncel.ConditionEvaluator {
+func evaluator(t testing.TB, conditions []admissionregistrationv1.MatchCondition) admissioncel.ConditionEvaluator {
 	t.Helper()
 	accessors := make([]admissioncel.ExpressionAccessor, len(conditions))
 	for i := range conditions {
