@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/apiutil"
@@ -109,7 +110,7 @@ func (c *Cache[T, P, L]) IndexField(ctx context.Context, obj client.Object, fiel
 	}})
 }
 
-// Get implements client.Reader.
+// Get implements client.Reader. What is not copied must not be modified.
 func (c *Cache[T, P, L]) Get(ctx context.Context, key client.ObjectKey, out client.Object, opts ...client.GetOption) error {
 	into, ok := out.(P)
 	if !ok {
@@ -127,11 +128,15 @@ func (c *Cache[T, P, L]) Get(ctx context.Context, key client.ObjectKey, out clie
 	if !exists || !ok {
 		return apierrors.NewNotFound(schema.GroupResource{Group: c.gvk.Group, Resource: c.gvk.Kind}, key.Name)
 	}
-	obj, err := packed.Unpack()
+	shared, err := packed.Unpack()
 	if err != nil {
 		return err
 	}
-	*into = *copyOf[T, P](obj)
+	obj := P(shared)
+	if asked := (&client.GetOptions{}).ApplyOptions(opts); !ptr.Deref(asked.UnsafeDisableDeepCopy, false) {
+		obj = copyOf[T, P](shared)
+	}
+	*into = *obj
 	return nil
 }
 

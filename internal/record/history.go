@@ -17,7 +17,6 @@ limitations under the License.
 package record
 
 import (
-	"encoding/json"
 	"slices"
 	"time"
 
@@ -64,7 +63,7 @@ func WithHistory(history []v1alpha1.HistoryEntry, entries ...v1alpha1.HistoryEnt
 	history = history[:min(len(history), maxHistory)]
 	size := 0
 	for i := range history {
-		if size += sizeOf(history[i]); size > maxHistoryBytes {
+		if size += sizeOf(&history[i]); size > maxHistoryBytes {
 			return history[:i]
 		}
 	}
@@ -136,13 +135,24 @@ func together(old, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	return e
 }
 
-func sizeOf(e v1alpha1.HistoryEntry) int {
-	raw, err := json.Marshal(e)
-	if err != nil {
-		// A HistoryEntry is made of strings, numbers, times, and lists and maps of them.
-		panic("record: a history entry that cannot be encoded: " + err.Error())
+// sizeOf is about how long an entry is, in bytes: its texts, and something for all that
+// is not text. It is asked at each change of a history, and encodes nothing.
+func sizeOf(e *v1alpha1.HistoryEntry) int {
+	const around, each = 256, 8
+	size := around + len(e.Message) + len(e.User) + len(e.Initiator) + len(e.Reason) + len(e.Kind)
+	for _, texts := range [][]string{e.Names, e.Paths, e.Policies} {
+		for _, text := range texts {
+			size += len(text) + each
+		}
 	}
-	return len(raw)
+	for i := range e.Trace {
+		hop := &e.Trace[i]
+		size += around + len(hop.Kind) + len(hop.Name) + len(hop.Field)
+		for path, value := range hop.Attestations {
+			size += len(path) + len(value) + each
+		}
+	}
+	return size
 }
 
 // entryOf is a decision about a child, as the history tells it.

@@ -85,8 +85,14 @@ func NewStore(cfg Config) *Store {
 	}
 }
 
-// Get returns the record of an object from the cache; nil where there is none.
+// Get returns the record of an object from the cache; nil where there is none. It is
+// shared and must not be modified.
 func (s *Store) Get(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	return s.read(ctx, s.client, ref, client.UnsafeDisableDeepCopy)
+}
+
+// own is Get of a record that may be modified.
+func (s *Store) own(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
 	return s.read(ctx, s.client, ref)
 }
 
@@ -116,10 +122,10 @@ func (s *Store) Live(ctx context.Context, ref v1alpha1.TargetReference) (*v1alph
 	return s.read(ctx, s.live, ref)
 }
 
-func (s *Store) read(ctx context.Context, reader client.Reader, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+func (s *Store) read(ctx context.Context, reader client.Reader, ref v1alpha1.TargetReference, opts ...client.GetOption) (*v1alpha1.AllowanceRecord, error) {
 	key := types.NamespacedName{Namespace: Namespace(ref, s.operatorNamespace), Name: Name(ref)}
 	rec := &v1alpha1.AllowanceRecord{}
-	err := reader.Get(ctx, key, rec)
+	err := reader.Get(ctx, key, rec, opts...)
 	switch {
 	case apierrors.IsNotFound(err):
 		return nil, nil
@@ -145,7 +151,7 @@ func (s *Store) Update(ctx context.Context, ref v1alpha1.TargetReference, create
 // update is Update; a record that it makes is labeled with the uid of its target's
 // parent.
 func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, create bool, mutate func(*v1alpha1.AllowanceRecordStatus) bool) error {
-	read := s.Get
+	read := s.own
 	return retry.OnError(contention, outdated, func() error {
 		rec, err := read(ctx, ref)
 		read = s.Live // whatever fails below fails because the cache is behind
