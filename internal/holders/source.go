@@ -76,7 +76,7 @@ func (s eventSource) addAll(ctx context.Context, w watched, queue workqueue.Type
 // gathering is how long changes of a holder wait for further ones, to be looked at
 // once: a rollout changes a Deployment many times a second, and a reconciler only wants
 // to know what it is like in the end. It is far below what people notice.
-const gathering = 100 * time.Millisecond
+const gathering = 200 * time.Millisecond
 
 // subscribers are the queues that events go to.
 type subscribers struct {
