@@ -26,23 +26,23 @@ import (
 )
 
 const (
-	// heapRoom is how much the heap may grow between two garbage collections, unless that
-	// is more than all that is in use.
-	heapRoom = 48 << 20
+	// heapRoom is how much the heap may grow between two garbage collections.
+	heapRoom = 40 << 20
 	// minGCPercent is by how much of what is in use it may always grow.
 	minGCPercent = 25
-	// maxGCPercent is Go's default.
-	maxGCPercent = 100
+	// maxGCPercent is for a heap that is nearly empty.
+	maxGCPercent = 1000
 	// heapInterval is how often is looked how much is in use.
 	heapInterval = 500 * time.Millisecond
 	// liveHeap is the metric that says so.
 	liveHeap = "/gc/heap/live:bytes"
 )
 
-// heap keeps the memory of an operator with very many objects near to what they take. By
-// default Go lets the heap double before it looks for garbage. Here most of a large heap
-// are packed objects, which have no pointers to follow: to look more often costs little.
-// Whoever sets GOGC knows better.
+// heap has the garbage collector look once so and so much was allocated, rather than, as
+// is Go's default, once the heap has doubled. Where little is in use, that would be
+// several times a second under load. Where there are very many objects, most of the heap
+// is packed, without pointers to follow, and to look more often costs little, while to
+// wait until it has doubled costs the double. Whoever sets GOGC knows better.
 type heap struct{}
 
 // NeedLeaderElection is false: each replica has the objects.
@@ -56,7 +56,7 @@ func (heap) Start(ctx context.Context) error {
 	ticker := time.NewTicker(heapInterval)
 	defer ticker.Stop()
 	sample := []metrics.Sample{{Name: liveHeap}}
-	last := maxGCPercent
+	last := 100 // Go's default
 	for {
 		select {
 		case <-ctx.Done():
