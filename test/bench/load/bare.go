@@ -19,9 +19,10 @@ package main
 import (
 	"context"
 	"flag"
+	"fmt"
+	"io"
 	"net"
 	"net/http"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
@@ -34,8 +35,8 @@ import (
 const (
 	barePath       = "/bare"
 	bareMutatePath = "/bare/mutate"
-	// patchPath sets the length of the annotation that the mutating one writes.
-	patchPath = "/patch/"
+	// patchPath sets the text of the annotation that the mutating one writes: a ledger.
+	patchPath = "/patch"
 )
 
 // bareAnnotation is what the bare mutating webhook writes.
@@ -46,6 +47,7 @@ const bareAnnotation = "bench.example.org/bare"
 func serveBare() error {
 	address, certificate, key := flag.Arg(1), flag.Arg(2), flag.Arg(3)
 	var value atomic.Value
+	var requests atomic.Int64
 	value.Store("")
 	mux := http.NewServeMux()
 	mux.Handle(barePath, &admission.Webhook{Handler: admission.HandlerFunc(func(context.Context, admission.Request) admission.Response {
@@ -56,12 +58,14 @@ func serveBare() error {
 		if text == "" {
 			return admission.Allowed("")
 		}
+		// No ledger is ever the same again.
+		number := fmt.Sprintf("%06d", requests.Add(1)%1_000_000)
+		text = text[:len(text)-len(number)] + number
 		return admission.Patched("", jsonpatch.NewOperation("add", "/metadata/annotations/"+strings.ReplaceAll(bareAnnotation, "/", "~1"), text))
 	})})
 	mux.HandleFunc(patchPath, func(_ http.ResponseWriter, r *http.Request) {
-		length, err := strconv.Atoi(strings.TrimPrefix(r.URL.Path, patchPath))
-		if err == nil {
-			value.Store(strings.Repeat("x", length))
+		if text, err := io.ReadAll(r.Body); err == nil {
+			value.Store(string(text))
 		}
 	})
 	mux.HandleFunc("/readyz", func(http.ResponseWriter, *http.Request) {})

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -105,7 +106,8 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 			if err := seen.start(ctx, w); err != nil {
 				return r, err
 			}
-			took, latencies, err := s.block(ctx, sc, w, n, each, number)
+			took, latencies, err := s.profiled(ctx, fmt.Sprintf("%s-%d-%s-%d", strings.ReplaceAll(sc.name, " ", "-"), n, w, block),
+				func() (time.Duration, stats.Block, error) { return s.block(ctx, sc, w, n, each, number) })
 			if err != nil {
 				return r, err
 			}
@@ -126,6 +128,20 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 	}
 	r.Calls, r.Effort = seen.callsPerRequest(), seen.worlds
 	return r, nil
+}
+
+// profiled calls requests, while it takes profiles where they are asked for.
+func (s *stage) profiled(ctx context.Context, what string, requests func() (time.Duration, stats.Block, error)) (took time.Duration, latencies stats.Block, err error) {
+	if *profiles == "" {
+		return requests()
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	group.Go(func() error { return s.profile(ctx, what) })
+	group.Go(func() (err error) {
+		took, latencies, err = requests()
+		return err
+	})
+	return took, latencies, group.Wait()
 }
 
 // block makes requests of n clients at once.

@@ -206,7 +206,7 @@ func (s *stage) as(user string) (dynamic.Interface, error) {
 
 // writeAsMuch has the bare mutating webhook write as much as Kausality does.
 func (s *stage) writeAsMuch(ctx context.Context, sc scenario) error {
-	length := 0
+	text := ""
 	if sc.holder != nil {
 		c, err := s.as(initiator)
 		if err != nil {
@@ -217,12 +217,12 @@ func (s *stage) writeAsMuch(ctx context.Context, sc scenario) error {
 		if err != nil {
 			return err
 		}
-		length = len(obj.GetAnnotations()[v1alpha1.AnnotationPrefix+"allowances"])
-		if length == 0 {
+		text = obj.GetAnnotations()[v1alpha1.AnnotationPrefix+"allowances"]
+		if text == "" {
 			return fmt.Errorf("%s: %s %s has no ledger after the first requests", sc.name, resource.Resource, name)
 		}
 	}
-	req, err := http.NewRequestWithContext(ctx, http.MethodPost, fmt.Sprintf("%s%s%d", s.bare, patchPath, length), http.NoBody)
+	req, err := http.NewRequestWithContext(ctx, http.MethodPost, s.bare+patchPath, strings.NewReader(text))
 	if err != nil {
 		return err
 	}
