@@ -312,7 +312,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		interception.MutatePath:   &admission.Mutator{Gatherer: gatherer},
 		interception.ValidatePath: &admission.Validator{Gatherer: gatherer},
 	} {
-		server.Register(path, admission.WhenReady(o.indexed, &webhook.Admission{Handler: handler}))
+		server.Register(path, admission.WhenReady(o.indexed, admission.SetObjectsAside(admission.Hook(handler))))
 	}
 	if err := webhookv1alpha1.SetupAllowancePolicyWebhookWithManager(o.Manager, o.kinds); err != nil {
 		return fmt.Errorf("setting up the webhook of AllowancePolicies: %w", err)

@@ -78,7 +78,7 @@ func TestBadInput(t *testing.T) {
 			w := &world{records: map[types.UID]*v1alpha1.AllowanceRecord{}}
 			mutator, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
 			for which, handler := range map[string]admission.Handler{"mutating": mutator, "validating": validator} {
-				hook := (&admission.Webhook{Handler: handler}).WithRecoverPanic(false)
+				hook := SetObjectsAside(Hook(handler).WithRecoverPanic(false))
 				recorder := httptest.NewRecorder()
 				request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", strings.NewReader(body))
 				request.Header.Set("Content-Type", "application/json")

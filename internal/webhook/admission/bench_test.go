@@ -237,7 +237,7 @@ func handling(b *testing.B, handler admission.Handler, req admission.Request) (h
 		b.Fatal(err)
 	}
 	logf.SetLogger(logr.Discard())
-	hook := &admission.Webhook{Handler: handler}
+	hook := SetObjectsAside(Hook(handler))
 	return func() {
 		post := httptest.NewRequestWithContext(b.Context(), http.MethodPost, "/", bytes.NewReader(body))
 		post.Header.Set("Content-Type", "application/json")

@@ -64,7 +64,7 @@ func FuzzAdmissionReview(f *testing.F) {
 		*w = world{cached: parent, live: parent, records: map[types.UID]*v1alpha1.AllowanceRecord{}}
 		for name, handler := range map[string]admission.Handler{"mutating": mutator, "validating": validator} {
 			// The server would turn a panic into an answer, which hides it.
-			hook := (&admission.Webhook{Handler: handler}).WithRecoverPanic(false)
+			hook := SetObjectsAside(Hook(handler).WithRecoverPanic(false))
 			recorder := httptest.NewRecorder()
 			request := httptest.NewRequestWithContext(t.Context(), http.MethodPost, "/", bytes.NewReader(text))
 			request.Header.Set("Content-Type", "application/json")
