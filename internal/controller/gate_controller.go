@@ -109,13 +109,13 @@ func (r *Gate) SetupWithManager(mgr ctrl.Manager) error {
 
 // Reconcile implements reconcile.TypedReconciler.
 func (r *Gate) Reconcile(ctx context.Context, req holders.Request) (reconcile.Result, error) {
-	driver, kind, ok := r.Drivers.Gate(ctx, req.GVK)
+	driver, kind, ok := r.Drivers.Gate(ctx, req.GVK())
 	if !ok {
 		r.memory.forget(req)
 		return reconcile.Result{}, nil
 	}
-	ctx = logf.IntoContext(ctx, logf.FromContext(ctx).WithValues("kind", req.GVK.Kind, "namespace", req.Namespace, "name", req.Name))
-	obj, err := r.Holders.Get(ctx, req.GVK, req.NamespacedName)
+	ctx = logf.IntoContext(ctx, logf.FromContext(ctx).WithValues("kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name))
+	obj, err := r.Holders.Get(ctx, req.GVK(), req.Key())
 	if apierrors.IsNotFound(err) {
 		r.memory.forget(req)
 		return reconcile.Result{}, nil

@@ -85,7 +85,7 @@ func (m *gateMemory) forgetLocked(req holders.Request) {
 
 // count counts the object under another reason.
 func (r *remembered) count(req holders.Request, reason string) {
-	kind := req.GVK.GroupKind().String()
+	kind := req.GVK().GroupKind().String()
 	if r.reason == reason {
 		return
 	}

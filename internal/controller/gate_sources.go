@@ -49,7 +49,7 @@ func (r *Gate) enqueueAll(ctx context.Context, queue workqueue.TypedRateLimiting
 			continue
 		}
 		for key := range r.Holders.Keys(gvk) {
-			queue.Add(holders.Request{GVK: gvk, NamespacedName: key})
+			queue.Add(holders.RequestFor(gvk, key))
 		}
 	}
 }

@@ -129,19 +129,19 @@ func (r *Holder) SetupWithManager(mgr ctrl.Manager) error {
 
 // Reconcile implements reconcile.TypedReconciler.
 func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.Result, error) {
-	ctx = logf.IntoContext(ctx, logf.FromContext(ctx).WithValues("kind", req.GVK.Kind, "namespace", req.Namespace, "name", req.Name))
+	ctx = logf.IntoContext(ctx, logf.FromContext(ctx).WithValues("kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name))
 	// A record whose holder went while nobody watched has no other event than this
 	// one.
 	if err := r.SignOfLife.Wait(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	if !r.Holders.Watches(req.GVK.GroupKind()) {
-		if len(r.Policies.Index().For(req.GVK.GroupKind())) > 0 {
+	if !r.Holders.Watches(req.GVK().GroupKind()) {
+		if len(r.Policies.Index().For(req.GVK().GroupKind())) > 0 {
 			return reconcile.Result{RequeueAfter: unreadRecheck}, nil
 		}
 		return reconcile.Result{}, r.leave(ctx, req)
 	}
-	obj, err := r.Holders.Get(ctx, req.GVK, req.NamespacedName)
+	obj, err := r.Holders.Get(ctx, req.GVK(), req.Key())
 	if client.IgnoreNotFound(err) != nil {
 		return reconcile.Result{}, err
 	}
@@ -149,7 +149,7 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 		obj = nil
 		r.SignOfLife.Forget(req)
 	}
-	records, err := r.Records.Of(ctx, req.GVK.GroupKind(), req.NamespacedName)
+	records, err := r.Records.Of(ctx, req.GVK().GroupKind(), req.Key())
 	if err != nil {
 		return reconcile.Result{}, err
 	}

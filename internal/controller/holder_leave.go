@@ -29,7 +29,7 @@ import (
 // it is blocked. The write wakes its controller, which may have given up (D13).
 // The ledger stays, and counts for nothing.
 func (r *Holder) leave(ctx context.Context, req holders.Request) error {
-	records, err := r.Records.Of(ctx, req.GVK.GroupKind(), req.NamespacedName)
+	records, err := r.Records.Of(ctx, req.GVK().GroupKind(), req.Key())
 	if err != nil {
 		return err
 	}
@@ -37,7 +37,7 @@ func (r *Holder) leave(ctx context.Context, req holders.Request) error {
 		if records[i].Status.Blocked == nil {
 			continue
 		}
-		obj, err := r.Holders.Live(ctx, req.GVK, req.NamespacedName)
+		obj, err := r.Holders.Live(ctx, req.GVK(), req.Key())
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:

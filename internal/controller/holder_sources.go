@@ -75,5 +75,5 @@ func (r *Holder) enqueueOpen(ctx context.Context, queue workqueue.TypedRateLimit
 }
 
 func requestOf(rec *v1alpha1.AllowanceRecord) holders.Request {
-	return holders.Request{GVK: record.GVK(rec.Spec.TargetRef), NamespacedName: record.Key(rec.Spec.TargetRef)}
+	return holders.RequestFor(record.GVK(rec.Spec.TargetRef), record.Key(rec.Spec.TargetRef))
 }

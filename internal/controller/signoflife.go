@@ -224,7 +224,7 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	if !v.createdSince(s.since) {
 		return nil // Most objects are older, and need not be remembered.
 	}
-	req := holders.Request{GVK: v.obj.GroupVersionKind(), NamespacedName: client.ObjectKeyFromObject(v.obj)}
+	req := holders.RequestFor(v.obj.GroupVersionKind(), client.ObjectKeyFromObject(v.obj))
 	s.mu.Lock()
 	known := s.seen[req] == v.obj.GetUID()
 	s.mu.Unlock()
@@ -233,7 +233,7 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	}
 	if rec == nil && v.createdUnwatched(s.since) {
 		logf.FromContext(ctx).Info("Adopting an object that was created while nobody watched",
-			"kind", req.GVK.Kind, "namespace", req.Namespace, "name", req.Name)
+			"kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name)
 		if err := s.Records.SetAdopting(ctx, record.TargetOf(v.obj), true); err != nil {
 			return err
 		}

@@ -100,10 +100,10 @@ func (r *Target) SetupWithManager(mgr ctrl.Manager) error {
 
 // Reconcile implements reconcile.TypedReconciler.
 func (r *Target) Reconcile(ctx context.Context, req holders.Request) (reconcile.Result, error) {
-	if !r.Holders.Watches(req.GVK.GroupKind()) {
+	if !r.Holders.Watches(req.GVK().GroupKind()) {
 		return r.leave(ctx, req)
 	}
-	obj, err := r.Holders.Get(ctx, req.GVK, req.NamespacedName)
+	obj, err := r.Holders.Get(ctx, req.GVK(), req.Key())
 	switch {
 	case apierrors.IsNotFound(err):
 		r.forget(req)
@@ -119,7 +119,7 @@ func (r *Target) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 // leave takes the mark from an object whose kind no policy is for any more.
 func (r *Target) leave(ctx context.Context, req holders.Request) (reconcile.Result, error) {
 	known := r.known.get(req)
-	if r.awaits(req.GVK.GroupKind()) {
+	if r.awaits(req.GVK().GroupKind()) {
 		// The first events of a kind come before all of its objects can be read; that
 		// they can is a change of the catalog, upon which what is known is looked at.
 		r.known.set(req, known)

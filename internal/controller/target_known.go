@@ -162,7 +162,7 @@ func (t *targets) addTo(queue workqueue.TypedRateLimitingInterface[holders.Reque
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	for req := range t.byName {
-		if namespace == "" || req.Namespace == namespace {
+		if namespace == "" || req.Key().Namespace == namespace {
 			queue.Add(req)
 		}
 	}

@@ -155,7 +155,7 @@ func (m mark) write(req holders.Request, in place, text string, now time.Time) m
 		"message":            text,
 		"lastTransitionTime": since,
 	}
-	if req.GVK.GroupKind() == deployments {
+	if req.GVK().GroupKind() == deployments {
 		condition["lastUpdateTime"] = now.UTC().Format(time.RFC3339)
 		if text == "" {
 			condition = map[string]any{"$patch": "delete", conditionTypeKey: v1alpha1.ConditionAffected}
@@ -164,7 +164,7 @@ func (m mark) write(req holders.Request, in place, text string, now time.Time) m
 		return marking{patch: rawPatch(types.StrategicMergePatchType, patch), status: true}
 	}
 	// Applied, it touches nobody else's conditions; left out, it goes.
-	patch["apiVersion"], patch["kind"] = req.GVK.GroupVersion().String(), req.GVK.Kind
+	patch["apiVersion"], patch["kind"] = req.GVK().GroupVersion().String(), req.GVK().Kind
 	if text != "" {
 		patch["status"] = map[string]any{"conditions": []any{condition}}
 	}

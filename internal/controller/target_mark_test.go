@@ -91,7 +91,7 @@ func TestMark(t *testing.T) {
 			m := markOf(tc.obj)
 			var got []string
 			if in, text, differs := m.differs(tc.where, tc.policies); differs {
-				patch := m.write(holders.Request{GVK: tc.obj.GroupVersionKind()}, in, text, noon).patch
+				patch := m.write(holders.RequestFor(tc.obj.GroupVersionKind(), types.NamespacedName{}), in, text, noon).patch
 				raw, err := patch.Data(nil)
 				if err != nil {
 					t.Fatal(err)

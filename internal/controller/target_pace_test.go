@@ -26,7 +26,7 @@ import (
 )
 
 func targetNamed(name string) holders.Request {
-	return holders.Request{GVK: workload("Deployment", name).GroupVersionKind(), NamespacedName: types.NamespacedName{Namespace: "shop", Name: name}}
+	return holders.RequestFor(workload("Deployment", name).GroupVersionKind(), types.NamespacedName{Namespace: "shop", Name: name})
 }
 
 func TestPaceWaits(t *testing.T) {

@@ -40,7 +40,7 @@ func (r *Target) show(ctx context.Context, req holders.Request, obj *unstructure
 	if r.Rate <= 0 || obj.GetDeletionTimestamp() != nil {
 		return reconcile.Result{}, nil
 	}
-	where, now := r.placeFor(req.GVK, t.mark), r.Clock.Now()
+	where, now := r.placeFor(req.GVK(), t.mark), r.Clock.Now()
 	in, text, differs := t.mark.differs(where, t.show)
 	if !differs {
 		return reconcile.Result{}, nil
@@ -50,8 +50,8 @@ func (r *Target) show(ctx context.Context, req holders.Request, obj *unstructure
 	if behind {
 		return reconcile.Result{}, nil // The event of the write follows.
 	}
-	if lost && in == inCondition && r.losing.add(req.GVK.GroupKind()) {
-		logf.FromContext(ctx).Info("The controller of a kind does not keep conditions of others; an annotation takes its place", "kind", req.GVK.Kind)
+	if lost && in == inCondition && r.losing.add(req.GVK().GroupKind()) {
+		logf.FromContext(ctx).Info("The controller of a kind does not keep conditions of others; an annotation takes its place", "kind", req.GVK().Kind)
 		return r.show(ctx, req, obj, t)
 	}
 	progress := lifecycle.Of(obj)
@@ -59,8 +59,8 @@ func (r *Target) show(ctx context.Context, req holders.Request, obj *unstructure
 		return reconcile.Result{RequeueAfter: again}, nil
 	}
 	version, err := r.write(ctx, req, t.mark, in, text)
-	if apierrors.IsInvalid(err) && in == inCondition && req.GVK.GroupKind() != deployments {
-		r.losing.give(req.GVK.GroupKind())
+	if apierrors.IsInvalid(err) && in == inCondition && req.GVK().GroupKind() != deployments {
+		r.losing.give(req.GVK().GroupKind())
 		return r.show(ctx, req, obj, t)
 	}
 	if err != nil {
@@ -74,9 +74,9 @@ func (r *Target) show(ctx context.Context, req holders.Request, obj *unstructure
 // it; none where the object is gone.
 func (r *Target) write(ctx context.Context, req holders.Request, m mark, in place, text string) (string, error) {
 	obj := &unstructured.Unstructured{}
-	obj.SetGroupVersionKind(req.GVK)
-	obj.SetNamespace(req.Namespace)
-	obj.SetName(req.Name)
+	obj.SetGroupVersionKind(req.GVK())
+	obj.SetNamespace(req.Key().Namespace)
+	obj.SetName(req.Key().Name)
 	w := m.write(req, in, text, r.Clock.Now())
 	var err error
 	if w.status {
@@ -89,7 +89,7 @@ func (r *Target) write(ctx context.Context, req holders.Request, m mark, in plac
 		return "", nil // Gone, with its kind, or another one by its UID: its own event follows.
 	case err != nil:
 		r.pace.failed(req)
-		return "", fmt.Errorf("cannot show on %s %s which policies are in effect for it: %w", req.GVK.Kind, req.NamespacedName, err)
+		return "", fmt.Errorf("cannot show on %s %s which policies are in effect for it: %w", req.GVK().Kind, req.Key(), err)
 	}
 	return obj.GetResourceVersion(), nil
 }

@@ -38,13 +38,6 @@ var cachedHolders = metrics.Factory.NewGaugeVec(prometheus.GaugeOpts{
 	Help:      "Number of objects of a kind that are watched because a policy is for the kind.",
 }, []string{"kind"})
 
-// Request names a holder that was added, has changed, or is gone.
-type Request struct {
-	// GVK of the holder, in the version that is watched.
-	GVK schema.GroupVersionKind
-	types.NamespacedName
-}
-
 // Source is what a controller watches to be told of every holder of every kind,
 // the kinds that Watch adds later included.
 func (c *Cache) Source() source.TypedSource[Request] {
@@ -69,7 +62,7 @@ func (s eventSource) addAll(ctx context.Context, w watched, queue workqueue.Type
 		return
 	}
 	for key := range s.cache.Keys(w.gvk) {
-		queue.Add(Request{GVK: w.gvk, NamespacedName: key})
+		queue.Add(RequestFor(w.gvk, key))
 	}
 }
 
@@ -121,10 +114,7 @@ func (s *subscribers) handlerFor(gvk schema.GroupVersionKind) toolscache.Resourc
 		if err != nil {
 			return // a tombstone without an object: the next list has its end
 		}
-		s.publish(Request{
-			GVK:            gvk,
-			NamespacedName: types.NamespacedName{Namespace: accessor.GetNamespace(), Name: accessor.GetName()},
-		}, after)
+		s.publish(RequestFor(gvk, types.NamespacedName{Namespace: accessor.GetNamespace(), Name: accessor.GetName()}), after)
 	}
 	cached := cachedHolders.WithLabelValues(gvk.GroupKind().String())
 	return toolscache.ResourceEventHandlerFuncs{
