@@ -48,7 +48,7 @@ func (r *result) report() string {
 		in := func(world world) []stats.Block { return of(r.Worlds[world]) }
 		fmt.Fprintf(&w, "%-18s %7d  %-5s %8.2f %8.2f %8.2f  %-20s %-20s\n", r.Scenario, r.Clients, name,
 			stats.Of(statistic, in(nobody)), stats.Of(statistic, in(bare)), stats.Of(statistic, in(kausality)),
-			interval(stats.Ratio(statistic, in(kausality), in(bare), *seed)), interval(stats.Ratio(statistic, in(bareAgain), in(bare), *seed)))
+			stats.Ratio(statistic, in(kausality), in(bare), *seed), stats.Ratio(statistic, in(bareAgain), in(bare), *seed))
 	}
 	for _, s := range statistics {
 		row(s.name, s.statistic, func(s *sample) []stats.Block { return s.Latencies })
@@ -72,10 +72,6 @@ func milliseconds(seconds, of float64) float64 {
 		return 0
 	}
 	return 1000 * seconds / of
-}
-
-func interval(i stats.Interval) string {
-	return fmt.Sprintf("%.2f (%.2f to %.2f)", i.Value, i.Low, i.High)
 }
 
 func calls(all map[string]float64) string {

@@ -43,20 +43,8 @@ type grown struct {
 	// grows as x does.
 	slope float64
 	// verdict is on the chart's target.
-	verdict verdict
+	verdict stats.Verdict
 }
-
-// verdict says whether a target holds.
-type verdict string
-
-// The verdicts. A value that is measured keeps to its target where its whole interval
-// does, and does not where none of it does.
-const (
-	holds    verdict = "holds"
-	open     verdict = "open: the interval has the target in it"
-	missed   verdict = "MISSED"
-	noTarget verdict = ""
-)
 
 // evaluate looks at what was measured.
 func (c chart) evaluate(measured *samples, seed uint64) (result, error) {
@@ -129,25 +117,14 @@ func slope(points []plot.Point) float64 {
 }
 
 // on tells whether a line keeps to the target.
-func (t target) on(g grown) verdict {
+func (t target) on(g grown) stats.Verdict {
 	switch {
 	case t.growth != nil:
-		return against(g.growth.Low, g.growth.High, t.growth(g.first().X, g.last().X))
+		return stats.Against(g.growth.Low, g.growth.High, t.growth(g.first().X, g.last().X))
 	case t.most > 0:
-		return against(g.largest(lowEnd), g.largest(highEnd), t.most)
+		return stats.Against(g.largest(lowEnd), g.largest(highEnd), t.most)
 	default:
-		return noTarget
-	}
-}
-
-func against(low, high, limit float64) verdict {
-	switch {
-	case high <= limit:
-		return holds
-	case low > limit:
-		return missed
-	default:
-		return open
+		return stats.NoTarget
 	}
 }
 

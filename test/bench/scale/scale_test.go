@@ -143,18 +143,18 @@ func TestEvaluate(t *testing.T) {
 		line   line
 		target target
 		growth float64
-		want   verdict
+		want   stats.Verdict
 	}{
-		"does not grow":                    {measuredLine(0.001, map[float64]float64{10: 5, 100: 5, 10_000: 5}), target{growth: atMost(1.1)}, 1, holds},
-		"a slow machine grows nothing":     {measuredLine(0.2, map[float64]float64{10: 5, 100: 5, 10_000: 5}), target{growth: atMost(2)}, 1, holds},
-		"grows too much":                   {measuredLine(0.001, map[float64]float64{10: 5, 100: 6, 10_000: 7}), target{growth: atMost(1.1)}, 1.4, missed},
-		"grows about as much as it may":    {unsteady(measuredLine(0.01, map[float64]float64{10: 5, 100: 5, 10_000: 5.5})), target{growth: atMost(1.1)}, 1.1, open},
-		"grows as the logarithm":           {measuredLine(0.001, map[float64]float64{10: 1, 100: 2, 10_000: 3.9}), target{growth: logarithmic}, 3.9, holds},
-		"grows as the places":              {measuredLine(0.001, map[float64]float64{10: 1, 100: 10, 10_000: 1000}), target{growth: logarithmic}, 1000, missed},
-		"below the limit":                  {measuredLine(0.001, map[float64]float64{10: 1, 100: 1.4, 10_000: 1}), target{most: 1.5}, 1, holds},
-		"above the limit somewhere":        {measuredLine(0.001, map[float64]float64{10: 1, 100: 1.6, 10_000: 1}), target{most: 1.5}, 1, missed},
-		"the interval around the limit":    {measuredLine(0.01, map[float64]float64{10: 1, 100: 1.45, 10_000: 1}), target{most: 1.5}, 1, open},
-		"nothing to keep to, however much": {measuredLine(0.001, map[float64]float64{10: 1, 100: 10, 10_000: 1000}), target{}, 1000, noTarget},
+		"does not grow":                    {measuredLine(0.001, map[float64]float64{10: 5, 100: 5, 10_000: 5}), target{growth: atMost(1.1)}, 1, stats.Holds},
+		"a slow machine grows nothing":     {measuredLine(0.2, map[float64]float64{10: 5, 100: 5, 10_000: 5}), target{growth: atMost(2)}, 1, stats.Holds},
+		"grows too much":                   {measuredLine(0.001, map[float64]float64{10: 5, 100: 6, 10_000: 7}), target{growth: atMost(1.1)}, 1.4, stats.Missed},
+		"grows about as much as it may":    {unsteady(measuredLine(0.01, map[float64]float64{10: 5, 100: 5, 10_000: 5.5})), target{growth: atMost(1.1)}, 1.1, stats.Open},
+		"grows as the logarithm":           {measuredLine(0.001, map[float64]float64{10: 1, 100: 2, 10_000: 3.9}), target{growth: logarithmic}, 3.9, stats.Holds},
+		"grows as the places":              {measuredLine(0.001, map[float64]float64{10: 1, 100: 10, 10_000: 1000}), target{growth: logarithmic}, 1000, stats.Missed},
+		"below the limit":                  {measuredLine(0.001, map[float64]float64{10: 1, 100: 1.4, 10_000: 1}), target{most: 1.5}, 1, stats.Holds},
+		"above the limit somewhere":        {measuredLine(0.001, map[float64]float64{10: 1, 100: 1.6, 10_000: 1}), target{most: 1.5}, 1, stats.Missed},
+		"the interval around the limit":    {measuredLine(0.01, map[float64]float64{10: 1, 100: 1.45, 10_000: 1}), target{most: 1.5}, 1, stats.Open},
+		"nothing to keep to, however much": {measuredLine(0.001, map[float64]float64{10: 1, 100: 10, 10_000: 1000}), target{}, 1000, stats.NoTarget},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got, err := tc.line.evaluate(1)
@@ -234,7 +234,7 @@ func TestReport(t *testing.T) {
 	ratio := grown{
 		Series:  plot.Series{Name: "handler: grant", Points: []plot.Point{{X: 10, Y: 0.9, Low: 0.8, High: 1}, {X: 10_000, Y: 1.2, Low: 1.1, High: 1.3}}},
 		growth:  stats.Interval{Value: 1.33, Low: 1.2, High: 1.5},
-		verdict: holds,
+		verdict: stats.Holds,
 	}
 	var out strings.Builder
 	err := report(&out, []result{
