@@ -17,22 +17,17 @@ limitations under the License.
 package main
 
 import (
-	"bytes"
 	"context"
 	"fmt"
 	"strings"
 
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
 	"github.com/prometheus/procfs"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"kausality.io/operator/test/bench/metrics"
 	"kausality.io/operator/test/controlplane"
 )
-
-// asked is the API server's own count of calls of webhooks, and of how long they took.
-const asked = "apiserver_admission_webhook_admission_duration_seconds"
 
 // effort is what requests cost beside the time of who makes them.
 type effort struct {
@@ -137,8 +132,7 @@ func (w *witness) soFar(ctx context.Context, of world) (effort, error) {
 	if err != nil {
 		return out, err
 	}
-	parser := expfmt.NewTextParser(model.UTF8Validation)
-	families, err := parser.TextToMetricFamilies(bytes.NewReader(raw))
+	families, err := metrics.Parse(raw)
 	if err != nil {
 		return out, err
 	}
@@ -146,13 +140,7 @@ func (w *witness) soFar(ctx context.Context, of world) (effort, error) {
 	if of == kausality {
 		whose = ".kausality.io"
 	}
-	for _, metric := range families[asked].GetMetric() {
-		for _, label := range metric.GetLabel() {
-			if label.GetName() == "name" && strings.Contains(label.GetValue(), whose) {
-				out.Asked += float64(metric.GetHistogram().GetSampleCount())
-				out.Waited += metric.GetHistogram().GetSampleSum()
-			}
-		}
-	}
+	asked := families.Asked(whose)
+	out.Asked, out.Waited = asked.Count, asked.Sum
 	return out, nil
 }
