@@ -42,7 +42,7 @@ var (
 		Namespace: metrics.Namespace,
 		Name:      "record_lag_seconds",
 		Help:      "Time from the first decision that a write records to the write.",
-		Buckets:   []float64{.1, .25, .5, .75, 1, 1.5, 2.5, 5, 10, 30, 60},
+		Buckets:   []float64{.1, .25, .5, .75, 1, 1.5, 2, 2.5, 5, 10, 30, 60},
 	})
 
 	recordWrites = metrics.Factory.NewCounterVec(prometheus.CounterOpts{
