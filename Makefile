@@ -18,6 +18,8 @@ BENCH ?= .
 LOAD ?=
 # Flags of test/bench/holders for "make bench-holders".
 HOLDERS ?=
+# Flags of test/bench/rollouts for "make bench-rollouts".
+ROLLOUTS ?=
 # Flags of test/bench/scale for "make bench-scale".
 SCALE ?=
 # The race detector needs cgo and a C compiler; where there is none, tests run without it.
@@ -143,6 +145,10 @@ bench-load: build controlplane-binaries ## Measure what Kausality adds to reques
 .PHONY: bench-holders
 bench-holders: build controlplane-binaries ## Measure memory, and the time until it is ready, of an operator with many holders (HOLDERS: flags).
 	go run ./test/bench/holders $(HOLDERS)
+
+.PHONY: bench-rollouts
+bench-rollouts: build controlplane-binaries ## Measure what Kausality and its records cost 50 Deployments that are rolled at once (ROLLOUTS: flags).
+	go run ./test/bench/rollouts $(ROLLOUTS)
 
 .PHONY: bench-scale
 bench-scale: ## Measure how costs grow with policies, rules, ledgers and sizes, and draw docs/benchmarks (SCALE: flags).
