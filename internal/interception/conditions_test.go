@@ -57,8 +57,8 @@ type request struct {
 
 // attributes are those of the request. API servers hand objects of built-in kinds
 // to CEL as they are or, up to Kubernetes 1.36, converted.
-func (r request) attributes(t testing.TB, converted bool) *admission.VersionedAttributes {
-	t.Helper()
+func (r request) attributes(tb testing.TB, converted bool) *admission.VersionedAttributes {
+	tb.Helper()
 	if r.user == "" {
 		r.user = "jane"
 	}
@@ -66,7 +66,7 @@ func (r request) attributes(t testing.TB, converted bool) *admission.VersionedAt
 		r.kind = appsv1.SchemeGroupVersion.WithKind("Deployment")
 	}
 	if converted {
-		r.object, r.old = convert(t, r.object), convert(t, r.old)
+		r.object, r.old = convert(tb, r.object), convert(tb, r.old)
 	}
 	resource := r.kind.GroupVersion().WithResource(strings.ToLower(r.kind.Kind) + "s")
 	return &admission.VersionedAttributes{
@@ -78,14 +78,14 @@ func (r request) attributes(t testing.TB, converted bool) *admission.VersionedAt
 	}
 }
 
-func convert(t testing.TB, object runtime.Object) runtime.Object {
-	t.Helper()
+func convert(tb testing.TB, object runtime.Object) runtime.Object {
+	tb.Helper()
 	if object == nil {
 		return nil
 	}
 	content, err := runtime.DefaultUnstructuredConverter.ToUnstructured(object)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return &unstructured.Unstructured{Object: content}
 }
@@ -485,19 +485,19 @@ func TestConditionsHaveABound(t *testing.T) {
 
 // called evaluates conditions as the API server does, and fails on any error, as
 // one would skip the hook.
-func called(t testing.TB, conditions []admissionregistrationv1.MatchCondition, attributes *admission.VersionedAttributes) bool {
-	t.Helper()
+func called(tb testing.TB, conditions []admissionregistrationv1.MatchCondition, attributes *admission.VersionedAttributes) bool {
+	tb.Helper()
 	fail := admissionregistrationv1.Fail
-	matcher := matchconditions.NewMatcher(evaluator(t, conditions), &fail, "webhook", "test", "test")
-	result := matcher.Match(t.Context(), attributes, nil, nil)
+	matcher := matchconditions.NewMatcher(evaluator(tb, conditions), &fail, "webhook", "test", "test")
+	result := matcher.Match(tb.Context(), attributes, nil, nil)
 	if result.Error != nil {
-		t.Fatal(result.Error)
+		tb.Fatal(result.Error)
 	}
 	return result.Matches
 }
 
-func evaluator(t testing.TB, conditions []admissionregistrationv1.MatchCondition) admissioncel.ConditionEvaluator {
-	t.Helper()
+func evaluator(tb testing.TB, conditions []admissionregistrationv1.MatchCondition) admissioncel.ConditionEvaluator {
+	tb.Helper()
 	accessors := make([]admissioncel.ExpressionAccessor, len(conditions))
 	for i := range conditions {
 		accessors[i] = (*matchconditions.MatchCondition)(&conditions[i])
@@ -505,7 +505,7 @@ func evaluator(t testing.TB, conditions []admissionregistrationv1.MatchCondition
 	evaluator := conditionCompiler.CompileCondition(accessors,
 		admissioncel.OptionalVariableDeclarations{HasAuthorizer: true}, environment.NewExpressions)
 	if errs := evaluator.CompilationErrors(); len(errs) > 0 {
-		t.Fatal(errs)
+		tb.Fatal(errs)
 	}
 	return evaluator
 }
