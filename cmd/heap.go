@@ -29,7 +29,7 @@ const (
 	// heapRoom is how much the heap may grow between two garbage collections.
 	heapRoom = 40 << 20
 	// minGCPercent is by how much of what is in use it may always grow.
-	minGCPercent = 25
+	minGCPercent = 15
 	// maxGCPercent is for a heap that is nearly empty.
 	maxGCPercent = 1000
 	// heapInterval is how often is looked how much is in use.
