@@ -20,6 +20,8 @@ LOAD ?=
 HOLDERS ?=
 # Flags of test/bench/rollouts for "make bench-rollouts".
 ROLLOUTS ?=
+# Flags of test/bench/targets for "make bench-targets".
+TARGETS ?=
 # Flags of test/bench/scale for "make bench-scale".
 SCALE ?=
 # The race detector needs cgo and a C compiler; where there is none, tests run without it.
@@ -149,6 +151,10 @@ bench-holders: build controlplane-binaries ## Measure memory, and the time until
 .PHONY: bench-rollouts
 bench-rollouts: build controlplane-binaries ## Measure what Kausality and its records cost 50 Deployments that are rolled at once (ROLLOUTS: flags).
 	go run ./test/bench/rollouts $(ROLLOUTS)
+
+.PHONY: bench-targets
+bench-targets: build controlplane-binaries ## Measure how 5,000 objects come to show that a policy is in effect for them (TARGETS: flags).
+	go run ./test/bench/targets $(TARGETS)
 
 .PHONY: bench-scale
 bench-scale: ## Measure how costs grow with policies, rules, ledgers and sizes, and draw docs/benchmarks (SCALE: flags).
