@@ -58,20 +58,35 @@ func measure(ctx context.Context) (err error) {
 	w := &witness{stage: s, seen: newWrites()}
 	random := rand.New(rand.NewPCG(*seed, 0))
 	r := result{Worlds: map[world][]block{}}
-	for n := -1; n < *blocks; n++ {
-		for _, i := range random.Perm(len(worlds)) {
-			b, err := w.block(ctx, worlds[i])
-			if err != nil {
-				return fmt.Errorf("block %d %s: %w", n, worlds[i], err)
-			}
-			fmt.Fprintf(os.Stderr, "block %d, %s: %.2f s, %.0f writes\n", n, worlds[i], b.Seconds, b.Writes)
-			if n >= 0 {
-				r.add(worlds[i], b)
-			}
-		}
+	for n := -1; n < *blocks && err == nil; n++ {
+		err = w.round(ctx, n, random.Perm(len(worlds)), &r)
 	}
-	fmt.Print(r.report())
-	return r.save()
+	if len(r.Worlds) > 0 { // What was measured before something failed, or somebody lost patience, counts.
+		fmt.Print(r.report())
+		err = errors.Join(err, r.save())
+	}
+	return err
+}
+
+// round measures a block in each world, and adds them to what was measured once all are
+// there. Those with a negative number warm up.
+func (w *witness) round(ctx context.Context, n int, order []int, r *result) error {
+	all := map[world]block{}
+	for _, i := range order {
+		b, err := w.block(ctx, worlds[i])
+		if err != nil {
+			return fmt.Errorf("block %d %s: %w", n, worlds[i], err)
+		}
+		fmt.Fprintf(os.Stderr, "block %d, %s: %.2f s, %.0f writes\n", n, worlds[i], b.Seconds, b.Writes)
+		all[worlds[i]] = b
+	}
+	if n < 0 {
+		return nil
+	}
+	for of := range all {
+		r.add(of, all[of])
+	}
+	return nil
 }
 
 // block rolls all Deployments of a world once. Nothing else is going on when it begins.
