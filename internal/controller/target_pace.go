@@ -48,9 +48,15 @@ const (
 // pace decides when objects are marked: not more of them at a time than the rate
 // says, none in the middle of something, and none again and again.
 type pace struct {
-	mu      sync.Mutex
-	limiter *rate.Limiter
-	states  map[holders.Request]*paceState
+	mu sync.Mutex
+	// slots says when each object is to be written, and writes whether one may be: where
+	// objects could not be looked at for a while, many slots have passed, which are not to
+	// be made up for at once.
+	slots  *rate.Limiter
+	writes *window
+	// latest is when last something was asked of these.
+	latest time.Time
+	states map[holders.Request]*paceState
 	// siblings is when the last child of a parent, by its UID, is marked.
 	siblings map[types.UID]time.Time
 }
@@ -70,10 +76,12 @@ type paceState struct {
 	slot time.Time
 }
 
-// newPace lets so many objects be marked in a second.
+// newPace lets so many objects be marked in any second at most.
 func newPace(perSecond float64) *pace {
+	writes := newWindow(perSecond)
 	return &pace{
-		limiter:  rate.NewLimiter(rate.Limit(perSecond), max(1, int(perSecond/10))),
+		slots:    rate.NewLimiter(rate.Limit(float64(len(writes.times))/writes.length.Seconds()), 1),
+		writes:   writes,
 		states:   map[holders.Request]*paceState{},
 		siblings: map[types.UID]time.Time{},
 	}
@@ -108,6 +116,10 @@ func (p *pace) due(req holders.Request, parent types.UID, version, wanted string
 	if now.Before(s.slot) {
 		return false, s.slot.Sub(now)
 	}
+	if !p.writes.allow(p.later(now)) {
+		s.slot = p.next(parent, now)
+		return false, max(s.slot.Sub(now), time.Millisecond)
+	}
 	s.marks++
 	s.last, s.since, s.slot = now, now, time.Time{}
 	return true, 0
@@ -116,7 +128,8 @@ func (p *pace) due(req holders.Request, parent types.UID, version, wanted string
 // next is when the rate lets another object be written, a child of a parent or, where
 // that is empty, of none.
 func (p *pace) next(parent types.UID, now time.Time) time.Time {
-	slot := now.Add(p.limiter.ReserveN(now, 1).DelayFrom(now))
+	asked := p.later(now)
+	slot := asked.Add(p.slots.ReserveN(asked, 1).DelayFrom(asked))
 	if parent == "" {
 		return slot
 	}
@@ -126,6 +139,16 @@ func (p *pace) next(parent types.UID, now time.Time) time.Time {
 	}
 	p.siblings[parent] = slot
 	return slot
+}
+
+// later is now, or the latest time that was said to be now: of several that look at
+// objects at a time not the first comes first, and a limiter counts time twice that goes
+// back.
+func (p *pace) later(now time.Time) time.Time {
+	if now.After(p.latest) {
+		p.latest = now
+	}
+	return p.latest
 }
 
 // earliest is when the object may be marked, the rate apart.

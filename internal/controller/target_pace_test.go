@@ -17,6 +17,10 @@ limitations under the License.
 package controller
 
 import (
+	"math"
+	"math/rand/v2"
+	"slices"
+	"strconv"
 	"testing"
 	"time"
 
@@ -69,35 +73,67 @@ func TestPaceWaits(t *testing.T) {
 	}
 }
 
+// In any second not more objects are written than the rate says, whether or not they
+// are looked at in time, and in the end all are.
 func TestPaceWritesAtARate(t *testing.T) {
-	const objects, perSecond = 100, 20
-	p := newPace(perSecond)
-	written := map[time.Duration]int{}
-	for i := range objects {
-		req, now := targetNamed(time.Duration(i).String()), noon
-		for range 4 {
-			due, again := p.due(req, "", "1", "a", true, now)
-			if due {
-				written[now.Sub(noon).Truncate(time.Second)]++
-				break
+	const objects = 400
+	for name, tc := range map[string]struct {
+		rate float64
+		// Nothing is looked at from one time to the other.
+		stalls map[time.Duration]time.Duration
+		// late is how late everything is looked at, at most.
+		late   time.Duration
+		within time.Duration
+	}{
+		"in time":            {rate: 100, within: 7 * time.Second},
+		"a little late":      {rate: 100, late: 20 * time.Millisecond, within: 7 * time.Second},
+		"after a stall":      {rate: 100, late: time.Millisecond, stalls: map[time.Duration]time.Duration{3 * time.Second: 5 * time.Second}, within: 10 * time.Second},
+		"after several":      {rate: 100, stalls: map[time.Duration]time.Duration{time.Second: 4 * time.Second, 5 * time.Second: 8 * time.Second}, within: 15 * time.Second},
+		"few at a time":      {rate: 10, late: 20 * time.Millisecond, within: time.Minute},
+		"one in two secs":    {rate: 0.5, within: 30 * time.Minute},
+		"more than there is": {rate: 10_000, within: 3 * time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			random := rand.New(rand.NewPCG(1, 2))
+			p := newPace(tc.rate)
+			next := make([]time.Duration, objects)
+			var written []time.Duration
+			for len(written) < objects {
+				i := slices.Index(next, slices.Min(next))
+				now := next[i]
+				for from, to := range tc.stalls {
+					if now >= from && now < to {
+						now = to
+					}
+				}
+				if tc.late > 0 {
+					now += time.Duration(random.Int64N(int64(tc.late)))
+				}
+				due, again := p.due(targetNamed(strconv.Itoa(i)), "", "1", "a", true, noon.Add(now))
+				next[i] = now + again
+				if due {
+					written, next[i] = append(written, now), math.MaxInt64
+				}
 			}
-			now = now.Add(again)
-		}
-	}
-	total := 0
-	for second, n := range written {
-		total += n
-		if n > perSecond+perSecond/10 {
-			t.Errorf("%d objects in second %s, want %d at most", n, second, perSecond+perSecond/10)
-		}
-	}
-	if total != objects {
-		t.Errorf("%d of %d objects were written", total, objects)
+			slices.Sort(written)
+			begin, most := 0, max(1, int(tc.rate))
+			for end := range written {
+				for written[end]-written[begin] >= time.Second {
+					begin++
+				}
+				if n := end - begin + 1; n > most {
+					t.Fatalf("%d objects in the second from %s on, want %d at most", n, written[begin], most)
+				}
+			}
+			if last := written[objects-1]; last > tc.within {
+				t.Errorf("the last one was written after %s, want %s at most", last, tc.within)
+			}
+		})
 	}
 }
 
 func TestPaceLeavesTimeBetweenSiblings(t *testing.T) {
-	p := newPace(100)
+	p := newPace(1e12)
 	for i, step := range []struct {
 		name   string
 		parent types.UID
