@@ -56,7 +56,7 @@ func (s *stage) breakOne(ctx context.Context, f plan.Fault) error {
 	case plan.Restart:
 		return s.down(func() error { return s.cp.Restart(ctx, name) })
 	case plan.Depose:
-		return s.down(func() error { return s.depose(ctx) })
+		return s.depose(ctx)
 	case plan.RestartAPIServer:
 		return s.cp.Restart(ctx, string(controlplane.APIServer))
 	case plan.FreezeEtcd:
@@ -134,6 +134,28 @@ func (s *stage) depose(ctx context.Context) error {
 	})
 }
 
+// attend starts again what ends by itself, as a kubelet would: an operator that cannot
+// renew its lease because nobody answers. It returns once nobody is acting any more.
+func (s *stage) attend(ctx, acting context.Context) error {
+	for {
+		if _, err := s.revive(ctx); err != nil {
+			return err
+		}
+		select {
+		case <-time.After(poll):
+		case <-acting.Done():
+			return nil
+		}
+	}
+}
+
+// attendUntil does so until a time has come.
+func (s *stage) attendUntil(ctx context.Context, at time.Time) error {
+	acting, cancel := context.WithDeadline(ctx, at)
+	defer cancel()
+	return s.attend(ctx, acting)
+}
+
 // revive starts again what has ended by itself, and tells whether there was something.
 func (s *stage) revive(ctx context.Context) (bool, error) {
 	found := false
@@ -143,7 +165,7 @@ func (s *stage) revive(ctx context.Context) (bool, error) {
 		}
 		found = true
 		sayf("  %s had ended, and starts again", member.Name)
-		if err := s.cp.Restart(ctx, member.Name); err != nil {
+		if err := s.down(func() error { return s.cp.Restart(ctx, member.Name) }); err != nil {
 			return false, err
 		}
 	}

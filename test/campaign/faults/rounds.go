@@ -69,8 +69,17 @@ func (s *stage) play(ctx context.Context, number int, round *plan.Round) error {
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	began := time.Now()
-	group.Go(func() error { return s.breakAll(groupCtx, began, round.Faults) })
-	group.Go(func() error { return s.actAll(groupCtx, began, number, round.Changes) })
+	acting, acted := context.WithCancel(groupCtx)
+	group.Go(func() error {
+		if err := s.breakAll(groupCtx, began, round.Faults); err != nil {
+			return err
+		}
+		return s.attend(groupCtx, acting)
+	})
+	group.Go(func() error {
+		defer acted()
+		return s.actAll(groupCtx, began, number, round.Changes)
+	})
 	if err := group.Wait(); err != nil {
 		return err
 	}
@@ -89,7 +98,9 @@ func (s *stage) play(ctx context.Context, number int, round *plan.Round) error {
 // breakAll breaks one thing after the other.
 func (s *stage) breakAll(ctx context.Context, began time.Time, faults []plan.Fault) error {
 	for _, f := range faults {
-		pause(ctx, time.Until(began.Add(f.At)))
+		if err := s.attendUntil(ctx, began.Add(f.At)); err != nil {
+			return err
+		}
 		since := time.Now()
 		if err := s.breakOne(ctx, f); err != nil {
 			return fmt.Errorf("%s: %w", f, err)
@@ -110,7 +121,8 @@ func (s *stage) actAll(ctx context.Context, began time.Time, round int, changes 
 	return group.Wait()
 }
 
-// repair has alice set what strangers may have changed.
+// repair has alice set what strangers may have changed, and approve of what already is as
+// she wants it: a stranger may have asked for as many Pods, which no change takes back.
 func (s *stage) repair(ctx context.Context, number int, round *plan.Round) error {
 	for d := range *deployments {
 		if !round.Strange(d) {
@@ -118,8 +130,8 @@ func (s *stage) repair(ctx context.Context, number int, round *plan.Round) error
 		}
 		if err := insist(ctx, func(ctx context.Context) error {
 			return patch(ctx, s.people[plan.Alice], bare(d),
-				`{"spec":{"replicas":%d,"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`,
-				replicasAtFirst, imageOf("alice-again", number+1, d))
+				`{"metadata":{"annotations":{%q:%q}},"spec":{"replicas":%d,"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`,
+				v1alpha1.AnnotationApprove, v1alpha1.Any, replicasAtFirst, imageOf("alice-again", number+1, d))
 		}); err != nil {
 			return err
 		}
