@@ -97,22 +97,40 @@ func (s *Store) Observe(o Outcome) {
 // NeedLeaderElection is false: each replica writes what it has decided.
 func (s *Store) NeedLeaderElection() bool { return false }
 
-// Start writes what is observed until ctx ends, and then what is left.
+// Start writes what is observed until ctx ends, and then what is left. Each holder has
+// an interval of its own, from when something about it begins to wait: in a common one
+// what comes while others are written would wait for longer, and what comes just before
+// its end would be written at once, and soon again.
 func (s *Store) Start(ctx context.Context) error {
-	for {
+	for ctx.Err() == nil {
 		select {
 		case <-ctx.Done():
-			s.flushLast(ctx)
-			return nil
 		case <-s.outcomes.filled:
+			s.flushInTurn(ctx)
 		}
-		timer := s.clock.NewTimer(interval)
-		select {
-		case <-ctx.Done():
-		case <-timer.C():
-			s.flush(ctx)
+	}
+	s.flushLast(ctx)
+	return nil
+}
+
+// flushInTurn writes what waits, when its interval is over, until nothing waits any more
+// or ctx ends.
+func (s *Store) flushInTurn(ctx context.Context) {
+	for {
+		oldest, waits := s.outcomes.oldest()
+		if !waits {
+			return
 		}
-		timer.Stop()
+		if left := interval - s.clock.Since(oldest); left > 0 {
+			timer := s.clock.NewTimer(left)
+			select {
+			case <-ctx.Done():
+				timer.Stop()
+				return
+			case <-timer.C():
+			}
+		}
+		s.flush(ctx, interval)
 	}
 }
 
@@ -120,14 +138,14 @@ func (s *Store) Start(ctx context.Context) error {
 func (s *Store) flushLast(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
 	defer cancel()
-	s.flush(ctx)
+	s.flush(ctx, 0)
 }
 
-// flush writes all that waits.
-func (s *Store) flush(ctx context.Context) {
+// flush writes all that has waited for so long.
+func (s *Store) flush(ctx context.Context, waited time.Duration) {
 	var group errgroup.Group
 	group.SetLimit(writers)
-	for _, b := range s.outcomes.take() {
+	for _, b := range s.outcomes.take(waited) {
 		group.Go(func() error {
 			s.write(ctx, b)
 			return nil

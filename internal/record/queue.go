@@ -32,6 +32,8 @@ const maxWaiting = 4096
 // batch is what is to be written about one holder.
 type batch struct {
 	target v1alpha1.TargetReference
+	// queued is when it began to wait to be written.
+	queued time.Time
 	// since is when the first outcome in it was observed, zero where there is none.
 	since time.Time
 	// last is the latest decision about a child, nil where there was none.
@@ -98,15 +100,18 @@ func (b *batch) add(later *batch) {
 type queue struct {
 	mu       sync.Mutex
 	capacity int
+	now      func() time.Time
 	batches  map[types.UID]*batch
-	order    []types.UID
+	// order is that in which they began to wait.
+	order []types.UID
 	// filled has an item while there are batches.
 	filled chan struct{}
 }
 
-func newQueue(capacity int) *queue {
+func newQueue(capacity int, now func() time.Time) *queue {
 	return &queue{
 		capacity: capacity,
+		now:      now,
 		batches:  map[types.UID]*batch{},
 		filled:   make(chan struct{}, 1),
 	}
@@ -137,6 +142,7 @@ func (q *queue) putBack(b *batch) {
 	defer q.mu.Unlock()
 	if waiting, ok := q.batches[b.target.UID]; ok {
 		b.add(waiting)
+		b.queued = waiting.queued
 		*waiting = *b
 		return
 	}
@@ -146,6 +152,7 @@ func (q *queue) putBack(b *batch) {
 }
 
 func (q *queue) insert(b *batch) {
+	b.queued = q.now()
 	q.batches[b.target.UID] = b
 	q.order = append(q.order, b.target.UID)
 	select {
@@ -174,14 +181,33 @@ func (q *queue) mirrors(uid types.UID) bool {
 	return b != nil && b.mirror != nil
 }
 
-// take empties the queue.
-func (q *queue) take() []*batch {
+// oldest is since when the batch waits that waits longest, and false where none does.
+func (q *queue) oldest() (time.Time, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
-	batches := make([]*batch, 0, len(q.order))
-	for _, uid := range q.order {
-		batches = append(batches, q.batches[uid])
+	if len(q.order) == 0 {
+		return time.Time{}, false
 	}
-	q.batches, q.order = map[types.UID]*batch{}, nil
+	return q.batches[q.order[0]].queued, true
+}
+
+// take takes all that has waited for so long.
+func (q *queue) take(waited time.Duration) []*batch {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	var batches []*batch
+	for len(q.order) > 0 {
+		uid := q.order[0]
+		if q.now().Sub(q.batches[uid].queued) < waited {
+			break
+		}
+		batches = append(batches, q.batches[uid])
+		delete(q.batches, uid)
+		q.order = q.order[1:]
+	}
+	if len(q.order) == 0 {
+		// Neither keeps the size that it had.
+		q.batches, q.order = map[types.UID]*batch{}, nil
+	}
 	return batches
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"strings"
 	"testing"
+	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
@@ -39,15 +40,15 @@ func denial(message string) v1alpha1.Decision {
 }
 
 func TestQueueCoalesces(t *testing.T) {
-	q := newQueue(10)
+	q := newQueue(10, time.Now)
 	q.put(batchOf("a", denial("one")))
 	q.put(batchOf("b", v1alpha1.Decision{Result: ResultAllowed, Reason: "Covered"}))
 	q.put(batchOf("a", denial("two")))
 	q.put(batchOf("a", denial("one")))
 	q.put(batchOf("a", v1alpha1.Decision{Result: ResultAllowed, Reason: "Origin"}))
 
-	batches := q.take()
-	if len(batches) != 2 || len(q.take()) != 0 {
+	batches := q.take(0)
+	if len(batches) != 2 || len(q.take(0)) != 0 {
 		t.Fatalf("got %d batches, want one for each of two holders, once", len(batches))
 	}
 	a := batches[0]
@@ -60,13 +61,13 @@ func TestQueueCoalesces(t *testing.T) {
 }
 
 func TestQueueIsBounded(t *testing.T) {
-	q := newQueue(2)
+	q := newQueue(2, time.Now)
 	dropped := 0
 	for _, uid := range []types.UID{"a", "b", "c", "c"} {
 		dropped += q.put(batchOf(uid, denial("no")))
 	}
 	var kept []types.UID
-	for _, b := range q.take() {
+	for _, b := range q.take(0) {
 		kept = append(kept, b.target.UID)
 	}
 	if diff := cmp.Diff([]types.UID{"b", "c"}, kept); diff != "" || dropped != 1 {
@@ -75,15 +76,55 @@ func TestQueueIsBounded(t *testing.T) {
 }
 
 func TestQueuePutBack(t *testing.T) {
-	q := newQueue(10)
+	q := newQueue(10, time.Now)
 	failed := batchOf("a", denial("first"))
 	failed.attempts = 1
 	q.put(batchOf("a", v1alpha1.Decision{Result: ResultAllowed, Reason: "later"}))
 	q.putBack(failed)
-	b := q.take()[0]
+	b := q.take(0)[0]
 	if b.last.Reason != "later" || b.denials != 1 || b.attempts != 1 {
 		t.Errorf("got last %q, %d denials, %d attempts; want later, 1, 1", b.last.Reason, b.denials, b.attempts)
 	}
+}
+
+func TestQueueTakesWhatHasWaited(t *testing.T) {
+	now := time.Now()
+	q := newQueue(10, func() time.Time { return now })
+	takes := func(want ...types.UID) {
+		t.Helper()
+		var got []types.UID
+		for _, b := range q.take(interval) {
+			got = append(got, b.target.UID)
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("(-want +got):\n%s", diff)
+		}
+	}
+	if _, waits := q.oldest(); waits {
+		t.Error("something waits in a new queue")
+	}
+	begin := now
+	q.put(batchOf("a", denial("one")))
+	now = now.Add(interval / 2)
+	q.put(batchOf("b", denial("one")))
+	q.put(batchOf("a", denial("two")))
+	takes()
+	if oldest, _ := q.oldest(); !oldest.Equal(begin) {
+		t.Errorf("the oldest waits since %s, want %s", oldest, begin)
+	}
+
+	now = begin.Add(interval)
+	takes("a")
+	// What comes again, or comes back, waits anew.
+	q.put(batchOf("a", denial("three")))
+	takes()
+	now = now.Add(interval / 2)
+	takes("b")
+	q.putBack(batchOf("b", denial("one")))
+	now = now.Add(interval / 2)
+	takes("a")
+	now = now.Add(interval / 2)
+	takes("b")
 }
 
 func TestDeserves(t *testing.T) {
@@ -130,7 +171,7 @@ func TestQueueKeepsTheLatestLook(t *testing.T) {
 			Advance: func(_ context.Context, s *v1alpha1.AllowanceRecordStatus) bool { s.Initiator = reason; return true },
 		}}
 	}
-	q := newQueue(10)
+	q := newQueue(10, time.Now)
 	q.put(look("first", true))
 	q.put(batchOf("a", denial("no")))
 	q.put(look("second", false))
@@ -143,7 +184,7 @@ func TestQueueKeepsTheLatestLook(t *testing.T) {
 	if status.Initiator != "second" || !b.mirror.Create || b.denials != 1 {
 		t.Errorf("got the %s look, create %t, %d denials; want the second, a record since the first, and the denial", status.Initiator, b.mirror.Create, b.denials)
 	}
-	if q.takeOne("a") != nil || len(q.take()) != 0 {
+	if q.takeOne("a") != nil || len(q.take(0)) != 0 {
 		t.Error("what was taken waits still")
 	}
 }

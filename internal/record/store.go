@@ -81,7 +81,7 @@ func NewStore(cfg Config) *Store {
 		operatorNamespace: cfg.OperatorNamespace,
 		all:               cfg.All,
 		clock:             cfg.Clock,
-		outcomes:          newQueue(maxWaiting),
+		outcomes:          newQueue(maxWaiting, cfg.Clock.Now),
 	}
 }
 

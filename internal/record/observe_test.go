@@ -1,0 +1,89 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"context"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// Each holder is written once an interval after something about it began to wait, whatever
+// is observed about others, and what is left at the end is written then.
+func TestEachHolderHasAnIntervalOfItsOwn(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		scheme := runtime.NewScheme()
+		if err := v1alpha1.AddToScheme(scheme); err != nil {
+			t.Fatal(err)
+		}
+		began := time.Now()
+		written := map[types.UID][]time.Duration{}
+		c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AllowanceRecord{}).WithInterceptorFuncs(interceptor.Funcs{
+			SubResourceUpdate: func(ctx context.Context, c client.Client, name string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+				uid := obj.(*v1alpha1.AllowanceRecord).Spec.TargetRef.UID
+				written[uid] = append(written[uid], time.Since(began))
+				return c.SubResource(name).Update(ctx, obj, opts...)
+			},
+		}).Build()
+		store := NewStore(Config{Client: c, Live: c, OperatorNamespace: "operator"})
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- store.Start(ctx) }()
+
+		observe := func(at time.Duration, uids ...types.UID) {
+			time.Sleep(at - time.Since(began))
+			for _, uid := range uids {
+				d := denial("no")
+				store.Observe(Outcome{
+					Target:   v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: string(uid), UID: uid},
+					Decision: &d,
+				})
+			}
+		}
+		const step = 100 * time.Millisecond
+		observe(0, "a")
+		observe(interval-step, "a", "b")
+		observe(interval+step, "a", "b")
+		// Nothing waits for a while.
+		observe(5*interval, "b")
+		observe(5*interval+step, "c")
+		time.Sleep(interval - step)
+		synctest.Wait()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+		want := map[types.UID][]time.Duration{
+			"a": {interval, 2*interval + step},
+			"b": {2*interval - step, 6 * interval},
+			"c": {6 * interval},
+		}
+		if diff := cmp.Diff(want, written); diff != "" {
+			t.Errorf("written at (-want +got):\n%s", diff)
+		}
+	})
+}
