@@ -18,6 +18,7 @@ package record
 
 import (
 	"context"
+	"sync"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,11 +42,19 @@ func TestEachHolderHasAnIntervalOfItsOwn(t *testing.T) {
 			t.Fatal(err)
 		}
 		began := time.Now()
+		var mu sync.Mutex
 		written := map[types.UID][]time.Duration{}
+		pass := func(d time.Duration) {
+			time.Sleep(d) //nolint:forbidigo // It is the clock of the bubble that passes.
+		}
 		c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AllowanceRecord{}).WithInterceptorFuncs(interceptor.Funcs{
 			SubResourceUpdate: func(ctx context.Context, c client.Client, name string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
-				uid := obj.(*v1alpha1.AllowanceRecord).Spec.TargetRef.UID
-				written[uid] = append(written[uid], time.Since(began))
+				if rec, ok := obj.(*v1alpha1.AllowanceRecord); ok {
+					mu.Lock()
+					defer mu.Unlock()
+					uid := rec.Spec.TargetRef.UID
+					written[uid] = append(written[uid], time.Since(began))
+				}
 				return c.SubResource(name).Update(ctx, obj, opts...)
 			},
 		}).Build()
@@ -55,7 +64,7 @@ func TestEachHolderHasAnIntervalOfItsOwn(t *testing.T) {
 		go func() { ended <- store.Start(ctx) }()
 
 		observe := func(at time.Duration, uids ...types.UID) {
-			time.Sleep(at - time.Since(began))
+			pass(at - time.Since(began))
 			for _, uid := range uids {
 				d := denial("no")
 				store.Observe(Outcome{
@@ -71,7 +80,7 @@ func TestEachHolderHasAnIntervalOfItsOwn(t *testing.T) {
 		// Nothing waits for a while.
 		observe(5*interval, "b")
 		observe(5*interval+step, "c")
-		time.Sleep(interval - step)
+		pass(interval - step)
 		synctest.Wait()
 		cancel()
 		if err := <-ended; err != nil {
