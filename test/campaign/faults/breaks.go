@@ -24,6 +24,7 @@ import (
 	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -116,21 +117,29 @@ func pause(ctx context.Context, long time.Duration) {
 }
 
 // depose gives the lease to somebody else. The operator that had it ends, and is started
-// again, as a kubelet would.
+// again, as a kubelet would. Where none had it just then, none ends, and one takes it once
+// it has run out.
 func (s *stage) depose(ctx context.Context) error {
+	const stranger = "somebody-else"
+	lease := &coordinationv1.Lease{}
+	read := func(ctx context.Context) error {
+		return s.admin.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: "leader.kausality.io"}, lease)
+	}
 	err := insist(ctx, func(ctx context.Context) error {
-		lease := &coordinationv1.Lease{}
-		if err := s.admin.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: "leader.kausality.io"}, lease); err != nil {
+		if err := read(ctx); err != nil {
 			return err
 		}
-		lease.Spec.HolderIdentity = new("somebody-else")
+		lease.Spec.HolderIdentity = new(stranger)
 		return s.admin.Update(ctx, lease)
 	})
 	if err != nil {
 		return err
 	}
 	return wait.PollUntilContextTimeout(ctx, poll, time.Minute, true, func(ctx context.Context) (bool, error) {
-		return s.revive(ctx)
+		if revived, err := s.revive(ctx); revived || err != nil {
+			return revived, err
+		}
+		return read(ctx) == nil && ptr.Deref(lease.Spec.HolderIdentity, "") != stranger, nil
 	})
 }
 
