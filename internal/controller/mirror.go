@@ -129,9 +129,11 @@ func (v view) rewrite(fold bool, noted map[string]bool, consumed []v1alpha1.Cons
 }
 
 // adopt ends the adoption of a holder that has settled, or of which something is
-// withheld (D20). Where its status never tells, it ends as allowances do.
+// withheld (D20). Where its status never tells, it ends as allowances do. Whether it has
+// settled is the policies' to say: while none is in effect, the one that the holder is
+// adopted for may be about to be, and the adoption lasts until then.
 func (v view) adopt(ctx context.Context, status *v1alpha1.AllowanceRecordStatus, next *soonest) {
-	if !status.Adopting {
+	if !status.Adopting || len(v.policies) == 0 {
 		return
 	}
 	if status.AdoptingSince == nil {
