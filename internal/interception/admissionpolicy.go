@@ -64,12 +64,7 @@ func admissionPolicy(in Input, scope *metav1.LabelSelector, resources []*resourc
 					ResourceRules:     named,
 					MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
 				},
-				// They come before the variables, and spare a request that touches no
-				// annotation of ours the round trip through JSON that patching costs.
-				MatchConditions: []admissionregistrationv1.MatchCondition{
-					{Name: "not-the-operator", Expression: "!" + byOperator(in)},
-					{Name: "annotations-of-ours-differ", Expression: anyOf(append([]string{concernsProtection()}, concernsGate(resources)...)...)},
-				},
+				MatchConditions:    protectionConditions(in, resources),
 				Variables:          append(protectionVariables(), gateVariables(resources)...),
 				FailurePolicy:      ptr.To(admissionregistrationv1.Ignore),
 				ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
@@ -82,6 +77,15 @@ func admissionPolicy(in Input, scope *metav1.LabelSelector, resources []*resourc
 			ObjectMeta: objectMeta(in),
 			Spec:       admissionregistrationv1.MutatingAdmissionPolicyBindingSpec{PolicyName: in.Name},
 		}
+}
+
+// protectionConditions come before the variables, and spare a request that touches no
+// annotation of ours the round trip through JSON that patching costs.
+func protectionConditions(in Input, resources []*resource) []admissionregistrationv1.MatchCondition {
+	return []admissionregistrationv1.MatchCondition{
+		{Name: "not-the-operator", Expression: "!" + byOperator(in)},
+		{Name: "annotations-of-ours-differ", Expression: anyOf(append([]string{concernsProtection()}, concernsGate(resources)...)...)},
+	}
 }
 
 // concernsProtection is true where an annotation of ours differs from the old

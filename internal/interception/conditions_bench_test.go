@@ -54,11 +54,7 @@ func BenchmarkConditions(b *testing.B) {
 		"no change": thingWith(1, 1, "a"),
 	}
 	hooks := map[string][]admissionregistrationv1.MatchCondition{
-		"grant": grantConditions(in), "verdict": verdictConditions(in),
-		"protection": {
-			{Name: "not-the-operator", Expression: "!" + byOperator(in)},
-			{Name: "annotations-of-ours-differ", Expression: concernsProtection()},
-		},
+		"grant": grantConditions(in), "verdict": verdictConditions(in), "protection": protectionConditions(in, nil),
 	}
 	for hook, conditions := range hooks {
 		fail := admissionregistrationv1.Fail
