@@ -332,9 +332,8 @@ func TestInstallOperator(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	account := "system:serviceaccount:" + OperatorNamespace + ":" + OperatorServiceAccount
 	resource := OfResource("admissionregistration.k8s.io", "validatingwebhookconfigurations")
-	if got := events.Where(resource, Writes, Succeeded, ByUser(account)); len(got) != 2 {
+	if got := events.Where(resource, Writes, Succeeded, ByUser(OperatorUser)); len(got) != 2 {
 		t.Errorf("the operator wrote %d times under its own account, want at both starts", len(got))
 	}
 }

@@ -40,6 +40,8 @@ const (
 	OperatorNamespace = "kausality-system"
 	// OperatorServiceAccount is the service account it acts as.
 	OperatorServiceAccount = "kausality-controller-manager"
+	// OperatorUser is the user name under which the API server knows it.
+	OperatorUser = "system:serviceaccount:" + OperatorNamespace + ":" + OperatorServiceAccount
 	// DefaultOperatorName is the name of the operator's process, and so of its
 	// log and kubeconfig.
 	DefaultOperatorName = "operator"

@@ -43,7 +43,7 @@ var _ = Describe("Bad input", Serial, func() {
 
 		report, err := (&trial.Trial{
 			Admin: shared.Config, Namespace: ns, Group: "badinput.example.org", Seed: seed, Least: changes, Items: items,
-			Operator: "system:serviceaccount:" + controlplane.OperatorNamespace + ":" + controlplane.OperatorServiceAccount,
+			Operator: controlplane.OperatorUser,
 		}).Run(ctx)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(report.Findings).To(BeEmpty())

@@ -93,7 +93,7 @@ func run() (err error) {
 	sayf("trying for %s, seed %d", *length, *seed)
 	report, err := (&trial.Trial{
 		Admin: cp.AdminConfig(), Namespace: namespace, Group: "badinput.example.org",
-		Operator: "system:serviceaccount:" + controlplane.OperatorNamespace + ":" + controlplane.OperatorServiceAccount,
+		Operator: controlplane.OperatorUser,
 		Seed:     *seed, Least: *least, Items: *items, Until: time.Now().Add(*length),
 	}).Run(ctx)
 	sayf("%d requests, %d accepted, %d refused; the longest took %s: %s",

@@ -109,7 +109,7 @@ func evidenceIn(dir string, kept *remembered) (checker.Evidence, error) {
 	read, err := checker.Read(log)
 	return checker.Evidence{
 		Log: read, Final: kept.Final, Killed: kept.Killed,
-		Operator: "system:serviceaccount:" + controlplane.OperatorNamespace + ":" + controlplane.OperatorServiceAccount,
+		Operator: controlplane.OperatorUser,
 	}, err
 }
 
