@@ -34,6 +34,8 @@ import (
 	"strings"
 	"syscall"
 	"time"
+
+	"kausality.io/operator/test/bench/stats"
 )
 
 var (
@@ -91,7 +93,7 @@ func run(ctx context.Context) (err error) {
 		all = append(all, m)
 	}
 	fmt.Println(footer)
-	return save(all)
+	return stats.Save(*out, all)
 }
 
 func parseCounts(text string) ([]int, error) {

@@ -19,7 +19,6 @@ package main
 import (
 	"bufio"
 	"context"
-	"encoding/json"
 	"fmt"
 	"io"
 	"net/http"
@@ -276,14 +275,3 @@ func (m measurement) row() string {
 }
 
 const footer = "Times in seconds, memory in MiB; peaks of what is resident: until ready, until nothing is left to do, and after a change of the policy."
-
-func save(all []measurement) error {
-	if *out == "" {
-		return nil
-	}
-	raw, err := json.Marshal(all)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(*out, raw, 0o600)
-}

@@ -111,8 +111,7 @@ func set(ctx context.Context) (_ *stage, err error) {
 	if s.raw, err = rest.UnversionedRESTClientFor(rawConfig(s.cp.AdminConfig())); err != nil {
 		return nil, err
 	}
-	operator := "system:serviceaccount:" + controlplane.OperatorNamespace + ":" + controlplane.OperatorServiceAccount
-	if s.operator, err = rest.UnversionedRESTClientFor(rawConfig(s.cp.ConfigAs(operator, "system:masters"))); err != nil {
+	if s.operator, err = rest.UnversionedRESTClientFor(rawConfig(s.cp.ConfigAs(controlplane.OperatorUser, "system:masters"))); err != nil {
 		return nil, err
 	}
 	if s.pprof, err = freeAddress(ctx); err != nil {

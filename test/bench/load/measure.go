@@ -76,7 +76,7 @@ func measure(ctx context.Context) (err error) {
 		}
 	}
 	fmt.Println(footer)
-	return save(results)
+	return stats.Save(*out, results)
 }
 
 // run measures one scenario with a number of clients.

@@ -17,10 +17,8 @@ limitations under the License.
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -89,15 +87,3 @@ const footer = "p50, p95 and p99 in milliseconds, rate in requests a second; rat
 
 // made tells whether an object is one that a scenario made.
 func made(name string) bool { return strings.Contains(name, "-made-") }
-
-// save writes all that was measured.
-func save(results []result) error {
-	if *out == "" {
-		return nil
-	}
-	raw, err := json.Marshal(results)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(*out, raw, 0o600)
-}

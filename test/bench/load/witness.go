@@ -19,7 +19,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"strings"
 
 	"github.com/prometheus/procfs"
 	"k8s.io/client-go/kubernetes"
@@ -98,7 +97,7 @@ func (w *witness) stop(ctx context.Context, of world, requests int) error {
 	w.offset = offset
 	for i := range events {
 		e := &events[i]
-		if e.ObjectRef != nil && strings.HasSuffix(e.User.Username, ":"+controlplane.OperatorServiceAccount) && e.ObjectRef.Resource != "leases" {
+		if e.ObjectRef != nil && e.User.Username == controlplane.OperatorUser && e.ObjectRef.Resource != "leases" {
 			w.calls[e.Verb+" "+e.ObjectRef.Resource]++
 		}
 	}
@@ -128,11 +127,7 @@ func (w *witness) soFar(ctx context.Context, of world) (effort, error) {
 		}
 		out.Busy[m.Name] = stat.CPUTime()
 	}
-	raw, err := w.server.Get().AbsPath("/metrics").DoRaw(ctx)
-	if err != nil {
-		return out, err
-	}
-	families, err := metrics.Parse(raw)
+	families, err := metrics.OfServer(ctx, w.server)
 	if err != nil {
 		return out, err
 	}

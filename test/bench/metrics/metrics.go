@@ -19,6 +19,7 @@ package metrics
 
 import (
 	"bytes"
+	"context"
 	"maps"
 	"math"
 	"strings"
@@ -26,6 +27,7 @@ import (
 	dto "github.com/prometheus/client_model/go"
 	"github.com/prometheus/common/expfmt"
 	"github.com/prometheus/common/model"
+	"k8s.io/client-go/rest"
 )
 
 // Families are metrics by name.
@@ -41,6 +43,15 @@ func Any(Labels) bool { return true }
 func Parse(text []byte) (Families, error) {
 	parser := expfmt.NewTextParser(model.UTF8Validation)
 	return parser.TextToMetricFamilies(bytes.NewReader(text))
+}
+
+// OfServer reads what an API server says of itself.
+func OfServer(ctx context.Context, server rest.Interface) (Families, error) {
+	raw, err := server.Get().AbsPath("/metrics").DoRaw(ctx)
+	if err != nil {
+		return nil, err
+	}
+	return Parse(raw)
 }
 
 // Counters adds up a counter's samples by the values of labels, which a space joins.

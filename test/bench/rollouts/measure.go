@@ -24,6 +24,7 @@ import (
 	"os"
 
 	"kausality.io/operator/test/bench/metrics"
+	"kausality.io/operator/test/bench/stats"
 )
 
 // block is one roll of all Deployments of a world.
@@ -63,7 +64,7 @@ func measure(ctx context.Context) (err error) {
 	}
 	if len(r.Worlds) > 0 { // What was measured before something failed, or somebody lost patience, counts.
 		fmt.Print(r.report())
-		err = errors.Join(err, r.save())
+		err = errors.Join(err, stats.Save(*out, r))
 	}
 	return err
 }

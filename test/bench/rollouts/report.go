@@ -17,10 +17,8 @@ limitations under the License.
 package main
 
 import (
-	"encoding/json"
 	"fmt"
 	"maps"
-	"os"
 	"slices"
 	"strings"
 
@@ -140,20 +138,5 @@ func (r *result) breakdown(w *strings.Builder, of func(*block) map[string]float6
 }
 
 func (r *result) lagVerdict() stats.Verdict {
-	if r.LagWithin >= lagShare*r.LagCount {
-		return stats.Holds
-	}
-	return stats.Missed
-}
-
-// save writes all that was measured.
-func (r *result) save() error {
-	if *out == "" {
-		return nil
-	}
-	raw, err := json.Marshal(r)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(*out, raw, 0o600)
+	return stats.Judge(r.LagWithin >= lagShare*r.LagCount)
 }

@@ -36,7 +36,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/test/bench/metrics"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
@@ -166,13 +165,4 @@ func (s *stage) mayScrape(ctx context.Context) error {
 		_, err := s.scrapeOperator(ctx)
 		return err == nil, nil
 	})
-}
-
-// scrapeServer reads what the API server says of itself.
-func (s *stage) scrapeServer(ctx context.Context) (metrics.Families, error) {
-	raw, err := s.server.Get().AbsPath("/metrics").DoRaw(ctx)
-	if err != nil {
-		return nil, err
-	}
-	return metrics.Parse(raw)
 }

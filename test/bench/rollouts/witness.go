@@ -71,7 +71,7 @@ func (w *witness) start(ctx context.Context) (err error) {
 // soFar reads all metrics.
 func (w *witness) soFar(ctx context.Context) (said, error) {
 	var out said
-	server, err := w.scrapeServer(ctx)
+	server, err := metrics.OfServer(ctx, w.server)
 	if err != nil {
 		return out, err
 	}
@@ -158,9 +158,4 @@ const controllers = "system:serviceaccount:kube-system:"
 // isController tells whether a user is the controller-manager, or one of its controllers.
 func isController(user string) bool {
 	return user == "system:kube-controller-manager" || strings.HasPrefix(user, controllers)
-}
-
-// isOperator tells whether a user is the operator.
-func isOperator(user string) bool {
-	return user == "system:serviceaccount:"+controlplane.OperatorNamespace+":"+controlplane.OperatorServiceAccount
 }

@@ -79,7 +79,7 @@ func (w *written) add(e *auditv1.Event) {
 	switch user := e.User.Username; {
 	case isController(user):
 		w.byController[strings.TrimPrefix(user, controllers)+" "+what]++
-	case isOperator(user):
+	case user == controlplane.OperatorUser:
 		w.byOperator[what]++
 		if e.ObjectRef.Resource == "allowancerecords" {
 			w.recordWrites++

@@ -42,6 +42,14 @@ func Against(low, high, limit float64) Verdict {
 	}
 }
 
+// Judge is the verdict on what either is so, or not.
+func Judge(holds bool) Verdict {
+	if holds {
+		return Holds
+	}
+	return Missed
+}
+
 // String is the value, and in parentheses the interval.
 func (i Interval) String() string {
 	return fmt.Sprintf("%.2f (%.2f to %.2f)", i.Value, i.Low, i.High)

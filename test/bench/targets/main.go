@@ -24,7 +24,6 @@ package main
 
 import (
 	"context"
-	"encoding/json"
 	"flag"
 	"fmt"
 	"os"
@@ -34,6 +33,8 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"kausality.io/operator/test/bench/stats"
 )
 
 var (
@@ -85,12 +86,5 @@ func run(ctx context.Context) error {
 	if len(all) == 0 {
 		return fmt.Errorf("--only=%s: say at-rest or new", *only)
 	}
-	if *out == "" {
-		return nil
-	}
-	raw, err := json.Marshal(all)
-	if err != nil {
-		return err
-	}
-	return os.WriteFile(*out, raw, 0o600)
+	return stats.Save(*out, all)
 }

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/bench/stats"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -131,23 +132,16 @@ func (m measurement) report() string {
 	line("  the policy is enforced after       %6.1f s", m.Enforced.Seconds())
 	line("  the first object shows it after    %6.1f s", m.Marks.first().Seconds())
 	line("  the last object shows it after     %6.1f s", last.Seconds())
-	line("    counted from the policy          %s: %s", *target, verdict(last <= *target))
-	line("    counted from its enforcement     %s: %s (%.1f s)", *target, verdict(last-m.Enforced <= *target), (last - m.Enforced).Seconds())
-	line("  writes in the busiest second       %6d: %s", busiest, verdict(float64(busiest) <= m.Rate))
-	line("  objects that do not show it        %6d: %s", m.Unmarked, verdict(m.Unmarked == 0))
-	line("  objects written again              %6d: %s", m.Again, verdict(m.Again == 0))
-	line("  written when nothing happens       %6d: %s, for %s", m.Quiet, verdict(m.Quiet == 0), *quiet)
+	line("    counted from the policy          %s: %s", *target, stats.Judge(last <= *target))
+	line("    counted from its enforcement     %s: %s (%.1f s)", *target, stats.Judge(last-m.Enforced <= *target), (last - m.Enforced).Seconds())
+	line("  writes in the busiest second       %6d: %s", busiest, stats.Judge(float64(busiest) <= m.Rate))
+	line("  objects that do not show it        %6d: %s", m.Unmarked, stats.Judge(m.Unmarked == 0))
+	line("  objects written again              %6d: %s", m.Again, stats.Judge(m.Again == 0))
+	line("  written when nothing happens       %6d: %s, for %s", m.Quiet, stats.Judge(m.Quiet == 0), *quiet)
 	line("  writes of objects in each second   %s", strings.Join(m.Marks.perSecond(), " "))
 	line("  all writes by the operator")
 	for _, c := range m.Calls {
 		line("    %-34s %6d, from %5.1f s to %5.1f s", c.What, c.Count, c.First.Seconds(), c.Last.Seconds())
 	}
 	return b.String()
-}
-
-func verdict(holds bool) string {
-	if holds {
-		return "holds"
-	}
-	return "MISSED"
 }

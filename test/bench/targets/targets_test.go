@@ -62,15 +62,15 @@ func TestWitness(t *testing.T) {
 	}
 	w := newWitness(began)
 	w.see(controlplane.AuditEvents{
-		event(operator, "patch", "configmaps", namespace, "a", 3*time.Second),
-		event(operator, "patch", "configmaps", namespace, "b", 2*time.Second),
-		event(operator, "get", "configmaps", namespace, "c", time.Second),
-		event(operator, "patch", "configmaps", "other", "d", time.Second),
+		event(controlplane.OperatorUser, "patch", "configmaps", namespace, "a", 3*time.Second),
+		event(controlplane.OperatorUser, "patch", "configmaps", namespace, "b", 2*time.Second),
+		event(controlplane.OperatorUser, "get", "configmaps", namespace, "c", time.Second),
+		event(controlplane.OperatorUser, "patch", "configmaps", "other", "d", time.Second),
 		event("alice", "patch", "configmaps", namespace, "e", time.Second),
 	})
 	w.see(controlplane.AuditEvents{
-		event(operator, "create", "allowancerecords", namespace, "", time.Second),
-		event(operator, "patch", "configmaps", namespace, "a", 4*time.Second),
+		event(controlplane.OperatorUser, "create", "allowancerecords", namespace, "", time.Second),
+		event(controlplane.OperatorUser, "patch", "configmaps", namespace, "a", 4*time.Second),
 	})
 	if diff := cmp.Diff(timeline{2 * time.Second, 3 * time.Second, 4 * time.Second}, w.marks.sorted()); diff != "" {
 		t.Errorf("marks (-want +got):\n%s", diff)

@@ -50,7 +50,7 @@ func newWitness(began time.Time) *witness {
 // see takes note of events. What was refused counts as well: it is a request all the
 // same, and would be made again.
 func (w *witness) see(events controlplane.AuditEvents) {
-	events = events.Where(controlplane.ByUser(operator), controlplane.Writes)
+	events = events.Where(controlplane.ByUser(controlplane.OperatorUser), controlplane.Writes)
 	for i := range events {
 		e := &events[i]
 		at := e.RequestReceivedTimestamp.Sub(w.began)
@@ -68,9 +68,6 @@ func (w *witness) see(events controlplane.AuditEvents) {
 		}
 	}
 }
-
-// operator is who the operator is.
-const operator = "system:serviceaccount:" + controlplane.OperatorNamespace + ":" + controlplane.OperatorServiceAccount
 
 // calls are all that were seen, the most frequent first.
 func (w *witness) calls() []call {
