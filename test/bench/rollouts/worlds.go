@@ -18,10 +18,7 @@ package main
 
 import (
 	"context"
-	"errors"
 	"fmt"
-	"os"
-	"path/filepath"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -29,10 +26,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/test/builders"
 )
 
 // world is a namespace with Deployments of its own.
@@ -52,27 +49,11 @@ var worlds = []world{without, again, with}
 
 // readPolicies reads the sample policies, for the one namespace.
 func readPolicies() ([]*v1alpha1.AllowancePolicy, error) {
-	files, err := filepath.Glob(filepath.Join(*root, "config", "samples", "kausality_v1alpha1_allowancepolicy_*.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	if len(files) == 0 {
-		return nil, errors.New("there are no sample policies: name the root of the repository with -root")
-	}
-	var out []*v1alpha1.AllowancePolicy
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		p := &v1alpha1.AllowancePolicy{}
-		if err := yaml.UnmarshalStrict(text, p); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
+	policies, err := builders.SamplePolicies(*root)
+	for _, p := range policies {
 		p.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: string(with)}}
-		out = append(out, p)
 	}
-	return out, nil
+	return policies, err
 }
 
 // enter makes the policies be there, and enforced, in the world that has them, and

@@ -34,9 +34,9 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/campaign/faults/checker"
 	"kausality.io/operator/test/campaign/faults/plan"
 	"kausality.io/operator/test/controlplane"
@@ -202,24 +202,11 @@ func (s *stage) invite(ctx context.Context) error {
 
 // readPolicies reads the sample policies, which real Deployments roll under.
 func readPolicies(failure v1alpha1.FailurePolicy) ([]*v1alpha1.AllowancePolicy, error) {
-	files, err := filepath.Glob(filepath.Join(*root, "config", "samples", "kausality_v1alpha1_allowancepolicy_*.yaml"))
-	if err != nil {
-		return nil, err
-	}
-	var out []*v1alpha1.AllowancePolicy
-	for _, file := range files {
-		text, err := os.ReadFile(file)
-		if err != nil {
-			return nil, err
-		}
-		p := &v1alpha1.AllowancePolicy{}
-		if err := yaml.UnmarshalStrict(text, p); err != nil {
-			return nil, fmt.Errorf("%s: %w", file, err)
-		}
+	policies, err := builders.SamplePolicies(*root)
+	for _, p := range policies {
 		p.Spec.FailurePolicy = failure
-		out = append(out, p)
 	}
-	return out, nil
+	return policies, err
 }
 
 // applyPolicies creates the policies and waits until they are enforced.
