@@ -51,6 +51,8 @@ type Cache struct {
 	// kinds are read on each request that the webhook gets, and replaced as a
 	// whole.
 	kinds atomic.Pointer[map[schema.GroupKind]watched]
+	// watches has the *watchState of each kind that an informer was made for.
+	watches sync.Map
 	// subscribers get the events of all kinds.
 	subscribers subscribers
 	// looked is closed when the first Watch has returned.
@@ -68,6 +70,8 @@ type watched struct {
 	synced toolscache.DoneChecker
 	// objects are packed.
 	objects toolscache.Indexer
+	// state is that of the watch that fills them.
+	state *watchState
 }
 
 func (w watched) ready() bool { return toolscache.IsDone(w.synced) }
@@ -75,25 +79,26 @@ func (w watched) ready() bool { return toolscache.IsDone(w.synced) }
 // New makes a Cache that reads through httpClient from the API server that cfg
 // names. It watches nothing yet.
 func New(cfg *rest.Config, httpClient *http.Client, mapper apimeta.RESTMapper) (*Cache, error) {
+	c := &Cache{mapper: mapper, looked: make(chan struct{})}
+	c.kinds.Store(&map[schema.GroupKind]watched{})
 	scheme := runtime.NewScheme() // unstructured objects need no types
-	informers, err := cache.New(cfg, cache.Options{
+	var err error
+	c.cache, err = cache.New(cfg, cache.Options{
 		HTTPClient:                  httpClient,
 		Scheme:                      scheme,
 		Mapper:                      mapper,
 		ReaderFailOnMissingInformer: true,
 		DefaultTransform:            new(packing).transform,
-		NewInformer:                 newInformer,
+		NewInformer:                 c.newInformer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the cache of holders: %w", err)
 	}
 	// Not controller-runtime's client, which never forgets the scope of a kind.
-	live, err := dynamic.NewForConfigAndClient(cfg, httpClient)
+	c.live, err = dynamic.NewForConfigAndClient(cfg, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the client that reads holders: %w", err)
 	}
-	c := &Cache{cache: informers, live: live, mapper: mapper, looked: make(chan struct{})}
-	c.kinds.Store(&map[schema.GroupKind]watched{})
 	return c, nil
 }
 

@@ -57,6 +57,14 @@ func (c *Cache) Get(_ context.Context, gvk schema.GroupVersionKind, key types.Na
 	return packed.Unpack()
 }
 
+// Behind tells whether the cached holders of a kind may be older than what others see,
+// because their watch is broken, or was until a moment ago. How far they are behind
+// while it is not is only a matter of speed.
+func (c *Cache) Behind(gvk schema.GroupVersionKind) bool {
+	w, ok := (*c.kinds.Load())[gvk.GroupKind()]
+	return ok && w.state != nil && w.state.behind()
+}
+
 // Live reads an object of any kind from the API server, in one GET.
 func (c *Cache) Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
 	if w, ok := (*c.kinds.Load())[gvk.GroupKind()]; ok {

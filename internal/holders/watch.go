@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/version"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 )
 
@@ -110,13 +111,18 @@ func (c *Cache) inform(ctx context.Context, w *watched) error {
 		return err
 	}
 	w.synced, w.objects = registration.HasSyncedChecker(), shared.GetIndexer()
+	if state, ok := c.watches.Load(w.gvk); ok {
+		w.state, _ = state.(*watchState)
+	}
 	return nil
 }
 
 // newInformer makes the informer of a kind. Nobody asks it for the objects of one
 // namespace, by which they are therefore not indexed.
-func newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, _ toolscache.Indexers) toolscache.SharedIndexInformer {
-	return toolscache.NewSharedIndexInformer(lw, example, resync, toolscache.Indexers{})
+func (c *Cache) newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, _ toolscache.Indexers) toolscache.SharedIndexInformer {
+	state := newWatchState(clock.RealClock{})
+	c.watches.Store(example.GetObjectKind().GroupVersionKind(), state)
+	return toolscache.NewSharedIndexInformer(attended{ListerWatcher: lw, state: state}, example, resync, toolscache.Indexers{})
 }
 
 func objectOf(gvk schema.GroupVersionKind) *unstructured.Unstructured {

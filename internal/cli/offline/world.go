@@ -115,6 +115,9 @@ func (o objects) Live(ctx context.Context, gvk schema.GroupVersionKind, key type
 	return o.Get(ctx, gvk, key)
 }
 
+// Behind implements admission.Objects.
+func (o objects) Behind(schema.GroupVersionKind) bool { return false }
+
 // Labels implements scope.Namespaces. Like any namespace, one that nobody has
 // described has its name as a label.
 func (o objects) Labels(_ context.Context, name string) map[string]string {

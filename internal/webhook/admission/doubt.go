@@ -30,6 +30,8 @@ const (
 	doubtNone doubt = ""
 	// doubtUncached: the cache does not have the object.
 	doubtUncached doubt = "Uncached"
+	// doubtBehind: the cache cannot watch objects of the kind.
+	doubtBehind doubt = "Behind"
 	// doubtUncovered: nothing covers the change, as far as the cache knows.
 	doubtUncovered doubt = "Uncovered"
 	// doubtPhase: it passes only because of the phase that the cache has the parent in.

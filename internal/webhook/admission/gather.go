@@ -44,6 +44,9 @@ type Objects interface {
 	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
 	// Live reads any object from the API server.
 	Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+	// Behind tells whether the cache may have an older view of a kind's holders than
+	// those who act on them, because it cannot watch them.
+	Behind(gvk schema.GroupVersionKind) bool
 }
 
 // Records reads AllowanceRecords, and writes what an answer depends on.
@@ -262,6 +265,9 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 	if len(policies) == 0 {
 		f.ParentState = decision.ParentUngoverned
 		return nil, nil
+	}
+	if why == doubtNone && g.Objects.Behind(policies[0].For) {
+		why = doubtBehind
 	}
 	parent, err := g.readParent(ctx, ref, policies[0].For, why)
 	if err != nil {

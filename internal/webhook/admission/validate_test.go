@@ -62,6 +62,7 @@ func TestValidate(t *testing.T) {
 		before, after *unstructured.Unstructured
 		cached, live  *unstructured.Unstructured
 		record        *v1alpha1.AllowanceRecord
+		unwatched     bool
 		dryRun        bool
 		manager       string
 		code          int32
@@ -110,6 +111,16 @@ func TestValidate(t *testing.T) {
 			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(3), live: deployment(5, mayScale("alice", 5)),
 			reason: "Covered", observed: []observed{{"Allowed", "Covered"}}, liveReads: 1, pending: 1,
 		},
+		"the cache has what is not so any more, and cannot know": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), unwatched: true,
+			cached: deployment(5, mayScale("alice", 5)), live: deployment(7, mayScale("alice", 5), held("spec.replicas", "5")),
+			code: http.StatusForbidden, reason: "Denied", observed: []observed{{"Denied", "Denied"}}, liveReads: 2,
+		},
+		"covered while the cache cannot know": {
+			user: deployer, before: replicaSet(3), unwatched: true, after: counted(replicaSet(5,
+				hop(mayScale("alice", 5), "create"), hop(mayScale("alice", 5), "delete"))),
+			cached: deployment(5, mayScale("alice", 5)), reason: "Covered", observed: []observed{{"Allowed", "Covered"}}, liveReads: 1,
+		},
 		"denied": {
 			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(3),
 			code: http.StatusForbidden, reason: "Denied", observed: []observed{{"Denied", "Denied"}}, liveReads: 1,
@@ -152,7 +163,7 @@ func TestValidate(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			w := &world{
 				cached: map[string]*unstructured.Unstructured{}, live: map[string]*unstructured.Unstructured{},
-				records: map[types.UID]*v1alpha1.AllowanceRecord{},
+				records: map[types.UID]*v1alpha1.AllowanceRecord{}, unwatched: tc.unwatched,
 			}
 			if tc.cached != nil {
 				w.cached[key("Deployment", "web")], w.live[key("Deployment", "web")] = tc.cached, tc.cached

@@ -93,6 +93,7 @@ type world struct {
 	liveReads    int
 	holds        []map[string]string
 	broken       error
+	unwatched    bool
 }
 
 func key(kind, name string) string { return kind + "/" + name }
@@ -114,6 +115,8 @@ func (w *world) Live(_ context.Context, gvk schema.GroupVersionKind, k types.Nam
 	}
 	return nil, apierrors.NewNotFound(schema.GroupResource{}, k.Name)
 }
+
+func (w *world) Behind(schema.GroupVersionKind) bool { return w.unwatched }
 
 // store is the world's records.
 type store struct{ *world }
