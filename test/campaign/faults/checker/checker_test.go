@@ -119,6 +119,14 @@ func TestCheck(t *testing.T) {
 			s.begin()
 			s.tell(step{by: mallory, verb: "patch", resource: deployments, name: "web", change: ledgerOf(ledgerKey, mayScale)})
 		}},
+		"a scale finds done what it asks for": {want: []Promise{Undone}, tell: func(s *story) {
+			s.begin()
+			s.scaleInVain(alice)
+		}},
+		"a scale by a stranger finds done what it asks for": {want: []Promise{Invented, Undone}, tell: func(s *story) {
+			s.begin()
+			s.scaleInVain(mallory)
+		}},
 		"an allowance has a cause that may not": {want: []Promise{Invented}, tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: mallory, verb: "patch", resource: deployments, name: "web", change: all(obj{"spec": obj{"replicas": 2}}, generation(2), ledgerOf(ledgerKey, mayScale))})

@@ -106,10 +106,9 @@ func (c *checker) changedAt(v *version, h hop) bool {
 		return true // What let something through without a cause of its own.
 	case v.by.Scaled != nil:
 		// A Scale shows no generation: what it earned gets that of the object when it
-		// enters the ledger.
-		if h.Generation < v.Metadata.Generation {
-			return false
-		}
+		// enters the ledger. Another write may have done the same while the API server
+		// tried again: then it has earned something, and changed nothing.
+		return h.Generation >= v.Metadata.Generation && related("spec.replicas", h.Field)
 	case v.Metadata.Generation != h.Generation:
 		return false
 	}

@@ -98,11 +98,14 @@ func (l *life) link() {
 	l.versions = slices.DeleteFunc(l.versions, func(v *version) bool { return v.Kind == "Scale" })
 }
 
-// scaled is the object with the number of replicas that its scale got.
+// scaled is the object with the number of replicas that its scale got. One that asks for
+// what there is leaves the generation, and may be stored all the same: it notes who asked.
 func scaled(before, scale *object, replicas int64) *object {
 	after := *before
 	after.Metadata.ResourceVersion = scale.Metadata.ResourceVersion
-	after.Metadata.Generation = before.Metadata.Generation + 1
+	if replicas != before.replicas() {
+		after.Metadata.Generation = before.Metadata.Generation + 1
+	}
 	spec := map[string]any{}
 	if old, ok := before.Spec.(map[string]any); ok {
 		maps.Copy(spec, old)

@@ -97,7 +97,7 @@ func (s *story) tellOne(st step) {
 	if st.code == 0 {
 		event.ResponseStatus.Code = 200
 		s.store(key, st)
-		event.ResponseObject = &runtime.Unknown{Raw: s.encode(s.objects[key])}
+		event.ResponseObject = &runtime.Unknown{Raw: s.encode(s.answer(key, st))}
 		if st.verb == verbDelete {
 			delete(s.objects, key)
 		}
@@ -105,6 +105,14 @@ func (s *story) tellOne(st step) {
 		event.ResponseStatus.Message = `admission webhook "validate.kausality.io" denied the request: no`
 	}
 	s.lines.Write(append(s.encode(event), '\n'))
+}
+
+// answer is the object that the API server answers with.
+func (s *story) answer(key string, st step) obj {
+	if st.sub != "scale" {
+		return s.objects[key]
+	}
+	return obj{"kind": "Scale", "metadata": s.objects[key]["metadata"], "spec": st.change["spec"]}
 }
 
 // store makes the object what the request says.
@@ -310,6 +318,21 @@ func (s *story) scale() {
 		s.scaleReplicaSet(deploymentController, mayDelete),
 	)
 	s.pod("web-1-b")
+}
+
+// scaleInVain tells how alice scales the Deployment and changes its image, and then
+// somebody scales it to the number that it has, and earns an allowance.
+func (s *story) scaleInVain(by string) {
+	s.t.Helper()
+	later := func(text string) string { return strings.ReplaceAll(text, `"generation":2`, `"generation":3`) }
+	image := later(strings.ReplaceAll(mayScale, "spec.replicas", "spec.template"))
+	both := func(scale string) obj { return ledgerOf(ledgerKey, strings.TrimSuffix(scale, "]")+","+image[1:]) }
+	s.tell(
+		step{by: alice, verb: "patch", resource: deployments, name: "web", change: all(obj{"spec": obj{"replicas": 2}}, generation(2), ledgerOf(ledgerKey, mayScale))},
+		step{by: alice, verb: "patch", resource: deployments, name: "web", change: all(workload(2, "web:2"), generation(3), both(mayScale))},
+		step{by: by, verb: "update", sub: "scale", resource: deployments, name: "web", change: obj{"spec": obj{"replicas": 2}}},
+		step{by: operator, verb: "patch", sub: "status", resource: deployments, name: "web", change: both(strings.ReplaceAll(later(mayScale), alice, by))},
+	)
 }
 
 func (s *story) scaleReplicaSet(by, ledger string) step {
