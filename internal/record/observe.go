@@ -53,8 +53,11 @@ const (
 	lastWrites = 2 * time.Second
 	// writers is how many records are written at the same time.
 	writers = 4
-	// maxAttempts is how often a batch is tried to be written.
-	maxAttempts = 5
+	// maxPause is how long what cannot be written waits at most to be tried again.
+	maxPause = 15 * time.Second
+	// patience is how long it is tried. API servers are away for minutes when their
+	// version is changed, and what is decided before and after that has to be known.
+	patience = 5 * time.Minute
 )
 
 // Outcome is what a request came to, for the record of Target: a decision about a
@@ -73,8 +76,9 @@ type Outcome struct {
 }
 
 // Observe takes note of an outcome. It returns at once and never fails: what is
-// observed is written within two seconds, one write for each holder, and is
-// forgotten, and counted, where more comes than can be written.
+// observed is written within two seconds, one write for each holder, or, where the API
+// server is away, when it is back. It is forgotten, and counted, where more comes than can
+// be written, or the API server is away for more than five minutes.
 func (s *Store) Observe(o Outcome) {
 	now := metav1.NewTime(s.clock.Now())
 	b := &batch{target: o.Target, since: now.Time, full: o.Full}
@@ -113,24 +117,24 @@ func (s *Store) Start(ctx context.Context) error {
 	return nil
 }
 
-// flushInTurn writes what waits, when its interval is over, until nothing waits any more
-// or ctx ends.
+// flushInTurn writes what is due, until nothing waits any more or ctx ends.
 func (s *Store) flushInTurn(ctx context.Context) {
-	for {
-		oldest, waits := s.outcomes.oldest()
+	for ctx.Err() == nil {
+		next, waits := s.outcomes.next()
 		if !waits {
 			return
 		}
-		if left := interval - s.clock.Since(oldest); left > 0 {
+		if left := next.Sub(s.clock.Now()); left > 0 {
 			timer := s.clock.NewTimer(left)
 			select {
 			case <-ctx.Done():
-				timer.Stop()
-				return
+			case <-s.outcomes.filled:
 			case <-timer.C():
 			}
+			timer.Stop()
+			continue
 		}
-		s.flush(ctx, interval)
+		s.flush(ctx, s.clock.Now())
 	}
 }
 
@@ -138,14 +142,14 @@ func (s *Store) flushInTurn(ctx context.Context) {
 func (s *Store) flushLast(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
 	defer cancel()
-	s.flush(ctx, 0)
+	s.flush(ctx, s.clock.Now().Add(maxPause))
 }
 
-// flush writes all that has waited for so long.
-func (s *Store) flush(ctx context.Context, waited time.Duration) {
+// flush writes all that is due by then.
+func (s *Store) flush(ctx context.Context, then time.Time) {
 	var group errgroup.Group
 	group.SetLimit(writers)
-	for _, b := range s.outcomes.take(waited) {
+	for _, b := range s.outcomes.take(then) {
 		group.Go(func() error {
 			s.write(ctx, b)
 			return nil
@@ -159,13 +163,15 @@ func (s *Store) write(ctx context.Context, b *batch) {
 	if err == nil {
 		return
 	}
-	retrying := b.attempts < maxAttempts
-	logf.FromContext(ctx).WithName("record").Error(err, "Cannot record decisions",
-		"kind", b.target.Kind, "target", Key(b.target), "retrying", retrying)
-	if retrying {
+	log := logf.FromContext(ctx).WithName("record").WithValues("kind", b.target.Kind, "target", Key(b.target))
+	if s.clock.Since(b.began) < patience {
+		if b.attempts == 1 {
+			log.Info("Cannot record decisions yet", "reason", err.Error())
+		}
 		s.outcomes.putBack(b)
 		return
 	}
+	log.Error(err, "Cannot record decisions", "attempts", b.attempts)
 	outcomesDropped.Inc()
 }
 

@@ -18,6 +18,7 @@ package record
 
 import (
 	"context"
+	"errors"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -95,4 +96,57 @@ func TestEachHolderHasAnIntervalOfItsOwn(t *testing.T) {
 			t.Errorf("written at (-want +got):\n%s", diff)
 		}
 	})
+}
+
+// What is decided while the API server is away is written when it is back, and what
+// cannot be written for very long is given up.
+func TestObserveWhileTheAPIServerIsAway(t *testing.T) {
+	for name, tc := range map[string]struct {
+		away time.Duration
+		want int64
+	}{
+		"for a restart": {away: time.Minute, want: 2},
+		"for very long": {away: 2 * patience, want: 1},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				scheme := runtime.NewScheme()
+				if err := v1alpha1.AddToScheme(scheme); err != nil {
+					t.Fatal(err)
+				}
+				back := time.Now().Add(tc.away)
+				c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AllowanceRecord{}).WithInterceptorFuncs(interceptor.Funcs{
+					Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+						if time.Now().Before(back) {
+							return errors.New("connection refused")
+						}
+						return c.Create(ctx, obj, opts...)
+					},
+				}).Build()
+				store := NewStore(Config{Client: c, Live: c, OperatorNamespace: "operator"})
+				ctx, cancel := context.WithCancel(t.Context())
+				ended := make(chan error)
+				go func() { ended <- store.Start(ctx) }()
+
+				target := v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "uid-web"}
+				d := denial("no")
+				store.Observe(Outcome{Target: target, Decision: &d})
+				<-time.After(tc.away)
+				store.Observe(Outcome{Target: target, Decision: &d})
+				<-time.After(maxPause + interval)
+				synctest.Wait()
+				cancel()
+				if err := <-ended; err != nil {
+					t.Fatal(err)
+				}
+				rec, err := store.Get(t.Context(), target)
+				if err != nil || rec == nil {
+					t.Fatalf("there is no record: %v", err)
+				}
+				if rec.Status.Denials != tc.want {
+					t.Errorf("%d denials, want %d", rec.Status.Denials, tc.want)
+				}
+			})
+		})
+	}
 }

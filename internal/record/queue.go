@@ -32,8 +32,8 @@ const maxWaiting = 4096
 // batch is what is to be written about one holder.
 type batch struct {
 	target v1alpha1.TargetReference
-	// queued is when it began to wait to be written.
-	queued time.Time
+	// began is when it began to wait to be written, and due when it is to be tried.
+	began, due time.Time
 	// since is when the first outcome in it was observed, zero where there is none.
 	since time.Time
 	// last is the latest decision about a child, nil where there was none.
@@ -96,15 +96,15 @@ func (b *batch) add(later *batch) {
 }
 
 // queue holds one batch for each holder that something was decided about. When
-// it is full, it forgets the batch that waits longest: admission never waits.
+// it is full, it forgets the batch that is due next: admission never waits.
 type queue struct {
 	mu       sync.Mutex
 	capacity int
 	now      func() time.Time
 	batches  map[types.UID]*batch
-	// order is that in which they began to wait.
+	// order is that in which they are due.
 	order []types.UID
-	// filled has an item while there are batches.
+	// filled has an item where another batch is due next.
 	filled chan struct{}
 }
 
@@ -131,30 +131,44 @@ func (q *queue) put(b *batch) (dropped int) {
 		q.order = q.order[1:]
 		dropped = 1
 	}
-	q.insert(b)
+	b.began = q.now()
+	q.insert(b, interval)
 	return dropped
 }
 
-// putBack returns a batch that could not be written; what has come since is
-// later.
+// putBack returns a batch that could not be written, to be tried again after a while;
+// what has come since is later.
 func (q *queue) putBack(b *batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
+	if b.began.IsZero() {
+		b.began = q.now()
+	}
 	if waiting, ok := q.batches[b.target.UID]; ok {
 		b.add(waiting)
-		b.queued = waiting.queued
+		b.due = waiting.due
 		*waiting = *b
 		return
 	}
 	if len(q.order) < q.capacity {
-		q.insert(b)
+		q.insert(b, min(interval<<min(b.attempts, 8), maxPause))
 	}
 }
 
-func (q *queue) insert(b *batch) {
-	b.queued = q.now()
+// insert makes a batch due after a while.
+func (q *queue) insert(b *batch, after time.Duration) {
+	b.due = q.now().Add(after)
 	q.batches[b.target.UID] = b
-	q.order = append(q.order, b.target.UID)
+	at, _ := slices.BinarySearchFunc(q.order, b.due, func(uid types.UID, due time.Time) int {
+		if q.batches[uid].due.After(due) {
+			return 1
+		}
+		return -1
+	})
+	q.order = slices.Insert(q.order, at, b.target.UID)
+	if at > 0 {
+		return
+	}
 	select {
 	case q.filled <- struct{}{}:
 	default:
@@ -181,24 +195,24 @@ func (q *queue) mirrors(uid types.UID) bool {
 	return b != nil && b.mirror != nil
 }
 
-// oldest is since when the batch waits that waits longest, and false where none does.
-func (q *queue) oldest() (time.Time, bool) {
+// next is when the first batch is due, and false where none is.
+func (q *queue) next() (time.Time, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if len(q.order) == 0 {
 		return time.Time{}, false
 	}
-	return q.batches[q.order[0]].queued, true
+	return q.batches[q.order[0]].due, true
 }
 
-// take takes all that has waited for so long.
-func (q *queue) take(waited time.Duration) []*batch {
+// take takes all that is due by then.
+func (q *queue) take(then time.Time) []*batch {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	var batches []*batch
 	for len(q.order) > 0 {
 		uid := q.order[0]
-		if q.now().Sub(q.batches[uid].queued) < waited {
+		if q.batches[uid].due.After(then) {
 			break
 		}
 		batches = append(batches, q.batches[uid])

@@ -18,6 +18,7 @@ package record
 
 import (
 	"context"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -28,6 +29,9 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 )
+
+// ever is when everything is due.
+var ever = time.Unix(1<<40, 0)
 
 func batchOf(uid types.UID, d v1alpha1.Decision) *batch {
 	b := &batch{target: v1alpha1.TargetReference{UID: uid}}
@@ -47,8 +51,8 @@ func TestQueueCoalesces(t *testing.T) {
 	q.put(batchOf("a", denial("one")))
 	q.put(batchOf("a", v1alpha1.Decision{Result: ResultAllowed, Reason: "Origin"}))
 
-	batches := q.take(0)
-	if len(batches) != 2 || len(q.take(0)) != 0 {
+	batches := q.take(ever)
+	if len(batches) != 2 || len(q.take(ever)) != 0 {
 		t.Fatalf("got %d batches, want one for each of two holders, once", len(batches))
 	}
 	a := batches[0]
@@ -67,7 +71,7 @@ func TestQueueIsBounded(t *testing.T) {
 		dropped += q.put(batchOf(uid, denial("no")))
 	}
 	var kept []types.UID
-	for _, b := range q.take(0) {
+	for _, b := range q.take(ever) {
 		kept = append(kept, b.target.UID)
 	}
 	if diff := cmp.Diff([]types.UID{"b", "c"}, kept); diff != "" || dropped != 1 {
@@ -81,26 +85,26 @@ func TestQueuePutBack(t *testing.T) {
 	failed.attempts = 1
 	q.put(batchOf("a", v1alpha1.Decision{Result: ResultAllowed, Reason: "later"}))
 	q.putBack(failed)
-	b := q.take(0)[0]
+	b := q.take(ever)[0]
 	if b.last.Reason != "later" || b.denials != 1 || b.attempts != 1 {
 		t.Errorf("got last %q, %d denials, %d attempts; want later, 1, 1", b.last.Reason, b.denials, b.attempts)
 	}
 }
 
-func TestQueueTakesWhatHasWaited(t *testing.T) {
+func TestQueueTakesWhatIsDue(t *testing.T) {
 	now := time.Now()
 	q := newQueue(10, func() time.Time { return now })
 	takes := func(want ...types.UID) {
 		t.Helper()
 		var got []types.UID
-		for _, b := range q.take(interval) {
+		for _, b := range q.take(now) {
 			got = append(got, b.target.UID)
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("(-want +got):\n%s", diff)
 		}
 	}
-	if _, waits := q.oldest(); waits {
+	if _, waits := q.next(); waits {
 		t.Error("something waits in a new queue")
 	}
 	begin := now
@@ -109,22 +113,59 @@ func TestQueueTakesWhatHasWaited(t *testing.T) {
 	q.put(batchOf("b", denial("one")))
 	q.put(batchOf("a", denial("two")))
 	takes()
-	if oldest, _ := q.oldest(); !oldest.Equal(begin) {
-		t.Errorf("the oldest waits since %s, want %s", oldest, begin)
+	if next, _ := q.next(); !next.Equal(begin.Add(interval)) {
+		t.Errorf("the next is due at %s, want %s after %s", next, interval, begin)
 	}
 
 	now = begin.Add(interval)
 	takes("a")
-	// What comes again, or comes back, waits anew.
+	// What comes again waits anew.
 	q.put(batchOf("a", denial("three")))
 	takes()
 	now = now.Add(interval / 2)
 	takes("b")
-	q.putBack(batchOf("b", denial("one")))
 	now = now.Add(interval / 2)
 	takes("a")
-	now = now.Add(interval / 2)
-	takes("b")
+}
+
+// What fails waits longer each time, and does not keep what comes later from its turn.
+func TestQueuePausesAfterFailures(t *testing.T) {
+	now := time.Now()
+	q := newQueue(10, func() time.Time { return now })
+	failed := batchOf("a", denial("one"))
+	var waits []time.Duration
+	for failed.attempts = 1; failed.attempts <= 10; failed.attempts++ {
+		q.putBack(failed)
+		next, _ := q.next()
+		waits = append(waits, next.Sub(now))
+		now = next
+		if failed = q.takeOne("a"); !failed.began.Equal(now.Add(-sum(waits))) {
+			t.Errorf("after %d attempts it waits since %s before now", failed.attempts, now.Sub(failed.began))
+		}
+	}
+	if diff := cmp.Diff([]time.Duration{2 * interval, 4 * interval, 8 * interval, maxPause}, waits[:4]); diff != "" || slices.Max(waits) != maxPause {
+		t.Errorf("it waits for %s each time (-want +got):\n%s", waits, diff)
+	}
+
+	<-q.filled // a was the first
+	q.putBack(failed)
+	<-q.filled
+	q.put(batchOf("b", denial("one")))
+	select {
+	case <-q.filled:
+	default:
+		t.Error("nobody is told that something else is due next")
+	}
+	if next, _ := q.next(); !next.Equal(now.Add(interval)) {
+		t.Errorf("the next is due in %s, want %s", next.Sub(now), interval)
+	}
+}
+
+func sum(durations []time.Duration) (all time.Duration) {
+	for _, d := range durations {
+		all += d
+	}
+	return all
 }
 
 func TestDeserves(t *testing.T) {
@@ -184,7 +225,7 @@ func TestQueueKeepsTheLatestLook(t *testing.T) {
 	if status.Initiator != "second" || !b.mirror.Create || b.denials != 1 {
 		t.Errorf("got the %s look, create %t, %d denials; want the second, a record since the first, and the denial", status.Initiator, b.mirror.Create, b.denials)
 	}
-	if q.takeOne("a") != nil || len(q.take(0)) != 0 {
+	if q.takeOne("a") != nil || len(q.take(ever)) != 0 {
 		t.Error("what was taken waits still")
 	}
 }
