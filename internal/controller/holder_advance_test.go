@@ -354,6 +354,11 @@ func TestAdvance(t *testing.T) {
 			},
 			wantIn: 40 * time.Second,
 		},
+		"a pending grant whose content the holder does not have, or no more, after its request": {
+			holder: makeHolder().version("8"),
+			status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{foundAt("7", scaleGrant(7, before(0)))}},
+			want:   v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady},
+		},
 		"nor does a pending grant wait longer than a minute for what came of it": {
 			holder: makeHolder().version("7"),
 			status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{foundAt("7", scaleGrant(3, before(time.Minute)))}},

@@ -125,7 +125,9 @@ func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alp
 			}
 			p.Seen, p.Allowances = true, record.Allowances(p, c.obj)
 			fold = true
-		case p.Seen:
+		case p.Seen || p.After != "":
+			// The content has gone, or was never stored: a write that found an older
+			// version than this one is too late.
 			continue
 		case !c.awaits(p):
 			continue
