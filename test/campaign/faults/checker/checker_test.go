@@ -53,6 +53,14 @@ func TestCheck(t *testing.T) {
 			s.begin()
 			s.tell(s.scaleReplicaSet(mallory, ""))
 		}},
+		"a stranger changes a Pod that goes": {tell: func(s *story) {
+			s.begin()
+			s.tell(step{by: mallory, verb: "patch", resource: pods, name: "web-1-a", change: obj{
+				"metadata": obj{"deletionTimestamp": "2026-01-01T12:00:00Z"}, "spec": obj{"containers": []any{obj{"image": "web:2"}}},
+			}})
+			s.tell(step{by: replicaSetController, verb: "delete", resource: pods, name: "web-1-a"})
+			s.pod("web-1-c")
+		}},
 		"a stranger deletes a ReplicaSet": {want: []Promise{Uncovered, Undone}, tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: mallory, verb: "delete", resource: replicaSets, name: "web-1"})

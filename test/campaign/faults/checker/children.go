@@ -147,6 +147,10 @@ func (c *checker) covered(w *childWrite) string {
 	if w.User == deploymentController && w.Verb == verbDelete && w.child.replicas() == 0 && w.found.Status.Replicas == 0 {
 		return "bookkeeping"
 	}
+	// That it goes was admitted, which was judged: nothing comes of what is written now.
+	if w.Verb != verbDelete && w.child.Metadata.DeletionTimestamp != nil {
+		return "finishing"
+	}
 	if !parent.goneSince.IsZero() && parent.goneSince.Before(to) {
 		return "deleting"
 	}

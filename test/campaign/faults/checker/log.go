@@ -61,6 +61,7 @@ const failedOpen = "failed-open.validating.webhook.admission.k8s.io/"
 const (
 	reasonKey = "kausality.io/reason"
 	unjudged  = "Unjudged"
+	denied    = "Denied"
 )
 
 // write is a request to change one of the objects, with its answer.
@@ -77,6 +78,9 @@ type write struct {
 	// Unasked is true where the API server could not ask a validating webhook, or the
 	// operator could not judge, and the request was let through.
 	Unasked bool
+	// Denied is true where a validating webhook has denied it. The API server may try
+	// again all the same, where it had asked with an outdated object.
+	Denied bool
 	// Said is what the request itself says of the metadata of the object.
 	Said metadata
 	// Object is what was stored; nil where the answer does not show it.
@@ -165,7 +169,9 @@ func (l *Log) add(event *auditv1.Event) error {
 		w.Code, w.Message = event.ResponseStatus.Code, event.ResponseStatus.Message
 	}
 	for key, value := range event.Annotations {
-		w.Unasked = w.Unasked || strings.HasPrefix(key, failedOpen) || strings.HasSuffix(key, reasonKey) && value == unjudged
+		reason := strings.HasSuffix(key, reasonKey)
+		w.Unasked = w.Unasked || strings.HasPrefix(key, failedOpen) || reason && value == unjudged
+		w.Denied = w.Denied || reason && value == denied
 	}
 	if event.RequestObject != nil {
 		var said struct {

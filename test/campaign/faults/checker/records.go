@@ -153,13 +153,13 @@ func (l *Log) attempts() map[attempt]bool {
 func (c *checker) checkDenials(of map[types.UID]*object) {
 	denied, all := map[types.UID]int64{}, map[types.UID]int64{}
 	for _, w := range c.Log.writes {
-		if w.succeeded() || w.Resource != replicaSets && w.Resource != pods {
+		if w.Resource != replicaSets && w.Resource != pods || w.succeeded() && !w.Denied {
 			continue
 		}
 		parent := c.parentOf(w)
 		all[parent]++
 		lost := slices.ContainsFunc(c.Killed, func(i Interval) bool { return i.contains(w.Answered) })
-		if !lost && strings.Contains(w.Message, "kausality.io") && strings.Contains(w.Message, "denied the request") {
+		if !lost && w.Denied {
 			denied[parent]++
 		}
 	}

@@ -103,6 +103,7 @@ func (s *story) tellOne(st step) {
 		}
 	} else {
 		event.ResponseStatus.Message = `admission webhook "validate.kausality.io" denied the request: no`
+		event.Annotations = map[string]string{"validate." + reasonKey: denied}
 	}
 	s.lines.Write(append(s.encode(event), '\n'))
 }
