@@ -79,14 +79,13 @@ func oldestFirst(history []v1alpha1.HistoryEntry) []v1alpha1.HistoryEntry {
 
 // repeats tells whether an entry tells of the same as an older one. What happens
 // to a child is the same where all is but the time, the child's name, and the
-// message, which has the name. Of the ledger, admission tells, and the watch where
-// admission's word was lost: the same trace is the same change.
+// message, which has the name. What happens to the ledger is, where its cause is.
 func repeats(e, old v1alpha1.HistoryEntry) bool {
-	if e.Event != old.Event {
+	if e.Event != old.Event || !sameChain(e, old) {
 		return false
 	}
 	if aboutLedger(e.Event) {
-		return sameCause(e, old)
+		return true
 	}
 	between := e.Time.Sub(old.Time.Time).Abs()
 	return between < repetition && equality.Semantic.DeepEqual(essence(e), essence(old))
@@ -103,21 +102,30 @@ func aboutLedger(event v1alpha1.HistoryEvent) bool {
 
 func essence(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	e.Time, e.FirstTime, e.Count = metav1.Time{}, nil, 0
-	e.Names, e.Message = nil, ""
+	e.Names, e.Message, e.Trace = nil, "", nil
 	return e
 }
 
 // together makes one entry of two that tell of the same.
 func together(old, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	if aboutLedger(e.Event) {
-		if old.Operation == "" && e.Operation != "" {
-			return e
-		}
-		return old
+		return nextStep(old, e)
 	}
 	if e.Time.Before(&old.Time) {
 		old, e = e, old
 	}
+	e = counted(old, e)
+	e.Names = slices.Clone(e.Names)
+	for _, name := range old.Names {
+		if len(e.Names) < maxNames && !slices.Contains(e.Names, name) {
+			e.Names = append(e.Names, name)
+		}
+	}
+	return e
+}
+
+// counted is an entry that happened once more than an older one.
+func counted(old, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	first := old.Time
 	for _, other := range []*metav1.Time{old.FirstTime, e.FirstTime} {
 		if other != nil && other.Before(&first) {
@@ -126,13 +134,22 @@ func together(old, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	}
 	e.FirstTime = &first
 	e.Count = max(old.Count, 1) + max(e.Count, 1)
-	e.Names = slices.Clone(e.Names)
-	for _, name := range old.Names {
-		if len(e.Names) < maxNames && !slices.Contains(e.Names, name) {
-			e.Names = append(e.Names, name)
-		}
-	}
 	return e
+}
+
+// nextStep makes one entry of two that tell of the ledger, where a cause further up has
+// made its target change several times. Admission tells of each change, and the watch
+// where admission's word was lost.
+func nextStep(old, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
+	switch {
+	case step(e) > step(old):
+		return counted(old, e)
+	case step(e) == step(old) && old.Operation == "" && e.Operation != "":
+		e.FirstTime, e.Count = old.FirstTime, old.Count
+		return e
+	default:
+		return old
+	}
 }
 
 // sizeOf is about how long an entry is, in bytes: its texts, and something for all that

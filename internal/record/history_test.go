@@ -18,6 +18,7 @@ package record
 
 import (
 	"encoding/json"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -62,6 +63,26 @@ func granted(at int, event v1alpha1.HistoryEvent, generation int64, operation st
 	}
 }
 
+// scaled is a change by the Deployment controller that follows from one by alice.
+func scaled(at int, event v1alpha1.HistoryEvent, generation int64, operation string) v1alpha1.HistoryEntry {
+	e := granted(at, event, 5, operation)
+	e.Trace = append(e.Trace, v1alpha1.TraceHop{Kind: "ReplicaSet", Name: "web-1", Generation: generation, Field: "spec.replicas"})
+	return e
+}
+
+// under has a chain begin with another generation of the Deployment.
+func under(generation int64, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
+	e.Trace = slices.Clone(e.Trace)
+	e.Trace[0].Generation = generation
+	return e
+}
+
+// by has the cause of one entry lead to another.
+func by(cause, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
+	e.Event, e.Initiator, e.Trace = v1alpha1.EventExercised, cause.Initiator, cause.Trace
+	return e
+}
+
 func TestWithHistory(t *testing.T) {
 	type entries = []v1alpha1.HistoryEntry
 	tests := map[string]struct{ history, add, want entries }{
@@ -94,6 +115,31 @@ func TestWithHistory(t *testing.T) {
 			history: entries{granted(2, v1alpha1.EventGranted, 5, "")},
 			add:     entries{granted(1, v1alpha1.EventGranted, 5, "Update")},
 			want:    entries{granted(1, v1alpha1.EventGranted, 5, "Update")},
+		},
+		"the steps of a rollout are one grant": {
+			history: entries{scaled(1, v1alpha1.EventGranted, 2, "Update")},
+			add:     entries{scaled(2, v1alpha1.EventGranted, 3, "Update"), scaled(3, v1alpha1.EventGranted, 4, "Update")},
+			want:    entries{repeated(scaled(3, v1alpha1.EventGranted, 4, "Update"), 1, 3)},
+		},
+		"the watch tells of a step again, and admission of one before": {
+			history: entries{repeated(scaled(3, v1alpha1.EventGranted, 4, "Update"), 1, 3)},
+			add:     entries{scaled(5, v1alpha1.EventGranted, 4, ""), scaled(6, v1alpha1.EventGranted, 3, "Update")},
+			want:    entries{repeated(scaled(3, v1alpha1.EventGranted, 4, "Update"), 1, 3)},
+		},
+		"admission knows more of a step than the watch": {
+			history: entries{repeated(scaled(3, v1alpha1.EventGranted, 4, ""), 1, 3)},
+			add:     entries{scaled(2, v1alpha1.EventGranted, 4, "Update")},
+			want:    entries{repeated(scaled(2, v1alpha1.EventGranted, 4, "Update"), 1, 3)},
+		},
+		"the steps of another cause are another grant": {
+			history: entries{scaled(1, v1alpha1.EventGranted, 2, "Update")},
+			add:     entries{under(6, scaled(2, v1alpha1.EventGranted, 3, "Update"))},
+			want:    entries{under(6, scaled(2, v1alpha1.EventGranted, 3, "Update")), scaled(1, v1alpha1.EventGranted, 2, "Update")},
+		},
+		"what is done by virtue of the steps is one entry, too": {
+			history: entries{by(scaled(1, "", 2, ""), refusal(1, "a"))},
+			add:     entries{by(scaled(2, "", 3, ""), refusal(2, "b"))},
+			want:    entries{repeated(by(scaled(2, "", 3, ""), refusal(2, "b")), 1, 2, "b", "a")},
 		},
 		"another change is another grant": {
 			history: entries{granted(1, v1alpha1.EventGranted, 5, "Update")},

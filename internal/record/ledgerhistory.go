@@ -45,7 +45,7 @@ func LedgerHistory(target v1alpha1.TargetReference, allowances []v1alpha1.Allowa
 			e.Paths = []string{e.Trace[last].Field}
 		}
 		what := describeAllowance(a)
-		i := slices.IndexFunc(out, func(other v1alpha1.HistoryEntry) bool { return repeats(e, other) })
+		i := slices.IndexFunc(out, func(other v1alpha1.HistoryEntry) bool { return e.Event == other.Event && sameCause(e, other) })
 		switch {
 		case i < 0:
 			e.Message = what
@@ -83,7 +83,7 @@ func describeAllowance(a v1alpha1.Allowance) string {
 func FollowLedger(target v1alpha1.TargetReference, history []v1alpha1.HistoryEntry, before, held []v1alpha1.Allowance, generation int64, at metav1.Time) []v1alpha1.HistoryEntry {
 	has := func(event v1alpha1.HistoryEvent, like v1alpha1.HistoryEntry) bool {
 		like.Event = event
-		return slices.ContainsFunc(history, func(e v1alpha1.HistoryEntry) bool { return repeats(like, e) })
+		return tells(history, like)
 	}
 	then := LedgerHistory(target, before, v1alpha1.EventConsumed, v1alpha1.EventReleased, at)
 	now := LedgerHistory(target, held, v1alpha1.EventGranted, v1alpha1.EventWithheld, at)
@@ -109,7 +109,7 @@ func FollowLedger(target v1alpha1.TargetReference, history []v1alpha1.HistoryEnt
 		e = v1alpha1.HistoryEntry{
 			Time: at, Event: v1alpha1.EventConsumed, Initiator: e.Initiator, Trace: e.Trace, Paths: e.Paths, Message: e.Message,
 		}
-		if !slices.ContainsFunc(news, func(other v1alpha1.HistoryEntry) bool { return repeats(e, other) }) {
+		if !tells(news, e) {
 			news = append(news, e)
 		}
 	}
@@ -122,7 +122,7 @@ func FollowLedger(target v1alpha1.TargetReference, history []v1alpha1.HistoryEnt
 func Done(target v1alpha1.TargetReference, history []v1alpha1.HistoryEntry, allowances []v1alpha1.Allowance, at metav1.Time) []v1alpha1.HistoryEntry {
 	for _, event := range []v1alpha1.HistoryEvent{v1alpha1.EventGranted, v1alpha1.EventConsumed} {
 		for _, e := range LedgerHistory(target, allowances, event, v1alpha1.EventReleased, at) {
-			if !slices.ContainsFunc(history, func(old v1alpha1.HistoryEntry) bool { return repeats(e, old) }) {
+			if !tells(history, e) {
 				history = WithHistory(history, e)
 			}
 		}
@@ -137,9 +137,36 @@ func reached(granted v1alpha1.HistoryEntry, generation int64) bool {
 	return last >= 0 && granted.Trace[last].Generation > 0 && granted.Trace[last].Generation <= generation
 }
 
+// tells reports whether a history has an entry, or what came of the same cause
+// later.
+func tells(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) bool {
+	return slices.ContainsFunc(history, func(old v1alpha1.HistoryEntry) bool { return repeats(e, old) && step(e) <= step(old) })
+}
+
 // sameCause tells whether two entries come from the same change.
 func sameCause(a, b v1alpha1.HistoryEntry) bool {
 	return a.Initiator == b.Initiator && slices.EqualFunc(a.Trace, b.Trace, sameHop)
+}
+
+// sameChain tells whether two entries come from the same change further up, by whichever
+// of the changes that it has made below: a rollout changes the number of a ReplicaSet's
+// Pods many times.
+func sameChain(a, b v1alpha1.HistoryEntry) bool {
+	last := len(a.Trace) - 1
+	if last < 1 || last != len(b.Trace)-1 {
+		return sameCause(a, b)
+	}
+	end := a.Trace[last]
+	end.Generation = b.Trace[last].Generation
+	return a.Initiator == b.Initiator && slices.EqualFunc(a.Trace[:last], b.Trace[:last], sameHop) && sameHop(end, b.Trace[last])
+}
+
+// step is the generation of the target that an entry is about.
+func step(e v1alpha1.HistoryEntry) int64 {
+	if len(e.Trace) == 0 {
+		return 0
+	}
+	return e.Trace[len(e.Trace)-1].Generation
 }
 
 // sameHop is written out because a whole history is compared at every look, and

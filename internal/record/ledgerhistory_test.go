@@ -122,3 +122,33 @@ func TestDone(t *testing.T) {
 		t.Errorf("a look at the ledger tells it again (-first +second):\n%s", diff)
 	}
 }
+
+// The allowances of a ReplicaSet in a rollout replace each other: their history is one of
+// grants, and one of ends.
+func TestFollowLedgerOfARollout(t *testing.T) {
+	target := v1alpha1.TargetReference{Kind: "ReplicaSet", Name: "web-1"}
+	held := func(generation int64) []v1alpha1.Allowance {
+		return []v1alpha1.Allowance{{
+			Kind: "Pod", Mutation: "create", Generation: generation, Initiator: "alice", Trace: scaled(0, "", generation, "").Trace,
+		}}
+	}
+	var history []v1alpha1.HistoryEntry
+	var before []v1alpha1.Allowance
+	for generation := int64(2); generation <= 6; generation++ {
+		history = FollowLedger(target, history, before, held(generation), generation, minute(int(generation)))
+		before = held(generation)
+	}
+	history = FollowLedger(target, history, before, nil, 6, minute(9))
+
+	saying := func(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry { e.Message = "Pod create"; return e }
+	want := []v1alpha1.HistoryEntry{
+		repeated(saying(scaled(9, v1alpha1.EventConsumed, 6, "")), 3, 5),
+		repeated(saying(scaled(6, v1alpha1.EventGranted, 6, "")), 2, 5),
+	}
+	if diff := cmp.Diff(want, history); diff != "" {
+		t.Errorf("history (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(history, FollowLedger(target, history, nil, nil, 6, minute(10))); diff != "" {
+		t.Errorf("a second look changes the history (-first +second):\n%s", diff)
+	}
+}
