@@ -20,6 +20,7 @@ import (
 	"context"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -45,33 +46,44 @@ func recordSource(objects cache.Cache) source.TypedSource[holders.Request] {
 }
 
 // policySource makes those holders reconcile to which it can matter that a policy
-// has changed: those that are open, adopting or blocked.
+// has changed: those that are open, adopting or blocked. A policy that comes makes all
+// reconcile that there are records of: they may have gone while none was for their kind,
+// when nobody watched.
 func (r *Holder) policySource(objects cache.Cache) source.TypedSource[holders.Request] {
 	type policyEvents = handler.TypedFuncs[*v1alpha1.AllowancePolicy, holders.Request]
 	type queue = workqueue.TypedRateLimitingInterface[holders.Request]
 	return source.TypedKind(objects, &v1alpha1.AllowancePolicy{}, policyEvents{
-		CreateFunc: func(ctx context.Context, _ event.TypedCreateEvent[*v1alpha1.AllowancePolicy], q queue) {
-			r.enqueueOpen(ctx, q)
+		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[*v1alpha1.AllowancePolicy], q queue) {
+			kind := schema.GroupKind{Group: e.Object.Spec.For.APIGroup, Kind: e.Object.Spec.For.Kind}
+			r.enqueue(ctx, q, func(rec *v1alpha1.AllowanceRecord) bool {
+				return isOpen(rec) || rec.Status.EndedAt == nil && record.GVK(rec.Spec.TargetRef).GroupKind() == kind
+			})
 		},
 		UpdateFunc: func(ctx context.Context, _ event.TypedUpdateEvent[*v1alpha1.AllowancePolicy], q queue) {
-			r.enqueueOpen(ctx, q)
+			r.enqueue(ctx, q, isOpen)
 		},
 		DeleteFunc: func(ctx context.Context, _ event.TypedDeleteEvent[*v1alpha1.AllowancePolicy], q queue) {
-			r.enqueueOpen(ctx, q)
+			r.enqueue(ctx, q, isOpen)
 		},
 	})
 }
 
-func (r *Holder) enqueueOpen(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) {
+// enqueue makes the holders reconcile whose records matter.
+func (r *Holder) enqueue(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request], matters func(*v1alpha1.AllowanceRecord) bool) {
 	for rec, err := range r.Records.All(ctx) {
 		if err != nil {
 			logf.FromContext(ctx).Error(err, "Cannot tell which holders a changed policy concerns")
 			return
 		}
-		if len(rec.Status.Active) > 0 || rec.Status.Adopting || rec.Status.Blocked != nil {
+		if matters(rec) {
 			queue.AddAfter(requestOf(rec), policyDelay)
 		}
 	}
+}
+
+// isOpen tells whether a holder waits for something that policies say.
+func isOpen(rec *v1alpha1.AllowanceRecord) bool {
+	return len(rec.Status.Active) > 0 || rec.Status.Adopting || rec.Status.Blocked != nil
 }
 
 func requestOf(rec *v1alpha1.AllowanceRecord) holders.Request {

@@ -385,6 +385,36 @@ var _ = Describe("The records of holders", Ordered, func() {
 			))
 		})
 
+		It("closes the record of what goes while no policy is for its kind, when one comes", func(ctx SpecContext) {
+			d := deploymentWith(ctx, namespace, "unwatched")
+			target := targetOf(d, deployments)
+			p.records.Observe(deniedUpdate(target))
+			Eventually(reread(d)).WithContext(ctx).Should(Satisfy(isBlocked))
+			// Nothing is open about it, for which somebody would look again anyway.
+			Expect(annotate(ctx, k8s, d, ledgerKey, ledgerOf(replicasAllowance(2)))).To(Succeed())
+			Eventually(recordStatus(p, target)).WithContext(ctx).Should(And(HaveField("Blocked", BeNil()), HaveField("ActiveCount", int32(1))))
+			Expect(annotate(ctx, k8s, d, ledgerKey, ledgerOf())).To(Succeed())
+			Eventually(recordStatus(p, target)).WithContext(ctx).Should(HaveField("ActiveCount", int32(0)))
+
+			before := p.active.Index()
+			DeferCleanup(func(ctx SpecContext) error {
+				p.active.Set(before)
+				return p.holders.Watch(ctx, []schema.GroupVersionKind{deployments, replicaSets})
+			})
+			p.active.Set(policy.NewIndex(nil))
+			Expect(p.holders.Watch(ctx, nil)).To(Succeed())
+			Expect(k8s.Delete(ctx, d)).To(Succeed())
+			Consistently(recordStatus(p, target)).WithContext(ctx).WithTimeout(2 * time.Second).Should(HaveField("EndedAt", BeNil()))
+
+			p.active.Set(before)
+			Expect(p.holders.Watch(ctx, []schema.GroupVersionKind{deployments, replicaSets})).To(Succeed())
+			apply(ctx, &v1alpha1.AllowancePolicy{
+				ObjectMeta: metav1.ObjectMeta{Name: "comes"},
+				Spec:       v1alpha1.AllowancePolicySpec{For: v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: "Deployment"}},
+			})
+			Eventually(recordStatus(p, target)).WithContext(ctx).Should(HaveField("EndedAt", Not(BeNil())))
+		})
+
 		It("gives a recreated object a record of its own", func(ctx SpecContext) {
 			first := deploymentWith(ctx, namespace, "again", replicasAllowance(1))
 			before := targetOf(first, deployments)
