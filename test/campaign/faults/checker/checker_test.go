@@ -61,6 +61,11 @@ func TestCheck(t *testing.T) {
 			s.tell(step{by: replicaSetController, verb: "delete", resource: pods, name: "web-1-a"})
 			s.pod("web-1-c")
 		}},
+		"a stranger changes a Pod whose ReplicaSet is an orphan": {tell: func(s *story) {
+			s.begin()
+			s.tell(step{by: alice, verb: "delete", resource: deployments, name: "web"})
+			s.tell(step{by: mallory, verb: "patch", resource: pods, name: "web-1-a", change: obj{"spec": obj{"containers": []any{obj{"image": "web:2"}}}}})
+		}},
 		"a stranger deletes a ReplicaSet": {want: []Promise{Uncovered, Undone}, tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: mallory, verb: "delete", resource: replicaSets, name: "web-1"})

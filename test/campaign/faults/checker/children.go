@@ -138,7 +138,7 @@ func (c *checker) covered(w *childWrite) string {
 	}
 	from, to := w.Received.Add(-lag), w.Answered
 	kind := parent.versions[0].Kind
-	if !c.rules.bounded(kind, w.Resource, from, to) {
+	if !c.rules.bounded(kind, w.Resource, from, to) || c.orphaned(parent, to) {
 		return unbounded
 	}
 	if mayInitiate(c.rules.ever(w.child.Kind, from, to), w.User, w.Groups) {
@@ -161,6 +161,13 @@ func (c *checker) covered(w *childWrite) string {
 		return "adopting"
 	}
 	return ""
+}
+
+// orphaned tells whether an object that cannot begin a chain has lost what was above it,
+// from which alone it could continue one.
+func (c *checker) orphaned(l *life, at time.Time) bool {
+	above := c.lives[l.versions[len(l.versions)-1].ownerUID()]
+	return above != nil && !above.goneSince.IsZero() && above.goneSince.Before(at)
 }
 
 // coveredBy looks at the versions of the parent that were current.
