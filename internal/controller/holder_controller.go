@@ -136,10 +136,7 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 		return reconcile.Result{}, err
 	}
 	if !r.Holders.Watches(req.GVK().GroupKind()) {
-		if len(r.Policies.Index().For(req.GVK().GroupKind())) > 0 {
-			return reconcile.Result{RequeueAfter: unreadRecheck}, nil
-		}
-		return reconcile.Result{}, r.leave(ctx, req)
+		return r.unwatched(ctx, req)
 	}
 	obj, err := r.Holders.Get(ctx, req.GVK(), req.Key())
 	if client.IgnoreNotFound(err) != nil {

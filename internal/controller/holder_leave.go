@@ -18,12 +18,45 @@ package controller
 
 import (
 	"context"
+	"fmt"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/holders"
 )
+
+// coming is how long a policy may take from its creation until its holders are watched:
+// its kind may have to be served first.
+const coming = time.Minute
+
+// unwatched is what to do about a holder that nobody watches: where a policy is for its
+// kind, or has just been made, it is looked at again.
+func (r *Holder) unwatched(ctx context.Context, req holders.Request) (reconcile.Result, error) {
+	kind := req.GVK().GroupKind()
+	if len(r.Policies.Index().For(kind)) > 0 {
+		return reconcile.Result{RequeueAfter: unreadRecheck}, nil
+	}
+	var policies v1alpha1.AllowancePolicyList
+	if err := r.List(ctx, &policies); err != nil {
+		return reconcile.Result{}, fmt.Errorf("listing policies: %w", err)
+	}
+	for i := range policies.Items {
+		p := &policies.Items[i]
+		if forKind(p) == kind && r.Clock.Since(p.CreationTimestamp.Time) < coming {
+			return reconcile.Result{RequeueAfter: policyDelay}, nil
+		}
+	}
+	return reconcile.Result{}, r.leave(ctx, req)
+}
+
+// forKind is the kind that a policy is for.
+func forKind(p *v1alpha1.AllowancePolicy) schema.GroupKind {
+	return schema.GroupKind{Group: p.Spec.For.APIGroup, Kind: p.Spec.For.Kind}
+}
 
 // leave takes back what is shown on a holder that no policy is for any more: that
 // it is blocked. The write wakes its controller, which may have given up (D13).

@@ -20,7 +20,6 @@ import (
 	"context"
 	"time"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -54,7 +53,7 @@ func (r *Holder) policySource(objects cache.Cache) source.TypedSource[holders.Re
 	type queue = workqueue.TypedRateLimitingInterface[holders.Request]
 	return source.TypedKind(objects, &v1alpha1.AllowancePolicy{}, policyEvents{
 		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[*v1alpha1.AllowancePolicy], q queue) {
-			kind := schema.GroupKind{Group: e.Object.Spec.For.APIGroup, Kind: e.Object.Spec.For.Kind}
+			kind := forKind(e.Object)
 			r.enqueue(ctx, q, func(rec *v1alpha1.AllowanceRecord) bool {
 				return isOpen(rec) || rec.Status.EndedAt == nil && record.GVK(rec.Spec.TargetRef).GroupKind() == kind
 			})

@@ -406,12 +406,13 @@ var _ = Describe("The records of holders", Ordered, func() {
 			Expect(k8s.Delete(ctx, d)).To(Succeed())
 			Consistently(recordStatus(p, target)).WithContext(ctx).WithTimeout(2 * time.Second).Should(HaveField("EndedAt", BeNil()))
 
-			p.active.Set(before)
-			Expect(p.holders.Watch(ctx, []schema.GroupVersionKind{deployments, replicaSets})).To(Succeed())
 			apply(ctx, &v1alpha1.AllowancePolicy{
 				ObjectMeta: metav1.ObjectMeta{Name: "comes"},
 				Spec:       v1alpha1.AllowancePolicySpec{For: v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: "Deployment"}},
 			})
+			Consistently(recordStatus(p, target)).WithContext(ctx).WithTimeout(3*time.Second).Should(HaveField("EndedAt", BeNil()), "what nobody watches yet")
+			Expect(p.holders.Watch(ctx, []schema.GroupVersionKind{deployments, replicaSets})).To(Succeed())
+			p.active.Set(before)
 			Eventually(recordStatus(p, target)).WithContext(ctx).Should(HaveField("EndedAt", Not(BeNil())))
 		})
 
