@@ -172,6 +172,14 @@ func TestCheck(t *testing.T) {
 			s.tell(s.scaleReplicaSet(deploymentController, ""))
 			s.pod("web-1-b")
 		}},
+		"a stranger's change is about to be withheld": {want: []Promise{Uncovered}, tell: func(s *story) {
+			s.begin()
+			s.scaleAfterAStranger(2)
+		}},
+		"a stranger's change was about to be withheld, and was overruled": {tell: func(s *story) {
+			s.begin()
+			s.scaleAfterAStranger(1)
+		}},
 		"an allowance goes before it is used up": {want: []Promise{Lost}, tell: func(s *story) {
 			s.begin()
 			s.scale()

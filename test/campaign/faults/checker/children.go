@@ -177,7 +177,11 @@ func (c *checker) coveredBy(parent *life, w *childWrite, from, to time.Time) str
 		if v.Metadata.DeletionTimestamp != nil {
 			return "deleting"
 		}
-		held := append(slices.Clone(v.ledger), c.pending(parent.uid, from, to)...)
+		// A withheld change that is on its way into the ledger counts while it stands.
+		pending := slices.DeleteFunc(c.pending(parent.uid, from, to), func(e entry) bool {
+			return e.withheld() && e.Generation != v.Metadata.Generation
+		})
+		held := slices.Concat(v.ledger, pending)
 		if slices.ContainsFunc(held, func(e entry) bool { return e.last().Field == created }) {
 			return "initializing"
 		}

@@ -336,6 +336,16 @@ func (s *story) scaleInVain(by string) {
 	)
 }
 
+// scaleAfterAStranger tells how alice scales the Deployment, while the record says that a
+// stranger's change, which made a generation, is to be withheld.
+func (s *story) scaleAfterAStranger(generation int) {
+	s.t.Helper()
+	s.record(obj{"pendingGrants": []any{obj{"allowances": []any{obj{
+		"relation": "Withheld", "mutation": "spec.replicas", "generation": generation, "initiator": mallory, "replaced": "1",
+	}}}}})
+	s.scale()
+}
+
 func (s *story) scaleReplicaSet(by, ledger string) step {
 	return step{by: by, verb: "update", resource: replicaSets, name: "web-1", change: all(
 		obj{"spec": obj{"replicas": 2}}, generation(2), ledgerOf(replicaSetLedgerKey, ledger))}
