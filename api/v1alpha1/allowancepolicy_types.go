@@ -322,10 +322,14 @@ type Consumption struct {
 	When string `json:"when,omitempty"`
 	// ttl ends the allowances of kinds whose status tells nothing. Default 10m.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	TTL *metav1.Duration `json:"ttl,omitempty"`
 	// maxOpen is how long an allowance may stay unused or unfinished before the
 	// policy's status says so. It stays usable. Default 24h.
 	// +optional
+	// +kubebuilder:validation:Type=string
+	// +kubebuilder:validation:MaxLength=64
 	MaxOpen *metav1.Duration `json:"maxOpen,omitempty"`
 }
 
