@@ -99,8 +99,10 @@ func (g *Gatherer) decode(ctx context.Context, req admission.Request, validating
 			UID:      req.UserInfo.UID,
 		},
 	}
-	if req.Operation == admissionv1.Connect {
-		return nil, fmt.Errorf("connect requests to %s are not for this webhook", req.Resource.Resource)
+	switch req.Operation {
+	case admissionv1.Create, admissionv1.Update, admissionv1.Delete:
+	default:
+		return nil, fmt.Errorf("%.32q requests to %s are not for this webhook", req.Operation, req.Resource.Resource)
 	}
 	var gated bool
 	r.driver, r.gateKind, gated = g.Gates.Gate(ctx, r.gvk)
