@@ -20,11 +20,13 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -38,6 +40,11 @@ import (
 // adoptionWriters is how many records are written at a time. A policy takes
 // effect only after the last of them.
 const adoptionWriters = 8
+
+// adoptionLooks is how often is looked for holders to record. While some are being
+// recorded, which takes seconds where there are many, others begin something: what they
+// began before the webhooks were asked about them has no allowance either.
+const adoptionLooks = 5
 
 // Holders reads the cached objects of the kinds that policies are for.
 type Holders interface {
@@ -81,18 +88,33 @@ type newcomer struct {
 }
 
 // adopt records what is new to policies: which holders are midway, and the ledgers
-// that they already have and that count for nothing.
+// that they already have and that count for nothing. It looks again after it has recorded
+// some, until there is nothing more.
 func (a *Adoption) adopt(ctx context.Context, before, after *policy.Index, changed *policy.Policy) error {
-	newcomers, err := a.newcomers(ctx, before, after, changed)
-	if err != nil {
-		return err
+	recorded := map[types.UID]newcomer{}
+	for range adoptionLooks {
+		newcomers, err := a.newcomers(ctx, before, after, changed)
+		if err != nil {
+			return err
+		}
+		newcomers = slices.DeleteFunc(newcomers, func(n newcomer) bool {
+			known, ok := recorded[n.target.UID]
+			return ok && (known.midway || !n.midway) && (known.raw == n.raw || n.raw == "")
+		})
+		if len(newcomers) == 0 {
+			return nil
+		}
+		writers, ctx := errgroup.WithContext(ctx)
+		writers.SetLimit(adoptionWriters)
+		for _, n := range newcomers {
+			recorded[n.target.UID] = n
+			writers.Go(func() error { return a.record(ctx, n) })
+		}
+		if err := writers.Wait(); err != nil {
+			return err
+		}
 	}
-	writers, ctx := errgroup.WithContext(ctx)
-	writers.SetLimit(adoptionWriters)
-	for _, n := range newcomers {
-		writers.Go(func() error { return a.record(ctx, n) })
-	}
-	return writers.Wait()
+	return nil
 }
 
 func (a *Adoption) record(ctx context.Context, n newcomer) error {

@@ -18,6 +18,7 @@ package controller
 
 import (
 	"context"
+	"fmt"
 	"slices"
 	"sync"
 	"testing"
@@ -27,6 +28,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -167,6 +169,57 @@ func TestAdopt(t *testing.T) {
 				t.Fatalf("adopt(): %v", err)
 			}
 			slices.Sort(records.names)
+			if diff := cmp.Diff(tc.want, records.names); diff != "" {
+				t.Errorf("adopting (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// restless begins something new each time that something is recorded.
+type restless struct {
+	adoptedTargets
+	begin []*unstructured.Unstructured
+}
+
+func (r *restless) SetAdopting(ctx context.Context, target v1alpha1.TargetReference, adopting bool) error {
+	if len(r.begin) > 0 {
+		unsettled(r.begin[0])
+		r.begin = r.begin[1:]
+	}
+	return r.adoptedTargets.SetAdopting(ctx, target, adopting)
+}
+
+// TestAdoptAgain shows that what begins while others are being recorded is recorded too,
+// each once, and that this comes to an end.
+func TestAdoptAgain(t *testing.T) {
+	deployments := bounding(initiated(policyFor("Deployment")), "apps", "replicasets")
+	index := policy.NewIndex(compiled(t, deployments))
+	var all testHolders
+	for i := range adoptionLooks + 3 {
+		obj := workload("Deployment", fmt.Sprint("web-", i))
+		obj.SetUID(types.UID(obj.GetName()))
+		all = append(all, obj)
+	}
+	for name, tc := range map[string]struct {
+		busy int
+		want []string
+	}{
+		"nothing begins":          {0, []string{"web-0"}},
+		"something begins":        {2, []string{"web-0", "web-1", "web-2"}},
+		"something always begins": {len(all) - 1, []string{"web-0", "web-1", "web-2", "web-3", "web-4"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			holders := make(testHolders, 0, len(all))
+			for _, obj := range all {
+				holders = append(holders, obj.DeepCopy())
+			}
+			unsettled(holders[0])
+			records := &restless{begin: holders[1 : 1+tc.busy]}
+			adoption := Adoption{Holders: holders, Namespaces: noNamespaceLabels{}, Records: records, Clock: clock.RealClock{}}
+			if err := adoption.adopt(t.Context(), policy.NewIndex(nil), index, index.Policies()[0]); err != nil {
+				t.Fatalf("adopt(): %v", err)
+			}
 			if diff := cmp.Diff(tc.want, records.names); diff != "" {
 				t.Errorf("adopting (-want +got):\n%s", diff)
 			}
