@@ -193,11 +193,11 @@ func (s *stage) pod(ctx context.Context, deployment int) (*corev1.Pod, error) {
 	return nil, nil //nolint:nilnil // A rollout may have none at a moment.
 }
 
-// nudge makes the controllers look at a Deployment again. Where work goes on while nobody
-// can be asked, what was changed then is to be approved, too.
+// nudge makes the controllers look at a Deployment again. What was changed while nobody could
+// be asked, or before policies were in effect, is to be approved, too.
 func (s *stage) nudge(ctx context.Context, deployment int) error {
 	key, value := "campaign.example.org/nudged", strconv.Itoa(s.nudged)
-	if s.failure == v1alpha1.FailurePolicyIgnore {
+	if s.unasked.Load() {
 		key, value = v1alpha1.AnnotationApprove, v1alpha1.Any
 	}
 	return patch(ctx, s.people[plan.Alice], bare(deployment), `{"metadata":{"annotations":{%q:%q}}}`, key, value)

@@ -215,6 +215,7 @@ func (s *stage) editPolicies(ctx context.Context, long time.Duration) error {
 
 // deletePolicies deletes all policies and creates them again.
 func (s *stage) deletePolicies(ctx context.Context, long time.Duration) error {
+	s.unasked.Store(true)
 	for _, p := range s.policies {
 		if err := insist(ctx, func(ctx context.Context) error {
 			return client.IgnoreNotFound(s.admin.Delete(ctx, p.DeepCopy()))

@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -63,6 +64,9 @@ type stage struct {
 	watches  *watchProxy
 	failure  v1alpha1.FailurePolicy
 	policies []*v1alpha1.AllowancePolicy
+	// unasked is true once changes may have been made that the operator was not asked about,
+	// and work went on or policies came back.
+	unasked atomic.Bool
 
 	mu sync.Mutex
 	// operators are their names, and killed is when one was down.
@@ -77,6 +81,7 @@ var scheme = controlplane.NewScheme()
 // set starts a control plane and one operator, with proxies on both sides of it.
 func set(ctx context.Context, failure v1alpha1.FailurePolicy) (_ *stage, err error) {
 	s := &stage{people: map[plan.Who]client.Client{}, failure: failure}
+	s.unasked.Store(failure == v1alpha1.FailurePolicyIgnore)
 	opts := controlplane.Options{
 		Progress:            func(line string) { sayf("%s", line) },
 		ExtraAPIServerFlags: []string{"--etcd-compaction-interval=" + compaction.String()},

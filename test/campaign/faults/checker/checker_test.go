@@ -37,6 +37,28 @@ func TestCheck(t *testing.T) {
 			s.finish()
 			s.record(obj{"phase": "Steady", "history": []any{obj{"event": "Exercised", "user": deploymentController, "kind": "ReplicaSet", "names": []any{"web-1"}}}})
 		}},
+		"two ask for the same, and the one who may not is answered first": {tell: func(s *story) {
+			s.begin()
+			scale := all(obj{"spec": obj{"replicas": 2}}, generation(2), ledgerOf(ledgerKey, mayScale))
+			s.tell(
+				step{by: mallory, verb: "patch", resource: deployments, name: "web", change: scale},
+				step{by: alice, verb: "patch", resource: deployments, name: "web", change: scale, again: true},
+				s.scaleReplicaSet(deploymentController, mayDelete),
+			)
+			s.pod("web-1-b")
+			s.finish()
+		}},
+		"nobody who may asks for it": {want: []Promise{Invented, Invented, Undone}, tell: func(s *story) {
+			s.begin()
+			scale := all(obj{"spec": obj{"replicas": 2}}, generation(2), ledgerOf(ledgerKey, mayScale))
+			s.tell(
+				step{by: mallory, verb: "patch", resource: deployments, name: "web", change: scale},
+				step{by: mallory, verb: "patch", resource: deployments, name: "web", change: scale, again: true},
+				s.scaleReplicaSet(deploymentController, mayDelete),
+			)
+			s.pod("web-1-b")
+			s.finish()
+		}},
 		"a Pod is evicted and replaced": {tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: mallory, verb: "create", sub: "eviction", resource: pods, name: "web-1-a", code: 201})

@@ -121,8 +121,9 @@ func (c *checker) began(v *version, h hop, initiator string) bool {
 	if strings.HasPrefix(h.Field, "(") && h.Field != created {
 		return true
 	}
-	return v.by.User == initiator && (h.Field == created ||
-		mayInitiate(c.rules.ever(v.Kind, v.by.Received.Add(-lag), v.by.Answered), v.by.User, v.by.Groups))
+	return slices.ContainsFunc(v.writers(), func(w *write) bool {
+		return w.User == initiator && (h.Field == created || mayInitiate(c.rules.ever(v.Kind, w.Received.Add(-lag), w.Answered), w.User, w.Groups))
+	})
 }
 
 // mayLeave tells whether an entry of the version before may be gone: the object has

@@ -29,11 +29,17 @@ import (
 type version struct {
 	*object
 	by *write
+	// also are other writes that were answered with this version. All but one of them found
+	// it done what they asked for, and the log does not say which.
+	also []*write
 	// before is the version that the write found; nil where it created the object.
 	before *version
 	// until is when the next version was certainly there.
 	until time.Time
 }
+
+// writers are those of whom one wrote it.
+func (v *version) writers() []*write { return append([]*write{v.by}, v.also...) }
 
 // changes are what the write changed that counts.
 func (v *version) changes() []change {
@@ -83,7 +89,15 @@ func lives(writes []*write) map[types.UID]*life {
 // changed nothing shows the version that was there.
 func (l *life) link() {
 	slices.SortStableFunc(l.versions, func(a, b *version) int { return cmp.Compare(a.revision(), b.revision()) })
-	l.versions = slices.CompactFunc(l.versions, func(a, b *version) bool { return a.revision() == b.revision() })
+	all := l.versions
+	l.versions = nil
+	for _, v := range all {
+		if n := len(l.versions); n > 0 && l.versions[n-1].revision() == v.revision() {
+			l.versions[n-1].also = append(l.versions[n-1].also, v.by)
+			continue
+		}
+		l.versions = append(l.versions, v)
+	}
 	for i, v := range l.versions {
 		if i == 0 {
 			continue

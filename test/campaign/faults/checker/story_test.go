@@ -60,6 +60,8 @@ type step struct {
 	code   int32
 	// open is true where no webhook could be asked.
 	open bool
+	// again is true where somebody asked for the same before.
+	again bool
 	// after is how much later than usual it comes.
 	after time.Duration
 }
@@ -80,7 +82,9 @@ func (s *story) tell(steps ...step) {
 func (s *story) tellOne(st step) {
 	s.t.Helper()
 	s.now = s.now.Add(time.Second + st.after)
-	s.revision++
+	if !st.again {
+		s.revision++
+	}
 	key := st.resource + "/" + st.name
 	event := auditv1.Event{
 		Verb: st.verb, User: authenticationv1.UserInfo{Username: st.by},

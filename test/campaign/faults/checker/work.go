@@ -48,14 +48,14 @@ func (c *checker) checkWork() {
 func (c *checker) wanted(l *life) legitimate {
 	var want legitimate
 	for _, v := range l.versions {
-		w := v.by
-		from := w.Received.Add(-lag)
-		may := v.before == nil || len(c.rules.ever(v.Kind, from, w.Answered)) == 0 ||
-			mayInitiate(c.rules.ever(v.Kind, from, w.Answered), w.User, w.Groups)
+		may := v.before == nil || slices.ContainsFunc(v.writers(), func(w *write) bool {
+			rules := c.rules.ever(v.Kind, w.Received.Add(-lag), w.Answered)
+			return len(rules) == 0 || mayInitiate(rules, w.User, w.Groups)
+		})
 		if !may {
 			continue
 		}
-		approves := w.Said.Annotations[approveKey] != nil
+		approves := v.by.Said.Annotations[approveKey] != nil
 		for _, ch := range v.changes() {
 			if approves || v.before == nil || related(ch.path, "spec.template") {
 				want.image = v.image()
