@@ -72,7 +72,7 @@ func (a *answer) fault(field inputs.Field, long bool) string {
 	switch {
 	case long && (a.code == http.StatusUnprocessableEntity || strings.HasPrefix(message, timedOut)):
 		return ""
-	case a.took > enough:
+	case a.late():
 		return fmt.Sprintf("it takes %s", a.took.Round(time.Millisecond))
 	case a.accepted():
 		return ""
@@ -88,6 +88,22 @@ func (a *answer) fault(field inputs.Field, long bool) string {
 		return fmt.Sprintf("the error does not name %s: %s", field, message)
 	}
 	return ""
+}
+
+// late tells whether an answer came so late that it is a fault.
+func (a *answer) late() bool { return a.took > enough }
+
+// faultBeside says what is wrong with an answer, where the same request was made about
+// something that Kausality has no part in. What takes the API server about as long by itself
+// does not take too long.
+func (a *answer) faultBeside(unheeded answer, field inputs.Field) string {
+	const much = 2
+	if a.took > much*unheeded.took {
+		return a.fault(field, false)
+	}
+	timely := *a
+	timely.took = 0
+	return timely.fault(field, strings.HasPrefix(a.status.Message, timedOut))
 }
 
 // names tells whether the error names a field, or the map that it is a key of.

@@ -80,6 +80,11 @@ func (s *scene) managed() string {
 	return fmt.Sprintf("/apis/managed.%s/v1/namespaces/%s/things", s.Group, s.Namespace)
 }
 
+// unheeded is a path of Things that no policy is about: requests for them go past Kausality.
+func (s *scene) unheeded() string {
+	return fmt.Sprintf("/apis/unheeded.%s/v1/namespaces/%s/things", s.Group, s.Namespace)
+}
+
 func (s *scene) apps(resource string) string {
 	return fmt.Sprintf("/apis/apps/v1/namespaces/%s/%s", s.Namespace, resource)
 }
@@ -125,14 +130,15 @@ func (t *Trial) set(ctx context.Context) (*scene, error) {
 func (s *scene) define(ctx context.Context) error {
 	managed := builders.ThingDefinition("managed." + s.Group)
 	managed.Spec.Names.Categories = []string{"managed"}
-	for _, definition := range []*apiextensionsv1.CustomResourceDefinition{builders.ThingDefinition(s.Group), managed} {
+	unheeded := builders.ThingDefinition("unheeded." + s.Group)
+	for _, definition := range []*apiextensionsv1.CustomResourceDefinition{builders.ThingDefinition(s.Group), managed, unheeded} {
 		definition.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 		path := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions"
 		if _, err := s.admin.insist(ctx, http.MethodPost, path, asJSON, definition); err != nil {
 			return err
 		}
 	}
-	for _, path := range []string{s.things(), s.managed()} {
+	for _, path := range []string{s.things(), s.managed(), s.unheeded()} {
 		if err := s.until(ctx, func(ctx context.Context) error {
 			_, err := s.admin.insist(ctx, http.MethodGet, path, asJSON, nil)
 			return err
@@ -247,7 +253,7 @@ func (s *scene) untilEnforced(ctx context.Context) error {
 func (s *scene) remove(ctx context.Context) error {
 	definitions := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things."
 	var errs []error
-	for _, path := range []string{s.policyPath(), definitions + "managed." + s.Group, definitions + s.Group} {
+	for _, path := range []string{s.policyPath(), definitions + "managed." + s.Group, definitions + "unheeded." + s.Group, definitions + s.Group} {
 		_, err := s.admin.insist(ctx, http.MethodDelete, path, asJSON, nil)
 		errs = append(errs, err)
 	}

@@ -30,6 +30,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/yaml"
@@ -76,6 +77,30 @@ func TestFault(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.answer.fault(inputs.Field{"spec", "rules", 0, "labels", "trigger"}, tc.long); got != tc.want {
 				t.Errorf("the fault is %q, not %q", got, tc.want)
+			}
+		})
+	}
+}
+
+func TestFaultBeside(t *testing.T) {
+	status := func(message string) metav1.Status { return metav1.Status{Message: message} }
+	timeout := answer{code: http.StatusGatewayTimeout, took: 34 * time.Second, status: status("Timeout: request did not complete within x")}
+	late := answer{code: http.StatusOK, took: 12 * time.Second}
+	webhook := answer{code: http.StatusInternalServerError, took: 12 * time.Second, status: status("failed calling webhook")}
+	for name, tc := range map[string]struct {
+		answer, beside answer
+		want           string
+	}{
+		"neither is ever answered":             {answer: timeout, beside: timeout},
+		"only the other is answered":           {answer: timeout, beside: answer{code: http.StatusCreated, took: time.Second}, want: "it takes 34s"},
+		"both are accepted late":               {answer: late, beside: late},
+		"only the other is accepted in time":   {answer: late, beside: answer{code: http.StatusOK, took: time.Second}, want: "it takes 12s"},
+		"a webhook is late, and the other too": {answer: webhook, beside: timeout, want: "the error is failed calling webhook"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got := tc.answer.faultBeside(tc.beside, inputs.Field{"metadata", "ownerReferences"})
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("unexpected fault (-want +got):\n%s", diff)
 			}
 		})
 	}
