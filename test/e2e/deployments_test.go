@@ -87,8 +87,8 @@ func (a *actor) change(ctx context.Context, obj client.Object, patches ...patch)
 }
 
 // try makes a change of an object.
-func (a *actor) try(ctx context.Context, obj client.Object, p patch) error {
-	return a.Patch(ctx, obj, client.RawPatch(types.StrategicMergePatchType, []byte(p)))
+func (a *actor) try(ctx context.Context, obj client.Object, p patch, opts ...client.PatchOption) error {
+	return a.Patch(ctx, obj, client.RawPatch(types.StrategicMergePatchType, []byte(p)), opts...)
 }
 
 // scale sets the replicas of an object through its scale sub-resource.

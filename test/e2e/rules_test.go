@@ -17,6 +17,7 @@ limitations under the License.
 package e2e
 
 import (
+	"context"
 	"encoding/json"
 	"slices"
 	"strings"
@@ -244,7 +245,13 @@ var _ = Describe("Policies that come and go", func() {
 		shared.hasPods(ctx, ns, map[string]int{"web:2": 2, "web:" + unready: 1})
 
 		By("losing the upper one in mid-rollout")
+		warning := func(ctx context.Context) (string, error) {
+			err := stranger.try(ctx, d.DeepCopy(), image("web:3"), client.DryRunAll)
+			return stranger.warned.take(), err
+		}
+		Expect(warning(ctx)).To(ContainSubstring("withheld"))
 		Expect(shared.Delete(ctx, upper)).To(Succeed())
+		Eventually(ctx, warning).Should(BeEmpty(), "a policy that is deleted goes by what operators hear of it, in a moment")
 		goesOut(image("web:3"), "4", map[string]int{"web:3": 2})
 
 		By("having it again")
