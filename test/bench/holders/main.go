@@ -44,7 +44,7 @@ var (
 	random   = flag.Bool("random", false, "fill the holders with what cannot be compressed")
 	patience = flag.Duration("patience", time.Hour, "for how long to make holders; then is measured what it costs that there are those")
 	writers  = flag.Int("writers", 16, "how many clients create the holders")
-	profiles = flag.String("profiles", "", "the folder to write a heap profile of each measurement to")
+	folder   = flag.String("profiles", "", "the folder to keep profiles of each measurement in: of the processor while the operator starts, of it and of the API server, and of its heap")
 	binary   = flag.String("operator", "bin/manager", "the operator's executable, in root")
 	flags    = flag.String("operator-flags", "", "further flags of the operator, comma-separated")
 	env      = flag.String("operator-env", "", "further environment variables of the operator, comma-separated")

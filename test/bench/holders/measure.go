@@ -17,18 +17,14 @@ limitations under the License.
 package main
 
 import (
-	"bufio"
 	"context"
+	"errors"
 	"fmt"
-	"io"
-	"net/http"
 	"os"
-	"path/filepath"
-	"strconv"
-	"strings"
 	"time"
 
 	"github.com/prometheus/procfs"
+	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -36,12 +32,12 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	operator "kausality.io/operator/internal/controller"
+	"kausality.io/operator/test/bench/profiles"
+	"kausality.io/operator/test/campaign/soak/vitals"
 	"kausality.io/operator/test/controlplane"
 )
 
 const (
-	// pageSize is that of lists by kubectl and client-go.
-	pageSize = 500
 	// calm is what share of a processor an operator uses that has nothing left to do.
 	calm = 0.1
 	// calmFor is how long it has to be calm.
@@ -53,9 +49,8 @@ const (
 // measurement is what one number of holders costs.
 type measurement struct {
 	Holders int `json:"holders"`
-	// List is how long the API server takes over a list of the holders and their
-	// records, in pages, in seconds.
-	List float64 `json:"list"`
+	// List is how long the API server takes to list them and their records.
+	List listing `json:"list"`
 	// Ready is how long the operator takes to be ready after its start, and Calm until
 	// it has looked at all holders, in seconds.
 	Ready float64 `json:"ready"`
@@ -72,54 +67,86 @@ type measurement struct {
 	Goroutines int     `json:"goroutines"`
 }
 
-// measure starts the operator, and ends it.
+// measure starts the operator, and ends it, while it takes profiles where they are asked
+// for.
 func (s *stage) measure(ctx context.Context) (m measurement, err error) {
-	m.Holders = s.made
-	began := time.Now()
-	for _, path := range []string{holdersPath, recordsPath} {
-		if err := s.list(ctx, path); err != nil {
-			return m, err
-		}
+	if m.List, err = s.listAll(ctx); err != nil {
+		return m, err
 	}
-	m.List = time.Since(began).Seconds()
+	group, ctx := errgroup.WithContext(ctx)
+	done := make(chan struct{})
+	group.Go(func() error {
+		defer close(done)
+		return s.run(ctx, &m)
+	})
+	if *folder != "" {
+		group.Go(func() error { return s.profileUntil(ctx, done) })
+	}
+	err = group.Wait()
+	return m, errors.Join(err, s.cp.Shutdown(controlplane.DefaultOperatorName))
+}
 
+// run runs the operator.
+func (s *stage) run(ctx context.Context, m *measurement) error {
+	m.Holders = s.made
+	var err error
 	if err := s.giveSign(ctx); err != nil {
-		return m, err
+		return err
 	}
-	began = time.Now()
+	began := time.Now()
 	if err := s.cp.Restart(ctx, controlplane.DefaultOperatorName); err != nil {
-		return m, err
+		return err
 	}
 	m.Ready = time.Since(began).Seconds()
-	fmt.Fprintf(os.Stderr, "listed in %.2f s, ready in %.2f s\n", m.List, m.Ready)
+	fmt.Fprintf(os.Stderr, "listed in %.2f s, streamed in %.2f s, ready in %.2f s\n", m.List.Pages, m.List.Stream, m.Ready)
 	if m.PeakReady, err = s.peak(); err != nil {
-		return m, err
+		return err
 	}
 	calm, err := s.untilCalm(ctx)
 	if err != nil {
-		return m, err
+		return err
 	}
 	m.Calm = calm.Sub(began).Seconds()
 	if m.PeakCalm, err = s.peak(); err != nil {
-		return m, err
+		return err
 	}
 	fmt.Fprintf(os.Stderr, "calm in %.2f s, with a peak of %.0f MiB, and %.0f MiB until it was ready\n", m.Calm, m.PeakCalm, m.PeakReady)
 	if err := s.changePolicy(ctx); err != nil {
-		return m, err
+		return err
 	}
 	if _, err = s.untilCalm(ctx); err != nil {
-		return m, err
+		return err
 	}
 	if m.Peak, err = s.peak(); err != nil {
-		return m, err
+		return err
 	}
 	if m.Busy, err = s.busy(); err != nil {
-		return m, err
+		return err
 	}
-	if err := s.lookInside(ctx, &m); err != nil {
-		return m, err
+	return s.lookInside(ctx, m)
+}
+
+// profileUntil takes processor profiles, one after the other, until done is closed.
+func (s *stage) profileUntil(ctx context.Context, done <-chan struct{}) error {
+	const seconds, patience = 5, 10 * time.Second
+	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
+		_, err := profiles.Fetch(ctx, s.pprof, "cmdline")
+		return err == nil, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until the operator can be profiled: %w", err)
 	}
-	return m, s.cp.Shutdown(controlplane.DefaultOperatorName)
+	for i := 0; ; i++ {
+		select {
+		case <-done:
+			return nil
+		default:
+		}
+		what := fmt.Sprintf("%d-%d", s.made, i)
+		if err := profiles.Processor(ctx, s.cp.AdminConfig(), s.pprof, *folder, what, seconds); err != nil {
+			return err
+		}
+	}
 }
 
 // giveSign gives a sign of life in the place of the operator, which was away while the
@@ -133,30 +160,6 @@ func (s *stage) giveSign(ctx context.Context) error {
 	before := lease.DeepCopy()
 	lease.Spec.RenewTime = &metav1.MicroTime{Time: time.Now().Add(time.Second)}
 	return s.admin.Patch(ctx, lease, client.MergeFrom(before))
-}
-
-// list has the API server list all objects, in pages, and decodes none.
-func (s *stage) list(ctx context.Context, path string) error {
-	for token := ""; ; {
-		raw, err := s.raw.Get().AbsPath(path).Param("limit", strconv.Itoa(pageSize)).Param("continue", token).DoRaw(ctx)
-		if err != nil {
-			return err
-		}
-		if token = nextPage(raw); token == "" {
-			return nil
-		}
-	}
-}
-
-// nextPage finds where the next page of a list begins, which it says before its items.
-func nextPage(list []byte) string {
-	head := string(list[:min(len(list), 1024)])
-	_, rest, found := strings.Cut(head, `"continue":"`)
-	if !found {
-		return ""
-	}
-	token, _, _ := strings.Cut(rest, `"`)
-	return token
 }
 
 func (s *stage) process() (procfs.Proc, error) {
@@ -221,57 +224,42 @@ func (s *stage) changePolicy(ctx context.Context) error {
 
 // lookInside asks the operator what its memory is used for.
 func (s *stage) lookInside(ctx context.Context, m *measurement) error {
-	heap, err := s.profile(ctx, "heap?gc=1&debug=1")
+	heap, err := profiles.Fetch(ctx, s.pprof, "heap?gc=1&debug=1")
 	if err != nil {
 		return err
 	}
-	for line := range strings.Lines(string(heap)) {
-		if text, ok := strings.CutPrefix(line, "# HeapAlloc = "); ok {
-			bytes, err := strconv.ParseFloat(strings.TrimSpace(text), 64)
-			if err != nil {
-				return err
-			}
-			m.Heap = bytes / (1 << 20)
-		}
-	}
-	goroutines, err := s.profile(ctx, "goroutine?debug=1")
+	bytes, err := vitals.Heap(heap)
 	if err != nil {
 		return err
 	}
-	if _, err := fmt.Sscanf(string(goroutines), "goroutine profile: total %d", &m.Goroutines); err != nil {
+	m.Heap = bytes / (1 << 20)
+	raw, err := profiles.Fetch(ctx, s.pprof, "goroutine?debug=1")
+	if err != nil {
 		return err
 	}
-	if *profiles == "" {
+	goroutines, err := vitals.Goroutines(raw)
+	if err != nil {
+		return err
+	}
+	m.Goroutines = int(goroutines)
+	if *folder == "" {
 		return nil
 	}
-	raw, err := s.profile(ctx, "heap?gc=1")
+	raw, err = profiles.Fetch(ctx, s.pprof, "heap?gc=1")
 	if err != nil {
 		return err
 	}
-	return os.WriteFile(filepath.Join(*profiles, fmt.Sprintf("heap-%d.pb.gz", m.Holders)), raw, 0o600)
-}
-
-func (s *stage) profile(ctx context.Context, what string) ([]byte, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, "http://"+s.pprof+"/debug/pprof/"+what, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	resp, err := http.DefaultClient.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // It is read to its end.
-	return io.ReadAll(bufio.NewReader(resp.Body))
+	return profiles.Keep(*folder, fmt.Sprintf("heap-%d", m.Holders), raw)
 }
 
 func header() string {
-	return fmt.Sprintf("%8s %8s %8s %8s %10s %10s %10s %8s %8s %10s\n",
-		"holders", "list", "ready", "calm", "peak ready", "peak calm", "peak", "heap", "busy", "goroutines")
+	return fmt.Sprintf("%8s %8s %8s %8s %8s %10s %10s %10s %8s %8s %10s\n",
+		"holders", "list", "stream", "ready", "calm", "peak ready", "peak calm", "peak", "heap", "busy", "goroutines")
 }
 
 func (m measurement) row() string {
-	return fmt.Sprintf("%8d %8.2f %8.2f %8.2f %10.0f %10.0f %10.0f %8.1f %8.2f %10d\n",
-		m.Holders, m.List, m.Ready, m.Calm, m.PeakReady, m.PeakCalm, m.Peak, m.Heap, m.Busy, m.Goroutines)
+	return fmt.Sprintf("%8d %8.2f %8.2f %8.2f %8.2f %10.0f %10.0f %10.0f %8.1f %8.2f %10d\n",
+		m.Holders, m.List.Pages, m.List.Stream, m.Ready, m.Calm, m.PeakReady, m.PeakCalm, m.Peak, m.Heap, m.Busy, m.Goroutines)
 }
 
 const footer = "Times in seconds, memory in MiB; peaks of what is resident: until ready, until nothing is left to do, and after a change of the policy."

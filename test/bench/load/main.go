@@ -39,7 +39,7 @@ var (
 	seed     = flag.Uint64("seed", 1, "of the order in a block, and of the bootstrap")
 	root     = flag.String("root", ".", "the root of the repository")
 	pprof    = flag.String("pprof", "", "where the operator serves its profiles meanwhile, as 127.0.0.1:6060; nowhere by default")
-	profiles = flag.String("profiles", "", "the directory to keep a processor profile of each block in, of the API server and with -pprof of the operator; they make the requests slower")
+	folder   = flag.String("profiles", "", "the directory to keep a processor profile of each block in, of the API server and with -pprof of the operator; they make the requests slower")
 	out      = flag.String("out", "", "the file to write all latencies to, as JSON")
 )
 

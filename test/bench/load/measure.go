@@ -27,6 +27,7 @@ import (
 	"golang.org/x/sync/errgroup"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kausality.io/operator/test/bench/profiles"
 	"kausality.io/operator/test/bench/stats"
 )
 
@@ -106,8 +107,13 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 			if err := seen.start(ctx, w); err != nil {
 				return r, err
 			}
-			took, latencies, err := s.profiled(ctx, fmt.Sprintf("%s-%d-%s-%d", strings.ReplaceAll(sc.name, " ", "-"), n, w, block),
-				func() (time.Duration, stats.Block, error) { return s.block(ctx, sc, w, n, each, number) })
+			var took time.Duration
+			var latencies stats.Block
+			what := fmt.Sprintf("%s-%d-%s-%d", strings.ReplaceAll(sc.name, " ", "-"), n, w, block)
+			err := profiles.During(ctx, s.cp.AdminConfig(), *pprof, *folder, what, profileSeconds, func(ctx context.Context) (err error) {
+				took, latencies, err = s.block(ctx, sc, w, n, each, number)
+				return err
+			})
 			if err != nil {
 				return r, err
 			}
@@ -130,19 +136,9 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 	return r, nil
 }
 
-// profiled calls requests, while it takes profiles where they are asked for.
-func (s *stage) profiled(ctx context.Context, what string, requests func() (time.Duration, stats.Block, error)) (took time.Duration, latencies stats.Block, err error) {
-	if *profiles == "" {
-		return requests()
-	}
-	group, ctx := errgroup.WithContext(ctx)
-	group.Go(func() error { return s.profile(ctx, what) })
-	group.Go(func() (err error) {
-		took, latencies, err = requests()
-		return err
-	})
-	return took, latencies, group.Wait()
-}
+// profileSeconds is how long a processor profile takes. Blocks that are shorter share it
+// with what comes after.
+const profileSeconds = 4
 
 // block makes requests of n clients at once.
 func (s *stage) block(ctx context.Context, sc scenario, w world, n, each, number int) (time.Duration, stats.Block, error) {

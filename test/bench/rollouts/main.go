@@ -36,6 +36,8 @@ var (
 	replicas    = flag.Int("replicas", 10, "how many Pods each of them has")
 	blocks      = flag.Int("blocks", 7, "how often they are rolled in each world, beside once to warm up")
 	seed        = flag.Uint64("seed", 1, "of the order in a block, and of the bootstrap")
+	pprof       = flag.String("pprof", "", "where the operator serves its profiles meanwhile, as 127.0.0.1:6060; nowhere by default")
+	folder      = flag.String("profiles", "", "the directory to keep a processor profile of each block in, of the API server and with -pprof of the operator; they make it slower")
 	root        = flag.String("root", ".", "the root of the repository")
 	out         = flag.String("out", "", "the file to write all that was measured to, as JSON")
 )

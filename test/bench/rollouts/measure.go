@@ -22,8 +22,10 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
+	"time"
 
 	"kausality.io/operator/test/bench/metrics"
+	"kausality.io/operator/test/bench/profiles"
 	"kausality.io/operator/test/bench/stats"
 )
 
@@ -74,7 +76,7 @@ func measure(ctx context.Context) (err error) {
 func (w *witness) round(ctx context.Context, n int, order []int, r *result) error {
 	all := map[world]block{}
 	for _, i := range order {
-		b, err := w.block(ctx, worlds[i])
+		b, err := w.block(ctx, worlds[i], n)
 		if err != nil {
 			return fmt.Errorf("block %d %s: %w", n, worlds[i], err)
 		}
@@ -90,8 +92,11 @@ func (w *witness) round(ctx context.Context, n int, order []int, r *result) erro
 	return nil
 }
 
+// profileSeconds is how long a processor profile takes, most of a roll.
+const profileSeconds = 15
+
 // block rolls all Deployments of a world once. Nothing else is going on when it begins.
-func (w *witness) block(ctx context.Context, of world) (block, error) {
+func (w *witness) block(ctx context.Context, of world, n int) (block, error) {
 	if err := w.enter(ctx, of); err != nil {
 		return block{}, err
 	}
@@ -101,7 +106,11 @@ func (w *witness) block(ctx context.Context, of world) (block, error) {
 	if err := w.start(ctx); err != nil {
 		return block{}, err
 	}
-	took, err := w.roll(ctx, of)
+	var took time.Duration
+	err := profiles.During(ctx, w.cp.AdminConfig(), *pprof, *folder, fmt.Sprintf("%s-%d", of, n), profileSeconds, func(ctx context.Context) (err error) {
+		took, err = w.roll(ctx, of)
+		return err
+	})
 	if err != nil {
 		return block{}, err
 	}

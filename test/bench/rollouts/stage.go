@@ -95,10 +95,11 @@ func set(ctx context.Context) (_ *stage, err error) {
 		return nil, err
 	}
 	s.server = clients.RESTClient()
-	_, err = controlplane.InstallOperator(ctx, s.cp, controlplane.OperatorOptions{
-		Binary: filepath.Join(*root, "bin", "manager"), Overlay: filepath.Join(*root, "config", "dev"),
-	})
-	if err != nil {
+	install := controlplane.OperatorOptions{Binary: filepath.Join(*root, "bin", "manager"), Overlay: filepath.Join(*root, "config", "dev")}
+	if *pprof != "" {
+		install.ExtraFlags = append(install.ExtraFlags, "--pprof-bind-address="+*pprof)
+	}
+	if _, err = controlplane.InstallOperator(ctx, s.cp, install); err != nil {
 		return nil, err
 	}
 	if err := s.mayScrape(ctx); err != nil {

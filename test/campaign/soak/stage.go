@@ -20,9 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"net"
-	"net/http"
 	"os"
 	"path/filepath"
 	"strconv"
@@ -36,6 +34,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/test/bench/profiles"
 	"kausality.io/operator/test/campaign/soak/plan"
 	"kausality.io/operator/test/campaign/soak/vitals"
 	"kausality.io/operator/test/controlplane"
@@ -58,8 +57,8 @@ type stage struct {
 	cp *controlplane.ControlPlane
 	// admin may do everything, alice may initiate as well, and mallory may not.
 	admin, alice, mallory client.Client
-	// profiles is where the operator serves its own.
-	profiles string
+	// pprof is where the operator serves its profiles.
+	pprof string
 	// operator is its process.
 	operator int
 
@@ -115,10 +114,10 @@ func (s *stage) install(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.profiles = "http://" + controlplane.HostPort(port) + "/debug/pprof/"
+	s.pprof = controlplane.HostPort(port)
 	operator, err := controlplane.InstallOperator(ctx, s.cp, controlplane.OperatorOptions{
 		Binary: filepath.Join(*root, "bin", "manager"), Overlay: filepath.Join(*root, "config", "dev"),
-		ExtraFlags: []string{"--pprof-bind-address=" + controlplane.HostPort(port)},
+		ExtraFlags: []string{"--pprof-bind-address=" + s.pprof},
 	})
 	if err != nil {
 		return err
@@ -172,14 +171,14 @@ func (s *stage) sample(ctx context.Context) ([]vitals.Sample, error) {
 // look takes one sample.
 func (s *stage) look(ctx context.Context) (vitals.Sample, error) {
 	var out vitals.Sample
-	heap, err := s.profile(ctx, "heap?gc=1&debug=1")
+	heap, err := profiles.Fetch(ctx, s.pprof, "heap?gc=1&debug=1")
 	if err != nil {
 		return out, err
 	}
 	if out.Heap, err = vitals.Heap(heap); err != nil {
 		return out, err
 	}
-	goroutines, err := s.profile(ctx, "goroutine?debug=1")
+	goroutines, err := profiles.Fetch(ctx, s.pprof, "goroutine?debug=1")
 	if err != nil {
 		return out, err
 	}
@@ -201,24 +200,11 @@ func (s *stage) keepHeap(ctx context.Context, when string) error {
 	if *keep == "" {
 		return nil
 	}
-	profile, err := s.profile(ctx, "heap?gc=1")
+	profile, err := profiles.Fetch(ctx, s.pprof, "heap?gc=1")
 	if err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(*keep, "heap-"+when+".pprof"), profile, 0o600)
-}
-
-func (s *stage) profile(ctx context.Context, name string) ([]byte, error) {
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.profiles+name, http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	response, err := http.DefaultClient.Do(request)
-	if err != nil {
-		return nil, fmt.Errorf("asking the operator for its profiles: %w", err)
-	}
-	defer response.Body.Close() //nolint:errcheck // Only read from.
-	return io.ReadAll(response.Body)
 }
 
 // until does something again and again until the context ends. What fails because of that
