@@ -135,7 +135,7 @@ func (o *operator) setupManager(context.Context) error {
 		Scheme: scheme(),
 		Cache:  cache.Options{ByObject: byObject},
 		NewCache: func(cfg *rest.Config, opts cache.Options) (_ cache.Cache, err error) {
-			o.cache, err = record.NewCache(cfg, opts)
+			o.cache, err = record.NewCache(cfg, opts, controller.NoteRecord)
 			return o.cache, err
 		},
 		LeaderElection:                o.leaderElect,
@@ -258,6 +258,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 	retention := &controller.Retention{
 		Client:  o.GetClient(),
 		Holders: o.holders,
+		Looked:  o.holders.Looked(),
 		Records: o.records,
 		Clock:   clock.RealClock{},
 		Age:     o.recordAge,

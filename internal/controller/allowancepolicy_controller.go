@@ -29,14 +29,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/api/v1alpha1"
 	knowngates "kausality.io/operator/internal/gates"
 	"kausality.io/operator/internal/policy"
-	"kausality.io/operator/internal/record"
 )
 
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
@@ -79,9 +77,7 @@ func (r *AllowancePolicy) SetupWithManager(ctx context.Context, mgr ctrl.Manager
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("allowancepolicy").
 		For(&v1alpha1.AllowancePolicy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
-		Watches(&v1alpha1.AllowanceRecord{},
-			handler.EnqueueRequestsFromMapFunc(r.policiesFor),
-			builder.WithPredicates(attentionChanges())).
+		WatchesRawSource(r.attentionSource(mgr.GetCache())).
 		WatchesRawSource(r.Catalog.Source()).
 		Complete(r)
 }
@@ -169,11 +165,11 @@ func (r *AllowancePolicy) setConditions(ctx context.Context, obj *v1alpha1.Allow
 	index *policy.Index, unwatched []schema.GroupKind,
 ) error {
 	p := entry.Policy
-	notes, err := r.notes(ctx, obj, index, p)
+	standing, err := r.standingOf(ctx, index, p)
 	if err != nil {
 		return err
 	}
-	standing, err := r.standingOf(ctx, index, p)
+	notes, err := r.notes(ctx, obj, index, p, standing.uncovered)
 	if err != nil {
 		return err
 	}
@@ -200,18 +196,11 @@ func (r *AllowancePolicy) setConditions(ctx context.Context, obj *v1alpha1.Allow
 }
 
 // notes gathers what policyNotes needs.
-func (r *AllowancePolicy) notes(ctx context.Context, obj *v1alpha1.AllowancePolicy, index *policy.Index, p *policy.Policy) ([]string, error) {
+func (r *AllowancePolicy) notes(ctx context.Context, obj *v1alpha1.AllowancePolicy, index *policy.Index, p *policy.Policy, uncovered []schema.GroupKind) ([]string, error) {
 	var unserved []schema.GroupVersionResource
 	for _, resource := range childResources(&obj.Spec) {
 		if _, served := r.Kinds.KindFor(resource); !served {
 			unserved = append(unserved, resource)
-		}
-	}
-	var uncovered []schema.GroupKind
-	if p.HasInitiator() {
-		var err error
-		if uncovered, err = r.uncoveredOwners(ctx, index, p); err != nil {
-			return nil, err
 		}
 	}
 	overdue, err := r.concerned(ctx, p, overdueField)
@@ -229,17 +218,4 @@ func (r *AllowancePolicy) patchStatus(ctx context.Context, live, obj *v1alpha1.A
 		return nil
 	}
 	return r.Client.Status().Patch(ctx, obj, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}))
-}
-
-// policiesFor are the policies for the kind of a record's target.
-func (r *AllowancePolicy) policiesFor(_ context.Context, obj client.Object) []reconcile.Request {
-	rec, ok := obj.(*v1alpha1.AllowanceRecord)
-	if !ok {
-		return nil
-	}
-	var requests []reconcile.Request
-	for _, name := range r.Catalog.For(record.GVK(rec.Spec.TargetRef).GroupKind()) {
-		requests = append(requests, requestFor(name))
-	}
-	return requests
 }

@@ -73,6 +73,8 @@ type HolderReader interface {
 	Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
 	// List goes through all cached holders of a kind, not to be modified either.
 	List(ctx context.Context, gvk schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error]
+	// CreatedSince goes through those that were created at a time or later.
+	CreatedSince(ctx context.Context, gvk schema.GroupVersionKind, since time.Time) iter.Seq2[*unstructured.Unstructured, error]
 	// Keys goes through their names, which costs less.
 	Keys(gvk schema.GroupVersionKind) iter.Seq[types.NamespacedName]
 	// Kinds are those that are cached.

@@ -18,8 +18,10 @@ package controller
 
 import (
 	"context"
+	"maps"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -38,28 +40,32 @@ const policyDelay = time.Second
 
 // recordSource makes a holder reconcile when its record changes.
 func recordSource(objects cache.Cache) source.TypedSource[holders.Request] {
-	return source.TypedKind(objects, &v1alpha1.AllowanceRecord{},
-		handler.TypedEnqueueRequestsFromMapFunc(func(_ context.Context, rec *v1alpha1.AllowanceRecord) []holders.Request {
-			return []holders.Request{requestOf(rec)}
-		}))
+	return recordEvents(objects, func(queue workqueue.TypedRateLimitingInterface[holders.Request], holder holders.Request, _, _ recordNote) {
+		queue.Add(holder)
+	})
 }
 
 // policySource makes those holders reconcile to which it can matter that a policy
-// has changed: those that are open, adopting or blocked. A policy that comes makes all
-// reconcile that there are records of: they may have gone while none was for their kind,
-// when nobody watched.
+// has changed, or whether it is in effect: those that are open, adopting or blocked. A
+// policy that comes makes all reconcile that there are records of: they may have gone while
+// none was for their kind, when nobody watched. At the start the records themselves do.
 func (r *Holder) policySource(objects cache.Cache) source.TypedSource[holders.Request] {
 	type policyEvents = handler.TypedFuncs[*v1alpha1.AllowancePolicy, holders.Request]
 	type queue = workqueue.TypedRateLimitingInterface[holders.Request]
 	return source.TypedKind(objects, &v1alpha1.AllowancePolicy{}, policyEvents{
 		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[*v1alpha1.AllowancePolicy], q queue) {
+			if e.IsInInitialList {
+				return
+			}
 			kind := forKind(e.Object)
 			r.enqueue(ctx, q, func(rec *v1alpha1.AllowanceRecord) bool {
 				return isOpen(rec) || rec.Status.EndedAt == nil && record.GVK(rec.Spec.TargetRef).GroupKind() == kind
 			})
 		},
-		UpdateFunc: func(ctx context.Context, _ event.TypedUpdateEvent[*v1alpha1.AllowancePolicy], q queue) {
-			r.enqueue(ctx, q, isOpen)
+		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[*v1alpha1.AllowancePolicy], q queue) {
+			if matters(e.ObjectOld, e.ObjectNew) {
+				r.enqueue(ctx, q, isOpen)
+			}
 		},
 		DeleteFunc: func(ctx context.Context, _ event.TypedDeleteEvent[*v1alpha1.AllowancePolicy], q queue) {
 			r.enqueue(ctx, q, isOpen)
@@ -67,14 +73,32 @@ func (r *Holder) policySource(objects cache.Cache) source.TypedSource[holders.Re
 	})
 }
 
-// enqueue makes the holders reconcile whose records matter.
-func (r *Holder) enqueue(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request], matters func(*v1alpha1.AllowanceRecord) bool) {
+// matters tells whether a policy says something else than before, or is or is not in effect
+// any more. What else its status says is told of objects, and not to them.
+func matters(before, after *v1alpha1.AllowancePolicy) bool {
+	type state struct {
+		status     metav1.ConditionStatus
+		generation int64
+	}
+	states := func(p *v1alpha1.AllowancePolicy) map[string]state {
+		out := map[string]state{}
+		for _, c := range p.Status.Conditions {
+			out[c.Type] = state{c.Status, c.ObservedGeneration}
+		}
+		return out
+	}
+	return before.Generation != after.Generation || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+		!maps.Equal(states(before), states(after))
+}
+
+// enqueue makes the holders reconcile of some records.
+func (r *Holder) enqueue(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request], of func(*v1alpha1.AllowanceRecord) bool) {
 	for rec, err := range r.Records.All(ctx) {
 		if err != nil {
 			logf.FromContext(ctx).Error(err, "Cannot tell which holders a changed policy concerns")
 			return
 		}
-		if matters(rec) {
+		if of(rec) {
 			queue.AddAfter(requestOf(rec), policyDelay)
 		}
 	}

@@ -22,11 +22,14 @@ import (
 	"slices"
 	"strconv"
 
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/event"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -60,17 +63,16 @@ func indexAttention(ctx context.Context, indexer client.FieldIndexer) error {
 	return nil
 }
 
-// attentionChanges lets events of records through by which that can change.
-func attentionChanges() predicate.Predicate {
-	some := func(obj client.Object) bool { return isAdopting(obj) || isOverdue(obj) }
-	return predicate.Funcs{
-		CreateFunc: func(e event.CreateEvent) bool { return some(e.Object) },
-		UpdateFunc: func(e event.UpdateEvent) bool {
-			return isAdopting(e.ObjectOld) != isAdopting(e.ObjectNew) || isOverdue(e.ObjectOld) != isOverdue(e.ObjectNew)
-		},
-		DeleteFunc:  func(e event.DeleteEvent) bool { return some(e.Object) },
-		GenericFunc: func(event.GenericEvent) bool { return false },
-	}
+// attentionSource makes policies reconcile when that changes of a record for their kind.
+func (r *AllowancePolicy) attentionSource(objects cache.Cache) source.Source {
+	return recordEvents(objects, func(queue workqueue.TypedRateLimitingInterface[reconcile.Request], holder holders.Request, before, after recordNote) {
+		if before.adopting == after.adopting && before.overdue == after.overdue {
+			return
+		}
+		for _, name := range r.Catalog.For(holder.GVK().GroupKind()) {
+			queue.Add(requestFor(name))
+		}
+	})
 }
 
 func isAdopting(obj client.Object) bool {

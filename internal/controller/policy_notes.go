@@ -20,9 +20,9 @@ import (
 	"context"
 	"fmt"
 	"slices"
-	"strings"
 
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
@@ -139,27 +139,19 @@ func carriesOut(index *policy.Index, p *policy.Policy, subject v1alpha1.PolicySu
 	return nil, false
 }
 
-// uncoveredOwners are the kinds that own objects which p selects, and for which
-// index has no policy.
-func (a *Adoption) uncoveredOwners(ctx context.Context, index *policy.Index, p *policy.Policy) ([]schema.GroupKind, error) {
-	var kinds []schema.GroupKind
-	for obj, err := range a.Holders.List(ctx, p.For) {
-		if err != nil {
-			return nil, fmt.Errorf("listing the objects that policy %s is for: %w", p.Name, err)
-		}
-		parent, ok := lineage.Parent(index, obj)
-		if !ok {
-			continue
-		}
-		kind := parent.GVK.GroupKind()
-		if len(index.For(kind)) > 0 || slices.Contains(kinds, kind) {
-			continue
-		}
-		holder := scope.Holder(ctx, a.Namespaces, obj)
-		if p.Selects(holder.Labels, holder.NamespaceLabels) {
-			kinds = append(kinds, kind)
-		}
+// withUncoveredOwner adds to kinds the one that owns an object which p selects, where index
+// has no policy for it. It matters where chains begin.
+func (a *Adoption) withUncoveredOwner(ctx context.Context, kinds []schema.GroupKind, index *policy.Index, p *policy.Policy, obj *unstructured.Unstructured) []schema.GroupKind {
+	parent, ok := lineage.Parent(index, obj)
+	if !ok || !p.HasInitiator() {
+		return kinds
 	}
-	slices.SortFunc(kinds, func(a, b schema.GroupKind) int { return strings.Compare(a.String(), b.String()) })
-	return kinds, nil
+	kind := parent.GVK.GroupKind()
+	if len(index.For(kind)) > 0 || slices.Contains(kinds, kind) {
+		return kinds
+	}
+	if holder := scope.Holder(ctx, a.Namespaces, obj); p.Selects(holder.Labels, holder.NamespaceLabels) {
+		kinds = append(kinds, kind)
+	}
+	return kinds
 }

@@ -113,12 +113,12 @@ func TestUncoveredOwners(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			adoption := &Adoption{Holders: objects, Namespaces: noNamespaceLabels{}}
-			got, err := adoption.uncoveredOwners(t.Context(), policy.NewIndex(tc.policies), p)
+			got, err := adoption.standingOf(t.Context(), policy.NewIndex(tc.policies), p)
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("uncoveredOwners() (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.want, got.uncovered); diff != "" {
+				t.Errorf("standingOf() has other uncovered owners (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -17,11 +17,14 @@ limitations under the License.
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/internal/policy"
 )
@@ -39,6 +42,9 @@ type standing struct {
 	// overrides are the fields in which it counts for some object, with the names of
 	// the policies that say something else in them.
 	overrides map[policy.DecidingField][]string
+	// uncovered are the kinds of owners of objects that it selects, for which there is no
+	// policy; none where no chain begins with it.
+	uncovered []schema.GroupKind
 }
 
 // standingOf looks at the objects of the kind of p.
@@ -49,6 +55,7 @@ func (a *Adoption) standingOf(ctx context.Context, index *policy.Index, p *polic
 		if err != nil {
 			return standing{}, fmt.Errorf("listing the objects that policy %s is for: %w", p.Name, err)
 		}
+		s.uncovered = a.withUncoveredOwner(ctx, s.uncovered, index, p, obj)
 		policies := a.inEffect(ctx, index, obj)
 		if !slices.Contains(policies, p) {
 			continue
@@ -68,6 +75,7 @@ func (a *Adoption) standingOf(ctx context.Context, index *policy.Index, p *polic
 			}
 		}
 	}
+	slices.SortFunc(s.uncovered, func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
 	s.overridden, s.overrides = overridden.sorted(), overrides.sorted()
 	return s, nil
 }

@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -125,10 +126,14 @@ func TestPolicyIndexReconcile(t *testing.T) {
 				t.Fatal(err)
 			}
 			tc.kinds.testKinds = servedKinds()
-			reader := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
+			building := fake.NewClientBuilder().WithScheme(scheme).WithObjects(
 				bounding(policyFor("ReplicaSet"), "", "pods"), policyFor("Widget"),
 				recordOfGated("Job"), recordOfGated("CronJob"),
-			).Build()
+			)
+			if err := record.Index(t.Context(), indexing{building}); err != nil {
+				t.Fatal(err)
+			}
+			reader := building.Build()
 			index := &PolicyIndex{
 				Gates:   noGates{},
 				Reader:  reader,
@@ -168,4 +173,12 @@ func TestPolicyIndexReconcile(t *testing.T) {
 			}
 		})
 	}
+}
+
+// indexing has a fake client keep indices.
+type indexing struct{ builder *fake.ClientBuilder }
+
+func (i indexing) IndexField(_ context.Context, obj client.Object, field string, extract client.IndexerFunc) error {
+	i.builder.WithIndex(obj, field, extract)
+	return nil
 }

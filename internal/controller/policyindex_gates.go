@@ -68,14 +68,14 @@ func (r *PolicyIndex) stillGated(ctx context.Context) []schema.GroupVersionKind 
 
 // recorded are the kinds of which an object under its gate has a record.
 func (r *PolicyIndex) recorded(ctx context.Context) []schema.GroupVersionKind {
+	records, err := r.Records.Gated(ctx)
+	if err != nil {
+		logf.FromContext(ctx).Error(err, "Cannot tell which objects have a gate that no policy asks for any more")
+		return nil
+	}
 	var out []schema.GroupVersionKind
-	for rec, err := range r.Records.All(ctx) {
-		if err != nil {
-			logf.FromContext(ctx).Error(err, "Cannot tell which objects have a gate that no policy asks for any more")
-			return nil
-		}
-		kind := record.GVK(rec.Spec.TargetRef)
-		if rec.Status.Gated && !slices.Contains(out, kind) {
+	for i := range records {
+		if kind := record.GVK(records[i].Spec.TargetRef); !slices.Contains(out, kind) {
 			out = append(out, kind)
 		}
 	}

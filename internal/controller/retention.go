@@ -24,6 +24,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/flowcontrol"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,6 +56,9 @@ type Retention struct {
 	Client client.Client
 	// Holders are read where their kind is not watched any more.
 	Holders HolderReader
+	// Looked is closed once it is known which kinds are watched: before that, it looks as
+	// if none were.
+	Looked <-chan struct{}
 	// Records are gone through, and written when their target turns out to be gone.
 	Records *record.Store
 	// Clock tells the time.
@@ -75,6 +79,11 @@ func (r *Retention) NeedLeaderElection() bool { return true }
 func (r *Retention) Start(ctx context.Context) error {
 	limiter := flowcontrol.NewTokenBucketRateLimiter(deletionRate, deletionRate)
 	defer limiter.Stop()
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-r.Looked:
+	}
 	ticker := r.Clock.NewTicker(sweepInterval)
 	defer ticker.Stop()
 	for {
@@ -90,19 +99,20 @@ func (r *Retention) Start(ctx context.Context) error {
 }
 
 func (r *Retention) sweep(ctx context.Context, limiter flowcontrol.RateLimiter) error {
-	// Of the records of objects that live there may be very many.
-	var ended, unwatched []*v1alpha1.AllowanceRecord
+	// There may be very many records: of those to look at, their names are kept.
+	var ended []*v1alpha1.AllowanceRecord
+	var unwatched []client.ObjectKey
 	for rec, err := range r.Records.All(ctx) {
 		switch {
 		case err != nil:
 			return err
 		case rec.Status.EndedAt != nil:
-			ended = append(ended, rec)
+			ended = append(ended, outline(rec))
 		case !r.Holders.Watches(record.GVK(rec.Spec.TargetRef).GroupKind()):
-			unwatched = append(unwatched, rec)
+			unwatched = append(unwatched, client.ObjectKeyFromObject(rec))
 		}
 	}
-	slices.SortFunc(unwatched, func(a, b *v1alpha1.AllowanceRecord) int {
+	slices.SortFunc(unwatched, func(a, b client.ObjectKey) int {
 		return cmp.Or(cmp.Compare(a.Namespace, b.Namespace), cmp.Compare(a.Name, b.Name))
 	})
 	if err := r.endUnwatched(ctx, unwatched); err != nil {
@@ -113,12 +123,22 @@ func (r *Retention) sweep(ctx context.Context, limiter flowcontrol.RateLimiter) 
 			return err
 		}
 		// Something new that is said about the target keeps it.
-		err := r.Client.Delete(ctx, rec.DeepCopy(), client.Preconditions{UID: &rec.UID, ResourceVersion: &rec.ResourceVersion})
+		err := r.Client.Delete(ctx, rec, client.Preconditions{UID: &rec.UID, ResourceVersion: &rec.ResourceVersion})
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
 			return err
 		}
 	}
 	return nil
+}
+
+// outline is what tells when a record that has ended is to be deleted.
+func outline(rec *v1alpha1.AllowanceRecord) *v1alpha1.AllowanceRecord {
+	return &v1alpha1.AllowanceRecord{
+		ObjectMeta: metav1.ObjectMeta{
+			Namespace: rec.Namespace, Name: rec.Name, UID: rec.UID, ResourceVersion: rec.ResourceVersion, DeletionTimestamp: rec.DeletionTimestamp,
+		},
+		Status: v1alpha1.AllowanceRecordStatus{EndedAt: rec.Status.EndedAt},
+	}
 }
 
 // over are the records to delete of those whose target has ended, those first whose
@@ -148,9 +168,16 @@ func over(records []*v1alpha1.AllowanceRecord, age time.Duration, count int, now
 
 // endUnwatched closes records whose target has gone while no policy was for its kind,
 // or with its kind: nothing else would notice. It looks at some of them each time.
-func (r *Retention) endUnwatched(ctx context.Context, unwatched []*v1alpha1.AllowanceRecord) error {
+func (r *Retention) endUnwatched(ctx context.Context, unwatched []client.ObjectKey) error {
 	for i := range min(len(unwatched), livesChecked) {
-		rec := unwatched[(r.checked+i)%len(unwatched)]
+		rec := &v1alpha1.AllowanceRecord{}
+		err := r.Client.Get(ctx, unwatched[(r.checked+i)%len(unwatched)], rec)
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return err
+		}
 		gone, err := r.isGone(ctx, rec.Spec.TargetRef)
 		if err != nil {
 			return err

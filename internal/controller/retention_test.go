@@ -17,15 +17,52 @@ limitations under the License.
 package controller
 
 import (
+	"context"
+	"iter"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
 )
+
+// TestRetentionWaits shows that nothing is swept before it is known which kinds are watched:
+// before that, each record looks as if nobody watched its target.
+func TestRetentionWaits(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		sweeps := 0
+		looked := make(chan struct{})
+		retention := &Retention{
+			Clock: clock.RealClock{}, Looked: looked,
+			Records: record.NewStore(record.Config{All: func(context.Context) iter.Seq2[*v1alpha1.AllowanceRecord, error] {
+				sweeps++
+				return func(func(*v1alpha1.AllowanceRecord, error) bool) {}
+			}}),
+		}
+		ctx, cancel := context.WithCancel(t.Context())
+		ended := make(chan error)
+		go func() { ended <- retention.Start(ctx) }()
+		<-time.After(10 * sweepInterval)
+		if sweeps != 0 {
+			t.Errorf("%d sweeps before it is known what is watched", sweeps)
+		}
+		close(looked)
+		synctest.Wait()
+		if sweeps != 1 {
+			t.Errorf("%d sweeps once it is known, want one", sweeps)
+		}
+		cancel()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	})
+}
 
 func TestOver(t *testing.T) {
 	const hour = time.Hour

@@ -172,12 +172,16 @@ func (s *SignOfLife) give(ctx context.Context, lease *coordinationv1.Lease) erro
 	return err
 }
 
-// firstLook decides about all holders that there are.
+// firstLook decides about all holders that there are, or rather about those of them that
+// are young enough: of most there is nothing to decide.
 func (s *SignOfLife) firstLook(ctx context.Context) error {
+	if s.since == nil {
+		return nil
+	}
 	index := s.Policies.Index()
 	now := s.Clock.Now()
 	for _, gvk := range s.Holders.Kinds() {
-		for obj, err := range s.Holders.List(ctx, gvk) {
+		for obj, err := range s.Holders.CreatedSince(ctx, gvk, wholeSecond(*s.since)) {
 			if err != nil {
 				return err
 			}
@@ -256,6 +260,9 @@ func (v view) createdUnwatched(since *time.Time) bool {
 
 // createdSince tells whether a holder was created after the last sign of life.
 func (v view) createdSince(since *time.Time) bool {
-	// Times of creation are in whole seconds.
-	return since != nil && !v.obj.GetCreationTimestamp().Time.Before(since.Truncate(time.Second))
+	return since != nil && !v.obj.GetCreationTimestamp().Time.Before(wholeSecond(*since))
 }
+
+// wholeSecond is when whatever happens at a time was created: times of creation are in
+// whole seconds.
+func wholeSecond(t time.Time) time.Time { return t.Truncate(time.Second) }

@@ -33,6 +33,8 @@ import (
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"kausality.io/operator/internal/packed"
 )
 
 // Cache is the view of the holders. Add it to a manager, then tell it with
@@ -51,8 +53,6 @@ type Cache struct {
 	// kinds are read on each request that the webhook gets, and replaced as a
 	// whole.
 	kinds atomic.Pointer[map[schema.GroupKind]watched]
-	// watches has the *watchState of each kind that an informer was made for.
-	watches sync.Map
 	// subscribers get the events of all kinds.
 	subscribers subscribers
 	// looked is closed when the first Watch has returned.
@@ -79,26 +79,30 @@ func (w watched) ready() bool { return toolscache.IsDone(w.synced) }
 // New makes a Cache that reads through httpClient from the API server that cfg
 // names. It watches nothing yet.
 func New(cfg *rest.Config, httpClient *http.Client, mapper apimeta.RESTMapper) (*Cache, error) {
-	c := &Cache{mapper: mapper, looked: make(chan struct{})}
-	c.kinds.Store(&map[schema.GroupKind]watched{})
+	watcher, err := packed.NewWatcher(cfg, httpClient, mapper)
+	if err != nil {
+		return nil, fmt.Errorf("cannot make the cache of holders: %w", err)
+	}
+	making := &informers{packing: &packing{}, watcher: watcher}
 	scheme := runtime.NewScheme() // unstructured objects need no types
-	var err error
-	c.cache, err = cache.New(cfg, cache.Options{
+	made, err := cache.New(cfg, cache.Options{
 		HTTPClient:                  httpClient,
 		Scheme:                      scheme,
 		Mapper:                      mapper,
 		ReaderFailOnMissingInformer: true,
-		DefaultTransform:            new(packing).transform,
-		NewInformer:                 c.newInformer,
+		DefaultTransform:            making.packing.transform,
+		NewInformer:                 making.newInformer,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the cache of holders: %w", err)
 	}
 	// Not controller-runtime's client, which never forgets the scope of a kind.
-	c.live, err = dynamic.NewForConfigAndClient(cfg, httpClient)
+	live, err := dynamic.NewForConfigAndClient(cfg, httpClient)
 	if err != nil {
 		return nil, fmt.Errorf("cannot make the client that reads holders: %w", err)
 	}
+	c := &Cache{cache: made, live: live, mapper: mapper, looked: make(chan struct{})}
+	c.kinds.Store(&map[schema.GroupKind]watched{})
 	return c, nil
 }
 

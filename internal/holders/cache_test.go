@@ -21,8 +21,10 @@ import (
 	"fmt"
 	"net/http"
 	"runtime"
+	"slices"
 	"strconv"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -48,7 +50,8 @@ func thing(i int) map[string]any {
 		"metadata": map[string]any{
 			"namespace": "shop", "name": fmt.Sprint("thing-", i), "uid": fmt.Sprintf("0b5a9bfc-5f5b-4c1f-8dd3-%012d", i),
 			"resourceVersion": strconv.Itoa(i + 1), "generation": int64(1),
-			"annotations": map[string]any{"kausality.io/allowances": "[]"},
+			"creationTimestamp": fmt.Sprintf("2026-01-02T03:%02d:%02dZ", i/60%60, i%60),
+			"annotations":       map[string]any{"kausality.io/allowances": "[]"},
 		},
 		"spec": map[string]any{"items": items},
 	}
@@ -105,6 +108,19 @@ func TestReads(t *testing.T) {
 		if _, err := c.Get(t.Context(), gvk, key); !apierrors.IsNotFound(err) {
 			t.Errorf("Get() of %s %s = %v, want that it is not found", gvk.Kind, key, err)
 		}
+	}
+
+	since := time.Date(2026, time.January, 2, 3, 0, 1, 0, time.UTC)
+	var young []string
+	for obj, err := range c.CreatedSince(t.Context(), things, since) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		young = append(young, obj.GetName())
+	}
+	slices.Sort(young)
+	if diff := cmp.Diff([]string{"thing-1", "thing-2"}, young); diff != "" {
+		t.Errorf("CreatedSince() (-want +got):\n%s", diff)
 	}
 
 	names := map[string]bool{}

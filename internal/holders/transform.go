@@ -21,6 +21,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/internal/packed"
@@ -43,6 +44,16 @@ func (p *packing) transform(in any) (any, error) {
 	}
 	strip(obj)
 	return p.packer(obj.GroupVersionKind()).Pack(obj, obj)
+}
+
+// packText strips and packs an object of the kind, as the API server writes it.
+func (p *packing) packText(kind schema.GroupVersionKind) packed.Pack {
+	packer := p.packer(kind)
+	return func(text []byte) (runtime.Object, error) {
+		text = packed.Without(text, "metadata", "managedFields")
+		text = packed.Without(text, "metadata", "annotations", corev1.LastAppliedConfigAnnotation)
+		return packer.PackText(text)
+	}
 }
 
 // packer is that of one kind, whose objects are alike.

@@ -32,6 +32,8 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+
+	"kausality.io/operator/internal/packed"
 )
 
 // Watch makes informers run for exactly the given kinds, and returns once those
@@ -98,31 +100,46 @@ func (c *Cache) served(kinds []schema.GroupVersionKind) (map[schema.GroupKind]wa
 // inform starts the informer of a kind, with its events going to the
 // subscribers.
 func (c *Cache) inform(ctx context.Context, w *watched) error {
-	informer, err := c.cache.GetInformer(ctx, objectOf(w.gvk), cache.BlockUntilSynced(false))
+	made, err := c.cache.GetInformer(ctx, objectOf(w.gvk), cache.BlockUntilSynced(false))
 	if err != nil {
 		return err
 	}
-	shared, ok := informer.(toolscache.SharedIndexInformer)
+	shared, ok := made.(informer)
 	if !ok {
-		return fmt.Errorf("its informer is a %T, of which nothing can be read", informer)
+		return fmt.Errorf("its informer is a %T, of which nothing can be read", made)
 	}
 	registration, err := shared.AddEventHandler(c.subscribers.handlerFor(w.gvk))
 	if err != nil {
 		return err
 	}
-	w.synced, w.objects = registration.HasSyncedChecker(), shared.GetIndexer()
-	if state, ok := c.watches.Load(w.gvk); ok {
-		w.state, _ = state.(*watchState)
-	}
+	w.synced, w.objects, w.state = registration.HasSyncedChecker(), shared.GetIndexer(), shared.state
 	return nil
 }
 
+// informer is one that knows the state of its watch.
+type informer struct {
+	toolscache.SharedIndexInformer
+	state *watchState
+}
+
+// informers makes informers of holders.
+type informers struct {
+	packing *packing
+	watcher *packed.Watcher
+}
+
 // newInformer makes the informer of a kind. Nobody asks it for the objects of one
-// namespace, by which they are therefore not indexed.
-func (c *Cache) newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, _ toolscache.Indexers) toolscache.SharedIndexInformer {
+// namespace, by which they are therefore not indexed. It does not look at the types of
+// what it gets, which is packed already.
+func (i *informers) newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, _ toolscache.Indexers) toolscache.SharedIndexInformer {
+	kind := example.GetObjectKind().GroupVersionKind()
+	lw = i.watcher.Over(lw, kind, i.packing.packText(kind))
 	state := newWatchState(clock.RealClock{})
-	c.watches.Store(example.GetObjectKind().GroupVersionKind(), state)
-	return toolscache.NewSharedIndexInformer(attended{ListerWatcher: lw, state: state}, example, resync, toolscache.Indexers{})
+	return informer{
+		SharedIndexInformer: toolscache.NewSharedIndexInformerWithOptions(attended{ListerWatcher: lw, state: state}, nil,
+			toolscache.SharedIndexInformerOptions{ResyncPeriod: resync, ObjectDescription: kind.String()}),
+		state: state,
+	}
 }
 
 func objectOf(gvk schema.GroupVersionKind) *unstructured.Unstructured {

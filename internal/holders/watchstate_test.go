@@ -117,14 +117,14 @@ func TestAttended(t *testing.T) {
 		}
 
 		look(tolerated + 1) // Neither listed nor watched.
-		first := watch.NewFake()
+		first, one := watch.NewFake(), &unstructured.Unstructured{Object: thing(0)}
 		server.watches <- first
 		initial := <-server.begins
-		first.Add(thing1())
+		first.Add(one)
 		look(0) // The list goes on.
 		first.Action(watch.Bookmark, bookmark())
 		look(0)
-		first.Modify(thing1())
+		first.Modify(one)
 		look(time.Minute) // A reflector lists again after a watch that ends at once.
 		first.Stop()
 		look(0)
@@ -149,12 +149,6 @@ func TestAttended(t *testing.T) {
 			t.Errorf("%d objects, want one", len(store.List()))
 		}
 	})
-}
-
-func thing1() *unstructured.Unstructured {
-	return &unstructured.Unstructured{Object: map[string]any{
-		"apiVersion": "example.org/v1", "kind": "Thing", "metadata": map[string]any{"name": "one", "resourceVersion": "1"},
-	}}
 }
 
 func bookmark() *unstructured.Unstructured {

@@ -22,12 +22,14 @@ import (
 	"iter"
 	"maps"
 	"sync/atomic"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/ptr"
@@ -49,17 +51,24 @@ type Cache[T any, P Pointer[T], L client.ObjectList] struct {
 	cache.Cache
 	gvk     schema.GroupVersionKind
 	packer  *Packer[T]
+	note    func(P) any
 	fields  fields
 	started atomic.Bool
 }
 
-// NewCache makes a Cache, as manager.Options.NewCache does.
-func NewCache[T any, P Pointer[T], L client.ObjectList](cfg *rest.Config, opts cache.Options) (*Cache[T, P, L], error) {
+// NewCache makes a Cache, as manager.Options.NewCache does, which notes something of each
+// object when it is packed; note may be nil.
+func NewCache[T any, P Pointer[T], L client.ObjectList](cfg *rest.Config, opts cache.Options, note func(P) any) (*Cache[T, P, L], error) {
 	gvk, err := apiutil.GVKForObject(P(new(T)), opts.Scheme)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cache[T, P, L]{gvk: gvk, packer: NewPacker(func(obj *T) any { return obj })}
+	c := &Cache[T, P, L]{gvk: gvk, packer: NewPacker(func(obj *T) any { return obj }), note: note}
+	watcher, err := NewWatcher(cfg, opts.HTTPClient, opts.Mapper)
+	if err != nil {
+		return nil, err
+	}
+	opts.NewInformer = c.informers(watcher)
 	byObject := map[client.Object]cache.ByObject{P(new(T)): {Transform: c.pack}}
 	maps.Copy(byObject, opts.ByObject)
 	opts.ByObject = byObject
@@ -75,6 +84,37 @@ func (c *Cache[T, P, L]) Start(ctx context.Context) error {
 	return c.Cache.Start(ctx)
 }
 
+// informers makes the informers of the cache inside. That of the packed objects packs what
+// it watches, of which it does not look at the type therefore.
+func (c *Cache[T, P, L]) informers(watcher *Watcher) newInformer {
+	return func(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+		if _, ok := example.(P); !ok {
+			return toolscache.NewSharedIndexInformer(lw, example, resync, indexers)
+		}
+		return toolscache.NewSharedIndexInformerWithOptions(watcher.Over(lw, c.gvk, c.packText), nil,
+			toolscache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: indexers, ObjectDescription: c.gvk.String()})
+	}
+}
+
+type newInformer = func(toolscache.ListerWatcher, runtime.Object, time.Duration, toolscache.Indexers) toolscache.SharedIndexInformer
+
+// packText packs an object as it was written by the API server, without its managed
+// fields.
+func (c *Cache[T, P, L]) packText(text []byte) (runtime.Object, error) {
+	text = Without(text, "metadata", "managedFields")
+	packed, err := c.packer.PackText(text)
+	if err != nil {
+		return nil, err
+	}
+	obj := P(new(T))
+	if err := utiljson.Unmarshal(text, obj); err != nil {
+		return nil, fmt.Errorf("decoding %s: %w", packed.Key(), err)
+	}
+	packed.remember(obj)
+	c.mark(packed, obj)
+	return packed, nil
+}
+
 // pack packs an object before it enters the cache, without its managed fields.
 func (c *Cache[T, P, L]) pack(in any) (any, error) {
 	obj, ok := in.(P)
@@ -83,7 +123,20 @@ func (c *Cache[T, P, L]) pack(in any) (any, error) {
 	}
 	obj.SetManagedFields(nil)
 	obj.GetObjectKind().SetGroupVersionKind(c.gvk)
-	return c.packer.pack(obj, obj, c.fields.hashes(obj))
+	packed, err := c.packer.Pack(obj, obj)
+	if err != nil {
+		return nil, err
+	}
+	c.mark(packed, obj)
+	return packed, nil
+}
+
+// mark puts by what of an object is to be had without unpacking it.
+func (c *Cache[T, P, L]) mark(packed *Object[T], obj P) {
+	packed.hashes = c.fields.hashes(obj)
+	if c.note != nil {
+		packed.note = c.note(obj)
+	}
 }
 
 // IndexField implements client.FieldIndexer. Objects of type T are indexed before the

@@ -81,7 +81,7 @@ func startCache(tb testing.TB, server *streams.Server) *recordCache {
 	mapper := apimeta.NewDefaultRESTMapper(nil)
 	mapper.Add(v1alpha1.GroupVersion.WithKind("AllowanceRecord"), apimeta.RESTScopeNamespace)
 	c, err := packed.NewCache[v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecordList](
-		server.Start(tb), cache.Options{Scheme: scheme, Mapper: mapper})
+		server.Start(tb), cache.Options{Scheme: scheme, Mapper: mapper}, func(rec *v1alpha1.AllowanceRecord) any { return rec.Spec.TargetRef.Name })
 	if err != nil {
 		tb.Fatal(err)
 	}
@@ -113,6 +113,40 @@ func startCache(tb testing.TB, server *streams.Server) *recordCache {
 		tb.Fatal("the cache does not sync")
 	}
 	return c
+}
+
+// TestCacheNotes shows that events have what was noted, with nothing unpacked.
+func TestCacheNotes(t *testing.T) {
+	server := &streams.Server{Count: 2, Object: func(i int) any { return record(i) }}
+	c := startCache(t, server)
+	informer, err := c.PackedInformer(t.Context())
+	if err != nil {
+		t.Fatal(err)
+	}
+	notes := make(chan any, 8)
+	tell := func(obj any) {
+		if packed, ok := obj.(interface{ Note() any }); ok {
+			notes <- packed.Note()
+		}
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: tell, UpdateFunc: func(_, obj any) { tell(obj) }, DeleteFunc: tell,
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	got := map[any]bool{<-notes: true, <-notes: true}
+	if diff := cmp.Diff(map[any]bool{"web": true, "web-1": true}, got); diff != "" {
+		t.Errorf("notes (-want +got):\n%s", diff)
+	}
+	server.Send(t, watch.Modified, record(1))
+	if note := <-notes; note != "web-1" {
+		t.Errorf("the note of a change is %v", note)
+	}
+	server.Send(t, watch.Deleted, record(0))
+	if note := <-notes; note != "web" {
+		t.Errorf("the note of a deletion is %v", note)
+	}
 }
 
 func TestCacheReads(t *testing.T) {

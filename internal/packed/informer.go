@@ -36,6 +36,12 @@ func (c *Cache[T, P, L]) GetInformer(ctx context.Context, obj client.Object, opt
 	return unpacking[T]{informer}, nil
 }
 
+// PackedInformer is the informer whose events have the objects as they are packed, for
+// those to whom a name or a note says enough.
+func (c *Cache[T, P, L]) PackedInformer(ctx context.Context) (cache.Informer, error) {
+	return c.Cache.GetInformer(ctx, P(new(T)))
+}
+
 // GetInformerForKind implements cache.Informers.
 func (c *Cache[T, P, L]) GetInformerForKind(ctx context.Context, gvk schema.GroupVersionKind, opts ...cache.InformerGetOption) (cache.Informer, error) {
 	if gvk == c.gvk {

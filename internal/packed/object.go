@@ -20,12 +20,17 @@ package packed
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
 	"sync/atomic"
+	"time"
 	"unique"
 	"weak"
 
+	"github.com/tidwall/gjson"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 )
@@ -36,8 +41,12 @@ type Object[T any] struct {
 	// namespace is the same text for all objects in it.
 	namespace     unique.Handle[string]
 	name, version string
+	// created is when, in seconds since 1970; 0 where the object does not say so.
+	created int64
 	// hashes are those of the values by which the object is indexed.
 	hashes []uint32
+	// note is what a Cache was to note of it.
+	note any
 	// text is the object in JSON, compressed.
 	text   []byte
 	packer *Packer[T]
@@ -49,6 +58,17 @@ type Object[T any] struct {
 // Key is the namespace and name of the object.
 func (o *Object[T]) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: o.namespace.Value(), Name: o.name}
+}
+
+// Note is what the Cache was asked to note of the object, to be had without unpacking it.
+func (o *Object[T]) Note() any { return o.note }
+
+// Created is when the object was created; the zero time where it does not say so.
+func (o *Object[T]) Created() time.Time {
+	if o.created == 0 {
+		return time.Time{}
+	}
+	return time.Unix(o.created, 0)
 }
 
 // GetObjectMeta implements metav1.ObjectMetaAccessor with what caches ask for.
@@ -80,20 +100,57 @@ func (o *Object[T]) remember(obj *T) {
 	o.unpacked.Store(&known)
 }
 
-// pack packs an object, which is not modified afterwards.
-func (p *Packer[T]) pack(obj *T, meta metav1.Object, hashes []uint32) (*Object[T], error) {
+// GetObjectKind implements runtime.Object, of which the packed have nothing to say.
+func (o *Object[T]) GetObjectKind() schema.ObjectKind { return schema.EmptyObjectKind }
+
+// DeepCopyObject implements runtime.Object. What does not change need not be copied.
+func (o *Object[T]) DeepCopyObject() runtime.Object { return o }
+
+// Pack packs an object, of which meta is the metadata, and which must not be modified
+// afterwards.
+func (p *Packer[T]) Pack(obj *T, meta metav1.Object) (*Object[T], error) {
 	text, err := json.Marshal(p.content(obj))
 	if err != nil {
 		return nil, fmt.Errorf("encoding %s/%s: %w", meta.GetNamespace(), meta.GetName(), err)
 	}
-	o := &Object[T]{
-		namespace: unique.Make(meta.GetNamespace()),
-		name:      meta.GetName(),
-		version:   meta.GetResourceVersion(),
-		hashes:    hashes,
-		text:      p.compress(text),
-		packer:    p,
+	o := p.object(meta.GetNamespace(), meta.GetName(), meta.GetResourceVersion(), text)
+	if created := meta.GetCreationTimestamp(); !created.IsZero() {
+		o.created = created.Unix()
 	}
 	o.remember(obj)
 	return o, nil
+}
+
+var errUnnamed = errors.New("an object without a name cannot be packed")
+
+// PackText packs an object that is valid JSON, without decoding it. It keeps nothing of
+// the text.
+func (p *Packer[T]) PackText(text []byte) (*Object[T], error) {
+	var namespace, name, version string
+	var created time.Time
+	memberOf(gjson.ParseBytes(text), "metadata").value.ForEach(func(key, value gjson.Result) bool {
+		switch key.Str {
+		case "namespace":
+			namespace = stringOf(value)
+		case "name":
+			name = stringOf(value)
+		case "resourceVersion":
+			version = stringOf(value)
+		case "creationTimestamp":
+			created, _ = time.Parse(time.RFC3339, stringOf(value)) // Or nobody knows.
+		}
+		return true
+	})
+	if name == "" {
+		return nil, errUnnamed
+	}
+	o := p.object(namespace, name, version, text)
+	if !created.IsZero() {
+		o.created = created.Unix()
+	}
+	return o, nil
+}
+
+func (p *Packer[T]) object(namespace, name, version string, text []byte) *Object[T] {
+	return &Object[T]{namespace: unique.Make(namespace), name: name, version: version, text: p.compress(text), packer: p}
 }

@@ -21,7 +21,6 @@ import (
 	"sync"
 
 	"github.com/klauspost/compress/s2"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
 // Packer packs and unpacks the objects of one kind. These are much alike, so that the
@@ -40,14 +39,8 @@ func NewPacker[T any](content func(*T) any) *Packer[T] {
 	return &Packer[T]{content: content}
 }
 
-// Pack packs an object, of which meta is the metadata, and which must not be modified
-// afterwards.
-func (p *Packer[T]) Pack(obj *T, meta metav1.Object) (*Object[T], error) {
-	return p.pack(obj, meta, nil)
-}
-
 func (p *Packer[T]) compress(text []byte) []byte {
-	p.once.Do(func() { p.dict = s2.MakeDict(text, nil) })
+	p.once.Do(func() { p.dict = s2.MakeDict(bytes.Clone(text), nil) })
 	var buffer []byte
 	if pooled, ok := buffers.Get().(*[]byte); ok {
 		defer buffers.Put(pooled)

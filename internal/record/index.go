@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strconv"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -32,24 +33,31 @@ import (
 const (
 	indexTarget    = "target"
 	indexTargetUID = "target-uid"
+	indexGated     = "gated"
 )
 
 // Index makes a manager's cache keep the indices that a Store reads by. Call it
 // once, before the manager starts.
 func Index(ctx context.Context, indexer client.FieldIndexer) error {
-	indices := map[string]func(ref v1alpha1.TargetReference) string{
-		indexTarget: func(ref v1alpha1.TargetReference) string {
-			return targetValue(GVK(ref).GroupKind(), Key(ref))
+	indices := map[string]func(rec *v1alpha1.AllowanceRecord) []string{
+		indexTarget: func(rec *v1alpha1.AllowanceRecord) []string {
+			ref := rec.Spec.TargetRef
+			return []string{targetValue(GVK(ref).GroupKind(), Key(ref))}
 		},
-		indexTargetUID: func(ref v1alpha1.TargetReference) string { return string(ref.UID) },
-	}
-	for field, value := range indices {
-		err := indexer.IndexField(ctx, &v1alpha1.AllowanceRecord{}, field, func(obj client.Object) []string {
-			rec, ok := obj.(*v1alpha1.AllowanceRecord)
-			if !ok {
+		indexTargetUID: func(rec *v1alpha1.AllowanceRecord) []string { return []string{string(rec.Spec.TargetRef.UID)} },
+		indexGated: func(rec *v1alpha1.AllowanceRecord) []string {
+			if !rec.Status.Gated {
 				return nil
 			}
-			return []string{value(rec.Spec.TargetRef)}
+			return []string{strconv.FormatBool(true)}
+		},
+	}
+	for field, values := range indices {
+		err := indexer.IndexField(ctx, &v1alpha1.AllowanceRecord{}, field, func(obj client.Object) []string {
+			if rec, ok := obj.(*v1alpha1.AllowanceRecord); ok {
+				return values(rec)
+			}
+			return nil
 		})
 		if err != nil {
 			return fmt.Errorf("cannot index AllowanceRecords by %s: %w", field, err)
@@ -60,6 +68,15 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 
 func targetValue(kind schema.GroupKind, key types.NamespacedName) string {
 	return kind.String() + "/" + key.String()
+}
+
+// Gated returns the cached records of the objects under a gate.
+func (s *Store) Gated(ctx context.Context) ([]v1alpha1.AllowanceRecord, error) {
+	list := &v1alpha1.AllowanceRecordList{}
+	if err := s.client.List(ctx, list, client.MatchingFields{indexGated: strconv.FormatBool(true)}); err != nil {
+		return nil, fmt.Errorf("cannot list the AllowanceRecords of what is under a gate: %w", err)
+	}
+	return list.Items, nil
 }
 
 // Of returns the cached records of all objects that have, or had, a kind,

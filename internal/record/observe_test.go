@@ -34,21 +34,38 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
+// startStore runs a Store of its own API server until stop is called.
+func startStore(t *testing.T, funcs interceptor.Funcs) (store *Store, stop func()) {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AllowanceRecord{}).WithInterceptorFuncs(funcs).Build()
+	store = NewStore(Config{Client: c, Live: c, OperatorNamespace: "operator"})
+	ctx, cancel := context.WithCancel(t.Context())
+	ended := make(chan error)
+	go func() { ended <- store.Start(ctx) }()
+	return store, func() {
+		t.Helper()
+		cancel()
+		if err := <-ended; err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
 // Each holder is written once an interval after something about it began to wait, whatever
 // is observed about others, and what is left at the end is written then.
 func TestEachHolderHasAnIntervalOfItsOwn(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		scheme := runtime.NewScheme()
-		if err := v1alpha1.AddToScheme(scheme); err != nil {
-			t.Fatal(err)
-		}
 		began := time.Now()
 		var mu sync.Mutex
 		written := map[types.UID][]time.Duration{}
 		pass := func(d time.Duration) {
 			time.Sleep(d) //nolint:forbidigo // It is the clock of the bubble that passes.
 		}
-		c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AllowanceRecord{}).WithInterceptorFuncs(interceptor.Funcs{
+		store, stop := startStore(t, interceptor.Funcs{
 			SubResourceUpdate: func(ctx context.Context, c client.Client, name string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
 				if rec, ok := obj.(*v1alpha1.AllowanceRecord); ok {
 					mu.Lock()
@@ -58,11 +75,7 @@ func TestEachHolderHasAnIntervalOfItsOwn(t *testing.T) {
 				}
 				return c.SubResource(name).Update(ctx, obj, opts...)
 			},
-		}).Build()
-		store := NewStore(Config{Client: c, Live: c, OperatorNamespace: "operator"})
-		ctx, cancel := context.WithCancel(t.Context())
-		ended := make(chan error)
-		go func() { ended <- store.Start(ctx) }()
+		})
 
 		observe := func(at time.Duration, uids ...types.UID) {
 			pass(at - time.Since(began))
@@ -83,10 +96,7 @@ func TestEachHolderHasAnIntervalOfItsOwn(t *testing.T) {
 		observe(5*interval+step, "c")
 		pass(interval - step)
 		synctest.Wait()
-		cancel()
-		if err := <-ended; err != nil {
-			t.Fatal(err)
-		}
+		stop()
 		want := map[types.UID][]time.Duration{
 			"a": {interval, 2*interval + step},
 			"b": {2*interval - step, 6 * interval},
@@ -110,23 +120,15 @@ func TestObserveWhileTheAPIServerIsAway(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				scheme := runtime.NewScheme()
-				if err := v1alpha1.AddToScheme(scheme); err != nil {
-					t.Fatal(err)
-				}
 				back := time.Now().Add(tc.away)
-				c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AllowanceRecord{}).WithInterceptorFuncs(interceptor.Funcs{
+				store, stop := startStore(t, interceptor.Funcs{
 					Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
 						if time.Now().Before(back) {
 							return errors.New("connection refused")
 						}
 						return c.Create(ctx, obj, opts...)
 					},
-				}).Build()
-				store := NewStore(Config{Client: c, Live: c, OperatorNamespace: "operator"})
-				ctx, cancel := context.WithCancel(t.Context())
-				ended := make(chan error)
-				go func() { ended <- store.Start(ctx) }()
+				})
 
 				target := v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "uid-web"}
 				d := denial("no")
@@ -135,10 +137,7 @@ func TestObserveWhileTheAPIServerIsAway(t *testing.T) {
 				store.Observe(Outcome{Target: target, Decision: &d})
 				<-time.After(maxPause + interval)
 				synctest.Wait()
-				cancel()
-				if err := <-ended; err != nil {
-					t.Fatal(err)
-				}
+				stop()
 				rec, err := store.Get(t.Context(), target)
 				if err != nil || rec == nil {
 					t.Fatalf("there is no record: %v", err)

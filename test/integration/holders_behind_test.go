@@ -46,7 +46,7 @@ var _ = Describe("The cache of holders", func() {
 		Expect(err).NotTo(HaveOccurred())
 		cache, err := holders.New(cfg, httpClient, k8s.RESTMapper())
 		Expect(err).NotTo(HaveOccurred())
-		startCache(ctx, cache)
+		run(ctx, cache)
 		Expect(cache.Watch(ctx, []schema.GroupVersionKind{configMaps})).To(Succeed())
 		Consistently(func() bool { return cache.Behind(configMaps) }, "1s").Should(BeFalse())
 
@@ -70,21 +70,6 @@ var _ = Describe("The cache of holders", func() {
 		Expect(has()).To(HaveField("GetResourceVersion()", cm.ResourceVersion))
 	})
 })
-
-// startCache runs a cache until the end of the spec.
-func startCache(ctx context.Context, cache *holders.Cache) {
-	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
-	ended := make(chan struct{})
-	go func() {
-		defer GinkgoRecover()
-		defer close(ended)
-		Expect(cache.Start(ctx)).To(Succeed())
-	}()
-	DeferCleanup(func() {
-		cancel()
-		Eventually(ended).Should(BeClosed())
-	})
-}
 
 // line leads to the API server until it is cut.
 type line struct {

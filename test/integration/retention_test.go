@@ -86,7 +86,7 @@ var _ = Describe("Records of what is gone", func() {
 		// What is unnoticed at the first sweep counts at the next.
 		for range 2 {
 			retention := &controller.Retention{
-				Client: ours, Holders: p.holders, Records: records, Clock: clock.RealClock{}, Age: 2 * time.Hour, Count: 5,
+				Client: ours, Holders: p.holders, Looked: p.holders.Looked(), Records: records, Clock: clock.RealClock{}, Age: 2 * time.Hour, Count: 5,
 			}
 			go func() { done <- retention.Start(running) }()
 			Eventually(func(g Gomega) {

@@ -32,11 +32,11 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
-	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/controlplane"
@@ -100,15 +100,15 @@ func clientAs(user string) client.Client {
 	return c
 }
 
-// run runs a manager until the returned function is called, at the latest until the
-// end of the spec or container.
-func run(ctx context.Context, mgr ctrl.Manager) (stop func()) {
+// run runs a manager, or a part of one, until the returned function is called, at the
+// latest until the end of the spec or container.
+func run(ctx context.Context, part manager.Runnable) (stop func()) {
 	ctx, cancel := context.WithCancel(context.WithoutCancel(ctx))
 	stopped := make(chan struct{})
 	go func() {
 		defer GinkgoRecover()
 		defer close(stopped)
-		Expect(mgr.Start(ctx)).To(Succeed())
+		Expect(part.Start(ctx)).To(Succeed())
 	}()
 	stop = func() {
 		cancel()

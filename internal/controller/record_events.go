@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controller
+
+import (
+	"context"
+	"fmt"
+
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/holders"
+)
+
+// recordNote is what controllers want to know of a record that has changed. There may be
+// very many records, and at the start all of them are new: to unpack each would take longer
+// than to get them.
+type recordNote struct {
+	// holder is what the record is about.
+	holder holders.Request
+	// adopting and overdue are what the fields of these names are indexed by.
+	adopting, overdue bool
+}
+
+// NoteRecord is what the manager's cache notes of each record (record.NewCache).
+func NoteRecord(rec *v1alpha1.AllowanceRecord) any {
+	return recordNote{holder: requestOf(rec), adopting: isAdopting(rec), overdue: isOverdue(rec)}
+}
+
+// recordEvents tells of the records about a holder that come, change and go. Of before there
+// is nothing where one comes, and of after where one goes.
+func recordEvents[R comparable](
+	objects cache.Cache, tell func(queue workqueue.TypedRateLimitingInterface[R], holder holders.Request, before, after recordNote),
+) source.TypedSource[R] {
+	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
+		informer, err := informerOfRecords(ctx, objects)
+		if err != nil {
+			return fmt.Errorf("cannot watch AllowanceRecords: %w", err)
+		}
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+			AddFunc: func(obj any) {
+				if note, ok := noteOf(obj); ok {
+					tell(queue, note.holder, recordNote{}, note)
+				}
+			},
+			UpdateFunc: func(old, obj any) {
+				before, _ := noteOf(old)
+				if note, ok := noteOf(obj); ok {
+					tell(queue, note.holder, before, note)
+				}
+			},
+			DeleteFunc: func(obj any) {
+				if note, ok := noteOf(obj); ok {
+					tell(queue, note.holder, note, recordNote{})
+				}
+			},
+		})
+		return err
+	})
+}
+
+// informerOfRecords is that of the packed records, where objects packs them.
+func informerOfRecords(ctx context.Context, objects cache.Cache) (cache.Informer, error) {
+	if packing, ok := objects.(interface {
+		PackedInformer(ctx context.Context) (cache.Informer, error)
+	}); ok {
+		return packing.PackedInformer(ctx)
+	}
+	return objects.GetInformer(ctx, &v1alpha1.AllowanceRecord{})
+}
+
+// noteOf is the note of a record as an informer has it. A tombstone without an object has
+// none: the next list has its end.
+func noteOf(obj any) (note recordNote, ok bool) {
+	if gone, isGone := obj.(toolscache.DeletedFinalStateUnknown); isGone {
+		obj = gone.Obj
+	}
+	switch obj := obj.(type) {
+	case interface{ Note() any }:
+		note, ok = obj.Note().(recordNote)
+	case *v1alpha1.AllowanceRecord:
+		note, ok = NoteRecord(obj).(recordNote)
+	}
+	return note, ok
+}
