@@ -112,8 +112,11 @@ func startCluster(ctx context.Context, opts controlplane.Options, install contro
 
 func startControlPlane(ctx context.Context, opts controlplane.Options) *controlplane.ControlPlane {
 	GinkgoHelper()
-	// Autoscalers look every 15 seconds by default.
-	opts.ExtraControllerManagerFlags = append(opts.ExtraControllerManagerFlags, "--horizontal-pod-autoscaler-sync-period=1s")
+	opts.ExtraControllerManagerFlags = append(opts.ExtraControllerManagerFlags,
+		// Autoscalers look every 15 seconds by default.
+		"--horizontal-pod-autoscaler-sync-period=1s",
+		// The Deployment controller tells of each try that failed.
+		"--vmodule=deployment_controller=2")
 	return stage.StartControlPlane(ctx, opts)
 }
 

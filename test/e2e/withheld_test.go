@@ -289,24 +289,20 @@ var _ = Describe("A change by a stranger", func() {
 		shared.marked(ctx, d)
 		withhold(ctx, d, image(theirs), imagePath)
 		By("having the controller try as often as it does")
-		tries := func() int {
-			return len(audit.writes(controlplane.ByUser(deploymentController), controlplane.Refused(http.StatusForbidden)))
-		}
-		// It waits twice as long before each try, which takes minutes; but it also
-		// tries whenever it sees a change. A change that it sees as it gives up has it
-		// begin anew.
 		for resting := false; !resting; {
-			n := tries()
-			for ; n == 0 || n%(maxRetries+1) != 0; n = tries() {
-				stranger.change(ctx, d, patch(fmt.Sprintf(`{"metadata":{"labels":{"look":"again-%d"}}}`, n)))
-				Eventually(ctx, tries).WithPolling(10 * time.Millisecond).Should(BeNumerically(">", n))
+			// It waits twice as long before each try, which takes minutes; but it also
+			// tries whenever it sees a change.
+			now := shared.tries(d)
+			for ; now.again < maxRetries; now = shared.tries(d) {
+				stranger.change(ctx, d, patch(fmt.Sprintf(`{"metadata":{"labels":{"look":"again-%d"}}}`, now.all)))
+				Eventually(ctx, func() int { return shared.tries(d).all }).WithPolling(10 * time.Millisecond).Should(BeNumerically(">", now.all))
 			}
-			Eventually(ctx, func() (string, error) {
-				log, err := os.ReadFile(shared.ControllerManagerLog)
-				return string(log), err
-			}).Should(givenUp(ns), "the controller still tries")
+			// The last try is one that it waits for by now: one that it still waits for
+			// as it gives up has it begin anew.
+			Eventually(ctx, func() int { return shared.tries(d).gaveUp }).Should(BeNumerically(">", now.gaveUp), "the controller still tries")
+			now = shared.tries(d)
 			staysAt(ctx, d, map[string]int{"web:1": 4})
-			resting = tries() == n
+			resting = shared.tries(d) == now
 		}
 		Expect(d.Status.Conditions).To(ContainElement(SatisfyAll(
 			HaveField("Type", appsv1.DeploymentConditionType(v1alpha1.ConditionBlocked)),
@@ -322,16 +318,32 @@ var _ = Describe("A change by a stranger", func() {
 // it gives up.
 const maxRetries = 15
 
-// givenUp matches the log of a controller manager whose Deployment controller
-// does not try again what was denied in a namespace: it says so when it drops the
-// Deployment from its queue, and repeats the denial.
-func givenUp(namespace string) OmegaMatcher {
-	return WithTransform(func(log string) bool {
-		for line := range strings.Lines(log) {
-			if strings.Contains(line, "Unhandled Error") && strings.Contains(line, " "+namespace+" ") {
-				return true
-			}
+// tries is how often the Deployment controller could not do what a Deployment asks for.
+type tries struct {
+	// all of them.
+	all int
+	// again is after how many, since it gave up, it meant to try again.
+	again int
+	// gaveUp is after how many it did not mean to try again.
+	gaveUp int
+}
+
+// tries reads in the log of the Deployment controller.
+func (c *cluster) tries(d *appsv1.Deployment) (t tries) {
+	GinkgoHelper()
+	log, err := os.ReadFile(c.ControllerManagerLog)
+	Expect(err).NotTo(HaveOccurred())
+	for line := range strings.Lines(string(log)) {
+		switch {
+		case !strings.Contains(line, fmt.Sprintf("deployment=%q", client.ObjectKeyFromObject(d))):
+		case strings.Contains(line, "Error syncing deployment"):
+			t.all++
+			t.again++
+		case strings.Contains(line, "Dropping deployment out of the queue"):
+			t.all++
+			t.gaveUp++
+			t.again = 0
 		}
-		return false
-	}, BeTrue())
+	}
+	return t
 }
