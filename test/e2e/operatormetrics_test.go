@@ -18,24 +18,17 @@ package e2e
 
 import (
 	"context"
-	"crypto/tls"
 	"fmt"
-	"net/http"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/prometheus/client_golang/prometheus/testutil/promlint"
 	dto "github.com/prometheus/client_model/go"
-	"github.com/prometheus/common/expfmt"
-	"github.com/prometheus/common/model"
-	authenticationv1 "k8s.io/api/authentication/v1"
-	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/test/bench/metrics"
 	"kausality.io/operator/test/builders"
 )
 
@@ -71,7 +64,7 @@ spec:
 			Expect(shared.mallory().try(ctx, rs, replicas(9))).NotTo(Succeed())
 		}
 
-		var after metrics
+		var after families
 		Eventually(ctx, func(g Gomega) {
 			after = scraper.scrape(ctx)
 			said := map[string]int{}
@@ -127,12 +120,12 @@ func byPolicy(name string) func(*auditv1.Event) bool {
 	return func(event *auditv1.Event) bool { return event.Annotations[auditPolicies] == name }
 }
 
-// metrics are what the operator says, by name.
-type metrics map[string]*dto.MetricFamily
+// families are what the operator says, by name.
+type families metrics.Families
 
 // sum adds up the samples with the labels, given as names and values: what counters
 // and gauges have, and how often histograms were observed.
-func (m metrics) sum(name string, labels ...string) float64 {
+func (m families) sum(name string, labels ...string) float64 {
 	total := 0.0
 	for _, metric := range m[name].GetMetric() {
 		has := map[string]string{}
@@ -151,7 +144,7 @@ func (m metrics) sum(name string, labels ...string) float64 {
 }
 
 // ours are those that the operator adds to what its libraries have.
-func (m metrics) ours() []*dto.MetricFamily {
+func (m families) ours() []*dto.MetricFamily {
 	var out []*dto.MetricFamily
 	for name, family := range m {
 		if strings.HasPrefix(name, "kausality_") {
@@ -162,46 +155,21 @@ func (m metrics) ours() []*dto.MetricFamily {
 }
 
 // scraper reads the metrics with a token.
-type scraper struct {
-	url, token string
-	http       *http.Client
-}
+type scraper struct{ *metrics.Scraper }
 
 // scraper makes a service account that may read them.
-func (c *cluster) scraper(ctx context.Context, namespace string) *scraper {
+func (c *cluster) scraper(ctx context.Context, namespace string) scraper {
 	GinkgoHelper()
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "scraper"}}
-	Expect(c.Create(ctx, account)).To(Succeed())
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: "scraper-" + namespace},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "kausality-metrics-reader"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: account.Name}},
-	}
-	Expect(c.Create(ctx, binding)).To(Succeed())
-	DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(c.Delete(ctx, binding)) })
-	request := &authenticationv1.TokenRequest{}
-	Expect(c.SubResource("token").Create(ctx, account, request)).To(Succeed())
-	return &scraper{url: c.MetricsURL, token: request.Status.Token, http: &http.Client{Transport: &http.Transport{
-		// The endpoint makes its certificate at each start.
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-	}}}
+	made, err := metrics.NewScraper(ctx, c.Client, c.MetricsURL, namespace)
+	Expect(err).NotTo(HaveOccurred())
+	DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(c.Delete(ctx, made.Binding)) })
+	return scraper{made}
 }
 
-// scrape reads all metrics, once RBAC has heard of the scraper.
-func (s *scraper) scrape(ctx context.Context) metrics {
+// scrape reads all metrics.
+func (s scraper) scrape(ctx context.Context) families {
 	GinkgoHelper()
-	var families metrics
-	Eventually(ctx, func(g Gomega) {
-		request, err := http.NewRequestWithContext(ctx, http.MethodGet, s.url, http.NoBody)
-		g.Expect(err).NotTo(HaveOccurred())
-		request.Header.Set("Authorization", "Bearer "+s.token)
-		response, err := s.http.Do(request)
-		g.Expect(err).NotTo(HaveOccurred())
-		defer response.Body.Close() //nolint:errcheck // Only read from.
-		g.Expect(response).To(HaveHTTPStatus(http.StatusOK))
-		parser := expfmt.NewTextParser(model.UTF8Validation)
-		families, err = parser.TextToMetricFamilies(response.Body)
-		g.Expect(err).NotTo(HaveOccurred())
-	}).Should(Succeed())
-	return families
+	all, err := s.Scrape(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	return families(all)
 }

@@ -52,6 +52,8 @@ type result struct {
 	Calls map[string]float64
 	// Effort is what the requests cost in each world.
 	Effort map[world]*effort
+	// Mirror is what was decided, by all requests but those that warm up, and recorded.
+	Mirror decided
 }
 
 // measure measures all scenarios, and reports them.
@@ -94,7 +96,7 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 	number := 0
 	for block := -1; block < *blocks; block++ {
 		if block == 0 {
-			if err := s.writeAsMuch(ctx, sc); err != nil {
+			if err := errors.Join(s.writeAsMuch(ctx, sc), seen.begin(ctx)); err != nil {
 				return r, err
 			}
 		}
@@ -133,7 +135,8 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 		}
 	}
 	r.Calls, r.Effort = seen.callsPerRequest(), seen.worlds
-	return r, nil
+	r.Mirror, err = seen.end(ctx)
+	return r, err
 }
 
 // profileSeconds is how long a processor profile takes. Blocks that are shorter share it

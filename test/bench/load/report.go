@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"kausality.io/operator/test/bench/mirror"
 	"kausality.io/operator/test/bench/stats"
 )
 
@@ -61,6 +62,12 @@ func (r *result) report() string {
 		fmt.Fprintf(&w, "%-18s %7d  %-15s %8.2f %8.2f %8.2f  ms of processor time a request\n", r.Scenario, r.Clients, process, busy(nobody), busy(bare), busy(kausality))
 	}
 	fmt.Fprintf(&w, "%-18s %7d  API calls of the operator a request: %s\n", r.Scenario, r.Clients, calls(r.Calls))
+	if m := r.Mirror; m.Decisions > 0 {
+		each := m.RecordWrites / m.Decisions
+		fmt.Fprintf(&w, "%-18s %7d  mirror: %.0f writes of records, %.3f a decision; at most %g: %s\n",
+			r.Scenario, r.Clients, m.RecordWrites, each, mirror.MostWrites, stats.Judge(each <= mirror.MostWrites))
+		fmt.Fprintf(&w, "%-18s %7d  %s\n", r.Scenario, r.Clients, m.Lag)
+	}
 	return w.String()
 }
 

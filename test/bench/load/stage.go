@@ -38,6 +38,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/bench/metrics"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -47,7 +48,9 @@ type stage struct {
 	admin  client.Client
 	bare   string
 	caller *http.Client
-	users  map[string]dynamic.Interface
+	// operator is for what the operator says of itself.
+	operator *metrics.Scraper
+	users    map[string]dynamic.Interface
 }
 
 // setTimeout bounds what the stage waits for.
@@ -82,6 +85,10 @@ func set(ctx context.Context) (_ *stage, err error) {
 		return nil, err
 	}
 	if err := s.fill(ctx); err != nil {
+		return nil, err
+	}
+	s.operator, err = metrics.NewScraper(ctx, s.admin, s.cp.MetricsURL(controlplane.DefaultOperatorName), namespace)
+	if err != nil {
 		return nil, err
 	}
 	return s, nil

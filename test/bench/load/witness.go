@@ -19,12 +19,17 @@ package main
 import (
 	"context"
 	"fmt"
+	"time"
 
 	"github.com/prometheus/procfs"
+	"k8s.io/apimachinery/pkg/util/wait"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/kubernetes"
 	"k8s.io/client-go/rest"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/bench/metrics"
+	"kausality.io/operator/test/bench/mirror"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -40,6 +45,12 @@ type effort struct {
 	Busy map[string]float64
 }
 
+// decided is what Kausality decided, and what of it was recorded.
+type decided struct {
+	Decisions, RecordWrites float64
+	Lag                     mirror.Lag
+}
+
 // witness tells what requests cost: from the audit log, from what the API server says
 // of its webhooks, and from what the system says of the processes.
 type witness struct {
@@ -49,6 +60,10 @@ type witness struct {
 	before effort
 	calls  map[string]int
 	worlds map[world]*effort
+	// recordWrites are the operator's, whenever they come: decisions are recorded a while
+	// after they were made.
+	recordWrites int
+	said         mirror.Said
 }
 
 func newWitness(s *stage) (*witness, error) {
@@ -63,13 +78,79 @@ func newWitness(s *stage) (*witness, error) {
 	return w, nil
 }
 
-// start begins a block of requests.
-func (w *witness) start(ctx context.Context, of world) error {
-	_, offset, err := controlplane.ReadAuditFrom(w.cp.AuditLog(), w.offset)
-	if err != nil {
+// begin begins to measure, once everything before has been recorded.
+func (w *witness) begin(ctx context.Context) (err error) {
+	if err := w.untilRecorded(ctx); err != nil {
 		return err
 	}
+	w.recordWrites = 0
+	w.said, err = w.saidSoFar(ctx)
+	return err
+}
+
+// end ends to measure, once everything has been recorded.
+func (w *witness) end(ctx context.Context) (decided, error) {
+	if err := w.untilRecorded(ctx); err != nil {
+		return decided{}, err
+	}
+	said, err := w.saidSoFar(ctx)
+	if err != nil {
+		return decided{}, err
+	}
+	said = said.Since(w.said)
+	out := decided{RecordWrites: float64(w.recordWrites), Lag: mirror.LagOf(said.Lag)}
+	for _, n := range said.Decisions {
+		out.Decisions += n
+	}
+	return out, nil
+}
+
+func (w *witness) saidSoFar(ctx context.Context) (mirror.Said, error) {
+	families, err := w.operator.Scrape(ctx)
+	if err != nil {
+		return mirror.Said{}, err
+	}
+	return mirror.Read(families)
+}
+
+// calmFor is for how long no record is written once all of them are: they may be behind for
+// two seconds.
+const calmFor = 3 * time.Second
+
+// untilRecorded waits until no record is written any more.
+func (w *witness) untilRecorded(ctx context.Context) error {
+	since := time.Now()
+	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, setTimeout, true, func(context.Context) (bool, error) {
+		written := w.recordWrites
+		if _, err := w.read(); err != nil {
+			return false, err
+		}
+		if w.recordWrites > written {
+			since = time.Now()
+		}
+		return time.Since(since) > calmFor, nil
+	})
+}
+
+// read reads what the operator asked for since it was read before.
+func (w *witness) read() (controlplane.AuditEvents, error) {
+	events, offset, err := controlplane.ReadAuditFrom(w.cp.AuditLog(), w.offset)
+	if err != nil {
+		return nil, err
+	}
 	w.offset = offset
+	events = events.Where(controlplane.ByUser(controlplane.OperatorUser), func(e *auditv1.Event) bool {
+		return e.ObjectRef != nil && e.ObjectRef.Resource != "leases"
+	})
+	w.recordWrites += len(events.Where(controlplane.Writes, controlplane.OfResource(v1alpha1.GroupVersion.Group, "allowancerecords")))
+	return events, nil
+}
+
+// start begins a block of requests.
+func (w *witness) start(ctx context.Context, of world) (err error) {
+	if _, err := w.read(); err != nil {
+		return err
+	}
 	w.before, err = w.soFar(ctx, of)
 	return err
 }
@@ -90,16 +171,12 @@ func (w *witness) stop(ctx context.Context, of world, requests int) error {
 	if of != kausality {
 		return nil
 	}
-	events, offset, err := controlplane.ReadAuditFrom(w.cp.AuditLog(), w.offset)
+	events, err := w.read()
 	if err != nil {
 		return err
 	}
-	w.offset = offset
 	for i := range events {
-		e := &events[i]
-		if e.ObjectRef != nil && e.User.Username == controlplane.OperatorUser && e.ObjectRef.Resource != "leases" {
-			w.calls[e.Verb+" "+e.ObjectRef.Resource]++
-		}
+		w.calls[events[i].Verb+" "+events[i].ObjectRef.Resource]++
 	}
 	return nil
 }

@@ -23,6 +23,7 @@ import (
 	"strings"
 
 	"kausality.io/operator/test/bench/metrics"
+	"kausality.io/operator/test/bench/mirror"
 	"kausality.io/operator/test/bench/stats"
 )
 
@@ -31,19 +32,13 @@ const (
 	mostTime = 1.15
 	// mostWrites is of the controller-manager.
 	mostWrites = 1.3
-	// mostRecordWrites is for each decision.
-	mostRecordWrites = 0.1
-	// mostLag is what lagShare of all writes of records keep to, in seconds.
-	mostLag, lagShare = 2, 0.99
 )
 
 // result is all that was measured.
 type result struct {
 	Worlds map[world][]block
-	// LagCount is how many writes of records recorded decisions; LagWithin is how many of
-	// them came within the time that is aimed at, and LagMost the bound of the metric's
-	// bucket that so many keep to as should, in seconds.
-	LagCount, LagWithin, LagMost float64
+	// Lag is how far the records were behind.
+	Lag mirror.Lag
 
 	lag metrics.Histogram
 }
@@ -54,7 +49,7 @@ func (r *result) add(w world, b block) {
 		return
 	}
 	r.lag = r.lag.Plus(b.lag)
-	r.LagCount, r.LagWithin, r.LagMost = r.lag.Count, r.lag.Within[mostLag], r.lag.Quantile(lagShare)
+	r.Lag = mirror.LagOf(r.lag)
 }
 
 // each is one value of each block of a world.
@@ -112,9 +107,9 @@ func (r *result) report() string {
 	r.breakdown(&w, func(b *block) map[string]float64 { return b.Decisions })
 	perDecision := stats.Ratio(stats.Mean, r.each(with, recordWrites), r.each(with, decided), *seed)
 	fmt.Fprintf(&w, "mirror: %.0f writes of %.0f records, %.3f (%.3f to %.3f) a decision; at most %g: %s\n", r.mean(with, recordWrites), r.mean(with, records),
-		perDecision.Value, perDecision.Low, perDecision.High, mostRecordWrites, stats.Against(perDecision.Low, perDecision.High, mostRecordWrites))
+		perDecision.Value, perDecision.Low, perDecision.High, mirror.MostWrites, stats.Against(perDecision.Low, perDecision.High, mirror.MostWrites))
 	fmt.Fprintf(&w, "        of which the first of each record alone: %.2f a decision\n", r.mean(with, records)/max(r.mean(with, decided), 1))
-	fmt.Fprintf(&w, "lag: %.0f of %.0f writes within %d s, p99 at most %g s: %s\n", r.LagWithin, r.LagCount, mostLag, r.LagMost, r.lagVerdict())
+	fmt.Fprintln(&w, r.Lag)
 	fmt.Fprintln(&w, footer)
 	return w.String()
 }
@@ -135,8 +130,4 @@ func (r *result) breakdown(w *strings.Builder, of func(*block) map[string]float6
 		one := func(b *block) float64 { return of(b)[key] }
 		fmt.Fprintf(w, "%-20s %9.2f %9.2f %9.2f  %s\n", "", r.mean(without, one), r.mean(again, one), r.mean(with, one), key)
 	}
-}
-
-func (r *result) lagVerdict() stats.Verdict {
-	return stats.Judge(r.LagWithin >= lagShare*r.LagCount)
 }

@@ -23,7 +23,6 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 
 	"kausality.io/operator/test/bench/metrics"
-	"kausality.io/operator/test/bench/stats"
 )
 
 // measured is a result of a few blocks that all are alike: with Kausality they take so
@@ -70,23 +69,6 @@ func TestReport(t *testing.T) {
 				if !strings.Contains(got, want) {
 					t.Errorf("%q is not in\n%s", want, got)
 				}
-			}
-		})
-	}
-}
-
-func TestLagVerdict(t *testing.T) {
-	for name, tc := range map[string]struct {
-		count, within float64
-		want          stats.Verdict
-	}{
-		"99 of 100": {100, 99, stats.Holds},
-		"98 of 100": {100, 98, stats.Missed},
-		"nothing":   {0, 0, stats.Holds},
-	} {
-		t.Run(name, func(t *testing.T) {
-			if got := (&result{LagCount: tc.count, LagWithin: tc.within}).lagVerdict(); got != tc.want {
-				t.Errorf("got %q, want %q", got, tc.want)
 			}
 		})
 	}

@@ -18,17 +18,13 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
-	"net/http"
 	"os"
 	"path/filepath"
 	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
-	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/kubernetes"
@@ -36,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/bench/metrics"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
@@ -61,9 +58,8 @@ type stage struct {
 	alice client.Client
 	// server is for what the API server says of itself.
 	server rest.Interface
-	// operator and token are for what the operator says of itself.
-	operator *http.Client
-	token    string
+	// operator is for what the operator says of itself.
+	operator *metrics.Scraper
 	policies []*v1alpha1.AllowancePolicy
 	// governed tells whether the policies are there.
 	governed bool
@@ -102,7 +98,8 @@ func set(ctx context.Context) (_ *stage, err error) {
 	if _, err = controlplane.InstallOperator(ctx, s.cp, install); err != nil {
 		return nil, err
 	}
-	if err := s.mayScrape(ctx); err != nil {
+	s.operator, err = metrics.NewScraper(ctx, s.admin, s.cp.MetricsURL(controlplane.DefaultOperatorName), metav1.NamespaceDefault)
+	if err != nil {
 		return nil, err
 	}
 	if s.policies, err = readPolicies(); err != nil {
@@ -136,34 +133,4 @@ func (s *stage) furnish(ctx context.Context, w world) error {
 		}
 	}
 	return s.untilRolled(ctx, w)
-}
-
-// mayScrape gives this program a token that may read the metrics of the operator.
-func (s *stage) mayScrape(ctx context.Context) error {
-	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "scraper"}}
-	binding := &rbacv1.ClusterRoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: account.Name},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "kausality-metrics-reader"},
-		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: account.Namespace, Name: account.Name}},
-	}
-	for _, obj := range []client.Object{account, binding} {
-		if err := s.admin.Create(ctx, obj); err != nil {
-			return err
-		}
-	}
-	const validSeconds = 24 * 60 * 60
-	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{ExpirationSeconds: new(int64(validSeconds))}}
-	if err := s.admin.SubResource("token").Create(ctx, account, request); err != nil {
-		return err
-	}
-	s.token = request.Status.Token
-	s.operator = &http.Client{Transport: &http.Transport{
-		// The endpoint makes its certificate at each start.
-		TLSClientConfig: &tls.Config{InsecureSkipVerify: true},
-	}}
-	// RBAC takes a moment to hear of the binding.
-	return wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
-		_, err := s.scrapeOperator(ctx)
-		return err == nil, nil
-	})
 }

@@ -19,26 +19,19 @@ package main
 import (
 	"context"
 	"fmt"
-	"io"
-	"net/http"
 	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/util/wait"
 
 	"kausality.io/operator/test/bench/metrics"
+	"kausality.io/operator/test/bench/mirror"
 	"kausality.io/operator/test/controlplane"
 )
 
 // calmFor is for how long nothing is written once all work is done. Records may be behind
 // for two seconds.
 const calmFor = 3 * time.Second
-
-// The operator's metrics that are read.
-const (
-	decisionsMetric = "kausality_admission_decisions_total"
-	lagMetric       = "kausality_record_lag_seconds"
-)
 
 // witness tells what is written meanwhile, from the audit log, and what the API server
 // and the operator say of it.
@@ -53,12 +46,8 @@ type witness struct {
 type said struct {
 	// asked are the API server's calls of the operator's webhooks.
 	asked metrics.Histogram
-	// decisions are the operator's verdicts, by outcome, reason and resource. A verdict is
-	// about one request, which creates, updates or deletes an object that policies have a
-	// say in, of their kind or of their children's; the kinds have one policy each, so that
-	// it counts once.
-	decisions map[string]float64
-	lag       metrics.Histogram
+	// operator are its verdicts. The kinds have one policy each, so that each counts once.
+	operator mirror.Said
 }
 
 // start begins a block.
@@ -75,14 +64,13 @@ func (w *witness) soFar(ctx context.Context) (said, error) {
 	if err != nil {
 		return out, err
 	}
-	operator, err := w.scrapeOperator(ctx)
+	operator, err := w.operator.Scrape(ctx)
 	if err != nil {
 		return out, err
 	}
 	out.asked = server.Asked(".kausality.io")
-	out.decisions = operator.Counters(decisionsMetric, "outcome", "reason", "resource")
-	out.lag = operator.Histogram(lagMetric, metrics.Any)
-	return out, nil
+	out.operator, err = mirror.Read(operator)
+	return out, err
 }
 
 // untilCalm waits until nothing is written any more, and takes note of what was.
@@ -116,39 +104,9 @@ func (w *witness) stop(ctx context.Context, of world) (block, error) {
 	}
 	out := w.seen.in(of)
 	out.Asked = now.asked.Minus(w.before.asked).Count
-	out.lag = now.lag.Minus(w.before.lag)
-	if _, can := out.lag.Within[mostLag]; !can && out.lag.Count > 0 {
-		return block{}, fmt.Errorf("%s has no bucket of %d s: the operator is of another version", lagMetric, mostLag)
-	}
-	out.Decisions = map[string]float64{}
-	for what, n := range now.decisions {
-		if more := n - w.before.decisions[what]; more > 0 {
-			out.Decisions[what] = more
-		}
-	}
+	since := now.operator.Since(w.before.operator)
+	out.Decisions, out.lag = since.Decisions, since.Lag
 	return out, nil
-}
-
-// scrapeOperator reads what the operator says of itself.
-func (s *stage) scrapeOperator(ctx context.Context) (metrics.Families, error) {
-	req, err := http.NewRequestWithContext(ctx, http.MethodGet, s.cp.MetricsURL(controlplane.DefaultOperatorName), http.NoBody)
-	if err != nil {
-		return nil, err
-	}
-	req.Header.Set("Authorization", "Bearer "+s.token)
-	resp, err := s.operator.Do(req)
-	if err != nil {
-		return nil, err
-	}
-	defer resp.Body.Close() //nolint:errcheck // It is read to its end.
-	if resp.StatusCode != http.StatusOK {
-		return nil, fmt.Errorf("the operator answers %s when asked for its metrics", resp.Status)
-	}
-	raw, err := io.ReadAll(resp.Body)
-	if err != nil {
-		return nil, err
-	}
-	return metrics.Parse(raw)
 }
 
 // controllers is what the names of the controllers of the controller-manager begin with:
