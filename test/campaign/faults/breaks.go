@@ -45,7 +45,7 @@ func (s *stage) breakOne(ctx context.Context, f plan.Fault) error {
 	}
 	switch f.Break {
 	case plan.Kill:
-		return s.down(func() error {
+		return s.down(time.Now(), func() error {
 			if err := s.cp.Kill(name); err != nil {
 				return err
 			}
@@ -55,7 +55,7 @@ func (s *stage) breakOne(ctx context.Context, f plan.Fault) error {
 	case plan.Freeze:
 		return s.freeze(ctx, name, f.For)
 	case plan.Restart:
-		return s.down(func() error { return s.cp.Restart(ctx, name) })
+		return s.down(time.Now(), func() error { return s.cp.Restart(ctx, name) })
 	case plan.Depose:
 		return s.depose(ctx)
 	case plan.RestartAPIServer:
@@ -88,9 +88,9 @@ func (s *stage) breakOne(ctx context.Context, f plan.Fault) error {
 	}
 }
 
-// down notes that an operator ends and comes back.
-func (s *stage) down(during func() error) error {
-	from := time.Now().Add(-unwritten)
+// down notes that an operator ends, not before a time, and comes back.
+func (s *stage) down(since time.Time, during func() error) error {
+	from := since.Add(-unwritten)
 	err := during()
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -167,17 +167,18 @@ func (s *stage) attendUntil(ctx context.Context, at time.Time) error {
 
 // revive starts again what has ended by itself, and tells whether there was something.
 func (s *stage) revive(ctx context.Context) (bool, error) {
-	found := false
+	found, looked := false, time.Now()
 	for _, member := range s.cp.Status() {
 		if member.Running {
 			continue
 		}
 		found = true
 		sayf("  %s had ended, and starts again", member.Name)
-		if err := s.down(func() error { return s.cp.Restart(ctx, member.Name) }); err != nil {
+		if err := s.down(s.whole, func() error { return s.cp.Restart(ctx, member.Name) }); err != nil {
 			return false, err
 		}
 	}
+	s.whole = looked
 	return found, nil
 }
 

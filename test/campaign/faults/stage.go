@@ -67,6 +67,9 @@ type stage struct {
 	// unasked is true once changes may have been made that the operator was not asked about,
 	// and work went on or policies came back.
 	unasked atomic.Bool
+	// whole is when it was last seen that nothing had ended by itself. One goroutine breaks
+	// and revives.
+	whole time.Time
 
 	mu sync.Mutex
 	// operators are their names, and killed is when one was down.
@@ -80,7 +83,7 @@ var scheme = controlplane.NewScheme()
 
 // set starts a control plane and one operator, with proxies on both sides of it.
 func set(ctx context.Context, failure v1alpha1.FailurePolicy) (_ *stage, err error) {
-	s := &stage{people: map[plan.Who]client.Client{}, failure: failure}
+	s := &stage{people: map[plan.Who]client.Client{}, failure: failure, whole: time.Now()}
 	s.unasked.Store(failure == v1alpha1.FailurePolicyIgnore)
 	opts := controlplane.Options{
 		Progress:            func(line string) { sayf("%s", line) },

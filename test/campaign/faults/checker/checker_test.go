@@ -233,6 +233,15 @@ func TestCheck(t *testing.T) {
 			s.tell(step{by: mallory, verb: "delete", resource: replicaSets, name: "web-1", code: 403})
 			s.record(obj{"denials": 0})
 		}},
+		"a record counts a denial that nobody asked for": {want: []Promise{Misrecorded}, tell: func(s *story) {
+			s.begin()
+			s.record(obj{"denials": 1})
+		}},
+		"a record counts a denial that nobody waited for": {want: []Promise{"excused"}, tell: func(s *story) {
+			s.begin()
+			s.tell(step{by: mallory, verb: "update", resource: replicaSets, name: "web-1", change: obj{"spec": obj{"replicas": 9}}, open: true})
+			s.record(obj{"denials": 1})
+		}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

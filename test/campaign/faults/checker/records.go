@@ -149,11 +149,12 @@ func (l *Log) attempts() map[attempt]bool {
 }
 
 // checkDenials compares how many denials there were. One request can be judged several
-// times, and what was denied just before an operator was killed may not be written down.
+// times, what was denied just before an operator was killed may not be written down, and
+// what the API server did not wait for was denied all the same.
 func (c *checker) checkDenials(of map[types.UID]*object) {
 	denied, all := map[types.UID]int64{}, map[types.UID]int64{}
 	for _, w := range c.Log.writes {
-		if w.Resource != replicaSets && w.Resource != pods || w.succeeded() && !w.Denied {
+		if w.Resource != replicaSets && w.Resource != pods || w.succeeded() && !w.Denied && !w.Unasked {
 			continue
 		}
 		parent := c.parentOf(w)
