@@ -246,6 +246,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 	holder := &controller.Holder{
 		Client:     o.GetClient(),
 		Holders:    o.holders,
+		Looked:     o.holders.Looked(),
 		Drivers:    o.gates,
 		Records:    o.records,
 		Policies:   o.policies,
@@ -254,15 +255,6 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Events:     o.GetEventRecorder("kausality"),
 		Clock:      clock.RealClock{},
 		QuietTime:  o.quietTime,
-	}
-	retention := &controller.Retention{
-		Client:  o.GetClient(),
-		Holders: o.holders,
-		Looked:  o.holders.Looked(),
-		Records: o.records,
-		Clock:   clock.RealClock{},
-		Age:     o.recordAge,
-		Count:   o.recordCount,
 	}
 	target := &controller.Target{
 		Client:     o.GetClient(),
@@ -287,8 +279,21 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		target.SetupWithManager(o.Manager),
 		o.Add(heap{}),
 		o.Add(sign),
-		o.Add(retention),
+		o.Add(o.retention()),
 	)
+}
+
+// retention deletes old records.
+func (o *operator) retention() *controller.Retention {
+	return &controller.Retention{
+		Client:  o.GetClient(),
+		Holders: o.holders,
+		Looked:  o.holders.Looked(),
+		Records: o.records,
+		Clock:   clock.RealClock{},
+		Age:     o.recordAge,
+		Count:   o.recordCount,
+	}
 }
 
 // setupWebhooks sets up the hooks.

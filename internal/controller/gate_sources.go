@@ -18,6 +18,7 @@ package controller
 
 import (
 	"context"
+	"iter"
 
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -35,7 +36,7 @@ func (r *Gate) policySource(changes <-chan event.GenericEvent) source.TypedSourc
 				case <-ctx.Done():
 					return
 				case <-changes:
-					r.enqueueAll(ctx, queue)
+					holders.Feed(ctx, queue, r.gated(ctx))
 				}
 			}
 		}()
@@ -43,13 +44,18 @@ func (r *Gate) policySource(changes <-chan event.GenericEvent) source.TypedSourc
 	})
 }
 
-func (r *Gate) enqueueAll(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) {
-	for _, gvk := range r.Holders.Kinds() {
-		if _, _, ok := r.Drivers.Gate(ctx, gvk); !ok {
-			continue
-		}
-		for key := range r.Holders.Keys(gvk) {
-			queue.Add(holders.RequestFor(gvk, key))
+// gated are all cached objects of kinds that have a gate.
+func (r *Gate) gated(ctx context.Context) iter.Seq[holders.Request] {
+	return func(yield func(holders.Request) bool) {
+		for _, gvk := range r.Holders.Kinds() {
+			if _, _, ok := r.Drivers.Gate(ctx, gvk); !ok {
+				continue
+			}
+			for key := range r.Holders.Keys(gvk) {
+				if !yield(holders.RequestFor(gvk, key)) {
+					return
+				}
+			}
 		}
 	}
 }

@@ -75,6 +75,8 @@ type HolderReader interface {
 	List(ctx context.Context, gvk schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error]
 	// CreatedSince goes through those that were created at a time or later.
 	CreatedSince(ctx context.Context, gvk schema.GroupVersionKind, since time.Time) iter.Seq2[*unstructured.Unstructured, error]
+	// Has tells whether there is a cached holder of that name.
+	Has(gvk schema.GroupVersionKind, key types.NamespacedName) bool
 	// Keys goes through their names, which costs less.
 	Keys(gvk schema.GroupVersionKind) iter.Seq[types.NamespacedName]
 	// Kinds are those that are cached.
@@ -96,6 +98,8 @@ type Holder struct {
 	client.Client
 	// Holders are the holders.
 	Holders HolderReader
+	// Looked is closed once it is known which kinds are watched.
+	Looked <-chan struct{}
 	// Drivers set the gates of those that have one; nil where none does.
 	Drivers GateDrivers
 	// Records are their AllowanceRecords.
@@ -124,6 +128,7 @@ func (r *Holder) SetupWithManager(mgr ctrl.Manager) error {
 		Named("holder").
 		WatchesRawSource(r.Holders.Source()).
 		WatchesRawSource(recordSource(mgr.GetCache())).
+		WatchesRawSource(r.lostSource(mgr.GetCache())).
 		WatchesRawSource(r.policySource(mgr.GetCache())).
 		WithOptions(controller.TypedOptions[holders.Request]{MaxConcurrentReconciles: holderWorkers}).
 		Complete(r)

@@ -26,7 +26,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/handler"
-	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -45,31 +44,54 @@ func recordSource(objects cache.Cache) source.TypedSource[holders.Request] {
 	})
 }
 
+// lostSource makes those holders reconcile that there are records of at the start, and that
+// are gone or that nobody watches: of all others their own events tell.
+func (r *Holder) lostSource(objects cache.Cache) source.TypedSource[holders.Request] {
+	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+		go func() {
+			select {
+			case <-ctx.Done():
+				return
+			case <-r.Looked:
+			}
+			holders.Feed(ctx, queue, notesOf(ctx, objects, func(note recordNote) bool {
+				return !note.ended && !r.Holders.Has(note.holder.GVK(), note.holder.Key())
+			}))
+		}()
+		return nil
+	})
+}
+
 // policySource makes those holders reconcile to which it can matter that a policy
 // has changed, or whether it is in effect: those that are open, adopting or blocked. A
 // policy that comes makes all reconcile that there are records of: they may have gone while
-// none was for their kind, when nobody watched. At the start the records themselves do.
+// none was for their kind, when nobody watched.
 func (r *Holder) policySource(objects cache.Cache) source.TypedSource[holders.Request] {
-	type policyEvents = handler.TypedFuncs[*v1alpha1.AllowancePolicy, holders.Request]
-	type queue = workqueue.TypedRateLimitingInterface[holders.Request]
-	return source.TypedKind(objects, &v1alpha1.AllowancePolicy{}, policyEvents{
-		CreateFunc: func(ctx context.Context, e event.TypedCreateEvent[*v1alpha1.AllowancePolicy], q queue) {
-			if e.IsInInitialList {
-				return
-			}
-			kind := forKind(e.Object)
-			r.enqueue(ctx, q, func(rec *v1alpha1.AllowanceRecord) bool {
-				return isOpen(rec) || rec.Status.EndedAt == nil && record.GVK(rec.Spec.TargetRef).GroupKind() == kind
-			})
-		},
-		UpdateFunc: func(ctx context.Context, e event.TypedUpdateEvent[*v1alpha1.AllowancePolicy], q queue) {
-			if matters(e.ObjectOld, e.ObjectNew) {
-				r.enqueue(ctx, q, isOpen)
-			}
-		},
-		DeleteFunc: func(ctx context.Context, _ event.TypedDeleteEvent[*v1alpha1.AllowancePolicy], q queue) {
-			r.enqueue(ctx, q, isOpen)
-		},
+	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+		feeder := holders.NewFeeder()
+		go feeder.Run(ctx, queue, policyDelay)
+		ask := func(name string, wanted func(recordNote) bool) { feeder.Ask(name, notesOf(ctx, objects, wanted)) }
+		type policyEvents = handler.TypedFuncs[*v1alpha1.AllowancePolicy, holders.Request]
+		type untold = workqueue.TypedRateLimitingInterface[holders.Request]
+		askOpen := func() { ask("", func(note recordNote) bool { return note.open }) }
+		return source.TypedKind(objects, &v1alpha1.AllowancePolicy{}, policyEvents{
+			CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*v1alpha1.AllowancePolicy], _ untold) {
+				if e.IsInInitialList {
+					return
+				}
+				kind := forKind(e.Object)
+				askOpen()
+				ask(kind.String(), func(note recordNote) bool { return !note.open && !note.ended && note.holder.GVK().GroupKind() == kind })
+			},
+			UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*v1alpha1.AllowancePolicy], _ untold) {
+				if matters(e.ObjectOld, e.ObjectNew) {
+					askOpen()
+				}
+			},
+			DeleteFunc: func(context.Context, event.TypedDeleteEvent[*v1alpha1.AllowancePolicy], untold) {
+				askOpen()
+			},
+		}).Start(ctx, queue)
 	})
 }
 
@@ -89,19 +111,6 @@ func matters(before, after *v1alpha1.AllowancePolicy) bool {
 	}
 	return before.Generation != after.Generation || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 		!maps.Equal(states(before), states(after))
-}
-
-// enqueue makes the holders reconcile of some records.
-func (r *Holder) enqueue(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request], of func(*v1alpha1.AllowanceRecord) bool) {
-	for rec, err := range r.Records.All(ctx) {
-		if err != nil {
-			logf.FromContext(ctx).Error(err, "Cannot tell which holders a changed policy concerns")
-			return
-		}
-		if of(rec) {
-			queue.AddAfter(requestOf(rec), policyDelay)
-		}
-	}
 }
 
 // isOpen tells whether a holder waits for something that policies say.

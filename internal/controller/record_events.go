@@ -19,10 +19,12 @@ package controller
 import (
 	"context"
 	"fmt"
+	"iter"
 
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -37,15 +39,22 @@ type recordNote struct {
 	holder holders.Request
 	// adopting and overdue are what the fields of these names are indexed by.
 	adopting, overdue bool
+	// open tells whether the holder waits for something that policies say, ended whether
+	// there is nothing more to be said about it.
+	open, ended bool
 }
 
 // NoteRecord is what the manager's cache notes of each record (record.NewCache).
 func NoteRecord(rec *v1alpha1.AllowanceRecord) any {
-	return recordNote{holder: requestOf(rec), adopting: isAdopting(rec), overdue: isOverdue(rec)}
+	return recordNote{
+		holder: requestOf(rec), adopting: isAdopting(rec), overdue: isOverdue(rec),
+		open: isOpen(rec), ended: rec.Status.EndedAt != nil,
+	}
 }
 
-// recordEvents tells of the records about a holder that come, change and go. Of before there
-// is nothing where one comes, and of after where one goes.
+// recordEvents tells of the records about a holder that come, change and go, not of those
+// that there are at the start. Of before there is nothing where one comes, and of after where
+// one goes.
 func recordEvents[R comparable](
 	objects cache.Cache, tell func(queue workqueue.TypedRateLimitingInterface[R], holder holders.Request, before, after recordNote),
 ) source.TypedSource[R] {
@@ -54,9 +63,9 @@ func recordEvents[R comparable](
 		if err != nil {
 			return fmt.Errorf("cannot watch AllowanceRecords: %w", err)
 		}
-		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
-			AddFunc: func(obj any) {
-				if note, ok := noteOf(obj); ok {
+		_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerDetailedFuncs{
+			AddFunc: func(obj any, isInInitialList bool) {
+				if note, ok := noteOf(obj); ok && !isInInitialList {
 					tell(queue, note.holder, recordNote{}, note)
 				}
 			},
@@ -74,6 +83,29 @@ func recordEvents[R comparable](
 		})
 		return err
 	})
+}
+
+// notesOf are those of all cached records that are wanted.
+func notesOf(ctx context.Context, objects cache.Cache, wanted func(recordNote) bool) iter.Seq[holders.Request] {
+	return func(yield func(holders.Request) bool) {
+		informer, err := informerOfRecords(ctx, objects)
+		if err != nil {
+			if ctx.Err() == nil {
+				logf.FromContext(ctx).Error(err, "Cannot tell which holders there are records of")
+			}
+			return
+		}
+		store, ok := informer.(interface{ GetStore() toolscache.Store })
+		if !ok {
+			logf.FromContext(ctx).Error(nil, "Cannot read what the cache has of AllowanceRecords")
+			return
+		}
+		for _, obj := range store.GetStore().List() {
+			if note, ok := noteOf(obj); ok && wanted(note) && !yield(note.holder) {
+				return
+			}
+		}
+	}
 }
 
 // informerOfRecords is that of the packed records, where objects packs them.

@@ -43,7 +43,7 @@ func TestNoteOf(t *testing.T) {
 	}
 	want := recordNote{
 		holder:   holders.RequestFor(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, types.NamespacedName{Namespace: "shop", Name: "web"}),
-		adopting: true, overdue: true,
+		adopting: true, overdue: true, open: true,
 	}
 	for name, tc := range map[string]struct {
 		obj    any

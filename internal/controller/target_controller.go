@@ -81,18 +81,20 @@ type Target struct {
 	Clock clock.PassiveClock
 
 	known  targets
+	feeder *holders.Feeder
 	pace   *pace
 	losing losingKinds
 }
 
 // SetupWithManager adds the reconciler to mgr.
 func (r *Target) SetupWithManager(mgr ctrl.Manager) error {
-	r.pace = newPace(r.Rate)
+	r.pace, r.feeder = newPace(r.Rate), holders.NewFeeder()
 	return builder.TypedControllerManagedBy[holders.Request](mgr).
 		Named("target").
 		WatchesRawSource(r.Holders.Source()).
 		WatchesRawSource(r.policySource()).
 		WatchesRawSource(r.namespaceSource(mgr.GetCache())).
+		WatchesRawSource(r.feederSource()).
 		WatchesRawSource(r.known.source()).
 		WithOptions(controller.TypedOptions[holders.Request]{MaxConcurrentReconciles: targetWorkers}).
 		Complete(r)

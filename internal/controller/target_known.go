@@ -18,6 +18,7 @@ package controller
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 	"sync"
@@ -157,13 +158,17 @@ func (t *targets) queueChildren(parents ...types.UID) {
 	}
 }
 
-// addTo queues the objects in a namespace, and all objects where it is empty.
-func (t *targets) addTo(queue workqueue.TypedRateLimitingInterface[holders.Request], namespace string) {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	for req := range t.byName {
-		if namespace == "" || req.Key().Namespace == namespace {
-			queue.Add(req)
+// in are the objects in a namespace, and all objects where it is empty, that are known when
+// they are asked for.
+func (t *targets) in(namespace string) iter.Seq[holders.Request] {
+	return func(yield func(holders.Request) bool) {
+		t.mu.Lock()
+		known := slices.Collect(maps.Keys(t.byName))
+		t.mu.Unlock()
+		for _, req := range known {
+			if (namespace == "" || req.Key().Namespace == namespace) && !yield(req) {
+				return
+			}
 		}
 	}
 }

@@ -35,8 +35,8 @@ import (
 // policySource has all objects looked at when the active policies change.
 func (r *Target) policySource() source.TypedSource[holders.Request] {
 	return source.TypedChannel(r.Catalog.Changes(), handler.TypedFuncs[client.Object, holders.Request]{
-		GenericFunc: func(_ context.Context, _ event.GenericEvent, queue workqueue.TypedRateLimitingInterface[holders.Request]) {
-			r.known.addTo(queue, "")
+		GenericFunc: func(context.Context, event.GenericEvent, workqueue.TypedRateLimitingInterface[holders.Request]) {
+			r.feeder.Ask("", r.known.in(""))
 		},
 	})
 }
@@ -44,10 +44,18 @@ func (r *Target) policySource() source.TypedSource[holders.Request] {
 // namespaceSource has the objects in a namespace looked at when its labels change.
 func (r *Target) namespaceSource(objects cache.Cache) source.TypedSource[holders.Request] {
 	return source.TypedKind(objects, scope.PartialNamespace(), handler.TypedFuncs[*metav1.PartialObjectMetadata, holders.Request]{
-		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*metav1.PartialObjectMetadata], queue workqueue.TypedRateLimitingInterface[holders.Request]) {
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*metav1.PartialObjectMetadata], _ workqueue.TypedRateLimitingInterface[holders.Request]) {
 			if !maps.Equal(e.ObjectOld.Labels, e.ObjectNew.Labels) {
-				r.known.addTo(queue, e.ObjectNew.Name)
+				r.feeder.Ask(e.ObjectNew.Name, r.known.in(e.ObjectNew.Name))
 			}
 		},
+	})
+}
+
+// feederSource queues what these ask for.
+func (r *Target) feederSource() source.TypedSource[holders.Request] {
+	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+		go r.feeder.Run(ctx, queue, 0)
+		return nil
 	})
 }

@@ -72,6 +72,9 @@ type watched struct {
 	objects toolscache.Indexer
 	// state is that of the watch that fills them.
 	state *watchState
+	// left is closed by leave, once nobody is to wait for them any more.
+	left  chan struct{}
+	leave func()
 }
 
 func (w watched) ready() bool { return toolscache.IsDone(w.synced) }
@@ -108,6 +111,11 @@ func New(cfg *rest.Config, httpClient *http.Client, mapper apimeta.RESTMapper) (
 
 // Start runs the informers until ctx ends.
 func (c *Cache) Start(ctx context.Context) error {
+	defer func() {
+		for _, w := range *c.kinds.Load() {
+			w.leave()
+		}
+	}()
 	return c.cache.Start(ctx)
 }
 

@@ -112,6 +112,16 @@ func (c *Cache) CreatedSince(_ context.Context, gvk schema.GroupVersionKind, sin
 	}
 }
 
+// Has tells whether there is a cached holder of a kind with a namespace and name.
+func (c *Cache) Has(gvk schema.GroupVersionKind, key types.NamespacedName) bool {
+	w, ok := (*c.kinds.Load())[gvk.GroupKind()]
+	if !ok || !w.ready() {
+		return false
+	}
+	_, exists, err := w.objects.GetByKey(toolscache.ObjectName(key).String())
+	return exists && err == nil
+}
+
 // Keys are the namespaces and names of all cached holders of a kind.
 func (c *Cache) Keys(gvk schema.GroupVersionKind) iter.Seq[types.NamespacedName] {
 	return func(yield func(types.NamespacedName) bool) {

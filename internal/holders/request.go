@@ -28,21 +28,26 @@ import (
 // controllers and in what they remember, which are as large as they have ever been.
 type Request struct{ named unique.Handle[named] }
 
+// named has by value what is of one holder alone: a text in it is copied for each.
 type named struct {
-	gvk schema.GroupVersionKind
-	key types.NamespacedName
+	gvk       unique.Handle[schema.GroupVersionKind]
+	namespace unique.Handle[string]
+	name      string
 }
 
 // RequestFor is the request for a holder of the kind, in the version that is watched.
 func RequestFor(gvk schema.GroupVersionKind, key types.NamespacedName) Request {
-	return Request{unique.Make(named{gvk: gvk, key: key})}
+	return Request{unique.Make(named{gvk: unique.Make(gvk), namespace: unique.Make(key.Namespace), name: key.Name})}
 }
 
 // GVK of the holder, in the version that is watched.
-func (r Request) GVK() schema.GroupVersionKind { return r.named.Value().gvk }
+func (r Request) GVK() schema.GroupVersionKind { return r.named.Value().gvk.Value() }
 
 // Key is the namespace and name of the holder.
-func (r Request) Key() types.NamespacedName { return r.named.Value().key }
+func (r Request) Key() types.NamespacedName {
+	named := r.named.Value()
+	return types.NamespacedName{Namespace: named.namespace.Value(), Name: named.name}
+}
 
 // String is for logs.
 func (r Request) String() string { return r.GVK().Kind + " " + r.Key().String() }

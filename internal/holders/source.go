@@ -18,6 +18,8 @@ package holders
 
 import (
 	"context"
+	"iter"
+	"maps"
 	"sync"
 	"time"
 
@@ -47,22 +49,37 @@ func (c *Cache) Source() source.TypedSource[Request] {
 type eventSource struct{ cache *Cache }
 
 // Start makes queue receive the holders that are known by now, and every event
-// until ctx ends. It does not wait for kinds that have not synced yet.
+// until ctx ends. Kinds that have not synced yet follow when they have.
 func (s eventSource) Start(ctx context.Context, queue workqueue.TypedRateLimitingInterface[Request]) error {
-	s.cache.subscribers.add(ctx, queue)
+	sub := s.cache.subscribers.add(ctx, queue)
 	for _, w := range *s.cache.kinds.Load() {
-		go s.addAll(ctx, w, queue)
+		if w.ready() {
+			go sub.feed(s.cache.requests(w.gvk))
+		}
 	}
 	return nil
 }
 
-// addAll queues the holders of one kind that were there before the queue was.
-func (s eventSource) addAll(ctx context.Context, w watched, queue workqueue.TypedRateLimitingInterface[Request]) {
-	if !toolscache.WaitFor(ctx, "", w.synced) {
+// feedAll queues the holders of a kind that are there when it has synced.
+func (c *Cache) feedAll(w watched) {
+	select {
+	case <-w.left:
 		return
+	case <-w.synced.Done():
 	}
-	for key := range s.cache.Keys(w.gvk) {
-		queue.Add(RequestFor(w.gvk, key))
+	for sub := range c.subscribers.all() {
+		go sub.feed(c.requests(w.gvk))
+	}
+}
+
+// requests are for all cached holders of a kind.
+func (c *Cache) requests(gvk schema.GroupVersionKind) iter.Seq[Request] {
+	return func(yield func(Request) bool) {
+		for key := range c.Keys(gvk) {
+			if !yield(RequestFor(gvk, key)) {
+				return
+			}
+		}
 	}
 }
 
@@ -79,10 +96,12 @@ type subscribers struct {
 
 type subscription struct {
 	queue workqueue.TypedRateLimitingInterface[Request]
+	// feed feeds the queue until the subscription ends.
+	feed func(iter.Seq[Request])
 }
 
-func (s *subscribers) add(ctx context.Context, queue workqueue.TypedRateLimitingInterface[Request]) {
-	sub := &subscription{queue: queue}
+func (s *subscribers) add(ctx context.Context, queue workqueue.TypedRateLimitingInterface[Request]) *subscription {
+	sub := &subscription{queue: queue, feed: func(requests iter.Seq[Request]) { Feed(ctx, queue, requests) }}
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.queues == nil {
@@ -94,6 +113,14 @@ func (s *subscribers) add(ctx context.Context, queue workqueue.TypedRateLimiting
 		defer s.mu.Unlock()
 		delete(s.queues, sub)
 	})
+	return sub
+}
+
+// all are those that there are now.
+func (s *subscribers) all() map[*subscription]struct{} {
+	s.mu.RLock()
+	defer s.mu.RUnlock()
+	return maps.Clone(s.queues)
 }
 
 func (s *subscribers) publish(req Request, after time.Duration) {
@@ -104,7 +131,8 @@ func (s *subscribers) publish(req Request, after time.Duration) {
 	}
 }
 
-// handlerFor publishes what happens to the objects of one kind.
+// handlerFor publishes what happens to the objects of one kind, once they have synced:
+// before, there may be very many that are new.
 func (s *subscribers) handlerFor(gvk schema.GroupVersionKind) toolscache.ResourceEventHandler {
 	publish := func(obj any, after time.Duration) {
 		if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
@@ -117,8 +145,13 @@ func (s *subscribers) handlerFor(gvk schema.GroupVersionKind) toolscache.Resourc
 		s.publish(RequestFor(gvk, types.NamespacedName{Namespace: accessor.GetNamespace(), Name: accessor.GetName()}), after)
 	}
 	cached := cachedHolders.WithLabelValues(gvk.GroupKind().String())
-	return toolscache.ResourceEventHandlerFuncs{
-		AddFunc:    func(obj any) { cached.Inc(); publish(obj, 0) },
+	return toolscache.ResourceEventHandlerDetailedFuncs{
+		AddFunc: func(obj any, isInInitialList bool) {
+			cached.Inc()
+			if !isInInitialList {
+				publish(obj, 0)
+			}
+		},
 		UpdateFunc: func(_, obj any) { publish(obj, gathering) },
 		DeleteFunc: func(obj any) { cached.Dec(); publish(obj, 0) },
 	}

@@ -23,6 +23,7 @@ import (
 	"maps"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -55,10 +56,12 @@ func (c *Cache) Watch(ctx context.Context, kinds []schema.GroupVersionKind) erro
 			if err := c.cache.RemoveInformer(ctx, objectOf(w.gvk)); err != nil {
 				errs = append(errs, fmt.Errorf("cannot stop watching %s: %w", kind, err))
 			}
+			w.leave()
 			delete(next, kind)
 			cachedHolders.DeleteLabelValues(kind.String())
 		}
 	}
+	var added []watched
 	for kind, w := range wanted {
 		if _, running := next[kind]; running {
 			continue
@@ -68,8 +71,12 @@ func (c *Cache) Watch(ctx context.Context, kinds []schema.GroupVersionKind) erro
 			continue
 		}
 		next[kind] = w
+		added = append(added, w)
 	}
 	c.kinds.Store(&next)
+	for _, w := range added {
+		go c.feedAll(w)
+	}
 
 	for _, kind := range slices.SortedFunc(maps.Keys(next), compareKinds) {
 		if !toolscache.WaitFor(ctx, "", next[kind].synced) {
@@ -113,6 +120,8 @@ func (c *Cache) inform(ctx context.Context, w *watched) error {
 		return err
 	}
 	w.synced, w.objects, w.state = registration.HasSyncedChecker(), shared.GetIndexer(), shared.state
+	w.left = make(chan struct{})
+	w.leave = sync.OnceFunc(func() { close(w.left) })
 	return nil
 }
 

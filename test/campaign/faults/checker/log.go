@@ -62,6 +62,8 @@ const (
 	reasonKey = "kausality.io/reason"
 	unjudged  = "Unjudged"
 	denied    = "Denied"
+	// What no allowance covers, and another reason lets through.
+	uncoveredKey = "kausality.io/uncovered"
 )
 
 // write is a request to change one of the objects, with its answer.
@@ -81,6 +83,9 @@ type write struct {
 	// Denied is true where a validating webhook has denied it. The API server may try
 	// again all the same, where it had asked with an outdated object.
 	Denied bool
+	// Uncovered is true where no allowance covers it: it was let through for another reason
+	// when it was judged first, and maybe not when it was judged again.
+	Uncovered bool
 	// Said is what the request itself says of the metadata of the object.
 	Said metadata
 	// Object is what was stored; nil where the answer does not show it.
@@ -172,6 +177,7 @@ func (l *Log) add(event *auditv1.Event) error {
 		reason := strings.HasSuffix(key, reasonKey)
 		w.Unasked = w.Unasked || strings.HasPrefix(key, failedOpen) || reason && value == unjudged
 		w.Denied = w.Denied || reason && value == denied
+		w.Uncovered = w.Uncovered || strings.HasSuffix(key, uncoveredKey)
 	}
 	if event.RequestObject != nil {
 		var said struct {

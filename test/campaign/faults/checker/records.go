@@ -149,12 +149,13 @@ func (l *Log) attempts() map[attempt]bool {
 }
 
 // checkDenials compares how many denials there were. One request can be judged several
-// times, what was denied just before an operator was killed may not be written down, and
-// what the API server did not wait for was denied all the same.
+// times, of which the log has the first reason; what was denied just before an operator was
+// killed may not be written down; and what the API server did not wait for was denied all
+// the same.
 func (c *checker) checkDenials(of map[types.UID]*object) {
 	denied, all := map[types.UID]int64{}, map[types.UID]int64{}
 	for _, w := range c.Log.writes {
-		if w.Resource != replicaSets && w.Resource != pods || w.succeeded() && !w.Denied && !w.Unasked {
+		if w.Resource != replicaSets && w.Resource != pods || w.succeeded() && !w.Denied && !w.Unasked && !w.Uncovered {
 			continue
 		}
 		parent := c.parentOf(w)

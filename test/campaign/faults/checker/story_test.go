@@ -60,6 +60,8 @@ type step struct {
 	code   int32
 	// open is true where no webhook could be asked.
 	open bool
+	// uncovered is true where no allowance covers it and it was let through at first.
+	uncovered bool
 	// again is true where somebody asked for the same before.
 	again bool
 	// after is how much later than usual it comes.
@@ -94,6 +96,9 @@ func (s *story) tellOne(st step) {
 	}
 	if st.by == alice {
 		event.User.Groups = []string{"platform-team"}
+	}
+	if st.uncovered {
+		event.Annotations = map[string]string{"validate." + reasonKey: "Initializing", "validate." + uncoveredKey: "deletion"}
 	}
 	if st.open {
 		event.Annotations = map[string]string{failedOpen + "round_0_index_0": "validate.kausality.io"}
