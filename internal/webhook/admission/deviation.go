@@ -101,7 +101,8 @@ func ungenerated(allowances []v1alpha1.Allowance, predicted int64) []v1alpha1.Al
 
 // approvedBefore are the fields that the requester has approved, as far as the ledger
 // tells: the mutating webhook took the annotation away that asked for it. An approval
-// leaves an entry of the requester's for a field that the request does not change.
+// leaves an entry of the requester's for a field that the request does not change, as does
+// what was pending and is folded in.
 func (f *facts) approvedBefore(r *request, has ledger.Ledger) []change.Change {
 	if r.old == nil || !f.mayApprove() {
 		return nil
@@ -109,7 +110,7 @@ func (f *facts) approvedBefore(r *request, has ledger.Ledger) []change.Change {
 	var out []change.Change
 	for _, e := range has {
 		hop, ok := e.LastHop()
-		if !ok || e.Initiator != f.Requester.Username || hasID(f.stored, e) {
+		if !ok || e.Initiator != f.Requester.Username || hasID(f.stored, e) || hasID(f.Child.Ledger, e) {
 			continue
 		}
 		path, err := change.ParsePath(hop.Field)

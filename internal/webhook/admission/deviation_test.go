@@ -140,3 +140,34 @@ func TestScaleKeepsWhatIsPending(t *testing.T) {
 		t.Errorf("pending allowances (-want +got):\n%s", diff)
 	}
 }
+
+// What the mutating webhook has folded in for the initiator who got it is not taken for an
+// approval, which would be granted anew.
+func TestWhatIsFoldedInIsNoApproval(t *testing.T) {
+	behind := deployment(3)
+	delete(behind.Object, "status")
+	waiting := record.NewPending(nil, record.ContentHash(behind), []v1alpha1.Allowance{mayScale("alice", 4)}, nil)
+	w := &world{
+		cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): behind},
+		records: map[types.UID]*v1alpha1.AllowanceRecord{"uid-web": {
+			Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(behind)},
+			Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{waiting}},
+		}},
+	}
+	_, validator := w.hooks(t, deploymentPolicy)
+	after := deployment(3, mayScale("alice", 4))
+	delete(after.Object, "status")
+	if err := unstructured.SetNestedField(after.Object, "web:2", "spec", "image"); err != nil {
+		t.Fatal(err)
+	}
+	if resp := validator.Handle(t.Context(), asking(t, "alice", platformTeam, behind, counted(after))); !resp.Allowed {
+		t.Fatalf("refused: %+v", resp.Result)
+	}
+	for _, p := range w.pending {
+		for _, a := range p.Allowances {
+			if a.Mutation == "spec.replicas" {
+				t.Errorf("granted again: %+v", a)
+			}
+		}
+	}
+}
