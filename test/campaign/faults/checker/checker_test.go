@@ -194,6 +194,18 @@ func TestCheck(t *testing.T) {
 			s.tell(s.scaleReplicaSet(deploymentController, ""))
 			s.pod("web-1-b")
 		}},
+		"a grant is pending, which the API server did not see stored": {tell: func(s *story) {
+			s.begin()
+			s.tell(step{by: alice, verb: "patch", resource: deployments, name: "web", change: all(obj{"spec": obj{"replicas": 2}}, generation(2))})
+			pending := s.now.UTC().Format(time.RFC3339)
+			s.tell(s.scaleReplicaSet(deploymentController, ""))
+			s.pod("web-1-b")
+			s.now = s.now.Add(2 * lag)
+			s.record(obj{"pendingGrants": []any{obj{"time": pending, "allowances": []any{obj{
+				"kind": "ReplicaSet", "mutation": "spec.replicas", "generation": 2, "initiator": "alice",
+				"trace": []any{obj{"kind": "Deployment", "name": "web", "generation": 2, "field": "spec.replicas"}},
+			}}}}})
+		}},
 		"a stranger's change is about to be withheld": {want: []Promise{Uncovered}, tell: func(s *story) {
 			s.begin()
 			s.scaleAfterAStranger(2)

@@ -225,12 +225,18 @@ func (c *checker) recorded(uid types.UID, from, to time.Time) []*version {
 	return out
 }
 
-// pending are the allowances that were on their way into a ledger.
+// pending are the allowances that were on their way into a ledger. What the API server did
+// not see stored may have been, and is there in what is written next.
 func (c *checker) pending(uid types.UID, from, to time.Time) []entry {
 	var out []entry
-	for _, v := range c.recorded(uid, from, to) {
-		for _, grant := range v.Status.PendingGrants {
-			out = append(out, grant.Allowances...)
+	for _, l := range c.recordsOf(uid) {
+		for _, v := range l.versions {
+			for _, grant := range v.Status.PendingGrants {
+				begun := !v.by.Received.After(to) || !grant.Time.IsZero() && !grant.Time.After(to)
+				if begun && !v.until.Before(from) {
+					out = append(out, grant.Allowances...)
+				}
+			}
 		}
 	}
 	return out

@@ -63,7 +63,8 @@ func (s *status) adopting() bool {
 
 // pendingGrant is on its way into a ledger.
 type pendingGrant struct {
-	Allowances []entry `json:"allowances"`
+	Time       metav1.Time `json:"time"`
+	Allowances []entry     `json:"allowances"`
 }
 
 // historyEntry is what a record says that happened.
