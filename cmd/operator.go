@@ -20,7 +20,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net/http"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -370,18 +369,13 @@ func (o *operator) gateRegistry() (*gates.Registry, error) {
 
 // setupProbes says when the operator is alive, and when it can answer.
 func (o *operator) setupProbes(context.Context) error {
+	caches := &syncing{wait: o.GetCache().WaitForCacheSync}
 	return errors.Join(
 		o.AddHealthzCheck("ping", healthz.Ping),
 		o.AddReadyzCheck("certificate", o.certs.Healthz),
 		o.AddReadyzCheck("webhooks", o.GetWebhookServer().StartedChecker()),
-		o.AddReadyzCheck("caches", func(req *http.Request) error {
-			ctx, cancel := context.WithCancel(req.Context())
-			cancel() // Only whether they are synced by now.
-			if !o.GetCache().WaitForCacheSync(ctx) {
-				return errors.New("the caches are not synced yet")
-			}
-			return nil
-		}),
+		o.AddReadyzCheck("caches", caches.check),
+		o.Add(caches),
 	)
 }
 

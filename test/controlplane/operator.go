@@ -51,8 +51,13 @@ const (
 // takes some milliseconds.
 const askedTimeout = time.Minute
 
-// metricsFlag is the operator's flag for the address of its metrics.
-const metricsFlag = "--metrics-bind-address="
+// The operator's flags for the addresses of its metrics and of its probes, and the path at
+// which it says whether it is ready.
+const (
+	metricsFlag = "--metrics-bind-address="
+	healthFlag  = "--health-probe-bind-address="
+	readyPath   = "/readyz"
+)
 
 // OperatorOptions say which operator to start, and how.
 type OperatorOptions struct {
@@ -120,12 +125,12 @@ func InstallOperator(ctx context.Context, cp *ControlPlane, opts OperatorOptions
 				"--webhook-url=" + webhookURL,
 				"--webhook-host=" + loopback,
 				"--webhook-port=" + strconv.Itoa(webhookPort),
-				"--health-probe-bind-address=" + health,
+				healthFlag + health,
 				metricsFlag + HostPort(ports[2]),
 				"--cert-dir=" + cp.path(opts.Name+"-certs"),
 			}, opts.ExtraFlags...),
 			Env:      opts.Env,
-			ReadyURL: "http://" + health + "/readyz",
+			ReadyURL: "http://" + health + readyPath,
 		}, nil
 	})
 	if err != nil {
@@ -183,9 +188,19 @@ func (cp *ControlPlane) installOverlay(ctx context.Context, overlay, webhookURL 
 // MetricsURL is where the operator of that name serves its metrics, to whoever has a
 // token that RBAC lets read them; "" where there is no such operator.
 func (cp *ControlPlane) MetricsURL(operator string) string {
+	return cp.urlOf(operator, metricsFlag, "https", "/metrics")
+}
+
+// ReadyURL is where the operator of that name says whether it can answer; "" where there is
+// no such operator.
+func (cp *ControlPlane) ReadyURL(operator string) string {
+	return cp.urlOf(operator, healthFlag, "http", readyPath)
+}
+
+func (cp *ControlPlane) urlOf(operator, flag, scheme, path string) string {
 	for _, arg := range cp.Args(operator) {
-		if address, found := strings.CutPrefix(arg, metricsFlag); found {
-			return "https://" + address + "/metrics"
+		if address, found := strings.CutPrefix(arg, flag); found {
+			return scheme + "://" + address + path
 		}
 	}
 	return ""

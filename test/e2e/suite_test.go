@@ -66,7 +66,7 @@ const labelOwnPolicies = "e2e.example.org/policies"
 type cluster struct {
 	*stage.Cluster
 
-	ControllerManagerLog, MetricsURL string
+	ControllerManagerLog, MetricsURL, ReadyURL string
 }
 
 var (
@@ -127,6 +127,7 @@ func connect(cp *controlplane.ControlPlane) *cluster {
 		Cluster:              stage.Connect(cp),
 		ControllerManagerLog: cp.Log(string(controlplane.ControllerManager)),
 		MetricsURL:           cp.MetricsURL(controlplane.DefaultOperatorName),
+		ReadyURL:             cp.ReadyURL(controlplane.DefaultOperatorName),
 	}
 }
 
