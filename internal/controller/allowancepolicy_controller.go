@@ -48,6 +48,8 @@ const conflictRetry = 50 * time.Millisecond
 type Rendering interface {
 	// Rendered says whether that includes what a generation of a policy names.
 	Rendered(policyName string, generation int64) bool
+	// Begun says whether this process has told it anything.
+	Begun() bool
 }
 
 // AllowancePolicy puts policies into effect and says in their status how far they
@@ -96,6 +98,10 @@ func (r *AllowancePolicy) Reconcile(ctx context.Context, req reconcile.Request) 
 		// Once it is compiled, the catalog has it reconciled again.
 		return reconcile.Result{}, nil
 	}
+	if isSettled(live) && (!r.Catalog.Begun() || !r.Rendering.Begun()) {
+		// What was found out before this process started stands until it knows as much.
+		return reconcile.Result{}, nil
+	}
 	obj := live.DeepCopy()
 	index := policy.NewIndex(r.Catalog.Usable())
 	unwatched := r.unwatched(index, entry.Policy)
@@ -123,6 +129,14 @@ func (r *AllowancePolicy) Reconcile(ctx context.Context, req reconcile.Request) 
 		r.Catalog.markAdopted(entry.Policy)
 	}
 	return reconcile.Result{}, adoptErr
+}
+
+// isSettled tells whether the status of a policy says how far its generation is in effect,
+// and not that this is still to come.
+func isSettled(obj *v1alpha1.AllowancePolicy) bool {
+	enforced := apimeta.FindStatusCondition(obj.Status.Conditions, v1alpha1.ConditionEnforced)
+	return obj.Status.AdoptedGeneration == obj.Generation &&
+		enforced != nil && enforced.ObservedGeneration == obj.Generation && enforced.Reason != v1alpha1.ReasonPending
 }
 
 // ensureAdopted records the holders that are midway, where that was not done for

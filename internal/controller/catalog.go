@@ -81,6 +81,7 @@ type Catalog struct {
 
 	mu          sync.Mutex
 	known       bool
+	begun       bool
 	entries     map[string]CatalogEntry
 	changes     []chan event.GenericEvent
 	subscribers []workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -112,6 +113,22 @@ func (c *Catalog) Known() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.known
+}
+
+// Begun tells whether the policies that there were at the start have been indexed, and
+// their objects cached, or have taken too long.
+func (c *Catalog) Begun() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.begun
+}
+
+// begin says so, and tells everybody.
+func (c *Catalog) begin() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.begun = true
+	c.notifyLocked()
 }
 
 // Usable are all policies whose kind is served, active or about to be.

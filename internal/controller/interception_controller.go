@@ -142,6 +142,9 @@ func (r *Interception) Rendered(policyName string, generation int64) bool {
 	return ok && g >= generation
 }
 
+// Begun implements Rendering.
+func (r *Interception) Begun() bool { return r.rendered.Load() != nil }
+
 // Reconcile implements reconcile.Reconciler.
 func (r *Interception) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
 	select {

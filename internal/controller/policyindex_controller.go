@@ -197,8 +197,8 @@ func (r *PolicyIndex) Reconcile(ctx context.Context, _ reconcile.Request) (recon
 	r.followGates(ctx)
 	watchErr := r.watch(ctx)
 	r.Catalog.watched(r.Holders.Watches)
-	if kindsErr == nil {
-		r.ready.Store(true)
+	if kindsErr == nil && !r.ready.Swap(true) {
+		r.Catalog.begin()
 	}
 
 	if errors.Is(watchErr, context.DeadlineExceeded) {

@@ -75,6 +75,7 @@ var _ = Describe("An allowance", func() {
 		shared.hasPods(ctx, ns, map[string]int{"web:1": 2})
 		shared.lasts(ctx, d, v1alpha1.PhaseInitializing)
 		By("starting the operator again")
+		said := shared.saidOfPolicies(ctx)
 		Expect(operator.Restart(ctx)).To(Succeed())
 		shared.lasts(ctx, d, v1alpha1.PhaseInitializing)
 
@@ -89,6 +90,7 @@ var _ = Describe("An allowance", func() {
 		made := audit.podWrites(replicaSetController, "create")
 		Expect(made).To(HaveLen(4))
 		expectCaused(made, "Initializing", mallory, "Deployment/web (created)", "ReplicaSet/"+rs.Name+" (created)")
+		Expect(shared.saidOfPolicies(ctx)).To(Equal(said), "policies were in effect all the time")
 
 		By("losing a Pod, and the operator")
 		lose(ctx, "web:1", 4)
@@ -164,3 +166,16 @@ var _ = Describe("An allowance", func() {
 		Expect(audit.refusals()).To(BeEmpty())
 	}, SpecTimeout(specTimeout))
 })
+
+// saidOfPolicies is what the status of each policy says of how far it is in effect, and
+// since when.
+func (c *cluster) saidOfPolicies(ctx context.Context) map[string][]metav1.Condition {
+	GinkgoHelper()
+	var policies v1alpha1.AllowancePolicyList
+	Expect(c.List(ctx, &policies)).To(Succeed())
+	said := map[string][]metav1.Condition{}
+	for i := range policies.Items {
+		said[policies.Items[i].Name] = policies.Items[i].Status.Conditions
+	}
+	return said
+}

@@ -61,6 +61,8 @@ type rendering struct{ pending atomic.Bool }
 
 func (r *rendering) Rendered(string, int64) bool { return !r.pending.Load() }
 
+func (r *rendering) Begun() bool { return true }
+
 // policyControllers are the controllers of policies, with all they need.
 type policyControllers struct {
 	active     *policy.Active
