@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -30,9 +31,9 @@ import (
 )
 
 // numbered are n requests; asked counts how often they were asked for.
-func numbered(prefix string, n int, asked *int) iter.Seq[Request] {
+func numbered(prefix string, n int, asked *atomic.Int32) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
-		*asked++
+		asked.Add(1)
 		for i := range n {
 			if !yield(RequestFor(schema.GroupVersionKind{Kind: "Web"}, types.NamespacedName{Name: fmt.Sprint(prefix, i)})) {
 				return
@@ -53,7 +54,7 @@ func TestFeed(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := testQueue(t)
 		const all = 3*feedAhead + 1
-		asked := 0
+		var asked atomic.Int32
 		go Feed(t.Context(), queue, numbered("web-", all, &asked))
 		for i := range all {
 			req, _ := queue.Get()
@@ -78,7 +79,7 @@ func TestFeedEnds(t *testing.T) {
 		queue := testQueue(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
-		asked := 0
+		var asked atomic.Int32
 		go func() {
 			Feed(ctx, queue, numbered("web-", 2*feedAhead, &asked))
 			close(ended)
@@ -98,7 +99,7 @@ func TestFeeder(t *testing.T) {
 		queue := testQueue(t)
 		ctx, cancel := context.WithCancel(t.Context())
 		feeder := NewFeeder()
-		var all, some int
+		var all, some atomic.Int32
 		ended := make(chan struct{})
 		go func() {
 			feeder.Run(ctx, queue, time.Second)
@@ -109,17 +110,17 @@ func TestFeeder(t *testing.T) {
 		}
 		feeder.Ask("some", numbered("api-", 2, &some))
 		<-time.After(time.Second / 2)
-		if all+some > 0 {
+		if all.Load()+some.Load() > 0 {
 			t.Error("it did not wait")
 		}
 		<-time.After(time.Second)
-		if all != 1 || some != 1 || queue.Len() != 5 {
-			t.Errorf("found %d and %d times, %d requests, want once each, and 5", all, some, queue.Len())
+		if all.Load() != 1 || some.Load() != 1 || queue.Len() != 5 {
+			t.Errorf("found %d and %d times, %d requests, want once each, and 5", all.Load(), some.Load(), queue.Len())
 		}
 		feeder.Ask("all", numbered("web-", 3, &all))
 		<-time.After(2 * time.Second)
-		if all != 2 || some != 1 {
-			t.Errorf("found %d and %d times, want twice and once", all, some)
+		if all.Load() != 2 || some.Load() != 1 {
+			t.Errorf("found %d and %d times, want twice and once", all.Load(), some.Load())
 		}
 		cancel()
 		<-ended
