@@ -49,8 +49,9 @@ const (
 	// interval is how long outcomes are collected before they are written. Each write
 	// is a record as a whole: to write fewer of them is worth half a second.
 	interval = 1500 * time.Millisecond
-	// lastWrites is how long a stopping operator writes what is left.
-	lastWrites = 2 * time.Second
+	// lastWrites is for how long a stopping operator writes what is left: an operator that is
+	// told to stop while it catches up has hundreds of writes. A kubelet waits for longer.
+	lastWrites = 10 * time.Second
 	// writers is how many records are written at the same time.
 	writers = 4
 	// maxPause is how long what cannot be written waits at most to be tried again.

@@ -19,7 +19,9 @@ package record
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -148,4 +150,33 @@ func TestObserveWhileTheAPIServerIsAway(t *testing.T) {
 			})
 		})
 	}
+}
+
+// TestAllIsWrittenAtTheEnd shows that an operator that stops while it is far behind still
+// writes what it has decided.
+func TestAllIsWrittenAtTheEnd(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var written atomic.Int32
+		store, stop := startStore(t, interceptor.Funcs{
+			SubResourceUpdate: func(ctx context.Context, c client.Client, name string, obj client.Object, opts ...client.SubResourceUpdateOption) error {
+				select {
+				case <-ctx.Done():
+					return ctx.Err()
+				case <-time.After(100 * time.Millisecond):
+				}
+				written.Add(1)
+				return c.SubResource(name).Update(ctx, obj, opts...)
+			},
+		})
+		const targets = 300
+		for i := range targets {
+			d := denial("no")
+			uid := types.UID(fmt.Sprint("uid-", i))
+			store.Observe(Outcome{Target: v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: string(uid), UID: uid}, Decision: &d})
+		}
+		stop()
+		if n := written.Load(); n != targets {
+			t.Errorf("%d of %d were written", n, targets)
+		}
+	})
 }

@@ -46,7 +46,7 @@ const (
 // stopGrace is how long a process may take to end before it is killed. All of
 // them need less than a second as a rule; nothing of value is lost when one is
 // killed.
-const stopGrace = 5 * time.Second
+const stopGrace = 15 * time.Second
 
 // ControlPlane is a set of running processes. Its methods may be called
 // concurrently.
