@@ -162,13 +162,13 @@ func TestAllIsWrittenAtTheEnd(t *testing.T) {
 				select {
 				case <-ctx.Done():
 					return ctx.Err()
-				case <-time.After(100 * time.Millisecond):
+				case <-time.After(250 * time.Millisecond):
 				}
 				written.Add(1)
 				return c.SubResource(name).Update(ctx, obj, opts...)
 			},
 		})
-		const targets = 300
+		const targets = 100
 		for i := range targets {
 			d := denial("no")
 			uid := types.UID(fmt.Sprint("uid-", i))

@@ -44,8 +44,8 @@ const (
 )
 
 // stopGrace is how long a process may take to end before it is killed. All of
-// them need less than a second as a rule; nothing of value is lost when one is
-// killed.
+// them need less than a second as a rule; an operator that is behind writes down for up to
+// ten what it has decided.
 const stopGrace = 15 * time.Second
 
 // ControlPlane is a set of running processes. Its methods may be called
