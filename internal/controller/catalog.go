@@ -21,6 +21,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -78,10 +79,11 @@ func sameEntry(e, o CatalogEntry) bool {
 // that the webhook judges by.
 type Catalog struct {
 	active *policy.Active
+	// begun is read for each request, and is not to wait for policies that are compiled.
+	begun atomic.Bool
 
 	mu          sync.Mutex
 	known       bool
-	begun       bool
 	entries     map[string]CatalogEntry
 	changes     []chan event.GenericEvent
 	subscribers []workqueue.TypedRateLimitingInterface[reconcile.Request]
@@ -117,18 +119,13 @@ func (c *Catalog) Known() bool {
 
 // Begun tells whether the policies that there were at the start have been indexed, and
 // their objects cached, or have taken too long.
-func (c *Catalog) Begun() bool {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return c.begun
-}
+func (c *Catalog) Begun() bool { return c.begun.Load() }
 
-// begin says so, and tells everybody.
+// begin says so, and tells everybody the first time.
 func (c *Catalog) begin() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	c.begun = true
-	c.notifyLocked()
+	if !c.begun.Swap(true) {
+		c.NotifyAll()
+	}
 }
 
 // Usable are all policies whose kind is served, active or about to be.

@@ -51,8 +51,8 @@ func (r *Gate) gated(ctx context.Context) iter.Seq[holders.Request] {
 			if _, _, ok := r.Drivers.Gate(ctx, gvk); !ok {
 				continue
 			}
-			for key := range r.Holders.Keys(gvk) {
-				if !yield(holders.RequestFor(gvk, key)) {
+			for req := range r.Holders.Requests(gvk) {
+				if !yield(req) {
 					return
 				}
 			}

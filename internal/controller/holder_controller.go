@@ -77,8 +77,8 @@ type HolderReader interface {
 	CreatedSince(ctx context.Context, gvk schema.GroupVersionKind, since time.Time) iter.Seq2[*unstructured.Unstructured, error]
 	// Has tells whether there is a cached holder of that name.
 	Has(gvk schema.GroupVersionKind, key types.NamespacedName) bool
-	// Keys goes through their names, which costs less.
-	Keys(gvk schema.GroupVersionKind) iter.Seq[types.NamespacedName]
+	// Requests goes through their names, which costs less.
+	Requests(gvk schema.GroupVersionKind) iter.Seq[holders.Request]
 	// Kinds are those that are cached.
 	Kinds() []schema.GroupVersionKind
 	// Watches tells whether the cache has all holders of a kind.

@@ -24,7 +24,6 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -139,7 +138,6 @@ type PolicyIndex struct {
 	// Gates are looked for where policies have External entries.
 	Gates GateKinds
 
-	ready atomic.Bool
 	// behind are the resources that External entries were last known to be about.
 	behind []kinds.Resource
 	// lingering are kinds that no policy gates any more, while objects are still as
@@ -174,7 +172,7 @@ func (r *PolicyIndex) SetupWithManager(mgr ctrl.Manager) error {
 // Ready is a readiness check: it fails until the policies that there were at the
 // start are indexed, and their objects are cached or have taken too long.
 func (r *PolicyIndex) Ready(*http.Request) error {
-	if !r.ready.Load() {
+	if !r.Catalog.Begun() {
 		return errors.New("the policies are not indexed yet")
 	}
 	return nil
@@ -197,7 +195,7 @@ func (r *PolicyIndex) Reconcile(ctx context.Context, _ reconcile.Request) (recon
 	r.followGates(ctx)
 	watchErr := r.watch(ctx)
 	r.Catalog.watched(r.Holders.Watches)
-	if kindsErr == nil && !r.ready.Swap(true) {
+	if kindsErr == nil {
 		r.Catalog.begin()
 	}
 
@@ -245,7 +243,7 @@ func (r *PolicyIndex) followGates(ctx context.Context) {
 // watch caches the objects of the kinds that policies are for.
 func (r *PolicyIndex) watch(ctx context.Context) error {
 	timeout := newKindSync
-	if !r.ready.Load() {
+	if !r.Catalog.Begun() {
 		timeout = startSync
 	}
 	ctx, cancel := context.WithTimeout(ctx, timeout)

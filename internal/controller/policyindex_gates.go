@@ -53,7 +53,7 @@ func (r *PolicyIndex) gated(ctx context.Context, policies []*policy.Policy) []sc
 // first look, which may come after a policy went while nobody watched, records tell:
 // each such object has one.
 func (r *PolicyIndex) stillGated(ctx context.Context) []schema.GroupVersionKind {
-	if !r.ready.Load() {
+	if !r.Catalog.Begun() {
 		return r.recorded(ctx)
 	}
 	return slices.DeleteFunc(slices.Clone(r.watchedGates), func(kind schema.GroupVersionKind) bool {

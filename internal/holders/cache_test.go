@@ -133,17 +133,18 @@ func TestReads(t *testing.T) {
 	if diff := cmp.Diff(map[string]bool{"thing-0": true, "thing-1": true, "thing-2": true}, names); diff != "" {
 		t.Errorf("List() (-want +got):\n%s", diff)
 	}
-	for key := range c.Keys(things) {
+	for req := range c.Requests(things) {
+		key := req.Key()
 		if key.Namespace != "shop" || !names[key.Name] {
-			t.Errorf("Keys() has %s", key)
+			t.Errorf("Requests() has %s", key)
 		}
 		delete(names, key.Name)
 	}
 	if len(names) > 0 {
-		t.Errorf("Keys() lacks %v", names)
+		t.Errorf("Requests() lacks %v", names)
 	}
-	for key := range c.Keys(unknown) {
-		t.Errorf("Keys() of what is not watched has %s", key)
+	for req := range c.Requests(unknown) {
+		t.Errorf("Requests() of what is not watched has %s", req)
 	}
 }
 

@@ -122,11 +122,11 @@ func (c *Cache) Has(gvk schema.GroupVersionKind, key types.NamespacedName) bool 
 	return exists && err == nil
 }
 
-// Keys are the namespaces and names of all cached holders of a kind.
-func (c *Cache) Keys(gvk schema.GroupVersionKind) iter.Seq[types.NamespacedName] {
-	return func(yield func(types.NamespacedName) bool) {
+// Requests are for all cached holders of a kind: their names, which cost less than they do.
+func (c *Cache) Requests(gvk schema.GroupVersionKind) iter.Seq[Request] {
+	return func(yield func(Request) bool) {
 		for packed := range c.all(gvk) {
-			if !yield(packed.Key()) {
+			if !yield(RequestFor(gvk, packed.Key())) {
 				return
 			}
 		}

@@ -54,7 +54,7 @@ func (s eventSource) Start(ctx context.Context, queue workqueue.TypedRateLimitin
 	sub := s.cache.subscribers.add(ctx, queue)
 	for _, w := range *s.cache.kinds.Load() {
 		if w.ready() {
-			go sub.feed(s.cache.requests(w.gvk))
+			go sub.feed(s.cache.Requests(w.gvk))
 		}
 	}
 	return nil
@@ -68,18 +68,7 @@ func (c *Cache) feedAll(w watched) {
 	case <-w.synced.Done():
 	}
 	for sub := range c.subscribers.all() {
-		go sub.feed(c.requests(w.gvk))
-	}
-}
-
-// requests are for all cached holders of a kind.
-func (c *Cache) requests(gvk schema.GroupVersionKind) iter.Seq[Request] {
-	return func(yield func(Request) bool) {
-		for key := range c.Keys(gvk) {
-			if !yield(RequestFor(gvk, key)) {
-				return
-			}
-		}
+		go sub.feed(c.Requests(w.gvk))
 	}
 }
 
