@@ -34,6 +34,7 @@ var (
 	blocks   = flag.Int("blocks", 14, "blocks of requests in each world, beside one to warm up")
 	requests = flag.Int("requests", 100, "requests of a block by one client; many clients make four times as many between them")
 	clients  = flag.Int("clients", 16, "how many clients there are where there are many")
+	pause    = flag.Duration("pause", 0, "how long a client waits between an answer and its next request; rates are then how patient clients are, and say nothing else")
 	size     = flag.Int("size", 2, "size of the objects, in KiB")
 	only     = flag.String("only", "", "the one scenario to measure; all of them by default")
 	seed     = flag.Uint64("seed", 1, "of the order in a block, and of the bootstrap")

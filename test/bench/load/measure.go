@@ -160,6 +160,9 @@ func (s *stage) block(ctx context.Context, sc scenario, w world, n, each, number
 					return err
 				}
 				latencies[worker] = append(latencies[worker], float64(time.Since(began))/float64(time.Millisecond))
+				if err := between(ctx); err != nil {
+					return err
+				}
 			}
 			return nil
 		})
@@ -171,6 +174,20 @@ func (s *stage) block(ctx context.Context, sc scenario, w world, n, each, number
 		all = append(all, l...)
 	}
 	return took, all, err
+}
+
+// between waits between two requests of a client, for what the one before leaves behind, such
+// as watch events, not to be in the next one's way.
+func between(ctx context.Context) error {
+	if *pause == 0 {
+		return nil
+	}
+	select {
+	case <-ctx.Done():
+		return ctx.Err()
+	case <-time.After(*pause):
+		return nil
+	}
 }
 
 // clean deletes what a scenario made, as somebody who may.
