@@ -85,14 +85,16 @@ func (c *Cache[T, P, L]) Start(ctx context.Context) error {
 }
 
 // informers makes the informers of the cache inside. That of the packed objects packs what
-// it watches, of which it does not look at the type therefore.
+// it watches, of which it does not look at the type therefore. It has no index of namespaces,
+// which would take memory for each object: the few that are looked for by theirs are found
+// without.
 func (c *Cache[T, P, L]) informers(watcher *Watcher) newInformer {
 	return func(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		if _, ok := example.(P); !ok {
 			return toolscache.NewSharedIndexInformer(lw, example, resync, indexers)
 		}
 		return toolscache.NewSharedIndexInformerWithOptions(watcher.Over(lw, c.gvk, c.packText), nil,
-			toolscache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: indexers, ObjectDescription: c.gvk.String()})
+			toolscache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: toolscache.Indexers{}, ObjectDescription: c.gvk.String()})
 	}
 }
 
