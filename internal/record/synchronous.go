@@ -17,6 +17,7 @@ limitations under the License.
 package record
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"slices"
@@ -167,6 +168,8 @@ func (s *Store) SetAdopting(ctx context.Context, ref v1alpha1.TargetReference, a
 		status.Adopting, status.AdoptingSince = adopting, nil
 		if adopting {
 			status.AdoptingSince = &now
+			// The Holder controller would come to say so, in a write of its own for each.
+			status.Phase = cmp.Or(status.Phase, v1alpha1.PhaseSteady)
 		}
 		return true
 	})

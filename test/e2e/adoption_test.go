@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -27,6 +28,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/controlplane"
 )
 
 // Policies come, change and go while Deployments are in the middle of something,
@@ -80,9 +82,17 @@ var _ = Describe("A Deployment that is there before its policy", func() {
 				Patch(ctx, &rs, client.RawPatch("application/merge-patch+json", []byte(replicas(9))), client.DryRunAll)
 		}
 
-		By("selecting some")
+		By("selecting some, whose records say all at once, in the two writes that one takes")
+		audit := shared.watch(ns)
 		come()
 		adopting(1)
+		Consistently(ctx, func() map[string]int {
+			writes := map[string]int{}
+			for _, event := range audit.writes(controlplane.OfResource("kausality.io", "allowancerecords")) {
+				writes[event.ObjectRef.Name]++
+			}
+			return writes
+		}).WithTimeout(2*time.Second).Should(HaveKeyWithValue(HavePrefix("deployment-stuck-"), 2))
 		Expect(scaling(ctx, stuck)).To(Succeed())
 		Expect(scaling(ctx, other)).To(Succeed(), "no policy is for it")
 		expectForbidden(scaling(ctx, rest))
