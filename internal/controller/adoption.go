@@ -55,9 +55,9 @@ type Holders interface {
 
 // AdoptionRecords keeps which holders are adopting.
 type AdoptionRecords interface {
-	// SetAdopting records whether a holder finishes what it was doing when a
-	// policy first took effect for it.
-	SetAdopting(ctx context.Context, target v1alpha1.TargetReference, adopting bool) error
+	// SetAdopting records that a holder finishes what it was doing when a policy first
+	// took effect for it.
+	SetAdopting(ctx context.Context, target v1alpha1.TargetReference, parent types.UID) error
 	// DropLedger makes a ledger from before any policy count for nothing.
 	DropLedger(ctx context.Context, target v1alpha1.TargetReference, raw string, entries ledger.Ledger) error
 }
@@ -79,6 +79,8 @@ type Adoption struct {
 // newcomer is a holder for which policies first take effect.
 type newcomer struct {
 	target v1alpha1.TargetReference
+	// parent is the uid of its parent, empty where it has none, or that is not known.
+	parent types.UID
 	// midway is true where it is in the middle of something.
 	midway bool
 	// raw is the ledger that it has already, with its entries: nobody knows who
@@ -124,7 +126,7 @@ func (a *Adoption) record(ctx context.Context, n newcomer) error {
 		}
 	}
 	if n.midway {
-		if err := a.Records.SetAdopting(ctx, n.target, true); err != nil {
+		if err := a.Records.SetAdopting(ctx, n.target, n.parent); err != nil {
 			return fmt.Errorf("recording that %s %s is adopting: %w", n.target.Kind, record.Key(n.target), err)
 		}
 	}
@@ -146,6 +148,7 @@ func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, c
 				continue
 			}
 			if n := arriving(ctx, obj, policies, a.Clock.Now()); n.midway || n.raw != "" {
+				n.parent, _ = scope.ParentUID(ctx, a.Holders, after, obj)
 				newcomers = append(newcomers, n)
 			}
 		}

@@ -42,12 +42,14 @@ type adoptedTargets struct {
 	names []string
 }
 
-func (a *adoptedTargets) SetAdopting(_ context.Context, target v1alpha1.TargetReference, adopting bool) error {
+func (a *adoptedTargets) SetAdopting(_ context.Context, target v1alpha1.TargetReference, parent types.UID) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if adopting {
-		a.names = append(a.names, target.Name)
+	name := target.Name
+	if parent != "" {
+		name += " of " + string(parent)
 	}
+	a.names = append(a.names, name)
 	return nil
 }
 
@@ -150,11 +152,11 @@ func TestAdopt(t *testing.T) {
 		"a policy that nobody can start": {nil, []*v1alpha1.AllowancePolicy{replicaSets}, replicaSets, nil},
 		"one that brings another into effect": {
 			[]*v1alpha1.AllowancePolicy{replicaSets}, []*v1alpha1.AllowancePolicy{replicaSets, deployments}, deployments,
-			[]string{"forged, dropped", "shop", "web", "web-1"},
+			[]string{"forged, dropped", "shop", "web", "web-1 of uid-web"},
 		},
 		"one that continues what is there": {
 			[]*v1alpha1.AllowancePolicy{deployments}, []*v1alpha1.AllowancePolicy{deployments, replicaSets}, replicaSets,
-			[]string{"web-1"},
+			[]string{"web-1 of uid-web"},
 		},
 		"selects more than before": {[]*v1alpha1.AllowancePolicy{prod}, []*v1alpha1.AllowancePolicy{wider}, wider, []string{"forged, dropped", "web"}},
 		"selects the same":         {[]*v1alpha1.AllowancePolicy{deployments}, []*v1alpha1.AllowancePolicy{wider}, wider, nil},
@@ -182,12 +184,12 @@ type restless struct {
 	begin []*unstructured.Unstructured
 }
 
-func (r *restless) SetAdopting(ctx context.Context, target v1alpha1.TargetReference, adopting bool) error {
+func (r *restless) SetAdopting(ctx context.Context, target v1alpha1.TargetReference, parent types.UID) error {
 	if len(r.begin) > 0 {
 		unsettled(r.begin[0])
 		r.begin = r.begin[1:]
 	}
-	return r.adoptedTargets.SetAdopting(ctx, target, adopting)
+	return r.adoptedTargets.SetAdopting(ctx, target, parent)
 }
 
 // TestAdoptAgain shows that what begins while others are being recorded is recorded too,

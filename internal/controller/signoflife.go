@@ -238,7 +238,8 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	if rec == nil && v.createdUnwatched(s.since) {
 		logf.FromContext(ctx).Info("Adopting an object that was created while nobody watched",
 			"kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name)
-		if err := s.Records.SetAdopting(ctx, record.TargetOf(v.obj), true); err != nil {
+		// The Holder controller, who asks, labels the record with the parent.
+		if err := s.Records.SetAdopting(ctx, record.TargetOf(v.obj), ""); err != nil {
 			return err
 		}
 	}

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -156,21 +157,18 @@ func (s *Store) IsApart(rec *v1alpha1.AllowanceRecord) bool {
 	return rec.Namespace != Namespace(rec.Spec.TargetRef, s.operatorNamespace)
 }
 
-// SetAdopting records whether an object is finishing what it was doing when a
-// policy first took effect for it (D20). To say that it is, a record is created
-// where there is none.
-func (s *Store) SetAdopting(ctx context.Context, ref v1alpha1.TargetReference, adopting bool) error {
+// SetAdopting records that an object is finishing what it was doing when a policy first
+// took effect for it (D20), in a record that it creates where there is none, labeled with
+// the uid of the object's parent.
+func (s *Store) SetAdopting(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID) error {
 	now := metav1.NewTime(s.clock.Now())
-	return s.Update(ctx, ref, adopting, func(status *v1alpha1.AllowanceRecordStatus) bool {
-		if status.Adopting == adopting {
+	return s.update(ctx, ref, parent, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
+		if status.Adopting {
 			return false
 		}
-		status.Adopting, status.AdoptingSince = adopting, nil
-		if adopting {
-			status.AdoptingSince = &now
-			// The Holder controller would come to say so, in a write of its own for each.
-			status.Phase = cmp.Or(status.Phase, v1alpha1.PhaseSteady)
-		}
+		status.Adopting, status.AdoptingSince = true, &now
+		// The Holder controller would come to say so, in a write of its own for each.
+		status.Phase = cmp.Or(status.Phase, v1alpha1.PhaseSteady)
 		return true
 	})
 }

@@ -92,7 +92,7 @@ var _ = Describe("A Deployment that is there before its policy", func() {
 				writes[event.ObjectRef.Name]++
 			}
 			return writes
-		}).WithTimeout(2*time.Second).Should(HaveKeyWithValue(HavePrefix("deployment-stuck-"), 2))
+		}).WithTimeout(2*time.Second).Should(And(HaveLen(2), HaveEach(2)), "of the Deployment, and of its new ReplicaSet")
 		Expect(scaling(ctx, stuck)).To(Succeed())
 		Expect(scaling(ctx, other)).To(Succeed(), "no policy is for it")
 		expectForbidden(scaling(ctx, rest))

@@ -266,7 +266,10 @@ var _ = Describe("Policies", func() {
 		target := v1alpha1.TargetReference{
 			Group: "apps", Version: "v1", Kind: "Deployment", Namespace: namespace, Name: busy.Name, UID: busy.UID,
 		}
-		Expect(controllers.records.SetAdopting(ctx, target, false)).To(Succeed())
+		Expect(controllers.records.Update(ctx, target, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
+			status.Adopting, status.AdoptingSince = false, nil
+			return true
+		})).To(Succeed())
 		Eventually(statusOf(ctx, "spec-deployments")).Should(HaveField("Adopting", int64(0)))
 		Expect(statusOf(ctx, "spec-replicasets")()).To(HaveField("Adopting", int64(1)))
 
