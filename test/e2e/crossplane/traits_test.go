@@ -42,8 +42,9 @@ var _ = Describe("A provider", func() {
 			Expect(shared.Patch(ctx, db, resize(large))).To(Succeed())
 			By("saying that all is well while the cloud works")
 			Eventually(ctx, func(g Gomega) {
-				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(managed), managed)).To(Succeed())
+				// Read before the call, it could be as it was before the change, when all was well too.
 				g.Expect(shared.calls(ctx, managed).Of(cloud.Update).With(cloud.Pending)).To(HaveLen(1))
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(managed), managed)).To(Succeed())
 				g.Expect(stage.Condition(managed, "Synced")).To(SatisfyAll(
 					HaveKeyWithValue("status", "True"), HaveKeyWithValue("observedGeneration", managed.GetGeneration())))
 			}).WithPolling(50 * time.Millisecond).Should(Succeed())
