@@ -56,7 +56,7 @@ type Holders interface {
 // AdoptionRecords keeps which holders are adopting.
 type AdoptionRecords interface {
 	// SetAdopting records that a holder finishes what it was doing when a policy first
-	// took effect for it.
+	// took effect for it. parent is the uid of its parent, where that is known.
 	SetAdopting(ctx context.Context, target v1alpha1.TargetReference, parent types.UID) error
 	// DropLedger makes a ledger from before any policy count for nothing.
 	DropLedger(ctx context.Context, target v1alpha1.TargetReference, raw string, entries ledger.Ledger) error

@@ -32,9 +32,6 @@ import (
 	"k8s.io/client-go/rest"
 )
 
-// folderMode is for whoever measures, alone.
-const folderMode = 0o700
-
 // Fetch asks the process that serves its profiles at address, a host and a port, for one
 // of them, such as heap?gc=1. It waits for as long as the profile takes.
 func Fetch(ctx context.Context, address, what string) (_ []byte, err error) {
@@ -95,7 +92,7 @@ func During(ctx context.Context, admin *rest.Config, operator, folder, what stri
 // Keep writes a profile to a file of that name in folder, which it makes where there is
 // none.
 func Keep(folder, name string, profile []byte) error {
-	if err := os.MkdirAll(folder, folderMode); err != nil {
+	if err := os.MkdirAll(folder, 0o700); err != nil {
 		return err
 	}
 	return os.WriteFile(filepath.Join(folder, name+".pb.gz"), profile, 0o600)
