@@ -112,7 +112,7 @@ func (c *Cache[T, P, L]) packText(text []byte) (runtime.Object, error) {
 	if err := utiljson.Unmarshal(text, obj); err != nil {
 		return nil, fmt.Errorf("decoding %s: %w", packed.Key(), err)
 	}
-	packed.remember(obj)
+	c.packer.recent.add(packed, obj)
 	c.mark(packed, obj)
 	return packed, nil
 }

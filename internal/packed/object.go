@@ -22,10 +22,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"sync/atomic"
 	"time"
 	"unique"
-	"weak"
 
 	"github.com/tidwall/gjson"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -50,9 +48,6 @@ type Object[T any] struct {
 	// text is the object in JSON, compressed.
 	text   []byte
 	packer *Packer[T]
-	// unpacked is the object for as long as somebody uses it, or the garbage collector
-	// has not come by: what is read many times in a moment is unpacked once.
-	unpacked atomic.Pointer[weak.Pointer[T]]
 }
 
 // Key is the namespace and name of the object.
@@ -78,10 +73,8 @@ func (o *Object[T]) GetObjectMeta() metav1.Object {
 
 // Unpack returns the object. It is shared and must not be modified.
 func (o *Object[T]) Unpack() (*T, error) {
-	if known := o.unpacked.Load(); known != nil {
-		if obj := known.Value(); obj != nil {
-			return obj, nil
-		}
+	if obj := o.packer.recent.get(o); obj != nil {
+		return obj, nil
 	}
 	text, err := o.packer.unpack(o.text)
 	if err != nil {
@@ -91,13 +84,8 @@ func (o *Object[T]) Unpack() (*T, error) {
 	if err := utiljson.Unmarshal(text, o.packer.content(obj)); err != nil {
 		return nil, fmt.Errorf("decoding %s/%s: %w", o.namespace.Value(), o.name, err)
 	}
-	o.remember(obj)
+	o.packer.recent.add(o, obj)
 	return obj, nil
-}
-
-func (o *Object[T]) remember(obj *T) {
-	known := weak.Make(obj)
-	o.unpacked.Store(&known)
 }
 
 // GetObjectKind implements runtime.Object, of which the packed have nothing to say.
@@ -117,7 +105,7 @@ func (p *Packer[T]) Pack(obj *T, meta metav1.Object) (*Object[T], error) {
 	if created := meta.GetCreationTimestamp(); !created.IsZero() {
 		o.created = created.Unix()
 	}
-	o.remember(obj)
+	p.recent.add(o, obj)
 	return o, nil
 }
 

@@ -40,6 +40,9 @@ func object(name string, spec any) *unstructured.Unstructured {
 	}}
 }
 
+// forget what was unpacked of an object.
+func forget(o *Object[unstructured.Unstructured]) { clear(o.packer.recent.unpacked) }
+
 // TestRoundTrip shows that what was packed is unpacked as it was, whatever served as
 // the dictionary.
 func TestRoundTrip(t *testing.T) {
@@ -57,7 +60,7 @@ func TestRoundTrip(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			packed.unpacked.Store(nil)
+			forget(packed)
 			got, err := packed.Unpack()
 			if err != nil {
 				t.Fatal(err)
@@ -103,9 +106,30 @@ func TestUnpackIsShared(t *testing.T) {
 	}
 	runtime.KeepAlive(first) // and not any longer
 	runtime.GC()
-	if kept := packed.unpacked.Load().Value(); kept != nil {
+	if kept := packed.packer.recent.get(packed); kept != nil {
 		t.Errorf("an object that nobody uses is kept: %v", kept)
 	}
+}
+
+// TestFewAreRecent bounds what is remembered of objects that were unpacked, used or not.
+func TestFewAreRecent(t *testing.T) {
+	packer := newUnstructuredPacker()
+	var used []*unstructured.Unstructured
+	for i := range 2*recentObjects + 1 {
+		obj := object(fmt.Sprint("thing-", i), nil)
+		packed, err := packer.Pack(obj, obj)
+		if err != nil {
+			t.Fatal(err)
+		}
+		used = append(used, obj)
+		if got, err := packed.Unpack(); err != nil || got != obj {
+			t.Fatalf("Unpack() = %p, %v, want %p, which was packed last", got, err, obj)
+		}
+		if n := len(packer.recent.unpacked); n > recentObjects {
+			t.Fatalf("%d objects are remembered", n)
+		}
+	}
+	runtime.KeepAlive(used)
 }
 
 func TestUnpackConcurrently(t *testing.T) {
@@ -137,7 +161,7 @@ func TestUnpackOfWhatIsBroken(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	packed.unpacked.Store(nil)
+	forget(packed)
 	packed.text = packed.text[:len(packed.text)/2]
 	if _, err := packed.Unpack(); err == nil || !strings.Contains(err.Error(), "shop/thing") {
 		t.Errorf("Unpack() = %v, want an error that names the object", err)
@@ -159,7 +183,7 @@ func BenchmarkUnpack(b *testing.B) {
 			}
 			b.ReportAllocs()
 			for b.Loop() {
-				packed.unpacked.Store(nil)
+				forget(packed)
 				if _, err := packed.Unpack(); err != nil {
 					b.Fatal(err)
 				}

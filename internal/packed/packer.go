@@ -28,6 +28,8 @@ import (
 type Packer[T any] struct {
 	// content is what is encoded of an object, and decoded into.
 	content func(*T) any
+	// recent has what is read many times in a moment unpacked once.
+	recent recent[T]
 
 	once sync.Once
 	dict *s2.Dict
