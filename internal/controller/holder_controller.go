@@ -60,6 +60,9 @@ const (
 	// goneRecheck is how soon a holder that only the API server knows is looked
 	// at again.
 	goneRecheck = time.Second
+	// longDelay is how far away a time is for which it does not matter whether it is met
+	// to the second, such as the end of an allowance, which any holder may have.
+	longDelay = 30 * time.Second
 	// unreadRecheck is how soon a holder is looked at again whose kind cannot be read
 	// yet, or not any more.
 	unreadRecheck = 30 * time.Second
@@ -120,6 +123,7 @@ type Holder struct {
 
 	rewrites rewrites
 	specs    specs
+	alarms   holders.Alarms
 }
 
 // SetupWithManager adds the reconciler to mgr.
@@ -130,6 +134,7 @@ func (r *Holder) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(recordSource(mgr.GetCache())).
 		WatchesRawSource(r.lostSource(mgr.GetCache())).
 		WatchesRawSource(r.policySource(mgr.GetCache())).
+		WatchesRawSource(r.alarms.Source()).
 		WithOptions(controller.TypedOptions[holders.Request]{MaxConcurrentReconciles: holderWorkers}).
 		Complete(r)
 }
@@ -176,7 +181,12 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 			return reconcile.Result{}, err
 		}
 	}
-	return reconcile.Result{RequeueAfter: next.in(r.Clock.Now())}, nil
+	after := next.in(r.Clock.Now())
+	if after > longDelay {
+		r.alarms.Set(req, after)
+		return reconcile.Result{}, nil
+	}
+	return reconcile.Result{RequeueAfter: after}, nil
 }
 
 // follow brings the record and the ledger of a holder in line with its state.
