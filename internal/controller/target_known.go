@@ -21,6 +21,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -45,7 +46,8 @@ type target struct {
 // knownTarget is a target as it is remembered. Of very many objects most are seen alike,
 // and share that.
 type knownTarget struct {
-	uid, parent types.UID
+	// uids are its own and, after a space, that of its parent, if it has one.
+	uids string
 	// alike is the target without its UIDs.
 	alike *target
 }
@@ -55,7 +57,8 @@ func (k knownTarget) target() target {
 		return target{}
 	}
 	t := *k.alike
-	t.mark.uid, t.parent = k.uid, k.parent
+	uid, parent, _ := strings.Cut(k.uids, " ")
+	t.mark.uid, t.parent = types.UID(uid), types.UID(parent)
 	return t
 }
 
@@ -112,7 +115,10 @@ func (t *targets) set(req holders.Request, now target) []string {
 
 // remembered is a target as it is to be remembered.
 func (t *targets) remembered(now target) knownTarget {
-	known := knownTarget{uid: now.mark.uid, parent: now.parent}
+	known := knownTarget{uids: string(now.mark.uid)}
+	if now.parent != "" {
+		known.uids += " " + string(now.parent)
+	}
 	now.mark.uid, now.parent = "", ""
 	if t.last == nil || !now.equal(t.last) {
 		t.last = &now
