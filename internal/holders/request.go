@@ -23,30 +23,30 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
-// Request names a holder that was added, has changed, or is gone. The names are kept
-// once: there may be very many holders, each of them in the queues of several
-// controllers and in what they remember, which are as large as they have ever been.
-type Request struct{ named unique.Handle[named] }
+// Request names a holder that was added, has changed, or is gone. It is small, as there may
+// be very many holders, and several controllers remember each of them.
+type Request struct {
+	// place is the same for all holders of a kind in a namespace.
+	place unique.Handle[place]
+	name  string
+}
 
-// named has by value what is of one holder alone: a text in it is copied for each.
-type named struct {
-	gvk       unique.Handle[schema.GroupVersionKind]
-	namespace unique.Handle[string]
-	name      string
+type place struct {
+	gvk       schema.GroupVersionKind
+	namespace string
 }
 
 // RequestFor is the request for a holder of the kind, in the version that is watched.
 func RequestFor(gvk schema.GroupVersionKind, key types.NamespacedName) Request {
-	return Request{unique.Make(named{gvk: unique.Make(gvk), namespace: unique.Make(key.Namespace), name: key.Name})}
+	return Request{place: unique.Make(place{gvk: gvk, namespace: key.Namespace}), name: key.Name}
 }
 
 // GVK of the holder, in the version that is watched.
-func (r Request) GVK() schema.GroupVersionKind { return r.named.Value().gvk.Value() }
+func (r Request) GVK() schema.GroupVersionKind { return r.place.Value().gvk }
 
 // Key is the namespace and name of the holder.
 func (r Request) Key() types.NamespacedName {
-	named := r.named.Value()
-	return types.NamespacedName{Namespace: named.namespace.Value(), Name: named.name}
+	return types.NamespacedName{Namespace: r.place.Value().namespace, Name: r.name}
 }
 
 // String is for logs.
