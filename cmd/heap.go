@@ -26,8 +26,13 @@ import (
 )
 
 const (
-	// heapRoom is how much the heap may grow between two garbage collections.
-	heapRoom = 40 << 20
+	// heapRoom is how much the heap may grow between two garbage collections, less a part
+	// of what is in use beyond spacious, but never less than minHeapRoom: where there are
+	// very many objects, memory is what is scarce.
+	heapRoom    = 40 << 20
+	minHeapRoom = 24 << 20
+	spacious    = 64 << 20
+	heapPart    = 8
 	// minGCPercent is by how much of what is in use it may always grow.
 	minGCPercent = 15
 	// maxGCPercent is for a heap that is nearly empty.
@@ -73,6 +78,7 @@ func (heap) Start(ctx context.Context) error {
 
 // gcPercent is by how much a heap of which so much is in use may grow.
 func gcPercent(live uint64) int {
-	percent := math.Round(100 * heapRoom / float64(max(live, 1)))
+	room := max(heapRoom-(max(float64(live), spacious)-spacious)/heapPart, minHeapRoom)
+	percent := math.Round(100 * room / float64(max(live, 1)))
 	return int(min(max(percent, minGCPercent), maxGCPercent))
 }

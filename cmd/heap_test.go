@@ -20,7 +20,7 @@ import "testing"
 
 func TestGCPercent(t *testing.T) {
 	const mebibyte = 1 << 20
-	for live, want := range map[uint64]int{0: 1000, 8 * mebibyte: 500, 40 * mebibyte: 100, 80 * mebibyte: 50, 125 * mebibyte: 32, 200 * mebibyte: 20, 1000 * mebibyte: 15} {
+	for live, want := range map[uint64]int{0: 1000, 8 * mebibyte: 500, 40 * mebibyte: 100, 80 * mebibyte: 48, 125 * mebibyte: 26, 200 * mebibyte: 15, 1000 * mebibyte: 15} {
 		if got := gcPercent(live); got != want {
 			t.Errorf("gcPercent(%d MiB) = %d, want %d", live/mebibyte, got, want)
 		}
