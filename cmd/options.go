@@ -90,7 +90,7 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"How long the AllowanceRecord of an object stays after the object is gone; 0 is for ever.")
 	flags.IntVar(&o.recordCount, "record-retention-count", 1000,
 		"How many AllowanceRecords of objects that are gone stay in each namespace, the latest; 0 is all.")
-	flags.Float64Var(&o.targetStatusRate, "target-status-rate", 100,
+	flags.Float64Var(&o.targetStatusRate, "target-status-rate", 150,
 		"How many objects a second may be made to show which policies are in effect for them; 0 for none.")
 	flags.DurationVar(&o.quietTime, "composite-quiet-time", controller.DefaultQuietTime,
 		"How long neither the spec of a Crossplane composite resource may change nor an allowance of it be used before it is "+

@@ -39,7 +39,7 @@ import (
 
 var (
 	count    = flag.Int("targets", 5000, "how many objects the policy is in effect for")
-	perSec   = flag.Float64("rate", 100, "how many objects the operator may mark in a second")
+	perSec   = flag.Float64("rate", 150, "how many objects the operator may mark in a second")
 	target   = flag.Duration("within", time.Minute, "how long it may take")
 	quiet    = flag.Duration("quiet", 15*time.Second, "for how long to look for further writes when all objects are marked")
 	patience = flag.Duration("patience", 10*time.Minute, "for how long to wait until all objects are marked")
