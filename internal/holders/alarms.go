@@ -26,8 +26,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// alarmGrain is how exact alarms are.
-const alarmGrain = time.Second
+const (
+	// alarmGrain is how exact alarms are.
+	alarmGrain = time.Second
+	// longestAlarm is how far away they are at most. People may write down times that are
+	// hundreds of years away, which cannot be added to.
+	longestAlarm = 24 * time.Hour
+)
 
 // Alarms queue requests when it is time to look at them again. They are for times that are
 // far away: each holder may wait for one, and a queue keeps ten times as much for each that
@@ -39,15 +44,16 @@ type Alarms struct {
 	due map[int64]map[Request]struct{}
 }
 
-// Set has a request queued after a while, and up to a second later. It may be set for
-// several times, and is queued at each.
+// Set has a request queued after a while, and up to a second later, or after a day if that is
+// sooner: it is for those who set it again where they look too early. It may be set for several
+// times, and is queued at each.
 func (a *Alarms) Set(req Request, after time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.due == nil {
 		a.began, a.due = time.Now(), map[int64]map[Request]struct{}{}
 	}
-	at := int64((time.Since(a.began)+after)/alarmGrain) + 1
+	at := int64((time.Since(a.began)+min(after, longestAlarm))/alarmGrain) + 1
 	if a.due[at] == nil {
 		a.due[at] = map[Request]struct{}{}
 	}

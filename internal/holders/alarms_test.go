@@ -17,6 +17,7 @@ limitations under the License.
 package holders
 
 import (
+	"math"
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
@@ -46,15 +47,16 @@ func TestAlarms(t *testing.T) {
 		began := time.Now()
 		alarms.Set(request("late"), time.Hour)
 		alarms.Set(early, time.Minute)
+		alarms.Set(request("never"), math.MaxInt64)
 
 		type alarm struct{ name, in string }
 		var got []alarm
-		for range 3 {
+		for range 4 {
 			req, _ := queue.Get()
 			got = append(got, alarm{req.Key().Name, time.Since(began).String()})
 			queue.Done(req)
 		}
-		want := []alarm{{"early", "31s"}, {"early", "1m1s"}, {"late", "1h0m1s"}}
+		want := []alarm{{"early", "31s"}, {"early", "1m1s"}, {"late", "1h0m1s"}, {"never", "24h0m1s"}}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(alarm{})); diff != "" {
 			t.Errorf("queued (-want +got):\n%s", diff)
 		}
