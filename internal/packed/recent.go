@@ -21,9 +21,10 @@ import (
 	"weak"
 )
 
-// recentObjects is how many objects of a kind are known that were unpacked lately: many
-// more than are read several times in one moment.
-const recentObjects = 1024
+// recentObjects is how many objects of a kind are known that were unpacked lately: more than
+// are read several times in one moment, and not many more, as their packed texts are kept for
+// as long, of versions that the cache does not have any more, too.
+const recentObjects = 256
 
 // recent are objects that were unpacked lately, for as long as somebody uses them, or the
 // garbage collector has not come by. To have each packed object know that takes memory for
