@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -33,6 +34,10 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 )
+
+// collectorTimeout is longer than the garbage collector needs to take note of a kind:
+// it waits for 30 seconds between two looks, and for as long at each for its caches.
+const collectorTimeout = 100 * time.Second
 
 // Kinds come, change and go while the operator runs, and it follows.
 var _ = Describe("A definition", func() {
@@ -122,8 +127,14 @@ var _ = Describe("A definition", func() {
 
 		definition = builders.ThingDefinition(group)
 		redefine(ctx)
-		forgetful(func() { bounds(ctx) })
-	}, SpecTimeout(specTimeout))
+		forgetful(func() {
+			Eventually(ctx, func() error {
+				return shared.Create(ctx, builders.MakeThing(group, ns, "probe"), client.DryRunAll)
+			}).Should(Succeed(), "the kind is not served in its new scope")
+			collectorFollows(ctx, ns)
+			bounds(ctx)
+		})
+	}, SpecTimeout(2*specTimeout))
 
 	It("may serve another version, and store it", func(ctx SpecContext) {
 		bounds(ctx)
@@ -148,6 +159,21 @@ var _ = Describe("A definition", func() {
 		Expect(stranger.warned.take()).To(ContainSubstring("withheld"))
 	}, SpecTimeout(specTimeout))
 })
+
+// collectorFollows waits until the garbage collector has asked anew which kinds there
+// are. It asks at most twice a minute and only where kinds came or went, so that it
+// does not see one that came back with another scope: it would look for its objects in
+// the wrong place, and delete what they own. A further kind makes it ask; that it did,
+// the end of an object of that kind shows, whose owner does not exist.
+func collectorFollows(ctx context.Context, ns string) {
+	GinkgoHelper()
+	orphan := builders.MakeThing(defineThings(ctx), ns, "orphan")
+	orphan.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "absent", UID: "absent"}})
+	Expect(shared.Create(ctx, orphan)).To(Succeed())
+	Eventually(ctx, func() error {
+		return shared.Get(ctx, client.ObjectKeyFromObject(orphan), orphan)
+	}).WithTimeout(collectorTimeout).Should(MatchError(apierrors.IsNotFound, "not found"))
+}
 
 // forgetful does something with clients that have yet to learn of any kind: they
 // never forget its scope.
