@@ -28,7 +28,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
@@ -153,11 +152,7 @@ spec:
 			GinkgoHelper()
 			Expect(shared.Status().Patch(ctx, farm, client.RawPatch(types.MergePatchType,
 				[]byte(fmt.Sprintf(`{"status":{"done":%q}}`, size))))).To(Succeed())
-			Eventually(ctx, func(g Gomega) {
-				status := shared.record(ctx, g, farm).Status
-				g.Expect(status.Phase).To(Equal(v1alpha1.PhaseSteady))
-				g.Expect(status.ActiveCount).To(BeZero())
-			}).Should(Succeed())
+			shared.over(ctx, farm)
 		}
 		settled("small")
 

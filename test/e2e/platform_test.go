@@ -30,7 +30,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
@@ -152,9 +151,7 @@ spec:
 			GinkgoHelper()
 			status := client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"status":{"size":%d}}`, size))
 			Expect(shared.Status().Patch(ctx, thing, status)).To(Succeed())
-			// The entry itself leaves with the next write.
-			Eventually(ctx, func(g Gomega) v1alpha1.AllowanceRecordStatus { return shared.record(ctx, g, thing).Status }).Should(And(
-				HaveField("ActiveCount", BeZero()), HaveField("PendingGrants", BeEmpty())))
+			shared.over(ctx, thing)
 		}
 		report(1)
 		child := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web", OwnerReferences: []metav1.OwnerReference{

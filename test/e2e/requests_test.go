@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -36,6 +37,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -86,11 +88,13 @@ var _ = Describe("A change", func() {
 			return who.try(ctx, d, replicas(n))
 		}},
 		{"an update", func(ctx context.Context, who *actor, d *appsv1.Deployment, n int32) error {
-			if err := who.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
-				return err
-			}
-			d.Spec.Replicas = new(n)
-			return who.Update(ctx, d)
+			return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+				if err := who.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
+					return err
+				}
+				d.Spec.Replicas = new(n)
+				return who.Update(ctx, d)
+			})
 		}},
 		{"kubectl apply --server-side --force-conflicts", func(ctx context.Context, who *actor, d *appsv1.Deployment, n int32) error {
 			return who.byKubectl(ctx, d, n, "apply", "--server-side", "--force-conflicts")
@@ -102,7 +106,9 @@ var _ = Describe("A change", func() {
 			return who.byKubectl(ctx, d, n, "apply")
 		}},
 		{"kubectl replace", func(ctx context.Context, who *actor, d *appsv1.Deployment, n int32) error {
-			return who.byKubectl(ctx, d, n, "replace")
+			// It reads the version that it replaces just before, and controllers write.
+			conflict := func(err error) bool { return strings.Contains(err.Error(), "(Conflict)") }
+			return retry.OnError(retry.DefaultRetry, conflict, func() error { return who.byKubectl(ctx, d, n, "replace") })
 		}},
 	}
 

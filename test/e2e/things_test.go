@@ -145,6 +145,7 @@ func (c *cluster) over(ctx context.Context, holder client.Object) {
 		status := c.record(ctx, g, holder).Status
 		g.Expect(status.Phase).To(Equal(v1alpha1.PhaseSteady))
 		g.Expect(status.Active).To(BeEmpty())
+		g.Expect(status.PendingGrants).To(BeEmpty())
 		// A record is a moment behind: what the ledger still has, it must know.
 		fresh := &unstructured.Unstructured{}
 		fresh.SetGroupVersionKind(holder.GetObjectKind().GroupVersionKind())
