@@ -149,7 +149,10 @@ var _ = Describe("The Pods of", func() {
 		Eventually(ctx, func() controlplane.AuditEvents { return audit.podWrites(w.controller, "create") }).Should(HaveLen(1))
 		shared.hasPods(ctx, ns, map[string]int{"web:2": w.pods})
 		Expect(audit.podWrites(w.controller, "create")[0].Annotations).To(HaveKeyWithValue(auditReason, "Maintaining"))
-		shared.expectEnded(ctx, Default, set)
+		Expect(shared.Get(ctx, client.ObjectKeyFromObject(set), set)).To(Succeed())
+		Expect(set.GetAnnotations()).NotTo(HaveKey(ledgerKey))
+		// The record may only now say what the rollout was allowed, and then that it is over.
+		shared.ended(ctx, set)
 
 		By("touching the Pods by hand")
 		pod := shared.anyPod(ctx, ns)
