@@ -30,7 +30,6 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/test/builders"
@@ -64,13 +63,7 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 	}{
 		{"a patch", "spec.replicas", func(ctx SpecContext, who *actor) error { return who.try(ctx, rs, replicas(9)) }, nil},
 		{"an update", "spec.replicas", func(ctx SpecContext, who *actor) error {
-			return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-				if err := who.Get(ctx, client.ObjectKeyFromObject(rs), rs); err != nil {
-					return err
-				}
-				rs.Spec.Replicas = new(int32(9))
-				return who.Update(ctx, rs)
-			})
+			return who.update(ctx, rs, func() { rs.Spec.Replicas = new(int32(9)) })
 		}, nil},
 		{"its scale", "spec.replicas", func(ctx SpecContext, who *actor) error { return who.scale(ctx, rs, 9) }, []string{controller}},
 		{"a deletion", "deletion", func(ctx SpecContext, who *actor) error { return who.Delete(ctx, rs) }, nil},

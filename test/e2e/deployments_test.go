@@ -31,6 +31,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
@@ -89,6 +90,18 @@ func (a *actor) change(ctx context.Context, obj client.Object, patches ...patch)
 // try makes a change of an object.
 func (a *actor) try(ctx context.Context, obj client.Object, p patch, opts ...client.PatchOption) error {
 	return a.Patch(ctx, obj, client.RawPatch(types.StrategicMergePatchType, []byte(p)), opts...)
+}
+
+// update makes a change of an object as it is now, as a whole, and again where somebody
+// else was faster to write.
+func (a *actor) update(ctx context.Context, obj client.Object, mutate func()) error {
+	return retry.RetryOnConflict(retry.DefaultRetry, func() error {
+		if err := a.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
+			return err
+		}
+		mutate()
+		return a.Update(ctx, obj)
+	})
 }
 
 // scale sets the replicas of an object through its scale sub-resource.

@@ -88,13 +88,7 @@ var _ = Describe("A change", func() {
 			return who.try(ctx, d, replicas(n))
 		}},
 		{"an update", func(ctx context.Context, who *actor, d *appsv1.Deployment, n int32) error {
-			return retry.RetryOnConflict(retry.DefaultRetry, func() error {
-				if err := who.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
-					return err
-				}
-				d.Spec.Replicas = new(n)
-				return who.Update(ctx, d)
-			})
+			return who.update(ctx, d, func() { d.Spec.Replicas = new(n) })
 		}},
 		{"kubectl apply --server-side --force-conflicts", func(ctx context.Context, who *actor, d *appsv1.Deployment, n int32) error {
 			return who.byKubectl(ctx, d, n, "apply", "--server-side", "--force-conflicts")

@@ -30,7 +30,6 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -196,13 +195,7 @@ var _ = Describe("A change by a stranger", func() {
 		sidecar.Name, sidecar.Image = "sidecar", "web:1"
 		set := func(who *actor, containers ...corev1.Container) {
 			GinkgoHelper()
-			Expect(retry.RetryOnConflict(retry.DefaultRetry, func() error {
-				if err := shared.Get(ctx, client.ObjectKeyFromObject(d), d); err != nil {
-					return err
-				}
-				d.Spec.Template.Spec.Containers = containers
-				return who.Update(ctx, d)
-			})).To(Succeed())
+			Expect(who.update(ctx, d, func() { d.Spec.Template.Spec.Containers = containers })).To(Succeed())
 		}
 		withheldNow := func() (paths []string) {
 			for _, a := range ledgerOf(Default, d, ledgerKey) {
