@@ -42,6 +42,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/certs"
 	"kausality.io/operator/internal/controller"
+	"kausality.io/operator/internal/digestkey"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/gates"
@@ -226,7 +227,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Reader: o.GetClient(), Catalog: o.catalog, Kinds: o.kinds, Holders: o.holders, Records: o.records, Gates: o.gates,
 	}
 	policies := &controller.AllowancePolicy{
-		Adoption:  controller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Clock: clock.RealClock{}},
+		Adoption:  controller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Writer: o.GetClient(), Clock: clock.RealClock{}},
 		Client:    o.GetClient(),
 		Catalog:   o.catalog,
 		Kinds:     o.kinds,
@@ -296,7 +297,12 @@ func (o *operator) retention() *controller.Retention {
 }
 
 // setupWebhooks sets up the hooks.
-func (o *operator) setupWebhooks(context.Context) error {
+func (o *operator) setupWebhooks(ctx context.Context) error {
+	// No cache is kept of Secrets.
+	key, err := digestkey.Ensure(ctx, o.GetAPIReader(), o.GetClient(), o.namespace)
+	if err != nil {
+		return err
+	}
 	gatherer := &admission.Gatherer{
 		Policies:          o.policies,
 		Objects:           o.holders,
@@ -311,6 +317,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Platform:          o.platform(),
 		Gates:             o.gates,
 		Holds:             admission.AnnotationWriter{Client: o.GetClient()},
+		DigestKey:         key,
 	}
 	server := o.GetWebhookServer()
 	for path, handler := range map[string]webhook.AdmissionHandler{

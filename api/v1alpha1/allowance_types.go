@@ -96,8 +96,14 @@ type Allowance struct {
 	// +optional
 	Initiator string `json:"initiator,omitempty"`
 
-	// replaced is, in a Withheld entry, what the changed field held before: a
-	// number as itself, anything else as a short hash.
+	// content is, in a Withheld entry, a digest of what the field holds now. An
+	// approval that names it, as in spec.replicas@content, approves nothing that was
+	// changed since.
+	// +optional
+	Content string `json:"content,omitempty"`
+
+	// replaced is, in a Withheld entry that is pending, a digest of what the field held
+	// before, empty where it held nothing.
 	// +optional
 	Replaced string `json:"replaced,omitempty"`
 

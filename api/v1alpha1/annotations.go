@@ -26,6 +26,11 @@ const (
 	// ignored (D10).
 	AnnotationAllowances = "kausality.io/allowances"
 
+	// AnnotationApproved holds, while something of an object is withheld, what was
+	// approved of it, packed: what is withheld is the difference. On a ReplicaSet that
+	// a Deployment controls the key begins with ReplicaSetAnnotationPrefix.
+	AnnotationApproved = "kausality.io/approved"
+
 	// AnnotationApprove is set by an initiator to approve changes that are
 	// already in place: a comma-separated list of field paths, or "*". The
 	// webhook removes it in the same request (D20).

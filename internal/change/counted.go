@@ -28,6 +28,10 @@ const metadataField = "metadata"
 // where a policy names them (D7).
 var uncounted = sets.New("apiVersion", "kind", metadataField, "status")
 
+// Counted is obj without the top-level fields that do not count. It shares values with
+// obj.
+func Counted(obj map[string]any) map[string]any { return counted(obj) }
+
 // counted is obj without the top-level fields that do not count.
 func counted(obj map[string]any) map[string]any {
 	c := maps.Clone(obj)

@@ -64,3 +64,16 @@ func (f *finder) follow(s Segment, lists pair) (Segment, bool) {
 	}
 	return indexSegment(i), true
 }
+
+// Counterpart is the index at which the list b has the item of the list a with an index,
+// by the keys that Find aligns them by, else at the same index where both are equally
+// long. path is where both lists are in their objects.
+func Counterpart(a, b []any, i int, schema Schema, path Path) (int, bool) {
+	f := newFinder(schema)
+	f.path = append(f.path, path...)
+	if aligned, ok := f.alignment(a, b); ok {
+		at := slices.Index(aligned.from, i)
+		return at, at >= 0
+	}
+	return i, len(a) == len(b)
+}

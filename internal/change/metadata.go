@@ -76,6 +76,23 @@ func namesMetadata(patterns []Pattern, c Change) bool {
 	})
 }
 
+// NamedMetadata is the metadata of an object that the patterns name expressly, nil where
+// there is none: what Find compares where it is given them.
+func NamedMetadata(obj map[string]any, patterns []Pattern) map[string]any {
+	nothing := map[string]any{metadataField: map[string]any{}}
+	f := newFinder(nil)
+	f.metadata(nothing, obj, patterns)
+	var out map[string]any
+	for _, c := range f.changes {
+		if out == nil {
+			out = map[string]any{metadataField: map[string]any{}}
+		}
+		// All of it is new, so that there is room for it.
+		_ = c.Path.Set(out, c.New)
+	}
+	return mapOrNil(out[metadataField])
+}
+
 // isMetadata tells whether the pattern names metadata expressly, which "*" does
 // not.
 func (p Pattern) isMetadata() bool {

@@ -104,6 +104,34 @@ func (p Path) Set(obj map[string]any, value any) error {
 	return nil
 }
 
+// IsItem reports whether the path is that of an item of a list.
+func (p Path) IsItem() bool {
+	return len(p) > 0 && p[len(p)-1].Type == fieldpath.SegmentIndex
+}
+
+// Overlaps reports whether one of two paths is at or above the other.
+func (p Path) Overlaps(q Path) bool {
+	n := min(len(p), len(q))
+	return slices.Equal(p[:n], q[:n])
+}
+
+// Remove takes what obj holds at the path out of it, where it holds something there.
+func (p Path) Remove(obj map[string]any) {
+	if len(p) == 0 {
+		return
+	}
+	above, last := p[:len(p)-1], p[len(p)-1]
+	at, _ := above.Value(obj)
+	switch at := at.(type) {
+	case map[string]any:
+		delete(at, last.Field)
+	case []any:
+		if p.IsItem() && last.Index < uint(len(at)) && len(above) > 0 {
+			_ = above.Set(obj, slices.Delete(slices.Clone(at), int(last.Index), int(last.Index)+1)) //nolint:gosec // within the list
+		}
+	}
+}
+
 // step is what v holds under one segment.
 func step(v any, s Segment) (any, bool) {
 	switch v := v.(type) {

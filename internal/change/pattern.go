@@ -49,6 +49,11 @@ func (p Pattern) Covers(path Path) bool {
 	return len(p) > 0 && len(p) <= len(path) && agree(p, path)
 }
 
+// AnyCovers reports whether one of the patterns covers the path.
+func AnyCovers(patterns []Pattern, path Path) bool {
+	return slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Covers(path) })
+}
+
 // Touches tells whether path is at, below or above what the pattern names, for
 // callers that have no values to see whether the difference above is in it.
 func (p Pattern) Touches(path Path) bool {

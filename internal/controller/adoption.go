@@ -18,18 +18,22 @@ package controller
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"iter"
 	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
@@ -72,6 +76,8 @@ type Adoption struct {
 	Namespaces scope.Namespaces
 	// Records say which of them are adopting.
 	Records AdoptionRecords
+	// Writer takes approved content off them that is not theirs any more.
+	Writer client.Writer
 	// Clock tells the time.
 	Clock clock.PassiveClock
 }
@@ -87,6 +93,10 @@ type newcomer struct {
 	// wrote it (D10).
 	raw     string
 	entries ledger.Ledger
+	// outdated is the key of the annotation with approved content where the object has
+	// changed since, while no policy was in effect for it; empty where there is none.
+	outdated string
+	gvk      schema.GroupVersionKind
 }
 
 // adopt records what is new to policies: which holders are midway, and the ledgers
@@ -101,7 +111,7 @@ func (a *Adoption) adopt(ctx context.Context, before, after *policy.Index, chang
 		}
 		newcomers = slices.DeleteFunc(newcomers, func(n newcomer) bool {
 			known, ok := recorded[n.target.UID]
-			return ok && (known.midway || !n.midway) && (known.raw == n.raw || n.raw == "")
+			return ok && (known.midway || !n.midway) && (known.raw == n.raw || n.raw == "") && n.outdated == ""
 		})
 		if len(newcomers) == 0 {
 			return nil
@@ -120,6 +130,11 @@ func (a *Adoption) adopt(ctx context.Context, before, after *policy.Index, chang
 }
 
 func (a *Adoption) record(ctx context.Context, n newcomer) error {
+	if n.outdated != "" {
+		if err := a.drop(ctx, n); err != nil {
+			return err
+		}
+	}
 	if n.raw != "" {
 		if err := a.Records.DropLedger(ctx, n.target, n.raw, n.entries); err != nil {
 			return fmt.Errorf("dropping the ledger that %s %s had before any policy: %w", n.target.Kind, record.Key(n.target), err)
@@ -129,6 +144,26 @@ func (a *Adoption) record(ctx context.Context, n newcomer) error {
 		if err := a.Records.SetAdopting(ctx, n.target, n.parent); err != nil {
 			return fmt.Errorf("recording that %s %s is adopting: %w", n.target.Kind, record.Key(n.target), err)
 		}
+	}
+	return nil
+}
+
+// drop takes approved content off an object that is from before the policy: what has
+// become of the object since, while no policy was in effect for it, is approved.
+func (a *Adoption) drop(ctx context.Context, n newcomer) error {
+	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
+		"uid": n.target.UID, "annotations": map[string]any{n.outdated: nil},
+	}})
+	if err != nil {
+		return err
+	}
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(n.gvk)
+	obj.SetNamespace(n.target.Namespace)
+	obj.SetName(n.target.Name)
+	err = a.Writer.Patch(ctx, obj, client.RawPatch(types.MergePatchType, patch))
+	if err != nil && !apierrors.IsNotFound(err) && !apierrors.IsConflict(err) {
+		return fmt.Errorf("taking the approved content off %s %s that it had before any policy: %w", n.target.Kind, record.Key(n.target), err)
 	}
 	return nil
 }
@@ -147,7 +182,7 @@ func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, c
 			if len(policies) == 0 || len(a.inEffect(ctx, before, obj)) > 0 {
 				continue
 			}
-			if n := arriving(ctx, obj, policies, a.Clock.Now()); n.midway || n.raw != "" {
+			if n := arriving(ctx, obj, policies, a.Clock.Now()); n.midway || n.raw != "" || n.outdated != "" {
 				n.parent, _ = scope.ParentUID(ctx, a.Holders, after, obj)
 				newcomers = append(newcomers, n)
 			}
@@ -163,15 +198,22 @@ func (a *Adoption) inEffect(ctx context.Context, index *policy.Index, obj *unstr
 
 // arriving is an object as the policies find it that first take effect for it.
 func arriving(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) newcomer {
-	raw := obj.GetAnnotations()[ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())]
+	prefix := ledger.AnnotationPrefix(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	raw := obj.GetAnnotations()[prefix+"allowances"]
 	// A ledger that cannot be read counts as empty everywhere (D4).
 	entries, _ := ledger.Decode(raw)
-	return newcomer{
+	n := newcomer{
 		target:  record.TargetOf(obj),
 		midway:  lifecycle.Midway(ctx, obj, policies, now),
 		raw:     raw,
 		entries: entries,
+		gvk:     obj.GroupVersionKind(),
 	}
+	// One that cannot be read tells of nothing that was withheld.
+	if state, err := approved.Decode(obj.GetAnnotations()[prefix+"approved"]); err != nil || state != nil && !state.Saw(obj.Object) {
+		n.outdated = prefix + "approved"
+	}
+	return n
 }
 
 // related are the kinds that policies are for and that a policy for kind can

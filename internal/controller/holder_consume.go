@@ -77,7 +77,7 @@ func (c *consumption) over(e ledger.Entry) bool {
 	case e.IsGate():
 		return false // what closes the gate takes it out of the ledger (D16)
 	case e.IsWithheld():
-		return c.needsQuiet && c.spent(e)
+		return false
 	case c.spent(e):
 		return true
 	default:

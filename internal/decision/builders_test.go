@@ -20,10 +20,14 @@ import (
 	"cmp"
 	"testing"
 
+	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
@@ -51,12 +55,13 @@ var (
 	deploymentGVK = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}
 	replicaSetGVK = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
 	podGVK        = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
+	jobGVK        = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	bucketGVK     = schema.GroupVersionKind{Group: "cloud.example.com", Version: "v1", Kind: "Bucket"}
 )
 
 func kindOf(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
 	gvk, ok := map[string]schema.GroupVersionKind{
-		"deployments": deploymentGVK, "replicasets": replicaSetGVK, "pods": podGVK, "buckets": bucketGVK,
+		"deployments": deploymentGVK, "replicasets": replicaSetGVK, "pods": podGVK, "jobs": jobGVK, "buckets": bucketGVK,
 	}[gvr.Resource]
 	return gvk, ok
 }
@@ -122,7 +127,17 @@ rules:
 `
 
 // request builds an Input; its methods change it and return it.
-type request struct{ Input }
+type request struct {
+	Input
+	// replaced is what was approved of the child and is not there any more.
+	replaced []replaced
+}
+
+// replaced is an approved value, nil for none.
+type replaced struct {
+	path  change.Path
+	value any
+}
 
 // aRequest is one by the requester for an object without a parent.
 func aRequest(who policy.Requester, op Operation, gvk schema.GroupVersionKind, name string) *request {
@@ -131,6 +146,12 @@ func aRequest(who policy.Requester, op Operation, gvk schema.GroupVersionKind, n
 	r.Platform = DefaultPlatform
 	r.Operation = op
 	r.Child = Child{GVK: gvk, Namespace: "default", Name: name, UID: "uid-of-" + name, Generation: 8}
+	if op != Create {
+		r.Child.Old = map[string]any{}
+	}
+	if op != Delete {
+		r.Child.New = map[string]any{}
+	}
 	return r
 }
 
@@ -150,8 +171,116 @@ func (r *request) changing(tb testing.TB, before, after any, paths ...string) *r
 		c := change.Change{Path: path, Verb: verb, Old: before, New: after}
 		r.Changes = append(r.Changes, c)
 		r.OwnChanges = append(r.OwnChanges, c)
+		r.Child.Old, r.Child.New = holding(r.Child.Old, path, before), holding(r.Child.New, path, after)
+	}
+	return r.compare()
+}
+
+// replacing sets the child before and after an update, and what it changes.
+func (r *request) replacing(before, after map[string]any) *request {
+	r.Child.Old, r.Child.New = before, after
+	r.OwnChanges = change.Find(before, after, change.Options{})
+	return r.compare()
+}
+
+// having puts a value that does not change into the child.
+func (r *request) having(tb testing.TB, text string, value any) *request {
+	tb.Helper()
+	path := mustPath(tb, text)
+	r.Child.Old, r.Child.New = holding(r.Child.Old, path, value), holding(r.Child.New, path, value)
+	return r.compare()
+}
+
+// withheld makes a field of the child one that a stranger has changed before: was is
+// what is approved of it, nil for nothing.
+func (r *request) withheld(tb testing.TB, text string, was any) *request {
+	tb.Helper()
+	path := mustPath(tb, text)
+	if _, there := path.Value(r.Child.Old); !there {
+		r.having(tb, text, "theirs")
+	}
+	r.replaced = append(r.replaced, replaced{path, was})
+	return r.compare()
+}
+
+// compare sets how the child compares with its approved content.
+func (r *request) compare() *request {
+	r.Child.Standing = nil
+	if r.Operation == Update && len(r.OwnPolicies) > 0 {
+		r.Child.Standing = standing(r.Child.UID, r.OwnPolicies, asApproved(r.Child.Old, r.replaced), r.Child.Old)
 	}
 	return r
+}
+
+// asApproved is an object with what was approved of it.
+func asApproved(obj map[string]any, was []replaced) map[string]any {
+	for _, each := range was {
+		obj = holding(obj, each.path, each.value)
+	}
+	return obj
+}
+
+// standing is how an object compares with its approved content, by what would be stored
+// of it after a stranger has made the one out of the other.
+func standing(uid string, policies []*policy.Policy, content, present map[string]any) *approved.Standing {
+	o := approved.Object{UID: uid, Generation: 6, Fields: content, Triggers: Withholds(policies)}
+	for _, p := range policies {
+		o.Metadata = append(o.Metadata, p.TriggerMetadata()...)
+	}
+	changed := o
+	changed.Generation, changed.Fields = 7, present
+	st := approved.Now(nil, approved.Pending{}, o).After(approved.Request{
+		New: changed, User: mallory.Username,
+		Uncaused: change.Find(content, present, change.Options{Metadata: o.Metadata}),
+	})
+	stored, err := approved.Decode(st.State().Encode(uid))
+	if err != nil {
+		panic(err) // It was written for that.
+	}
+	return approved.Now(stored, approved.Pending{}, changed)
+}
+
+// holding is an object with a value at a path, nil for none. Items of lists that are
+// missing on the way are made.
+func holding(obj map[string]any, path change.Path, value any) map[string]any {
+	out, _ := put(runtime.DeepCopyJSON(obj), path, value).(map[string]any)
+	return out
+}
+
+func put(at any, path change.Path, value any) any {
+	if len(path) == 0 {
+		return value
+	}
+	if path[0].Type == fieldpath.SegmentIndex {
+		list, _ := at.([]any)
+		for uint(len(list)) <= path[0].Index {
+			list = append(list, map[string]any{})
+		}
+		list[path[0].Index] = put(list[path[0].Index], path[1:], value)
+		return list
+	}
+	fields, _ := at.(map[string]any)
+	if fields == nil {
+		fields = map[string]any{}
+	}
+	if fields[path[0].Field] = put(fields[path[0].Field], path[1:], value); fields[path[0].Field] == nil {
+		delete(fields, path[0].Field)
+	}
+	return fields
+}
+
+// object is the YAML of one, with numbers as the API machinery has them.
+func object(tb testing.TB, text string) map[string]any {
+	tb.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var obj map[string]any
+	if err := utiljson.Unmarshal(raw, &obj); err != nil {
+		tb.Fatal(err)
+	}
+	return obj
 }
 
 func mustPath(tb testing.TB, text string) change.Path {
@@ -166,7 +295,7 @@ func mustPath(tb testing.TB, text string) change.Path {
 // governed sets the policies in effect for the object itself.
 func (r *request) governed(policies ...*policy.Policy) *request {
 	r.OwnPolicies = policies
-	return r
+	return r.compare()
 }
 
 // holding sets the object's own ledger.
@@ -175,14 +304,28 @@ func (r *request) holding(allowances ...v1alpha1.Allowance) *request {
 	return r
 }
 
-// of sets the parent, with its policies and its ledger.
+// of sets the parent, with its policies and its ledger. It is as approved.
 func (r *request) of(gvk schema.GroupVersionKind, name string, policies []*policy.Policy, allowances ...v1alpha1.Allowance) *request {
 	r.ParentState = ParentFound
 	r.Parent = Parent{
 		GVK: gvk, Namespace: "default", Name: name, UID: "uid-of-" + name, Generation: 7,
 		Policies: policies, Ledger: ledger.Ledger{}.Merge(allowances...),
 	}
+	return r.beingOf(nil, nil)
+}
+
+// beingOf sets the parent's approved content, and what a stranger has made of it.
+func (r *request) beingOf(content, present map[string]any) *request {
+	r.Parent.Standing = standing(r.Parent.UID, r.Parent.Policies, content, present)
 	return r
+}
+
+// ofWithheld makes a field of the parent one that a stranger has changed: was is what is
+// approved of it, nil for nothing. The parent has nothing else.
+func (r *request) ofWithheld(tb testing.TB, text string, was any) *request {
+	tb.Helper()
+	path := mustPath(tb, text)
+	return r.beingOf(holding(nil, path, was), holding(nil, path, "theirs"))
 }
 
 // with changes anything else.
@@ -199,8 +342,10 @@ func allowance(kind, mutation, field string) v1alpha1.Allowance {
 	}
 }
 
-func withheldChange(path, replaced string) v1alpha1.Allowance {
-	return v1alpha1.Allowance{
-		Relation: v1alpha1.RelationWithheld, Mutation: path, Generation: 7, Initiator: "mallory", Replaced: replaced,
+func mutations(allowances []v1alpha1.Allowance) []string {
+	var out []string
+	for _, a := range allowances {
+		out = append(out, a.Mutation)
 	}
+	return out
 }

@@ -55,7 +55,7 @@ func permits(entries ledger.Ledger) []permit {
 // none once the parent is being deleted: then its deletion is the cause (D9). Nor are
 // there any of a parent that does not know the child.
 func (in *Input) usable() []permit {
-	if in.ParentState != ParentFound || in.Parent.OneSided || in.Parent.Deleting || len(in.Parent.withheld()) > 0 ||
+	if in.ParentState != ParentFound || in.Parent.OneSided || in.Parent.Deleting || in.Parent.isWithheld() ||
 		!policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
 		return nil
 	}

@@ -94,8 +94,11 @@ var checks = []Check{
 	when(ReasonOrphan, func(in *Input) bool { return in.ParentState == ParentGone }),
 	// A resource that no policy of the parent names is unrestricted.
 	when(ReasonUnbounded, func(in *Input) bool { return len(in.Bounding()) == 0 }),
-	// What was under way when the policy came may finish.
-	when(ReasonAdopting, func(in *Input) bool { return in.Parent.Adopting && !in.Parent.OneSided }),
+	// What was under way when the policy came may finish, but for what has been withheld
+	// since.
+	when(ReasonAdopting, func(in *Input) bool {
+		return in.Parent.Adopting && !in.Parent.OneSided && !in.Parent.isWithheld()
+	}),
 	// The parent's phase and its allowances.
 	permitted,
 	// Nothing covers it, and somebody who may says that it has to be.
@@ -209,6 +212,6 @@ func (in *Input) uncovered(ctx context.Context) Verdict {
 	return Verdict{
 		Policies:  in.Bounding(),
 		Uncovered: in.judge(ctx).uncovered,
-		Withheld:  in.Parent.withheld(),
+		Withheld:  Withheld(in.Parent.Standing),
 	}
 }

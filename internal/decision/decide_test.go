@@ -135,6 +135,13 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 			want:    ReasonDenied, uncovered: []string{"spec.replicas"},
 		},
 		"adopting": {request: scaling(deployer).with(func(in *Input) { in.Parent.Adopting = true }), want: ReasonAdopting},
+		"adopting, while a change of the parent is withheld": {
+			request: scaling(deployer, scale).with(func(in *Input) { in.Parent.Adopting = true }).ofWithheld(t, imagePath, "a"),
+			want:    ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"adopting, with a withheld change that no rule is about any more": {
+			request: scaling(deployer).with(func(in *Input) { in.Parent.Adopting = true }).ofWithheld(t, "spec.paused", nil), want: ReasonAdopting,
+		},
 
 		"covered":                          {request: scaling(deployer, scale), want: ReasonCovered, initiator: "alice"},
 		"nothing allows it":                {request: scaling(deployer), want: ReasonDenied, uncovered: []string{"spec.replicas"}},
@@ -185,11 +192,23 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 			want: ReasonDenied, uncovered: []string{"create"},
 		},
 		"while a change of the parent is withheld": {
-			request: scaling(deployer, scale, withheldChange("spec.template.spec.containers[0].image", "#1")),
+			request: scaling(deployer, scale).ofWithheld(t, imagePath, "a"),
 			want:    ReasonDenied, uncovered: []string{"spec.replicas"},
 		},
 		"a withheld change that no rule is about any more": {
-			request: scaling(deployer, scale, withheldChange("spec.paused", "")), want: ReasonCovered, initiator: "alice",
+			request: scaling(deployer, scale).ofWithheld(t, "spec.paused", nil), want: ReasonCovered, initiator: "alice",
+		},
+		"a withheld change that only a policy is about that warns": {
+			request: scaling(deployer, scale).with(func(in *Input) { in.Parent.Policies = action("Warn") }).ofWithheld(t, imagePath, "a"),
+			want:    ReasonCovered, initiator: "alice",
+		},
+		"a withheld change that one policy of two is about": {
+			request: scaling(deployer, scale).with(func(in *Input) { in.Parent.Policies = append(action("Warn"), deployment...) }).
+				ofWithheld(t, imagePath, "a"),
+			want: ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"a parent that nobody has compared": {
+			request: scaling(deployer, scale).with(func(in *Input) { in.Parent.Standing = nil }), want: ReasonCovered, initiator: "alice",
 		},
 
 		"initializing without a section": {request: scaling(deployer, created), want: ReasonInitializing, initiator: "alice"},
@@ -198,7 +217,7 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 		},
 		"initializing within its section, while a change of the parent is withheld": {
 			request: aRequest(deployer, Create, replicaSetGVK, "web-1").
-				of(deploymentGVK, "web", slices.Concat(bounded, deployment), created, withheldChange("spec.template.spec.hostname", "#1")),
+				of(deploymentGVK, "web", slices.Concat(bounded, deployment), created).ofWithheld(t, "spec.template.spec.hostname", "a"),
 			want: ReasonDenied, uncovered: []string{"create"},
 		},
 		"initializing, not within its section": {
@@ -236,11 +255,11 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 			want:    ReasonCovered, initiator: "alice",
 		},
 		"healing would carry out a withheld count": {
-			request: aRequest(replicaer, Create, podGVK, "").of(replicaSetGVK, "web-1", replicaSet, withheldChange("spec.replicas", "3")),
+			request: aRequest(replicaer, Create, podGVK, "").of(replicaSetGVK, "web-1", replicaSet).ofWithheld(t, "spec.replicas", int64(3)),
 			want:    ReasonDenied, uncovered: []string{"create"},
 		},
 		"evictions go on while something is withheld": {
-			request: aRequest(mallory, Delete, podGVK, "web-1-a").of(replicaSetGVK, "web-1", replicaSet, withheldChange("spec.replicas", "3")).
+			request: aRequest(mallory, Delete, podGVK, "web-1-a").of(replicaSetGVK, "web-1", replicaSet).ofWithheld(t, "spec.replicas", int64(3)).
 				with(func(in *Input) { in.Eviction = true }),
 			want: ReasonMaintaining,
 		},
@@ -278,7 +297,7 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 		},
 		"a label of a Pod, by a stranger, while healing waits": {
 			request: aRequest(mallory, Update, podGVK, "web-1-a").changing(t, "web", "other", "metadata.labels[app]").
-				of(replicaSetGVK, "web-1", replicaSet, withheldChange("spec.replicas", "3")).with(func(in *Input) { in.Release = true }),
+				of(replicaSetGVK, "web-1", replicaSet).ofWithheld(t, "spec.replicas", int64(3)).with(func(in *Input) { in.Release = true }),
 			want: ReasonDenied, uncovered: []string{"metadata.labels[app]"},
 		},
 

@@ -133,19 +133,44 @@ func targetsOf(r *policy.Rule) []string {
 // request. What is absent is left out.
 func (in *Input) capture(captures []policy.Capture) map[string]string {
 	var out map[string]string
+	left := maxAttested
 	for _, c := range captures {
 		for _, path := range c.Pattern.Expand(in.Child.New) {
 			value, ok := path.Value(in.Child.New)
 			if !ok || value == nil {
 				continue
 			}
+			key, text := attestationKey(c, path), attestation(value)
+			if left -= len(key) + len(text); left < 0 {
+				return out
+			}
 			if out == nil {
 				out = map[string]string{}
 			}
-			out[attestationKey(c, path)] = attestation(value)
+			out[key] = text
 		}
 	}
 	return out
+}
+
+const (
+	// maxAttested is how much of an object a hop attests at most, in bytes: what
+	// somebody else wrote there must not fill the ledger, or nobody could be granted
+	// anything any more (D4).
+	maxAttested = 4 * 1024
+	// maxAttestation is how long one value is at most; of a longer one the beginning
+	// is kept.
+	maxAttestation = 1024
+	// maxField is how long the path of a hop is at most, in bytes.
+	maxField = 256
+)
+
+// shortened is the text of a path: of one whose keys are very long, that of a field above.
+func shortened(path change.Path) string {
+	for len(path) > 1 && len(path.String()) > maxField {
+		path = path[:len(path)-1]
+	}
+	return path.String()
 }
 
 // attestationKey is the path as the policy has it, or, where that has a wildcard,
@@ -158,12 +183,16 @@ func attestationKey(c policy.Capture, path change.Path) string {
 }
 
 func attestation(value any) string {
-	if s, ok := value.(string); ok {
-		return s
+	text, ok := value.(string)
+	if !ok {
+		raw, err := json.Marshal(value)
+		if err != nil {
+			return ""
+		}
+		text = string(raw)
 	}
-	text, err := json.Marshal(value)
-	if err != nil {
-		return ""
+	if len(text) > maxAttestation {
+		return strings.ToValidUTF8(text[:maxAttestation], "") + "…"
 	}
-	return string(text)
+	return text
 }

@@ -104,6 +104,7 @@ func TestExternal(t *testing.T) {
 	shop := compile(t, "shop", shopSpec)
 	sections := compile(t, "sections", shopSpec+shopSections)
 	soft := compile(t, "soft", shopSpec+"validationActions: [Warn]\n")
+	elsewhere := compile(t, "elsewhere", "{for: {apiGroup: example.com, apiVersion: v1, kind: Shop}, rules: [{trigger: spec.tier}]}")
 	unbounded := compile(t, "unbounded", `
 for: {apiGroup: example.com, apiVersion: v1, kind: Shop}
 subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
@@ -169,7 +170,15 @@ rules:
 			request: ofShop(changing(composing, "spec.size"), shop, size, update).with(func(in *Input) { in.Gate = nil }),
 		},
 		"a change of the parent is withheld": {
-			request: ofShop(changing(composing, "spec.size"), shop, size, update, withheldChange("spec.size", "1")),
+			request: ofShop(changing(composing, "spec.size"), shop, size, update).ofWithheld(t, "spec.size", "1"),
+		},
+		"adoption, while a change of the parent is withheld": {
+			request: ofShop(changing(composing, "spec.size"), shop, size, update).ofWithheld(t, "spec.size", "1").
+				with(func(in *Input) { in.Parent.Adopting = true }),
+		},
+		"a soft policy, while another one withholds a change of the parent": {
+			request: changing(composing, "spec.size").of(shopGVK, "web", []*policy.Policy{soft, elsewhere}, size, update).ofWithheld(t, "spec.tier", "1"),
+			want:    []string{"Create+Update by " + composing.Username + ": Shop/web (warned), Bucket/b spec.size"},
 		},
 		"what nothing covers": {
 			request: ofShop(changing(mallory, "spec.size"), shop, size, update),

@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
@@ -34,11 +35,9 @@ type Grant struct {
 	Withheld []v1alpha1.Allowance
 	// Refuse is true where a policy wants such a write refused instead.
 	Refuse bool
-	// Cleared are the paths whose withheld change goes.
-	Cleared []string
-	// Moved are withheld changes of Cleared that stay under another path: their
-	// place in a list has another index now.
-	Moved []v1alpha1.Allowance
+	// Standing is how the object compares with its approved content after the request;
+	// nil where that is not looked at.
+	Standing *approved.Standing
 	// Triggered is true where a rule, or a section, was triggered at all.
 	Triggered bool
 	// Problems are the conditions that did not hold.
@@ -77,6 +76,9 @@ func Grants(ctx context.Context, in *Input, v Verdict) Grant {
 		return Grant{}
 	}
 	grant := in.ownGrant(ctx, v)
+	if grant.Standing == nil && in.Operation == Update {
+		in.withhold(nil, nil, &grant)
+	}
 	grant.Allowances = in.aboutItself(grant.Allowances)
 	grant.add(in.external(v)...)
 	return grant
@@ -132,28 +134,18 @@ func (in *Input) grantCreation(v Verdict) Grant {
 // grantUpdate looks at each change, and at each rule that it triggers.
 func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	g := granter{Input: in, verdict: v, conditions: in.conditions(), usable: in.usable()}
-	withheld := in.place()
 	var uncaused []change.Change
+	var taken []change.Path
 	for i, c := range slices.Concat(in.OwnChanges, in.Approved) {
-		approved := i >= len(in.OwnChanges)
-		earned := g.change(ctx, c, approved)
-		if earned == earnedPart && !approved && !in.putsBack(withheld, c) {
+		byAct := i >= len(in.OwnChanges)
+		switch earned := g.change(ctx, c, byAct); {
+		case earned == earnedPart && !byAct:
 			uncaused = append(uncaused, c)
-			g.grant.Refuse = g.grant.Refuse || in.refuses(c)
-		}
-		if earned != earnedAll {
-			continue
-		}
-		for _, p := range withheld {
-			if p.within(c) {
-				g.grant.Cleared = append(g.grant.Cleared, p.Mutation)
-			}
+		case earned == earnedAll && byAct:
+			taken = append(taken, c.Path)
 		}
 	}
-	for _, c := range in.summarize(uncaused, maxWithheld-len(withheld)) {
-		g.grant.Withheld = append(g.grant.Withheld, in.withhold(c))
-	}
-	in.settleWithheld(withheld, &g.grant)
+	in.withhold(uncaused, taken, &g.grant)
 	return g.grant
 }
 
@@ -193,7 +185,7 @@ const (
 )
 
 // change adds what one change earns, rule by rule.
-func (g *granter) change(ctx context.Context, c change.Change, approved bool) earned {
+func (g *granter) change(ctx context.Context, c change.Change, byAct bool) earned {
 	targets := map[string]bool{}
 	result := earnedNothingDue
 	for _, p := range g.OwnPolicies {
@@ -204,10 +196,10 @@ func (g *granter) change(ctx context.Context, c change.Change, approved bool) ea
 			}
 			g.grant.Triggered = true
 			result = earnedAll
-			o, caused := g.chain(p, c, approved)
+			o, caused := g.chain(p, c, byAct)
 			caused = caused && g.permits(ctx, p, r, c)
 			if caused {
-				trace := append(slices.Clone(o.trace), g.hop(field.String(), g.capture(r.Capture)))
+				trace := append(slices.Clone(o.trace), g.hop(shortened(field), g.capture(r.Capture)))
 				g.grant.add(g.grantsOf(r, o.initiator, trace)...)
 			}
 			if p.Action != v1alpha1.ActionDeny {

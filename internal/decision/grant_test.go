@@ -18,6 +18,7 @@ package decision
 
 import (
 	"encoding/json"
+	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -34,16 +35,18 @@ const imagePath = "spec.template.spec.containers[0].image"
 // outcome is a grant in short: each allowance by what it permits, who started it,
 // and the fields of its trace.
 type outcome struct {
-	Granted  []string
-	Trace    []string
+	Granted []string
+	Trace   []string
+	// Withheld are the fields that the request made withheld, and Left all that are
+	// withheld after it, with what is approved of them.
 	Withheld []string
-	Cleared  []string
+	Left     []string
 	Refuse   bool
 	Problems int
 }
 
 func inShort(g Grant) outcome {
-	out := outcome{Cleared: g.Cleared, Refuse: g.Refuse, Problems: len(g.Problems)}
+	out := outcome{Withheld: mutations(g.Withheld), Left: left(g), Refuse: g.Refuse, Problems: len(g.Problems)}
 	for _, a := range g.Allowances {
 		out.Granted = append(out.Granted, a.Kind+" "+a.Mutation+" by "+a.Initiator)
 	}
@@ -52,8 +55,17 @@ func inShort(g Grant) outcome {
 			out.Trace = append(out.Trace, hop.Kind+"/"+hop.Name+" "+hop.Field)
 		}
 	}
-	for _, w := range g.Withheld {
-		out.Withheld = append(out.Withheld, w.Mutation+" was "+w.Replaced)
+	return out
+}
+
+// left is what is withheld after the request, with what is approved of it.
+func left(g Grant) []string {
+	if g.Standing == nil {
+		return nil
+	}
+	var out []string
+	for _, d := range g.Standing.Withheld() {
+		out = append(out, fmt.Sprintf("%s was %v", d.Path, d.Old))
 	}
 	return out
 }
@@ -83,6 +95,12 @@ initializing:
 	setting := func(who policy.Requester) *request {
 		return aRequest(who, Update, deploymentGVK, "web").changing(t, "a", "b", imagePath).governed(deployment)
 	}
+	approving := func(who policy.Requester, path string) *request {
+		return aRequest(who, Update, deploymentGVK, "web").governed(deployment).withheld(t, imagePath, "a").with(func(in *Input) {
+			in.Approved = []change.Change{{Path: mustPath(t, path), Verb: change.Mutate}}
+		})
+	}
+	withheldCount := outcome{Withheld: []string{"spec.replicas"}, Left: []string{"spec.replicas was 3"}}
 	scaled := allowance("ReplicaSet", "spec.replicas", "spec.replicas")
 	created := allowance("ReplicaSet", "create", imagePath)
 	carriedOn := outcome{
@@ -116,23 +134,33 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 				Granted: []string{"ReplicaSet spec.replicas by system:serviceaccount:ci:robot"}, Trace: []string{"Deployment/web spec.replicas"},
 			},
 		},
-		"a stranger": {request: scaling(mallory), want: outcome{Withheld: []string{"spec.replicas was 3"}}},
+		"a stranger": {request: scaling(mallory), want: withheldCount},
 		"a stranger, refused": {
-			request: scaling(mallory).governed(refusing), want: outcome{Withheld: []string{"spec.replicas was 3"}, Refuse: true},
+			request: scaling(mallory).governed(refusing), want: outcome{Withheld: []string{"spec.replicas"}, Left: []string{"spec.replicas was 3"}, Refuse: true},
+		},
+		"a stranger, refused by one of two policies": {
+			request: scaling(mallory).governed(deployment, refusing),
+			want:    outcome{Withheld: []string{"spec.replicas"}, Left: []string{"spec.replicas was 3"}, Refuse: true},
+		},
+		"a stranger puts the value back where such changes are refused": {
+			request: scaling(mallory).governed(refusing).withheld(t, "spec.replicas", int64(5)), want: outcome{},
+		},
+		"a stranger changes another field than the withheld one where such changes are refused": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").changing(t, nil, true, "spec.paused").governed(refusing).
+				withheld(t, "spec.replicas", int64(5)),
+			want: outcome{Left: []string{"spec.replicas was 5"}},
 		},
 		"a stranger, and a policy that only warns": {request: scaling(mallory).governed(warning), want: outcome{}},
 		"a change that triggers nothing": {
 			request: aRequest(mallory, Update, deploymentGVK, "web").changing(t, nil, true, "spec.paused").governed(deployment), want: outcome{},
 		},
 		"a condition that does not hold": {
-			request: setting(alice).with(func(in *Input) {
-				in.Child.New = map[string]any{"metadata": map[string]any{"labels": map[string]any{"frozen": "yes"}}}
-			}),
-			want: outcome{Withheld: []string{imagePath + " was " + fingerprint("uid-of-web", "a")}, Problems: 1},
+			request: setting(alice).having(t, "metadata.labels[frozen]", "yes"),
+			want:    outcome{Withheld: []string{imagePath}, Left: []string{imagePath + " was a"}, Problems: 1},
 		},
 		"a condition that cannot be evaluated": {
 			request: scaling(alice).governed(broken),
-			want:    outcome{Withheld: []string{"spec.replicas was 3"}, Problems: 1},
+			want:    outcome{Withheld: []string{"spec.replicas"}, Left: []string{"spec.replicas was 3"}, Problems: 1},
 		},
 		"two rules for the same thing: the first change stands for it": {
 			request: setting(alice).changing(t, int64(3), int64(5), "spec.replicas"),
@@ -142,39 +170,86 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 			},
 		},
 		"one change of an initiator's, while another stays withheld": {
-			request: scaling(alice).holding(withheldChange(imagePath, "#1")),
-			want:    outcome{Granted: []string{"ReplicaSet spec.replicas by alice"}, Trace: []string{"Deployment/web spec.replicas"}},
+			request: scaling(alice).withheld(t, imagePath, "a"),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by alice"}, Trace: []string{"Deployment/web spec.replicas"},
+				Left: []string{imagePath + " was a"},
+			},
 		},
 		"an initiator changes the withheld field": {
-			request: setting(alice).holding(withheldChange(imagePath, "#1")),
+			request: setting(alice).withheld(t, imagePath, "z"),
 			want: outcome{
 				Granted: []string{"ReplicaSet create by alice", "ReplicaSet spec.replicas by alice"},
 				Trace:   []string{"Deployment/web " + imagePath},
-				Cleared: []string{imagePath},
 			},
 		},
 		"a stranger puts the value back": {
-			request: scaling(mallory).holding(withheldChange("spec.replicas", "5")).with(func(in *Input) {
-				in.Child.New = map[string]any{"spec": map[string]any{"replicas": int64(5)}}
-			}),
-			want: outcome{Cleared: []string{"spec.replicas"}},
+			request: scaling(mallory).withheld(t, "spec.replicas", int64(5)), want: outcome{},
+		},
+		"a stranger puts one value back, and changes another": {
+			request: scaling(mallory).withheld(t, "spec.replicas", int64(5)).changing(t, "a", "b", imagePath),
+			want:    outcome{Withheld: []string{imagePath}, Left: []string{imagePath + " was a"}},
 		},
 		"a stranger changes it again": {
-			request: scaling(mallory).holding(withheldChange("spec.replicas", "1")).with(func(in *Input) {
-				in.Child.New = map[string]any{"spec": map[string]any{"replicas": int64(5)}}
-			}),
-			want: outcome{Withheld: []string{"spec.replicas was 3"}},
+			request: scaling(mallory).withheld(t, "spec.replicas", int64(1)),
+			want:    outcome{Withheld: []string{"spec.replicas"}, Left: []string{"spec.replicas was 1"}},
+		},
+		"a stranger changes another field": {
+			request: scaling(mallory).withheld(t, imagePath, "a"),
+			want:    outcome{Withheld: []string{"spec.replicas"}, Left: []string{"spec.replicas was 3", imagePath + " was a"}},
+		},
+		"a stranger changes what no rule is about": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").changing(t, nil, true, "spec.paused").governed(deployment).
+				withheld(t, imagePath, "a"),
+			want: outcome{Left: []string{imagePath + " was a"}},
+		},
+		"what was withheld by a policy that only warns by now": {
+			request: scaling(alice).withheld(t, imagePath, "a").governed(warning),
+			want:    outcome{Granted: []string{"ReplicaSet spec.replicas by alice"}, Trace: []string{"Deployment/web spec.replicas"}},
+		},
+		"our own write leaves what is withheld": {
+			request: aRequest(robot, Update, deploymentGVK, "web").governed(deployment).withheld(t, imagePath, "a").
+				with(func(in *Input) { in.Operator = true }),
+			want: outcome{Left: []string{imagePath + " was a"}},
+		},
+		"bookkeeping leaves what is withheld": {
+			request: aRequest(deployer, Update, deploymentGVK, "web").changing(t, nil, "1", "spec.paused").governed(deployment).withheld(t, imagePath, "a").
+				with(func(in *Input) { in.Bookkeeping = true }),
+			want: outcome{Left: []string{imagePath + " was a"}},
 		},
 		"an initiator approves": {
-			request: aRequest(alice, Update, deploymentGVK, "web").governed(deployment).holding(withheldChange(imagePath, "#1")).with(func(in *Input) {
-				in.Approved = []change.Change{{Path: mustPath(t, imagePath), Verb: change.Mutate}}
-			}),
+			request: approving(alice, imagePath),
 			want: outcome{
 				Granted: []string{"ReplicaSet create by alice", "ReplicaSet spec.replicas by alice"},
 				Trace:   []string{"Deployment/web " + imagePath},
-				Cleared: []string{imagePath},
 			},
 		},
+		"an initiator approves what is above": {
+			request: approving(alice, "spec.template"),
+			want: outcome{
+				Granted: []string{"ReplicaSet create by alice", "ReplicaSet spec.replicas by alice"},
+				Trace:   []string{"Deployment/web spec.template"},
+			},
+		},
+		"an initiator approves another field": {
+			request: approving(alice, "spec.replicas"),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by alice"}, Trace: []string{"Deployment/web spec.replicas"},
+				Left: []string{imagePath + " was a"},
+			},
+		},
+		"an initiator approves while a condition does not hold": {
+			request: approving(alice, imagePath).having(t, "metadata.labels[frozen]", "yes"),
+			want:    outcome{Left: []string{imagePath + " was a"}, Problems: 1},
+		},
+		"an initiator approves one field while changing another one": {
+			request: approving(alice, imagePath).changing(t, int64(3), int64(5), "spec.replicas"),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by alice", "ReplicaSet create by alice"},
+				Trace:   []string{"Deployment/web spec.replicas"},
+			},
+		},
+		"a stranger approves": {request: approving(mallory, imagePath), want: outcome{Left: []string{imagePath + " was a"}}},
 		"an ancestor's initiator approves a descendant": {
 			request: aRequest(alice, Update, replicaSetGVK, "web-1").governed(replicaSet).with(func(in *Input) {
 				in.AncestorInitiator = true
@@ -273,9 +348,8 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 
 func TestAttestations(t *testing.T) {
 	p := compile(t, "deployment", deploymentSpec)
-	in := aRequest(alice, Update, deploymentGVK, "web").changing(t, "a", "b", imagePath).governed(p).with(func(in *Input) {
-		in.Child.New = map[string]any{"metadata": map[string]any{"annotations": map[string]any{"ticket": "INFRA-7"}}}
-	})
+	in := aRequest(alice, Update, deploymentGVK, "web").changing(t, "a", "b", imagePath).governed(p).
+		having(t, "metadata.annotations[ticket]", "INFRA-7")
 	g := Grants(t.Context(), &in.Input, Decide(t.Context(), &in.Input))
 	want := []v1alpha1.TraceHop{{
 		Kind: "Deployment", Name: "web", Generation: 8, Field: imagePath, Attestations: map[string]string{"metadata.annotations[ticket]": "INFRA-7"},
@@ -335,28 +409,6 @@ func TestBelowADeletedParent(t *testing.T) {
 	granted := Grants(t.Context(), &update.Input, Decide(t.Context(), &update.Input)).Allowances
 	if len(granted) == 0 || granted[0].Initiator != "bob" || !cmp.Equal(granted[0].Trace[0], deleted[0]) {
 		t.Errorf("granted %v, want it traced to bob's deletion", granted)
-	}
-}
-
-func TestFingerprintsTellNoValues(t *testing.T) {
-	for name, tc := range map[string]struct {
-		value any
-		want  string
-	}{
-		"nothing":       {},
-		"an empty map":  {value: map[string]any{}},
-		"an empty list": {value: []any{}},
-		"a count":       {value: int64(10), want: "10"},
-	} {
-		if got := fingerprint("uid", tc.value); got != tc.want {
-			t.Errorf("%s: %q, want %q", name, got, tc.want)
-		}
-	}
-	if a, b := fingerprint("uid", "hunter2"), fingerprint("uid", "hunter3"); a == b || len(a) > 16 {
-		t.Errorf("%q and %q: want short and different", a, b)
-	}
-	if fingerprint("uid", "hunter2") == fingerprint("other", "hunter2") {
-		t.Error("the same value can be recognized in another object")
 	}
 }
 

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
@@ -137,8 +138,12 @@ type Child struct {
 	// Schema is what is declared about the object's fields, nil where nothing is
 	// known of its kind.
 	Schema change.Schema
-	// Ledger is what counts of the object's ledger before the request.
+	// Ledger is what counts of the object's ledger before the request, without what it
+	// tells of withheld changes.
 	Ledger ledger.Ledger
+	// Standing is how the object compares with its approved content before the request;
+	// nil on Create, and where no policy is in effect for it.
+	Standing *approved.Standing
 }
 
 // Phase of the child as a holder.
@@ -164,12 +169,17 @@ type Parent struct {
 	// Adopting is true where the parent finishes what it was doing when its
 	// policy first took effect (D20).
 	Adopting bool
-	// Ledger is what counts of the parent's ledger, pending grants included.
+	// Ledger is what counts of the parent's ledger, pending grants included, without
+	// what it tells of withheld changes.
 	Ledger ledger.Ledger
+	// Standing is how the parent compares with its approved content, nil where no
+	// policy is in effect for it.
+	Standing *approved.Standing
 	// Policies are the policies in effect for the parent.
 	Policies []*policy.Policy
-	// FirstOrdinal is the number of the first Pod of a StatefulSet.
-	FirstOrdinal int64
+	// CurrentRevision and UpdateRevision are those that a StatefulSet makes its Pods of,
+	// as its status says: the older one, and that of its present template.
+	CurrentRevision, UpdateRevision string
 	// Short is true where fewer Pods of the parent are alive than it had before a
 	// change of their number was withheld (Input.WithheldCount).
 	Short bool

@@ -91,7 +91,7 @@ func (in *Input) isRelease(act Act) bool {
 // isReplaced tells whether healing makes another child in the place of one that is
 // lost.
 func (in *Input) isReplaced() bool {
-	return len(in.Parent.withheld()) == 0 && slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
+	return !in.Parent.isWithheld() && slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
 		return slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool {
 			return m.Kind == in.Child.GVK.GroupKind() && m.Create
 		})
@@ -134,12 +134,11 @@ func (in *Input) within(act Act, section func(*policy.Policy) *policy.Section) b
 }
 
 // heldBack tells whether the act may carry out a change of the parent that is
-// withheld: while there is one, only evictions go on, and the creation of Pods
-// that carry nothing withheld (D2). Neither healing nor the parent's being new is
-// a way around that.
+// withheld: while there is one, only evictions go on, and the creation of children as
+// the parent's approved content makes them (D2). Neither healing nor the parent's being
+// new is a way around that.
 func (in *Input) heldBack(act Act) bool {
-	withheld := in.Parent.withheld()
-	return len(withheld) > 0 && !in.Eviction && !in.carriesNothingWithheld(withheld, act)
+	return in.Parent.isWithheld() && !in.Eviction && !in.carriesNothingWithheld(act)
 }
 
 // maintaining tells whether the act needs no allowance.

@@ -110,8 +110,11 @@ func (l Ledger) Encode() string {
 	return b.String()
 }
 
-// Check returns ErrTooLarge where the ledger exceeds its bounds.
+// Check returns ErrTooLarge where the allowances of the ledger exceed its bounds. What it
+// tells of withheld changes is bounded by those who write it: else who may not initiate
+// could keep the grants of those who may out of it.
 func (l Ledger) Check() error {
+	l = l.Without(Entry.IsWithheld)
 	if len(l) > MaxEntries {
 		return fmt.Errorf("%w: %d entries, at most %d", ErrTooLarge, len(l), MaxEntries)
 	}

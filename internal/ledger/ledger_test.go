@@ -142,10 +142,10 @@ func TestMerge(t *testing.T) {
 			grant: []v1alpha1.Allowance{scaled("alice", 2)},
 			want:  []v1alpha1.Allowance{createdBy("alice"), scaled("alice", 2)},
 		},
-		"withheld twice: the first value stays, whoever comes later": {
+		"withheld already": {
 			have:  []v1alpha1.Allowance{withheld("spec.replicas", "mallory", "10")},
 			grant: []v1alpha1.Allowance{withheld("spec.replicas", "trudy", "7")},
-			want:  []v1alpha1.Allowance{withheld("spec.replicas", "trudy", "10")},
+			want:  []v1alpha1.Allowance{withheld("spec.replicas", "mallory", "10")},
 		},
 		"withheld elsewhere: beside it": {
 			have:  []v1alpha1.Allowance{withheld("spec.replicas", "mallory", "10")},

@@ -24,8 +24,8 @@ import (
 
 // Merge adds what was granted. A grant replaces the older entry for the same
 // thing by the same initiator, so that a ledger does not grow with use; entries
-// by others stay beside it with their own traces (D4). A change that is
-// withheld already keeps the value that it first replaced (D2). What was granted by
+// by others stay beside it with their own traces (D4). What is withheld already is not
+// withheld again. What was granted by
 // the creation of the holder stays beside what a later change grants: the holder is
 // initializing for as long as it has that, and only settling ends it (D9).
 //
@@ -50,12 +50,8 @@ func (l Ledger) put(e Entry) Ledger {
 	same := func(old Entry) bool {
 		return old.Key() == e.Key() && old.IsCreation() == e.IsCreation() && (old.Initiator == e.Initiator || e.IsWithheld())
 	}
-	if e.IsWithheld() {
-		if i := slices.IndexFunc(l, same); i >= 0 {
-			first := e.Allowance
-			first.Replaced = l[i].Replaced
-			e = NewEntry(first)
-		}
+	if e.IsWithheld() && slices.ContainsFunc(l, same) {
+		return l
 	}
 	return append(slices.DeleteFunc(l, same), e)
 }

@@ -39,7 +39,7 @@ import (
 // What the status of a Crossplane composite resource says is believed only for
 // entries that are quiet. Admission has no clock to tell, and passes Unknown.
 func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, quiet Quiet) func(ledger.Entry) bool {
-	progress, reached := assess(obj)
+	progress := Of(obj)
 	generation := obj.GetGeneration()
 	initializing, settledWhen := Conditions(policies)
 	budget := policy.NewBudget()
@@ -51,7 +51,7 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 		case e.IsGate():
 			return false // The gate's own controller sees what has happened outside (D16).
 		case e.IsWithheld():
-			return reached && e.Generation <= generation && quiet(e)
+			return false // It ends with what it tells of.
 		case e.Generation > generation:
 			return false
 		}

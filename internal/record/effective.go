@@ -18,6 +18,7 @@ package record
 
 import (
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -51,9 +52,19 @@ func Effective(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured,
 }
 
 // Fold adds a pending grant that counts for holder to a ledger: its allowances
-// enter, and the withheld changes that it ends leave.
+// enter, and the withheld changes that it ends leave. What is withheld of a field that
+// is withheld already, or is part of one, is there already.
 func Fold(l ledger.Ledger, p v1alpha1.PendingGrant, holder *unstructured.Unstructured) ledger.Ledger {
-	return l.
-		Without(func(e ledger.Entry) bool { return e.IsWithheld() && slices.Contains(p.Cleared, e.Mutation) }).
-		Merge(Allowances(p, holder)...)
+	rest := l.Without(func(e ledger.Entry) bool { return e.IsWithheld() && slices.Contains(p.Cleared, e.Mutation) })
+	return rest.Merge(slices.DeleteFunc(Allowances(p, holder), func(a v1alpha1.Allowance) bool {
+		return a.Relation == v1alpha1.RelationWithheld && slices.ContainsFunc(rest, func(e ledger.Entry) bool {
+			return e.IsWithheld() && isAtOrAbove(e.Mutation, a.Mutation)
+		})
+	})...)
+}
+
+// isAtOrAbove reports whether the text of a path is that of another one, or of one above.
+func isAtOrAbove(above, path string) bool {
+	rest, ok := strings.CutPrefix(path, above)
+	return ok && (rest == "" || rest[0] == '.' || rest[0] == '[')
 }

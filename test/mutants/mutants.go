@@ -203,7 +203,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "allowances go on while something is withheld",
-		edits: []edit{{cover, "len(in.Parent.withheld()) > 0 ||", "false ||"}},
+		edits: []edit{{cover, "in.Parent.isWithheld() ||", "false ||"}},
 		ways:  []string{"changing the parent in the middle of somebody's rollout"},
 	},
 	{

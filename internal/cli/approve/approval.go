@@ -33,6 +33,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 )
@@ -52,6 +53,8 @@ type approval struct {
 
 	// seen is the object as it was planned for.
 	seen *unstructured.Unstructured
+	// planned is what is approved of it, with the digests of what was seen.
+	planned []string
 }
 
 // plan finds out by a dry run what the approval does.
@@ -67,7 +70,8 @@ func (a *approval) plan(ctx context.Context) (*Report, error) {
 				"see %s", a.target, phrase.Command("explain", record.TargetOf(a.seen)))
 		}
 	}
-	report, err := a.send(ctx, paths, client.DryRunAll)
+	a.planned = paths
+	report, err := a.send(ctx, client.DryRunAll)
 	if err != nil {
 		return nil, err
 	}
@@ -78,7 +82,7 @@ func (a *approval) plan(ctx context.Context) (*Report, error) {
 // carryOut approves, if that still allows what was planned.
 func (a *approval) carryOut(ctx context.Context, planned *Report) (*Report, error) {
 	for range attempts {
-		report, err := a.send(ctx, planned.Paths)
+		report, err := a.send(ctx)
 		if err == nil {
 			return useful(report)
 		}
@@ -97,11 +101,11 @@ func (a *approval) carryOut(ctx context.Context, planned *Report) (*Report, erro
 }
 
 // send makes the request. It is about the very object that was seen.
-func (a *approval) send(ctx context.Context, paths []string, opts ...client.PatchOption) (*Report, error) {
+func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Report, error) {
 	prefix := ledger.AnnotationPrefix(a.seen.GroupVersionKind().GroupKind(), a.seen.GetOwnerReferences())
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": a.seen.GetResourceVersion(),
-		"annotations":     map[string]string{prefix + "approve": strings.Join(paths, ",")},
+		"annotations":     map[string]string{prefix + "approve": strings.Join(a.planned, ",")},
 	}})
 	if err != nil {
 		return nil, err
@@ -122,6 +126,11 @@ func (a *approval) send(ctx context.Context, paths []string, opts ...client.Patc
 	now, err := stored(after)
 	if err != nil {
 		return nil, err
+	}
+	paths := make([]string, 0, len(a.planned))
+	for _, each := range a.planned {
+		path, _ := decision.ParseApproval(each)
+		paths = append(paths, path)
 	}
 	return &Report{
 		Object:   record.TargetOf(a.seen),
@@ -144,19 +153,13 @@ func useful(r *Report) (*Report, error) {
 	return nil, errors.New("nothing is approved: " + strings.Join(r.Warnings, "; "))
 }
 
-// withheld are the paths of the changes of an object that are withheld.
+// withheld are what approves the changes of an object that are withheld, as they are.
 func withheld(obj *unstructured.Unstructured) []string {
-	var paths []string
 	entries, err := stored(obj)
 	if err != nil {
 		return nil
 	}
-	for _, e := range entries {
-		if e.IsWithheld() && !slices.Contains(paths, e.Mutation) {
-			paths = append(paths, e.Mutation)
-		}
-	}
-	return paths
+	return decision.Approvals(entries.Without(func(e ledger.Entry) bool { return !e.IsWithheld() }).Allowances())
 }
 
 func stored(obj *unstructured.Unstructured) (ledger.Ledger, error) {

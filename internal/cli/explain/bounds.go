@@ -90,7 +90,7 @@ func (h *holder) bySection(kind schema.GroupKind) []Permission {
 	default:
 		out = h.maintaining(kind)
 	}
-	if len(decision.Withheld(h.Ledger, h.Policies)) == 0 {
+	if len(decision.Marked(h.Ledger, h.Policies)) == 0 {
 		return out
 	}
 	if kind == (schema.GroupKind{Kind: "Pod"}) && len(out) > 0 {
@@ -147,7 +147,7 @@ func (h *holder) maintaining(kind schema.GroupKind) []Permission {
 
 // usable are the allowances that count now.
 func (h *holder) usable() ledger.Ledger {
-	if h.Deleting || len(decision.Withheld(h.Ledger, h.Policies)) > 0 {
+	if h.Deleting || len(decision.Marked(h.Ledger, h.Policies)) > 0 {
 		return nil
 	}
 	return h.Ledger.Without(ledger.Entry.IsWithheld)

@@ -37,7 +37,7 @@ func (h *holder) obstacles(initiators []string) []Obstacle {
 	out := []Obstacle{}
 	since := h.firstSeen()
 	ref := record.TargetOf(h.obj)
-	for _, e := range decision.Withheld(h.Ledger, h.Policies) {
+	for _, e := range decision.Marked(h.Ledger, h.Policies) {
 		out = append(out, Obstacle{
 			What:  "Withheld",
 			Since: since[e.ID()],

@@ -129,13 +129,10 @@ func (f *facts) waiting(grant decision.Grant) []string {
 // otherWithheld are the changes of the object that were withheld before and stay
 // so.
 func (f *facts) otherWithheld(grant decision.Grant) []v1alpha1.Allowance {
-	ended := map[string]bool{}
-	for _, path := range grant.Cleared {
-		ended[path] = true
-	}
-	out := slices.Clone(grant.Moved)
-	for _, e := range decision.Withheld(f.Child.Ledger, f.OwnPolicies) {
-		if !ended[e.Mutation] {
+	fresh := withheldPaths(grant.Withheld)
+	var out []v1alpha1.Allowance
+	for _, e := range decision.Withheld(grant.Standing) {
+		if !slices.Contains(fresh, e.Mutation) {
 			out = append(out, e.Allowance)
 		}
 	}
@@ -161,9 +158,12 @@ func (r *request) ledgerWarnings(f *facts, grant decision.Grant) []string {
 		switch {
 		case !a.allowed:
 			out = append(out, fmt.Sprintf("kausality: %s may not approve changes of %s%s", f.Requester.Username, subject, whoMay(f.initiators)))
+		case len(a.since) > 0:
+			out = append(out, fmt.Sprintf("kausality: not approved on %s, as it was changed since somebody looked at it: %s; look at it again",
+				subject, strings.Join(a.since, ", ")))
 		case len(grant.Problems) > 0:
 			out = append(out, fmt.Sprintf("kausality: not all of %s is approved, as it does not meet %s", subject, problemsText(grant.Problems)))
-		case len(a.changes) > 0 && len(grant.Allowances) == 0:
+		case len(a.changes) > 0 && len(grant.Allowances) == 0 && !f.approves():
 			out = append(out, fmt.Sprintf("kausality: nothing of %s was approved: no rule that %s may initiate is about it", subject, f.Requester.Username))
 		case len(a.unknown) > 0:
 			out = append(out, fmt.Sprintf("kausality: not approved on %s, as they are no field paths: %s", subject, strings.Join(a.unknown, ", ")))

@@ -21,6 +21,7 @@ import (
 	"strings"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/policy"
@@ -41,6 +42,8 @@ type approval struct {
 	changes []change.Change
 	// unknown are paths that cannot be read.
 	unknown []string
+	// since are those of which another content was looked at than is there.
+	since []string
 }
 
 // approval reads the annotation, which counts only in the request that sets it.
@@ -58,21 +61,73 @@ func (r *request) approval(f *facts) approval {
 	if !a.allowed {
 		return a
 	}
+	st := r.unapproved(f)
 	for part := range strings.SplitSeq(text, ",") {
-		part = strings.TrimSpace(part)
-		switch part {
-		case "":
-		case v1alpha1.Any:
-			a.changes = append(a.changes, r.approvable(f)...)
-		default:
-			changes, err := r.approved(part)
-			if err != nil {
-				a.unknown = append(a.unknown, part)
-			}
-			a.changes = append(a.changes, changes...)
-		}
+		r.approve(f, st, strings.TrimSpace(part), &a)
 	}
 	return a
+}
+
+// unapproved is what is withheld of the object as the request leaves it, before anything
+// of it is approved: what it changes itself has a cause, as its requester may approve.
+func (r *request) unapproved(f *facts) *approved.Standing {
+	if f.Child.Standing == nil {
+		return nil
+	}
+	o := f.Child.Standing.Object
+	o.Fields, o.Generation = f.Child.New, f.Child.Generation
+	return f.Child.Standing.After(approved.Request{New: o, User: f.Requester.Username})
+}
+
+// approve reads one part of the annotation: a path, or *, with or without the digest of
+// what was looked at.
+func (r *request) approve(f *facts, st *approved.Standing, part string, a *approval) {
+	text, digest := decision.ParseApproval(part)
+	var path change.Path
+	switch {
+	case text == "":
+		return
+	case text != v1alpha1.Any:
+		path, _ = change.ParsePath(text)
+	}
+	if digest != "" && (st == nil || st.Digest(path) != digest) {
+		a.since = append(a.since, text)
+		return
+	}
+	if text == v1alpha1.Any {
+		a.changes = append(a.changes, r.approvable(f, st)...)
+		return
+	}
+	changes, err := r.approved(text)
+	if err != nil {
+		a.unknown = append(a.unknown, text)
+	}
+	// What is withheld there is known with the value that it replaced.
+	if held := withheldAt(st, text); len(held) > 0 {
+		changes = held
+	}
+	a.changes = append(a.changes, changes...)
+}
+
+// withheldAt are the withheld changes that a pattern covers.
+func withheldAt(st *approved.Standing, text string) []change.Change {
+	pattern, err := change.ParsePattern(text)
+	if err != nil || st == nil {
+		return nil
+	}
+	var out []change.Change
+	for _, d := range st.Withheld() {
+		if pattern.Covers(d.Path) {
+			out = append(out, d.Change)
+		}
+	}
+	return out
+}
+
+// approves reports whether the request approves something that was withheld.
+func (f *facts) approves() bool {
+	return f.Child.Standing != nil && f.standing != nil && len(f.approve.changes) > 0 &&
+		len(f.standing.Differences) < len(f.Child.Standing.Differences)
 }
 
 // mayApprove tells whether the requester may approve changes of the object.
@@ -100,16 +155,12 @@ func (r *request) approved(text string) ([]change.Change, error) {
 }
 
 // approvable is everything that can be approved: what is withheld, and each
-// field that triggers a rule, removed ones included.
-func (r *request) approvable(f *facts) []change.Change {
-	stored, _ := r.ledgerBefore()
+// field that triggers a rule.
+func (r *request) approvable(f *facts, st *approved.Standing) []change.Change {
 	var changes []change.Change
-	for _, e := range stored {
-		if !e.IsWithheld() {
-			continue
-		}
-		if path, err := change.ParsePath(e.Mutation); err == nil {
-			changes = append(changes, r.asChange(path))
+	if st != nil {
+		for _, d := range st.Withheld() {
+			changes = append(changes, d.Change)
 		}
 	}
 	for _, p := range f.OwnPolicies {

@@ -18,7 +18,6 @@ package admission
 
 import (
 	"context"
-	"slices"
 
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
@@ -51,6 +50,7 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt) (*fact
 	}
 	verdict := decision.Decide(ctx, &f.Input)
 	grant := decision.Grants(ctx, &f.Input, verdict)
+	f.standing = grant.Standing
 	f.next = f.bound(ctx, r, &grant)
 	f.deviates = f.deviation(ctx, r, verdict, grant)
 	return f, verdict, grant, nil
@@ -123,8 +123,6 @@ func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant
 		kept = f.Child.Ledger.Without(lifecycle.Consumed(ctx, r.seen(), f.OwnPolicies, lifecycle.Unknown))
 	}
 	return f.keptByOperator(r, kept).
-		Without(func(e ledger.Entry) bool { return e.IsWithheld() && slices.Contains(grant.Cleared, e.Mutation) }).
 		Merge(grant.Allowances...).
-		Merge(grant.Moved...).
-		Merge(grant.Withheld...)
+		Merge(decision.Withheld(grant.Standing).Allowances()...)
 }

@@ -25,9 +25,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/record"
 )
 
 // deviation is how the ledger that an object is about to be stored with differs from
@@ -35,10 +37,9 @@ import (
 // answer may not have arrived, and other mutating webhooks may have written after it.
 type deviation struct {
 	// missing are entries that the object does not have: granted by the request, or
-	// kept from before it.
+	// kept from before it, and what is withheld that its approved content does not tell.
 	missing []v1alpha1.Allowance
-	// ended are paths whose withheld change should be gone, or be replaced by one
-	// among the missing.
+	// ended are paths at which its approved content has something withheld that is not.
 	ended []string
 	// foreign are allowances that nobody granted.
 	foreign ledger.Ledger
@@ -52,10 +53,10 @@ func (f *facts) deviation(ctx context.Context, r *request, v decision.Verdict, g
 	}
 	// What cannot be read counts as empty.
 	has, _ := r.ledgerAsked()
-	want, approved := f.next, f.approvedBefore(r, has)
-	if len(approved) > 0 {
+	want, before := f.next, f.approvedBefore(r, has)
+	if len(before) > 0 {
 		in := f.Input
-		in.Approved = slices.Concat(in.Approved, approved)
+		in.Approved = slices.Concat(in.Approved, before)
 		grant = decision.Grants(ctx, &in, v)
 		want = f.bound(ctx, r, &grant)
 	}
@@ -65,20 +66,46 @@ func (f *facts) deviation(ctx context.Context, r *request, v decision.Verdict, g
 	if v.Reason == decision.ReasonOwn {
 		return d // What it wants folded in is in the record already.
 	}
-	for _, e := range want.Without(func(e ledger.Entry) bool { return holds(has, e) }) {
-		if !e.IsWithheld() || len(approved) == 0 {
-			d.missing = append(d.missing, e.Allowance)
-		}
+	for _, e := range want.Without(func(e ledger.Entry) bool { return e.IsWithheld() || holds(has, e) }) {
+		d.missing = append(d.missing, e.Allowance)
 	}
-	for _, e := range has {
-		if e.IsWithheld() && !holds(want, e) && (slices.Contains(grant.Cleared, e.Mutation) || hasKey(want, e)) {
-			d.ended = append(d.ended, e.Mutation)
-		}
-	}
+	f.withheldDeviation(r, grant.Standing, has, before, &d)
 	if r.subresource == subresourceScale {
 		d.missing = ungenerated(d.missing, f.Child.Generation)
 	}
 	return d
+}
+
+// withheldDeviation compares what is withheld by the approved content that the object is
+// about to be stored with to what should be. The value that was approved is not for a
+// record, which has a digest of it.
+// What the mutating hook saw approved is known by the entries that it left: before.
+func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored ledger.Ledger, before []change.Change, d *deviation) {
+	text := annotation(r.new, annotationKey(r.new, approvedName))
+	if want == nil || len(want.Differences) == 0 && text == "" && !slices.ContainsFunc(stored, ledger.Entry.IsWithheld) {
+		return
+	}
+	// What cannot be read is of an object of which nothing is known to be approved.
+	state, _ := approved.Decode(text)
+	has := approved.Now(state, record.PendingOf(nil, r.new, state, stored), want.Object)
+	at := func(st *approved.Standing, path string) bool {
+		return slices.ContainsFunc(st.Withheld(), func(d approved.Difference) bool { return d.Path.String() == path })
+	}
+	for _, each := range want.Withheld() {
+		path := each.Path.String()
+		if at(has, path) || slices.ContainsFunc(before, func(c change.Change) bool { return c.Path.Overlaps(each.Path) }) {
+			continue
+		}
+		d.missing = append(d.missing, v1alpha1.Allowance{
+			Relation: v1alpha1.RelationWithheld, Mutation: path, Generation: each.Author.Generation,
+			Initiator: each.Author.User, Replaced: approved.Print(want.Object.UID, each.Old),
+		})
+	}
+	for _, each := range has.Withheld() {
+		if path := each.Path.String(); !at(want, path) {
+			d.ended = append(d.ended, path)
+		}
+	}
 }
 
 // ungenerated are allowances without the generation that was predicted for them. A
@@ -123,14 +150,14 @@ func (f *facts) approvedBefore(r *request, has ledger.Ledger) []change.Change {
 }
 
 // holds tells whether a ledger has an entry, or a newer one for the same thing by the
-// same initiator. A withheld change is the same with the value that it replaced.
+// same initiator. A withheld change is the same whoever made it.
 func holds(l ledger.Ledger, want ledger.Entry) bool {
 	return slices.ContainsFunc(l, func(e ledger.Entry) bool {
 		switch {
 		case e.Key() != want.Key():
 			return false
 		case want.IsWithheld():
-			return e.Replaced == want.Replaced
+			return true
 		default:
 			return e.Initiator == want.Initiator && e.Generation >= want.Generation
 		}

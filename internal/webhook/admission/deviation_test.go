@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/record"
 )
 
@@ -43,6 +44,8 @@ func TestDeviation(t *testing.T) {
 		return counted(obj)
 	}
 	anything := v1alpha1.Allowance{Kind: "*", Mutation: "*", Generation: 5, Initiator: "alice"}
+	// A record has only a digest of what was approved.
+	lost := held("spec.replicas", approved.Print("uid-web", int64(3)))
 	tests := map[string]struct {
 		user          string
 		groups        []string
@@ -60,15 +63,15 @@ func TestDeviation(t *testing.T) {
 		},
 		"what is withheld is lost": {
 			user: "mallory", before: rolling(5, held("spec.replicas", "3")), after: labeled(rolling(5)),
-			pending: []v1alpha1.Allowance{held("spec.replicas", "3")},
+			pending: []v1alpha1.Allowance{lost},
 		},
 		"what is withheld is lost, with the request of an initiator": {
 			user: "alice", groups: platformTeam, before: rolling(5, held("spec.replicas", "3")), after: labeled(rolling(5)),
-			pending: []v1alpha1.Allowance{held("spec.replicas", "3")},
+			pending: []v1alpha1.Allowance{lost},
 		},
 		"what is withheld says that it replaced something else": {
 			user: "mallory", before: rolling(5, held("spec.replicas", "3")), after: labeled(rolling(5, held("spec.replicas", "5"))),
-			pending: []v1alpha1.Allowance{held("spec.replicas", "3")}, cleared: []string{"spec.replicas"},
+			pending: []v1alpha1.Allowance{lost},
 		},
 		"what was withheld is approved": {
 			user: "alice", groups: platformTeam, before: rolling(5, held("spec.replicas", "3")), after: counted(rolling(5, mayScale("alice", 5))),

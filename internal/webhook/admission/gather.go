@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
@@ -119,6 +120,8 @@ type Gatherer struct {
 	OperatorUser string
 	// Platform are who keep the cluster alive.
 	Platform decision.Platform
+	// DigestKey keys the digests that tell of values to those who may not read them.
+	DigestKey string
 
 	replacements replacements
 	ledgers      ledgers
@@ -147,6 +150,9 @@ type facts struct {
 	lettingGo []change.Change
 	// next is the ledger that the object has after the request.
 	next ledger.Ledger
+	// standing is how the object compares with its approved content then; nil where
+	// nobody can say.
+	standing *approved.Standing
 	// deviates is how the ledger that it is about to be stored with differs from that.
 	deviates deviation
 	// stored is the object's ledger as its annotation had it.
@@ -249,7 +255,9 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	}
 	// A record that cannot be read only means that nothing pending is known.
 	rec, _ := g.readRecord(ctx, r.target(), why)
-	f.Child.Ledger = record.Effective(rec, r.old, f.stored)
+	effective := record.Effective(rec, r.old, f.stored)
+	f.Child.Ledger = effective.Without(ledger.Entry.IsWithheld)
+	f.Child.Standing = g.standing(ctx, r.old, f.OwnPolicies, effective, rec)
 	f.recorded = rec != nil
 }
 
@@ -311,13 +319,16 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 	// A ledger that cannot be read allows nothing; its holder's own admission
 	// says so.
 	stored, _ := g.ledgers.of(parent)
-	f.Parent.Ledger = record.Effective(rec, parent, stored)
+	effective := record.Effective(rec, parent, stored)
+	f.Parent.Ledger = effective.Without(ledger.Entry.IsWithheld)
+	f.Parent.Standing = g.standing(ctx, parent, f.Parent.Policies, effective, rec)
 	f.Parent.Adopting = rec != nil && rec.Status.Adopting
 	if f.Parent.Deleting {
 		f.Deletion = g.deletionOf(ctx, f.parent)
 	}
 	f.parentObject = parent
-	f.Parent.FirstOrdinal, _, _ = unstructured.NestedInt64(parent.Object, "spec", "ordinals", "start")
+	f.Parent.CurrentRevision, _, _ = unstructured.NestedString(parent.Object, "status", "currentRevision")
+	f.Parent.UpdateRevision, _, _ = unstructured.NestedString(parent.Object, "status", "updateRevision")
 	return ancestors, nil
 }
 

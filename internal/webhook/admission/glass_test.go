@@ -57,7 +57,7 @@ func TestBreakGlass(t *testing.T) {
 			v1alpha1.TraceHop{Kind: "Deployment", Name: "web", Generation: 5, Field: "spec.replicas"}),
 	}).Encode()
 	withheld := ledger.Ledger{}.Merge(v1alpha1.Allowance{
-		Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "bob", Generation: 5, Replaced: "3",
+		Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "bob", Generation: 5,
 	}).Encode()
 
 	tests := map[string]struct {
@@ -110,7 +110,7 @@ func TestBreakGlass(t *testing.T) {
 		},
 		"on a Deployment, by who may not": {
 			before: deployment(3), after: annotate(deployment(5), glassKey, reason),
-			want: map[string]string{ledgerKey: withheld}, warns: "may not break the glass of Deployment web", reason: "Root",
+			want: map[string]string{ledgerKey: withheld, approvedKey: `{"spec":{"replicas":3}}`}, warns: "may not break the glass of Deployment web", reason: "Root",
 		},
 	}
 	for name, tc := range tests {
@@ -127,7 +127,7 @@ func TestBreakGlass(t *testing.T) {
 			request.DryRun = &tc.dryRun
 			mutated := mutator.Handle(t.Context(), request)
 			annotations := patched(t, tc.after, mutated)
-			if diff := cmp.Diff(tc.want, annotations); diff != "" {
+			if diff := cmp.Diff(tc.want, readable(t, annotations)); diff != "" {
 				t.Errorf("annotations (-want +got):\n%s", diff)
 			}
 			if got := strings.Join(mutated.Warnings, "\n"); tc.warns == "" != (got == "") || !strings.Contains(got, tc.warns) {

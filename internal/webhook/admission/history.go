@@ -73,7 +73,7 @@ func (m *Mutator) rememberAnnotations(r *request, f *facts, grant decision.Grant
 		e.Event = v1alpha1.EventRestored
 		entries = append(entries, e)
 	}
-	if f.approve.allowed && len(grant.Allowances)+len(grant.Cleared) > 0 {
+	if f.approve.allowed && (len(grant.Allowances) > 0 || f.approves()) {
 		e := base
 		e.Event = v1alpha1.EventApproved
 		for _, c := range f.approve.changes {

@@ -31,10 +31,6 @@ import (
 )
 
 func TestHistoryOfAnObject(t *testing.T) {
-	unsettled := func(obj *unstructured.Unstructured) *unstructured.Unstructured {
-		unstructured.RemoveNestedField(obj.Object, "status")
-		return obj
-	}
 	mallorys := v1alpha1.Allowance{
 		Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "mallory", Generation: 5, Replaced: "3",
 	}

@@ -63,7 +63,7 @@ func (f *facts) remedy(v decision.Verdict) string {
 	}
 	paths := "'*'"
 	if len(v.Withheld) > 0 {
-		paths = quoted(withheldPaths(v.Withheld.Allowances()))
+		paths = quoted(decision.Approvals(v.Withheld.Allowances()))
 	}
 	return fmt.Sprintf("%s may allow it by changing %s, or approve what is already there: kubectl annotate%s %s %s %s=%s.",
 		anyOf(f.parentInitiators), f.parentText(), namespaceFlag(f.Parent.Namespace),
@@ -105,7 +105,7 @@ func withheldWarning(f *facts, withheld []v1alpha1.Allowance, problems []decisio
 	}
 	fmt.Fprintf(&b, "%s may approve it: kubectl annotate%s %s %s %s=%s",
 		anyOf(who), namespaceFlag(f.Child.Namespace),
-		kindArgument(f.Child.GVK.Kind, f.Child.GVK.Group), f.Child.Name, f.approveKey, quoted(paths))
+		kindArgument(f.Child.GVK.Kind, f.Child.GVK.Group), f.Child.Name, f.approveKey, quoted(decision.Approvals(withheld)))
 	return b.String()
 }
 
@@ -164,7 +164,11 @@ func problemsText(problems []decision.Problem) string {
 func withheldText(withheld []v1alpha1.Allowance) string {
 	out := make([]string, 0, len(withheld))
 	for _, w := range withheld {
-		out = append(out, fmt.Sprintf("the change of %s by %s is withheld", w.Mutation, w.Initiator))
+		by := w.Initiator
+		if by == "" {
+			by = "somebody whom nobody has seen"
+		}
+		out = append(out, fmt.Sprintf("the change of %s by %s is withheld", w.Mutation, by))
 	}
 	return strings.Join(out, " and ")
 }

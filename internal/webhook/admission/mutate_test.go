@@ -17,9 +17,11 @@ limitations under the License.
 package admission
 
 import (
+	"encoding/json"
 	"fmt"
 	"maps"
 	"net/http"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -30,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/notice"
@@ -60,17 +63,40 @@ func patched(t *testing.T, obj *unstructured.Unstructured, resp admission.Respon
 	return out
 }
 
+// readable are annotations as one can compare them: with the approved content itself, and
+// without the digests of what is withheld.
+func readable(t *testing.T, annotations map[string]string) map[string]string {
+	t.Helper()
+	out := maps.Clone(annotations)
+	for key, text := range out {
+		if key == approvedKey {
+			state, err := approved.Decode(text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			raw, err := json.Marshal(state.Content)
+			if err != nil {
+				t.Fatal(err)
+			}
+			text = string(raw)
+		}
+		out[key] = digest.ReplaceAllString(text, "")
+	}
+	return out
+}
+
+const approvedKey = "kausality.io/approved"
+
+var digest = regexp.MustCompile(`,"content":"[0-9a-f]{12}"`)
+
 func TestMutate(t *testing.T) {
 	granted := ledger.Ledger{}.Merge(mayScale("alice", 5)).Encode()
 	old := ledger.Ledger{}.Merge(mayScale("alice", 4)).Encode()
-	mallorys := ledger.Ledger{}.Merge(held("spec.replicas", "3")).Encode()
+	mallorys := ledger.Ledger{}.Merge(held("spec.replicas", "")).Encode()
+	const three = `{"spec":{"replicas":3}}`
 	var full []v1alpha1.Allowance
 	for i := range ledger.MaxEntries {
 		full = append(full, mayScale(fmt.Sprint("user-", i), 4))
-	}
-	unsettled := func(obj *unstructured.Unstructured) *unstructured.Unstructured {
-		unstructured.RemoveNestedField(obj.Object, "status")
-		return obj
 	}
 
 	tests := map[string]struct {
@@ -91,8 +117,8 @@ func TestMutate(t *testing.T) {
 		"a stranger's change": {
 			user: "mallory", before: deployment(3), after: deployment(5),
 			want: map[string]string{ledgerKey: ledger.Ledger{}.Merge(v1alpha1.Allowance{
-				Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "mallory", Generation: 5, Replaced: "3",
-			}).Encode()},
+				Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "mallory", Generation: 5,
+			}).Encode(), approvedKey: three},
 		},
 		"put back by a stranger": {
 			user: "mallory", before: unsettled(deployment(5, held("spec.replicas", "3"))), after: unsettled(deployment(3)),
@@ -124,8 +150,8 @@ func TestMutate(t *testing.T) {
 		"a stranger's change, and a full ledger": {
 			user: "mallory", before: unsettled(deployment(3, full...)), after: unsettled(deployment(5)),
 			want: map[string]string{ledgerKey: ledger.Ledger{}.Merge(full...).Merge(
-				v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "mallory", Generation: 5, Replaced: "3"},
-			).Encode()},
+				v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "mallory", Generation: 5},
+			).Encode(), approvedKey: three},
 		},
 		"consumed entries leave with the next write": {
 			user: "mallory", before: deployment(3, mayScale("alice", 4)), after: annotate(deployment(3, mayScale("alice", 4)), "note", "x"),
@@ -147,7 +173,7 @@ func TestMutate(t *testing.T) {
 		"approved by a stranger": {
 			user: "mallory", before: unsettled(deployment(5, held("spec.replicas", "3"))),
 			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
-			want:  map[string]string{ledgerKey: mallorys}, warns: "may not approve",
+			want:  map[string]string{ledgerKey: mallorys, approvedKey: three}, warns: "may not approve",
 		},
 		"approved, but no rule is about it": {
 			user: "alice", groups: platformTeam, before: unsettled(deployment(5)),
@@ -157,7 +183,7 @@ func TestMutate(t *testing.T) {
 		"an approval that was there before is nobody's": {
 			user: "alice", groups: platformTeam, before: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
 			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
-			want:  map[string]string{ledgerKey: mallorys},
+			want:  map[string]string{ledgerKey: mallorys, approvedKey: three},
 		},
 		"annotations of a ReplicaSet do not flow back": {
 			user: "alice", groups: platformTeam, before: deployment(3), after: annotate(deployment(3), replicaSetLedger, old),
@@ -196,7 +222,7 @@ func TestMutate(t *testing.T) {
 			if !resp.Allowed {
 				t.Fatalf("not allowed: %v", resp.Result)
 			}
-			if diff := cmp.Diff(tc.want, patched(t, tc.after, resp)); diff != "" {
+			if diff := cmp.Diff(tc.want, readable(t, patched(t, tc.after, resp))); diff != "" {
 				t.Errorf("annotations (-want +got):\n%s", diff)
 			}
 			var full []notice.Notice

@@ -54,6 +54,11 @@ func (r *request) patches(f *facts) []jsonpatch.Operation {
 	if text := f.next.Encode(); text != "" {
 		want[key] = text
 	}
+	key = annotationKey(r.new, approvedName)
+	delete(want, key)
+	if text := r.approvedText(f); text != "" {
+		want[key] = text
+	}
 	set := f.gatePatches(r, want)
 	return append(diff(have, want), set...)
 }

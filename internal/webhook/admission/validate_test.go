@@ -113,7 +113,7 @@ func TestValidate(t *testing.T) {
 		},
 		"the cache has what is not so any more, and cannot know": {
 			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), unwatched: true,
-			cached: deployment(5, mayScale("alice", 5)), live: deployment(7, mayScale("alice", 5), held("spec.replicas", "5")),
+			cached: deployment(5, mayScale("alice", 5)), live: unsettled(deployment(7, mayScale("alice", 5), held("spec.replicas", "5"))),
 			code: http.StatusForbidden, reason: "Denied", observed: []observed{{"Denied", "Denied"}}, liveReads: 2,
 		},
 		"covered while the cache cannot know": {
@@ -135,9 +135,9 @@ func TestValidate(t *testing.T) {
 		},
 		"denied while something is withheld": {
 			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), liveReads: 1,
-			cached: deployment(3, mayScale("alice", 4), held("spec.replicas", "3")),
+			cached: unsettled(deployment(3, mayScale("alice", 4), held("spec.replicas", "2"))),
 			code:   http.StatusForbidden, reason: "Denied", observed: []observed{{"Denied", "Denied"}},
-			says: []string{"allows nothing while the change of spec.replicas by mallory is withheld", "kausality.io/approve='spec.replicas'"},
+			says: []string{"allows nothing while the change of spec.replicas by mallory is withheld", "kausality.io/approve='spec.replicas@"},
 		},
 		"denied on a dry run leaves no trace": {
 			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(3), dryRun: true,

@@ -261,6 +261,12 @@ func deployment(replicas int64, allowances ...v1alpha1.Allowance) *unstructured.
 	return holding(obj, ledgerKey, allowances...)
 }
 
+// unsettled takes the status off an object.
+func unsettled(obj *unstructured.Unstructured) *unstructured.Unstructured {
+	unstructured.RemoveNestedField(obj.Object, "status")
+	return obj
+}
+
 // replicaSet is ReplicaSet web-1 of that Deployment.
 func replicaSet(replicas int64, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
@@ -300,7 +306,8 @@ func mayScale(initiator string, generation int64) v1alpha1.Allowance {
 	}
 }
 
-// held is a change of mallory's that is withheld.
+// held is a change of mallory's that is withheld, as ledgers told of it that came with no
+// approved content: a number is the one that was approved.
 func held(path, replaced string) v1alpha1.Allowance {
 	return v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: path, Initiator: "mallory", Generation: 4, Replaced: replaced}
 }

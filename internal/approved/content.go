@@ -1,0 +1,61 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package approved
+
+import (
+	"slices"
+
+	"kausality.io/operator/internal/change"
+)
+
+// Object is a holder at one time, with what its policies say of it.
+type Object struct {
+	// UID keys fingerprints.
+	UID string
+	// Generation of the object, zero where its kind has none.
+	Generation int64
+	// Fields are all of the object.
+	Fields map[string]any
+	// Schema is what is declared about its kind, nil where nothing is known of it.
+	Schema change.Schema
+	// Metadata are the patterns of metadata that policies name as triggers.
+	Metadata []change.Pattern
+	// Triggers reports whether a rule that withholds is about a change.
+	Triggers func(change.Change) bool
+	// Ignores reports whether a field is computed, and so nobody's to approve; nil
+	// where no field is.
+	Ignores func(change.Path) bool
+}
+
+// content is what of an object can be withheld, with the metadata that patterns name. It
+// shares values with the object.
+func content(fields map[string]any, patterns []change.Pattern) map[string]any {
+	out := change.Counted(fields)
+	if metadata := change.NamedMetadata(fields, patterns); metadata != nil {
+		out["metadata"] = metadata
+	}
+	return out
+}
+
+// find lists the differences between content and an object, in order of their paths.
+func (o *Object) find(content map[string]any, patterns []change.Pattern) []change.Change {
+	found := change.Find(content, o.Fields, change.Options{Metadata: patterns, Schema: o.Schema})
+	if o.Ignores == nil {
+		return found
+	}
+	return slices.DeleteFunc(found, func(c change.Change) bool { return o.Ignores(c.Path) })
+}

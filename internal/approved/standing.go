@@ -1,0 +1,347 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package approved
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kausality.io/operator/internal/change"
+)
+
+// Difference is one place at which an object differs from its approved content.
+type Difference struct {
+	// Change leads from the approved content to the object. A removed item of a list
+	// has the index that it has in the approved content.
+	change.Change
+	// Author is who made it so; its Path is that of the Change.
+	Author Author
+	// Counts is true where a rule in effect is about it, so that it is withheld. What
+	// a rule was about that is not in effect now waits.
+	Counts bool
+}
+
+// Standing is how an object compares with its approved content.
+type Standing struct {
+	// Object that was compared.
+	Object Object
+	// Differences in order of their paths, those that wait included.
+	Differences []Difference
+
+	content  map[string]any
+	patterns []change.Pattern
+}
+
+// Pending is what is known of an object besides its annotation: a request whose answer
+// could not carry it (D11).
+type Pending struct {
+	// Cleared are places that are approved as they are.
+	Cleared []change.Path
+	// Withheld are places that are not.
+	Withheld []Mark
+}
+
+// Mark is a withheld change of which the approved value is not kept.
+type Mark struct {
+	// Author has its path.
+	Author Author
+	// Value is the approved value, nil where it is not known.
+	Value any
+	// Print is its fingerprint where Value is nil, empty where there was none.
+	Print string
+	// Unknown is true where not even that is known.
+	Unknown bool
+}
+
+// Print is the fingerprint of a value of an object, empty for none: for a Mark.
+func Print(uid string, v any) string {
+	if v == nil {
+		return ""
+	}
+	return fingerprint(uid, v)
+}
+
+// Now compares an object with what is kept of it. Without a State, and with nothing
+// pending, an object is as approved.
+//
+// What a State does not tell of, an object of the same generation got from the API
+// server: new defaults, or another version's conversion. Of an object of another
+// generation it is a change that nobody has seen.
+func Now(s *State, pending Pending, o Object) *Standing {
+	st := &Standing{Object: o}
+	if s != nil {
+		st.compare(s, pending.Cleared)
+	}
+	if len(pending.Withheld) > 0 {
+		st.mark(pending.Withheld)
+	}
+	return st
+}
+
+// compare finds the differences from what a State has.
+func (st *Standing) compare(s *State, cleared []change.Path) {
+	o, before := &st.Object, s.patterns()
+	st.patterns = both(before, o.Metadata)
+	now := st.all()
+	switch {
+	case s.Unknown:
+		st.content = map[string]any{}
+	case len(before) < len(st.patterns):
+		st.content = change.Merge(s.Content, content(o.Fields, before), now, o.Schema, nil)
+	default:
+		st.content = s.Content
+	}
+	st.unseal(now)
+	served := !s.Unknown && o.Generation > 0 && o.Generation == s.Generation && digestOf(content(o.Fields, before)) != s.Seen
+	st.find(s.Withheld)
+	st.keep(func(d Difference) bool {
+		if slices.ContainsFunc(cleared, func(p change.Path) bool { return overlap(p, d.Path) }) {
+			return false
+		}
+		return d.Author.Path != "" || d.Counts && !served
+	})
+}
+
+// mark makes places differ of which the approved value is not known.
+func (st *Standing) mark(marks []Mark) {
+	if st.content == nil {
+		st.patterns = st.Object.Metadata
+		st.content = st.all()
+	}
+	approved := runtime.DeepCopyJSON(st.content)
+	authors := st.authors()
+	for _, m := range marks {
+		if path, err := change.ParsePath(m.Author.Path); err == nil {
+			seal(approved, path, m)
+			authors = append(authors, m.Author)
+		}
+	}
+	st.content = approved
+	st.unseal(st.all())
+	st.find(authors)
+	st.keep(func(d Difference) bool { return d.Author.Path != "" })
+}
+
+// seal puts a sealed value at a path. An item of a list is told from others by what is
+// in it: one that is not known itself makes all of the list unknown.
+func seal(approved map[string]any, path change.Path, m Mark) {
+	if m.Value != nil {
+		_ = path.Set(approved, m.Value)
+		return
+	}
+	if _, there := path.Value(approved); !m.Unknown && m.Print == "" && there {
+		path.Remove(approved)
+		return
+	}
+	print := m.Print
+	if m.Unknown || path.IsItem() {
+		print = ""
+	}
+	for path.IsItem() {
+		path = path[:len(path)-1]
+	}
+	// Where there is no room for it, what is above differs already.
+	_ = path.Set(approved, sealed(print))
+}
+
+// Request is one change of an object.
+type Request struct {
+	// New is the object after it.
+	New Object
+	// User who makes it.
+	User string
+	// Uncaused are its changes, as Find reports them, that nobody with the right to
+	// them has made. All others are approved.
+	Uncaused []change.Change
+	// Approves reports whether it approves a difference that is there after it; nil
+	// where it approves none.
+	Approves func(Difference) bool
+}
+
+// After is how the object compares with its approved content after a request.
+func (st *Standing) After(r Request) *Standing {
+	next := &Standing{Object: r.New}
+	if st.content == nil && len(r.Uncaused) == 0 {
+		return next
+	}
+	ours := st.content
+	if next.patterns = st.patterns; ours == nil {
+		next.patterns = r.New.Metadata
+		ours = content(st.Object.Fields, next.patterns)
+	}
+	base := content(st.Object.Fields, next.patterns)
+	next.content = change.Merge(ours, base, next.all(), r.New.Schema, r.Uncaused)
+	next.unseal(next.all())
+
+	// The author of what is not somebody else's is who makes the request.
+	var authors []Author
+	for _, c := range r.Uncaused {
+		authors = append(authors, Author{Path: c.Path.String(), User: r.User, Generation: r.New.Generation})
+	}
+	authors = append(authors, st.moved(r.New)...)
+	next.find(authors)
+	for i := range next.Differences {
+		if d := &next.Differences[i]; d.Author.Path == "" {
+			d.Author = Author{Path: d.Path.String(), User: r.User, Generation: r.New.Generation}
+		}
+	}
+	if r.Approves != nil {
+		return next.Approve(r.Approves)
+	}
+	return next
+}
+
+// moved are the authors of the differences, at the places where a new version of the
+// object has them.
+func (st *Standing) moved(to Object) []Author {
+	authors := st.authors()
+	for i, d := range st.Differences {
+		if d.Verb == change.Delete && d.Path.IsItem() {
+			continue // its place is one in the approved content
+		}
+		if path, ok := change.Follow(d.Path, st.Object.Fields, to.Fields, to.Schema); ok {
+			authors[i].Path = path.String()
+		}
+	}
+	return authors
+}
+
+// authors are those of the differences.
+func (st *Standing) authors() []Author {
+	out := make([]Author, 0, len(st.Differences))
+	for _, d := range st.Differences {
+		out = append(out, d.Author)
+	}
+	return out
+}
+
+// find finds the differences, and the authors of those that the first of the authors is
+// known of.
+func (st *Standing) find(authors []Author) {
+	found := st.Object.find(st.content, st.patterns)
+	st.Differences = make([]Difference, 0, len(found))
+	for _, c := range found {
+		st.Differences = append(st.Differences, Difference{Change: c, Author: authorOf(c, authors), Counts: st.Object.Triggers(c)})
+	}
+}
+
+// authorOf is the author of a change: the first of those of its place, else of what is
+// above or below that.
+func authorOf(c change.Change, authors []Author) Author {
+	var out Author
+	for _, a := range authors {
+		path, err := change.ParsePath(a.Path)
+		if err != nil || !overlap(path, c.Path) {
+			continue
+		}
+		exact := len(path) == len(c.Path)
+		if exact || out.Path == "" {
+			out = a
+			out.Path = c.Path.String()
+		}
+		if exact {
+			break
+		}
+	}
+	return out
+}
+
+// overlap reports whether one path is at or above the other.
+func overlap(a, b change.Path) bool {
+	n := min(len(a), len(b))
+	return slices.Equal(a[:n], b[:n])
+}
+
+// keep leaves the differences that stay, and approves the others.
+func (st *Standing) keep(stays func(Difference) bool) {
+	var except []change.Change
+	var authors []Author
+	for _, d := range st.Differences {
+		if stays(d) {
+			except = append(except, d.Change)
+			authors = append(authors, Author{Path: d.Path.String(), User: d.Author.User, Generation: d.Author.Generation})
+		}
+	}
+	if len(except) < len(st.Differences) {
+		st.content = change.Merge(st.content, st.content, st.all(), st.Object.Schema, except)
+	}
+	st.find(authors)
+}
+
+// unseal opens sealed values that the object holds.
+func (st *Standing) unseal(now map[string]any) {
+	st.content, _ = unseal(st.content, now, st.Object.UID, st.Object.Schema, nil).(map[string]any)
+}
+
+// all is everything of the object that can be approved.
+func (st *Standing) all() map[string]any { return content(st.Object.Fields, st.patterns) }
+
+// Content is the approved content of the object. It is shared and must not be modified.
+func (st *Standing) Content() map[string]any {
+	if st.content == nil {
+		return content(st.Object.Fields, st.Object.Metadata)
+	}
+	return st.content
+}
+
+// Withheld are the differences that count.
+func (st *Standing) Withheld() []Difference {
+	var out []Difference
+	for _, d := range st.Differences {
+		if d.Counts {
+			out = append(out, d)
+		}
+	}
+	return out
+}
+
+// Approve is how the object compares once the differences are approved for which
+// approves holds.
+func (st *Standing) Approve(approves func(Difference) bool) *Standing {
+	if len(st.Differences) == 0 {
+		return st
+	}
+	next := *st
+	next.keep(func(d Difference) bool { return !approves(d) })
+	return &next
+}
+
+// State is what is to be kept of the object, nil for nothing.
+func (st *Standing) State() *State {
+	if len(st.Differences) == 0 {
+		return nil
+	}
+	return &State{
+		Content:    st.content,
+		Metadata:   texts(st.patterns),
+		Generation: st.Object.Generation,
+		Seen:       digestOf(st.all()),
+		Withheld:   gathered(st.authors()),
+	}
+}
+
+// both are the patterns of two lists, each once.
+func both(a, b []change.Pattern) []change.Pattern {
+	out := slices.Clone(a)
+	for _, p := range b {
+		if !slices.ContainsFunc(out, func(q change.Pattern) bool { return slices.Equal(p, q) }) {
+			out = append(out, p)
+		}
+	}
+	return out
+}

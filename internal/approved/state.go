@@ -1,0 +1,196 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package approved
+
+import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"strings"
+
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"kausality.io/operator/internal/change"
+)
+
+const (
+	// MaxBytes is how long the text of a State is at most: with a full ledger that
+	// is a quarter of what all annotations of an object may have.
+	MaxBytes = 32 * 1024
+	// maxUnpacked bounds what a text is unpacked to, in bytes: more than an object
+	// can have.
+	maxUnpacked = 8 << 20
+	// format begins each text.
+	format = "v1:"
+)
+
+// State is what is kept of an object of which something is withheld.
+type State struct {
+	// Content is the approved content: all fields that count, and the metadata that
+	// Metadata names. Of values that are too large only a fingerprint is in their place.
+	Content map[string]any `json:"content,omitempty"`
+	// Unknown is true where nothing of the approved content is known.
+	Unknown bool `json:"unknown,omitempty"`
+	// Metadata are the patterns of metadata that were compared.
+	Metadata []string `json:"metadata,omitempty"`
+	// Generation of the object when it was last compared, zero where it has none.
+	Generation int64 `json:"generation,omitempty"`
+	// Seen is the digest of what the object held then.
+	Seen string `json:"seen"`
+	// Withheld are the places at which it differed, and who made it so.
+	Withheld []Author `json:"withheld,omitempty"`
+}
+
+// Author is who changed a field, as far as that was seen. It is for messages only.
+type Author struct {
+	// Path of the field.
+	Path string `json:"path"`
+	// User who changed it last, empty where nobody has seen it.
+	User string `json:"user,omitempty"`
+	// Generation of the object then.
+	Generation int64 `json:"generation,omitempty"`
+}
+
+// Decode reads the text of a State. No text is no State. A text that cannot be read
+// gives a State of which nothing is known, along with the error: that approves nothing.
+func Decode(text string) (*State, error) {
+	if text == "" {
+		return nil, nil
+	}
+	s, err := decode(text)
+	if err != nil {
+		return &State{Unknown: true}, fmt.Errorf("the approved content cannot be read: %w", err)
+	}
+	return s, nil
+}
+
+func decode(text string) (*State, error) {
+	packed, ok := strings.CutPrefix(text, format)
+	if !ok {
+		return nil, errors.New("its format is not known")
+	}
+	raw, err := base64.RawStdEncoding.DecodeString(packed)
+	if err != nil {
+		return nil, errors.New("it is not base64")
+	}
+	unpacked, err := io.ReadAll(io.LimitReader(flate.NewReader(bytes.NewReader(raw)), maxUnpacked+1))
+	if err != nil || len(unpacked) > maxUnpacked {
+		return nil, errors.New("it cannot be unpacked")
+	}
+	var s State
+	if err := utiljson.Unmarshal(unpacked, &s); err != nil {
+		return nil, errors.New("it is not JSON of a state")
+	}
+	// Numbers as the API machinery has them.
+	var fields struct {
+		Content json.RawMessage `json:"content"`
+	}
+	if err := json.Unmarshal(unpacked, &fields); err != nil {
+		return nil, errors.New("it is not JSON of a state")
+	}
+	s.Content = nil
+	if fields.Content == nil {
+		return &s, nil
+	}
+	if err := utiljson.Unmarshal(fields.Content, &s.Content); err != nil {
+		return nil, errors.New("its content is no object")
+	}
+	return &s, nil
+}
+
+// Encode is the text of a State, the same for the same State. Where it would be longer
+// than MaxBytes, values are sealed until it is not, the longest first.
+func (s *State) Encode(uid string) string {
+	if s == nil {
+		return ""
+	}
+	text := s.encode()
+	for len(text) > MaxBytes {
+		smaller := *s
+		if smaller.Content = sealLargest(s.Content, uid); smaller.Content == nil {
+			// The names of fields take the room.
+			smaller.Unknown, smaller.Withheld = true, nil
+			return smaller.encode()
+		}
+		s, text = &smaller, smaller.encode()
+	}
+	return text
+}
+
+func (s *State) encode() string {
+	raw, err := json.Marshal(s)
+	if err != nil {
+		// It is made of what JSON was decoded to.
+		panic("approved: a state that cannot be encoded: " + err.Error())
+	}
+	var packed bytes.Buffer
+	w, err := flate.NewWriter(&packed, flate.BestCompression)
+	if err == nil {
+		_, err = w.Write(raw)
+	}
+	if err == nil {
+		err = w.Close()
+	}
+	if err != nil {
+		panic("approved: a buffer that cannot be written: " + err.Error())
+	}
+	return format + base64.RawStdEncoding.EncodeToString(packed.Bytes())
+}
+
+// Same reports whether two States say the same, whatever their texts.
+func (s *State) Same(other *State) bool {
+	if s == nil || other == nil {
+		return s == other
+	}
+	return s.Unknown == other.Unknown && s.Generation == other.Generation && s.Seen == other.Seen && slices.Equal(s.Withheld, other.Withheld) &&
+		slices.Equal(s.Metadata, other.Metadata) && digestOf(s.Content) == digestOf(other.Content)
+}
+
+// Saw reports whether the State was made of an object as it is. While no policy is in
+// effect for an object nobody follows what becomes of it.
+func (s *State) Saw(fields map[string]any) bool {
+	return digestOf(content(fields, s.patterns())) == s.Seen
+}
+
+// patterns are those of Metadata.
+func (s *State) patterns() []change.Pattern {
+	var out []change.Pattern
+	for _, text := range s.Metadata {
+		if p, err := change.ParsePattern(text); err == nil {
+			out = append(out, p)
+		}
+	}
+	return out
+}
+
+// texts are the patterns in order, each once.
+func texts(patterns []change.Pattern) []string {
+	out := sets.New[string]()
+	for _, p := range patterns {
+		out.Insert(p.String())
+	}
+	if out.Len() == 0 {
+		return nil
+	}
+	return sets.List(out)
+}

@@ -1,0 +1,101 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+)
+
+// approvedName is what annotationKey makes v1alpha1.AnnotationApproved of.
+const approvedName = "approved"
+
+// standing compares a holder with its approved content: that in its annotation, along
+// with what its record has of it. An object in which nothing is withheld has neither, and
+// is as approved without being looked at.
+func (g *Gatherer) standing(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, effective ledger.Ledger, rec *v1alpha1.AllowanceRecord) *approved.Standing {
+	if len(policies) == 0 {
+		return nil
+	}
+	// What cannot be read is of an object of which nothing is known to be approved.
+	state, _ := approved.Decode(annotation(obj, annotationKey(obj, approvedName)))
+	st := approved.Now(state, record.PendingOf(rec, obj, state, effective), g.approvable(ctx, obj, policies))
+	if len(st.Differences) == 0 || denies(rec) {
+		return st
+	}
+	// What the status proves to be carried out is nothing that could be held back (D8).
+	proven := lifecycle.Proven(obj)
+	return st.Approve(func(d approved.Difference) bool {
+		return d.Author.Generation <= obj.GetGeneration() && change.AnyCovers(proven, d.Path)
+	})
+}
+
+// denies reports whether a child of the holder was refused, for which its controllers
+// wait.
+func denies(rec *v1alpha1.AllowanceRecord) bool {
+	return rec != nil && (rec.Status.Blocked != nil || rec.Status.Denials > rec.Status.AnsweredDenials)
+}
+
+// approvable is a holder as its approved content is compared with.
+func (g *Gatherer) approvable(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy) approved.Object {
+	gvk := obj.GroupVersionKind()
+	o := approved.Object{
+		UID:        string(obj.GetUID()) + g.DigestKey,
+		Generation: obj.GetGeneration(),
+		Fields:     obj.Object,
+		Schema:     g.Kinds.Schema(gvk),
+		Triggers:   decision.Withholds(policies),
+	}
+	for _, p := range policies {
+		o.Metadata = append(o.Metadata, p.TriggerMetadata()...)
+	}
+	if driver, _, ok := g.Gates.Gate(ctx, gvk); ok {
+		o.Ignores = driver.IsSwitch
+	}
+	return o
+}
+
+// approvedText is the annotation that the object gets: that of before the request where
+// it says the same, so that nobody sees a difference where there is none.
+func (r *request) approvedText(f *facts) string {
+	if r.old == nil {
+		return ""
+	}
+	before := annotation(r.old, annotationKey(r.old, approvedName))
+	if f.standing == nil {
+		// No policy is in effect that could say.
+		if f.Operator {
+			return annotation(r.new, annotationKey(r.new, approvedName))
+		}
+		return before
+	}
+	state := f.standing.State()
+	if was, err := approved.Decode(before); err == nil && was.Same(state) {
+		return before
+	}
+	return state.Encode(f.standing.Object.UID)
+}
