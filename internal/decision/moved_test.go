@@ -107,6 +107,21 @@ func TestWithheldFollowsItsItem(t *testing.T) {
 			holds:   []v1alpha1.Allowance{removedSecond},
 			cleared: []string{second},
 		},
+		"a stranger adds an empty field that stays while another is added": {
+			who: mallory, before: `[{name: a, securityContext: {}}]`, after: `[{name: a, image: a1, securityContext: {}}]`,
+			holds:    []v1alpha1.Allowance{withheldChange(first+".securityContext", "")},
+			withheld: []string{first + ".image"},
+		},
+		"a stranger takes an empty field back": {
+			who: mallory, before: `[{name: a, securityContext: {}}]`, after: `[{name: a}]`,
+			holds:   []v1alpha1.Allowance{withheldChange(first+".securityContext", "")},
+			cleared: []string{first + ".securityContext"},
+		},
+		"a stranger puts an empty field back": {
+			who: mallory, before: `[{name: a}]`, after: `[{name: a, securityContext: {}}]`,
+			holds:   []v1alpha1.Allowance{withheldChange(first+".securityContext", was(map[string]any{}))},
+			cleared: []string{first + ".securityContext"},
+		},
 		"a stranger puts back something else": {
 			who: mallory, before: `[{name: a, image: a1}]`, after: `[{name: a, image: a1}, {name: b, image: b2}]`,
 			holds:    []v1alpha1.Allowance{removedSecond},

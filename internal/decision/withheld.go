@@ -62,7 +62,8 @@ func (in *Input) withhold(c change.Change) v1alpha1.Allowance {
 
 // fingerprint identifies a value without telling it: numbers, which are counts,
 // stand for themselves; anything else becomes a short hash keyed by the object.
-// No value has no fingerprint.
+// No value has no fingerprint, and an empty one has: what is withheld may be that it
+// is there.
 func (in *Input) fingerprint(value any) string {
 	return fingerprint(in.Child.UID, value)
 }
@@ -73,16 +74,8 @@ func fingerprint(uid string, value any) string {
 		return ""
 	case int64, float64, int:
 		return fmt.Sprint(v)
-	case map[string]any:
-		if len(v) == 0 {
-			return ""
-		}
-	case []any:
-		if len(v) == 0 {
-			return ""
-		}
 	}
-	sum := sha256.Sum256([]byte(uid + "|" + change.CanonicalHash(value)))
+	sum := sha256.Sum256([]byte(uid + "|" + change.StrictHash(value)))
 	return "#" + hex.EncodeToString(sum[:6])
 }
 
