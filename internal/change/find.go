@@ -49,10 +49,11 @@ const maxChanges = 10_000
 // A subtree that was added or removed is one Insert or Delete of its topmost
 // field. Null is as good as absent, and empty values are where Options say so; what
 // is emptied and stays is a Delete of what it held. Numbers compare by value, and so
-// do strings where Kubernetes holds quantities. Items of a list are aligned by the merge keys of its schema, else by those that are usual in Kubernetes,
-// else by a name that is unique in all items, else by index. An item is there even
-// where it is null. If items that both versions have stand in another order, that is
-// one Mutate of the list, as order may matter.
+// do strings where Kubernetes holds quantities. Items of a list are aligned by the
+// merge keys of its schema, else by those that are usual in Kubernetes, else by a
+// name that is unique in all items, else by index. An item is there even where it is
+// null. If items that both versions have stand in another order, that is one Mutate
+// of the list, as order may matter.
 func Find(oldObj, newObj map[string]any, opts Options) []Change {
 	f := newFinder(opts.Schema)
 	f.tolerateEmpty = opts.TolerateEmpty

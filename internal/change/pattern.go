@@ -76,11 +76,11 @@ func agree(pattern, segments []Segment) bool {
 }
 
 // Matches reports whether the pattern, as a trigger, names something that c
-// changed, and the path that a trace records for it. {} and [] are values here,
-// whatever Find tolerated. A change at or below the
+// changed, and the path that a trace records for it. A change at or below the
 // pattern is recorded as it is. Of a change above the pattern, which inserted,
 // removed or replaced a whole subtree, the first place is recorded that the
-// pattern names and where the two versions differ.
+// pattern names and where the two versions differ; {} and [] are values there,
+// whatever Find tolerated.
 func (p Pattern) Matches(c Change) (Path, bool) {
 	if p.Covers(c.Path) {
 		return c.Path, true
