@@ -132,7 +132,7 @@ func identity(item any, keys []string) (string, bool) {
 		default:
 			found = true
 		}
-		id, _ = appendCanonical(id, place{}, fields[key])
+		id, _ = comparison{}.appendCanonical(id, place{}, fields[key])
 		id = append(id, ',')
 	}
 	return string(id), found

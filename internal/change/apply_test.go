@@ -24,7 +24,7 @@ import (
 )
 
 // apply makes the changes that Find found in an old object, which gives the new
-// one again, but for empty values.
+// one again, but for what is as good as absent.
 func apply(obj map[string]any, changes []Change) map[string]any {
 	applied, _ := applyBelow(obj, changes, 0).(map[string]any)
 	return applied
@@ -93,26 +93,26 @@ func bySegment(changes []Change, depth int) map[Segment][]Change {
 }
 
 // prune is v without what is as good as absent.
-func prune(v any) any {
+func prune(v any, opts Options) any {
 	switch v := v.(type) {
 	case map[string]any:
 		pruned := map[string]any{}
 		for name, held := range v {
-			if p := prune(held); p != nil {
+			if p := prune(held, opts); p != nil {
 				pruned[name] = p
 			}
 		}
-		if len(pruned) == 0 {
+		if len(pruned) == 0 && opts.TolerateEmpty {
 			return nil
 		}
 		return pruned
 	case []any:
-		if len(v) == 0 {
+		if len(v) == 0 && opts.TolerateEmpty {
 			return nil
 		}
 		pruned := make([]any, len(v))
 		for i, item := range v {
-			pruned[i] = prune(item)
+			pruned[i] = prune(item, opts)
 		}
 		return pruned
 	}

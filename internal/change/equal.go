@@ -23,9 +23,21 @@ import (
 	"strconv"
 )
 
-// isEmpty tells whether v is as good as absent: null, a list without items, or a
-// map in which everything is empty. Defaulting, serialization and server-side
-// apply add and drop such values without anybody's intent.
+// comparison compares values that JSON has. The zero comparison is strict: null is
+// as good as absent, and everything else is a value, {} and [] included. An empty
+// selector selects everything, where none selects nothing.
+type comparison struct {
+	// tolerateEmpty makes empty values as good as absent too, see isEmpty.
+	tolerateEmpty bool
+}
+
+// isAbsent reports whether v is as good as absent.
+func (c comparison) isAbsent(v any) bool {
+	return v == nil || c.tolerateEmpty && isEmpty(v)
+}
+
+// isEmpty reports whether v is null, a list without items, or a map in which
+// everything is empty.
 //
 // A list with items is never empty, whatever they are: one empty rule in a
 // NetworkPolicy allows everything, no rule nothing. An empty string, a zero and
@@ -47,36 +59,36 @@ func isEmpty(v any) bool {
 	return false
 }
 
-// equal tells whether two values at one place of an object mean the same.
-func equal(at place, a, b any) bool {
+// equal reports whether two values at one place of an object mean the same.
+func (c comparison) equal(at place, a, b any) bool {
 	switch a := a.(type) {
 	case map[string]any:
 		if b, ok := b.(map[string]any); ok {
-			return equalMaps(at, a, b)
+			return c.equalMaps(at, a, b)
 		}
 	case []any:
 		if b, ok := b.([]any); ok {
-			return equalLists(a, b)
+			return c.equalLists(a, b)
 		}
 	}
-	return equalScalars(a, b) || equalQuantities(at, a, b) || isEmpty(a) && isEmpty(b)
+	return equalScalars(a, b) || equalQuantities(at, a, b) || c.isAbsent(a) && c.isAbsent(b)
 }
 
-func equalMaps(at place, a, b map[string]any) bool {
+func (c comparison) equalMaps(at place, a, b map[string]any) bool {
 	for name, held := range pairs(a, b) {
-		if !equal(at.field(name), held.old, held.new) {
+		if !c.equal(at.field(name), held.old, held.new) {
 			return false
 		}
 	}
 	return true
 }
 
-func equalLists(a, b []any) bool {
+func (c comparison) equalLists(a, b []any) bool {
 	if len(a) != len(b) {
 		return false
 	}
 	for i := range a {
-		if !equal(place{}, a[i], b[i]) {
+		if !c.equal(place{}, a[i], b[i]) {
 			return false
 		}
 	}

@@ -30,6 +30,12 @@ type Options struct {
 	// Schema is what is declared about the fields of the kind, nil where nothing is
 	// known of it.
 	Schema Schema
+
+	// TolerateEmpty makes empty values as good as absent: lists without items, and
+	// maps in which everything is empty. It is for clients that write an object as
+	// their own Go types know it, with empty structs that nobody asked for. The zero
+	// value counts them: {} may open what its absence keeps closed.
+	TolerateEmpty bool
 }
 
 // maxChanges is how many changes below one field are told apart. If there are
@@ -41,14 +47,16 @@ const maxChanges = 10_000
 // of their paths and then verbs.
 //
 // A subtree that was added or removed is one Insert or Delete of its topmost
-// field. Empty values are as good as absent, see isEmpty; numbers compare by
-// value, and so do strings where Kubernetes holds quantities. Items of a list
-// are aligned by the merge keys of its schema, else by those that are usual in
-// Kubernetes, else by a name that is unique in all items, else by index. If items
-// that both versions have stand in another order, that is one Mutate of the
-// list, as order may matter.
+// field. Null is as good as absent, and empty values are where Options say so; what
+// is emptied and stays is a Delete of what it held. Numbers compare by value, and so
+// do strings where Kubernetes holds quantities. Items of a list are aligned by the
+// merge keys of its schema, else by those that are usual in Kubernetes, else by a
+// name that is unique in all items, else by index. An item is there even where it is
+// null. If items that both versions have stand in another order, that is one Mutate
+// of the list, as order may matter.
 func Find(oldObj, newObj map[string]any, opts Options) []Change {
 	f := newFinder(opts.Schema)
+	f.tolerateEmpty = opts.TolerateEmpty
 	for name, held := range pairs(oldObj, newObj) {
 		if !uncounted.Has(name) {
 			f.field(name, held)
@@ -63,6 +71,8 @@ func Find(oldObj, newObj map[string]any, opts Options) []Change {
 
 // finder walks two versions of an object side by side, once.
 type finder struct {
+	comparison
+
 	schema Schema
 	// path is where the walk is. What is kept of it must be copied.
 	path    Path
@@ -76,17 +86,17 @@ func newFinder(schema Schema) finder {
 	return finder{schema: schema, path: make(Path, 0, 16)}
 }
 
-// emptiness says which of two versions hold nothing.
-type emptiness struct {
+// absence says in which of two versions what they hold is as good as absent.
+type absence struct {
 	old, new bool
 }
 
 // field compares what two maps hold under one name.
-func (f *finder) field(name string, v pair) emptiness {
+func (f *finder) field(name string, v pair) absence {
 	f.path = append(f.path, fieldSegment(name))
-	empty := f.value(v)
+	absent := f.value(v)
 	f.path = f.path[:len(f.path)-1]
-	return empty
+	return absent
 }
 
 // item compares two items of lists that are aligned with each other. Both are
@@ -101,38 +111,38 @@ func (f *finder) item(i int, v pair) {
 }
 
 // value compares what a field holds.
-func (f *finder) value(v pair) emptiness {
+func (f *finder) value(v pair) absence {
 	if v.isShared() {
-		empty := isEmpty(v.old)
-		return emptiness{empty, empty}
+		absent := f.isAbsent(v.old)
+		return absence{absent, absent}
 	}
 	mark := len(f.changes)
-	empty, descended := f.descend(v)
+	absent, descended := f.descend(v)
 	if !descended {
-		empty = emptiness{isEmpty(v.old), isEmpty(v.new)}
+		absent = absence{f.isAbsent(v.old), f.isAbsent(v.new)}
 	}
 	switch {
-	case empty.old && empty.new:
-	case empty.old:
+	case absent.old && absent.new:
+	case absent.old:
 		f.replace(mark, Insert, v)
-	case empty.new:
+	case absent.new:
 		f.replace(mark, Delete, v)
 	case !descended && !f.same(v):
 		f.add(Mutate, v)
 	}
-	return empty
+	return absent
 }
 
-// same tells whether both versions hold the same at the present path.
+// same reports whether both versions hold the same at the present path.
 func (f *finder) same(v pair) bool {
-	return equal(placeOf(f.path), v.old, v.new) || f.schema.IsQuantity(f.path) && sameQuantity(v.old, v.new)
+	return f.equal(placeOf(f.path), v.old, v.new) || f.schema.IsQuantity(f.path) && sameQuantity(v.old, v.new)
 }
 
 // descend compares two maps or two lists by what they hold, unless that is too
 // deep. Anything else is left to the caller.
-func (f *finder) descend(v pair) (empty emptiness, descended bool) {
+func (f *finder) descend(v pair) (absent absence, descended bool) {
 	if len(f.path) == maxSegments {
-		return emptiness{}, false
+		return absence{}, false
 	}
 	switch o := v.old.(type) {
 	case map[string]any:
@@ -142,30 +152,31 @@ func (f *finder) descend(v pair) (empty emptiness, descended bool) {
 	case []any:
 		if n, ok := v.new.([]any); ok {
 			f.list(o, n)
-			return emptiness{len(o) == 0, len(n) == 0}, true
+			return absence{f.isAbsent(o), f.isAbsent(n)}, true
 		}
 	}
-	return emptiness{}, false
+	return absence{}, false
 }
 
-// fields compares two maps. It learns on the way whether they are empty: looking
-// that up first at each level would make deep objects expensive.
-func (f *finder) fields(oldMap, newMap map[string]any) emptiness {
+// fields compares two maps. It learns on the way whether they are empty, where that
+// makes them absent: looking that up first at each level would make deep objects
+// expensive.
+func (f *finder) fields(oldMap, newMap map[string]any) absence {
 	mark := len(f.changes)
-	empty := emptiness{true, true}
+	absent := absence{f.tolerateEmpty, f.tolerateEmpty}
 	for name, held := range pairs(oldMap, newMap) {
-		heldEmpty := f.field(name, held)
-		empty.old = empty.old && heldEmpty.old
-		empty.new = empty.new && heldEmpty.new
+		below := f.field(name, held)
+		absent.old = absent.old && below.old
+		absent.new = absent.new && below.new
 		if f.tooMany(mark) {
 			f.replace(mark, Mutate, pair{oldMap, newMap})
-			return emptiness{isEmpty(oldMap), isEmpty(newMap)}
+			return absence{f.isAbsent(oldMap), f.isAbsent(newMap)}
 		}
 	}
-	return empty
+	return absent
 }
 
-// tooMany tells whether more changes were found since mark than are told apart.
+// tooMany reports whether more changes were found since mark than are told apart.
 func (f *finder) tooMany(mark int) bool {
 	return len(f.changes)-mark > maxChanges
 }

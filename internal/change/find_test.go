@@ -97,19 +97,93 @@ func TestFind(t *testing.T) {
 			new:  `{kind: ConfigMap, data: {a: x}}`,
 			want: []string{`Insert data {"a":"x"}`},
 		},
-		"a map that is filled is inserted as a whole": {
+		"a map that is filled": {
 			old:  `spec: {a: x, labels: {b: {}}}`,
 			new:  `spec: {a: x, labels: {b: {c: w}, d: null}}`,
-			want: []string{`Insert spec.labels {"b":{"c":"w"},"d":null}`},
+			want: []string{`Insert spec.labels[b].c "w"`},
 		},
-		"a map that is emptied is deleted as a whole": {
+		"a map that is emptied": {
 			old:  `spec: {a: x, labels: {b: {c: w}}}`,
 			new:  `spec: {a: x, labels: {b: {c: null}}}`,
-			want: []string{`Delete spec.labels {"b":{"c":"w"}}`},
+			want: []string{`Delete spec.labels[b].c "w"`},
 		},
-		"empty values are absent": {
-			old: `spec: {a: x, b: null, c: {}, d: [], e: {f: {g: []}}}`,
-			new: `{spec: {a: x, c: [], h: {i: null}}, rules: []}`,
+		"an empty map where nothing was": {
+			old:  `spec: {a: x}`,
+			new:  `spec: {a: x, b: {}}`,
+			want: []string{`Insert spec.b {}`},
+		},
+		"an empty map that is taken away": {
+			old:  `spec: {a: x, b: {}}`,
+			new:  `spec: {a: x}`,
+			want: []string{`Delete spec.b {}`},
+		},
+		"an empty map that gets its first field": {
+			old:  `spec: {b: {}}`,
+			new:  `spec: {b: {a: 1}}`,
+			want: []string{`Insert spec.b.a 1`},
+		},
+		"an empty map that stays of one": {
+			old:  `spec: {b: {a: 1}}`,
+			new:  `spec: {b: {}}`,
+			want: []string{`Delete spec.b.a 1`},
+		},
+		"an empty list where nothing was": {
+			old:  `spec: {a: x}`,
+			new:  `spec: {a: x, b: []}`,
+			want: []string{`Insert spec.b []`},
+		},
+		"an empty list that is taken away": {
+			old:  `spec: {a: x, b: []}`,
+			new:  `spec: {a: x, b: null}`,
+			want: []string{`Delete spec.b []`},
+		},
+		"an empty list in place of an empty map": {
+			old:  `spec: {b: {}}`,
+			new:  `spec: {b: []}`,
+			want: []string{`Mutate spec.b {} -> []`},
+		},
+		"null where nothing was": {
+			old: `spec: {a: x, b: null}`,
+			new: `{spec: {a: x, c: null}, rules: null}`,
+		},
+		"null in place of an empty map": {
+			old:  `spec: {a: x, b: {}}`,
+			new:  `spec: {a: x, b: null}`,
+			want: []string{`Delete spec.b {}`},
+		},
+		"a map of null is an empty one": {
+			old: `spec: {a: x, b: {c: null}}`,
+			new: `spec: {a: x, b: {d: null}}`,
+		},
+		"nested empty maps where nothing was": {
+			old:  `spec: {x: 1}`,
+			new:  `spec: {x: 1, a: {b: {c: []}}}`,
+			want: []string{`Insert spec.a {"b":{"c":[]}}`},
+		},
+		"an empty map in an empty map": {
+			old:  `spec: {a: {}}`,
+			new:  `spec: {a: {b: {}}}`,
+			want: []string{`Insert spec.a.b {}`},
+		},
+		"an empty map out of another": {
+			old:  `spec: {a: {b: {c: {}}}}`,
+			new:  `spec: {a: {b: {}}}`,
+			want: []string{`Delete spec.a.b.c {}`},
+		},
+		"an empty object": {
+			old:  `kind: ConfigMap`,
+			new:  `{kind: ConfigMap, data: {}}`,
+			want: []string{`Insert data {}`},
+		},
+		"an empty namespaceSelector in a NetworkPolicy": {
+			old:  `spec: {podSelector: {}, ingress: [{from: [{podSelector: {matchLabels: {app: web}}}]}]}`,
+			new:  `spec: {podSelector: {}, ingress: [{from: [{podSelector: {matchLabels: {app: web}}, namespaceSelector: {}}]}]}`,
+			want: []string{`Insert spec.ingress[0].from[0].namespaceSelector {}`},
+		},
+		"an empty securityContext in a template": {
+			old:  `spec: {template: {spec: {containers: [{name: app, image: x}]}}}`,
+			new:  `spec: {template: {spec: {securityContext: {}, containers: [{name: app, image: x, securityContext: {}}]}}}`,
+			want: []string{`Insert spec.template.spec.containers[0].securityContext {}`, `Insert spec.template.spec.securityContext {}`},
 		},
 		"an explicit zero value is a value": {
 			old:  `spec: {x: 1}`,
@@ -143,7 +217,7 @@ func TestFind(t *testing.T) {
 		"an empty map that became a scalar": {
 			old:  `spec: {x: 1, a: {b: {}}}`,
 			new:  `spec: {x: 1, a: x}`,
-			want: []string{`Insert spec.a "x"`},
+			want: []string{`Mutate spec.a {"b":{}} -> "x"`},
 		},
 		"a string that looks like a number": {
 			old:  `spec: {port: 80}`,
@@ -159,6 +233,59 @@ func TestFind(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := lines(t, Find(object(t, tc.old), object(t, tc.new), Options{}))
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("Find() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestFindToleratesEmpty(t *testing.T) {
+	tests := map[string]struct {
+		old, new string
+		want     []string
+	}{
+		"empty values are absent": {
+			old: `spec: {a: x, b: null, c: {}, d: [], e: {f: {g: []}}}`,
+			new: `{spec: {a: x, c: [], h: {i: null}}, rules: []}`,
+		},
+		"a map that is filled is inserted as a whole": {
+			old:  `spec: {a: x, labels: {b: {}}}`,
+			new:  `spec: {a: x, labels: {b: {c: w}, d: null}}`,
+			want: []string{`Insert spec.labels {"b":{"c":"w"},"d":null}`},
+		},
+		"a map that is emptied is deleted as a whole": {
+			old:  `spec: {a: x, labels: {b: {c: w}}}`,
+			new:  `spec: {a: x, labels: {b: {c: null}}}`,
+			want: []string{`Delete spec.labels {"b":{"c":"w"}}`},
+		},
+		"an empty map that became a scalar": {
+			old:  `spec: {x: 1, a: {b: {}}}`,
+			new:  `spec: {x: 1, a: x}`,
+			want: []string{`Insert spec.a "x"`},
+		},
+		"the first item": {
+			old:  `spec: {a: x, containers: []}`,
+			new:  `spec: {a: x, containers: [{name: a}]}`,
+			want: []string{`Insert spec.containers [{"name":"a"}]`},
+		},
+		"an item that gets an empty field": {
+			old: `spec: {containers: [{name: a}]}`,
+			new: `spec: {containers: [{name: a, resources: {}}]}`,
+		},
+		"an empty item is an item": {
+			old:  `spec: {a: x, ingress: []}`,
+			new:  `spec: {a: x, ingress: [{}]}`,
+			want: []string{`Insert spec.ingress [{}]`},
+		},
+		"empty items of all sorts": {
+			old: `spec: {ingress: [null, {}, []]}`,
+			new: `spec: {ingress: [[], {a: null}, {}]}`,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := lines(t, Find(object(t, tc.old), object(t, tc.new), Options{TolerateEmpty: true}))
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("Find() (-want +got):\n%s", diff)
 			}
@@ -264,6 +391,10 @@ func TestFindMetadata(t *testing.T) {
 				`Delete metadata.ownerReferences[0].controller true`,
 			},
 		},
+		"labels that are empty and none": {
+			old: `metadata: {name: a}`, new: `metadata: {name: a, labels: {}, annotations: {}}`,
+			patterns: []string{"metadata.labels", "metadata.annotations", "metadata"},
+		},
 		"a field of each owner": {
 			old:      `metadata: {}`,
 			new:      `metadata: {ownerReferences: [{uid: b, name: x}]}`,
@@ -310,14 +441,15 @@ func TestFindInDeepObjects(t *testing.T) {
 		"a leaf below maps":              {nested("x", false), nested("y", false), Mutate, maxSegments},
 		"a leaf below lists":             {nested("x", true), nested("y", true), Mutate, maxSegments},
 		"all of it inserted":             {nil, nested("x", false), Insert, 1},
-		"all of it inserted into itself": {nested(nil, false), nested("x", false), Insert, 1},
-		"all of it deleted":              {nested("x", false), nested(nil, false), Delete, 1},
+		"an empty map inserted":          {nil, map[string]any{}, Insert, 1},
+		"all of it inserted into itself": {nested(nil, false), nested("x", false), Mutate, maxSegments},
+		"all of it deleted":              {nested("x", false), nil, Delete, 1},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			before, after := map[string]any{"spec": tc.old}, map[string]any{"spec": tc.new}
 			got := Find(before, after, Options{})
-			if same := HashOfCounted(before) == HashOfCounted(after); same != (len(got) == 0) {
+			if same := StrictHash(before) == StrictHash(after); same != (len(got) == 0) {
 				t.Errorf("hashes are equal: %v, with %d changes", same, len(got))
 			}
 			if tc.want == "" {
@@ -358,8 +490,10 @@ func TestFindBoundsChanges(t *testing.T) {
 		"a list with more":                     {long(maxChanges+1, "x"), long(maxChanges+1, "y"), 1, "Mutate spec.v"},
 		"a list that grows by more":            {long(1, "x"), long(maxChanges+2, "x"), 1, "Mutate spec.v"},
 		"a list that shrinks by more":          {long(maxChanges+2, "x"), long(1, "x"), 1, "Mutate spec.v"},
-		"a map that had nothing":               {map[string]any{"k": nil}, wide(maxChanges+1, "y"), 1, "Insert spec.v"},
-		"a list that has nothing":              {long(maxChanges+1, "y"), []any{}, 1, "Delete spec.v"},
+		"a map that had nothing":               {map[string]any{"k": nil}, wide(maxChanges+1, "y"), 1, "Mutate spec.v"},
+		"a map that was not there":             {nil, wide(maxChanges+1, "y"), 1, "Insert spec.v"},
+		"a list that has nothing":              {long(maxChanges+1, "y"), []any{}, 1, "Mutate spec.v"},
+		"a list that is gone":                  {long(maxChanges+1, "y"), nil, 1, "Delete spec.v"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -74,7 +74,7 @@ func TestPropertyWhatDidNotChangeIsFoundWhereItMoved(t *testing.T) {
 		}
 		before, _ := path.Value(v[0])
 		after, _ := moved.Value(v[1])
-		if !equal(placeOf(path), before, after) {
+		if !(comparison{}).equal(placeOf(path), before, after) {
 			t.Fatalf("nothing changed at %s, and what it held is not at %s", path, moved)
 		}
 	})

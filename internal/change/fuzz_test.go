@@ -85,6 +85,10 @@ func FuzzFind(f *testing.F) {
 		{`{"spec":{"ports":[{"containerPort":1},{"containerPort":2}]}}`, `{"spec":{"ports":[{"containerPort":2}]}}`},
 		{`{"spec":{"limits":{"cpu":"0.5"}}}`, `{"spec":{"limits":{"cpu":"500m"}}}`},
 		{`{"spec":{"a":{"b":1}}}`, `{"spec":{"a":"b"}}`},
+		{`{"spec":{"a":1}}`, `{"spec":{"a":1,"selector":{}}}`},
+		{`{"spec":{"a":{}}}`, `{"spec":{"a":{"b":{"c":[]}}}}`},
+		{`{"spec":{"a":[],"b":null}}`, `{"spec":{"b":{}}}`},
+		{`{"spec":{"containers":[{"name":"a"}]}}`, `{"spec":{"containers":[{"name":"a","securityContext":{}}]}}`},
 		{`{"spec":[[1],[null],[]]}`, `{"spec":[[],[{}],[1e999]]}`},
 		{`{"metadata":{"labels":{"a":"b"}}}`, `{"metadata":{"annotations":{"a":"b"},"labels":[]}}`},
 	} {
@@ -109,16 +113,18 @@ func FuzzFind(f *testing.F) {
 			}
 		}
 
-		counting := Find(before, after, Options{})
-		if same := HashOfCounted(before) == HashOfCounted(after); same != (len(counting) == 0) {
-			t.Fatalf("hashes are equal: %v, changes: %v", same, counting)
-		}
-		applied := apply(before, counting)
-		if rest := Find(applied, after, Options{}); len(rest) > 0 {
-			t.Fatalf("changes that are left after all were applied: %v", rest)
-		}
-		if same := Find(before, before, Options{}); len(same) > 0 {
-			t.Fatalf("an object differs from itself: %v", same)
+		for _, opts := range []Options{{}, {TolerateEmpty: true}} {
+			counting := Find(before, after, opts)
+			if same := hashOf(before, opts) == hashOf(after, opts); same != (len(counting) == 0) {
+				t.Fatalf("hashes are equal: %v, changes: %v", same, counting)
+			}
+			applied := apply(before, counting)
+			if rest := Find(applied, after, opts); len(rest) > 0 {
+				t.Fatalf("changes that are left after all were applied: %v", rest)
+			}
+			if same := Find(before, before, opts); len(same) > 0 {
+				t.Fatalf("an object differs from itself: %v", same)
+			}
 		}
 	})
 }

@@ -28,72 +28,86 @@ import (
 // two values with the same hash, to have one approved and the other carried out.
 const hashSize = 16
 
-// CanonicalHash is a hash of v in 32 hexadecimal digits. Values between which
-// Find sees no difference have equal hashes. It is no secret: whoever can guess
-// the value can tell that the hash is of it, so callers that store the hash of a
-// value that is not public must mix in a key of their own.
+// CanonicalHash is a hash of v in 32 hexadecimal digits. Empty values are as good
+// as absent, whatever Find counts: it is for content that its own controllers write
+// anew, with empty structs of their Go types. So values between which Find sees no
+// difference have equal hashes, and so do those that differ in empty values alone.
+//
+// It is no secret: whoever can guess the value can tell that the hash is of it, so
+// callers that store the hash of a value that is not public must mix in a key of
+// their own.
 func CanonicalHash(v any) string {
-	encoded, _ := appendCanonical(nil, place{}, v)
-	sum := sha256.Sum256(encoded)
-	return hex.EncodeToString(sum[:hashSize])
+	return comparison{tolerateEmpty: true}.hash(v)
+}
+
+// StrictHash is a hash like CanonicalHash in which {} and [] are values: two values
+// have equal hashes just where Find, without Options, sees no difference.
+func StrictHash(v any) string {
+	return comparison{}.hash(v)
 }
 
 // HashOfCounted is the CanonicalHash of everything in obj that counts without a
-// policy naming it. It tells which content of an object a pending grant is for
-// (D11).
+// policy naming it, empty values apart. It says which content of an object a pending
+// grant is for (D11).
 func HashOfCounted(obj map[string]any) string {
 	return CanonicalHash(counted(obj))
 }
 
+func (c comparison) hash(v any) string {
+	encoded, _ := c.appendCanonical(nil, place{}, v)
+	sum := sha256.Sum256(encoded)
+	return hex.EncodeToString(sum[:hashSize])
+}
+
 // appendCanonical appends a text of v to b that is the same for all values that
-// are equal at that place, and differs for others. It tells as well whether v is
-// empty.
-func appendCanonical(b []byte, at place, v any) (encoded []byte, empty bool) {
+// are equal at that place, and differs for others. It reports as well whether v is
+// as good as absent.
+func (c comparison) appendCanonical(b []byte, at place, v any) (encoded []byte, absent bool) {
 	switch v := v.(type) {
 	case map[string]any:
-		return appendMap(b, at, v)
+		return c.appendMap(b, at, v)
 	case []any:
-		return appendList(b, v)
+		return c.appendList(b, v)
 	case nil:
-		return appendEmpty(b), true
+		return appendAbsent(b), true
 	}
 	return appendScalar(b, at, v), false
 }
 
-// appendEmpty appends what stands for all empty values.
-func appendEmpty(b []byte) []byte {
+// appendAbsent appends what stands for all values that are as good as absent.
+func appendAbsent(b []byte) []byte {
 	return append(b, "null"...)
 }
 
-func appendMap(b []byte, at place, m map[string]any) (encoded []byte, empty bool) {
+func (c comparison) appendMap(b []byte, at place, m map[string]any) (encoded []byte, absent bool) {
 	start := len(b)
-	empty = true
+	absent = c.tolerateEmpty
 	b = append(b, '{')
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		mark := len(b)
 		b = strconv.AppendQuote(b, name)
 		b = append(b, ':')
-		var heldEmpty bool
-		if b, heldEmpty = appendCanonical(b, at.field(name), m[name]); heldEmpty {
+		var heldAbsent bool
+		if b, heldAbsent = c.appendCanonical(b, at.field(name), m[name]); heldAbsent {
 			b = b[:mark]
 			continue
 		}
 		b = append(b, ',')
-		empty = false
+		absent = false
 	}
-	if empty {
-		return appendEmpty(b[:start]), true
+	if absent {
+		return appendAbsent(b[:start]), true
 	}
 	return append(b, '}'), false
 }
 
-func appendList(b []byte, list []any) (encoded []byte, empty bool) {
-	if len(list) == 0 {
-		return appendEmpty(b), true
+func (c comparison) appendList(b []byte, list []any) (encoded []byte, absent bool) {
+	if len(list) == 0 && c.tolerateEmpty {
+		return appendAbsent(b), true
 	}
 	b = append(b, '[')
 	for _, item := range list {
-		b, _ = appendCanonical(b, place{}, item)
+		b, _ = c.appendCanonical(b, place{}, item)
 		b = append(b, ',')
 	}
 	return append(b, ']'), false

@@ -49,12 +49,39 @@ func TestCanonicalHash(t *testing.T) {
 	}
 }
 
+func TestStrictHash(t *testing.T) {
+	tests := map[string]struct {
+		a, b any
+		same bool
+	}{
+		"null in a map":             {map[string]any{"a": "x", "b": nil}, map[string]any{"a": "x"}, true},
+		"a map of null":             {map[string]any{"b": nil}, map[string]any{}, true},
+		"an empty map":              {map[string]any{"a": "x", "b": map[string]any{}}, map[string]any{"a": "x"}, false},
+		"an empty list":             {map[string]any{"a": "x", "b": []any{}}, map[string]any{"a": "x"}, false},
+		"an empty map and a list":   {map[string]any{}, []any{}, false},
+		"an empty map and nothing":  {map[string]any{}, nil, false},
+		"an empty item and null":    {[]any{map[string]any{}}, []any{nil}, false},
+		"null and its text":         {nil, "null", false},
+		"an empty map and its text": {map[string]any{}, "{}", false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := StrictHash(tc.a) == StrictHash(tc.b); got != tc.same {
+				t.Errorf("hashes are equal: %v, want %v", got, tc.same)
+			}
+		})
+	}
+}
+
 // Ledgers and records hold hashes, so they must be the same in every version.
 func TestCanonicalHashIsStable(t *testing.T) {
 	const want = "988fdac9def0a50d3cf028cbb156eeca"
 	v := map[string]any{"image": "app:1", "replicas": int64(3), "share": 0.5, "args": []any{"a", true, nil}}
 	if got := CanonicalHash(v); got != want {
 		t.Errorf("CanonicalHash() = %s, want %s", got, want)
+	}
+	if got := StrictHash(v); got != want {
+		t.Errorf("StrictHash() = %s, want %s", got, want)
 	}
 }
 

@@ -62,12 +62,32 @@ func TestFindInLists(t *testing.T) {
 		"the first item": {
 			old:  `spec: {a: x, containers: []}`,
 			new:  `spec: {a: x, containers: [{name: a}]}`,
+			want: []string{`Insert spec.containers[0] {"name":"a"}`},
+		},
+		"the first item with its list": {
+			old:  `spec: {a: x}`,
+			new:  `spec: {a: x, containers: [{name: a}]}`,
 			want: []string{`Insert spec.containers [{"name":"a"}]`},
 		},
 		"the last item": {
 			old:  `spec: {a: x, containers: [{name: a}]}`,
+			new:  `spec: {a: x, containers: []}`,
+			want: []string{`Delete spec.containers[0] {"name":"a"}`},
+		},
+		"the last item with its list": {
+			old:  `spec: {a: x, containers: [{name: a}]}`,
 			new:  `spec: {a: x}`,
 			want: []string{`Delete spec.containers [{"name":"a"}]`},
+		},
+		"an item that gets an empty field": {
+			old:  `spec: {containers: [{name: a}, {name: b}]}`,
+			new:  `spec: {containers: [{name: c}, {name: a}, {name: b, securityContext: {}}]}`,
+			want: []string{`Insert spec.containers[0] {"name":"c"}`, `Insert spec.containers[2].securityContext {}`},
+		},
+		"an item that loses an empty field": {
+			old:  `spec: {containers: [{name: a, env: []}]}`,
+			new:  `spec: {containers: [{name: a}]}`,
+			want: []string{`Delete spec.containers[0].env []`},
 		},
 		"lists within items": {
 			old:  `spec: {containers: [{name: a, env: [{name: x, value: "1"}, {name: w, value: "1"}]}]}`,
@@ -127,7 +147,7 @@ func TestFindInLists(t *testing.T) {
 		"an empty item is an item": {
 			old:  `spec: {a: x, ingress: []}`,
 			new:  `spec: {a: x, ingress: [{}]}`,
-			want: []string{`Insert spec.ingress [{}]`},
+			want: []string{`Insert spec.ingress[0] {}`},
 		},
 		"one more empty item": {
 			old:  `spec: {ingress: [{}]}`,
@@ -145,8 +165,9 @@ func TestFindInLists(t *testing.T) {
 			want: []string{`Mutate spec.ingress[0] null -> {"from":"x"}`},
 		},
 		"empty items of all sorts": {
-			old: `spec: {ingress: [null, {}, []]}`,
-			new: `spec: {ingress: [[], {a: null}, {}]}`,
+			old:  `spec: {ingress: [null, {}, []]}`,
+			new:  `spec: {ingress: [[], {a: null}, {}]}`,
+			want: []string{`Mutate spec.ingress[0] null -> []`, `Mutate spec.ingress[2] [] -> {}`},
 		},
 		"lists of lists": {
 			old:  `spec: {m: [[1, 2], []]}`,

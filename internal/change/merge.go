@@ -163,7 +163,7 @@ func (m *merger) byPosition(ours, base, theirs []any) held {
 // nobody who changed theirs has made it.
 func bringsForeign(ours, base, theirs []any) bool {
 	known := func(list []any, item any) bool {
-		return slices.ContainsFunc(list, func(other any) bool { return equal(place{}, other, item) })
+		return slices.ContainsFunc(list, func(other any) bool { return comparison{}.equal(place{}, other, item) })
 	}
 	return slices.ContainsFunc(theirs, func(item any) bool { return known(base, item) && !known(ours, item) })
 }

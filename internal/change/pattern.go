@@ -80,11 +80,12 @@ func agree(pattern, segments []Segment) bool {
 	return true
 }
 
-// Matches tells whether the pattern, as a trigger, names something that c
+// Matches reports whether the pattern, as a trigger, names something that c
 // changed, and the path that a trace records for it. A change at or below the
 // pattern is recorded as it is. Of a change above the pattern, which inserted,
 // removed or replaced a whole subtree, the first place is recorded that the
-// pattern names and where the two versions differ.
+// pattern names and where the two versions differ; {} and [] are values there,
+// whatever Find tolerated.
 func (p Pattern) Matches(c Change) (Path, bool) {
 	if p.Covers(c.Path) {
 		return c.Path, true
@@ -100,7 +101,7 @@ func (p Pattern) Matches(c Change) (Path, bool) {
 // pattern names is the value at a path.
 func firstDifference(at Path, oldValue, newValue any, rest Pattern) (Path, bool) {
 	if len(rest) == 0 {
-		return at, !equal(placeOf(at), oldValue, newValue)
+		return at, !comparison{}.equal(placeOf(at), oldValue, newValue)
 	}
 	for _, s := range rest.heads(oldValue, newValue) {
 		oldHeld, inOld := step(oldValue, s)
@@ -116,8 +117,8 @@ func firstDifference(at Path, oldValue, newValue any, rest Pattern) (Path, bool)
 }
 
 // Expand lists, in order, the places of obj that the pattern names and where obj
-// holds a value; empty values are as good as absent. A leading wildcard stands
-// for the fields that count, not for metadata or status.
+// holds a value, which {} and [] are and null is not. A leading wildcard stands for
+// the fields that count, not for metadata or status.
 func (p Pattern) Expand(obj map[string]any) []Path {
 	if len(p) == 0 {
 		return nil
@@ -132,7 +133,7 @@ func (p Pattern) Expand(obj map[string]any) []Path {
 // path.
 func (p Pattern) expand(found []Path, at Path, v any) []Path {
 	if len(p) == 0 {
-		if isEmpty(v) {
+		if v == nil {
 			return found
 		}
 		return append(found, at)

@@ -212,6 +212,30 @@ func TestPatternMatches(t *testing.T) {
 		"an empty value that was inserted": {
 			pattern: "spec.strategy.rollingUpdate",
 			change:  Change{Path: path("spec", "strategy"), Verb: Insert, New: map[string]any{"type": "x", "rollingUpdate": map[string]any{}}},
+			want:    "spec.strategy.rollingUpdate",
+		},
+		"an empty value at the pattern": {
+			pattern: "spec.strategy",
+			change:  Change{Path: path("spec", "strategy"), Verb: Insert, New: map[string]any{}},
+			want:    "spec.strategy",
+		},
+		"an empty value below the pattern": {
+			pattern: "spec",
+			change:  Change{Path: path("spec", "strategy"), Verb: Insert, New: map[string]any{}},
+			want:    "spec.strategy",
+		},
+		"an empty value above the pattern": {
+			pattern: "spec.strategy.rollingUpdate",
+			change:  Change{Path: path("spec", "strategy"), Verb: Insert, New: map[string]any{}},
+		},
+		"an empty value that was removed with its map": {
+			pattern: "spec.strategy.rollingUpdate",
+			change:  Change{Path: path("spec", "strategy"), Verb: Delete, Old: map[string]any{"rollingUpdate": map[string]any{}}},
+			want:    "spec.strategy.rollingUpdate",
+		},
+		"null that was inserted": {
+			pattern: "spec.strategy.rollingUpdate",
+			change:  Change{Path: path("spec", "strategy"), Verb: Insert, New: map[string]any{"rollingUpdate": nil}},
 		},
 		"a list in another order": {
 			pattern: "spec.containers[*].image",
@@ -265,6 +289,7 @@ func TestPatternExpand(t *testing.T) {
 		"spec": map[string]any{
 			"replicas": int64(0),
 			"selector": map[string]any{},
+			"nothing":  nil,
 			"containers": []any{
 				map[string]any{"name": "a", "image": "x"},
 				map[string]any{"name": "b"},
@@ -282,7 +307,8 @@ func TestPatternExpand(t *testing.T) {
 		"each item that has it":      {"spec.containers[*].image", []string{"spec.containers[0].image", "spec.containers[2].image"}},
 		"each key":                   {"metadata.annotations[*]", []string{"metadata.annotations[b]", "metadata.annotations[jira]"}},
 		"each field and item":        {"spec[*][*].name", []string{"spec.containers[0].name", "spec.containers[1].name", "spec.containers[2].name"}},
-		"an empty value is not one":  {"spec.selector", nil},
+		"an empty value":             {"spec.selector", []string{"spec.selector"}},
+		"null is no value":           {"spec.nothing", nil},
 		"a field that is not there":  {"spec.paused", nil},
 		"an index that is not there": {"spec.containers[3]", nil},
 	}

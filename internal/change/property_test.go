@@ -36,7 +36,24 @@ var (
 		rapid.Map(rapid.String(), func(s string) any { return s }),
 		rapid.Map(rapid.Int64(), func(i int64) any { return i }),
 	)
-	anyPath = rapid.Custom(func(t *rapid.T) Path {
+	// anyEmpty is a value that is empty, or null.
+	anyEmpty = rapid.Custom(func(t *rapid.T) any {
+		switch rapid.IntRange(0, 4).Draw(t, "empty") {
+		case 0:
+			return nil
+		case 1:
+			return []any{}
+		case 2:
+			return map[string]any{"a": map[string]any{}}
+		case 3:
+			return map[string]any{"a": nil}
+		default:
+			return map[string]any{}
+		}
+	})
+	// anyOptions are strict, or tolerate empty values.
+	anyOptions = rapid.Map(rapid.Bool(), func(tolerate bool) Options { return Options{TolerateEmpty: tolerate} })
+	anyPath    = rapid.Custom(func(t *rapid.T) Path {
 		p := Path{fieldSegment(anyName.Draw(t, "top"))}
 		return append(p, rapid.SliceOfN(rapid.OneOf(
 			rapid.Map(anyName, fieldSegment),
@@ -96,9 +113,14 @@ func edited(t *rapid.T, v any) any {
 			case 0:
 			case 1:
 				m[name] = anyValue(2).Draw(t, "value")
+			case 2:
+				m[name] = anyEmpty.Draw(t, "empty value")
 			default:
 				m[name] = edited(t, held)
 			}
+		}
+		if rapid.IntRange(0, 9).Draw(t, "add") == 0 {
+			m[anyName.Draw(t, "added")] = anyEmpty.Draw(t, "empty value")
 		}
 		return m
 	case []any:
@@ -108,6 +130,8 @@ func edited(t *rapid.T, v any) any {
 			case 0:
 			case 1:
 				l = append(l, edited(t, item), anyValue(2).Draw(t, "item"))
+			case 2:
+				l = append(l, anyEmpty.Draw(t, "empty item"))
 			default:
 				l = append(l, edited(t, item))
 			}
@@ -122,9 +146,9 @@ func edited(t *rapid.T, v any) any {
 
 func TestPropertyChangesMakeTheNewObject(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := versions.Draw(t, "versions")
-		got := apply(v[0], Find(v[0], v[1], Options{}))
-		if diff := cmp.Diff(prune(v[1]), prune(got)); diff != "" {
+		v, opts := versions.Draw(t, "versions"), anyOptions.Draw(t, "options")
+		got := apply(v[0], Find(v[0], v[1], opts))
+		if diff := cmp.Diff(prune(v[1], opts), prune(got, opts)); diff != "" {
 			t.Fatalf("changes applied to the old object (-new +got):\n%s", diff)
 		}
 	})
@@ -132,11 +156,33 @@ func TestPropertyChangesMakeTheNewObject(t *testing.T) {
 
 func TestPropertyNothingDiffersFromItself(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := versions.Draw(t, "versions")[0]
-		pruned, _ := prune(v).(map[string]any)
-		for name, same := range map[string]map[string]any{"itself": v, "without empty values": pruned} {
-			if got := Find(v, same, Options{}); len(got) > 0 {
+		v, opts := versions.Draw(t, "versions")[0], anyOptions.Draw(t, "options")
+		pruned, _ := prune(v, opts).(map[string]any)
+		for name, same := range map[string]map[string]any{"itself": v, "without what is as good as absent": pruned} {
+			if got := Find(v, same, opts); len(got) > 0 {
 				t.Fatalf("Find on an object and %s = %v", name, got)
+			}
+		}
+	})
+}
+
+func TestPropertyOnlyNullIsAsGoodAsAbsent(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := versions.Draw(t, "versions")
+		same := cmp.Equal(prune(counted(v[0]), Options{}), prune(counted(v[1]), Options{}))
+		if got := Find(v[0], v[1], Options{}); same != (len(got) == 0) {
+			t.Fatalf("equal but for nulls: %v, Find() = %v", same, got)
+		}
+	})
+}
+
+func TestPropertyStrictFindsAllThatTolerantFinds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		v := versions.Draw(t, "versions")
+		strict, tolerant := Find(v[0], v[1], Options{}), Find(v[0], v[1], Options{TolerateEmpty: true})
+		for _, c := range tolerant {
+			if !slices.ContainsFunc(strict, func(s Change) bool { return Pattern(c.Path).Covers(s.Path) || Pattern(s.Path).Covers(c.Path) }) {
+				t.Fatalf("%s %s is not among the strict changes %v", c.Verb, c.Path, strict)
 			}
 		}
 	})
@@ -164,9 +210,9 @@ func sharing(before, after any) any {
 
 func TestPropertySharingChangesNothing(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := versions.Draw(t, "versions")
+		v, opts := versions.Draw(t, "versions"), anyOptions.Draw(t, "options")
 		shared := mapOrNil(sharing(v[0], v[1]))
-		if diff := cmp.Diff(Find(v[0], v[1], Options{}), Find(v[0], shared, Options{})); diff != "" {
+		if diff := cmp.Diff(Find(v[0], v[1], opts), Find(v[0], shared, opts)); diff != "" {
 			t.Fatalf("Find() (-apart +sharing):\n%s", diff)
 		}
 	})
@@ -174,9 +220,9 @@ func TestPropertySharingChangesNothing(t *testing.T) {
 
 func TestPropertyFindIsDeterministic(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := versions.Draw(t, "versions")
-		first := Find(v[0], v[1], Options{})
-		if diff := cmp.Diff(first, Find(v[0], v[1], Options{})); diff != "" {
+		v, opts := versions.Draw(t, "versions"), anyOptions.Draw(t, "options")
+		first := Find(v[0], v[1], opts)
+		if diff := cmp.Diff(first, Find(v[0], v[1], opts)); diff != "" {
 			t.Fatalf("Find() (-first +second):\n%s", diff)
 		}
 		for i := 1; i < len(first); i++ {
@@ -190,10 +236,12 @@ func TestPropertyFindIsDeterministic(t *testing.T) {
 
 func TestPropertyChangesHoldTheirValues(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := versions.Draw(t, "versions")
-		for _, c := range Find(v[0], v[1], Options{}) {
-			if isEmpty(c.Old) && c.Verb == Delete && c.Path[len(c.Path)-1].Type != indexSegment(0).Type {
-				t.Fatalf("%s: deletes what was empty", c.Path)
+		v, opts := versions.Draw(t, "versions"), anyOptions.Draw(t, "options")
+		isAbsent := comparison{tolerateEmpty: opts.TolerateEmpty}.isAbsent
+		for _, c := range Find(v[0], v[1], opts) {
+			isItem := c.Path[len(c.Path)-1].Type == indexSegment(0).Type
+			if !isItem && (c.Verb == Delete && isAbsent(c.Old) || c.Verb == Insert && isAbsent(c.New)) {
+				t.Fatalf("%s %s: what was or is there is as good as absent", c.Verb, c.Path)
 			}
 			if c.Verb == Delete {
 				continue // Its path is one in the old list, perhaps in an item that moved.
@@ -207,12 +255,20 @@ func TestPropertyChangesHoldTheirValues(t *testing.T) {
 
 func TestPropertyHashesAreEqualWhereNothingDiffers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := versions.Draw(t, "versions")
-		same := len(Find(v[0], v[1], Options{})) == 0
-		if got := HashOfCounted(v[0]) == HashOfCounted(v[1]); got != same {
+		v, opts := versions.Draw(t, "versions"), anyOptions.Draw(t, "options")
+		same := len(Find(v[0], v[1], opts)) == 0
+		if got := hashOf(v[0], opts) == hashOf(v[1], opts); got != same {
 			t.Fatalf("hashes are equal: %v, nothing differs: %v", got, same)
 		}
 	})
+}
+
+// hashOf is the hash of what counts that is as strict as Find with the options.
+func hashOf(obj map[string]any, opts Options) string {
+	if opts.TolerateEmpty {
+		return HashOfCounted(obj)
+	}
+	return StrictHash(counted(obj))
 }
 
 func TestPropertyPathsSurviveTheirText(t *testing.T) {
@@ -271,8 +327,8 @@ func TestPropertyCoversWhatIsBelow(t *testing.T) {
 
 func TestPropertyMatchesWhatItCovers(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		v := versions.Draw(t, "versions")
-		for _, c := range Find(v[0], v[1], Options{}) {
+		v, opts := versions.Draw(t, "versions"), anyOptions.Draw(t, "options")
+		for _, c := range Find(v[0], v[1], opts) {
 			pattern := patternFor(t, c.Path)
 			at, matches := pattern.Matches(c)
 			switch {
@@ -295,7 +351,7 @@ func TestPropertyExpandsToWhatItCovers(t *testing.T) {
 			if !pattern.Covers(at) || len(at) != len(pattern) {
 				t.Fatalf("%s expands to %s", pattern, at)
 			}
-			if v, ok := at.Value(obj); !ok || isEmpty(v) {
+			if v, ok := at.Value(obj); !ok || v == nil {
 				t.Fatalf("%s expands to %s, which has no value", pattern, at)
 			}
 		}

@@ -68,7 +68,7 @@ func NewPending(scaled *Content, contentHash string, grants []v1alpha1.Allowance
 }
 
 // ContentHash is a hash of everything that counts in an object, but for what its system
-// writes into it for itself.
+// writes into it for itself, empty values of its Go types included.
 func ContentHash(obj *unstructured.Unstructured) string {
 	return change.HashOfCounted(lineage.WithoutBooks(obj.Object))
 }

@@ -21,10 +21,12 @@ import (
 	"fmt"
 	"strings"
 
+	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -111,6 +113,7 @@ func changingChildren() []bypass {
 				"spec.replicas")
 		}},
 		{"writing through another version of the kind", func(ctx context.Context, s *scene) { s.versioned(ctx) }},
+		{"opening a NetworkPolicy with an empty selector", func(ctx context.Context, s *scene) { s.opened(ctx) }},
 	}
 }
 
@@ -152,29 +155,62 @@ func (s *scene) strict(ctx context.Context, name string, with func(*corev1.PodSp
 // versioned tries to change a child by a version of its kind that the policy does
 // not name.
 func (s *scene) versioned(ctx context.Context) {
-	policies := "versions-" + s.ns
-	ns := shared.newNamespaceFor(ctx, policies)
-	parent := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "parent"}}
-	Expect(s.rogue.Create(ctx, parent)).To(Succeed())
 	child := &autoscalingv1.HorizontalPodAutoscaler{
-		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "child", OwnerReferences: []metav1.OwnerReference{
-			*metav1.NewControllerRef(parent, corev1.SchemeGroupVersion.WithKind("ConfigMap")),
-		}},
 		Spec: autoscalingv1.HorizontalPodAutoscalerSpec{
 			ScaleTargetRef: autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "none"}, MaxReplicas: 3,
 		},
 	}
+	s.bounded(ctx, "versions", child, "{apiGroup: autoscaling, apiVersion: v2, resource: horizontalpodautoscalers}")
+	s.denied(ctx, child, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"maxReplicas":9}}`)),
+		"changing spec.maxReplicas of HorizontalPodAutoscaler child")
+}
+
+// opened tries to let the Pods of all namespaces in where a NetworkPolicy lets those of
+// its own in.
+func (s *scene) opened(ctx context.Context) {
+	only := func(app string) *metav1.LabelSelector {
+		return &metav1.LabelSelector{MatchLabels: map[string]string{"app": app}}
+	}
+	child := &networkingv1.NetworkPolicy{
+		Spec: networkingv1.NetworkPolicySpec{
+			PodSelector: *only("db"),
+			Ingress:     []networkingv1.NetworkPolicyIngressRule{{From: []networkingv1.NetworkPolicyPeer{{PodSelector: only("web")}}}},
+		},
+	}
+	s.bounded(ctx, "selectors", child, "{apiGroup: networking.k8s.io, apiVersion: v1, resource: networkpolicies}")
+	s.denied(ctx, child, client.RawPatch(types.JSONPatchType, []byte(`[{"op":"add","path":"/spec/ingress/0/from/0/namespaceSelector","value":{}}]`)),
+		"adding spec.ingress[0].from[0].namespaceSelector of NetworkPolicy child")
+}
+
+// bounded makes a child of a ConfigMap in a namespace of its own, whose policy lets
+// the target be changed after the data of the ConfigMap.
+func (s *scene) bounded(ctx context.Context, name string, child client.Object, target string) {
+	GinkgoHelper()
+	policies := name + "-" + s.ns
+	ns := shared.newNamespaceFor(ctx, policies)
+	parent := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "parent"}}
+	Expect(s.rogue.Create(ctx, parent)).To(Succeed())
+	child.SetNamespace(ns)
+	child.SetName("child")
+	child.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(parent, corev1.SchemeGroupVersion.WithKind("ConfigMap"))})
 	Expect(s.rogue.Create(ctx, child)).To(Succeed())
-	shared.apply(ctx, ownPolicy(policies, "", "ConfigMap", `
+	shared.apply(ctx, ownPolicy(policies, "", "ConfigMap", fmt.Sprintf(`
   consumption: {ttl: 1s} # what is new may finish what it is doing as long
   rules:
   - trigger: data
     policies:
-    - {target: {apiGroup: autoscaling, apiVersion: v2, resource: horizontalpodautoscalers}, relation: ControllerChild}
-`))
-	larger := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"maxReplicas":9}}`))
-	Eventually(ctx, func() error {
-		return s.rogue.Patch(ctx, child.DeepCopy(), larger, client.DryRunAll)
-	}).Should(MatchError(ContainSubstring("changing spec.maxReplicas of HorizontalPodAutoscaler child")))
-	refuse(s.rogue.Patch(ctx, child.DeepCopy(), larger), "HorizontalPodAutoscaler child")
+    - {target: %s, relation: ControllerChild}
+`, target)))
+}
+
+// denied waits until the policy of a child is in effect, and checks that it denies a
+// change of the child.
+func (s *scene) denied(ctx context.Context, child client.Object, change client.Patch, what string) {
+	GinkgoHelper()
+	try := func(opts ...client.PatchOption) error {
+		copied, _ := child.DeepCopyObject().(client.Object)
+		return s.rogue.Patch(ctx, copied, change, opts...)
+	}
+	Eventually(ctx, func() error { return try(client.DryRunAll) }).Should(MatchError(ContainSubstring(what)))
+	refuse(try(), what)
 }

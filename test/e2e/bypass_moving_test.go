@@ -180,6 +180,22 @@ func changingParents() []bypass {
 			s.rogue.change(ctx, d, image("rogue:2"))
 			untouched(ctx, s, "midway", "rogue:2")
 		}},
+		{"adding an empty securityContext to a template", func(ctx context.Context, s *scene) {
+			d, _ := s.rollingOut(ctx, "hollow")
+			s.rogue.change(ctx, d, patch(fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":%q,"securityContext":{}}]}}}}`, builders.Container)))
+			Consistently(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+				g.Expect(ledgerOf(g, d, ledgerKey)).To(ContainElement(And(
+					HaveField("Relation", v1alpha1.RelationWithheld),
+					HaveField("Mutation", "spec.template.spec.containers[0].securityContext"),
+				)), "nothing says that it waits")
+				var pods corev1.PodList
+				g.Expect(shared.List(ctx, &pods, client.InNamespace(s.ns), client.MatchingLabels(d.Spec.Selector.MatchLabels))).To(Succeed())
+				for _, pod := range pods.Items {
+					g.Expect(pod.Spec.Containers[0].SecurityContext).To(BeNil(), "%s was rolled out", d.Name)
+				}
+			}).WithTimeout(quietMoment).Should(Succeed())
+		}},
 		{"scaling the parent", func(ctx context.Context, s *scene) {
 			refused(s.rogue.scale(ctx, s.d, 9), "spec.replicas of Deployment web was refused")
 		}},

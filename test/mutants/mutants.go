@@ -98,6 +98,11 @@ var mutants = []mutant{
 		ways: []string{"writing through another version of the kind"},
 	},
 	{
+		name:  "empty values are as good as absent",
+		edits: []edit{{gather, "return !clientgoscheme.Scheme.Recognizes(kind) && f.KeepsBooks()", "return true || !clientgoscheme.Scheme.Recognizes(kind) && f.KeepsBooks()"}},
+		ways:  []string{"opening a NetworkPolicy with an empty selector", "adding an empty securityContext to a template"},
+	},
+	{
 		name:  "taking the owner away does not count",
 		edits: []edit{{"internal/lineage/changes.go", "	if hadBefore == hasAfter && before.sameParent(after) {", "	if !hasAfter || hadBefore && before.sameParent(after) {"}},
 		ways:  []string{"taking the owner of a child away"},

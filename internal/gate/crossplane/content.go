@@ -26,7 +26,8 @@ import (
 
 // Content implements gate.Driver: it is the spec without the management policies,
 // whose toggling is no change of what is wanted, and the name of what the object
-// stands for.
+// stands for. Empty values are as good as absent, as providers add and drop them when they
+// write the object.
 func (Driver) Content(obj *unstructured.Unstructured) string {
 	content := map[string]any{ExternalNameAnnotation: obj.GetAnnotations()[ExternalNameAnnotation]}
 	if spec, ok := obj.Object[specField].(map[string]any); ok {

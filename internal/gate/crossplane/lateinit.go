@@ -26,9 +26,11 @@ import (
 // IsLateInitialization implements gate.Driver: of the spec a provider fills in what was
 // absent. That is what the cloud chose, and, anywhere in the spec, what its own types
 // and the defaults of the definition make of a field that nobody set: a provider writes
-// the object as it knows it. An item that a list gets is not one: the list was there.
+// the object as it knows it. Such types add empty structs and drop them as well: empty
+// values count for nothing here, as they do for the Content. An item that a list gets is
+// not late initialization: the list was there.
 func (d Driver) IsLateInitialization(old, updated *unstructured.Unstructured) bool {
-	for _, c := range change.Find(specOf(old), specOf(updated), change.Options{}) {
+	for _, c := range change.Find(specOf(old), specOf(updated), change.Options{TolerateEmpty: true}) {
 		if c.Verb != change.Insert || c.Path[len(c.Path)-1].Type == fieldpath.SegmentIndex {
 			return false
 		}

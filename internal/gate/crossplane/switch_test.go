@@ -427,6 +427,7 @@ func TestIsLateInitialization(t *testing.T) {
 	list := func(items ...any) func(*unstructured.Unstructured) { return set(items, "forProvider", "zones") }
 	initial := set(map[string]any{"class": "cold"}, "initProvider")
 	readiness := set(map[string]any{"policy": "SuccessfulCreate"}, "readiness")
+	empty := set(map[string]any{}, "readiness")
 	tests := map[string]struct {
 		old, updated *unstructured.Unstructured
 		want         bool
@@ -435,6 +436,10 @@ func TestIsLateInitialization(t *testing.T) {
 		"a list":                     {old: bucket("1", nil), updated: bucket("1", nil, list("a")), want: true},
 		"what is for creation only":  {old: bucket("1", nil), updated: bucket("1", nil, initial), want: true},
 		"a default":                  {old: bucket("1", nil), updated: bucket("1", nil, readiness), want: true},
+		"an empty struct":            {old: bucket("1", nil), updated: bucket("1", nil, empty), want: true},
+		"an empty struct is dropped": {old: bucket("1", nil, empty), updated: bucket("1", nil, region), want: true},
+		"an empty struct is filled":  {old: bucket("1", nil, empty), updated: bucket("1", nil, readiness), want: true},
+		"an empty list is filled":    {old: bucket("1", nil, list()), updated: bucket("1", nil, list("a")), want: true},
 		"nothing but the switch":     {old: bucket("1", closed), updated: bucket("1", updating), want: true},
 		"an item of a list":          {old: bucket("1", nil, list("a")), updated: bucket("1", nil, list("a", "b"))},
 		"another value":              {old: bucket("1", nil), updated: bucket("2", nil)},

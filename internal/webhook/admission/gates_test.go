@@ -266,6 +266,25 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 			after:    bucket(t, "size: 2, zone: a", gateUpdating, under(t, "size: 2"), withLedger(mayUpdate())),
 			policies: gateUpdating, opened: "Update by alice: spec.size, spec.forProvider.size", content: "size: 2, zone: a", reason: "Bookkeeping",
 		},
+		"an empty struct of a provider's own types": {
+			user: provider, before: closedUnder("size: 1", "size: 1"), after: closedUnder("size: 1, readiness: {}", "size: 1"),
+			policies: gateClosed, content: "size: 1", reason: "Bookkeeping",
+		},
+		"an empty struct that a provider's own types drop": {
+			user: provider, before: closedUnder("size: 1, readiness: {}", "size: 1"), after: closedUnder("size: 1", "size: 1"),
+			policies: gateClosed, content: "size: 1", reason: "Bookkeeping",
+		},
+		"an empty struct of a provider's own types in an open gate": {
+			user:     provider,
+			before:   bucket(t, "size: 2", gateUpdating, under(t, "size: 2"), withLedger(mayUpdate())),
+			after:    bucket(t, "size: 2, readiness: {}", gateUpdating, under(t, "size: 2"), withLedger(mayUpdate())),
+			policies: gateUpdating, opened: "Update by alice: spec.size, spec.forProvider.size", content: "size: 2", reason: "Bookkeeping",
+		},
+		"an empty struct of a stranger": {
+			user: "mallory", parent: mayChangeBucket(),
+			before: closedUnder("size: 1", "size: 1"), after: closedUnder("size: 1, readiness: {}", "size: 1"),
+			policies: gateClosed, content: "size: 1", reason: "Denied", liveReads: 1,
+		},
 		"a provider that changes what is there": {
 			user: provider, before: closedUnder("size: 1", "size: 1"), after: closedUnder("size: 2", "size: 1"),
 			policies: gateClosed, content: "size: 1", reason: "Denied", liveReads: 1,

@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
@@ -403,8 +404,9 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 		bounds = append(bounds, p.ChildMetadata(r.gvk.GroupKind())...)
 	}
 	found := change.Find(r.old.Object, r.new.Object, change.Options{
-		Metadata: slices.Concat(triggers, bounds),
-		Schema:   declared,
+		Metadata:      slices.Concat(triggers, bounds),
+		Schema:        declared,
+		TolerateEmpty: f.toleratesEmpty(r.gvk),
 	})
 	f.OwnChanges = named(found, triggers)
 	f.Changes = named(found, bounds)
@@ -414,6 +416,16 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 			f.Changes = append(f.Changes, c)
 		}
 	}
+}
+
+// toleratesEmpty reports whether an update of an object of the kind may add and drop
+// empty values without a cause. The clients of custom resources write them as their own
+// Go types know them, with empty structs that were not there: where that comes from a
+// service account that acts for the system, nobody wanted it. The API server applies
+// the defaults of its own kinds to the old object as well as to the new one, so that an
+// empty value in one of them is somebody's, whoever writes it.
+func (f *facts) toleratesEmpty(kind schema.GroupVersionKind) bool {
+	return !clientgoscheme.Scheme.Recognizes(kind) && f.KeepsBooks()
 }
 
 // copied tells whether the annotations of the request are copies: Crossplane puts

@@ -343,6 +343,67 @@ func TestCollected(t *testing.T) {
 	}
 }
 
+// An empty value is one, but for what the clients of custom resources make of an object
+// that they know as their own Go types.
+func TestEmptyValues(t *testing.T) {
+	withEmpty := func(obj *unstructured.Unstructured) *unstructured.Unstructured {
+		if err := unstructured.SetNestedMap(obj.Object, map[string]any{}, "spec", "selector"); err != nil {
+			t.Fatal(err)
+		}
+		return obj
+	}
+	composite := func() *unstructured.Unstructured { return xdatabase(t, "size: 1, "+pointsAtClaim) }
+	tests := map[string]struct {
+		user          string
+		groups        []string
+		before, after *unstructured.Unstructured
+		reason, says  string
+	}{
+		"in a built-in kind by a stranger": {
+			user: "mallory", before: replicaSet(3), after: withEmpty(replicaSet(3)),
+			reason: "Denied", says: "adding spec.selector of ReplicaSet web-1",
+		},
+		"in a built-in kind by its controller": {
+			user: deployer, before: replicaSet(3), after: withEmpty(replicaSet(3)),
+			reason: "Denied", says: "adding spec.selector of ReplicaSet web-1",
+		},
+		"taken from a built-in kind by its controller": {
+			user: deployer, before: withEmpty(replicaSet(3)), after: replicaSet(3),
+			reason: "Denied", says: "removing spec.selector of ReplicaSet web-1",
+		},
+		"in a custom resource by a stranger": {
+			user: "mallory", before: composite(), after: withEmpty(composite()),
+			reason: "Denied", says: "adding spec.selector of XDatabase db-x7",
+		},
+		"in a custom resource by an initiator of its parent": {
+			user: "alice", groups: platformTeam, before: composite(), after: withEmpty(composite()), reason: "Denied",
+		},
+		"in a custom resource by a service account that no policy names": {
+			user: "system:serviceaccount:default:default", before: composite(), after: withEmpty(composite()), reason: "Denied",
+		},
+		"in a custom resource by its controller":         {user: crossplane, before: composite(), after: withEmpty(composite()), reason: "Unchanged"},
+		"taken from a custom resource by its controller": {user: crossplane, before: withEmpty(composite()), after: composite(), reason: "Unchanged"},
+		"in a custom resource by its controller, with another value": {
+			user: crossplane, before: composite(), after: withEmpty(xdatabase(t, "size: 1, zone: a, "+pointsAtClaim)),
+			reason: "Denied", says: "adding spec.zone of XDatabase db-x7",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{"Deployment/web": deployment(3), "Database/db": database(t, pointsAtXR)}}
+			w.live = w.cached
+			_, validator := w.hooks(t, deploymentPolicy, claimPolicy)
+			resp := validator.Handle(t.Context(), asking(t, tc.user, tc.groups, tc.before, counted(tc.after)))
+			if got := resp.AuditAnnotations[auditReason]; got != tc.reason {
+				t.Errorf("reason %q, want %q", got, tc.reason)
+			}
+			if tc.says != "" && !strings.Contains(resp.Result.Message, tc.says) {
+				t.Errorf("the answer does not say %q: %s", tc.says, resp.Result.Message)
+			}
+		})
+	}
+}
+
 func TestUncausedChangesRefused(t *testing.T) {
 	w := &world{}
 	_, validator := w.hooks(t, deploymentPolicy+"  uncausedChanges: Refuse\n")
