@@ -41,6 +41,7 @@ const (
 	patches  = "internal/webhook/admission/patch.go"
 	decide   = "internal/webhook/admission/decide.go"
 	validate = "internal/webhook/admission/validate.go"
+	implied  = "internal/policy/implied.go"
 )
 
 // unprotected takes out the admission policy that protects ledgers inside the API
@@ -215,5 +216,19 @@ var mutants = []mutant{
 		name:  "anybody leaves",
 		edits: []edit{{"internal/webhook/admission/leaving.go", "if p.Selects(next.Labels, next.NamespaceLabels) {", "if p.Selects(next.Labels, next.NamespaceLabels) || true {"}},
 		ways:  []string{"leaving the policy by a label"},
+	},
+	{
+		name:  "revisions are not bounded along with Pods",
+		edits: []edit{{implied, "	if !keeps || ", "	if keeps || "}},
+		ways: []string{
+			"replacing the revision of a StatefulSet", "replacing the revision of a DaemonSet",
+			"changing the revision of a StatefulSet", "changing the revision of a DaemonSet",
+			"deleting all revisions at once", "taking a revision away from its set", "giving a free revision to a set",
+		},
+	},
+	{
+		name:  "labels of revisions do not count",
+		edits: []edit{{implied, "		labels:   []string{appsv1.DefaultDaemonSetUniqueLabelKey},\n", ""}},
+		ways:  []string{"relabeling the revision of a DaemonSet, so that its Pods are replaced"},
 	},
 }
