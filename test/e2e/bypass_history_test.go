@@ -25,6 +25,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -66,9 +67,10 @@ func (s *scene) history(ctx context.Context, name, kind string) history {
 	return history{ns, kind, &revisions.Items[0]}
 }
 
-// another is a revision for the same set with another template.
+// another is a revision for the same set with another template. Its keys are sorted:
+// data is compared as bytes, and a patch of anything else sorts them.
 func (h history) another(name string) *appsv1.ControllerRevision {
-	raw := fmt.Sprintf(`{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"name":%q,"image":"web:rogue"}]}}}}`,
+	raw := fmt.Sprintf(`{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"image":"web:rogue","name":%q}]}}}}`,
 		builders.Container)
 	r := &appsv1.ControllerRevision{Revision: 9}
 	r.Namespace, r.Name, r.Data.Raw = h.ns, name, []byte(raw)
@@ -115,6 +117,21 @@ func writingHistory() []bypass {
 			h.intact(ctx)
 		}
 	}
+	leaving := func(kind string) func(context.Context, *scene) {
+		return func(ctx context.Context, s *scene) {
+			h := s.history(ctx, "leaving", kind)
+			free := h.another("free")
+			free.OwnerReferences = nil
+			refuse(s.rogue.Create(ctx, free.DeepCopy()), "creation of ControllerRevision free", kind+" web")
+			// An owner that is no controller does not keep a set from adopting it.
+			free.OwnerReferences = []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "other", UID: "00000000-0000-0000-0000-000000000000"}}
+			refuse(s.rogue.Create(ctx, free.DeepCopy()), "creation of ControllerRevision free", kind+" web")
+			free.OwnerReferences, free.Labels = nil, nil
+			Expect(s.rogue.Create(ctx, free)).To(Succeed())
+			refuse(s.rogue.try(ctx, free, `{"metadata":{"labels":{"app":"web"}}}`), "metadata.labels[app]")
+			h.intact(ctx)
+		}
+	}
 	return []bypass{
 		{"replacing the revision of a StatefulSet", replacing("StatefulSet")},
 		{"replacing the revision of a DaemonSet", replacing("DaemonSet")},
@@ -139,6 +156,8 @@ func writingHistory() []bypass {
 			refuse(s.rogue.owners(ctx, free, h.revision.OwnerReferences...), "metadata.ownerReferences")
 			h.intact(ctx)
 		}},
+		{"leaving a revision for a StatefulSet to adopt", leaving("StatefulSet")},
+		{"leaving a revision for a DaemonSet to adopt", leaving("DaemonSet")},
 		{"relabeling the revision of a DaemonSet, so that its Pods are replaced", func(ctx context.Context, s *scene) {
 			h := s.history(ctx, "relabeling", "DaemonSet")
 			for _, value := range []string{`"rogue"`, "null"} {

@@ -227,6 +227,11 @@ var mutants = []mutant{
 		},
 	},
 	{
+		name:  "revisions without an owner are nobody's",
+		edits: []edit{{"internal/webhook/admission/adopter.go", "	if len(keepers) == 0 || ", "	if len(keepers) >= 0 || "}},
+		ways:  []string{"leaving a revision for a StatefulSet to adopt", "leaving a revision for a DaemonSet to adopt"},
+	},
+	{
 		name:  "labels of revisions do not count",
 		edits: []edit{{implied, "		labels:   []string{appsv1.DefaultDaemonSetUniqueLabelKey},\n", ""}},
 		ways:  []string{"relabeling the revision of a DaemonSet, so that its Pods are replaced"},
