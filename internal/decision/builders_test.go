@@ -56,12 +56,15 @@ var (
 	replicaSetGVK = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}
 	podGVK        = schema.GroupVersionKind{Version: "v1", Kind: "Pod"}
 	jobGVK        = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
+	setGVK        = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
+	revisionGVK   = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
 	bucketGVK     = schema.GroupVersionKind{Group: "cloud.example.com", Version: "v1", Kind: "Bucket"}
 )
 
 func kindOf(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
 	gvk, ok := map[string]schema.GroupVersionKind{
 		"deployments": deploymentGVK, "replicasets": replicaSetGVK, "pods": podGVK, "jobs": jobGVK, "buckets": bucketGVK,
+		"controllerrevisions": revisionGVK,
 	}[gvr.Resource]
 	return gvk, ok
 }

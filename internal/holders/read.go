@@ -133,6 +133,17 @@ func (c *Cache) Requests(gvk schema.GroupVersionKind) iter.Seq[Request] {
 	}
 }
 
+// Names are those of all cached holders of a kind in a namespace.
+func (c *Cache) Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for packed := range c.all(gvk) {
+			if key := packed.Key(); key.Namespace == namespace && !yield(key.Name) {
+				return
+			}
+		}
+	}
+}
+
 func (c *Cache) all(gvk schema.GroupVersionKind) iter.Seq[*packedHolder] {
 	return func(yield func(*packedHolder) bool) {
 		w, ok := (*c.kinds.Load())[gvk.GroupKind()]

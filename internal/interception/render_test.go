@@ -45,6 +45,8 @@ var served = []struct {
 }{
 	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments", true, []string{"scale", "status"}},
 	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, "replicasets", true, []string{"scale", "status"}},
+	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, "statefulsets", true, []string{"scale", "status"}},
+	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}, "controllerrevisions", true, nil},
 	{schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, "pods", true, []string{
 		"attach", "binding", "ephemeralcontainers", "eviction", "exec", "log", "portforward", "proxy", "resize", "status",
 	}},
@@ -183,6 +185,22 @@ func TestRules(t *testing.T) {
 				"verdict.kausality.io Ignore UPDATE apps/v1 Namespaced replicasets/scale replicasets/status",
 				"protect CREATE,UPDATE apps/v1 Namespaced replicasets",
 				"protect UPDATE apps/v1 Namespaced replicasets/status",
+			},
+		},
+		"pods of a kind with a history: who breaks the glass apart, only the verdict is asked of revisions": {
+			policies: []*policy.Policy{forKind(t, "apps/v1/StatefulSet", "/v1/pods")},
+			want: []string{
+				"grant.kausality.io Ignore CREATE,UPDATE apps/v1 Namespaced statefulsets",
+				"grant.kausality.io Ignore UPDATE apps/v1 Namespaced statefulsets/status",
+				"break-glass.kausality.io Ignore CREATE,UPDATE /v1 Namespaced pods",
+				"break-glass.kausality.io Ignore CREATE,UPDATE apps/v1 Namespaced controllerrevisions",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE /v1 Namespaced pods",
+				"verdict.kausality.io Ignore UPDATE /v1 Namespaced pods/ephemeralcontainers pods/resize pods/status",
+				"verdict.kausality.io Ignore CREATE /v1 Namespaced pods/eviction",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE apps/v1 Namespaced controllerrevisions statefulsets",
+				"verdict.kausality.io Ignore UPDATE apps/v1 Namespaced statefulsets/scale statefulsets/status",
+				"protect CREATE,UPDATE apps/v1 Namespaced statefulsets",
+				"protect UPDATE apps/v1 Namespaced statefulsets/status",
 			},
 		},
 		"pods as holders: a binding can carry annotations": {

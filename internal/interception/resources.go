@@ -122,27 +122,14 @@ func (in *Input) gated(p *policy.Policy) []Gated {
 	return in.Gated(p)
 }
 
-// targets are the resources in the cluster that any section of p names. Those of
-// External entries are the gate driver's to find (D16).
+// targets are the resources in the cluster that p bounds. Those of External entries
+// are the gate driver's to find (D16).
 func targets(p *policy.Policy) sets.Set[schema.GroupVersionResource] {
 	result := sets.New[schema.GroupVersionResource]()
-	add := func(entries ...policy.Entry) {
-		for _, e := range entries {
-			if !e.IsExternal() {
-				result.Insert(e.Resource)
-			}
+	for _, e := range p.Entries() {
+		if !e.IsExternal() {
+			result.Insert(e.Resource)
 		}
-	}
-	for _, s := range []*policy.Section{p.Initializing, p.Deleting} {
-		if s != nil {
-			add(s.Entries...)
-		}
-	}
-	for _, m := range p.Maintaining {
-		add(m.Entry)
-	}
-	for _, r := range p.Rules {
-		add(r.Entries...)
 	}
 	return result
 }

@@ -62,6 +62,40 @@ func LettingGo(parent, old, updated *unstructured.Unstructured) []change.Change 
 	if !ok || !selector.Matches(labels.Set(before)) || selector.Matches(labels.Set(after)) {
 		return nil
 	}
+	return selectedBy(selector, old, updated)
+}
+
+// WouldAdopt reports whether the parent's controller makes obj a child of its own as
+// soon as it sees it: no controller owns obj, and the parent selects it.
+func WouldAdopt(parent, obj *unstructured.Unstructured) bool {
+	if !selecting[parent.GroupVersionKind().GroupKind()] || parent.GetNamespace() != obj.GetNamespace() ||
+		parent.GetDeletionTimestamp() != nil || metav1.GetControllerOfNoCopy(obj) != nil {
+		return false
+	}
+	selector, ok := selectorOf(parent)
+	return ok && selector.Matches(labels.Set(obj.GetLabels()))
+}
+
+// Joining are the changes of labels by which an object comes to be one that the
+// parent's controller would adopt.
+func Joining(parent, old, updated *unstructured.Unstructured) []change.Change {
+	if WouldAdopt(parent, old) || !WouldAdopt(parent, updated) {
+		return nil
+	}
+	selector, _ := selectorOf(parent)
+	return selectedBy(selector, old, updated)
+}
+
+// AdopterRef points to a parent that would adopt a child.
+func AdopterRef(parent *unstructured.Unstructured) Ref {
+	return Ref{
+		GVK: parent.GroupVersionKind(), Namespace: parent.GetNamespace(), Name: parent.GetName(), UID: parent.GetUID(),
+		Path: labelsPattern.String(),
+	}
+}
+
+// selectedBy are the changes of the labels that a selector asks for.
+func selectedBy(selector labels.Selector, old, updated *unstructured.Unstructured) []change.Change {
 	requirements, _ := selector.Requirements()
 	concerned := map[string]bool{}
 	for _, r := range requirements {

@@ -21,6 +21,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 )
 
@@ -75,6 +76,62 @@ func TestLettingGo(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got, cmpopts.SortSlices(func(a, b string) bool { return a < b })); diff != "" {
 				t.Errorf("changes (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWouldAdopt(t *testing.T) {
+	type m = map[string]any
+	selector := m{"selector": m{"matchLabels": m{"app": "web"}}}
+	labels, others := m{"app": "web", "note": "x"}, m{"app": "other", "note": "y"}
+	set := func(change func(*unstructured.Unstructured)) *unstructured.Unstructured {
+		obj := object("apps/v1", "StatefulSet", nil, selector)
+		change(obj)
+		return obj
+	}
+	owned := func(controller bool) *unstructured.Unstructured {
+		obj := object("apps/v1", "ControllerRevision", labels, nil)
+		obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: "1", Controller: &controller}})
+		return obj
+	}
+	free := object("apps/v1", "ControllerRevision", labels, nil)
+	tests := map[string]struct {
+		parent, obj *unstructured.Unstructured
+		want        bool
+	}{
+		"selected":                       {obj: free, want: true},
+		"an owner that controls nothing": {obj: owned(false), want: true},
+		"somebody else's":                {obj: owned(true)},
+		"other labels":                   {obj: object("apps/v1", "ControllerRevision", others, nil)},
+		"no labels":                      {obj: object("apps/v1", "ControllerRevision", nil, nil)},
+		"in another namespace":           {parent: set(func(o *unstructured.Unstructured) { o.SetNamespace("a") }), obj: free},
+		"the parent is being deleted":    {parent: set(func(o *unstructured.Unstructured) { o.SetDeletionTimestamp(new(metav1.Unix(1, 0))) }), obj: free},
+		"a kind that adopts nothing":     {parent: set(func(o *unstructured.Unstructured) { o.SetKind("Other") }), obj: free},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			parent := tc.parent
+			if parent == nil {
+				parent = set(func(*unstructured.Unstructured) {})
+			}
+			if got := WouldAdopt(parent, tc.obj); got != tc.want {
+				t.Errorf("WouldAdopt() = %t, want %t", got, tc.want)
+			}
+			other := object("apps/v1", "ControllerRevision", others, nil)
+			var got []string
+			for _, c := range Joining(parent, other, tc.obj) {
+				got = append(got, string(c.Verb)+" "+c.Path.String())
+			}
+			var want []string
+			if tc.want {
+				want = []string{"Mutate metadata.labels[app]"}
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("joining by changes (-want +got):\n%s", diff)
+			}
+			if got := Joining(parent, tc.obj, tc.obj); got != nil {
+				t.Errorf("it joins by nothing: %v", got)
 			}
 		})
 	}

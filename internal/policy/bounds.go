@@ -44,8 +44,8 @@ func phaseSet(phase v1alpha1.Phase) phases {
 	}
 }
 
-// Bounds tells whether any section of the policy names the resource of the kind
-// as a ControllerChild target.
+// Bounds reports whether any section of the policy names the resource of the kind
+// as a ControllerChild target, or bounds it by implication.
 func (p *Policy) Bounds(child schema.GroupKind) bool { return p.bounds[child] != 0 }
 
 // BoundsIn tells whether what the policy says about parents in the phase names the

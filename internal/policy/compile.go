@@ -83,6 +83,7 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 		}
 	}
 	out.triggers = change.PatternsOf(triggers)
+	c.imply(out)
 	out.bounds = boundsOf(out)
 	out.deciding, out.adding = decidingOf(out, spec, c.errs), addingOf(spec)
 	collectMetadata(out)

@@ -70,12 +70,17 @@ func (e Entry) AllowsField(c change.Change) bool {
 type Section struct {
 	// Entries are what may happen; there is at least one.
 	Entries []Entry
+
+	// implied are the kinds that the section restricts without allowing anything.
+	implied []schema.GroupKind
 }
 
-// Names tells whether the section names the resource of the kind as a
-// ControllerChild target; what it does not name it does not restrict.
+// Names reports whether the section names the resource of the kind as a
+// ControllerChild target, or bounds it by implication; what it does not name it does
+// not restrict.
 func (s *Section) Names(kind schema.GroupKind) bool {
-	return !kind.Empty() && slices.ContainsFunc(s.Entries, func(e Entry) bool { return e.Kind == kind })
+	return !kind.Empty() && (slices.Contains(s.implied, kind) ||
+		slices.ContainsFunc(s.Entries, func(e Entry) bool { return e.Kind == kind }))
 }
 
 // MaintainingEntry is what needs no allowance while the parent is steady (D9).

@@ -40,6 +40,7 @@ var (
 var served = map[schema.GroupVersionResource]string{
 	{Group: "apps", Version: "v1", Resource: "deployments"}:                              "Deployment",
 	{Group: "apps", Version: "v1", Resource: "replicasets"}:                              "ReplicaSet",
+	{Group: "apps", Version: "v1", Resource: "controllerrevisions"}:                      "ControllerRevision",
 	{Version: "v1", Resource: "pods"}:                                                    "Pod",
 	{Version: "v1", Resource: "services"}:                                                "Service",
 	{Version: "v1", Resource: "configmaps"}:                                              "ConfigMap",

@@ -30,6 +30,8 @@ type Index struct {
 	policies   []*Policy
 	byKind     map[schema.GroupKind]*candidates
 	categories map[schema.GroupKind][]string
+	// keepers are, by the kind of a history, the kinds whose history it is.
+	keepers map[schema.GroupKind][]schema.GroupVersionKind
 }
 
 // NewIndex indexes the policies; it keeps the slice's elements, not the slice.
@@ -38,6 +40,7 @@ func NewIndex(policies []*Policy) *Index {
 		policies:   slices.Clone(policies),
 		byKind:     map[schema.GroupKind]*candidates{},
 		categories: map[schema.GroupKind][]string{},
+		keepers:    map[schema.GroupKind][]schema.GroupVersionKind{},
 	}
 	slices.SortFunc(i.policies, ByAge)
 	for _, p := range i.policies {
@@ -47,6 +50,11 @@ func NewIndex(policies []*Policy) *Index {
 		}
 		i.byKind[kind].add(p)
 		maps.Copy(i.categories, p.Categories)
+		for _, e := range p.implied {
+			if !slices.Contains(i.keepers[e.Kind], p.For) {
+				i.keepers[e.Kind] = append(i.keepers[e.Kind], p.For)
+			}
+		}
 	}
 	return i
 }
@@ -72,6 +80,15 @@ func (i *Index) For(kind schema.GroupKind) []*Policy {
 		return nil
 	}
 	return i.byKind[kind].policies
+}
+
+// Keepers are the kinds that keep their history in objects of the kind, where a policy
+// bounds it. The slice must not be changed.
+func (i *Index) Keepers(history schema.GroupKind) []schema.GroupVersionKind {
+	if i == nil {
+		return nil
+	}
+	return i.keepers[history]
 }
 
 // selecting are the policies that select a holder, the oldest first.

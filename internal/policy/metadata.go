@@ -50,18 +50,25 @@ func (p *Policy) MetadataPatterns() []change.Pattern {
 	return all.sorted()
 }
 
-// collectMetadata finds the metadata that p names.
+// collectMetadata finds the metadata that p names, or bounds by implication.
 func collectMetadata(p *Policy) {
 	children := map[schema.GroupKind]*patternSet{}
+	add := func(kind schema.GroupKind, pattern change.Pattern) {
+		if children[kind] == nil {
+			children[kind] = &patternSet{}
+		}
+		children[kind].add(pattern)
+	}
 	for _, e := range p.Entries() {
 		for _, f := range e.Fields {
-			if !underMetadata(f.Pattern) {
-				continue
+			if underMetadata(f.Pattern) {
+				add(e.Kind, f.Pattern)
 			}
-			if children[e.Kind] == nil {
-				children[e.Kind] = &patternSet{}
-			}
-			children[e.Kind].add(f.Pattern)
+		}
+	}
+	for _, e := range p.implied {
+		for _, pattern := range historyLabels(p.For.GroupKind()) {
+			add(e.Kind, pattern)
 		}
 	}
 	var triggers patternSet

@@ -90,6 +90,7 @@ type Policy struct {
 	subjects          []v1alpha1.PolicySubject
 	objectSelector    labels.Selector
 	namespaceSelector labels.Selector
+	implied           []Entry
 	bounds            map[schema.GroupKind]phases
 	triggers          change.Patterns
 	triggerMetadata   []change.Pattern
@@ -156,14 +157,15 @@ func (p *Policy) AboutChildren() bool {
 }
 
 // Entries are the entries of all sections: initializing, deleting, maintaining and
-// the rules.
+// the rules. What the policy bounds by implication comes last, as entries that allow
+// nothing.
 func (p *Policy) Entries() []Entry {
 	var all []Entry
 	p.visit(func(_ phases, e Entry) { all = append(all, e) })
 	return all
 }
 
-// visit shows each entry, and the phase of the parent that it is for.
+// visit shows each entry, and the phases of the parent that it is for.
 func (p *Policy) visit(show func(in phases, e Entry)) {
 	if p.Initializing != nil {
 		for _, e := range p.Initializing.Entries {
@@ -182,5 +184,10 @@ func (p *Policy) visit(show func(in phases, e Entry)) {
 		for _, e := range r.Entries {
 			show(inSteady, e)
 		}
+	}
+	// Nothing is left to restrict of the deletion of a parent, whose controller makes
+	// no more Pods.
+	for _, e := range p.implied {
+		show(inInitializing|inSteady, e)
 	}
 }

@@ -189,6 +189,55 @@ var _ = Describe("The Pods of", func() {
 		expectCaused(audit.podWrites(w.controller, "create", "delete"), "Covered", alice, w.kind+"/web "+imagePath)
 	}, workloads)
 
+	DescribeTable("go back with their history, which the controller trims:", func(ctx SpecContext, w workload) {
+		ns := shared.newNamespaceUnder(ctx, "history", strings.ToLower(w.kind))
+		owner := shared.alice()
+		set := w.make(ns)
+		switch set := set.(type) {
+		case *appsv1.StatefulSet:
+			set.Spec.RevisionHistoryLimit = new(int32(1))
+		case *appsv1.DaemonSet:
+			set.Spec.RevisionHistoryLimit = new(int32(1))
+		}
+		Expect(owner.Create(ctx, set)).To(Succeed())
+		shared.hasPods(ctx, ns, map[string]int{"web:1": w.pods})
+		shared.ended(ctx, set)
+
+		audit := shared.watch(ns)
+		// kept returns when the history has nothing but the templates of the last two.
+		kept := func(numbers ...int64) {
+			GinkgoHelper()
+			Eventually(ctx, func(g Gomega) {
+				var history appsv1.ControllerRevisionList
+				g.Expect(shared.List(ctx, &history, client.InNamespace(ns))).To(Succeed())
+				got := make([]int64, 0, len(history.Items))
+				for _, r := range history.Items {
+					got = append(got, r.Revision)
+				}
+				g.Expect(got).To(ConsistOf(numbers))
+			}).Should(Succeed())
+		}
+		for i, version := range []string{"web:2", "web:3", "web:4"} {
+			owner.change(ctx, set, image(version))
+			shared.hasPods(ctx, ns, map[string]int{version: w.pods})
+			shared.ended(ctx, set)
+			kept(int64(i+1), int64(i+2))
+		}
+		By("rolling it back")
+		out, err := owner.kubectl(ctx, "rollout", "undo", strings.ToLower(w.kind)+"/web", "--namespace="+ns)
+		Expect(err).NotTo(HaveOccurred(), out)
+		shared.hasPods(ctx, ns, map[string]int{"web:3": w.pods})
+		shared.ended(ctx, set)
+		kept(4, 5)
+
+		Expect(audit.refusals()).To(BeEmpty())
+		books := audit.writes(controlplane.OfResource(appsv1.GroupName, "controllerrevisions"), controlplane.ByUser(w.controller), controlplane.Succeeded)
+		Expect(books).NotTo(BeEmpty())
+		for _, event := range books {
+			Expect(event.Annotations).To(HaveKeyWithValue(auditReason, "Bookkeeping"), describeEvent(&event))
+		}
+	}, workloads)
+
 	DescribeTable("are replaced by hand for as long as that takes under OnDelete:", func(ctx SpecContext, w workload) {
 		ns := shared.newNamespaceUnder(ctx, "on-delete", strings.ToLower(w.kind))
 		owner := shared.alice()

@@ -41,6 +41,7 @@ const (
 	patches  = "internal/webhook/admission/patch.go"
 	decide   = "internal/webhook/admission/decide.go"
 	validate = "internal/webhook/admission/validate.go"
+	implied  = "internal/policy/implied.go"
 )
 
 // unprotected takes out the admission policy that protects ledgers inside the API
@@ -220,5 +221,24 @@ var mutants = []mutant{
 		name:  "anybody leaves",
 		edits: []edit{{"internal/webhook/admission/leaving.go", "if p.Selects(next.Labels, next.NamespaceLabels) {", "if p.Selects(next.Labels, next.NamespaceLabels) || true {"}},
 		ways:  []string{"leaving the policy by a label"},
+	},
+	{
+		name:  "revisions are not bounded along with Pods",
+		edits: []edit{{implied, "	if !keeps || ", "	if keeps || "}},
+		ways: []string{
+			"replacing the revision of a StatefulSet", "replacing the revision of a DaemonSet",
+			"changing the revision of a StatefulSet", "changing the revision of a DaemonSet",
+			"deleting all revisions at once", "taking a revision away from its set", "giving a free revision to a set",
+		},
+	},
+	{
+		name:  "revisions without an owner are nobody's",
+		edits: []edit{{"internal/webhook/admission/adopter.go", "	if len(keepers) == 0 || ", "	if len(keepers) >= 0 || "}},
+		ways:  []string{"leaving a revision for a StatefulSet to adopt", "leaving a revision for a DaemonSet to adopt"},
+	},
+	{
+		name:  "labels of revisions do not count",
+		edits: []edit{{implied, "		labels:   []string{appsv1.DefaultDaemonSetUniqueLabelKey},\n", ""}},
+		ways:  []string{"relabeling the revision of a DaemonSet, so that its Pods are replaced"},
 	},
 }

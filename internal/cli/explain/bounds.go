@@ -106,19 +106,20 @@ func (h *holder) bySection(kind schema.GroupKind) []Permission {
 // names is unrestricted.
 func (h *holder) within(kind schema.GroupKind, section func(*policy.Policy) *policy.Section) []Permission {
 	var out []Permission
-	phase := string(h.Phase())
+	named, phase := false, string(h.Phase())
 	for _, p := range h.Policies {
 		s := section(p)
 		if s == nil || !s.Names(kind) {
 			continue
 		}
+		named = true
 		for _, e := range s.Entries {
 			if e.Kind == kind {
 				out = append(out, Permission{What: strings.Join(entryTexts(e), "; "), Because: phase + ", AllowancePolicy " + p.Name})
 			}
 		}
 	}
-	if out == nil {
+	if !named {
 		return []Permission{{What: anything, Because: phase + ": no policy restricts that phase"}}
 	}
 	return out

@@ -76,6 +76,16 @@ spec:
       relation: ControllerChild
       verbs: [Create]
 ---
+metadata: {name: daemonset}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: DaemonSet}
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  initializing:
+    policies:
+    - target: {apiGroup: "", apiVersion: v1, resource: pods}
+      relation: ControllerChild
+      verbs: [Create]
+---
 metadata: {name: tagged}
 spec:
   for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
@@ -88,7 +98,7 @@ spec:
 
 func policies(t *testing.T) cluster.Policies {
 	t.Helper()
-	kinds := map[string]string{"replicasets": "ReplicaSet", "pods": "Pod"}
+	kinds := map[string]string{"replicasets": "ReplicaSet", "pods": "Pod", "controllerrevisions": "ControllerRevision"}
 	out := cluster.Policies{Objects: map[string]*v1alpha1.AllowancePolicy{}}
 	var all []*policy.Policy
 	for document := range strings.SplitSeq(samples, "---\n") {
@@ -348,6 +358,39 @@ WHY NOT MORE
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, render(build(tc.sight), text.Terminal{Width: text.DefaultWidth}, now)); diff != "" {
 				t.Errorf("explain: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// The history of a set is bounded along with its Pods, in each phase but the last.
+func TestBoundHistory(t *testing.T) {
+	for name, tc := range map[string]struct {
+		allowances []v1alpha1.Allowance
+		deleting   bool
+		want       []Permission
+	}{
+		"initializing": {allowances: []v1alpha1.Allowance{{
+			Kind: "Pod", Mutation: "create", Initiator: "alice",
+			Trace: []v1alpha1.TraceHop{{Kind: "DaemonSet", Name: "web", Field: v1alpha1.FieldCreated}},
+		}}},
+		"steady":   {},
+		"deleting": {deleting: true, want: []Permission{{What: anything, Because: "Deleting: no policy restricts that phase"}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			set := object(t, &appsv1.DaemonSet{
+				TypeMeta:   metav1.TypeMeta{APIVersion: "apps/v1", Kind: "DaemonSet"},
+				ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web", UID: "web"},
+			}, v1alpha1.AnnotationAllowances, tc.allowances...)
+			if tc.deleting {
+				set.obj.SetDeletionTimestamp(new(metav1.NewTime(now)))
+			}
+			s := see(t, set)
+			h := holderOf(s.obj, s.chain, s.policies)
+			got := h.bound(schema.GroupKind{Group: "apps", Kind: "ControllerRevision"})
+			want := Bound{Kind: "ControllerRevision", Policies: []string{"daemonset"}, Action: v1alpha1.ActionDeny, Permissions: tc.want}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("bound (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -18,6 +18,7 @@ package offline
 
 import (
 	"context"
+	"iter"
 	"maps"
 	"slices"
 
@@ -113,6 +114,17 @@ func (o objects) Get(_ context.Context, gvk schema.GroupVersionKind, key types.N
 // Live implements admission.Objects.
 func (o objects) Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
 	return o.Get(ctx, gvk, key)
+}
+
+// Names implements admission.Objects.
+func (o objects) Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, obj := range o.Objects {
+			if obj.GroupVersionKind().GroupKind() == gvk.GroupKind() && obj.GetNamespace() == namespace && !yield(obj.GetName()) {
+				return
+			}
+		}
+	}
 }
 
 // Behind implements admission.Objects.

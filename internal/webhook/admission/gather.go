@@ -19,6 +19,7 @@ package admission
 import (
 	"context"
 	"fmt"
+	"iter"
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -44,6 +45,8 @@ type Objects interface {
 	// Get returns a holder from the cache, and a NotFound error where the cache
 	// has none. The result is shared and must not be modified.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+	// Names are those of the holders of a kind in a namespace that the cache has.
+	Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string]
 	// Live reads any object from the API server.
 	Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
 	// Behind tells whether the cache may have an older view of a kind's holders than
@@ -147,7 +150,7 @@ type facts struct {
 	// gate is what is known of the object's gate, nil where its kind has none.
 	gate *gated
 	// lettingGo are changes of the object's labels for which the controller of its
-	// parent would release it.
+	// parent would release it, or adopt it.
 	lettingGo []change.Change
 	// next is the ledger that the object has after the request.
 	next ledger.Ledger
@@ -265,7 +268,11 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 // gatherParent fills in what there is to know about the parent, and returns the chain
 // of holders that begins with it.
 func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why doubt) ([]policy.Holder, error) {
-	ref, ok := r.parentRef(f.index)
+	ref, adopted := g.adopter(ctx, r, f.index)
+	ok := adopted
+	if !adopted {
+		ref, ok = r.parentRef(f.index)
+	}
 	if !ok {
 		f.ParentState = decision.NoParent
 		return nil, nil
@@ -281,6 +288,10 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 	parent, err := g.readParent(ctx, ref, policies[0].For, why)
 	if err != nil {
 		return nil, err
+	}
+	if parent == nil && adopted {
+		f.ParentState = decision.NoParent
+		return nil, nil
 	}
 	if parent == nil {
 		f.ParentState = decision.ParentGone
@@ -309,7 +320,11 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 		OneSided:   !ref.PointsBack(parent, r.current()),
 		Policies:   f.index.InEffect(ancestors),
 	}
-	if r.operation == decision.Update {
+	switch {
+	case r.operation != decision.Update:
+	case adopted:
+		f.lettingGo = lineage.Joining(parent, r.old, r.new)
+	default:
 		f.lettingGo = lineage.LettingGo(parent, r.old, r.new)
 	}
 	rec, err := g.readRecord(ctx, f.parent, why)

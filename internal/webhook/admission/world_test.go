@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"iter"
 	"slices"
 	"testing"
 
@@ -116,6 +117,16 @@ func (w *world) Live(_ context.Context, gvk schema.GroupVersionKind, k types.Nam
 	return nil, apierrors.NewNotFound(schema.GroupResource{}, k.Name)
 }
 
+func (w *world) Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string] {
+	return func(yield func(string) bool) {
+		for _, obj := range w.cached {
+			if obj.GetKind() == gvk.Kind && obj.GetNamespace() == namespace && !yield(obj.GetName()) {
+				return
+			}
+		}
+	}
+}
+
 func (w *world) Behind(schema.GroupVersionKind) bool { return w.unwatched }
 
 // store is the world's records.
@@ -185,6 +196,7 @@ type served struct{}
 // resources of those kinds.
 var resources = map[string]string{
 	"Deployment": "deployments", "ReplicaSet": "replicasets", "Pod": "pods",
+	"StatefulSet": "statefulsets", "ControllerRevision": "controllerrevisions",
 	"Database": "databases", "XDatabase": "xdatabases", "Instance": "instances", "Bucket": "buckets",
 }
 
