@@ -71,6 +71,8 @@ type operator struct {
 	catalog    *controller.Catalog
 	namespaces scope.Namespaces
 	gates      *gates.Registry
+	// digestKey keys digests of values.
+	digestKey string
 	// indexed tells whether the policies are known.
 	indexed healthz.Checker
 }
@@ -182,6 +184,10 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if err != nil {
 		return fmt.Errorf("setting up discovery: %w", err)
 	}
+	// No cache is kept of Secrets.
+	if o.digestKey, err = digestkey.Ensure(ctx, o.GetAPIReader(), o.GetClient(), o.namespace); err != nil {
+		return err
+	}
 	if err := record.Index(ctx, o.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -254,6 +260,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		SignOfLife: sign,
 		Events:     o.GetEventRecorder("kausality"),
 		Clock:      clock.RealClock{},
+		DigestKey:  o.digestKey,
 		QuietTime:  o.quietTime,
 	}
 	target := &controller.Target{
@@ -297,12 +304,7 @@ func (o *operator) retention() *controller.Retention {
 }
 
 // setupWebhooks sets up the hooks.
-func (o *operator) setupWebhooks(ctx context.Context) error {
-	// No cache is kept of Secrets.
-	key, err := digestkey.Ensure(ctx, o.GetAPIReader(), o.GetClient(), o.namespace)
-	if err != nil {
-		return err
-	}
+func (o *operator) setupWebhooks(context.Context) error {
 	gatherer := &admission.Gatherer{
 		Policies:          o.policies,
 		Objects:           o.holders,
@@ -317,7 +319,7 @@ func (o *operator) setupWebhooks(ctx context.Context) error {
 		Platform:          o.platform(),
 		Gates:             o.gates,
 		Holds:             admission.AnnotationWriter{Client: o.GetClient()},
-		DigestKey:         key,
+		DigestKey:         o.digestKey,
 	}
 	server := o.GetWebhookServer()
 	for path, handler := range map[string]webhook.AdmissionHandler{

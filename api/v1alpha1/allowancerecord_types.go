@@ -152,6 +152,11 @@ type AllowanceRecordStatus struct {
 	// +kubebuilder:validation:MaxLength=32768
 	RawLedger string `json:"rawLedger,omitempty"`
 
+	// approved tells what content of the target is approved, where nothing of it is
+	// withheld: what is changed while nobody looks is found by it.
+	// +optional
+	Approved *ApprovedContent `json:"approved,omitempty"`
+
 	// adopting is true while the target finishes what it was doing when a policy
 	// first took effect for it; its children are unrestricted until then.
 	// +optional
@@ -214,6 +219,28 @@ type Decision struct {
 	// message that the requester got.
 	// +optional
 	Message string `json:"message,omitempty"`
+}
+
+// ApprovedContent identifies content without telling it.
+type ApprovedContent struct {
+	// generation of the target that has the content.
+	// +optional
+	Generation int64 `json:"generation,omitempty"`
+	// digests of the fields that rules are about. They are keyed, so that values cannot be
+	// guessed from them.
+	// +optional
+	// +listType=map
+	// +listMapKey=path
+	Digests []ContentDigest `json:"digests,omitempty"`
+}
+
+// ContentDigest identifies the value of a field.
+type ContentDigest struct {
+	// path of the field.
+	Path string `json:"path"`
+	// digest of its value, empty where it has none.
+	// +optional
+	Digest string `json:"digest,omitempty"`
 }
 
 // PendingGrant is a grant that the answer to its request could not carry into

@@ -35,31 +35,164 @@ const (
 	mostShown = 16
 )
 
-// gathered are authors whose paths are short and few enough to be kept: of longer paths,
+// claim is an author with the path, read.
+type claim struct {
+	Author
+	path change.Path
+	// removed is true of an item that only the approved content has: its index is that
+	// which it has there.
+	removed bool
+}
+
+// claimsOf reads authors.
+func claimsOf(authors []Author) []claim {
+	out := make([]claim, 0, len(authors))
+	for _, a := range authors {
+		if path, err := change.ParsePath(a.Path); err == nil {
+			out = append(out, claim{Author: a, path: path})
+		}
+	}
+	return out
+}
+
+// claimsTo are the authors of differences.
+func claimsTo(differences []Difference) []claim {
+	out := make([]claim, 0, len(differences))
+	for _, d := range differences {
+		out = append(out, claim{Author: d.Author, path: d.Path, removed: d.Verb == change.Delete && d.Path.IsItem()})
+	}
+	return out
+}
+
+// authorsOf are the authors of claims.
+func authorsOf(claims []claim) []Author {
+	out := make([]Author, 0, len(claims))
+	for _, c := range claims {
+		out = append(out, c.Author)
+	}
+	return out
+}
+
+// authorNode stands for the claims whose paths begin with the segments on the way to it.
+type authorNode struct {
+	// here and below are the numbers of the first claims with that path, and below it;
+	// none is -1.
+	here, below int
+	next        map[change.Segment]*authorNode
+}
+
+func newAuthorNode() *authorNode { return &authorNode{here: -1, below: -1} }
+
+// authorsAt arranges claims by their paths.
+func authorsAt(claims []claim) *authorNode {
+	root := newAuthorNode()
+	for number, c := range claims {
+		node := root
+		for _, s := range c.path {
+			if node.below < 0 {
+				node.below = number
+			}
+			if node.next == nil {
+				node.next = map[change.Segment]*authorNode{}
+			}
+			if node.next[s] == nil {
+				node.next[s] = newAuthorNode()
+			}
+			node = node.next[s]
+		}
+		if node.here < 0 {
+			node.here = number
+		}
+	}
+	return root
+}
+
+// find is the number of the first claim with a path, else of the first above or below
+// it, -1 for none.
+func (n *authorNode) find(path change.Path) int {
+	found := -1
+	for _, s := range path {
+		found = first(found, n.here)
+		if n = n.next[s]; n == nil {
+			return found
+		}
+	}
+	if n.here >= 0 {
+		return n.here
+	}
+	return first(found, n.below)
+}
+
+// first is the lower one of two numbers that are not negative.
+func first(a, b int) int {
+	if a < 0 || b >= 0 && b < a {
+		return b
+	}
+	return a
+}
+
+// gathered are claims whose paths are short and few enough to be kept: of longer paths,
 // and of more, the fields further up stand for them.
-func gathered(authors []Author) []Author { return summarize(authors, maxAuthors) }
+func gathered(claims []claim) []claim { return summarize(claims, maxAuthors) }
 
 // summarize cuts paths until there are no more of them than most, or each is that of a
 // top-level field.
-func summarize(authors []Author, most int) []Author {
-	paths := make([]change.Path, len(authors))
-	deepest := 0
-	for i, a := range authors {
-		// It was written from a path.
-		paths[i], _ = change.ParsePath(a.Path)
-		for len(paths[i]) > 1 && len(paths[i].String()) > maxPath {
-			paths[i] = paths[i][:len(paths[i])-1]
-		}
-		deepest = max(deepest, len(paths[i]))
+func summarize(claims []claim, most int) []claim {
+	short := slices.Clone(claims)
+	deepest := 1
+	for i := range short {
+		short[i].path = shortened(short[i].path)
+		deepest = max(deepest, len(short[i].path))
 	}
-	out := joined(authors, paths)
-	for depth := deepest - 1; depth > 0 && len(out) > most; depth-- {
-		for i, p := range paths {
-			if len(p) > depth {
-				paths[i] = outsideLists(p[:depth])
-			}
+	out := joined(short, deepest)
+	if len(out) <= most || deepest == 1 {
+		return out
+	}
+	// The further up they are cut, the fewer there are.
+	low, high := 1, deepest-1
+	for low < high {
+		if middle := (low + high + 1) / 2; len(joined(short, middle)) <= most {
+			low = middle
+		} else {
+			high = middle - 1
 		}
-		out = joined(authors, paths)
+	}
+	return joined(short, low)
+}
+
+// shortened is a path whose text has no more than maxPath bytes, or one segment.
+func shortened(p change.Path) change.Path {
+	size := 0
+	for i, s := range p {
+		// At the least.
+		if size += len(s.Field); size > maxPath {
+			p = p[:max(i, 1)]
+			break
+		}
+	}
+	for len(p) > 1 && len(p.String()) > maxPath {
+		p = p[:len(p)-1]
+	}
+	return p
+}
+
+// joined are the claims with their paths cut to a depth, the latest of each path.
+func joined(claims []claim, depth int) []claim {
+	out := make([]claim, 0, len(claims))
+	index := map[string]int{}
+	for _, c := range claims {
+		if len(c.path) > depth {
+			c.path, c.removed = outsideLists(c.path[:depth]), false
+		}
+		c.Path = c.path.String()
+		at, known := index[c.Path]
+		switch {
+		case !known:
+			index[c.Path] = len(out)
+			out = append(out, c)
+		case out[at].Generation <= c.Generation:
+			out[at] = c
+		}
 	}
 	return out
 }
@@ -73,22 +206,6 @@ func outsideLists(p change.Path) change.Path {
 		}
 	}
 	return p
-}
-
-// joined are the authors with these paths, the latest of each path.
-func joined(authors []Author, paths []change.Path) []Author {
-	out := make([]Author, 0, len(authors))
-	for i, a := range authors {
-		a.Path = paths[i].String()
-		at := slices.IndexFunc(out, func(other Author) bool { return other.Path == a.Path })
-		switch {
-		case at < 0:
-			out = append(out, a)
-		case out[at].Generation <= a.Generation:
-			out[at] = a
-		}
-	}
-	return out
 }
 
 // Shown is a withheld change as people are told of it.
@@ -106,15 +223,9 @@ func (st *Standing) Summary() []Shown {
 	if len(withheld) == 0 {
 		return nil
 	}
-	authors := make([]Author, 0, len(withheld))
-	for _, d := range withheld {
-		authors = append(authors, d.Author)
-	}
 	var out []Shown
-	for _, a := range summarize(authors, mostShown) {
-		// It was written from a path.
-		path, _ := change.ParsePath(a.Path)
-		out = append(out, Shown{Author: a, Digest: st.Digest(path)})
+	for _, c := range summarize(claimsTo(withheld), mostShown) {
+		out = append(out, Shown{Author: c.Author, Digest: st.Digest(c.path)})
 	}
 	return out
 }
@@ -129,7 +240,7 @@ func (st *Standing) Digest(path change.Path) string {
 	var b strings.Builder
 	b.WriteString(st.Object.UID)
 	for _, d := range st.Withheld() {
-		if overlap(path, d.Path) {
+		if path.Overlaps(d.Path) {
 			b.WriteString("|" + d.Path.String() + "|" + string(d.Verb) + "|" + canonical(d.New))
 		}
 	}

@@ -36,6 +36,10 @@ type Object struct {
 	Metadata []change.Pattern
 	// Triggers reports whether a rule that withholds is about a change.
 	Triggers func(change.Change) bool
+	// Concerns reports whether such a rule is about a field at, above or below a path.
+	// It is asked where the approved value is not kept, so that Triggers cannot tell;
+	// nil where no rule is.
+	Concerns func(change.Path) bool
 	// Ignores reports whether a field is computed, and so nobody's to approve; nil
 	// where no field is.
 	Ignores func(change.Path) bool
@@ -45,6 +49,9 @@ type Object struct {
 // shares values with the object.
 func content(fields map[string]any, patterns []change.Pattern) map[string]any {
 	out := change.Counted(fields)
+	if out == nil {
+		out = map[string]any{}
+	}
 	if metadata := change.NamedMetadata(fields, patterns); metadata != nil {
 		out["metadata"] = metadata
 	}
@@ -58,4 +65,29 @@ func (o *Object) find(content map[string]any, patterns []change.Pattern) []chang
 		return found
 	}
 	return slices.DeleteFunc(found, func(c change.Change) bool { return o.Ignores(c.Path) })
+}
+
+// counts reports whether a rule that withholds is about a difference.
+func (o *Object) counts(c change.Change) bool {
+	return o.Triggers(c) || o.Concerns != nil && containsSeal(c.Old) && o.Concerns(c.Path)
+}
+
+// clone is a value that can be modified without the other.
+func clone(v any) any {
+	switch v := v.(type) {
+	case map[string]any:
+		out := make(map[string]any, len(v))
+		for name, held := range v {
+			out[name] = clone(held)
+		}
+		return out
+	case []any:
+		out := make([]any, len(v))
+		for i, item := range v {
+			out[i] = clone(item)
+		}
+		return out
+	default:
+		return v
+	}
 }

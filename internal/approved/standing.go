@@ -17,9 +17,8 @@ limitations under the License.
 package approved
 
 import (
+	"cmp"
 	"slices"
-
-	"k8s.io/apimachinery/pkg/runtime"
 
 	"kausality.io/operator/internal/change"
 )
@@ -100,20 +99,23 @@ func (st *Standing) compare(s *State, cleared []change.Path) {
 	now := st.all()
 	switch {
 	case s.Unknown:
+		st.content = unknown(now)
+	case s.Content == nil:
 		st.content = map[string]any{}
-	case len(before) < len(st.patterns):
-		st.content = change.Merge(s.Content, content(o.Fields, before), now, o.Schema, nil)
 	default:
 		st.content = s.Content
 	}
+	if len(before) < len(st.patterns) {
+		st.content = change.Merge(st.content, content(o.Fields, before), now, o.Schema, nil)
+	}
 	st.unseal(now)
-	served := !s.Unknown && o.Generation > 0 && o.Generation == s.Generation && digestOf(content(o.Fields, before)) != s.Seen
-	st.find(s.Withheld)
+	served := o.Generation > 0 && o.Generation == s.Generation && !s.Saw(o.Fields)
+	st.find(claimsOf(s.Withheld))
 	st.keep(func(d Difference) bool {
-		if slices.ContainsFunc(cleared, func(p change.Path) bool { return overlap(p, d.Path) }) {
+		if slices.ContainsFunc(cleared, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) }) {
 			return false
 		}
-		return d.Author.Path != "" || d.Counts && !served
+		return s.Unknown || d.Author.Path != "" || d.Counts && !served
 	})
 }
 
@@ -123,40 +125,63 @@ func (st *Standing) mark(marks []Mark) {
 		st.patterns = st.Object.Metadata
 		st.content = st.all()
 	}
-	approved := runtime.DeepCopyJSON(st.content)
-	authors := st.authors()
+	claims := claimsTo(st.Differences)
+	places := make([]markedPlace, 0, len(marks))
 	for _, m := range marks {
-		if path, err := change.ParsePath(m.Author.Path); err == nil {
-			seal(approved, path, m)
-			authors = append(authors, m.Author)
+		path, err := change.ParsePath(m.Author.Path)
+		if err != nil {
+			continue
 		}
+		claims = append(claims, claim{Author: m.Author, path: path})
+		// An item that the approved content does not have differs already.
+		if at, there := change.Follow(path, st.all(), st.content, st.Object.Schema); there {
+			places = append(places, markedPlace{m, at})
+		}
+	}
+	// What is taken out of a list moves what is behind it.
+	slices.SortStableFunc(places, func(a, b markedPlace) int { return slices.CompareFunc(b.path, a.path, compareSegments) })
+	approved, _ := clone(st.content).(map[string]any)
+	for _, m := range places {
+		m.sealIn(approved)
 	}
 	st.content = approved
 	st.unseal(st.all())
-	st.find(authors)
+	st.find(claims)
 	st.keep(func(d Difference) bool { return d.Author.Path != "" })
 }
 
-// seal puts a sealed value at a path. An item of a list is told from others by what is
-// in it: one that is not known itself makes all of the list unknown.
-func seal(approved map[string]any, path change.Path, m Mark) {
-	if m.Value != nil {
-		_ = path.Set(approved, m.Value)
+func compareSegments(a, b change.Segment) int {
+	return cmp.Or(cmp.Compare(a.Field, b.Field), cmp.Compare(a.Index, b.Index))
+}
+
+// markedPlace is a Mark with the place that it has in the approved content.
+type markedPlace struct {
+	Mark
+	path change.Path
+}
+
+// sealIn puts the value before the change, or a seal for it, into content. An item of a
+// list is told from others by what is in it: one that is not known itself makes all of
+// the list unknown.
+func (m *markedPlace) sealIn(content map[string]any) {
+	path, value := m.path, m.Value
+	switch {
+	case value != nil:
+	case m.Unknown:
+		value = seal("")
+	case m.Print == "":
+		path.Remove(content)
 		return
+	default:
+		value = seal(m.Print)
 	}
-	if _, there := path.Value(approved); !m.Unknown && m.Print == "" && there {
-		path.Remove(approved)
-		return
+	for path.IsItem() && m.Value == nil {
+		path, value = path[:len(path)-1], seal("")
 	}
-	print := m.Print
-	if m.Unknown || path.IsItem() {
-		print = ""
+	// Where there is no room for it, nothing is known of what is above.
+	for len(path) > 0 && path.Set(content, value) != nil {
+		path, value = path[:len(path)-1], seal("")
 	}
-	for path.IsItem() {
-		path = path[:len(path)-1]
-	}
-	// Where there is no room for it, what is above differs already.
-	_ = path.Set(approved, sealed(print))
 }
 
 // Request is one change of an object.
@@ -188,18 +213,13 @@ func (st *Standing) After(r Request) *Standing {
 	next.content = change.Merge(ours, base, next.all(), r.New.Schema, r.Uncaused)
 	next.unseal(next.all())
 
-	// The author of what is not somebody else's is who makes the request.
-	var authors []Author
+	var claims []claim
 	for _, c := range r.Uncaused {
-		authors = append(authors, Author{Path: c.Path.String(), User: r.User, Generation: r.New.Generation})
+		claims = append(claims, claim{Author: Author{User: r.User, Generation: r.New.Generation}, path: c.Path})
 	}
-	authors = append(authors, st.moved(r.New)...)
-	next.find(authors)
-	for i := range next.Differences {
-		if d := &next.Differences[i]; d.Author.Path == "" {
-			d.Author = Author{Path: d.Path.String(), User: r.User, Generation: r.New.Generation}
-		}
-	}
+	next.find(append(claims, st.moved(r.New)...))
+	// What is not somebody else's is of who makes the request.
+	next.name(Author{User: r.User, Generation: r.New.Generation})
 	if r.Approves != nil {
 		return next.Approve(r.Approves)
 	}
@@ -208,79 +228,59 @@ func (st *Standing) After(r Request) *Standing {
 
 // moved are the authors of the differences, at the places where a new version of the
 // object has them.
-func (st *Standing) moved(to Object) []Author {
-	authors := st.authors()
-	for i, d := range st.Differences {
-		if d.Verb == change.Delete && d.Path.IsItem() {
+func (st *Standing) moved(to Object) []claim {
+	claims := gathered(claimsTo(st.Differences))
+	for i, c := range claims {
+		if c.removed {
 			continue // its place is one in the approved content
 		}
-		if path, ok := change.Follow(d.Path, st.Object.Fields, to.Fields, to.Schema); ok {
-			authors[i].Path = path.String()
+		if path, ok := change.Follow(c.path, st.Object.Fields, to.Fields, to.Schema); ok {
+			claims[i].path = path
 		}
 	}
-	return authors
+	return claims
 }
 
-// authors are those of the differences.
-func (st *Standing) authors() []Author {
-	out := make([]Author, 0, len(st.Differences))
-	for _, d := range st.Differences {
-		out = append(out, d.Author)
-	}
-	return out
-}
-
-// find finds the differences, and the authors of those that the first of the authors is
-// known of.
-func (st *Standing) find(authors []Author) {
+// find finds the differences, and the authors of those that one of the claims is about.
+func (st *Standing) find(claims []claim) {
 	found := st.Object.find(st.content, st.patterns)
+	authors := authorsAt(claims)
 	st.Differences = make([]Difference, 0, len(found))
 	for _, c := range found {
-		st.Differences = append(st.Differences, Difference{Change: c, Author: authorOf(c, authors), Counts: st.Object.Triggers(c)})
+		d := Difference{Change: c, Counts: st.Object.counts(c)}
+		if number := authors.find(c.Path); number >= 0 {
+			d.Author = claims[number].Author
+			d.Author.Path = c.Path.String()
+		}
+		st.Differences = append(st.Differences, d)
 	}
 }
 
-// authorOf is the author of a change: the first of those of its place, else of what is
-// above or below that.
-func authorOf(c change.Change, authors []Author) Author {
-	var out Author
-	for _, a := range authors {
-		path, err := change.ParsePath(a.Path)
-		if err != nil || !overlap(path, c.Path) {
-			continue
-		}
-		exact := len(path) == len(c.Path)
-		if exact || out.Path == "" {
-			out = a
-			out.Path = c.Path.String()
-		}
-		if exact {
-			break
+// name makes somebody the author of the differences that have none.
+func (st *Standing) name(author Author) {
+	for i := range st.Differences {
+		if d := &st.Differences[i]; d.Author.Path == "" {
+			d.Author = author
+			d.Author.Path = d.Path.String()
 		}
 	}
-	return out
-}
-
-// overlap reports whether one path is at or above the other.
-func overlap(a, b change.Path) bool {
-	n := min(len(a), len(b))
-	return slices.Equal(a[:n], b[:n])
 }
 
 // keep leaves the differences that stay, and approves the others.
 func (st *Standing) keep(stays func(Difference) bool) {
 	var except []change.Change
-	var authors []Author
+	var kept []Difference
 	for _, d := range st.Differences {
 		if stays(d) {
 			except = append(except, d.Change)
-			authors = append(authors, Author{Path: d.Path.String(), User: d.Author.User, Generation: d.Author.Generation})
+			kept = append(kept, d)
 		}
 	}
-	if len(except) < len(st.Differences) {
+	if len(kept) < len(st.Differences) {
 		st.content = change.Merge(st.content, st.content, st.all(), st.Object.Schema, except)
+		st.find(claimsTo(kept))
 	}
-	st.find(authors)
+	st.name(Author{})
 }
 
 // unseal opens sealed values that the object holds.
@@ -331,7 +331,7 @@ func (st *Standing) State() *State {
 		Metadata:   texts(st.patterns),
 		Generation: st.Object.Generation,
 		Seen:       digestOf(st.all()),
-		Withheld:   gathered(st.authors()),
+		Withheld:   authorsOf(gathered(claimsTo(st.Differences))),
 	}
 }
 

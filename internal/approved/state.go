@@ -37,9 +37,9 @@ const (
 	// MaxBytes is how long the text of a State is at most: with a full ledger that
 	// is a quarter of what all annotations of an object may have.
 	MaxBytes = 32 * 1024
-	// maxUnpacked bounds what a text is unpacked to, in bytes: more than an object
-	// can have.
-	maxUnpacked = 8 << 20
+	// maxUnpacked bounds what a text is unpacked to, in bytes: more than the API
+	// server takes of an object.
+	maxUnpacked = 4 << 20
 	// format begins each text.
 	format = "v1:"
 )
@@ -47,7 +47,8 @@ const (
 // State is what is kept of an object of which something is withheld.
 type State struct {
 	// Content is the approved content: all fields that count, and the metadata that
-	// Metadata names. Of values that are too large only a fingerprint is in their place.
+	// Metadata names. Of values that are too large only a fingerprint is in their place,
+	// as a string with a prefix of its own.
 	Content map[string]any `json:"content,omitempty"`
 	// Unknown is true where nothing of the approved content is known.
 	Unknown bool `json:"unknown,omitempty"`
@@ -97,25 +98,28 @@ func decode(text string) (*State, error) {
 	if err != nil || len(unpacked) > maxUnpacked {
 		return nil, errors.New("it cannot be unpacked")
 	}
-	var s State
-	if err := utiljson.Unmarshal(unpacked, &s); err != nil {
-		return nil, errors.New("it is not JSON of a state")
-	}
-	// Numbers as the API machinery has them.
-	var fields struct {
+	var out struct {
+		State
+		// Content has numbers as the API machinery has them.
 		Content json.RawMessage `json:"content"`
 	}
-	if err := json.Unmarshal(unpacked, &fields); err != nil {
+	if err := json.Unmarshal(unpacked, &out); err != nil {
 		return nil, errors.New("it is not JSON of a state")
 	}
-	s.Content = nil
-	if fields.Content == nil {
-		return &s, nil
+	if out.Content != nil {
+		if err := utiljson.Unmarshal(out.Content, &out.State.Content); err != nil {
+			return nil, errors.New("its content is no object")
+		}
+		sealsIn(out.State.Content)
 	}
-	if err := utiljson.Unmarshal(fields.Content, &s.Content); err != nil {
-		return nil, errors.New("its content is no object")
-	}
-	return &s, nil
+	return &out.State, nil
+}
+
+// sealings are the steps by which values are sealed until the text of a State is short
+// enough: what is so many levels below a field and longer than a limit.
+var sealings = []struct{ levels, limit int }{
+	{1, 1 << 20}, {1, 1 << 18}, {1, 1 << 16}, {1, 1 << 14}, {1, 1 << 12}, {1, 1 << 10}, {1, 1 << 8},
+	{1, worthSealing}, {0, worthSealing},
 }
 
 // Encode is the text of a State, the same for the same State. Where it would be longer
@@ -124,15 +128,19 @@ func (s *State) Encode(uid string) string {
 	if s == nil {
 		return ""
 	}
-	text := s.encode()
-	for len(text) > MaxBytes {
-		smaller := *s
-		if smaller.Content = sealLargest(s.Content, uid); smaller.Content == nil {
-			// The names of fields take the room.
-			smaller.Unknown, smaller.Withheld = true, nil
-			return smaller.encode()
+	out := *s
+	out.Content, _ = sealAlike(s.Content, uid).(map[string]any)
+	text, kept := out.encode(), out.Content
+	for _, each := range sealings {
+		if len(text) <= MaxBytes {
+			return text
 		}
-		s, text = &smaller, smaller.encode()
+		out.Content = sealLonger(kept, each.levels, each.limit, uid)
+		text = out.encode()
+	}
+	if len(text) > MaxBytes {
+		// The names of fields take the room.
+		text = (&State{Unknown: true, Generation: s.Generation, Seen: s.Seen}).encode()
 	}
 	return text
 }

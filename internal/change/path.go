@@ -127,7 +127,7 @@ func (p Path) Remove(obj map[string]any) {
 		delete(at, last.Field)
 	case []any:
 		if p.IsItem() && last.Index < uint(len(at)) && len(above) > 0 {
-			_ = above.Set(obj, slices.Delete(slices.Clone(at), int(last.Index), int(last.Index)+1)) //nolint:gosec // within the list
+			_ = above.Set(obj, slices.Delete(slices.Clone(at), int(last.Index), int(last.Index)+1))
 		}
 	}
 }

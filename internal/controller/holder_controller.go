@@ -117,6 +117,8 @@ type Holder struct {
 	Events events.EventRecorder
 	// Clock tells the time.
 	Clock clock.PassiveClock
+	// DigestKey keys the digests of values in records.
+	DigestKey string
 	// QuietTime is how long nothing may happen to a Crossplane composite resource
 	// before its status is believed, DefaultQuietTime unless somebody knows better.
 	QuietTime time.Duration
@@ -194,6 +196,9 @@ func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec
 	obj = r.rewrites.latest(obj)
 	inEffect, gating := r.governing(ctx, obj)
 	v := r.look(obj, inEffect, gating, r.Clock.Now())
+	if err := r.findUnseen(ctx, &v, rec); err != nil {
+		return err
+	}
 	if err := r.SignOfLife.Look(ctx, v, rec); err != nil {
 		return err
 	}
@@ -210,7 +215,9 @@ func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec
 		if err != nil {
 			return err
 		}
+		content, unseen := v.content, v.unseen
 		v = r.look(rewritten, v.policies, v.gating, v.now)
+		v.content, v.unseen = content, unseen // No content of it changes by that.
 	}
 	return r.mirror(ctx, v, rec, next)
 }

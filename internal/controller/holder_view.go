@@ -48,6 +48,10 @@ type view struct {
 	// may have happened to it, where its status alone is not believed.
 	changed   time.Time
 	quietTime time.Duration
+	// content identifies what of the holder can be withheld, nil where that is not
+	// looked at, and unseen what of it was changed while no operator looked.
+	content *v1alpha1.ApprovedContent
+	unseen  unseen
 	// inherited is who deletes the holder by deleting what is above it, where that
 	// is so and known.
 	inherited *v1alpha1.Deletion

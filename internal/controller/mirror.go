@@ -61,6 +61,9 @@ func (v view) mirrorOnly(ctx context.Context, status *v1alpha1.AllowanceRecordSt
 	status.PendingGrants, status.Consumed, status.RawLedger = before.PendingGrants, before.Consumed, before.RawLedger
 	status.Adopting, status.AdoptingSince = before.Adopting, before.AdoptingSince
 	status.Deletion, status.Conditions = before.Deletion, before.Conditions
+	if status.Approved != nil && before.Approved != nil && status.Approved.Generation < before.Approved.Generation {
+		status.Approved = before.Approved // Whoever admitted the change has told since.
+	}
 	return !equality.Semantic.DeepEqual(before, status)
 }
 
@@ -71,6 +74,7 @@ func sameCanonical(a, b *v1alpha1.AllowanceRecordStatus) bool {
 	same.Phase, same.Active, same.ActiveCount, same.Initiator = a.Phase, a.Active, a.ActiveCount, a.Initiator
 	same.FirstSeen, same.History, same.WithheldCount = a.FirstSeen, a.History, a.WithheldCount
 	same.Blocked, same.AnsweredDenials, same.Gated = a.Blocked, a.AnsweredDenials, a.Gated
+	same.Approved = a.Approved
 	return equality.Semantic.DeepEqual(a, same)
 }
 
@@ -82,6 +86,7 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 	status.PendingGrants, fold = c.pending(status.PendingGrants)
 	status.Consumed = c.consumed()
 	v.adopt(ctx, status, &c.next)
+	v.approve(status, &c.next)
 	v.reportUnreadable(status)
 
 	effective := record.Effective(v.asRecord(status), v.obj, v.stored)

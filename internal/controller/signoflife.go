@@ -82,6 +82,8 @@ type SignOfLife struct {
 	// since is the last sign of life before this process became the leader; nil
 	// on the first start ever.
 	since *time.Time
+	// looked is when the first look was taken.
+	looked time.Time
 
 	mu   sync.Mutex
 	seen map[holders.Request]types.UID
@@ -121,6 +123,7 @@ func (s *SignOfLife) Start(ctx context.Context) error {
 	if err := s.firstLook(ctx); err != nil {
 		return err
 	}
+	s.looked = s.Clock.Now()
 	close(s.ready)
 
 	ticker := s.Clock.NewTicker(signInterval)
@@ -196,6 +199,18 @@ func (s *SignOfLife) firstLook(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// away is the time in which nobody looked, as far as this process knows: from the last
+// sign of the operator before it until its own first look. There is none before that, nor
+// where no other one was there before.
+func (s *SignOfLife) away() (since *time.Time, until time.Time) {
+	select {
+	case <-s.ready:
+		return s.since, s.looked
+	default:
+		return nil, time.Time{}
+	}
 }
 
 // Wait returns after the first look. Before it, the cache may not have all holders.

@@ -24,7 +24,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 
-	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -45,10 +44,8 @@ rules:
 	for i := range 5000 {
 		before[fmt.Sprint("f", i)], after[fmt.Sprint("f", i)] = "a", "b"
 	}
-	in := &aRequest(who, Update, deploymentGVK, "web").governed(p).Input
-	in.Child.Old, in.Child.New = map[string]any{"spec": before}, map[string]any{"spec": after}
-	in.OwnChanges = change.Find(in.Child.Old, in.Child.New, change.Options{})
-	return in
+	return &aRequest(who, Update, deploymentGVK, "web").governed(p).
+		replacing(map[string]any{"spec": before}, map[string]any{"spec": after}).Input
 }
 
 const aboutAll = "object.spec.all(f, object.spec[f] == 'b')"

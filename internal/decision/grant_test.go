@@ -19,6 +19,7 @@ package decision
 import (
 	"encoding/json"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -412,7 +413,7 @@ func TestBelowADeletedParent(t *testing.T) {
 	}
 }
 
-// More allowances never deny more, and never take a grant away.
+// More allowances never deny more, and neither does it when less of the parent is withheld.
 func TestDecideIsMonotone(t *testing.T) {
 	deployment := []*policy.Policy{compile(t, "deployment", deploymentSpec)}
 	paths := []string{"spec.replicas", "spec.minReadySeconds", imagePath}
@@ -430,17 +431,30 @@ func TestDecideIsMonotone(t *testing.T) {
 		more := rapid.SliceOfN(anAllowance, 0, 4).Draw(rt, "more")
 		who := rapid.SampledFrom([]policy.Requester{deployer, alice, mallory}).Draw(rt, "who")
 		op := rapid.SampledFrom([]Operation{Create, Update, Delete}).Draw(rt, "operation")
-		changed := rapid.SliceOfNDistinct(rapid.SampledFrom(paths), 1, 3, func(s string) string { return s }).Draw(rt, "changed")
-		with := func(allowances []v1alpha1.Allowance) Verdict {
+		changed := rapid.SliceOfNDistinct(rapid.SampledFrom(paths), 1, 3, rapid.ID).Draw(rt, "changed")
+		theirs := rapid.SliceOfNDistinct(rapid.SampledFrom(paths), 0, 2, rapid.ID).Draw(rt, "theirs")
+		adopting := rapid.Bool().Draw(rt, "adopting")
+		with := func(theirs []string, allowances []v1alpha1.Allowance) Verdict {
 			r := aRequest(who, op, replicaSetGVK, "web-1").of(deploymentGVK, "web", deployment, allowances...)
 			if op == Update {
 				r.changing(t, "a", "b", changed...)
 			}
-			return Decide(t.Context(), &r.Input)
+			present := map[string]any{}
+			for _, p := range theirs {
+				present = holding(present, mustPath(t, p), "theirs")
+			}
+			r.Parent.Adopting = adopting
+			return Decide(t.Context(), &r.beingOf(map[string]any{}, present).Input)
 		}
-		before, after := with(few), with(append(few, more...))
+		before, after := with(theirs, few), with(theirs, append(few, more...))
 		if before.Allowed && !after.Allowed {
 			rt.Errorf("%s with %d allowances, %s with %d more", before.Reason, len(few), after.Reason, len(more))
+		}
+		if put := with(nil, few); before.Allowed && !put.Allowed {
+			rt.Errorf("%s while %q are withheld, %s once they are put back", before.Reason, theirs, put.Reason)
+		}
+		if len(before.Withheld) > 0 && before.Allowed {
+			rt.Errorf("%s while there is withheld %q", before.Reason, mutations(before.Withheld.Allowances()))
 		}
 	})
 }
@@ -457,8 +471,9 @@ func TestGrantsAreDeterministic(t *testing.T) {
 			a.Generation = rapid.Int64Range(5, 7).Draw(rt, "generation")
 			return a
 		}), 1, 6).Draw(rt, "allowances")
+		who := rapid.SampledFrom([]policy.Requester{deployer, mallory}).Draw(rt, "who")
 		result := func(allowances []v1alpha1.Allowance) string {
-			in := &aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, int64(3), int64(5), "spec.replicas").
+			in := &aRequest(who, Update, replicaSetGVK, "web-1").changing(t, int64(3), int64(5), "spec.replicas").
 				governed(replicaSet).of(deploymentGVK, "web", []*policy.Policy{deployment}).Input
 			text, err := json.Marshal(allowances)
 			if err != nil {
@@ -467,11 +482,36 @@ func TestGrantsAreDeterministic(t *testing.T) {
 			if in.Parent.Ledger, err = ledger.Decode(string(text)); err != nil {
 				rt.Fatal(err)
 			}
-			return ledger.Ledger{}.Merge(Grants(t.Context(), in, Decide(t.Context(), in)).Allowances...).Encode()
+			// What a stranger is let through with is withheld.
+			g := Grants(t.Context(), in, Verdict{Allowed: true, Reason: ReasonCovered})
+			return ledger.Ledger{}.Merge(g.Allowances...).Merge(g.Withheld...).Encode() + g.Standing.State().Encode(in.Child.UID)
 		}
 		want := result(allowances)
 		if diff := cmp.Diff(want, result(rapid.Permutation(allowances).Draw(rt, "shuffled"))); diff != "" {
 			rt.Errorf("ledger (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// Which fields are withheld, and how that is told and stored, does not depend on the order
+// in which maps are walked.
+func TestWhatIsWithheldIsDeterministic(t *testing.T) {
+	p := compile(t, "all", "{for: {apiGroup: apps, apiVersion: v1, kind: Deployment}, rules: [{trigger: spec}]}")
+	base := object(t, parents[replicaSetGVK])
+	rapid.Check(t, func(rt *rapid.T) {
+		content, before := edit(t, base, drawTemplate(rt, "approved")), edit(t, base, drawTemplate(rt, "before"))
+		after := edit(t, base, drawTemplate(rt, "after"))
+		result := func() string {
+			in := &aRequest(mallory, Update, deploymentGVK, "web").governed(p).replacing(before, after).Input
+			in.Child.Standing = standing(in.Child.UID, in.OwnPolicies, content, before)
+			g := Grants(t.Context(), in, Decide(t.Context(), in))
+			if again := standing(in.Child.UID, in.OwnPolicies, content, after); !slices.Equal(differences(again), differences(g.Standing)) {
+				rt.Errorf("withheld %v, where at once it is %v", differences(g.Standing), differences(again))
+			}
+			return ledger.Ledger{}.Merge(g.Withheld...).Encode() + g.Standing.State().Encode(in.Child.UID)
+		}
+		if diff := cmp.Diff(result(), result()); diff != "" {
+			rt.Errorf("withheld (-first +second):\n%s", diff)
 		}
 	})
 }

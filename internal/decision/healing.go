@@ -33,6 +33,11 @@ var (
 	statefulSetKind = schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
 )
 
+const (
+	podTemplateField = "spec.template"
+	minReadyField    = "spec.minReadySeconds"
+)
+
 // maker is what is known of a kind that makes children of a template: enough to tell,
 // while something of it is withheld, whether a new child is as the approved content
 // makes it.
@@ -54,27 +59,27 @@ type maker struct {
 // makers are the kinds that make children of a template.
 var makers = map[schema.GroupKind]maker{
 	{Group: "apps", Kind: "ReplicaSet"}: {
-		child: podKind, template: "spec.template", counts: []string{"spec.replicas"},
-		elsewhere: []string{"spec.minReadySeconds"},
+		child: podKind, template: podTemplateField, counts: []string{"spec.replicas"},
+		elsewhere: []string{minReadyField},
 	},
 	{Kind: "ReplicationController"}: {
-		child: podKind, template: "spec.template", counts: []string{"spec.replicas"},
-		elsewhere: []string{"spec.minReadySeconds"},
+		child: podKind, template: podTemplateField, counts: []string{"spec.replicas"},
+		elsewhere: []string{minReadyField},
 	},
 	statefulSetKind: {
-		child: podKind, template: "spec.template", counts: []string{"spec.replicas"}, revised: true,
+		child: podKind, template: podTemplateField, counts: []string{"spec.replicas"}, revised: true,
 		elsewhere: []string{
-			"spec.minReadySeconds", "spec.ordinals", "spec.persistentVolumeClaimRetentionPolicy", "spec.podManagementPolicy",
+			minReadyField, "spec.ordinals", "spec.persistentVolumeClaimRetentionPolicy", "spec.podManagementPolicy",
 			"spec.revisionHistoryLimit", "spec.updateStrategy",
 		},
 	},
 	{Group: "apps", Kind: "DaemonSet"}: {
-		child: podKind, template: "spec.template",
-		elsewhere: []string{"spec.minReadySeconds", "spec.revisionHistoryLimit", "spec.updateStrategy"},
+		child: podKind, template: podTemplateField,
+		elsewhere: []string{minReadyField, "spec.revisionHistoryLimit", "spec.updateStrategy"},
 	},
 	jobKind: {
-		child: podKind, template: "spec.template", counts: []string{"spec.parallelism", "spec.completions"}, suspend: "spec.suspend",
-		elsewhere: []string{"spec.activeDeadlineSeconds", "spec.ttlSecondsAfterFinished"},
+		child: podKind, template: podTemplateField, counts: []string{"spec.parallelism", "spec.completions"}, suspend: "spec.suspend",
+		elsewhere: []string{"spec.ttlSecondsAfterFinished"},
 	},
 	{Group: "batch", Kind: "CronJob"}: {
 		child: jobKind, template: "spec.jobTemplate", suspend: "spec.suspend",
@@ -116,27 +121,52 @@ func (p *Parent) differsAt(field string) bool {
 	return false
 }
 
-// approvedValue is what the approved content has in a field.
-func (p *Parent) approvedValue(field string) any {
+// approvedValue is what the approved content has in a field, nil for nothing. It fails
+// where that is not known, as the value, or one above it, is not kept.
+func (p *Parent) approvedValue(field string) (any, bool) {
 	path, err := change.ParsePath(field)
 	if err != nil {
-		return nil
+		return nil, false
 	}
-	value, _ := path.Value(p.Standing.Content())
-	return value
+	content := p.Standing.Content()
+	for i := range path {
+		value, _ := path[:i+1].Value(content)
+		_, isMap := value.(map[string]any)
+		switch {
+		case value == nil:
+			return nil, i > 0 // Without any spec nothing of the approved content is known.
+		case i == len(path)-1:
+			return value, true
+		case !isMap:
+			return nil, false
+		}
+	}
+	return nil, false
 }
 
 // approvedNumber is a number of the approved content, missing where it has none. It
 // fails where that is not known.
 func (p *Parent) approvedNumber(field string, missing int64) (int64, bool) {
-	switch v := p.approvedValue(field).(type) {
+	value, known := p.approvedValue(field)
+	switch v := value.(type) {
 	case nil:
-		return missing, true
+		return missing, known
 	case int64:
 		return v, true
 	default:
 		return 0, false
 	}
+}
+
+// mayGoOn reports whether the approved content does not suspend the parent. Of what is
+// not known nobody can tell.
+func (p *Parent) mayGoOn(m maker) bool {
+	if m.suspend == "" {
+		return true
+	}
+	value, known := p.approvedValue(m.suspend)
+	suspended, isBool := value.(bool)
+	return known && (value == nil || isBool && !suspended)
 }
 
 // carriesNothingWithheld reports whether the act is the creation of a child that the
@@ -165,7 +195,7 @@ func (in *Input) showsElsewhere(m maker) bool {
 
 // isDue reports whether the approved content has room for another child.
 func (in *Input) isDue(m maker) bool {
-	if suspended, _ := in.Parent.approvedValue(m.suspend).(bool); suspended {
+	if !in.Parent.mayGoOn(m) || in.Parent.surges() {
 		return false
 	}
 	for _, field := range m.counts {
@@ -176,33 +206,99 @@ func (in *Input) isDue(m maker) bool {
 			return false
 		}
 	}
-	return in.Parent.GVK.GroupKind() != statefulSetKind || in.isInOrder()
+	switch in.Parent.GVK.GroupKind() {
+	case statefulSetKind:
+		return in.isInOrder()
+	case jobKind:
+		return in.isToBeCompleted()
+	default:
+		return true
+	}
 }
 
+// surges reports whether Pods come beside those that they replace, by an update strategy
+// that is withheld.
+func (p *Parent) surges() bool {
+	const field = "spec.updateStrategy.rollingUpdate.maxSurge"
+	path, err := change.ParsePath(field)
+	if err != nil {
+		return true
+	}
+	switch surge, _ := path.Value(p.Standing.Object.Fields); surge {
+	case nil, int64(0), "0", "0%":
+		return false
+	default:
+		return p.differsAt("spec.updateStrategy.type") || p.differsAt(field)
+	}
+}
+
+// isToBeCompleted reports whether a Pod of a Job is one of those that the approved content
+// completes. Pods that have ended are not alive, so that their number does not tell.
+func (in *Input) isToBeCompleted() bool {
+	if !in.Parent.differsAt("spec.completions") {
+		return true
+	}
+	value, _ := change.Path{}.Field("metadata").Field("annotations").Field(completionIndex).Value(in.Child.New)
+	text, _ := value.(string)
+	index, err := strconv.ParseInt(text, 10, 64)
+	count, known := in.Parent.approvedNumber("spec.completions", 1)
+	return err == nil && known && index < count
+}
+
+// completionIndex is the annotation of a Pod of an Indexed Job that says which one it is.
+const completionIndex = "batch.kubernetes.io/job-completion-index"
+
 // isInOrder reports whether a Pod of a StatefulSet is one of those that the approved
-// content has, of the revision that its partition wants.
+// content has, of the revision that its update strategy wants.
 func (in *Input) isInOrder() bool {
 	p := &in.Parent
-	number, ok := strings.CutPrefix(in.Child.Name, p.Name+"-")
-	ordinal, err := strconv.ParseInt(number, 10, 64)
+	ordinal, ok := in.ordinal()
 	first, startKnown := p.approvedNumber("spec.ordinals.start", 0)
 	count, countKnown := p.approvedNumber("spec.replicas", 1)
-	if !ok || err != nil || !startKnown || !countKnown || ordinal < first || ordinal >= first+count {
+	if !ok || !startKnown || !countKnown || ordinal < first || ordinal >= first+count {
 		return false
 	}
-	// What an approved partition keeps at the older revision does not get the newer one.
-	return !p.differsAt("spec.updateStrategy") || p.UpdateRevision == p.CurrentRevision ||
-		!in.isPartitioned() || in.revision() != p.UpdateRevision
+	if !p.differsAt("spec.updateStrategy") {
+		return true
+	}
+	switch kept, known := in.isPartitioned(); {
+	case !known:
+		return false
+	case kept:
+		return in.isOf(p.CurrentRevision)
+	default:
+		// What is made of a withheld template has a newer revision than what was approved.
+		return in.isOf(p.UpdateRevision) || p.differsAt(podTemplateField)
+	}
+}
+
+// ordinal is the number of a Pod of a StatefulSet, by its name.
+func (in *Input) ordinal() (int64, bool) {
+	number, ok := strings.CutPrefix(in.Child.Name, in.Parent.Name+"-")
+	ordinal, err := strconv.ParseInt(number, 10, 64)
+	return ordinal, ok && err == nil
 }
 
 // isPartitioned reports whether a Pod of a StatefulSet is one of those that the approved
-// partition keeps at the older revision.
-func (in *Input) isPartitioned() bool {
-	number, _ := strings.CutPrefix(in.Child.Name, in.Parent.Name+"-")
-	ordinal, err := strconv.ParseInt(number, 10, 64)
+// partition keeps at the older revision. It fails where that is not known.
+func (in *Input) isPartitioned() (kept, known bool) {
+	ordinal, ok := in.ordinal()
 	first, startKnown := in.Parent.approvedNumber("spec.ordinals.start", 0)
-	partition, known := in.Parent.approvedNumber("spec.updateStrategy.rollingUpdate.partition", 0)
-	return err == nil && startKnown && known && ordinal < first+partition
+	partition, partitionKnown := in.Parent.approvedNumber("spec.updateStrategy.rollingUpdate.partition", 0)
+	return ordinal < first+partition, ok && startKnown && partitionKnown
+}
+
+// isOf reports whether a StatefulSet has made the Pod of a revision.
+func (in *Input) isOf(revision string) bool {
+	return revision != "" && in.revision() == revision
+}
+
+// isKept reports whether the Pod is of the older revision of a StatefulSet, and one of
+// those that the approved partition keeps at it. Where there is no older one, the
+// present template, which is withheld, is that of the only revision.
+func (in *Input) isKept() bool {
+	kept, known := in.isPartitioned()
+	return kept && known && in.isOf(in.Parent.CurrentRevision) && in.Parent.CurrentRevision != in.Parent.UpdateRevision
 }
 
 // revision is the one that a StatefulSet has made the Pod of.
@@ -212,13 +308,14 @@ func (in *Input) revision() string {
 	return revision
 }
 
-// isOfApprovedTemplate reports whether undoing what is withheld of the parent's template
-// would leave the child as it is.
+// isOfApprovedTemplate reports whether the child is made of the parent's approved
+// template: at each place where the present template differs from that, the child has
+// what is approved. What it has elsewhere nobody has withheld.
 func (in *Input) isOfApprovedTemplate(m maker) bool {
 	if !in.Parent.differsAt(m.template) {
 		return true
 	}
-	if m.revised && in.isPartitioned() && in.revision() != "" && in.revision() == in.Parent.CurrentRevision {
+	if m.revised && in.isKept() {
 		return true
 	}
 	path, err := change.ParsePath(m.template)
@@ -228,26 +325,54 @@ func (in *Input) isOfApprovedTemplate(m maker) bool {
 	approvedTemplate, _ := path.Value(in.Parent.Standing.Content())
 	presentTemplate, _ := path.Value(in.Parent.Standing.Object.Fields)
 	// Under another name than metadata all of it counts.
-	wrap := func(v any) map[string]any { return map[string]any{"template": v} }
-	child := wrap(map[string]any{"metadata": in.Child.New["metadata"], "spec": in.Child.New["spec"]})
-	present := wrap(presentTemplate)
-	undone := change.Merge(child, present, wrap(approvedTemplate), nil, nil)
-	return !slices.ContainsFunc(change.Find(child, undone, change.Options{}), func(c change.Change) bool {
-		return !isAddedTo(c, child, present)
+	under := func(v any) map[string]any { return map[string]any{"template": v} }
+	t := templates{
+		approved: under(approvedTemplate),
+		present:  under(presentTemplate),
+		child:    under(map[string]any{"metadata": in.Child.New["metadata"], "spec": in.Child.New["spec"]}),
+	}
+	return !slices.ContainsFunc(change.Find(t.approved, t.present, change.Options{}), t.carries)
+}
+
+// templates are what is approved to make a child of, what is there to make it of, and
+// what it is made of.
+type templates struct {
+	approved, present, child map[string]any
+}
+
+// carries reports whether the child has something else than what is approved at the place
+// of a difference, apart from what was added to it: API servers, controllers and webhooks
+// add to Pods. What the present template has there was not added.
+func (t *templates) carries(d change.Change) bool {
+	var has any
+	if at, found := t.place(d); found {
+		has, _ = at.Value(t.child)
+	}
+	// The name of a list says how its items are told apart. At the top some names are of
+	// fields that do not count.
+	name := d.Path[len(d.Path)-1].Field
+	under := func(v any) map[string]any { return map[string]any{"template": map[string]any{name: v}} }
+	child, present := under(has), under(d.New)
+	return slices.ContainsFunc(change.Find(under(d.Old), child, change.Options{}), func(c change.Change) bool {
+		if c.Verb != change.Insert {
+			return true
+		}
+		at, found := change.Follow(c.Path, child, present, nil)
+		_, there := at.Value(present)
+		return found && there
 	})
 }
 
-// isAddedTo reports whether undoing takes out what the child has beyond its template: API
-// servers, controllers and webhooks add to Pods. What the present template has was not
-// added to it.
-func isAddedTo(c change.Change, child, present map[string]any) bool {
-	if c.Verb != change.Delete {
-		return false
+// place is where the child has what a difference is about. What the present template does
+// not have in a list has the index that it has in the approved one.
+func (t *templates) place(d change.Change) (change.Path, bool) {
+	if !removesItem(d) {
+		return change.Follow(d.Path, t.present, t.child, nil)
 	}
-	path, found := change.Follow(c.Path, child, present, nil)
+	last := len(d.Path) - 1
+	list, found := change.Follow(d.Path[:last], t.present, t.approved, nil)
 	if !found {
-		return true
+		return nil, false
 	}
-	_, has := path.Value(present)
-	return !has
+	return change.Follow(append(slices.Clone(list), d.Path[last]), t.approved, t.child, nil)
 }

@@ -51,6 +51,10 @@ initializing:
 	controller := serviceAccount("kube-system", "statefulset-controller")
 	created := allowance("*", "*", v1alpha1.FieldCreated)
 	rollout := allowance("Pod", v1alpha1.MutationDeleteObject, "spec.template")
+	image := mustPath(t, imagePath)
+	withholding := func(in *Input) {
+		in.Parent.Standing = standing(in.Parent.UID, in.Parent.Policies, holding(nil, image, "a"), holding(nil, image, "theirs"))
+	}
 	tests := map[string]struct {
 		spec       string
 		requester  policy.Requester
@@ -75,12 +79,16 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 		},
 		"a stranger in the middle of a rollout": {requester: mallory, allowances: []v1alpha1.Allowance{rollout}, want: ReasonDenied},
 		"the controller while a change is withheld": {
-			requester: controller, want: ReasonBookkeeping,
-			allowances: []v1alpha1.Allowance{withheldChange("spec.template.spec.containers[0].image", "#0")},
+			requester: controller, want: ReasonBookkeeping, with: withholding,
 		},
 		"a stranger while a change is withheld": {
-			requester: mallory, want: ReasonDenied,
-			allowances: []v1alpha1.Allowance{withheldChange("spec.template.spec.containers[0].image", "#0")},
+			requester: mallory, want: ReasonDenied, with: withholding,
+		},
+		"a stranger, of a set that is adopted, while a change is withheld": {
+			requester: mallory, want: ReasonDenied, with: func(in *Input) { withholding(in); in.Parent.Adopting = true },
+		},
+		"a stranger, of a new set without an initializing section, while a change is withheld": {
+			requester: mallory, allowances: []v1alpha1.Allowance{created}, want: ReasonDenied, with: withholding,
 		},
 		"a stranger who breaks the glass": {requester: mallory, want: ReasonBreakGlass, with: func(in *Input) { in.BreakGlass = "outage" }},
 		"a stranger, of a set that is adopted": {

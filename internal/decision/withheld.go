@@ -131,14 +131,60 @@ func (in *Input) withhold(uncaused []change.Change, taken []change.Path, grant *
 		},
 	})
 	grant.Standing = st
-	differs := func(c change.Change) bool {
-		return slices.ContainsFunc(st.Differences, func(d approved.Difference) bool { return d.Counts && c.Path.Overlaps(d.Path) })
+	made := slices.DeleteFunc(st.Withheld(), func(d approved.Difference) bool {
+		return !slices.ContainsFunc(uncaused, func(c change.Change) bool { return isPartOf(c, d, in.Child.Schema) })
+	})
+	grant.Withheld = shown(Withheld(st), made)
+	grant.Refuse = slices.ContainsFunc(uncaused, func(c change.Change) bool {
+		return in.refuses(c) && slices.ContainsFunc(made, func(d approved.Difference) bool { return isPartOf(c, d, in.Child.Schema) })
+	})
+}
+
+// isPartOf reports whether a change is what a difference comes from, or one of several.
+// What was taken out of a list has the index of before the request in a change, and that
+// of the approved content in a difference: both are the same where the items are.
+func isPartOf(c change.Change, d approved.Difference, schema change.Schema) bool {
+	n := min(len(c.Path), len(d.Path))
+	taken, missing := removesItem(c) && n == len(c.Path), removesItem(d.Change) && n == len(d.Path)
+	switch {
+	case taken && missing && len(c.Path) == len(d.Path):
+		list := c.Path[:n-1]
+		_, same := change.Counterpart([]any{c.Old}, []any{d.Old}, 0, schema, list)
+		return same && slices.Equal(list, d.Path[:n-1])
+	case taken, missing:
+		return false // Its index is that of something else now.
+	default:
+		return c.Path.Overlaps(d.Path)
 	}
-	for _, e := range Withheld(st) {
-		path, err := change.ParsePath(e.Mutation)
-		if err == nil && slices.ContainsFunc(uncaused, func(c change.Change) bool { return c.Path.Overlaps(path) }) {
-			grant.Withheld = append(grant.Withheld, e.Allowance)
+}
+
+// removesItem reports whether a change takes an item out of a list.
+func removesItem(c change.Change) bool { return c.Verb == change.Delete && c.Path.IsItem() }
+
+// shown are the entries that tell of differences: of each its own, else the next above.
+func shown(entries ledger.Ledger, differences []approved.Difference) []v1alpha1.Allowance {
+	paths := make([]change.Path, len(entries))
+	for i, e := range entries {
+		// It was written from a path.
+		paths[i], _ = change.ParsePath(e.Mutation)
+	}
+	told := make([]bool, len(entries))
+	for _, d := range differences {
+		next := -1
+		for i, p := range paths {
+			if change.Pattern(p).Covers(d.Path) && (next < 0 || len(p) > len(paths[next])) {
+				next = i
+			}
+		}
+		if next >= 0 {
+			told[next] = true
 		}
 	}
-	grant.Refuse = slices.ContainsFunc(uncaused, func(c change.Change) bool { return differs(c) && in.refuses(c) })
+	var out []v1alpha1.Allowance
+	for i, e := range entries {
+		if told[i] {
+			out = append(out, e.Allowance)
+		}
+	}
+	return out
 }

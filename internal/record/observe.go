@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"k8s.io/apimachinery/pkg/api/equality"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -71,6 +72,9 @@ type Outcome struct {
 	// History has what happens to Target itself. Times are set where they are left
 	// out.
 	History []v1alpha1.HistoryEntry
+	// Approved identifies the content that Target has by now, where that is approved; nil
+	// where nobody asked.
+	Approved *v1alpha1.ApprovedContent
 	// Full says why a change of Target allows nothing, where its ledger has no room
 	// for what it would allow.
 	Full string
@@ -82,7 +86,7 @@ type Outcome struct {
 // be written, or the API server is away for more than five minutes.
 func (s *Store) Observe(o Outcome) {
 	now := metav1.NewTime(s.clock.Now())
-	b := &batch{target: o.Target, since: now.Time, full: o.Full}
+	b := &batch{target: o.Target, since: now.Time, full: o.Full, approved: o.Approved}
 	for _, e := range o.History {
 		if e.Time.IsZero() {
 			e.Time = now
@@ -199,6 +203,17 @@ func (s *Store) writeBatch(ctx context.Context, b *batch) error {
 	return err
 }
 
+// approves writes down what content is approved, and reports whether that is another one
+// than the record has.
+func (b *batch) approves(status *v1alpha1.AllowanceRecordStatus) bool {
+	was := status.Approved
+	if b.approved == nil || was != nil && (was.Generation > b.approved.Generation || equality.Semantic.DeepEqual(was, b.approved)) {
+		return false
+	}
+	status.Approved = b.approved.DeepCopy()
+	return true
+}
+
 // outcome writes what was observed into a status, and tells whether there was
 // anything.
 func (b *batch) outcome(status *v1alpha1.AllowanceRecordStatus) bool {
@@ -228,5 +243,5 @@ func (b *batch) outcome(status *v1alpha1.AllowanceRecordStatus) bool {
 		apimeta.RemoveStatusCondition(&status.Conditions, v1alpha1.ConditionLedgerFull)
 	}
 	status.History = WithHistory(status.History, oldestFirst(b.history)...)
-	return len(b.history) > 0 || b.full != ""
+	return b.approves(status) || len(b.history) > 0 || b.full != ""
 }

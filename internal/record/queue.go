@@ -47,6 +47,9 @@ type batch struct {
 	// full says why the last change of the holder allows nothing, empty where it does
 	// not.
 	full string
+	// approved identifies the content of the holder that is approved, nil where nobody
+	// has told.
+	approved *v1alpha1.ApprovedContent
 	// mirror brings the record in line with the holder, nil where nobody has looked.
 	mirror *Mirror
 	// attempts that failed to write the batch.
@@ -87,6 +90,9 @@ func (b *batch) add(later *batch) {
 	}
 	if later.lastDenial != nil {
 		b.lastDenial = later.lastDenial
+	}
+	if later.approved != nil {
+		b.approved = later.approved
 	}
 	b.denials += later.denials
 	b.history = WithHistory(b.history, oldestFirst(later.history)...)

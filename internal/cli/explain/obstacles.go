@@ -42,8 +42,8 @@ func (h *holder) obstacles(initiators []string) []Obstacle {
 			What:  "Withheld",
 			Since: since[e.ID()],
 			Message: fmt.Sprintf("the change of %s by %s: it stands, but nothing follows from it, and no allowance counts meanwhile",
-				e.Mutation, e.Initiator),
-			Command: phrase.Command("approve", ref, e.Mutation),
+				e.Mutation, phrase.Author(e.Initiator)),
+			Command: phrase.Command("approve", ref, decision.Approvals([]v1alpha1.Allowance{e.Allowance})...),
 			By:      initiators,
 		})
 	}

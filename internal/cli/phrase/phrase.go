@@ -41,6 +41,15 @@ func Object(kind, name string) string {
 // Target names the object of a reference.
 func Target(ref v1alpha1.TargetReference) string { return Object(ref.Kind, ref.Name) }
 
+// Author is who changed something: of what was changed while no operator looked nobody
+// knows.
+func Author(user string) string {
+	if user == "" {
+		return "somebody, while Kausality was away"
+	}
+	return user
+}
+
 // Allowance says what an allowance permits.
 func Allowance(a v1alpha1.Allowance) string {
 	switch {

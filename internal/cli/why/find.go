@@ -23,6 +23,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/decision"
 )
 
 // find reads the records of the namespace, and the policies.
@@ -97,7 +98,7 @@ func withheld(rec *v1alpha1.AllowanceRecord, policies cluster.Policies) []Withhe
 		if a.Relation != v1alpha1.RelationWithheld {
 			continue
 		}
-		w := Withheld{Object: rec.Spec.TargetRef, Path: a.Mutation, User: a.Initiator}
+		w := Withheld{Object: rec.Spec.TargetRef, Path: a.Mutation, User: a.Initiator, Approval: decision.Approvals([]v1alpha1.Allowance{a})[0]}
 		for _, e := range rec.Status.History {
 			if e.Event == v1alpha1.EventWithheld && slices.Contains(e.Paths, a.Mutation) {
 				w.Since = &e.Time

@@ -71,8 +71,10 @@ type Withheld struct {
 	Object v1alpha1.TargetReference `json:"object"`
 	// Path that was changed.
 	Path string `json:"path"`
-	// User who changed it.
+	// User who changed it, empty where nobody has seen it.
 	User string `json:"user"`
+	// Approval is what approves it as it is.
+	Approval string `json:"approval"`
 	// Since is when that was.
 	Since *metav1.Time `json:"since,omitempty"`
 	// Initiators are who may approve it.

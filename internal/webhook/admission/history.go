@@ -46,6 +46,18 @@ func (v *Validator) remember(r *request, f *facts, grant decision.Grant) {
 		}
 	}
 	v.rememberOwn(r, f, f.history(r, gained))
+	v.rememberContent(r, f, len(gained) > 0)
+}
+
+// rememberContent takes note of the content that an object at the top of a chain has by
+// the request, where nothing of it is withheld and it can be another one than before: what
+// is changed while no operator looks is found by it.
+func (v *Validator) rememberContent(r *request, f *facts, gains bool) {
+	if f.ParentState != decision.NoParent || f.gate != nil || f.standing != nil && len(f.standing.Differences) > 0 ||
+		!gains && (!f.recorded || !f.Triggers()) {
+		return
+	}
+	v.Records.Observe(record.Outcome{Target: r.target(), Approved: record.ContentOf(r.new, f.OwnPolicies, v.DigestKey)})
 }
 
 // history is what the history of the object tells of allowances that the request

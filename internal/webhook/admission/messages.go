@@ -166,7 +166,7 @@ func withheldText(withheld []v1alpha1.Allowance) string {
 	for _, w := range withheld {
 		by := w.Initiator
 		if by == "" {
-			by = "somebody whom nobody has seen"
+			by = "somebody while Kausality was away"
 		}
 		out = append(out, fmt.Sprintf("the change of %s by %s is withheld", w.Mutation, by))
 	}
