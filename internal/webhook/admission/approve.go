@@ -31,6 +31,9 @@ const (
 	approveName    = "approve"
 )
 
+// ownersPath approves that the object has the parent that it has, and nothing else.
+const ownersPath = "metadata.ownerReferences"
+
 // approval is what a request says about approving what is already there (D20).
 type approval struct {
 	// asked is true where the request sets the annotation.
@@ -39,6 +42,8 @@ type approval struct {
 	allowed bool
 	// changes are the approved fields, as if just changed.
 	changes []change.Change
+	// adoption is true where the adoption of the object by its parent is approved.
+	adoption bool
 	// unknown are paths that cannot be read.
 	unknown []string
 }
@@ -62,7 +67,10 @@ func (r *request) approval(f *facts) approval {
 		part = strings.TrimSpace(part)
 		switch part {
 		case "":
+		case ownersPath:
+			a.adoption = true
 		case v1alpha1.Any:
+			a.adoption = true
 			a.changes = append(a.changes, r.approvable(f)...)
 		default:
 			changes, err := r.approved(part)
