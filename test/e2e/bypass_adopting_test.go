@@ -68,18 +68,30 @@ func adoptingStrays() []bypass {
 	}
 }
 
-// strayReplicaSet makes a ReplicaSet that a Deployment takes for its own.
-func (a *actor) strayReplicaSet(ctx context.Context, d *appsv1.Deployment, replicas int32) *appsv1.ReplicaSet {
+// strayRevision is the revision of a Deployment that its strays say they are.
+const strayRevision = "77"
+
+// strayReplicaSet makes a ReplicaSet with ready Pods, which a Deployment then takes for
+// its own.
+func (a *actor) strayReplicaSet(ctx context.Context, d *appsv1.Deployment, replicas int32, owners ...metav1.OwnerReference) *appsv1.ReplicaSet {
 	GinkgoHelper()
 	stray := &appsv1.ReplicaSet{}
-	stray.Namespace, stray.Name, stray.Labels = d.Namespace, d.Name+"-stray", d.Spec.Selector.MatchLabels
-	stray.Annotations = map[string]string{revisionKey: "77"}
+	stray.Namespace, stray.Name, stray.OwnerReferences = d.Namespace, d.Name+"-stray", owners
+	stray.Annotations = map[string]string{revisionKey: strayRevision}
 	stray.Spec.Template = *d.Spec.Template.DeepCopy()
 	stray.Spec.Template.Labels["stray"] = "yes"
 	stray.Spec.Template.Spec.Containers[0].Image = d.Name + ":stray"
 	stray.Spec.Selector = &metav1.LabelSelector{MatchLabels: stray.Spec.Template.Labels}
 	stray.Spec.Replicas = &replicas
 	Expect(a.Create(ctx, stray)).To(Succeed())
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(stray), stray)).To(Succeed())
+		g.Expect(stray.Status.ObservedGeneration).To(Equal(stray.Generation))
+		g.Expect(stray.Status.AvailableReplicas).To(Equal(replicas))
+	}).Should(Succeed())
+	base := stray.DeepCopy()
+	stray.Labels = d.Spec.Selector.MatchLabels
+	Expect(a.Patch(ctx, stray, client.MergeFrom(base))).To(Succeed())
 	return stray
 }
 
@@ -114,6 +126,14 @@ func (c *cluster) hasStray(ctx context.Context, audit witness, parent, child cli
 			To(ContainElement(HaveField("Annotations", SatisfyAll(
 				HaveKeyWithValue(auditReason, "Stray"), HaveKey(auditStray)))))
 	}).Should(Succeed())
+}
+
+// rootCA is the UID of an object that each namespace has, and that no policy is for.
+func (c *cluster) rootCA(ctx context.Context, namespace string) types.UID {
+	GinkgoHelper()
+	var ca corev1.ConfigMap
+	Eventually(ctx, func() error { return c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "kube-root-ca.crt"}, &ca) }).Should(Succeed())
+	return ca.UID
 }
 
 // straysOf are the strays in the record of an object.

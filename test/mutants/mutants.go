@@ -216,4 +216,14 @@ var mutants = []mutant{
 		edits: []edit{{"internal/webhook/admission/leaving.go", "if p.Selects(next.Labels, next.NamespaceLabels) {", "if p.Selects(next.Labels, next.NamespaceLabels) || true {"}},
 		ways:  []string{"leaving the policy by a label"},
 	},
+	{
+		name:  "strays are covered",
+		edits: []edit{{cover, "	if in.IsStray() {", "	if false {"}},
+		ways:  []string{"having a Deployment adopt a ReplicaSet"},
+	},
+	{
+		name:  "healing makes room for strays",
+		edits: []edit{{judge, " || in.makesRoom(act) {", " {"}},
+		ways:  []string{"having a ReplicaSet adopt Pods"},
+	},
 }

@@ -95,7 +95,7 @@ func auditAnnotations(f *facts, v decision.Verdict) map[string]string {
 	if v.Reason == decision.ReasonBreakGlass {
 		out[auditGlass] = f.glass.reason
 	}
-	if f.AdoptsWithoutCause() {
+	if v.Allowed && f.AdoptsWithoutCause() {
 		out[auditStray] = fmt.Sprintf("%s/%s adopts it without a cause", f.adopter.Kind, f.adopter.Name)
 	}
 	return out
