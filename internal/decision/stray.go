@@ -42,9 +42,11 @@ type Adoption struct {
 // AdoptsWithoutCause reports whether the request gives the child a parent although
 // nothing that was allowed, and nobody who may initiate, had that happen.
 func (in *Input) AdoptsWithoutCause() bool {
-	if in.Adoption == nil || in.Operator || in.Child.Deleting || in.BreakGlass != "" ||
-		in.Adoption.Initiator || platform(in) || origin(in) {
-		return false
+	if in.Adoption == nil || in.Operator || in.Child.Deleting || platform(in) || bookkeeping(in) {
+		return false // It needs no cause.
+	}
+	if in.Adoption.Initiator || origin(in) || in.BreakGlass != "" {
+		return false // The requester is one.
 	}
 	adopted := *in
 	adopted.ParentState, adopted.Parent = ParentFound, in.Adoption.Parent

@@ -100,6 +100,9 @@ maintaining:
 		"adopted of a kind that nothing bounds": {
 			request: adoption(deployer, deployment).with(func(in *Input) { in.Child.GVK = podGVK }), want: ReasonUnbounded,
 		},
+		"adopted as its system's own bookkeeping": {
+			request: adoption(deployer, deployment).with(func(in *Input) { in.Bookkeeping = true }), want: ReasonBookkeeping,
+		},
 		"given to the parent by an initiator": {
 			request: adoption(alice, deployment).with(func(in *Input) { in.Adoption.Initiator = true }), want: ReasonMaintaining,
 		},
