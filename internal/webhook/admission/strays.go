@@ -19,6 +19,7 @@ package admission
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"sync"
@@ -89,6 +90,10 @@ func (g *Gatherer) gatherSurplus(ctx context.Context, r *request, f *facts) erro
 	for _, s := range f.strays {
 		gvk := r.gvk
 		if s.Kind != gvk.Kind || s.APIVersion != gvk.GroupVersion().String() {
+			continue
+		}
+		if g.strays.wasJustDeleted(s.UID) {
+			f.Parent.Surplus = append(f.Parent.Surplus, s.Name)
 			continue
 		}
 		doubtStray.read()
@@ -211,6 +216,30 @@ const remembered = 30 * time.Second
 type recentStrays struct {
 	mu sync.Mutex
 	of map[types.UID][]v1alpha1.StrayChild
+	// deleted are those whose deletion was admitted, and when.
+	deleted map[types.UID]time.Time
+}
+
+// outlived is how long a stray counts as alive after its deletion was admitted. Observed:
+// a ReplicaSet controller that was trying to delete another Pod for it does so once more
+// before it sees that the stray is gone, and has one too few then.
+const outlived = 3 * time.Second
+
+func (s *recentStrays) noteDeletion(child types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deleted == nil {
+		s.deleted = map[types.UID]time.Time{}
+	}
+	maps.DeleteFunc(s.deleted, func(_ types.UID, at time.Time) bool { return time.Since(at) > outlived })
+	s.deleted[child] = time.Now()
+}
+
+func (s *recentStrays) wasJustDeleted(child types.UID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.deleted[child]
+	return ok && time.Since(at) <= outlived
 }
 
 func (s *recentStrays) add(parent types.UID, child v1alpha1.StrayChild) {

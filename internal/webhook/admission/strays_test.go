@@ -191,6 +191,32 @@ func TestHealingMakesNoRoomForStrays(t *testing.T) {
 	}
 }
 
+// A controller that has not seen yet that the stray is gone makes room for it no more.
+func TestStrayThatIsJustDeletedIsInTheWay(t *testing.T) {
+	const healing = replicaSetPolicy + `
+  maintaining:
+    policies:
+    - {target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Delete]}
+`
+	w := strayWorld()
+	w.cached[key("ReplicaSet", "web-1")] = replicaSet(3)
+	parent := v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "ReplicaSet", Namespace: "default", Name: "web-1", UID: "uid-web-1"}
+	_ = store{w}.AddStray(t.Context(), parent, v1alpha1.StrayChild{UID: "uid-pod", APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "web-1-a"})
+	_, validator := w.hooks(t, deploymentPolicy, healing)
+	other := pod()
+	other.SetName("web-1-b")
+	other.SetUID("uid-other")
+	if resp := validator.Handle(t.Context(), asking(t, deployer, nil, other, nil)); !resp.Allowed {
+		t.Fatalf("the stray is gone: %+v", resp)
+	}
+	if resp := validator.Handle(t.Context(), asking(t, "alice", platformTeam, pod(), nil)); !resp.Allowed {
+		t.Fatalf("got %+v", resp)
+	}
+	if resp := validator.Handle(t.Context(), asking(t, deployer, nil, other, nil)); resp.Allowed {
+		t.Errorf("got %+v", resp)
+	}
+}
+
 func TestAdoptionIsRefusedWhereNoStrayCanBeNoted(t *testing.T) {
 	w := strayWorld()
 	_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)

@@ -108,6 +108,9 @@ func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict deci
 		return nil
 	}
 	if r.operation == decision.Delete {
+		if f.IsStray() {
+			v.strays.noteDeletion(r.old.GetUID())
+		}
 		return errors.Join(v.keepDeletion(ctx, r, f, verdict), v.hold(ctx, r, f, verdict))
 	}
 	if err := v.keepStray(ctx, r, f); err != nil {
