@@ -166,6 +166,16 @@ type AllowanceRecordStatus struct {
 	// +optional
 	AdoptingSince *metav1.Time `json:"adoptingSince,omitempty"`
 
+	// strays are the children that the target adopted without a cause: somebody made
+	// them, and the target's controller took them for its own. No allowance covers a
+	// change of them, and no healing makes room for them. An entry goes when its child
+	// is gone or released, and when an initiator approves it.
+	// +optional
+	// +listType=map
+	// +listMapKey=uid
+	// +kubebuilder:validation:MaxItems=256
+	Strays []StrayChild `json:"strays,omitempty"`
+
 	// deletion says who asked for the deletion of the target.
 	// +optional
 	Deletion *Deletion `json:"deletion,omitempty"`
@@ -334,6 +344,27 @@ type Blocked struct {
 	// +optional
 	// +listType=atomic
 	Policies []string `json:"policies,omitempty"`
+}
+
+// MaxStrays is how many strays a record names. The adoption of more is refused: a
+// stray that nobody remembers would be covered like any other child.
+const MaxStrays = 256
+
+// StrayChild is a child that the target adopted without a cause.
+type StrayChild struct {
+	// uid of the child.
+	UID types.UID `json:"uid"`
+	// apiVersion of the child.
+	APIVersion string `json:"apiVersion"`
+	// kind of the child.
+	Kind string `json:"kind"`
+	// namespace of the child; left out where it is cluster-scoped.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// name of the child.
+	Name string `json:"name"`
+	// time of the latest request that adopted it.
+	Time metav1.Time `json:"time"`
 }
 
 // Deletion says who asked for the deletion of the target, and why they could.

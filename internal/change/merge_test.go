@@ -493,14 +493,14 @@ func (w *writer) text() string {
 
 // value is JSON of some depth. Items of lists have names, names that several have, or none.
 func (w *writer) value(depth int) any {
-	kind := w.roll(7)
+	kind := w.roll(8)
 	switch {
-	case depth == 0 || kind < 2:
+	case depth == 0 || kind > 5:
 		return w.text()
-	case kind < 4:
+	case kind > 3:
 		m := map[string]any{}
 		for _, name := range []string{"a", "b", "labels"} {
-			if w.roll(2) == 0 {
+			if w.roll(3) < 2 {
 				m[name] = w.value(depth - 1)
 			}
 		}
@@ -508,7 +508,7 @@ func (w *writer) value(depth int) any {
 	}
 	l := []any{}
 	keyed, step := w.roll(2) == 0, w.roll(2)
-	for i := range w.roll(4) {
+	for i := range 4 - w.roll(4) {
 		v := w.value(depth - 1)
 		if keyed {
 			v = map[string]any{"name": fmt.Sprint("n", i*step+i/2), "v": v}
@@ -526,7 +526,7 @@ func (w *writer) edit(v any) any {
 	case []any:
 		return w.editList(v)
 	case string:
-		if w.roll(8) == 0 {
+		if w.roll(8) == 7 {
 			return w.text()
 		}
 	}
@@ -539,14 +539,14 @@ func (w *writer) editMap(v map[string]any) map[string]any {
 		switch roll := w.roll(8); {
 		case name == "name":
 			m[name] = v[name]
-		case roll == 0:
-		case roll == 1:
+		case roll == 7:
+		case roll == 6:
 			m[name] = w.value(1)
 		default:
 			m[name] = w.edit(v[name])
 		}
 	}
-	if w.roll(5) == 0 {
+	if w.roll(5) == 4 {
 		m["new"] = w.value(1)
 	}
 	return m
@@ -556,17 +556,17 @@ func (w *writer) editList(v []any) []any {
 	l := []any{}
 	for _, item := range v {
 		switch w.roll(8) {
-		case 0:
-		case 1:
+		case 7:
+		case 6:
 			l = append(l, w.edit(item), w.value(1))
-		case 2:
+		case 5:
 			w.n++
 			l = append(l, map[string]any{"name": fmt.Sprint("new", w.n), "v": w.text()}, w.edit(item))
 		default:
 			l = append(l, w.edit(item))
 		}
 	}
-	if w.roll(6) == 0 {
+	if w.roll(6) == 5 {
 		l = rapid.Permutation(l).Draw(w.t, "shuffled")
 	}
 	return l
@@ -575,7 +575,7 @@ func (w *writer) editList(v []any) []any {
 // threeVersions are three versions of an object that have much in common: ours, base and
 // theirs. The strings that each of them was changed to begin with its name.
 var threeVersions = rapid.Custom(func(t *rapid.T) [3]map[string]any {
-	first := map[string]any{"spec": (&writer{t: t, prefix: "first"}).value(4)}
+	first := map[string]any{"spec": (&writer{t: t, prefix: "first"}).value(4), "list": (&writer{t: t, prefix: "first"}).value(2)}
 	ours := (&writer{t: t, prefix: "ours"}).editMap(first)
 	base := (&writer{t: t, prefix: "base"}).editMap(first)
 	theirs := (&writer{t: t, prefix: "theirs"}).editMap(base)

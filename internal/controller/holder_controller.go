@@ -182,6 +182,9 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 		if err := r.follow(ctx, obj, current, &next); err != nil {
 			return reconcile.Result{}, err
 		}
+		if err := r.forgetStrays(ctx, current, &next); err != nil {
+			return reconcile.Result{}, err
+		}
 	}
 	after := next.in(r.Clock.Now())
 	if after > longDelay {

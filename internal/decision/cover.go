@@ -53,8 +53,17 @@ func permits(entries ledger.Ledger) []permit {
 // usable are the entries of the parent's ledger that the requester may exercise
 // on the child. While a change of the parent is withheld there are none (D2), and
 // none once the parent is being deleted: then its deletion is the cause (D9). Nor are
-// there any of a parent that does not know the child.
+// there any of a parent that does not know the child, or on one that it adopted without
+// a cause (D5).
 func (in *Input) usable() []permit {
+	if in.IsStray() {
+		return nil
+	}
+	return in.allowances()
+}
+
+// allowances are what is usable, whether or not the child is a stray.
+func (in *Input) allowances() []permit {
 	if in.ParentState != ParentFound || in.Parent.OneSided || in.Parent.Deleting || in.Parent.isWithheld() ||
 		!policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
 		return nil

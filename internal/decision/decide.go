@@ -45,6 +45,8 @@ const (
 	ReasonMaintaining  Reason = "Maintaining"
 	ReasonDeleting     Reason = "Deleting"
 	ReasonCovered      Reason = "Covered"
+	ReasonStray        Reason = "Stray"
+	ReasonDiscarding   Reason = "Discarding"
 	ReasonBreakGlass   Reason = "BreakGlass"
 	ReasonWarned       Reason = "Warned"
 	ReasonAudited      Reason = "Audited"
@@ -101,6 +103,8 @@ var checks = []Check{
 	}),
 	// The parent's phase and its allowances.
 	permitted,
+	// What was adopted without a cause can always be got rid of.
+	when(ReasonDiscarding, discards),
 	// Nothing covers it, and somebody who may says that it has to be.
 	brokenGlass,
 	// Nothing covers it: what happens is up to the policies.
@@ -172,6 +176,9 @@ func permitted(ctx context.Context, in *Input) (Verdict, bool) {
 	}
 	v.Allowed = true
 	v.Reason = judged.reason
+	if in.adoptsStray() {
+		v.Reason = ReasonStray
+	}
 	return v, true
 }
 

@@ -108,7 +108,7 @@ func (in *Input) outside(act Act, v Verdict, usable []permit, entries ledger.Led
 // outside which the child stands for. While a change of the parent is withheld there
 // are none, and none once it is being deleted.
 func (in *Input) outsideEntries() ledger.Ledger {
-	if in.Parent.Deleting || in.Parent.isWithheld() {
+	if in.Parent.Deleting || in.Parent.isWithheld() || in.IsStray() {
 		return nil
 	}
 	return in.Parent.Ledger.Without(func(e ledger.Entry) bool {

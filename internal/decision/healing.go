@@ -242,7 +242,7 @@ func (in *Input) isToBeCompleted() bool {
 	text, _ := value.(string)
 	index, err := strconv.ParseInt(text, 10, 64)
 	count, known := in.Parent.approvedNumber("spec.completions", 1)
-	return err == nil && known && index < count
+	return err == nil && known && index >= 0 && index < count
 }
 
 // completionIndex is the annotation of a Pod of an Indexed Job that says which one it is.

@@ -488,6 +488,7 @@ func TestHealingOfJobs(t *testing.T) {
 		"more completions, one further up":                  {birth: birth{changed: both, edit: index("4"), short: true}},
 		"more completions, of which nobody knows which":     {birth: birth{changed: map[string]any{"spec.completions": int64(9)}, short: true}},
 		"more completions, an index that is none":           {birth: birth{changed: both, edit: index("x"), short: true}},
+		"more completions, an index below zero":             {birth: birth{changed: both, edit: index("-1"), short: true}},
 		"completions where none were":                       {birth: birth{approved: map[string]any{"spec.completions": nil}, changed: both, edit: index("1"), short: true}},
 		"an index while the completions are as approved":    {birth: birth{changed: map[string]any{image: "evil"}, edit: index("9")}, want: true},
 		"suspended, and a stranger lets it go on":           {birth: birth{approved: map[string]any{"spec.suspend": true}, changed: goesOn}},

@@ -22,6 +22,7 @@ package decision
 
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
@@ -96,6 +97,9 @@ type Input struct {
 	ParentState ParentState
 	// Parent is the parent, where ParentState is ParentFound.
 	Parent Parent
+	// Adoption is what an Update does that gives the child another parent; nil
+	// otherwise. It is the adopter's where Parent is the parent from before.
+	Adoption *Adoption
 	// Deletion is that of the parent, where it is going or gone and it is known
 	// who deleted it; that explains what happens to the child (D9).
 	Deletion *v1alpha1.Deletion
@@ -183,6 +187,11 @@ type Parent struct {
 	// Short is true where fewer Pods of the parent are alive than it had before a
 	// change of their number was withheld (Input.WithheldCount).
 	Short bool
+	// Strays are the UIDs of the children that it adopted without a cause (D5).
+	Strays sets.Set[string]
+	// Surplus are the names of strays of the child's kind that are alive, where the
+	// request deletes a child that is none.
+	Surplus []string
 }
 
 // Phase of the parent: it is what bounds the child (D9).

@@ -105,12 +105,18 @@ func (in *Input) inSection(ctx context.Context, phase v1alpha1.Phase, act Act, c
 	}
 	switch phase {
 	case v1alpha1.PhaseInitializing:
-		return !in.heldBack(act) && in.within(act, func(p *policy.Policy) *policy.Section { return p.Initializing })
+		return !in.IsStray() && in.inInitializing(act)
 	case v1alpha1.PhaseDeleting:
 		return in.within(act, func(p *policy.Policy) *policy.Section { return p.Deleting })
 	default:
 		return in.maintaining(ctx, act, conditions)
 	}
+}
+
+// inInitializing reports whether the section for an initializing parent lets the act
+// through.
+func (in *Input) inInitializing(act Act) bool {
+	return !in.heldBack(act) && in.within(act, func(p *policy.Policy) *policy.Section { return p.Initializing })
 }
 
 // within tells whether the union of the policies' sections lets the act through.
@@ -143,7 +149,7 @@ func (in *Input) heldBack(act Act) bool {
 
 // maintaining tells whether the act needs no allowance.
 func (in *Input) maintaining(ctx context.Context, act Act, conditions *conditions) bool {
-	if in.heldBack(act) {
+	if in.heldBack(act) || in.IsStray() && !in.Eviction || in.makesRoom(act) {
 		return false
 	}
 	for _, p := range in.Parent.Policies {

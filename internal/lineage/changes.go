@@ -41,6 +41,18 @@ func Changes(kinds Kinds, old, updated *unstructured.Unstructured) []change.Chan
 	return changes
 }
 
+// Adopter returns the parent that an update gives a child that did not have it, and false
+// where it gives it none. A parent that has to point back is not one: whoever names it
+// gets nothing before it does.
+func Adopter(kinds Kinds, old, updated *unstructured.Unstructured) (Ref, bool) {
+	before, hadBefore := Parent(kinds, old)
+	after, hasAfter := Parent(kinds, updated)
+	if !hasAfter || after.Mutual || hadBefore && before.sameParent(after) {
+		return Ref{}, false
+	}
+	return after, true
+}
+
 func refChange(ref Ref, verb change.Verb) change.Change {
 	path, err := change.ParsePath(ref.Path)
 	if err != nil {

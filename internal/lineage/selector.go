@@ -39,6 +39,15 @@ var selecting = map[schema.GroupKind]bool{
 	{Group: "batch", Kind: "Job"}:           true,
 }
 
+// AdoptsBySelector reports whether the controller of a kind adopts whatever its selector
+// matches and that has no other controller, without having been asked for it by name.
+func AdoptsBySelector(kind schema.GroupKind) bool {
+	return selecting[kind] || kind == replicationControllerKind
+}
+
+// replicationControllerKind has a map of labels for a selector.
+var replicationControllerKind = schema.GroupKind{Kind: "ReplicationController"}
+
 var labelsPattern = mustParse("metadata.labels")
 
 func mustParse(text string) change.Pattern {

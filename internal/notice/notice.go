@@ -44,6 +44,8 @@ const (
 	Denied = "Denied"
 	// BreakGlass says that somebody broke the glass.
 	BreakGlass = "BreakGlass"
+	// Stray says that a parent adopts a child without a cause.
+	Stray = "Stray"
 	// LedgerFull says that a change allows nothing, as the ledger has no room.
 	LedgerFull = "LedgerFull"
 )

@@ -26,6 +26,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -150,13 +151,19 @@ var _ = Describe("The children of a Deployment", func() {
 		Expect(released).To(HaveLen(1))
 		Expect(released[0].Annotations).To(HaveKeyWithValue(auditReason, "Maintaining"))
 
-		By("adopting it, which is one too many")
+		By("adopting it, which is one too many, and for which no other goes")
+		rs := shared.newestReplicaSet(ctx, d)
+		replacements := podNames(ctx, Default)
 		rogue.change(ctx, pod, label("app", "web"))
-		Eventually(ctx, func(g Gomega) { g.Expect(podNames(ctx, g)).To(HaveLen(3)) }).Should(Succeed())
+		// The controller may choose it to go, and else nothing goes.
+		Eventually(ctx, func(g Gomega) { g.Expect(shared.straysOf(ctx, g, rs)).To(ContainElement(pod.UID)) }).Should(Succeed())
+		Expect(owner.Delete(ctx, pod)).To(Or(Succeed(), Satisfy(apierrors.IsNotFound)))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(podNames(ctx, g)).To(SatisfyAll(HaveLen(3), Not(ContainElement(pod.Name)), HaveEach(BeElementOf(replacements))))
+		}).Should(Succeed())
 		shared.complete(ctx, d, "1")
 
 		By("adopting one that somebody made")
-		rs := shared.newestReplicaSet(ctx, d)
 		theirs := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "theirs", Labels: rs.Spec.Template.Labels}, Spec: rs.Spec.Template.Spec}
 		theirs.Spec.Containers[0].Image = "web:theirs"
 		Expect(rogue.Create(ctx, theirs)).To(Succeed())

@@ -241,4 +241,14 @@ var mutants = []mutant{
 		edits: []edit{{implied, "		labels:   []string{appsv1.DefaultDaemonSetUniqueLabelKey},\n", ""}},
 		ways:  []string{"relabeling the revision of a DaemonSet, so that its Pods are replaced"},
 	},
+	{
+		name:  "strays are covered",
+		edits: []edit{{cover, "	if in.IsStray() {", "	if false {"}},
+		ways:  []string{"having a Deployment adopt a ReplicaSet"},
+	},
+	{
+		name:  "healing makes room for strays",
+		edits: []edit{{judge, " || in.makesRoom(act) {", " {"}},
+		ways:  []string{"having a ReplicaSet adopt Pods"},
+	},
 }

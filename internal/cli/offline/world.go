@@ -199,6 +199,16 @@ func (r *records) TakeBrokenGlass(
 	return reason, true, nil
 }
 
+// AddStray implements admission.Records. What follows from an adoption is another request.
+func (r *records) AddStray(context.Context, v1alpha1.TargetReference, v1alpha1.StrayChild) error {
+	return nil
+}
+
+// RemoveStray implements admission.Records.
+func (r *records) RemoveStray(context.Context, v1alpha1.TargetReference, types.UID) error {
+	return nil
+}
+
 // KeepDeletion implements admission.Records.
 func (r *records) KeepDeletion(context.Context, v1alpha1.TargetReference, v1alpha1.Deletion) error {
 	return nil

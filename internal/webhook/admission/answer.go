@@ -42,6 +42,7 @@ const (
 	auditUncov    = "uncovered"
 	auditGlass    = "break-glass"
 	auditGate     = "gate"
+	auditStray    = "stray"
 )
 
 // composedManager is the prefix of the field managers under which Crossplane
@@ -94,6 +95,9 @@ func auditAnnotations(f *facts, v decision.Verdict) map[string]string {
 	if v.Reason == decision.ReasonBreakGlass {
 		out[auditGlass] = f.glass.reason
 	}
+	if v.Allowed && f.AdoptsWithoutCause() {
+		out[auditStray] = fmt.Sprintf("%s/%s adopts it without a cause", f.adopter.Kind, f.adopter.Name)
+	}
 	return out
 }
 
@@ -108,6 +112,9 @@ func warnings(r *request, f *facts, v decision.Verdict, grant decision.Grant) []
 		ref, _ := r.parentRef(f.index)
 		out = append(out, fmt.Sprintf("kausality: %s names the owner %s %s, which does not exist; nothing bounds it",
 			objectText(f.Child.GVK.Kind, f.Child.Name), ref.GVK.Kind, ref.Name))
+	}
+	if f.AdoptsWithoutCause() {
+		out = append(out, "kausality: "+f.strayNotice(r))
 	}
 	if len(grant.Withheld) > 0 {
 		out = append(out, withheldWarning(f, grant.Withheld, grant.Problems))
@@ -230,6 +237,9 @@ func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision 
 	}
 	if verdict.Reason == decision.ReasonBreakGlass {
 		d.Message = fmt.Sprintf("%s of %s, for the reason %q", listed(verdict.Uncovered), objectText(d.Kind, d.Name), f.glass.reason)
+	}
+	if verdict.Reason == decision.ReasonStray {
+		d.Message = f.strayNotice(r)
 	}
 	const most = 16
 	for _, a := range acts[:min(len(acts), most)] {

@@ -32,6 +32,9 @@ const (
 	approveName    = "approve"
 )
 
+// ownersPath approves that the object has the parent that it has, and nothing else.
+const ownersPath = "metadata.ownerReferences"
+
 // approval is what a request says about approving what is already there (D20).
 type approval struct {
 	// asked is true where the request sets the annotation.
@@ -40,6 +43,8 @@ type approval struct {
 	allowed bool
 	// changes are the approved fields, as if just changed.
 	changes []change.Change
+	// adoption is true where the adoption of the object by its parent is approved.
+	adoption bool
 	// unknown are paths that cannot be read.
 	unknown []string
 	// since are those of which another content was looked at than is there.
@@ -87,7 +92,12 @@ func (r *request) approve(f *facts, st *approved.Standing, part string, a *appro
 	switch {
 	case text == "":
 		return
-	case text != v1alpha1.Any:
+	case text == ownersPath:
+		a.adoption = true
+		return
+	case text == v1alpha1.Any:
+		a.adoption = true
+	default:
 		path, _ = change.ParsePath(text)
 	}
 	if digest != "" && (st == nil || st.Digest(path) != digest) {

@@ -84,8 +84,11 @@ func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.
 	case len(v.Uncovered) > 0:
 		return doubtUncovered
 	}
+	if f.Adoption != nil {
+		return doubtPhase // What makes it a stray, or not, can be a moment old.
+	}
 	switch v.Reason {
-	case decision.ReasonMaintaining, decision.ReasonInitializing, decision.ReasonAdopting:
+	case decision.ReasonMaintaining, decision.ReasonInitializing, decision.ReasonAdopting, decision.ReasonDiscarding:
 		if v.Exercised == nil {
 			return doubtPhase
 		}

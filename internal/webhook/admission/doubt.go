@@ -42,6 +42,8 @@ const (
 	doubtLedger doubt = "Ledger"
 	// doubtDeletion: the parent goes, and nobody knows who deletes it.
 	doubtDeletion doubt = "Deletion"
+	// doubtStray: whether a deletion makes room for a stray depends on those there are.
+	doubtStray doubt = "Stray"
 	// doubtHealing: whether a Pod takes the place of another depends on those there are.
 	doubtHealing doubt = "Healing"
 )

@@ -67,6 +67,11 @@ type Records interface {
 	BreakGlass(ctx context.Context, parent v1alpha1.TargetReference, b v1alpha1.BrokenGlass) error
 	// TakeBrokenGlass takes such a note for a request, and returns its reason.
 	TakeBrokenGlass(ctx context.Context, parent v1alpha1.TargetReference, request v1alpha1.BrokenGlass) (reason string, ok bool, err error)
+	// AddStray notes that a parent adopts a child without a cause, before the request is
+	// answered (D5).
+	AddStray(ctx context.Context, parent v1alpha1.TargetReference, child v1alpha1.StrayChild) error
+	// RemoveStray notes that it has a cause after all.
+	RemoveStray(ctx context.Context, parent v1alpha1.TargetReference, child types.UID) error
 	// SetDeletion records who deletes an object before the request is answered.
 	SetDeletion(ctx context.Context, target v1alpha1.TargetReference, deletion v1alpha1.Deletion) error
 	// KeepDeletion records the same where an object may go with its namespace.
@@ -128,6 +133,7 @@ type Gatherer struct {
 	DigestKey string
 
 	replacements replacements
+	strays       recentStrays
 	ledgers      ledgers
 }
 
@@ -171,6 +177,12 @@ type facts struct {
 	glass glass
 	// parentObject is the parent itself, nil where there is none.
 	parentObject *unstructured.Unstructured
+	// adopter is where the parent is recorded that adopts the child, and adopterInitiators
+	// are who may initiate on it, or above it, where there is one.
+	adopter           v1alpha1.TargetReference
+	adopterInitiators []string
+	// strays are the children that the parent adopted without a cause.
+	strays []v1alpha1.StrayChild
 	// parentRecord is the parent's record, nil where it has none.
 	parentRecord *v1alpha1.AllowanceRecord
 	// initiators are who may initiate on the object, or above it, for messages;
@@ -205,6 +217,9 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	g.gatherGate(r, f)
 	g.gatherChild(ctx, r, f, why)
 	if err := g.healing(ctx, r, f); err != nil {
+		return nil, err
+	}
+	if err := g.gatherSurplus(ctx, r, f); err != nil {
 		return nil, err
 	}
 	f.approve = r.approval(f)
@@ -268,15 +283,24 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 // gatherParent fills in what there is to know about the parent, and returns the chain
 // of holders that begins with it.
 func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why doubt) ([]policy.Holder, error) {
-	ref, adopted := g.adopter(ctx, r, f.index)
-	ok := adopted
-	if !adopted {
-		ref, ok = r.parentRef(f.index)
+	if ref, ok := g.adopter(ctx, r, f.index); ok {
+		return g.gatherOwner(ctx, r, f, ref, true, why)
 	}
+	ref, ok := r.parentRef(f.index)
 	if !ok {
 		f.ParentState = decision.NoParent
 		return nil, nil
 	}
+	ancestors, err := g.gatherOwner(ctx, r, f, ref, false, why)
+	if err != nil {
+		return nil, err
+	}
+	return g.gatherAdopter(ctx, r, f, ancestors, why)
+}
+
+// gatherOwner fills in what there is to know about the object that a reference names as
+// the parent, or that would adopt the object.
+func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref lineage.Ref, adopts bool, why doubt) ([]policy.Holder, error) {
 	policies := f.index.For(ref.GVK.GroupKind())
 	if len(policies) == 0 {
 		f.ParentState = decision.ParentUngoverned
@@ -289,7 +313,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 	if err != nil {
 		return nil, err
 	}
-	if parent == nil && adopted {
+	if parent == nil && adopts {
 		f.ParentState = decision.NoParent
 		return nil, nil
 	}
@@ -322,7 +346,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 	}
 	switch {
 	case r.operation != decision.Update:
-	case adopted:
+	case adopts:
 		f.lettingGo = lineage.Joining(parent, r.old, r.new)
 	default:
 		f.lettingGo = lineage.LettingGo(parent, r.old, r.new)
@@ -332,6 +356,8 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 		return nil, err
 	}
 	f.parentRecord = rec
+	f.strays = g.strays.with(rec, parent.GetUID(), why)
+	f.Parent.Strays = uidsOf(f.strays)
 	// A ledger that cannot be read allows nothing; its holder's own admission
 	// says so.
 	stored, _ := g.ledgers.of(parent)
@@ -478,7 +504,7 @@ func named(changes []change.Change, patterns []change.Pattern) []change.Change {
 
 // isRelease tells whether the update takes the parent's own reference off the
 // object, or puts it on one that has none, or makes the parent's controller do so,
-// and touches no other lineage.
+// and touches no other lineage. Another parent from before that bounds nothing is none.
 func isRelease(r *request, f *facts) bool {
 	before, hadBefore := lineage.Parent(f.index, r.old)
 	after, hasAfter := lineage.Parent(f.index, r.new)
@@ -486,14 +512,13 @@ func isRelease(r *request, f *facts) bool {
 	if f.ParentState != decision.ParentFound || before.Mutual || after.Mutual {
 		return false
 	}
-	if hadBefore == hasAfter {
-		return len(f.lettingGo) > 0 && before.UID == after.UID
+	if hadBefore == hasAfter && before.UID == after.UID {
+		return len(f.lettingGo) > 0
 	}
-	uid := before.UID
 	if hasAfter {
-		uid = after.UID
+		return string(after.UID) == f.Parent.UID
 	}
-	return string(uid) == f.Parent.UID
+	return string(before.UID) == f.Parent.UID
 }
 
 // mayInitiateAbove tells whether the requester may initiate on an ancestor.

@@ -40,6 +40,10 @@ func denial(f *facts, v decision.Verdict) string {
 		fmt.Fprintf(&b, "does not name it in %s, and so allows nothing", lineage.ResourceRefPath)
 	case f.Parent.Deleting:
 		b.WriteString("is being deleted and allows only what spec.deleting of the policy says")
+	case f.IsStray():
+		b.WriteString("adopted it without a cause, so that no allowance covers it")
+	case len(f.Parent.Surplus) > 0:
+		fmt.Fprintf(&b, "adopted %s %s without a cause, for which healing makes no room", f.Child.GVK.Kind, strings.Join(f.Parent.Surplus, ", "))
 	case len(v.Withheld) > 0:
 		fmt.Fprintf(&b, "allows nothing while %s", withheldText(v.Withheld.Allowances()))
 	default:
@@ -58,6 +62,9 @@ func (f *facts) remedy(v decision.Verdict) string {
 	if f.Parent.Deleting {
 		return "No allowance counts any more."
 	}
+	if strays := f.straysInTheWay(); len(strays) > 0 {
+		return f.strayRemedy(f.parentInitiators, f.approveKey, strays...)
+	}
 	if len(f.parentInitiators) == 0 {
 		return "Nobody may initiate changes of " + f.parentText() + "."
 	}
@@ -68,6 +75,14 @@ func (f *facts) remedy(v decision.Verdict) string {
 	return fmt.Sprintf("%s may allow it by changing %s, or approve what is already there: kubectl annotate%s %s %s %s=%s.",
 		anyOf(f.parentInitiators), f.parentText(), namespaceFlag(f.Parent.Namespace),
 		kindArgument(f.parent.Kind, f.parent.Group), f.parent.Name, f.parentApproveKey, paths)
+}
+
+// straysInTheWay are the names of the strays for which the request is denied.
+func (f *facts) straysInTheWay() []string {
+	if f.IsStray() {
+		return []string{f.Child.Name}
+	}
+	return f.Parent.Surplus
 }
 
 // allowedText lists what the parent's ledger allows on the child's kind now.

@@ -18,6 +18,7 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"maps"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -55,7 +56,7 @@ func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.
 	}
 	f, verdict, grant, err := m.decide(ctx, r)
 	if err == nil {
-		err = m.noteBrokenGlass(ctx, r, f, verdict)
+		err = errors.Join(m.noteBrokenGlass(ctx, r, f, verdict), m.approveStray(ctx, r, f))
 	}
 	if err != nil {
 		return m.failed(ctx, req, err), decision.Grant{}

@@ -67,6 +67,9 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 	if why := f.gateDeviation(r, verdict); why != "" {
 		return refusedGate(r, f, why)
 	}
+	if f.AdoptsWithoutCause() && !f.hasRoomForStray() {
+		return refusedStray(r, f)
+	}
 	if err := v.keep(ctx, r, f, verdict); err != nil {
 		return v.failed(ctx, req, err)
 	}
@@ -105,7 +108,13 @@ func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict deci
 		return nil
 	}
 	if r.operation == decision.Delete {
+		if f.IsStray() {
+			v.strays.noteDeletion(r.old.GetUID())
+		}
 		return errors.Join(v.keepDeletion(ctx, r, f, verdict), v.hold(ctx, r, f, verdict))
+	}
+	if err := v.keepStray(ctx, r, f); err != nil {
+		return err
 	}
 	d := f.deviates
 	if len(d.missing)+len(d.ended) == 0 {

@@ -169,6 +169,22 @@ func (w *world) MayBreakGlass(_ context.Context, user authenticationv1.UserInfo,
 	return slices.Contains(user.Groups, glassBreakers[0]), w.broken
 }
 
+func (s store) AddStray(_ context.Context, parent v1alpha1.TargetReference, child v1alpha1.StrayChild) error {
+	rec := s.records[parent.UID]
+	if rec == nil {
+		rec = &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: parent}}
+		s.records[parent.UID] = rec
+	}
+	rec.Status.Strays = append(rec.Status.Strays, child)
+	return s.broken
+}
+
+func (s store) RemoveStray(_ context.Context, parent v1alpha1.TargetReference, child types.UID) error {
+	status := &s.records[parent.UID].Status
+	status.Strays = slices.DeleteFunc(status.Strays, func(c v1alpha1.StrayChild) bool { return c.UID == child })
+	return s.broken
+}
+
 func (s store) SetDeletion(_ context.Context, _ v1alpha1.TargetReference, d v1alpha1.Deletion) error {
 	s.deletions = append(s.deletions, d)
 	return s.broken

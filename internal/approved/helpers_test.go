@@ -1,0 +1,241 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package approved
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/internal/change"
+)
+
+const (
+	uid = "uid-1"
+	// alice may initiate changes; others may not.
+	alice = "alice"
+)
+
+// object reads a YAML object, with numbers as the API machinery has them.
+func object(t testing.TB, text string) map[string]any {
+	t.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var obj map[string]any
+	if err := utiljson.Unmarshal(raw, &obj); err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+func path(t testing.TB, text string) change.Path {
+	t.Helper()
+	p, err := change.ParsePath(text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return p
+}
+
+func patterns(t testing.TB, texts ...string) []change.Pattern {
+	t.Helper()
+	var out []change.Pattern
+	for _, text := range texts {
+		p, err := change.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		out = append(out, p)
+	}
+	return out
+}
+
+// triggers reports whether one of the patterns is about a change.
+func triggers(all []change.Pattern) func(change.Change) bool {
+	return func(c change.Change) bool {
+		for _, p := range all {
+			if _, ok := p.Matches(c); ok {
+				return true
+			}
+		}
+		return false
+	}
+}
+
+// tester is what a test and a property have in common.
+type tester interface {
+	Helper()
+	Fatalf(format string, args ...any)
+}
+
+// holder is an object as it is stored, with its annotation.
+type holder struct {
+	t tester
+	// object is compared with what is kept of it.
+	object Object
+	// text is the annotation.
+	text string
+}
+
+// newHolder is an object of which every field triggers.
+func newHolder(t tester, fields map[string]any) *holder {
+	return &holder{t: t, object: Object{
+		UID: uid, Generation: 1, Fields: fields,
+		Triggers: func(change.Change) bool { return true },
+		Concerns: func(change.Path) bool { return true },
+	}}
+}
+
+// now compares the object with its annotation.
+func (h *holder) now() *Standing {
+	h.t.Helper()
+	s, err := Decode(h.text)
+	if err != nil {
+		h.t.Fatalf("Decode() = %v", err)
+	}
+	return Now(s, Pending{}, h.object)
+}
+
+// changes are those that make the object what it is to be.
+func (h *holder) changes(to map[string]any) []change.Change {
+	return change.Find(h.object.Fields, to, change.Options{Metadata: h.object.Metadata})
+}
+
+// write makes the object another one. Changes have a cause where caused is true of them.
+func (h *holder) write(user string, to map[string]any, caused func(change.Change) bool, approves func(Difference) bool) *Standing {
+	h.t.Helper()
+	var uncaused []change.Change
+	changes := h.changes(to)
+	for _, c := range changes {
+		if !caused(c) {
+			uncaused = append(uncaused, c)
+		}
+	}
+	next := h.object
+	next.Fields = to
+	if len(changes) > 0 && next.Generation > 0 {
+		next.Generation++
+	}
+	after := h.now().After(Request{New: next, User: user, Uncaused: uncaused, Approves: approves})
+	h.store(after)
+	return after
+}
+
+// store stores an object, which has to compare then as it did before.
+func (h *holder) store(st *Standing) {
+	h.t.Helper()
+	h.object, h.text = st.Object, st.State().Encode(uid)
+	if (h.text == "") != (len(st.Differences) == 0) {
+		h.t.Fatalf("%d differences are stored as %q", len(st.Differences), h.text)
+	}
+	if len(h.text) > MaxBytes {
+		h.t.Fatalf("the text has %d bytes", len(h.text))
+	}
+	if again := st.State().Encode(uid); again != h.text {
+		h.t.Fatalf("the text of a State differs from itself")
+	}
+	if diff := cmp.Diff(told(st), told(h.now())); diff != "" {
+		h.t.Fatalf("what was stored (-before +after):\n%s", diff)
+	}
+}
+
+func always(change.Change) bool { return true }
+func never(change.Change) bool  { return false }
+
+// told are the differences of a standing with their authors, those that wait in
+// parentheses.
+func told(st *Standing) []string {
+	var out []string
+	for _, d := range st.Differences {
+		line := fmt.Sprintf("%s %s by %s", d.Verb, d.Path, d.Author.User)
+		if d.Author.Path != d.Path.String() {
+			line += " at " + d.Author.Path
+		}
+		if !d.Counts {
+			line = "(" + line + ")"
+		}
+		out = append(out, line)
+	}
+	return out
+}
+
+// asJSON is a text of a value.
+func asJSON(v any) string {
+	raw, err := json.Marshal(v)
+	if err != nil {
+		return err.Error()
+	}
+	return string(raw)
+}
+
+// sameContent reports how the approved content differs from what it should be.
+func sameContent(st *Standing, want map[string]any) string {
+	found := change.Find(want, st.Content(), change.Options{Metadata: st.patterns})
+	if len(found) == 0 {
+		return ""
+	}
+	return cmp.Diff(want, st.Content()) + fmt.Sprint(found)
+}
+
+// with is an object with another value at a path, where nil removes it.
+func with(t testing.TB, obj map[string]any, at string, value any) map[string]any {
+	t.Helper()
+	out, _ := clone(obj).(map[string]any)
+	if value == nil {
+		path(t, at).Remove(out)
+		return out
+	}
+	if err := path(t, at).Set(out, value); err != nil {
+		t.Fatal(err)
+	}
+	return out
+}
+
+// numbered is a map with fields of a name and a number.
+func numbered(name string, n int, value func(i int) any) map[string]any {
+	out := map[string]any{}
+	for i := range n {
+		out[fmt.Sprintf("%s%05d", name, i)] = value(i)
+	}
+	return out
+}
+
+// joinedMaps are the fields of several maps.
+func joinedMaps(all ...map[string]any) map[string]any {
+	out := map[string]any{}
+	for _, m := range all {
+		maps.Copy(out, m)
+	}
+	return out
+}
+
+// noise is a text of so many bytes that does not get shorter by packing.
+func noise(seed string, n int) string {
+	var b strings.Builder
+	for i := 0; b.Len() < n; i++ {
+		b.WriteString(fingerprint(seed, int64(i)))
+	}
+	return b.String()[:n]
+}

@@ -1,0 +1,303 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/policy"
+)
+
+// gatherAdopter fills in what there is to know about the parent that an update gives the
+// object, and returns the chain of holders that bounds the request: that of the parent
+// from before, or, where that bounds nothing, that of the adopter. Else an owner that
+// nobody governs, or that does not exist, would hide the adoption.
+func (g *Gatherer) gatherAdopter(
+	ctx context.Context, r *request, f *facts, ancestors []policy.Holder, why doubt,
+) ([]policy.Holder, error) {
+	if r.operation != decision.Update || !r.validating && r.subresource == subresourceStatus {
+		return ancestors, nil
+	}
+	ref, ok := lineage.Adopter(f.index, r.old, r.new)
+	if !ok {
+		return ancestors, nil
+	}
+	adopter, above := f, ancestors
+	switch {
+	case f.ParentState != decision.ParentFound:
+		if before, _ := r.parentRef(f.index); before.Mutual {
+			return ancestors, nil
+		}
+		f.goneParent, f.Deletion = "", nil
+	case f.Parent.UID != string(ref.UID):
+		adopter = &facts{index: f.index}
+	}
+	if adopter != f || f.ParentState != decision.ParentFound {
+		var err error
+		if above, err = g.gatherOwner(ctx, r, adopter, ref, false, why); err != nil {
+			return nil, err
+		}
+	}
+	if adopter.ParentState == decision.ParentFound {
+		f.Adoption = &decision.Adoption{Parent: adopter.Parent, Initiator: mayInitiateAbove(f.index, above, r.requester)}
+		f.adopter, f.adopterInitiators = adopter.parent, initiators(f.index, above)
+	}
+	if adopter == f {
+		return above, nil
+	}
+	return ancestors, nil
+}
+
+// gatherSurplus finds out, where a child is deleted whose parent has strays of the same
+// kind, which of them are alive: while any is, the deletion would make room for it. What
+// the record says may be over, and costs a call for each; where there are no strays it
+// costs nothing.
+func (g *Gatherer) gatherSurplus(ctx context.Context, r *request, f *facts) error {
+	if r.operation != decision.Delete || f.Eviction || len(f.strays) == 0 || f.IsStray() {
+		return nil
+	}
+	for _, s := range f.strays {
+		gvk := r.gvk
+		if s.Kind != gvk.Kind || s.APIVersion != gvk.GroupVersion().String() {
+			continue
+		}
+		if g.strays.wasJustDeleted(s.UID) {
+			f.Parent.Surplus = append(f.Parent.Surplus, s.Name)
+			continue
+		}
+		doubtStray.read()
+		obj, err := g.Objects.Live(ctx, gvk, types.NamespacedName{Namespace: s.Namespace, Name: s.Name})
+		if err != nil && !apierrors.IsNotFound(err) {
+			return fmt.Errorf("reading %s %s: %w", s.Kind, s.Name, err)
+		}
+		if err == nil && obj.GetUID() == s.UID && isActive(obj) && f.isParentOf(obj) {
+			f.Parent.Surplus = append(f.Parent.Surplus, s.Name)
+		}
+	}
+	return nil
+}
+
+// isParentOf reports whether the object names the parent of the request's child as its
+// own.
+func (f *facts) isParentOf(obj *unstructured.Unstructured) bool {
+	ref, ok := lineage.Parent(f.index, obj)
+	return ok && ref.UID == f.parent.UID
+}
+
+// isActive reports whether the object counts as one of its parent's: it is not being
+// deleted, and no Pod that has ended.
+func isActive(obj *unstructured.Unstructured) bool {
+	phase, _, _ := unstructured.NestedString(obj.Object, "status", "phase")
+	return obj.GetDeletionTimestamp() == nil && (obj.GetKind() != "Pod" || phase != "Succeeded" && phase != "Failed")
+}
+
+// keepStray writes down, before the answer is given, whether what the request adopts is
+// a stray. Whether it was one before does not matter any more.
+func (v *Validator) keepStray(ctx context.Context, r *request, f *facts) error {
+	switch {
+	case f.Adoption == nil:
+		return v.approveStray(ctx, r, f)
+	case f.AdoptsWithoutCause():
+		child := v1alpha1.StrayChild{
+			UID: r.new.GetUID(), APIVersion: r.new.GetAPIVersion(), Kind: r.gvk.Kind, Namespace: r.namespace, Name: r.objectName(),
+		}
+		if err := v.Records.AddStray(ctx, f.adopter, child); err != nil {
+			return err
+		}
+		v.strays.add(f.adopter.UID, child)
+		v.announceStray(r, f)
+	case f.Adoption.Parent.Strays.Has(f.Child.UID):
+		return v.removeStray(ctx, f.adopter, r.new.GetUID())
+	}
+	return nil
+}
+
+// approveStray ends that the object is a stray, where the request approves it. The hook
+// that sees the annotation calls it: the mutating one, or, for kinds that hold no
+// ledger, the validating one.
+func (g *Gatherer) approveStray(ctx context.Context, r *request, f *facts) error {
+	if r.dryRun || !f.approve.allowed || !f.approve.adoption || !f.IsStray() {
+		return nil
+	}
+	return g.removeStray(ctx, f.parent, r.current().GetUID())
+}
+
+func (g *Gatherer) removeStray(ctx context.Context, parent v1alpha1.TargetReference, child types.UID) error {
+	if err := g.Records.RemoveStray(ctx, parent, child); err != nil {
+		return err
+	}
+	g.strays.remove(parent.UID, child)
+	return nil
+}
+
+// hasRoomForStray reports whether the adopter's record can note one stray more.
+func (f *facts) hasRoomForStray() bool {
+	strays := f.Adoption.Parent.Strays
+	return strays.Has(f.Child.UID) || strays.Len() < v1alpha1.MaxStrays
+}
+
+// refusedStray answers an adoption that the parent's record has no room for. That ends
+// the sync of the parent's controller, until some of the strays are gone.
+func refusedStray(r *request, f *facts) admission.Response {
+	resp := admission.Denied(f.strayText(r) + ", and so many others that no more can be noted; delete them")
+	resp.AuditAnnotations = map[string]string{auditReason: string(decision.ReasonStray)}
+	return resp
+}
+
+// strayText says that an object was adopted without a cause.
+func (f *facts) strayText(r *request) string {
+	return fmt.Sprintf("%s adopts %s without a cause", objectText(f.adopter.Kind, f.adopter.Name), objectText(r.gvk.Kind, r.objectName()))
+}
+
+// announceStray tells people of the parent, and of the object, that it was adopted
+// without a cause.
+func (v *Validator) announceStray(r *request, f *facts) {
+	child := r.target()
+	v.Notices.Post(notice.Notice{
+		Reason: notice.Stray, Action: operationText(r), About: f.adopter, Child: &child, Text: f.strayNotice(r),
+	})
+}
+
+// strayNotice says what being a stray means, and how it ends.
+func (f *facts) strayNotice(r *request) string {
+	return fmt.Sprintf("%s: no allowance covers a change of it, and no healing makes room for it. %s", f.strayText(r),
+		f.strayRemedy(f.adopterInitiators, annotationKey(r.new, approveName), r.objectName()))
+}
+
+// strayRemedy says how objects of the child's kind cease to be strays.
+func (f *facts) strayRemedy(initiators []string, key string, strays ...string) string {
+	kind := f.Child.GVK
+	remedy := fmt.Sprintf("Delete %s %s", kind.Kind, strings.Join(strays, ", "))
+	if len(initiators) == 0 {
+		return remedy + "."
+	}
+	return fmt.Sprintf("%s, or %s may approve it: kubectl annotate%s %s %s %s='*'.", remedy, anyOf(initiators),
+		namespaceFlag(f.Child.Namespace), kindArgument(kind.Kind, kind.Group), strings.Join(strays, " "), key)
+}
+
+// remembered is how long a stray is known that was noted here: the cache of records has
+// it long before.
+const remembered = 30 * time.Second
+
+// recentStrays are strays that were noted a moment ago. The controller goes on with what
+// it has just adopted within milliseconds, before the cache of records has them. Another
+// replica of the operator does not know them. The zero value can be used.
+type recentStrays struct {
+	mu sync.Mutex
+	of map[types.UID][]v1alpha1.StrayChild
+	// deleted are those whose deletion was admitted, and when.
+	deleted map[types.UID]time.Time
+}
+
+// outlived is how long a stray counts as alive after its deletion was admitted. Observed:
+// a ReplicaSet controller that was trying to delete another Pod for it does so once more
+// before it sees that the stray is gone, and has one too few then.
+const outlived = 3 * time.Second
+
+func (s *recentStrays) noteDeletion(child types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.deleted == nil {
+		s.deleted = map[types.UID]time.Time{}
+	}
+	maps.DeleteFunc(s.deleted, func(_ types.UID, at time.Time) bool { return time.Since(at) > outlived })
+	s.deleted[child] = time.Now()
+}
+
+func (s *recentStrays) wasJustDeleted(child types.UID) bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	at, ok := s.deleted[child]
+	return ok && time.Since(at) <= outlived
+}
+
+func (s *recentStrays) add(parent types.UID, child v1alpha1.StrayChild) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	child.Time = metav1.Now()
+	if s.of == nil {
+		s.of = map[types.UID][]v1alpha1.StrayChild{}
+	}
+	for uid, children := range s.of {
+		s.of[uid] = slices.DeleteFunc(children, func(c v1alpha1.StrayChild) bool {
+			return time.Since(c.Time.Time) > remembered || c.UID == child.UID
+		})
+		if len(s.of[uid]) == 0 {
+			delete(s.of, uid)
+		}
+	}
+	s.of[parent] = append(s.of[parent], child)
+}
+
+func (s *recentStrays) remove(parent, child types.UID) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if children := slices.DeleteFunc(s.of[parent], func(c v1alpha1.StrayChild) bool { return c.UID == child }); len(children) > 0 {
+		s.of[parent] = children
+	} else {
+		delete(s.of, parent)
+	}
+}
+
+// with are the strays of a parent by its record, and, where that comes from the cache,
+// those that it may not have yet.
+func (s *recentStrays) with(rec *v1alpha1.AllowanceRecord, parent types.UID, why doubt) []v1alpha1.StrayChild {
+	var out []v1alpha1.StrayChild
+	if rec != nil && rec.Spec.TargetRef.UID == parent {
+		out = slices.Clone(rec.Status.Strays)
+	}
+	if why != doubtNone {
+		return out
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	for _, c := range s.of[parent] {
+		if time.Since(c.Time.Time) <= remembered && !slices.ContainsFunc(out, func(o v1alpha1.StrayChild) bool { return o.UID == c.UID }) {
+			out = append(out, c)
+		}
+	}
+	return out
+}
+
+// uidsOf are those of children, nil where there are none.
+func uidsOf(children []v1alpha1.StrayChild) sets.Set[string] {
+	if len(children) == 0 {
+		return nil
+	}
+	out := sets.New[string]()
+	for _, c := range children {
+		out.Insert(string(c.UID))
+	}
+	return out
+}

@@ -1,0 +1,235 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/notice"
+)
+
+// free is a ReplicaSet without an owner, unless one is given.
+func free(owners ...any) *unstructured.Unstructured {
+	obj := replicaSet(3)
+	if len(owners) == 0 {
+		unstructured.RemoveNestedField(obj.Object, "metadata", "ownerReferences")
+		return obj
+	}
+	_ = unstructured.SetNestedSlice(obj.Object, owners, "metadata", "ownerReferences")
+	return obj
+}
+
+// strayWorld is one in which there is the Deployment, with what its ledger has.
+func strayWorld(allowances ...v1alpha1.Allowance) *world {
+	parents := map[string]*unstructured.Unstructured{key("Deployment", "web"): deployment(3, allowances...)}
+	return &world{cached: parents, live: parents, records: map[types.UID]*v1alpha1.AllowanceRecord{}}
+}
+
+func (w *world) strays(uid types.UID) []v1alpha1.StrayChild {
+	if rec := w.records[uid]; rec != nil {
+		return rec.Status.Strays
+	}
+	return nil
+}
+
+func TestAdoptionWithoutCauseIsNoted(t *testing.T) {
+	other := map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "name": "other", "uid": "uid-other"}
+	gone := map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "gone", "uid": "uid-gone"}
+	tests := map[string]struct {
+		user          string
+		groups        []string
+		before        *unstructured.Unstructured
+		dryRun        bool
+		code          int32
+		reason, stray string
+	}{
+		"by the controller":                       {user: deployer, before: free(), reason: "Stray", stray: "web-1"},
+		"by the controller, beside another owner": {user: deployer, before: free(other), reason: "Stray", stray: "web-1"},
+		"by the controller, beside one that does not exist": {
+			user: deployer, before: free(gone), reason: "Stray", stray: "web-1",
+		},
+		"as a dry run":                      {user: deployer, before: free(), dryRun: true, reason: "Stray"},
+		"by an initiator":                   {user: "alice", groups: platformTeam, before: free(), reason: "Maintaining"},
+		"by a stranger":                     {user: "mallory", before: free(), code: 403, reason: "Denied"},
+		"by a stranger, beside another one": {user: "mallory", before: free(other), code: 403, reason: "Denied"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := strayWorld()
+			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			req := asking(t, tt.user, tt.groups, tt.before, replicaSet(3))
+			req.DryRun = &tt.dryRun
+			resp := validator.Handle(t.Context(), req)
+			if resp.Allowed != (tt.code == 0) || resp.AuditAnnotations[auditReason] != tt.reason {
+				t.Fatalf("got %+v", resp)
+			}
+			if said := resp.AuditAnnotations[auditStray] != ""; said != (tt.reason == "Stray") {
+				t.Errorf("audit annotations: %v", resp.AuditAnnotations)
+			}
+			var noted []string
+			for _, s := range w.strays("uid-web") {
+				noted = append(noted, s.Name)
+			}
+			if got := strings.Join(noted, ","); got != tt.stray {
+				t.Errorf("got strays %q, want %q", got, tt.stray)
+			}
+			if posted := len(w.notices) > 0 && w.notices[0].Reason == notice.Stray; posted != (tt.stray != "") {
+				t.Errorf("notices: %+v", w.notices)
+			}
+		})
+	}
+}
+
+// behind has no records in its cache.
+type behind struct{ store }
+
+func (behind) Get(context.Context, v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	return nil, nil
+}
+
+func TestStrayIsKnownBeforeTheCacheHasIt(t *testing.T) {
+	w := strayWorld(mayScale("alice", 4))
+	w.live = map[string]*unstructured.Unstructured{key("Deployment", "web"): deployment(3, mayScale("alice", 4))}
+	mutator, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+	validator.Records = behind{store{w}}
+	if resp := validator.Handle(t.Context(), asking(t, deployer, nil, free(), replicaSet(3))); !resp.Allowed {
+		t.Fatal(resp.Result)
+	}
+	grow := asking(t, deployer, nil, replicaSet(3), counted(replicaSet(5)))
+	resp := validator.Handle(t.Context(), grow)
+	if resp.Allowed || !strings.Contains(resp.Result.Message, "adopted it without a cause") {
+		t.Fatalf("got %+v", resp)
+	}
+	if resp := validator.Handle(t.Context(), asking(t, deployer, nil, replicaSet(3), counted(replicaSet(0)))); !resp.Allowed ||
+		resp.AuditAnnotations[auditReason] != "Discarding" {
+		t.Fatalf("got %+v", resp)
+	}
+
+	// Approving it is for who may, and ends that.
+	for _, text := range []string{"spec.template", "metadata.ownerReferences"} {
+		approving := asking(t, "alice", platformTeam, replicaSet(3), annotate(replicaSet(3), "replicaset.kausality.io/approve", text))
+		if resp := mutator.Handle(t.Context(), approving); !resp.Allowed {
+			t.Fatal(resp.Result)
+		}
+		if approved := len(w.strays("uid-web")) == 0; approved != (text == ownersPath) {
+			t.Errorf("%s: strays %v", text, w.strays("uid-web"))
+		}
+	}
+	if resp := validator.Handle(t.Context(), grow); !resp.Allowed || resp.AuditAnnotations[auditReason] != "Covered" {
+		t.Errorf("got %+v", resp)
+	}
+}
+
+func TestHealingMakesNoRoomForStrays(t *testing.T) {
+	const healing = replicaSetPolicy + `
+  maintaining:
+    policies:
+    - {target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Delete]}
+`
+	other := pod()
+	other.SetName("stray")
+	other.SetUID("uid-stray")
+	tests := map[string]struct {
+		stray   func(*unstructured.Unstructured) *unstructured.Unstructured
+		allowed bool
+	}{
+		"alive":       {stray: func(s *unstructured.Unstructured) *unstructured.Unstructured { return s }},
+		"gone":        {stray: func(*unstructured.Unstructured) *unstructured.Unstructured { return nil }, allowed: true},
+		"another now": {stray: func(s *unstructured.Unstructured) *unstructured.Unstructured { s.SetUID("else"); return s }, allowed: true},
+		"let go":      {stray: func(s *unstructured.Unstructured) *unstructured.Unstructured { s.SetOwnerReferences(nil); return s }, allowed: true},
+		"being deleted": {stray: func(s *unstructured.Unstructured) *unstructured.Unstructured {
+			s.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(0, 0)})
+			return s
+		}, allowed: true},
+		"ended": {stray: func(s *unstructured.Unstructured) *unstructured.Unstructured {
+			s.Object["status"] = map[string]any{"phase": "Succeeded"}
+			return s
+		}, allowed: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := strayWorld()
+			rs := replicaSet(3)
+			w.cached[key("ReplicaSet", "web-1")] = rs
+			if s := tt.stray(other.DeepCopy()); s != nil {
+				w.live[key("Pod", "stray")] = s
+			}
+			parent := v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "ReplicaSet", Namespace: "default", Name: "web-1", UID: "uid-web-1"}
+			_ = store{w}.AddStray(t.Context(), parent, v1alpha1.StrayChild{UID: "uid-stray", APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "stray"})
+			_, validator := w.hooks(t, deploymentPolicy, healing)
+			resp := validator.Handle(t.Context(), asking(t, deployer, nil, pod(), nil))
+			if resp.Allowed != tt.allowed {
+				t.Fatalf("got %+v", resp)
+			}
+			if !tt.allowed && !strings.Contains(resp.Result.Message, "adopted Pod stray without a cause, for which healing makes no room. Delete Pod stray") {
+				t.Errorf("got %q", resp.Result.Message)
+			}
+		})
+	}
+}
+
+// A controller that has not seen yet that the stray is gone makes room for it no more.
+func TestStrayThatIsJustDeletedIsInTheWay(t *testing.T) {
+	const healing = replicaSetPolicy + `
+  maintaining:
+    policies:
+    - {target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Delete]}
+`
+	w := strayWorld()
+	w.cached[key("ReplicaSet", "web-1")] = replicaSet(3)
+	parent := v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "ReplicaSet", Namespace: "default", Name: "web-1", UID: "uid-web-1"}
+	_ = store{w}.AddStray(t.Context(), parent, v1alpha1.StrayChild{UID: "uid-pod", APIVersion: "v1", Kind: "Pod", Namespace: "default", Name: "web-1-a"})
+	_, validator := w.hooks(t, deploymentPolicy, healing)
+	other := pod()
+	other.SetName("web-1-b")
+	other.SetUID("uid-other")
+	if resp := validator.Handle(t.Context(), asking(t, deployer, nil, other, nil)); !resp.Allowed {
+		t.Fatalf("the stray is gone: %+v", resp)
+	}
+	if resp := validator.Handle(t.Context(), asking(t, "alice", platformTeam, pod(), nil)); !resp.Allowed {
+		t.Fatalf("got %+v", resp)
+	}
+	if resp := validator.Handle(t.Context(), asking(t, deployer, nil, other, nil)); resp.Allowed {
+		t.Errorf("got %+v", resp)
+	}
+}
+
+func TestAdoptionIsRefusedWhereNoStrayCanBeNoted(t *testing.T) {
+	w := strayWorld()
+	_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+	parent := v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "default", Name: "web", UID: "uid-web"}
+	for i := range v1alpha1.MaxStrays {
+		_ = store{w}.AddStray(t.Context(), parent, v1alpha1.StrayChild{UID: types.UID(strconv.Itoa(i))})
+	}
+	resp := validator.Handle(t.Context(), asking(t, deployer, nil, free(), replicaSet(3)))
+	if resp.Allowed || !strings.Contains(resp.Result.Message, "no more can be noted") {
+		t.Fatalf("got %+v", resp)
+	}
+	w.records["uid-web"].Status.Strays[0].UID = "uid-web-1"
+	if resp := validator.Handle(t.Context(), asking(t, deployer, nil, free(), replicaSet(3))); !resp.Allowed {
+		t.Fatalf("got %+v", resp)
+	}
+}

@@ -1,0 +1,161 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/controlplane"
+)
+
+// auditStray is the audit annotation of an adoption without a cause.
+const auditStray = "verdict.kausality.io/stray"
+
+// adoptingStrays are the ways to have a controller take something for its own that
+// nobody asked it to.
+func adoptingStrays() []bypass {
+	return []bypass{
+		{"having a Deployment adopt a ReplicaSet", func(ctx context.Context, s *scene) {
+			audit := shared.watch(s.ns)
+			d := shared.alice().deploy(ctx, builders.MakeDeployment(s.ns, "adopting").Replicas(2))
+			stray := s.rogue.strayReplicaSet(ctx, d, 2)
+			shared.hasStray(ctx, audit, d, stray)
+			Eventually(ctx, func(g Gomega) { // The controller does away with it, as with any old one.
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(stray), stray)).To(Succeed())
+				g.Expect(stray.Spec.Replicas).To(HaveValue(BeZero()))
+			}).Should(Succeed())
+			shared.alice().change(ctx, d, image("adopting:"+unready))
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+				g.Expect(d.Status.UpdatedReplicas).To(BeEquivalentTo(1))
+			}).Should(Succeed())
+			refuse(s.controller.try(ctx, stray, replicas(1)), "spec.replicas", "adopted it without a cause",
+				"kubectl annotate -n "+s.ns+" replicaset "+stray.Name+" replicaset.kausality.io/approve='*'")
+		}},
+		{"having a ReplicaSet adopt Pods", func(ctx context.Context, s *scene) {
+			audit := shared.watch(s.ns)
+			d := shared.alice().deploy(ctx, builders.MakeDeployment(s.ns, "crowded").Replicas(3))
+			rs, good := shared.newestReplicaSet(ctx, d), shared.podsNamed(ctx, Default, s.ns, "crowded")
+			stray := s.rogue.strayPod(ctx, rs)
+			shared.hasStray(ctx, audit, rs, stray)
+			Consistently(ctx, func(g Gomega) {
+				g.Expect(shared.podsNamed(ctx, g, s.ns, "crowded")).To(ConsistOf(toAny(append(good, stray.Name))...), "a Pod made room for another")
+			}).WithTimeout(quietMoment).Should(Succeed())
+		}},
+	}
+}
+
+// strayRevision is the revision of a Deployment that its strays say they are.
+const strayRevision = "77"
+
+// strayReplicaSet makes a ReplicaSet with ready Pods, which a Deployment then takes for
+// its own.
+func (a *actor) strayReplicaSet(ctx context.Context, d *appsv1.Deployment, replicas int32, owners ...metav1.OwnerReference) *appsv1.ReplicaSet {
+	GinkgoHelper()
+	stray := &appsv1.ReplicaSet{}
+	stray.Namespace, stray.Name, stray.OwnerReferences = d.Namespace, d.Name+"-stray", owners
+	stray.Annotations = map[string]string{revisionKey: strayRevision}
+	stray.Spec.Template = *d.Spec.Template.DeepCopy()
+	stray.Spec.Template.Labels["stray"] = "yes"
+	stray.Spec.Template.Spec.Containers[0].Image = d.Name + ":stray"
+	stray.Spec.Selector = &metav1.LabelSelector{MatchLabels: stray.Spec.Template.Labels}
+	stray.Spec.Replicas = &replicas
+	Expect(a.Create(ctx, stray)).To(Succeed())
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(stray), stray)).To(Succeed())
+		g.Expect(stray.Status.ObservedGeneration).To(Equal(stray.Generation))
+		g.Expect(stray.Status.AvailableReplicas).To(Equal(replicas))
+	}).Should(Succeed())
+	base := stray.DeepCopy()
+	stray.Labels = d.Spec.Selector.MatchLabels
+	Expect(a.Patch(ctx, stray, client.MergeFrom(base))).To(Succeed())
+	return stray
+}
+
+// strayPod makes a Pod that a ReplicaSet takes for its own, and would rather keep than
+// its other Pods.
+func (a *actor) strayPod(ctx context.Context, rs *appsv1.ReplicaSet) *corev1.Pod {
+	GinkgoHelper()
+	stray := &corev1.Pod{Spec: *rs.Spec.Template.Spec.DeepCopy()}
+	stray.Namespace, stray.Name = rs.Namespace, rs.Name+"-stray"
+	stray.Annotations = map[string]string{corev1.PodDeletionCost: "1000"}
+	Expect(a.Create(ctx, stray)).To(Succeed())
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(stray), stray)).To(Succeed())
+		g.Expect(stray.Status.Conditions).To(ContainElement(SatisfyAll(
+			HaveField("Type", corev1.PodReady), HaveField("Status", corev1.ConditionTrue))))
+	}).Should(Succeed())
+	base := stray.DeepCopy()
+	stray.Labels = rs.Spec.Selector.MatchLabels
+	Expect(a.Patch(ctx, stray, client.MergeFrom(base))).To(Succeed())
+	return stray
+}
+
+// hasStray returns when the object has adopted a child, which its record and the audit
+// log say had no cause.
+func (c *cluster) hasStray(ctx context.Context, audit witness, parent, child client.Object) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(child), child)).To(Succeed())
+		g.Expect(metav1.IsControlledBy(child, parent)).To(BeTrue())
+		g.Expect(c.straysOf(ctx, g, parent)).To(ContainElement(child.GetUID()))
+		g.Expect(audit.writes(controlplane.ByVerb("patch"), controlplane.OnObject(child.GetNamespace(), child.GetName()))).
+			To(ContainElement(HaveField("Annotations", SatisfyAll(
+				HaveKeyWithValue(auditReason, "Stray"), HaveKey(auditStray)))))
+	}).Should(Succeed())
+}
+
+// rootCA is the UID of an object that each namespace has, and that no policy is for.
+func (c *cluster) rootCA(ctx context.Context, namespace string) types.UID {
+	GinkgoHelper()
+	var ca corev1.ConfigMap
+	Eventually(ctx, func() error { return c.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "kube-root-ca.crt"}, &ca) }).Should(Succeed())
+	return ca.UID
+}
+
+// straysOf are the strays in the record of an object.
+func (c *cluster) straysOf(ctx context.Context, g Gomega, obj client.Object) []types.UID {
+	GinkgoHelper()
+	var uids []types.UID
+	for _, stray := range c.record(ctx, g, obj).Status.Strays {
+		uids = append(uids, stray.UID)
+	}
+	return uids
+}
+
+// podsNamed are the names of the Pods with the label app that are there to stay.
+func (c *cluster) podsNamed(ctx context.Context, g Gomega, namespace, app string) []string {
+	GinkgoHelper()
+	var list corev1.PodList
+	g.Expect(c.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{"app": app})).To(Succeed())
+	var names []string
+	for i := range list.Items {
+		if list.Items[i].DeletionTimestamp == nil {
+			names = append(names, list.Items[i].Name)
+		}
+	}
+	return names
+}
