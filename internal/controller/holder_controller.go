@@ -20,6 +20,7 @@ import (
 	"context"
 	"iter"
 	"slices"
+	"sync"
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -123,9 +124,11 @@ type Holder struct {
 	// before its status is believed, DefaultQuietTime unless somebody knows better.
 	QuietTime time.Duration
 
-	rewrites rewrites
-	specs    specs
-	alarms   holders.Alarms
+	// changedUnseen are the UIDs of holders that were changed while no operator looked.
+	changedUnseen sync.Map
+	rewrites      rewrites
+	specs         specs
+	alarms        holders.Alarms
 }
 
 // SetupWithManager adds the reconciler to mgr.

@@ -61,26 +61,30 @@ func (r *Holder) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allowanc
 		return nil
 	}
 	v.content = record.ContentOf(v.obj, v.policies, r.DigestKey)
-	if rec == nil || v.isExplained(&rec.Status) {
-		return nil
-	}
 	since, start := r.SignOfLife.away()
-	if since == nil {
+	if rec == nil || since == nil || v.isExplained(&rec.Status) {
+		r.changedUnseen.Delete(v.obj.GetUID())
 		return nil
 	}
 	live, err := r.Holders.Live(ctx, v.obj.GroupVersionKind(), client.ObjectKeyFromObject(v.obj))
-	if client.IgnoreNotFound(err) != nil {
+	switch {
+	case client.IgnoreNotFound(err) != nil:
 		return err
-	}
-	if apierrors.IsNotFound(err) || live.GetResourceVersion() != v.obj.GetResourceVersion() {
+	case apierrors.IsNotFound(err):
 		return nil // Its own event follows.
-	}
-	fields := record.ChangedSince(rec.Status.Approved, v.content)
-	if changed := lastChange(live); changed.Before(*since) || changed.After(start) {
+	case live.GetResourceVersion() != v.obj.GetResourceVersion():
+		v.unseen.until = v.now.Add(goneRecheck) // So it does.
 		return nil
 	}
-	fields = slices.DeleteFunc(fields, func(d v1alpha1.ContentDigest) bool { return isScaled(live, d.Path, *since) })
-	v.unseen = unseen{fields: fields}
+	changed := lastChange(live)
+	if _, found := r.changedUnseen.Load(v.obj.GetUID()); !found && (changed.Before(wholeSecond(*since)) || changed.After(start)) {
+		return nil
+	}
+	// What is changed from now on does not make it a change that somebody has seen.
+	r.changedUnseen.Store(v.obj.GetUID(), true)
+	v.unseen.fields = slices.DeleteFunc(record.ChangedSince(rec.Status.Approved, v.content), func(d v1alpha1.ContentDigest) bool {
+		return isScaled(live, d.Path, *since)
+	})
 	if until := start.Add(toldWithin); until.After(v.now) {
 		v.unseen.until = until
 	}
@@ -113,8 +117,8 @@ func (v view) approve(status *v1alpha1.AllowanceRecordStatus, next *soonest) {
 	switch {
 	case v.content == nil:
 		status.Approved = nil
-	case v.withheld():
-		return // The object has what is approved itself.
+	case v.withheld(), status.Adopting:
+		return // The object has what is approved itself, or all of it is until it settles.
 	case !v.unseen.until.IsZero():
 		next.at(v.unseen.until)
 	case len(v.unseen.fields) > 0:
@@ -127,7 +131,7 @@ func (v view) approve(status *v1alpha1.AllowanceRecordStatus, next *soonest) {
 // withhold has what was changed while nobody looked withheld, by a grant that is folded in
 // like any other one.
 func (v view) withhold(status *v1alpha1.AllowanceRecordStatus) {
-	var marks []v1alpha1.Allowance
+	marks := make([]v1alpha1.Allowance, 0, len(v.unseen.fields))
 	for _, d := range v.unseen.fields {
 		marks = append(marks, v1alpha1.Allowance{
 			Relation: v1alpha1.RelationWithheld, Mutation: d.Path, Generation: v.obj.GetGeneration(), Replaced: d.Digest,
@@ -140,12 +144,18 @@ func (v view) withhold(status *v1alpha1.AllowanceRecordStatus) {
 	}
 }
 
+// The sub-resources by which managed fields say that a field was set, but for "".
+const (
+	statusSubresource = "status"
+	scaleSubresource  = "scale"
+)
+
 // lastChange is when an object was last changed but for its status. API servers keep
 // whole seconds.
 func lastChange(obj *unstructured.Unstructured) time.Time {
 	var last time.Time
 	for _, f := range obj.GetManagedFields() {
-		if f.Subresource != "status" && f.Time != nil && f.Time.After(last) {
+		if f.Subresource != statusSubresource && f.Time != nil && f.Time.After(last) {
 			last = f.Time.Time
 		}
 	}
@@ -156,6 +166,6 @@ func lastChange(obj *unstructured.Unstructured) time.Time {
 // autoscalers do, which go on while nobody looks.
 func isScaled(obj *unstructured.Unstructured, path string, since time.Time) bool {
 	return path == "spec.replicas" && slices.ContainsFunc(obj.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
-		return f.Subresource == "scale" && f.Time != nil && !f.Time.Time.Before(wholeSecond(since))
+		return f.Subresource == scaleSubresource && f.Time != nil && !f.Time.Time.Before(wholeSecond(since))
 	})
 }

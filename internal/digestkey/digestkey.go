@@ -34,7 +34,7 @@ import (
 const (
 	// SecretName is the name of the Secret with the key, in the operator's namespace.
 	// The Role for the key allows it.
-	SecretName = "kausality-digest-key"
+	SecretName = "kausality-digest-key" //nolint:gosec // its name, and not what is in it
 	// field is where it is in the Secret.
 	field = "key"
 	// size is how long it is, in bytes.

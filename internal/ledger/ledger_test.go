@@ -192,6 +192,9 @@ func TestCheck(t *testing.T) {
 		"just enough entries": {have: many[:MaxEntries]},
 		"one too many":        {have: many, wantErr: true},
 		"few, but too long":   {have: long, wantErr: true},
+		"just enough, beside what strangers have changed": {
+			have: slices.Concat(many[:MaxEntries], []v1alpha1.Allowance{withheld("spec."+strings.Repeat("x", MaxBytes), "mallory", "")}),
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -48,9 +48,6 @@ func patterns(texts ...string) []change.Pattern {
 	return out
 }
 
-// Proves reports whether the status of a kind can prove that a change is carried out.
-func Proves(kind schema.GroupKind) bool { return len(proofs[kind]) > 0 }
-
 // Proven are the fields of which the status of obj proves that all children are as the
 // object has them. A change of them that is withheld is over then: there is nothing left
 // to hold back (D2).

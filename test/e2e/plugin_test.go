@@ -125,7 +125,7 @@ var _ = Describe("The kubectl plugin", func() {
 		for _, command := range []string{"why", "explain"} {
 			reader.reads(ctx, ns, SatisfyAll(
 				ContainSubstring("Withheld"), ContainSubstring(imagePath), ContainSubstring(mallory), ContainSubstring("Group "+platformTeam),
-				ContainSubstring("kubectl kausality approve -n "+ns+" deployment/web --path '"+imagePath+"'"),
+				MatchRegexp(regexp.QuoteMeta("kubectl kausality approve -n "+ns+" deployment/web --path '"+imagePath+"@")+"[0-9a-f]{12}'"),
 			), command, "deployment/web")
 		}
 		reader.reads(ctx, ns, ContainSubstring("You are alice, and may initiate changes of it."),

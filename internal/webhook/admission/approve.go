@@ -89,13 +89,13 @@ func (r *request) unapproved(f *facts) *approved.Standing {
 func (r *request) approve(f *facts, st *approved.Standing, part string, a *approval) {
 	text, digest := decision.ParseApproval(part)
 	var path change.Path
-	switch {
-	case text == "":
+	switch text {
+	case "":
 		return
-	case text == ownersPath:
+	case ownersPath:
 		a.adoption = true
 		return
-	case text == v1alpha1.Any:
+	case v1alpha1.Any:
 		a.adoption = true
 	default:
 		path, _ = change.ParsePath(text)

@@ -276,7 +276,9 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	rec, _ := g.readRecord(ctx, r.target(), why)
 	effective := record.Effective(rec, r.old, f.stored)
 	f.Child.Ledger = effective.Without(ledger.Entry.IsWithheld)
-	f.Child.Standing = g.standing(ctx, r.old, f.OwnPolicies, effective, rec)
+	if len(f.OwnPolicies) > 0 {
+		f.Child.Standing = g.standing(ctx, r.old, f.OwnPolicies, effective, rec)
+	}
 	f.recorded = rec != nil
 }
 
@@ -363,7 +365,7 @@ func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref li
 	stored, _ := g.ledgers.of(parent)
 	effective := record.Effective(rec, parent, stored)
 	f.Parent.Ledger = effective.Without(ledger.Entry.IsWithheld)
-	f.Parent.Standing = g.standing(ctx, parent, f.Parent.Policies, effective, rec)
+	f.Parent.Standing = g.parentStanding(ctx, parent, f.Parent.Policies, effective, rec)
 	f.Parent.Adopting = rec != nil && rec.Status.Adopting
 	if f.Parent.Deleting {
 		f.Deletion = g.deletionOf(ctx, f.parent)

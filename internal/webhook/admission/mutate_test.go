@@ -89,6 +89,16 @@ const approvedKey = "kausality.io/approved"
 
 var digest = regexp.MustCompile(`,"content":"[0-9a-f]{12}"`)
 
+// lookedAt is the digest that a message names of a number of replicas of which 3 are
+// approved.
+func lookedAt(replicas int64) string {
+	obj := deployment(replicas)
+	st := approved.Now(nil, approved.Pending{Withheld: []approved.Mark{{Author: approved.Author{Path: "spec.replicas"}, Value: int64(3)}}}, approved.Object{
+		UID: string(obj.GetUID()), Fields: obj.Object, Triggers: func(change.Change) bool { return true },
+	})
+	return st.Summary()[0].Digest
+}
+
 func TestMutate(t *testing.T) {
 	granted := ledger.Ledger{}.Merge(mayScale("alice", 5)).Encode()
 	old := ledger.Ledger{}.Merge(mayScale("alice", 4)).Encode()
@@ -169,6 +179,26 @@ func TestMutate(t *testing.T) {
 			user: "alice", groups: platformTeam, before: unsettled(deployment(5, held("spec.replicas", "3"))),
 			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
 			want:  map[string]string{ledgerKey: granted},
+		},
+		"approved as it was looked at": {
+			user: "alice", groups: platformTeam, before: unsettled(deployment(5, held("spec.replicas", "3"))),
+			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "spec.replicas@"+lookedAt(5)),
+			want:  map[string]string{ledgerKey: granted},
+		},
+		"all approved as it was looked at": {
+			user: "alice", groups: platformTeam, before: unsettled(deployment(5, held("spec.replicas", "3"))),
+			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*@"+lookedAt(5)),
+			want:  map[string]string{ledgerKey: granted},
+		},
+		"approved, and changed since": {
+			user: "alice", groups: platformTeam, before: unsettled(deployment(7, held("spec.replicas", "3"))),
+			after: annotate(unsettled(deployment(7, held("spec.replicas", "3"))), "kausality.io/approve", "spec.replicas@"+lookedAt(5)),
+			want:  map[string]string{ledgerKey: mallorys, approvedKey: three}, warns: "it was changed since somebody looked at it: spec.replicas",
+		},
+		"all approved, and changed since": {
+			user: "alice", groups: platformTeam, before: unsettled(deployment(7, held("spec.replicas", "3"))),
+			after: annotate(unsettled(deployment(7, held("spec.replicas", "3"))), "kausality.io/approve", "*@"+lookedAt(5)),
+			want:  map[string]string{ledgerKey: mallorys, approvedKey: three}, warns: "it was changed since somebody looked at it: *",
 		},
 		"approved by a stranger": {
 			user: "mallory", before: unsettled(deployment(5, held("spec.replicas", "3"))),

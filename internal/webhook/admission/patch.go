@@ -55,6 +55,10 @@ func (r *request) patches(f *facts) []jsonpatch.Operation {
 		want[key] = text
 	}
 	key = annotationKey(r.new, approvedName)
+	if key != v1alpha1.AnnotationApproved && f.parentObject != nil && annotation(f.parentObject, v1alpha1.AnnotationApproved) == "" {
+		// What its controller has copied from a Deployment stays behind when that is over.
+		delete(want, v1alpha1.AnnotationApproved)
+	}
 	delete(want, key)
 	if text := r.approvedText(f); text != "" {
 		want[key] = text

@@ -18,6 +18,7 @@ package admission
 
 import (
 	"context"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -38,9 +39,6 @@ const approvedName = "approved"
 // with what its record has of it. An object in which nothing is withheld has neither, and
 // is as approved without being looked at.
 func (g *Gatherer) standing(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, effective ledger.Ledger, rec *v1alpha1.AllowanceRecord) *approved.Standing {
-	if len(policies) == 0 {
-		return nil
-	}
 	// What cannot be read is of an object of which nothing is known to be approved.
 	state, _ := approved.Decode(annotation(obj, annotationKey(obj, approvedName)))
 	st := approved.Now(state, record.PendingOf(rec, obj, state, effective), g.approvable(ctx, obj, policies))
@@ -52,6 +50,15 @@ func (g *Gatherer) standing(ctx context.Context, obj *unstructured.Unstructured,
 	return st.Approve(func(d approved.Difference) bool {
 		return d.Author.Generation <= obj.GetGeneration() && change.AnyCovers(proven, d.Path)
 	})
+}
+
+// parentStanding is the standing of a parent, nil where nothing of it can be withheld: so
+// it is with nearly all.
+func (g *Gatherer) parentStanding(ctx context.Context, parent *unstructured.Unstructured, policies []*policy.Policy, effective ledger.Ledger, rec *v1alpha1.AllowanceRecord) *approved.Standing {
+	if len(policies) == 0 || annotation(parent, annotationKey(parent, approvedName)) == "" && !slices.ContainsFunc(effective, ledger.Entry.IsWithheld) {
+		return nil
+	}
+	return g.standing(ctx, parent, policies, effective, rec)
 }
 
 // denies reports whether a child of the holder was refused, for which its controllers
