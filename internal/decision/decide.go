@@ -98,9 +98,7 @@ var checks = []Check{
 	when(ReasonUnbounded, func(in *Input) bool { return len(in.Bounding()) == 0 }),
 	// What was under way when the policy came may finish, but for what has been withheld
 	// since.
-	when(ReasonAdopting, func(in *Input) bool {
-		return in.Parent.Adopting && !in.Parent.OneSided && !in.Parent.isWithheld()
-	}),
+	when(ReasonAdopting, func(in *Input) bool { return in.Parent.isAdopting() }),
 	// The parent's phase and its allowances.
 	permitted,
 	// What was adopted without a cause can always be got rid of.

@@ -228,6 +228,13 @@ rules:
 			request: ofShop(changing(composing, "spec.anything"), unbounded, update),
 			want:    []string{"Update by alice: Shop/web spec.size, Bucket/b spec.anything"},
 		},
+		"a child that only its gate bounds, while a change of the parent is withheld": {
+			request: ofShop(changing(composing, "spec.anything"), unbounded, update).ofWithheld(t, "spec.size", "1"),
+		},
+		"a creation by the initializing section, while a change of the parent is withheld": {
+			request: ofShop(creating(composing), sections, created(mayChange("create")), created(mayOutside(map[string]string{"kind": "Bucket"}, "Create"))).
+				ofWithheld(t, "spec.size", "1"),
+		},
 		"the same by a person who is not asked to": {
 			request: ofShop(changing(mallory, "spec.anything"), unbounded, update),
 		},

@@ -134,7 +134,7 @@ func (p *Parent) approvedValue(field string) (any, bool) {
 		_, isMap := value.(map[string]any)
 		switch {
 		case value == nil:
-			return nil, i > 0 // Without any spec nothing of the approved content is known.
+			return nil, true
 		case i == len(path)-1:
 			return value, true
 		case !isMap:

@@ -567,6 +567,17 @@ func TestHealingOfOtherKinds(t *testing.T) {
 		"a kind of that name in another group": {birth: birth{parent: schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "ReplicaSet"}, changed: evil, short: true}},
 		"another child than such a kind makes": {birth: birth{parent: replicaSetGVK, changed: map[string]any{"spec.minReadySeconds": int64(2)}}, with: func(in *Input) { in.Child.GVK = jobGVK }},
 		"a Pod of a CronJob":                   {birth: birth{parent: cronJobGVK, changed: map[string]any{"spec.failedJobsHistoryLimit": int64(2)}}, with: func(in *Input) { in.Child.GVK = podGVK }},
+		"an older revision of a kind that has none": {birth: birth{
+			parent: replicaSetGVK, approved: map[string]any{"spec.updateStrategy.rollingUpdate.partition": int64(2)}, changed: evil, ofPresent: true,
+			edit: map[string]any{"metadata.labels[controller-revision-hash]": "old"}, current: "old", update: "new",
+		}},
+		"a count no rule is about, next to an image": {
+			birth: birth{parent: replicaSetGVK, changed: map[string]any{"spec.replicas": int64(9), "spec.template.spec.containers[0].image": "evil"}},
+			with: func(in *Input) {
+				compareBy(in, func(c change.Change) bool { return strings.HasPrefix(c.Path.String(), "spec.template") })
+			},
+			want: true,
+		},
 		"an eviction": {
 			birth: birth{parent: bucketGVK, changed: evil},
 			with: func(in *Input) {
@@ -605,9 +616,12 @@ maintaining: {policies: [{target: {apiVersion: v1, resource: pods}, relation: Co
 }
 
 // unruled compares a parent by policies of which no rule is about what differs.
-func unruled(in *Input) {
+func unruled(in *Input) { compareBy(in, func(change.Change) bool { return false }) }
+
+// compareBy compares a parent anew, by other triggers.
+func compareBy(in *Input, triggers func(change.Change) bool) {
 	o := in.Parent.Standing.Object
-	o.Triggers = func(change.Change) bool { return false }
+	o.Triggers = triggers
 	stored, _ := approved.Decode(in.Parent.Standing.State().Encode(o.UID))
 	in.Parent.Standing = approved.Now(stored, approved.Pending{}, o)
 }

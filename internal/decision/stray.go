@@ -57,7 +57,7 @@ func (in *Input) AdoptsWithoutCause() bool {
 // what is allowed, or the child could have been created in its place.
 func (in *Input) isAdoptionCaused() bool {
 	denies := func(p *policy.Policy) bool { return p.Action == v1alpha1.ActionDeny }
-	if !slices.ContainsFunc(in.Bounding(), denies) || in.Parent.Adopting && !in.Parent.OneSided {
+	if !slices.ContainsFunc(in.Bounding(), denies) || in.Parent.isAdopting() {
 		return true
 	}
 	creation := Act{Operation: Create}

@@ -98,6 +98,10 @@ maintaining:
 			request: adoption(deployer, deployment).with(func(in *Input) { in.Parent.Adopting, in.Adoption.Parent.Adopting = true, true }),
 			want:    ReasonAdopting,
 		},
+		"adopted by a parent that is in the middle of something, of which something is withheld": {
+			request: adoption(deployer, deployment).with(func(in *Input) { in.Parent.Adopting = true }).ofWithheld(t, "spec.replicas", int64(3)).with(again),
+			want:    ReasonStray, stray: true,
+		},
 		"adopted under a policy that only warns": {request: adoption(deployer, soft), want: ReasonMaintaining},
 		"adopted of a kind that nothing bounds": {
 			request: adoption(deployer, deployment).with(func(in *Input) { in.Child.GVK = podGVK }), want: ReasonUnbounded,

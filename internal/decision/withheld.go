@@ -111,6 +111,10 @@ func (p *Parent) isWithheld() bool {
 	return p.Standing != nil && slices.ContainsFunc(p.Standing.Differences, func(d approved.Difference) bool { return d.Counts })
 }
 
+// isAdopting reports whether the parent may finish what was under way when its policy first
+// took effect: while something of it is withheld, it may not (D20).
+func (p *Parent) isAdopting() bool { return p.Adopting && !p.OneSided && !p.isWithheld() }
+
 // object is the child after the request, as its approved content is compared with.
 func (in *Input) object() approved.Object {
 	o := in.Child.Standing.Object

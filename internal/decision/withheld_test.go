@@ -148,6 +148,10 @@ func TestWithheldFollowsItsItem(t *testing.T) {
 			who: mallory, approved: good, before: `[{name: x}, {name: b, image: b1}]`, after: `[{name: b, image: b1}]`,
 			left: []string{first + " was map[image:a1 name:a]"},
 		},
+		"a stranger removes an addition in front of an item of which something is withheld": {
+			who: mallory, approved: `[{name: b, image: b1}]`, before: `[{name: x}, {name: b, image: theirs}]`, after: `[{name: b, image: theirs}]`,
+			left: []string{first + ".image was b1"},
+		},
 		"a stranger puts an image back while another item is missing": {
 			who: mallory, approved: good, before: `[{name: b, image: theirs}]`, after: `[{name: b, image: b1}]`,
 			left: []string{first + " was map[image:a1 name:a]"},

@@ -89,10 +89,9 @@ const approvedKey = "kausality.io/approved"
 
 var digest = regexp.MustCompile(`,"content":"[0-9a-f]{12}"`)
 
-// lookedAt is the digest that a message names of a number of replicas of which 3 are
-// approved.
-func lookedAt(replicas int64) string {
-	obj := deployment(replicas)
+// lookedAt is the digest that a message names of 5 replicas of which 3 are approved.
+func lookedAt() string {
+	obj := deployment(5)
 	st := approved.Now(nil, approved.Pending{Withheld: []approved.Mark{{Author: approved.Author{Path: "spec.replicas"}, Value: int64(3)}}}, approved.Object{
 		UID: string(obj.GetUID()), Fields: obj.Object, Triggers: func(change.Change) bool { return true },
 	})
@@ -182,22 +181,22 @@ func TestMutate(t *testing.T) {
 		},
 		"approved as it was looked at": {
 			user: "alice", groups: platformTeam, before: unsettled(deployment(5, held("spec.replicas", "3"))),
-			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "spec.replicas@"+lookedAt(5)),
+			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "spec.replicas@"+lookedAt()),
 			want:  map[string]string{ledgerKey: granted},
 		},
 		"all approved as it was looked at": {
 			user: "alice", groups: platformTeam, before: unsettled(deployment(5, held("spec.replicas", "3"))),
-			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*@"+lookedAt(5)),
+			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*@"+lookedAt()),
 			want:  map[string]string{ledgerKey: granted},
 		},
 		"approved, and changed since": {
 			user: "alice", groups: platformTeam, before: unsettled(deployment(7, held("spec.replicas", "3"))),
-			after: annotate(unsettled(deployment(7, held("spec.replicas", "3"))), "kausality.io/approve", "spec.replicas@"+lookedAt(5)),
+			after: annotate(unsettled(deployment(7, held("spec.replicas", "3"))), "kausality.io/approve", "spec.replicas@"+lookedAt()),
 			want:  map[string]string{ledgerKey: mallorys, approvedKey: three}, warns: "it was changed since somebody looked at it: spec.replicas",
 		},
 		"all approved, and changed since": {
 			user: "alice", groups: platformTeam, before: unsettled(deployment(7, held("spec.replicas", "3"))),
-			after: annotate(unsettled(deployment(7, held("spec.replicas", "3"))), "kausality.io/approve", "*@"+lookedAt(5)),
+			after: annotate(unsettled(deployment(7, held("spec.replicas", "3"))), "kausality.io/approve", "*@"+lookedAt()),
 			want:  map[string]string{ledgerKey: mallorys, approvedKey: three}, warns: "it was changed since somebody looked at it: *",
 		},
 		"approved by a stranger": {
