@@ -261,6 +261,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Events:     o.GetEventRecorder("kausality"),
 		Clock:      clock.RealClock{},
 		DigestKey:  o.digestKey,
+		Alone:      !o.leaderElect,
 		QuietTime:  o.quietTime,
 	}
 	target := &controller.Target{

@@ -36,7 +36,7 @@ type Field struct {
 // Fields identify what an object has of what patterns are about, in order of their paths.
 // A pattern as wide as a top-level field is taken apart into the fields of that.
 func Fields(uid string, obj map[string]any, patterns []change.Pattern) []Field {
-	var paths []change.Path
+	paths := make([]change.Path, 0, len(patterns))
 	for _, p := range patterns {
 		paths = append(paths, roots(obj, p)...)
 	}

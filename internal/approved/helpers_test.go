@@ -17,9 +17,11 @@ limitations under the License.
 package approved
 
 import (
+	"bytes"
+	"compress/flate"
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
-	"maps"
 	"strings"
 	"testing"
 
@@ -37,35 +39,35 @@ const (
 )
 
 // object reads a YAML object, with numbers as the API machinery has them.
-func object(t testing.TB, text string) map[string]any {
-	t.Helper()
+func object(tb testing.TB, text string) map[string]any {
+	tb.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	var obj map[string]any
 	if err := utiljson.Unmarshal(raw, &obj); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return obj
 }
 
-func path(t testing.TB, text string) change.Path {
-	t.Helper()
+func path(tb testing.TB, text string) change.Path {
+	tb.Helper()
 	p, err := change.ParsePath(text)
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return p
 }
 
-func patterns(t testing.TB, texts ...string) []change.Pattern {
-	t.Helper()
+func patterns(tb testing.TB, texts ...string) []change.Pattern {
+	tb.Helper()
 	var out []change.Pattern
 	for _, text := range texts {
 		p, err := change.ParsePattern(text)
 		if err != nil {
-			t.Fatal(err)
+			tb.Fatal(err)
 		}
 		out = append(out, p)
 	}
@@ -200,15 +202,15 @@ func sameContent(st *Standing, want map[string]any) string {
 }
 
 // with is an object with another value at a path, where nil removes it.
-func with(t testing.TB, obj map[string]any, at string, value any) map[string]any {
-	t.Helper()
+func with(tb testing.TB, obj map[string]any, at string, value any) map[string]any {
+	tb.Helper()
 	out, _ := clone(obj).(map[string]any)
 	if value == nil {
-		path(t, at).Remove(out)
+		path(tb, at).Remove(out)
 		return out
 	}
-	if err := path(t, at).Set(out, value); err != nil {
-		t.Fatal(err)
+	if err := path(tb, at).Set(out, value); err != nil {
+		tb.Fatal(err)
 	}
 	return out
 }
@@ -222,15 +224,6 @@ func numbered(name string, n int, value func(i int) any) map[string]any {
 	return out
 }
 
-// joinedMaps are the fields of several maps.
-func joinedMaps(all ...map[string]any) map[string]any {
-	out := map[string]any{}
-	for _, m := range all {
-		maps.Copy(out, m)
-	}
-	return out
-}
-
 // noise is a text of so many bytes that does not get shorter by packing.
 func noise(seed string, n int) string {
 	var b strings.Builder
@@ -238,4 +231,21 @@ func noise(seed string, n int) string {
 		b.WriteString(fingerprint(seed, int64(i)))
 	}
 	return b.String()[:n]
+}
+
+// packed is a text that is unpacked to another one.
+func packed(tb testing.TB, text string) string {
+	tb.Helper()
+	var out bytes.Buffer
+	w, err := flate.NewWriter(&out, flate.BestCompression)
+	if err != nil {
+		tb.Fatal(err)
+	}
+	if _, err := w.Write([]byte(text)); err != nil {
+		tb.Fatal(err)
+	}
+	if err := w.Close(); err != nil {
+		tb.Fatal(err)
+	}
+	return format + base64.RawStdEncoding.EncodeToString(out.Bytes())
 }

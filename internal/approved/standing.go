@@ -115,7 +115,8 @@ func (st *Standing) compare(s *State, cleared []change.Path) {
 		if slices.ContainsFunc(cleared, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) }) {
 			return false
 		}
-		return s.Unknown || d.Author.Path != "" || d.Counts && !served
+		// Neither defaults nor conversions change metadata.
+		return s.Unknown || d.Author.Path != "" || d.Counts && (!served || d.Path.IsMetadata())
 	})
 }
 
@@ -217,24 +218,33 @@ func (st *Standing) After(r Request) *Standing {
 	for _, c := range r.Uncaused {
 		claims = append(claims, claim{Author: Author{User: r.User, Generation: r.New.Generation}, path: c.Path})
 	}
-	next.find(append(claims, st.moved(r.New)...))
-	// What is not somebody else's is of who makes the request.
-	next.name(Author{User: r.User, Generation: r.New.Generation})
+	next.find(append(claims, st.moved(ours, next)...))
+	// What else differs is at another place than it was, and nobody knows who made it so,
+	// unless who makes the request has made it.
+	author := Author{Generation: r.New.Generation}
+	if len(claims) > 0 {
+		author.User = r.User
+	}
+	next.name(author)
 	if r.Approves != nil {
 		return next.Approve(r.Approves)
 	}
-	return next
+	return next.fitted()
 }
 
-// moved are the authors of the differences, at the places where a new version of the
-// object has them.
-func (st *Standing) moved(to Object) []claim {
-	claims := gathered(claimsTo(st.Differences))
+// moved are the authors of the differences, at the places where the next version of the
+// object has them. content is that which was approved.
+func (st *Standing) moved(content map[string]any, next *Standing) []claim {
+	claims := claimsTo(st.Differences)
+	if len(claims) > maxAuthors {
+		claims = gathered(claims)
+	}
 	for i, c := range claims {
+		from, to := st.Object.Fields, next.Object.Fields
 		if c.removed {
-			continue // its place is one in the approved content
+			from, to = content, next.content
 		}
-		if path, ok := change.Follow(c.path, st.Object.Fields, to.Fields, to.Schema); ok {
+		if path, ok := change.Follow(c.path, from, to, next.Object.Schema); ok {
 			claims[i].path = path
 		}
 	}
@@ -318,7 +328,19 @@ func (st *Standing) Approve(approves func(Difference) bool) *Standing {
 	}
 	next := *st
 	next.keep(func(d Difference) bool { return !approves(d) })
-	return &next
+	return next.fitted()
+}
+
+// fitted is how the object compares with as much of the approved content as can be kept:
+// people are told what whoever looks next finds.
+func (st *Standing) fitted() *Standing {
+	s := st.State()
+	if s.isShort() {
+		return st
+	}
+	// A text of ours can be read.
+	kept, _ := Decode(s.Encode(st.Object.UID))
+	return Now(kept, Pending{}, st.Object)
 }
 
 // State is what is to be kept of the object, nil for nothing.

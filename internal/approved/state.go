@@ -26,6 +26,7 @@ import (
 	"io"
 	"slices"
 	"strings"
+	"sync"
 
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -37,9 +38,9 @@ const (
 	// MaxBytes is how long the text of a State is at most: with a full ledger that
 	// is a quarter of what all annotations of an object may have.
 	MaxBytes = 32 * 1024
-	// maxUnpacked bounds what a text is unpacked to, in bytes: more than the API
-	// server takes of an object.
-	maxUnpacked = 4 << 20
+	// maxUnpacked bounds what a text is unpacked to, in bytes, so that a short one
+	// cannot cost hundreds of megabytes.
+	maxUnpacked = 1 << 20
 	// format begins each text.
 	format = "v1:"
 )
@@ -87,7 +88,7 @@ func Decode(text string) (*State, error) {
 
 func decode(text string) (*State, error) {
 	packed, ok := strings.CutPrefix(text, format)
-	if !ok {
+	if !ok || len(text) > MaxBytes {
 		return nil, errors.New("its format is not known")
 	}
 	raw, err := base64.RawStdEncoding.DecodeString(packed)
@@ -130,39 +131,64 @@ func (s *State) Encode(uid string) string {
 	}
 	out := *s
 	out.Content, _ = sealAlike(s.Content, uid).(map[string]any)
-	text, kept := out.encode(), out.Content
+	text, ok := out.encode()
+	kept := out.Content
 	for _, each := range sealings {
-		if len(text) <= MaxBytes {
+		if ok {
 			return text
 		}
 		out.Content = sealLonger(kept, each.levels, each.limit, uid)
-		text = out.encode()
+		text, ok = out.encode()
 	}
-	if len(text) > MaxBytes {
+	if !ok {
 		// The names of fields take the room.
-		text = (&State{Unknown: true, Generation: s.Generation, Seen: s.Seen}).encode()
+		text, _ = (&State{Unknown: true, Generation: s.Generation, Seen: s.Seen}).encode()
 	}
 	return text
 }
 
-func (s *State) encode() string {
+// isShort reports whether the text of a State is short enough whatever it says.
+func (s *State) isShort() bool {
+	return s == nil || len(s.raw()) < MaxBytes*2/3
+}
+
+func (s *State) raw() []byte {
 	raw, err := json.Marshal(s)
 	if err != nil {
 		// It is made of what JSON was decoded to.
 		panic("approved: a state that cannot be encoded: " + err.Error())
 	}
-	var packed bytes.Buffer
-	w, err := flate.NewWriter(&packed, flate.BestCompression)
-	if err == nil {
-		_, err = w.Write(raw)
+	return raw
+}
+
+// packers are writers to use again: each takes most of a megabyte.
+var packers = sync.Pool{New: func() any {
+	w, err := flate.NewWriter(io.Discard, flate.BestCompression)
+	if err != nil {
+		panic("approved: no compression: " + err.Error())
 	}
+	return w
+}}
+
+// encode is the text of a State as it is. The answer is false where it is too long.
+func (s *State) encode() (text string, ok bool) {
+	raw := s.raw()
+	if len(raw) > maxUnpacked {
+		return "", false
+	}
+	var packed bytes.Buffer
+	w, _ := packers.Get().(*flate.Writer)
+	defer packers.Put(w)
+	w.Reset(&packed)
+	_, err := w.Write(raw)
 	if err == nil {
 		err = w.Close()
 	}
 	if err != nil {
 		panic("approved: a buffer that cannot be written: " + err.Error())
 	}
-	return format + base64.RawStdEncoding.EncodeToString(packed.Bytes())
+	text = format + base64.RawStdEncoding.EncodeToString(packed.Bytes())
+	return text, len(text) <= MaxBytes
 }
 
 // Same reports whether two States say the same, whatever their texts.

@@ -65,7 +65,7 @@ const (
 	bbEvil   = `spec: {containers: [{name: a, image: a1}, {name: bb, image: evil}, {name: c, image: c1}]}`
 	bAndBB   = `spec: {containers: [{name: a, image: a1}, {name: b, image: b1}, {name: bb, image: evil}, {name: c, image: c1}]}`
 	args     = `spec: {args: [x, v, z]}`
-	withMap  = `spec: {m: {a: "1", b: "2"}, k: "3"}`
+	withMap  = `spec: {m: {a: "1", b: "2"}, p: "3"}`
 	imageOfB = "Mutate spec.containers[1].image by "
 )
 
@@ -105,17 +105,17 @@ func TestStories(t *testing.T) {
 			{user: "mallory", to: abc},
 		}},
 		"several strangers": {from: withMap, want: withMap, steps: []step{
-			{user: "mallory", to: `spec: {m: {a: "4", b: "2"}, k: "3"}`, want: []string{"Mutate spec.m.a by mallory"}},
-			{user: "trudy", to: `spec: {m: {a: "4", b: "5"}, k: "3"}`, want: []string{"Mutate spec.m.a by mallory", "Mutate spec.m.b by trudy"}},
-			{user: "trudy", to: `spec: {m: {a: "6", b: "5"}, k: "3"}`, want: []string{"Mutate spec.m.a by trudy", "Mutate spec.m.b by trudy"}},
-			{user: "mallory", to: `spec: {m: {a: "1", b: "5"}, k: "3"}`, want: []string{"Mutate spec.m.b by trudy"}},
+			{user: "mallory", to: `spec: {m: {a: "4", b: "2"}, p: "3"}`, want: []string{"Mutate spec.m.a by mallory"}},
+			{user: "trudy", to: `spec: {m: {a: "4", b: "5"}, p: "3"}`, want: []string{"Mutate spec.m.a by mallory", "Mutate spec.m.b by trudy"}},
+			{user: "trudy", to: `spec: {m: {a: "6", b: "5"}, p: "3"}`, want: []string{"Mutate spec.m.a by trudy", "Mutate spec.m.b by trudy"}},
+			{user: "mallory", to: `spec: {m: {a: "1", b: "5"}, p: "3"}`, want: []string{"Mutate spec.m.b by trudy"}},
 			{user: "mallory", to: withMap},
 		}},
 		"put back in another order than changed": {from: withMap, want: withMap, steps: []step{
-			{user: "mallory", to: `spec: {m: {a: "4", b: "2"}, k: "3"}`, want: []string{"Mutate spec.m.a by mallory"}},
-			{user: "mallory", to: `spec: {m: {a: "4", b: "2"}}`, want: []string{"Mutate spec.m.a by mallory", "Delete spec.k by mallory"}},
-			{user: "mallory", to: `spec: {k: "7"}`, want: []string{"Delete spec.m by mallory", "Mutate spec.k by mallory"}},
-			{user: "mallory", to: `spec: {m: {a: "1", b: "2"}, k: "7"}`, want: []string{"Mutate spec.k by mallory"}},
+			{user: "mallory", to: `spec: {m: {a: "4", b: "2"}, p: "3"}`, want: []string{"Mutate spec.m.a by mallory"}},
+			{user: "mallory", to: `spec: {m: {a: "4", b: "2"}}`, want: []string{"Mutate spec.m.a by mallory", "Delete spec.p by mallory"}},
+			{user: "mallory", to: `spec: {p: "7"}`, want: []string{"Delete spec.m by mallory", "Mutate spec.p by mallory"}},
+			{user: "mallory", to: `spec: {m: {a: "1", b: "2"}, p: "7"}`, want: []string{"Mutate spec.p by mallory"}},
 			{user: "mallory", to: withMap},
 		}},
 		"an initiator changes a field of an item in which a stranger changed another": {from: abc, want: `spec: {containers: [{name: a, image: a1}, {name: b, image: b1, tty: true}, {name: c, image: c1}]}`, steps: []step{
@@ -134,13 +134,13 @@ func TestStories(t *testing.T) {
 				{user: "mallory", to: bbEvil, want: []string{"Delete spec.containers[1] by mallory", "Insert spec.containers[1] by mallory"}},
 				{
 					user: alice, to: `spec: {containers: [{name: a, image: a1}, {name: bb, image: evil, tty: true}, {name: c, image: c1}]}`,
-					want: []string{"Insert spec.containers[1].image by mallory", "Delete spec.containers[2] by alice"},
+					want: []string{"Insert spec.containers[1].image by mallory", "Delete spec.containers[2] by mallory"},
 				},
 			},
 		},
-		"an initiator changes a field of a map that a stranger added": {from: withMap, want: `spec: {m: {a: "1", b: "2"}, k: "3", o: {v: "5"}}`, steps: []step{
-			{user: "mallory", to: `spec: {m: {a: "1", b: "2"}, k: "3", o: {x: "4"}}`, want: []string{"Insert spec.o by mallory"}},
-			{user: alice, to: `spec: {m: {a: "1", b: "2"}, k: "3", o: {x: "4", v: "5"}}`, want: []string{"Insert spec.o.x by mallory"}},
+		"an initiator changes a field of a map that a stranger added": {from: withMap, want: `spec: {m: {a: "1", b: "2"}, p: "3", o: {v: "5"}}`, steps: []step{
+			{user: "mallory", to: `spec: {m: {a: "1", b: "2"}, p: "3", o: {x: "4"}}`, want: []string{"Insert spec.o by mallory"}},
+			{user: alice, to: `spec: {m: {a: "1", b: "2"}, p: "3", o: {x: "4", v: "5"}}`, want: []string{"Insert spec.o.x by mallory"}},
 		}},
 		"an initiator reorders a list in which a stranger changed an item": {from: abc, want: `spec: {containers: [{name: c, image: c1}, {name: b, image: b1}, {name: a, image: a1}]}`, steps: []step{
 			{user: "mallory", to: bEvil, want: []string{imageOfB + "mallory"}},
@@ -173,11 +173,11 @@ func TestStories(t *testing.T) {
 		}},
 		"an initiator reorders a list without keys in which a stranger changed an item": {from: args, want: `spec: {args: [v, x, z]}`, steps: []step{
 			{user: "mallory", to: `spec: {args: [evil, v, z]}`, want: []string{"Mutate spec.args[0] by mallory"}},
-			{user: alice, to: `spec: {args: [v, evil, z]}`, want: []string{"Mutate spec.args[1] by alice"}},
+			{user: alice, to: `spec: {args: [v, evil, z]}`, want: []string{"Mutate spec.args[1] by "}},
 		}},
 		"an initiator removes an item before one that a stranger changed": {from: args, want: `spec: {args: [v, z]}`, steps: []step{
 			{user: "mallory", to: `spec: {args: [x, v, evil]}`, want: []string{"Mutate spec.args[2] by mallory"}},
-			{user: alice, to: `spec: {args: [v, evil]}`, want: []string{"Mutate spec.args[1] by alice"}},
+			{user: alice, to: `spec: {args: [v, evil]}`, want: []string{"Mutate spec.args[1] by "}},
 			{user: "mallory", to: `spec: {args: [v, z]}`},
 		}},
 		"an initiator moves what a stranger put in, and adds another": {from: args, want: `spec: {args: [x, v, z, w]}`, steps: []step{
@@ -188,16 +188,16 @@ func TestStories(t *testing.T) {
 			{
 				user: alice, to: `spec: {args: [evil, x, v, z, w]}`,
 				want: []string{
-					"Mutate spec.args[0] by alice", "Mutate spec.args[1] by mallory", "Mutate spec.args[2] by mallory",
-					"Mutate spec.args[3] by mallory", "Insert spec.args[4] by alice",
+					"Mutate spec.args[0] by ", "Mutate spec.args[1] by mallory", "Mutate spec.args[2] by mallory",
+					"Mutate spec.args[3] by mallory", "Insert spec.args[4] by ",
 				},
 			},
 			{user: "trudy", to: `spec: {args: [x, v, z, w]}`},
 		}},
-		"a stranger empties what was not empty": {from: `data: {a: x}`, want: `data: {b: v}`, steps: []step{
+		"a stranger empties what was not empty": {from: `data: {a: x}`, want: `data: {a: x, b: v}`, steps: []step{
 			{user: "mallory", to: `data: {}`, want: []string{"Delete data[a] by mallory"}},
 			{user: "mallory", to: `{}`, want: []string{"Delete data by mallory"}},
-			{user: alice, to: `data: {b: v}`, want: nil},
+			{user: alice, to: `data: {b: v}`, want: []string{"Delete data[a] by mallory"}},
 		}},
 		"a stranger fills what was empty": {from: `{kind: ConfigMap}`, want: `{}`, steps: []step{
 			{user: "mallory", to: `data: {a: evil}`, want: []string{"Insert data by mallory"}},
@@ -205,12 +205,12 @@ func TestStories(t *testing.T) {
 			{user: alice, to: `data: {a: evil, b: x}`, want: []string{"Insert data[a] by mallory"}},
 			{user: alice, to: `{}`},
 		}},
-		"some differences approved": {from: withMap, want: `spec: {m: {a: "4", b: "2"}, k: "3"}`, steps: []step{
-			{user: "mallory", to: `spec: {m: {a: "4", b: "5"}}`, want: []string{"Mutate spec.m.a by mallory", "Mutate spec.m.b by mallory", "Delete spec.k by mallory"}},
-			{user: alice, to: `spec: {m: {a: "4", b: "5"}}`, approves: []string{"spec.m.a"}, want: []string{"Mutate spec.m.b by mallory", "Delete spec.k by mallory"}},
-			{user: "mallory", to: `spec: {m: {a: "1", b: "2"}, k: "3"}`, want: []string{"Mutate spec.m.a by mallory"}},
-			{user: alice, to: `spec: {m: {a: "1", b: "2"}, k: "3"}`, want: []string{"Mutate spec.m.a by mallory"}},
-			{user: "mallory", to: `spec: {m: {a: "4", b: "2"}, k: "3"}`},
+		"some differences approved": {from: withMap, want: `spec: {m: {a: "4", b: "2"}, p: "3"}`, steps: []step{
+			{user: "mallory", to: `spec: {m: {a: "4", b: "5"}}`, want: []string{"Mutate spec.m.a by mallory", "Mutate spec.m.b by mallory", "Delete spec.p by mallory"}},
+			{user: alice, to: `spec: {m: {a: "4", b: "5"}}`, approves: []string{"spec.m.a"}, want: []string{"Mutate spec.m.b by mallory", "Delete spec.p by mallory"}},
+			{user: "mallory", to: `spec: {m: {a: "1", b: "2"}, p: "3"}`, want: []string{"Mutate spec.m.a by mallory"}},
+			{user: alice, to: `spec: {m: {a: "1", b: "2"}, p: "3"}`, want: []string{"Mutate spec.m.a by mallory"}},
+			{user: "mallory", to: `spec: {m: {a: "4", b: "2"}, p: "3"}`},
 		}},
 		"all differences approved": {from: abc, want: bbEvil, steps: []step{
 			{user: "mallory", to: bbEvil, want: []string{"Delete spec.containers[1] by mallory", "Insert spec.containers[1] by mallory"}},
@@ -233,9 +233,9 @@ func TestStories(t *testing.T) {
 				want: []string{"Mutate spec.args[2] by mallory", "Insert spec.args[3] by mallory"},
 			},
 		}},
-		"a request of which a part has a cause": {from: withMap, want: `spec: {m: {a: "4", b: "2"}, k: "3"}`, steps: []step{
-			{user: "bob", to: `spec: {m: {a: "4", b: "5"}, k: "3"}`, caused: []string{"spec.m.a"}, want: []string{"Mutate spec.m.b by bob"}},
-			{user: "bob", to: `spec: {m: {a: "4", b: "2"}, k: "3"}`},
+		"a request of which a part has a cause": {from: withMap, want: `spec: {m: {a: "4", b: "2"}, p: "3"}`, steps: []step{
+			{user: "bob", to: `spec: {m: {a: "4", b: "5"}, p: "3"}`, caused: []string{"spec.m.a"}, want: []string{"Mutate spec.m.b by bob"}},
+			{user: "bob", to: `spec: {m: {a: "4", b: "2"}, p: "3"}`},
 		}},
 		"an initiator gives an item another key": {from: `spec: {ports: [{containerPort: 80}]}`, want: `spec: {ports: [{containerPort: 81}]}`, steps: []step{
 			{user: "mallory", to: `spec: {ports: [{containerPort: 80, hostPort: 666}]}`, want: []string{"Insert spec.ports[0].hostPort by mallory"}},
@@ -246,8 +246,8 @@ func TestStories(t *testing.T) {
 			{user: alice, to: `spec: {l: [{name: a, x: evil}, {name: a, x: "2"}, {name: b}]}`, want: []string{"Mutate spec.l[0].x by mallory"}},
 		}},
 		"a field becomes a map, and a part of it is changed": {from: withMap, want: withMap, steps: []step{
-			{user: "mallory", to: `spec: {m: {a: "1", b: "2"}, k: {x: evil}}`, want: []string{"Mutate spec.k by mallory"}},
-			{user: alice, to: `spec: {m: {a: "1", b: "2"}, k: {x: evil, v: "4"}}`, want: []string{"Mutate spec.k by mallory"}},
+			{user: "mallory", to: `spec: {m: {a: "1", b: "2"}, p: {x: evil}}`, want: []string{"Mutate spec.p by mallory"}},
+			{user: alice, to: `spec: {m: {a: "1", b: "2"}, p: {x: evil, v: "4"}}`, want: []string{"Mutate spec.p by mallory"}},
 			{user: "mallory", to: withMap},
 		}},
 	}

@@ -104,20 +104,25 @@ func (m *merger) merge(ours, base, theirs held) held {
 		}
 		return ours
 	}
-	b, baseIsMap := base.value.(map[string]any)
-	t, theirsIsMap := theirs.value.(map[string]any)
-	if baseIsMap && theirsIsMap || m.isTold() {
+	if b, t, ok := bothHold[map[string]any](ours, base, theirs); ok || m.isTold() {
 		return m.fields(ours, b, t)
 	}
-	bl, baseIsList := base.value.([]any)
-	tl, theirsIsList := theirs.value.([]any)
-	if baseIsList && theirsIsList {
-		return m.list(ours, bl, tl)
+	if b, t, ok := bothHold[[]any](ours, base, theirs); ok {
+		return m.list(ours, b, t)
 	}
 	if m.exceptsBelow() {
 		return ours
 	}
 	return theirs
+}
+
+// bothHold are base and theirs where both hold maps, or lists. Base may have lost one that
+// ours still has: theirs has not removed what is in it.
+func bothHold[T map[string]any | []any](ours, base, theirs held) (b, t T, ok bool) {
+	b, inBase := base.value.(T)
+	t, inTheirs := theirs.value.(T)
+	_, inOurs := ours.value.(T)
+	return b, t, inTheirs && (inBase || inOurs && !base.there)
 }
 
 // isTold reports whether the present path is one of metadata whose fields Find tells

@@ -131,7 +131,7 @@ func (m *merger) rename(l *threeLists) {
 // isTouched reports whether ours has an item of base not as base has it.
 func (l *threeLists) isTouched(id string) bool {
 	o, b := l.ours.item(id), l.base.item(id)
-	return b.there && !(o.there && comparison{}.equal(place{}, o.value, b.value))
+	return b.there && (!o.there || !comparison{}.equal(place{}, o.value, b.value))
 }
 
 // withoutKeys is a text of what an item holds besides its keys.

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
@@ -42,6 +43,9 @@ type consumption struct {
 	noted              map[string]bool
 	firstSeen          map[string]time.Time
 	needsQuiet         bool
+	// proven are the fields that the status proves to be carried out, none while a child
+	// waits.
+	proven []change.Pattern
 	// next is when time alone will use up an entry.
 	next soonest
 }
@@ -55,6 +59,9 @@ func (v view) consumption(ctx context.Context, status *v1alpha1.AllowanceRecordS
 		noted:        map[string]bool{},
 		firstSeen:    map[string]time.Time{},
 		needsQuiet:   lifecycle.NeedsQuiet(v.obj, v.policies),
+	}
+	if status.Blocked == nil && status.Denials <= status.AnsweredDenials {
+		c.proven = lifecycle.Proven(v.obj)
 	}
 	c.spent = lifecycle.Consumed(ctx, v.obj, v.policies, c.quiet(status))
 	for _, consumed := range status.Consumed {
@@ -107,11 +114,18 @@ func (c *consumption) timedOut(e ledger.Entry) bool {
 	return false
 }
 
+// isCarriedOut reports whether an entry tells of something withheld that is carried out
+// all the same, as the status proves.
+func (c *consumption) isCarriedOut(e ledger.Entry) bool {
+	path, err := change.ParsePath(e.Mutation)
+	return err == nil && e.IsWithheld() && change.AnyCovers(c.proven, path)
+}
+
 // pending goes through the pending grants (D11): what remains of them, and
 // whether any of them should be folded into the ledger. One that counts keeps
 // the generation at which it first did.
 func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alpha1.PendingGrant, fold bool) {
-	used := func(e ledger.Entry) bool { return c.over(e) }
+	used := func(e ledger.Entry) bool { return c.over(e) || c.isCarriedOut(e) }
 	for _, p := range grants {
 		switch {
 		case !c.isAfter(p):

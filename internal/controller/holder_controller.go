@@ -118,13 +118,16 @@ type Holder struct {
 	Events events.EventRecorder
 	// Clock tells the time.
 	Clock clock.PassiveClock
+	// Alone is true where no other replica of the operator answers requests.
+	Alone bool
 	// DigestKey keys the digests of values in records.
 	DigestKey string
 	// QuietTime is how long nothing may happen to a Crossplane composite resource
 	// before its status is believed, DefaultQuietTime unless somebody knows better.
 	QuietTime time.Duration
 
-	// changedUnseen are the UIDs of holders that were changed while no operator looked.
+	// changedUnseen has, by the UIDs of holders that were changed while no operator
+	// looked, what was changed.
 	changedUnseen sync.Map
 	rewrites      rewrites
 	specs         specs

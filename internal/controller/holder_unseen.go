@@ -28,7 +28,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
 )
@@ -62,10 +64,30 @@ func (r *Holder) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allowanc
 	}
 	v.content = record.ContentOf(v.obj, v.policies, r.DigestKey)
 	since, start := r.SignOfLife.away()
-	if rec == nil || since == nil || v.isExplained(&rec.Status) {
-		r.changedUnseen.Delete(v.obj.GetUID())
+	if rec == nil || since == nil {
 		return nil
 	}
+	if found, ok := r.changedUnseen.Load(v.obj.GetUID()); ok {
+		// What is changed from now on does not make it a change that somebody has seen.
+		v.unseen, _ = found.(unseen)
+		v.unseen.fields = record.ChangedSince(&v1alpha1.ApprovedContent{Digests: v.unseen.fields}, v.content)
+		if v.isMarked(&rec.Status) || len(v.unseen.fields) == 0 {
+			r.changedUnseen.Delete(v.obj.GetUID())
+			v.unseen = unseen{}
+		}
+	} else if !v.isExplained(&rec.Status) {
+		if err := r.lookUnseen(ctx, v, rec, *since, start); err != nil {
+			return err
+		}
+	}
+	if !v.unseen.until.After(v.now) {
+		v.unseen.until = time.Time{}
+	}
+	return nil
+}
+
+// lookUnseen looks when a holder was changed whose content is not explained.
+func (r *Holder) lookUnseen(ctx context.Context, v *view, rec *v1alpha1.AllowanceRecord, since, start time.Time) error {
 	live, err := r.Holders.Live(ctx, v.obj.GroupVersionKind(), client.ObjectKeyFromObject(v.obj))
 	switch {
 	case client.IgnoreNotFound(err) != nil:
@@ -76,23 +98,33 @@ func (r *Holder) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allowanc
 		v.unseen.until = v.now.Add(goneRecheck) // So it does.
 		return nil
 	}
-	changed := lastChange(live)
-	if _, found := r.changedUnseen.Load(v.obj.GetUID()); !found && (changed.Before(wholeSecond(*since)) || changed.After(start)) {
+	changed, told := lastChange(live), start.Add(toldWithin)
+	if changed.Before(wholeSecond(since)) || changed.After(start) && v.now.After(told) {
 		return nil
 	}
-	// What is changed from now on does not make it a change that somebody has seen.
-	r.changedUnseen.Store(v.obj.GetUID(), true)
-	v.unseen.fields = slices.DeleteFunc(record.ChangedSince(rec.Status.Approved, v.content), func(d v1alpha1.ContentDigest) bool {
-		return isScaled(live, d.Path, *since)
-	})
-	if until := start.Add(toldWithin); until.After(v.now) {
-		v.unseen.until = until
+	proven := lifecycle.Proven(live)
+	if v.isMarked(&rec.Status) || rec.Status.Blocked != nil || rec.Status.Denials > rec.Status.AnsweredDenials {
+		proven = nil
 	}
+	v.unseen.fields = slices.DeleteFunc(record.ChangedSince(rec.Status.Approved, v.content), func(d v1alpha1.ContentDigest) bool {
+		path, err := change.ParsePath(d.Path)
+		return isScaled(live, d.Path, since) || err == nil && change.AnyCovers(proven, path)
+	})
+	if len(v.unseen.fields) == 0 {
+		return nil
+	}
+	// An operator that is alone has no other one that could tell of the change.
+	if !r.Alone || changed.After(start) {
+		v.unseen.until = told
+	}
+	r.changedUnseen.Store(v.obj.GetUID(), v.unseen)
 	return nil
 }
 
 // isExplained reports whether the content is the approved one, or it is known why it is
-// another: new defaults, which count up no generation, a grant or what is withheld.
+// another: new defaults, which count up no generation, what is withheld, or a grant that is
+// newer than what the record knows: an operator that was killed may not have told of what
+// it granted in its last two seconds.
 func (v view) isExplained(status *v1alpha1.AllowanceRecordStatus) bool {
 	was := status.Approved
 	if was == nil || v.content == nil || v.isMarked(status) || status.Adopting {
@@ -103,7 +135,7 @@ func (v view) isExplained(status *v1alpha1.AllowanceRecordStatus) bool {
 		return true
 	}
 	effective := record.Effective(v.asRecord(status), v.obj, v.stored)
-	return slices.ContainsFunc(effective, func(e ledger.Entry) bool { return e.Generation >= generation })
+	return slices.ContainsFunc(effective, func(e ledger.Entry) bool { return e.Generation > was.Generation })
 }
 
 // isMarked reports whether something of the holder is withheld, or was at the last look.

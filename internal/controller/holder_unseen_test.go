@@ -76,8 +76,13 @@ func TestExplained(t *testing.T) {
 		},
 		"granted, and changed again": {
 			holder: makeHolder().holding(grantOf("spec.template", 4)),
-			status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(3, "spec.template", ours)},
+			status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
 			now:    contentAt(5, "spec.template", theirs),
+		},
+		"granted, and the record does not know of it yet": {
+			holder: makeHolder().holding(grantOf("spec.template", 4)),
+			status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(3, "spec.template", ours)},
+			now:    contentAt(5, "spec.template", theirs), want: true,
 		},
 		"withheld already": {
 			holder: makeHolder().holding(withheldChange("spec.template")),

@@ -193,7 +193,8 @@ var _ = Describe("While the operator is away", Serial, func() {
 		shared.complete(ctx, scaled, "1")
 
 		By("going on with what was half-way, and with what was deleted")
-		owner.change(ctx, busy, image("busy:2"))
+		// What was changed while the operator was away waits for an approval.
+		owner.change(ctx, busy, image("busy:2"), approve("*"))
 		shared.complete(ctx, busy, "4")
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.record(ctx, g, doomed).Status.Phase).To(Equal(v1alpha1.PhaseDeleting))

@@ -57,8 +57,18 @@ type approval struct {
 	planned []string
 }
 
-// plan finds out by a dry run what the approval does.
-func (a *approval) plan(ctx context.Context) (*Report, error) {
+// plan finds out by a dry run what the approval does. A controller may write the object
+// between the look and the dry run.
+func (a *approval) plan(ctx context.Context) (report *Report, err error) {
+	for range attempts {
+		if report, err = a.planOnce(ctx); !apierrors.IsConflict(err) {
+			break
+		}
+	}
+	return report, err
+}
+
+func (a *approval) planOnce(ctx context.Context) (*Report, error) {
 	var err error
 	if a.seen, err = a.cluster.Read(ctx, a.target); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", a.target, err)

@@ -70,7 +70,7 @@ func (v *Validator) keepDeletion(ctx context.Context, r *request, f *facts, verd
 // elsewhere, or they would wait for ever.
 func (v *Validator) keepPlatformDeletion(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
 	parts := r.namespace != "" && slices.ContainsFunc(f.OwnPolicies, deletesOutside)
-	follows := f.Deletion != nil && !f.recorded && len(f.index.For(r.gvk.GroupKind())) > 0
+	follows := f.Deletion != nil && f.record == nil && len(f.index.For(r.gvk.GroupKind())) > 0
 	if !parts && !follows {
 		return nil
 	}

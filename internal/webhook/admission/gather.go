@@ -151,8 +151,8 @@ type facts struct {
 	parentRecordKey types.NamespacedName
 	// ledgerError is set where the object's stored ledger cannot be read.
 	ledgerError error
-	// recorded is true where the object has a record.
-	recorded bool
+	// record is the object's own, nil where it has none.
+	record *v1alpha1.AllowanceRecord
 	// gate is what is known of the object's gate, nil where its kind has none.
 	gate *gated
 	// lettingGo are changes of the object's labels for which the controller of its
@@ -279,7 +279,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	if len(f.OwnPolicies) > 0 {
 		f.Child.Standing = g.standing(ctx, r.old, f.OwnPolicies, effective, rec)
 	}
-	f.recorded = rec != nil
+	f.record = rec
 }
 
 // gatherParent fills in what there is to know about the parent, and returns the chain

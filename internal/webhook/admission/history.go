@@ -54,7 +54,7 @@ func (v *Validator) remember(r *request, f *facts, grant decision.Grant) {
 // is changed while no operator looks is found by it.
 func (v *Validator) rememberContent(r *request, f *facts, gains bool) {
 	if f.ParentState != decision.NoParent || f.gate != nil || f.standing != nil && len(f.standing.Differences) > 0 ||
-		!gains && (!f.recorded || !f.Triggers()) {
+		!gains && (f.record == nil || !f.Triggers()) || v.isUnseen(r, f) {
 		return
 	}
 	v.Records.Observe(record.Outcome{Target: r.target(), Approved: record.ContentOf(r.new, f.OwnPolicies, v.DigestKey)})
@@ -97,6 +97,18 @@ func (m *Mutator) rememberAnnotations(r *request, f *facts, grant decision.Grant
 		entries = append(append(entries, f.history(r, grant.Allowances)...), e)
 	}
 	m.rememberOwn(r, f, entries)
+}
+
+// isUnseen reports whether the object had another content before the request than its
+// record knows of, and nothing says why: then it is not the request that explains it. Where
+// the record is only behind, the controller tells of what the object has.
+func (v *Validator) isUnseen(r *request, f *facts) bool {
+	if r.old == nil || f.record == nil || f.record.Status.Approved == nil || f.record.Status.Approved.Generation == r.old.GetGeneration() {
+		return false
+	}
+	was, before := f.record.Status.Approved, record.ContentOf(r.old, f.OwnPolicies, v.DigestKey)
+	return len(record.ChangedSince(was, before)) > 0 &&
+		!slices.ContainsFunc(f.Child.Ledger, func(e ledger.Entry) bool { return e.Generation > was.Generation })
 }
 
 func (g *Gatherer) rememberOwn(r *request, f *facts, entries []v1alpha1.HistoryEntry) {
