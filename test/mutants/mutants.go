@@ -251,4 +251,34 @@ var mutants = []mutant{
 		edits: []edit{{judge, " || in.makesRoom(act) {", " {"}},
 		ways:  []string{"having a ReplicaSet adopt Pods"},
 	},
+	{
+		name:  "whatever is there is approved",
+		edits: []edit{{"internal/approved/standing.go", "next.all(), r.New.Schema, r.Uncaused)", "next.all(), r.New.Schema, nil)"}},
+		ways:  []string{"changing the parent"},
+		unit:  []string{"./internal/approved"},
+	},
+	{
+		name:  "what is withheld goes on while its object is adopting",
+		edits: []edit{{"internal/decision/withheld.go", "return p.Adopting && !p.OneSided && !p.isWithheld()", "return p.Adopting && !p.OneSided"}},
+		ways:  []string{"changing the parent in the middle of somebody's rollout"},
+		unit:  []string{"./internal/decision"},
+	},
+	{
+		name:  "an approval is of whatever is there",
+		edits: []edit{{"internal/webhook/admission/approve.go", "if digest != \"\" && (", "if digest == \"none\" && ("}},
+		ways:  []string{"changing the parent"},
+		unit:  []string{"./internal/webhook/admission"},
+	},
+	{
+		name:  "any status proves that a change is carried out",
+		edits: []edit{{"internal/lifecycle/proven.go", "known := proofs[obj.GroupVersionKind().GroupKind()]", "known := patterns(\"spec\")"}},
+		ways:  []string{"changing the parent"},
+		unit:  []string{"./internal/lifecycle"},
+	},
+	{
+		name:  "what strangers write fills ledgers",
+		edits: []edit{{"internal/ledger/ledger.go", "	l = l.Without(Entry.IsWithheld)\n", ""}},
+		ways:  []string{"changing the parent"},
+		unit:  []string{"./internal/ledger"},
+	},
 }
