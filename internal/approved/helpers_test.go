@@ -120,7 +120,7 @@ func (h *holder) now() *Standing {
 	return Now(s, Pending{}, h.object)
 }
 
-// changes are those that make the object what it is to be.
+// changes lists what differs between the object and what it is going to be.
 func (h *holder) changes(to map[string]any) []change.Change {
 	return change.Find(h.object.Fields, to, change.Options{Metadata: h.object.Metadata})
 }

@@ -221,7 +221,7 @@ func unseal(content, obj any, uid string, schema change.Schema, path change.Path
 	}
 	switch c := content.(type) {
 	case seal:
-		if c != "" && obj != nil && fingerprint(uid, obj) == string(c) {
+		if obj != nil && fingerprint(uid, obj) == string(c) {
 			return obj
 		}
 	case map[string]any:

@@ -52,6 +52,18 @@ func TestNowWithoutState(t *testing.T) {
 	}
 }
 
+// TestFromNothing shows that approved content that is empty is not none.
+func TestFromNothing(t *testing.T) {
+	o := newHolder(t, nil).object
+	added := o
+	added.Fields = object(t, `data: {a: evil}`)
+	st := Now(nil, Pending{}, o).After(Request{New: added, User: "mallory", Uncaused: change.Find(nil, added.Fields, change.Options{})})
+	st = st.After(Request{New: added, User: alice})
+	if diff := cmp.Diff([]string{"Insert data by mallory"}, told(st)); diff != "" {
+		t.Errorf("differences (-want +got):\n%s", diff)
+	}
+}
+
 func TestDefaults(t *testing.T) {
 	const changed = `spec: {m: {a: evil}}`
 	tests := map[string]struct {
@@ -226,7 +238,7 @@ func TestLargeValues(t *testing.T) {
 
 // TestLargeObjects shows what becomes of objects of which not all can be kept.
 func TestLargeObjects(t *testing.T) {
-	value := func(i int) any { return noise("seed", 70) + string(rune('a'+i%26)) }
+	value := func(i int) any { return noise(asJSON(i), 70) }
 	tests := map[string]map[string]any{
 		"a name of 40 KB":            {"spec": map[string]any{noise("name", 40<<10): "1", "x": "2"}},
 		"a top-level name of 80 KB":  {noise("name", 80<<10): "1", "spec": map[string]any{"x": "2"}},
@@ -235,11 +247,13 @@ func TestLargeObjects(t *testing.T) {
 		"many top-level fields":      numbered(noise("n", 30), 3000, value),
 		"a long list":                {"spec": map[string]any{"l": []any{noise("x", 400_000), "2"}}},
 		"a value of a megabyte":      {"data": map[string]any{"x": noise("x", 1<<20)}},
+		"a value that packs well":    {"data": map[string]any{"x": strings.Repeat("x", 2<<20), "v": "1"}},
 		"a list at the top":          {"rules": []any{noise("x", 400_000), "2"}},
 		"many labels":                {"metadata": map[string]any{"labels": numbered("k", 3000, value)}},
-		"large annotations":          {"metadata": map[string]any{"annotations": numbered("k", 4, func(int) any { return noise("x", 30_000) })}},
+		"large annotations":          {"metadata": map[string]any{"annotations": numbered("k", 4, func(i int) any { return noise(asJSON(i), 30_000) })}},
 		"a value that reads as seal": {"spec": map[string]any{"x": noise("x", 50_000), "v": sealPrefix + "00"}},
 	}
+	namesTakeTheRoom := []string{"a top-level name of 80 KB", "many top-level fields", "many labels"}
 	for name, fields := range tests {
 		t.Run(name, func(t *testing.T) {
 			h := newHolder(t, fields)
@@ -247,7 +261,14 @@ func TestLargeObjects(t *testing.T) {
 			evil, _ := clone(fields).(map[string]any)
 			evil["evil"] = "evil"
 			h.write("mallory", evil, never, nil)
-			unknown := func() bool { s, _ := Decode(h.text); return s.Unknown }()
+			s, err := Decode(h.text)
+			if err != nil {
+				t.Fatal(err)
+			}
+			unknown := s.Unknown
+			if want := slices.Contains(namesTakeTheRoom, name); unknown != want {
+				t.Errorf("unknown: %t", unknown)
+			}
 			if got := told(h.now()); !unknown && !slices.Equal(got, []string{"Insert evil by mallory"}) {
 				t.Errorf("differences: %.300v", got)
 			}
@@ -367,6 +388,7 @@ func TestStatesThatCannotBeRead(t *testing.T) {
 		"another content": packed(t, `{"content":[]}`),
 		"wrong types":     packed(t, `{"generation":"x"}`),
 		"too deep":        packed(t, `{"content":`+deep+`}`),
+		"too long":        packed(t, `{"content":{"a":"`+noise("x", 80_000)+`"}}`),
 		"too large":       packed(t, `{"content":{"a":"`+strings.Repeat("x", maxUnpacked)+`"}}`),
 		"no number":       packed(t, `{"content":{"a":1e999}}`),
 	} {

@@ -206,7 +206,7 @@ func (s *State) Saw(fields map[string]any) bool {
 	return digestOf(content(fields, s.patterns())) == s.Seen
 }
 
-// patterns are those of Metadata.
+// patterns parses Metadata.
 func (s *State) patterns() []change.Pattern {
 	var out []change.Pattern
 	for _, text := range s.Metadata {

@@ -110,9 +110,7 @@ func (m *merger) merge(ours, base, theirs held) held {
 	if b, t, ok := bothHold[[]any](ours, base, theirs); ok {
 		return m.list(ours, b, t)
 	}
-	if m.exceptsBelow() {
-		return ours
-	}
+	// What Find reports of it is at the present path.
 	return theirs
 }
 

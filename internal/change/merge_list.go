@@ -102,15 +102,15 @@ func (m *merger) aligns(base, theirs []any) bool {
 	return ok
 }
 
-// rename finds items that got other keys and nothing else, and that ours has not as base
-// had them: what else they hold is not new.
+// rename finds items that got other keys and nothing else: what else they hold is not new,
+// so that it is not theirs where ours has it otherwise.
 func (m *merger) rename(l *threeLists) {
 	if m.exceptsBelow() {
 		return
 	}
 	gone := map[string]string{}
 	for i, id := range l.base.ids {
-		if _, stays := l.theirs.index[id]; !stays && l.isTouched(id) {
+		if _, stays := l.theirs.index[id]; !stays {
 			gone[withoutKeys(l.base.items[i], l.keys)] = id
 		}
 	}

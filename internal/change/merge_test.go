@@ -380,6 +380,12 @@ func TestMergeListsWithoutKeys(t *testing.T) {
 			theirs: `spec: {rules: [{from: evil, port: 3}, {from: y, port: 4}]}`,
 			want:   `spec: {rules: [{from: x, port: 3}, {from: y, port: 4}]}`,
 		},
+		"maps changed within that have a value in common that ours does not have": {
+			ours:   `spec: {rules: [{from: x, port: 1}, {from: y, port: 2}]}`,
+			base:   `spec: {rules: [{from: evil, port: 1}, {from: evil, port: 2}]}`,
+			theirs: `spec: {rules: [{from: evil, port: 3}, {from: evil, port: 4}]}`,
+			want:   `spec: {rules: [{from: x, port: 3}, {from: y, port: 4}]}`,
+		},
 		"maps changed within, and one put behind": {
 			ours:   `spec: {rules: [{from: x, port: 1}]}`,
 			base:   `spec: {rules: [{from: evil, port: 1}]}`,

@@ -181,8 +181,8 @@ func (in *Input) carriesNothingWithheld(act Act) bool {
 	return !in.showsElsewhere(m) && in.isDue(m) && in.isOfApprovedTemplate(m)
 }
 
-// showsElsewhere reports whether something is withheld of which nobody can tell whether
-// it shows in the child.
+// showsElsewhere reports whether a withheld change may show in the child in a way that
+// cannot be checked.
 func (in *Input) showsElsewhere(m maker) bool {
 	named := slices.Concat(m.counts, m.elsewhere, []string{m.template, m.suspend, "metadata"})
 	return slices.ContainsFunc(in.Parent.Standing.Withheld(), func(d approved.Difference) bool {

@@ -181,8 +181,8 @@ type Parent struct {
 	Standing *approved.Standing
 	// Policies are the policies in effect for the parent.
 	Policies []*policy.Policy
-	// CurrentRevision and UpdateRevision are those that a StatefulSet makes its Pods of,
-	// as its status says: the older one, and that of its present template.
+	// CurrentRevision and UpdateRevision are from the status of a StatefulSet, which makes
+	// its Pods of either: the older revision, and that of its present template.
 	CurrentRevision, UpdateRevision string
 	// Short is true where fewer Pods of the parent are alive than it had before a
 	// change of their number was withheld (Input.WithheldCount).

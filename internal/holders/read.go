@@ -133,7 +133,7 @@ func (c *Cache) Requests(gvk schema.GroupVersionKind) iter.Seq[Request] {
 	}
 }
 
-// Names are those of all cached holders of a kind in a namespace.
+// Names lists the cached holders of a kind in a namespace.
 func (c *Cache) Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for packed := range c.all(gvk) {

@@ -31,7 +31,7 @@ import (
 type history struct {
 	// resource holds one template in each object.
 	resource schema.GroupVersionResource
-	// labels are those by which the controller relates its Pods to a template. A
+	// labels relate the Pods of a set to one of its templates. A
 	// change of one makes it replace Pods, so it counts like a change of the content.
 	labels []string
 }
