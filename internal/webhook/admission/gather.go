@@ -261,7 +261,11 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 		Deleting:   r.old != nil && r.old.GetDeletionTimestamp() != nil,
 		Schema:     declared,
 	}
-	if r.new != nil {
+	switch {
+	case r.new == nil:
+	case r.old != nil && r.subresource == subresourceStatus && !r.validating:
+		f.Child.New = r.seen().Object // as above
+	default:
 		f.Child.New = r.new.Object
 	}
 	if r.old == nil {

@@ -179,6 +179,11 @@ func TestMutate(t *testing.T) {
 			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "*"),
 			want:  map[string]string{ledgerKey: granted},
 		},
+		"a status that says that it is put back": {
+			user: "mallory", subresource: "status", before: unsettled(deployment(5, held("spec.replicas", "3"))),
+			after: unsettled(deployment(3)),
+			want:  map[string]string{ledgerKey: mallorys, approvedKey: three},
+		},
 		"approved as it was looked at": {
 			user: "alice", groups: platformTeam, before: unsettled(deployment(5, held("spec.replicas", "3"))),
 			after: annotate(unsettled(deployment(5, held("spec.replicas", "3"))), "kausality.io/approve", "spec.replicas@"+lookedAt()),
