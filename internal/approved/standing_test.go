@@ -242,14 +242,14 @@ func TestLargeObjects(t *testing.T) {
 	tests := map[string]map[string]any{
 		"a name of 40 KB":            {"spec": map[string]any{noise("name", 40<<10): "1", "x": "2"}},
 		"a top-level name of 80 KB":  {noise("name", 80<<10): "1", "spec": map[string]any{"x": "2"}},
-		"many values":                {"data": numbered("k", 5000, value)},
-		"many short values":          {"data": numbered(noise("n", 30), 5000, func(int) any { return "x" })},
-		"many top-level fields":      numbered(noise("n", 30), 3000, value),
+		"many values":                {"data": numbered("k", 2500, value)},
+		"many short values":          {"data": numbered(noise("n", 30), 2500, func(int) any { return "x" })},
+		"many top-level fields":      numbered(noise("n", 30), 2000, value),
 		"a long list":                {"spec": map[string]any{"l": []any{noise("x", 400_000), "2"}}},
 		"a value of a megabyte":      {"data": map[string]any{"x": noise("x", 1<<20)}},
 		"a value that packs well":    {"data": map[string]any{"x": strings.Repeat("x", 2<<20), "v": "1"}},
 		"a list at the top":          {"rules": []any{noise("x", 400_000), "2"}},
-		"many labels":                {"metadata": map[string]any{"labels": numbered("k", 3000, value)}},
+		"many labels":                {"metadata": map[string]any{"labels": numbered("k", 2000, value)}},
 		"large annotations":          {"metadata": map[string]any{"annotations": numbered("k", 4, func(i int) any { return noise(asJSON(i), 30_000) })}},
 		"a value that reads as seal": {"spec": map[string]any{"x": noise("x", 50_000), "v": sealPrefix + "00"}},
 	}
@@ -261,11 +261,7 @@ func TestLargeObjects(t *testing.T) {
 			evil, _ := clone(fields).(map[string]any)
 			evil["evil"] = "evil"
 			h.write("mallory", evil, never, nil)
-			s, err := Decode(h.text)
-			if err != nil {
-				t.Fatal(err)
-			}
-			unknown := s.Unknown
+			unknown := slices.Contains(slices.Collect(maps.Values(h.now().Content())), any(seal("")))
 			if want := slices.Contains(namesTakeTheRoom, name); unknown != want {
 				t.Errorf("unknown: %t", unknown)
 			}
@@ -739,12 +735,12 @@ func TestSame(t *testing.T) {
 // TestDecodeTakesNoMemory shows that a short text cannot cost much.
 func TestDecodeTakesNoMemory(t *testing.T) {
 	for name, text := range map[string]string{
-		"blanks":  strings.Repeat(" ", 200<<20),
+		"blanks":  strings.Repeat(" ", 20<<20),
 		"maps":    `{"content":{"a":[` + strings.Repeat("{},", 300_000) + `{}]}}`,
 		"lists":   `{"content":{"a":[` + strings.Repeat("[],", 300_000) + `{}]}}`,
 		"numbers": `{"content":{"a":[` + strings.Repeat("1,", 500_000) + `1]}}`,
 		"authors": `{"withheld":[` + strings.Repeat("{},", 300_000) + `{}]}`,
-		"a value": `{"content":{"a":"` + strings.Repeat("x", 200<<20) + `"}}`,
+		"a value": `{"content":{"a":"` + strings.Repeat("x", 20<<20) + `"}}`,
 	} {
 		text = packed(t, text)
 		var before, after runtime.MemStats

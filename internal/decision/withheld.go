@@ -39,6 +39,16 @@ func Withholds(policies []*policy.Policy) func(change.Change) bool {
 	}
 }
 
+// Concerns reports, of a field of a holder, whether such a rule is about it, or about what
+// is above or below.
+func Concerns(policies []*policy.Policy) func(change.Path) bool {
+	return func(path change.Path) bool {
+		return slices.ContainsFunc(policies, func(p *policy.Policy) bool {
+			return p.Action == v1alpha1.ActionDeny && p.HasRuleFor(path)
+		})
+	}
+}
+
 // Withheld are what is withheld of a holder, as its ledger tells people: which fields,
 // since whose change, and the digest that an approval of it names.
 func Withheld(st *approved.Standing) ledger.Ledger {
@@ -67,9 +77,7 @@ func Marked(l ledger.Ledger, policies []*policy.Policy) ledger.Ledger {
 			return true
 		}
 		path, err := change.ParsePath(e.Mutation)
-		return err != nil || !slices.ContainsFunc(policies, func(p *policy.Policy) bool {
-			return p.Action == v1alpha1.ActionDeny && p.HasRuleFor(path)
-		})
+		return err != nil || !Concerns(policies)(path)
 	})
 }
 

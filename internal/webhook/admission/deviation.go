@@ -101,9 +101,13 @@ func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored le
 			Initiator: each.Author.User, Replaced: approved.Print(want.Object.UID, each.Old),
 		})
 	}
+	// What ends is approved with all that is below: not where some of that is withheld.
+	overlaps := func(path change.Path) bool {
+		return slices.ContainsFunc(want.Withheld(), func(d approved.Difference) bool { return d.Path.Overlaps(path) })
+	}
 	for _, each := range has.Withheld() {
-		if path := each.Path.String(); !at(want, path) {
-			d.ended = append(d.ended, path)
+		if !overlaps(each.Path) {
+			d.ended = append(d.ended, each.Path.String())
 		}
 	}
 }

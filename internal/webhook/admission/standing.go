@@ -76,6 +76,7 @@ func (g *Gatherer) approvable(ctx context.Context, obj *unstructured.Unstructure
 		Fields:     obj.Object,
 		Schema:     g.Kinds.Schema(gvk),
 		Triggers:   decision.Withholds(policies),
+		Concerns:   decision.Concerns(policies),
 	}
 	for _, p := range policies {
 		o.Metadata = append(o.Metadata, p.TriggerMetadata()...)
