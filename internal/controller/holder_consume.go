@@ -60,7 +60,7 @@ func (v view) consumption(ctx context.Context, status *v1alpha1.AllowanceRecordS
 		firstSeen:    map[string]time.Time{},
 		needsQuiet:   lifecycle.NeedsQuiet(v.obj, v.policies),
 	}
-	if status.Blocked == nil && status.Denials <= status.AnsweredDenials {
+	if !record.ChildWaits(status) {
 		c.proven = lifecycle.Proven(v.obj)
 	}
 	c.spent = lifecycle.Consumed(ctx, v.obj, v.policies, c.quiet(status))
@@ -119,6 +119,14 @@ func (c *consumption) timedOut(e ledger.Entry) bool {
 func (c *consumption) isCarriedOut(e ledger.Entry) bool {
 	path, err := change.ParsePath(e.Mutation)
 	return err == nil && e.IsWithheld() && change.AnyCovers(c.proven, path)
+}
+
+// carriesOut reports whether something that the ledger withholds is carried out, which is
+// the webhook's to write down. Since the look began a child may have been refused.
+func (c *consumption) carriesOut(status *v1alpha1.AllowanceRecordStatus) bool {
+	return !record.ChildWaits(status) && slices.ContainsFunc(c.stored, func(e ledger.Entry) bool {
+		return e.Generation <= c.obj.GetGeneration() && c.isCarriedOut(e)
+	})
 }
 
 // pending goes through the pending grants (D11): what remains of them, and

@@ -103,7 +103,7 @@ func (r *Holder) lookUnseen(ctx context.Context, v *view, rec *v1alpha1.Allowanc
 		return nil
 	}
 	proven := lifecycle.Proven(live)
-	if v.isMarked(&rec.Status) || rec.Status.Blocked != nil || rec.Status.Denials > rec.Status.AnsweredDenials {
+	if v.isMarked(&rec.Status) || record.ChildWaits(&rec.Status) {
 		proven = nil
 	}
 	v.unseen.fields = slices.DeleteFunc(record.ChangedSince(rec.Status.Approved, v.content), func(d v1alpha1.ContentDigest) bool {

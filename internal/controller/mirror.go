@@ -25,7 +25,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
@@ -106,7 +105,7 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 	v.overdue(status, held, &c.next)
 	v.answer(status, effective)
 
-	return plan{rewrite: v.rewrite(fold || v.isCarriedOut(status), c.noted, status.Consumed), next: c.next.time}
+	return plan{rewrite: v.rewrite(fold || c.carriesOut(status), c.noted, status.Consumed), next: c.next.time}
 }
 
 // asRecord is the record that has the status.
@@ -132,20 +131,6 @@ func (v view) rewrite(fold bool, noted map[string]bool, consumed []v1alpha1.Cons
 	// takes from the record, which has to say so first.
 	return v.progress.Settled ||
 		!slices.ContainsFunc(consumed, func(a v1alpha1.ConsumedAllowance) bool { return !noted[a.ID] })
-}
-
-// isCarriedOut reports whether the status proves of something withheld that it is carried
-// out all the same: then there is nothing left to hold back, which is the webhook's to
-// write down.
-func (v view) isCarriedOut(status *v1alpha1.AllowanceRecordStatus) bool {
-	if !v.withheld() || status.Blocked != nil || status.Denials > status.AnsweredDenials {
-		return false
-	}
-	proven := lifecycle.Proven(v.obj)
-	return slices.ContainsFunc(v.stored, func(e ledger.Entry) bool {
-		path, err := change.ParsePath(e.Mutation)
-		return err == nil && e.IsWithheld() && e.Generation <= v.obj.GetGeneration() && change.AnyCovers(proven, path)
-	})
 }
 
 // adopt ends the adoption of a holder that has settled, or of which something is

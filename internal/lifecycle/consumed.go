@@ -29,8 +29,7 @@ import (
 
 // Consumed tells which entries of an object's ledger are consumed, now that the
 // object is as it is: those for a generation at which it has settled, creation
-// entries whose initializing.when has become false, and withheld changes that
-// have reached all children (D2, D8, D9). policies are those in effect for the
+// entries whose initializing.when has become false (D8, D9). policies are those in effect for the
 // object, the oldest first; where two say when, the oldest counts (D19).
 //
 // It says nothing of kinds whose status tells nothing: only time ends theirs. An

@@ -58,6 +58,12 @@ func PendingOf(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured,
 	return out
 }
 
+// ChildWaits reports whether a child of the target was refused, for which its controllers
+// wait: then no status proves that a change is carried out.
+func ChildWaits(status *v1alpha1.AllowanceRecordStatus) bool {
+	return status.Blocked != nil || status.Denials > status.AnsweredDenials
+}
+
 // markOf reads what a Withheld entry says of the value that was approved. Entries of
 // ledgers that were written before approved content was kept say a number, or a hash
 // that nothing can be compared with any more.

@@ -122,7 +122,7 @@ func (w witness) madeNone(ctx context.Context, user string, texts ...string) {
 	}).WithTimeout(quietMoment).Should(Succeed())
 }
 
-// containers are those of Pods, each told as "name=image".
+// containers lists the containers of Pods as "name=image".
 func containers(told ...string) []corev1.Container {
 	out := make([]corev1.Container, 0, len(told))
 	for _, each := range told {

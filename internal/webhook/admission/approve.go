@@ -47,7 +47,7 @@ type approval struct {
 	adoption bool
 	// unknown are paths that cannot be read.
 	unknown []string
-	// since are those of which another content was looked at than is there.
+	// since are paths whose content was changed after somebody looked at it.
 	since []string
 }
 

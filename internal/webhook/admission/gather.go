@@ -45,7 +45,7 @@ type Objects interface {
 	// Get returns a holder from the cache, and a NotFound error where the cache
 	// has none. The result is shared and must not be modified.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
-	// Names are those of the holders of a kind in a namespace that the cache has.
+	// Names lists the cached holders of a kind in a namespace.
 	Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string]
 	// Live reads any object from the API server.
 	Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)

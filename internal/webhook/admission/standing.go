@@ -42,7 +42,7 @@ func (g *Gatherer) standing(ctx context.Context, obj *unstructured.Unstructured,
 	// What cannot be read is of an object of which nothing is known to be approved.
 	state, _ := approved.Decode(annotation(obj, annotationKey(obj, approvedName)))
 	st := approved.Now(state, record.PendingOf(rec, obj, state, effective), g.approvable(ctx, obj, policies))
-	if len(st.Differences) == 0 || denies(rec) {
+	if len(st.Differences) == 0 || rec != nil && record.ChildWaits(&rec.Status) {
 		return st
 	}
 	// What the status proves to be carried out is nothing that could be held back (D8).
@@ -59,12 +59,6 @@ func (g *Gatherer) parentStanding(ctx context.Context, parent *unstructured.Unst
 		return nil
 	}
 	return g.standing(ctx, parent, policies, effective, rec)
-}
-
-// denies reports whether a child of the holder was refused, for which its controllers
-// wait.
-func denies(rec *v1alpha1.AllowanceRecord) bool {
-	return rec != nil && (rec.Status.Blocked != nil || rec.Status.Denials > rec.Status.AnsweredDenials)
 }
 
 // approvable is a holder as its approved content is compared with.

@@ -216,7 +216,7 @@ const remembered = 30 * time.Second
 type recentStrays struct {
 	mu sync.Mutex
 	of map[types.UID][]v1alpha1.StrayChild
-	// deleted are those whose deletion was admitted, and when.
+	// deleted has when the deletion of a stray was admitted.
 	deleted map[types.UID]time.Time
 }
 
@@ -290,7 +290,7 @@ func (s *recentStrays) with(rec *v1alpha1.AllowanceRecord, parent types.UID, why
 	return out
 }
 
-// uidsOf are those of children, nil where there are none.
+// uidsOf returns the UIDs of children, nil where there are none.
 func uidsOf(children []v1alpha1.StrayChild) sets.Set[string] {
 	if len(children) == 0 {
 		return nil
