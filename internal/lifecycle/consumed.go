@@ -28,7 +28,7 @@ import (
 )
 
 // Consumed tells which entries of an object's ledger are consumed, now that the
-// object is as it is: those for a generation at which it has settled, creation
+// object is as it is: those for a generation at which it has settled, and creation
 // entries whose initializing.when has become false (D8, D9). policies are those in effect for the
 // object, the oldest first; where two say when, the oldest counts (D19).
 //
