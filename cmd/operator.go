@@ -40,6 +40,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/baseline"
 	"kausality.io/operator/internal/certs"
 	"kausality.io/operator/internal/controller"
 	"kausality.io/operator/internal/digestkey"
@@ -249,6 +250,10 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Policies:   o.policies,
 		Namespaces: o.namespaces,
 	})
+	known := baseline.New(baseline.Config{
+		Client: o.GetClient(), Live: o.GetAPIReader(), Namespace: o.namespace,
+		Holders: o.holders, Looked: o.holders.Looked(), Clock: clock.RealClock{},
+	})
 	holder := &controller.Holder{
 		Client:     o.GetClient(),
 		Holders:    o.holders,
@@ -258,6 +263,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Policies:   o.policies,
 		Namespaces: o.namespaces,
 		SignOfLife: sign,
+		Baseline:   known,
 		Events:     o.GetEventRecorder("kausality"),
 		Clock:      clock.RealClock{},
 		DigestKey:  o.digestKey,
@@ -287,6 +293,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		target.SetupWithManager(o.Manager),
 		o.Add(heap{}),
 		o.Add(sign),
+		o.Add(known),
 		o.Add(o.retention()),
 	)
 }

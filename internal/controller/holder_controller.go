@@ -17,6 +17,7 @@ limitations under the License.
 package controller
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -38,6 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/baseline"
 	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
@@ -114,6 +116,8 @@ type Holder struct {
 	Namespaces scope.Namespaces
 	// SignOfLife decides about holders that are seen for the first time.
 	SignOfLife *SignOfLife
+	// Baseline remembers what holders without a record are like.
+	Baseline *baseline.Memory
 	// Events are about holders.
 	Events events.EventRecorder
 	// Clock tells the time.
@@ -129,6 +133,7 @@ type Holder struct {
 	// changedUnseen has, by the UIDs of holders that were changed while no operator
 	// looked, what was changed.
 	changedUnseen sync.Map
+	looked        looks
 	rewrites      rewrites
 	specs         specs
 	alarms        holders.Alarms
@@ -152,7 +157,7 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 	ctx = logf.IntoContext(ctx, logf.FromContext(ctx).WithValues("kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name))
 	// A record whose holder went while nobody watched has no other event than this
 	// one.
-	if err := r.SignOfLife.Wait(ctx); err != nil {
+	if err := cmp.Or(r.SignOfLife.Wait(ctx), r.Baseline.Wait(ctx)); err != nil {
 		return reconcile.Result{}, err
 	}
 	if !r.Holders.Watches(req.GVK().GroupKind()) {
@@ -165,6 +170,7 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 	if apierrors.IsNotFound(err) {
 		obj = nil
 		r.SignOfLife.Forget(req)
+		r.Baseline.Forget(req)
 	}
 	records, err := r.Records.Of(ctx, req.GVK().GroupKind(), req.Key())
 	if err != nil {
@@ -211,6 +217,7 @@ func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec
 	if err := r.SignOfLife.Look(ctx, v, rec); err != nil {
 		return err
 	}
+	r.remember(v, rec)
 	if rec == nil && !v.deservesRecord() {
 		// What it was like a moment ago may wait to be written.
 		return r.mirror(ctx, v, nil, next)

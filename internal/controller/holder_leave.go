@@ -62,6 +62,7 @@ func forKind(p *v1alpha1.AllowancePolicy) schema.GroupKind {
 // it is blocked. The write wakes its controller, which may have given up (D13).
 // The ledger stays, and counts for nothing.
 func (r *Holder) leave(ctx context.Context, req holders.Request) error {
+	r.Baseline.Forget(req)
 	records, err := r.Records.Of(ctx, req.GVK().GroupKind(), req.Key())
 	if err != nil {
 		return err

@@ -18,19 +18,24 @@ package controller
 
 import (
 	"context"
+	"hash/maphash"
 	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
 )
@@ -64,21 +69,24 @@ func (r *Holder) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allowanc
 	}
 	v.content = record.ContentOf(v.obj, v.policies, r.DigestKey)
 	since, start := r.SignOfLife.away()
-	if rec == nil || since == nil {
+	if since == nil {
 		return nil
 	}
+	knows := r.lastKnown(v, rec)
 	if found, ok := r.changedUnseen.Load(v.obj.GetUID()); ok {
 		// What is changed from now on does not make it a change that somebody has seen.
 		v.unseen, _ = found.(unseen)
-		v.unseen.fields = record.ChangedSince(&v1alpha1.ApprovedContent{Digests: v.unseen.fields}, v.content)
-		if v.isMarked(&rec.Status) || len(v.unseen.fields) == 0 {
+		v.unseen.fields = record.ChangedSince(&v1alpha1.ApprovedContent{Digests: v.unseen.fields}, v.content, v.policies)
+		if v.isMarked(knows) || len(v.unseen.fields) == 0 {
 			r.changedUnseen.Delete(v.obj.GetUID())
 			v.unseen = unseen{}
 		}
-	} else if !v.isExplained(&rec.Status) {
-		if err := r.lookUnseen(ctx, v, rec, *since, start); err != nil {
+	} else if fields := v.unexplained(knows, *since); len(fields) > 0 {
+		if err := r.lookUnseen(ctx, v, knows, fields, *since, start); err != nil {
 			return err
 		}
+	} else {
+		r.looked.add(v.obj.GetUID())
 	}
 	if !v.unseen.until.After(v.now) {
 		v.unseen.until = time.Time{}
@@ -86,8 +94,35 @@ func (r *Holder) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allowanc
 	return nil
 }
 
-// lookUnseen looks when a holder was changed whose content is not explained.
-func (r *Holder) lookUnseen(ctx context.Context, v *view, rec *v1alpha1.AllowanceRecord, since, start time.Time) error {
+// lastKnown is what the record of a holder tells, or what is remembered of one that had
+// nothing to be recorded.
+func (r *Holder) lastKnown(v *view, rec *v1alpha1.AllowanceRecord) *v1alpha1.AllowanceRecordStatus {
+	if rec != nil && rec.Status.Approved != nil {
+		return &rec.Status
+	}
+	status := v1alpha1.AllowanceRecordStatus{}
+	if rec != nil {
+		status = rec.Status
+	}
+	status.Approved = r.Baseline.Of(v.request(), v.obj.GetUID())
+	return &status
+}
+
+// remember has it known what a holder without a record is like, for an operator that comes
+// after this one.
+func (r *Holder) remember(v view, rec *v1alpha1.AllowanceRecord) {
+	switch req := v.request(); {
+	case v.content == nil, rec != nil && rec.Status.Approved != nil:
+		r.Baseline.Forget(req)
+	case rec == nil && !v.deservesRecord():
+		r.Baseline.Note(req, v.obj.GetUID(), v.content)
+	}
+}
+
+// lookUnseen looks when a holder was changed of which fields are not explained.
+func (r *Holder) lookUnseen(
+	ctx context.Context, v *view, knows *v1alpha1.AllowanceRecordStatus, fields []v1alpha1.ContentDigest, since, start time.Time,
+) error {
 	live, err := r.Holders.Live(ctx, v.obj.GroupVersionKind(), client.ObjectKeyFromObject(v.obj))
 	switch {
 	case client.IgnoreNotFound(err) != nil:
@@ -98,15 +133,20 @@ func (r *Holder) lookUnseen(ctx context.Context, v *view, rec *v1alpha1.Allowanc
 		v.unseen.until = v.now.Add(goneRecheck) // So it does.
 		return nil
 	}
+	first := r.looked.add(v.obj.GetUID())
 	changed, told := lastChange(live), start.Add(toldWithin)
-	if changed.Before(wholeSecond(since)) || changed.After(start) && v.now.After(told) {
+	if changed.After(start) && v.now.After(told) {
+		return nil
+	}
+	// Who only removes something, or clears what is said of managers, leaves no time.
+	if late := changed.Before(wholeSecond(since)); late && (!first || v.isSeenAt(knows)) {
 		return nil
 	}
 	proven := lifecycle.Proven(live)
-	if v.isMarked(&rec.Status) || record.ChildWaits(&rec.Status) {
+	if v.isMarked(knows) || record.ChildWaits(knows) {
 		proven = nil
 	}
-	v.unseen.fields = slices.DeleteFunc(record.ChangedSince(rec.Status.Approved, v.content), func(d v1alpha1.ContentDigest) bool {
+	v.unseen.fields = slices.DeleteFunc(fields, func(d v1alpha1.ContentDigest) bool {
 		path, err := change.ParsePath(d.Path)
 		return isScaled(live, d.Path, since) || err == nil && change.AnyCovers(proven, path)
 	})
@@ -121,21 +161,41 @@ func (r *Holder) lookUnseen(ctx context.Context, v *view, rec *v1alpha1.Allowanc
 	return nil
 }
 
-// isExplained reports whether the content is the approved one, or it is known why it is
-// another: new defaults, which count up no generation, what is withheld, or a grant that is
-// newer than what the record knows: an operator that was killed may not have told of what
-// it granted in its last two seconds.
-func (v view) isExplained(status *v1alpha1.AllowanceRecordStatus) bool {
-	was := status.Approved
-	if was == nil || v.content == nil || v.isMarked(status) || status.Adopting {
-		return true
+// unexplained are the fields of the content that are not as they are known to be approved,
+// where it is not known why: by what is withheld, or by a grant that is newer than what is
+// known, as an operator that was killed may not have told of what it granted in its last
+// two seconds. New defaults count up no generation; of metadata nothing does, and it has no
+// defaults.
+//
+// What a policy withholds that came while no operator looked was nobody's to withhold
+// before.
+func (v view) unexplained(knows *v1alpha1.AllowanceRecordStatus, since time.Time) []v1alpha1.ContentDigest {
+	was := knows.Approved
+	if was == nil || v.content == nil || v.isMarked(knows) || knows.Adopting {
+		return nil
 	}
+	policies := slices.DeleteFunc(slices.Clone(v.policies), func(p *policy.Policy) bool {
+		return p.Created.After(since.Add(signInterval))
+	})
+	fields := record.ChangedSince(was, v.content, policies)
+	if v.isSeenAt(knows) {
+		fields = slices.DeleteFunc(fields, func(d v1alpha1.ContentDigest) bool { return !strings.HasPrefix(d.Path, "metadata.") })
+	}
+	if len(fields) == 0 {
+		return nil
+	}
+	effective := record.Effective(v.asRecord(knows), v.obj, v.stored)
+	if slices.ContainsFunc(effective, func(e ledger.Entry) bool { return e.Generation > was.Generation }) {
+		return nil
+	}
+	return fields
+}
+
+// isSeenAt reports whether the holder has the generation at which its content was approved,
+// or a kind that counts none.
+func (v view) isSeenAt(knows *v1alpha1.AllowanceRecordStatus) bool {
 	generation := v.obj.GetGeneration()
-	if generation == 0 || was.Generation == generation || len(record.ChangedSince(was, v.content)) == 0 {
-		return true
-	}
-	effective := record.Effective(v.asRecord(status), v.obj, v.stored)
-	return slices.ContainsFunc(effective, func(e ledger.Entry) bool { return e.Generation > was.Generation })
+	return generation == 0 || knows.Approved.Generation == generation
 }
 
 // isMarked reports whether something of the holder is withheld, or was at the last look.
@@ -200,4 +260,25 @@ func isScaled(obj *unstructured.Unstructured, path string, since time.Time) bool
 	return path == "spec.replicas" && slices.ContainsFunc(obj.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
 		return f.Subresource == scaleSubresource && f.Time != nil && !f.Time.Time.Before(wholeSecond(since))
 	})
+}
+
+// looks knows of which holders this process has had a look, in little space. The zero value
+// knows of none.
+type looks struct {
+	mu   sync.Mutex
+	seed maphash.Seed
+	had  map[uint64]struct{}
+}
+
+// add notes a look, and reports whether it is the first.
+func (l *looks) add(uid types.UID) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.had == nil {
+		l.seed, l.had = maphash.MakeSeed(), map[uint64]struct{}{}
+	}
+	key := maphash.String(l.seed, string(uid))
+	_, had := l.had[key]
+	l.had[key] = struct{}{}
+	return !had
 }

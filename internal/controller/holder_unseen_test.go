@@ -26,6 +26,8 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/policy"
 )
 
 func contentAt(generation int64, digests ...string) *v1alpha1.ApprovedContent {
@@ -36,11 +38,26 @@ func contentAt(generation int64, digests ...string) *v1alpha1.ApprovedContent {
 	return c
 }
 
+// about makes a policy that withholds changes of fields.
+func about(t *testing.T, came time.Time, triggers ...string) *policy.Policy {
+	t.Helper()
+	p := &policy.Policy{Action: v1alpha1.ActionDeny, Created: metav1.NewTime(came)}
+	for _, text := range triggers {
+		trigger, err := change.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Rules = append(p.Rules, policy.Rule{Trigger: trigger})
+	}
+	return p
+}
+
 // TestExplained shows what is taken for a change that nobody has seen.
 func TestExplained(t *testing.T) {
 	const ours, theirs = "a", "b"
 	tests := map[string]struct {
 		holder testHolder
+		came   time.Time
 		status v1alpha1.AllowanceRecordStatus
 		now    *v1alpha1.ApprovedContent
 		want   bool
@@ -97,13 +114,21 @@ func TestExplained(t *testing.T) {
 			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours), Adopting: true},
 			now: contentAt(5, "spec.template", theirs), want: true,
 		},
+		"by a policy that came meanwhile": {
+			holder: makeHolder(), came: noon.Add(time.Minute), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
+			now: contentAt(5, "spec.template", theirs), want: true,
+		},
+		"a label, which no generation counts": {
+			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(5, "metadata.labels.team", ours)},
+			now: contentAt(5, "metadata.labels.team", theirs),
+		},
 		"nothing known": {holder: makeHolder(), now: contentAt(5, "spec.template", theirs), want: true},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			v := look(tc.holder.Unstructured, nil, noon)
+			v := look(tc.holder.Unstructured, []*policy.Policy{about(t, tc.came, "spec.replicas", "spec.template", "spec.paused", "metadata.labels.team")}, noon)
 			v.content = tc.now
-			if got := v.isExplained(&tc.status); got != tc.want {
+			if got := len(v.unexplained(&tc.status, noon)) == 0; got != tc.want {
 				t.Errorf("explained: %t, want %t", got, tc.want)
 			}
 		})

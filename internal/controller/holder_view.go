@@ -22,8 +22,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
@@ -72,9 +74,14 @@ func look(obj *unstructured.Unstructured, policies []*policy.Policy, now time.Ti
 	}
 }
 
+// request names the holder.
+func (v view) request() holders.Request {
+	return holders.RequestFor(v.obj.GroupVersionKind(), client.ObjectKeyFromObject(v.obj))
+}
+
 // deservesRecord tells whether the holder gets a record if it has none.
 func (v view) deservesRecord() bool {
-	return len(v.stored) > 0 || v.unreadable || isUnderGate(v.obj)
+	return len(v.stored) > 0 || v.unreadable || isUnderGate(v.obj) || len(v.unseen.fields) > 0
 }
 
 // withheld tells whether the stored ledger has a withheld change.

@@ -243,7 +243,7 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	if !v.createdSince(s.since) {
 		return nil // Most objects are older, and need not be remembered.
 	}
-	req := holders.RequestFor(v.obj.GroupVersionKind(), client.ObjectKeyFromObject(v.obj))
+	req := v.request()
 	s.mu.Lock()
 	known := s.seen[req] == v.obj.GetUID()
 	s.mu.Unlock()

@@ -17,6 +17,8 @@ limitations under the License.
 package record
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -30,16 +32,7 @@ import (
 // key; nil where they withhold nothing. What systems write into an object for themselves
 // is no part of it.
 func ContentOf(obj *unstructured.Unstructured, policies []*policy.Policy, key string) *v1alpha1.ApprovedContent {
-	var triggers []change.Pattern
-	for _, p := range policies {
-		if p.Action != v1alpha1.ActionDeny {
-			continue
-		}
-		for _, r := range p.Rules {
-			triggers = append(triggers, r.Trigger)
-		}
-	}
-	fields := approved.Fields(string(obj.GetUID())+key, lineage.WithoutBooks(obj.Object), triggers)
+	fields := approved.Fields(string(obj.GetUID())+key, lineage.WithoutBooks(obj.Object), triggersOf(policies))
 	if len(fields) == 0 {
 		return nil
 	}
@@ -50,37 +43,50 @@ func ContentOf(obj *unstructured.Unstructured, policies []*policy.Policy, key st
 	return out
 }
 
-// ChangedSince are the fields that content has otherwise than earlier content of the same
-// object, with their earlier digests. Fields that only the later one identifies were not
-// looked at before.
-func ChangedSince(earlier, content *v1alpha1.ApprovedContent) []v1alpha1.ContentDigest {
-	if earlier == nil || content == nil {
-		return nil
-	}
-	now := map[string]string{}
-	for _, d := range content.Digests {
-		now[d.Path] = d.Digest
-	}
-	var out []v1alpha1.ContentDigest
-	for _, d := range earlier.Digests {
-		if digest, known := now[d.Path]; known && digest != d.Digest || !known && d.Digest != "" && isWithin(d.Path, content) {
-			out = append(out, d)
+// triggersOf are the fields whose changes policies withhold.
+func triggersOf(policies []*policy.Policy) []change.Pattern {
+	var out []change.Pattern
+	for _, p := range policies {
+		if p.Action != v1alpha1.ActionDeny {
+			continue
+		}
+		for _, r := range p.Rules {
+			out = append(out, r.Trigger)
 		}
 	}
 	return out
 }
 
-// isWithin reports whether a field that content does not have is one that it would
-// identify: a neighbor of it is, so that the field has gone.
-func isWithin(path string, content *v1alpha1.ApprovedContent) bool {
-	at, err := change.ParsePath(path)
-	if err != nil || len(at) != 2 {
-		return false
+// ChangedSince are the fields that an object has otherwise than by earlier content of it,
+// with their earlier digests, as far as policies are about them. Fields that only the later
+// content identifies were not looked at before.
+func ChangedSince(earlier, content *v1alpha1.ApprovedContent, policies []*policy.Policy) []v1alpha1.ContentDigest {
+	if earlier == nil || content == nil {
+		return nil
 	}
+	now := make(map[string]string, len(content.Digests))
+	patterns := make([]change.Pattern, 0, len(content.Digests))
 	for _, d := range content.Digests {
-		if other, err := change.ParsePath(d.Path); err == nil && len(other) == 2 && other[0] == at[0] {
-			return true
+		now[d.Path] = d.Digest
+		if path, err := change.ParsePath(d.Path); err == nil {
+			patterns = append(patterns, change.Pattern(path))
 		}
 	}
-	return false
+	triggers := triggersOf(policies)
+	touched := func(by []change.Pattern, path change.Path) bool {
+		return slices.ContainsFunc(by, func(p change.Pattern) bool { return p.Touches(path) })
+	}
+	var out []v1alpha1.ContentDigest
+	for _, d := range earlier.Digests {
+		path, err := change.ParsePath(d.Path)
+		digest, known := now[d.Path]
+		switch {
+		case err != nil, digest == d.Digest, !touched(triggers, path):
+		case !known && touched(patterns, path):
+			// Another policy, or another generation of it, took the fields apart otherwise.
+		default:
+			out = append(out, d)
+		}
+	}
+	return out
 }

@@ -17,8 +17,11 @@ limitations under the License.
 package e2e
 
 import (
+	"bytes"
+	"compress/gzip"
 	"context"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"strconv"
 	"time"
@@ -26,10 +29,13 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	coordinationv1 "k8s.io/api/coordination/v1"
+	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/controller"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
@@ -67,21 +73,53 @@ func (c *cluster) knows(ctx context.Context, obj client.Object) {
 	}).WithTimeout(foundTimeout).Should(Succeed())
 }
 
+// remembers returns when the operator has written down what an object without a record is
+// like.
+func (c *cluster) remembers(ctx context.Context, obj client.Object) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		maps := &corev1.ConfigMapList{}
+		g.Expect(c.List(ctx, maps, client.InNamespace(controlplane.OperatorNamespace))).To(Succeed())
+		var texts []string
+		for _, cm := range maps.Items {
+			for _, packed := range cm.BinaryData {
+				text, err := gzip.NewReader(bytes.NewReader(packed))
+				g.Expect(err).NotTo(HaveOccurred())
+				plain, err := io.ReadAll(text)
+				g.Expect(err).NotTo(HaveOccurred())
+				texts = append(texts, string(plain))
+			}
+		}
+		g.Expect(texts).To(ContainElement(ContainSubstring(string(obj.GetUID()))))
+	}).WithTimeout(foundTimeout).Should(Succeed())
+}
+
+// givesSignAfter returns when the operator has given a sign of life since an object was
+// made.
+func (c *cluster) givesSignAfter(ctx context.Context, obj client.Object) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		lease := &coordinationv1.Lease{}
+		g.Expect(c.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: controller.SignOfLifeName}, lease)).To(Succeed())
+		g.Expect(lease.Spec.RenewTime).To(HaveValue(HaveField("Time", BeTemporally(">", obj.GetCreationTimestamp().Add(time.Second)))))
+	}).WithTimeout(foundTimeout).Should(Succeed())
+}
+
 // hasHeldNothing checks that the history of an object knows of nothing that was withheld.
 func (c *cluster) hasHeldNothing(ctx context.Context, obj client.Object) {
 	GinkgoHelper()
 	Expect(c.record(ctx, Default, obj).Status.History).NotTo(ContainElement(HaveField("Event", v1alpha1.EventWithheld)))
 }
 
-// findsUnseen returns when a field of an object is withheld, changed by nobody who was
+// findsUnseen returns when the template of an object is withheld, changed by nobody who was
 // seen, and the object, its ledger and its record all say so.
-func (c *cluster) findsUnseen(ctx context.Context, obj client.Object, path string) {
+func (c *cluster) findsUnseen(ctx context.Context, obj client.Object) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(obj), obj)).To(Succeed())
 		g.Expect(obj.GetAnnotations()).To(HaveKey(approvedKey))
 		g.Expect(ledgerOf(g, obj, ledgerKey)).To(ContainElement(SatisfyAll(
-			HaveField("Relation", v1alpha1.RelationWithheld), HaveField("Mutation", path), HaveField("Initiator", ""), HaveField("Content", Not(BeEmpty())),
+			HaveField("Relation", v1alpha1.RelationWithheld), HaveField("Mutation", "spec.template"), HaveField("Initiator", ""), HaveField("Content", Not(BeEmpty())),
 		)))
 		g.Expect(c.record(ctx, g, obj).Status.WithheldCount).To(BeEquivalentTo(1))
 	}).WithTimeout(foundTimeout).Should(Succeed())
@@ -104,7 +142,7 @@ var _ = Describe("What a stranger changes while the operator is away", Serial, f
 		back := killed()
 		s.stranger.change(ctx, s.set, image("web:evil"))
 		back(ctx)
-		shared.findsUnseen(ctx, s.set, "spec.template")
+		shared.findsUnseen(ctx, s.set)
 		s.losesOne(ctx, "web:evil")
 
 		By("being approved")
@@ -114,12 +152,56 @@ var _ = Describe("What a stranger changes while the operator is away", Serial, f
 		shared.hasPods(ctx, s.ns, map[string]int{"web:1": 3, "web:evil": 1})
 	}, SpecTimeout(specTimeout))
 
+	It("is withheld where it only takes something away, which leaves no time", func(ctx SpecContext) {
+		s := guard(ctx, "unseen-removal", func(set *appsv1.StatefulSet) {
+			set.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
+			set.Spec.Template.Annotations = map[string]string{"look": "out"}
+		})
+		shared.knows(ctx, s.set)
+		shared.givesSignAfter(ctx, s.set)
+		back := killed()
+		s.stranger.change(ctx, s.set, `{"spec":{"template":{"metadata":{"annotations":{"look":null}}}}}`)
+		back(ctx)
+		shared.findsUnseen(ctx, s.set)
+		s.stranger.change(ctx, s.set, `{"spec":{"template":{"metadata":{"annotations":{"look":"out"}}}}}`)
+		shared.withholdsNothing(ctx, s.set)
+	}, SpecTimeout(specTimeout))
+
+	It("is withheld of what was there before its policy, and has no record", func(ctx SpecContext) {
+		const old = "unseen-old"
+		s := &guarded{ns: shared.newNamespaceFor(ctx, old), owner: shared.alice(), stranger: shared.mallory()}
+		s.set = builders.MakeStatefulSet(s.ns, "web", 4)
+		s.set.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
+		Expect(s.stranger.Create(ctx, s.set)).To(Succeed())
+		shared.hasPods(ctx, s.ns, map[string]int{"web:1": 4})
+		rest := builders.MakeStatefulSet(s.ns, "rest", 1)
+		Expect(s.stranger.Create(ctx, rest)).To(Succeed())
+		s.audit = shared.watch(s.ns)
+		shared.apply(ctx, kindPoliciesFor(old, "statefulset")...)
+		shared.remembers(ctx, s.set)
+		shared.remembers(ctx, rest)
+		back := killed()
+		s.stranger.change(ctx, s.set, image("web:evil"))
+		s.stranger.change(ctx, rest, annotation("team", "theirs"))
+		back(ctx)
+		shared.findsUnseen(ctx, s.set)
+		s.losesOne(ctx, "web:evil")
+		s.owner.change(ctx, s.set, approve("spec.template"))
+		shared.withholdsNothing(ctx, s.set)
+		shared.hasPods(ctx, s.ns, map[string]int{"web:1": 3, "web:evil": 1, "rest:1": 1})
+
+		By("having kept no record of what nobody changed")
+		records := &v1alpha1.AllowanceRecordList{}
+		Expect(shared.List(ctx, records, client.InNamespace(s.ns))).To(Succeed())
+		Expect(records.Items).NotTo(ContainElement(HaveField("Spec.TargetRef.Name", "rest")))
+	}, SpecTimeout(specTimeout))
+
 	It("is over when it is put back", func(ctx SpecContext) {
 		s := onDelete(ctx, "unseen-back")
 		back := killed()
 		s.stranger.change(ctx, s.set, image("web:evil"))
 		back(ctx)
-		shared.findsUnseen(ctx, s.set, "spec.template")
+		shared.findsUnseen(ctx, s.set)
 		s.losesOne(ctx, "web:evil")
 		s.stranger.change(ctx, s.set, image("web:1"))
 		shared.withholdsNothing(ctx, s.set)
@@ -173,7 +255,7 @@ var _ = Describe("What a stranger changes while the operator is away", Serial, f
 		half := map[string]int{"web:1": 2, evil: 2}
 		shared.hasPods(ctx, ns, half)
 		back(ctx)
-		shared.findsUnseen(ctx, d, "spec.template")
+		shared.findsUnseen(ctx, d)
 
 		By("scaling it")
 		owner.change(ctx, d, replicas(8))

@@ -40,6 +40,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/baseline"
 	"kausality.io/operator/internal/controller"
 	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/ledger"
@@ -100,11 +101,15 @@ func followHolders(mgr ctrl.Manager, cache *holders.Cache, records *record.Store
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,
 		Holders: cache, Looked: cache.Looked(), Records: records, Policies: active, Namespaces: namespaces,
 	})
+	known := baseline.New(baseline.Config{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,
+		Holders: cache, Looked: cache.Looked(), Clock: clock.RealClock{},
+	})
 	holder := &controller.Holder{
 		Client: mgr.GetClient(), Holders: cache, Records: records, Policies: active,
-		Namespaces: namespaces, SignOfLife: sign, Events: mgr.GetEventRecorder("kausality"), Clock: clock.RealClock{},
+		Namespaces: namespaces, SignOfLife: sign, Baseline: known, Events: mgr.GetEventRecorder("kausality"), Clock: clock.RealClock{},
 	}
-	return errors.Join(holder.SetupWithManager(mgr), mgr.Add(records), mgr.Add(sign))
+	return errors.Join(holder.SetupWithManager(mgr), mgr.Add(records), mgr.Add(sign), mgr.Add(known))
 }
 
 // forgetSignOfLife makes the next start the first ever, so that nothing is taken

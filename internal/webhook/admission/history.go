@@ -107,7 +107,7 @@ func (v *Validator) isUnseen(r *request, f *facts) bool {
 		return false
 	}
 	was, before := f.record.Status.Approved, record.ContentOf(r.old, f.OwnPolicies, v.DigestKey)
-	return len(record.ChangedSince(was, before)) > 0 &&
+	return len(record.ChangedSince(was, before, f.OwnPolicies)) > 0 &&
 		!slices.ContainsFunc(f.Child.Ledger, func(e ledger.Entry) bool { return e.Generation > was.Generation })
 }
 
