@@ -79,23 +79,27 @@ func admissionPolicy(in Input, scope *metav1.LabelSelector, resources []*resourc
 		}
 }
 
-// protectionConditions come before the variables, and spare a request that touches no
-// annotation of ours the round trip through JSON that patching costs.
+// protectionConditions come before the variables, and leave out each request of which
+// the patch would change nothing. That spares it the round trip through JSON, and more:
+// an API server that does not know the schema of a kind yet, which it looks for every five
+// seconds after its start and after each new definition, answers what the policy applies
+// to with 503, whatever the failurePolicy says. Who approves, and a controller that copies annotations,
+// must not get that answer.
 func protectionConditions(in Input, resources []*resource) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
 		{Name: "not-the-operator", Expression: "!" + byOperator(in)},
-		{Name: "annotations-of-ours-differ", Expression: anyOf(append([]string{concernsProtection()}, concernsGate(resources)...)...)},
+		{Name: "something-to-put-back", Expression: anyOf(append([]string{concernsProtection()}, concernsGate(resources)...)...)},
 	}
 }
 
-// concernsProtection is true where an annotation of ours differs from the old
-// object, and where a Deployment lets go of a ReplicaSet.
+// concernsProtection is true where there are keys to drop or to restore, as
+// protectionVariables has them.
 func concernsProtection() string {
-	return fmt.Sprintf(`oldObject == null
-? [%[1]s].exists(new, size(new) > %[2]d || new.exists(k, %[3]s))
-: (%[4]s
-|| (%[5]s && !%[6]s))`,
-		annotations("object"), many, ours, annotationDiffers(nil, true), ofDeployment("oldObject"), ofDeployment("object"))
+	return protectionText(`[{new}].exists(new, [oldObject == null ? {} : {old}].exists(old,
+[{copied}].exists(copied, [{wasCopied}].exists(wasCopied,
+  (new != old || (wasCopied && !copied)) && (size(new) + size(old) > {many}
+  ? {ledgers}.exists(k, {differs})
+  : (new.exists(k, {ours} && !(k in {free}) && {differs}) || old.exists(k, {ours} && !(k in {free}) && {differs})))))))`)
 }
 
 // protectionVariables decide what the patch does:
@@ -107,36 +111,49 @@ func concernsProtection() string {
 //	drop       keys that the request brings and the old object does not vouch for
 //	restore    keys of the old object that the request drops or changes
 func protectionVariables() []admissionregistrationv1.Variable {
-	ledgers := list(v1alpha1.AnnotationAllowances, replicaSetKey(v1alpha1.AnnotationAllowances))
-	free := make([]string, 0, 2*len(requests))
-	for _, key := range requests {
-		free = append(free, key, replicaSetKey(key))
-	}
-	expand := strings.NewReplacer(
-		"{new}", annotations("object"),
-		"{old}", annotations("oldObject"),
-		"{ours}", ours,
-		"{ledgers}", ledgers,
-		"{free}", list(free...),
-		"{many}", manyText,
-		"{prefix}", v1alpha1.AnnotationPrefix,
-	).Replace
 	return []admissionregistrationv1.Variable{
-		{Name: "new", Expression: expand(`{new}`)},
-		{Name: "old", Expression: expand(`oldObject == null ? {} : {old}`)},
-		{Name: "keys", Expression: expand(`size(variables.new) + size(variables.old) > {many}
+		{Name: "new", Expression: protectionText(`{new}`)},
+		{Name: "old", Expression: protectionText(`oldObject == null ? {} : {old}`)},
+		{Name: "keys", Expression: protectionText(`size(variables.new) + size(variables.old) > {many}
 ? {ledgers}
 : (variables.new.filter(k, {ours}) + variables.old.filter(k, {ours} && !(k in variables.new))).filter(k, !(k in {free}))`)},
-		{Name: "copied", Expression: ofDeployment("object")},
-		{Name: "wasCopied", Expression: "oldObject != null && " + ofDeployment("oldObject")},
-		{Name: "drop", Expression: expand(`variables.keys.filter(k, k in variables.new
+		{Name: "copied", Expression: protectionText(`{copied}`)},
+		{Name: "wasCopied", Expression: protectionText(`{wasCopied}`)},
+		{Name: "drop", Expression: protectionText(`variables.keys.filter(k, k in variables.new
 && !(k in variables.old && !(variables.wasCopied && k.startsWith("{prefix}")))
 && !(variables.copied && k.startsWith("{prefix}")))`)},
-		{Name: "restore", Expression: expand(`variables.keys.filter(k, k in variables.old
+		{Name: "restore", Expression: protectionText(`variables.keys.filter(k, k in variables.old
 && !(variables.wasCopied && k.startsWith("{prefix}"))
 && !(variables.copied && k.startsWith("{prefix}"))
 && (!(k in variables.new) || variables.new[k] != variables.old[k]))`)},
 	}
+}
+
+// protectionText fills in what the expressions of the protection have in common.
+// {differs} is true for a key of which an annotation is dropped or restored.
+func protectionText(text string) string {
+	free := make([]string, 0, 2*len(requests))
+	for _, key := range requests {
+		free = append(free, key, replicaSetKey(key))
+	}
+	for _, fill := range []*strings.Replacer{
+		strings.NewReplacer("{differs}", `(!(copied && k.startsWith("{prefix}"))
+    && (!(k in old) || (wasCopied && k.startsWith("{prefix}")) ? k in new : !(k in new) || new[k] != old[k]))`),
+		strings.NewReplacer(
+			"{new}", annotations("object"),
+			"{old}", annotations("oldObject"),
+			"{copied}", ofDeployment("object"),
+			"{wasCopied}", "oldObject != null && "+ofDeployment("oldObject"),
+			"{ours}", ours,
+			"{ledgers}", list(v1alpha1.AnnotationAllowances, replicaSetKey(v1alpha1.AnnotationAllowances)),
+			"{free}", list(free...),
+			"{many}", manyText,
+			"{prefix}", v1alpha1.AnnotationPrefix,
+		),
+	} {
+		text = fill.Replace(text)
+	}
+	return text
 }
 
 // ofDeployment is true where a Deployment controls a ReplicaSet: where

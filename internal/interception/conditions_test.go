@@ -462,7 +462,9 @@ func TestConditionsHaveABound(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			in := Input{OperatorUser: operatorUser, Policies: []*policy.Policy{policyNaming(t, "metadata.annotations[jira]")}}
 			attributes := request{operation: admission.Update, kind: thing, object: custom(tc.object), old: custom(tc.old)}.attributes(t, false)
-			for _, conditions := range [][]admissionregistrationv1.MatchCondition{grantConditions(in), verdictConditions(in), glassConditions()} {
+			for _, conditions := range [][]admissionregistrationv1.MatchCondition{
+				grantConditions(in), verdictConditions(in), glassConditions(), protectionConditions(in, nil),
+			} {
 				const budget = celconfig.RuntimeCELCostBudgetMatchConditions
 				results, remaining, err := evaluator(t, conditions).ForInput(t.Context(), attributes,
 					admissioncel.CreateAdmissionRequest(attributes.Attributes, metav1.GroupVersionResource{}, metav1.GroupVersionKind{}),

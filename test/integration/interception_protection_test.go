@@ -23,7 +23,9 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/rand"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -240,5 +242,37 @@ var _ = Describe("The admission policy", Ordered, func() {
 		many.Annotations[ledgerKey] = "forged"
 		Expect(k8s.Create(ctx, many)).To(Succeed())
 		Expect(many.Annotations).NotTo(HaveKey(ledgerKey))
+	})
+
+	// Until it has read the schema of a kind, which takes an API server up to five seconds,
+	// it answers what a policy applies to with 503, whatever the failurePolicy says.
+	It("has nobody fail who needs no correction while a kind is new", func(ctx SpecContext) {
+		const group = "new.protection.example.org"
+		things := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "things"}
+		in := inputFor(ctx, policyFor(ctx, group+"/v1/Thing"))
+		in.Name = "protection-of-the-new"
+		in.Holder = func(schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+			return things, true, []string{"status"}, true // as soon as it is served
+		}
+		desired := interception.Render(in)
+		apply(ctx, desired.AdmissionPolicy, desired.Binding)
+		defineThing(ctx, group)
+
+		named := newThing(group, ns, "new")
+		named.SetAnnotations(map[string]string{approve: "*"})
+		Expect(k8s.Create(ctx, named)).To(Succeed())
+		Eventually(func(g Gomega) {
+			By("asking for something, and writing what others keep")
+			for _, key := range []string{approve, breakGlass, "example.org/note"} {
+				Expect(annotate(ctx, k8s, named, key, rand.String(8))).To(Succeed())
+			}
+			named.SetAnnotations(nil)
+			Expect(k8s.Update(ctx, named)).To(Succeed())
+
+			forged := newThing(group, ns, "forged")
+			forged.SetAnnotations(map[string]string{ledgerKey: "forged"})
+			g.Expect(k8s.Create(ctx, forged, client.DryRunAll)).To(Succeed())
+			g.Expect(forged.GetAnnotations()).To(BeEmpty())
+		}).Should(Succeed())
 	})
 })
