@@ -220,7 +220,7 @@ var _ = Describe("While the operator is away", Serial, func() {
 		d := midway(ctx, "web")
 
 		away(ctx)
-		Expect(shared.DeleteAllOf(ctx, &v1alpha1.AllowanceRecord{}, client.InNamespace(ns))).To(Succeed())
+		shared.loseRecords(ctx, ns)
 		Expect(operator.Restart(ctx)).To(Succeed())
 
 		By("it being back")

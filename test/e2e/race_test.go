@@ -51,7 +51,7 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 	)
 	BeforeAll(func(ctx SpecContext) {
 		cp := startControlPlane(ctx, controlplane.Options{})
-		objects, err := cp.Render(ctx, operatorSetup)
+		objects, err := cp.Render(ctx, *operatorSetup)
 		Expect(err).NotTo(HaveOccurred())
 		Expect(cp.Apply(ctx, objects)).To(Succeed())
 
@@ -66,7 +66,7 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 		certs, port := filepath.Join(dir, "certs"), freePort(ctx)
 		webhooks = startWebhookProxy(ctx, certs, "localhost:"+strconv.Itoa(port), lostCalls)
 		_, err = controlplane.InstallOperator(ctx, cp, controlplane.OperatorOptions{
-			Binary: *operatorBin, Overlay: operatorSetup, WebhookURL: webhooks.URL,
+			Binary: *operatorBin, Overlay: *operatorSetup, WebhookURL: webhooks.URL,
 			ExtraFlags: []string{
 				"--kubeconfig=" + kubeconfig,
 				"--cert-dir=" + certs,

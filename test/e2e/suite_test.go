@@ -48,13 +48,15 @@ const (
 
 // Where the suite finds what it starts, and the policies that it applies.
 var (
-	root          = filepath.Join("..", "..")
-	operatorSetup = filepath.Join(root, "config", "dev")
-	samples       = filepath.Join(root, "config", "samples")
+	root    = filepath.Join("..", "..")
+	samples = filepath.Join(root, "config", "samples")
 )
 
-// operatorBin is the operator under test.
-var operatorBin = flag.String("operator", filepath.Join(root, "bin", "manager"), "the operator to test")
+// What is under test: the operator, and what it needs in the cluster.
+var (
+	operatorBin   = flag.String("operator", filepath.Join(root, "bin", "manager"), "the operator to test")
+	operatorSetup = flag.String("setup", filepath.Join(root, "config", "dev"), "kustomization with what the operator needs in the cluster")
+)
 
 // labelOwnPolicies is on namespaces that the sample policies leave alone: those
 // of specs that bring policies of their own, or want none. Its value is what
@@ -106,7 +108,7 @@ var _ = BeforeEach(stage.SetDefaults)
 func startCluster(ctx context.Context, opts controlplane.Options, install controlplane.OperatorOptions) (*controlplane.ControlPlane, *controlplane.Operator) {
 	GinkgoHelper()
 	cp := startControlPlane(ctx, opts)
-	install.Binary, install.Overlay = *operatorBin, operatorSetup
+	install.Binary, install.Overlay = *operatorBin, *operatorSetup
 	return cp, stage.InstallOperator(ctx, cp, install)
 }
 

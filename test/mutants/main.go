@@ -129,9 +129,13 @@ func (t trial) try(ctx context.Context, m mutant) ([]string, error) {
 	for i, way := range m.ways {
 		ways[i] = regexp.QuoteMeta(way)
 	}
+	setup, err := t.setup(m)
+	if err != nil {
+		return nil, err
+	}
 	report := filepath.Join(t.dir, "report.json")
 	// The tests are expected to fail; how they did is in the report.
-	err = t.command(ctx, filepath.Join(t.root, suite), t.tests, "-operator="+operator,
+	err = t.command(ctx, filepath.Join(t.root, suite), t.tests, "-operator="+operator, "-setup="+setup,
 		"-ginkgo.focus=^End to end Bypass ("+strings.Join(ways, "|")+")$|^Bypass ("+strings.Join(ways, "|")+")$", "-ginkgo.json-report="+report)
 	if err != nil && !errors.As(err, &exit) {
 		return nil, fmt.Errorf("testing it: %w", err)
@@ -139,11 +143,53 @@ func (t trial) try(ctx context.Context, m mutant) ([]string, error) {
 	return t.passed(report, m.ways)
 }
 
+// setup is the kustomization with what the mutant needs in the cluster: a copy where the
+// mutant replaces something of it.
+func (t trial) setup(m mutant) (string, error) {
+	if !slices.ContainsFunc(m.edits, edit.isSetup) {
+		return filepath.Join(t.root, configDir, "dev"), nil
+	}
+	dir, err := os.MkdirTemp(t.dir, "config-")
+	if err != nil {
+		return "", err
+	}
+	if err := os.CopyFS(dir, os.DirFS(filepath.Join(t.root, configDir))); err != nil {
+		return "", err
+	}
+	for _, e := range m.edits {
+		if !e.isSetup() {
+			continue
+		}
+		path := filepath.Join(dir, strings.TrimPrefix(e.file, configDir))
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			return "", err
+		}
+		mutated, err := e.apply(string(raw))
+		if err != nil {
+			return "", err
+		}
+		if err := os.WriteFile(path, []byte(mutated), 0o600); err != nil {
+			return "", err
+		}
+	}
+	return filepath.Join(dir, "dev"), nil
+}
+
+// configDir has the kustomizations.
+const configDir = "config"
+
+// isSetup reports whether the edit is of a kustomization, and not of code.
+func (e edit) isSetup() bool { return strings.HasPrefix(e.file, configDir+"/") }
+
 // overlay writes the mutated files, and says in the go command's way what they
 // replace.
 func (t trial) overlay(m mutant) (string, error) {
 	files := map[string]string{}
 	for _, e := range m.edits {
+		if e.isSetup() {
+			continue
+		}
 		path := filepath.Join(t.root, e.file)
 		code, ok := files[path]
 		if !ok {

@@ -32,7 +32,11 @@ var root = filepath.Join("..", "..")
 func TestEditsApply(t *testing.T) {
 	for _, m := range mutants {
 		t.Run(m.name, func(t *testing.T) {
-			if _, err := (trial{root: root, dir: t.TempDir()}).overlay(m); err != nil {
+			each := trial{root: root, dir: t.TempDir()}
+			if _, err := each.overlay(m); err != nil {
+				t.Error(err)
+			}
+			if _, err := each.setup(m); err != nil {
 				t.Error(err)
 			}
 		})

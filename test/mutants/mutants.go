@@ -42,6 +42,7 @@ const (
 	decide   = "internal/webhook/admission/decide.go"
 	validate = "internal/webhook/admission/validate.go"
 	implied  = "internal/policy/implied.go"
+	records  = "config/record-protection/policy.yaml"
 )
 
 // unprotected takes out the admission policy that protects ledgers inside the API
@@ -280,5 +281,20 @@ var mutants = []mutant{
 		edits: []edit{{"internal/ledger/ledger.go", "	l = l.Without(Entry.IsWithheld)\n", ""}},
 		ways:  []string{"changing the parent"},
 		unit:  []string{"./internal/ledger"},
+	},
+	{
+		name:  "anybody deletes records",
+		edits: []edit{{records, `operations: ["CREATE", "UPDATE", "DELETE"]`, `operations: ["CREATE", "UPDATE"]`}},
+		ways:  []string{"deleting a record", "deleting all records at once"},
+	},
+	{
+		name:  "anybody gives records owners",
+		edits: []edit{{records, "object.metadata.?ownerReferences.orValue([]).all(o, o in", "object.metadata.?ownerReferences.orValue([]).all(o, true || o in"}},
+		ways:  []string{"giving a record an owner, for the collector to delete it"},
+	},
+	{
+		name:  "anybody labels records",
+		edits: []edit{{records, "variables.labels.all(k, !k.startsWith('kausality.io/') ||", "variables.labels.all(k, true ||"}},
+		ways:  []string{"relabeling a record"},
 	},
 }

@@ -57,6 +57,8 @@ type stage struct {
 	cp *controlplane.ControlPlane
 	// admin may do everything, alice may initiate as well, and mallory may not.
 	admin, alice, mallory client.Client
+	// keeper acts in the operator's name, who alone may delete records.
+	keeper client.Client
 	// pprof is where the operator serves its profiles.
 	pprof string
 	// operator is its process.
@@ -90,6 +92,7 @@ func set(ctx context.Context) (_ *stage, err error) {
 	}()
 	for who, config := range map[*client.Client]*rest.Config{
 		&s.admin: s.cp.AdminConfig(), &s.alice: s.cp.ConfigAs("alice", initiators, everything), &s.mallory: s.cp.ConfigAs("mallory", everything),
+		&s.keeper: s.cp.ConfigAs(controlplane.OperatorUser, everything),
 	} {
 		config.WarningHandler = rest.NoWarnings{}
 		if *who, err = client.New(config, client.Options{Scheme: scheme}); err != nil {

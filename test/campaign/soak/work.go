@@ -198,7 +198,7 @@ func (s *stage) counted(act plan.Act, err error) error {
 }
 
 // tidy deletes the records of objects that are gone. The operator keeps them for ten
-// minutes at least, and would take more and more for that long.
+// minutes at least, and would take more and more for that long. Nobody else may delete them.
 func (s *stage) tidy(ctx context.Context) error {
 	return until(ctx, tidyEvery, func() error {
 		var records v1alpha1.AllowanceRecordList
@@ -210,7 +210,7 @@ func (s *stage) tidy(ctx context.Context) error {
 			if ended == nil || time.Since(ended.Time) < endedFor {
 				continue
 			}
-			if err := client.IgnoreNotFound(s.admin.Delete(ctx, &records.Items[i])); err != nil {
+			if err := client.IgnoreNotFound(s.keeper.Delete(ctx, &records.Items[i])); err != nil {
 				return err
 			}
 		}
