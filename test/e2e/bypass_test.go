@@ -144,5 +144,5 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 })
 
 func bypasses() []bypass {
-	return slices.Concat(changingChildren(), movingChildren(), usingAllowances(), writingLedgers(), changingParents(), writingHistory(), adoptingStrays())
+	return slices.Concat(changingChildren(), movingChildren(), usingAllowances(), writingLedgers(), changingParents(), writingHistory(), adoptingStrays(), askingTheWebhook())
 }

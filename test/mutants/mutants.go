@@ -281,4 +281,15 @@ var mutants = []mutant{
 		ways:  []string{"changing the parent"},
 		unit:  []string{"./internal/ledger"},
 	},
+	{
+		name: "whoever reaches the port is the API server",
+		edits: []edit{
+			{"internal/webhook/entry/caller.go", "if keys.Accepts(r.Context(), r.PathValue(keyValue)) {", "if keys != nil {"},
+			{"cmd/operator.go", "server.Register(path+entry.KeyPattern, ", "server.Register(path+\"/\", "},
+		},
+		ways: []string{
+			"posting a review in an initiator's name to the webhook", "posting a scale in an initiator's name to the webhook",
+			"posting the deletion of a parent to the webhook",
+		},
+	},
 }
