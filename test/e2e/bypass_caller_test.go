@@ -20,6 +20,7 @@ import (
 	"context"
 	"net/http"
 	"strings"
+	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -80,8 +81,36 @@ func askingTheWebhook() []bypass {
 			shared.findHook(ctx).forge(ctx, s.review(admissionv1.Delete, "", d, nil))
 			s.nothingFollows(ctx)
 		}},
+		{"crowding the webhook with large requests", func(ctx context.Context, s *scene) {
+			was := s.rs.DeepCopy()
+			was.TypeMeta = metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}
+			was.Annotations["example.com/large"] = strings.Repeat("large ", 250_000)
+			is := was.DeepCopy()
+			is.Spec.Replicas = new(int32(9))
+			review := s.review(admissionv1.Update, "", was, is)
+			review.Request.Kind.Kind, review.Request.Resource.Resource, review.Request.Name = "ReplicaSet", "replicasets", was.Name
+			review.Request.UserInfo = authenticationv1.UserInfo{Username: mallory}
+			hook := shared.findHook(ctx)
+
+			var crowd sync.WaitGroup
+			for range crowdSize {
+				crowd.Go(func() {
+					defer GinkgoRecover()
+					code, body := hook.post(ctx, hook.path, review)
+					Expect(code).To(Equal(http.StatusOK))
+					Expect(body).To(ContainSubstring(`"allowed":false`))
+				})
+			}
+			for range 5 {
+				refuse(s.rogue.try(ctx, s.rs.DeepCopy(), replicas(9)))
+			}
+			crowd.Wait()
+		}},
 	}
 }
+
+// crowdSize is how many large reviews are posted at once.
+const crowdSize = 64
 
 // nothingFollows checks that what was asked about outside of the API server has changed
 // nothing, below the Deployment and in its record.

@@ -292,4 +292,10 @@ var mutants = []mutant{
 			"posting the deletion of a parent to the webhook",
 		},
 	},
+	{
+		name:  "any number of large reviews is judged at a time",
+		edits: []edit{{"internal/webhook/entry/room.go", "largeRoom = 8 << 20", "largeRoom = 2 << 30"}},
+		ways:  []string{"crowding the webhook with large requests"},
+		unit:  []string{"-run=TestMemoryOfManyLargeReviews/containers", "./internal/webhook/admission"},
+	},
 }

@@ -72,6 +72,7 @@ func TestMetrics(t *testing.T) {
 		req      admission.Request
 		parent   *unstructured.Unstructured
 		away     bool
+		uncached bool
 		policies []string
 		want     []string
 	}{
@@ -109,13 +110,24 @@ func TestMetrics(t *testing.T) {
 				"admission_live_reads_total{Uncovered} 2",
 			},
 		},
-		"not judged": {
+		"denied, though nobody can look again": {
 			req:  asking(t, "mallory", nil, replicaSet(3), counted(replicaSet(5))),
 			away: true,
 			want: []string{
+				"admission_decisions_total{Denied Denied replicasets.apps} 1",
+				"admission_duration_seconds{verdict Denied} 1",
+				"admission_live_reads_total{Uncovered} 1",
+				"policy_decisions_total{Denied deployment Denied replicasets.apps} 1",
+			},
+		},
+		"not judged": {
+			req:      asking(t, "mallory", nil, replicaSet(3), counted(replicaSet(5))),
+			away:     true,
+			uncached: true,
+			want: []string{
 				"admission_decisions_total{Unjudged Unjudged replicasets.apps} 1",
 				"admission_duration_seconds{verdict Unjudged} 1",
-				"admission_live_reads_total{Uncovered} 1",
+				"admission_live_reads_total{Uncached} 1",
 			},
 		},
 		"about two policies, once": {
@@ -167,6 +179,9 @@ func TestMetrics(t *testing.T) {
 			}
 			at := map[string]*unstructured.Unstructured{key("Deployment", "web"): test.parent}
 			w := &world{cached: at, live: at, records: map[types.UID]*v1alpha1.AllowanceRecord{}}
+			if test.uncached {
+				w.cached = nil
+			}
 			if test.away {
 				w.broken = errAway
 			}
