@@ -18,8 +18,10 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -51,12 +53,18 @@ import (
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/pathkey"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
 	"kausality.io/operator/internal/webhook/admission"
+	"kausality.io/operator/internal/webhook/entry"
 	webhookv1alpha1 "kausality.io/operator/internal/webhook/v1alpha1"
 )
+
+// policyTimeout is how long the API server waits for the webhook of AllowancePolicies,
+// whose configuration names no time.
+const policyTimeout = 10 * time.Second
 
 // operator is all that the parts of the operator share.
 type operator struct {
@@ -72,6 +80,8 @@ type operator struct {
 	catalog    *controller.Catalog
 	namespaces scope.Namespaces
 	gates      *gates.Registry
+	// pathKeys are what the API server shows of itself.
+	pathKeys *pathkey.Keeper
 	// digestKey keys digests of values.
 	digestKey string
 	// indexed tells whether the policies are known.
@@ -153,8 +163,13 @@ func (o *operator) setupManager(context.Context) error {
 			FilterProvider: filters.WithAuthenticationAndAuthorization,
 		},
 		WebhookServer: patientServer{
-			Server: webhook.NewServer(webhook.Options{Host: o.webhookHost, Port: o.webhookPort, CertDir: o.certDir}),
-			ready:  func() <-chan struct{} { return o.certs.Ready() },
+			Server: webhook.NewServer(webhook.Options{
+				Host: o.webhookHost, Port: o.webhookPort, CertDir: o.certDir,
+				TLSOpts: []func(*tls.Config){entry.Clients{
+					CAFile: o.webhookClientCA, Names: splitList(o.webhookClientNames),
+				}.Configure},
+			}),
+			ready: func() <-chan struct{} { return o.certs.Ready() },
 		},
 	})
 	if err != nil {
@@ -189,6 +204,9 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if o.digestKey, err = digestkey.Ensure(ctx, o.GetAPIReader(), o.GetClient(), o.namespace); err != nil {
 		return err
 	}
+	if err := o.setupPathKeys(ctx); err != nil {
+		return err
+	}
 	if err := record.Index(ctx, o.GetFieldIndexer()); err != nil {
 		return err
 	}
@@ -213,6 +231,23 @@ func (o *operator) setupShared(ctx context.Context) error {
 	return errors.Join(o.Add(o.holders), o.Add(o.records))
 }
 
+// setupPathKeys sets up what the API server shows of itself.
+func (o *operator) setupPathKeys(ctx context.Context) error {
+	var err error
+	if o.pathKeys, err = pathkey.Open(ctx, pathkey.Config{
+		Client: o.GetClient(), Live: o.GetAPIReader(), Namespace: o.namespace, Schedule: pathkey.Every(o.webhookKeyLifetime),
+	}); err != nil {
+		return err
+	}
+	watch, err := o.pathKeys.Watch(ctx, o.GetConfig(), cache.Options{
+		HTTPClient: o.GetHTTPClient(), Scheme: o.GetScheme(), Mapper: o.GetRESTMapper(),
+	})
+	if err != nil {
+		return err
+	}
+	return errors.Join(o.Add(watch), o.Add(pathkey.Renewal{Keeper: o.pathKeys}))
+}
+
 // setupControllers sets up the reconcilers.
 func (o *operator) setupControllers(ctx context.Context) error {
 	intercept := &controller.Interception{
@@ -220,7 +255,8 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Policies:     o.catalog,
 		Certificates: o.certs,
 		Served:       o.kinds,
-		Changes:      []<-chan event.GenericEvent{o.certs.Changed(), o.catalog.Changes()},
+		PathKeys:     o.pathKeys,
+		Changes:      []<-chan event.GenericEvent{o.certs.Changed(), o.catalog.Changes(), o.pathKeys.Changed()},
 		OnRendered:   o.catalog.NotifyAll,
 		Gates:        o.gates,
 		Config: interception.Input{
@@ -329,16 +365,18 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Holds:             admission.AnnotationWriter{Client: o.GetClient()},
 		DigestKey:         o.digestKey,
 	}
-	server := o.GetWebhookServer()
+	server, room := o.GetWebhookServer(), entry.NewRoom()
+	timeout := time.Duration(o.webhookTimeout) * time.Second
 	for path, handler := range map[string]webhook.AdmissionHandler{
 		interception.MutatePath:   &admission.Mutator{Gatherer: gatherer},
 		interception.ValidatePath: &admission.Validator{Gatherer: gatherer},
 	} {
-		server.Register(path, admission.WhenReady(o.indexed, admission.SetObjectsAside(admission.Hook(handler))))
+		hook := room.Within(timeout, admission.SetObjectsAside(admission.Hook(handler)))
+		server.Register(path+entry.KeyPattern, entry.Known(o.pathKeys, admission.WhenReady(o.indexed, hook)))
 	}
-	if err := webhookv1alpha1.SetupAllowancePolicyWebhookWithManager(o.Manager, o.kinds); err != nil {
-		return fmt.Errorf("setting up the webhook of AllowancePolicies: %w", err)
-	}
+	// Its configuration is installed with the operator and has no key. It writes nothing.
+	policies := webhookv1alpha1.AllowancePolicyHook(o.Manager, o.kinds)
+	server.Register(webhookv1alpha1.AllowancePolicyPath, entry.NewSmallRoom().Within(policyTimeout, policies))
 	return nil
 }
 

@@ -29,6 +29,10 @@ import (
 	"kausality.io/operator/internal/interception"
 )
 
+// minKeyLifetime leaves replicas and API servers a second at least for each step of a
+// renewal.
+const minKeyLifetime = 4 * time.Second
+
 // options are the flags of the operator.
 type options struct {
 	namespace               string
@@ -41,6 +45,9 @@ type options struct {
 	webhookPort             int
 	webhookURL              string
 	webhookTimeout          int
+	webhookKeyLifetime      time.Duration
+	webhookClientCA         string
+	webhookClientNames      string
 	serviceName             string
 	certDir                 string
 	certMode                string
@@ -75,6 +82,12 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"Where the API server reaches the webhooks, such as https://localhost:9443, if not through the Service.")
 	flags.IntVar(&o.webhookTimeout, "webhook-timeout-seconds", int(interception.DefaultTimeoutSeconds),
 		"How long the API server waits for an answer of a webhook, in seconds from 1 to 30.")
+	flags.DurationVar(&o.webhookKeyLifetime, "webhook-key-lifetime", time.Hour,
+		"For how long the API server is told one key to show in the path of the webhooks, before it is told another.")
+	flags.StringVar(&o.webhookClientCA, "webhook-client-ca-file", "",
+		"The authorities, PEM-encoded, one of which has to have signed the client certificate of whoever calls a webhook; no certificate is asked for if empty.")
+	flags.StringVar(&o.webhookClientNames, "webhook-client-names", "",
+		"Comma-separated common names of such certificates; all that the authorities have signed if empty.")
 	flags.StringVar(&o.serviceName, "service-name", "kausality-webhook-service", "The Service of the webhooks.")
 	flags.StringVar(&o.certDir, "cert-dir", "/tmp/k8s-webhook-server/serving-certs",
 		"The directory of the serving certificate (tls.crt, tls.key, ca.crt).")
@@ -116,6 +129,13 @@ func (o *options) validate() error {
 	}
 	if o.webhookTimeout < 1 || o.webhookTimeout > 30 {
 		errs = append(errs, fmt.Errorf("--webhook-timeout-seconds=%d: the API server takes 1 to 30", o.webhookTimeout))
+	}
+	if o.webhookKeyLifetime < minKeyLifetime {
+		errs = append(errs, fmt.Errorf("--webhook-key-lifetime=%s: replicas and API servers take some time to hear of another key; name %s or more",
+			o.webhookKeyLifetime, minKeyLifetime))
+	}
+	if o.webhookClientNames != "" && o.webhookClientCA == "" {
+		errs = append(errs, errors.New("--webhook-client-names says nothing without --webhook-client-ca-file"))
 	}
 	if o.webhookURL != "" && !strings.HasPrefix(o.webhookURL, "https://") {
 		errs = append(errs, fmt.Errorf("--webhook-url=%s: the API server only calls https", o.webhookURL))

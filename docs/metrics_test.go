@@ -37,6 +37,7 @@ import (
 	_ "kausality.io/operator/internal/notice"
 	_ "kausality.io/operator/internal/record"
 	_ "kausality.io/operator/internal/webhook/admission"
+	_ "kausality.io/operator/internal/webhook/entry"
 )
 
 var (

@@ -64,6 +64,12 @@ type CertificateSource interface {
 	CABundle() []byte
 }
 
+// PathKeySource knows what the API server is to show of itself.
+type PathKeySource interface {
+	// Current is the key in the path of the webhooks.
+	Current() string
+}
+
 // ServedResources knows how the API server serves what policies name.
 // *kinds.Resolver is the one.
 type ServedResources interface {
@@ -82,6 +88,8 @@ type Interception struct {
 	Policies     PolicySource
 	Certificates CertificateSource
 	Served       ServedResources
+	// PathKeys is nil where callers need to show none.
+	PathKeys PathKeySource
 	// Gates are the kinds whose objects have one.
 	Gates GateKinds
 	// Changes tell that one of them has another answer.
@@ -170,6 +178,9 @@ func (r *Interception) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Resu
 	in.Gated = r.gated(ctx)
 	in.ClientConfig = *r.Config.ClientConfig.DeepCopy()
 	in.ClientConfig.CABundle = r.Certificates.CABundle()
+	if r.PathKeys != nil {
+		in.PathKey = r.PathKeys.Current()
+	}
 
 	switch err := r.apply(ctx, interception.Render(in)); {
 	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):

@@ -73,6 +73,10 @@ type Input struct {
 	// base URL, without the path of a hook, and the CA bundle.
 	ClientConfig admissionregistrationv1.WebhookClientConfig
 
+	// PathKey is what the API server shows behind the path of a hook, so that the operator
+	// knows it; nothing is shown where it is empty.
+	PathKey string
+
 	// OperatorNamespace is never intercepted: the operator must be able to start
 	// while it cannot answer.
 	OperatorNamespace string

@@ -83,7 +83,7 @@ func mutating(in Input, scope *metav1.LabelSelector, resources []*resource) *adm
 		}
 		webhooks = append(webhooks, admissionregistrationv1.MutatingWebhook{
 			Name:              name + ".kausality.io",
-			ClientConfig:      clientConfig(in.ClientConfig, MutatePath),
+			ClientConfig:      clientConfig(in, MutatePath),
 			Rules:             rules,
 			FailurePolicy:     new(policy),
 			MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
@@ -118,7 +118,7 @@ func validating(in Input, scope *metav1.LabelSelector, resources []*resource) *a
 		}
 		webhooks = append(webhooks, admissionregistrationv1.ValidatingWebhook{
 			Name:              "verdict" + c.suffix + ".kausality.io",
-			ClientConfig:      clientConfig(in.ClientConfig, ValidatePath),
+			ClientConfig:      clientConfig(in, ValidatePath),
 			Rules:             rules,
 			FailurePolicy:     new(c.policy),
 			MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
@@ -137,10 +137,13 @@ func validating(in Input, scope *metav1.LabelSelector, resources []*resource) *a
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: objectMeta(in), Webhooks: webhooks}
 }
 
-// clientConfig returns base with the path of a hook, and with the port that the
-// API server would default.
-func clientConfig(base admissionregistrationv1.WebhookClientConfig, path string) admissionregistrationv1.WebhookClientConfig {
-	config := *base.DeepCopy()
+// clientConfig returns how a hook is reached: with its path and the key to it, and with
+// the port that the API server would default.
+func clientConfig(in Input, path string) admissionregistrationv1.WebhookClientConfig {
+	config := *in.ClientConfig.DeepCopy()
+	if in.PathKey != "" {
+		path += "/" + in.PathKey
+	}
 	if config.URL != nil {
 		config.URL = new(strings.TrimSuffix(*config.URL, "/") + path)
 	}

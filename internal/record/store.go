@@ -18,12 +18,15 @@ package record
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -127,6 +130,8 @@ func (s *Store) read(ctx context.Context, reader client.Reader, ref v1alpha1.Tar
 	rec := &v1alpha1.AllowanceRecord{}
 	err := reader.Get(ctx, key, rec, opts...)
 	switch {
+	case undefined(err):
+		return nil, fmt.Errorf("%w: %w", ErrUndefined, err)
 	case apierrors.IsNotFound(err):
 		return nil, nil
 	case err != nil:
@@ -187,6 +192,8 @@ func (s *Store) create(ctx context.Context, ref v1alpha1.TargetReference, parent
 	rec := newRecord(ref, parent, s.operatorNamespace)
 	err := s.client.Create(ctx, rec)
 	switch {
+	case undefined(err):
+		return nil, fmt.Errorf("%w: %w", ErrUndefined, err)
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause), apierrors.IsNotFound(err) && ref.Namespace != "":
 		logf.FromContext(ctx).V(1).Info("No record: its namespace is being deleted", "kind", ref.Kind, "target", Key(ref))
 		return nil, nil
@@ -222,10 +229,19 @@ func (s *Store) SetParent(ctx context.Context, rec *v1alpha1.AllowanceRecord, ui
 	return nil
 }
 
+// ErrUndefined is that of reads and writes of records while their definition is gone.
+var ErrUndefined = errors.New("the CustomResourceDefinition allowancerecords.kausality.io is gone, install it again")
+
+// undefined reports whether an error says that the API server knows no such kind, rather
+// than that there is no such object.
+func undefined(err error) bool {
+	return apimeta.IsNoMatchError(err) || apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
+}
+
 // outdated tells whether a write failed because what it was based on is not so
 // any more.
 func outdated(err error) bool {
 	// A record that the cache still has may be gone, and one that it does not
 	// have yet may be there.
-	return apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err)
+	return !errors.Is(err, ErrUndefined) && (apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) || apierrors.IsNotFound(err))
 }

@@ -144,5 +144,5 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 })
 
 func bypasses() []bypass {
-	return slices.Concat(changingChildren(), movingChildren(), usingAllowances(), writingLedgers(), changingParents(), writingHistory(), adoptingStrays(), losingRecords())
+	return slices.Concat(changingChildren(), movingChildren(), usingAllowances(), writingLedgers(), changingParents(), writingHistory(), adoptingStrays(), losingRecords(), askingTheWebhook())
 }

@@ -74,7 +74,7 @@ spec:
 			g.Expect(said).To(HaveKeyWithValue("Denied", denials))
 			g.Expect(said).To(HaveKeyWithValue("Covered", BeNumerically(">=", 4)))
 			for reason, times := range said {
-				counted := after.sum("kausality_admission_decisions_total", "policy", name, "reason", reason)
+				counted := after.sum("kausality_policy_decisions_total", "policy", name, "reason", reason)
 				if reason == "Denied" {
 					g.Expect(counted).To(BeEquivalentTo(times))
 				}
@@ -82,8 +82,8 @@ spec:
 				g.Expect(counted).To(And(BeNumerically(">=", times), BeNumerically("<=", 2*times)), reason)
 			}
 		}).Should(Succeed())
-		Expect(after.sum("kausality_admission_decisions_total", "policy", name)).To(Equal(
-			after.sum("kausality_admission_decisions_total", "policy", name, "resource", "replicasets.apps")))
+		Expect(after.sum("kausality_policy_decisions_total", "policy", name)).To(Equal(
+			after.sum("kausality_policy_decisions_total", "policy", name, "resource", "replicasets.apps")))
 		Expect(after.sum("kausality_policy_condition", "policy", name, "condition", "Enforced", "status", "True")).To(Equal(1.0))
 		Expect(after.sum("kausality_adopting_objects", "policy", name)).To(BeZero())
 

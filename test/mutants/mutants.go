@@ -297,4 +297,21 @@ var mutants = []mutant{
 		edits: []edit{{records, "variables.labels.all(k, !k.startsWith('kausality.io/') ||", "variables.labels.all(k, true ||"}},
 		ways:  []string{"relabeling a record"},
 	},
+	{
+		name: "whoever reaches the port is the API server",
+		edits: []edit{
+			{"internal/webhook/entry/caller.go", "if keys.Accepts(r.Context(), r.PathValue(keyValue)) {", "if keys != nil {"},
+			{"cmd/operator.go", "server.Register(path+entry.KeyPattern, ", "server.Register(path+\"/\", "},
+		},
+		ways: []string{
+			"posting a review in an initiator's name to the webhook", "posting a scale in an initiator's name to the webhook",
+			"posting the deletion of a parent to the webhook",
+		},
+	},
+	{
+		name:  "any number of large reviews is judged at a time",
+		edits: []edit{{"internal/webhook/entry/room.go", "largeRoom = 8 << 20", "largeRoom = 2 << 30"}},
+		ways:  []string{"crowding the webhook with large requests"},
+		unit:  []string{"-run=TestMemoryOfManyLargeReviews/containers", "./internal/webhook/admission"},
+	},
 }

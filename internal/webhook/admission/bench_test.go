@@ -140,15 +140,15 @@ type benched struct {
 }
 
 // setting is one in which the Deployment has a size in KiB, and the allowances.
-func setting(b *testing.B, size int, policies []string, allowances ...v1alpha1.Allowance) benched {
-	b.Helper()
-	parent := sized(b, deployment(3, allowances...), size)
+func setting(tb testing.TB, size int, policies []string, allowances ...v1alpha1.Allowance) benched {
+	tb.Helper()
+	parent := sized(tb, deployment(3, allowances...), size)
 	w := &world{
 		cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
 		live:   map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
 	}
 	s := benched{size: size}
-	s.mutator, s.validator = w.hooks(b, policies...)
+	s.mutator, s.validator = w.hooks(tb, policies...)
 	s.mutator.Records = silent{store{w}}
 	return s
 }
@@ -294,8 +294,8 @@ func decodeAll(body []byte) error {
 
 // sized fills the Pod template of an object up to a size in KiB, with what such
 // objects have most of: containers with their environment, and managed fields.
-func sized(b *testing.B, obj *unstructured.Unstructured, kib int) *unstructured.Unstructured {
-	b.Helper()
+func sized(tb testing.TB, obj *unstructured.Unstructured, kib int) *unstructured.Unstructured {
+	tb.Helper()
 	const perContainer = 1 << 10
 	var containers []any
 	fields := map[string]any{}
@@ -324,7 +324,7 @@ func sized(b *testing.B, obj *unstructured.Unstructured, kib int) *unstructured.
 		unstructured.SetNestedSlice(obj.Object, []any{managed}, "metadata", "managedFields"),
 	} {
 		if err != nil {
-			b.Fatal(err)
+			tb.Fatal(err)
 		}
 	}
 	return obj

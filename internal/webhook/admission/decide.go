@@ -19,6 +19,8 @@ package admission
 import (
 	"context"
 
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
@@ -34,12 +36,28 @@ func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Ver
 		return nil, verdict, grant, err
 	}
 	if why := r.doubts(f, verdict, grant); why != doubtNone {
-		if f, verdict, grant, err = g.decideOnce(ctx, r, why); err != nil {
-			return nil, verdict, grant, err
+		again, sure, earned, err := g.decideOnce(ctx, r, why)
+		switch {
+		case err == nil:
+			f, verdict, grant = again, sure, earned
+		case !stands(f, verdict, grant):
+			return nil, sure, earned, err
+		default:
+			// It is not as sure as it could be, and the requester may try again. To let
+			// through what was refused already would be worse.
+			logf.FromContext(ctx).Error(err, "Cannot look again whether a refusal is right; it stands",
+				"kind", r.gvk.Kind, "namespace", r.namespace, "name", r.objectName(), "operation", r.operation, "user", r.requester.Username)
 		}
 	}
 	f.setGate(r, grant)
 	return f, verdict, grant, nil
+}
+
+// stands reports whether what was decided by the cache holds where it could not be
+// confirmed: a denial, what is withheld or not granted, and allowances that nobody granted.
+// What only passes because of the phase of its parent does not.
+func stands(f *facts, verdict decision.Verdict, grant decision.Grant) bool {
+	return !verdict.Allowed || grant.Incomplete() || len(f.leaving)+len(f.deviates.foreign) > 0
 }
 
 // decideOnce decides with the parent read live where there is a doubt.

@@ -48,6 +48,25 @@ func (g *Gatherer) failed(ctx context.Context, req admission.Request, err error)
 	return resp
 }
 
+// lostError is that of writing down what else nobody would know: an allowance that the
+// request earned, or that what it adopts is a stray.
+type lostError struct{ error }
+
+// Unwrap returns what failed.
+func (e lostError) Unwrap() error { return e.error }
+
+// lost answers a request that was judged, and of which that could not be written down. It
+// is refused whatever the failurePolicy says: the operator is there to deny what would
+// follow from it, and to cover what must not be covered.
+func lost(ctx context.Context, req admission.Request, err error) admission.Response {
+	logf.FromContext(ctx).Error(err, "Cannot write down what a request allows; it is refused",
+		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
+	resp := admission.Errored(http.StatusInternalServerError,
+		fmt.Errorf("what follows from this request cannot be written down, and would be lost, try again: %w", err))
+	resp.AuditAnnotations = map[string]string{auditReason: reasonUnjudged}
+	return resp
+}
+
 // concernedKind is the kind of the object that a request is about: that of a request for
 // a sub-resource is another one, such as Scale.
 func (g *Gatherer) concernedKind(req admission.Request) schema.GroupVersionKind {

@@ -17,13 +17,19 @@ limitations under the License.
 package admission
 
 import (
+	"context"
 	"errors"
+	"net/http"
 	"strings"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
 )
 
 // What cannot be judged is refused where a policy for it fails closed; that a request for
@@ -52,4 +58,44 @@ func TestFailed(t *testing.T) {
 			}
 		})
 	}
+}
+
+// What was decided stays decided where a read that should confirm it fails, or what it
+// says of others cannot be written down, although policies fail open.
+func TestDecidedThoughNothingCanBeReadOrWritten(t *testing.T) {
+	for name, tc := range map[string]struct {
+		req    admission.Request
+		broken error
+		code   int32
+		says   string
+	}{
+		"a denial": {
+			asking(t, "mallory", nil, replicaSet(3), counted(replicaSet(5))), errAway, http.StatusForbidden, "is not allowed by its parent",
+		},
+		"a scale that waits": {scaling(t, "mallory", nil), errAway, http.StatusForbidden, "was refused"},
+		"a scale that allows something": {
+			scaling(t, "alice", platformTeam), nil, http.StatusInternalServerError, "would be lost",
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{
+				cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): deployment(3)},
+				live:   map[string]*unstructured.Unstructured{key("Deployment", "web"): deployment(3)},
+				broken: tc.broken,
+			}
+			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			validator.Records = unwritten{store{w}}
+			resp := validator.Handle(t.Context(), tc.req)
+			if resp.Allowed || resp.Result.Code != tc.code || !strings.Contains(resp.Result.Message, tc.says) {
+				t.Errorf("allowed %t, %v; want %d: %s", resp.Allowed, resp.Result, tc.code, tc.says)
+			}
+		})
+	}
+}
+
+// unwritten is a store whose definition is gone.
+type unwritten struct{ store }
+
+func (unwritten) AddPending(context.Context, v1alpha1.TargetReference, v1alpha1.PendingGrant) error {
+	return record.ErrUndefined
 }

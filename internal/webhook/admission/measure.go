@@ -49,6 +49,12 @@ var (
 	decisions = metrics.Factory.NewCounterVec(prometheus.CounterOpts{
 		Namespace: metrics.Namespace,
 		Name:      "admission_decisions_total",
+		Help:      "Number of verdicts about requests that were no dry runs.",
+	}, []string{"outcome", "reason", metrics.LabelResource})
+
+	policyDecisions = metrics.Factory.NewCounterVec(prometheus.CounterOpts{
+		Namespace: metrics.Namespace,
+		Name:      "policy_decisions_total",
 		Help: "Number of verdicts about requests that were no dry runs, by the policies that they are about. " +
 			"One that is about several policies counts for each of them.",
 	}, []string{"outcome", "reason", metrics.LabelPolicy, metrics.LabelResource})
@@ -95,8 +101,12 @@ func (v *Validator) count(req admission.Request, resp admission.Response) {
 		return // There was nothing to judge.
 	}
 	outcome, resource := outcomeOf(resp), v.resourceLabel(req)
+	decisions.WithLabelValues(outcome, said[auditReason], resource).Inc()
+	if said[auditPolicies] == "" {
+		return
+	}
 	for name := range strings.SplitSeq(said[auditPolicies], ",") {
-		decisions.WithLabelValues(outcome, said[auditReason], name, resource).Inc()
+		policyDecisions.WithLabelValues(outcome, said[auditReason], name, resource).Inc()
 	}
 }
 

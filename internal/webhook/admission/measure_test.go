@@ -72,30 +72,35 @@ func TestMetrics(t *testing.T) {
 		req      admission.Request
 		parent   *unstructured.Unstructured
 		away     bool
+		uncached bool
+		policies []string
 		want     []string
 	}{
 		"covered": {
 			req:    asking(t, deployer, nil, replicaSet(3), counted(replicaSet(5))),
 			parent: covering,
 			want: []string{
-				"admission_decisions_total{Allowed deployment Covered replicasets.apps} 1",
+				"admission_decisions_total{Allowed Covered replicasets.apps} 1",
 				"admission_duration_seconds{verdict Allowed} 1",
+				"policy_decisions_total{Allowed deployment Covered replicasets.apps} 1",
 			},
 		},
 		"denied, after a second look": {
 			req: asking(t, "mallory", nil, replicaSet(3), counted(replicaSet(5))),
 			want: []string{
-				"admission_decisions_total{Denied deployment Denied replicasets.apps} 1",
+				"admission_decisions_total{Denied Denied replicasets.apps} 1",
 				"admission_duration_seconds{verdict Denied} 1",
 				"admission_live_reads_total{Uncovered} 2",
+				"policy_decisions_total{Denied deployment Denied replicasets.apps} 1",
 			},
 		},
 		"a resource that somebody made up": {
 			req: unserved,
 			want: []string{
-				"admission_decisions_total{Denied deployment Denied unknown} 1",
+				"admission_decisions_total{Denied Denied unknown} 1",
 				"admission_duration_seconds{verdict Denied} 1",
 				"admission_live_reads_total{Uncovered} 2",
+				"policy_decisions_total{Denied deployment Denied unknown} 1",
 			},
 		},
 		"a dry run is no decision": {
@@ -105,22 +110,45 @@ func TestMetrics(t *testing.T) {
 				"admission_live_reads_total{Uncovered} 2",
 			},
 		},
-		"not judged": {
+		"denied, though nobody can look again": {
 			req:  asking(t, "mallory", nil, replicaSet(3), counted(replicaSet(5))),
 			away: true,
 			want: []string{
-				"admission_decisions_total{Unjudged  Unjudged replicasets.apps} 1",
-				"admission_duration_seconds{verdict Unjudged} 1",
+				"admission_decisions_total{Denied Denied replicasets.apps} 1",
+				"admission_duration_seconds{verdict Denied} 1",
 				"admission_live_reads_total{Uncovered} 1",
+				"policy_decisions_total{Denied deployment Denied replicasets.apps} 1",
+			},
+		},
+		"not judged": {
+			req:      asking(t, "mallory", nil, replicaSet(3), counted(replicaSet(5))),
+			away:     true,
+			uncached: true,
+			want: []string{
+				"admission_decisions_total{Unjudged Unjudged replicasets.apps} 1",
+				"admission_duration_seconds{verdict Unjudged} 1",
+				"admission_live_reads_total{Uncached} 1",
+			},
+		},
+		"about two policies, once": {
+			req:      asking(t, "mallory", nil, replicaSet(3), counted(replicaSet(5))),
+			policies: []string{strings.Replace(deploymentPolicy, "name: deployment", "name: another", 1)},
+			want: []string{
+				"admission_decisions_total{Denied Denied replicasets.apps} 1",
+				"admission_duration_seconds{verdict Denied} 1",
+				"admission_live_reads_total{Uncovered} 2",
+				"policy_decisions_total{Denied another Denied replicasets.apps} 1",
+				"policy_decisions_total{Denied deployment Denied replicasets.apps} 1",
 			},
 		},
 		"broken glass": {
 			req: asking(t, "mallory", glassBreakers, replicaSet(3), counted(broken)),
 			want: []string{
-				"admission_decisions_total{BrokeGlass deployment BreakGlass replicasets.apps} 1",
+				"admission_decisions_total{BrokeGlass BreakGlass replicasets.apps} 1",
 				"admission_duration_seconds{verdict BrokeGlass} 1",
 				"admission_live_reads_total{Uncovered} 2",
 				"glass_broken_total{replicasets.apps} 1",
+				"policy_decisions_total{BrokeGlass deployment BreakGlass replicasets.apps} 1",
 			},
 		},
 		"granted": {
@@ -151,10 +179,13 @@ func TestMetrics(t *testing.T) {
 			}
 			at := map[string]*unstructured.Unstructured{key("Deployment", "web"): test.parent}
 			w := &world{cached: at, live: at, records: map[types.UID]*v1alpha1.AllowanceRecord{}}
+			if test.uncached {
+				w.cached = nil
+			}
 			if test.away {
 				w.broken = errAway
 			}
-			mutator, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			mutator, validator := w.hooks(t, append(test.policies, deploymentPolicy, replicaSetPolicy)...)
 			before := samples(t)
 			if test.mutating {
 				mutator.Handle(t.Context(), test.req)

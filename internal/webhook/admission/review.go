@@ -24,11 +24,13 @@ import (
 
 	"github.com/tidwall/gjson"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/internal/webhook/entry"
 )
 
 // largestReview is how long a review is at most of which the objects are set aside. The
 // webhook server refuses longer ones.
-const largestReview = 7 << 20
+const largestReview = entry.Largest
 
 // mostBrackets is how many objects and lists a review has at most of which the objects
 // are set aside. That many can be within each other, and whether a text is valid JSON is
@@ -62,7 +64,7 @@ func SetObjectsAside(hook http.Handler) http.Handler {
 			hook.ServeHTTP(w, r)
 			return
 		}
-		body, err := io.ReadAll(io.LimitReader(r.Body, largestReview))
+		body, err := textOfReview(r.Body)
 		rest := body
 		if err == nil && len(body) < largestReview {
 			var objects aside
@@ -73,6 +75,16 @@ func SetObjectsAside(hook http.Handler) http.Handler {
 		r.Body = readCloser{io.MultiReader(bytes.NewReader(rest), r.Body), r.Body}
 		hook.ServeHTTP(w, r)
 	})
+}
+
+// textOfReview reads a review, or as much of it as could be one. Where it was read before,
+// it is not copied, and there is no rest of it.
+func textOfReview(body io.ReadCloser) ([]byte, error) {
+	if review, ok := body.(*entry.Review); ok {
+		_, err := review.Seek(0, io.SeekEnd)
+		return review.Text(), err
+	}
+	return io.ReadAll(io.LimitReader(body, largestReview))
 }
 
 type readCloser struct {

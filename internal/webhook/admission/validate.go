@@ -70,7 +70,10 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 	if f.AdoptsWithoutCause() && !f.hasRoomForStray() {
 		return refusedStray(r, f)
 	}
-	if err := v.keep(ctx, r, f, verdict); err != nil {
+	switch err := v.keep(ctx, r, f, verdict); {
+	case errors.As(err, new(lostError)):
+		return lost(ctx, req, err)
+	case err != nil:
 		return v.failed(ctx, req, err)
 	}
 	v.remember(r, f, grant)
@@ -114,7 +117,7 @@ func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict deci
 		return errors.Join(v.keepDeletion(ctx, r, f, verdict), v.hold(ctx, r, f, verdict))
 	}
 	if err := v.keepStray(ctx, r, f); err != nil {
-		return err
+		return lostError{err}
 	}
 	d := f.deviates
 	if len(d.missing)+len(d.ended) == 0 {
@@ -124,7 +127,10 @@ func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict deci
 	if r.old != nil {
 		pending.After = r.old.GetResourceVersion()
 	}
-	return v.Records.AddPending(ctx, r.target(), pending)
+	if err := v.Records.AddPending(ctx, r.target(), pending); err != nil {
+		return lostError{err}
+	}
+	return nil
 }
 
 // observe takes note of a decision about a bounded child. What changes nothing

@@ -19,6 +19,7 @@ package v1alpha1
 
 import (
 	"context"
+	"net/http"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -53,12 +54,12 @@ type Schemas interface {
 
 var _ admission.Validator[*v1alpha1.AllowancePolicy] = (*AllowancePolicyValidator)(nil)
 
-// SetupAllowancePolicyWebhookWithManager serves the webhook at the manager's
-// webhook server.
-func SetupAllowancePolicyWebhookWithManager(mgr ctrl.Manager, schemas Schemas) error {
-	return ctrl.NewWebhookManagedBy(mgr, &v1alpha1.AllowancePolicy{}).
-		WithValidator(&AllowancePolicyValidator{Mapper: mgr.GetRESTMapper(), Schemas: schemas}).
-		Complete()
+// AllowancePolicyPath is where the installed configuration has the API server ask.
+const AllowancePolicyPath = "/validate-kausality-io-v1alpha1-allowancepolicy"
+
+// AllowancePolicyHook is the webhook for AllowancePolicies.
+func AllowancePolicyHook(mgr ctrl.Manager, schemas Schemas) http.Handler {
+	return admission.WithValidator(mgr.GetScheme(), &AllowancePolicyValidator{Mapper: mgr.GetRESTMapper(), Schemas: schemas})
 }
 
 // ValidateCreate implements admission.Validator.

@@ -43,7 +43,7 @@ const (
 type Said struct {
 	// Decisions are its verdicts, by outcome, reason and resource. A verdict is about one
 	// request, which creates, updates or deletes an object that policies have a say in, of
-	// their kind or of their children's, and about one policy.
+	// their kind or of their children's.
 	Decisions map[string]float64
 	// Lag is from a decision to the write of the record that has it, in seconds.
 	Lag metrics.Histogram

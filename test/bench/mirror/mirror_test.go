@@ -27,8 +27,8 @@ import (
 
 const early = `
 # TYPE kausality_admission_decisions_total counter
-kausality_admission_decisions_total{outcome="Allowed",policy="a",reason="Covered",resource="pods"} 3
-kausality_admission_decisions_total{outcome="Denied",policy="a",reason="Denied",resource="pods"} 1
+kausality_admission_decisions_total{outcome="Allowed",reason="Covered",resource="pods"} 3
+kausality_admission_decisions_total{outcome="Denied",reason="Denied",resource="pods"} 1
 # TYPE kausality_record_lag_seconds histogram
 kausality_record_lag_seconds_bucket{le="2"} 1
 kausality_record_lag_seconds_bucket{le="+Inf"} 1
@@ -37,9 +37,8 @@ kausality_record_lag_seconds_count 1
 
 const late = `
 # TYPE kausality_admission_decisions_total counter
-kausality_admission_decisions_total{outcome="Allowed",policy="a",reason="Covered",resource="pods"} 5
-kausality_admission_decisions_total{outcome="Allowed",policy="b",reason="Covered",resource="pods"} 2
-kausality_admission_decisions_total{outcome="Denied",policy="a",reason="Denied",resource="pods"} 1
+kausality_admission_decisions_total{outcome="Allowed",reason="Covered",resource="pods"} 7
+kausality_admission_decisions_total{outcome="Denied",reason="Denied",resource="pods"} 1
 # TYPE kausality_record_lag_seconds histogram
 kausality_record_lag_seconds_bucket{le="2"} 4
 kausality_record_lag_seconds_bucket{le="+Inf"} 5
