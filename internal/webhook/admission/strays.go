@@ -56,7 +56,7 @@ func (g *Gatherer) gatherAdopter(
 	adopter, above := f, ancestors
 	switch {
 	case f.ParentState != decision.ParentFound:
-		if before, _ := r.parentRef(f.index); before.Mutual {
+		if before, _ := g.parentRef(ctx, r, f.index); before.Mutual {
 			return ancestors, nil
 		}
 		f.goneParent, f.Deletion = "", nil
@@ -70,13 +70,20 @@ func (g *Gatherer) gatherAdopter(
 		}
 	}
 	if adopter.ParentState == decision.ParentFound {
-		f.Adoption = &decision.Adoption{Parent: adopter.Parent, Initiator: mayInitiateAbove(f.index, above, r.requester)}
-		f.adopter, f.adopterInitiators = adopter.parent, initiators(f.index, above)
+		f.Adoption = &decision.Adoption{Parent: adopter.Parent, Initiator: f.mayInitiateOn(above)}
+		f.adopter, f.adopterInitiators = adopter.parent, f.index.InitiatorsOf(above)
 	}
 	if adopter == f {
 		return above, nil
 	}
 	return ancestors, nil
+}
+
+// mayInitiateOn reports whether the requester may initiate on the first of a chain of
+// holders, or on what is above it.
+func (f *facts) mayInitiateOn(chain []policy.Holder) bool {
+	return slices.ContainsFunc(f.index.InEffect(chain), func(p *policy.Policy) bool { return p.MayInitiate(f.Requester) }) ||
+		f.index.MayInitiateAbove(chain, f.Requester)
 }
 
 // gatherSurplus finds out, where a child is deleted whose parent has strays of the same
