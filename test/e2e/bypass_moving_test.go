@@ -66,6 +66,9 @@ func movingChildren() []bypass {
 			})
 			refuse(s.rogue.Update(ctx, rs), owners)
 		}},
+		{"taking the owner of a child away as its controller", func(ctx context.Context, s *scene) {
+			refuse(s.controller.try(ctx, s.rs.DeepCopy(), s.without()), owners)
+		}},
 		{"naming the owner of a child otherwise", func(ctx context.Context, s *scene) {
 			refuse(s.rogue.reown(ctx, s.rs, "name", "other"), owners+"[0].name")
 		}},

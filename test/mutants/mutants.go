@@ -109,6 +109,11 @@ var mutants = []mutant{
 		ways:  []string{"taking the owner of a child away"},
 	},
 	{
+		name:  "controllers let go of what they select",
+		edits: []edit{{gather, "c.Verb == change.Delete && lineage.Keeps(", "c.Verb == \"None\" && lineage.Keeps("}},
+		ways:  []string{"taking the owner of a child away as its controller"},
+	},
+	{
 		name:  "only the UID of an owner counts",
 		edits: []edit{{"internal/lineage/changes.go", "		if field.differs {", "		if false && field.differs {"}},
 		ways: []string{
