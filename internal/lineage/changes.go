@@ -74,18 +74,6 @@ func (r Ref) renamed(to Ref) []change.Change {
 	return changes
 }
 
-// Adopter returns the parent that an update gives a child that did not have it, and false
-// where it gives it none. A parent that has to point back is not one: whoever names it
-// gets nothing before it does.
-func Adopter(kinds Kinds, old, updated *unstructured.Unstructured) (Ref, bool) {
-	before, hadBefore := Parent(kinds, old)
-	after, hasAfter := Parent(kinds, updated)
-	if !hasAfter || after.Mutual || hadBefore && before.SameParent(after) {
-		return Ref{}, false
-	}
-	return after, true
-}
-
 // refChange is a change of a reference, with the UID that it is about.
 func refChange(ref Ref, path string, verb change.Verb) change.Change {
 	parsed, err := change.ParsePath(path)

@@ -248,6 +248,27 @@ func changingParents() []bypass {
 			untouched(ctx, s, "web", "rogue:3")
 			s.rogue.change(ctx, d, image(before), patch(`{"metadata":{"ownerReferences":null}}`))
 		}},
+		{"giving the parent an owner of one's own that has a policy", func(ctx context.Context, s *scene) {
+			d := s.labeled(ctx)
+			policies := "leaving-" + s.ns
+			own := ownPolicy(policies, "", "ConfigMap", `
+  rules:
+  - {trigger: data, policies: [{target: {apiGroup: apps, apiVersion: v1, resource: deployments}, relation: ControllerChild, verbs: ["*"]}]}
+`)
+			own.Name = d.Namespace + "-app"
+			own.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: d.Namespace}}
+			own.Spec.Subjects = []v1alpha1.PolicySubject{{Subject: v1alpha1.Subject{Kind: "User", Name: mallory}, MayInitiate: true}}
+			shared.apply(ctx, own)
+			app := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "app"}}
+			Expect(s.rogue.Create(ctx, app)).To(Succeed())
+			attached := patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"app","uid":%q}]}}`, app.UID))
+			refused(s.rogue.try(ctx, d, attached), "is for who may initiate on it")
+			refused(s.rogue.Status().Patch(ctx, d, client.RawPatch(types.StrategicMergePatchType, []byte(attached))), "is for who may initiate on it")
+			behind := patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"kube-root-ca.crt","uid":%q},{"apiVersion":"v1","kind":"ConfigMap","name":"app","uid":%q}]}}`,
+				shared.rootCA(ctx, d.Namespace), app.UID))
+			refused(s.rogue.try(ctx, d, behind), "is for who may initiate on it")
+			Expect(shared.alice().try(ctx, d, attached, client.DryRunAll)).To(Succeed())
+		}},
 		{"leaving the policy by a label", func(ctx context.Context, s *scene) {
 			d := s.labeled(ctx)
 			refused(s.rogue.try(ctx, d, `{"metadata":{"labels":{"traced":null}}}`), "would leave AllowancePolicy")

@@ -136,6 +136,11 @@ var mutants = []mutant{
 		ways:  []string{"leaving a policy as an initiator of another"},
 	},
 	{
+		name:  "anybody attaches",
+		edits: []edit{{validate, "	case f.attaches() && ", "	case false && f.attaches() && "}},
+		ways:  []string{"giving the parent an owner of one's own that has a policy"},
+	},
+	{
 		name:  "anybody enters",
 		edits: []edit{{validate, "	case f.entering && ", "	case false && f.entering && "}},
 		ways:  []string{"entering a policy of one's own by a label"},

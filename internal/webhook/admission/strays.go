@@ -37,6 +37,7 @@ import (
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/scope"
 )
 
 // gatherAdopter fills in what there is to know about the parent that an update gives the
@@ -49,14 +50,16 @@ func (g *Gatherer) gatherAdopter(
 	if r.operation != decision.Update || !r.validating && r.subresource == subresourceStatus {
 		return ancestors, nil
 	}
-	ref, ok := lineage.Adopter(f.index, r.old, r.new)
-	if !ok {
+	before, hadBefore := scope.Ref(ctx, g.Objects, f.index, r.old)
+	ref, ok := scope.Ref(ctx, g.Objects, f.index, r.new)
+	// A parent that has to point back gives nothing before it does.
+	if !ok || ref.Mutual || hadBefore && before.SameParent(ref) {
 		return ancestors, nil
 	}
 	adopter, above := f, ancestors
 	switch {
 	case f.ParentState != decision.ParentFound:
-		if before, _ := g.parentRef(ctx, r, f.index); before.Mutual {
+		if before.Mutual {
 			return ancestors, nil
 		}
 		f.goneParent, f.Deletion = "", nil
