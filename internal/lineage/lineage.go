@@ -87,7 +87,7 @@ var systems = []System{
 // Parents returns all that obj names as a parent: its controller, its claim, then its
 // other owners.
 func Parents(kinds Kinds, obj *unstructured.Unstructured) []Ref {
-	var refs []Ref
+	refs := make([]Ref, 0, 1)
 	for _, s := range systems {
 		refs = append(refs, s.Parents(kinds, obj)...)
 	}
