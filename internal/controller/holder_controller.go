@@ -75,6 +75,8 @@ const (
 type HolderReader interface {
 	// Get returns a holder from the cache, which the caller does not modify.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+	// ByUID returns the one of any kind that has the UID.
+	ByUID(ctx context.Context, uid types.UID) (*unstructured.Unstructured, error)
 	// Live reads one from the API server.
 	Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
 	// List goes through all cached holders of a kind, not to be modified either.

@@ -135,6 +135,15 @@ func (h testHolders) Get(_ context.Context, gvk schema.GroupVersionKind, key typ
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 }
 
+func (h testHolders) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {
+	for _, obj := range h {
+		if obj.GetUID() == uid {
+			return obj, nil
+		}
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{}, string(uid))
+}
+
 func (h testHolders) List(_ context.Context, gvk schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error] {
 	return func(yield func(*unstructured.Unstructured, error) bool) {
 		for _, obj := range h {

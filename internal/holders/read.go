@@ -32,6 +32,8 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/dynamic"
 	toolscache "k8s.io/client-go/tools/cache"
+
+	"kausality.io/operator/internal/packed"
 )
 
 // Get returns a holder from the cache. It never calls the API server: an object
@@ -56,6 +58,28 @@ func (c *Cache) Get(_ context.Context, gvk schema.GroupVersionKind, key types.Na
 		return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 	}
 	return packed.Unpack()
+}
+
+// ByUID returns the holder of any kind with a UID from the cache, and a NotFound error
+// where the cache has none. What refers to it may know it by another name or kind.
+//
+// The result is shared and must not be modified.
+func (c *Cache) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {
+	for _, w := range *c.kinds.Load() {
+		if !w.ready() {
+			continue
+		}
+		for _, item := range packed.WithUID[unstructured.Unstructured](w.objects, uid) {
+			obj, err := item.Unpack()
+			if err != nil {
+				return nil, err
+			}
+			if obj.GetUID() == uid {
+				return obj, nil
+			}
+		}
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "objects with the UID"}, string(uid))
 }
 
 // Behind tells whether the cached holders of a kind may be older than what others see,

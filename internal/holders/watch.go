@@ -138,7 +138,7 @@ type informers struct {
 }
 
 // newInformer makes the informer of a kind. Nobody asks it for the objects of one
-// namespace, by which they are therefore not indexed. It does not look at the types of
+// namespace, by which they are therefore not indexed, but for that with a UID. It does not look at the types of
 // what it gets, which is packed already.
 func (i *informers) newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, _ toolscache.Indexers) toolscache.SharedIndexInformer {
 	kind := example.GetObjectKind().GroupVersionKind()
@@ -146,7 +146,9 @@ func (i *informers) newInformer(lw toolscache.ListerWatcher, example runtime.Obj
 	state := newWatchState(clock.RealClock{})
 	return informer{
 		SharedIndexInformer: toolscache.NewSharedIndexInformerWithOptions(attended{ListerWatcher: lw, state: state}, nil,
-			toolscache.SharedIndexInformerOptions{ResyncPeriod: resync, ObjectDescription: kind.String()}),
+			toolscache.SharedIndexInformerOptions{
+				ResyncPeriod: resync, ObjectDescription: kind.String(), Indexers: packed.UIDIndexers[unstructured.Unstructured](),
+			}),
 		state: state,
 	}
 }

@@ -17,49 +17,80 @@ limitations under the License.
 package lineage
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/internal/change"
 )
 
-// Changes are the changes of the fields that say who the parent is. They count
+// Changes are the changes of the fields that say who the parents are. They count
 // like those of spec: else dropping the owner would be the way around every
-// bound (D5).
-func Changes(kinds Kinds, old, updated *unstructured.Unstructured) []change.Change {
-	before, hadBefore := Parent(kinds, old)
-	after, hasAfter := Parent(kinds, updated)
-	if hadBefore == hasAfter && before.sameParent(after) {
-		return nil
-	}
+// bound (D5). Of the parents, the first counts, and those that bind holds for.
+//
+// All of a reference counts but the version and what is only for the garbage collector:
+// controllers know their children by the UID, and most tools by the name. Both versions
+// of an object may have it under another index.
+func Changes(kinds Kinds, old, updated *unstructured.Unstructured, binds func(Ref) bool) []change.Change {
+	before, after := Parents(kinds, old), Parents(kinds, updated)
+	counts := func(i int, ref Ref) bool { return i == 0 || binds(ref) }
 	var changes []change.Change
-	if hadBefore {
-		changes = append(changes, refChange(before, change.Delete))
+	for i, ref := range before {
+		at := slices.IndexFunc(after, ref.SameParent)
+		switch {
+		case at < 0 && counts(i, ref):
+			changes = append(changes, refChange(ref, ref.Path, change.Delete))
+		case at >= 0 && (counts(i, ref) || counts(at, after[at])):
+			changes = append(changes, ref.renamed(after[at])...)
+		}
 	}
-	if hasAfter {
-		changes = append(changes, refChange(after, change.Insert))
+	for i, ref := range after {
+		if counts(i, ref) && !slices.ContainsFunc(before, ref.SameParent) {
+			changes = append(changes, refChange(ref, ref.Path, change.Insert))
+		}
 	}
 	return changes
 }
 
-// Adopter returns the parent that an update gives a child that did not have it, and false
-// where it gives it none. A parent that has to point back is not one: whoever names it
-// gets nothing before it does.
-func Adopter(kinds Kinds, old, updated *unstructured.Unstructured) (Ref, bool) {
-	before, hadBefore := Parent(kinds, old)
-	after, hasAfter := Parent(kinds, updated)
-	if !hasAfter || after.Mutual || hadBefore && before.sameParent(after) {
-		return Ref{}, false
+// renamed are the changes that make of a reference another one to the same object.
+func (r Ref) renamed(to Ref) []change.Change {
+	if r.Mutual {
+		return nil // It has no UID, and is another one by another name.
 	}
-	return after, true
+	var changes []change.Change
+	for _, field := range []struct {
+		name    string
+		differs bool
+	}{
+		{"apiVersion", r.GVK.Group != to.GVK.Group},
+		{"kind", r.GVK.Kind != to.GVK.Kind},
+		{"name", r.Name != to.Name},
+		{"controller", r.Controller != to.Controller},
+	} {
+		if field.differs {
+			changes = append(changes, refChange(to, to.Path+"."+field.name, change.Mutate))
+		}
+	}
+	return changes
 }
 
-func refChange(ref Ref, verb change.Verb) change.Change {
-	path, err := change.ParsePath(ref.Path)
+// refChange is a change of a reference, with the UID that it is about.
+func refChange(ref Ref, path string, verb change.Verb) change.Change {
+	parsed, err := change.ParsePath(path)
 	if err != nil {
 		// The paths are this package's own.
-		panic("lineage: a path of its own that does not parse: " + ref.Path)
+		panic("lineage: a path of its own that does not parse: " + path)
 	}
-	return change.Change{Path: path, Verb: verb, Old: string(ref.UID), New: string(ref.UID)}
+	return change.Change{Path: parsed, Verb: verb, Old: string(ref.UID), New: string(ref.UID)}
+}
+
+// IsOwner reports whether a change is one of an owner reference, and of which owner.
+func IsOwner(c change.Change) (uid string, ok bool) {
+	if len(c.Path) < 2 || !c.Path.IsMetadata() || c.Path[1].Field != "ownerReferences" {
+		return "", false
+	}
+	uid, ok = c.Old.(string)
+	return uid, ok
 }
 
 // IsLineage tells whether the path is one that says who the parent is, or by which

@@ -96,14 +96,14 @@ const (
 // and the claim points back by spec.resourceRef.
 type boundClaim struct{}
 
-func (boundClaim) Parent(kinds Kinds, obj *unstructured.Unstructured) (Ref, bool) {
+func (boundClaim) Parents(kinds Kinds, obj *unstructured.Unstructured) []Ref {
 	ref := specField(obj, claimRefField)
 	if len(ref) == 0 || !kinds.HasCategory(obj.GroupVersionKind().GroupKind(), CategoryComposite) {
-		return Ref{}, false
+		return nil
 	}
 	gv, err := schema.ParseGroupVersion(text(ref, "apiVersion"))
 	if err != nil || text(ref, "kind") == "" || text(ref, "name") == "" {
-		return Ref{}, false
+		return nil
 	}
 	claim := Ref{
 		GVK:       gv.WithKind(text(ref, "kind")),
@@ -112,8 +112,10 @@ func (boundClaim) Parent(kinds Kinds, obj *unstructured.Unstructured) (Ref, bool
 		Path:      claimRefPath,
 		Mutual:    true,
 	}
-	// A claim of a kind that is none is nobody's.
-	return claim, kinds.HasCategory(claim.GVK.GroupKind(), CategoryClaim)
+	if !kinds.HasCategory(claim.GVK.GroupKind(), CategoryClaim) {
+		return nil // A claim of a kind that is none is nobody's.
+	}
+	return []Ref{claim}
 }
 
 // PointsBack tells whether the parent that the Ref names knows the child, as far as

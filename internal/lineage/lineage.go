@@ -39,6 +39,8 @@ type Ref struct {
 	UID types.UID
 	// Path of the field of the child that names the parent.
 	Path string
+	// Controller is true where the parent is said to manage the child.
+	Controller bool
 	// Mutual is true where the parent has to point back at the child: until it does,
 	// it bounds the child and covers nothing (D5, "Leaving").
 	Mutual bool
@@ -54,8 +56,8 @@ func (r Ref) Names(obj *unstructured.Unstructured) bool {
 	return obj.GroupVersionKind().GroupKind() == r.GVK.GroupKind() && obj.GetNamespace() == r.Namespace && obj.GetName() == r.Name
 }
 
-// sameParent tells whether two Refs name the same object.
-func (r Ref) sameParent(other Ref) bool {
+// SameParent reports whether two Refs name the same object, however they call it.
+func (r Ref) SameParent(other Ref) bool {
 	if !r.Mutual || !other.Mutual {
 		return r.Mutual == other.Mutual && r.UID == other.UID
 	}
@@ -71,22 +73,32 @@ type Kinds interface {
 
 // System finds parents in the way of one system.
 type System interface {
-	// Parent returns the parent of obj, and false where this system knows none.
-	Parent(kinds Kinds, obj *unstructured.Unstructured) (Ref, bool)
+	// Parents returns the parents of obj that this system knows, in order.
+	Parents(kinds Kinds, obj *unstructured.Unstructured) []Ref
 }
 
-// systems are asked in this order; the first answer counts.
+// systems are asked in this order: what comes first matters more.
 var systems = []System{
 	controllerOwner{},
 	boundClaim{},
-	firstOwner{},
+	otherOwners{},
 }
 
-// Parent returns the parent of obj, and false where obj is a root.
+// Parents returns all that obj names as a parent: its controller, its claim, then its
+// other owners.
+func Parents(kinds Kinds, obj *unstructured.Unstructured) []Ref {
+	refs := make([]Ref, 0, 1)
+	for _, s := range systems {
+		refs = append(refs, s.Parents(kinds, obj)...)
+	}
+	return refs
+}
+
+// Parent returns the first of the parents of obj, and false where obj is a root.
 func Parent(kinds Kinds, obj *unstructured.Unstructured) (Ref, bool) {
 	for _, s := range systems {
-		if ref, ok := s.Parent(kinds, obj); ok {
-			return ref, true
+		if refs := s.Parents(kinds, obj); len(refs) > 0 {
+			return refs[0], true
 		}
 	}
 	return Ref{}, false

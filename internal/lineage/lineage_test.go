@@ -57,7 +57,7 @@ const (
 func TestParent(t *testing.T) {
 	replicaSet := Ref{
 		GVK:       schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"},
-		Namespace: "default", Name: "rs", UID: "u1",
+		Namespace: "default", Name: "rs", UID: "u1", Controller: true,
 	}
 	configMap := Ref{GVK: schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, Namespace: "default", Name: "cm", UID: "u2"}
 	at := func(ref Ref, path string) Ref {
@@ -87,24 +87,39 @@ func TestParent(t *testing.T) {
 }
 
 func TestChanges(t *testing.T) {
-	const other = "{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u9, controller: true}"
+	const (
+		other    = "{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u9, controller: true}"
+		renamed  = "{apiVersion: apps/v1, kind: ReplicaSet, name: other, uid: u1, controller: true}"
+		rekinded = "{apiVersion: v1, kind: ConfigMap, name: rs, uid: u1, controller: true}"
+		older    = "{apiVersion: apps/v1beta1, kind: ReplicaSet, name: rs, uid: u1, controller: true}"
+		owning   = "{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u1}"
+		blocking = "{apiVersion: apps/v1, kind: ReplicaSet, name: rs, uid: u1, controller: true, blockOwnerDeletion: true}"
+		bound    = "{apiVersion: v1, kind: Thing, name: t, uid: bound}"
+	)
 	tests := map[string]struct {
 		before, after string
 		want          []string
 	}{
-		"the same":                           {before: controller, after: controller},
-		"the same at another place":          {before: controller, after: owner + "," + controller},
-		"one owner more beside it":           {before: controller, after: controller + "," + owner},
-		"released":                           {before: controller, want: []string{"Delete metadata.ownerReferences[0]"}},
-		"adopted":                            {after: controller, want: []string{"Insert metadata.ownerReferences[0]"}},
-		"another object of that name":        {before: controller, after: other, want: []string{"Delete metadata.ownerReferences[0]", "Insert metadata.ownerReferences[0]"}},
-		"a controller in place of its owner": {before: owner, after: owner + "," + controller, want: []string{"Delete metadata.ownerReferences[0]", "Insert metadata.ownerReferences[1]"}},
-		"not its controller any more":        {before: owner + "," + controller, after: owner, want: []string{"Delete metadata.ownerReferences[1]", "Insert metadata.ownerReferences[0]"}},
+		"the same":                        {before: controller, after: controller},
+		"the same at another place":       {before: controller, after: owner + "," + controller},
+		"one owner more beside it":        {before: controller, after: controller + "," + owner},
+		"released":                        {before: controller, want: []string{"Delete metadata.ownerReferences[0]"}},
+		"adopted":                         {after: controller, want: []string{"Insert metadata.ownerReferences[0]"}},
+		"another object of that name":     {before: controller, after: other, want: []string{"Delete metadata.ownerReferences[0]", "Insert metadata.ownerReferences[0]"}},
+		"a controller beside its owner":   {before: owner, after: owner + "," + controller, want: []string{"Insert metadata.ownerReferences[1]"}},
+		"its controller goes":             {before: owner + "," + controller, after: owner, want: []string{"Delete metadata.ownerReferences[1]"}},
+		"another name of the same object": {before: controller, after: renamed, want: []string{"Mutate metadata.ownerReferences[0].name"}},
+		"another kind and group of it":    {before: controller, after: rekinded, want: []string{"Mutate metadata.ownerReferences[0].apiVersion", "Mutate metadata.ownerReferences[0].kind"}},
+		"another version of its group":    {before: controller, after: older},
+		"not its controller any more":     {before: controller, after: owning, want: []string{"Mutate metadata.ownerReferences[0].controller"}},
+		"what is for the collector only":  {before: controller, after: blocking},
+		"one that bounds, beside it":      {before: controller, after: controller + "," + bound, want: []string{"Insert metadata.ownerReferences[1]"}},
+		"one that bounds, and goes":       {before: controller + "," + bound, after: controller, want: []string{"Delete metadata.ownerReferences[1]"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, c := range Changes(noKinds, owned(t, tc.before), owned(t, tc.after)) {
+			for _, c := range Changes(noKinds, owned(t, tc.before), owned(t, tc.after), func(ref Ref) bool { return ref.UID == "bound" }) {
 				got = append(got, string(c.Verb)+" "+c.Path.String())
 				if !IsLineage(c.Path) {
 					t.Errorf("IsLineage(%s) = false", c.Path)

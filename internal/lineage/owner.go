@@ -28,25 +28,30 @@ import (
 // controllers of Kubernetes itself set.
 type controllerOwner struct{}
 
-func (controllerOwner) Parent(_ Kinds, obj *unstructured.Unstructured) (Ref, bool) {
-	for i, o := range obj.GetOwnerReferences() {
-		if o.Controller != nil && *o.Controller {
-			return ownerRef(obj, i, o)
-		}
-	}
-	return Ref{}, false
+func (controllerOwner) Parents(_ Kinds, obj *unstructured.Unstructured) []Ref {
+	return owners(obj, true)
 }
 
-// firstOwner takes the first owner of an object that no controller claims.
-type firstOwner struct{}
+// otherOwners are those that do not claim to control the object.
+type otherOwners struct{}
 
-func (firstOwner) Parent(_ Kinds, obj *unstructured.Unstructured) (Ref, bool) {
+func (otherOwners) Parents(_ Kinds, obj *unstructured.Unstructured) []Ref {
+	return owners(obj, false)
+}
+
+// owners are those that control the object, or those that do not. The API server lets
+// an object have one controller.
+func owners(obj *unstructured.Unstructured, controlling bool) []Ref {
+	var refs []Ref
 	for i, o := range obj.GetOwnerReferences() {
+		if controls := o.Controller != nil && *o.Controller; controls != controlling {
+			continue
+		}
 		if ref, ok := ownerRef(obj, i, o); ok {
-			return ref, true
+			refs = append(refs, ref)
 		}
 	}
-	return Ref{}, false
+	return refs
 }
 
 func ownerRef(obj *unstructured.Unstructured, index int, o metav1.OwnerReference) (Ref, bool) {
@@ -55,10 +60,11 @@ func ownerRef(obj *unstructured.Unstructured, index int, o metav1.OwnerReference
 		return Ref{}, false
 	}
 	return Ref{
-		GVK:       gv.WithKind(o.Kind),
-		Namespace: obj.GetNamespace(),
-		Name:      o.Name,
-		UID:       o.UID,
-		Path:      "metadata.ownerReferences[" + strconv.Itoa(index) + "]",
+		GVK:        gv.WithKind(o.Kind),
+		Namespace:  obj.GetNamespace(),
+		Name:       o.Name,
+		UID:        o.UID,
+		Path:       "metadata.ownerReferences[" + strconv.Itoa(index) + "]",
+		Controller: o.Controller != nil && *o.Controller,
 	}, true
 }

@@ -19,6 +19,7 @@ package lineage
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -101,6 +102,21 @@ func AdopterRef(parent *unstructured.Unstructured) Ref {
 		GVK: parent.GroupVersionKind(), Namespace: parent.GetNamespace(), Name: parent.GetName(), UID: parent.GetUID(),
 		Path: labelsPattern.String(),
 	}
+}
+
+// Keeps reports whether the controller of a parent would not let go of a child that is as
+// given: it selects it, and makes it its own again as soon as it is nobody's.
+func Keeps(parent, child *unstructured.Unstructured) bool {
+	kind := parent.GroupVersionKind().GroupKind()
+	if !selecting[kind] || parent.GetDeletionTimestamp() != nil || parent.GetNamespace() != child.GetNamespace() {
+		return false
+	}
+	// A StatefulSet goes by the names of its Pods, too.
+	if child.GetKind() == "Pod" && kind.Kind == "StatefulSet" && !strings.HasPrefix(child.GetName(), parent.GetName()+"-") {
+		return false
+	}
+	selector, ok := selectorOf(parent)
+	return ok && selector.Matches(labels.Set(child.GetLabels()))
 }
 
 // selectedBy are the changes of the labels that a selector asks for.

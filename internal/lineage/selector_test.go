@@ -81,6 +81,40 @@ func TestLettingGo(t *testing.T) {
 	}
 }
 
+func TestKeeps(t *testing.T) {
+	type m = map[string]any
+	named := func(kind, name string, labels m) *unstructured.Unstructured {
+		obj := object("v1", kind, labels, nil)
+		obj.SetName(name)
+		return obj
+	}
+	parent := func(kind string) *unstructured.Unstructured {
+		return object("apps/v1", kind, nil, m{"selector": m{"matchLabels": m{"app": "web"}}})
+	}
+	going := parent("Deployment")
+	going.SetDeletionTimestamp(new(metav1.Unix(1, 0)))
+	selected, others := m{"app": "web"}, m{"app": "other"}
+	tests := map[string]struct {
+		parent, child *unstructured.Unstructured
+		want          bool
+	}{
+		"it selects it":                   {parent("Deployment"), named("ReplicaSet", "web-1", selected), true},
+		"it does not select it":           {parent("Deployment"), named("ReplicaSet", "web-1", others), false},
+		"it is being deleted":             {going, named("ReplicaSet", "web-1", selected), false},
+		"a kind that selects otherwise":   {parent("Other"), named("ReplicaSet", "web-1", selected), false},
+		"a Pod of a set":                  {parent("StatefulSet"), named("Pod", "web-1", selected), true},
+		"a Pod with no name of a set":     {parent("StatefulSet"), named("Pod", "db-1", selected), false},
+		"a revision with no name of them": {parent("StatefulSet"), named("ControllerRevision", "db-1", selected), true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Keeps(tc.parent, tc.child); got != tc.want {
+				t.Errorf("Keeps() = %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestWouldAdopt(t *testing.T) {
 	type m = map[string]any
 	selector := m{"selector": m{"matchLabels": m{"app": "web"}}}

@@ -25,6 +25,8 @@ import (
 
 	apifields "k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/selection"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
@@ -32,6 +34,8 @@ const (
 	// hashIndex is the one index of an informer: by the buckets of hashes. An index with
 	// an entry for each value would take more memory than the objects.
 	hashIndex = "hash"
+	// uidIndex is that of an informer whose objects are looked up by UID.
+	uidIndex = "uid"
 	// bucketCount is how many buckets there are.
 	bucketCount = 4096
 )
@@ -52,6 +56,37 @@ func hashOf(field, value string) uint32 {
 }
 
 func bucket(hash uint32) string { return bucketNames[hash%bucketCount] }
+
+// uidField is what the hash of a UID is of, as if it were a field.
+const uidField = "metadata.uid"
+
+func uidHash(uid types.UID) uint32 { return hashOf(uidField, string(uid)) }
+
+// UIDIndexers index packed objects so that WithUID finds them.
+func UIDIndexers[T any]() toolscache.Indexers {
+	return toolscache.Indexers{uidIndex: func(item any) ([]string, error) {
+		if packed, ok := item.(*Object[T]); ok {
+			return []string{bucket(packed.uid)}, nil
+		}
+		return nil, nil
+	}}
+}
+
+// WithUID returns the objects of an informer with UIDIndexers that may have a UID: most
+// often the one that has it, or none.
+func WithUID[T any](indexer toolscache.Indexer, uid types.UID) []*Object[T] {
+	items, err := indexer.ByIndex(uidIndex, bucket(uidHash(uid)))
+	if err != nil {
+		return nil // Nobody indexes them.
+	}
+	var out []*Object[T]
+	for _, item := range items {
+		if packed, ok := item.(*Object[T]); ok && packed.MayHaveUID(uid) {
+			out = append(out, packed)
+		}
+	}
+	return out
+}
 
 // buckets are those of several hashes.
 func buckets(hashes []uint32) []string {

@@ -41,6 +41,8 @@ type Object[T any] struct {
 	name, version string
 	// created is when, in seconds since 1970; 0 where the object does not say so.
 	created int64
+	// uid is the hash of its UID.
+	uid uint32
 	// hashes are those of the values by which the object is indexed.
 	hashes []uint32
 	// note is what a Cache was to note of it.
@@ -65,6 +67,10 @@ func (o *Object[T]) Created() time.Time {
 	}
 	return time.Unix(o.created, 0)
 }
+
+// MayHaveUID reports whether the object may have a UID, to be had without unpacking it:
+// of some thousand million others one is taken for it.
+func (o *Object[T]) MayHaveUID(uid types.UID) bool { return o.uid == uidHash(uid) }
 
 // GetObjectMeta implements metav1.ObjectMetaAccessor with what caches ask for.
 func (o *Object[T]) GetObjectMeta() metav1.Object {
@@ -102,6 +108,7 @@ func (p *Packer[T]) Pack(obj *T, meta metav1.Object) (*Object[T], error) {
 		return nil, fmt.Errorf("encoding %s/%s: %w", meta.GetNamespace(), meta.GetName(), err)
 	}
 	o := p.object(meta.GetNamespace(), meta.GetName(), meta.GetResourceVersion(), text)
+	o.uid = uidHash(meta.GetUID())
 	if created := meta.GetCreationTimestamp(); !created.IsZero() {
 		o.created = created.Unix()
 	}
@@ -115,6 +122,7 @@ var errUnnamed = errors.New("an object without a name cannot be packed")
 // the text.
 func (p *Packer[T]) PackText(text []byte) (*Object[T], error) {
 	var namespace, name, version string
+	var uid types.UID
 	var created time.Time
 	memberOf(gjson.ParseBytes(text), "metadata").value.ForEach(func(key, value gjson.Result) bool {
 		switch key.Str {
@@ -124,6 +132,8 @@ func (p *Packer[T]) PackText(text []byte) (*Object[T], error) {
 			name = stringOf(value)
 		case "resourceVersion":
 			version = stringOf(value)
+		case "uid":
+			uid = types.UID(stringOf(value))
 		case "creationTimestamp":
 			created, _ = time.Parse(time.RFC3339, stringOf(value)) // Or nobody knows.
 		}
@@ -133,6 +143,7 @@ func (p *Packer[T]) PackText(text []byte) (*Object[T], error) {
 		return nil, errUnnamed
 	}
 	o := p.object(namespace, name, version, text)
+	o.uid = uidHash(uid)
 	if !created.IsZero() {
 		o.created = created.Unix()
 	}

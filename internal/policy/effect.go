@@ -65,3 +65,47 @@ func (i *Index) InEffect(chain []Holder) []*Policy {
 func (i *Index) bounds(chain []Holder, child schema.GroupKind) bool {
 	return slices.ContainsFunc(i.InEffect(chain), func(p *Policy) bool { return p.Bounds(child) })
 }
+
+// Approving are, for each holder above the first of a chain, the policies in effect for it
+// that name the next kind down: who may initiate by one of them may approve changes of the
+// first. It ends where no policy names it, as what is further up has nothing to say about
+// what is below (D5).
+func (i *Index) Approving(chain []Holder) [][]*Policy {
+	var out [][]*Policy
+	for n := 1; n < len(chain); n++ {
+		var naming []*Policy
+		for _, p := range i.InEffect(chain[n:]) {
+			if p.Bounds(chain[n-1].Kind) {
+				naming = append(naming, p)
+			}
+		}
+		if len(naming) == 0 {
+			break
+		}
+		out = append(out, naming)
+	}
+	return out
+}
+
+// MayInitiateAbove reports whether the requester may initiate above the first of a chain
+// of holders, where that counts for it.
+func (i *Index) MayInitiateAbove(chain []Holder, r Requester) bool {
+	return slices.ContainsFunc(i.Approving(chain), func(policies []*Policy) bool {
+		return slices.ContainsFunc(policies, func(p *Policy) bool { return p.MayInitiate(r) })
+	})
+}
+
+// InitiatorsOf are who may initiate on the first of a chain of holders; where its policies
+// name nobody, on the next one above it where that counts for it.
+func (i *Index) InitiatorsOf(chain []Holder) []string {
+	for _, policies := range slices.Concat([][]*Policy{i.InEffect(chain)}, i.Approving(chain)) {
+		var out []string
+		for _, p := range policies {
+			out = append(out, p.Initiators()...)
+		}
+		if len(out) > 0 {
+			return out
+		}
+	}
+	return nil
+}

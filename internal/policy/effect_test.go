@@ -111,6 +111,33 @@ func TestInEffect(t *testing.T) {
 	}
 }
 
+func TestInitiatorsAbove(t *testing.T) {
+	index := indexOf(t, chainOfPolicies)
+	alice := Requester{Username: "alice", Groups: []string{"platform-team"}}
+	deployment := Holder{Kind: deployments, Labels: map[string]string{"traced": "yes"}}
+	replicaSet, pod := Holder{Kind: replicaSets}, Holder{Kind: pods, NamespaceLabels: map[string]string{"team": "search"}}
+	tests := map[string]struct {
+		chain []Holder
+		want  bool
+	}{
+		"on the object itself":         {[]Holder{deployment}, false},
+		"on a parent that names it":    {[]Holder{replicaSet, deployment}, true},
+		"all the way":                  {[]Holder{pod, replicaSet, deployment}, true},
+		"on one that does not name it": {[]Holder{pod, deployment}, false},
+		"behind one that does not":     {[]Holder{replicaSet, {Kind: configMaps}, deployment}, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := index.MayInitiateAbove(tc.chain, alice); got != tc.want {
+				t.Errorf("MayInitiateAbove() = %t, want %t", got, tc.want)
+			}
+			if got := len(index.InitiatorsOf(tc.chain[:0:0])); got != 0 {
+				t.Errorf("InitiatorsOf(nobody) has %d", got)
+			}
+		})
+	}
+}
+
 func TestInEffectWithoutPolicies(t *testing.T) {
 	var none *Index
 	if got := none.InEffect([]Holder{{Kind: deployments}}); got != nil {

@@ -42,6 +42,9 @@ type Getter interface {
 	// Get returns the holder, which the caller does not modify, or a NotFound
 	// error where the cache has none. The version of gvk does not matter.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+	// ByUID returns the holder of any kind that has the UID, which the caller does not
+	// modify, or a NotFound error where the cache has none.
+	ByUID(ctx context.Context, uid types.UID) (*unstructured.Unstructured, error)
 }
 
 // Chain returns obj, its parent, and so on up to the root, for
@@ -65,7 +68,7 @@ func Chain(ctx context.Context, holders Getter, namespaces Namespaces, index *po
 // from that: what is missing may have been deleted, with the rest to follow.
 func IsWhole(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) bool {
 	for range maxDepth {
-		ref, ok := lineage.Parent(index, obj)
+		ref, ok := Ref(ctx, holders, index, obj)
 		if !ok || len(index.For(ref.GVK.GroupKind())) == 0 {
 			return true
 		}
@@ -89,18 +92,65 @@ func Holder(ctx context.Context, namespaces Namespaces, obj *unstructured.Unstru
 	return holder
 }
 
-// parent returns the parent of obj, and nil where there is none, its kind has no
-// policy, or holders does not know the very object that obj names.
-func parent(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) *unstructured.Unstructured {
-	ref, ok := lineage.Parent(index, obj)
-	if !ok || len(index.For(ref.GVK.GroupKind())) == 0 {
-		return nil
+// Ref returns the parent of obj that bounds it: the first of those it names that policies
+// in index may be about, with the coordinates that the parent really has, or else just the
+// first. It returns false where obj is a root.
+//
+// An owner is who has the UID. That its name, kind or group are wrong hides it from most
+// tools, and from the policies for its kind if these went by them; its controller knows
+// the child all the same.
+func Ref(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) (lineage.Ref, bool) {
+	refs := lineage.Parents(index, obj)
+	for _, ref := range refs {
+		if located, ok := locate(ctx, holders, index, ref); ok {
+			return located, true
+		}
 	}
+	if len(refs) == 0 {
+		return lineage.Ref{}, false
+	}
+	return refs[0], true
+}
+
+// locate reports whether a reference is to an object of a kind that has policies, and
+// returns it with the coordinates of that object. What nobody knows under the UID is taken
+// to be what the reference says: it may be too new for the cache.
+func locate(ctx context.Context, holders Getter, index *policy.Index, ref lineage.Ref) (lineage.Ref, bool) {
+	governed := len(index.For(ref.GVK.GroupKind())) > 0
+	if ref.Mutual || ref.UID == "" {
+		return ref, governed
+	}
+	if governed {
+		if found, err := get(ctx, holders, ref); err == nil && ref.Names(found) {
+			return ref, true
+		}
+	}
+	found, err := holders.ByUID(ctx, ref.UID)
+	if err != nil || len(index.For(found.GroupVersionKind().GroupKind())) == 0 {
+		return ref, governed
+	}
+	ref.GVK, ref.Namespace, ref.Name = found.GroupVersionKind(), found.GetNamespace(), found.GetName()
+	return ref, true
+}
+
+// get returns what the cache has under the coordinates of a reference.
+func get(ctx context.Context, holders Getter, ref lineage.Ref) (*unstructured.Unstructured, error) {
 	found, err := holders.Get(ctx, ref.GVK, types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name})
 	if apierrors.IsNotFound(err) && ref.Namespace != corev1.NamespaceAll {
 		// An owner reference does not say whether the owner is namespaced.
 		found, err = holders.Get(ctx, ref.GVK, types.NamespacedName{Name: ref.Name})
 	}
+	return found, err
+}
+
+// parent returns the parent of obj, and nil where there is none, its kind has no
+// policy, or holders does not know the very object that obj names.
+func parent(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) *unstructured.Unstructured {
+	ref, ok := Ref(ctx, holders, index, obj)
+	if !ok || len(index.For(ref.GVK.GroupKind())) == 0 {
+		return nil
+	}
+	found, err := get(ctx, holders, ref)
 	if err != nil || !ref.Names(found) {
 		return nil
 	}
@@ -110,7 +160,7 @@ func parent(ctx context.Context, holders Getter, index *policy.Index, obj *unstr
 // ParentUID returns the UID of the parent of obj, empty where it has none. known is
 // false where obj does not say it, and holders does not know the parent either.
 func ParentUID(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) (uid types.UID, known bool) {
-	ref, ok := lineage.Parent(index, obj)
+	ref, ok := Ref(ctx, holders, index, obj)
 	if !ok || !ref.Mutual {
 		return ref.UID, true
 	}

@@ -45,6 +45,15 @@ func (h holders) Get(_ context.Context, gvk schema.GroupVersionKind, key types.N
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: gvk.Kind}, key.Name)
 }
 
+func (h holders) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {
+	for _, obj := range h {
+		if obj.GetUID() == uid {
+			return obj, nil
+		}
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{}, string(uid))
+}
+
 func holdersOf(objects ...*unstructured.Unstructured) holders {
 	h := holders{}
 	for _, obj := range objects {
@@ -131,19 +140,22 @@ func TestChain(t *testing.T) {
 		of      *unstructured.Unstructured
 		want    []string
 	}{
-		"up to the root":                             {holdersOf(app, set), []string{"App", "Set", "Pod"}, pod, []string{"Pod", "Set", "App"}},
-		"a root":                                     {holdersOf(app, set), []string{"App", "Set", "Pod"}, app, []string{"App"}},
-		"an object of a kind without a policy":       {holdersOf(app, set), []string{"App", "Set"}, pod, []string{"Pod", "Set", "App"}},
-		"not beyond a kind without a policy":         {holdersOf(app, set), []string{"App", "Pod"}, pod, []string{"Pod"}},
-		"not beyond an unknown parent":               {holdersOf(app), []string{"App", "Set", "Pod"}, pod, []string{"Pod"}},
-		"an object of the same name is no parent":    {holdersOf(recreated, set), []string{"App", "Set", "Pod"}, pod, []string{"Pod", "Set"}},
-		"a cluster-scoped parent":                    {holdersOf(fleet), []string{"Fleet", "Set"}, member, []string{"Set", "Fleet"}},
-		"each object of a cycle once":                {holdersOf(egg, hen), []string{"App"}, hen, []string{"App", "App"}},
-		"no policies at all":                         {holdersOf(app, set), nil, pod, []string{"Pod"}},
-		"an object that is being created, no UID":    {holdersOf(app), []string{"App", "Set"}, owned(object("Set", "shop", ""), app), []string{"Set", "App"}},
-		"an owner reference without a UID, forged":   {holdersOf(app), []string{"App", "Set"}, forged(app), []string{"Set"}},
-		"an owner reference with a broken version":   {holdersOf(app), []string{"App", "Set"}, broken(app), []string{"Set"}},
-		"a parent of the same name, other namespace": {holdersOf(app), []string{"App", "Set"}, owned(object("Set", "other", "set"), app), []string{"Set"}},
+		"up to the root":                           {holdersOf(app, set), []string{"App", "Set", "Pod"}, pod, []string{"Pod", "Set", "App"}},
+		"a root":                                   {holdersOf(app, set), []string{"App", "Set", "Pod"}, app, []string{"App"}},
+		"an object of a kind without a policy":     {holdersOf(app, set), []string{"App", "Set"}, pod, []string{"Pod", "Set", "App"}},
+		"not beyond a kind without a policy":       {holdersOf(app, set), []string{"App", "Pod"}, pod, []string{"Pod"}},
+		"not beyond an unknown parent":             {holdersOf(app), []string{"App", "Set", "Pod"}, pod, []string{"Pod"}},
+		"an object of the same name is no parent":  {holdersOf(recreated, set), []string{"App", "Set", "Pod"}, pod, []string{"Pod", "Set"}},
+		"a cluster-scoped parent":                  {holdersOf(fleet), []string{"Fleet", "Set"}, member, []string{"Set", "Fleet"}},
+		"each object of a cycle once":              {holdersOf(egg, hen), []string{"App"}, hen, []string{"App", "App"}},
+		"no policies at all":                       {holdersOf(app, set), nil, pod, []string{"Pod"}},
+		"an object that is being created, no UID":  {holdersOf(app), []string{"App", "Set"}, owned(object("Set", "shop", ""), app), []string{"Set", "App"}},
+		"an owner reference without a UID, forged": {holdersOf(app), []string{"App", "Set"}, forged(app), []string{"Set"}},
+		"an owner reference with a broken version": {holdersOf(app), []string{"App", "Set"}, broken(app), []string{"Set"}},
+		"a parent by another name":                 {holdersOf(app, set), []string{"App", "Set"}, calling(pod, set, "Set", "other"), []string{"Pod", "Set", "App"}},
+		"a parent by another kind":                 {holdersOf(app, set), []string{"App", "Set"}, calling(pod, set, "Other", "set"), []string{"Pod", "Set", "App"}},
+		"a parent in another namespace":            {holdersOf(app), []string{"App", "Set"}, owned(object("Set", "other", "set"), app), []string{"Set", "App"}},
+		"the owner that has a policy":              {holdersOf(app, set), []string{"App", "Set"}, also(object("Pod", "shop", "pod"), object("Other", "shop", "x"), set), []string{"Pod", "Set", "App"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := scope.Chain(t.Context(), tc.known, labeled{}, indexFor(t, tc.indexed...), tc.of)
@@ -210,6 +222,23 @@ func TestParentUID(t *testing.T) {
 			}
 		})
 	}
+}
+
+// calling is an object that knows its owner as another one.
+func calling(obj, owner *unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
+	obj = obj.DeepCopy()
+	obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: kind, Name: name, UID: owner.GetUID()}})
+	return obj
+}
+
+// also is an object with several owners, of which none controls it.
+func also(obj *unstructured.Unstructured, owners ...*unstructured.Unstructured) *unstructured.Unstructured {
+	var refs []metav1.OwnerReference
+	for _, o := range owners {
+		refs = append(refs, metav1.OwnerReference{APIVersion: o.GetAPIVersion(), Kind: o.GetKind(), Name: o.GetName(), UID: o.GetUID()})
+	}
+	obj.SetOwnerReferences(refs)
+	return obj
 }
 
 func forged(owner *unstructured.Unstructured) *unstructured.Unstructured {

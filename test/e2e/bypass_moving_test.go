@@ -18,8 +18,10 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 
+	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -64,6 +66,33 @@ func movingChildren() []bypass {
 			})
 			refuse(s.rogue.Update(ctx, rs), owners)
 		}},
+		{"taking the owner of a child away as its controller", func(ctx context.Context, s *scene) {
+			refuse(s.controller.try(ctx, s.rs.DeepCopy(), s.without()), owners)
+		}},
+		{"naming the owner of a child otherwise", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.reown(ctx, s.rs, "name", "other"), owners+"[0].name")
+		}},
+		{"naming the owner of a child as of another kind", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.reown(ctx, s.rs, "kind", "Other"), owners+"[0].kind")
+		}},
+		{"making the owner of a child control it no more", func(ctx context.Context, s *scene) {
+			refuse(s.rogue.reown(ctx, s.rs, "controller", false), owners+"[0].controller")
+		}},
+		{"creating a child that names its owner otherwise", func(ctx context.Context, s *scene) {
+			child := s.another("web-rogue", "")
+			child.OwnerReferences = []metav1.OwnerReference{*s.rs.OwnerReferences[0].DeepCopy()}
+			child.OwnerReferences[0].Kind, child.OwnerReferences[0].Name = "Other", "other"
+			refuse(s.rogue.Create(ctx, child), "creation of ReplicaSet web-rogue", "Deployment web")
+		}},
+		{"creating a child behind an owner that nobody governs", func(ctx context.Context, s *scene) {
+			child := s.another("web-rogue", "")
+			child.OwnerReferences = []metav1.OwnerReference{
+				{APIVersion: "v1", Kind: "ConfigMap", Name: "kube-root-ca.crt", UID: shared.rootCA(ctx, s.ns), Controller: new(true)},
+				*s.rs.OwnerReferences[0].DeepCopy(),
+			}
+			child.OwnerReferences[1].Controller = nil
+			refuse(s.rogue.Create(ctx, child), "creation of ReplicaSet web-rogue", "Deployment web")
+		}},
 		{"relabeling a child, so that its parent lets go of it", func(ctx context.Context, s *scene) {
 			refuse(s.rogue.try(ctx, s.rs.DeepCopy(), relabeled), "metadata.labels[app]")
 		}},
@@ -91,6 +120,16 @@ func movingChildren() []bypass {
 			Expect(orphan.Annotations).NotTo(HaveKey(replicaSetLedgerKey), "it was given something")
 		}},
 	}
+}
+
+// reown tries to set a field of the first owner of an object.
+func (a *actor) reown(ctx context.Context, obj client.Object, field string, value any) error {
+	raw, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/metadata/ownerReferences/0/" + field, "value": value}})
+	if err != nil {
+		return err
+	}
+	copied, _ := obj.DeepCopyObject().(client.Object)
+	return a.Patch(ctx, copied, client.RawPatch(types.JSONPatchType, raw))
 }
 
 const relabeled = patch(`{"metadata":{"labels":{"app":"rogue"}}}`)
@@ -209,11 +248,59 @@ func changingParents() []bypass {
 			untouched(ctx, s, "web", "rogue:3")
 			s.rogue.change(ctx, d, image(before), patch(`{"metadata":{"ownerReferences":null}}`))
 		}},
+		{"giving the parent an owner of one's own that has a policy", func(ctx context.Context, s *scene) {
+			d := s.labeled(ctx)
+			policies := "leaving-" + s.ns
+			own := ownPolicy(policies, "", "ConfigMap", `
+  rules:
+  - {trigger: data, policies: [{target: {apiGroup: apps, apiVersion: v1, resource: deployments}, relation: ControllerChild, verbs: ["*"]}]}
+`)
+			own.Name = d.Namespace + "-app"
+			own.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: d.Namespace}}
+			own.Spec.Subjects = []v1alpha1.PolicySubject{{Subject: v1alpha1.Subject{Kind: "User", Name: mallory}, MayInitiate: true}}
+			shared.apply(ctx, own)
+			app := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: d.Namespace, Name: "app"}}
+			Expect(s.rogue.Create(ctx, app)).To(Succeed())
+			attached := patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"app","uid":%q}]}}`, app.UID))
+			refused(s.rogue.try(ctx, d, attached), "is for who may initiate on it")
+			refused(s.rogue.Status().Patch(ctx, d, client.RawPatch(types.StrategicMergePatchType, []byte(attached))), "is for who may initiate on it")
+			behind := patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"kube-root-ca.crt","uid":%q},{"apiVersion":"v1","kind":"ConfigMap","name":"app","uid":%q}]}}`,
+				shared.rootCA(ctx, d.Namespace), app.UID))
+			refused(s.rogue.try(ctx, d, behind), "is for who may initiate on it")
+			Expect(shared.alice().try(ctx, d, attached, client.DryRunAll)).To(Succeed())
+		}},
 		{"leaving the policy by a label", func(ctx context.Context, s *scene) {
 			d := s.labeled(ctx)
 			refused(s.rogue.try(ctx, d, `{"metadata":{"labels":{"traced":null}}}`), "would leave AllowancePolicy")
 		}},
+		{"leaving a policy as an initiator of another", func(ctx context.Context, s *scene) {
+			d := s.labeled(ctx)
+			s.joint(ctx, d, "")
+			refused(s.rogue.try(ctx, d, `{"metadata":{"labels":{"traced":null}}}`), "would leave AllowancePolicy")
+			Expect(shared.alice().try(ctx, d, `{"metadata":{"labels":{"traced":null}}}`, client.DryRunAll)).To(Succeed())
+		}},
+		{"entering a policy of one's own by a label", func(ctx context.Context, s *scene) {
+			d := s.labeled(ctx)
+			s.joint(ctx, d, "  objectSelector: {matchLabels: {rogue: 'yes'}}\n")
+			refused(s.rogue.try(ctx, d, `{"metadata":{"labels":{"rogue":"yes"}}}`), "would come under another AllowancePolicy")
+			Expect(shared.alice().try(ctx, d, `{"metadata":{"labels":{"rogue":"yes"}}}`, client.DryRunAll)).To(Succeed())
+		}},
 	}
+}
+
+// joint is a policy for a Deployment that lets the rogue initiate.
+func (s *scene) joint(ctx context.Context, d *appsv1.Deployment, selector string) {
+	GinkgoHelper()
+	policies := "leaving-" + s.ns
+	Expect(d.Namespace).NotTo(Equal(s.ns))
+	p := ownPolicy(policies, "apps", "Deployment", selector+`
+  rules:
+  - {trigger: spec.paused, policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]}
+`)
+	p.Name = d.Namespace + "-joint"
+	p.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: d.Namespace}}
+	p.Spec.Subjects = []v1alpha1.PolicySubject{{Subject: v1alpha1.Subject{Kind: "User", Name: mallory}, MayInitiate: true}}
+	shared.apply(ctx, p)
 }
 
 // labeled is a Deployment that a policy selects by its label.

@@ -106,15 +106,52 @@ var mutants = []mutant{
 	},
 	{
 		name:  "taking the owner away does not count",
-		edits: []edit{{"internal/lineage/changes.go", "	if hadBefore == hasAfter && before.sameParent(after) {", "	if !hasAfter || hadBefore && before.sameParent(after) {"}},
+		edits: []edit{{"internal/lineage/changes.go", "		case at < 0 && counts(i, ref):", "		case at < 0 && len(after) > 0 && counts(i, ref):"}},
 		ways:  []string{"taking the owner of a child away"},
+	},
+	{
+		name:  "controllers let go of what they select",
+		edits: []edit{{gather, "c.Verb == change.Delete && lineage.Keeps(", "c.Verb == \"None\" && lineage.Keeps("}},
+		ways:  []string{"taking the owner of a child away as its controller"},
+	},
+	{
+		name:  "only the UID of an owner counts",
+		edits: []edit{{"internal/lineage/changes.go", "		if field.differs {", "		if false && field.differs {"}},
+		ways: []string{
+			"naming the owner of a child otherwise", "naming the owner of a child as of another kind", "making the owner of a child control it no more",
+		},
+	},
+	{
+		name:  "owners are known by what they are called",
+		edits: []edit{{"internal/scope/scope.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID != \"none\" {"}},
+		ways:  []string{"creating a child that names its owner otherwise"},
+	},
+	{
+		name:  "the first owner bounds alone",
+		edits: []edit{{"internal/scope/scope.go", "	for _, ref := range refs {\n		if located", "	for _, ref := range refs[:min(1, len(refs))] {\n		if located"}},
+		ways:  []string{"creating a child behind an owner that nobody governs"},
+	},
+	{
+		name:  "who may initiate by one policy may leave another",
+		edits: []edit{{"internal/webhook/admission/leaving.go", "	return p.MayInitiate(f.Requester)\n", "	return slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(f.Requester) })\n"}},
+		ways:  []string{"leaving a policy as an initiator of another"},
+	},
+	{
+		name:  "anybody attaches",
+		edits: []edit{{validate, "	case f.attaches() && ", "	case false && f.attaches() && "}},
+		ways:  []string{"giving the parent an owner of one's own that has a policy"},
+	},
+	{
+		name:  "anybody enters",
+		edits: []edit{{validate, "	case f.entering && ", "	case false && f.entering && "}},
+		ways:  []string{"entering a policy of one's own by a label"},
 	},
 	{
 		name: "the parent is that of the new object",
 		edits: []edit{{
 			gather,
-			"	if r.old != nil {\n		if ref, ok := lineage.Parent(kinds, r.old); ok {",
-			"	if r.new == nil {\n		if ref, ok := lineage.Parent(kinds, r.old); ok {",
+			"	if r.old != nil {\n		if ref, ok := scope.Ref(ctx, g.Objects, index, r.old); ok {",
+			"	if r.new == nil {\n		if ref, ok := scope.Ref(ctx, g.Objects, index, r.old); ok {",
 		}},
 		ways: []string{"taking the owner away and changing the child at once", "naming another owner", "making another owner the controller"},
 	},
@@ -220,7 +257,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody leaves",
-		edits: []edit{{"internal/webhook/admission/leaving.go", "if p.Selects(next.Labels, next.NamespaceLabels) {", "if p.Selects(next.Labels, next.NamespaceLabels) || true {"}},
+		edits: []edit{{"internal/webhook/admission/leaving.go", "if p.Selects(next.Labels, next.NamespaceLabels) || f.letsGo(p) {", "if p.Selects(next.Labels, next.NamespaceLabels) || f.letsGo(p) || true {"}},
 		ways:  []string{"leaving the policy by a label"},
 	},
 	{

@@ -177,7 +177,7 @@ func paths(kinds lineage.Kinds, before, after *unstructured.Unstructured) []stri
 	}
 	found := change.Find(before.Object, after.Object, change.Options{Metadata: anyMetadata})
 	out := []string{}
-	for _, c := range append(found, lineage.Changes(kinds, before, after)...) {
+	for _, c := range append(found, lineage.Changes(kinds, before, after, func(lineage.Ref) bool { return false })...) {
 		path := c.Path.String()
 		if !strings.Contains(path, v1alpha1.AnnotationPrefix) && !strings.Contains(path, v1alpha1.ReplicaSetAnnotationPrefix) && !slices.Contains(out, path) {
 			out = append(out, path)
@@ -221,15 +221,5 @@ func (r *Report) compare(before, after *unstructured.Unstructured) error {
 // initiators are who may initiate changes of the object; where its policies name
 // nobody, of what is above it.
 func initiators(policies cluster.Policies, h holder) []string {
-	for i := range h.chain {
-		var out []string
-		for _, p := range policies.InEffect(h.chain[i:]) {
-			out = append(out, p.Initiators()...)
-		}
-		if len(out) > 0 {
-			slices.Sort(out)
-			return slices.Compact(out)
-		}
-	}
-	return nil
+	return slices.Compact(slices.Sorted(slices.Values(policies.InitiatorsOf(h.chain))))
 }

@@ -20,6 +20,7 @@ import (
 	"context"
 	"fmt"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -46,6 +47,12 @@ type holders struct{ *Cluster }
 // Get implements scope.Getter.
 func (h holders) Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
 	return h.Object(ctx, gvk, key)
+}
+
+// ByUID implements scope.Getter. The API server finds nothing by UID, so that a parent is
+// found only under the coordinates by which its child names it.
+func (holders) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "objects with the UID"}, string(uid))
 }
 
 // namespaces reads the labels of namespaces, and notes what it cannot read.

@@ -50,8 +50,8 @@ func build(s *sight) *Report {
 	if len(self.Policies) > 0 {
 		report.Progress = self.progress()
 	}
-	for i := 1; i < len(s.chain); i++ {
-		report.AsParent.Approvers = append(report.AsParent.Approvers, names(s.policies.InEffect(s.chain[i:]))...)
+	for _, policies := range s.policies.Approving(s.chain) {
+		report.AsParent.Approvers = append(report.AsParent.Approvers, names(policies)...)
 	}
 	report.AsParent.Approvers = distinct(report.AsParent.Approvers)
 	if s.parent != nil {
@@ -113,23 +113,19 @@ func asChild(s *sight) *Child {
 
 func you(s *sight) *You {
 	out := &You{Name: s.you.Username}
-	for i := range s.chain {
-		may := slices.ContainsFunc(s.policies.InEffect(s.chain[i:]), func(p *policy.Policy) bool { return p.MayInitiate(*s.you) })
-		out.MayApprove = out.MayApprove || may
-		out.MayInitiate = out.MayInitiate || may && i == 0
-	}
+	out.MayInitiate = slices.ContainsFunc(s.policies.InEffect(s.chain), func(p *policy.Policy) bool { return p.MayInitiate(*s.you) })
+	out.MayApprove = out.MayInitiate || s.policies.MayInitiateAbove(s.chain, *s.you)
 	return out
 }
 
 // initiatorsOf are who may initiate on the first of a chain of objects; where its
 // policies name nobody, on the next one up.
 func initiatorsOf(policies cluster.Policies, chain []policy.Holder) []string {
-	for i := range chain {
-		if who := names(policies.InEffect(chain[i:])); len(who) > 0 {
-			return who
-		}
+	who := distinct(policies.InitiatorsOf(chain))
+	if len(who) == 0 {
+		return nil
 	}
-	return nil
+	return who
 }
 
 // names are the initiators that policies name.

@@ -116,6 +116,16 @@ func (o objects) Live(ctx context.Context, gvk schema.GroupVersionKind, key type
 	return o.Get(ctx, gvk, key)
 }
 
+// ByUID implements admission.Objects.
+func (o objects) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {
+	for _, obj := range o.Objects {
+		if obj.GetUID() == uid {
+			return obj, nil
+		}
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "objects with the UID"}, string(uid))
+}
+
 // Names implements admission.Objects.
 func (o objects) Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string] {
 	return func(yield func(string) bool) {

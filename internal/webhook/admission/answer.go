@@ -109,9 +109,8 @@ func warnings(r *request, f *facts, v decision.Verdict, grant decision.Grant) []
 	}
 	out = append(out, deletionWarnings(r, f, v)...)
 	if v.Reason == decision.ReasonOrphan && len(f.index.Policies()) > 0 {
-		ref, _ := r.parentRef(f.index)
 		out = append(out, fmt.Sprintf("kausality: %s names the owner %s %s, which does not exist; nothing bounds it",
-			objectText(f.Child.GVK.Kind, f.Child.Name), ref.GVK.Kind, ref.Name))
+			objectText(f.Child.GVK.Kind, f.Child.Name), f.goneParent, f.goneName))
 	}
 	if f.AdoptsWithoutCause() {
 		out = append(out, "kausality: "+f.strayNotice(r))

@@ -45,6 +45,8 @@ type Objects interface {
 	// Get returns a holder from the cache, and a NotFound error where the cache
 	// has none. The result is shared and must not be modified.
 	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+	// ByUID returns the holder of any kind that has the UID, as Get does.
+	ByUID(ctx context.Context, uid types.UID) (*unstructured.Unstructured, error)
 	// Names lists the cached holders of a kind in a namespace.
 	Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string]
 	// Live reads any object from the API server.
@@ -142,9 +144,9 @@ type facts struct {
 	decision.Input
 	// index is the one snapshot of the policies that the request is judged by.
 	index *policy.Index
-	// goneParent is the kind of the parent that the object names and that does not
-	// exist.
-	goneParent string
+	// goneParent and goneName are the kind and the name of the parent that the object
+	// names and that does not exist.
+	goneParent, goneName string
 	// parent is where the child's parent is recorded.
 	parent v1alpha1.TargetReference
 	// parentRecordKey is the name of its AllowanceRecord.
@@ -169,6 +171,8 @@ type facts struct {
 	stored ledger.Ledger
 	// leaving are the policies that the object must not leave by this request.
 	leaving []*policy.Policy
+	// entering is true where it must not come under another one by this request.
+	entering bool
 	// claimed is true where the parent is the claim of a composite resource.
 	claimed bool
 	// approve is what the request says about approving.
@@ -208,12 +212,12 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	}
 	own := append([]policy.Holder{scope.Holder(ctx, g.Namespaces, r.current())}, ancestors...)
 	f.OwnPolicies = f.index.InEffect(own)
-	f.initiators = initiators(f.index, own)
-	f.parentInitiators = initiators(f.index, ancestors)
+	f.initiators = f.index.InitiatorsOf(own)
+	f.parentInitiators = f.index.InitiatorsOf(ancestors)
 	f.approveKey = annotationKey(r.current(), approveName)
-	f.AncestorInitiator = !f.Parent.OneSided && mayInitiateAbove(f.index, ancestors, r.requester)
+	f.AncestorInitiator = !f.Parent.OneSided && f.index.MayInitiateAbove(own, r.requester)
 
-	f.leaving = g.leaving(ctx, r, f)
+	f.leaving, f.entering = g.leaving(ctx, r, f), g.entering(ctx, r, f)
 	g.gatherGate(r, f)
 	g.gatherChild(ctx, r, f, why)
 	if err := g.healing(ctx, r, f); err != nil {
@@ -292,7 +296,7 @@ func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why d
 	if ref, ok := g.adopter(ctx, r, f.index); ok {
 		return g.gatherOwner(ctx, r, f, ref, true, why)
 	}
-	ref, ok := r.parentRef(f.index)
+	ref, ok := g.parentRef(ctx, r, f.index)
 	if !ok {
 		f.ParentState = decision.NoParent
 		return nil, nil
@@ -325,7 +329,7 @@ func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref li
 	}
 	if parent == nil {
 		f.ParentState = decision.ParentGone
-		f.goneParent = ref.GVK.Kind
+		f.goneParent, f.goneName = ref.GVK.Kind, ref.Name
 		if (r.operation == decision.Delete || r.asksToOrphan()) && !ref.Mutual {
 			f.Deletion = g.deletionOf(ctx, v1alpha1.TargetReference{
 				Group: ref.GVK.Group, Version: ref.GVK.Version, Kind: ref.GVK.Kind,
@@ -426,14 +430,14 @@ func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReferen
 
 // parentRef is the parent that bounds the request: that of the object as it was,
 // or, where it had none, as it will be.
-func (r *request) parentRef(kinds lineage.Kinds) (lineage.Ref, bool) {
+func (g *Gatherer) parentRef(ctx context.Context, r *request, index *policy.Index) (lineage.Ref, bool) {
 	if r.old != nil {
-		if ref, ok := lineage.Parent(kinds, r.old); ok {
+		if ref, ok := scope.Ref(ctx, g.Objects, index, r.old); ok {
 			return ref, true
 		}
 	}
 	if r.new != nil {
-		return lineage.Parent(kinds, r.new)
+		return scope.Ref(ctx, g.Objects, index, r.new)
 	}
 	return lineage.Ref{}, false
 }
@@ -457,12 +461,17 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 	})
 	f.OwnChanges = named(found, triggers)
 	f.Changes = named(found, bounds)
-	for _, c := range slices.Concat(lineage.Changes(f.index, r.old, r.new), f.lettingGo) {
+	for _, c := range slices.Concat(lineage.Changes(f.index, r.old, r.new, f.isParent), f.lettingGo) {
 		same := func(d change.Change) bool { return d.Verb == c.Verb && d.Path.String() == c.Path.String() }
 		if !slices.ContainsFunc(f.Changes, same) {
 			f.Changes = append(f.Changes, c)
 		}
 	}
+}
+
+// isParent reports whether a reference is to the parent that bounds the request.
+func (f *facts) isParent(ref lineage.Ref) bool {
+	return f.ParentState == decision.ParentFound && !ref.Mutual && string(ref.UID) == f.Parent.UID
 }
 
 // toleratesEmpty reports whether an update of an object of the kind may add and drop
@@ -512,42 +521,26 @@ func named(changes []change.Change, patterns []change.Pattern) []change.Change {
 // object, or puts it on one that has none, or makes the parent's controller do so,
 // and touches no other lineage. Another parent from before that bounds nothing is none.
 func isRelease(r *request, f *facts) bool {
-	before, hadBefore := lineage.Parent(f.index, r.old)
-	after, hasAfter := lineage.Parent(f.index, r.new)
+	before, _ := lineage.Parent(f.index, r.old)
+	after, _ := lineage.Parent(f.index, r.new)
 	// Nobody but those who may change it takes the reference to a claim away.
 	if f.ParentState != decision.ParentFound || before.Mutual || after.Mutual {
 		return false
 	}
-	if hadBefore == hasAfter && before.UID == after.UID {
-		return len(f.lettingGo) > 0
-	}
-	if hasAfter {
-		return string(after.UID) == f.Parent.UID
-	}
-	return string(before.UID) == f.Parent.UID
-}
-
-// mayInitiateAbove tells whether the requester may initiate on an ancestor.
-func mayInitiateAbove(index *policy.Index, ancestors []policy.Holder, requester policy.Requester) bool {
-	for i := range ancestors {
-		if slices.ContainsFunc(index.InEffect(ancestors[i:]), func(p *policy.Policy) bool { return p.MayInitiate(requester) }) {
-			return true
+	release := len(f.lettingGo) > 0
+	for _, c := range f.Changes {
+		uid, ok := lineage.IsOwner(c)
+		switch {
+		case !ok:
+		case uid == f.Parent.UID && c.Verb == change.Delete && lineage.Keeps(f.parentObject, r.new):
+			return false // Its controller would not do that.
+		case uid == f.Parent.UID:
+			release = true
+		case c.Verb == change.Delete && len(lineage.Parents(f.index, r.new)) > 0:
+			// It is replaced by the parent, and bounded nothing.
+		default:
+			return false
 		}
 	}
-	return false
-}
-
-// initiators are who may initiate on the first of a chain of holders; where its
-// policies name nobody, those of the next holder up the chain.
-func initiators(index *policy.Index, chain []policy.Holder) []string {
-	for i := range chain {
-		var out []string
-		for _, p := range index.InEffect(chain[i:]) {
-			out = append(out, p.Initiators()...)
-		}
-		if len(out) > 0 {
-			return out
-		}
-	}
-	return nil
+	return release
 }

@@ -25,6 +25,7 @@ import (
 
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/scope"
@@ -32,24 +33,75 @@ import (
 
 // leaving are the policies in effect for the object that would not select it any
 // more after a change of its labels, and that the requester may not initiate for:
-// else a label would be the way around every bound (D5).
+// else a label would be the way around every bound (D5). Each of them has a say. One that
+// names nobody only continues chains, and is left by who may initiate above the object.
 func (g *Gatherer) leaving(ctx context.Context, r *request, f *facts) []*policy.Policy {
-	if r.operation != decision.Update || f.Operator || f.AncestorInitiator ||
+	if r.operation != decision.Update || f.Operator ||
 		maps.Equal(r.old.GetLabels(), r.new.GetLabels()) {
 		return nil
 	}
 	next := scope.Holder(ctx, g.Namespaces, r.new)
 	var out []*policy.Policy
 	for _, p := range f.OwnPolicies {
-		if p.Selects(next.Labels, next.NamespaceLabels) {
+		if p.Selects(next.Labels, next.NamespaceLabels) || f.letsGo(p) {
 			continue
-		}
-		if slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(r.requester) }) {
-			return nil
 		}
 		out = append(out, p)
 	}
 	return out
+}
+
+// letsGo reports whether the requester may have the object leave a policy.
+func (f *facts) letsGo(p *policy.Policy) bool {
+	if !p.HasInitiator() {
+		return f.AncestorInitiator
+	}
+	return p.MayInitiate(f.Requester)
+}
+
+// entering reports whether a change of labels would bring the object under a policy that
+// says who may initiate, although those for which somebody may now do not let the requester:
+// a label would be the way to a right of one's own on it (D5).
+func (g *Gatherer) entering(ctx context.Context, r *request, f *facts) bool {
+	if r.operation != decision.Update || f.Operator || maps.Equal(r.old.GetLabels(), r.new.GetLabels()) {
+		return false
+	}
+	denies := func(p *policy.Policy) bool { return p.Action == v1alpha1.ActionDeny }
+	bounded := slices.ContainsFunc(f.Bounding(), denies)
+	if !slices.ContainsFunc(f.OwnPolicies, denies) && !bounded {
+		return false // Nobody has a say about it yet.
+	}
+	before := scope.Holder(ctx, g.Namespaces, r.old)
+	next := scope.Holder(ctx, g.Namespaces, r.new)
+	enters := func(p *policy.Policy) bool {
+		return p.HasInitiator() && p.Selects(next.Labels, next.NamespaceLabels) && !p.Selects(before.Labels, before.NamespaceLabels)
+	}
+	if !slices.ContainsFunc(f.index.For(r.gvk.GroupKind()), enters) {
+		return false
+	}
+	initiating := false
+	for _, p := range f.OwnPolicies {
+		if !p.HasInitiator() || !denies(p) {
+			continue
+		}
+		if !p.MayInitiate(r.requester) {
+			return true
+		}
+		initiating = true
+	}
+	return !initiating && !f.AncestorInitiator
+}
+
+// refusedEntering answers a request by which an object would come under another policy.
+func refusedEntering(f *facts) admission.Response {
+	message := fmt.Sprintf("by this change of its labels %s would come under another AllowancePolicy, and who may initiate there on it; that is for who may now",
+		objectText(f.Child.GVK.Kind, f.Child.Name))
+	if len(f.initiators) > 0 {
+		message += ": " + anyOf(f.initiators)
+	}
+	resp := admission.Denied(message)
+	resp.AuditAnnotations = map[string]string{auditReason: "Entering", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
+	return resp
 }
 
 // refusedLeaving answers a request by which an object would leave its policies.

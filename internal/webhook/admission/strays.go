@@ -37,6 +37,7 @@ import (
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/scope"
 )
 
 // gatherAdopter fills in what there is to know about the parent that an update gives the
@@ -49,14 +50,16 @@ func (g *Gatherer) gatherAdopter(
 	if r.operation != decision.Update || !r.validating && r.subresource == subresourceStatus {
 		return ancestors, nil
 	}
-	ref, ok := lineage.Adopter(f.index, r.old, r.new)
-	if !ok {
+	before, hadBefore := scope.Ref(ctx, g.Objects, f.index, r.old)
+	ref, ok := scope.Ref(ctx, g.Objects, f.index, r.new)
+	// A parent that has to point back gives nothing before it does.
+	if !ok || ref.Mutual || hadBefore && before.SameParent(ref) {
 		return ancestors, nil
 	}
 	adopter, above := f, ancestors
 	switch {
 	case f.ParentState != decision.ParentFound:
-		if before, _ := r.parentRef(f.index); before.Mutual {
+		if before.Mutual {
 			return ancestors, nil
 		}
 		f.goneParent, f.Deletion = "", nil
@@ -70,13 +73,20 @@ func (g *Gatherer) gatherAdopter(
 		}
 	}
 	if adopter.ParentState == decision.ParentFound {
-		f.Adoption = &decision.Adoption{Parent: adopter.Parent, Initiator: mayInitiateAbove(f.index, above, r.requester)}
-		f.adopter, f.adopterInitiators = adopter.parent, initiators(f.index, above)
+		f.Adoption = &decision.Adoption{Parent: adopter.Parent, Initiator: f.mayInitiateOn(above)}
+		f.adopter, f.adopterInitiators = adopter.parent, f.index.InitiatorsOf(above)
 	}
 	if adopter == f {
 		return above, nil
 	}
 	return ancestors, nil
+}
+
+// mayInitiateOn reports whether the requester may initiate on the first of a chain of
+// holders, or on what is above it.
+func (f *facts) mayInitiateOn(chain []policy.Holder) bool {
+	return slices.ContainsFunc(f.index.InEffect(chain), func(p *policy.Policy) bool { return p.MayInitiate(f.Requester) }) ||
+		f.index.MayInitiateAbove(chain, f.Requester)
 }
 
 // gatherSurplus finds out, where a child is deleted whose parent has strays of the same

@@ -89,6 +89,10 @@ func refusal(r *request, f *facts, verdict decision.Verdict, grant decision.Gran
 	switch {
 	case len(f.leaving) > 0 && !selfContained(verdict):
 		return refusedLeaving(f), true
+	case f.attaches() && !selfContained(verdict):
+		return refusedAttaching(f), true
+	case f.entering && !selfContained(verdict):
+		return refusedEntering(f), true
 	case len(grant.Withheld) > 0 && (grant.Refuse || r.subresource == subresourceScale):
 		return refused(f, grant), true
 	case len(f.deviates.foreign) > 0:

@@ -117,6 +117,15 @@ func (w *world) Live(_ context.Context, gvk schema.GroupVersionKind, k types.Nam
 	return nil, apierrors.NewNotFound(schema.GroupResource{}, k.Name)
 }
 
+func (w *world) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {
+	for _, obj := range w.cached {
+		if obj.GetUID() == uid {
+			return obj, nil
+		}
+	}
+	return nil, apierrors.NewNotFound(schema.GroupResource{}, string(uid))
+}
+
 func (w *world) Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string] {
 	return func(yield func(string) bool) {
 		for _, obj := range w.cached {
