@@ -286,10 +286,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Policies:   o.policies,
 		Namespaces: o.namespaces,
 	})
-	known := baseline.New(baseline.Config{
-		Client: o.GetClient(), Live: o.GetAPIReader(), Namespace: o.namespace,
-		Holders: o.holders, Looked: o.holders.Looked(), Clock: clock.RealClock{},
-	})
+	known := o.baseline()
 	holder := &controller.Holder{
 		Client:     o.GetClient(),
 		Holders:    o.holders,
@@ -332,6 +329,18 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		o.Add(known),
 		o.Add(o.retention()),
 	)
+}
+
+// baseline remembers what objects without a record are like.
+func (o *operator) baseline() *baseline.Memory {
+	return baseline.New(baseline.Config{
+		Client:    o.GetClient(),
+		Live:      o.GetAPIReader(),
+		Namespace: o.namespace,
+		Holders:   o.holders,
+		Looked:    o.holders.Looked(),
+		Clock:     clock.RealClock{},
+	})
 }
 
 // retention deletes old records.

@@ -27,7 +27,7 @@ import (
 // benchmarkIndex is the chain of two policies among n for other kinds.
 func benchmarkIndex(b *testing.B, n int) *Index {
 	b.Helper()
-	policies := indexOf(b, chainOfPolicies).Policies()
+	policies := indexOfChain(b).Policies()
 	for i := range n {
 		other := *policies[0]
 		other.Name = fmt.Sprintf("other-%d", i)

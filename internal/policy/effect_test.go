@@ -59,10 +59,11 @@ spec:
   namespaceSelector: {matchLabels: {team: shop}}
 `
 
-func indexOf(tb testing.TB, texts string) *Index {
+// indexOfChain has the policies of chainOfPolicies.
+func indexOfChain(tb testing.TB) *Index {
 	tb.Helper()
 	var policies []*Policy
-	for text := range strings.SplitSeq(texts, "---\n") {
+	for text := range strings.SplitSeq(chainOfPolicies, "---\n") {
 		policies = append(policies, compile(tb, text))
 	}
 	return NewIndex(policies)
@@ -77,7 +78,7 @@ func namesOf(policies []*Policy) []string {
 }
 
 func TestInEffect(t *testing.T) {
-	index := indexOf(t, chainOfPolicies)
+	index := indexOfChain(t)
 	deployment := Holder{Kind: deployments, Labels: map[string]string{"traced": "yes"}}
 	untraced := Holder{Kind: deployments}
 	replicaSet, pod := Holder{Kind: replicaSets}, Holder{Kind: pods}
@@ -112,7 +113,7 @@ func TestInEffect(t *testing.T) {
 }
 
 func TestInitiatorsAbove(t *testing.T) {
-	index := indexOf(t, chainOfPolicies)
+	index := indexOfChain(t)
 	alice := Requester{Username: "alice", Groups: []string{"platform-team"}}
 	deployment := Holder{Kind: deployments, Labels: map[string]string{"traced": "yes"}}
 	replicaSet, pod := Holder{Kind: replicaSets}, Holder{Kind: pods, NamespaceLabels: map[string]string{"team": "search"}}

@@ -162,7 +162,7 @@ func TestActive(t *testing.T) {
 	if i := active.Index(); i == nil || len(i.Policies()) != 0 {
 		t.Errorf("Index() = %v, want an empty one", i)
 	}
-	index := indexOf(t, chainOfPolicies)
+	index := indexOfChain(t)
 	active.Set(index)
 	if active.Index() != index {
 		t.Error("Index() is not what was set")
