@@ -276,6 +276,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Kinds:     o.kinds,
 		Rendering: intercept,
 	}
+	known := o.baseline()
 	sign := controller.NewSignOfLife(controller.SignOfLifeConfig{
 		Client:     o.GetClient(),
 		Live:       o.GetAPIReader(),
@@ -283,10 +284,10 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Holders:    o.holders,
 		Looked:     o.holders.Looked(),
 		Records:    o.records,
+		Baseline:   known,
 		Policies:   o.policies,
 		Namespaces: o.namespaces,
 	})
-	known := o.baseline()
 	holder := &controller.Holder{
 		Client:     o.GetClient(),
 		Holders:    o.holders,

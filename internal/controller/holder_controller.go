@@ -17,7 +17,6 @@ limitations under the License.
 package controller
 
 import (
-	"cmp"
 	"context"
 	"iter"
 	"slices"
@@ -159,7 +158,7 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 	ctx = logf.IntoContext(ctx, logf.FromContext(ctx).WithValues("kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name))
 	// A record whose holder went while nobody watched has no other event than this
 	// one.
-	if err := cmp.Or(r.SignOfLife.Wait(ctx), r.Baseline.Wait(ctx)); err != nil {
+	if err := r.SignOfLife.Wait(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
 	if !r.Holders.Watches(req.GVK().GroupKind()) {

@@ -31,6 +31,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/baseline"
 	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -60,6 +61,8 @@ type SignOfLifeConfig struct {
 	Looked <-chan struct{}
 	// Records are their AllowanceRecords.
 	Records *record.Store
+	// Baseline remembers holders without a record.
+	Baseline *baseline.Memory
 	// Policies are those that are active.
 	Policies *policy.Active
 	// Namespaces knows the labels of namespaces.
@@ -119,6 +122,9 @@ func (s *SignOfLife) Start(ctx context.Context) error {
 	}
 	if renewed := lease.Spec.RenewTime; renewed != nil {
 		s.since = &renewed.Time
+	}
+	if s.Baseline.Wait(ctx) != nil {
+		return nil // The operator ends.
 	}
 	if err := s.firstLook(ctx); err != nil {
 		return err
@@ -250,7 +256,9 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	if known {
 		return nil
 	}
-	if rec == nil && v.createdUnwatched(s.since) {
+	// The last sign of life may be some seconds older than the last look: what is remembered
+	// has been seen.
+	if rec == nil && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil {
 		logf.FromContext(ctx).Info("Adopting an object that was created while nobody watched",
 			"kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name)
 		// The Holder controller, who asks, labels the record with the parent.

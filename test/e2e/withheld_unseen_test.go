@@ -173,9 +173,14 @@ var _ = Describe("What a stranger changes while the operator is away", Serial, f
 		s.set = builders.MakeStatefulSet(s.ns, "web", 4)
 		s.set.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
 		Expect(s.stranger.Create(ctx, s.set)).To(Succeed())
-		shared.hasPods(ctx, s.ns, map[string]int{"web:1": 4})
 		rest := builders.MakeStatefulSet(s.ns, "rest", 1)
 		Expect(s.stranger.Create(ctx, rest)).To(Succeed())
+		for _, set := range []*appsv1.StatefulSet{s.set, rest} {
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(set), set)).To(Succeed())
+				g.Expect(set.Status.AvailableReplicas).To(Equal(*set.Spec.Replicas))
+			}).Should(Succeed())
+		}
 		s.audit = shared.watch(s.ns)
 		shared.apply(ctx, kindPoliciesFor(old, "statefulset")...)
 		shared.remembers(ctx, s.set)

@@ -97,13 +97,13 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 // followHolders adds what keeps records of holders, and consumes what is in their
 // ledgers.
 func followHolders(mgr ctrl.Manager, cache *holders.Cache, records *record.Store, active *policy.Active, namespaces scope.Namespaces) error {
-	sign := controller.NewSignOfLife(controller.SignOfLifeConfig{
-		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,
-		Holders: cache, Looked: cache.Looked(), Records: records, Policies: active, Namespaces: namespaces,
-	})
 	known := baseline.New(baseline.Config{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,
 		Holders: cache, Looked: cache.Looked(), Clock: clock.RealClock{},
+	})
+	sign := controller.NewSignOfLife(controller.SignOfLifeConfig{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,
+		Holders: cache, Looked: cache.Looked(), Records: records, Baseline: known, Policies: active, Namespaces: namespaces,
 	})
 	holder := &controller.Holder{
 		Client: mgr.GetClient(), Holders: cache, Records: records, Policies: active,
