@@ -114,11 +114,10 @@ var _ = Describe("The children of a Deployment", func() {
 			By(how)
 			expectForbidden(err, "is not allowed by its parent")
 		}
-		// An owner that is not the controller is an owner all the same, and the
-		// Deployment controller makes itself the controller again.
+		// An owner that is not the controller lets another one adopt its child.
 		halfOwned := rs.OwnerReferences[0]
 		halfOwned.Controller = new(false)
-		Expect(rogue.owners(ctx, rs, halfOwned)).To(Succeed())
+		expectForbidden(rogue.owners(ctx, rs, halfOwned), "is not allowed by its parent")
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.replicaSets(ctx, g, d)).To(HaveLen(2))
 		}).Should(Succeed())
