@@ -37,8 +37,9 @@ const (
 	// the two lanes. Deciding takes several times as much memory.
 	smallRoom = 8 << 20
 	largeRoom = 8 << 20
-	// bodyTime is how long somebody may take to send a review.
-	bodyTime = 2 * time.Second
+	// bodyTime is how long somebody may take to send a review: an API server that is short of
+	// processors takes its time, and must not get an error for it.
+	bodyTime = 10 * time.Second
 	// spare is how long before the API server stops waiting it is answered that there is no
 	// room, as part of the time that it waits.
 	spare = 5
