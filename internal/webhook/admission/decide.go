@@ -38,7 +38,7 @@ func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Ver
 			return nil, verdict, grant, err
 		}
 	}
-	f.setGate(r, grant)
+	f.setGate(r, verdict, grant)
 	return f, verdict, grant, nil
 }
 

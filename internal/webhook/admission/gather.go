@@ -224,7 +224,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	}
 	f.approve = r.approval(f)
 	f.Approved = f.approve.changes
-	if r.beyondGenerations(f) {
+	if r.beyondGenerations(f) || r.mayMoveSwitch(f) {
 		f.Child.Generation++
 	}
 	if f.glass, err = g.glass(ctx, r, f); err != nil {
@@ -248,6 +248,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	ownChanges := f.OwnChanges
 	f.OwnChanges, f.Changes = f.withoutSwitch(f.OwnChanges), f.withoutSwitch(f.Changes)
 	f.LateInitialization = f.isLateInitialization(r)
+	f.setRenames(r)
 	f.setBooksAside(r)
 	f.Bookkeeping = f.Bookkeeping || lineage.Bookkeeping(string(r.operation), r.current())
 	current := r.current()
@@ -450,6 +451,7 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 	for _, p := range f.Parent.Policies {
 		bounds = append(bounds, p.ChildMetadata(r.gvk.GroupKind())...)
 	}
+	bounds = append(bounds, f.identity(r)...)
 	found := change.Find(r.old.Object, r.new.Object, change.Options{
 		Metadata:      slices.Concat(triggers, bounds),
 		Schema:        declared,
