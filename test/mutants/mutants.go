@@ -296,9 +296,23 @@ var mutants = []mutant{
 		edits: []edit{{"internal/decision/renamed.go", "	if len(in.Renames) == 0 || ", "	if len(in.Renames) >= 0 || "}},
 		ways: []string{
 			"naming it where only the cloud is bounded", "naming it in a resource that nobody composes",
-			"naming it while a resource is being deleted", "having other credentials used, or written elsewhere",
+			"having other credentials used, or written elsewhere",
 		},
 		cloud: true,
+	},
+	{
+		name: "what is being deleted gets other names",
+		edits: []edit{
+			{"internal/decision/renamed.go", "	if len(in.Renames) == 0 || ", "	if len(in.Renames) >= 0 || "},
+			{"internal/interception/gatepolicy.go", "&& {deleted} && {renamed})`)", "&& false && {deleted} && {renamed})`)"},
+		},
+		ways:  []string{"naming it while a resource is being deleted"},
+		cloud: true,
+	},
+	{
+		name:  "annotations that stand for fields do not count",
+		edits: []edit{{"internal/policy/metadata.go", "			add(e.Kind, pattern)\n		}\n	}\n	for _, e := range p.implied", "			_ = pattern\n		}\n	}\n	for _, e := range p.implied"}},
+		ways:  []string{"writing what only another version of the kind has"},
 	},
 	{
 		name: "annotations do not count",
@@ -319,7 +333,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "an author is who calls himself so",
-		edits: []edit{{"internal/gate/crossplane/ceiling.go", "	if !w.ByAuthor {", "	if false {"}},
+		edits: []edit{unprotected, {"internal/gate/crossplane/ceiling.go", "	if !w.ByAuthor {", "	if false {"}},
 		ways:  []string{"applying under the field manager of Crossplane", "applying what nobody composes"},
 		cloud: true,
 	},

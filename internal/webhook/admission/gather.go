@@ -459,6 +459,9 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 	})
 	f.OwnChanges = named(found, triggers)
 	f.Changes = named(found, bounds)
+	for i := range f.Changes {
+		f.Changes[i] = policy.AsField(r.gvk, f.Changes[i])
+	}
 	for _, c := range slices.Concat(lineage.Changes(f.index, r.old, r.new), f.lettingGo) {
 		same := func(d change.Change) bool { return d.Verb == c.Verb && d.Path.String() == c.Path.String() }
 		if !slices.ContainsFunc(f.Changes, same) {
