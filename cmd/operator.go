@@ -260,6 +260,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		OnRendered:   o.catalog.NotifyAll,
 		Gates:        o.gates,
 		Config: interception.Input{
+			Composers:         splitList(o.crossplaneUsers),
 			ClientConfig:      o.clientConfig(),
 			OperatorNamespace: o.namespace,
 			OperatorUser:      o.user(),
@@ -428,7 +429,7 @@ func (o *operator) gateRegistry() (*gates.Registry, error) {
 		Definitions: o.GetClient(),
 		Providers:   providers,
 		Systems:     splitList(o.crossplaneProviderUsers),
-		NotSystems:  splitList(o.crossplaneUsers),
+		Composers:   splitList(o.crossplaneUsers),
 	}, nil
 }
 

@@ -56,8 +56,9 @@ const (
 	ConditionBlocked = "kausality.io/Blocked"
 
 	// AnnotationGateContent is, on an object with a gate, the hash of the content
-	// that its External allowances were granted for: the gate is open for these
-	// while the object says the same, and closed otherwise. An object without it is
+	// that its External allowances were granted for, and behind a dot that of the name
+	// that it should have outside: the gate is open for these while the object says the
+	// same, and closed otherwise. An object without it is
 	// not under its gate yet (D16).
 	AnnotationGateContent = "kausality.io/gate-content"
 

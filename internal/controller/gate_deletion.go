@@ -37,6 +37,9 @@ func (v gateView) planDeletion() gatePlan {
 	case v.obj.GetAnnotations()[v1alpha1.AnnotationOrphan] == orphaned:
 		setting := v.driver.ComputeOrphan(v.obj, v.kind)
 		return v.resume(held, setting, normal(eventOrphaned, "Deleted without what it stands for outside, which stays: "+v1alpha1.AnnotationOrphan+" says so."))
+	case !v.driver.IsNamed(v.obj, v.state.Name):
+		message := v.renamedMessage() + " What it stands for now is not deleted: put that back, or set " + v1alpha1.AnnotationOrphan + `: "` + orphaned + `" on the object.`
+		return gatePlan{situation: v.situation(reasonHeld, message), event: warning(eventDeletionHeld, message)}
 	case held.Allowed || v.deletionAllowed:
 		setting := v.driver.ComputeDeletion(v.obj, v.kind)
 		if len(setting.Unsupported) > 0 {

@@ -77,6 +77,9 @@ func (v gateView) situation(reason, message string) *situationOfGate {
 // closedSituation says that nothing changes outside, and what waits.
 func (v gateView) closedSituation(want gate.Setting) *situationOfGate {
 	message := v.driver.System() + " observes, and changes nothing outside."
+	if !v.driver.IsNamed(v.obj, want.State.Name) {
+		return v.situation(reasonStuck, v.renamedMessage()+" Nothing is changed outside until it is put back, or approved.")
+	}
 	waiting := v.entries()
 	if len(waiting) == 0 || want.State.Content == v.driver.Content(v.obj) && len(want.Unsupported) == 0 && len(v.driver.Lets(v.obj)) > 0 {
 		return v.situation(reasonClosed, message)
@@ -92,6 +95,11 @@ func (v gateView) closedSituation(want gate.Setting) *situationOfGate {
 		what += "the object's own author does not let the system do that, or a change is withheld."
 	}
 	return v.situation(reasonClosed, message+what)
+}
+
+// renamedMessage says that the object stands for something else than it should.
+func (v gateView) renamedMessage() string {
+	return "The object stands for something else outside than it should: somebody who may not has given it another name (" + v.driver.Identity()[0].String() + ")."
 }
 
 // unsupportedSituation says that no setting lets through just what is allowed.

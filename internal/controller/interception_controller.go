@@ -176,6 +176,7 @@ func (r *Interception) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Resu
 	in.Holder = r.holder
 	in.Child = r.child
 	in.Gated = r.gated(ctx)
+	in.Outside = r.outside(ctx)
 	in.ClientConfig = *r.Config.ClientConfig.DeepCopy()
 	in.ClientConfig.CABundle = r.Certificates.CABundle()
 	if r.PathKeys != nil {

@@ -37,6 +37,23 @@ func (r *Interception) child(gvr schema.GroupVersionResource) ([]string, bool, b
 	return found.Subresources, found.Namespaced, ok
 }
 
+// outside is the Outside of interception.Input.
+func (r *Interception) outside(ctx context.Context) func(*policy.Policy) []string {
+	return func(p *policy.Policy) []string {
+		var out []string
+		for _, e := range p.Entries() {
+			resource, ok := r.Served.ByResource(e.Resource)
+			if !ok || e.IsExternal() {
+				continue
+			}
+			if driver, _, ok := r.Gates.Gate(ctx, resource.GVK); ok {
+				out = append(out, driver.Annotations()...)
+			}
+		}
+		return out
+	}
+}
+
 // gated is the Gated of interception.Input.
 func (r *Interception) gated(ctx context.Context) func(*policy.Policy) []interception.Gated {
 	return func(p *policy.Policy) []interception.Gated {

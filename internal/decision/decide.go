@@ -83,6 +83,8 @@ var checks = []Check{
 	when(ReasonOwn, func(in *Input) bool { return in.Operator }),
 	// What changes nothing that counts needs no cause.
 	when(ReasonUnchanged, func(in *Input) bool { return in.Operation == Update && len(in.Changes) == 0 }),
+	// What a child stands for outside is never free.
+	renamed,
 	// A deletion that was admitted must be able to end.
 	when(ReasonFinishing, func(in *Input) bool { return in.Child.Deleting }),
 	// Who keeps the cluster alive is never caused by a parent.

@@ -93,6 +93,15 @@ type Input struct {
 	// gate; nil otherwise. Changes and OwnChanges do not have its switch (D16).
 	Gate gate.Target
 
+	// Renames are those of Changes by which a child behind a gate would stand for something
+	// else outside, or be reached by other credentials, where somebody else than the system
+	// behind the gate makes them.
+	Renames []change.Change
+	// Outside is true where what the child stands for is there, as far as the child shows.
+	Outside bool
+	// GatedBy are the policies for which the child has a gate.
+	GatedBy []*policy.Policy
+
 	// ParentState says what is known of the parent.
 	ParentState ParentState
 	// Parent is the parent, where ParentState is ParentFound.

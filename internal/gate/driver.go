@@ -45,6 +45,18 @@ type Driver interface {
 	Target(obj *unstructured.Unstructured, kind Kind) Target
 	// MayMatch tells whether an External target may be about some object of a kind.
 	MayMatch(external map[string]string, kind Kind) bool
+	// Identity are the fields that say which thing outside an object stands for, by whose
+	// credentials the system gets there, where it leaves what it finds, and whether the
+	// thing goes with the object. They are part of the Content.
+	Identity() []change.Pattern
+	// NameOf is a hash of the name that an object's metadata gives to what it stands for.
+	NameOf(obj *unstructured.Unstructured) string
+	// IsNamed reports whether an object's metadata gives it the name that a hash is of; the
+	// empty one is of any.
+	IsNamed(obj *unstructured.Unstructured, hash string) bool
+	// IsOutside reports whether what an object stands for is there, as far as the object
+	// shows.
+	IsOutside(obj *unstructured.Unstructured) bool
 	// Content is a hash of everything in an object that tells the system what to do
 	// outside, without the switch.
 	Content(obj *unstructured.Unstructured) string
@@ -96,8 +108,14 @@ type Write struct {
 	// BySystem is true where the requester is the system itself, such as a provider:
 	// only from there is late initialization one.
 	BySystem bool
-	// FieldManager of the request; empty where it has none.
+	// ByAuthor is true where the requester is who says what the object is to be like:
+	// whoever composes it, or may initiate on it. Only an author has a say in the ceiling.
+	ByAuthor bool
+	// FieldManager of the request, as which an author applies; empty where it has none.
 	FieldManager string
+	// Names is true where the request changes the object's identity, or approves it, and
+	// may: what the object stands for now is what it should.
+	Names bool
 }
 
 // Setting is what a gate is set to by a write.

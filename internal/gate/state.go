@@ -19,9 +19,13 @@ package gate
 import (
 	"encoding/json"
 	"fmt"
+	"strings"
 
 	"kausality.io/operator/api/v1alpha1"
 )
+
+// nameSeparator stands between the hashes of the content and the name.
+const nameSeparator = "."
 
 // State is what an object says about its gate besides the switch and its ledger.
 type State struct {
@@ -31,6 +35,10 @@ type State struct {
 	// Content is the hash of the content that the External entries were granted for.
 	// An object without one is not under its gate yet.
 	Content string
+	// Name is the hash of the name that what the object stands for should have. It is empty
+	// in objects of before it was kept, and is of any name then. The rest of the identity
+	// is in the spec, whose defaults may change under an object.
+	Name string
 	// Unseen are the changed fields that the object's status did not show as they
 	// should be when they were changed, sorted.
 	Unseen []string
@@ -61,7 +69,8 @@ func (s State) Adopted() bool { return s.Content != "" }
 // narrowest that it could be: a ceiling as one that lets nothing through, a hold as
 // one that is not allowed.
 func ReadState(annotations map[string]string) State {
-	s := State{Content: annotations[v1alpha1.AnnotationGateContent]}
+	s := State{}
+	s.Content, s.Name, _ = strings.Cut(annotations[v1alpha1.AnnotationGateContent], nameSeparator)
 	if text, ok := annotations[v1alpha1.AnnotationGateCeiling]; ok {
 		s.Ceiling = []string{}
 		if err := json.Unmarshal([]byte(text), &s.Ceiling); err != nil || s.Ceiling == nil {
@@ -89,6 +98,9 @@ func (s State) Annotations() map[string]string {
 	}
 	if s.Content != "" {
 		out[v1alpha1.AnnotationGateContent] = s.Content
+		if s.Name != "" {
+			out[v1alpha1.AnnotationGateContent] += nameSeparator + s.Name
+		}
 	}
 	if len(s.Unseen) > 0 {
 		out[v1alpha1.AnnotationGateUnseen] = encode(s.Unseen)

@@ -64,8 +64,9 @@ type Registry struct {
 	// Systems are patterns of the names of users that are a system behind a gate,
 	// such as a provider.
 	Systems []string
-	// NotSystems are users that are none although a pattern matches them.
-	NotSystems []string
+	// Composers are users that compose objects with a gate, and are no system behind one
+	// although a pattern matches them.
+	Composers []string
 }
 
 // Gate returns the system that is behind objects of a kind, and what is known of the
@@ -114,11 +115,17 @@ func names(driver gate.Driver, kind gate.Kind, p *policy.Policy) bool {
 
 // IsSystem tells whether the requester is a system behind a gate.
 func (r *Registry) IsSystem(requester policy.Requester) bool {
-	return requester.IsServiceAccount() && !slices.Contains(r.NotSystems, requester.Username) &&
+	return requester.IsServiceAccount() && !r.IsComposer(requester) &&
 		slices.ContainsFunc(r.Systems, func(pattern string) bool {
 			matched, err := path.Match(pattern, requester.Username)
 			return err == nil && matched
 		})
+}
+
+// IsComposer reports whether the requester composes objects with a gate: what it applies is
+// what their authors want.
+func (r *Registry) IsComposer(requester policy.Requester) bool {
+	return slices.Contains(r.Composers, requester.Username)
 }
 
 func (r *Registry) kind(ctx context.Context, resource kinds.Resource) gate.Kind {

@@ -78,7 +78,7 @@ func registry(t *testing.T, owners ...metav1.OwnerReference) *gates.Registry {
 		Definitions: fake.NewClientBuilder().WithScheme(scheme).WithObjects(definition, revision).Build(),
 		Providers:   map[string]string{"*.example.org": "provider-mapped", "sqs.example.org": "provider-sqs"},
 		Systems:     []string{"system:serviceaccount:crossplane-system:*"},
-		NotSystems:  []string{"system:serviceaccount:crossplane-system:crossplane"},
+		Composers:   []string{"system:serviceaccount:crossplane-system:crossplane"},
 	}
 }
 

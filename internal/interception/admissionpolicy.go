@@ -65,7 +65,7 @@ func admissionPolicy(in Input, scope *metav1.LabelSelector, resources []*resourc
 					MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
 				},
 				MatchConditions:    protectionConditions(in, resources),
-				Variables:          append(protectionVariables(), gateVariables(resources)...),
+				Variables:          append(protectionVariables(), gateVariables(in, resources)...),
 				FailurePolicy:      ptr.To(admissionregistrationv1.Ignore),
 				ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
 				Mutations: []admissionregistrationv1.Mutation{{

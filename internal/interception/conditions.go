@@ -122,6 +122,7 @@ func somethingCounts(in Input) string {
 		for _, g := range in.gated(p) {
 			named.annotations.Insert(g.Annotations...)
 		}
+		named.annotations.Insert(in.outside(p)...)
 	}
 	return anyOf(
 		`request.operation != "UPDATE"`,

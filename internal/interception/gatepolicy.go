@@ -44,8 +44,21 @@ var wantsAnother = gateText(`(!has(object.spec.{switch}) || object.spec.{switch}
 // changes what the object says.
 var opensToAChange = gateText(`(oldObject.spec.{switch}.exists(p, !(p in {harmless}))
 && (size(object.spec) + size(oldObject.spec) > {many}
+|| ({renamed} && !{deleted})
 || object.spec.exists(f, f != "{switch}" && (!(f in oldObject.spec) || object.spec[f] != oldObject.spec[f]))
 || oldObject.spec.exists(f, f != "{switch}" && !(f in object.spec))))`)
+
+// renamed is true where the request gives an object that has a name in the cloud another
+// one. That a provider gives it its first one is no reason to close its gate.
+const renamed = `("{name}" in {old} && (!("{name}" in {new}) || {new}["{name}"] != {old}["{name}"]))`
+
+const beingDeleted = `(has(oldObject.metadata.deletionTimestamp) && oldObject.metadata.deletionTimestamp != null)`
+
+// renamesDeleted is true where the request gives another name in the cloud to an object
+// that is being deleted: its provider would delete something else. While the deletion is
+// held back nothing is deleted, and whoever may puts a name right.
+var renamesDeleted = gateText(`(oldObject != null && object != null && "{content}" in {old}
+&& !("{held}" in {old}) && {deleted} && {renamed})`)
 
 // endsHold is true where the request goes on with an object that is paused because
 // its deletion is held back.
@@ -57,7 +70,7 @@ func concernsGate(resources []*resource) []string {
 	if !anyGated(resources) {
 		return nil
 	}
-	return []string{"(" + isGated + " && (" + wantsAnother + " || " + opensToAChange + "))", endsHold}
+	return []string{"(" + isGated + " && (" + wantsAnother + " || " + opensToAChange + "))", renamesDeleted, endsHold}
 }
 
 // gateVariables decide what the patch does:
@@ -67,7 +80,8 @@ func concernsGate(resources []*resource) []string {
 //	closes    the gate is open, and what the object says changes
 //	composed  Crossplane applies what it composes
 //	goesOn    the request ends the pause of a hold
-func gateVariables(resources []*resource) []admissionregistrationv1.Variable {
+//	renames   the request renames what is being deleted
+func gateVariables(in Input, resources []*resource) []admissionregistrationv1.Variable {
 	if !anyGated(resources) {
 		return nil
 	}
@@ -76,7 +90,9 @@ func gateVariables(resources []*resource) []admissionregistrationv1.Variable {
 		{Name: "refused", Expression: "variables.gated && " + wantsAnother},
 		{Name: "closes", Expression: "variables.gated && " + opensToAChange},
 		{Name: "goesOn", Expression: endsHold},
-		{Name: "composed", Expression: gateText(`has(request.options.fieldManager) && request.options.fieldManager.startsWith("{composer}")`)},
+		{Name: "renames", Expression: renamesDeleted},
+		{Name: "composed", Expression: list(in.Composers...) + gateText(`.exists(u, has(request.userInfo.username) && request.userInfo.username == u)
+&& has(request.options.fieldManager) && request.options.fieldManager.startsWith("{composer}")`)},
 	}
 }
 
@@ -94,6 +110,7 @@ func gatePatch(resources []*resource) string {
   ? "[" + object.spec.{switch}.map(p, "\"" + p + "\"").join(",") + "]"
   : "[\"*\"]"}]
 : [])
++ (variables.renames ? [JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey("{name}"), value: {old}["{name}"]}] : [])
 + (variables.goesOn ? [JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey("{paused}"), value: "true"}] : [])`)
 }
 
@@ -102,7 +119,9 @@ func anyGated(resources []*resource) bool {
 }
 
 func gateText(text string) string {
+	text = strings.NewReplacer("{renamed}", renamed, "{deleted}", beingDeleted).Replace(text)
 	return strings.NewReplacer(
+		"{name}", crossplane.ExternalNameAnnotation,
 		"{content}", v1alpha1.AnnotationGateContent,
 		"{requested}", v1alpha1.AnnotationGateRequested,
 		"{held}", v1alpha1.AnnotationGateHeld,

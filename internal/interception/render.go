@@ -65,6 +65,10 @@ type Input struct {
 	// Child says the same of the resource of a policy's target.
 	Child func(schema.GroupVersionResource) (subresources []string, namespaced bool, ok bool)
 
+	// Outside are annotations, besides Kausality's own, that say what the objects stand for
+	// outside that a policy bounds in the cluster.
+	Outside func(*policy.Policy) []string
+
 	// Gated says which resources External entries of a policy may be about: their
 	// gates are computed in each write (D16).
 	Gated func(*policy.Policy) []Gated
@@ -80,6 +84,10 @@ type Input struct {
 	// OperatorNamespace is never intercepted: the operator must be able to start
 	// while it cannot answer.
 	OperatorNamespace string
+
+	// Composers are the user names under which objects with a gate are composed: what they
+	// want while the webhook is down is noted (D16).
+	Composers []string
 
 	// OperatorUser is the user name under which the operator writes.
 	OperatorUser string

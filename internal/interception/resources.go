@@ -115,6 +115,13 @@ func collect(in Input) []*resource {
 }
 
 // gated are the resources that External entries of p may be about.
+func (in *Input) outside(p *policy.Policy) []string {
+	if in.Outside == nil {
+		return nil
+	}
+	return in.Outside(p)
+}
+
 func (in *Input) gated(p *policy.Policy) []Gated {
 	if in.Gated == nil {
 		return nil

@@ -65,6 +65,9 @@ func collectMetadata(p *Policy) {
 				add(e.Kind, f.Pattern)
 			}
 		}
+		for _, pattern := range Represented(e.Kind.WithVersion(e.Resource.Version)) {
+			add(e.Kind, pattern)
+		}
 	}
 	for _, e := range p.implied {
 		for _, pattern := range historyLabels(p.For.GroupKind()) {

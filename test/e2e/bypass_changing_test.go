@@ -25,6 +25,7 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
 	networkingv1 "k8s.io/api/networking/v1"
 	policyv1 "k8s.io/api/policy/v1"
@@ -113,6 +114,7 @@ func changingChildren() []bypass {
 				"spec.replicas")
 		}},
 		{"writing through another version of the kind", func(ctx context.Context, s *scene) { s.versioned(ctx) }},
+		{"writing what only another version of the kind has", func(ctx context.Context, s *scene) { s.newer(ctx) }},
 		{"opening a NetworkPolicy with an empty selector", func(ctx context.Context, s *scene) { s.opened(ctx) }},
 	}
 }
@@ -163,6 +165,27 @@ func (s *scene) versioned(ctx context.Context) {
 	s.bounded(ctx, "versions", child, "{apiGroup: autoscaling, apiVersion: v2, resource: horizontalpodautoscalers}")
 	s.denied(ctx, child, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"maxReplicas":9}}`)),
 		"changing spec.maxReplicas of HorizontalPodAutoscaler child")
+}
+
+// newer tries to change what the version that the policy names does not have: by the
+// version that has it, and by the annotation that stands for it.
+func (s *scene) newer(ctx context.Context) {
+	child := &autoscalingv1.HorizontalPodAutoscaler{
+		Spec: autoscalingv1.HorizontalPodAutoscalerSpec{
+			ScaleTargetRef: autoscalingv1.CrossVersionObjectReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "none"}, MaxReplicas: 3,
+		},
+	}
+	s.bounded(ctx, "newer", child, "{apiGroup: autoscaling, apiVersion: v1, resource: horizontalpodautoscalers}")
+	byField := &autoscalingv2.HorizontalPodAutoscaler{ObjectMeta: metav1.ObjectMeta{Namespace: child.Namespace, Name: child.Name}}
+	s.denied(ctx, byField, client.RawPatch(types.MergePatchType, []byte(
+		`{"spec":{"metrics":[{"type":"Resource","resource":{"name":"cpu","target":{"type":"Utilization","averageUtilization":80}}},`+
+			`{"type":"Resource","resource":{"name":"memory","target":{"type":"Utilization","averageUtilization":1}}}]}}`)),
+		"spec.metrics of HorizontalPodAutoscaler child")
+	s.denied(ctx, byField, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"behavior":{"scaleDown":{"selectPolicy":"Disabled"}}}}`)),
+		"spec.behavior of HorizontalPodAutoscaler child")
+	s.denied(ctx, child, client.RawPatch(types.MergePatchType, []byte(
+		`{"metadata":{"annotations":{"autoscaling.alpha.kubernetes.io/metrics":"[{\"type\":\"Resource\",\"resource\":{\"name\":\"memory\",\"targetAverageUtilization\":1}}]"}}}`)),
+		"spec.metrics of HorizontalPodAutoscaler child")
 }
 
 // opened tries to let the Pods of all namespaces in where a NetworkPolicy lets those of

@@ -43,6 +43,8 @@ var _ = Describe("The admission policy, for objects with a gate,", func() {
 		defineThing(ctx, group)
 		in := inputFor(ctx, policyFor(ctx, "apps/v1/Deployment"))
 		in.Name = "gates"
+		const composer = "system:serviceaccount:crossplane-system:crossplane"
+		in.Composers = []string{composer}
 		in.Gated = func(*policy.Policy) []interception.Gated {
 			return []interception.Gated{{
 				Resource:   schema.GroupVersionResource{Group: group, Version: "v1", Resource: "things"},
@@ -105,13 +107,40 @@ var _ = Describe("The admission policy, for objects with a gate,", func() {
 		patch(stranger, `{"spec": {"forProvider": {"zone": "a"}}}`)
 		Expect(policies(ctx)).To(Equal([]string{"Observe", "LateInitialize"}))
 
+		By("giving it another name outside while its gate is open")
+		byOperator(`["Observe", "Create", "LateInitialize"]`)
+		patch(stranger, `{"metadata": {"annotations": {"crossplane.io/external-name": "first"}}}`)
+		Expect(policies(ctx)).To(Equal([]string{"Observe", "Create", "LateInitialize"}), "its first name is the provider's to give")
+		patch(stranger, `{"metadata": {"annotations": {"crossplane.io/external-name": "another"}}}`)
+		Expect(policies(ctx)).To(Equal([]string{"Observe", "LateInitialize"}))
+
+		By("giving it another name outside while it is being deleted")
+		patch(operator, `{"metadata": {"finalizers": ["example.org/stays"], "annotations": {"crossplane.io/external-name": "first"}}}`)
+		byOperator(`["Observe", "Delete"]`)
+		Expect(k8s.Delete(ctx, thing.DeepCopy())).To(Succeed())
+		for _, name := range []string{`"another"`, "null"} {
+			patch(stranger, `{"metadata": {"annotations": {"crossplane.io/external-name": `+name+`}}}`)
+			Expect(policies(ctx)).To(Equal([]string{"Observe", "Delete"}))
+			Expect(thing.GetAnnotations()).To(HaveKeyWithValue(crossplane.ExternalNameAnnotation, "first"))
+		}
+		patch(operator, `{"metadata": {"finalizers": null}}`)
+		thing = newThing(group, ns, "gated")
+		thing.Object["spec"] = map[string]any{"forProvider": map[string]any{"size": "1"}}
+		Expect(k8s.Create(ctx, thing)).To(Succeed())
+
 		By("applying a template with policies of its own")
 		byOperator(`["Observe", "LateInitialize"]`)
 		applied := newThing(group, ns, "gated")
 		applied.Object["spec"] = map[string]any{"managementPolicies": []any{"Observe", "Create"}, "forProvider": map[string]any{"size": "1"}}
-		Expect(stranger.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied),
-			client.FieldOwner(crossplane.ComposedManager+"abc"), client.ForceOwnership)).To(Succeed())
-		Expect(policies(ctx)).To(Equal([]string{"Observe", "LateInitialize"}))
+		apply := func(as client.Client) {
+			GinkgoHelper()
+			Expect(as.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied.DeepCopy()),
+				client.FieldOwner(crossplane.ComposedManager+"abc"), client.ForceOwnership)).To(Succeed())
+			Expect(policies(ctx)).To(Equal([]string{"Observe", "LateInitialize"}))
+		}
+		apply(stranger)
+		Expect(thing.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationGateRequested), "by who calls himself Crossplane")
+		apply(clientAs(composer))
 		Expect(thing.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.AnnotationGateRequested, `["Observe","Create"]`))
 
 		By("ending the pause of a deletion that is held back")

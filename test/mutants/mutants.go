@@ -27,8 +27,18 @@ type mutant struct {
 	name  string
 	edits []edit
 	ways  []string
+	// cloud is set where the tests of the ways need Crossplane.
+	cloud bool
 	// unit are the arguments of "go test" where only a unit test can tell.
 	unit []string
+}
+
+// suite is the package that has the tests of the ways.
+func (m mutant) suite() string {
+	if m.cloud {
+		return inCloud
+	}
+	return inCluster
 }
 
 const (
@@ -350,5 +360,51 @@ var mutants = []mutant{
 		edits: []edit{{"internal/webhook/entry/room.go", "largeRoom = 8 << 20", "largeRoom = 2 << 30"}},
 		ways:  []string{"crowding the webhook with large requests"},
 		unit:  []string{"-run=TestMemoryOfManyLargeReviews/containers", "./internal/webhook/admission"},
+	},
+	{
+		name:  "what an object stands for outside is metadata like any",
+		edits: []edit{{"internal/decision/renamed.go", "	if len(in.Renames) == 0 || ", "	if len(in.Renames) >= 0 || "}},
+		ways: []string{
+			"naming it where only the cloud is bounded", "naming it in a resource that nobody composes",
+			"having other credentials used, or written elsewhere",
+		},
+		cloud: true,
+	},
+	{
+		name: "what is being deleted gets other names",
+		edits: []edit{
+			{"internal/decision/renamed.go", "	if len(in.Renames) == 0 || ", "	if len(in.Renames) >= 0 || "},
+			{"internal/interception/gatepolicy.go", "&& {deleted} && {renamed})`)", "&& false && {deleted} && {renamed})`)"},
+		},
+		ways:  []string{"naming it while a resource is being deleted"},
+		cloud: true,
+	},
+	{
+		name:  "annotations that stand for fields do not count",
+		edits: []edit{{"internal/policy/metadata.go", "			add(e.Kind, pattern)\n		}\n	}\n	for _, e := range p.implied", "			_ = pattern\n		}\n	}\n	for _, e := range p.implied"}},
+		ways:  []string{"writing what only another version of the kind has"},
+	},
+	{
+		name: "annotations do not count",
+		edits: []edit{
+			{gather, "	bounds = append(bounds, f.identity(r)...)\n", ""},
+			{"internal/decision/renamed.go", "	if len(in.Renames) == 0 || ", "	if len(in.Renames) >= 0 || "},
+		},
+		ways:  []string{"naming somebody else's resource in the cloud", "naming it in a composite resource that is new"},
+		cloud: true,
+	},
+	{
+		name: "a name that came while nobody looked is believed",
+		edits: []edit{{
+			"internal/gate/crossplane/switch.go", "	case !d.IsNamed(w.New, after.Name):", "	case false:",
+		}},
+		ways:  []string{"naming it while nobody looks"},
+		cloud: true,
+	},
+	{
+		name:  "an author is who calls himself so",
+		edits: []edit{unprotected, {"internal/gate/crossplane/ceiling.go", "	if !w.ByAuthor {", "	if false {"}},
+		ways:  []string{"applying under the field manager of Crossplane", "applying what nobody composes"},
+		cloud: true,
 	},
 }

@@ -83,6 +83,9 @@ func (noGates) Gate(context.Context, schema.GroupVersionKind) (gate.Driver, gate
 // IsSystem implements admission.Gates.
 func (noGates) IsSystem(policy.Requester) bool { return false }
 
+// IsComposer implements admission.Gates.
+func (noGates) IsComposer(policy.Requester) bool { return false }
+
 const operatorNamespace = "kausality-system"
 
 // MayBreakGlass implements admission.Access.

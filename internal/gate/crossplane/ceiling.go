@@ -29,7 +29,8 @@ import (
 )
 
 // ComposedManager begins the name of the field manager by which Crossplane applies
-// what it composes.
+// what it composes. Anybody may call himself so: it tells apart what Crossplane writes,
+// and not who does.
 const ComposedManager = "apiextensions.crossplane.io/composed/"
 
 // ceilingAfter is the ceiling after a write: what the object's author says about the
@@ -66,9 +67,11 @@ func refusedBefore(w gate.Write) ([]string, bool) {
 	return policies, true
 }
 
-// isAuthor tells whether the request applies the object as its author wants it: of
-// what is composed that is Crossplane, of anything else whoever applies it.
+// isAuthor reports whether the request applies the object as its author wants it.
 func isAuthor(w gate.Write) bool {
+	if !w.ByAuthor {
+		return false
+	}
 	if metav1.GetControllerOf(w.New) != nil {
 		return strings.HasPrefix(w.FieldManager, ComposedManager)
 	}

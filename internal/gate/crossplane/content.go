@@ -22,6 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/gate"
 )
 
 // Content implements gate.Driver: it is the spec without the management policies,
@@ -34,6 +35,66 @@ func (Driver) Content(obj *unstructured.Unstructured) string {
 		content[specField] = withoutPolicies(spec)
 	}
 	return change.CanonicalHash(content)
+}
+
+// The fields of spec that are part of an identity, besides the external name.
+var identityFields = []string{
+	// Whose account it is in, and by whose credentials.
+	"providerConfigRef", "providerRef",
+	// Where the credentials go that come from there.
+	"writeConnectionSecretToRef", "publishConnectionDetailsTo",
+	// Whether it goes with the object.
+	"deletionPolicy",
+}
+
+// identity are the patterns of all of it.
+var identity = func() []change.Pattern {
+	out := make([]change.Pattern, 0, 1+len(identityFields))
+	out = append(out, mustParse("metadata.annotations["+ExternalNameAnnotation+"]"))
+	for _, field := range identityFields {
+		out = append(out, mustParse(specField+"."+field))
+	}
+	return out
+}()
+
+func mustParse(text string) change.Pattern {
+	p, err := change.ParsePattern(text)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
+// Identity implements gate.Driver.
+func (Driver) Identity() []change.Pattern { return identity }
+
+// NameOf implements gate.Driver. No external name is the same as the object's own, which
+// is what most providers make of none, whoever looks when they do.
+func (Driver) NameOf(obj *unstructured.Unstructured) string {
+	name := obj.GetAnnotations()[ExternalNameAnnotation]
+	if name == obj.GetName() {
+		name = ""
+	}
+	return change.CanonicalHash(map[string]any{ExternalNameAnnotation: name})
+}
+
+// IsNamed implements gate.Driver.
+func (d Driver) IsNamed(obj *unstructured.Unstructured, hash string) bool {
+	return hash == "" || hash == d.NameOf(obj)
+}
+
+// nameAfter is the name that what an object stands for should have after a write: that
+// which it has where the write may say so. What a provider finds out, such as the name
+// that the cloud has given to what it has created, follows the name that there was.
+func (d Driver) nameAfter(w gate.Write, before gate.State) string {
+	switch {
+	case before.Name == "" && w.Old == w.New:
+		return "" // nothing is written for it
+	case w.Old == nil, w.Names, before.Name == "", w.BySystem && d.IsNamed(w.Old, before.Name):
+		return d.NameOf(w.New)
+	default:
+		return before.Name
+	}
 }
 
 func withoutPolicies(spec map[string]any) map[string]any {

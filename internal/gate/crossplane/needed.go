@@ -19,6 +19,8 @@ package crossplane
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
@@ -61,6 +63,9 @@ func (s signals) exists() bool {
 	}
 	return isTrue(s.ready) || !known(s.ready) && success(s.synced) && len(s.atProvider) > 0
 }
+
+// IsOutside implements gate.Driver.
+func (Driver) IsOutside(obj *unstructured.Unstructured) bool { return signalsOf(obj).exists() }
 
 func creates(e ledger.Entry) bool {
 	return slices.Contains(e.Mutations, actionCreate) || slices.Contains(e.Mutations, v1alpha1.Any)

@@ -57,6 +57,10 @@ func TestNeededVerbs(t *testing.T) {
 	anew := func(l ledger.Ledger, was *unstructured.Unstructured, edits ...func(*unstructured.Unstructured)) gate.Write {
 		return gate.Write{Old: was, New: bucket("2", closed, append(edits, approved)...), Ledger: l, Brings: true}
 	}
+	naming := func(w gate.Write) gate.Write {
+		w.Names = true
+		return w
+	}
 	following := func(policies []string, status func(*unstructured.Unstructured)) gate.Write {
 		obj := bucket("1", policies, approved, status)
 		return gate.Write{Old: obj, New: obj, Ledger: inCreation(size, "Create", "Update")}
@@ -76,7 +80,7 @@ func TestNeededVerbs(t *testing.T) {
 		"what could not be created":                  {write: anew(inCreation(size, "Create", "Update"), old(ready, annotated("crossplane.io/external-create-failed", "2026-03-01T10:00:00Z"))), want: both},
 		"what was created":                           {write: anew(inCreation(size, "Create", "Update"), old(ready, annotated("crossplane.io/external-create-succeeded", "2026-03-01T10:00:00Z"))), want: updating},
 		"what is known to have vanished":             {write: anew(inCreation(size, "Create", "Update"), old(saying(vanished, available))), want: both},
-		"what gets another name outside":             {write: anew(inCreation(size, "Create", "Update"), old(ready), annotated(ExternalNameAnnotation, "b-2")), want: both},
+		"what gets another name outside":             {write: naming(anew(inCreation(size, "Create", "Update"), old(ready), annotated(ExternalNameAnnotation, "b-2"))), want: both},
 		"what is created":                            {write: gate.Write{New: bucket("1", nil), Ledger: inCreation(v1alpha1.FieldCreated, "Create", "Update"), Brings: true}, want: both},
 		"what is still being created, and changed":   {write: anew(inCreation(v1alpha1.FieldCreated, "Create").Merge(inCreation(size, "Update").Allowances()...), old(ready)), want: both},
 		"a rule that says Create":                    {write: anew(external("Create", "Update"), old(ready)), want: both},

@@ -142,7 +142,7 @@ func (s signals) changed(c gate.Change) gate.Progress {
 	for _, path := range c.Paths {
 		switch s.observed(path) {
 		case differs:
-			if s.asksAgain(c) {
+			if s.asksAgain(c) && !s.tellsOfWork() {
 				return gate.Progress{Stage: gate.Confirm, Reason: gate.ReasonNotObserved, Path: path}
 			}
 			return gate.Progress{Stage: gate.Working, Reason: gate.ReasonNotObserved, Path: path}
@@ -173,6 +173,11 @@ func (s signals) changed(c gate.Change) gate.Progress {
 func (s signals) asksAgain(c gate.Change) bool {
 	return c.Passes == 0 || c.Passes == 1 && s.synced.ObservedGeneration == 0 && s.answered(c)
 }
+
+// tellsOfWork reports whether the provider says when what it does in the background has ended,
+// and looks again then: to ask it before would be two events for Crossplane's circuit
+// breaker, for nothing.
+func (s signals) tellsOfWork() bool { return known(s.async) || known(s.lastAsync) }
 
 // unseen judges what nothing in the status shows, for a reason: by one more pass, and
 // by time. A pass alone would not do: a silent asynchronous provider answers it with

@@ -175,6 +175,16 @@ func TestProgress(t *testing.T) {
 			change: sized, want: gate.Failing, reason: gate.ReasonReconcileError,
 		},
 
+		// Who tells of what goes on in the background looks when it has ended.
+		"not seen, by who tells of operations": {
+			status: `{conditions: [` + synced + `, {type: LastAsyncOperation, status: "True", reason: Success}], atProvider: {size: 10}}`,
+			change: sized, want: gate.Working, reason: gate.ReasonNotObserved,
+		},
+		"not seen, by who has announced one": {
+			status: `{conditions: [` + synced + `, {type: AsyncOperation, status: "True", reason: Finished}], atProvider: {size: 10}}`,
+			change: sized, want: gate.Working, reason: gate.ReasonNotObserved,
+		},
+
 		// Fields that no status shows.
 		"not in the status": {
 			forProvider: `{passwordSecretRef: {name: a}}`,

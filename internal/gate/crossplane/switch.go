@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/gate"
 )
 
@@ -42,16 +43,22 @@ func (d Driver) Compute(w gate.Write) gate.Setting {
 	}
 	after := before
 	after.Ceiling = ceilingAfter(w, before)
+	after.Name = d.nameAfter(w, before)
 	content := d.Content(w.New)
-	if w.Old == nil || w.Brings || before.Content == d.Content(w.Old) && d.keeps(w, content) {
+	if w.Old == nil || w.Brings || before.Content == d.Content(w.Old) && d.keeps(w, content, after.Name) {
 		after.Content = content
 	}
 	after.Unseen = unseenAfter(w, before)
 	var verbs []string
-	if after.Content == content {
+	limit := limit(w.New, after.Ceiling)
+	switch {
+	case !d.IsNamed(w.New, after.Name):
+		// What is found there is not for the object to have.
+		limit.Delete(actionLateInitialize)
+	case after.Content == content:
 		verbs = gate.Verbs(w.Ledger, []string{actionCreate, actionUpdate})
 	}
-	set, unsupported := d.open(w, sets.New(verbs...), limit(w.New, after.Ceiling))
+	set, unsupported := d.open(w, sets.New(verbs...), limit)
 	return gate.Setting{Switch: inOrderOf(w, set), State: after, Unsupported: unsupported}
 }
 
@@ -112,10 +119,12 @@ func (Driver) Patch(obj *unstructured.Unstructured, s gate.Setting) []jsonpatch.
 	return append(ops, jsonpatch.NewOperation("add", "/"+specField+"/"+SwitchField, s.Switch))
 }
 
-// keeps tells whether a write leaves what the object stands for as it is: it changes
-// nothing of it, or the provider fills in what it has found out.
-func (d Driver) keeps(w gate.Write, content string) bool {
-	return d.Content(w.Old) == content || w.BySystem && d.IsLateInitialization(w.Old, w.New)
+// keeps reports whether a write leaves what the object says as it is: it changes nothing of
+// it, the provider fills in what it has found out, or it only gives what the object stands
+// for its right name.
+func (d Driver) keeps(w gate.Write, content, name string) bool {
+	return d.Content(w.Old) == content || w.BySystem && d.IsLateInitialization(w.Old, w.New) ||
+		d.IsNamed(w.New, name) && change.CanonicalHash(specOf(w.Old)) == change.CanonicalHash(specOf(w.New))
 }
 
 // limit is what the ceiling lets through. The older field deletionPolicy is part of

@@ -71,7 +71,15 @@ func annotated(key, value string) func(*unstructured.Unstructured) {
 // approved marks the content of a bucket of size 1 as what the entries were granted
 // for.
 func approved(obj *unstructured.Unstructured) {
-	annotated(v1alpha1.AnnotationGateContent, Driver{}.Content(bucket("1", nil)))(obj)
+	state := gate.State{Content: Driver{}.Content(bucket("1", nil)), Name: Driver{}.NameOf(bucket("1", nil))}
+	annotated(v1alpha1.AnnotationGateContent, state.Annotations()[v1alpha1.AnnotationGateContent])(obj)
+}
+
+// granted marks the content of a bucket of a size, which had a name that it should not have,
+// as what the entries were granted for.
+func granted(size, name string) func(*unstructured.Unstructured) {
+	state := gate.State{Content: Driver{}.Content(bucket(size, nil, annotated(ExternalNameAnnotation, name))), Name: Driver{}.NameOf(bucket(size, nil))}
+	return annotated(v1alpha1.AnnotationGateContent, state.Annotations()[v1alpha1.AnnotationGateContent])
 }
 
 // set sets a field below spec.
@@ -121,6 +129,8 @@ func TestCompute(t *testing.T) {
 		policies []string
 		ceiling  []string
 		content  string
+		// named is what it is named in the cloud.
+		named string
 	}{
 		"a creation without a cause is closed": {
 			write:    gate.Write{New: bucket("1", []string{"*"})},
@@ -169,7 +179,7 @@ func TestCompute(t *testing.T) {
 		"the template is the ceiling": {
 			write: gate.Write{
 				Old: bucket("1", closed, approved), New: bucket("2", []string{"Observe", "Update"}, approved, applied(ownsField)),
-				Ledger: external("Create", "Update"), Brings: true, FieldManager: composer,
+				Ledger: external("Create", "Update"), Brings: true, FieldManager: composer, ByAuthor: true,
 			},
 			policies: []string{"Observe", "Update"}, ceiling: []string{"Observe", "Update"}, content: "2",
 		},
@@ -183,7 +193,21 @@ func TestCompute(t *testing.T) {
 		"until the template leaves it out": {
 			write: gate.Write{
 				Old: bucket("1", []string{"Observe"}, approved, annotated(v1alpha1.AnnotationGateCeiling, `["Observe","Update"]`)),
-				New: bucket("1", []string{"*"}, approved, applied(ownsNone)), FieldManager: composer,
+				New: bucket("1", []string{"*"}, approved, applied(ownsNone)), FieldManager: composer, ByAuthor: true,
+			},
+			policies: closed, content: "1",
+		},
+		"nor is it who calls himself so": {
+			write: gate.Write{
+				Old: bucket("1", []string{"Observe"}, approved, annotated(v1alpha1.AnnotationGateCeiling, `["Observe","Update"]`)),
+				New: bucket("1", []string{"*"}, approved, applied(ownsField)), FieldManager: composer,
+			},
+			policies: []string{"Observe"}, ceiling: []string{"Observe", "Update"}, content: "1",
+		},
+		"nor does he note what was refused": {
+			write: gate.Write{
+				Old: bucket("1", closed, approved), FieldManager: composer,
+				New: bucket("1", closed, approved, annotated(v1alpha1.AnnotationGateRequested, `["Observe"]`), applied(ownsField)),
 			},
 			policies: closed, content: "1",
 		},
@@ -196,7 +220,7 @@ func TestCompute(t *testing.T) {
 		},
 		"and so is what was put back in this request": {
 			write: gate.Write{
-				Old: bucket("1", closed, approved), FieldManager: composer,
+				Old: bucket("1", closed, approved), FieldManager: composer, ByAuthor: true,
 				New: bucket("1", closed, approved, annotated(v1alpha1.AnnotationGateRequested, `["Observe"]`), applied(ownsField)),
 			},
 			policies: []string{"Observe"}, ceiling: []string{"Observe"}, content: "1",
@@ -234,14 +258,56 @@ func TestCompute(t *testing.T) {
 				Old: bucket("1", creating, approved), New: bucket("1", creating, approved, annotated(ExternalNameAnnotation, "b-1")),
 				Ledger: external("Create"), BySystem: true,
 			},
-			policies: creating, content: "1 b-1",
+			policies: creating, content: "1 b-1", named: "b-1",
+		},
+		"its own name is what it has anyway": {
+			write: gate.Write{
+				Old: bucket("1", creating, approved), New: bucket("1", creating, approved, annotated(ExternalNameAnnotation, "b")),
+				Ledger: external("Create"),
+			},
+			policies: creating, content: "1 b",
+		},
+		"whoever may gives it another name": {
+			write: gate.Write{
+				Old: bucket("1", closed, approved), New: bucket("2", closed, approved, annotated(ExternalNameAnnotation, "b-2")),
+				Ledger: external("Update"), Brings: true, Names: true,
+			},
+			policies: updating, content: "2 b-2", named: "b-2",
+		},
+		"a name that came while nobody looked opens to no change": {
+			write: gate.Write{
+				Old: bucket("1", closed, approved, annotated(ExternalNameAnnotation, "b-2")), New: bucket("2", closed, approved, annotated(ExternalNameAnnotation, "b-2")),
+				Ledger: external("Update"), Brings: true,
+			},
+			policies: []string{"Observe"}, content: "2 b-2",
+		},
+		"nor does what the provider makes of it": {
+			write: gate.Write{
+				Old: bucket("1", closed, approved, annotated(ExternalNameAnnotation, "b-2")), New: bucket("1", closed, approved, annotated(ExternalNameAnnotation, "b-3")),
+				Ledger: external("Update"), BySystem: true,
+			},
+			policies: []string{"Observe"}, content: "1",
+		},
+		"the name that it should have is put back": {
+			write: gate.Write{
+				Old: bucket("2", closed, annotated(ExternalNameAnnotation, "b-2"), granted("2", "b-2")), New: bucket("2", closed),
+				Ledger: external("Update"),
+			},
+			policies: updating, content: "2",
+		},
+		"a name from before it was kept is believed": {
+			write: gate.Write{
+				Old: bucket("1", closed, annotated(ExternalNameAnnotation, "b-2")), New: bucket("2", closed, annotated(ExternalNameAnnotation, "b-2")),
+				Ledger: external("Update"), Brings: true,
+			},
+			policies: updating, content: "2 b-2", named: "b-2",
 		},
 		"another name by somebody else closes": {
 			write: gate.Write{
 				Old: bucket("1", creating, approved), New: bucket("1", creating, approved, annotated(ExternalNameAnnotation, "b-2")),
 				Ledger: external("Create"),
 			},
-			policies: closed, content: "1",
+			policies: []string{"Observe"}, content: "1",
 		},
 		"Delete is not for what lives": {
 			write: gate.Write{
@@ -266,7 +332,9 @@ func TestCompute(t *testing.T) {
 	}
 	contents := map[string]string{
 		"1 eu":  Driver{}.Content(bucket("1", nil, region)),
+		"1 b":   Driver{}.Content(bucket("1", nil, annotated(ExternalNameAnnotation, "b"))),
 		"1 b-1": Driver{}.Content(bucket("1", nil, annotated(ExternalNameAnnotation, "b-1"))),
+		"2 b-2": Driver{}.Content(bucket("2", nil, annotated(ExternalNameAnnotation, "b-2"))),
 	}
 	for _, size := range []string{"1", "2"} {
 		contents[size] = Driver{}.Content(bucket(size, nil))
@@ -274,7 +342,9 @@ func TestCompute(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			got := Driver{}.Compute(tt.write)
-			want := gate.Setting{Switch: tt.policies, State: gate.State{Ceiling: tt.ceiling, Content: contents[tt.content]}}
+			want := gate.Setting{Switch: tt.policies, State: gate.State{
+				Ceiling: tt.ceiling, Content: contents[tt.content], Name: Driver{}.NameOf(bucket("1", nil, annotated(ExternalNameAnnotation, tt.named))),
+			}}
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("setting (-want +got):\n%s", diff)
 			}
@@ -312,7 +382,7 @@ func TestUnsupportedIsSaid(t *testing.T) {
 	got := d.Compute(gate.Write{
 		New: bucket("1", nil), Kind: gate.Kind{Provider: "provider-old"}, Ledger: external("Update"), Brings: true,
 	})
-	want := gate.Setting{Switch: []string{"Observe"}, State: gate.State{Content: d.Content(bucket("1", nil))}, Unsupported: []string{"Update"}}
+	want := gate.Setting{Switch: []string{"Observe"}, State: gate.State{Content: d.Content(bucket("1", nil)), Name: d.NameOf(bucket("1", nil))}, Unsupported: []string{"Update"}}
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("setting (-want +got):\n%s", diff)
 	}

@@ -45,6 +45,8 @@ type approval struct {
 	changes []change.Change
 	// adoption is true where the adoption of the object by its parent is approved.
 	adoption bool
+	// all is true where everything is, as it is.
+	all bool
 	// unknown are paths that cannot be read.
 	unknown []string
 	// since are paths whose content was changed after somebody looked at it.
@@ -97,6 +99,7 @@ func (r *request) approve(f *facts, st *approved.Standing, part string, a *appro
 		return
 	case v1alpha1.Any:
 		a.adoption = true
+		a.all = digest == "" || st != nil && st.Digest(nil) == digest
 	default:
 		path, _ = change.ParsePath(text)
 	}

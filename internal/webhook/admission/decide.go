@@ -49,7 +49,7 @@ func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Ver
 				"kind", r.gvk.Kind, "namespace", r.namespace, "name", r.objectName(), "operation", r.operation, "user", r.requester.Username)
 		}
 	}
-	f.setGate(r, grant)
+	f.setGate(r, verdict, grant)
 	return f, verdict, grant, nil
 }
 

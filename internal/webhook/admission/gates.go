@@ -44,6 +44,8 @@ type Gates interface {
 	Gate(ctx context.Context, kind schema.GroupVersionKind) (gate.Driver, gate.Kind, bool)
 	// IsSystem tells whether the requester is a system behind a gate.
 	IsSystem(requester policy.Requester) bool
+	// IsComposer reports whether the requester composes objects with a gate.
+	IsComposer(requester policy.Requester) bool
 }
 
 // gated is what is known of an object whose kind has gates.
@@ -57,6 +59,8 @@ type gated struct {
 	standing gate.Standing
 	// bySystem is true where the system itself asks.
 	bySystem bool
+	// byComposer is true where who composes such objects asks.
+	byComposer bool
 	// setting is what the request makes of the gate, once that is decided.
 	setting gate.Setting
 }
@@ -72,7 +76,7 @@ func (g *Gatherer) gatherGate(r *request, f *facts) {
 	f.gate = &gated{
 		Driver: r.driver, target: target,
 		standing: gate.Stand(target, slices.Concat(f.Parent.Policies, f.boundsOfGone(), f.OwnPolicies)...),
-		bySystem: g.Gates.IsSystem(r.requester),
+		bySystem: g.Gates.IsSystem(r.requester), byComposer: g.Gates.IsComposer(r.requester),
 	}
 	governed := f.gate.standing.Gated()
 	if r.old != nil {
@@ -108,6 +112,47 @@ func (f *facts) withoutSwitch(changes []change.Change) []change.Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c change.Change) bool { return f.gate.IsSwitch(c.Path) })
 }
 
+// identity are the fields that say what the object stands for outside, which count like
+// the spec wherever they are. What the system behind the gate writes there it has found
+// out, and nobody has to judge it.
+func (f *facts) identity(r *request) []change.Pattern {
+	if f.gate == nil || f.gate.bySystem || r.old == nil || r.new == nil {
+		return nil
+	}
+	sameName := f.gate.IsNamed(r.new, f.gate.NameOf(r.old)) ||
+		f.gate.state.Name != "" && f.gate.IsNamed(r.new, f.gate.state.Name) // put back
+	return slices.DeleteFunc(slices.Clone(f.gate.Identity()), func(p change.Pattern) bool {
+		return sameName && change.Path(p).IsMetadata()
+	})
+}
+
+// setRenames finds the changes by which an object with a gate would stand for something
+// else outside.
+func (f *facts) setRenames(r *request) {
+	identity := f.identity(r)
+	if len(identity) == 0 {
+		return
+	}
+	for _, c := range f.Changes {
+		if f.Gate != nil && slices.ContainsFunc(identity, func(p change.Pattern) bool { _, ok := p.Matches(c); return ok }) {
+			f.Renames = append(f.Renames, c)
+		}
+	}
+	f.Outside = f.gate.IsOutside(r.old)
+	f.GatedBy = f.gate.standing.Denying
+}
+
+// names reports whether an admitted request says what the object is to stand for
+// outside, or approves what it stands for.
+func (f *facts) names(v decision.Verdict) bool {
+	if f.gate.bySystem || !v.Allowed {
+		return false
+	}
+	return len(f.Renames) > 0 || f.approve.all || slices.ContainsFunc(f.approve.changes, func(c change.Change) bool {
+		return slices.ContainsFunc(f.gate.Identity(), func(p change.Pattern) bool { return p.Overlaps(change.Pattern(c.Path)) })
+	})
+}
+
 // isLateInitialization tells whether all that an update does is that the system fills
 // in what it has found out.
 func (f *facts) isLateInitialization(r *request) bool {
@@ -119,14 +164,24 @@ func (f *facts) isLateInitialization(r *request) bool {
 }
 
 // setGate finds out what the request makes of the gate.
-func (f *facts) setGate(r *request, grant decision.Grant) {
+func (f *facts) setGate(r *request, v decision.Verdict, grant decision.Grant) {
 	if f.Gate == nil || r.new == nil {
 		return
 	}
 	f.gate.setting = f.gate.Compute(gate.Write{
 		Old: r.old, New: r.new, Kind: r.gateKind, Ledger: f.next,
-		Brings: grant.OpensGate(), BySystem: f.gate.bySystem, FieldManager: r.fieldManager,
+		Brings: grant.OpensGate(), BySystem: f.gate.bySystem, Names: f.names(v),
+		ByAuthor: f.byAuthor(r), FieldManager: r.fieldManager,
 	})
+}
+
+// byAuthor reports whether the requester says what the object is to be like: of what is
+// composed that is the system that composes, of anything else whoever may initiate on it.
+func (f *facts) byAuthor(r *request) bool {
+	if metav1.GetControllerOf(r.new) != nil {
+		return f.gate.byComposer
+	}
+	return slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(r.requester) })
 }
 
 // gatePatches are what turns the new object of a request into the one whose gate is
@@ -264,14 +319,14 @@ func (f *facts) gateDeviation(r *request, v decision.Verdict) string {
 		}
 	}
 	content := f.gate.setting.State.Content
-	if content != gate.ReadState(r.new.GetAnnotations()).Content {
+	if state := gate.ReadState(r.new.GetAnnotations()); content != state.Content || f.gate.setting.State.Name != state.Name {
 		return "what it was allowed for would not be known"
 	}
 	var lets []string
 	switch {
 	case f.Child.Deleting:
 		lets = f.gate.Lets(r.old)
-	case content == f.gate.Content(r.new):
+	case content == f.gate.Content(r.new) && f.gate.IsNamed(r.new, f.gate.setting.State.Name):
 		lets = gate.Verbs(f.next, f.gate.Verbs())
 	}
 	for _, verb := range f.gate.Lets(r.new) {

@@ -63,6 +63,7 @@ spec:
 const (
 	contentKey = v1alpha1.AnnotationGateContent
 	pausedKey  = gatecrossplane.PausedAnnotation
+	nameKey    = gatecrossplane.ExternalNameAnnotation
 )
 
 var (
@@ -95,8 +96,14 @@ func bucket(tb testing.TB, fields string, policies []any, edits ...func(*unstruc
 // under is an object whose gate was last set for what it is with the fields.
 func under(tb testing.TB, fields string) func(*unstructured.Unstructured) {
 	tb.Helper()
-	content := gatecrossplane.Driver{}.Content(bucket(tb, fields, nil))
+	content := contentOf(bucket(tb, fields, nil))
 	return func(obj *unstructured.Unstructured) { annotate(obj, contentKey, content) }
+}
+
+// contentOf is what a gate says that is set for what an object is.
+func contentOf(obj *unstructured.Unstructured) string {
+	driver := gatecrossplane.Driver{}
+	return gate.State{Content: driver.Content(obj), Name: driver.NameOf(obj)}.Annotations()[contentKey]
 }
 
 func with(key, value string) func(*unstructured.Unstructured) {
@@ -218,6 +225,8 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 		policies []any
 		opened   string
 		content  string
+		// named is what it is named outside.
+		named string
 		// annotations are further ones after the request, absent where empty.
 		annotations map[string]string
 		reason      string
@@ -228,6 +237,24 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 			user: crossplane, parent: mayChangeBucket(),
 			before: closedUnder("size: 1", "size: 1"), after: closedUnder("size: 2", "size: 1"),
 			policies: gateUpdating, opened: "Update by alice: spec.size, spec.forProvider.size", content: "size: 2", reason: "Covered",
+		},
+		"another name outside that is allowed opens, although nothing else changes": {
+			user: crossplane, parent: append(mayChangeBucket()[1:], v1alpha1.Allowance{
+				APIGroup: "cloud.example.com", Kind: "Bucket", Mutation: "metadata.annotations[crossplane.io/external-name]",
+				Generation: 4, Initiator: "alice", Trace: []v1alpha1.TraceHop{shopHop("spec.name")},
+			}),
+			before: closedUnder("size: 1", "size: 1"), after: closedUnder("size: 1", "size: 1", with(nameKey, "other")),
+			policies: gateUpdating, opened: "Update by alice: spec.size, metadata.annotations[crossplane.io/external-name]",
+			content: "size: 1", named: "other", reason: "Covered",
+		},
+		"another name outside by a stranger": {
+			user: "mallory", parent: mayChangeBucket(),
+			before: closedUnder("size: 1", "size: 1"), after: closedUnder("size: 1", "size: 1", with(nameKey, "other")),
+			policies: []any{"Observe"}, content: "size: 1", reason: "Denied", liveReads: 1,
+		},
+		"another name outside by the provider": {
+			user: provider, before: closedUnder("size: 1", "size: 1"), after: closedUnder("size: 1", "size: 1", with(nameKey, "other")),
+			policies: gateClosed, content: "size: 1", named: "other", reason: "Unchanged", liveReads: 1,
 		},
 		"a creation opens": {
 			user: crossplane, parent: mayCreateBucket(), after: bucket(t, "size: 1", []any{"*"}),
@@ -338,7 +365,11 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 			}
 			content := ""
 			if tt.content != "" {
-				content = gatecrossplane.Driver{}.Content(bucket(t, tt.content, nil))
+				want := bucket(t, tt.content, nil)
+				if tt.named != "" {
+					annotate(want, nameKey, tt.named)
+				}
+				content = contentOf(want)
 			}
 			if diff := cmp.Diff(content, got.GetAnnotations()[contentKey]); diff != "" {
 				t.Errorf("content (-want +got):\n%s", diff)

@@ -228,7 +228,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	}
 	f.approve = r.approval(f)
 	f.Approved = f.approve.changes
-	if r.beyondGenerations(f) {
+	if r.beyondGenerations(f) || r.mayMoveSwitch(f) {
 		f.Child.Generation++
 	}
 	if f.glass, err = g.glass(ctx, r, f); err != nil {
@@ -252,6 +252,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	ownChanges := f.OwnChanges
 	f.OwnChanges, f.Changes = f.withoutSwitch(f.OwnChanges), f.withoutSwitch(f.Changes)
 	f.LateInitialization = f.isLateInitialization(r)
+	f.setRenames(r)
 	f.setBooksAside(r)
 	f.Bookkeeping = f.Bookkeeping || lineage.Bookkeeping(string(r.operation), r.current())
 	current := r.current()
@@ -454,6 +455,7 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 	for _, p := range f.Parent.Policies {
 		bounds = append(bounds, p.ChildMetadata(r.gvk.GroupKind())...)
 	}
+	bounds = append(bounds, f.identity(r)...)
 	found := change.Find(r.old.Object, r.new.Object, change.Options{
 		Metadata:      slices.Concat(triggers, bounds),
 		Schema:        declared,
@@ -461,6 +463,9 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 	})
 	f.OwnChanges = named(found, triggers)
 	f.Changes = named(found, bounds)
+	for i := range f.Changes {
+		f.Changes[i] = policy.AsField(r.gvk, f.Changes[i])
+	}
 	for _, c := range slices.Concat(lineage.Changes(f.index, r.old, r.new, f.isParent), f.lettingGo) {
 		same := func(d change.Change) bool { return d.Verb == c.Verb && d.Path.String() == c.Path.String() }
 		if !slices.ContainsFunc(f.Changes, same) {

@@ -62,6 +62,13 @@ func nextGeneration(old *unstructured.Unstructured, changes []change.Change) int
 	return generation
 }
 
+// mayMoveSwitch reports whether an update counts up the generation by the switch of its
+// gate alone, as far as the mutating hook can tell: it changes the name of what the object
+// stands for, and nothing of the spec.
+func (r *request) mayMoveSwitch(f *facts) bool {
+	return !r.validating && r.old != nil && len(f.Renames) > 0 && f.Child.Generation == r.old.GetGeneration()
+}
+
 // beyondGenerations tells whether no generation tells of what an update triggers:
 // it counts none up, and changes metadata, or approves something of an object that
 // has settled. The status that is there would end what it grants at once, before

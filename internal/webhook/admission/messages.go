@@ -32,6 +32,9 @@ import (
 // is not covered, what is, who could start it, and what to do next (D13). It
 // names paths, never values, and is the same for the same refusal.
 func denial(f *facts, v decision.Verdict) string {
+	if f.ParentState != decision.ParentFound {
+		return renameDenial(f, v)
+	}
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s of %s is not allowed by its parent %s (%s, AllowancePolicy %s), which ",
 		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), f.parentText(), f.Parent.Phase(), strings.Join(names(v.Policies), ", "))
@@ -52,6 +55,17 @@ func denial(f *facts, v decision.Verdict) string {
 	fmt.Fprintf(&b, ". %s", f.remedy(v))
 	fmt.Fprintf(&b, " Details: kubectl get allowancerecord%s %s -o yaml", namespaceFlag(f.parentRecordKey.Namespace), f.parentRecordKey.Name)
 	return b.String()
+}
+
+// renameDenial is what somebody is told who would have an object stand for something else
+// outside the cluster, where no parent could allow it.
+func renameDenial(f *facts, v decision.Verdict) string {
+	message := fmt.Sprintf("%s of %s is not allowed by AllowancePolicy %s: it says what the object stands for outside, or by whose credentials",
+		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), strings.Join(names(v.Policies), ", "))
+	if len(f.initiators) > 0 {
+		message += "; " + anyOf(f.initiators) + " may change it"
+	}
+	return message
 }
 
 // remedy says who can do what about a denial.

@@ -248,7 +248,8 @@ func (cloudGates) Gate(_ context.Context, kind schema.GroupVersionKind) (gate.Dr
 	return gatecrossplane.Driver{}, gate.Kind{GVK: kind, Resource: "buckets", Provider: "cloud"}, kind.Kind == "Bucket"
 }
 
-func (cloudGates) IsSystem(r policy.Requester) bool { return r.Username == provider }
+func (cloudGates) IsSystem(r policy.Requester) bool   { return r.Username == provider }
+func (cloudGates) IsComposer(r policy.Requester) bool { return r.Username == crossplane }
 
 const provider = "system:serviceaccount:crossplane-system:provider-cloud"
 

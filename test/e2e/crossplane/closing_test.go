@@ -141,9 +141,10 @@ var operatorUser = serviceaccount.MakeUsername(controlplane.OperatorNamespace, "
 func byOperator(event *auditv1.Event) bool { return stage.UserOf(event) == operatorUser }
 
 // closeGatesOf offers databases of a group, whose gates are closed.
-func closeGatesOf(ctx context.Context, group string) {
+// Edits are of what defines them, and of what they are composed of.
+func closeGatesOf(ctx context.Context, group string, edits ...func(*unstructured.Unstructured)) {
 	GinkgoHelper()
-	shared.offer(ctx, group)
+	shared.offer(ctx, group, edits...)
 	shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(closingPolicies, "GROUP", group))...)
 }
 

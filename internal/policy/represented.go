@@ -1,0 +1,69 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"maps"
+	"slices"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/change"
+)
+
+// represented are the annotations in which the API server shows fields that only another
+// version of a kind has, with the fields that they stand for there. What a policy bounds
+// by the older version is asked for in that, and these count like the fields (D7).
+var represented = map[schema.GroupVersionKind]map[string]string{
+	autoscalingv1.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"): {
+		"autoscaling.alpha.kubernetes.io/metrics":  "spec.metrics",
+		"autoscaling.alpha.kubernetes.io/behavior": "spec.behavior",
+	},
+}
+
+// Represented are the patterns of the annotations that stand for fields in a version of a
+// kind, in order.
+func Represented(kind schema.GroupVersionKind) []change.Pattern {
+	out := make([]change.Pattern, 0, len(represented[kind]))
+	for _, key := range slices.Sorted(maps.Keys(represented[kind])) {
+		out = append(out, change.Pattern(annotationPath(key)))
+	}
+	return out
+}
+
+// AsField is the change of the field that an annotation stands for in a version of a kind,
+// and any other change as it is.
+func AsField(kind schema.GroupVersionKind, c change.Change) change.Change {
+	for key, field := range represented[kind] {
+		if c.Path.String() == annotationPath(key).String() {
+			c.Path = mustParse(field)
+		}
+	}
+	return c
+}
+
+func annotationPath(key string) change.Path { return mustParse("metadata.annotations[" + key + "]") }
+
+// mustParse reads a path of the table above.
+func mustParse(text string) change.Path {
+	path, err := change.ParsePath(text)
+	if err != nil {
+		panic(err)
+	}
+	return path
+}

@@ -1,0 +1,321 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package crossplane
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/crossplane/cloud"
+	"kausality.io/operator/test/crossplane/provider/apis/cluster"
+	"kausality.io/operator/test/stage"
+)
+
+// bypass is a way in which somebody might change what is in the cloud, or have it
+// changed in the name of who may. docs/bypasses.md has a row for each, by its name, and
+// test/mutants takes out the check that stands in its way.
+type bypass struct {
+	way string
+	try func(context.Context, *cloudScene)
+}
+
+// Groups of the databases that bypasses are tried on.
+const (
+	// bypassGroup is one whose policies bound instances, and what is in the cloud.
+	bypassGroup = "bypass.example.org"
+	// bypassOutsideGroup is one whose policies bound what is in the cloud only.
+	bypassOutsideGroup = "bypassoutside.example.org"
+	// bypassNamingGroup is one whose databases say what instances are named in the cloud.
+	bypassNamingGroup = "bypassnaming.example.org"
+	// bypassCeilingGroup is one whose instances may be created, and not updated.
+	bypassCeilingGroup = "bypassceiling.example.org"
+	// ownLabel is on instances that nobody composes and that a policy of their own is for.
+	ownLabel = "example.org/own"
+)
+
+// ownPolicies are for instances that nobody composes.
+const ownPolicies = `
+metadata: {name: own.GROUP}
+spec:
+  for: {apiGroup: rds.aws.crossplane.io, apiVersion: v1alpha1, kind: RDSInstance}
+  objectSelector: {matchLabels: {example.org/own: "true"}}
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  initializing:
+    policies:
+    - {target: {external: {provider: provider-aws}}, relation: External, verbs: [Create]}
+  deleting:
+    policies:
+    - {target: {external: {provider: provider-aws}}, relation: External, verbs: [Delete]}
+  rules:
+  - trigger: spec.forProvider.instanceClass
+    policies:
+    - {target: {external: {provider: provider-aws}}, relation: External, verbs: [Update]}
+`
+
+// cloudScene is what bypasses are tried with.
+type cloudScene struct {
+	// rogue has all rights of RBAC, and may initiate nothing.
+	rogue *stage.Actor
+	// victim is the name of what somebody else has in the cloud.
+	victim string
+}
+
+// untouched checks that nobody has changed what somebody else has in the cloud.
+func (s *cloudScene) untouched(ctx context.Context) {
+	GinkgoHelper()
+	calls, err := shared.cloud().Calls(ctx)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(calls.On(s.victim).Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create}))
+	parameters, err := shared.cloud().Peek(ctx, s.victim)
+	Expect(err).NotTo(HaveOccurred())
+	Expect(parameters).To(HaveKeyWithValue("instanceClass", "db.t3.victim"))
+}
+
+// named is a patch that has an object stand for something else in the cloud.
+func named(name string) client.Patch {
+	return merge(fmt.Sprintf(`{"metadata":{"annotations":{"crossplane.io/external-name":%q}}}`, name))
+}
+
+var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
+	BeforeAll(func(ctx SpecContext) {
+		closeGatesOf(ctx, bypassGroup)
+		closeGatesOf(ctx, bypassNamingGroup, namesInstances)
+		closeGatesOf(ctx, bypassCeilingGroup, limitedBy(`["Observe","Create","LateInitialize"]`))
+		shared.offer(ctx, bypassOutsideGroup)
+		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(outsidePolicies+"---"+ownPolicies, "GROUP", bypassOutsideGroup))...)
+	}, NodeTimeout(specTimeout))
+
+	for _, b := range bypasses() {
+		b.spec()
+	}
+
+	It("has a row in the documentation for each way", func() {
+		var tried []string
+		for _, b := range bypasses() {
+			tried = append(tried, b.way)
+		}
+		Expect(stage.DocumentedBypasses(filepath.Join(root, "docs", "bypasses.md"), stage.InTheCloud)).To(Equal(tried))
+	})
+})
+
+// namesInstances makes a composition say what instances are named in the cloud.
+func namesInstances(object *unstructured.Unstructured) {
+	if object.GetKind() != "Composition" {
+		return
+	}
+	const traits, name = `metadata.annotations[aws.example.org/traits]`, `metadata.annotations[crossplane.io/external-name]`
+	raw, err := object.MarshalJSON()
+	Expect(err).NotTo(HaveOccurred())
+	from := fmt.Sprintf(`{"from":%q,"to":%q}`, traits, traits)
+	Expect(string(raw)).To(ContainSubstring(from))
+	Expect(object.UnmarshalJSON([]byte(strings.ReplaceAll(string(raw), from, from+fmt.Sprintf(`,{"from":%q,"to":%q}`, name, name))))).To(Succeed())
+}
+
+// spec tries the bypass.
+func (b bypass) spec() {
+	It(b.way, func(ctx SpecContext) {
+		s := &cloudScene{
+			rogue:  shared.As(stage.MalloryName, "system:masters"),
+			victim: fmt.Sprintf("victim-%d-", GinkgoRandomSeed()) + strings.ReplaceAll(b.way, " ", "-"),
+		}
+		_, err := shared.cloud().Do(ctx, cloud.Create, s.victim, cloud.Parameters{"instanceClass": "db.t3.victim"})
+		Expect(err).NotTo(HaveOccurred())
+		b.try(ctx, s)
+		s.untouched(ctx)
+	}, SpecTimeout(specTimeout))
+}
+
+// ownInstance is an instance of alice's that nobody composes.
+func ownInstance(ctx context.Context, name string, policies ...any) *gatedInstance {
+	GinkgoHelper()
+	mr := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"forProvider": map[string]any{"instanceClass": medium, "engine": "postgres"},
+	}}}
+	mr.SetGroupVersionKind(cluster.GroupVersion.WithKind("RDSInstance"))
+	mr.SetName(name)
+	mr.SetLabels(map[string]string{ownLabel: "true"})
+	if len(policies) > 0 {
+		Expect(unstructured.SetNestedSlice(mr.Object, policies, "spec", "managementPolicies")).To(Succeed())
+	}
+	i := &gatedInstance{instance: mr, by: shared.initiator()}
+	Expect(i.by.Create(ctx, mr)).To(Succeed())
+	shared.has(ctx, mr, medium)
+	i.closed(ctx)
+	return i
+}
+
+func bypasses() []bypass {
+	return slices.Concat(namingOthers(), namingMeanwhile(), callingOneselfAuthor())
+}
+
+// namingOthers are ways to have alice change what somebody else has in the cloud.
+func namingOthers() []bypass {
+	return []bypass{
+		{"naming somebody else's resource in the cloud", func(ctx context.Context, s *cloudScene) {
+			i := provision(ctx, bypassGroup, claimKind, "")
+			err := s.rogue.Patch(ctx, i.instance.DeepCopy(), named(s.victim))
+			Expect(err).To(MatchError(And(ContainSubstring("changing metadata.annotations[crossplane.io/external-name]"), ContainSubstring("is not allowed by its parent"))))
+			i.resize(ctx, large)
+			shared.has(ctx, i.instance, large)
+			i.closed(ctx)
+			Expect(i.by.Delete(ctx, i.database)).To(Succeed())
+			shared.Gone(ctx, i.database, i.composite, i.instance)
+			i.mutated(ctx, cloud.Create, cloud.Update, cloud.Delete)
+		}},
+		{"naming it where only the cloud is bounded", func(ctx context.Context, s *cloudScene) {
+			i := provision(ctx, bypassOutsideGroup, databaseKind, "")
+			Expect(s.rogue.Patch(ctx, i.instance.DeepCopy(), named(s.victim))).To(MatchError(refused, "refused"))
+			i.resize(ctx, large)
+			shared.has(ctx, i.instance, large)
+			i.closed(ctx)
+		}},
+		{"naming it in a resource that nobody composes", func(ctx context.Context, s *cloudScene) {
+			i := ownInstance(ctx, "own-named")
+			err := s.rogue.Patch(ctx, i.instance.DeepCopy(), named(s.victim))
+			Expect(err).To(MatchError(And(ContainSubstring("what the object stands for outside"), ContainSubstring("Group platform-team may change it"))))
+			Expect(i.by.Patch(ctx, i.instance.DeepCopy(), merge(sizeOf(i.instance, large)))).To(Succeed())
+			shared.has(ctx, i.instance, large)
+			i.closed(ctx)
+			Expect(i.by.Delete(ctx, i.instance)).To(Succeed())
+			shared.Gone(ctx, i.instance)
+			i.mutated(ctx, cloud.Create, cloud.Update, cloud.Delete)
+		}},
+		{"naming it in a composite resource that is new", func(ctx context.Context, s *cloudScene) {
+			db := database(bypassNamingGroup, databaseKind, shared.MakeNamespace(ctx, nil), "main", medium)
+			i := &gatedInstance{database: db, composite: db, by: shared.initiator()}
+			Expect(i.by.Create(ctx, db)).To(Succeed())
+			i.instance = shared.instanceOf(ctx, db, "instance")
+			shared.has(ctx, i.instance, medium)
+			shared.Becomes(ctx, i.instance, "Ready")
+			audit := shared.Watch(stage.OfAny(i.instance))
+			Expect(s.rogue.Patch(ctx, db.DeepCopy(), named(s.victim))).To(Succeed())
+			Eventually(ctx, func() []string { return audit.Refusals(crossplaneUser) }).
+				Should(ContainElement(ContainSubstring("metadata.annotations[crossplane.io/external-name]")))
+			i.resize(ctx, large)
+			Consistently(ctx, func() []cloud.Verb { return shared.calls(ctx, i.instance).Mutations().Verbs() }).
+				WithTimeout(poll).Should(Equal([]cloud.Verb{cloud.Create}))
+
+			By("taking it back")
+			Expect(s.rogue.Patch(ctx, db.DeepCopy(), merge(`{"metadata":{"annotations":{"crossplane.io/external-name":null}}}`))).To(Succeed())
+			shared.has(ctx, i.instance, large)
+		}},
+		{"naming it while a resource is being deleted", func(ctx context.Context, s *cloudScene) {
+			i := ownInstance(ctx, "own-deleted")
+			Expect(shared.cloud().Inject(ctx, cloud.Fault{Name: i.instance.GetName(), Verb: cloud.Delete, Times: 1, Outcome: cloud.Refused, Delay: slow.Delay})).To(Succeed())
+			Expect(i.by.Delete(ctx, i.instance)).To(Succeed())
+			Eventually(ctx, func() cloud.Calls { return shared.calls(ctx, i.instance).Of(cloud.Delete) }).
+				WithPolling(20 * time.Millisecond).Should(HaveLen(1))
+			// It is put back before anybody is asked.
+			renamed := i.instance.DeepCopy()
+			Expect(s.rogue.Patch(ctx, renamed, named(s.victim))).To(Succeed())
+			Expect(renamed.GetAnnotations()).To(HaveKeyWithValue("crossplane.io/external-name", i.instance.GetName()))
+			shared.Gone(ctx, i.instance)
+			i.mutated(ctx, cloud.Create, cloud.Delete, cloud.Delete)
+		}},
+		{"having other credentials used, or written elsewhere", func(ctx context.Context, _ *cloudScene) {
+			outside, own := provision(ctx, bypassOutsideGroup, databaseKind, ""), ownInstance(ctx, "own-credentials")
+			for _, i := range []*gatedInstance{outside, own} {
+				rogue := shared.As(stage.MalloryName, "system:masters")
+				Expect(rogue.Patch(ctx, i.instance.DeepCopy(), merge(`{"spec":{"providerConfigRef":{"kind":"ProviderConfig","name":"mallory"}}}`))).To(MatchError(refused, "refused"))
+				Expect(rogue.Patch(ctx, i.instance.DeepCopy(), merge(`{"spec":{"writeConnectionSecretToRef":{"namespace":"mallory","name":"mallory"}}}`))).To(MatchError(refused, "refused"))
+			}
+			Expect(own.by.Patch(ctx, own.instance.DeepCopy(), merge(`{"spec":{"writeConnectionSecretToRef":{"namespace":"default","name":"own-credentials"}}}`))).To(Succeed())
+		}},
+	}
+}
+
+// namingMeanwhile are the same without anybody who judges.
+func namingMeanwhile() []bypass {
+	return []bypass{
+		{"naming it while nobody looks", func(ctx context.Context, s *cloudScene) {
+			updated, deleted := ownInstance(ctx, "own-away"), ownInstance(ctx, "own-away-deleted")
+			// Other policies of the suite let nothing pass while the operator is away. What it
+			// writes itself is not judged either.
+			unjudged := shared.As(operatorUser, "system:masters")
+			for _, i := range []*gatedInstance{updated, deleted} {
+				Expect(unjudged.Patch(ctx, i.instance.DeepCopy(), named(s.victim))).To(Succeed())
+			}
+			for _, i := range []*gatedInstance{updated, deleted} {
+				Eventually(ctx, func(g Gomega) {
+					g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)).To(Succeed())
+					g.Expect(stage.Condition(i.instance, v1alpha1.ConditionGate)).To(HaveKeyWithValue("message", ContainSubstring("another name")))
+				}).Should(Succeed())
+			}
+			Expect(updated.by.Patch(ctx, updated.instance.DeepCopy(), merge(sizeOf(updated.instance, large)))).To(Succeed())
+			Expect(deleted.by.Delete(ctx, deleted.instance)).To(Succeed())
+			Consistently(ctx, func(Gomega) { s.untouched(ctx) }).WithTimeout(poll + time.Second).Should(Succeed())
+
+			By("putting the name back")
+			for _, i := range []*gatedInstance{updated, deleted} {
+				Expect(i.by.Patch(ctx, i.instance.DeepCopy(), named(i.instance.GetName()))).To(Succeed())
+			}
+			shared.has(ctx, updated.instance, large)
+			shared.Gone(ctx, deleted.instance)
+			deleted.mutated(ctx, cloud.Create, cloud.Delete)
+		}},
+	}
+}
+
+// callingOneselfAuthor are ways to lift the ceiling of management policies that an author
+// has set, by a name that anybody may choose.
+func callingOneselfAuthor() []bypass {
+	return []bypass{
+		{"applying under the field manager of Crossplane", func(ctx context.Context, s *cloudScene) {
+			i := provision(ctx, bypassCeilingGroup, databaseKind, "")
+			ceiling := i.instance.GetAnnotations()[v1alpha1.AnnotationGateCeiling]
+			Expect(ceiling).NotTo(BeEmpty())
+			// Crossplane puts its own back with its next apply.
+			written := s.apply(ctx, i.instance, "apiextensions.crossplane.io/composed/x", "*")
+			Expect(written.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.AnnotationGateCeiling, ceiling))
+			i.resize(ctx, large)
+			shared.sized(ctx, i.instance, large)
+			Expect(i.instance.GetAnnotations()).To(HaveKeyWithValue(v1alpha1.AnnotationGateCeiling, ceiling))
+			Consistently(ctx, func() []cloud.Verb { return shared.calls(ctx, i.instance).Mutations().Verbs() }).
+				WithTimeout(poll + time.Second).Should(Equal([]cloud.Verb{cloud.Create}))
+		}},
+		{"applying what nobody composes", func(ctx context.Context, s *cloudScene) {
+			i := ownInstance(ctx, "own-ceiling", "Observe", "Create", "Update", "LateInitialize")
+			s.apply(ctx, i.instance, "mallory", "*")
+			Expect(i.by.Delete(ctx, i.instance)).To(Succeed())
+			shared.Gone(ctx, i.instance)
+			i.mutated(ctx, cloud.Create)
+			shared.has(ctx, i.instance, medium)
+		}},
+	}
+}
+
+// apply applies management policies as a field manager, and returns what was written.
+func (s *cloudScene) apply(ctx context.Context, instance *unstructured.Unstructured, manager string, policies ...any) *unstructured.Unstructured {
+	GinkgoHelper()
+	applied := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"managementPolicies": policies}}}
+	applied.SetGroupVersionKind(instance.GroupVersionKind())
+	applied.SetNamespace(instance.GetNamespace())
+	applied.SetName(instance.GetName())
+	Expect(s.rogue.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(manager), client.ForceOwnership)).To(Succeed())
+	return applied
+}
