@@ -122,6 +122,18 @@ func dryRun(event *auditv1.Event) bool {
 	return json.Unmarshal(event.RequestObject.Raw, &options) == nil && len(options.DryRun) > 0
 }
 
+// FailedOpen wants requests that one of the API server's webhooks should have been asked
+// about, and that were carried out without its answer.
+func FailedOpen(event *auditv1.Event) bool {
+	for key := range event.Annotations {
+		if strings.HasPrefix(key, "failed-open.validating.webhook.admission.k8s.io/") ||
+			strings.HasPrefix(key, "failed-open.mutation.webhook.admission.k8s.io/") {
+			return true
+		}
+	}
+	return false
+}
+
 // Succeeded wants requests that were carried out.
 func Succeeded(event *auditv1.Event) bool {
 	return event.ResponseStatus != nil && event.ResponseStatus.Code < 400

@@ -24,12 +24,14 @@ import (
 	"context"
 	"encoding/json"
 	"flag"
+	"fmt"
 	"path/filepath"
 	"testing"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/stage"
@@ -101,6 +103,31 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 }, NodeTimeout(startTimeout))
 
 var _ = BeforeEach(stage.SetDefaults)
+
+// alone is when the specs began that run alone, since some of them take the operator away.
+var alone time.Time
+
+var _ = ReportBeforeEach(func(spec SpecReport) {
+	if spec.IsSerial && alone.IsZero() {
+		alone = time.Now()
+	}
+})
+
+// A spec that fails since nobody was asked does not look like it: what it sees is that
+// something passed, or that an annotation is not there.
+var _ = SynchronizedAfterSuite(func() {}, func() {
+	if shared == nil {
+		return // It did not start.
+	}
+	unasked := stage.Witness{Log: shared.AuditLog}.Requests(controlplane.FailedOpen, func(event *auditv1.Event) bool {
+		return alone.IsZero() || event.RequestReceivedTimestamp.Time.Before(alone)
+	})
+	var lines []string
+	for _, event := range unasked {
+		lines = append(lines, fmt.Sprintf("%s %s %v", event.RequestReceivedTimestamp.Format(time.RFC3339Nano), describeEvent(&event), event.Annotations))
+	}
+	Expect(lines).To(BeEmpty(), "the webhook did not answer, though the operator was there")
+})
 
 // startCluster starts a control plane and an operator, which end with the
 // current spec, container or suite. Their logs are part of the report of a
