@@ -148,7 +148,8 @@ spec:
 		Expect(rogue.Delete(ctx, warned)).To(Succeed())
 
 		var reasons []string
-		for _, event := range audit.writes(controlplane.OfResource("", "configmaps"), controlplane.ByVerb("create")) {
+		// Namespaces get a ConfigMap of the publisher of root certificates, at some time.
+		for _, event := range audit.writes(controlplane.OfResource("", "configmaps"), controlplane.ByVerb("create"), controlplane.ByUser(rogue.User.UserName)) {
 			reasons = append(reasons, event.Annotations[auditReason])
 		}
 		Expect(reasons).To(Equal([]string{"Audited", "Warned", "Warned", "Denied"}))
