@@ -58,10 +58,9 @@ type unseen struct {
 // where the content is not the approved one and nothing says why.
 //
 // Only the top of a chain is looked at: what is below it was changed by its controllers.
-// What stands for something outside has a gate, which knows what it was opened for.
 func (r *Holder) findUnseen(ctx context.Context, v *view, rec *v1alpha1.AllowanceRecord) error {
 	v.content = nil
-	if isUnderGate(v.obj) || v.obj.GetDeletionTimestamp() != nil {
+	if v.obj.GetDeletionTimestamp() != nil {
 		return nil
 	}
 	if parent, known := scope.ParentUID(ctx, r.Holders, r.Policies.Index(), v.obj); parent != "" || !known {
@@ -148,7 +147,7 @@ func (r *Holder) lookUnseen(
 	}
 	v.unseen.fields = slices.DeleteFunc(fields, func(d v1alpha1.ContentDigest) bool {
 		path, err := change.ParsePath(d.Path)
-		return isScaled(live, d.Path, since) || err == nil && change.AnyCovers(proven, path)
+		return isScaled(live, d.Path, since) || err == nil && (change.AnyCovers(proven, path) || r.isOutside(ctx, live, path))
 	})
 	if len(v.unseen.fields) == 0 {
 		return nil
@@ -159,6 +158,16 @@ func (r *Holder) lookUnseen(
 	}
 	r.changedUnseen.Store(v.obj.GetUID(), v.unseen)
 	return nil
+}
+
+// isOutside reports whether what a holder stands for has what the holder says at a path: the
+// system there has filled it in, or it was carried out.
+func (r *Holder) isOutside(ctx context.Context, obj *unstructured.Unstructured, path change.Path) bool {
+	if r.Drivers == nil {
+		return false
+	}
+	driver, _, ok := r.Drivers.Gate(ctx, obj.GroupVersionKind())
+	return ok && driver.Has(obj, path)
 }
 
 // unexplained are the fields of the content that are not as they are known to be approved,

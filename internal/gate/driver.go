@@ -57,6 +57,9 @@ type Driver interface {
 	// IsOutside reports whether what an object stands for is there, as far as the object
 	// shows.
 	IsOutside(obj *unstructured.Unstructured) bool
+	// Has reports whether what an object stands for has what the object says at a path, as
+	// far as the object shows.
+	Has(obj *unstructured.Unstructured, path change.Path) bool
 	// Content is a hash of everything in an object that tells the system what to do
 	// outside, without the switch.
 	Content(obj *unstructured.Unstructured) string
@@ -116,6 +119,9 @@ type Write struct {
 	// Names is true where the request changes the object's identity, or approves it, and
 	// may: what the object stands for now is what it should.
 	Names bool
+	// Approved is what of the new object is approved, without what is withheld of it; nil
+	// where nothing is withheld. It is shared and not changed.
+	Approved map[string]any
 }
 
 // Setting is what a gate is set to by a write.

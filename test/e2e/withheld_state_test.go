@@ -36,6 +36,7 @@ import (
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 // approvedKey is the annotation with the approved content of an object of which
@@ -43,16 +44,7 @@ import (
 const approvedKey = v1alpha1.AnnotationApproved
 
 // withheldOf are the fields that the ledger of an object says are withheld.
-func withheldOf(obj client.Object) []string {
-	GinkgoHelper()
-	paths := []string{}
-	for _, a := range ledgerOf(Default, obj, ledgerKey) {
-		if a.Relation == v1alpha1.RelationWithheld {
-			paths = append(paths, a.Mutation)
-		}
-	}
-	return paths
-}
+func withheldOf(obj client.Object) []string { return stage.WithheldOf(obj) }
 
 // withholding checks that just these fields of an object are withheld, and that it has
 // its approved content, which can be read.

@@ -407,4 +407,10 @@ var mutants = []mutant{
 		ways:  []string{"applying under the field manager of Crossplane", "applying what nobody composes"},
 		cloud: true,
 	},
+	{
+		name:  "what is withheld goes along with what is granted",
+		edits: []edit{{"internal/gate/crossplane/switch.go", "		if w.Approved != nil {", "		if false {"}},
+		ways:  []string{"riding along with an initiator's change of the same resource"},
+		cloud: true,
+	},
 }

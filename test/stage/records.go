@@ -18,6 +18,7 @@ package stage
 
 import (
 	"context"
+	"encoding/json"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -53,4 +54,20 @@ func (c *Cluster) Recorded(ctx context.Context, obj client.Object) v1alpha1.Allo
 		g.Expect(rec.Status).NotTo(BeZero())
 	}).Should(Succeed())
 	return rec
+}
+
+// WithheldOf are the fields that the ledger of an object says are withheld.
+func WithheldOf(obj client.Object) []string {
+	GinkgoHelper()
+	var ledger []v1alpha1.Allowance
+	if text := obj.GetAnnotations()[v1alpha1.AnnotationAllowances]; text != "" {
+		Expect(json.Unmarshal([]byte(text), &ledger)).To(Succeed())
+	}
+	paths := []string{}
+	for _, a := range ledger {
+		if a.Relation == v1alpha1.RelationWithheld {
+			paths = append(paths, a.Mutation)
+		}
+	}
+	return paths
 }

@@ -21,6 +21,7 @@ import (
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/internal/change"
 )
@@ -59,6 +60,11 @@ func (s signals) observed(path change.Path) comparison {
 	default:
 		return compare(path, want, got)
 	}
+}
+
+// Has implements gate.Driver.
+func (Driver) Has(obj *unstructured.Unstructured, path change.Path) bool {
+	return signalsOf(obj).observed(path) == equal
 }
 
 // isMirrored tells whether status.atProvider may carry a field.

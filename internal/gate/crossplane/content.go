@@ -29,9 +29,12 @@ import (
 // whose toggling is no change of what is wanted, and the name of what the object
 // stands for. Empty values are as good as absent, as providers add and drop them when they
 // write the object.
-func (Driver) Content(obj *unstructured.Unstructured) string {
+func (Driver) Content(obj *unstructured.Unstructured) string { return contentOf(obj.Object, obj) }
+
+// contentOf is the content of an object with the given fields.
+func contentOf(fields map[string]any, obj *unstructured.Unstructured) string {
 	content := map[string]any{ExternalNameAnnotation: obj.GetAnnotations()[ExternalNameAnnotation]}
-	if spec, ok := obj.Object[specField].(map[string]any); ok {
+	if spec, ok := fields[specField].(map[string]any); ok {
 		content[specField] = withoutPolicies(spec)
 	}
 	return change.CanonicalHash(content)

@@ -47,6 +47,10 @@ func (d Driver) Compute(w gate.Write) gate.Setting {
 	content := d.Content(w.New)
 	if w.Old == nil || w.Brings || before.Content == d.Content(w.Old) && d.keeps(w, content, after.Name) {
 		after.Content = content
+		if w.Approved != nil {
+			// What is withheld of the object was not granted: it has to go first.
+			after.Content = contentOf(w.Approved, w.New)
+		}
 	}
 	after.Unseen = unseenAfter(w, before)
 	var verbs []string

@@ -158,6 +158,13 @@ func TestCompute(t *testing.T) {
 			},
 			policies: closed, content: "1",
 		},
+		"what is granted beside what is withheld waits": {
+			write: gate.Write{
+				Old: bucket("evil", closed, approved), New: bucket("evil", closed, approved, region), Approved: bucket("1", closed, region).Object,
+				Ledger: external("Update"), Brings: true,
+			},
+			policies: closed, content: "1 eu",
+		},
 		"what is put back opens again": {
 			write: gate.Write{
 				Old: bucket("2", closed, approved), New: bucket("1", closed, approved),

@@ -67,10 +67,11 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt) (*fact
 		return nil, decision.Verdict{}, decision.Grant{}, err
 	}
 	verdict := decision.Decide(ctx, &f.Input)
+	f.findApprovedBefore(r, verdict)
 	grant := decision.Grants(ctx, &f.Input, verdict)
 	f.standing = grant.Standing
 	f.next = f.bound(ctx, r, &grant)
-	f.deviates = f.deviation(ctx, r, verdict, grant)
+	f.deviates = f.deviation(r, verdict, grant)
 	return f, verdict, grant, nil
 }
 

@@ -17,7 +17,6 @@ limitations under the License.
 package admission
 
 import (
-	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -47,29 +46,21 @@ type deviation struct {
 
 // deviation compares the ledger of the new object with the one that follows from the
 // old object and the grant.
-func (f *facts) deviation(ctx context.Context, r *request, v decision.Verdict, grant decision.Grant) deviation {
-	if !r.validating || r.new == nil || len(f.OwnPolicies) == 0 || !v.Allowed || v.Reason == decision.ReasonFinishing {
+func (f *facts) deviation(r *request, v decision.Verdict, grant decision.Grant) deviation {
+	if !f.isLedgerJudged(r, v) {
 		return deviation{}
 	}
-	// What cannot be read counts as empty.
-	has, _ := r.ledgerAsked()
-	want, before := f.next, f.approvedBefore(r, has)
-	if len(before) > 0 {
-		in := f.Input
-		in.Approved = slices.Concat(in.Approved, before)
-		grant = decision.Grants(ctx, &in, v)
-		want = f.bound(ctx, r, &grant)
-	}
+	has, _ := r.ledgerAsked() // What cannot be read counts as empty.
 	d := deviation{foreign: has.Without(func(e ledger.Entry) bool {
-		return e.IsWithheld() || hasKey(want, e) || hasID(f.stored, e)
+		return e.IsWithheld() || hasKey(f.next, e) || hasID(f.stored, e)
 	})}
 	if v.Reason == decision.ReasonOwn {
 		return d // What it wants folded in is in the record already.
 	}
-	for _, e := range want.Without(func(e ledger.Entry) bool { return e.IsWithheld() || holds(has, e) }) {
+	for _, e := range f.next.Without(func(e ledger.Entry) bool { return e.IsWithheld() || holds(has, e) }) {
 		d.missing = append(d.missing, e.Allowance)
 	}
-	f.withheldDeviation(r, grant.Standing, has, before, &d)
+	f.withheldDeviation(r, grant.Standing, has, &d)
 	if r.subresource == subresourceScale {
 		d.missing = ungenerated(d.missing, f.Child.Generation)
 	}
@@ -79,8 +70,7 @@ func (f *facts) deviation(ctx context.Context, r *request, v decision.Verdict, g
 // withheldDeviation compares what is withheld by the approved content that the object is
 // about to be stored with to what should be. The value that was approved is not for a
 // record, which has a digest of it.
-// What the mutating hook saw approved is known by the entries that it left: before.
-func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored ledger.Ledger, before []change.Change, d *deviation) {
+func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored ledger.Ledger, d *deviation) {
 	text := annotation(r.new, annotationKey(r.new, approvedName))
 	if want == nil || len(want.Differences) == 0 && text == "" && !slices.ContainsFunc(stored, ledger.Entry.IsWithheld) {
 		return
@@ -93,7 +83,7 @@ func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored le
 	}
 	for _, each := range want.Withheld() {
 		path := each.Path.String()
-		if at(has, path) || slices.ContainsFunc(before, func(c change.Change) bool { return c.Path.Overlaps(each.Path) }) {
+		if at(has, path) || slices.ContainsFunc(f.approvedBefore, func(c change.Change) bool { return c.Path.Overlaps(each.Path) }) {
 			continue
 		}
 		d.missing = append(d.missing, v1alpha1.Allowance{
@@ -130,15 +120,21 @@ func ungenerated(allowances []v1alpha1.Allowance, predicted int64) []v1alpha1.Al
 	return out
 }
 
-// approvedBefore are the fields that the requester has approved, as far as the ledger
+// isLedgerJudged reports whether the ledger that the object is about to be stored with has
+// to be the one that follows from the request.
+func (f *facts) isLedgerJudged(r *request, v decision.Verdict) bool {
+	return r.validating && r.new != nil && len(f.OwnPolicies) > 0 && v.Allowed && v.Reason != decision.ReasonFinishing
+}
+
+// findApprovedBefore finds the fields that the requester has approved, as far as the ledger
 // tells: the mutating webhook took the annotation away that asked for it. An approval
 // leaves an entry of the requester's for a field that the request does not change, as does
 // what was pending and is folded in.
-func (f *facts) approvedBefore(r *request, has ledger.Ledger) []change.Change {
-	if r.old == nil || !f.mayApprove() {
-		return nil
+func (f *facts) findApprovedBefore(r *request, v decision.Verdict) {
+	if !f.isLedgerJudged(r, v) || r.old == nil || !f.mayApprove() {
+		return
 	}
-	var out []change.Change
+	has, _ := r.ledgerAsked() // What cannot be read approves nothing.
 	for _, e := range has {
 		hop, ok := e.LastHop()
 		if !ok || e.Initiator != f.Requester.Username || hasID(f.stored, e) || hasID(f.Child.Ledger, e) {
@@ -148,9 +144,9 @@ func (f *facts) approvedBefore(r *request, has ledger.Ledger) []change.Change {
 		if err != nil || slices.ContainsFunc(f.OwnChanges, func(c change.Change) bool { return c.Path.String() == hop.Field }) {
 			continue
 		}
-		out = append(out, r.asChange(path))
+		f.approvedBefore = append(f.approvedBefore, r.asChange(path))
 	}
-	return out
+	f.Approved = slices.Concat(f.Approved, f.approvedBefore)
 }
 
 // holds tells whether a ledger has an entry, or a newer one for the same thing by the

@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/gate"
@@ -171,8 +172,17 @@ func (f *facts) setGate(r *request, v decision.Verdict, grant decision.Grant) {
 	f.gate.setting = f.gate.Compute(gate.Write{
 		Old: r.old, New: r.new, Kind: r.gateKind, Ledger: f.next,
 		Brings: grant.OpensGate(), BySystem: f.gate.bySystem, Names: f.names(v),
-		ByAuthor: f.byAuthor(r), FieldManager: r.fieldManager,
+		ByAuthor: f.byAuthor(r), FieldManager: r.fieldManager, Approved: approvedFields(grant.Standing),
 	})
+}
+
+// approvedFields are the fields of an object without what is withheld of it, nil where
+// nothing is.
+func approvedFields(st *approved.Standing) map[string]any {
+	if st == nil || len(st.Withheld()) == 0 {
+		return nil
+	}
+	return st.Content()
 }
 
 // byAuthor reports whether the requester says what the object is to be like: of what is

@@ -177,6 +177,8 @@ type facts struct {
 	claimed bool
 	// approve is what the request says about approving.
 	approve approval
+	// approvedBefore are the fields that the mutating webhook has seen approved.
+	approvedBefore []change.Change
 	// glass is what the request says about breaking the glass.
 	glass glass
 	// parentObject is the parent itself, nil where there is none.

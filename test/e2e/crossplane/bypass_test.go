@@ -75,6 +75,9 @@ spec:
   - trigger: spec.forProvider.instanceClass
     policies:
     - {target: {external: {provider: provider-aws}}, relation: External, verbs: [Update]}
+  - trigger: spec.forProvider.engine
+    policies:
+    - {target: {external: {provider: provider-aws}}, relation: External, verbs: [Update]}
 `
 
 // cloudScene is what bypasses are tried with.
@@ -170,7 +173,7 @@ func ownInstance(ctx context.Context, name string, policies ...any) *gatedInstan
 }
 
 func bypasses() []bypass {
-	return slices.Concat(namingOthers(), namingMeanwhile(), callingOneselfAuthor())
+	return slices.Concat(namingOthers(), namingMeanwhile(), callingOneselfAuthor(), ridingAlong())
 }
 
 // namingOthers are ways to have alice change what somebody else has in the cloud.
@@ -318,4 +321,24 @@ func (s *cloudScene) apply(ctx context.Context, instance *unstructured.Unstructu
 	applied.SetName(instance.GetName())
 	Expect(s.rogue.Apply(ctx, client.ApplyConfigurationFromUnstructured(applied), client.FieldOwner(manager), client.ForceOwnership)).To(Succeed())
 	return applied
+}
+
+// ridingAlong are ways to have one's own change carried out with somebody else's.
+func ridingAlong() []bypass {
+	return []bypass{
+		{"riding along with an initiator's change of the same resource", func(ctx context.Context, s *cloudScene) {
+			i := ownInstance(ctx, "own-ridden")
+			Expect(s.rogue.Patch(ctx, i.instance.DeepCopy(), merge(`{"spec":{"forProvider":{"engine":"evil"}}}`))).To(Succeed())
+			Expect(s.rogue.Warned.Take()).To(ContainSubstring("withheld"))
+			Expect(i.by.Patch(ctx, i.instance.DeepCopy(), merge(sizeOf(i.instance, "db.t3.xlarge")))).To(Succeed())
+			Consistently(ctx, func() []cloud.Verb { return shared.calls(ctx, i.instance).Mutations().Verbs() }).
+				WithTimeout(poll + time.Second).Should(Equal([]cloud.Verb{cloud.Create}))
+
+			By("taking it back")
+			Expect(s.rogue.Patch(ctx, i.instance.DeepCopy(), merge(`{"spec":{"forProvider":{"engine":"postgres"}}}`))).To(Succeed())
+			shared.has(ctx, i.instance, "db.t3.xlarge")
+			i.closed(ctx)
+			i.mutated(ctx, cloud.Create, cloud.Update)
+		}},
+	}
 }

@@ -68,6 +68,23 @@ var _ = Describe("The events of a change", Ordered, ContinueOnFailure, func() {
 		Entry("one whose conditions say no generation", SpecTimeout(specTimeout), string(instance.NoGeneration), cloud.Fault{}, 6, 1),
 		Entry("one that does not show what the cloud has", SpecTimeout(specTimeout), string(instance.NoObservation), cloud.Fault{}, 9, 1),
 	)
+
+	It("leave the circuit breaker closed when there are three of them in a row", func(ctx SpecContext) {
+		i := provision(ctx, eventsGroup, databaseKind, string(instance.Async))
+		shared.quiet(ctx, i.composite, i.instance)
+		audit := shared.Watch(stage.OfAny(i.instance))
+		for _, size := range []string{large, "db.t3.xlarge", "db.t3.2xlarge"} {
+			Expect(shared.cloud().Inject(ctx, cloud.Fault{Name: i.instance.GetName(), Verb: cloud.Update, Delay: slow.Delay, Times: 1})).To(Succeed())
+			i.resize(ctx, size)
+			shared.has(ctx, i.instance, size)
+		}
+		i.closed(ctx)
+		shared.quiet(ctx, i.composite, i.instance)
+		i.mutated(ctx, cloud.Create, cloud.Update, cloud.Update, cloud.Update)
+		shared.Becomes(ctx, i.composite, "Responsive")
+		events := changes(audit, unseen(i.instance))
+		Expect(len(events)).To(BeNumerically("<=", 3*7), told(events))
+	}, SpecTimeout(specTimeout))
 })
 
 // told says, a line each, who wrote what when.
