@@ -168,6 +168,9 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 	if client.IgnoreNotFound(err) != nil {
 		return reconcile.Result{}, err
 	}
+	if apierrors.IsNotFound(err) && !r.Holders.Watches(req.GVK().GroupKind()) {
+		return r.unwatched(ctx, req) // The kind was left in between.
+	}
 	if apierrors.IsNotFound(err) {
 		obj = nil
 		r.SignOfLife.Forget(req)

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/utils/clock"
@@ -91,7 +92,7 @@ func (r *Target) SetupWithManager(mgr ctrl.Manager) error {
 	r.pace, r.feeder = newPace(r.Rate), holders.NewFeeder()
 	return builder.TypedControllerManagedBy[holders.Request](mgr).
 		Named("target").
-		WatchesRawSource(r.Holders.Source()).
+		WatchesRawSource(r.holderSource()).
 		WatchesRawSource(r.policySource()).
 		WatchesRawSource(r.namespaceSource(mgr.GetCache())).
 		WatchesRawSource(r.feederSource()).
@@ -105,8 +106,12 @@ func (r *Target) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 	if !r.Holders.Watches(req.GVK().GroupKind()) {
 		return r.leave(ctx, req)
 	}
+	r.known.look(req)
 	obj, err := r.Holders.Get(ctx, req.GVK(), req.Key())
 	switch {
+	case apierrors.IsNotFound(err) && !r.Holders.Watches(req.GVK().GroupKind()):
+		r.known.touch(req)
+		return r.leave(ctx, req) // Of a kind that was left in between, nothing is found.
 	case apierrors.IsNotFound(err):
 		r.forget(req)
 		return reconcile.Result{}, nil
@@ -118,7 +123,9 @@ func (r *Target) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 	return r.show(ctx, req, obj, now)
 }
 
-// leave takes the mark from an object whose kind no policy is for any more.
+// leave takes the mark from an object whose kind no policy is for any more. Nobody is told
+// of its objects any more either: of one that was changed since it was looked at, the API
+// server says what it shows.
 func (r *Target) leave(ctx context.Context, req holders.Request) (reconcile.Result, error) {
 	known := r.known.get(req)
 	if r.awaits(req.GVK().GroupKind()) {
@@ -126,6 +133,19 @@ func (r *Target) leave(ctx context.Context, req holders.Request) (reconcile.Resu
 		// they can is a change of the catalog, upon which what is known is looked at.
 		r.known.set(req, known)
 		return reconcile.Result{RequeueAfter: unreadRecheck}, nil
+	}
+	if r.Rate > 0 && r.known.look(req) {
+		live, err := r.Holders.Live(ctx, req.GVK(), req.Key())
+		switch {
+		case apierrors.IsNotFound(err), apimeta.IsNoMatchError(err):
+			r.forget(req)
+			return reconcile.Result{}, nil
+		case err != nil:
+			r.known.touch(req)
+			return reconcile.Result{}, err
+		}
+		known.mark = markOf(live)
+		r.known.set(req, known)
 	}
 	in, _, shows := known.mark.differs(inAnnotation, nil)
 	if !shows || r.Rate <= 0 {

@@ -75,6 +75,8 @@ type targets struct {
 	mu       sync.Mutex
 	byName   map[holders.Request]knownTarget
 	children map[types.UID]map[holders.Request]struct{}
+	// touched are those that were changed since they were looked at.
+	touched map[holders.Request]struct{}
 	// last is how the object was seen that was remembered last.
 	last  *target
 	queue workqueue.TypedRateLimitingInterface[holders.Request]
@@ -127,11 +129,31 @@ func (t *targets) remembered(now target) knownTarget {
 	return known
 }
 
+// touch notes that an object was changed, and has yet to be looked at.
+func (t *targets) touch(req holders.Request) {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	if t.touched == nil {
+		t.touched = map[holders.Request]struct{}{}
+	}
+	t.touched[req] = struct{}{}
+}
+
+// look notes that an object is looked at, and reports whether it was changed before.
+func (t *targets) look(req holders.Request) bool {
+	t.mu.Lock()
+	defer t.mu.Unlock()
+	_, touched := t.touched[req]
+	delete(t.touched, req)
+	return touched
+}
+
 // forget an object that is gone, and return the policies that were in effect for it.
 func (t *targets) forget(req holders.Request) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.drop(req)
+	delete(t.touched, req)
 	t.queueChildren(before.mark.uid)
 	return before.policies
 }

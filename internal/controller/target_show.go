@@ -48,6 +48,7 @@ func (r *Target) show(ctx context.Context, req holders.Request, obj *unstructure
 	wanted := string(in) + ": " + text
 	behind, lost := r.pace.fate(req, obj.GetResourceVersion(), wanted, now)
 	if behind {
+		r.known.touch(req)
 		return reconcile.Result{}, nil // The event of the write follows.
 	}
 	if lost && in == inCondition && r.losing.add(req.GVK().GroupKind()) {
@@ -67,6 +68,7 @@ func (r *Target) show(ctx context.Context, req holders.Request, obj *unstructure
 		return reconcile.Result{}, err
 	}
 	r.pace.done(req, version)
+	r.known.touch(req)
 	return reconcile.Result{}, nil
 }
 

@@ -19,6 +19,7 @@ package controller
 import (
 	"context"
 	"maps"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/client-go/util/workqueue"
@@ -31,6 +32,26 @@ import (
 	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/scope"
 )
+
+// holderSource has each object looked at when it changes. Where its kind is left before
+// that, it is known that what was seen of the object is old.
+func (r *Target) holderSource() source.TypedSource[holders.Request] {
+	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+		return r.Holders.Source().Start(ctx, touching{queue, &r.known})
+	})
+}
+
+// touching is a queue that notes of which objects there are events.
+type touching struct {
+	workqueue.TypedRateLimitingInterface[holders.Request]
+	known *targets
+}
+
+// AddAfter implements workqueue.TypedDelayingInterface.
+func (q touching) AddAfter(req holders.Request, after time.Duration) {
+	q.known.touch(req)
+	q.TypedRateLimitingInterface.AddAfter(req, after)
+}
 
 // policySource has all objects looked at when the active policies change.
 func (r *Target) policySource() source.TypedSource[holders.Request] {
