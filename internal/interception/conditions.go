@@ -18,6 +18,7 @@ package interception
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -123,6 +124,11 @@ func somethingCounts(in Input) string {
 			named.annotations.Insert(g.Annotations...)
 		}
 		named.annotations.Insert(in.outside(p)...)
+	}
+	for _, d := range policy.Deputies() {
+		if slices.ContainsFunc(in.Policies, func(p *policy.Policy) bool { return p.For.GroupKind() == d.Kind || p.Bounds(d.Kind) }) {
+			named.annotations.Insert(d.Annotations...)
+		}
 	}
 	return anyOf(
 		`request.operation != "UPDATE"`,

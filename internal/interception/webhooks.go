@@ -131,6 +131,7 @@ func validating(in Input, scope *metav1.LabelSelector, resources []*resource) *a
 			MatchConditions:         verdictConditions(in),
 		})
 	}
+	webhooks = append(webhooks, deputyHooks(in, scope, resources)...)
 	if len(webhooks) == 0 {
 		return nil
 	}

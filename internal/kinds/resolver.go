@@ -156,6 +156,12 @@ func (r *Resolver) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersion
 	return resource.GVK, ok
 }
 
+// ResourceFor returns the resource of a kind, and false where it is not served.
+func (r *Resolver) ResourceFor(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool) {
+	found, ok := r.ByKind(gvk)
+	return found.GVR, ok
+}
+
 // Namespaced tells whether the objects of a kind live in namespaces.
 func (r *Resolver) Namespaced(gvk schema.GroupVersionKind) bool {
 	resource, _ := r.ByKind(gvk)

@@ -32,6 +32,9 @@ type Index struct {
 	categories map[schema.GroupKind][]string
 	// keepers are, by the kind of a history, the kinds whose history it is.
 	keepers map[schema.GroupKind][]schema.GroupVersionKind
+	// versions are the kinds that policies name, whether as parents or as children, each
+	// in a version that one of them has.
+	versions map[schema.GroupKind]schema.GroupVersionKind
 }
 
 // NewIndex indexes the policies; it keeps the slice's elements, not the slice.
@@ -41,6 +44,7 @@ func NewIndex(policies []*Policy) *Index {
 		byKind:     map[schema.GroupKind]*candidates{},
 		categories: map[schema.GroupKind][]string{},
 		keepers:    map[schema.GroupKind][]schema.GroupVersionKind{},
+		versions:   map[schema.GroupKind]schema.GroupVersionKind{},
 	}
 	slices.SortFunc(i.policies, ByAge)
 	for _, p := range i.policies {
@@ -50,6 +54,12 @@ func NewIndex(policies []*Policy) *Index {
 		}
 		i.byKind[kind].add(p)
 		maps.Copy(i.categories, p.Categories)
+		i.versions[kind] = p.For
+		p.visit(func(_ phases, e Entry) {
+			if _, known := i.versions[e.Kind]; !known && !e.Kind.Empty() {
+				i.versions[e.Kind] = e.Kind.WithVersion(e.Resource.Version)
+			}
+		})
 		for _, e := range p.implied {
 			if !slices.Contains(i.keepers[e.Kind], p.For) {
 				i.keepers[e.Kind] = append(i.keepers[e.Kind], p.For)
@@ -89,6 +99,16 @@ func (i *Index) Keepers(history schema.GroupKind) []schema.GroupVersionKind {
 		return nil
 	}
 	return i.keepers[history]
+}
+
+// Version returns a kind that policies name, in a version that one of them has, and false
+// where none names it.
+func (i *Index) Version(kind schema.GroupKind) (schema.GroupVersionKind, bool) {
+	if i == nil {
+		return schema.GroupVersionKind{}, false
+	}
+	version, named := i.versions[kind]
+	return version, named
 }
 
 // selecting are the policies that select a holder, the oldest first.

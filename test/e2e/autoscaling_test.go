@@ -52,7 +52,7 @@ var _ = Describe("An autoscaler", Ordered, Serial, func() {
 		GinkgoHelper()
 		metrics.use(ns, averageMemory)
 		hpa := makeAutoscaler(ns, web, 2, 6)
-		Expect(shared.Create(ctx, hpa)).To(Succeed())
+		Expect(shared.as(alice, platformTeam, "system:masters").Create(ctx, hpa)).To(Succeed())
 		return hpa
 	}
 	// refused returns when the autoscaler says that it was refused, with a message that
@@ -80,6 +80,11 @@ var _ = Describe("An autoscaler", Ordered, Serial, func() {
 		It("scales a Deployment up and down, and its Pods are traced to it", func(ctx SpecContext) {
 			d := shared.mallory().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
 			autoscale(ctx)
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.record(ctx, g, d).Status.History).To(ContainElement(And(
+					HaveField("User", alice), HaveField("Kind", "HorizontalPodAutoscaler"), HaveField("Names", ConsistOf("web")),
+				)), "nothing says who made the autoscaler")
+			}).Should(Succeed())
 			for _, step := range []struct {
 				memory int64
 				size   int32

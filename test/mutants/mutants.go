@@ -157,6 +157,30 @@ var mutants = []mutant{
 		ways:  []string{"entering a policy of one's own by a label"},
 	},
 	{
+		name:  "anybody makes autoscalers",
+		edits: []edit{{"internal/webhook/admission/deputies.go", "	case d != nil && !d.allowed:", "	case false && d != nil && !d.allowed:"}},
+		ways: []string{
+			"making an autoscaler for the parent", "changing the autoscaler of the parent",
+			"pointing an autoscaler at the parent", "making an autoscaler for a child", "making a ScaledObject for the parent",
+		},
+	},
+	{
+		name: "an older autoscaler says less",
+		// Policies that name no autoscalers ask for the version that has all fields.
+		edits: []edit{{"internal/policy/deputies.go", `autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")`, `schema.GroupVersionResource{Group: "autoscaling", Version: "v1", Resource: "horizontalpodautoscalers"}`}},
+		ways:  []string{"changing the autoscaler of the parent by an older version"},
+	},
+	{
+		name:  "an autoscaler comes before what it scales",
+		edits: []edit{{"internal/webhook/admission/deputies.go", "	d := &delegation{exists: exists}\n", "	d := &delegation{exists: exists}\n	if !exists {\n		return nil, nil\n	}\n"}},
+		ways:  []string{"making an autoscaler for a parent that does not exist yet"},
+	},
+	{
+		name:  "a phase lets autoscalers through",
+		edits: []edit{{"internal/decision/delegate.go", "	lasting := in.lasting()\n", "	lasting := in\n"}},
+		ways:  []string{"making an autoscaler for a parent that is new"},
+	},
+	{
 		name: "the parent is that of the new object",
 		edits: []edit{{
 			gather,
@@ -253,7 +277,9 @@ var mutants = []mutant{
 	{
 		name:  "anybody initiates",
 		edits: []edit{{"internal/decision/chain.go", "initiates := p.MayInitiate(in.Requester) ||", "initiates := true || p.MayInitiate(in.Requester) ||"}},
-		ways:  []string{"changing the parent", "giving the parent an owner of one's own"},
+		ways: []string{
+			"changing the parent", "giving the parent an owner of one's own",
+		},
 	},
 	{
 		name:  "allowances go on while something is withheld",

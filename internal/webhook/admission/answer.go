@@ -43,6 +43,7 @@ const (
 	auditGlass    = "break-glass"
 	auditGate     = "gate"
 	auditStray    = "stray"
+	auditTarget   = "scales"
 )
 
 // composedManager is the prefix of the field managers under which Crossplane

@@ -38,10 +38,16 @@ const reasonUnjudged = "Unjudged"
 // is followed here: the request passes, with a warning, unless a policy that is
 // about its kind says Fail.
 func (g *Gatherer) failed(ctx context.Context, req admission.Request, err error) admission.Response {
+	return g.failedAbout(ctx, req, g.concernedKind(req), err)
+}
+
+// failedAbout does so where the policies for another kind than that of the object say what
+// becomes of it.
+func (g *Gatherer) failedAbout(ctx context.Context, req admission.Request, kind schema.GroupVersionKind, err error) admission.Response {
 	logf.FromContext(ctx).Error(err, "Cannot judge a request",
 		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
 	resp := admission.Allowed("").WithWarnings(fmt.Sprintf("kausality: not judged, and let through: %v", err))
-	if g.failsClosed(ctx, g.concernedKind(req)) {
+	if g.failsClosed(ctx, kind) {
 		resp = admission.Errored(http.StatusInternalServerError, fmt.Errorf("kausality cannot judge this request, try again: %w", err))
 	}
 	resp.AuditAnnotations = map[string]string{auditReason: reasonUnjudged}

@@ -94,6 +94,8 @@ type Notices interface {
 type Kinds interface {
 	// KindFor returns the kind of a resource.
 	KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool)
+	// ResourceFor returns the resource of a kind.
+	ResourceFor(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool)
 	// Namespaced tells whether objects of the kind live in namespaces.
 	Namespaced(kind schema.GroupVersionKind) bool
 	// ReplicasPath is the path that the scale sub-resource of the resource sets.

@@ -70,6 +70,10 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 	if f.AdoptsWithoutCause() && !f.hasRoomForStray() {
 		return refusedStray(r, f)
 	}
+	d, resp := v.judgeDelegation(ctx, req, r, f, verdict)
+	if resp != nil {
+		return *resp
+	}
 	switch err := v.keep(ctx, r, f, verdict); {
 	case errors.As(err, new(lostError)):
 		return lost(ctx, req, err)
@@ -77,10 +81,14 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 		return v.failed(ctx, req, err)
 	}
 	v.remember(r, f, grant)
-	resp := admission.Allowed("")
-	resp.AuditAnnotations = auditAnnotations(f, verdict)
-	resp.Warnings = warnings(r, f, verdict, grant)
-	return resp
+	allowed := admission.Allowed("")
+	allowed.AuditAnnotations = auditAnnotations(f, verdict)
+	if d != nil {
+		v.noteDelegation(r, d)
+		allowed.AuditAnnotations[auditTarget] = d.text()
+	}
+	allowed.Warnings = warnings(r, f, verdict, grant)
+	return allowed
 }
 
 // refusal is the answer where the object's own policies stand in the way of what the

@@ -221,6 +221,7 @@ type served struct{}
 // resources of those kinds.
 var resources = map[string]string{
 	"Deployment": "deployments", "ReplicaSet": "replicasets", "Pod": "pods",
+	"HorizontalPodAutoscaler": "horizontalpodautoscalers", "ScaledObject": "scaledobjects",
 	"StatefulSet": "statefulsets", "ControllerRevision": "controllerrevisions",
 	"Database": "databases", "XDatabase": "xdatabases", "Instance": "instances", "Bucket": "buckets",
 }
@@ -232,6 +233,9 @@ func (served) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersionKind,
 		}
 	}
 	return schema.GroupVersionKind{}, false
+}
+func (served) ResourceFor(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool) {
+	return kind.GroupVersion().WithResource(resources[kind.Kind]), resources[kind.Kind] != ""
 }
 func (served) Categories(kind schema.GroupKind) []string {
 	return map[string][]string{"Database": {"claim"}, "XDatabase": {"composite"}}[kind.Kind]

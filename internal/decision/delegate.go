@@ -1,0 +1,91 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"context"
+	"maps"
+	"slices"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+)
+
+// Delegate decides whether the requester may have somebody else make a change of the child
+// from now on, as who makes an autoscaler for it does: it is judged as if the requester
+// made the change, which is the only one of the input. The verdict is that of the parent;
+// the second result is false also where the child's own policies want a cause that the
+// requester is not.
+//
+// What a phase lets anybody do is over when the deputy acts. It only counts for who made
+// the child itself, and of the parent's phase for controllers that act for the parent.
+// Conditions of rules are left to when it acts: they are about the child as it is then.
+func Delegate(ctx context.Context, in *Input) (Verdict, bool) {
+	lasting := in.lasting()
+	v := Decide(ctx, lasting)
+	switch {
+	case in.AncestorInitiator, v.Reason == ReasonOwn, v.Reason == ReasonFinishing, v.Reason == ReasonPlatform:
+		return v, true
+	default:
+		return v, v.Allowed && lasting.isCause(v)
+	}
+}
+
+// lasting is the input without the phases that let anybody through.
+func (in *Input) lasting() *Input {
+	out := *in
+	out.Child.Ledger = in.Child.Ledger.Without(func(e ledger.Entry) bool {
+		return e.IsCreation() && e.Initiator != in.Requester.Username
+	})
+	if !policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
+		out.Parent.Ledger = in.Parent.Ledger.Without(ledger.Entry.IsCreation)
+		out.Parent.Adopting = false
+	}
+	return &out
+}
+
+// isCause reports whether the requester is a cause of the changes for each target of the
+// rules that they trigger and that withhold what has none.
+func (in *Input) isCause(v Verdict) bool {
+	g := granter{Input: in, verdict: v, usable: in.usable()}
+	return !slices.ContainsFunc(in.OwnChanges, func(c change.Change) bool {
+		return slices.Contains(slices.Collect(maps.Values(g.causes(c))), false)
+	})
+}
+
+// causes are the targets of the rules that withhold a change without a cause, each with
+// whether it has one by one of them.
+func (g *granter) causes(c change.Change) map[string]bool {
+	targets := map[string]bool{}
+	for _, p := range g.OwnPolicies {
+		if p.Action != v1alpha1.ActionDeny {
+			continue
+		}
+		for r := range p.Triggered(c.Path) {
+			if _, matches := r.Trigger.Matches(c); !matches {
+				continue
+			}
+			_, caused := g.chain(p, c, false)
+			for _, t := range targetsOf(r) {
+				targets[t] = targets[t] || caused
+			}
+		}
+	}
+	return targets
+}

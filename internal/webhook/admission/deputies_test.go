@@ -1,0 +1,169 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"slices"
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// autoscaler is one for Deployment web, of so many Pods at most.
+func autoscaler(version string, most int64) *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "autoscaling/" + version, "kind": "HorizontalPodAutoscaler",
+		"metadata": map[string]any{"name": "web", "namespace": "default", "uid": "uid-hpa", "resourceVersion": "1"},
+		"spec": map[string]any{
+			"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"},
+			"maxReplicas":    most,
+		},
+	}}
+}
+
+func scaledObject() *unstructured.Unstructured {
+	return &unstructured.Unstructured{Object: map[string]any{
+		"apiVersion": "keda.sh/v1alpha1", "kind": "ScaledObject",
+		"metadata": map[string]any{"name": "web", "namespace": "default", "uid": "uid-so", "resourceVersion": "1"},
+		"spec":     map[string]any{"scaleTargetRef": map[string]any{"name": "web"}},
+	}}
+}
+
+func TestDeputies(t *testing.T) {
+	const metrics = "autoscaling.alpha.kubernetes.io/metrics"
+	pointingAt := func(obj *unstructured.Unstructured, apiVersion, kind, name string) *unstructured.Unstructured {
+		_ = unstructured.SetNestedStringMap(obj.Object, map[string]string{"apiVersion": apiVersion, "kind": kind, "name": name}, "spec", "scaleTargetRef")
+		return obj
+	}
+	tests := map[string]struct {
+		user          string
+		groups        []string
+		before, after *unstructured.Unstructured
+		// cached and live are the Deployment, nil where there is none.
+		cached, live *unstructured.Unstructured
+		broken       error
+		refused      []string
+		// noted is true where the Deployment's record says who did it.
+		noted, warned bool
+	}{
+		"a stranger makes one": {
+			user: "mallory", after: autoscaler("v2", 9), cached: deployment(3), live: deployment(3),
+			refused: []string{"HorizontalPodAutoscaler web would scale Deployment web", "mallory may not initiate a change of spec.replicas", "Group platform-team may"},
+		},
+		"a stranger makes one for what the cache does not have": {
+			user: "mallory", after: autoscaler("v2", 9), live: deployment(3), refused: []string{"mallory may not initiate"},
+		},
+		"a stranger makes one for what does not exist yet": {
+			user: "mallory", after: autoscaler("v2", 9), refused: []string{"mallory may not initiate"},
+		},
+		"who may makes one": {
+			user: "alice", groups: platformTeam, after: autoscaler("v2", 9), cached: deployment(3), noted: true,
+		},
+		"who may makes one for what does not exist yet": {user: "alice", groups: platformTeam, after: autoscaler("v2", 9)},
+		"a stranger changes one": {
+			user: "mallory", before: autoscaler("v2", 9), after: autoscaler("v2", 10), cached: deployment(3), live: deployment(3),
+			refused: []string{"mallory may not initiate"},
+		},
+		"a stranger changes what only an annotation of an older version has": {
+			user: "mallory", before: autoscaler("v1", 9), after: annotate(autoscaler("v1", 9), metrics, "[]"), cached: deployment(3), live: deployment(3),
+			refused: []string{"mallory may not initiate"},
+		},
+		"a stranger points one elsewhere to it": {
+			user: "mallory", before: pointingAt(autoscaler("v2", 9), "apps/v1", "Deployment", "mine"), after: autoscaler("v2", 9),
+			cached: deployment(3), live: deployment(3), refused: []string{"mallory may not initiate"},
+		},
+		"a stranger points it away": {
+			user: "mallory", before: autoscaler("v2", 9), after: pointingAt(autoscaler("v2", 9), "example.org/v1", "Thing", "mine"), cached: deployment(3),
+		},
+		"a stranger makes one for a version that is served no more": {
+			user: "mallory", after: pointingAt(autoscaler("v2", 9), "apps/v1beta1", "Deployment", "web"), cached: deployment(3), live: deployment(3),
+			refused: []string{"mallory may not initiate"},
+		},
+		"a stranger makes one for a child": {
+			user: "mallory", after: pointingAt(autoscaler("v2", 9), "apps/v1", "ReplicaSet", "web-1"), cached: deployment(3), live: deployment(3),
+			refused: []string{"HorizontalPodAutoscaler web would scale ReplicaSet web-1", "is not allowed by its parent Deployment web"},
+		},
+		"who may initiate above makes one for a child": {
+			user: "alice", groups: platformTeam, after: pointingAt(autoscaler("v2", 9), "apps/v1", "ReplicaSet", "web-1"), cached: deployment(3), live: deployment(3),
+			noted: true,
+		},
+		"a stranger makes one for what nobody governs": {
+			user: "mallory", after: pointingAt(autoscaler("v2", 9), "example.org/v1", "Thing", "web"),
+		},
+		"somebody applies one again as it is": {
+			user: "mallory", before: autoscaler("v2", 9), after: annotate(autoscaler("v2", 9), "tool", "again"), cached: deployment(3),
+		},
+		"a stranger deletes one": {user: "mallory", before: autoscaler("v2", 9), cached: deployment(3)},
+		"the API server is away when the answer would be no": {
+			user: "mallory", after: autoscaler("v2", 9), cached: deployment(3), broken: errAway, refused: []string{"mallory may not initiate"},
+		},
+		"the API server is away and nothing is known": {
+			user: "mallory", after: autoscaler("v2", 9), broken: errAway, warned: true,
+		},
+		"a stranger makes a ScaledObject": {
+			user: "mallory", after: scaledObject(), cached: deployment(3), live: deployment(3),
+			refused: []string{"ScaledObject web would scale Deployment web"},
+		},
+		"a stranger pauses a ScaledObject at a number": {
+			user: "mallory", before: scaledObject(), after: annotate(scaledObject(), "autoscaling.keda.sh/paused-replicas", "9"), cached: deployment(3), live: deployment(3),
+			refused: []string{"mallory may not initiate"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{
+				cached: map[string]*unstructured.Unstructured{key("ReplicaSet", "web-1"): replicaSet(3)}, live: map[string]*unstructured.Unstructured{key("ReplicaSet", "web-1"): replicaSet(3)},
+				records: map[types.UID]*v1alpha1.AllowanceRecord{}, broken: tc.broken,
+			}
+			if tc.cached != nil {
+				w.cached[key("Deployment", "web")] = tc.cached
+			}
+			if tc.live != nil {
+				w.live[key("Deployment", "web")] = tc.live
+			}
+			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			resp := validator.Handle(t.Context(), asking(t, tc.user, tc.groups, tc.before, tc.after))
+			if resp.Allowed != (len(tc.refused) == 0) {
+				t.Fatalf("allowed %t: %+v", resp.Allowed, resp.Result)
+			}
+			for _, part := range tc.refused {
+				if !strings.Contains(resp.Result.Message, part) {
+					t.Errorf("%q does not say %q", resp.Result.Message, part)
+				}
+			}
+			if warned := len(resp.Warnings) > 0; warned != tc.warned {
+				t.Errorf("warnings: %q", resp.Warnings)
+			}
+			var by []string
+			for _, o := range w.observed {
+				if o.Decision.Kind == tc.after.GetKind() {
+					by = append(by, o.Decision.User)
+				}
+			}
+			if noted := slices.Equal(by, []string{tc.user}); noted != tc.noted {
+				t.Errorf("noted %t: %v", noted, w.observed)
+			}
+			if told := len(w.notices) > 0; told != (len(tc.refused) > 0 && (tc.cached != nil || tc.live != nil)) {
+				t.Errorf("told: %v", w.notices)
+			}
+		})
+	}
+}
