@@ -21,6 +21,7 @@ import (
 	"crypto/tls"
 	"errors"
 	"fmt"
+	"net/http"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -86,6 +87,8 @@ type operator struct {
 	digestKey string
 	// indexed tells whether the policies are known.
 	indexed healthz.Checker
+	// ignoring tells whether it is known which parents are none.
+	ignoring func() bool
 }
 
 // run sets the operator up and runs it until ctx ends.
@@ -228,6 +231,9 @@ func (o *operator) setupShared(ctx context.Context) error {
 		OperatorNamespace: o.namespace,
 		All:               o.cache.All,
 	})
+	if o.ignoring, err = controller.IgnoreParents(ctx, o.cache, o.holders.Ignore); err != nil {
+		return err
+	}
 	return errors.Join(o.Add(o.holders), o.Add(o.records))
 }
 
@@ -315,7 +321,12 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Rate:       o.targetStatusRate,
 		Clock:      clock.RealClock{},
 	}
-	o.indexed = index.Ready
+	o.indexed = func(req *http.Request) error {
+		if !o.ignoring() {
+			return errNotSynced
+		}
+		return index.Ready(req)
+	}
 	if err := o.AddReadyzCheck("policies", o.indexed); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}

@@ -176,6 +176,16 @@ type AllowanceRecordStatus struct {
 	// +kubebuilder:validation:MaxItems=256
 	Strays []StrayChild `json:"strays,omitempty"`
 
+	// ignoredParents are parents that somebody gave the target while no operator looked,
+	// whom nobody knows to be one that may. They bound and cover nothing: no phase, ledger,
+	// chain or approval of theirs counts for the target. An entry goes when an initiator
+	// approves it, and when the target does not name the parent any more.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	// +kubebuilder:validation:MaxItems=64
+	IgnoredParents []IgnoredParent `json:"ignoredParents,omitempty"`
+
 	// deletion says who asked for the deletion of the target.
 	// +optional
 	Deletion *Deletion `json:"deletion,omitempty"`
@@ -242,6 +252,25 @@ type ApprovedContent struct {
 	// +listType=map
 	// +listMapKey=path
 	Digests []ContentDigest `json:"digests,omitempty"`
+	// parents that the target names, by the ids of IgnoredParent, where a policy in effect
+	// for it says who may give it one.
+	// +optional
+	// +listType=set
+	Parents []string `json:"parents,omitempty"`
+}
+
+// IgnoredParent is a parent of the target that bounds and covers nothing.
+type IgnoredParent struct {
+	// id is the UID of an owner, and, of a claim, its kind, namespace and name.
+	ID string `json:"id"`
+	// apiVersion of the parent, as the target names it.
+	APIVersion string `json:"apiVersion"`
+	// kind of the parent.
+	Kind string `json:"kind"`
+	// name of the parent.
+	Name string `json:"name"`
+	// time it was found.
+	Time metav1.Time `json:"time"`
 }
 
 // ContentDigest identifies the value of a field.

@@ -75,6 +75,12 @@ const (
 	ConditionLedgerUnreadable = "LedgerUnreadable"
 	// ReasonNoLedger is the reason of LedgerUnreadable=True.
 	ReasonNoLedger = "NoLedger"
+
+	// ConditionParentIgnored is True while a parent of the target bounds and covers
+	// nothing, as it was given to it while no operator looked (D5).
+	ConditionParentIgnored = "ParentIgnored"
+	// ReasonAttachedUnseen is the reason of ParentIgnored=True.
+	ReasonAttachedUnseen = "AttachedUnseen"
 )
 
 // Reasons of the condition ConditionGate, which is True while something can change

@@ -245,7 +245,7 @@ func (m *Memory) take(l line, name string, watched map[schema.GroupKind]schema.G
 	}
 	req := holders.RequestFor(gvk, key)
 	if was, known := m.entries[req]; !known || was.generation < l.Generation {
-		m.entries[req] = entryOf(l.UID, &v1alpha1.ApprovedContent{Generation: l.Generation, Digests: l.Digests})
+		m.entries[req] = entryOf(l.UID, &v1alpha1.ApprovedContent{Generation: l.Generation, Digests: l.Digests, Parents: l.Parents})
 	}
 }
 
@@ -329,7 +329,7 @@ func lineOf(req holders.Request, e entry) line {
 	gvk, key, content := req.GVK(), req.Key(), e.content()
 	return line{
 		Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name,
-		UID: e.uid, Generation: content.Generation, Digests: content.Digests,
+		UID: e.uid, Generation: content.Generation, Digests: content.Digests, Parents: content.Parents,
 	}
 }
 

@@ -234,6 +234,9 @@ func TestText(t *testing.T) {
 		for range rapid.IntRange(0, 5).Draw(rt, "fields") {
 			content.Digests = append(content.Digests, v1alpha1.ContentDigest{Path: segment.Draw(rt, "path"), Digest: digest.Draw(rt, "digest")})
 		}
+		for range rapid.IntRange(0, 2).Draw(rt, "parents") {
+			content.Parents = append(content.Parents, segment.Draw(rt, "parent"))
+		}
 		if diff := cmp.Diff(content, entryOf("u", content).content()); diff != "" {
 			rt.Fatalf("in memory (-want +got):\n%s", diff)
 		}

@@ -37,6 +37,8 @@ type entry struct {
 	digests string
 	// sizes are those of the digests where they are not all of one size.
 	sizes string
+	// parents are the ids of those that the object names, in lines.
+	parents string
 }
 
 // entryOf makes an entry of the content of an object.
@@ -56,6 +58,7 @@ func entryOf(uid types.UID, content *v1alpha1.ApprovedContent) entry {
 	return entry{
 		uid: uid, generation: content.Generation,
 		paths: unique.Make(strings.Join(paths, "\n")), digests: digests.String(), sizes: unique.Make(string(sizes)).Value(),
+		parents: strings.Join(content.Parents, "\n"),
 	}
 }
 
@@ -65,6 +68,9 @@ const maxDigest = 255
 // content is what entryOf was given.
 func (e entry) content() *v1alpha1.ApprovedContent {
 	out := &v1alpha1.ApprovedContent{Generation: e.generation}
+	if e.parents != "" {
+		out.Parents = strings.Split(e.parents, "\n")
+	}
 	if e.sizes == "" {
 		return out
 	}

@@ -40,6 +40,7 @@ type line struct {
 	UID        types.UID                `json:"uid"`
 	Generation int64                    `json:"generation,omitempty"`
 	Digests    []v1alpha1.ContentDigest `json:"digests,omitempty"`
+	Parents    []string                 `json:"parents,omitempty"`
 }
 
 // maxText is how much a text may have when it is decompressed: what is larger nobody of

@@ -22,7 +22,6 @@ import (
 
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
-	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
@@ -37,7 +36,7 @@ func (r *Gate) place(ctx context.Context, v *gateView) error {
 	switch {
 	case len(v.policies) > 0:
 		v.belonging = gated
-	case r.isFree(v, target, scope.IsWhole(ctx, r.Holders, index, v.obj)):
+	case r.isFree(ctx, v, target, scope.IsWhole(ctx, r.Holders, index, v.obj)):
 		v.belonging = free
 	}
 	if held := v.state.Held; held != nil && !held.Allowed {
@@ -67,7 +66,7 @@ func standingOf(index *policy.Index, chain []policy.Holder, target gate.Target) 
 // and policies back in any order. Nor is it while a policy for its parent's kind does,
 // and somebody above it is missing: that may have been deleted, with the rest to follow,
 // to which nothing should happen outside.
-func (r *Gate) isFree(v *gateView, target gate.Target, allKnown bool) bool {
+func (r *Gate) isFree(ctx context.Context, v *gateView, target gate.Target, allKnown bool) bool {
 	if !r.Catalog.Known() {
 		return false
 	}
@@ -76,7 +75,7 @@ func (r *Gate) isFree(v *gateView, target gate.Target, allKnown bool) bool {
 	if r.Catalog.anyFor(v.kind.GVK.GroupKind(), waits) {
 		return false
 	}
-	parent, hasParent := lineage.Parent(r.Policies.Index(), v.obj)
+	parent, hasParent := scope.Ref(ctx, r.Holders, r.Policies.Index(), v.obj)
 	switch {
 	case !hasParent:
 		return true
@@ -110,7 +109,7 @@ func (r *Gate) placeInTime(ctx context.Context, v *gateView) error {
 // parent was deleted too, and a policy for it lets its deletion take along what its
 // children stand for outside.
 func (r *Gate) allowsDeletion(ctx context.Context, v *gateView, target gate.Target) (bool, error) {
-	parent, ok := lineage.Parent(r.Policies.Index(), v.obj)
+	parent, ok := scope.Ref(ctx, r.Holders, r.Policies.Index(), v.obj)
 	if !ok {
 		return false, nil
 	}

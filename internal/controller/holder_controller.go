@@ -41,6 +41,7 @@ import (
 	"kausality.io/operator/internal/baseline"
 	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
@@ -76,6 +77,8 @@ type HolderReader interface {
 	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
 	// ByUID returns the one of any kind that has the UID.
 	ByUID(ctx context.Context, uid types.UID) (*unstructured.Unstructured, error)
+	// Ignores reports whether a parent that a holder names is none for it.
+	Ignores(ctx context.Context, obj *unstructured.Unstructured, parent lineage.Ref) bool
 	// Live reads one from the API server.
 	Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
 	// List goes through all cached holders of a kind, not to be modified either.
@@ -135,9 +138,12 @@ type Holder struct {
 	// looked, what was changed.
 	changedUnseen sync.Map
 	looked        looks
-	rewrites      rewrites
-	specs         specs
-	alarms        holders.Alarms
+	// attached has, by the UIDs of holders, the parents that they were given meanwhile.
+	attached    sync.Map
+	lookedAbove looks
+	rewrites    rewrites
+	specs       specs
+	alarms      holders.Alarms
 }
 
 // SetupWithManager adds the reconciler to mgr.
@@ -235,9 +241,10 @@ func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec
 		if err != nil {
 			return err
 		}
-		content, unseen := v.content, v.unseen
+		before := v
 		v = r.look(rewritten, v.policies, v.gating, v.now)
-		v.content, v.unseen = content, unseen // No content of it changes by that.
+		// No content of it changes by that.
+		v.content, v.unseen, v.parents, v.attached = before.content, before.unseen, before.parents, before.attached
 	}
 	return r.mirror(ctx, v, rec, next)
 }

@@ -51,7 +51,7 @@ func (v view) reportUnreadable(status *v1alpha1.AllowanceRecordStatus) {
 }
 
 // announced are the conditions of a record that an Event tells of when they come.
-var announced = []string{v1alpha1.ConditionOverdue, v1alpha1.ConditionLedgerUnreadable}
+var announced = []string{v1alpha1.ConditionOverdue, v1alpha1.ConditionLedgerUnreadable, v1alpha1.ConditionParentIgnored}
 
 // announce makes the Events about conditions that have come.
 func (r *Holder) announce(v view, before, after *v1alpha1.AllowanceRecordStatus) {

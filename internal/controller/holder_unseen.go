@@ -35,6 +35,7 @@ import (
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
@@ -59,19 +60,18 @@ type unseen struct {
 //
 // Only the top of a chain is looked at: what is below it was changed by its controllers.
 func (r *Holder) findUnseen(ctx context.Context, v *view, rec *v1alpha1.AllowanceRecord) error {
-	v.content = nil
+	v.content, v.parents = nil, r.parentsOf(v, rec)
 	if v.obj.GetDeletionTimestamp() != nil {
 		return nil
 	}
-	if parent, known := scope.ParentUID(ctx, r.Holders, r.Policies.Index(), v.obj); parent != "" || !known {
-		return nil
-	}
-	v.content = record.ContentOf(v.obj, v.policies, r.DigestKey)
-	since, start := r.SignOfLife.away()
-	if since == nil {
-		return nil
-	}
+	top := r.isAtTop(ctx, v)
+	v.content = record.Known(r.Policies.Index(), v.obj, top, v.policies, r.DigestKey)
 	knows := r.lastKnown(v, rec)
+	r.findAttached(ctx, v, knows)
+	since, start := r.SignOfLife.away()
+	if since == nil || !top {
+		return nil
+	}
 	if found, ok := r.changedUnseen.Load(v.obj.GetUID()); ok {
 		// What is changed from now on does not make it a change that somebody has seen.
 		v.unseen, _ = found.(unseen)
@@ -91,6 +91,25 @@ func (r *Holder) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allowanc
 		v.unseen.until = time.Time{}
 	}
 	return nil
+}
+
+// isAtTop reports whether a holder is at the top of a chain, so that nobody changes it but
+// who means to.
+func (r *Holder) isAtTop(ctx context.Context, v *view) bool {
+	parent, known := scope.ParentUID(ctx, r.Holders, r.Policies.Index(), v.obj)
+	return parent == "" && known
+}
+
+// parentsOf are the ids of the parents that a holder names, where it matters which.
+func (r *Holder) parentsOf(v *view, rec *v1alpha1.AllowanceRecord) []string {
+	if !record.SaysWhoAttaches(v.policies) && len(record.IgnoredParents(rec)) == 0 {
+		return nil
+	}
+	var ids []string
+	for _, ref := range lineage.Parents(r.Policies.Index(), v.obj) {
+		ids = append(ids, ref.ID())
+	}
+	return ids
 }
 
 // lastKnown is what the record of a holder tells, or what is remembered of one that had
@@ -180,7 +199,7 @@ func (r *Holder) isOutside(ctx context.Context, obj *unstructured.Unstructured, 
 // before.
 func (v view) unexplained(knows *v1alpha1.AllowanceRecordStatus, since time.Time) []v1alpha1.ContentDigest {
 	was := knows.Approved
-	if was == nil || v.content == nil || v.isMarked(knows) || knows.Adopting {
+	if was == nil || v.content == nil || len(v.content.Digests) == 0 || v.isMarked(knows) || knows.Adopting {
 		return nil
 	}
 	policies := slices.DeleteFunc(slices.Clone(v.policies), func(p *policy.Policy) bool {
@@ -218,8 +237,13 @@ func (v view) approve(status *v1alpha1.AllowanceRecordStatus, next *soonest) {
 	switch {
 	case v.content == nil:
 		status.Approved = nil
+	case !v.attached.until.IsZero():
+		return // Whose its parents are is not known yet.
 	case v.withheld(), status.Adopting:
-		return // The object has what is approved itself, or all of it is until it settles.
+		// The object has what is approved itself, or all of it is until it settles.
+		if status.Approved != nil {
+			status.Approved.Parents = v.content.Parents
+		}
 	case !v.unseen.until.IsZero():
 		next.at(v.unseen.until)
 	case len(v.unseen.fields) > 0:

@@ -54,6 +54,10 @@ type view struct {
 	// looked at, and unseen what of it was changed while no operator looked.
 	content *v1alpha1.ApprovedContent
 	unseen  unseen
+	// parents are the ids of those that the holder names, where that matters, and attached
+	// those that somebody gave it while no operator looked.
+	parents  []string
+	attached attached
 	// inherited is who deletes the holder by deleting what is above it, where that
 	// is so and known.
 	inherited *v1alpha1.Deletion
@@ -81,7 +85,7 @@ func (v view) request() holders.Request {
 
 // deservesRecord tells whether the holder gets a record if it has none.
 func (v view) deservesRecord() bool {
-	return len(v.stored) > 0 || v.unreadable || isUnderGate(v.obj) || len(v.unseen.fields) > 0
+	return len(v.stored) > 0 || v.unreadable || isUnderGate(v.obj) || len(v.unseen.fields) > 0 || len(v.attached.refs) > 0
 }
 
 // withheld tells whether the stored ledger has a withheld change.

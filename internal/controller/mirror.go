@@ -59,8 +59,8 @@ func (v view) mirrorOnly(ctx context.Context, status *v1alpha1.AllowanceRecordSt
 	after.DeepCopyInto(status)
 	status.PendingGrants, status.Consumed, status.RawLedger = before.PendingGrants, before.Consumed, before.RawLedger
 	status.Adopting, status.AdoptingSince = before.Adopting, before.AdoptingSince
-	status.Deletion, status.Conditions = before.Deletion, before.Conditions
-	if status.Approved != nil && before.Approved != nil && status.Approved.Generation < before.Approved.Generation {
+	status.Deletion, status.Conditions, status.IgnoredParents = before.Deletion, before.Conditions, before.IgnoredParents
+	if status.Approved != nil && len(status.Approved.Digests) > 0 && before.Approved != nil && status.Approved.Generation < before.Approved.Generation {
 		status.Approved = before.Approved // Whoever admitted the change has told since.
 	}
 	return !equality.Semantic.DeepEqual(before, status)
@@ -85,6 +85,7 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 	status.PendingGrants, fold = c.pending(status.PendingGrants)
 	status.Consumed = c.consumed()
 	v.adopt(ctx, status, &c.next)
+	v.ignore(status, &c.next)
 	v.approve(status, &c.next)
 	v.reportUnreadable(status)
 

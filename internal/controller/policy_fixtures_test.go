@@ -30,6 +30,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -133,6 +134,10 @@ func (h testHolders) Get(_ context.Context, gvk schema.GroupVersionKind, key typ
 		}
 	}
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
+}
+
+func (testHolders) Ignores(context.Context, *unstructured.Unstructured, lineage.Ref) bool {
+	return false
 }
 
 func (h testHolders) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {

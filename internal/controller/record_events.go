@@ -17,10 +17,13 @@ limitations under the License.
 package controller
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"iter"
+	"strings"
 
+	"k8s.io/apimachinery/pkg/types"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -29,6 +32,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/record"
 )
 
 // recordNote is what controllers want to know of a record that has changed. There may be
@@ -42,6 +46,10 @@ type recordNote struct {
 	// open tells whether the holder waits for something that policies say, ended whether
 	// there is nothing more to be said about it.
 	open, ended bool
+	// uid is that of the holder, and ignored has the ids of the parents that are none for it,
+	// one after the other.
+	uid     types.UID
+	ignored string
 }
 
 // NoteRecord is what the manager's cache notes of each record (record.NewCache).
@@ -49,7 +57,44 @@ func NoteRecord(rec *v1alpha1.AllowanceRecord) any {
 	return recordNote{
 		holder: requestOf(rec), adopting: isAdopting(rec), overdue: isOverdue(rec),
 		open: isOpen(rec), ended: rec.Status.EndedAt != nil,
+		uid: rec.Spec.TargetRef.UID, ignored: strings.Join(record.IgnoredParents(rec), idSeparator),
 	}
+}
+
+// idSeparator is between the ids of parents; no id has it.
+const idSeparator = "\n"
+
+// IgnoreParents has the parents ignored that the records of objects say are none for
+// them, from now on, and tells whether that is known of all records that there were.
+func IgnoreParents(ctx context.Context, objects cache.Cache, ignore func(child types.UID, parents []string)) (known func() bool, err error) {
+	informer, err := informerOfRecords(ctx, objects)
+	if err != nil {
+		return nil, fmt.Errorf("cannot watch AllowanceRecords: %w", err)
+	}
+	say := func(before, after recordNote) {
+		if before.ignored != after.ignored {
+			ignore(cmp.Or(after.uid, before.uid), strings.FieldsFunc(after.ignored, func(r rune) bool { return string(r) == idSeparator }))
+		}
+	}
+	handler, err := informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc: func(obj any) {
+			note, _ := noteOf(obj)
+			say(recordNote{}, note)
+		},
+		UpdateFunc: func(old, obj any) {
+			before, _ := noteOf(old)
+			note, _ := noteOf(obj)
+			say(before, note)
+		},
+		DeleteFunc: func(obj any) {
+			note, _ := noteOf(obj)
+			say(note, recordNote{})
+		},
+	})
+	if err != nil {
+		return nil, fmt.Errorf("cannot watch AllowanceRecords: %w", err)
+	}
+	return handler.HasSynced, nil
 }
 
 // recordEvents tells of the records about a holder that come, change and go, not of those

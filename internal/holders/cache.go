@@ -58,6 +58,8 @@ type Cache struct {
 	// looked is closed when the first Watch has returned.
 	looked     chan struct{}
 	lookedOnce sync.Once
+	// ignored are parents that are none.
+	ignored ignored
 }
 
 // watched is one kind with a running informer.

@@ -56,12 +56,18 @@ func (r Ref) Names(obj *unstructured.Unstructured) bool {
 	return obj.GroupVersionKind().GroupKind() == r.GVK.GroupKind() && obj.GetNamespace() == r.Namespace && obj.GetName() == r.Name
 }
 
+// ID identifies the parent among those of an object, whatever the object calls it: by its
+// UID, or, where it has to point back, by its coordinates.
+func (r Ref) ID() string {
+	if !r.Mutual {
+		return string(r.UID)
+	}
+	return r.GVK.GroupKind().String() + "/" + r.Namespace + "/" + r.Name
+}
+
 // SameParent reports whether two Refs name the same object, however they call it.
 func (r Ref) SameParent(other Ref) bool {
-	if !r.Mutual || !other.Mutual {
-		return r.Mutual == other.Mutual && r.UID == other.UID
-	}
-	return r.GVK.GroupKind() == other.GVK.GroupKind() && r.Namespace == other.Namespace && r.Name == other.Name
+	return r.Mutual == other.Mutual && r.ID() == other.ID()
 }
 
 // Kinds tells what the definitions of kinds say about them: a system is known by what

@@ -45,6 +45,9 @@ type Getter interface {
 	// ByUID returns the holder of any kind that has the UID, which the caller does not
 	// modify, or a NotFound error where the cache has none.
 	ByUID(ctx context.Context, uid types.UID) (*unstructured.Unstructured, error)
+	// Ignores reports whether a parent that an object names is none for it: nobody gave it
+	// to the object who may (D5).
+	Ignores(ctx context.Context, obj *unstructured.Unstructured, parent lineage.Ref) bool
 }
 
 // Chain returns obj, its parent, and so on up to the root, for
@@ -92,15 +95,15 @@ func Holder(ctx context.Context, namespaces Namespaces, obj *unstructured.Unstru
 	return holder
 }
 
-// Ref returns the parent of obj that bounds it: the first of those it names that policies
-// in index may be about, with the coordinates that the parent really has, or else just the
-// first. It returns false where obj is a root.
+// Ref returns the parent of obj by which its chain goes on: the first of those it names
+// that policies in index may be about, with the coordinates that the parent really has, or
+// else just the first. It returns false where obj is a root.
 //
 // An owner is who has the UID. That its name, kind or group are wrong hides it from most
 // tools, and from the policies for its kind if these went by them; its controller knows
 // the child all the same.
 func Ref(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) (lineage.Ref, bool) {
-	refs := lineage.Parents(index, obj)
+	refs := named(ctx, holders, index, obj)
 	for _, ref := range refs {
 		if located, ok := locate(ctx, holders, index, ref); ok {
 			return located, true
@@ -110,6 +113,23 @@ func Ref(ctx context.Context, holders Getter, index *policy.Index, obj *unstruct
 		return lineage.Ref{}, false
 	}
 	return refs[0], true
+}
+
+// Refs returns all parents of obj that policies in index may be about, with the coordinates
+// that they really have: each of them bounds it.
+func Refs(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) []lineage.Ref {
+	var out []lineage.Ref
+	for _, ref := range named(ctx, holders, index, obj) {
+		if located, ok := locate(ctx, holders, index, ref); ok {
+			out = append(out, located)
+		}
+	}
+	return out
+}
+
+// named are the parents that obj names, but for those that are none for it.
+func named(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) []lineage.Ref {
+	return slices.DeleteFunc(lineage.Parents(index, obj), func(ref lineage.Ref) bool { return holders.Ignores(ctx, obj, ref) })
 }
 
 // locate reports whether a reference is to an object of a kind that has policies, and
@@ -150,6 +170,11 @@ func parent(ctx context.Context, holders Getter, index *policy.Index, obj *unstr
 	if !ok || len(index.For(ref.GVK.GroupKind())) == 0 {
 		return nil
 	}
+	return Parent(ctx, holders, ref)
+}
+
+// Parent returns the object that a reference names, nil where holders does not know it.
+func Parent(ctx context.Context, holders Getter, ref lineage.Ref) *unstructured.Unstructured {
 	found, err := get(ctx, holders, ref)
 	if err != nil || !ref.Names(found) {
 		return nil

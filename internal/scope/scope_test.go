@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/scope"
 )
@@ -43,6 +44,10 @@ func (h holders) Get(_ context.Context, gvk schema.GroupVersionKind, key types.N
 		return obj, nil
 	}
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: gvk.Kind}, key.Name)
+}
+
+func (h holders) Ignores(_ context.Context, obj *unstructured.Unstructured, parent lineage.Ref) bool {
+	return obj.GetAnnotations()["ignores"] == parent.ID()
 }
 
 func (h holders) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {
@@ -87,6 +92,12 @@ func owned(obj, owner *unstructured.Unstructured) *unstructured.Unstructured {
 		UID:        owner.GetUID(),
 		Controller: new(true),
 	}})
+	return obj
+}
+
+// ignoring has an object ignore a parent.
+func ignoring(obj, parent *unstructured.Unstructured) *unstructured.Unstructured {
+	obj.SetAnnotations(map[string]string{"ignores": string(parent.GetUID())})
 	return obj
 }
 
@@ -156,6 +167,7 @@ func TestChain(t *testing.T) {
 		"a parent by another kind":                 {holdersOf(app, set), []string{"App", "Set"}, calling(pod, set, "Other", "set"), []string{"Pod", "Set", "App"}},
 		"a parent in another namespace":            {holdersOf(app), []string{"App", "Set"}, owned(object("Set", "other", "set"), app), []string{"Set", "App"}},
 		"the owner that has a policy":              {holdersOf(app, set), []string{"App", "Set"}, also(object("Pod", "shop", "pod"), object("Other", "shop", "x"), set), []string{"Pod", "Set", "App"}},
+		"not by a parent that is none":             {holdersOf(app, set), []string{"App", "Set"}, ignoring(owned(object("Pod", "shop", "pod"), set), set), []string{"Pod"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			got := scope.Chain(t.Context(), tc.known, labeled{}, indexFor(t, tc.indexed...), tc.of)

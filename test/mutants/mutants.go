@@ -152,6 +152,11 @@ var mutants = []mutant{
 		ways:  []string{"giving the parent an owner of one's own that has a policy"},
 	},
 	{
+		name:  "who was attached while nobody looked is a parent",
+		edits: []edit{{"internal/holders/ignored.go", "	return ok && slices.Contains(parents, parent.ID())", "	return false && ok && slices.Contains(parents, parent.ID())"}},
+		ways:  []string{"giving the parent an owner of one's own while nobody looks"},
+	},
+	{
 		name:  "anybody enters",
 		edits: []edit{{validate, "	case f.entering && ", "	case false && f.entering && "}},
 		ways:  []string{"entering a policy of one's own by a label"},

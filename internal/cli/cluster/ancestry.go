@@ -19,6 +19,7 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -26,8 +27,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
 )
 
@@ -53,6 +56,20 @@ func (h holders) Get(ctx context.Context, gvk schema.GroupVersionKind, key types
 // found only under the coordinates by which its child names it.
 func (holders) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "objects with the UID"}, string(uid))
+}
+
+// Ignores implements scope.Getter: the record of an object says which of its parents are
+// none for it. What cannot be read says nothing.
+func (h holders) Ignores(ctx context.Context, obj *unstructured.Unstructured, parent lineage.Ref) bool {
+	records, err := h.RecordsOf(ctx, Target{GVK: obj.GroupVersionKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()})
+	return err == nil && slices.ContainsFunc(records, func(rec v1alpha1.AllowanceRecord) bool {
+		return rec.Spec.TargetRef.UID == obj.GetUID() && slices.Contains(record.IgnoredParents(&rec), parent.ID())
+	})
+}
+
+// Parent is the parent of an object by which its chain goes on, and false where it has none.
+func (c *Cluster) Parent(ctx context.Context, policies Policies, obj *unstructured.Unstructured) (lineage.Ref, bool) {
+	return scope.Ref(ctx, holders{c}, policies.Index, obj)
 }
 
 // namespaces reads the labels of namespaces, and notes what it cannot read.

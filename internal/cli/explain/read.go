@@ -96,7 +96,7 @@ func (s *sight) recordOf(ctx context.Context, c *cluster.Cluster, obj *unstructu
 
 func (s *sight) readParent(ctx context.Context, c *cluster.Cluster) error {
 	var ok bool
-	if s.ref, ok = lineage.Parent(s.policies.Index, s.obj.obj); !ok {
+	if s.ref, ok = c.Parent(ctx, s.policies, s.obj.obj); !ok {
 		return nil
 	}
 	s.parent = &standing{}

@@ -34,6 +34,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -118,6 +119,9 @@ func (o objects) Get(_ context.Context, gvk schema.GroupVersionKind, key types.N
 func (o objects) Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
 	return o.Get(ctx, gvk, key)
 }
+
+// Ignores implements admission.Objects: there are no records.
+func (objects) Ignores(context.Context, *unstructured.Unstructured, lineage.Ref) bool { return false }
 
 // ByUID implements admission.Objects.
 func (o objects) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {
@@ -216,6 +220,9 @@ func (r *records) TakeBrokenGlass(
 func (r *records) AddStray(context.Context, v1alpha1.TargetReference, v1alpha1.StrayChild) error {
 	return nil
 }
+
+// AcceptParents implements admission.Records.
+func (r *records) AcceptParents(context.Context, v1alpha1.TargetReference) error { return nil }
 
 // RemoveStray implements admission.Records.
 func (r *records) RemoveStray(context.Context, v1alpha1.TargetReference, types.UID) error {

@@ -47,6 +47,8 @@ type Objects interface {
 	Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
 	// ByUID returns the holder of any kind that has the UID, as Get does.
 	ByUID(ctx context.Context, uid types.UID) (*unstructured.Unstructured, error)
+	// Ignores reports whether a parent that an object names is none for it.
+	Ignores(ctx context.Context, obj *unstructured.Unstructured, parent lineage.Ref) bool
 	// Names lists the cached holders of a kind in a namespace.
 	Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string]
 	// Live reads any object from the API server.
@@ -72,6 +74,8 @@ type Records interface {
 	// AddStray notes that a parent adopts a child without a cause, before the request is
 	// answered (D5).
 	AddStray(ctx context.Context, parent v1alpha1.TargetReference, child v1alpha1.StrayChild) error
+	// AcceptParents notes that the parents of an object are its own, which were ignored.
+	AcceptParents(ctx context.Context, target v1alpha1.TargetReference) error
 	// RemoveStray notes that it has a cause after all.
 	RemoveStray(ctx context.Context, parent v1alpha1.TargetReference, child types.UID) error
 	// SetDeletion records who deletes an object before the request is answered.

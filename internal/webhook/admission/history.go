@@ -20,10 +20,12 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/record"
 )
 
@@ -53,11 +55,40 @@ func (v *Validator) remember(r *request, f *facts, grant decision.Grant) {
 // the request, where nothing of it is withheld and it can be another one than before: what
 // is changed while no operator looks is found by it.
 func (v *Validator) rememberContent(r *request, f *facts, gains bool) {
+	if v.rememberParents(r, f) {
+		return
+	}
 	if f.ParentState != decision.NoParent || f.gate != nil || f.standing != nil && len(f.standing.Differences) > 0 ||
 		!gains && (f.record == nil || !f.Triggers()) || v.isUnseen(r, f) {
 		return
 	}
-	v.Records.Observe(record.Outcome{Target: r.target(), Approved: record.ContentOf(r.new, f.OwnPolicies, v.DigestKey)})
+	v.Records.Observe(record.Outcome{Target: r.target(), Approved: record.Known(f.index, r.new, true, f.OwnPolicies, v.DigestKey)})
+}
+
+// rememberParents takes note of the parents that an object gets or loses by the request,
+// where its policies say who may give it some, and reports whether it does: what is given
+// to it while no operator looked is found by it, and not by this.
+func (v *Validator) rememberParents(r *request, f *facts) bool {
+	if r.old == nil || f.record == nil || f.record.Status.Approved == nil || !record.SaysWhoAttaches(f.OwnPolicies) {
+		return false
+	}
+	before, after := idsOf(lineage.Parents(f.index, r.old)), idsOf(lineage.Parents(f.index, r.new))
+	if before.Equal(after) {
+		return false
+	}
+	known := f.record.Status.Approved.DeepCopy()
+	unseen := before.Difference(sets.New(known.Parents...))
+	known.Parents = sets.List(after.Difference(unseen))
+	v.Records.Observe(record.Outcome{Target: r.target(), Approved: known})
+	return true
+}
+
+func idsOf(parents []lineage.Ref) sets.Set[string] {
+	ids := sets.New[string]()
+	for _, ref := range parents {
+		ids.Insert(ref.ID())
+	}
+	return ids
 }
 
 // history is what the history of the object tells of allowances that the request

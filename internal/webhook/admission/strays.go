@@ -153,11 +153,20 @@ func (v *Validator) keepStray(ctx context.Context, r *request, f *facts) error {
 	return nil
 }
 
-// approveStray ends that the object is a stray, where the request approves it. The hook
+// approveStray ends that the object is a stray, or that parents of it are ignored, where the
+// request approves it. The hook
 // that sees the annotation calls it: the mutating one, or, for kinds that hold no
 // ledger, the validating one.
 func (g *Gatherer) approveStray(ctx context.Context, r *request, f *facts) error {
-	if r.dryRun || !f.approve.allowed || !f.approve.adoption || !f.IsStray() {
+	if r.dryRun || !f.approve.allowed || !f.approve.adoption {
+		return nil
+	}
+	if f.record != nil && len(f.record.Status.IgnoredParents) > 0 {
+		if err := g.Records.AcceptParents(ctx, r.target()); err != nil {
+			return err
+		}
+	}
+	if !f.IsStray() {
 		return nil
 	}
 	return g.removeStray(ctx, f.parent, r.current().GetUID())

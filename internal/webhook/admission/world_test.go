@@ -41,6 +41,7 @@ import (
 	"kausality.io/operator/internal/gate"
 	gatecrossplane "kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -93,6 +94,7 @@ type world struct {
 	notices      []notice.Notice
 	liveReads    int
 	holds        []map[string]string
+	ignored      map[types.UID][]string
 	broken       error
 	unwatched    bool
 }
@@ -124,6 +126,10 @@ func (w *world) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructu
 		}
 	}
 	return nil, apierrors.NewNotFound(schema.GroupResource{}, string(uid))
+}
+
+func (w *world) Ignores(_ context.Context, obj *unstructured.Unstructured, parent lineage.Ref) bool {
+	return slices.Contains(w.ignored[obj.GetUID()], parent.ID())
 }
 
 func (w *world) Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string] {
@@ -185,6 +191,11 @@ func (s store) AddStray(_ context.Context, parent v1alpha1.TargetReference, chil
 		s.records[parent.UID] = rec
 	}
 	rec.Status.Strays = append(rec.Status.Strays, child)
+	return s.broken
+}
+
+func (s store) AcceptParents(_ context.Context, t v1alpha1.TargetReference) error {
+	s.records[t.UID].Status.IgnoredParents = nil
 	return s.broken
 }
 

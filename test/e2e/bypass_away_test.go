@@ -1,0 +1,90 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// away are the ways that begin while no operator looks: each ends it, and has it back.
+func away() []bypass {
+	return []bypass{
+		{"giving the parent an owner of one's own while nobody looks", func(ctx context.Context, _ *scene) {
+			const policies = "attached"
+			below := ownPolicy(policiesUnder(policies, "statefulset"), "", "ConfigMap", `
+  rules:
+  - {trigger: data, policies: [{target: {apiGroup: apps, apiVersion: v1, resource: statefulsets}, relation: ControllerChild, verbs: ["*"]}]}
+`)
+			below.Name = policies + "-app"
+			below.Spec.Subjects = []v1alpha1.PolicySubject{{Subject: v1alpha1.Subject{Kind: "User", Name: mallory}, MayInitiate: true}}
+			shared.apply(ctx, below)
+			s := guard(ctx, policies, func(*appsv1.StatefulSet) {})
+			app := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "app"}}
+			Expect(s.stranger.Create(ctx, app)).To(Succeed())
+			attached := patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"app","uid":%q,"controller":true}]}}`, app.UID))
+			shared.knows(ctx, s.set)
+			back := killed()
+			s.stranger.change(ctx, s.set, attached)
+			back(ctx)
+
+			By("being found, and for nothing")
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.record(ctx, g, s.set).Status.IgnoredParents).To(ContainElement(HaveField("ID", string(app.UID))))
+			}).WithTimeout(foundTimeout).Should(Succeed())
+			s.stranger.change(ctx, s.set, image("rogue:1"))
+			Expect(s.stranger.warned.take()).To(ContainSubstring("withheld"))
+			s.stranger.change(ctx, s.set, approve("*"))
+			Consistently(ctx, func(g Gomega) {
+				g.Expect(shared.pods(ctx, g, s.ns)).NotTo(HaveKey("rogue:1"))
+			}).WithTimeout(quietMoment).Should(Succeed())
+
+			By("counting still after another start")
+			again := killed()
+			again(ctx)
+			s.stranger.change(ctx, s.set, image("rogue:2"))
+			Expect(s.stranger.warned.take()).To(ContainSubstring("withheld"))
+
+			By("leaving what alice does as it was")
+			s.owner.change(ctx, s.set, image("web:2"))
+			s.settles(ctx)
+
+			By("being hers to approve")
+			s.owner.change(ctx, s.set, approve("metadata.ownerReferences"))
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.record(ctx, g, s.set).Status.IgnoredParents).To(BeEmpty())
+				g.Expect(s.stranger.try(ctx, s.set.DeepCopy(), image("rogue:3"), client.DryRunAll)).To(Succeed())
+				g.Expect(s.stranger.warned.take()).NotTo(ContainSubstring("withheld"))
+			}).WithTimeout(foundTimeout).Should(Succeed())
+		}},
+	}
+}
+
+var _ = Describe("Bypass", Serial, Ordered, ContinueOnFailure, func() {
+	for _, b := range away() {
+		It(b.way, func(ctx SpecContext) { b.try(ctx, nil) }, SpecTimeout(specTimeout))
+	}
+})
