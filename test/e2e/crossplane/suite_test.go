@@ -74,8 +74,9 @@ var (
 
 // What is under test.
 var (
-	operatorBin = flag.String("operator", filepath.Join(root, "bin", "manager"), "the operator to test")
-	pluginBin   = flag.String("plugin", filepath.Join(root, "bin", "kubectl-kausality"), "the kubectl plugin to test")
+	operatorBin   = flag.String("operator", filepath.Join(root, "bin", "manager"), "the operator to test")
+	operatorSetup = flag.String("setup", filepath.Join(root, "config", "dev"), "kustomization with what the operator needs in the cluster")
+	pluginBin     = flag.String("plugin", filepath.Join(root, "bin", "kubectl-kausality"), "the kubectl plugin to test")
 )
 
 // world is what the processes of the suite share.
@@ -108,7 +109,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	startOlderProvider(ctx)
 	operator = stage.InstallOperator(ctx, members, controlplane.OperatorOptions{
 		Binary:  *operatorBin,
-		Overlay: filepath.Join(root, "config", "dev"),
+		Overlay: *operatorSetup,
 		ExtraFlags: []string{
 			"--composite-quiet-time=" + quietTime.String(), "--gate-settle-time=" + settleTime.String(),
 			"--crossplane-providers=" + olderGroup + "=" + olderProvider, "--crossplane-runtimes=" + olderProvider + "=v1.19.0",
