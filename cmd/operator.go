@@ -228,7 +228,7 @@ func (o *operator) setupShared(ctx context.Context) error {
 		OperatorNamespace: o.namespace,
 		All:               o.cache.All,
 	})
-	return errors.Join(o.Add(o.holders), o.Add(o.records))
+	return errors.Join(o.records.Follow(ctx, o.cache), o.Add(o.holders), o.Add(o.records))
 }
 
 // setupPathKeys sets up what the API server shows of itself.

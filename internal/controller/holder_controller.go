@@ -215,6 +215,10 @@ func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec
 	obj = r.rewrites.latest(obj)
 	inEffect, gating := r.governing(ctx, obj)
 	v := r.look(obj, inEffect, gating, r.Clock.Now())
+	rec, waits, err := r.recover(ctx, &v, rec, next)
+	if waits || err != nil {
+		return err
+	}
 	if err := r.findUnseen(ctx, &v, rec); err != nil {
 		return err
 	}
@@ -235,9 +239,9 @@ func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec
 		if err != nil {
 			return err
 		}
-		content, unseen := v.content, v.unseen
+		content, unseen, isLost := v.content, v.unseen, v.isLost
 		v = r.look(rewritten, v.policies, v.gating, v.now)
-		v.content, v.unseen = content, unseen // No content of it changes by that.
+		v.content, v.unseen, v.isLost = content, unseen, isLost // No content of it changes by that.
 	}
 	return r.mirror(ctx, v, rec, next)
 }
@@ -277,12 +281,22 @@ func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceReco
 		before = &rec.Status
 	}
 	after := before.DeepCopy()
-	p, changed := v.mirror(ctx, after)
 	parent, known := scope.ParentUID(ctx, r.Holders, r.Policies.Index(), v.obj)
+	if !known && rec != nil {
+		// What is above a claim's composite resource is found by name, and not any more
+		// once the claim is gone; the record still says it.
+		parent, known = record.ParentOf(rec), true
+	}
+	if known {
+		v.parent = &parent
+	}
+	p, changed := v.mirror(ctx, after)
 	mirror := record.Mirror{Create: v.deservesRecord(), Parent: parent, Advance: v.mirrorOnly}
 	// The first look is written at once: should the operator end, and the holder be
-	// deleted before it is back, nobody could see it again.
-	if first := rec == nil && mirror.Create; !first && sameCanonical(before, after) {
+	// deleted before it is back, nobody could see it again. Before it nothing counts of what
+	// the holder holds.
+	first := mirror.Create && (rec == nil || v.holdsAllowances() && !record.KnowsLedger(rec))
+	if !first && sameCanonical(before, after) {
 		r.Records.MirrorSoon(record.TargetOf(v.obj), mirror, changed && rec != nil)
 	} else {
 		mirror.Advance = func(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) bool {
@@ -297,8 +311,6 @@ func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceReco
 	}
 	r.announce(v, before, after)
 	next.at(p.next)
-	// What is above a claim's composite resource is found by name, and not any more
-	// once the claim is gone; the record still says it.
 	if rec != nil && known {
 		if err := r.Records.SetParent(ctx, rec, parent); err != nil {
 			return err
