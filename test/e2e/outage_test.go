@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -205,6 +206,13 @@ var _ = Describe("While the operator is away", Serial, func() {
 	It("records are lost, and made again: what is open goes on, and what has ended stays so", func(ctx SpecContext) {
 		thing, revive := usedUp(ctx, ns)
 		d := midway(ctx, "web")
+		held := owner.deploy(ctx, builders.MakeDeployment(ns, "held"))
+		rogue.change(ctx, held, image("held:stranger"))
+		isHeld := func(g Gomega) {
+			g.Expect(shared.record(ctx, g, held).Status.WithheldCount).To(BeEquivalentTo(1))
+			g.Expect(shared.replicaSets(ctx, g, held)).To(HaveLen(1))
+		}
+		Eventually(ctx, isHeld).Should(Succeed())
 
 		away(ctx)
 		shared.loseRecords(ctx, ns)
@@ -220,6 +228,9 @@ var _ = Describe("While the operator is away", Serial, func() {
 		By("it having looked at everything")
 		shared.over(ctx, thing)
 		refuse(revive())
+		Eventually(ctx, isHeld).Should(Succeed())
+		owner.change(ctx, held, replicas(2))
+		Consistently(ctx, isHeld).WithTimeout(3 * time.Second).Should(Succeed())
 		Expect(shared.recorded(ctx, thing).Status.History).To(ContainElement(SatisfyAll(
 			HaveField("Event", v1alpha1.EventConsumed), HaveField("Message", ContainSubstring("was lost")))))
 		owner.change(ctx, d, image("web:2"))
