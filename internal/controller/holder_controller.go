@@ -161,18 +161,13 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 	if err := r.SignOfLife.Wait(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	if !r.Holders.Watches(req.GVK().GroupKind()) {
-		return r.unwatched(ctx, req)
-	}
-	obj, err := r.Holders.Get(ctx, req.GVK(), req.Key())
-	if client.IgnoreNotFound(err) != nil {
+	obj, watched, err := r.get(ctx, req)
+	switch {
+	case err != nil:
 		return reconcile.Result{}, err
-	}
-	if apierrors.IsNotFound(err) && !r.Holders.Watches(req.GVK().GroupKind()) {
-		return r.unwatched(ctx, req) // The kind was left in between.
-	}
-	if apierrors.IsNotFound(err) {
-		obj = nil
+	case !watched:
+		return r.unwatched(ctx, req)
+	case obj == nil:
 		r.SignOfLife.Forget(req)
 		r.Baseline.Forget(req)
 	}
@@ -208,6 +203,19 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 		return reconcile.Result{}, nil
 	}
 	return reconcile.Result{RequeueAfter: after}, nil
+}
+
+// get returns a holder, nil where there is none. Of a kind that is not watched, or was left
+// in between, nothing is known.
+func (r *Holder) get(ctx context.Context, req holders.Request) (obj *unstructured.Unstructured, watched bool, err error) {
+	if !r.Holders.Watches(req.GVK().GroupKind()) {
+		return nil, false, nil
+	}
+	obj, err = r.Holders.Get(ctx, req.GVK(), req.Key())
+	if apierrors.IsNotFound(err) {
+		return nil, r.Holders.Watches(req.GVK().GroupKind()), nil
+	}
+	return obj, true, err
 }
 
 // follow brings the record and the ledger of a holder in line with its state.

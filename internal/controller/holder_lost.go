@@ -49,7 +49,7 @@ func (r *Holder) recover(ctx context.Context, v *view, rec *v1alpha1.AllowanceRe
 		r.Events.Eventf(v.obj, nil, corev1.EventTypeWarning, reasonRecordLost, actionRestore,
 			"somebody deleted the AllowanceRecord of this object; it is put back as it was")
 	}
-	if record.KnowsLedger(rec) || !v.holdsAllowances() || !v.endsUnseen() || r.isNew(v) {
+	if record.KnowsLedger(rec) || len(v.endingUnseen()) == 0 || r.isNew(v) {
 		return rec, false, nil
 	}
 	_, started := r.SignOfLife.away()
@@ -68,11 +68,15 @@ func (r *Holder) recover(ctx context.Context, v *view, rec *v1alpha1.AllowanceRe
 	return rec, false, nil
 }
 
-// endsUnseen reports whether allowances of the holder stay in its ledger when they are used
-// up, or end by a time that only the record knows. All other ledgers are emptied by the
-// status that ends them: what is there is open, if the status does not say otherwise.
-func (v view) endsUnseen() bool {
-	return v.progress.Timed || ledgerRequest(v.obj.GroupVersionKind()).costly
+// endingUnseen are the allowances of the holder that stay in its ledger when they are used
+// up, or end by a time that only the record knows. All other ledgers are emptied by the status
+// that ends them, and of what opens a gate by what closes it: what is there is open, if the
+// status does not say otherwise.
+func (v view) endingUnseen() ledger.Ledger {
+	if !v.progress.Timed && !ledgerRequest(v.obj.GroupVersionKind()).costly {
+		return nil
+	}
+	return v.stored.Without(func(e ledger.Entry) bool { return e.IsWithheld() || e.IsGate() })
 }
 
 // isNew reports whether a holder has just been created, while this process looked: where it
@@ -83,9 +87,9 @@ func (r *Holder) isNew(v *view) bool {
 	return created.After(started) && created.Add(unseenLimit).After(v.now)
 }
 
-// giveUp has all allowances of the stored ledger count as used up.
+// giveUp has all allowances count as used up of which the object does not tell.
 func (v view) giveUp(status *v1alpha1.AllowanceRecordStatus) {
-	allowances := v.stored.Without(ledger.Entry.IsWithheld)
+	allowances := v.endingUnseen()
 	status.Consumed = record.UsedUp(status.Consumed, allowances)
 	for _, e := range record.LedgerHistory(record.TargetOf(v.obj), allowances.Allowances(), v1alpha1.EventConsumed, v1alpha1.EventReleased, metav1.NewTime(v.now)) {
 		e.Message = "the AllowanceRecord was lost, and with it what is used up: approve what should go on"

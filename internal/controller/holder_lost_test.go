@@ -29,6 +29,7 @@ import (
 // tell of: it is neither initializing again nor allows what was used up.
 func TestGiveUp(t *testing.T) {
 	holder := makeHolder().holding(creationGrant(), grantOf("spec.replicas", 5), withheldChange("spec.template"))
+	holder.SetGroupVersionKind(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"})
 	for name, tc := range map[string]struct {
 		isLost                   bool
 		before                   v1alpha1.AllowanceRecordStatus
@@ -62,20 +63,22 @@ func TestGiveUp(t *testing.T) {
 	}
 }
 
-func TestEndsUnseen(t *testing.T) {
-	thing := makeHolder()
+func TestEndingUnseen(t *testing.T) {
+	gate := v1alpha1.Allowance{Relation: v1alpha1.RelationExternal, Mutations: []string{"Update"}, Generation: 5, Initiator: "alice"}
+	held := []v1alpha1.Allowance{grantOf("spec.replicas", 5), withheldChange("spec.template"), gate}
+	thing := makeHolder().holding(held...)
 	thing.SetGroupVersionKind(schema.GroupVersionKind{Group: "example.com", Version: "v1", Kind: "Thing"})
 	for name, tc := range map[string]struct {
 		holder testHolder
-		want   bool
+		want   int
 	}{
-		"a workload":        {holder: makeHolder()},
-		"a custom resource": {holder: thing, want: true},
-		"what time ends":    {holder: makeHolder().timed(), want: true},
+		"a workload":        {holder: makeHolder().holding(held...)},
+		"a custom resource": {holder: thing, want: 1},
+		"what time ends":    {holder: makeHolder().holding(held...).timed(), want: 1},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if got := look(tc.holder.Unstructured, nil, noon).endsUnseen(); got != tc.want {
-				t.Errorf("endsUnseen() = %t, want %t", got, tc.want)
+			if got := look(tc.holder.Unstructured, nil, noon).endingUnseen(); len(got) != tc.want {
+				t.Errorf("endingUnseen() = %s, want %d entries", got.Encode(), tc.want)
 			}
 		})
 	}

@@ -122,11 +122,6 @@ func (r *Retention) sweep(ctx context.Context, limiter flowcontrol.RateLimiter) 
 	if err := r.endUnwatched(ctx, unwatched); err != nil {
 		return err
 	}
-	for _, target := range untold {
-		if err := r.Records.TellParent(ctx, target); err != nil {
-			return err
-		}
-	}
 	for _, rec := range over(ended, r.Age, r.Count, r.Clock.Now()) {
 		if err := limiter.Wait(ctx); err != nil {
 			return err
@@ -134,6 +129,11 @@ func (r *Retention) sweep(ctx context.Context, limiter flowcontrol.RateLimiter) 
 		// Something new that is said about the target keeps it.
 		err := r.Client.Delete(ctx, rec, client.Preconditions{UID: &rec.UID, ResourceVersion: &rec.ResourceVersion})
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
+			return err
+		}
+	}
+	for _, target := range untold {
+		if err := r.Records.TellParent(ctx, target); err != nil {
 			return err
 		}
 	}

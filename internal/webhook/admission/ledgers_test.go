@@ -20,7 +20,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	admissionv1 "k8s.io/api/admission/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -96,14 +95,19 @@ func TestLedgerIsRecorded(t *testing.T) {
 // The UID of what is created is known to the validating hook only.
 func TestCreatedLedgerIsRecorded(t *testing.T) {
 	w := &world{unrecorded: true}
-	_, validator := w.hooks(t, deploymentPolicy)
-	created := deployment(3, mayScale("alice", 1))
+	mutator, validator := w.hooks(t, deploymentPolicy)
+	created := unsettled(deployment(3))
 	created.SetGeneration(1)
+	created.SetUID("")
 	req := asking(t, "alice", platformTeam, nil, created)
-	req.Operation = admissionv1.Create
-	validator.Handle(t.Context(), req)
-	if len(w.keptLedgers) > 1 {
-		t.Errorf("%d records were made", len(w.keptLedgers))
+	created = applied(t, req, mutator.Handle(t.Context(), req))
+	if len(w.keptLedgers) > 0 {
+		t.Error("the mutating hook made a record of what has no UID")
+	}
+	created.SetUID("uid-web")
+	resp := validator.Handle(t.Context(), asking(t, "alice", platformTeam, nil, created))
+	if !resp.Allowed || len(w.keptLedgers) != 1 {
+		t.Errorf("allowed %t, and %d records were made: %v", resp.Allowed, len(w.keptLedgers), resp.Result)
 	}
 }
 
