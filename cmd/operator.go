@@ -234,7 +234,7 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if o.ignoring, err = controller.IgnoreParents(ctx, o.cache, o.holders.Ignore); err != nil {
 		return err
 	}
-	return errors.Join(o.Add(o.holders), o.Add(o.records))
+	return errors.Join(o.records.Follow(ctx, o.cache), o.Add(o.holders), o.Add(o.records))
 }
 
 // setupPathKeys sets up what the API server shows of itself.

@@ -41,6 +41,13 @@ type AllowanceRecordSpec struct {
 	// uid, and a record of its own.
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="targetRef is immutable"
 	TargetRef TargetReference `json:"targetRef"`
+
+	// ledgerKnown is true where the record was made together with the first allowances of
+	// the target, so that it tells of all of them. Of a record that was made otherwise that
+	// is so once its status has a phase; until then no allowance in the target's ledger
+	// counts, as nobody knows which of them are used up.
+	// +optional
+	LedgerKnown bool `json:"ledgerKnown,omitempty"`
 }
 
 // TargetReference names one object for good.
@@ -65,9 +72,16 @@ type TargetReference struct {
 // decided about its children. Pending grants, consumed allowances, the deletion
 // and adopting are kept here and nowhere else.
 type AllowanceRecordStatus struct {
-	// phase of the target.
+	// phase of the target; left out until the operator has looked at the target.
 	// +optional
 	Phase Phase `json:"phase,omitempty"`
+
+	// parentUID is the uid of the target's parent, empty where it has none. Through it the
+	// deletion of the parent explains that of the target when both are gone. The label
+	// kausality.io/parent-uid says the same, for selecting, and counts only where this is
+	// left out.
+	// +optional
+	ParentUID *types.UID `json:"parentUID,omitempty"`
 
 	// active are the allowances that the target holds, pending ones included.
 	// +optional

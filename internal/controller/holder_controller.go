@@ -167,18 +167,13 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 	if err := r.SignOfLife.Wait(ctx); err != nil {
 		return reconcile.Result{}, err
 	}
-	if !r.Holders.Watches(req.GVK().GroupKind()) {
-		return r.unwatched(ctx, req)
-	}
-	obj, err := r.Holders.Get(ctx, req.GVK(), req.Key())
-	if client.IgnoreNotFound(err) != nil {
+	obj, watched, err := r.get(ctx, req)
+	switch {
+	case err != nil:
 		return reconcile.Result{}, err
-	}
-	if apierrors.IsNotFound(err) && !r.Holders.Watches(req.GVK().GroupKind()) {
-		return r.unwatched(ctx, req) // The kind was left in between.
-	}
-	if apierrors.IsNotFound(err) {
-		obj = nil
+	case !watched:
+		return r.unwatched(ctx, req)
+	case obj == nil:
 		r.SignOfLife.Forget(req)
 		r.Baseline.Forget(req)
 	}
@@ -216,11 +211,28 @@ func (r *Holder) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 	return reconcile.Result{RequeueAfter: after}, nil
 }
 
+// get returns a holder, nil where there is none. Of a kind that is not watched, or was left
+// in between, nothing is known.
+func (r *Holder) get(ctx context.Context, req holders.Request) (obj *unstructured.Unstructured, watched bool, err error) {
+	if !r.Holders.Watches(req.GVK().GroupKind()) {
+		return nil, false, nil
+	}
+	obj, err = r.Holders.Get(ctx, req.GVK(), req.Key())
+	if apierrors.IsNotFound(err) {
+		return nil, r.Holders.Watches(req.GVK().GroupKind()), nil
+	}
+	return obj, true, err
+}
+
 // follow brings the record and the ledger of a holder in line with its state.
 func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec *v1alpha1.AllowanceRecord, next *soonest) error {
 	obj = r.rewrites.latest(obj)
 	inEffect, gating := r.governing(ctx, obj)
 	v := r.look(obj, inEffect, gating, r.Clock.Now())
+	rec, waits, err := r.recover(ctx, &v, rec, next)
+	if waits || err != nil {
+		return err
+	}
 	if err := r.findUnseen(ctx, &v, rec); err != nil {
 		return err
 	}
@@ -245,6 +257,7 @@ func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec
 		v = r.look(rewritten, v.policies, v.gating, v.now)
 		// No content of it changes by that.
 		v.content, v.unseen, v.parents, v.attached = before.content, before.unseen, before.parents, before.attached
+		v.isLost = before.isLost
 	}
 	return r.mirror(ctx, v, rec, next)
 }
@@ -284,12 +297,22 @@ func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceReco
 		before = &rec.Status
 	}
 	after := before.DeepCopy()
-	p, changed := v.mirror(ctx, after)
 	parent, known := scope.ParentUID(ctx, r.Holders, r.Policies.Index(), v.obj)
+	if !known && rec != nil {
+		// What is above a claim's composite resource is found by name, and not any more
+		// once the claim is gone; the record still says it.
+		parent, known = record.ParentOf(rec), true
+	}
+	if known {
+		v.parent = &parent
+	}
+	p, changed := v.mirror(ctx, after)
 	mirror := record.Mirror{Create: v.deservesRecord(), Parent: parent, Advance: v.mirrorOnly}
 	// The first look is written at once: should the operator end, and the holder be
-	// deleted before it is back, nobody could see it again.
-	if first := rec == nil && mirror.Create; !first && sameCanonical(before, after) {
+	// deleted before it is back, nobody could see it again. Before it nothing counts of what
+	// the holder holds.
+	first := mirror.Create && (rec == nil || v.holdsAllowances() && !record.KnowsLedger(rec))
+	if !first && sameCanonical(before, after) {
 		r.Records.MirrorSoon(record.TargetOf(v.obj), mirror, changed && rec != nil)
 	} else {
 		mirror.Advance = func(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) bool {
@@ -304,8 +327,6 @@ func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceReco
 	}
 	r.announce(v, before, after)
 	next.at(p.next)
-	// What is above a claim's composite resource is found by name, and not any more
-	// once the claim is gone; the record still says it.
 	if rec != nil && known {
 		if err := r.Records.SetParent(ctx, rec, parent); err != nil {
 			return err

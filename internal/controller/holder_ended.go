@@ -32,6 +32,9 @@ import (
 // end closes the record of a holder that is gone. The record stays (D18).
 func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *soonest) error {
 	target := rec.Spec.TargetRef
+	if err := r.mendLabel(ctx, rec); err != nil {
+		return err
+	}
 	var deletion *v1alpha1.Deletion
 	if rec.Status.Deletion == nil {
 		var err error

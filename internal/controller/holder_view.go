@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -58,6 +59,11 @@ type view struct {
 	// those that somebody gave it while no operator looked.
 	parents  []string
 	attached attached
+	// parent is the uid of its parent, empty where it has none, and nil where nobody knows.
+	parent *types.UID
+	// isLost is true where the record of it was lost, and with it which entries of the stored
+	// ledger are used up.
+	isLost bool
 	// inherited is who deletes the holder by deleting what is above it, where that
 	// is so and known.
 	inherited *v1alpha1.Deletion
@@ -86,6 +92,11 @@ func (v view) request() holders.Request {
 // deservesRecord tells whether the holder gets a record if it has none.
 func (v view) deservesRecord() bool {
 	return len(v.stored) > 0 || v.unreadable || isUnderGate(v.obj) || len(v.unseen.fields) > 0 || len(v.attached.refs) > 0
+}
+
+// holdsAllowances reports whether the stored ledger has more than withheld changes.
+func (v view) holdsAllowances() bool {
+	return slices.ContainsFunc(v.stored, func(e ledger.Entry) bool { return !e.IsWithheld() })
 }
 
 // withheld tells whether the stored ledger has a withheld change.

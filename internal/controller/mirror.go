@@ -73,13 +73,16 @@ func sameCanonical(a, b *v1alpha1.AllowanceRecordStatus) bool {
 	same.Phase, same.Active, same.ActiveCount, same.Initiator = a.Phase, a.Active, a.ActiveCount, a.Initiator
 	same.FirstSeen, same.History, same.WithheldCount = a.FirstSeen, a.History, a.WithheldCount
 	same.Blocked, same.AnsweredDenials, same.Gated = a.Blocked, a.AnsweredDenials, a.Gated
-	same.Approved = a.Approved
+	same.Approved, same.ParentUID = a.Approved, a.ParentUID
 	return equality.Semantic.DeepEqual(a, same)
 }
 
 // advance makes the status of the holder's record say what is so now. To do it
 // again changes nothing.
 func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) plan {
+	if status.Phase == "" && v.isLost {
+		v.giveUp(status)
+	}
 	c := v.consumption(ctx, status)
 	var fold bool
 	status.PendingGrants, fold = c.pending(status.PendingGrants)
@@ -105,6 +108,9 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 	v.deleted(status, &c.next)
 	v.overdue(status, held, &c.next)
 	v.answer(status, effective)
+	if v.parent != nil {
+		status.ParentUID = v.parent
+	}
 
 	return plan{rewrite: v.rewrite(fold || c.carriesOut(status), c.noted, status.Consumed), next: c.next.time}
 }
@@ -112,7 +118,8 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 // asRecord is the record that has the status.
 func (v view) asRecord(status *v1alpha1.AllowanceRecordStatus) *v1alpha1.AllowanceRecord {
 	return &v1alpha1.AllowanceRecord{
-		Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(v.obj)},
+		// What the look makes of the ledger is known by it.
+		Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(v.obj), LedgerKnown: true},
 		Status: *status,
 	}
 }

@@ -258,7 +258,7 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	}
 	// The last sign of life may be some seconds older than the last look: what is remembered
 	// has been seen.
-	if rec == nil && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil {
+	if v.isUnrecorded(rec) && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil {
 		logf.FromContext(ctx).Info("Adopting an object that was created while nobody watched",
 			"kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name)
 		// The Holder controller, who asks, labels the record with the parent.
@@ -270,6 +270,15 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 	defer s.mu.Unlock()
 	s.seen[req] = v.obj.GetUID()
 	return nil
+}
+
+// isUnrecorded reports whether nobody has looked at a holder yet: it has no record, or one that
+// came with its first allowances. One that has allowances and no record has lost it.
+func (v view) isUnrecorded(rec *v1alpha1.AllowanceRecord) bool {
+	if rec == nil {
+		return !v.holdsAllowances()
+	}
+	return rec.Spec.LedgerKnown && rec.Status.Phase == ""
 }
 
 // createdUnwatched tells whether a holder without a record was created after the

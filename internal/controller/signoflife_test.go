@@ -22,6 +22,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -54,6 +55,32 @@ func TestCreatedUnwatched(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := look(test.holder.Unstructured, test.policies, noon).createdUnwatched(test.since); got != test.want {
 				t.Errorf("createdUnwatched() = %t, want %t", got, test.want)
+			}
+		})
+	}
+}
+
+func TestIsUnrecorded(t *testing.T) {
+	rec := func(known bool, phase v1alpha1.Phase) *v1alpha1.AllowanceRecord {
+		return &v1alpha1.AllowanceRecord{
+			Spec: v1alpha1.AllowanceRecordSpec{LedgerKnown: known}, Status: v1alpha1.AllowanceRecordStatus{Phase: phase},
+		}
+	}
+	bare, granted := makeHolder(), makeHolder().holding(grantOf("spec.replicas", 5))
+	for name, tc := range map[string]struct {
+		holder testHolder
+		rec    *v1alpha1.AllowanceRecord
+		want   bool
+	}{
+		"no record":                         {holder: bare, want: true},
+		"allowances, and no record":         {holder: granted},
+		"a record that came with the first": {holder: granted, rec: rec(true, ""), want: true},
+		"a record that was looked at":       {holder: granted, rec: rec(true, v1alpha1.PhaseSteady)},
+		"a record of something else":        {holder: granted, rec: rec(false, "")},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := look(tc.holder.Unstructured, nil, noon).isUnrecorded(tc.rec); got != tc.want {
+				t.Errorf("isUnrecorded() = %t, want %t", got, tc.want)
 			}
 		})
 	}

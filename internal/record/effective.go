@@ -30,13 +30,22 @@ import (
 // annotation says, with the pending grants that count, without what is consumed
 // (D8) and without entries for a generation that holder cannot have yet (D10).
 //
-// rec is the record of holder; there may be none, and that of another object is
-// ignored. Withheld changes are part of the result: whether a rule in effect
-// still asks for them is for the caller.
+// rec is the record of holder; that of another object is ignored. Without one that knows
+// the ledger no allowance in the annotation counts: it may have been lost, and what it said
+// of them with it. A grant has its record before the request that earned it is answered.
+//
+// Withheld changes are part of the result: whether a rule in effect still asks for them is
+// for the caller.
 func Effective(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured, stored ledger.Ledger) ledger.Ledger {
 	next := holder.GetGeneration() + 1
 	effective := stored.Without(func(e ledger.Entry) bool { return e.Generation > next })
-	if rec == nil || rec.Spec.TargetRef.UID != holder.GetUID() {
+	if rec != nil && rec.Spec.TargetRef.UID != holder.GetUID() {
+		rec = nil
+	}
+	if !KnowsLedger(rec) {
+		effective = effective.Without(func(e ledger.Entry) bool { return !e.IsWithheld() })
+	}
+	if rec == nil {
 		return effective
 	}
 	for _, p := range rec.Status.PendingGrants {
@@ -49,6 +58,13 @@ func Effective(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured,
 		consumed[c.ID] = true
 	}
 	return effective.Without(func(e ledger.Entry) bool { return consumed[e.ID()] })
+}
+
+// KnowsLedger reports whether a record tells which entries of its target's ledger are used
+// up: it was made with the first of them, or somebody has looked at the ledger since. rec
+// may be nil.
+func KnowsLedger(rec *v1alpha1.AllowanceRecord) bool {
+	return rec != nil && (rec.Spec.LedgerKnown || rec.Status.Phase != "")
 }
 
 // Fold adds a pending grant that counts for holder to a ledger: its allowances

@@ -61,7 +61,7 @@ func withheld(path string) v1alpha1.Allowance {
 
 func recordWith(status v1alpha1.AllowanceRecordStatus) *v1alpha1.AllowanceRecord {
 	return &v1alpha1.AllowanceRecord{
-		Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: TargetOf(holder(0))},
+		Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: TargetOf(holder(0)), LedgerKnown: true},
 		Status: status,
 	}
 }
@@ -78,11 +78,41 @@ func TestEffective(t *testing.T) {
 		want   []v1alpha1.Allowance
 	}{
 		"nothing": {},
-		"without a record, what is stored": {
+		"what is stored": {
+			rec:    pendingOf(),
 			stored: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
 			want:   []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
 		},
+		"without a record, nothing but what is withheld": {
+			stored: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5), withheld("spec.template")},
+			want:   []v1alpha1.Allowance{withheld("spec.template")},
+		},
+		"with that of another object, the same": {
+			rec: &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{
+				TargetRef: v1alpha1.TargetReference{UID: "another"}, LedgerKnown: true,
+			}},
+			stored: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
+		},
+		"with one that does not know the ledger, what is pending": {
+			rec: &v1alpha1.AllowanceRecord{
+				Spec: v1alpha1.AllowanceRecordSpec{TargetRef: TargetOf(holder(0))},
+				Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{
+					NewPending(&Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{scaled}, nil),
+				}},
+			},
+			stored: []v1alpha1.Allowance{allowance("spec.a", "alice", 5)},
+			want:   []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
+		},
+		"with one that somebody has looked at, what is stored": {
+			rec: &v1alpha1.AllowanceRecord{
+				Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: TargetOf(holder(0))},
+				Status: v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady},
+			},
+			stored: []v1alpha1.Allowance{allowance("spec.a", "alice", 5)},
+			want:   []v1alpha1.Allowance{allowance("spec.a", "alice", 5)},
+		},
 		"the generation that the holder has next counts, a later one does not": {
+			rec:    pendingOf(),
 			stored: []v1alpha1.Allowance{allowance("spec.a", "alice", 6), allowance("spec.b", "alice", 7)},
 			want:   []v1alpha1.Allowance{allowance("spec.a", "alice", 6)},
 		},

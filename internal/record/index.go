@@ -125,7 +125,7 @@ func (s *Store) DeletionOf(ctx context.Context, uid types.UID) (*v1alpha1.Deleti
 			return inherit(d, below...), nil
 		}
 		below = append(below, DeletedHop(rec.Spec.TargetRef))
-		uid = types.UID(rec.Labels[LabelParentUID])
+		uid = ParentOf(rec)
 	}
 	return nil, nil
 }
@@ -133,7 +133,7 @@ func (s *Store) DeletionOf(ctx context.Context, uid types.UID) (*v1alpha1.Deleti
 // InheritedDeletion returns who deleted the target of a record by deleting
 // something above it; nil where nothing is known.
 func (s *Store) InheritedDeletion(ctx context.Context, rec *v1alpha1.AllowanceRecord) (*v1alpha1.Deletion, error) {
-	d, err := s.DeletionOf(ctx, types.UID(rec.Labels[LabelParentUID]))
+	d, err := s.DeletionOf(ctx, ParentOf(rec))
 	if d == nil || err != nil {
 		return nil, err
 	}

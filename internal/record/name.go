@@ -40,8 +40,7 @@ const (
 	// LabelTargetKind is the label of a record with the kind of its target.
 	LabelTargetKind = v1alpha1.AnnotationPrefix + "target-kind"
 	// LabelParentUID is the label of a record with the uid of its target's
-	// parent. Through it the deletion of the parent explains that of the target
-	// when both are gone (D9).
+	// parent, for selecting. What it says is in the status, which counts: see ParentOf.
 	LabelParentUID = v1alpha1.AnnotationPrefix + "parent-uid"
 )
 
@@ -123,6 +122,16 @@ func GVK(ref v1alpha1.TargetReference) schema.GroupVersionKind {
 // Key is the namespace and name of a target.
 func Key(ref v1alpha1.TargetReference) types.NamespacedName {
 	return types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
+}
+
+// ParentOf is the uid of the parent of a record's target, empty where it has none, or that
+// is not known. The label, which whoever may patch records writes, counts only in a record
+// of an older version, which has nothing else.
+func ParentOf(rec *v1alpha1.AllowanceRecord) types.UID {
+	if told := rec.Status.ParentUID; told != nil {
+		return *told
+	}
+	return types.UID(rec.Labels[LabelParentUID])
 }
 
 // newRecord makes a record of an object, with nothing in it. parent is the uid of the

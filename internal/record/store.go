@@ -71,6 +71,9 @@ type Store struct {
 	all               func(ctx context.Context) iter.Seq2[*v1alpha1.AllowanceRecord, error]
 	clock             clock.WithTicker
 	outcomes          *queue
+	// made are records that this process made and that the cache may not have yet, and lost
+	// those that somebody deleted while their target lives.
+	made, lost *beside
 }
 
 // NewStore makes a Store.
@@ -85,13 +88,23 @@ func NewStore(cfg Config) *Store {
 		all:               cfg.All,
 		clock:             cfg.Clock,
 		outcomes:          newQueue(maxWaiting, cfg.Clock.Now),
+		made:              newBeside(),
+		lost:              newBeside(),
 	}
 }
 
-// Get returns the record of an object from the cache; nil where there is none. It is
-// shared and must not be modified.
+// Get returns the record of an object from the cache; nil where there is none. One that
+// this process has just made is there already, and one that somebody has deleted is as it
+// was, until it is put back. The record is shared and must not be modified.
 func (s *Store) Get(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
-	return s.read(ctx, s.client, ref, client.UnsafeDisableDeepCopy)
+	rec, err := s.read(ctx, s.client, ref, client.UnsafeDisableDeepCopy)
+	if rec != nil || err != nil {
+		return rec, err
+	}
+	if rec := s.made.of(s.key(ref), ref.UID); rec != nil {
+		return rec, nil
+	}
+	return s.lostOf(ref), nil
 }
 
 // own is Get of a record that may be modified.
@@ -120,13 +133,22 @@ func (s *Store) All(ctx context.Context) iter.Seq2[*v1alpha1.AllowanceRecord, er
 }
 
 // Live reads the record of an object from the API server, in one GET; nil where
-// there is none.
+// there is none. One that somebody has deleted is as it was, as with Get.
 func (s *Store) Live(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	rec, err := s.stored(ctx, ref)
+	if rec != nil || err != nil {
+		return rec, err
+	}
+	return s.lostOf(ref), nil
+}
+
+// stored is the record as the API server has it, which may be modified.
+func (s *Store) stored(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
 	return s.read(ctx, s.live, ref)
 }
 
 func (s *Store) read(ctx context.Context, reader client.Reader, ref v1alpha1.TargetReference, opts ...client.GetOption) (*v1alpha1.AllowanceRecord, error) {
-	key := types.NamespacedName{Namespace: Namespace(ref, s.operatorNamespace), Name: Name(ref)}
+	key := s.key(ref)
 	rec := &v1alpha1.AllowanceRecord{}
 	err := reader.Get(ctx, key, rec, opts...)
 	switch {
@@ -159,7 +181,7 @@ func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent
 	read := s.own
 	return retry.OnError(contention, outdated, func() error {
 		rec, err := read(ctx, ref)
-		read = s.Live // whatever fails below fails because the cache is behind
+		read = s.stored // whatever fails below fails because the cache is behind
 		if err != nil {
 			return err
 		}
@@ -172,7 +194,8 @@ func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent
 				return err
 			}
 		}
-		if !mutate(&rec.Status) {
+		restored := s.restore(rec)
+		if !mutate(&rec.Status) && !restored {
 			return nil
 		}
 		if err := s.client.Status().Update(ctx, rec); err != nil {
@@ -186,10 +209,23 @@ func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent
 // create makes the record, unless there is nothing to say in it, or its
 // namespace is being deleted: then it returns nil.
 func (s *Store) create(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, mutate func(*v1alpha1.AllowanceRecordStatus) bool) (*v1alpha1.AllowanceRecord, error) {
-	if !mutate(&v1alpha1.AllowanceRecordStatus{}) {
+	lost := s.lostOf(ref)
+	if lost == nil && !mutate(&v1alpha1.AllowanceRecordStatus{}) {
 		return nil, nil
 	}
-	rec := newRecord(ref, parent, s.operatorNamespace)
+	if parent == "" && lost != nil {
+		parent = ParentOf(lost)
+	}
+	rec, err := s.add(ctx, newRecord(ref, parent, s.operatorNamespace))
+	if rec != nil && parent != "" {
+		rec.Status.ParentUID = &parent
+	}
+	return rec, err
+}
+
+// add stores a new record, unless its namespace is being deleted: then it returns nil.
+func (s *Store) add(ctx context.Context, rec *v1alpha1.AllowanceRecord) (*v1alpha1.AllowanceRecord, error) {
+	ref := rec.Spec.TargetRef
 	err := s.client.Create(ctx, rec)
 	switch {
 	case undefined(err):
@@ -205,7 +241,8 @@ func (s *Store) create(ctx context.Context, ref v1alpha1.TargetReference, parent
 }
 
 // SetParent labels a record with the uid of its target's parent, unless it is
-// already. The label goes where the target has no parent any more.
+// already. The label goes where the target has no parent any more, and what somebody else
+// has made of it is mended.
 func (s *Store) SetParent(ctx context.Context, rec *v1alpha1.AllowanceRecord, uid types.UID) error {
 	value := string(uid)
 	if rec.Labels[LabelParentUID] == value || len(validation.IsValidLabelValue(value)) > 0 {
@@ -227,6 +264,23 @@ func (s *Store) SetParent(ctx context.Context, rec *v1alpha1.AllowanceRecord, ui
 		recordWrites.WithLabelValues(writeLabels).Inc()
 	}
 	return nil
+}
+
+// TellParent has the record of an object that is gone say in its status what its label says
+// of the parent, where the record is of a version that had only the label.
+func (s *Store) TellParent(ctx context.Context, ref v1alpha1.TargetReference) error {
+	rec, err := s.Get(ctx, ref)
+	if rec == nil || err != nil {
+		return err
+	}
+	parent := ParentOf(rec)
+	return s.Update(ctx, ref, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
+		if status.ParentUID != nil {
+			return false
+		}
+		status.ParentUID = &parent
+		return true
+	})
 }
 
 // ErrUndefined is that of reads and writes of records while their definition is gone.

@@ -140,7 +140,7 @@ func (s *Store) KeepDeletion(ctx context.Context, ref v1alpha1.TargetReference, 
 		return nil
 	}
 	rec.Status = v1alpha1.AllowanceRecordStatus{
-		Phase: v1alpha1.PhaseDeleting, EndedAt: &d.Time, Deletion: &d, History: WithHistory(nil, DeletedEntry(&d)),
+		Phase: v1alpha1.PhaseDeleting, ParentUID: new(types.UID), EndedAt: &d.Time, Deletion: &d, History: WithHistory(nil, DeletedEntry(&d)),
 	}
 	err := s.client.Status().Update(ctx, rec)
 	if err == nil {
@@ -183,13 +183,8 @@ func (s *Store) DropLedger(ctx context.Context, ref v1alpha1.TargetReference, ra
 		status.RawLedger = Raw(raw)
 		// The same ledger can have been dropped before, and have been written again
 		// while there was no policy.
-		for _, e := range entries {
-			dropped := v1alpha1.ConsumedAllowance{ID: e.ID(), Generation: e.Generation}
-			if !slices.Contains(status.Consumed, dropped) {
-				status.Consumed = append(status.Consumed, dropped)
-				changed = true
-			}
-		}
-		return changed
+		before := len(status.Consumed)
+		status.Consumed = UsedUp(status.Consumed, entries)
+		return changed || len(status.Consumed) > before
 	})
 }

@@ -22,12 +22,17 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/controlplane"
 )
 
 // losingRecords are the ways to have what is kept in records, and nowhere else,
@@ -62,5 +67,58 @@ func losingRecords() []bypass {
 			protected(patchRecord(ctx, s, `{"metadata":{"labels":null}}`), "writes")
 			Expect(patchRecord(ctx, s, `{"metadata":{"labels":{"example.org/seen":"yes"}}}`)).To(Succeed(), "what is not ours is anybody's")
 		}},
+		{"deleting a record, with its protection out of the way", func(ctx context.Context, s *scene) {
+			ns := shared.newNamespace(ctx)
+			thing, revive := usedUp(ctx, ns)
+			before := shared.recorded(ctx, thing)
+			shared.loseRecords(ctx, ns)
+			refuse(revive())
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(revive()).To(MatchError(apierrors.IsForbidden, "forbidden"))
+				rec := shared.record(ctx, g, thing)
+				g.Expect(rec.UID).NotTo(Equal(before.UID))
+				g.Expect(rec.Status.Phase).To(Equal(v1alpha1.PhaseSteady))
+				g.Expect(rec.Status.Consumed).To(Equal(before.Status.Consumed))
+				g.Expect(rec.Status.Approved).To(Equal(before.Status.Approved))
+				g.Expect(rec.Status.History).To(ContainElements(before.Status.History))
+			}).Should(Succeed())
+			refuse(revive())
+		}},
+		{"having a deletion traced to somebody else, by the label of a record", func(ctx context.Context, s *scene) {
+			rec := shared.recorded(ctx, s.rs)
+			Expect(rec.Status.ParentUID).To(HaveValue(Equal(s.d.UID)))
+			asOperator := shared.as(controlplane.OperatorUser, "system:masters")
+			Expect(asOperator.Patch(ctx, &rec, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"kausality.io/parent-uid":"another"}}}`)))).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				mended := shared.record(ctx, g, s.rs)
+				g.Expect(mended.Labels).To(HaveKeyWithValue(record.LabelParentUID, string(s.d.UID)))
+				g.Expect(mended.Status.ParentUID).To(HaveValue(Equal(s.d.UID)))
+			}).Should(Succeed())
+		}},
+	}
+}
+
+// usedUp makes a custom resource whose allowances are used up, which only its record knows,
+// and which has ceased to be ready since. Who tries to revive one of them changes its child.
+func usedUp(ctx context.Context, ns string) (thing *unstructured.Unstructured, revive func() error) {
+	GinkgoHelper()
+	group := defineThings(ctx)
+	shared.apply(ctx, thingPolicies(group)...)
+	operated := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportObserved}
+	admin := shared.as(alice, platformTeam, "system:masters")
+	thing = builders.MakeThing(group, ns, "app")
+	thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+	Expect(admin.Create(ctx, thing)).To(Succeed())
+	Expect(operated.reconcile(ctx, thing)).To(Succeed())
+	shared.over(ctx, thing)
+	admin.setThing(ctx, thing, `{"config":"b"}`)
+	Expect(operated.reconcile(ctx, thing)).To(Succeed())
+	shared.over(ctx, thing)
+	Expect(thing.GetAnnotations()).To(HaveKey(ledgerKey), "only the record is to know that it has ended")
+	unready := client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`))
+	Expect(operated.Status().Patch(ctx, thing, unready)).To(Succeed())
+	return thing, func() error {
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+		return operated.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"z"}}`)))
 	}
 }

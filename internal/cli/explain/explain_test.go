@@ -37,6 +37,7 @@ import (
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 var now = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
@@ -129,7 +130,9 @@ func object(t *testing.T, obj runtime.Object, key string, allowances ...v1alpha1
 	if len(allowances) > 0 {
 		out.SetAnnotations(map[string]string{key: ledger.Ledger(nil).Merge(allowances...).Encode()})
 	}
-	return standing{obj: out}
+	return standing{obj: out, rec: &v1alpha1.AllowanceRecord{
+		Spec: v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(out), LedgerKnown: true},
+	}}
 }
 
 func deployment(t *testing.T, allowances ...v1alpha1.Allowance) standing {
@@ -204,7 +207,7 @@ ITSELF, AS A CHILD
 `
 	blocked := deployment(t, withheld, grant)
 	blocked.rec = &v1alpha1.AllowanceRecord{
-		Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{UID: "web"}},
+		Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{UID: "web"}, LedgerKnown: true},
 		Status: v1alpha1.AllowanceRecordStatus{
 			FirstSeen:  []v1alpha1.SeenAllowance{{ID: ledger.NewEntry(withheld).ID(), Time: metav1.NewTime(now.Add(-time.Hour))}},
 			Blocked:    &v1alpha1.Blocked{Since: metav1.NewTime(now.Add(-time.Minute)), Message: "Create of ReplicaSet web-2 was denied"},

@@ -84,7 +84,8 @@ func (s *sight) recordOf(ctx context.Context, c *cluster.Cluster, obj *unstructu
 	records, err := c.RecordsOf(ctx, target)
 	if err != nil {
 		s.notes = append(s.notes, fmt.Sprintf("Pending grants, and what is consumed or blocked, cannot be told: %v", err))
-		return nil
+		// What the ledger has is taken for open.
+		return &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(obj), LedgerKnown: true}}
 	}
 	for i := range records {
 		if records[i].Spec.TargetRef.UID == obj.GetUID() {

@@ -34,6 +34,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
@@ -170,8 +171,8 @@ func (o objects) Alive(_ context.Context, holder *unstructured.Unstructured) (se
 	return alive, nil
 }
 
-// records are the AllowanceRecords: there are none before the request, and they keep
-// what the answer to it could not carry.
+// records are the AllowanceRecords: they say nothing before the request, and keep what the
+// answer to it could not carry.
 type records struct {
 	pending  []v1alpha1.PendingGrant
 	glass    *v1alpha1.BrokenGlass
@@ -180,17 +181,22 @@ type records struct {
 
 // Get implements admission.Records.
 func (r *records) Get(_ context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
-	if r.glass == nil || target != r.breaking {
-		return nil, nil
+	// What the objects say of their ledgers is taken for true.
+	rec := &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: target, LedgerKnown: true}}
+	if r.glass != nil && target == r.breaking {
+		rec.Status.BrokenGlass = []v1alpha1.BrokenGlass{*r.glass}
 	}
-	rec := &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: target}}
-	rec.Status.BrokenGlass = []v1alpha1.BrokenGlass{*r.glass}
 	return rec, nil
 }
 
 // Live implements admission.Records.
 func (r *records) Live(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
 	return r.Get(ctx, target)
+}
+
+// KeepLedger implements admission.Records.
+func (r *records) KeepLedger(context.Context, v1alpha1.TargetReference, types.UID, ledger.Ledger) error {
+	return nil
 }
 
 // AddPending implements admission.Records.

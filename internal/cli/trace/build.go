@@ -140,7 +140,7 @@ func isAbove(of map[types.UID]*v1alpha1.AllowanceRecord, above, uid types.UID) b
 		if rec == nil {
 			return false
 		}
-		uid = types.UID(rec.Labels[record.LabelParentUID])
+		uid = record.ParentOf(rec)
 	}
 	return false
 }
@@ -156,7 +156,7 @@ func deletion(of map[types.UID]*v1alpha1.AllowanceRecord, uid types.UID) *v1alph
 		if rec.Status.Deletion != nil {
 			return rec.Status.Deletion
 		}
-		uid = types.UID(rec.Labels[record.LabelParentUID])
+		uid = record.ParentOf(rec)
 	}
 	return nil
 }

@@ -38,6 +38,8 @@ const (
 	doubtPhase doubt = "Phase"
 	// doubtGrant: a trigger matched, and not everything was granted.
 	doubtGrant doubt = "Grant"
+	// doubtUnrecorded: the cache has no record that knows the ledger of an object with one.
+	doubtUnrecorded doubt = "Unrecorded"
 	// doubtLedger: the object would have allowances that nobody granted.
 	doubtLedger doubt = "Ledger"
 	// doubtDeletion: the parent goes, and nobody knows who deletes it.

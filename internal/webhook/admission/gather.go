@@ -64,6 +64,10 @@ type Records interface {
 	Get(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error)
 	// Live reads it from the API server.
 	Live(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error)
+	// KeepLedger makes sure, before the request is answered, that an object that gets
+	// allowances has a record that knows its ledger; void are the entries from before that
+	// did not count.
+	KeepLedger(ctx context.Context, target v1alpha1.TargetReference, parent types.UID, void ledger.Ledger) error
 	// AddPending records a grant before the request is answered (D11).
 	AddPending(ctx context.Context, target v1alpha1.TargetReference, grant v1alpha1.PendingGrant) error
 	// BreakGlass notes in a parent's record that a request for a child breaks the
@@ -161,6 +165,8 @@ type facts struct {
 	ledgerError error
 	// record is the object's own, nil where it has none.
 	record *v1alpha1.AllowanceRecord
+	// recordError is set where that cannot be read.
+	recordError error
 	// gate is what is known of the object's gate, nil where its kind has none.
 	gate *gated
 	// lettingGo are changes of the object's labels for which the controller of its
@@ -289,14 +295,22 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	if why != doubtLedger {
 		why = doubtNone // What is not known of the object itself makes no other verdict.
 	}
-	// A record that cannot be read only means that nothing pending is known.
-	rec, _ := g.readRecord(ctx, r.target(), why)
-	effective := record.Effective(rec, r.old, f.stored)
+	rec, err := g.readRecord(ctx, r.target(), why)
+	if err == nil && holdsAllowances(f.stored) && !record.KnowsLedger(rec) && why == doubtNone {
+		// What does not count is about to leave the ledger.
+		rec, err = g.readRecord(ctx, r.target(), doubtUnrecorded)
+	}
+	// A record that cannot be read only means that nothing pending is known, and nothing of
+	// what the ledger has is given up for it.
+	effective := f.stored
+	if err == nil {
+		effective = record.Effective(rec, r.old, f.stored)
+	}
 	f.Child.Ledger = effective.Without(ledger.Entry.IsWithheld)
 	if len(f.OwnPolicies) > 0 {
 		f.Child.Standing = g.standing(ctx, r.old, f.OwnPolicies, effective, rec)
 	}
-	f.record = rec
+	f.record, f.recordError = rec, err
 }
 
 // gatherParent fills in what there is to know about the parent, and returns the chain
@@ -370,16 +384,16 @@ func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref li
 	default:
 		f.lettingGo = lineage.LettingGo(parent, r.old, r.new)
 	}
-	rec, err := g.readRecord(ctx, f.parent, why)
+	// A ledger that cannot be read allows nothing; its holder's own admission
+	// says so.
+	stored, _ := g.ledgers.of(parent)
+	rec, err := g.readLedgerRecord(ctx, f.parent, why, stored)
 	if err != nil {
 		return nil, err
 	}
 	f.parentRecord = rec
 	f.strays = g.strays.with(rec, parent.GetUID(), why)
 	f.Parent.Strays = uidsOf(f.strays)
-	// A ledger that cannot be read allows nothing; its holder's own admission
-	// says so.
-	stored, _ := g.ledgers.of(parent)
 	effective := record.Effective(rec, parent, stored)
 	f.Parent.Ledger = effective.Without(ledger.Entry.IsWithheld)
 	f.Parent.Standing = g.parentStanding(ctx, parent, f.Parent.Policies, effective, rec)
@@ -423,6 +437,24 @@ func (g *Gatherer) namespaceOf(ref lineage.Ref, gvk schema.GroupVersionKind) str
 		return ""
 	}
 	return ref.Namespace
+}
+
+// holdsAllowances reports whether a ledger has more than withheld changes.
+func holdsAllowances(l ledger.Ledger) bool {
+	return slices.ContainsFunc(l, func(e ledger.Entry) bool { return !e.IsWithheld() })
+}
+
+// readLedgerRecord reads the record of a parent with a ledger. Where the cache has none that
+// knows the ledger, the API server may have: it is made as the ledger is.
+func (g *Gatherer) readLedgerRecord(ctx context.Context, target v1alpha1.TargetReference, why doubt, stored ledger.Ledger) (*v1alpha1.AllowanceRecord, error) {
+	rec, err := g.readRecord(ctx, target, why)
+	if err != nil || why != doubtNone || !holdsAllowances(stored) || record.KnowsLedger(rec) {
+		return rec, err
+	}
+	if live, err := g.readRecord(ctx, target, doubtUnrecorded); err == nil {
+		return live, nil
+	}
+	return rec, nil // Nothing of the ledger counts, as far as the cache knows.
 }
 
 func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReference, why doubt) (*v1alpha1.AllowanceRecord, error) {

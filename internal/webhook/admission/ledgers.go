@@ -17,12 +17,15 @@ limitations under the License.
 package admission
 
 import (
+	"context"
 	"sync"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/record"
 )
 
 const (
@@ -71,3 +74,23 @@ func (r *request) ledgerBefore() (ledger.Ledger, error) { return r.ledgers.of(r.
 
 // ledgerAsked is the ledger that the object carries as the request has it.
 func (r *request) ledgerAsked() (ledger.Ledger, error) { return r.ledgers.of(r.new) }
+
+// keepLedger makes sure that a ledger that the object is about to get has a record: without
+// one nothing of it counts. An update is the mutating hook's, whom approvals alone reach; the
+// UID of what is created only the validating one knows.
+func (g *Gatherer) keepLedger(ctx context.Context, r *request, f *facts, next ledger.Ledger) error {
+	if r.dryRun || !holdsAllowances(next) || record.KnowsLedger(f.record) {
+		return nil
+	}
+	if f.recordError != nil {
+		return lostError{f.recordError}
+	}
+	var void ledger.Ledger
+	if r.old != nil {
+		void = f.stored.Without(func(e ledger.Entry) bool { return e.IsWithheld() || hasID(next, e) })
+	}
+	if err := g.Records.KeepLedger(ctx, r.target(), types.UID(f.Parent.UID), void); err != nil {
+		return lostError{err}
+	}
+	return nil
+}

@@ -61,6 +61,11 @@ func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.
 	if err != nil {
 		return m.failed(ctx, req, err), decision.Grant{}
 	}
+	if r.old != nil {
+		if err := m.keepLedger(ctx, r, f, f.next); err != nil {
+			return lost(ctx, req, err), decision.Grant{}
+		}
+	}
 	m.rememberAnnotations(r, f, grant)
 	m.announceFull(r, f, grant)
 	resp := admission.Patched("", r.patches(f)...)

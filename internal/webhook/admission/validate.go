@@ -131,6 +131,12 @@ func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict deci
 	if err := v.keepStray(ctx, r, f); err != nil {
 		return lostError{err}
 	}
+	if r.old == nil {
+		has, _ := r.ledgerAsked() // What cannot be read allows nothing.
+		if err := v.keepLedger(ctx, r, f, has); err != nil {
+			return err
+		}
+	}
 	d := f.deviates
 	if len(d.missing)+len(d.ended) == 0 {
 		return nil

@@ -323,7 +323,7 @@ func TestCollected(t *testing.T) {
 		"with a record":    {"uid-web": above, "uid-web-1": {Spec: v1alpha1.AllowanceRecordSpec{}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			w := &world{records: records} // the Deployment is gone
+			w := &world{records: records, unrecorded: true} // the Deployment is gone
 			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
 			resp := validator.Handle(t.Context(), asking(t, collector, nil, replicaSet(3), nil))
 			if got := resp.AuditAnnotations[auditTrace]; !strings.HasPrefix(got, `bob [{"kind":"Deployment","name":"web"`) {

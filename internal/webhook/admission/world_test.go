@@ -97,6 +97,10 @@ type world struct {
 	ignored      map[types.UID][]string
 	broken       error
 	unwatched    bool
+	// unrecorded is true where no object has a record but those that are said to have one.
+	unrecorded bool
+	// keptLedgers are what was void of the ledgers for which a record was made.
+	keptLedgers []ledger.Ledger
 }
 
 func key(kind, name string) string { return kind + "/" + name }
@@ -148,11 +152,25 @@ func (w *world) Behind(schema.GroupVersionKind) bool { return w.unwatched }
 type store struct{ *world }
 
 func (s store) Get(_ context.Context, t v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
-	return s.records[t.UID], nil
+	rec := s.records[t.UID]
+	if s.unrecorded {
+		return rec, nil
+	}
+	if rec = rec.DeepCopy(); rec == nil {
+		rec = &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: t}}
+	}
+	rec.Spec.LedgerKnown = true
+	return rec, nil
 }
 
-func (s store) Live(_ context.Context, t v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
-	return s.records[t.UID], s.broken
+func (s store) Live(ctx context.Context, t v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	rec, _ := s.Get(ctx, t)
+	return rec, s.broken
+}
+
+func (s store) KeepLedger(_ context.Context, _ v1alpha1.TargetReference, _ types.UID, void ledger.Ledger) error {
+	s.keptLedgers = append(s.keptLedgers, void)
+	return s.broken
 }
 
 func (s store) AddPending(_ context.Context, _ v1alpha1.TargetReference, p v1alpha1.PendingGrant) error {

@@ -1,0 +1,257 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/types"
+	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/retry"
+	"k8s.io/utils/lru"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+)
+
+// maxBeside is how many records are known that the cache does not have.
+const maxBeside = 4096
+
+// beside are records that the cache does not have, by their names. It is safe for concurrent
+// use.
+type beside struct{ records *lru.Cache }
+
+func newBeside() *beside { return &beside{lru.New(maxBeside)} }
+
+// of returns the record of a target, nil where there is none. It is shared and must not be
+// modified.
+func (b *beside) of(key types.NamespacedName, uid types.UID) *v1alpha1.AllowanceRecord {
+	known, ok := b.records.Get(key)
+	if !ok {
+		return nil
+	}
+	if rec := recordIn(known); rec != nil && rec.Spec.TargetRef.UID == uid {
+		return rec
+	}
+	return nil
+}
+
+func (b *beside) put(key types.NamespacedName, known any) { b.records.Add(key, known) }
+func (b *beside) forget(key types.NamespacedName)         { b.records.Remove(key) }
+
+func (b *beside) has(key types.NamespacedName) bool {
+	_, ok := b.records.Get(key)
+	return ok
+}
+
+// packedRecord is a record as the cache has it, which takes less memory than the record.
+type packedRecord interface {
+	Key() types.NamespacedName
+	Unpack() (*v1alpha1.AllowanceRecord, error)
+}
+
+// keyIn is the name of the record that an informer tells of.
+func keyIn(obj any) (types.NamespacedName, bool) {
+	switch obj := obj.(type) {
+	case *v1alpha1.AllowanceRecord:
+		return client.ObjectKeyFromObject(obj), true
+	case packedRecord:
+		return obj.Key(), true
+	default:
+		return types.NamespacedName{}, false
+	}
+}
+
+// recordIn is the record that an informer tells of, nil where there is none in it.
+func recordIn(obj any) *v1alpha1.AllowanceRecord {
+	switch obj := obj.(type) {
+	case *v1alpha1.AllowanceRecord:
+		return obj
+	case packedRecord:
+		rec, err := obj.Unpack()
+		utilruntime.HandleError(err)
+		return rec
+	default:
+		return nil
+	}
+}
+
+// Follow has the Store know of records that somebody deletes while their target lives, by
+// the events of the cache that it reads. Call it once, before the cache starts.
+func (s *Store) Follow(ctx context.Context, objects cache.Cache) error {
+	inform := func(ctx context.Context) (cache.Informer, error) {
+		return objects.GetInformer(ctx, &v1alpha1.AllowanceRecord{})
+	}
+	if packing, ok := objects.(interface {
+		PackedInformer(ctx context.Context) (cache.Informer, error)
+	}); ok {
+		inform = packing.PackedInformer
+	}
+	informer, err := inform(ctx)
+	if err != nil {
+		return fmt.Errorf("cannot watch AllowanceRecords: %w", err)
+	}
+	_, err = informer.AddEventHandler(toolscache.ResourceEventHandlerFuncs{
+		AddFunc:    s.seen,
+		UpdateFunc: func(_, obj any) { s.seen(obj) },
+		DeleteFunc: s.gone,
+	})
+	return err
+}
+
+// seen takes note of what the cache has now.
+func (s *Store) seen(obj any) {
+	key, ok := keyIn(obj)
+	if !ok {
+		return
+	}
+	s.made.forget(key)
+	if s.lost.has(key) && KnowsLedger(recordIn(obj)) {
+		s.lost.forget(key)
+	}
+}
+
+// gone takes note of a record that was deleted: as lost, unless its target has ended.
+func (s *Store) gone(obj any) {
+	if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+		obj = tombstone.Obj
+	}
+	rec := recordIn(obj)
+	if rec == nil || s.IsApart(rec) {
+		return
+	}
+	key := client.ObjectKeyFromObject(rec)
+	s.made.forget(key)
+	if rec.Status.EndedAt == nil && KnowsLedger(rec) {
+		s.lost.put(key, obj)
+	}
+}
+
+// lostOf is the record of an object that had not ended, as it was when somebody deleted it;
+// nil where nobody did, or it has been put back.
+func (s *Store) lostOf(ref v1alpha1.TargetReference) *v1alpha1.AllowanceRecord {
+	return s.lost.of(s.key(ref), ref.UID)
+}
+
+// key is the name of the record of an object.
+func (s *Store) key(ref v1alpha1.TargetReference) types.NamespacedName {
+	return types.NamespacedName{Namespace: Namespace(ref, s.operatorNamespace), Name: Name(ref)}
+}
+
+// IsLost reports whether somebody deleted the record of an object that had not ended, and
+// nobody has put it back yet.
+func (s *Store) IsLost(ref v1alpha1.TargetReference) bool { return s.lostOf(ref) != nil }
+
+// Restore puts the record of an object back that somebody deleted, as it was, and returns
+// it; nil where its namespace is being deleted.
+func (s *Store) Restore(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	if err := s.Update(ctx, ref, true, func(*v1alpha1.AllowanceRecordStatus) bool { return false }); err != nil {
+		return nil, err
+	}
+	return s.stored(ctx, ref)
+}
+
+// restore makes a record that does not know the ledger of its target say what the one said
+// that was lost, if one was, and reports whether it did.
+func (s *Store) restore(rec *v1alpha1.AllowanceRecord) bool {
+	lost := s.lostOf(rec.Spec.TargetRef)
+	if lost == nil || lost.UID == rec.UID || KnowsLedger(rec) {
+		return false
+	}
+	since, status := rec.Status, lost.Status.DeepCopy()
+	if status.Phase == "" {
+		status.Phase = phaseOf(lost)
+	}
+	for _, p := range since.PendingGrants {
+		status.PendingGrants = slices.DeleteFunc(status.PendingGrants, func(old v1alpha1.PendingGrant) bool { return old.ID == p.ID })
+		status.PendingGrants = append(status.PendingGrants, p)
+	}
+	for _, c := range since.Strays {
+		status.Strays = slices.DeleteFunc(status.Strays, func(old v1alpha1.StrayChild) bool { return old.UID == c.UID })
+		status.Strays = append(status.Strays, c)
+	}
+	status.BrokenGlass = append(status.BrokenGlass, since.BrokenGlass...)
+	if since.Deletion != nil {
+		status.Deletion = since.Deletion
+	}
+	status.Denials += since.Denials
+	status.History = WithHistory(status.History, oldestFirst(since.History)...)
+	rec.Status = *status
+	return true
+}
+
+// phaseOf is the phase of a target whose record was made with its first allowances.
+func phaseOf(rec *v1alpha1.AllowanceRecord) v1alpha1.Phase {
+	if rec.Status.Phase == "" {
+		return v1alpha1.PhaseSteady // The next look says which it is.
+	}
+	return rec.Status.Phase
+}
+
+// KeepLedger makes sure that an object that gets allowances has a record that knows its
+// ledger. Admission calls it before it answers, and never on a dry run: without such a
+// record none of the allowances counts. void are the entries that the ledger had before,
+// which did not count for want of one. parent is the uid of the object's parent, empty where
+// it has none.
+func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, void ledger.Ledger) error {
+	read := s.own
+	return retry.OnError(contention, outdated, func() error {
+		rec, err := read(ctx, ref)
+		read = s.stored
+		if err != nil || KnowsLedger(rec) {
+			return err
+		}
+		if rec == nil {
+			rec = newRecord(ref, parent, s.operatorNamespace)
+			rec.Spec.LedgerKnown = len(void) == 0 && !s.IsLost(ref)
+			rec, err = s.add(ctx, rec)
+			if rec == nil || err != nil {
+				return err
+			}
+			if rec.Spec.LedgerKnown {
+				s.made.put(client.ObjectKeyFromObject(rec), rec)
+				return nil
+			}
+		}
+		if !s.restore(rec) {
+			rec.Status.Phase = v1alpha1.PhaseSteady
+			rec.Status.Consumed = UsedUp(rec.Status.Consumed, void)
+		}
+		if err := s.client.Status().Update(ctx, rec); err != nil {
+			return fmt.Errorf("cannot update AllowanceRecord %s/%s: %w", rec.Namespace, rec.Name, err)
+		}
+		recordWrites.WithLabelValues(writeStatus).Inc()
+		s.made.put(client.ObjectKeyFromObject(rec), rec)
+		return nil
+	})
+}
+
+// UsedUp adds the entries of a ledger to what is used up.
+func UsedUp(consumed []v1alpha1.ConsumedAllowance, entries ledger.Ledger) []v1alpha1.ConsumedAllowance {
+	for _, e := range entries {
+		used := v1alpha1.ConsumedAllowance{ID: e.ID(), Generation: e.Generation}
+		if !slices.Contains(consumed, used) {
+			consumed = append(consumed, used)
+		}
+	}
+	return consumed
+}

@@ -1,0 +1,187 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+)
+
+// storing makes a Store with records.
+func storing(t *testing.T, records ...client.Object) *Store {
+	t.Helper()
+	scheme := runtime.NewScheme()
+	if err := v1alpha1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(&v1alpha1.AllowanceRecord{}).WithObjects(records...).Build()
+	return NewStore(Config{Client: c, Live: c, OperatorNamespace: "kausality-system"})
+}
+
+// recordNamed is recordWith as the API server has it.
+func recordNamed(status v1alpha1.AllowanceRecordStatus) *v1alpha1.AllowanceRecord {
+	rec := recordWith(status)
+	rec.Spec.LedgerKnown = false
+	rec.Namespace, rec.Name, rec.UID = "kausality-system", Name(rec.Spec.TargetRef), "before"
+	return rec
+}
+
+func TestLostRecord(t *testing.T) {
+	used := []v1alpha1.ConsumedAllowance{{ID: "used", Generation: 4}}
+	steady := v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, Consumed: used, Denials: 2}
+	over := steady
+	over.EndedAt = new(metav1.Now())
+	for name, tc := range map[string]struct {
+		status v1alpha1.AllowanceRecordStatus
+		// event makes one of the deleted record.
+		event func(*v1alpha1.AllowanceRecord) any
+		lost  bool
+	}{
+		"of what lives":                {status: steady, lost: true},
+		"of what lives, told later":    {status: steady, lost: true, event: func(rec *v1alpha1.AllowanceRecord) any { return toolscache.DeletedFinalStateUnknown{Obj: rec} }},
+		"of what has ended":            {status: over},
+		"that knows nothing of it yet": {status: v1alpha1.AllowanceRecordStatus{Denials: 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := storing(t)
+			var event any = recordNamed(tc.status)
+			if tc.event != nil {
+				event = tc.event(recordNamed(tc.status))
+			}
+			s.gone(event)
+			ref := TargetOf(holder(0))
+			if got := s.IsLost(ref); got != tc.lost {
+				t.Fatalf("IsLost() = %t, want %t", got, tc.lost)
+			}
+			if !tc.lost {
+				return
+			}
+			for what, get := range map[string]func() (*v1alpha1.AllowanceRecord, error){
+				"Get":  func() (*v1alpha1.AllowanceRecord, error) { return s.Get(t.Context(), ref) },
+				"Live": func() (*v1alpha1.AllowanceRecord, error) { return s.Live(t.Context(), ref) },
+			} {
+				if rec, err := get(); err != nil || rec == nil || !cmp.Equal(rec.Status.Consumed, used) {
+					t.Errorf("%s: %v, %v; want the record as it was", what, rec, err)
+				}
+			}
+			// Whoever writes first puts it back.
+			err := s.AddPending(t.Context(), ref, v1alpha1.PendingGrant{ID: "new"})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec, err := s.stored(t.Context(), ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if len(rec.Status.PendingGrants) != 1 || !cmp.Equal(rec.Status.Consumed, used) || rec.Status.Denials != 2 {
+				t.Errorf("restored as %+v", rec.Status)
+			}
+			s.seen(rec)
+			if s.IsLost(ref) {
+				t.Error("it is lost although it is back")
+			}
+		})
+	}
+}
+
+// A record that somebody makes anew of something else does not take the place of a lost one.
+func TestRestoreKeepsWhatCameSince(t *testing.T) {
+	since := recordNamed(v1alpha1.AllowanceRecordStatus{
+		Denials: 1, PendingGrants: []v1alpha1.PendingGrant{{ID: "new"}}, Deletion: &v1alpha1.Deletion{User: "bob"},
+	})
+	since.UID = "since"
+	s := storing(t, since)
+	s.gone(recordNamed(v1alpha1.AllowanceRecordStatus{
+		Phase: v1alpha1.PhaseSteady, Denials: 2, Consumed: []v1alpha1.ConsumedAllowance{{ID: "used"}},
+		PendingGrants: []v1alpha1.PendingGrant{{ID: "old"}},
+	}))
+	rec, err := s.Restore(t.Context(), TargetOf(holder(0)))
+	if err != nil {
+		t.Fatal(err)
+	}
+	status := rec.Status
+	if len(status.PendingGrants) != 2 || len(status.Consumed) != 1 || status.Denials != 3 || status.Deletion == nil || status.Phase == "" {
+		t.Errorf("restored as %+v", status)
+	}
+}
+
+func TestKeepLedger(t *testing.T) {
+	void := ledger.Ledger{ledger.NewEntry(allowance("spec.a", "alice", 3))}
+	ref := TargetOf(holder(0))
+	for name, tc := range map[string]struct {
+		before       []client.Object
+		void         ledger.Ledger
+		wantConsumed int
+		wantPhase    v1alpha1.Phase
+		wantKnown    bool
+	}{
+		"there is none":                 {wantKnown: true},
+		"there is none, and old ones":   {void: void, wantConsumed: 1, wantPhase: v1alpha1.PhaseSteady},
+		"there is one of a denial":      {before: []client.Object{recordNamed(v1alpha1.AllowanceRecordStatus{Denials: 1})}, void: void, wantConsumed: 1, wantPhase: v1alpha1.PhaseSteady},
+		"there is one that knows of it": {before: []client.Object{recordNamed(v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseInitializing})}, void: void, wantPhase: v1alpha1.PhaseInitializing},
+	} {
+		t.Run(name, func(t *testing.T) {
+			s := storing(t, tc.before...)
+			for range 2 {
+				if err := s.KeepLedger(t.Context(), ref, "above", tc.void); err != nil {
+					t.Fatal(err)
+				}
+			}
+			rec, err := s.Get(t.Context(), ref)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if !KnowsLedger(rec) || rec.Spec.LedgerKnown != tc.wantKnown || rec.Status.Phase != tc.wantPhase || len(rec.Status.Consumed) != tc.wantConsumed {
+				t.Errorf("spec %+v, status %+v", rec.Spec, rec.Status)
+			}
+		})
+	}
+}
+
+func TestParentOf(t *testing.T) {
+	uid := func(s types.UID) *types.UID { return &s }
+	for name, tc := range map[string]struct {
+		told  *types.UID
+		label string
+		want  types.UID
+	}{
+		"as the status says":                      {told: uid("above"), label: "above", want: "above"},
+		"whatever the label says":                 {told: uid("above"), label: "another", want: "above"},
+		"none, whatever the label says":           {told: uid(""), label: "another"},
+		"as the label of an older version says":   {label: "above", want: "above"},
+		"neither":                                 {},
+		"as the status says, with the label gone": {told: uid("above"), want: "above"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			rec := recordNamed(v1alpha1.AllowanceRecordStatus{ParentUID: tc.told})
+			rec.Labels = map[string]string{LabelParentUID: tc.label}
+			if got := ParentOf(rec); got != tc.want {
+				t.Errorf("ParentOf() = %q, want %q", got, tc.want)
+			}
+		})
+	}
+}
