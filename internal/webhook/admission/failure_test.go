@@ -36,6 +36,8 @@ import (
 // a sub-resource has another kind makes no difference.
 func TestFailed(t *testing.T) {
 	closed := strings.Replace(deploymentPolicy, "spec:", "spec:\n  failurePolicy: Fail", 1)
+	elsewhere := strings.Replace(closed, "spec:", "spec:\n  namespaceSelector: {matchLabels: {team: b}}", 1)
+	here := strings.Replace(closed, "spec:", "spec:\n  namespaceSelector: {matchExpressions: [{key: team, operator: DoesNotExist}]}", 1)
 	inScale := asking(t, "alice", platformTeam, deployment(3), deployment(5))
 	inScale.SubResource = subresourceScale
 	inScale.Kind = metav1.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
@@ -48,6 +50,8 @@ func TestFailed(t *testing.T) {
 		"fails closed":                    {closed, asking(t, "alice", platformTeam, deployment(3), deployment(5)), false},
 		"fails closed, by /scale":         {closed, inScale, false},
 		"fails closed for something else": {closed, other, true},
+		"fails closed elsewhere":          {elsewhere, asking(t, "alice", platformTeam, deployment(3), deployment(5)), true},
+		"fails closed here":               {here, asking(t, "alice", platformTeam, deployment(3), deployment(5)), false},
 		"fails open, by /scale":           {deploymentPolicy, inScale, true},
 	} {
 		t.Run(name, func(t *testing.T) {
