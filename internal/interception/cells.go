@@ -209,8 +209,8 @@ func unite(c cell, selectors []labels.Selector) []part {
 	for _, selector := range selectors {
 		all.Insert(selector.String())
 	}
-	var parts []part
 	in, out := divide(c, selectors)
+	parts := make([]part, 0, len(in)+len(out))
 	for _, each := range in {
 		parts = append(parts, part{cell: each, matching: all})
 	}
@@ -287,8 +287,9 @@ func (c cell) selector() *metav1.LabelSelector {
 
 // text is the same for equal cells only.
 func (c cell) text() string {
-	var parts []string
-	for _, e := range c.selector().MatchExpressions {
+	expressions := c.selector().MatchExpressions
+	parts := make([]string, 0, len(expressions))
+	for _, e := range expressions {
 		parts = append(parts, e.Key+" "+string(e.Operator)+" "+strings.Join(e.Values, ","))
 	}
 	return strings.Join(parts, ";")

@@ -21,9 +21,12 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
@@ -31,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/selection"
 	"k8s.io/apimachinery/pkg/util/sets"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -52,24 +56,28 @@ type demand struct {
 	parent schema.GroupKind
 }
 
-// demands are those of a policy: as for parents, and as for their children.
-func (in *Input) demands(p *policy.Policy, namespaced bool) (parents, children demand, ok bool) {
-	objects := p.ObjectSelector()
-	if _, selectable := objects.Requirements(); !selectable {
-		return demand{}, demand{}, false
+// demands are those of a policy: as for parents, as for their children, and as for what its
+// External entries are about; none where it does not say Fail.
+func (in *Input) demands(p *policy.Policy, namespaced bool) (parents, children, gated []demand) {
+	if p.FailurePolicy != v1alpha1.FailurePolicyFail {
+		return nil, nil, nil
 	}
-	selector, namespaces := p.NamespaceSelector(), labels.Everything()
+	// It may be further down than the children, in any namespace.
+	gated = []demand{{namespaces: labels.Everything()}}
+	objects, selector, namespaces := p.ObjectSelector(), p.NamespaceSelector(), labels.Everything()
 	if namespaced {
-		// Children are where their parents are.
-		if _, selectable := selector.Requirements(); !selectable {
-			return demand{}, demand{}, false
+		namespaces = selector // Children are where their parents are.
+	}
+	for _, each := range []labels.Selector{objects, namespaces} {
+		if _, selectable := each.Requirements(); !selectable {
+			return nil, nil, gated
 		}
-		namespaces = selector
 	}
 	if in.KubeSystem && !namesKubeSystem(selector) {
 		namespaces = outsideKubeSystem(namespaces)
 	}
-	return demand{namespaces: namespaces, objects: objects}, demand{namespaces: namespaces, parent: p.For.GroupKind()}, true
+	return []demand{{namespaces: namespaces, objects: objects}},
+		[]demand{{namespaces: namespaces, parent: p.For.GroupKind()}}, gated
 }
 
 // namesKubeSystem reports whether a selector matches kube-system because of its name: all
@@ -154,7 +162,7 @@ func waysOf(scope cell, resources []*resource) []way {
 	ways := map[string]*way{}
 	for _, p := range partition(scope, resources[0].selectors()) {
 		w := &way{fails: p.matching.Len() > 0}
-		key := fmt.Sprint(!w.fails)
+		key := strconv.FormatBool(!w.fails)
 		if w.fails {
 			var expressions []string
 			if expressions, w.spared = sparing(resources, p.matching); len(expressions) > 0 {
@@ -168,7 +176,7 @@ func waysOf(scope cell, resources []*resource) []way {
 		}
 		ways[key].cells = append(ways[key].cells, p.cell)
 	}
-	var all []way
+	all := make([]way, 0, len(ways))
 	for _, key := range slices.Sorted(maps.Keys(ways)) {
 		w := ways[key]
 		w.cells = merged(w.cells)
@@ -211,8 +219,9 @@ func (r *resource) in(matching sets.Set[string]) []demand {
 
 // divided is the same for resources whose requests wait in the same namespaces.
 func (r *resource) divided() string {
-	var text []string
-	for _, selector := range r.selectors() {
+	selectors := r.selectors()
+	text := make([]string, 0, len(selectors))
+	for _, selector := range selectors {
 		text = append(text, selector.String())
 	}
 	return strings.Join(text, "|")
@@ -260,18 +269,21 @@ func only(r *resource) string {
 // while the operator is there.
 var criticalNames = list("system-node-critical", "system-cluster-critical")
 
+// inTemplate is where a template of Pods says under which priority they run.
+const inTemplate = "spec.template.spec.priorityClassName"
+
 // priorities are where objects say under which priority Pods run: Pods themselves, what
 // has a template of them, and the history of those that have.
 var priorities = map[schema.GroupResource]string{
-	{Resource: "pods"}:                               "spec.priorityClassName",
-	{Resource: "replicationcontrollers"}:             "spec.template.spec.priorityClassName",
-	{Group: "apps", Resource: "deployments"}:         "spec.template.spec.priorityClassName",
-	{Group: "apps", Resource: "replicasets"}:         "spec.template.spec.priorityClassName",
-	{Group: "apps", Resource: "statefulsets"}:        "spec.template.spec.priorityClassName",
-	{Group: "apps", Resource: "daemonsets"}:          "spec.template.spec.priorityClassName",
-	{Group: "apps", Resource: "controllerrevisions"}: "data.spec.template.spec.priorityClassName",
-	{Group: "batch", Resource: "jobs"}:               "spec.template.spec.priorityClassName",
-	{Group: "batch", Resource: "cronjobs"}:           "spec.jobTemplate.spec.template.spec.priorityClassName",
+	{Resource: "pods"}:                                         "spec.priorityClassName",
+	{Resource: "replicationcontrollers"}:                       inTemplate,
+	{Group: appsv1.GroupName, Resource: "deployments"}:         inTemplate,
+	{Group: appsv1.GroupName, Resource: "replicasets"}:         inTemplate,
+	{Group: appsv1.GroupName, Resource: "statefulsets"}:        inTemplate,
+	{Group: appsv1.GroupName, Resource: "daemonsets"}:          inTemplate,
+	{Group: appsv1.GroupName, Resource: "controllerrevisions"}: "data." + inTemplate,
+	{Group: batchv1.GroupName, Resource: "jobs"}:               inTemplate,
+	{Group: batchv1.GroupName, Resource: "cronjobs"}:           "spec.jobTemplate." + inTemplate,
 }
 
 // reaches is true where o has one of the values at a path. What is in the data of a
@@ -279,7 +291,7 @@ var priorities = map[schema.GroupResource]string{
 func reaches(path, values string) string {
 	at := "o"
 	var conditions []string
-	for _, field := range strings.Split(path, ".") {
+	for field := range strings.SplitSeq(path, ".") {
 		if strings.HasPrefix(at, "o.data") {
 			conditions = append(conditions, fmt.Sprintf("type(%s) == map", at))
 		}
@@ -345,7 +357,7 @@ func labeledBy(demands []demand) []labels.Selector {
 
 // anyMatches is true where the labels of o match one of the selectors.
 func anyMatches(selectors []labels.Selector) string {
-	var alternatives []string
+	alternatives := make([]string, 0, len(selectors))
 	for _, selector := range selectors {
 		requirements, _ := selector.Requirements()
 		var conditions []string

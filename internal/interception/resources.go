@@ -22,7 +22,6 @@ import (
 	"slices"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
@@ -95,14 +94,7 @@ func collect(in Input) []*resource {
 	}
 	for _, p := range in.Policies {
 		gvr, namespaced, subresources, served := in.Holder(p.For)
-		var parents, children, gated []demand
-		if p.FailurePolicy == v1alpha1.FailurePolicyFail {
-			// What its External entries are about may be further down than its children.
-			gated = []demand{{namespaces: labels.Everything()}}
-			if asParents, asChildren, ok := in.demands(p, namespaced); ok {
-				parents, children = []demand{asParents}, []demand{asChildren}
-			}
-		}
+		parents, children, gated := in.demands(p, namespaced)
 		if served && !isExempt(gvr.GroupResource()) {
 			add(gvr, namespaced, subresources, parents...).holder = true
 		}

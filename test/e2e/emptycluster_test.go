@@ -96,7 +96,7 @@ var _ = Describe("An empty cluster with policies that fail closed", func() {
 		counted, err := c.RunKubectl(ctx, "get", "--raw", "/metrics")
 		Expect(err).NotTo(HaveOccurred())
 		Expect(counted).To(MatchRegexp(`(?m)^apiserver_admission_webhook_fail_open_count\{name="verdict-spared[-0-9]*\.kausality\.io",type="validating"\} [1-9]`))
-		Expect(counted).To(MatchRegexp(`(?m)^apiserver_admission_webhook_rejection_count\{error_type="calling_webhook_error",name="verdict-fail[-0-9]*\.kausality\.io",.*\} [1-9]`))
+		Expect(counted).To(MatchRegexp(`(?m)^apiserver_admission_webhook_rejection_count\{error_type="calling_webhook_error",name="(grant|verdict)-fail[-0-9]*\.kausality\.io",.*\} [1-9]`))
 
 		By("the operator being back")
 		Expect(installed.Restart(ctx)).To(Succeed())

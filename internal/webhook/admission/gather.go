@@ -62,6 +62,8 @@ type Records interface {
 	Get(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error)
 	// Live reads it from the API server.
 	Live(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error)
+	// Behind reports whether the cache may have older records than those who write them.
+	Behind() bool
 	// AddPending records a grant before the request is answered (D11).
 	AddPending(ctx context.Context, target v1alpha1.TargetReference, grant v1alpha1.PendingGrant) error
 	// BreakGlass notes in a parent's record that a request for a child breaks the
@@ -131,6 +133,9 @@ type Gatherer struct {
 	OperatorUser string
 	// Platform are who keep the cluster alive.
 	Platform decision.Platform
+	// Current makes sure that the policies are those of the API server, and returns an error
+	// where nobody can say; nil where they always are.
+	Current func(ctx context.Context) error
 	// DigestKey keys the digests that tell of values to those who may not read them.
 	DigestKey string
 
@@ -278,11 +283,15 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	}
 	f.Child.Old = r.old.Object
 	f.stored, f.ledgerError = r.ledgerBefore()
-	if why != doubtLedger {
+	if why != doubtLedger && why != doubtBlind {
 		why = doubtNone // What is not known of the object itself makes no other verdict.
 	}
-	// A record that cannot be read only means that nothing pending is known.
-	rec, _ := g.readRecord(ctx, r.target(), why)
+	// A record that cannot be read only means that nothing pending is known, or nothing else
+	// than before.
+	rec, err := g.readRecord(ctx, r.target(), why)
+	if err != nil {
+		rec, _ = g.Records.Get(ctx, r.target())
+	}
 	effective := record.Effective(rec, r.old, f.stored)
 	f.Child.Ledger = effective.Without(ledger.Entry.IsWithheld)
 	if len(f.OwnPolicies) > 0 {
@@ -389,10 +398,13 @@ func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref li
 // does not have the very object that the child names, the API server decides.
 func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.GroupVersionKind, why doubt) (*unstructured.Unstructured, error) {
 	key := types.NamespacedName{Namespace: g.namespaceOf(ref, gvk), Name: ref.Name}
-	if why == doubtNone {
+	if why == doubtNone || why == doubtBlind {
 		parent, err := g.Objects.Get(ctx, gvk, key)
 		if err == nil && ref.Names(parent) {
 			return parent, nil
+		}
+		if why == doubtBlind {
+			return nil, fmt.Errorf("the parent %s %s is not known", gvk.Kind, key)
 		}
 		why = doubtUncached
 	}
@@ -418,7 +430,10 @@ func (g *Gatherer) namespaceOf(ref lineage.Ref, gvk schema.GroupVersionKind) str
 }
 
 func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReference, why doubt) (*v1alpha1.AllowanceRecord, error) {
-	if why == doubtNone {
+	if why == doubtNone && g.Records.Behind() {
+		why = doubtBehind
+	}
+	if why == doubtNone || why == doubtBlind {
 		return g.Records.Get(ctx, target)
 	}
 	why.read()

@@ -95,6 +95,8 @@ type world struct {
 	holds        []map[string]string
 	broken       error
 	unwatched    bool
+	// behindRecords is set where the cache of records is.
+	behindRecords bool
 }
 
 func key(kind, name string) string { return kind + "/" + name }
@@ -144,6 +146,8 @@ type store struct{ *world }
 func (s store) Get(_ context.Context, t v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
 	return s.records[t.UID], nil
 }
+
+func (s store) Behind() bool { return s.behindRecords }
 
 func (s store) Live(_ context.Context, t v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
 	return s.records[t.UID], s.broken
