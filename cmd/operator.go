@@ -58,6 +58,7 @@ import (
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
+	"kausality.io/operator/internal/watchstate"
 	"kausality.io/operator/internal/webhook/admission"
 	"kausality.io/operator/internal/webhook/entry"
 	webhookv1alpha1 "kausality.io/operator/internal/webhook/v1alpha1"
@@ -85,10 +86,14 @@ type operator struct {
 	pathKeys *pathkey.Keeper
 	// digestKey keys digests of values.
 	digestKey string
+	// watches are those of what decides requests.
+	watches watchstate.Watches
 	// indexed tells whether the policies are known.
 	indexed healthz.Checker
 	// ignoring tells whether it is known which parents are none.
 	ignoring func() bool
+	// current makes sure that they are those of the API server.
+	current *controller.PolicyLook
 }
 
 // run sets the operator up and runs it until ctx ends.
@@ -134,6 +139,9 @@ func (s patientServer) Start(ctx context.Context) error {
 }
 
 func (o *operator) setupManager(context.Context) error {
+	if err := watchstate.NoticeLostConnections(); err != nil {
+		return err
+	}
 	cfg, err := ctrl.GetConfig()
 	if err != nil {
 		return fmt.Errorf("finding the API server: %w", err)
@@ -151,7 +159,7 @@ func (o *operator) setupManager(context.Context) error {
 		Scheme: scheme(),
 		Cache:  cache.Options{ByObject: byObject},
 		NewCache: func(cfg *rest.Config, opts cache.Options) (_ cache.Cache, err error) {
-			o.cache, err = record.NewCache(cfg, opts, controller.NoteRecord)
+			o.cache, err = record.NewCache(cfg, opts, controller.NoteRecord, o.watches.Attend)
 			return o.cache, err
 		},
 		LeaderElection:                o.leaderElect,
@@ -219,22 +227,33 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if o.holders, err = holders.New(o.GetConfig(), o.GetHTTPClient(), mapper); err != nil {
 		return err
 	}
-	o.namespaces = scope.NamespaceReader{Cached: o.GetClient(), Live: o.GetAPIReader()}
+	// What is first asked for while somebody waits would be waited for, too.
+	if _, err := o.GetCache().GetInformer(ctx, scope.PartialNamespace(), cache.BlockUntilSynced(false)); err != nil {
+		return fmt.Errorf("preparing to watch namespaces: %w", err)
+	}
+	o.namespaces = scope.NamespaceReader{Cached: o.GetClient(), Live: o.GetAPIReader(), Behind: o.behind(scope.PartialNamespace())}
 	if o.gates, err = o.gateRegistry(); err != nil {
 		return err
 	}
 	o.policies = &policy.Active{}
 	o.catalog = controller.NewCatalog(o.policies)
+	o.current = controller.NewPolicyLook(o.catalog, o.GetAPIReader(), o.behind(&v1alpha1.AllowancePolicy{}))
 	o.records = record.NewStore(record.Config{
 		Client:            o.GetClient(),
 		Live:              o.GetAPIReader(),
 		OperatorNamespace: o.namespace,
 		All:               o.cache.All,
+		Behind:            o.behind(&v1alpha1.AllowanceRecord{}),
 	})
 	if o.ignoring, err = controller.IgnoreParents(ctx, o.cache, o.holders.Ignore); err != nil {
 		return err
 	}
 	return errors.Join(o.records.Follow(ctx, o.cache), o.Add(o.holders), o.Add(o.records))
+}
+
+// behind reports whether what is known of such objects may be older than what others see.
+func (o *operator) behind(example client.Object) func() bool {
+	return func() bool { return o.watches.Behind(example) }
 }
 
 // setupPathKeys sets up what the API server shows of itself.
@@ -274,7 +293,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		},
 	}
 	index := &controller.PolicyIndex{
-		Reader: o.GetClient(), Catalog: o.catalog, Kinds: o.kinds, Holders: o.holders, Records: o.records, Gates: o.gates,
+		Reader: o.GetClient(), Look: o.current, Catalog: o.catalog, Kinds: o.kinds, Holders: o.holders, Records: o.records, Gates: o.gates,
 	}
 	policies := &controller.AllowancePolicy{
 		Adoption:  controller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Writer: o.GetClient(), Clock: clock.RealClock{}},
@@ -386,6 +405,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Gates:             o.gates,
 		Holds:             admission.AnnotationWriter{Client: o.GetClient()},
 		DigestKey:         o.digestKey,
+		Current:           o.current.Current,
 	}
 	server, room := o.GetWebhookServer(), entry.NewRoom()
 	timeout := time.Duration(o.webhookTimeout) * time.Second
@@ -452,6 +472,7 @@ func (o *operator) setupProbes(context.Context) error {
 		o.AddReadyzCheck("certificate", o.certs.Healthz),
 		o.AddReadyzCheck("webhooks", o.GetWebhookServer().StartedChecker()),
 		o.AddReadyzCheck("caches", caches.check),
+		o.AddReadyzCheck("api-server", o.current.Ready),
 		o.Add(caches),
 	)
 }

@@ -19,6 +19,7 @@ package docs_test
 import (
 	"encoding/json"
 	"fmt"
+	"maps"
 	"os"
 	"regexp"
 	"slices"
@@ -28,6 +29,8 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/testutil"
+	admissionmetrics "k8s.io/apiserver/pkg/admission/metrics"
+	"k8s.io/component-base/metrics/legacyregistry"
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 	"sigs.k8s.io/yaml"
 
@@ -43,7 +46,7 @@ import (
 var (
 	metricRow  = regexp.MustCompile("(?m)^\\| `(kausality_[a-z_]+)` \\| ([a-z]+) \\| ([^|]*) \\|")
 	described  = regexp.MustCompile(`^Desc\{fqName: "(kausality_[a-z_]+)", .* variableLabels: \{([^}]*)\}`)
-	queried    = regexp.MustCompile(`(kausality_[a-z_]+)(?:\{([^}]*)\})?`)
+	queried    = regexp.MustCompile(`((?:kausality|apiserver)_[a-z_]+)(?:\{([^}]*)\})?`)
 	selector   = regexp.MustCompile(`([a-z_]+)(?:=~|!~|!=|=)"`)
 	grouping   = regexp.MustCompile(`by \(([^)]*)\)`)
 	ofOneThing = regexp.MustCompile(`_(bucket|count|sum)$`)
@@ -126,6 +129,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 // The dashboard and the alerts ask for metrics that exist, by labels that they have.
 func TestQueriesAsk(t *testing.T) {
 	known := documented(t)
+	maps.Copy(known, ofAPIServers(t))
 	asked := map[string]bool{}
 	for _, path := range []string{"../config/grafana/kausality.json", "../config/prometheus/rules.yaml"} {
 		text, err := os.ReadFile(path)
@@ -150,11 +154,37 @@ func TestQueriesAsk(t *testing.T) {
 			}
 		}
 	}
-	for name := range known {
+	for name := range documented(t) {
 		if !asked[name] {
 			t.Errorf("neither the dashboard nor an alert asks for %s", name)
 		}
 	}
+}
+
+// ofAPIServers are the metrics by which an API server counts what it could not ask.
+func ofAPIServers(t *testing.T) map[string]metric {
+	t.Helper()
+	admissionmetrics.Metrics.ObserveWebhookFailOpen(t.Context(), "webhook", "validating")
+	admissionmetrics.Metrics.ObserveWebhookRejection(t.Context(), "webhook", "validating", "CREATE", admissionmetrics.WebhookRejectionCallingWebhookError, 500)
+	families, err := legacyregistry.DefaultGatherer.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	found := map[string]metric{}
+	for _, family := range families {
+		if !strings.HasPrefix(family.GetName(), "apiserver_admission_webhook_") {
+			continue
+		}
+		m := metric{kind: strings.ToLower(family.GetType().String())}
+		for _, label := range family.GetMetric()[0].GetLabel() {
+			m.labels = append(m.labels, label.GetName())
+			if label.GetName() == "error_type" && label.GetValue() != "calling_webhook_error" {
+				t.Errorf("an API server calls it %s", label.GetValue())
+			}
+		}
+		found[family.GetName()] = m
+	}
+	return found
 }
 
 // problemsOf tells what a query asks for that is not there, and notes what it asks for.

@@ -45,8 +45,7 @@ type attached struct {
 // while no operator looked. Who may is for its policies to say, and admission asks them;
 // of what came meanwhile nobody knows whose it is (D5).
 func (r *Holder) findAttached(ctx context.Context, v *view, knows *v1alpha1.AllowanceRecordStatus) {
-	since, _ := r.SignOfLife.away()
-	if since == nil || v.content == nil || !record.SaysWhoAttaches(v.policies) {
+	if _, ok := r.SignOfLife.away(); !ok || v.content == nil || !record.SaysWhoAttaches(v.policies) {
 		return
 	}
 	uid := v.obj.GetUID()

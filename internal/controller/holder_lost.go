@@ -52,7 +52,7 @@ func (r *Holder) recover(ctx context.Context, v *view, rec *v1alpha1.AllowanceRe
 	if record.KnowsLedger(rec) || len(v.endingUnseen()) == 0 || r.isNew(v) {
 		return rec, false, nil
 	}
-	_, started := r.SignOfLife.away()
+	_, started := r.SignOfLife.firstLooked()
 	if told := started.Add(toldWithin); told.After(v.now) {
 		next.at(told) // Another replica may be about to write it.
 		return nil, true, nil
@@ -82,7 +82,7 @@ func (v view) endingUnseen() ledger.Ledger {
 // isNew reports whether a holder has just been created, while this process looked: where it
 // has no record, the API server got no answer from the webhook that makes it.
 func (r *Holder) isNew(v *view) bool {
-	_, started := r.SignOfLife.away()
+	started, _ := r.SignOfLife.firstLooked()
 	created := v.obj.GetCreationTimestamp().Time
 	return created.After(started) && created.Add(unseenLimit).After(v.now)
 }

@@ -68,8 +68,8 @@ func (r *Holder) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allowanc
 	v.content = record.Known(r.Policies.Index(), v.obj, top, v.policies, r.DigestKey)
 	knows := r.lastKnown(v, rec)
 	r.findAttached(ctx, v, knows)
-	since, start := r.SignOfLife.away()
-	if since == nil || !top {
+	away, ok := r.SignOfLife.away()
+	if !ok || !top {
 		return nil
 	}
 	if found, ok := r.changedUnseen.Load(v.obj.GetUID()); ok {
@@ -80,8 +80,8 @@ func (r *Holder) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allowanc
 			r.changedUnseen.Delete(v.obj.GetUID())
 			v.unseen = unseen{}
 		}
-	} else if fields := v.unexplained(knows, *since); len(fields) > 0 {
-		if err := r.lookUnseen(ctx, v, knows, fields, *since, start); err != nil {
+	} else if fields := v.unexplained(knows, away.since); len(fields) > 0 {
+		if err := r.lookUnseen(ctx, v, knows, fields, away); err != nil {
 			return err
 		}
 	} else {
@@ -139,7 +139,7 @@ func (r *Holder) remember(v view, rec *v1alpha1.AllowanceRecord) {
 
 // lookUnseen looks when a holder was changed of which fields are not explained.
 func (r *Holder) lookUnseen(
-	ctx context.Context, v *view, knows *v1alpha1.AllowanceRecordStatus, fields []v1alpha1.ContentDigest, since, start time.Time,
+	ctx context.Context, v *view, knows *v1alpha1.AllowanceRecordStatus, fields []v1alpha1.ContentDigest, away absence,
 ) error {
 	live, err := r.Holders.Live(ctx, v.obj.GroupVersionKind(), client.ObjectKeyFromObject(v.obj))
 	switch {
@@ -152,12 +152,12 @@ func (r *Holder) lookUnseen(
 		return nil
 	}
 	first := r.looked.add(v.obj.GetUID())
-	changed, told := lastChange(live), start.Add(toldWithin)
-	if changed.After(start) && v.now.After(told) {
+	changed, told := lastChange(live), away.over.Add(toldWithin)
+	if changed.After(away.until) && v.now.After(told) {
 		return nil
 	}
 	// Who only removes something, or clears what is said of managers, leaves no time.
-	if late := changed.Before(wholeSecond(since)); late && (!first || v.isSeenAt(knows)) {
+	if late := changed.Before(wholeSecond(away.since)); late && (!first || v.isSeenAt(knows)) {
 		return nil
 	}
 	proven := lifecycle.Proven(live)
@@ -166,13 +166,13 @@ func (r *Holder) lookUnseen(
 	}
 	v.unseen.fields = slices.DeleteFunc(fields, func(d v1alpha1.ContentDigest) bool {
 		path, err := change.ParsePath(d.Path)
-		return isScaled(live, d.Path, since) || err == nil && (change.AnyCovers(proven, path) || r.isOutside(ctx, live, path))
+		return isScaled(live, d.Path, away.since) || err == nil && (change.AnyCovers(proven, path) || r.isOutside(ctx, live, path))
 	})
 	if len(v.unseen.fields) == 0 {
 		return nil
 	}
 	// An operator that is alone has no other one that could tell of the change.
-	if !r.Alone || changed.After(start) {
+	if !r.Alone || changed.After(away.until) {
 		v.unseen.until = told
 	}
 	r.changedUnseen.Store(v.obj.GetUID(), v.unseen)

@@ -55,6 +55,8 @@ const (
 	// startSync is how long the objects of all kinds may take to be cached when
 	// the operator starts, before it goes on with those that are.
 	startSync = 30 * time.Second
+	// longestStart is the same where nothing is wrong, and there only is much to read.
+	longestStart = 5 * time.Minute
 	// newKindSync is the same for a new kind while the operator runs. One that
 	// takes longer is looked at again, so that it holds up no other policy.
 	newKindSync = time.Second
@@ -117,6 +119,8 @@ type HolderWatcher interface {
 	Watch(ctx context.Context, kinds []schema.GroupVersionKind) error
 	// Watches tells whether all objects of the kind are in the cache.
 	Watches(kind schema.GroupKind) bool
+	// Reading reports whether objects of some kind are still being read.
+	Reading() bool
 	// List goes through all cached objects of a kind.
 	List(ctx context.Context, kind schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error]
 }
@@ -127,6 +131,8 @@ type HolderWatcher interface {
 type PolicyIndex struct {
 	// Reader reads policies.
 	Reader client.Reader
+	// Look reads them where it may be behind, and tells when that is due; it may be nil.
+	Look *PolicyLook
 	// Catalog is kept up to date.
 	Catalog *Catalog
 	// Kinds are updated as policies and CustomResourceDefinitions change.
@@ -138,6 +144,8 @@ type PolicyIndex struct {
 	// Gates are looked for where policies have External entries.
 	Gates GateKinds
 
+	// started is when the policies were first indexed.
+	started time.Time
 	// behind are the resources that External entries were last known to be about.
 	behind []kinds.Resource
 	// lingering are kinds that no policy gates any more, while objects are still as
@@ -156,8 +164,11 @@ func (r *PolicyIndex) SetupWithManager(mgr ctrl.Manager) error {
 		queue.Add(everything) // with no policies, nothing else would
 		return nil
 	})
-	return ctrl.NewControllerManagedBy(mgr).
-		Named("policyindex").
+	b := ctrl.NewControllerManagedBy(mgr).Named("policyindex")
+	if r.Look != nil {
+		b = b.WatchesRawSource(source.Channel(r.Look.due, enqueue))
+	}
+	return b.
 		Watches(&v1alpha1.AllowancePolicy{}, enqueue).
 		WatchesMetadata(kinds.Definition(), r.definitionEvents()).
 		WatchesRawSource(atStart).
@@ -170,7 +181,7 @@ func (r *PolicyIndex) SetupWithManager(mgr ctrl.Manager) error {
 }
 
 // Ready is a readiness check: it fails until the policies that there were at the
-// start are indexed, and their objects are cached or have taken too long.
+// start are indexed, and their objects are cached, or cannot be, or have taken too long.
 func (r *PolicyIndex) Ready(*http.Request) error {
 	if !r.Catalog.Begun() {
 		return errors.New("the policies are not indexed yet")
@@ -181,7 +192,7 @@ func (r *PolicyIndex) Ready(*http.Request) error {
 // Reconcile implements reconcile.Reconciler.
 func (r *PolicyIndex) Reconcile(ctx context.Context, _ reconcile.Request) (reconcile.Result, error) {
 	var policies v1alpha1.AllowancePolicyList
-	if err := r.Reader.List(ctx, &policies); err != nil {
+	if err := r.Look.over(r.Reader).List(ctx, &policies); err != nil {
 		return reconcile.Result{}, fmt.Errorf("listing policies: %w", err)
 	}
 	r.lingering = r.stillGated(ctx)
@@ -195,7 +206,10 @@ func (r *PolicyIndex) Reconcile(ctx context.Context, _ reconcile.Request) (recon
 	r.followGates(ctx)
 	watchErr := r.watch(ctx)
 	r.Catalog.watched(r.Holders.Watches)
-	if kindsErr == nil {
+	if r.started.IsZero() {
+		r.started = time.Now()
+	}
+	if kindsErr == nil && (!r.Holders.Reading() || time.Since(r.started) > longestStart) {
 		r.Catalog.begin()
 	}
 

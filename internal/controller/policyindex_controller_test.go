@@ -83,6 +83,8 @@ func (w *watchedHolders) Watch(_ context.Context, kinds []schema.GroupVersionKin
 	return w.err
 }
 
+func (w *watchedHolders) Reading() bool { return false }
+
 func (w *watchedHolders) Watches(schema.GroupKind) bool { return w.err == nil }
 
 func (w *watchedHolders) List(context.Context, schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error] {

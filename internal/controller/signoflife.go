@@ -19,6 +19,7 @@ package controller
 import (
 	"context"
 	"fmt"
+	"strings"
 	"sync"
 	"time"
 
@@ -85,8 +86,9 @@ type SignOfLife struct {
 	// since is the last sign of life before this process became the leader; nil
 	// on the first start ever.
 	since *time.Time
-	// looked is when the first look was taken.
-	looked time.Time
+	// looked is when the first look was taken, and lookedThere the same as the API server
+	// has it.
+	looked, lookedThere time.Time
 
 	mu   sync.Mutex
 	seen map[holders.Request]types.UID
@@ -120,8 +122,8 @@ func (s *SignOfLife) Start(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	if renewed := lease.Spec.RenewTime; renewed != nil {
-		s.since = &renewed.Time
+	if last := lastSign(lease); !last.IsZero() {
+		s.since = &last
 	}
 	if s.Baseline.Wait(ctx) != nil {
 		return nil // The operator ends.
@@ -130,20 +132,55 @@ func (s *SignOfLife) Start(ctx context.Context) error {
 		return err
 	}
 	s.looked = s.Clock.Now()
+	s.tryGive(ctx, lease)
+	if s.lookedThere = renewed(lease); s.lookedThere.IsZero() {
+		s.lookedThere = s.looked
+	}
 	close(s.ready)
 
 	ticker := s.Clock.NewTicker(signInterval)
 	defer ticker.Stop()
 	for {
-		if err := s.give(ctx, lease); err != nil {
-			logf.FromContext(ctx).Error(err, "Cannot give a sign of life; it is tried again", "lease", SignOfLifeName)
-		}
 		select {
 		case <-ctx.Done():
 			return nil
 		case <-ticker.C():
+			s.tryGive(ctx, lease)
 		}
 	}
+}
+
+// tryGive gives a sign, or says why not.
+func (s *SignOfLife) tryGive(ctx context.Context, lease *coordinationv1.Lease) {
+	if err := s.give(ctx, lease); err != nil {
+		logf.FromContext(ctx).Error(err, "Cannot give a sign of life; it is tried again", "lease", SignOfLifeName)
+	}
+}
+
+// lastSign is when a sign was last given, zero where it never was. It is compared with times
+// of creation and of changes, which are by the clock of the API server: so is this, whatever
+// the clock says of who gave it. What that says counts where it is earlier: to look at more
+// than was missed is harmless.
+func lastSign(lease *coordinationv1.Lease) time.Time {
+	if lease.Spec.RenewTime == nil {
+		return time.Time{}
+	}
+	last := lease.Spec.RenewTime.Time
+	if there := renewed(lease); !there.IsZero() && there.Before(last) {
+		last = there
+	}
+	return last
+}
+
+// renewed is when a lease was last renewed as the API server has it, in whole seconds; zero
+// where it does not say so.
+func renewed(lease *coordinationv1.Lease) time.Time {
+	for _, f := range lease.ManagedFields {
+		if f.Time != nil && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), `"f:renewTime"`) {
+			return f.Time.Time
+		}
+	}
+	return time.Time{}
 }
 
 func (s *SignOfLife) read(ctx context.Context) (*coordinationv1.Lease, error) {
@@ -207,15 +244,33 @@ func (s *SignOfLife) firstLook(ctx context.Context) error {
 	return nil
 }
 
-// away is the time in which nobody looked, as far as this process knows: from the last
-// sign of the operator before it until its own first look. There is none before that, nor
-// where no other one was there before.
-func (s *SignOfLife) away() (since *time.Time, until time.Time) {
+// absence is the time in which nobody looked.
+type absence struct {
+	// since is the last sign of the operator before this one, and until is the first look of
+	// this one, by the clock of the API server.
+	since, until time.Time
+	// over is that first look by the operator's own clock.
+	over time.Time
+}
+
+// away is the time in which nobody looked, as far as this process knows; false before its
+// first look, and where no other one was there before.
+func (s *SignOfLife) away() (absence, bool) {
+	there, here := s.firstLooked()
+	if here.IsZero() || s.since == nil {
+		return absence{}, false
+	}
+	return absence{since: *s.since, until: there, over: here}, true
+}
+
+// firstLooked is when this process had its first look, by the clock of the API server and by
+// its own; zero before it.
+func (s *SignOfLife) firstLooked() (there, here time.Time) {
 	select {
 	case <-s.ready:
-		return s.since, s.looked
+		return s.lookedThere, s.looked
 	default:
-		return nil, time.Time{}
+		return time.Time{}, time.Time{}
 	}
 }
 

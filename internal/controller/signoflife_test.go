@@ -20,6 +20,7 @@ import (
 	"testing"
 	"time"
 
+	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -81,6 +82,42 @@ func TestIsUnrecorded(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := look(tc.holder.Unstructured, nil, noon).isUnrecorded(tc.rec); got != tc.want {
 				t.Errorf("isUnrecorded() = %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+// The clock of who gave the last sign does not hide what was created or changed after it.
+func TestLastSign(t *testing.T) {
+	there := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	owned := func(fields string) []metav1.ManagedFieldsEntry {
+		stamp, other := metav1.NewTime(there), metav1.NewTime(there.Add(time.Hour))
+		return []metav1.ManagedFieldsEntry{
+			{Manager: "somebody", Time: &other, FieldsV1: metav1.NewFieldsV1(`{"f:metadata":{}}`)},
+			{Manager: "manager", Time: &stamp, FieldsV1: metav1.NewFieldsV1(fields)},
+		}
+	}
+	const renewing = `{"f:spec":{"f:renewTime":{}}}`
+	tests := map[string]struct {
+		said   time.Time
+		fields string
+		want   time.Time
+	}{
+		"never":                                  {},
+		"by the same clock":                      {said: there.Add(300 * time.Millisecond), fields: renewing, want: there},
+		"by one that is a minute ahead":          {said: there.Add(time.Minute), fields: renewing, want: there},
+		"by one that is a minute behind":         {said: there.Add(-time.Minute), fields: renewing, want: there.Add(-time.Minute)},
+		"nobody says when the API server saw it": {said: there, fields: `{"f:spec":{}}`, want: there},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			lease := &coordinationv1.Lease{}
+			if !tc.said.IsZero() {
+				said := metav1.NewMicroTime(tc.said)
+				lease.Spec.RenewTime, lease.ManagedFields = &said, owned(tc.fields)
+			}
+			if got := lastSign(lease); !got.Equal(tc.want) {
+				t.Errorf("lastSign() = %s, want %s", got, tc.want)
 			}
 		})
 	}

@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"kausality.io/operator/internal/packed"
+	"kausality.io/operator/internal/watchstate"
 )
 
 // Cache is the view of the holders. Add it to a manager, then tell it with
@@ -73,7 +74,7 @@ type watched struct {
 	// objects are packed.
 	objects toolscache.Indexer
 	// state is that of the watch that fills them.
-	state *watchState
+	state *watchstate.State
 	// left is closed by leave, once nobody is to wait for them any more.
 	left  chan struct{}
 	leave func()

@@ -87,7 +87,18 @@ func (c *Cache) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructu
 // while it is not is only a matter of speed.
 func (c *Cache) Behind(gvk schema.GroupVersionKind) bool {
 	w, ok := (*c.kinds.Load())[gvk.GroupKind()]
-	return ok && w.state.behind()
+	return ok && w.state.Behind()
+}
+
+// Reading reports whether holders of some kind are not known yet, although nothing has gone
+// wrong with reading them.
+func (c *Cache) Reading() bool {
+	for _, w := range *c.kinds.Load() {
+		if !w.ready() && !w.state.Failing() {
+			return true
+		}
+	}
+	return false
 }
 
 // Live reads an object of any kind from the API server, in one GET.

@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"kausality.io/operator/internal/packed"
+	"kausality.io/operator/internal/watchstate"
 )
 
 // Watch makes informers run for exactly the given kinds, and returns once those
@@ -128,7 +129,7 @@ func (c *Cache) inform(ctx context.Context, w *watched) error {
 // informer is one that knows the state of its watch.
 type informer struct {
 	toolscache.SharedIndexInformer
-	state *watchState
+	state *watchstate.State
 }
 
 // informers makes informers of holders.
@@ -143,9 +144,9 @@ type informers struct {
 func (i *informers) newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, _ toolscache.Indexers) toolscache.SharedIndexInformer {
 	kind := example.GetObjectKind().GroupVersionKind()
 	lw = i.watcher.Over(lw, kind, i.packing.packText(kind))
-	state := newWatchState(clock.RealClock{})
+	state := watchstate.New(clock.RealClock{})
 	return informer{
-		SharedIndexInformer: toolscache.NewSharedIndexInformerWithOptions(attended{ListerWatcher: lw, state: state}, nil,
+		SharedIndexInformer: toolscache.NewSharedIndexInformerWithOptions(state.Over(lw), nil,
 			toolscache.SharedIndexInformerOptions{
 				ResyncPeriod: resync, ObjectDescription: kind.String(), Indexers: packed.UIDIndexers[unstructured.Unstructured](),
 			}),

@@ -22,10 +22,10 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -35,37 +35,55 @@ const deputyPrefix = "deputy-"
 // deputyHooks ask who makes or changes what scales objects of the kinds that policies name
 // (policy.Deputy). Those of other kinds cost no call. What a policy names itself is asked
 // about by the verdict hooks.
-func deputyHooks(in Input, scope *metav1.LabelSelector, resources []*resource) []admissionregistrationv1.ValidatingWebhook {
-	kinds, failurePolicy := in.scaled()
+func deputyHooks(in Input, scope cell, resources []*resource) []admissionregistrationv1.ValidatingWebhook {
+	kinds, failing := in.scaled()
 	if kinds.Len() == 0 {
 		return nil
 	}
 	var hooks []admissionregistrationv1.ValidatingWebhook
 	for _, d := range unnamed(resources) {
-		hooks = append(hooks, admissionregistrationv1.ValidatingWebhook{
-			Name:         deputyPrefix + d.Resource.Resource + ".kausality.io",
-			ClientConfig: clientConfig(in, ValidatePath),
-			Rules: []admissionregistrationv1.RuleWithOperations{{
-				Operations: []admissionregistrationv1.OperationType{create, update},
-				Rule: admissionregistrationv1.Rule{
-					APIGroups:   []string{d.Resource.Group},
-					APIVersions: []string{d.Resource.Version},
-					Resources:   []string{d.Resource.Resource},
-					Scope:       ptr.To(admissionregistrationv1.NamespacedScope),
-				},
-			}},
-			FailurePolicy:     new(failurePolicy),
-			MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
-			NamespaceSelector: scope,
-			ObjectSelector:    &metav1.LabelSelector{},
-			// It notes who may, though never on a dry run (D6).
-			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNoneOnDryRun),
-			TimeoutSeconds:          new(in.TimeoutSeconds),
-			AdmissionReviewVersions: []string{"v1"},
-			MatchConditions:         deputyConditions(d, kinds),
-		})
+		fails, others := divide(scope, failing)
+		for i, c := range others {
+			hooks = append(hooks, deputyHook(in, d, kinds, numbered("", i), admissionregistrationv1.Ignore, c))
+		}
+		for i, c := range fails {
+			hooks = append(hooks, deputyHook(in, d, kinds, numbered("-fail", i), admissionregistrationv1.Fail, c))
+		}
 	}
 	return hooks
+}
+
+// numbered is the suffix of the i-th hook of several.
+func numbered(suffix string, i int) string {
+	if i == 0 {
+		return suffix
+	}
+	return fmt.Sprintf("%s-%d", suffix, i+1)
+}
+
+func deputyHook(in Input, d policy.Deputy, kinds sets.Set[string], suffix string, failurePolicy admissionregistrationv1.FailurePolicyType, scope cell) admissionregistrationv1.ValidatingWebhook {
+	return admissionregistrationv1.ValidatingWebhook{
+		Name:         deputyPrefix + d.Resource.Resource + suffix + ".kausality.io",
+		ClientConfig: clientConfig(in, ValidatePath),
+		Rules: []admissionregistrationv1.RuleWithOperations{{
+			Operations: []admissionregistrationv1.OperationType{create, update},
+			Rule: admissionregistrationv1.Rule{
+				APIGroups:   []string{d.Resource.Group},
+				APIVersions: []string{d.Resource.Version},
+				Resources:   []string{d.Resource.Resource},
+				Scope:       ptr.To(admissionregistrationv1.NamespacedScope),
+			},
+		}},
+		FailurePolicy:     new(failurePolicy),
+		MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
+		NamespaceSelector: scope.selector(),
+		ObjectSelector:    &metav1.LabelSelector{},
+		// It notes who may, though never on a dry run (D6).
+		SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNoneOnDryRun),
+		TimeoutSeconds:          new(in.TimeoutSeconds),
+		AdmissionReviewVersions: []string{"v1"},
+		MatchConditions:         deputyConditions(d, kinds),
+	}
 }
 
 // unnamed are the kinds of deputies that no policy names.
@@ -75,13 +93,14 @@ func unnamed(resources []*resource) []policy.Deputy {
 	})
 }
 
-// scaled are the kinds that policies name and that can be scaled, and what happens to
-// requests about them while the operator cannot be reached.
-func (in *Input) scaled() (sets.Set[string], admissionregistrationv1.FailurePolicyType) {
-	kinds, failurePolicy := sets.New[string](), admissionregistrationv1.Ignore
+// scaled are the kinds that policies name and that can be scaled, and the namespaces in which
+// requests about them wait while the operator cannot be reached.
+func (in *Input) scaled() (kinds sets.Set[string], failing []labels.Selector) {
+	kinds = sets.New[string]()
 	for _, p := range in.Policies {
 		named := sets.New[string]()
-		if _, _, subresources, ok := in.Holder(p.For); ok && slices.Contains(subresources, "scale") {
+		_, namespaced, subresources, ok := in.Holder(p.For)
+		if ok && slices.Contains(subresources, "scale") {
 			named.Insert(p.For.Kind)
 		}
 		for _, e := range p.Entries() {
@@ -93,11 +112,11 @@ func (in *Input) scaled() (sets.Set[string], admissionregistrationv1.FailurePoli
 			}
 		}
 		kinds.Insert(named.UnsortedList()...)
-		if named.Len() > 0 && p.FailurePolicy == v1alpha1.FailurePolicyFail {
-			failurePolicy = admissionregistrationv1.Fail
+		if parents, _, _ := in.demands(p, namespaced); named.Len() > 0 && len(parents) > 0 {
+			failing = append(failing, parents[0].namespaces)
 		}
 	}
-	return kinds, failurePolicy
+	return kinds, failing
 }
 
 // deputyConditions leave out what scales something else than the kinds, and updates that

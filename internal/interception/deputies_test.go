@@ -34,7 +34,9 @@ import (
 func TestDeputyHooks(t *testing.T) {
 	failing := specFor("apps/v1/Deployment", "apps/v1/replicasets")
 	failing.FailurePolicy = v1alpha1.FailurePolicyFail
-	const autoscalers, scaledObjects = "deputy-horizontalpodautoscalers.kausality.io", "deputy-scaledobjects.kausality.io"
+	somewhere := *failing.DeepCopy()
+	somewhere.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"team": "a"}}
+	const autoscalers, scaledObjects = "deputy-horizontalpodautoscalers", "deputy-scaledobjects"
 	tests := map[string]struct {
 		policies []*policy.Policy
 		want     []string
@@ -45,19 +47,26 @@ func TestDeputyHooks(t *testing.T) {
 		},
 		"a parent that can be scaled": {
 			policies: []*policy.Policy{forKind(t, "apps/v1/Deployment", "/v1/pods")},
-			want:     []string{autoscalers + " Ignore", scaledObjects + " Ignore"},
+			want:     []string{autoscalers + ".kausality.io Ignore", scaledObjects + ".kausality.io Ignore"},
 		},
 		"a child that can be scaled": {
 			policies: []*policy.Policy{forKind(t, "/v1/ConfigMap", "apps/v1/deployments")},
-			want:     []string{autoscalers + " Ignore", scaledObjects + " Ignore"},
+			want:     []string{autoscalers + ".kausality.io Ignore", scaledObjects + ".kausality.io Ignore"},
 		},
 		"one policy that fails": {
 			policies: []*policy.Policy{forKind(t, "apps/v1/Deployment", "/v1/pods"), compile(t, failing)},
-			want:     []string{autoscalers + " Fail", scaledObjects + " Fail"},
+			want:     []string{autoscalers + "-fail.kausality.io Fail", scaledObjects + "-fail.kausality.io Fail"},
+		},
+		"one policy that fails in some namespaces": {
+			policies: []*policy.Policy{compile(t, somewhere)},
+			want: []string{
+				autoscalers + ".kausality.io Ignore", autoscalers + "-fail.kausality.io Fail",
+				scaledObjects + ".kausality.io Ignore", scaledObjects + "-fail.kausality.io Fail",
+			},
 		},
 		"a policy that names autoscalers: the other hook asks": {
 			policies: []*policy.Policy{forKind(t, "apps/v1/Deployment", "autoscaling/v2/horizontalpodautoscalers")},
-			want:     []string{scaledObjects + " Ignore"},
+			want:     []string{scaledObjects + ".kausality.io Ignore"},
 		},
 	}
 	for name, tc := range tests {

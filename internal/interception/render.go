@@ -128,7 +128,7 @@ func Render(in Input) Desired {
 	}
 	resources := collect(in)
 	scope := scopeOf(in)
-	policy, binding := admissionPolicy(in, scope, resources)
+	policy, binding := admissionPolicy(in, scope.selector(), resources)
 	return Desired{
 		Mutating:        mutating(in, scope, resources),
 		Validating:      validating(in, scope, resources),

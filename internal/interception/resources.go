@@ -43,9 +43,8 @@ type resource struct {
 	holder bool
 	// gated says that its objects have a gate that some policy may ask for.
 	gated bool
-	// fail says that a policy that names it has failurePolicy Fail, which wins
-	// over Ignore (D13).
-	fail bool
+	// demands are those of policies with failurePolicy Fail, which wins over Ignore (D13).
+	demands []demand
 }
 
 // written says that annotations of its objects are the webhook's to write.
@@ -81,7 +80,7 @@ func isExempt(gr schema.GroupResource) bool {
 // by group and name.
 func collect(in Input) []*resource {
 	found := map[schema.GroupResource]*resource{}
-	add := func(gvr schema.GroupVersionResource, namespaced bool, subresources []string, fail bool) *resource {
+	add := func(gvr schema.GroupVersionResource, namespaced bool, subresources []string, demands ...demand) *resource {
 		r := found[gvr.GroupResource()]
 		if r == nil {
 			r = &resource{GroupResource: gvr.GroupResource(), versions: sets.New[string](), subresources: sets.New[string]()}
@@ -90,22 +89,23 @@ func collect(in Input) []*resource {
 		r.versions.Insert(gvr.Version)
 		r.subresources.Insert(subresources...)
 		r.namespaced = namespaced
-		r.fail = r.fail || fail
+		r.demands = append(r.demands, demands...)
 		return r
 	}
 	for _, p := range in.Policies {
-		fail := p.FailurePolicy == v1alpha1.FailurePolicyFail
-		if gvr, namespaced, subresources, ok := in.Holder(p.For); ok && !isExempt(gvr.GroupResource()) {
-			add(gvr, namespaced, subresources, fail).holder = true
+		gvr, namespaced, subresources, served := in.Holder(p.For)
+		parents, children, gated := in.demands(p, namespaced)
+		if served && !isExempt(gvr.GroupResource()) {
+			add(gvr, namespaced, subresources, parents...).holder = true
 		}
 		for _, g := range in.gated(p) {
 			if !isExempt(g.Resource.GroupResource()) {
-				add(g.Resource, g.Namespaced, g.Subresources, fail).gated = true
+				add(g.Resource, g.Namespaced, g.Subresources, gated...).gated = true
 			}
 		}
 		for gvr := range targets(p) {
 			if subresources, namespaced, ok := in.Child(gvr); ok && !isExempt(gvr.GroupResource()) {
-				add(gvr, namespaced, subresources, fail)
+				add(gvr, namespaced, subresources, children...)
 			}
 		}
 	}

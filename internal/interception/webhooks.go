@@ -17,51 +17,26 @@ limitations under the License.
 package interception
 
 import (
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 )
-
-// class is what one webhook entry can say once: what happens while the operator
-// cannot be reached.
-type class struct {
-	suffix string
-	policy admissionregistrationv1.FailurePolicyType
-}
-
-var classes = []class{
-	{suffix: "", policy: admissionregistrationv1.Ignore},
-	{suffix: "-fail", policy: admissionregistrationv1.Fail},
-}
-
-// of returns the resources of the class.
-func (c class) of(resources []*resource) []*resource {
-	var result []*resource
-	for _, r := range resources {
-		if r.fail == (c.policy == admissionregistrationv1.Fail) {
-			result = append(result, r)
-		}
-	}
-	return result
-}
 
 // scopeOf selects the namespaces whose requests concern us: not the operator's
 // own, nor kube-system unless a policy asks for it by name (D15). Objects outside
 // of namespaces always match.
-func scopeOf(in Input) *metav1.LabelSelector {
-	excluded := []string{in.OperatorNamespace}
+func scopeOf(in Input) cell {
+	excluded := sets.New(in.OperatorNamespace)
 	if !in.KubeSystem {
-		excluded = append(excluded, metav1.NamespaceSystem)
+		excluded.Insert(metav1.NamespaceSystem)
 	}
-	return &metav1.LabelSelector{MatchExpressions: []metav1.LabelSelectorRequirement{{
-		Key:      corev1.LabelMetadataName,
-		Operator: metav1.LabelSelectorOpNotIn,
-		Values:   excluded,
-	}}}
+	return cell{corev1.LabelMetadataName: values{missing: true, but: true, listed: excluded}}
 }
 
 // SelectsKubeSystem says whether a policy's namespaceSelector asks for kube-system
@@ -73,21 +48,21 @@ func SelectsKubeSystem(namespaceSelector *metav1.LabelSelector) bool {
 		selector.Matches(labels.Set{corev1.LabelMetadataName: metav1.NamespaceSystem})
 }
 
-func mutating(in Input, scope *metav1.LabelSelector, resources []*resource) *admissionregistrationv1.MutatingWebhookConfiguration {
+func mutating(in Input, scope cell, resources []*resource) *admissionregistrationv1.MutatingWebhookConfiguration {
 	var webhooks []admissionregistrationv1.MutatingWebhook
-	add := func(name string, policy admissionregistrationv1.FailurePolicyType,
+	add := func(name string, p placement,
 		rules []admissionregistrationv1.RuleWithOperations, conditions []admissionregistrationv1.MatchCondition,
 	) {
 		if len(rules) == 0 {
 			return
 		}
 		webhooks = append(webhooks, admissionregistrationv1.MutatingWebhook{
-			Name:              name + ".kausality.io",
+			Name:              name + p.suffix + ".kausality.io",
 			ClientConfig:      clientConfig(in, MutatePath),
 			Rules:             rules,
-			FailurePolicy:     new(policy),
+			FailurePolicy:     new(p.policy),
 			MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
-			NamespaceSelector: scope,
+			NamespaceSelector: p.scope,
 			ObjectSelector:    &metav1.LabelSelector{},
 			// It notes that glass is broken, though never on a dry run (D6).
 			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNoneOnDryRun),
@@ -95,40 +70,41 @@ func mutating(in Input, scope *metav1.LabelSelector, resources []*resource) *adm
 			AdmissionReviewVersions: []string{"v1"},
 			// Another webhook may change what triggers a rule after ours has run.
 			ReinvocationPolicy: ptr.To(admissionregistrationv1.IfNeededReinvocationPolicy),
-			MatchConditions:    conditions,
+			MatchConditions:    slices.Concat(p.conditions, conditions),
 		})
 	}
-	for _, c := range classes {
-		add("grant"+c.suffix, c.policy, grantRules(c.of(resources)), grantConditions(in))
+	for _, p := range placements(scope, resources) {
+		add("grant", p, grantRules(p.resources), grantConditions(in))
 	}
 	// Where it is not called, the annotation stays, and the validating hook sees it.
-	add("break-glass", admissionregistrationv1.Ignore, glassRules(resources), glassConditions())
+	everywhere := placement{policy: admissionregistrationv1.Ignore, scope: scope.selector()}
+	add("break-glass", everywhere, glassRules(resources), glassConditions())
 	if len(webhooks) == 0 {
 		return nil
 	}
 	return &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: objectMeta(in), Webhooks: webhooks}
 }
 
-func validating(in Input, scope *metav1.LabelSelector, resources []*resource) *admissionregistrationv1.ValidatingWebhookConfiguration {
+func validating(in Input, scope cell, resources []*resource) *admissionregistrationv1.ValidatingWebhookConfiguration {
 	var webhooks []admissionregistrationv1.ValidatingWebhook
-	for _, c := range classes {
-		rules := verdictRules(c.of(resources))
+	for _, p := range placements(scope, resources) {
+		rules := verdictRules(p.resources)
 		if len(rules) == 0 {
 			continue
 		}
 		webhooks = append(webhooks, admissionregistrationv1.ValidatingWebhook{
-			Name:              "verdict" + c.suffix + ".kausality.io",
+			Name:              "verdict" + p.suffix + ".kausality.io",
 			ClientConfig:      clientConfig(in, ValidatePath),
 			Rules:             rules,
-			FailurePolicy:     new(c.policy),
+			FailurePolicy:     new(p.policy),
 			MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
-			NamespaceSelector: scope,
+			NamespaceSelector: p.scope,
 			ObjectSelector:    &metav1.LabelSelector{},
 			// It writes AllowanceRecords, though never on a dry run (D6).
 			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNoneOnDryRun),
 			TimeoutSeconds:          new(in.TimeoutSeconds),
 			AdmissionReviewVersions: []string{"v1"},
-			MatchConditions:         verdictConditions(in),
+			MatchConditions:         slices.Concat(p.conditions, verdictConditions(in)),
 		})
 	}
 	webhooks = append(webhooks, deputyHooks(in, scope, resources)...)

@@ -52,18 +52,27 @@ type Cache[T any, P Pointer[T], L client.ObjectList] struct {
 	gvk     schema.GroupVersionKind
 	packer  *Packer[T]
 	note    func(P) any
+	attend  Attend
 	fields  fields
 	started atomic.Bool
 }
 
+// Attend puts something around what lists and watches the objects of one kind, of which it
+// gets an example.
+type Attend func(lw toolscache.ListerWatcher, example runtime.Object) toolscache.ListerWatcher
+
 // NewCache makes a Cache, as manager.Options.NewCache does, which notes something of each
-// object when it is packed; note may be nil.
-func NewCache[T any, P Pointer[T], L client.ObjectList](cfg *rest.Config, opts cache.Options, note func(P) any) (*Cache[T, P, L], error) {
+// object when it is packed, and has the watches of all objects attended; note and attend
+// may be nil.
+func NewCache[T any, P Pointer[T], L client.ObjectList](cfg *rest.Config, opts cache.Options, note func(P) any, attend Attend) (*Cache[T, P, L], error) {
 	gvk, err := apiutil.GVKForObject(P(new(T)), opts.Scheme)
 	if err != nil {
 		return nil, err
 	}
-	c := &Cache[T, P, L]{gvk: gvk, packer: NewPacker(func(obj *T) any { return obj }), note: note}
+	if attend == nil {
+		attend = func(lw toolscache.ListerWatcher, _ runtime.Object) toolscache.ListerWatcher { return lw }
+	}
+	c := &Cache[T, P, L]{gvk: gvk, packer: NewPacker(func(obj *T) any { return obj }), note: note, attend: attend}
 	watcher, err := NewWatcher(cfg, opts.HTTPClient, opts.Mapper)
 	if err != nil {
 		return nil, err
@@ -91,9 +100,9 @@ func (c *Cache[T, P, L]) Start(ctx context.Context) error {
 func (c *Cache[T, P, L]) informers(watcher *Watcher) newInformer {
 	return func(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 		if _, ok := example.(P); !ok {
-			return toolscache.NewSharedIndexInformer(lw, example, resync, indexers)
+			return toolscache.NewSharedIndexInformer(c.attend(lw, example), example, resync, indexers)
 		}
-		return toolscache.NewSharedIndexInformerWithOptions(watcher.Over(lw, c.gvk, c.packText), nil,
+		return toolscache.NewSharedIndexInformerWithOptions(c.attend(watcher.Over(lw, c.gvk, c.packText), example), nil,
 			toolscache.SharedIndexInformerOptions{ResyncPeriod: resync, Indexers: toolscache.Indexers{}, ObjectDescription: c.gvk.String()})
 	}
 }

@@ -81,7 +81,7 @@ func startCache(tb testing.TB, server *streams.Server) *recordCache {
 	mapper := apimeta.NewDefaultRESTMapper(nil)
 	mapper.Add(v1alpha1.GroupVersion.WithKind("AllowanceRecord"), apimeta.RESTScopeNamespace)
 	c, err := packed.NewCache[v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecordList](
-		server.Start(tb), cache.Options{Scheme: scheme, Mapper: mapper}, func(rec *v1alpha1.AllowanceRecord) any { return rec.Spec.TargetRef.Name })
+		server.Start(tb), cache.Options{Scheme: scheme, Mapper: mapper}, func(rec *v1alpha1.AllowanceRecord) any { return rec.Spec.TargetRef.Name }, nil)
 	if err != nil {
 		tb.Fatal(err)
 	}

@@ -130,6 +130,12 @@ func (p *Policy) Selects(objectLabels, namespaceLabels map[string]string) bool {
 	return namespaceLabels == nil || p.namespaceSelector.Matches(labels.Set(namespaceLabels))
 }
 
+// NamespaceSelector selects the namespaces of the parents: nothing where it is not valid.
+func (p *Policy) NamespaceSelector() labels.Selector { return p.namespaceSelector }
+
+// ObjectSelector selects the parents by label: nothing where it is not valid.
+func (p *Policy) ObjectSelector() labels.Selector { return p.objectSelector }
+
 // Triggered are the rules, in order, whose trigger touches a path: its change may be
 // what they are about.
 func (p *Policy) Triggered(path change.Path) iter.Seq[*Rule] {

@@ -29,7 +29,7 @@ import (
 type Cache = packed.Cache[v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecordList]
 
 // NewCache makes a Cache, for manager.Options.NewCache, which notes something of each
-// record; note may be nil.
-func NewCache(cfg *rest.Config, opts cache.Options, note func(*v1alpha1.AllowanceRecord) any) (*Cache, error) {
-	return packed.NewCache[v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecordList](cfg, opts, note)
+// record, and has all watches attended; note and attend may be nil.
+func NewCache(cfg *rest.Config, opts cache.Options, note func(*v1alpha1.AllowanceRecord) any, attend packed.Attend) (*Cache, error) {
+	return packed.NewCache[v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecordList](cfg, opts, note, attend)
 }

@@ -54,6 +54,9 @@ type Config struct {
 	// All goes through all records of a cache that can do so without having all of them
 	// at hand at a time. Where it is left out, Client lists them.
 	All func(ctx context.Context) iter.Seq2[*v1alpha1.AllowanceRecord, error]
+	// Behind reports whether the cache may be older than what others see; it never is where
+	// this is left out.
+	Behind func() bool
 	// Clock is the real one where it is left out.
 	Clock clock.WithTicker
 }
@@ -69,6 +72,7 @@ type Store struct {
 	live              client.Reader
 	operatorNamespace string
 	all               func(ctx context.Context) iter.Seq2[*v1alpha1.AllowanceRecord, error]
+	behind            func() bool
 	clock             clock.WithTicker
 	outcomes          *queue
 	// made are records that this process made and that the cache may not have yet, and lost
@@ -86,6 +90,7 @@ func NewStore(cfg Config) *Store {
 		live:              cfg.Live,
 		operatorNamespace: cfg.OperatorNamespace,
 		all:               cfg.All,
+		behind:            cfg.Behind,
 		clock:             cfg.Clock,
 		outcomes:          newQueue(maxWaiting, cfg.Clock.Now),
 		made:              newBeside(),
@@ -106,6 +111,9 @@ func (s *Store) Get(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha
 	}
 	return s.lostOf(ref), nil
 }
+
+// Behind reports whether the cached records may be older than what others see.
+func (s *Store) Behind() bool { return s.behind != nil && s.behind() }
 
 // own is Get of a record that may be modified.
 func (s *Store) own(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {

@@ -47,15 +47,23 @@ type NamespaceReader struct {
 	// API server does for its own selectors: the first objects of a namespace
 	// can come before the watch tells of it.
 	Live client.Reader
+	// Behind reports whether the cache may be older than what others see; nil where it
+	// never is.
+	Behind func() bool
 }
 
 var _ Namespaces = NamespaceReader{}
 
-// Labels implements Namespaces. A namespace that cannot be read counts as one
-// without labels.
+// Labels implements Namespaces. A namespace that cannot be read counts as it was last
+// known, or as one without labels.
 func (r NamespaceReader) Labels(ctx context.Context, name string) map[string]string {
 	namespace := PartialNamespace()
 	key := types.NamespacedName{Name: name}
+	if r.Behind != nil && r.Behind() {
+		if err := client.IgnoreNotFound(r.Live.Get(ctx, key, namespace)); err == nil {
+			return labelsOf(namespace)
+		}
+	}
 	err := r.Cached.Get(ctx, key, namespace)
 	if apierrors.IsNotFound(err) {
 		err = client.IgnoreNotFound(r.Live.Get(ctx, key, namespace))
@@ -63,6 +71,10 @@ func (r NamespaceReader) Labels(ctx context.Context, name string) map[string]str
 	if err != nil {
 		logf.FromContext(ctx).Error(err, "Cannot read the labels of a namespace; selectors see none", "namespace", name)
 	}
+	return labelsOf(namespace)
+}
+
+func labelsOf(namespace *metav1.PartialObjectMetadata) map[string]string {
 	if namespace.Labels == nil {
 		return map[string]string{}
 	}

@@ -18,6 +18,7 @@ package scope_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
@@ -28,7 +29,9 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/lineage"
@@ -314,18 +317,33 @@ func TestHolder(t *testing.T) {
 func TestNamespaceReader(t *testing.T) {
 	cached := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "cached", Labels: map[string]string{"seen": "in-cache"}}}
 	fresh := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "fresh", Labels: map[string]string{"seen": "live"}}}
-	reader := scope.NamespaceReader{
-		Cached: fake.NewClientBuilder().WithObjects(cached).Build(),
-		Live:   fake.NewClientBuilder().WithObjects(fresh).Build(),
-	}
-	for name, want := range map[string]map[string]string{
-		"cached": {"seen": "in-cache"},
-		"fresh":  {"seen": "live"},
-		"gone":   {},
+	changed := cached.DeepCopy()
+	changed.Labels["seen"] = "live"
+	away := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Get: func(context.Context, client.WithWatch, client.ObjectKey, client.Object, ...client.GetOption) error {
+			return errors.New("the API server is away")
+		},
+	})
+	live := fake.NewClientBuilder().WithObjects(fresh, changed).Build()
+	for name, tc := range map[string]struct {
+		of     string
+		live   client.Reader
+		behind bool
+		want   map[string]string
+	}{
+		"cached":                           {of: "cached", live: live, want: map[string]string{"seen": "in-cache"}},
+		"fresh":                            {of: "fresh", live: live, want: map[string]string{"seen": "live"}},
+		"gone":                             {of: "gone", live: live, want: map[string]string{}},
+		"behind":                           {of: "cached", live: live, behind: true, want: map[string]string{"seen": "live"}},
+		"behind, and nothing can be read":  {of: "cached", live: away, behind: true, want: map[string]string{"seen": "in-cache"}},
+		"unknown, and nothing can be read": {of: "gone", live: away, behind: true, want: map[string]string{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(want, reader.Labels(t.Context(), name)); diff != "" {
-				t.Errorf("Labels(%q) (-want +got):\n%s", name, diff)
+			reader := scope.NamespaceReader{
+				Cached: fake.NewClientBuilder().WithObjects(cached).Build(), Live: tc.live, Behind: func() bool { return tc.behind },
+			}
+			if diff := cmp.Diff(tc.want, reader.Labels(t.Context(), tc.of)); diff != "" {
+				t.Errorf("Labels(%q) (-want +got):\n%s", tc.of, diff)
 			}
 		})
 	}

@@ -57,14 +57,16 @@ func (c *cluster) webhooks(ctx context.Context, g Gomega) webhooks {
 }
 
 // resources are those of a group that the API server asks about, each with what
-// happens while nobody answers.
+// happens while nobody answers: Fail where it is that in some namespaces.
 func (w webhooks) resources(group string) map[string]admissionregistrationv1.FailurePolicyType {
 	out := map[string]admissionregistrationv1.FailurePolicyType{}
 	add := func(kind string, rules []admissionregistrationv1.RuleWithOperations, policy admissionregistrationv1.FailurePolicyType) {
 		for _, rule := range rules {
 			if slices.Contains(rule.APIGroups, group) {
 				for _, resource := range rule.Resources {
-					out[kind+" "+resource] = policy
+					if out[kind+" "+resource] != admissionregistrationv1.Fail {
+						out[kind+" "+resource] = policy
+					}
 				}
 			}
 		}

@@ -94,7 +94,7 @@ func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *p
 			namespaces: namespaceCache, definitions: definitionCache,
 		}},
 		NewCache: func(cfg *rest.Config, opts cache.Options) (_ cache.Cache, err error) {
-			records, err = record.NewCache(cfg, opts, controller.NoteRecord)
+			records, err = record.NewCache(cfg, opts, controller.NoteRecord, nil)
 			return records, err
 		},
 	})

@@ -104,8 +104,8 @@ var mutants = []mutant{
 		name: "only named versions are judged",
 		edits: []edit{{
 			webhooks,
-			"MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),\n			NamespaceSelector: scope,\n			ObjectSelector:    &metav1.LabelSelector{},\n			// It writes AllowanceRecords",
-			"MatchPolicy:       ptr.To(admissionregistrationv1.Exact),\n			NamespaceSelector: scope,\n			ObjectSelector:    &metav1.LabelSelector{},\n			// It writes AllowanceRecords",
+			"MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),\n			NamespaceSelector: p.scope,\n			ObjectSelector:    &metav1.LabelSelector{},\n			// It writes AllowanceRecords",
+			"MatchPolicy:       ptr.To(admissionregistrationv1.Exact),\n			NamespaceSelector: p.scope,\n			ObjectSelector:    &metav1.LabelSelector{},\n			// It writes AllowanceRecords",
 		}},
 		ways: []string{"writing through another version of the kind"},
 	},

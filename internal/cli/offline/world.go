@@ -189,6 +189,9 @@ func (r *records) Get(_ context.Context, target v1alpha1.TargetReference) (*v1al
 	return rec, nil
 }
 
+// Behind implements admission.Records.
+func (*records) Behind() bool { return false }
+
 // Live implements admission.Records.
 func (r *records) Live(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
 	return r.Get(ctx, target)

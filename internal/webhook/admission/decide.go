@@ -31,9 +31,14 @@ import (
 // requester's must never cause a denial, nor the loss of a grant, which is worse
 // (D2, D5). Both hooks decide in the same way, so that they agree.
 func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Verdict, decision.Grant, error) {
+	if g.Current != nil {
+		if err := g.Current(ctx); err != nil {
+			return g.decideBlindly(ctx, r, err)
+		}
+	}
 	f, verdict, grant, err := g.decideOnce(ctx, r, doubtNone)
 	if err != nil {
-		return nil, verdict, grant, err
+		return g.decideBlindly(ctx, r, err)
 	}
 	if why := r.doubts(f, verdict, grant); why != doubtNone {
 		again, sure, earned, err := g.decideOnce(ctx, r, why)
@@ -49,6 +54,19 @@ func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Ver
 				"kind", r.gvk.Kind, "namespace", r.namespace, "name", r.objectName(), "operation", r.operation, "user", r.requester.Username)
 		}
 	}
+	f.setGate(r, verdict, grant)
+	return f, verdict, grant, nil
+}
+
+// decideBlindly decides by what was last known, as nothing can be read because of an error.
+// What is refused by that stands; whether anything else may pass nobody can say.
+func (g *Gatherer) decideBlindly(ctx context.Context, r *request, because error) (*facts, decision.Verdict, decision.Grant, error) {
+	f, verdict, grant, err := g.decideOnce(ctx, r, doubtBlind)
+	if err != nil || !stands(f, verdict, grant) {
+		return nil, verdict, grant, because
+	}
+	logf.FromContext(ctx).Error(because, "Cannot look whether a refusal is right; it stands",
+		"kind", r.gvk.Kind, "namespace", r.namespace, "name", r.objectName(), "operation", r.operation, "user", r.requester.Username)
 	f.setGate(r, verdict, grant)
 	return f, verdict, grant, nil
 }

@@ -28,9 +28,11 @@ type doubt string
 const (
 	// doubtNone means that it is.
 	doubtNone doubt = ""
+	// doubtBlind means that there is nothing else.
+	doubtBlind doubt = "Blind"
 	// doubtUncached: the cache does not have the object.
 	doubtUncached doubt = "Uncached"
-	// doubtBehind: the cache cannot watch objects of the kind.
+	// doubtBehind: the cache cannot watch objects of the kind, or records.
 	doubtBehind doubt = "Behind"
 	// doubtUncovered: nothing covers the change, as far as the cache knows.
 	doubtUncovered doubt = "Uncovered"

@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -36,7 +37,7 @@ const reasonUnjudged = "Unjudged"
 // failed answers a request that could not be judged. To the API server an error
 // in an answer is a refusal, whatever the failurePolicy of the webhook says; so it
 // is followed here: the request passes, with a warning, unless a policy that is
-// about its kind says Fail.
+// about its kind in its namespace says Fail.
 func (g *Gatherer) failed(ctx context.Context, req admission.Request, err error) admission.Response {
 	return g.failedAbout(ctx, req, g.concernedKind(req), err)
 }
@@ -47,7 +48,7 @@ func (g *Gatherer) failedAbout(ctx context.Context, req admission.Request, kind 
 	logf.FromContext(ctx).Error(err, "Cannot judge a request",
 		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
 	resp := admission.Allowed("").WithWarnings(fmt.Sprintf("kausality: not judged, and let through: %v", err))
-	if g.failsClosed(ctx, kind) {
+	if g.failsClosed(ctx, kind, req.Namespace) {
 		resp = admission.Errored(http.StatusInternalServerError, fmt.Errorf("kausality cannot judge this request, try again: %w", err))
 	}
 	resp.AuditAnnotations = map[string]string{auditReason: reasonUnjudged}
@@ -84,21 +85,29 @@ func (g *Gatherer) concernedKind(req admission.Request) schema.GroupVersionKind 
 	return schema.GroupVersionKind(req.Kind)
 }
 
-// failsClosed tells whether a policy for the kind, or one that bounds it or what its
-// objects stand for, says Fail.
-func (g *Gatherer) failsClosed(ctx context.Context, kind schema.GroupVersionKind) bool {
+// failsClosed reports whether a policy for the kind, or one that bounds it or what its
+// objects stand for, says Fail for objects of the namespace.
+func (g *Gatherer) failsClosed(ctx context.Context, kind schema.GroupVersionKind, namespace string) bool {
 	driver, gateKind, hasGate := g.Gates.Gate(ctx, kind)
 	for _, p := range g.Policies.Index().Policies() {
 		if p.FailurePolicy != v1alpha1.FailurePolicyFail {
 			continue
 		}
-		if concerns(p, kind.GroupKind()) || hasGate && slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool {
-			return e.IsExternal() && driver.MayMatch(e.External, gateKind)
-		}) {
+		if concerns(p, kind.GroupKind()) && g.reaches(ctx, p, namespace) ||
+			hasGate && slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool {
+				return e.IsExternal() && driver.MayMatch(e.External, gateKind)
+			}) {
 			return true
 		}
 	}
 	return false
+}
+
+// reaches reports whether parents that a policy selects, or their children, may be in a
+// namespace: children are where their parents are, and anywhere where these are nowhere.
+func (g *Gatherer) reaches(ctx context.Context, p *policy.Policy, namespace string) bool {
+	return namespace == "" || !g.Kinds.Namespaced(p.For) ||
+		p.NamespaceSelector().Matches(labels.Set(g.Namespaces.Labels(ctx, namespace)))
 }
 
 func concerns(p *policy.Policy, kind schema.GroupKind) bool {

@@ -36,6 +36,8 @@ import (
 // a sub-resource has another kind makes no difference.
 func TestFailed(t *testing.T) {
 	closed := strings.Replace(deploymentPolicy, "spec:", "spec:\n  failurePolicy: Fail", 1)
+	elsewhere := strings.Replace(closed, "spec:", "spec:\n  namespaceSelector: {matchLabels: {team: b}}", 1)
+	here := strings.Replace(closed, "spec:", "spec:\n  namespaceSelector: {matchExpressions: [{key: team, operator: DoesNotExist}]}", 1)
 	inScale := asking(t, "alice", platformTeam, deployment(3), deployment(5))
 	inScale.SubResource = subresourceScale
 	inScale.Kind = metav1.GroupVersionKind{Group: "autoscaling", Version: "v1", Kind: "Scale"}
@@ -48,6 +50,8 @@ func TestFailed(t *testing.T) {
 		"fails closed":                    {closed, asking(t, "alice", platformTeam, deployment(3), deployment(5)), false},
 		"fails closed, by /scale":         {closed, inScale, false},
 		"fails closed for something else": {closed, other, true},
+		"fails closed elsewhere":          {elsewhere, asking(t, "alice", platformTeam, deployment(3), deployment(5)), true},
+		"fails closed here":               {here, asking(t, "alice", platformTeam, deployment(3), deployment(5)), false},
 		"fails open, by /scale":           {deploymentPolicy, inScale, true},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -88,6 +92,50 @@ func TestDecidedThoughNothingCanBeReadOrWritten(t *testing.T) {
 			resp := validator.Handle(t.Context(), tc.req)
 			if resp.Allowed || resp.Result.Code != tc.code || !strings.Contains(resp.Result.Message, tc.says) {
 				t.Errorf("allowed %t, %v; want %d: %s", resp.Allowed, resp.Result, tc.code, tc.says)
+			}
+		})
+	}
+}
+
+// While watches are broken, and nothing can be read, what is refused by what was last known
+// stays so. Of anything else nobody can say whether it may pass.
+func TestDecidedBlindly(t *testing.T) {
+	closed := strings.Replace(deploymentPolicy, "spec:", "spec:\n  failurePolicy: Fail", 1)
+	unsure := func(context.Context) error { return errAway }
+	for name, tc := range map[string]struct {
+		policy        string
+		user          string
+		current       func(context.Context) error
+		unwatched     bool
+		behindRecords bool
+		code          int32
+		says          string
+	}{
+		"a denial while parents are not watched":        {policy: deploymentPolicy, user: "mallory", unwatched: true, code: http.StatusForbidden, says: "is not allowed by its parent"},
+		"a denial while records are not watched":        {policy: deploymentPolicy, user: "mallory", behindRecords: true, code: http.StatusForbidden, says: "is not allowed by its parent"},
+		"a denial by old policies":                      {policy: deploymentPolicy, user: "mallory", current: unsure, code: http.StatusForbidden, says: "is not allowed by its parent"},
+		"what passes, by old policies":                  {policy: deploymentPolicy, user: "", current: unsure, code: http.StatusOK, says: "not judged"},
+		"what passes, by old policies that fail closed": {policy: closed, user: "", current: unsure, code: http.StatusInternalServerError, says: "cannot judge"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{
+				cached:    map[string]*unstructured.Unstructured{key("Deployment", "web"): deployment(3)},
+				broken:    errAway,
+				unwatched: tc.unwatched, behindRecords: tc.behindRecords,
+			}
+			_, validator := w.hooks(t, tc.policy, replicaSetPolicy)
+			validator.Current = tc.current
+			req := asking(t, "mallory", nil, replicaSet(3), counted(replicaSet(5)))
+			if tc.user == "" {
+				req = asking(t, "alice", platformTeam, deployment(3), deployment(5))
+			}
+			resp := validator.Handle(t.Context(), req)
+			said := strings.Join(resp.Warnings, " ")
+			if resp.Result != nil {
+				said += resp.Result.Message
+			}
+			if resp.Allowed != (tc.code == http.StatusOK) || !resp.Allowed && resp.Result.Code != tc.code || !strings.Contains(said, tc.says) {
+				t.Errorf("allowed %t, %v %q; want %d: %s", resp.Allowed, resp.Result, said, tc.code, tc.says)
 			}
 		})
 	}

@@ -68,6 +68,8 @@ type Records interface {
 	// allowances has a record that knows its ledger; void are the entries from before that
 	// did not count.
 	KeepLedger(ctx context.Context, target v1alpha1.TargetReference, parent types.UID, void ledger.Ledger) error
+	// Behind reports whether the cache may have older records than those who write them.
+	Behind() bool
 	// AddPending records a grant before the request is answered (D11).
 	AddPending(ctx context.Context, target v1alpha1.TargetReference, grant v1alpha1.PendingGrant) error
 	// BreakGlass notes in a parent's record that a request for a child breaks the
@@ -141,6 +143,9 @@ type Gatherer struct {
 	OperatorUser string
 	// Platform are who keep the cluster alive.
 	Platform decision.Platform
+	// Current makes sure that the policies are those of the API server, and returns an error
+	// where nobody can say; nil where they always are.
+	Current func(ctx context.Context) error
 	// DigestKey keys the digests that tell of values to those who may not read them.
 	DigestKey string
 
@@ -292,16 +297,19 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	}
 	f.Child.Old = r.old.Object
 	f.stored, f.ledgerError = r.ledgerBefore()
-	if why != doubtLedger {
+	if why != doubtLedger && why != doubtBlind {
 		why = doubtNone // What is not known of the object itself makes no other verdict.
 	}
 	rec, err := g.readRecord(ctx, r.target(), why)
+	if err != nil {
+		rec, err = g.Records.Get(ctx, r.target())
+	}
 	if err == nil && holdsAllowances(f.stored) && !record.KnowsLedger(rec) && why == doubtNone {
 		// What does not count is about to leave the ledger.
 		rec, err = g.readRecord(ctx, r.target(), doubtUnrecorded)
 	}
-	// A record that cannot be read only means that nothing pending is known, and nothing of
-	// what the ledger has is given up for it.
+	// A record that cannot be read only means that nothing pending is known, or nothing else
+	// than before, and nothing of what the ledger has is given up for it.
 	effective := f.stored
 	if err == nil {
 		effective = record.Effective(rec, r.old, f.stored)
@@ -411,10 +419,13 @@ func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref li
 // does not have the very object that the child names, the API server decides.
 func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.GroupVersionKind, why doubt) (*unstructured.Unstructured, error) {
 	key := types.NamespacedName{Namespace: g.namespaceOf(ref, gvk), Name: ref.Name}
-	if why == doubtNone {
+	if why == doubtNone || why == doubtBlind {
 		parent, err := g.Objects.Get(ctx, gvk, key)
 		if err == nil && ref.Names(parent) {
 			return parent, nil
+		}
+		if why == doubtBlind {
+			return nil, fmt.Errorf("the parent %s %s is not known", gvk.Kind, key)
 		}
 		why = doubtUncached
 	}
@@ -458,7 +469,10 @@ func (g *Gatherer) readLedgerRecord(ctx context.Context, target v1alpha1.TargetR
 }
 
 func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReference, why doubt) (*v1alpha1.AllowanceRecord, error) {
-	if why == doubtNone {
+	if why == doubtNone && g.Records.Behind() {
+		why = doubtBehind
+	}
+	if why == doubtNone || why == doubtBlind {
 		return g.Records.Get(ctx, target)
 	}
 	why.read()

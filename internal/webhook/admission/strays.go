@@ -296,7 +296,7 @@ func (s *recentStrays) with(rec *v1alpha1.AllowanceRecord, parent types.UID, why
 	if rec != nil && rec.Spec.TargetRef.UID == parent {
 		out = slices.Clone(rec.Status.Strays)
 	}
-	if why != doubtNone {
+	if why != doubtNone && why != doubtBlind {
 		return out
 	}
 	s.mu.Lock()

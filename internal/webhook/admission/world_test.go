@@ -101,6 +101,8 @@ type world struct {
 	unrecorded bool
 	// keptLedgers are what was void of the ledgers for which a record was made.
 	keptLedgers []ledger.Ledger
+	// behindRecords is set where the cache of records is.
+	behindRecords bool
 }
 
 func key(kind, name string) string { return kind + "/" + name }
@@ -162,6 +164,8 @@ func (s store) Get(_ context.Context, t v1alpha1.TargetReference) (*v1alpha1.All
 	rec.Spec.LedgerKnown = true
 	return rec, nil
 }
+
+func (s store) Behind() bool { return s.behindRecords }
 
 func (s store) Live(ctx context.Context, t v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
 	rec, _ := s.Get(ctx, t)

@@ -42,6 +42,7 @@ func (v *AllowancePolicyValidator) warnings(ctx context.Context, p *v1alpha1.All
 		gates.Drivers().Unmatched(compiled),
 		initiators(p),
 		healing(compiled),
+		waiting(compiled),
 		secretCaptures(compiled),
 	)
 }
@@ -83,6 +84,16 @@ func healing(p *policy.Policy) admission.Warnings {
 	return admission.Warnings{
 		"Pods are bounded and spec.maintaining does not allow to create them: replacing one that was evicted or lost will be denied",
 	}
+}
+
+// waiting warns of Pods everywhere that cannot start while the operator is away: what it
+// takes to have it back may be one of them.
+func waiting(p *policy.Policy) admission.Warnings {
+	if p.FailurePolicy != v1alpha1.FailurePolicyFail || !p.Bounds(pod) || !p.NamespaceSelector().Empty() {
+		return nil
+	}
+	return admission.Warnings{fmt.Sprintf("spec.failurePolicy: without a namespaceSelector, Pods of every %s wait for the operator, "+
+		"but those with a system-critical priority class", p.For.Kind)}
 }
 
 // secretCaptures warns of captures that would publish a Secret: traces are

@@ -181,6 +181,27 @@ spec:
   - trigger: spec.replicas
     policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}]`,
 		},
+		"Pods wait everywhere": {
+			policy: `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  failurePolicy: Fail
+  ` + initiator + `
+  deleting:
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Delete]}]`,
+			want: admission.Warnings{"spec.failurePolicy: without a namespaceSelector, Pods of every ReplicaSet wait for the operator, " +
+				"but those with a system-critical priority class"},
+		},
+		"Pods wait where they are selected": {
+			policy: `
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  failurePolicy: Fail
+  namespaceSelector: {matchLabels: {team: a}}
+  ` + initiator + `
+  deleting:
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Delete]}]`,
+		},
 		"Pods bounded while deleting only": {
 			policy: `
 spec:

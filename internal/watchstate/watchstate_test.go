@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package holders
+package watchstate
 
 import (
 	"context"
@@ -59,7 +59,7 @@ func TestBehind(t *testing.T) {
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			now := clocktesting.NewFakePassiveClock(time.Unix(0, 0))
-			s := newWatchState(now)
+			s := New(now)
 			for _, step := range tc.steps {
 				now.SetTime(now.Now().Add(step.after))
 				switch step.what {
@@ -69,8 +69,8 @@ func TestBehind(t *testing.T) {
 					s.ended()
 				}
 			}
-			if got := s.behind(); got != tc.want {
-				t.Errorf("behind() = %t", got)
+			if got := s.Behind(); got != tc.want {
+				t.Errorf("Behind() = %t", got)
 			}
 		})
 	}
@@ -99,9 +99,9 @@ func (s shaky) Watch(options metav1.ListOptions) (watch.Interface, error) {
 func TestAttended(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		server := shaky{watches: make(chan *watch.FakeWatcher), begins: make(chan metav1.ListOptions, 1)}
-		state := newWatchState(clock.RealClock{})
+		state := New(clock.RealClock{})
 		store := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
-		reflector := toolscache.NewReflectorWithOptions(attended{ListerWatcher: server, state: state}, &unstructured.Unstructured{}, store,
+		reflector := toolscache.NewReflectorWithOptions(state.Over(server), &unstructured.Unstructured{}, store,
 			toolscache.ReflectorOptions{})
 		ctx, cancel := context.WithCancel(t.Context())
 		ended := make(chan struct{})
@@ -113,11 +113,13 @@ func TestAttended(t *testing.T) {
 		look := func(after time.Duration) {
 			<-time.After(after)
 			synctest.Wait()
-			got = append(got, state.behind())
+			got = append(got, state.Behind())
 		}
 
 		look(tolerated + 1) // Neither listed nor watched.
-		first, one := watch.NewFake(), &unstructured.Unstructured{Object: thing(0)}
+		first, one := watch.NewFake(), &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "example.org/v1", "kind": "Thing", "metadata": map[string]any{"name": "thing", "namespace": "default"},
+		}}
 		server.watches <- first
 		initial := <-server.begins
 		first.Add(one)

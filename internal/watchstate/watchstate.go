@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package holders
+// Package watchstate knows whether what watches fill may be older than what others see.
+package watchstate
 
 import (
 	"context"
@@ -39,10 +40,10 @@ const (
 	catchingUp = 2 * time.Second
 )
 
-// watchState is what is known of the watch that fills an informer. Reflectors try a
+// State is what is known of the watch that fills an informer. Reflectors try a
 // watch that fails again after up to a minute, observed after restarts of the API
 // server: for all that time what they fill is as it was before, and nobody is told.
-type watchState struct {
+type State struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
@@ -50,16 +51,19 @@ type watchState struct {
 	ever bool
 	// down is since when there is no watch, zero where there is one.
 	down time.Time
+	// failing is true where the last try to list or watch has failed.
+	failing bool
 	// late is until when one that was down is catching up.
 	late time.Time
 }
 
-func newWatchState(c clock.PassiveClock) *watchState {
-	return &watchState{clock: c, down: c.Now()}
+// New is the State of a watch that has not begun.
+func New(c clock.PassiveClock) *State {
+	return &State{clock: c, down: c.Now()}
 }
 
-// behind tells whether what the watch fills may be older than what anybody else sees.
-func (s *watchState) behind() bool {
+// Behind reports whether what the watch fills may be older than what anybody else sees.
+func (s *State) Behind() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if !s.down.IsZero() {
@@ -68,8 +72,23 @@ func (s *watchState) behind() bool {
 	return s.clock.Now().Before(s.late)
 }
 
+// Failing reports whether there is no watch since the API server, or the way to it, has
+// refused the last try. Where neither is, there is much to read.
+func (s *State) Failing() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.failing
+}
+
+// tried takes note of a try to list or watch.
+func (s *State) tried(err error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failing = err != nil
+}
+
 // begun takes note of a watch that delivers what is new.
-func (s *watchState) begun() {
+func (s *State) begun() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down.IsZero() {
@@ -82,7 +101,7 @@ func (s *watchState) begun() {
 }
 
 // ended takes note of the end of a watch.
-func (s *watchState) ended() {
+func (s *State) ended() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.down.IsZero() {
@@ -90,20 +109,28 @@ func (s *watchState) ended() {
 	}
 }
 
-// attended is a ListerWatcher that keeps a watchState.
+// Over has a ListerWatcher keep the State.
+func (s *State) Over(lw toolscache.ListerWatcher) toolscache.ListerWatcher {
+	return attended{ListerWatcher: lw, state: s}
+}
+
+// attended is a ListerWatcher that keeps a State.
 type attended struct {
 	toolscache.ListerWatcher
-	state *watchState
+	state *State
 }
 
 // ListWithContext implements toolscache.ListerWithContext.
 func (a attended) ListWithContext(ctx context.Context, options metav1.ListOptions) (runtime.Object, error) {
-	return toolscache.ToListerWithContext(a.ListerWatcher).ListWithContext(ctx, options)
+	list, err := toolscache.ToListerWithContext(a.ListerWatcher).ListWithContext(ctx, options)
+	a.state.tried(err)
+	return list, err
 }
 
 // WatchWithContext implements toolscache.WatcherWithContext.
 func (a attended) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	w, err := toolscache.ToWatcherWithContext(a.ListerWatcher).WatchWithContext(ctx, options)
+	a.state.tried(err)
 	if err != nil {
 		return nil, err
 	}
@@ -122,7 +149,7 @@ func (a attended) WatchWithContext(ctx context.Context, options metav1.ListOptio
 // also tells when that is over: until then what it fills is as it was before.
 type attendedWatch struct {
 	watch.Interface
-	state   *watchState
+	state   *State
 	results <-chan watch.Event
 	stop    sync.Once
 	stopped chan struct{}
