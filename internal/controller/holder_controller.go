@@ -311,7 +311,7 @@ func (r *Holder) mirror(ctx context.Context, v view, rec *v1alpha1.AllowanceReco
 	// The first look is written at once: should the operator end, and the holder be
 	// deleted before it is back, nobody could see it again. Before it nothing counts of what
 	// the holder holds.
-	first := mirror.Create && (rec == nil || v.holdsAllowances() && !record.KnowsLedger(rec))
+	first := mirror.Create && (rec == nil || rec.Status.Phase == "")
 	if !first && sameCanonical(before, after) {
 		r.Records.MirrorSoon(record.TargetOf(v.obj), mirror, changed && rec != nil)
 	} else {

@@ -56,6 +56,7 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 	case err != nil && !apierrors.IsNotFound(err):
 		return err
 	}
+	parent := record.ParentOf(rec)
 	r.rewrites.forget(target.UID)
 	r.specs.forget(target.UID)
 	// A look at the holder may wait to be written: this one takes its place.
@@ -65,6 +66,9 @@ func (r *Holder) end(ctx context.Context, rec *v1alpha1.AllowanceRecord, next *s
 		}
 		before := status.DeepCopy()
 		ended(status, r.Clock.Now())
+		if status.ParentUID == nil {
+			status.ParentUID = &parent
+		}
 		if status.Deletion == nil && deletion != nil {
 			status.Deletion = deletion
 			status.History = record.WithHistory(status.History, record.DeletedEntry(deletion))

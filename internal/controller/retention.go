@@ -102,16 +102,12 @@ func (r *Retention) sweep(ctx context.Context, limiter flowcontrol.RateLimiter) 
 	// There may be very many records: of those to look at, their names are kept.
 	var ended []*v1alpha1.AllowanceRecord
 	var unwatched []client.ObjectKey
-	var untold []v1alpha1.TargetReference
 	for rec, err := range r.Records.All(ctx) {
 		switch {
 		case err != nil:
 			return err
 		case rec.Status.EndedAt != nil:
 			ended = append(ended, outline(rec))
-			if rec.Status.ParentUID == nil && len(untold) < livesChecked && !r.Records.IsApart(rec) {
-				untold = append(untold, rec.Spec.TargetRef)
-			}
 		case !r.Holders.Watches(record.GVK(rec.Spec.TargetRef).GroupKind()):
 			unwatched = append(unwatched, client.ObjectKeyFromObject(rec))
 		}
@@ -129,11 +125,6 @@ func (r *Retention) sweep(ctx context.Context, limiter flowcontrol.RateLimiter) 
 		// Something new that is said about the target keeps it.
 		err := r.Client.Delete(ctx, rec, client.Preconditions{UID: &rec.UID, ResourceVersion: &rec.ResourceVersion})
 		if client.IgnoreNotFound(err) != nil && !apierrors.IsConflict(err) {
-			return err
-		}
-	}
-	for _, target := range untold {
-		if err := r.Records.TellParent(ctx, target); err != nil {
 			return err
 		}
 	}

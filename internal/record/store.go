@@ -274,23 +274,6 @@ func (s *Store) SetParent(ctx context.Context, rec *v1alpha1.AllowanceRecord, ui
 	return nil
 }
 
-// TellParent has the record of an object that is gone say in its status what its label says
-// of the parent, where the record is of a version that had only the label.
-func (s *Store) TellParent(ctx context.Context, ref v1alpha1.TargetReference) error {
-	rec, err := s.Get(ctx, ref)
-	if rec == nil || err != nil {
-		return err
-	}
-	parent := ParentOf(rec)
-	return s.Update(ctx, ref, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
-		if status.ParentUID != nil {
-			return false
-		}
-		status.ParentUID = &parent
-		return true
-	})
-}
-
 // ErrUndefined is that of reads and writes of records while their definition is gone.
 var ErrUndefined = errors.New("the CustomResourceDefinition allowancerecords.kausality.io is gone, install it again")
 

@@ -67,7 +67,7 @@ func losingRecords() []bypass {
 			protected(patchRecord(ctx, s, `{"metadata":{"labels":null}}`), "writes")
 			Expect(patchRecord(ctx, s, `{"metadata":{"labels":{"example.org/seen":"yes"}}}`)).To(Succeed(), "what is not ours is anybody's")
 		}},
-		{"deleting a record, with its protection out of the way", func(ctx context.Context, s *scene) {
+		{"deleting a record, with its protection out of the way", func(ctx context.Context, _ *scene) {
 			ns := shared.newNamespace(ctx)
 			thing, revive := usedUp(ctx, ns)
 			before := shared.recorded(ctx, thing)

@@ -207,6 +207,7 @@ var _ = Describe("While the operator is away", Serial, func() {
 		thing, revive := usedUp(ctx, ns)
 		d := midway(ctx, "web")
 		held := owner.deploy(ctx, builders.MakeDeployment(ns, "held"))
+		owner.change(ctx, held, paused(true)) // Or it is rolled out while nobody refuses that.
 		rogue.change(ctx, held, image("held:stranger"))
 		isHeld := func(g Gomega) {
 			g.Expect(shared.record(ctx, g, held).Status.WithheldCount).To(BeEquivalentTo(1))
@@ -229,7 +230,7 @@ var _ = Describe("While the operator is away", Serial, func() {
 		shared.over(ctx, thing)
 		refuse(revive())
 		Eventually(ctx, isHeld).Should(Succeed())
-		owner.change(ctx, held, replicas(2))
+		owner.change(ctx, held, paused(false))
 		Consistently(ctx, isHeld).WithTimeout(3 * time.Second).Should(Succeed())
 		Expect(shared.recorded(ctx, thing).Status.History).To(ContainElement(SatisfyAll(
 			HaveField("Event", v1alpha1.EventConsumed), HaveField("Message", ContainSubstring("was lost")))))
