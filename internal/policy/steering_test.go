@@ -17,6 +17,10 @@ limitations under the License.
 package policy
 
 import (
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -55,5 +59,29 @@ func TestUnruled(t *testing.T) {
 				t.Errorf("fields without a rule (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// The page about policies has a row for each kind.
+func TestSteeringIsDocumented(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join("..", "..", "docs", "allowancepolicy.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, table, _ := strings.Cut(string(page), "\n| kind | fields |\n")
+	table, _, _ = strings.Cut(table, "\n\n")
+	documented, want := map[string][]string{}, map[string][]string{}
+	for _, row := range regexp.MustCompile(`(?m)^\| (\w+)[^|]* \| (.*) \|$`).FindAllStringSubmatch(table, -1) {
+		for _, field := range regexp.MustCompile("`([^`]+)`").FindAllStringSubmatch(row[2], -1) {
+			documented[row[1]] = append(documented[row[1]], field[1])
+		}
+	}
+	for kind, fields := range steering {
+		for _, field := range fields {
+			want[kind.Kind] = append(want[kind.Kind], field.String())
+		}
+	}
+	if diff := cmp.Diff(want, documented); diff != "" {
+		t.Errorf("fields that steer (-) and those in the page (+):\n%s", diff)
 	}
 }
