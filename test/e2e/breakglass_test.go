@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"net/http"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -147,5 +148,15 @@ var _ = Describe("Breaking the glass", func() {
 		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
 		Expect(bob.Delete(ctx, rs, client.PropagationPolicy(metav1.DeletePropagationOrphan))).To(Succeed())
 		Expect(audit.writes(controlplane.OfResource("apps", "replicasets"), controlplane.Refused(http.StatusForbidden), controlplane.ByUser("bob"))).To(HaveLen(2))
+	}, SpecTimeout(specTimeout))
+
+	It("of a ReplicaSet by the key of its Deployment, or approving by it, is answered by the key that works", func(ctx SpecContext) {
+		rs := shared.newestReplicaSet(ctx, d)
+		for _, name := range []string{"break-glass", "approve"} {
+			bob.warned.take()
+			bob.change(ctx, rs, annotation("kausality.io/"+name, reason))
+			want := "kausality.io/" + name + " has no effect on ReplicaSet " + rs.Name + "; the key is replicaset.kausality.io/" + name + " there"
+			Expect(strings.Count(bob.warned.take(), want)).To(Equal(1))
+		}
 	}, SpecTimeout(specTimeout))
 })

@@ -69,11 +69,23 @@ func usingDeputies() []bypass {
 			delegated(s.rogue.Create(ctx, makeAutoscaler(s.ns, scaleTarget("Deployment", "later"), 5, 6)), "Deployment later")
 		}},
 		{"making an autoscaler for a parent that is new", func(ctx context.Context, s *scene) {
-			d := builders.MakeDeployment(s.ns, "paused").Replicas(1).Obj()
-			d.Spec.Selector.MatchLabels["app"], d.Spec.Template.Labels["app"] = d.Name, d.Name
-			d.Spec.Paused = true
-			Expect(shared.alice().Create(ctx, d)).To(Succeed())
-			delegated(s.rogue.Create(ctx, makeAutoscaler(s.ns, scaleTarget("Deployment", d.Name), 5, 6)), "Deployment paused")
+			policies := "phases-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			shared.apply(ctx, ownPolicy(policies, "apps", "Deployment", `
+  rules:
+  - trigger: spec.replicas
+    policies:
+    - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, mutations: [{jsonPath: spec.replicas}]}
+`))
+			paused := func(who *actor, name string) {
+				d := builders.MakeDeployment(ns, name).Replicas(1).Obj()
+				d.Spec.Paused = true
+				Expect(who.Create(ctx, d)).To(Succeed())
+			}
+			paused(shared.alice(), "hers")
+			paused(s.rogue, "mine")
+			delegated(s.rogue.Create(ctx, makeAutoscaler(ns, scaleTarget("Deployment", "hers"), 5, 6)), "Deployment hers")
+			Expect(s.rogue.Create(ctx, makeAutoscaler(ns, scaleTarget("Deployment", "mine"), 5, 6))).To(Succeed(), "that of who made the parent")
 		}},
 		{"making an autoscaler for a child", func(ctx context.Context, s *scene) {
 			delegated(s.rogue.Create(ctx, makeAutoscaler(s.ns, scaleTarget("ReplicaSet", s.rs.Name), 5, 6)), "is not allowed by its parent Deployment web")

@@ -139,5 +139,5 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 })
 
 func bypasses() []bypass {
-	return slices.Concat(changingChildren(), movingChildren(), usingAllowances(), writingLedgers(), changingParents(), usingDeputies(), writingHistory(), adoptingStrays(), losingRecords(), askingTheWebhook())
+	return slices.Concat(changingChildren(), movingChildren(), usingAllowances(), writingLedgers(), changingParents(), usingDeputies(), steeringRollouts(), writingHistory(), adoptingStrays(), losingRecords(), askingTheWebhook())
 }

@@ -284,6 +284,7 @@ var mutants = []mutant{
 		edits: []edit{{"internal/decision/chain.go", "initiates := p.MayInitiate(in.Requester) ||", "initiates := true || p.MayInitiate(in.Requester) ||"}},
 		ways: []string{
 			"changing the parent", "giving the parent an owner of one's own",
+			"finishing somebody's canary by its partition", "resuming somebody's rollout that is paused", "resuming what was created paused",
 		},
 	},
 	{

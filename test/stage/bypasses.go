@@ -29,7 +29,7 @@ import (
 // of one suite each.
 const (
 	// InTheCluster are those of test/e2e.
-	InTheCluster = "# Ways around, and what happens"
+	InTheCluster = "## In the cluster"
 	// InTheCloud are those of test/e2e/crossplane.
 	InTheCloud = "## Into the cloud"
 )

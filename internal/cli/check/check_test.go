@@ -43,7 +43,7 @@ func TestRun(t *testing.T) {
 			opts:  check.Options{Files: []string{"testdata/policies"}, CRDs: []string{"testdata/crds"}},
 			sound: true,
 		},
-		"samples": {opts: check.Options{Files: []string{"../../../config/samples"}}, sound: true, cases: 15},
+		"samples": {opts: check.Options{Files: []string{"../../../config/samples"}}, sound: true, cases: 19},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

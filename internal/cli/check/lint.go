@@ -102,6 +102,9 @@ func (l *linter) lint(ctx context.Context, doc *source.Document) (*policy.Policy
 	}
 	compiled, _ := policy.Compile(p, l.kinds.KindFor)
 	compiled.Categorize(l.kinds.Categories)
+	for _, a := range advice(p, compiled) {
+		out = append(out, warning(doc, a))
+	}
 	return compiled, out
 }
 

@@ -119,7 +119,7 @@ func warnings(r *request, f *facts, v decision.Verdict, grant decision.Grant) []
 	if len(grant.Withheld) > 0 {
 		out = append(out, withheldWarning(f, grant.Withheld, grant.Problems))
 	}
-	return append(out, f.waiting(grant)...)
+	return slices.Concat(out, r.misplaced(f), f.waiting(grant))
 }
 
 // waiting is what the requester is told whose change is not carried out as long as

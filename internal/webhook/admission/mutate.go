@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"maps"
+	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -69,7 +70,7 @@ func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.
 	m.rememberAnnotations(r, f, grant)
 	m.announceFull(r, f, grant)
 	resp := admission.Patched("", r.patches(f)...)
-	resp.Warnings = append(r.ledgerWarnings(f, grant), f.gateWarnings(r)...)
+	resp.Warnings = slices.Concat(r.ledgerWarnings(f, grant), f.gateWarnings(r), r.misplaced(f))
 	if warning := r.glassWarning(f, verdict, grant); warning != "" {
 		resp.Warnings = append(resp.Warnings, warning)
 	}

@@ -1,0 +1,102 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/builders"
+)
+
+// steeringRollouts are the ways to have somebody's rollout go on, by a field that only says
+// how far it goes: under the samples, and under the policies of the documentation.
+func steeringRollouts() []bypass {
+	return []bypass{
+		{"finishing somebody's canary by its partition", func(ctx context.Context, s *scene) {
+			policies := "documented-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			shared.apply(ctx, forOwn(policies, documented("allowancepolicy.md", "statefulset"))...)
+			set := builders.MakeStatefulSet(ns, "web", 3)
+			set.Spec.UpdateStrategy.RollingUpdate = &appsv1.RollingUpdateStatefulSetStrategy{Partition: new(int32(2))}
+			Expect(shared.alice().Create(ctx, set)).To(Succeed())
+			shared.hasPods(ctx, ns, map[string]int{"web:1": 3})
+			shared.ended(ctx, set)
+			shared.alice().change(ctx, set, image("web:2"))
+			canary := map[string]int{"web:1": 2, "web:2": 1}
+			shared.hasPods(ctx, ns, canary)
+
+			partition := patch(`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`)
+			s.rogue.warned.take()
+			s.rogue.change(ctx, set, partition)
+			Expect(s.rogue.warned.take()).To(ContainSubstring("spec.updateStrategy.rollingUpdate.partition"))
+			Consistently(ctx, func(g Gomega) { g.Expect(shared.pods(ctx, g, ns)).To(Equal(canary)) }).WithTimeout(quietMoment).Should(Succeed())
+			shared.alice().change(ctx, set, approve("spec.updateStrategy"))
+			shared.hasPods(ctx, ns, map[string]int{"web:2": 3})
+		}},
+		{"resuming somebody's rollout that is paused", func(ctx context.Context, s *scene) {
+			ns := shared.newNamespace(ctx)
+			d := shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+			shared.alice().change(ctx, d, `{"spec":{"paused":true}}`)
+			shared.alice().change(ctx, d, image("web:2"))
+			s.resumed(ctx, d, map[string]int{"web:1": 2})
+			shared.hasPods(ctx, ns, map[string]int{"web:2": 2})
+		}},
+		{"resuming what was created paused", func(ctx context.Context, s *scene) {
+			ns := shared.newNamespace(ctx)
+			d := builders.MakeDeployment(ns, "web").Replicas(2).Obj()
+			d.Spec.Paused = true
+			Expect(shared.alice().Create(ctx, d)).To(Succeed())
+			s.resumed(ctx, d, map[string]int{})
+			shared.hasPods(ctx, ns, map[string]int{"web:1": 2})
+		}},
+	}
+}
+
+// resumed resumes a Deployment, and checks that its Pods stay as they are until alice
+// approves that.
+func (s *scene) resumed(ctx context.Context, d *appsv1.Deployment, pods map[string]int) {
+	GinkgoHelper()
+	s.rogue.warned.take()
+	s.rogue.change(ctx, d, `{"spec":{"paused":false}}`)
+	Expect(s.rogue.warned.take()).To(ContainSubstring("spec.paused"))
+	Consistently(ctx, func(g Gomega) { g.Expect(shared.pods(ctx, g, d.Namespace)).To(Equal(pods)) }).WithTimeout(quietMoment).Should(Succeed())
+	Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+	shared.alice().change(ctx, d, approve("spec.paused"))
+}
+
+// documented are the policies of a name that a page of the documentation spells out.
+func documented(page, name string) []*v1alpha1.AllowancePolicy {
+	GinkgoHelper()
+	text, err := os.ReadFile(filepath.Join(root, "docs", page))
+	Expect(err).NotTo(HaveOccurred())
+	for _, block := range strings.Split(string(text), "```")[1:] {
+		if policy, isYAML := strings.CutPrefix(block, "yaml\n"); isYAML && strings.Contains(policy, "\n  name: "+name+"\n") {
+			return parsePolicies(policy)
+		}
+	}
+	Fail(page + " has no policy " + name)
+	return nil
+}
