@@ -146,7 +146,8 @@ func TestLostSecret(t *testing.T) {
 			if err := lose(t, r, secret); err != nil {
 				t.Fatal(err)
 			}
-			if k.refresh(t.Context()); k.Current() != shown {
+			k.refresh(t.Context())
+			if k.Current() != shown {
 				t.Error("without a Secret the key is another")
 			}
 			advance(t, k, same)

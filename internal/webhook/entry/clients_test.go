@@ -83,6 +83,16 @@ func (a *authority) write(t *testing.T, file string) {
 	}
 }
 
+// transportOf is another one like that of a test server's client.
+func transportOf(t *testing.T, server *httptest.Server) *http.Transport {
+	t.Helper()
+	transport, ok := server.Client().Transport.(*http.Transport)
+	if !ok {
+		t.Fatal("the client of a test server has another transport than it had")
+	}
+	return transport.Clone()
+}
+
 // TestClients shows who may connect where certificates are asked for, also after the
 // authority was exchanged.
 func TestClients(t *testing.T) {
@@ -98,7 +108,7 @@ func TestClients(t *testing.T) {
 	const client = x509.ExtKeyUsageClientAuth
 	connects := func(certs ...tls.Certificate) bool {
 		t.Helper()
-		transport := server.Client().Transport.(*http.Transport).Clone() //nolint:forcetypeassert // httptest's
+		transport := transportOf(t, server)
 		transport.TLSClientConfig.Certificates = certs
 		defer transport.CloseIdleConnections()
 		req, err := http.NewRequestWithContext(t.Context(), http.MethodGet, server.URL, http.NoBody)
