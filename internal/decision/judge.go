@@ -90,11 +90,10 @@ func (in *Input) isRelease(act Act) bool {
 	if !in.Release || act.Operation != Update || !lineage.IsLineage(act.Change.Path) {
 		return false
 	}
-	mayExercise := policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
-	if lineage.IsLabel(act.Change.Path) && !in.IsStray() && act.Change.Verb != change.Insert {
+	if lineage.IsLabel(act.Change.Path) && (in.isReplaced() || !in.IsStray() && act.Change.Verb != change.Insert) {
 		return in.isReplaced()
 	}
-	return mayExercise || lineage.IsLabel(act.Change.Path) && in.isReplaced()
+	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
 }
 
 // isReplaced tells whether healing makes another child in the place of one that is

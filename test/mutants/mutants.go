@@ -126,7 +126,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "controllers relabel what they select",
-		edits: []edit{{judge, "		return in.isReplaced()\n	}\n	return mayExercise", "		return mayExercise || in.isReplaced()\n	}\n	return mayExercise"}},
+		edits: []edit{{judge, "		return in.isReplaced()\n	}\n	return policy.MayExercise(", "	}\n	return policy.MayExercise("}},
 		ways:  []string{"relabeling a child as its controller, to let go of it then"},
 	},
 	{
@@ -192,7 +192,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody adopts",
-		edits: []edit{{judge, "	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) ||", "	return true || policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) ||"}},
+		edits: []edit{{judge, "		return in.isReplaced()\n	}\n	return policy.MayExercise(", "		return in.isReplaced()\n	}\n	return true || policy.MayExercise("}},
 		ways:  []string{"giving a free object to a parent"},
 	},
 	{
