@@ -40,21 +40,21 @@ var _ = Describe("A child in kube-system of a parent outside of namespaces", Ser
 `)
 		p.Spec.NamespaceSelector = nil
 		shared.apply(ctx, p)
+		alice, rogue := shared.as(alice, platformTeam, "system:masters"), shared.as(mallory, "system:masters")
 		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{GenerateName: "outside-", Labels: map[string]string{"example.com/outside": "true"}}}
-		Expect(shared.alice().Create(ctx, role)).To(Succeed())
+		Expect(alice.Create(ctx, role)).To(Succeed())
 		DeferCleanup(func(ctx SpecContext) { Expect(shared.Delete(ctx, role)).To(Succeed()) })
 		child := func(ns string) *corev1.ConfigMap {
 			GinkgoHelper()
 			cm := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, GenerateName: "outside-", OwnerReferences: []metav1.OwnerReference{{
 				APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: role.Name, UID: role.UID,
 			}}}}
-			Expect(shared.alice().Create(ctx, cm)).To(Succeed())
+			Expect(alice.Create(ctx, cm)).To(Succeed())
 			return cm
 		}
 		inSystem, elsewhere := child(metav1.NamespaceSystem), child(shared.newNamespace(ctx))
 		DeferCleanup(func(ctx SpecContext) { Expect(client.IgnoreNotFound(shared.Delete(ctx, inSystem))).To(Succeed()) })
 		const changed = patch(`{"data":{"whose":"rogue"}}`)
-		rogue := shared.mallory()
 		refuse(rogue.try(ctx, elsewhere, changed), "data", "ClusterRole "+role.Name)
 		Expect(rogue.try(ctx, inSystem, changed, client.DryRunAll)).To(Succeed())
 
