@@ -62,11 +62,14 @@ func (v *Validator) otherParents(ctx context.Context, r *request, f *facts, verd
 
 // besides are the parents that bound the object of a request, but for the first.
 func (g *Gatherer) besides(ctx context.Context, r *request, f *facts) []lineage.Ref {
-	obj := r.new
-	if r.old != nil && len(lineage.Parents(f.index, r.old)) > 0 {
-		obj = r.old
+	obj, named := r.old, 0
+	if r.old != nil {
+		named = len(lineage.Parents(f.index, r.old))
 	}
-	if obj == nil || len(lineage.Parents(f.index, obj)) < 2 {
+	if named == 0 && r.new != nil {
+		obj, named = r.new, len(lineage.Parents(f.index, r.new))
+	}
+	if named < 2 {
 		return nil
 	}
 	refs := scope.Refs(ctx, g.Objects, f.index, obj)
