@@ -18,7 +18,6 @@ package main
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"net/http"
@@ -174,11 +173,8 @@ func (o *operator) setupManager(context.Context) error {
 			FilterProvider: filters.WithAuthenticationAndAuthorization,
 		},
 		WebhookServer: patientServer{
-			Server: webhook.NewServer(webhook.Options{
-				Host: o.webhookHost, Port: o.webhookPort, CertDir: o.certDir,
-				TLSOpts: []func(*tls.Config){entry.Clients{
-					CAFile: o.webhookClientCA, Names: splitList(o.webhookClientNames),
-				}.Configure},
+			Server: entry.NewServer(o.webhookHost, o.webhookPort, o.certDir, entry.Clients{
+				CAFile: o.webhookClientCA, Names: splitList(o.webhookClientNames),
 			}),
 			ready: func() <-chan struct{} { return o.certs.Ready() },
 		},
@@ -340,12 +336,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Rate:       o.targetStatusRate,
 		Clock:      clock.RealClock{},
 	}
-	o.indexed = func(req *http.Request) error {
-		if !o.ignoring() {
-			return errNotSynced
-		}
-		return index.Ready(req)
-	}
+	o.indexed = o.known(index.Ready)
 	if err := o.AddReadyzCheck("policies", o.indexed); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
@@ -361,6 +352,16 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		o.Add(known),
 		o.Add(o.retention()),
 	)
+}
+
+// known fails until the policies are known, and which parents are none.
+func (o *operator) known(policies healthz.Checker) healthz.Checker {
+	return func(r *http.Request) error {
+		if !o.ignoring() {
+			return errNotSynced
+		}
+		return policies(r)
+	}
 }
 
 // baseline remembers what objects without a record are like.

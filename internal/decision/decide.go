@@ -45,6 +45,7 @@ const (
 	ReasonMaintaining  Reason = "Maintaining"
 	ReasonDeleting     Reason = "Deleting"
 	ReasonCovered      Reason = "Covered"
+	ReasonReleased     Reason = "Released"
 	ReasonStray        Reason = "Stray"
 	ReasonDiscarding   Reason = "Discarding"
 	ReasonBreakGlass   Reason = "BreakGlass"

@@ -267,7 +267,7 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 		"released by who may exercise": {
 			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "uid", nil, "metadata.ownerReferences[0]").
 				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
-			want: ReasonMaintaining,
+			want: ReasonReleased,
 		},
 		"released by a stranger": {
 			request: aRequest(mallory, Update, replicaSetGVK, "web-1").changing(t, "uid", nil, "metadata.ownerReferences[0]").
@@ -279,15 +279,15 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
 			want: ReasonDenied, uncovered: []string{"metadata.labels[app]"},
 		},
-		"a label of a ReplicaSet, by who may exercise": {
+		"a label of a ReplicaSet, by its controller: none does that": {
 			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "web", "other", "metadata.labels[app]").
 				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
-			want: ReasonMaintaining,
+			want: ReasonDenied, uncovered: []string{"metadata.labels[app]"},
 		},
 		"a label of a Pod, by a stranger: another one takes its place": {
 			request: aRequest(mallory, Update, podGVK, "web-1-a").changing(t, "web", "other", "metadata.labels[app]").
 				of(replicaSetGVK, "web-1", replicaSet).with(func(in *Input) { in.Release = true }),
-			want: ReasonMaintaining,
+			want: ReasonReleased,
 		},
 		"a label of a Pod, by a stranger, and its owner": {
 			request: aRequest(mallory, Update, podGVK, "web-1-a").changing(t, "web", "other", "metadata.labels[app]").

@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
@@ -44,9 +45,10 @@ func (in *Input) judge(ctx context.Context) judgement {
 	phase := in.Parent.Phase()
 	entries, conditions := in.usable(), in.conditions()
 	j := judgement{}
-	sectionOnly, ledgerOnly := true, true
+	sectionOnly, ledgerOnly, released := true, true, false
 	for _, act := range in.Acts() {
 		if in.isRelease(act) {
+			released = released || act.Change.Verb == change.Delete || lineage.IsLabel(act.Change.Path)
 			continue
 		}
 		inSection := in.inSection(ctx, phase, act, conditions)
@@ -61,6 +63,9 @@ func (in *Input) judge(ctx context.Context) judgement {
 		ledgerOnly = ledgerOnly && covered
 	}
 	j.reason = reasonFor(phase, sectionOnly, ledgerOnly && j.exercised != nil)
+	if released && len(j.uncovered) == 0 {
+		j.reason = ReasonReleased // Whatever else it does: from now on nothing bounds the child.
+	}
 	return j
 }
 
@@ -79,13 +84,16 @@ func reasonFor(phase v1alpha1.Phase, sectionOnly, ledgerOnly bool) Reason {
 
 // isRelease tells whether the act is the release or adoption of the child by
 // somebody who may exercise the parent's allowances (D5), or by the label of a child
-// that is then replaced: what nobody loses, anybody may set aside.
+// that is then replaced: what nobody loses, anybody may set aside. By a label nobody else
+// does: no controller has its own children selected no more, to let go of them afterwards.
 func (in *Input) isRelease(act Act) bool {
 	if !in.Release || act.Operation != Update || !lineage.IsLineage(act.Change.Path) {
 		return false
 	}
-	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) ||
-		lineage.IsLabel(act.Change.Path) && in.isReplaced()
+	if lineage.IsLabel(act.Change.Path) && (in.isReplaced() || !in.IsStray() && act.Change.Verb != change.Insert) {
+		return in.isReplaced()
+	}
+	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
 }
 
 // isReplaced tells whether healing makes another child in the place of one that is

@@ -18,9 +18,12 @@ package e2e
 
 import (
 	"context"
+	"net"
 	"net/http"
+	"os"
 	"strings"
 	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -106,8 +109,33 @@ func askingTheWebhook() []bypass {
 			}
 			crowd.Wait()
 		}},
+		{"keeping the API server out by connections without end", func(ctx context.Context, s *scene) {
+			at := strings.TrimPrefix(shared.findHook(ctx).base, "https://")
+			dialer := &net.Dialer{Timeout: quietMoment}
+			var silent net.Conn
+			for i := range manyConnections {
+				conn, err := dialer.DialContext(ctx, "tcp", at)
+				Expect(err).NotTo(HaveOccurred(), "connection %d", i)
+				DeferCleanup(conn.Close)
+				switch {
+				case silent == nil:
+					silent = conn
+				case i%2 == 0:
+					_, _ = conn.Write([]byte{0x16}) // Half of them begin to say something, and may be closed by now.
+				}
+			}
+			for range 5 {
+				refuse(s.rogue.try(ctx, s.rs.DeepCopy(), replicas(9)))
+			}
+			Expect(silent.SetReadDeadline(time.Now().Add(quietMoment))).To(Succeed())
+			_, err := silent.Read(make([]byte, 1))
+			Expect(err).To(SatisfyAll(HaveOccurred(), Not(MatchError(os.ErrDeadlineExceeded))), "the first connection was not closed for others")
+		}},
 	}
 }
+
+// manyConnections is how many connections somebody opens, over which little is said.
+const manyConnections = 4000
 
 // crowdSize is how many large reviews are posted at once.
 const crowdSize = 64

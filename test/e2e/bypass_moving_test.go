@@ -69,6 +69,9 @@ func movingChildren() []bypass {
 		{"taking the owner of a child away as its controller", func(ctx context.Context, s *scene) {
 			refuse(s.controller.try(ctx, s.rs.DeepCopy(), s.without()), owners)
 		}},
+		{"relabeling a child as its controller, to let go of it then", func(ctx context.Context, s *scene) {
+			refuse(s.controller.try(ctx, s.rs.DeepCopy(), relabeled), "metadata.labels[app]")
+		}},
 		{"naming the owner of a child otherwise", func(ctx context.Context, s *scene) {
 			refuse(s.rogue.reown(ctx, s.rs, "name", "other"), owners+"[0].name")
 		}},
@@ -92,6 +95,18 @@ func movingChildren() []bypass {
 			}
 			child.OwnerReferences[1].Controller = nil
 			refuse(s.rogue.Create(ctx, child), "creation of ReplicaSet web-rogue", "Deployment web")
+		}},
+		{"creating a child behind an owner of one's own that has a policy", func(ctx context.Context, s *scene) {
+			child := s.another("web-rogue", "")
+			child.OwnerReferences = append(s.ownApp(ctx, true), *s.rs.OwnerReferences[0].DeepCopy())
+			child.OwnerReferences[1].Controller = nil
+			refuse(s.rogue.Create(ctx, child), "creation of ReplicaSet web-rogue", "Deployment web")
+		}},
+		{"giving a child another owner besides", func(ctx context.Context, s *scene) {
+			rs := s.rs.DeepCopy()
+			rs.ResourceVersion = ""
+			rs.OwnerReferences = append(rs.OwnerReferences, s.ownApp(ctx, false)...)
+			refuse(s.rogue.Update(ctx, rs), owners+"[1]")
 		}},
 		{"relabeling a child, so that its parent lets go of it", func(ctx context.Context, s *scene) {
 			refuse(s.rogue.try(ctx, s.rs.DeepCopy(), relabeled), "metadata.labels[app]")
@@ -286,6 +301,22 @@ func changingParents() []bypass {
 			Expect(shared.alice().try(ctx, d, `{"metadata":{"labels":{"rogue":"yes"}}}`, client.DryRunAll)).To(Succeed())
 		}},
 	}
+}
+
+// ownApp is an object of the rogue's, under a policy of the rogue's that lets everything
+// through while it is new, as an owner of ReplicaSets.
+func (s *scene) ownApp(ctx context.Context, controller bool) []metav1.OwnerReference {
+	GinkgoHelper()
+	own := ownPolicy("app-"+s.ns, "", "ConfigMap", `
+  rules:
+  - {trigger: data, policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]}
+`)
+	own.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: s.ns}}
+	own.Spec.Subjects = []v1alpha1.PolicySubject{{Subject: v1alpha1.Subject{Kind: "User", Name: mallory}, MayInitiate: true}}
+	shared.apply(ctx, own)
+	app := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, GenerateName: "app-"}}
+	Expect(s.rogue.Create(ctx, app)).To(Succeed())
+	return []metav1.OwnerReference{{APIVersion: "v1", Kind: "ConfigMap", Name: app.Name, UID: app.UID, Controller: &controller}}
 }
 
 // joint is a policy for a Deployment that lets the rogue initiate.

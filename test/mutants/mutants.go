@@ -125,6 +125,11 @@ var mutants = []mutant{
 		ways:  []string{"taking the owner of a child away as its controller"},
 	},
 	{
+		name:  "controllers relabel what they select",
+		edits: []edit{{judge, "		return in.isReplaced()\n	}\n	return policy.MayExercise(", "	}\n	return policy.MayExercise("}},
+		ways:  []string{"relabeling a child as its controller, to let go of it then"},
+	},
+	{
 		name:  "only the UID of an owner counts",
 		edits: []edit{{"internal/lineage/changes.go", "		if field.differs {", "		if false && field.differs {"}},
 		ways: []string{
@@ -140,6 +145,16 @@ var mutants = []mutant{
 		name:  "the first owner bounds alone",
 		edits: []edit{{"internal/scope/scope.go", "	for _, ref := range refs {\n		if located", "	for _, ref := range refs[:min(1, len(refs))] {\n		if located"}},
 		ways:  []string{"creating a child behind an owner that nobody governs"},
+	},
+	{
+		name:  "the first parent bounds alone",
+		edits: []edit{{"internal/webhook/admission/parents.go", "	if named < 2 {", "	if named < 200 {"}},
+		ways:  []string{"creating a child behind an owner of one's own that has a policy"},
+	},
+	{
+		name:  "anybody joins parents",
+		edits: []edit{{"internal/webhook/admission/parents.go", "	if f.Adoption == nil || f.ParentState", "	if true || f.Adoption == nil || f.ParentState"}},
+		ways:  []string{"giving a child another owner besides"},
 	},
 	{
 		name:  "who may initiate by one policy may leave another",
@@ -201,7 +216,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody adopts",
-		edits: []edit{{judge, "	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) ||", "	return true || policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) ||"}},
+		edits: []edit{{judge, "		return in.isReplaced()\n	}\n	return policy.MayExercise(", "		return in.isReplaced()\n	}\n	return true || policy.MayExercise("}},
 		ways:  []string{"giving a free object to a parent"},
 	},
 	{
@@ -412,6 +427,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestMemoryOfManyLargeReviews/containers", "./internal/webhook/admission"},
 	},
 	{
+		name:  "anybody opens any number of connections",
+		edits: []edit{{"internal/webhook/entry/doors.go", "const mostStrangers = 2048", "const mostStrangers = 1 << 20"}},
+		ways:  []string{"keeping the API server out by connections without end"},
+	},
+	{
 		name:  "what an object stands for outside is metadata like any",
 		edits: []edit{{"internal/decision/renamed.go", "	if len(in.Renames) == 0 || ", "	if len(in.Renames) >= 0 || "}},
 		ways: []string{
@@ -427,6 +447,12 @@ var mutants = []mutant{
 			{"internal/interception/gatepolicy.go", "&& {deleted} && {renamed})`)", "&& false && {deleted} && {renamed})`)"},
 		},
 		ways:  []string{"naming it while a resource is being deleted"},
+		cloud: true,
+	},
+	{
+		name:  "anybody claims",
+		edits: []edit{{"internal/webhook/admission/attaching.go", "	if f.claim != nil {\n		return record", "	if f.claim != nil && f.Operator {\n		return record"}},
+		ways:  []string{"claiming somebody else's composite resource"},
 		cloud: true,
 	},
 	{

@@ -24,7 +24,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 // attaches reports whether the request gives an object a parent whose policies name it,
@@ -34,7 +37,13 @@ import (
 //
 // Controllers adopt what they select, which has a rule of its own (decision.IsStray).
 func (f *facts) attaches() bool {
-	if f.Adoption == nil || f.Operator || f.BreakGlass != "" {
+	if f.Operator || f.BreakGlass != "" {
+		return false
+	}
+	if f.claim != nil {
+		return record.SaysWhoAttaches(f.OwnPolicies) && !f.mayAttach()
+	}
+	if f.Adoption == nil {
 		return false
 	}
 	adopter := f.Adoption.Parent.Policies
@@ -45,9 +54,37 @@ func (f *facts) attaches() bool {
 	if f.Requester.IsServiceAccount() && policy.MayExercise(f.Requester, adopter, f.OwnPolicies) {
 		return false
 	}
-	return slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool {
+	return !f.mayAttach()
+}
+
+// mayAttach reports whether each of the object's policies that say who may initiate lets
+// the requester.
+func (f *facts) mayAttach() bool {
+	return !slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool {
 		return p.Action == v1alpha1.ActionDeny && p.HasInitiator() && !p.MayInitiate(f.Requester)
 	})
+}
+
+// newClaim is the claim that an update gives a composite resource that was free, where
+// policies for claims of its kind name the resource; nil otherwise. Crossplane does so for
+// whatever claim names the resource, whoever wrote that, and writes into the resource what
+// the claim says; what it makes for a claim has it from its creation on.
+func (r *request) newClaim(index *policy.Index) *lineage.Ref {
+	if r.operation != decision.Update {
+		return nil
+	}
+	kind := r.gvk.GroupKind()
+	if !index.HasCategory(kind, lineage.CategoryComposite) {
+		return nil
+	}
+	before := lineage.Parents(index, r.old)
+	for _, ref := range lineage.Parents(index, r.new) {
+		if ref.Mutual && !slices.ContainsFunc(before, ref.SameParent) &&
+			slices.ContainsFunc(index.For(ref.GVK.GroupKind()), func(p *policy.Policy) bool { return p.Bounds(kind) }) {
+			return &ref
+		}
+	}
+	return nil
 }
 
 // refusedAttaching answers such a request.
@@ -56,8 +93,12 @@ func refusedAttaching(f *facts) admission.Response {
 	for _, p := range f.OwnPolicies {
 		who = append(who, p.Initiators()...)
 	}
+	parent := objectText(f.adopter.Kind, f.adopter.Name)
+	if f.claim != nil {
+		parent = objectText(f.claim.GVK.Kind, f.claim.Name)
+	}
 	message := fmt.Sprintf("giving %s the parent %s is for who may initiate on it: %s; nothing of a parent counts that somebody else attaches",
-		objectText(f.Child.GVK.Kind, f.Child.Name), objectText(f.adopter.Kind, f.adopter.Name), anyOf(who))
+		objectText(f.Child.GVK.Kind, f.Child.Name), parent, anyOf(who))
 	resp := admission.Denied(message)
 	resp.AuditAnnotations = map[string]string{auditReason: "Attaching", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
 	return resp

@@ -125,7 +125,7 @@ func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.
 		return doubtPhase // What makes it a stray, or not, can be a moment old.
 	}
 	switch v.Reason {
-	case decision.ReasonMaintaining, decision.ReasonInitializing, decision.ReasonAdopting, decision.ReasonDiscarding:
+	case decision.ReasonMaintaining, decision.ReasonInitializing, decision.ReasonAdopting, decision.ReasonReleased, decision.ReasonDiscarding:
 		if v.Exercised == nil {
 			return doubtPhase
 		}

@@ -192,6 +192,8 @@ type facts struct {
 	entering bool
 	// claimed is true where the parent is the claim of a composite resource.
 	claimed bool
+	// claim is the one that the request gives a composite resource that was free.
+	claim *lineage.Ref
 	// approve is what the request says about approving.
 	approve approval
 	// approvedBefore are the fields that the mutating webhook has seen approved.
@@ -236,6 +238,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	f.approveKey = annotationKey(r.current(), approveName)
 	f.AncestorInitiator = !f.Parent.OneSided && f.index.MayInitiateAbove(own, r.requester)
 
+	f.claim = r.newClaim(f.index)
 	f.leaving, f.entering = g.leaving(ctx, r, f), g.entering(ctx, r, f)
 	g.gatherGate(r, f)
 	g.gatherChild(ctx, r, f, why)
@@ -324,6 +327,9 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 // gatherParent fills in what there is to know about the parent, and returns the chain
 // of holders that begins with it.
 func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why doubt) ([]policy.Holder, error) {
+	if r.by != nil {
+		return g.gatherOwner(ctx, r, f, *r.by, false, why)
+	}
 	if ref, ok := g.adopter(ctx, r, f.index); ok {
 		return g.gatherOwner(ctx, r, f, ref, true, why)
 	}
@@ -520,7 +526,9 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 	for i := range f.Changes {
 		f.Changes[i] = policy.AsField(r.gvk, f.Changes[i])
 	}
-	for _, c := range slices.Concat(lineage.Changes(f.index, r.old, r.new, f.isParent), f.lettingGo) {
+	counts := func(ref lineage.Ref) bool { return f.counts(r, ref) }
+	above := r.ownReferences(f, lineage.Changes(f.index, r.old, r.new, counts))
+	for _, c := range slices.Concat(above, f.lettingGo) {
 		same := func(d change.Change) bool { return d.Verb == c.Verb && d.Path.String() == c.Path.String() }
 		if !slices.ContainsFunc(f.Changes, same) {
 			f.Changes = append(f.Changes, c)

@@ -35,6 +35,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -69,6 +70,9 @@ type request struct {
 	brokenGlass string
 	// scale is what a scale sets.
 	scale *record.Content
+	// by is the parent that is heard, where it is not the one by which the chain of the
+	// object goes on.
+	by *lineage.Ref
 	// ledgers reads those that the objects carry.
 	ledgers *ledgers
 	// driver is of the system behind objects of the kind, nil where there is none, and

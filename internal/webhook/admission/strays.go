@@ -53,7 +53,10 @@ func (g *Gatherer) gatherAdopter(
 	before, hadBefore := scope.Ref(ctx, g.Objects, f.index, r.old)
 	ref, ok := scope.Ref(ctx, g.Objects, f.index, r.new)
 	// A parent that has to point back gives nothing before it does.
-	if !ok || ref.Mutual || hadBefore && before.SameParent(ref) {
+	if ok && hadBefore && before.SameParent(ref) {
+		ref, ok = g.joining(ctx, r, f)
+	}
+	if !ok || ref.Mutual {
 		return ancestors, nil
 	}
 	adopter, above := f, ancestors

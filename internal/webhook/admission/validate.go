@@ -60,6 +60,12 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 	if !verdict.Allowed {
 		return denied(req, f, verdict).WithWarnings(deletionWarnings(r, f, verdict)...)
 	}
+	switch other, err := v.otherParents(ctx, r, f, verdict); {
+	case err != nil:
+		return v.failed(ctx, req, err)
+	case other != nil:
+		return denied(req, other.f, other.verdict)
+	}
 	if resp, refused := refusal(r, f, verdict, grant); refused {
 		v.announceRefusal(r, resp)
 		return resp
@@ -164,15 +170,5 @@ func (v *Validator) observe(req admission.Request, r *request, f *facts, verdict
 		v.countGrant(req, grant)
 		v.announceFull(r, f, grant)
 	}
-	if f.ParentState != decision.ParentFound {
-		return
-	}
-	switch verdict.Reason {
-	case decision.ReasonOwn, decision.ReasonUnchanged, decision.ReasonFinishing, decision.ReasonUnbounded:
-		return
-	default:
-		d := describe(r, f, verdict)
-		v.Records.Observe(record.Outcome{Target: f.parent, Decision: &d})
-		v.announce(r, f, d)
-	}
+	v.observeParent(r, f, verdict)
 }

@@ -50,6 +50,12 @@ var refusals = metrics.Factory.NewCounterVec(prometheus.CounterOpts{
 	Help:      "Number of requests to the port of the webhooks that were turned away before anybody looked at what they ask.",
 }, []string{"reason"})
 
+var connectionsDropped = metrics.Factory.NewCounter(prometheus.CounterOpts{
+	Namespace: metrics.Namespace,
+	Name:      "webhook_connections_dropped_total",
+	Help:      "Number of connections to the port of the webhooks that were closed for others, as nobody had shown a key over them.",
+})
+
 // Keys are those that a caller may show.
 type Keys interface {
 	// Accepts reports whether a key is one of them.
@@ -65,6 +71,7 @@ func Known(keys Keys, hook http.Handler) http.Handler {
 	seldom := &rate.Sometimes{Interval: strangersInterval}
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if keys.Accepts(r.Context(), r.PathValue(keyValue)) {
+			welcome(r.Context())
 			hook.ServeHTTP(w, r)
 			return
 		}
@@ -73,6 +80,7 @@ func Known(keys Keys, hook http.Handler) http.Handler {
 			logf.FromContext(r.Context()).WithName("entry").Info("Somebody who is not the API server, or has an old webhook configuration, "+
 				"asks a webhook; there may be more of them than lines here", "remote", r.RemoteAddr)
 		})
+		w.Header().Set("Connection", "close")
 		http.NotFound(w, r)
 	})
 }

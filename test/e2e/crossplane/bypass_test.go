@@ -30,6 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/crossplane/cloud"
 	"kausality.io/operator/test/crossplane/provider/apis/cluster"
 	"kausality.io/operator/test/stage"
@@ -53,6 +54,8 @@ const (
 	bypassNamingGroup = "bypassnaming.example.org"
 	// bypassCeilingGroup is one whose instances may be created, and not updated.
 	bypassCeilingGroup = "bypassceiling.example.org"
+	// bypassClaimGroup is one whose composite resources say who may initiate on them.
+	bypassClaimGroup = "bypassclaim.example.org"
 	// ownLabel is on instances that nobody composes and that a policy of their own is for.
 	ownLabel = "example.org/own"
 )
@@ -78,6 +81,20 @@ spec:
   - trigger: spec.forProvider.engine
     policies:
     - {target: {external: {provider: provider-aws}}, relation: External, verbs: [Update]}
+`
+
+// freePolicy is for composite resources that people make themselves.
+const freePolicy = `
+metadata: {name: free.GROUP}
+spec:
+  for: {apiGroup: GROUP, apiVersion: v1alpha1, kind: XDatabase}
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  rules:
+  - trigger: spec.engine
+    policies:
+    - target: {apiGroup: rds.aws.crossplane.io, apiVersion: v1alpha1, resource: rdsinstances}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.forProvider.engine}]
 `
 
 // cloudScene is what bypasses are tried with.
@@ -109,6 +126,9 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 		closeGatesOf(ctx, bypassGroup)
 		closeGatesOf(ctx, bypassNamingGroup, namesInstances)
 		closeGatesOf(ctx, bypassCeilingGroup, limitedBy(`["Observe","Create","LateInitialize"]`))
+		shared.offer(ctx, bypassClaimGroup)
+		shared.govern(ctx, "databases.yaml", bypassClaimGroup)
+		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(freePolicy, "GROUP", bypassClaimGroup))...)
 		shared.offer(ctx, bypassOutsideGroup)
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(outsidePolicies+"---"+ownPolicies, "GROUP", bypassOutsideGroup))...)
 	}, NodeTimeout(specTimeout))
@@ -173,7 +193,7 @@ func ownInstance(ctx context.Context, name string, policies ...any) *gatedInstan
 }
 
 func bypasses() []bypass {
-	return slices.Concat(namingOthers(), namingMeanwhile(), callingOneselfAuthor(), ridingAlong())
+	return slices.Concat(namingOthers(), namingMeanwhile(), callingOneselfAuthor(), ridingAlong(), claiming())
 }
 
 // namingOthers are ways to have alice change what somebody else has in the cloud.
@@ -339,6 +359,40 @@ func ridingAlong() []bypass {
 			shared.has(ctx, i.instance, "db.t3.xlarge")
 			i.closed(ctx)
 			i.mutated(ctx, cloud.Create, cloud.Update)
+		}},
+	}
+}
+
+// claiming are ways to have Crossplane write what somebody else's composite resource says.
+func claiming() []bypass {
+	return []bypass{
+		{"claiming somebody else's composite resource", func(ctx context.Context, s *cloudScene) {
+			alice := shared.initiator()
+			free := database(bypassClaimGroup, compositeKind, "", "free", medium)
+			Expect(alice.Create(ctx, free)).To(Succeed())
+			instance := shared.instanceOf(ctx, free, "instance")
+			shared.has(ctx, instance, medium)
+			claim := database(bypassClaimGroup, claimKind, shared.MakeNamespace(ctx, nil), "grab", large)
+			Expect(unstructured.SetNestedStringMap(claim.Object, map[string]string{
+				"apiVersion": free.GetAPIVersion(), "kind": free.GetKind(), "name": free.GetName(),
+			}, "spec", "resourceRef")).To(Succeed())
+			audit := shared.Watch()
+			audit.About = []controlplane.AuditFilter{stage.OfAny(free)}
+			Expect(s.rogue.Create(ctx, claim)).To(Succeed())
+
+			By("having Crossplane try")
+			Eventually(ctx, func() []string { return audit.Refusals(theCore) }).ShouldNot(BeEmpty())
+			claimed := merge(fmt.Sprintf(`{"spec":{"claimRef":{"apiVersion":%q,"kind":%q,"namespace":%q,"name":%q}}}`,
+				claim.GetAPIVersion(), claim.GetKind(), claim.GetNamespace(), claim.GetName()))
+			Expect(s.rogue.Patch(ctx, free.DeepCopy(), claimed)).To(MatchError(ContainSubstring("is for who may initiate on it")))
+			Consistently(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(free), free)).To(Succeed())
+				g.Expect(free.Object["spec"]).To(And(HaveKeyWithValue("size", medium), Not(HaveKey("claimRef"))))
+			}).WithTimeout(poll + time.Second).Should(Succeed())
+			shared.has(ctx, instance, medium)
+
+			By("being asked to by who may")
+			Expect(alice.Patch(ctx, free.DeepCopy(), claimed, client.DryRunAll)).To(Succeed())
 		}},
 	}
 }

@@ -1,0 +1,142 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"slices"
+
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/scope"
+)
+
+// dissent is the verdict on a request by another parent than the one by which the chain of
+// the object goes on.
+type dissent struct {
+	f       *facts
+	verdict decision.Verdict
+}
+
+// otherParents hears the other parents that an object has: each of them bounds it by its
+// own policies, phase and ledger, and a request passes that all of them let through (D5).
+// Causes go on from the first alone. It returns the first that does not let it through, nil
+// where all do. Hardly any object has two parents with policies, and else it costs nothing.
+func (v *Validator) otherParents(ctx context.Context, r *request, f *facts, verdict decision.Verdict) (*dissent, error) {
+	switch verdict.Reason {
+	case decision.ReasonOwn, decision.ReasonFinishing, decision.ReasonPlatform, decision.ReasonOrigin:
+		return nil, nil // It is the same whoever the parent is.
+	default:
+	}
+	for _, ref := range v.besides(ctx, r, f) {
+		by := *r
+		by.by = &ref
+		other, said, _, err := v.decide(ctx, &by)
+		if err != nil {
+			return nil, err
+		}
+		v.observeParent(&by, other, said)
+		if !said.Allowed {
+			return &dissent{other, said}, nil
+		}
+	}
+	return nil, nil
+}
+
+// besides are the parents that bound the object of a request, but for the first.
+func (g *Gatherer) besides(ctx context.Context, r *request, f *facts) []lineage.Ref {
+	obj, named := r.old, 0
+	if r.old != nil {
+		named = len(lineage.Parents(f.index, r.old))
+	}
+	if named == 0 && r.new != nil {
+		obj, named = r.new, len(lineage.Parents(f.index, r.new))
+	}
+	if named < 2 {
+		return nil
+	}
+	refs := scope.Refs(ctx, g.Objects, f.index, obj)
+	return refs[min(1, len(refs)):]
+}
+
+// joining is the parent that an update gives an object besides the one by which its chain
+// goes on: of several, one whose policies may name the object.
+func (g *Gatherer) joining(ctx context.Context, r *request, f *facts) (lineage.Ref, bool) {
+	if len(lineage.Parents(f.index, r.new)) < 2 {
+		return lineage.Ref{}, false
+	}
+	before := lineage.Parents(f.index, r.old)
+	joined := slices.DeleteFunc(scope.Refs(ctx, g.Objects, f.index, r.new), func(ref lineage.Ref) bool {
+		return ref.Mutual || slices.ContainsFunc(before, ref.SameParent)
+	})
+	if len(joined) == 0 {
+		return lineage.Ref{}, false
+	}
+	named := func(ref lineage.Ref) bool {
+		return slices.ContainsFunc(f.index.For(ref.GVK.GroupKind()), func(p *policy.Policy) bool { return p.Bounds(r.gvk.GroupKind()) })
+	}
+	return joined[max(slices.IndexFunc(joined, named), 0)], true
+}
+
+// counts reports whether a reference that a request makes, changes or takes away is to a
+// parent by which it is judged: the one that bounds it, or one that would bound it as well,
+// but where the controller of that takes the object itself.
+func (f *facts) counts(r *request, ref lineage.Ref) bool {
+	if f.isParent(ref) {
+		return true
+	}
+	if f.Adoption == nil || f.ParentState != decision.ParentFound || string(ref.UID) != f.Adoption.Parent.UID {
+		return false
+	}
+	above := f.Adoption.Parent.Policies
+	if f.Requester.IsServiceAccount() && policy.MayExercise(f.Requester, above, nil) {
+		return false
+	}
+	return slices.ContainsFunc(above, func(p *policy.Policy) bool { return p.Bounds(r.gvk.GroupKind()) })
+}
+
+// ownReferences are the changes of references that are to the parent that is heard, where
+// that is not the one by which the chain of the object goes on: what happens to others is
+// judged by them.
+func (r *request) ownReferences(f *facts, changes []change.Change) []change.Change {
+	if r.by == nil {
+		return changes
+	}
+	return slices.DeleteFunc(changes, func(c change.Change) bool {
+		uid, ok := lineage.IsOwner(c)
+		return ok && uid != f.Parent.UID
+	})
+}
+
+// observeParent takes note of what was decided about a child of a parent. What changes
+// nothing that counts, or is not bounded, is nobody's business.
+func (v *Validator) observeParent(r *request, f *facts, verdict decision.Verdict) {
+	if r.dryRun || f.ParentState != decision.ParentFound {
+		return
+	}
+	switch verdict.Reason {
+	case decision.ReasonOwn, decision.ReasonUnchanged, decision.ReasonFinishing, decision.ReasonUnbounded:
+		return
+	default:
+		d := describe(r, f, verdict)
+		v.Records.Observe(record.Outcome{Target: f.parent, Decision: &d})
+		v.announce(r, f, d)
+	}
+}

@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// TestTwoParents shows that each parent that policies are about bounds an object, but for
+// one that is none for it.
+func TestTwoParents(t *testing.T) {
+	other := func(allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
+		obj := deployment(5, allowances...)
+		obj.SetName("other")
+		obj.SetUID("uid-other")
+		return obj
+	}
+	child := func(replicas int64) *unstructured.Unstructured {
+		obj := replicaSet(replicas)
+		obj.SetOwnerReferences(append(obj.GetOwnerReferences(), metav1.OwnerReference{
+			APIVersion: "apps/v1", Kind: "Deployment", Name: "other", UID: "uid-other",
+		}))
+		return obj
+	}
+	alone := func(replicas int64) *unstructured.Unstructured { return replicaSet(replicas) }
+	may := mayScale("alice", 5)
+	for name, tc := range map[string]struct {
+		user          string
+		before, after *unstructured.Unstructured
+		first, second *unstructured.Unstructured
+		ignored       string
+		denied        string
+		observed      []string
+	}{
+		"that both allow it": {
+			user: deployer, before: child(3), after: child(5), first: deployment(5, may), second: other(may),
+			observed: []string{"web", "other"},
+		},
+		"of which the second allows nothing": {
+			user: deployer, before: child(3), after: child(5), first: deployment(5, may), second: other(),
+			denied: "parent Deployment other", observed: []string{"web", "other"},
+		},
+		"of which the first allows nothing": {
+			user: deployer, before: child(3), after: child(5), first: deployment(5), second: other(may),
+			denied: "parent Deployment web", observed: []string{"web"},
+		},
+		"of which the second is gone": {
+			user: deployer, before: child(3), after: child(5), first: deployment(5, may), observed: []string{"web"},
+		},
+		"of which the first is gone": {
+			user: deployer, before: child(3), after: child(5), second: other(), denied: "parent Deployment other", observed: []string{"other"},
+		},
+		"of which the second is none": {
+			user: deployer, before: child(3), after: child(5), first: deployment(5, may), second: other(), ignored: "uid-other",
+			observed: []string{"web"},
+		},
+		"of which a stranger gives it the second": {
+			user: "mallory", before: alone(5), after: child(5), first: deployment(5), second: other(),
+			denied: "adding metadata.ownerReferences[1] of", observed: []string{"web"},
+		},
+		"of which the second takes it itself": {
+			user: deployer, before: alone(5), after: child(5), first: deployment(5), second: other(),
+		},
+		"of which a stranger takes the second away": {
+			user: "mallory", before: child(5), after: alone(5), first: deployment(5), second: other(),
+			denied: "parent Deployment other", observed: []string{"other"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{}, records: map[types.UID]*v1alpha1.AllowanceRecord{}}
+			for name, obj := range map[string]*unstructured.Unstructured{"web": tc.first, "other": tc.second} {
+				if obj != nil {
+					w.cached[key("Deployment", name)] = obj
+				}
+			}
+			w.live = w.cached
+			if tc.ignored != "" {
+				w.ignored = map[types.UID][]string{tc.before.GetUID(): {tc.ignored}}
+			}
+			_, hook := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			resp := hook.Handle(t.Context(), asking(t, tc.user, nil, tc.before, counted(tc.after)))
+			if resp.Allowed != (tc.denied == "") || !resp.Allowed && !strings.Contains(resp.Result.Message, tc.denied) {
+				t.Errorf("allowed = %v, want it denied for %q: %+v", resp.Allowed, tc.denied, resp.Result)
+			}
+			var got []string
+			for _, o := range w.observed {
+				if o.Decision != nil {
+					got = append(got, o.Target.Name)
+				}
+			}
+			if diff := cmp.Diff(tc.observed, got); diff != "" {
+				t.Errorf("recorded for (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package entry
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"log"
+	"net"
+	"net/http"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync/atomic"
+	"time"
+
+	"golang.org/x/time/rate"
+	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
+	"sigs.k8s.io/controller-runtime/pkg/healthz"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/webhook"
+)
+
+const (
+	// headTime is how long somebody may take to connect and to say what is asked, but for
+	// the body.
+	headTime = 10 * time.Second
+	// idleTime is how long a connection stays over which nothing is asked: longer than an
+	// API server keeps it.
+	idleTime = 100 * time.Second
+	// maxHead is how long a request is at most, without its body, in bytes.
+	maxHead = 64 << 10
+	// goodbyeTime is how long what is asked may take once the operator ends.
+	goodbyeTime = time.Minute
+	// dialTime bounds the look whether the port answers.
+	dialTime = 10 * time.Second
+)
+
+// Server serves webhooks as the server of controller-runtime does, to which they are
+// registered, and bounds what strangers may have of it: how many connections, and how long
+// each of them takes.
+type Server struct {
+	webhook.Server
+
+	// Address to listen on.
+	Address string
+	// CertDir has the serving certificate, which may change.
+	CertDir string
+	// Clients are who may connect.
+	Clients Clients
+
+	started atomic.Bool
+}
+
+// NewServer makes a Server that listens on a port.
+func NewServer(host string, port int, certDir string, clients Clients) *Server {
+	return &Server{
+		Server:  webhook.NewServer(webhook.Options{Host: host, Port: port, CertDir: certDir}),
+		Address: net.JoinHostPort(host, strconv.Itoa(port)), CertDir: certDir, Clients: clients,
+	}
+}
+
+// Start implements manager.Runnable.
+func (s *Server) Start(ctx context.Context) error {
+	certs, err := certwatcher.New(filepath.Join(s.CertDir, "tls.crt"), filepath.Join(s.CertDir, "tls.key"))
+	if err != nil {
+		return fmt.Errorf("reading the serving certificate: %w", err)
+	}
+	go func() {
+		if err := certs.Start(ctx); err != nil {
+			logf.FromContext(ctx).Error(err, "Cannot follow the serving certificate; the next one is used after a restart", "dir", s.CertDir)
+		}
+	}()
+	cfg := &tls.Config{GetCertificate: certs.GetCertificate, MinVersion: tls.VersionTLS12}
+	s.Clients.Configure(cfg)
+	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
+	if err != nil {
+		return fmt.Errorf("listening for the API server: %w", err)
+	}
+	srv := newHTTPServer(ctx, s.WebhookMux())
+	ended := make(chan struct{})
+	go func() {
+		defer close(ended)
+		<-ctx.Done()
+		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTime)
+		defer cancel()
+		if err := srv.Shutdown(ctx); err != nil {
+			logf.FromContext(ctx).Error(err, "Not everything was answered that the API server had asked")
+		}
+	}()
+	s.started.Store(true)
+	if err := srv.Serve(tls.NewListener(guarded{listener, newDoors(mostStrangers)}, cfg)); !errors.Is(err, http.ErrServerClosed) {
+		return fmt.Errorf("serving webhooks: %w", err)
+	}
+	<-ended
+	return nil
+}
+
+// newHTTPServer makes the server of connections, which are guarded.
+func newHTTPServer(ctx context.Context, handler http.Handler) *http.Server {
+	return &http.Server{
+		Handler:           handler,
+		BaseContext:       func(net.Listener) context.Context { return ctx },
+		ConnContext:       withVisitor,
+		ReadHeaderTimeout: headTime,
+		IdleTimeout:       idleTime,
+		MaxHeaderBytes:    maxHead,
+		ErrorLog:          log.New(&seldomLog{ctx: ctx, every: rate.Sometimes{Interval: strangersInterval}}, "", 0),
+	}
+}
+
+// seldomLog writes what is wrong with connections into the log, as anybody may have it say.
+type seldomLog struct {
+	ctx   context.Context //nolint:containedctx // It has the logger.
+	every rate.Sometimes
+}
+
+// Write implements io.Writer.
+func (l *seldomLog) Write(text []byte) (int, error) {
+	l.every.Do(func() {
+		logf.FromContext(l.ctx).WithName("entry").Info("A connection to the webhooks failed; there may be more of them than lines here",
+			"reason", strings.TrimSpace(string(text)))
+	})
+	return len(text), nil
+}
+
+// StartedChecker implements webhook.Server: it looks whether the port answers.
+func (s *Server) StartedChecker() healthz.Checker {
+	dialer := &tls.Dialer{
+		NetDialer: &net.Dialer{Timeout: dialTime},
+		Config:    &tls.Config{InsecureSkipVerify: true}, //nolint:gosec // It asks itself, and says nothing.
+	}
+	return func(r *http.Request) error {
+		if !s.started.Load() {
+			return errors.New("the webhooks are not served yet")
+		}
+		conn, err := dialer.DialContext(r.Context(), "tcp", s.Address)
+		if err != nil {
+			return fmt.Errorf("the webhooks cannot be reached: %w", err)
+		}
+		return conn.Close()
+	}
+}
