@@ -75,6 +75,7 @@ var (
 // What is under test.
 var (
 	operatorBin = flag.String("operator", filepath.Join(root, "bin", "manager"), "the operator to test")
+	setupDir    = flag.String("setup", filepath.Join(root, "config", "dev"), "the kustomization to install the operator with")
 	pluginBin   = flag.String("plugin", filepath.Join(root, "bin", "kubectl-kausality"), "the kubectl plugin to test")
 )
 
@@ -108,7 +109,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	startOlderProvider(ctx)
 	operator = stage.InstallOperator(ctx, members, controlplane.OperatorOptions{
 		Binary:  *operatorBin,
-		Overlay: filepath.Join(root, "config", "dev"),
+		Overlay: *setupDir,
 		ExtraFlags: []string{
 			"--composite-quiet-time=" + quietTime.String(), "--gate-settle-time=" + settleTime.String(),
 			"--crossplane-providers=" + olderGroup + "=" + olderProvider, "--crossplane-runtimes=" + olderProvider + "=v1.19.0",
