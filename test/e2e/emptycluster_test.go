@@ -39,7 +39,7 @@ var _ = Describe("An empty cluster with policies that fail closed", func() {
 	refused := MatchError(ContainSubstring("failed calling webhook"))
 
 	It("comes up without the operator: its agents, what no such policy selects, and the operator", func(ctx SpecContext) {
-		cp, installed := startCluster(ctx, controlplane.Options{}, controlplane.OperatorOptions{})
+		cp, installed := startCluster(ctx, controlplane.Options{})
 		c := connect(cp)
 		policies := c.samplePoliciesFor(ctx, "none")
 		for _, p := range policies {

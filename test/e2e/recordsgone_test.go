@@ -37,7 +37,7 @@ import (
 // failurePolicy: a scale whose grant is lost would pass, and nothing would follow (D2).
 var _ = Describe("While the definition of records is gone", func() {
 	It("no rollout and no scale loses its allowance in silence", func(ctx SpecContext) {
-		cp, _ := startCluster(ctx, controlplane.Options{}, controlplane.OperatorOptions{})
+		cp, _ := startCluster(ctx, controlplane.Options{})
 		c := connect(cp)
 		c.apply(ctx, c.samplePoliciesFor(ctx, "gone")...)
 		ns := c.newNamespaceFor(ctx, "gone")

@@ -46,7 +46,7 @@ var _ = Describe("With a controller manager whose controllers share a name", Ord
 	)
 	sharedController := controlplane.ByUser(user.KubeControllerManager)
 	BeforeAll(func(ctx SpecContext) {
-		cp, _ := startCluster(ctx, controlplane.Options{SharedControllerIdentity: true}, controlplane.OperatorOptions{})
+		cp, _ := startCluster(ctx, controlplane.Options{SharedControllerIdentity: true})
 		c = connect(cp)
 	}, NodeTimeout(startTimeout))
 

@@ -89,7 +89,7 @@ func TestE2E(t *testing.T) {
 }
 
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
-	cp, installed := startCluster(ctx, controlplane.Options{}, controlplane.OperatorOptions{})
+	cp, installed := startCluster(ctx, controlplane.Options{})
 	operator, members = installed, cp
 	c := connect(cp)
 	c.applySamplePolicies(ctx)
@@ -132,11 +132,10 @@ var _ = SynchronizedAfterSuite(func() {}, func() {
 // startCluster starts a control plane and an operator, which end with the
 // current spec, container or suite. Their logs are part of the report of a
 // failure.
-func startCluster(ctx context.Context, opts controlplane.Options, install controlplane.OperatorOptions) (*controlplane.ControlPlane, *controlplane.Operator) {
+func startCluster(ctx context.Context, opts controlplane.Options) (*controlplane.ControlPlane, *controlplane.Operator) {
 	GinkgoHelper()
 	cp := startControlPlane(ctx, opts)
-	install.Binary, install.Overlay = *operatorBin, *operatorSetup
-	return cp, stage.InstallOperator(ctx, cp, install)
+	return cp, stage.InstallOperator(ctx, cp, controlplane.OperatorOptions{Binary: *operatorBin, Overlay: *operatorSetup})
 }
 
 func startControlPlane(ctx context.Context, opts controlplane.Options) *controlplane.ControlPlane {
