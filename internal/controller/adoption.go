@@ -60,8 +60,9 @@ type Holders interface {
 // AdoptionRecords keeps which holders are adopting.
 type AdoptionRecords interface {
 	// SetAdopting records that a holder finishes what it was doing when a policy first
-	// took effect for it. parent is the uid of its parent, where that is known.
-	SetAdopting(ctx context.Context, target v1alpha1.TargetReference, parent types.UID) error
+	// took effect for it. parent is the uid of its parent, empty where it has
+	// none, and nil where nobody knows.
+	SetAdopting(ctx context.Context, target v1alpha1.TargetReference, parent *types.UID) error
 	// DropLedger makes a ledger from before any policy count for nothing.
 	DropLedger(ctx context.Context, target v1alpha1.TargetReference, raw string, entries ledger.Ledger) error
 }
@@ -85,8 +86,8 @@ type Adoption struct {
 // newcomer is a holder for which policies first take effect.
 type newcomer struct {
 	target v1alpha1.TargetReference
-	// parent is the uid of its parent, empty where it has none, or that is not known.
-	parent types.UID
+	// parent is the uid of its parent, empty where it has none, and nil where nobody knows.
+	parent *types.UID
 	// midway is true where it is in the middle of something.
 	midway bool
 	// raw is the ledger that it has already, with its entries: nobody knows who
@@ -183,7 +184,9 @@ func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, c
 				continue
 			}
 			if n := arriving(ctx, obj, policies, a.Clock.Now()); n.midway || n.raw != "" || n.outdated != "" {
-				n.parent, _ = scope.ParentUID(ctx, a.Holders, after, obj)
+				if parent, known := scope.ParentUID(ctx, a.Holders, after, obj); known {
+					n.parent = &parent
+				}
 				newcomers = append(newcomers, n)
 			}
 		}

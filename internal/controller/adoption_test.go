@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
@@ -42,11 +43,11 @@ type adoptedTargets struct {
 	names []string
 }
 
-func (a *adoptedTargets) SetAdopting(_ context.Context, target v1alpha1.TargetReference, parent types.UID) error {
+func (a *adoptedTargets) SetAdopting(_ context.Context, target v1alpha1.TargetReference, parent *types.UID) error {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	name := target.Name
-	if parent != "" {
+	if parent := ptr.Deref(parent, ""); parent != "" {
 		name += " of " + string(parent)
 	}
 	a.names = append(a.names, name)
@@ -184,7 +185,7 @@ type restless struct {
 	begin []*unstructured.Unstructured
 }
 
-func (r *restless) SetAdopting(ctx context.Context, target v1alpha1.TargetReference, parent types.UID) error {
+func (r *restless) SetAdopting(ctx context.Context, target v1alpha1.TargetReference, parent *types.UID) error {
 	if len(r.begin) > 0 {
 		unsettled(r.begin[0])
 		r.begin = r.begin[1:]

@@ -317,7 +317,7 @@ func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.Allowance
 		logf.FromContext(ctx).Info("Adopting an object that was created while nobody watched",
 			"kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name)
 		// The Holder controller, who asks, labels the record with the parent.
-		if err := s.Records.SetAdopting(ctx, record.TargetOf(v.obj), ""); err != nil {
+		if err := s.Records.SetAdopting(ctx, record.TargetOf(v.obj), nil); err != nil {
 			return err
 		}
 	}

@@ -84,14 +84,19 @@ func reasonFor(phase v1alpha1.Phase, sectionOnly, ledgerOnly bool) Reason {
 
 // isRelease tells whether the act is the release or adoption of the child by
 // somebody who may exercise the parent's allowances (D5), or by the label of a child
-// that is then replaced: what nobody loses, anybody may set aside. By a label nobody else
-// does: no controller has its own children selected no more, to let go of them afterwards.
+// that is then replaced: what nobody loses, anybody may set aside. By a label none but an
+// initiator does else: no controller has its own children selected no more, to let go of
+// them afterwards.
 func (in *Input) isRelease(act Act) bool {
 	if !in.Release || act.Operation != Update || !lineage.IsLineage(act.Change.Path) {
 		return false
 	}
-	if lineage.IsLabel(act.Change.Path) && (in.isReplaced() || !in.IsStray() && act.Change.Verb != change.Insert) {
-		return in.isReplaced()
+	switch {
+	case !lineage.IsLabel(act.Change.Path):
+	case in.isReplaced():
+		return true
+	case !in.AncestorInitiator && !in.IsStray() && act.Change.Verb != change.Insert:
+		return false
 	}
 	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
 }

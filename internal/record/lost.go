@@ -24,7 +24,6 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -214,7 +213,7 @@ func phaseOf(rec *v1alpha1.AllowanceRecord) v1alpha1.Phase {
 // it has none.
 func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, void ledger.Ledger) error {
 	read := s.own
-	return retry.OnError(contention, outdated, func() error {
+	return s.inTurn(ref, func() error {
 		rec, err := read(ctx, ref)
 		read = s.stored
 		if err != nil || KnowsLedger(rec) {

@@ -32,6 +32,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
+	"k8s.io/utils/keymutex"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -78,7 +79,13 @@ type Store struct {
 	// made are records that this process made and that the cache may not have yet, and lost
 	// those that somebody deleted while their target lives.
 	made, lost *beside
+	// turns has those who write one record in this process do so in turn: else they keep
+	// each other from it until some give up.
+	turns keymutex.KeyMutex
 }
+
+// writersTurns is how many records may be written at a time, about.
+const writersTurns = 256
 
 // NewStore makes a Store.
 func NewStore(cfg Config) *Store {
@@ -93,6 +100,7 @@ func NewStore(cfg Config) *Store {
 		behind:            cfg.Behind,
 		clock:             cfg.Clock,
 		outcomes:          newQueue(maxWaiting, cfg.Clock.Now),
+		turns:             keymutex.NewHashed(writersTurns),
 		made:              newBeside(),
 		lost:              newBeside(),
 	}
@@ -187,7 +195,7 @@ func (s *Store) Update(ctx context.Context, ref v1alpha1.TargetReference, create
 // parent.
 func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, create bool, mutate func(*v1alpha1.AllowanceRecordStatus) bool) error {
 	read := s.own
-	return retry.OnError(contention, outdated, func() error {
+	return s.inTurn(ref, func() error {
 		rec, err := read(ctx, ref)
 		read = s.stored // whatever fails below fails because the cache is behind
 		if err != nil {
@@ -211,6 +219,15 @@ func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent
 		}
 		recordWrites.WithLabelValues(writeStatus).Inc()
 		return nil
+	})
+}
+
+// inTurn tries a write of the record of an object until it is not outdated.
+func (s *Store) inTurn(ref v1alpha1.TargetReference, write func() error) error {
+	return retry.OnError(contention, outdated, func() error {
+		s.turns.LockKey(string(ref.UID))
+		defer func() { _ = s.turns.UnlockKey(string(ref.UID)) }() // It was locked.
+		return write()
 	})
 }
 

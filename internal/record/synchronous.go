@@ -27,6 +27,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -158,13 +159,16 @@ func (s *Store) IsApart(rec *v1alpha1.AllowanceRecord) bool {
 }
 
 // SetAdopting records that an object is finishing what it was doing when a policy first
-// took effect for it (D20), in a record that it creates where there is none, labeled with
-// the uid of the object's parent.
-func (s *Store) SetAdopting(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID) error {
+// took effect for it (D20), in a record that it creates where there is none. parent is the
+// uid of its parent, empty where it has none, and nil where nobody knows.
+func (s *Store) SetAdopting(ctx context.Context, ref v1alpha1.TargetReference, parent *types.UID) error {
 	now := metav1.NewTime(s.clock.Now())
-	return s.update(ctx, ref, parent, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
+	return s.update(ctx, ref, ptr.Deref(parent, ""), true, func(status *v1alpha1.AllowanceRecordStatus) bool {
 		if status.Adopting {
 			return false
+		}
+		if status.ParentUID == nil {
+			status.ParentUID = parent
 		}
 		status.Adopting, status.AdoptingSince = true, &now
 		// The Holder controller would come to say so, in a write of its own for each.

@@ -148,7 +148,7 @@ var _ = Describe("The children of a Deployment", func() {
 		shared.complete(ctx, d, "1")
 		released := audit.writes(append(ofReplicaSet, controlplane.ByVerb("patch"))...)
 		Expect(released).To(HaveLen(1))
-		Expect(released[0].Annotations).To(HaveKeyWithValue(auditReason, "Maintaining"))
+		Expect(released[0].Annotations).To(HaveKeyWithValue(auditReason, "Released"))
 
 		By("adopting it, which is one too many, and for which no other goes")
 		rs := shared.newestReplicaSet(ctx, d)

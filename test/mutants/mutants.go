@@ -126,7 +126,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "controllers relabel what they select",
-		edits: []edit{{judge, "		return in.isReplaced()\n	}\n	return policy.MayExercise(", "	}\n	return policy.MayExercise("}},
+		edits: []edit{{judge, "	case !in.AncestorInitiator && !in.IsStray() && ", "	case false && "}},
 		ways:  []string{"relabeling a child as its controller, to let go of it then"},
 	},
 	{
@@ -216,7 +216,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody adopts",
-		edits: []edit{{judge, "		return in.isReplaced()\n	}\n	return policy.MayExercise(", "		return in.isReplaced()\n	}\n	return true || policy.MayExercise("}},
+		edits: []edit{{judge, "		return false\n	}\n	return policy.MayExercise(", "		return false\n	}\n	return true || policy.MayExercise("}},
 		ways:  []string{"giving a free object to a parent"},
 	},
 	{
