@@ -85,13 +85,13 @@ type operator struct {
 	pathKeys *pathkey.Keeper
 	// digestKey keys digests of values.
 	digestKey string
-	// watches are those of what decides requests.
+	// watches tells how the watches do whose objects decide requests.
 	watches watchstate.Watches
 	// indexed tells whether the policies are known.
 	indexed healthz.Checker
-	// ignoring tells whether it is known which parents are none.
+	// ignoring reports whether the ignored parents are known.
 	ignoring func() bool
-	// current makes sure that they are those of the API server.
+	// current compares the indexed policies with those of the API server.
 	current *controller.PolicyLook
 }
 

@@ -37,12 +37,12 @@ const (
 	lookTimeout = 1500 * time.Millisecond
 	// lookInterval is how long what was seen counts for others: this many seldom look.
 	lookInterval = 100 * time.Millisecond
-	// indexedInterval is how often is looked whether other policies are indexed.
+	// indexedInterval is how often a look checks whether the index has caught up.
 	indexedInterval = 10 * time.Millisecond
 )
 
-// PolicyLook looks at the policies themselves while their watch is behind: whether those
-// that are indexed are those that there are. It is safe for concurrent use.
+// PolicyLook compares the indexed policies with those of the API server while their watch
+// is behind. It is safe for concurrent use.
 type PolicyLook struct {
 	catalog *Catalog
 	live    client.Reader
@@ -77,9 +77,8 @@ func (l *PolicyLook) over(cached client.Reader) client.Reader {
 // read either.
 func (l *PolicyLook) Ready(r *http.Request) error { return l.Current(r.Context()) }
 
-// Current returns once the policies that are indexed are those that the API server has, or
-// had a moment ago, and an error where that cannot be found out in time. While they are
-// watched it returns at once.
+// Current returns once the index has the policies that the API server has, or had a moment
+// ago, and an error if it cannot find out in time. While they are watched it returns at once.
 func (l *PolicyLook) Current(ctx context.Context) error {
 	if !l.behind() {
 		return nil
@@ -133,7 +132,7 @@ func (l *PolicyLook) look(ctx context.Context) error {
 	return nil
 }
 
-// knows reports whether the policies are those that were last indexed.
+// knows reports whether exactly these policies were indexed last.
 func (c *Catalog) knows(policies []v1alpha1.AllowancePolicy) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()

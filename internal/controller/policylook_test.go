@@ -29,7 +29,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// thePolicies are those that the API server has.
+// thePolicies stands in for the policies of the API server.
 type thePolicies struct {
 	client.Reader
 	items []v1alpha1.AllowancePolicy

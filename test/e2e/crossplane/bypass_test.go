@@ -176,11 +176,7 @@ func (b bypass) spec() {
 // ownInstance is an instance of alice's that nobody composes.
 func ownInstance(ctx context.Context, name string, policies ...any) *gatedInstance {
 	GinkgoHelper()
-	mr := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"forProvider": map[string]any{"instanceClass": medium, "engine": "postgres"},
-	}}}
-	mr.SetGroupVersionKind(cluster.GroupVersion.WithKind("RDSInstance"))
-	mr.SetName(name)
+	mr := managed(cluster.GroupVersion, name)
 	mr.SetLabels(map[string]string{ownLabel: "true"})
 	if len(policies) > 0 {
 		Expect(unstructured.SetNestedSlice(mr.Object, policies, "spec", "managementPolicies")).To(Succeed())

@@ -27,6 +27,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -84,12 +85,17 @@ func ask(ctx context.Context, group, kind string) *asked {
 		i := provision(ctx, group, kind, "")
 		return &asked{gatedInstance: i, object: i.database, spec: []string{"spec"}, size: "size", engine: "engine"}
 	}
+	return askManaged(ctx, group, managed(cluster.GroupVersion, strings.ReplaceAll(group, ".", "-")))
+}
+
+// managed is an instance that nobody composes, of a group with or without namespaces.
+func managed(gv schema.GroupVersion, name string) *unstructured.Unstructured {
 	mr := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"forProvider": map[string]any{"instanceClass": medium, "engine": "postgres"},
 	}}}
-	mr.SetGroupVersionKind(cluster.GroupVersion.WithKind(managedKind))
-	mr.SetName(strings.ReplaceAll(group, ".", "-"))
-	return askManaged(ctx, group, mr)
+	mr.SetGroupVersionKind(gv.WithKind(managedKind))
+	mr.SetName(name)
+	return mr
 }
 
 // askManaged has alice create an instance that nobody composes.
@@ -279,19 +285,10 @@ var _ = Describe("What strangers make of something in the cloud while the operat
 		shared.has(ctx, a.instance, medium)
 	}, SpecTimeout(2*specTimeout))
 
-	// managed is an instance that nobody composes.
-	managed := func(ctx context.Context, name string) *asked {
-		GinkgoHelper()
-		mr := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-			"forProvider": map[string]any{"instanceClass": medium, "engine": "postgres"},
-		}}}
-		mr.SetGroupVersionKind(namespaced.GroupVersion.WithKind(managedKind))
-		mr.SetNamespace(shared.MakeNamespace(ctx, nil))
-		mr.SetName(name)
-		return askManaged(ctx, group, mr)
-	}
 	It("stays out of it where it is a managed resource", func(ctx SpecContext) {
-		a := managed(ctx, "away-managed")
+		mr := managed(namespaced.GroupVersion, "away-managed")
+		mr.SetNamespace(shared.MakeNamespace(ctx, nil))
+		a := askManaged(ctx, group, mr)
 		away(ctx, func() {
 			a.patch(ctx, shared.stranger(), a.change(map[string]any{a.size: "db.evil.1"}))
 			a.patch(ctx, shared.stranger(), merge(`{"spec":{"managementPolicies":["Observe"]}}`))
