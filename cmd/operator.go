@@ -91,6 +91,8 @@ type operator struct {
 	indexed healthz.Checker
 	// ignoring reports whether the ignored parents are known.
 	ignoring func() bool
+	// baseline remembers what objects without a record are like.
+	baseline *baseline.Memory
 	// current compares the indexed policies with those of the API server.
 	current *controller.PolicyLook
 }
@@ -298,7 +300,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Kinds:     o.kinds,
 		Rendering: intercept,
 	}
-	known := o.baseline()
+	o.baseline = o.newBaseline()
 	sign := controller.NewSignOfLife(controller.SignOfLifeConfig{
 		Client:     o.GetClient(),
 		Live:       o.GetAPIReader(),
@@ -306,7 +308,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Holders:    o.holders,
 		Looked:     o.holders.Looked(),
 		Records:    o.records,
-		Baseline:   known,
+		Baseline:   o.baseline,
 		Policies:   o.policies,
 		Namespaces: o.namespaces,
 	})
@@ -319,7 +321,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Policies:   o.policies,
 		Namespaces: o.namespaces,
 		SignOfLife: sign,
-		Baseline:   known,
+		Baseline:   o.baseline,
 		Events:     o.GetEventRecorder("kausality"),
 		Clock:      clock.RealClock{},
 		DigestKey:  o.digestKey,
@@ -349,7 +351,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		target.SetupWithManager(o.Manager),
 		o.Add(heap{}),
 		o.Add(sign),
-		o.Add(known),
+		o.Add(o.baseline),
 		o.Add(o.retention()),
 	)
 }
@@ -364,8 +366,8 @@ func (o *operator) known(policies healthz.Checker) healthz.Checker {
 	}
 }
 
-// baseline remembers what objects without a record are like.
-func (o *operator) baseline() *baseline.Memory {
+// newBaseline remembers what objects without a record are like.
+func (o *operator) newBaseline() *baseline.Memory {
 	return baseline.New(baseline.Config{
 		Client:    o.GetClient(),
 		Live:      o.GetAPIReader(),
@@ -406,6 +408,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Gates:             o.gates,
 		Holds:             admission.AnnotationWriter{Client: o.GetClient()},
 		DigestKey:         o.digestKey,
+		Baseline:          o.baseline,
 		Current:           o.current.Current,
 	}
 	server, room := o.GetWebhookServer(), entry.NewRoom()

@@ -95,6 +95,7 @@ type Memory struct {
 	Config
 
 	loaded chan struct{}
+	recall recall
 
 	mu      sync.Mutex
 	entries map[holders.Request]entry
@@ -201,9 +202,9 @@ func (m *Memory) delay() time.Duration {
 
 // load reads what was remembered of the objects that there still are.
 func (m *Memory) load(ctx context.Context) error {
-	var list corev1.ConfigMapList
-	if err := m.Live.List(ctx, &list, client.InNamespace(m.Namespace), client.MatchingLabels{label: ""}); err != nil {
-		return fmt.Errorf("listing the ConfigMaps %s* in %s, which tell what governed objects were like: %w", Prefix, m.Namespace, err)
+	list, err := m.list(ctx)
+	if err != nil {
+		return err
 	}
 	watched := map[schema.GroupKind]schema.GroupVersionKind{}
 	for _, gvk := range m.Holders.Kinds() {
@@ -228,6 +229,15 @@ func (m *Memory) load(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// list reads what was remembered.
+func (m *Memory) list(ctx context.Context) (*corev1.ConfigMapList, error) {
+	list := &corev1.ConfigMapList{}
+	if err := m.Live.List(ctx, list, client.InNamespace(m.Namespace), client.MatchingLabels{label: ""}); err != nil {
+		return nil, fmt.Errorf("listing the ConfigMaps %s* in %s, which tell what governed objects were like: %w", Prefix, m.Namespace, err)
+	}
+	return list, nil
 }
 
 // take remembers a line that a ConfigMap had, where there still is such an object. Its

@@ -20,7 +20,6 @@ import (
 	"context"
 	"hash/maphash"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -33,7 +32,6 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
-	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
@@ -157,16 +155,16 @@ func (r *Holder) lookUnseen(
 		return nil
 	}
 	// Who only removes something, or clears what is said of managers, leaves no time.
-	if late := changed.Before(wholeSecond(away.since)); late && (!first || v.isSeenAt(knows)) {
+	if late := changed.Before(wholeSecond(away.since)); late && (!first || record.IsSeen(knows.Approved, v.obj.GetGeneration())) {
 		return nil
 	}
-	proven := lifecycle.Proven(live)
+	proven, since := lifecycle.Proven(live), metav1.NewTime(wholeSecond(away.since))
 	if v.isMarked(knows) || record.ChildWaits(knows) {
 		proven = nil
 	}
 	v.unseen.fields = slices.DeleteFunc(fields, func(d v1alpha1.ContentDigest) bool {
 		path, err := change.ParsePath(d.Path)
-		return isScaled(live, d.Path, away.since) || err == nil && (change.AnyCovers(proven, path) || r.isOutside(ctx, live, path))
+		return record.IsScaled(live, d.Path, &since) || err == nil && (change.AnyCovers(proven, path) || r.isOutside(ctx, live, path))
 	})
 	if len(v.unseen.fields) == 0 {
 		return nil
@@ -190,40 +188,19 @@ func (r *Holder) isOutside(ctx context.Context, obj *unstructured.Unstructured, 
 }
 
 // unexplained are the fields of the content that are not as they are known to be approved,
-// where it is not known why: by what is withheld, or by a grant that is newer than what is
-// known, as an operator that was killed may not have told of what it granted in its last
-// two seconds. New defaults count up no generation; of metadata nothing does, and it has no
-// defaults.
+// where nothing says why: no grant, and nothing that is withheld.
 //
 // What a policy withholds that came while no operator looked was nobody's to withhold
 // before.
 func (v view) unexplained(knows *v1alpha1.AllowanceRecordStatus, since time.Time) []v1alpha1.ContentDigest {
 	was := knows.Approved
-	if was == nil || v.content == nil || len(v.content.Digests) == 0 || v.isMarked(knows) || knows.Adopting {
+	if was == nil || v.isMarked(knows) || knows.Adopting {
 		return nil
 	}
 	policies := slices.DeleteFunc(slices.Clone(v.policies), func(p *policy.Policy) bool {
 		return p.Created.After(since.Add(signInterval))
 	})
-	fields := record.ChangedSince(was, v.content, policies)
-	if v.isSeenAt(knows) {
-		fields = slices.DeleteFunc(fields, func(d v1alpha1.ContentDigest) bool { return !strings.HasPrefix(d.Path, "metadata.") })
-	}
-	if len(fields) == 0 {
-		return nil
-	}
-	effective := record.Effective(v.asRecord(knows), v.obj, v.stored)
-	if slices.ContainsFunc(effective, func(e ledger.Entry) bool { return e.Generation > was.Generation }) {
-		return nil
-	}
-	return fields
-}
-
-// isSeenAt reports whether the holder has the generation at which its content was approved,
-// or a kind that counts none.
-func (v view) isSeenAt(knows *v1alpha1.AllowanceRecordStatus) bool {
-	generation := v.obj.GetGeneration()
-	return generation == 0 || knows.Approved.Generation == generation
+	return record.Unexplained(was, v.content, policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
 }
 
 // isMarked reports whether something of the holder is withheld, or was at the last look.
@@ -269,11 +246,8 @@ func (v view) withhold(status *v1alpha1.AllowanceRecordStatus) {
 	}
 }
 
-// The sub-resources by which managed fields say that a field was set, but for "".
-const (
-	statusSubresource = "status"
-	scaleSubresource  = "scale"
-)
+// statusSubresource is by which managed fields say that a field was set through it.
+const statusSubresource = "status"
 
 // lastChange is when an object was last changed but for its status. API servers keep
 // whole seconds.
@@ -285,14 +259,6 @@ func lastChange(obj *unstructured.Unstructured) time.Time {
 		}
 	}
 	return last
-}
-
-// isScaled reports whether a field was last set through the scale sub-resource, as
-// autoscalers do, which go on while nobody looks.
-func isScaled(obj *unstructured.Unstructured, path string, since time.Time) bool {
-	return path == "spec.replicas" && slices.ContainsFunc(obj.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
-		return f.Subresource == scaleSubresource && f.Time != nil && !f.Time.Time.Before(wholeSecond(since))
-	})
 }
 
 // looks knows of which holders this process has had a look, in little space. The zero value

@@ -174,7 +174,4 @@ func TestLastChange(t *testing.T) {
 	if got := lastChange(obj); !got.Equal(noon.Add(-time.Minute)) {
 		t.Errorf("changed at %s, want that of the scale", got)
 	}
-	if !isScaled(obj, "spec.replicas", noon.Add(-time.Hour)) || isScaled(obj, "spec.template", noon.Add(-time.Hour)) || isScaled(obj, "spec.replicas", noon) {
-		t.Error("a scale counts for the replicas alone, since the time")
-	}
 }

@@ -359,6 +359,13 @@ var mutants = []mutant{
 		unit:  []string{"./internal/decision"},
 	},
 	{
+		name:  "who changes something first approves what nobody saw",
+		edits: []edit{{gather, "len(marks) > 0 {", "len(marks) > 1000 {"}},
+		ways:  []string{"changing the parent"},
+		// The controller looks as well, and is hardly ever later than a test.
+		unit: []string{"-run=TestMissed", "./internal/webhook/admission"},
+	},
+	{
 		name:  "an approval is of whatever is there",
 		edits: []edit{{"internal/webhook/admission/approve.go", "if digest != \"\" && (", "if digest == \"none\" && ("}},
 		ways:  []string{"changing the parent"},

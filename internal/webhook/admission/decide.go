@@ -102,7 +102,7 @@ func (r *request) doubts(f *facts, v decision.Verdict, grant decision.Grant) dou
 	if why := r.doubtAboutParent(f, v, grant); why != doubtNone {
 		return why
 	}
-	if len(f.deviates.foreign) > 0 {
+	if len(f.deviates.foreign) > 0 || f.hasMissed {
 		return doubtLedger
 	}
 	return doubtNone

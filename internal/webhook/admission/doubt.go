@@ -42,7 +42,8 @@ const (
 	doubtGrant doubt = "Grant"
 	// doubtUnrecorded: the cache has no record that knows the ledger of an object with one.
 	doubtUnrecorded doubt = "Unrecorded"
-	// doubtLedger: the object would have allowances that nobody granted.
+	// doubtLedger: the object would have allowances that nobody granted, or was changed
+	// without anybody who has told of it.
 	doubtLedger doubt = "Ledger"
 	// doubtDeletion: the parent goes, and nobody knows who deletes it.
 	doubtDeletion doubt = "Deletion"

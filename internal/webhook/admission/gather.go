@@ -143,6 +143,8 @@ type Gatherer struct {
 	OperatorUser string
 	// Platform are who keep the cluster alive.
 	Platform decision.Platform
+	// Baseline is what objects were like before this operator; nil where there was none.
+	Baseline Baseline
 	// Current makes sure that the policies are those of the API server, and returns an error
 	// where nobody can say; nil where they always are.
 	Current func(ctx context.Context) error
@@ -168,6 +170,8 @@ type facts struct {
 	parentRecordKey types.NamespacedName
 	// ledgerError is set where the object's stored ledger cannot be read.
 	ledgerError error
+	// hasMissed is true where the object was changed while no operator looked.
+	hasMissed bool
 	// record is the object's own, nil where it has none.
 	record *v1alpha1.AllowanceRecord
 	// recordError is set where that cannot be read.
@@ -316,6 +320,11 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	effective := f.stored
 	if err == nil {
 		effective = record.Effective(rec, r.old, f.stored)
+	}
+	if err == nil {
+		if marks := g.missed(ctx, r, f, rec, effective); len(marks) > 0 {
+			effective, f.hasMissed = effective.Merge(marks...), true
+		}
 	}
 	f.Child.Ledger = effective.Without(ledger.Entry.IsWithheld)
 	if len(f.OwnPolicies) > 0 {

@@ -1,0 +1,54 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"testing"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+// TestIsScaled shows that a scale counts for the replicas alone, and since a time.
+func TestIsScaled(t *testing.T) {
+	noon := metav1.NewTime(time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC))
+	before, after := metav1.NewTime(noon.Add(-time.Minute)), metav1.NewTime(noon.Add(time.Minute))
+	tests := map[string]struct {
+		subresource, path string
+		since             *metav1.Time
+		want              bool
+	}{
+		"scaled since":             {subresource: ScaleSubresource, path: "spec.replicas", since: &before, want: true},
+		"scaled before":            {subresource: ScaleSubresource, path: "spec.replicas", since: &after},
+		"scaled whenever":          {subresource: ScaleSubresource, path: "spec.replicas", want: true},
+		"another field":            {subresource: ScaleSubresource, path: "spec.template", since: &before},
+		"set in the object itself": {path: "spec.replicas", since: &before},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			obj := &unstructured.Unstructured{Object: map[string]any{}}
+			obj.SetManagedFields([]metav1.ManagedFieldsEntry{{
+				Manager: "m", Operation: metav1.ManagedFieldsOperationUpdate, APIVersion: "apps/v1", FieldsType: "FieldsV1",
+				Subresource: tc.subresource, Time: &noon,
+			}})
+			if got := IsScaled(obj, tc.path, tc.since); got != tc.want {
+				t.Errorf("got %t, want %t", got, tc.want)
+			}
+		})
+	}
+}

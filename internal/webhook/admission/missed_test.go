@@ -1,0 +1,160 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/record"
+)
+
+// lastLook is what an operator saw before this one.
+type lastLook struct {
+	young bool
+	known *v1alpha1.ApprovedContent
+}
+
+func (l lastLook) IsYoung() bool { return l.young }
+
+func (l lastLook) LastKnown(context.Context, schema.GroupVersionKind, types.NamespacedName, types.UID) *v1alpha1.ApprovedContent {
+	return l.known
+}
+
+const labelsPolicy = `
+metadata: {name: labels}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  validationActions: [Deny]
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  rules:
+  - trigger: spec.paused
+    policies:
+    - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.replicas}]
+`
+
+// TestMissed shows that what was changed while no operator looked is withheld in the first
+// change that is asked for afterwards, whoever asks, and by whichever hook is asked.
+func TestMissed(t *testing.T) {
+	const withheld = "spec.replicas"
+	before := func(generation int64, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
+		obj := unsettled(deployment(9, allowances...))
+		obj.SetGeneration(generation)
+		return obj
+	}
+	approved := func(generation int64) *v1alpha1.ApprovedContent {
+		_, v := (&world{}).hooks(t, deploymentPolicy, labelsPolicy)
+		content := record.ContentOf(deployment(3), v.Policies.Index().For(schema.GroupKind{Group: "apps", Kind: "Deployment"}), "")
+		content.Generation = generation
+		return content
+	}
+	scaled := before(4)
+	now := metav1.Now()
+	scaled.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "hpa", Operation: "Update", Subresource: "scale", Time: &now}})
+	tests := map[string]struct {
+		before *unstructured.Unstructured
+		record *v1alpha1.AllowanceRecordStatus
+		look   lastLook
+		want   bool
+	}{
+		"by its record": {before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}, want: true},
+		"by what is remembered of an object without a record": {
+			before: before(4), look: lastLook{young: true, known: approved(3)}, want: true,
+		},
+		"where the leader has had the time to look": {before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}},
+		"at the generation that is approved": {
+			before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(4)}, look: lastLook{young: true},
+		},
+		"where an allowance explains it": {
+			before: before(4, mayScale("alice", 4)), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true},
+		},
+		"while it settles after a policy came": {
+			before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3), Adopting: true}, look: lastLook{young: true},
+		},
+		"by an autoscaler":     {before: scaled, record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
+		"with nothing known":   {before: before(4), look: lastLook{young: true}},
+		"in what is as it was": {before: unsettled(deployment(3)), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
+		"that is withheld already": {
+			before: before(4, held(withheld, "3")), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}, want: true,
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{live: map[string]*unstructured.Unstructured{key("Deployment", "web"): tc.before}, records: map[types.UID]*v1alpha1.AllowanceRecord{}}
+			if tc.record != nil {
+				w.records["uid-web"] = &v1alpha1.AllowanceRecord{
+					Spec: v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(tc.before)}, Status: *tc.record,
+				}
+			}
+			after := tc.before.DeepCopy()
+			if err := unstructured.SetNestedField(after.Object, true, "spec", "paused"); err != nil {
+				t.Fatal(err)
+			}
+			mutator, validator := w.hooks(t, deploymentPolicy, labelsPolicy)
+			mutator.Baseline = tc.look
+			resp := mutator.Handle(t.Context(), asking(t, "alice", platformTeam, tc.before, after))
+			if !resp.Allowed {
+				t.Fatalf("refused: %+v", resp.Result)
+			}
+			l, err := ledger.Decode(patched(t, after, resp)[ledgerKey])
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, withholds(l.Allowances(), withheld)); diff != "" {
+				t.Errorf("withheld (-want +got):\n%s\nin %+v", diff, l)
+			}
+
+			resp = validator.Handle(t.Context(), asking(t, "alice", platformTeam, tc.before, counted(after)))
+			if !resp.Allowed {
+				t.Fatalf("refused: %+v", resp.Result)
+			}
+			var pending []v1alpha1.Allowance
+			for _, p := range w.pending {
+				pending = append(pending, p.Allowances...)
+			}
+			stored := len(tc.before.GetAnnotations()) > 0 // It has it already.
+			if got := withholds(pending, withheld); got != (tc.want && !stored) {
+				t.Errorf("the validating hook withholds: %t, in %+v", got, pending)
+			}
+			for _, o := range w.observed {
+				if tc.want && o.Approved != nil {
+					t.Error("what nobody approved is told to be approved")
+				}
+			}
+		})
+	}
+}
+
+func withholds(allowances []v1alpha1.Allowance, path string) bool {
+	for _, a := range allowances {
+		if a.Relation == v1alpha1.RelationWithheld && a.Mutation == path {
+			return true
+		}
+	}
+	return false
+}
