@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
@@ -68,6 +69,9 @@ type Verdict struct {
 	// Exercised is the allowance that is said to have caused the request, where
 	// one covers it.
 	Exercised *ledger.Entry
+	// TakenBack are the fields in which a child that is created has what was withheld of
+	// the parent and is there no more.
+	TakenBack []change.Path
 	// Withheld are the parent's withheld changes, which keep its allowances from
 	// being used.
 	Withheld ledger.Ledger
@@ -101,7 +105,7 @@ var checks = []Check{
 	when(ReasonUnbounded, func(in *Input) bool { return len(in.Bounding()) == 0 }),
 	// What was under way when the policy came may finish, but for what has been withheld
 	// since.
-	when(ReasonAdopting, func(in *Input) bool { return in.Parent.isAdopting() }),
+	when(ReasonAdopting, func(in *Input) bool { return in.Parent.isAdopting() && len(in.takenBack()) == 0 }),
 	// The parent's phase and its allowances.
 	permitted,
 	// What was adopted without a cause can always be got rid of.
@@ -220,6 +224,7 @@ func (in *Input) uncovered(ctx context.Context) Verdict {
 	return Verdict{
 		Policies:  in.Bounding(),
 		Uncovered: in.judge(ctx).uncovered,
+		TakenBack: in.takenBack(),
 		Withheld:  Withheld(in.Parent.Standing),
 	}
 }

@@ -27,10 +27,12 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
+const appsGroup = "apps"
+
 var (
 	podKind         = schema.GroupKind{Kind: "Pod"}
 	jobKind         = schema.GroupKind{Group: "batch", Kind: "Job"}
-	statefulSetKind = schema.GroupKind{Group: "apps", Kind: "StatefulSet"}
+	statefulSetKind = schema.GroupKind{Group: appsGroup, Kind: "StatefulSet"}
 )
 
 const (
@@ -58,7 +60,7 @@ type maker struct {
 
 // makers are the kinds that make children of a template.
 var makers = map[schema.GroupKind]maker{
-	{Group: "apps", Kind: "ReplicaSet"}: {
+	{Group: appsGroup, Kind: "ReplicaSet"}: {
 		child: podKind, template: podTemplateField, counts: []string{"spec.replicas"},
 		elsewhere: []string{minReadyField},
 	},
@@ -73,7 +75,7 @@ var makers = map[schema.GroupKind]maker{
 			"spec.revisionHistoryLimit", "spec.updateStrategy",
 		},
 	},
-	{Group: "apps", Kind: "DaemonSet"}: {
+	{Group: appsGroup, Kind: "DaemonSet"}: {
 		child: podKind, template: podTemplateField,
 		elsewhere: []string{minReadyField, "spec.revisionHistoryLimit", "spec.updateStrategy"},
 	},
@@ -324,14 +326,22 @@ func (in *Input) isOfApprovedTemplate(m maker) bool {
 	}
 	approvedTemplate, _ := path.Value(in.Parent.Standing.Content())
 	presentTemplate, _ := path.Value(in.Parent.Standing.Object.Fields)
-	// Under another name than metadata all of it counts.
-	under := func(v any) map[string]any { return map[string]any{"template": v} }
 	t := templates{
-		approved: under(approvedTemplate),
-		present:  under(presentTemplate),
-		child:    under(map[string]any{"metadata": in.Child.New["metadata"], "spec": in.Child.New["spec"]}),
+		approved: underTemplate(approvedTemplate),
+		present:  underTemplate(presentTemplate),
+		child:    underTemplate(map[string]any{"metadata": in.Child.New["metadata"], "spec": in.Child.New["spec"]}),
 	}
 	return !slices.ContainsFunc(change.Find(t.approved, t.present, change.Options{}), t.carries)
+}
+
+// underTemplate has a value under another name than metadata, so that all of it counts.
+func underTemplate(v any) map[string]any { return map[string]any{"template": v} }
+
+// underFieldOf has values under the last name of a path, as the name of a list says how its
+// items are told apart. At the top some names are of fields that do not count.
+func underFieldOf(path change.Path) func(any) map[string]any {
+	name := path[len(path)-1].Field
+	return func(v any) map[string]any { return underTemplate(map[string]any{name: v}) }
 }
 
 // templates are what is approved to make a child of, what is there to make it of, and
@@ -348,10 +358,7 @@ func (t *templates) carries(d change.Change) bool {
 	if at, found := t.place(d); found {
 		has, _ = at.Value(t.child)
 	}
-	// The name of a list says how its items are told apart. At the top some names are of
-	// fields that do not count.
-	name := d.Path[len(d.Path)-1].Field
-	under := func(v any) map[string]any { return map[string]any{"template": map[string]any{name: v}} }
+	under := underFieldOf(d.Path)
 	child, present := under(has), under(d.New)
 	return slices.ContainsFunc(change.Find(under(d.Old), child, change.Options{}), func(c change.Change) bool {
 		if c.Verb != change.Insert {

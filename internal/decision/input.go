@@ -188,6 +188,12 @@ type Parent struct {
 	// Standing is how the parent compares with its approved content, nil where no
 	// policy is in effect for it.
 	Standing *approved.Standing
+	// TakenBack are how the parent compared with its approved content some moments ago,
+	// when something of it was withheld: its controller may not have heard of what became
+	// of that.
+	TakenBack []*approved.Standing
+	// Fields are what the parent holds now.
+	Fields map[string]any
 	// Policies are the policies in effect for the parent.
 	Policies []*policy.Policy
 	// CurrentRevision and UpdateRevision are from the status of a StatefulSet, which makes

@@ -46,13 +46,15 @@ func (in *Input) judge(ctx context.Context) judgement {
 	entries, conditions := in.usable(), in.conditions()
 	j := judgement{}
 	sectionOnly, ledgerOnly, released := true, true, false
+	stale := len(in.takenBack()) > 0
 	for _, act := range in.Acts() {
 		if in.isRelease(act) {
 			released = released || act.Change.Verb == change.Delete || lineage.IsLabel(act.Change.Path)
 			continue
 		}
-		inSection := in.inSection(ctx, phase, act, conditions)
+		inSection := !stale && in.inSection(ctx, phase, act, conditions)
 		entry, covered := justification(entries, act)
+		covered = covered && !stale
 		if covered && j.exercised == nil {
 			j.exercised = &entry
 		}

@@ -307,9 +307,8 @@ var _ = Describe("What a stranger makes of the containers of a StatefulSet", fun
 		s.runs(ctx, other, "a=a:7", "b=b:1", "c=c:1")
 		shared.withholdsNothing(ctx, s.set)
 		s.settles(ctx)
-		// Of what was taken back a controller that has not heard of it may still make a Pod,
-		// which it replaces (D2).
 		Expect(shared.contents(ctx, Default, s.ns)).To(Equal(map[string]int{"a=a:7 b=b:1 c=c:1": 4}))
+		s.audit.madeNone(ctx, statefulSetController, "evil:1", "evil:2")
 	}, SpecTimeout(specTimeout))
 })
 

@@ -359,6 +359,13 @@ var mutants = []mutant{
 		unit:  []string{"./internal/decision"},
 	},
 	{
+		name:  "what was taken back is carried out by who has not heard of it",
+		edits: []edit{{judge, "stale := len(in.takenBack()) > 0", "stale := len(in.takenBack()) > 1000"}},
+		ways:  []string{"changing the parent"},
+		// It is a matter of milliseconds.
+		unit: []string{"./internal/decision"},
+	},
+	{
 		name:  "who changes something first approves what nobody saw",
 		edits: []edit{{gather, "len(marks) > 0 {", "len(marks) > 1000 {"}},
 		ways:  []string{"changing the parent"},

@@ -153,6 +153,7 @@ type Gatherer struct {
 
 	replacements replacements
 	strays       recentStrays
+	withdrawn    withdrawn
 	ledgers      ledgers
 }
 
@@ -425,9 +426,19 @@ func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref li
 		f.Deletion = g.deletionOf(ctx, f.parent)
 	}
 	f.parentObject = parent
+	g.gatherTemplates(r, f)
+	return ancestors, nil
+}
+
+// gatherTemplates fills in what there is to know about what a parent makes children of.
+func (g *Gatherer) gatherTemplates(r *request, f *facts) {
+	parent := f.parentObject
 	f.Parent.CurrentRevision, _, _ = unstructured.NestedString(parent.Object, "status", "currentRevision")
 	f.Parent.UpdateRevision, _, _ = unstructured.NestedString(parent.Object, "status", "updateRevision")
-	return ancestors, nil
+	if r.operation == decision.Create {
+		g.withdrawn.note(parent, f.Parent.Standing)
+		f.Parent.TakenBack, f.Parent.Fields = g.withdrawn.of(parent.GetUID()), parent.Object
+	}
 }
 
 // readParent returns the parent, or nil where it does not exist: where the cache

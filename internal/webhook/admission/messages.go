@@ -47,6 +47,8 @@ func denial(f *facts, v decision.Verdict) string {
 		b.WriteString("adopted it without a cause, so that no allowance covers it")
 	case len(f.Parent.Surplus) > 0:
 		fmt.Fprintf(&b, "adopted %s %s without a cause, for which healing makes no room", f.Child.GVK.Kind, strings.Join(f.Parent.Surplus, ", "))
+	case len(v.TakenBack) > 0:
+		fmt.Fprintf(&b, "has no longer what it is made of (%s), as that was withheld and is gone", pathsText(v.TakenBack))
 	case len(v.Withheld) > 0:
 		fmt.Fprintf(&b, "allows nothing while %s", withheldText(v.Withheld.Allowances()))
 	default:
@@ -75,6 +77,9 @@ func (f *facts) remedy(v decision.Verdict) string {
 	}
 	if f.Parent.Deleting {
 		return "No allowance counts any more."
+	}
+	if len(v.TakenBack) > 0 {
+		return "Its controller makes another one once it has heard of that; nobody has to do anything."
 	}
 	if strays := f.straysInTheWay(); len(strays) > 0 {
 		return f.strayRemedy(f.parentInitiators, f.approveKey, strays...)
@@ -223,6 +228,14 @@ func describeGrants(allowances []v1alpha1.Allowance) string {
 		out = append(out, fmt.Sprintf("%s %s by %s", what, mutationText(a), a.Initiator))
 	}
 	return strings.Join(out, "; ")
+}
+
+func pathsText(paths []change.Path) string {
+	out := make([]string, 0, len(paths))
+	for _, p := range paths {
+		out = append(out, p.String())
+	}
+	return strings.Join(out, ", ")
 }
 
 func mutationText(a v1alpha1.Allowance) string {

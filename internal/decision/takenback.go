@@ -1,0 +1,134 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"slices"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/approved"
+	"kausality.io/operator/internal/change"
+)
+
+// replicaSets are made by Deployments, of a template that they have as their own.
+var (
+	deploymentKind = schema.GroupKind{Group: appsGroup, Kind: "Deployment"}
+	replicaSets    = schema.GroupKind{Group: appsGroup, Kind: "ReplicaSet"}
+)
+
+// templateMaker is what is known of a kind that makes children of a template, those that
+// make others of the same template included.
+func templateMaker(kind schema.GroupKind) (maker, bool) {
+	if kind == deploymentKind {
+		return maker{child: replicaSets, template: podTemplateField}, true
+	}
+	m, known := makers[kind]
+	return m, known
+}
+
+// MakesOfTemplate reports whether objects of a kind make children of a template, so that it
+// can be told what a child is made of.
+func MakesOfTemplate(kind schema.GroupKind) bool {
+	_, known := templateMaker(kind)
+	return known
+}
+
+// takenBack are the fields in which a child that is about to be created has what was
+// withheld of its parent and is there no more (D2): its controller has not heard yet that
+// it was taken back, or changed. It tries again.
+func (in *Input) takenBack() []change.Path {
+	if in.Operation != Create || in.ParentState != ParentFound || len(in.Parent.TakenBack) == 0 {
+		return nil
+	}
+	m, known := templateMaker(in.Parent.GVK.GroupKind())
+	if !known || in.Child.GVK.GroupKind() != m.child || in.isOfOlderRevision(m) {
+		return nil
+	}
+	path, err := change.ParsePath(m.template)
+	if err != nil {
+		return nil
+	}
+	now, _ := path.Value(in.Parent.Fields)
+	for _, before := range in.Parent.TakenBack {
+		if found := in.carried(before, m, path, now); len(found) > 0 {
+			return found
+		}
+	}
+	return nil
+}
+
+// isOfOlderRevision reports whether the child is of a revision that is older than the one
+// that is withheld or taken back.
+func (in *Input) isOfOlderRevision(m maker) bool {
+	return m.revised && in.Parent.CurrentRevision != in.Parent.UpdateRevision && in.isOf(in.Parent.CurrentRevision)
+}
+
+// carried are the fields of the template in which the child has what was withheld before,
+// where the present template has something else.
+func (in *Input) carried(before *approved.Standing, m maker, path change.Path, now any) []change.Path {
+	then, _ := path.Value(before.Object.Fields)
+	made := any(map[string]any{"metadata": in.Child.New["metadata"], "spec": in.Child.New["spec"]})
+	if m.child == replicaSets {
+		made, _ = path.Value(in.Child.New)
+	}
+	t := templates{approved: underTemplate(now), present: underTemplate(then), child: underTemplate(made)}
+	var out []change.Path
+	for _, d := range change.Find(t.approved, t.present, change.Options{}) {
+		at := append(slices.Clone(path), d.Path[1:]...)
+		withheld := slices.ContainsFunc(before.Withheld(), func(w approved.Difference) bool { return w.Path.Overlaps(at) })
+		if withheld && t.has(d) {
+			out = append(out, at)
+		}
+	}
+	return out
+}
+
+// has reports whether the child has what the template has at the place of a difference from
+// what is approved, apart from what was added to it, or has not what the template has not.
+func (t *templates) has(d change.Change) bool {
+	var value any
+	if at, found := t.place(d); found {
+		value, _ = at.Value(t.child)
+	}
+	switch {
+	case d.New == nil:
+		return hasNothingOf(d.Old, value)
+	case value == nil:
+		return false
+	}
+	under := underFieldOf(d.Path)
+	return !slices.ContainsFunc(change.Find(under(d.New), under(value), change.Options{}), func(c change.Change) bool {
+		return c.Verb != change.Insert
+	})
+}
+
+// hasNothingOf reports whether a value has nothing of what was taken out: none of the leaves
+// of a map, to which others may have been added.
+func hasNothingOf(taken, value any) bool {
+	old, wasMap := taken.(map[string]any)
+	now, isMap := value.(map[string]any)
+	if value == nil || !wasMap || !isMap || len(old) == 0 {
+		return value == nil
+	}
+	for key, below := range old {
+		if _, there := now[key]; there && !hasNothingOf(below, now[key]) {
+			return false
+		}
+	}
+	return true
+}

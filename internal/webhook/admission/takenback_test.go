@@ -1,0 +1,94 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"strings"
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+)
+
+const healingPolicy = `
+metadata: {name: replicaset}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+  validationActions: [Deny]
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  maintaining:
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}]
+  rules:
+  - trigger: spec.template
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}]
+`
+
+// TestTakenBack shows that a controller which has not heard that a change was taken back
+// makes nothing of it, whether the replica that is asked saw it taken back, or only that it
+// was withheld.
+func TestTakenBack(t *testing.T) {
+	const controller = "system:serviceaccount:kube-system:replicaset-controller"
+	of := func(image string) map[string]any {
+		return map[string]any{"containers": []any{map[string]any{"name": "c", "image": image}}}
+	}
+	set := func(image string, generation int64) *unstructured.Unstructured {
+		rs := replicaSet(3)
+		unstructured.RemoveNestedField(rs.Object, "metadata", "ownerReferences")
+		rs.SetGeneration(generation)
+		rs.Object["spec"] = map[string]any{"replicas": int64(3), "template": map[string]any{"spec": of(image)}}
+		return rs
+	}
+	podOf := func(image string) *unstructured.Unstructured {
+		p := pod()
+		p.Object["spec"] = of(image)
+		return p
+	}
+	for name, watch := range map[string]func(*testing.T, *world, *Validator, *unstructured.Unstructured){
+		"seen taken back": func(t *testing.T, _ *world, v *Validator, evil *unstructured.Unstructured) {
+			t.Helper()
+			if resp := v.Handle(t.Context(), asking(t, "mallory", nil, evil, set("good", 4))); !resp.Allowed {
+				t.Fatalf("taking it back: %v", resp.Result)
+			}
+		},
+		"seen withheld": func(t *testing.T, w *world, v *Validator, evil *unstructured.Unstructured) {
+			t.Helper()
+			w.cached[key("ReplicaSet", "web-1")], w.live[key("ReplicaSet", "web-1")] = evil, evil
+			if resp := v.Handle(t.Context(), asking(t, controller, nil, nil, podOf("evil"))); resp.Allowed {
+				t.Fatal("made of what is withheld")
+			}
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := &world{cached: map[string]*unstructured.Unstructured{}, live: map[string]*unstructured.Unstructured{}}
+			mutator, validator := w.hooks(t, healingPolicy)
+			good, evil := set("good", 2), set("evil", 2)
+			resp := mutator.Handle(t.Context(), asking(t, "mallory", nil, good, evil))
+			evil = counted(evil)
+			evil.SetAnnotations(patched(t, evil, resp))
+			watch(t, w, validator, evil)
+
+			now := set("good", 4)
+			w.cached[key("ReplicaSet", "web-1")], w.live[key("ReplicaSet", "web-1")] = now, now
+			resp = validator.Handle(t.Context(), asking(t, controller, nil, nil, podOf("evil")))
+			if resp.Allowed || !strings.Contains(resp.Result.Message, "spec.template.spec.containers[0].image") || !strings.Contains(resp.Result.Message, "once it has heard") {
+				t.Errorf("made of what was taken back: %+v", resp.Result)
+			}
+			if resp := validator.Handle(t.Context(), asking(t, controller, nil, nil, podOf("good"))); !resp.Allowed {
+				t.Errorf("made of what there is: %v", resp.Result)
+			}
+		})
+	}
+}
