@@ -43,9 +43,9 @@ type recall struct {
 	lines map[types.UID]*v1alpha1.ApprovedContent
 }
 
-// IsYoung reports whether the first request came less than a minute ago, and what was
-// changed before it may not have been found yet. Admission asks, in all replicas.
-func (m *Memory) IsYoung() bool {
+// Since is when the first request came, and true for a minute: what was changed before it
+// may not have been found yet. Admission asks, in all replicas.
+func (m *Memory) Since() (time.Time, bool) {
 	r := &m.recall
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -54,10 +54,10 @@ func (m *Memory) IsYoung() bool {
 		r.since = now
 	}
 	if now.Sub(r.since) < youth {
-		return true
+		return r.since, true
 	}
 	r.lines = nil
-	return false
+	return r.since, false
 }
 
 // LastKnown is what an object was like when an operator last looked; nil where that is not

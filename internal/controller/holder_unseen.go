@@ -150,7 +150,7 @@ func (r *Holder) lookUnseen(
 		return nil
 	}
 	first := r.looked.add(v.obj.GetUID())
-	changed, told := lastChange(live), away.over.Add(toldWithin)
+	changed, told := record.LastChange(live), away.over.Add(toldWithin)
 	if changed.After(away.until) && v.now.After(told) {
 		return nil
 	}
@@ -244,21 +244,6 @@ func (v view) withhold(status *v1alpha1.AllowanceRecordStatus) {
 	if !slices.ContainsFunc(status.PendingGrants, func(p v1alpha1.PendingGrant) bool { return p.ID == pending.ID }) {
 		status.PendingGrants = append(status.PendingGrants, pending)
 	}
-}
-
-// statusSubresource is by which managed fields say that a field was set through it.
-const statusSubresource = "status"
-
-// lastChange is when an object was last changed but for its status. API servers keep
-// whole seconds.
-func lastChange(obj *unstructured.Unstructured) time.Time {
-	var last time.Time
-	for _, f := range obj.GetManagedFields() {
-		if f.Subresource != statusSubresource && f.Time != nil && f.Time.After(last) {
-			last = f.Time.Time
-		}
-	}
-	return last
 }
 
 // looks knows of which holders this process has had a look, in little space. The zero value

@@ -23,7 +23,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -161,17 +160,5 @@ func TestWithholdUnseen(t *testing.T) {
 	}
 	if !cmp.Equal(status.Approved, approved) {
 		t.Error("what was changed counts as approved")
-	}
-}
-
-func TestLastChange(t *testing.T) {
-	obj := &unstructured.Unstructured{Object: map[string]any{}}
-	at := func(sub string, ago time.Duration) metav1.ManagedFieldsEntry {
-		when := metav1.NewTime(noon.Add(-ago))
-		return metav1.ManagedFieldsEntry{Manager: "m", Operation: "Update", APIVersion: "apps/v1", FieldsType: "FieldsV1", Subresource: sub, Time: &when}
-	}
-	obj.SetManagedFields([]metav1.ManagedFieldsEntry{at("", time.Hour), at("status", time.Second), at("scale", time.Minute)})
-	if got := lastChange(obj); !got.Equal(noon.Add(-time.Minute)) {
-		t.Errorf("changed at %s, want that of the scale", got)
 	}
 }

@@ -19,6 +19,7 @@ package record
 import (
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,8 +30,9 @@ import (
 )
 
 const (
-	// ScaleSubresource is by which managed fields say that a field was set through it.
-	ScaleSubresource = "scale"
+	// statusSubresource and scaleSubresource are by which managed fields say that a field
+	// was set through them.
+	statusSubresource, scaleSubresource = "status", "scale"
 	// ScaledPath is the field that autoscalers set by it.
 	ScaledPath = "spec.replicas"
 )
@@ -64,6 +66,18 @@ func IsSeen(was *v1alpha1.ApprovedContent, generation int64) bool {
 // as autoscalers do, which go on while nobody looks; since may be nil.
 func IsScaled(obj *unstructured.Unstructured, path string, since *metav1.Time) bool {
 	return path == ScaledPath && slices.ContainsFunc(obj.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
-		return f.Subresource == ScaleSubresource && f.Time != nil && !f.Time.Before(since)
+		return f.Subresource == scaleSubresource && f.Time != nil && !f.Time.Before(since)
 	})
+}
+
+// LastChange is when an object was last changed but for its status, in whole seconds; who
+// only takes something away leaves no time.
+func LastChange(obj *unstructured.Unstructured) time.Time {
+	var last time.Time
+	for _, f := range obj.GetManagedFields() {
+		if f.Subresource != statusSubresource && f.Time != nil && f.Time.After(last) {
+			last = f.Time.Time
+		}
+	}
+	return last
 }

@@ -33,10 +33,10 @@ func TestIsScaled(t *testing.T) {
 		since             *metav1.Time
 		want              bool
 	}{
-		"scaled since":             {subresource: ScaleSubresource, path: "spec.replicas", since: &before, want: true},
-		"scaled before":            {subresource: ScaleSubresource, path: "spec.replicas", since: &after},
-		"scaled whenever":          {subresource: ScaleSubresource, path: "spec.replicas", want: true},
-		"another field":            {subresource: ScaleSubresource, path: "spec.template", since: &before},
+		"scaled since":             {subresource: scaleSubresource, path: "spec.replicas", since: &before, want: true},
+		"scaled before":            {subresource: scaleSubresource, path: "spec.replicas", since: &after},
+		"scaled whenever":          {subresource: scaleSubresource, path: "spec.replicas", want: true},
+		"another field":            {subresource: scaleSubresource, path: "spec.template", since: &before},
 		"set in the object itself": {path: "spec.replicas", since: &before},
 	}
 	for name, tc := range tests {
@@ -50,5 +50,19 @@ func TestIsScaled(t *testing.T) {
 				t.Errorf("got %t, want %t", got, tc.want)
 			}
 		})
+	}
+}
+
+// TestLastChange shows that a status is no change.
+func TestLastChange(t *testing.T) {
+	noon := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	obj := &unstructured.Unstructured{Object: map[string]any{}}
+	at := func(sub string, ago time.Duration) metav1.ManagedFieldsEntry {
+		when := metav1.NewTime(noon.Add(-ago))
+		return metav1.ManagedFieldsEntry{Manager: "m", Operation: "Update", APIVersion: "apps/v1", FieldsType: "FieldsV1", Subresource: sub, Time: &when}
+	}
+	obj.SetManagedFields([]metav1.ManagedFieldsEntry{at("", time.Hour), at(statusSubresource, time.Second), at(scaleSubresource, time.Minute)})
+	if got := LastChange(obj); !got.Equal(noon.Add(-time.Minute)) {
+		t.Errorf("changed at %s, want that of the scale", got)
 	}
 }

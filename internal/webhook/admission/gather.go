@@ -154,6 +154,7 @@ type Gatherer struct {
 	replacements replacements
 	strays       recentStrays
 	withdrawn    withdrawn
+	admitted     admitted
 	ledgers      ledgers
 }
 

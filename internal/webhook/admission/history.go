@@ -47,6 +47,9 @@ func (v *Validator) remember(r *request, f *facts, grant decision.Grant) {
 			gained = append(gained, e.Allowance)
 		}
 	}
+	if r.old != nil {
+		v.admitted.note(r.old)
+	}
 	v.withdrawn.note(r.old, f.Child.Standing)
 	v.rememberOwn(r, f, f.history(r, gained))
 	v.rememberContent(r, f, len(gained) > 0)

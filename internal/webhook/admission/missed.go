@@ -18,9 +18,13 @@ package admission
 
 import (
 	"context"
+	"sync"
+	"time"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/lru"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -32,9 +36,9 @@ import (
 
 // Baseline tells what objects were like when an operator last looked.
 type Baseline interface {
-	// IsYoung reports whether this operator started only just, so that nobody may have
-	// looked yet for what was changed before that.
-	IsYoung() bool
+	// Since is when this operator had its first request, and true where that is so short a
+	// while ago that nobody may have looked yet for what was changed before.
+	Since() (time.Time, bool)
 	// LastKnown is what an object without a record was like; nil where that is not known.
 	LastKnown(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName, uid types.UID) *v1alpha1.ApprovedContent
 }
@@ -44,8 +48,12 @@ type Baseline interface {
 // them, what an initiator changes first of all would approve what was changed before it, for
 // the object has from then on an allowance that explains that it is another one.
 func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alpha1.AllowanceRecord, effective ledger.Ledger) []v1alpha1.Allowance {
-	if g.Baseline == nil || len(f.OwnPolicies) == 0 || f.ParentState != decision.NoParent || f.Operator || !g.Baseline.IsYoung() ||
+	if g.Baseline == nil || len(f.OwnPolicies) == 0 || f.ParentState != decision.NoParent || f.Operator ||
 		annotation(r.old, annotationKey(r.old, approvedName)) != "" || len(effective.Without(isAllowance)) > 0 {
+		return nil
+	}
+	since, young := g.Baseline.Since()
+	if !young || g.admitted.has(r.old) {
 		return nil
 	}
 	was := &v1alpha1.AllowanceRecordStatus{}
@@ -66,6 +74,12 @@ func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alph
 	if len(fields) == 0 {
 		return nil
 	}
+	// Objects of requests are read without their managed fields, which tell when.
+	doubtLedger.read()
+	live, err := g.Objects.Live(ctx, r.gvk, types.NamespacedName{Namespace: r.namespace, Name: r.objectName()})
+	if err != nil || record.LastChange(live).After(since) {
+		return nil
+	}
 	var proven []change.Pattern
 	if !record.ChildWaits(was) {
 		proven = lifecycle.Proven(r.old)
@@ -73,7 +87,7 @@ func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alph
 	var marks []v1alpha1.Allowance
 	for _, d := range fields {
 		path, err := change.ParsePath(d.Path)
-		if g.isScaled(ctx, r, d.Path) || err == nil && (change.AnyCovers(proven, path) || f.isOutside(r, path)) {
+		if record.IsScaled(live, d.Path, nil) || err == nil && (change.AnyCovers(proven, path) || f.isOutside(r, path)) {
 			continue
 		}
 		marks = append(marks, v1alpha1.Allowance{
@@ -83,17 +97,6 @@ func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alph
 	return marks
 }
 
-// isScaled reports whether a field was set last as autoscalers do it. Objects of requests are
-// read without their managed fields, which tell.
-func (g *Gatherer) isScaled(ctx context.Context, r *request, path string) bool {
-	if path != record.ScaledPath {
-		return false
-	}
-	doubtLedger.read()
-	live, err := g.Objects.Live(ctx, r.gvk, types.NamespacedName{Namespace: r.namespace, Name: r.objectName()})
-	return err == nil && record.IsScaled(live, path, nil)
-}
-
 // isOutside reports whether what an object stands for has what the object said at a path
 // before the request.
 func (f *facts) isOutside(r *request, path change.Path) bool {
@@ -101,3 +104,28 @@ func (f *facts) isOutside(r *request, path change.Path) bool {
 }
 
 func isAllowance(e ledger.Entry) bool { return !e.IsWithheld() }
+
+// maxAdmitted is of how many objects it is known that this process has admitted a change.
+const maxAdmitted = 8192
+
+// admitted are the objects of which this process has admitted a change, with their
+// generation before it: what they had by that change somebody has seen, whether or not the
+// record tells of it yet. The zero value knows of none.
+type admitted struct {
+	once  sync.Once
+	known *lru.Cache
+}
+
+// note remembers that a change of an object is admitted, which is given as it was before.
+func (a *admitted) note(before *unstructured.Unstructured) {
+	a.once.Do(func() { a.known = lru.New(maxAdmitted) })
+	a.known.Add(before.GetUID(), before.GetGeneration())
+}
+
+// has reports whether an object has come by a change that was admitted. One that was
+// admitted, and not stored after all, leaves it at its generation.
+func (a *admitted) has(obj *unstructured.Unstructured) bool {
+	a.once.Do(func() { a.known = lru.New(maxAdmitted) })
+	generation, ok := a.known.Get(obj.GetUID())
+	return ok && generation != obj.GetGeneration()
+}

@@ -19,6 +19,7 @@ package admission
 import (
 	"context"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -31,13 +32,16 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
+// started is when this operator had its first request.
+var started = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+
 // lastLook is what an operator saw before this one.
 type lastLook struct {
 	young bool
 	known *v1alpha1.ApprovedContent
 }
 
-func (l lastLook) IsYoung() bool { return l.young }
+func (l lastLook) Since() (time.Time, bool) { return started, l.young }
 
 func (l lastLook) LastKnown(context.Context, schema.GroupVersionKind, types.NamespacedName, types.UID) *v1alpha1.ApprovedContent {
 	return l.known
@@ -74,8 +78,10 @@ func TestMissed(t *testing.T) {
 		return content
 	}
 	scaled := before(4)
-	now := metav1.Now()
-	scaled.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "hpa", Operation: "Update", Subresource: "scale", Time: &now}})
+	earlier, later := metav1.NewTime(started.Add(-time.Second)), metav1.NewTime(started.Add(time.Second))
+	scaled.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "hpa", Operation: "Update", Subresource: "scale", Time: &earlier}})
+	since := before(4)
+	since.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl", Operation: "Update", Time: &later}})
 	tests := map[string]struct {
 		before *unstructured.Unstructured
 		record *v1alpha1.AllowanceRecordStatus
@@ -97,6 +103,7 @@ func TestMissed(t *testing.T) {
 			before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3), Adopting: true}, look: lastLook{young: true},
 		},
 		"by an autoscaler":     {before: scaled, record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
+		"since then":           {before: since, record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
 		"with nothing known":   {before: before(4), look: lastLook{young: true}},
 		"in what is as it was": {before: unsettled(deployment(3)), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
 		"that is withheld already": {
@@ -147,6 +154,23 @@ func TestMissed(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestMissedOnlyBeforeTheFirstChange shows that what this process has admitted was seen,
+// before its record tells.
+func TestMissedOnlyBeforeTheFirstChange(t *testing.T) {
+	var a admitted
+	first, second := deployment(3), counted(deployment(3))
+	if a.has(first) {
+		t.Error("a change is known that nobody made")
+	}
+	a.note(first)
+	if a.has(first) {
+		t.Error("what was admitted and not stored counts as seen")
+	}
+	if !a.has(second) {
+		t.Error("what was admitted is not known")
 	}
 }
 
