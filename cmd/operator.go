@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"os"
 	"time"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -30,6 +31,7 @@ import (
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/openapi"
 	"k8s.io/client-go/rest"
+	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
@@ -123,6 +125,15 @@ func scheme() *runtime.Scheme {
 	return s
 }
 
+// attend has the watch of objects attended, and end the operator where the API server has
+// gone back in time.
+func (o *operator) attend(lw toolscache.ListerWatcher, example runtime.Object) toolscache.ListerWatcher {
+	return watchstate.Rewind{End: func(err error) {
+		ctrl.Log.WithName("setup").Error(err, "Ending at once, to be started anew")
+		os.Exit(1)
+	}}.Over(o.watches.Attend(lw, example))
+}
+
 // patientServer is a webhook server that waits for its certificate.
 type patientServer struct {
 	webhook.Server
@@ -160,7 +171,7 @@ func (o *operator) setupManager(context.Context) error {
 		Scheme: scheme(),
 		Cache:  cache.Options{ByObject: byObject},
 		NewCache: func(cfg *rest.Config, opts cache.Options) (_ cache.Cache, err error) {
-			o.cache, err = record.NewCache(cfg, opts, controller.NoteRecord, o.watches.Attend)
+			o.cache, err = record.NewCache(cfg, opts, controller.NoteRecord, o.attend)
 			return o.cache, err
 		},
 		LeaderElection:                o.leaderElect,

@@ -146,7 +146,7 @@ func (i *informers) newInformer(lw toolscache.ListerWatcher, example runtime.Obj
 	lw = i.watcher.Over(lw, kind, i.packing.packText(kind))
 	state := watchstate.New(clock.RealClock{})
 	return informer{
-		SharedIndexInformer: toolscache.NewSharedIndexInformerWithOptions(state.Over(lw), nil,
+		SharedIndexInformer: toolscache.NewSharedIndexInformerWithOptions(watchstate.Rewind{}.Over(state.Over(lw)), nil,
 			toolscache.SharedIndexInformerOptions{
 				ResyncPeriod: resync, ObjectDescription: kind.String(), Indexers: packed.UIDIndexers[unstructured.Unstructured](),
 			}),

@@ -37,6 +37,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/watchstate"
 )
 
 // contention is how a write is tried again: several replicas, and several
@@ -194,11 +195,14 @@ func (s *Store) Update(ctx context.Context, ref v1alpha1.TargetReference, create
 // update is Update; a record that it makes is labeled with the uid of its target's
 // parent.
 func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, create bool, mutate func(*v1alpha1.AllowanceRecordStatus) bool) error {
-	read := s.own
+	read, known := s.own, ""
 	return s.inTurn(ref, func() error {
 		rec, err := read(ctx, ref)
 		read = s.stored // whatever fails below fails because the cache is behind
 		if err != nil {
+			return err
+		}
+		if known, err = goesOn(rec, known); err != nil {
 			return err
 		}
 		if rec == nil {
@@ -220,6 +224,19 @@ func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent
 		recordWrites.WithLabelValues(writeStatus).Inc()
 		return nil
 	})
+}
+
+// goesOn is the version of a record that was read, nil where there is none. It fails where
+// another read saw a later one: what is to be written is of what was there then.
+func goesOn(rec *v1alpha1.AllowanceRecord, known string) (string, error) {
+	switch {
+	case rec == nil:
+		return known, nil
+	case watchstate.IsBefore(rec.ResourceVersion, known):
+		return "", fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), watchstate.ErrRewound)
+	default:
+		return rec.ResourceVersion, nil
+	}
 }
 
 // inTurn tries a write of the record of an object until it is not outdated.
