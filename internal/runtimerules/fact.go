@@ -30,6 +30,8 @@ type Facts struct {
 type Caller struct {
 	// PodSandboxID is that of the caller's Pod; empty for a process that is in none.
 	PodSandboxID string
+	// ContainerID is that of the caller's container. No judgement depends on it.
+	ContainerID string
 	// Err says why it cannot be told.
 	Err error
 }
