@@ -1,3 +1,5 @@
+//go:build linux
+
 /*
 Copyright 2026 The Kausality Authors.
 
@@ -38,6 +40,6 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root.SetIn(streams.In)
 	root.SetOut(streams.Out)
 	root.SetErr(streams.ErrOut)
-	root.AddCommand(check(streams))
+	root.AddCommand(check(streams), serve(streams))
 	return root
 }
