@@ -121,8 +121,13 @@ var mutants = []mutant{
 	},
 	{
 		name:  "controllers let go of what they select",
-		edits: []edit{{gather, "c.Verb == change.Delete && lineage.Keeps(", "c.Verb == \"None\" && lineage.Keeps("}},
+		edits: []edit{{gather, "case uid == f.Parent.UID && lineage.Forsakes(", "case uid == \"\" && lineage.Forsakes("}},
 		ways:  []string{"taking the owner of a child away as its controller"},
+	},
+	{
+		name:  "controllers name themselves otherwise in what they select",
+		edits: []edit{{gather, "case uid == f.Parent.UID && lineage.Forsakes(", "case uid == f.Parent.UID && c.Verb == change.Delete && lineage.Forsakes("}},
+		ways:  []string{"naming the owner of a child otherwise as its controller"},
 	},
 	{
 		name:  "controllers relabel what they select",
