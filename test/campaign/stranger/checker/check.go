@@ -88,7 +88,8 @@ type checker struct {
 	all    []*life
 	byName map[string][]*life
 	rules  rulebook
-	strays map[types.UID]bool
+	// strays are the children that were adopted without a cause, since when.
+	strays map[types.UID]time.Time
 	users  map[string]bool
 
 	report Report
@@ -96,8 +97,21 @@ type checker struct {
 
 // Check looks at all the evidence.
 func Check(e Evidence) (*Report, error) {
+	c, err := prepare(e)
+	if err != nil {
+		return nil, err
+	}
+	c.checkChildren()
+	c.checkContents()
+	c.checkTraces()
+	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int { return a.At.Compare(b.At) })
+	return &c.report, nil
+}
+
+// prepare puts the evidence in order.
+func prepare(e Evidence) (*checker, error) {
 	c := &checker{
-		Evidence: e, lives: lives(e.Log.writes), byName: map[string][]*life{}, strays: map[types.UID]bool{}, users: map[string]bool{},
+		Evidence: e, lives: lives(e.Log.writes), byName: map[string][]*life{}, strays: map[types.UID]time.Time{}, users: map[string]bool{},
 	}
 	c.report.Children, c.report.Known = map[string]int{}, map[string]int{}
 	for _, l := range c.lives {
@@ -119,14 +133,8 @@ func Check(e Evidence) (*Report, error) {
 		c.users[w.user] = true
 	}
 	var err error
-	if c.rules, err = policiesOf(written); err != nil {
-		return nil, err
-	}
-	c.checkChildren()
-	c.checkContents()
-	c.checkTraces()
-	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int { return a.At.Compare(b.At) })
-	return &c.report, nil
+	c.rules, err = policiesOf(written)
+	return c, err
 }
 
 // evict finds the Pods that evictions are of: their answers do not say.

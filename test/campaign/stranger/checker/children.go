@@ -151,7 +151,7 @@ func (c *checker) checkVersion(l *life, v *version) {
 			return
 		}
 		if w.approves && c.initiates(l, v, w) {
-			c.strays[l.uid] = false
+			delete(c.strays, l.uid)
 		}
 		child := c.childVersion(l, v, w)
 		if child == nil || len(child.changes) == 0 {
@@ -271,7 +271,11 @@ func (c *checker) keepsBooks(w *childWrite, kind string) bool {
 	if w.user != controllers[kind] {
 		return false
 	}
-	return w.resource == revisions || w.resource == replicaSets && w.removes() && w.child.replicas() == 0 && w.found.status.Replicas == 0
+	// The API server asks again where an object has changed meanwhile.
+	return w.resource == revisions || w.resource == replicaSets && w.removes() &&
+		slices.ContainsFunc(w.life.current(w.received.Add(-lag), w.answered), func(i int) bool {
+			return w.life.versions[i].replicas() == 0 && w.life.versions[i].status.Replicas == 0
+		})
 }
 
 // lets reports whether a controller lets go of what it does not select, or a Pod is set aside
@@ -326,10 +330,12 @@ func (c *checker) adopts(w *childWrite, kind string) bool {
 		return false
 	}
 	parent := c.parentOf(w)
-	if states := c.statesOf(parent); states != nil {
-		c.strays[w.life.uid] = !slices.ContainsFunc(parent.current(w.received.Add(-lag), w.answered), func(i int) bool {
-			return states[i].initializing
-		})
+	states := c.statesOf(parent)
+	caused := states != nil && slices.ContainsFunc(parent.current(w.received.Add(-lag), w.answered), func(i int) bool {
+		return states[i].initializing
+	})
+	if !caused {
+		c.strays[w.life.uid] = w.received
 	}
 	return true
 }
@@ -370,7 +376,7 @@ func (c *checker) byPolicy(w *childWrite, v *version, s *state, p *policy) strin
 		return deletes
 	case v.deleting:
 		return ""
-	case c.strays[w.life.uid]:
+	case c.isStray(w):
 		// Neither causes nor healing reach what was adopted without a cause.
 		return c.ofStray(w, p, mayUse)
 	case len(s.held) > 0:
@@ -454,6 +460,12 @@ func (c *checker) evicts(w *childWrite, p *policy) bool {
 	return w.sub == subEviction && p.Maintaining != nil && slices.ContainsFunc(p.Maintaining.Policies, func(e permission) bool {
 		return e.lets(w.resource, change{verb: ends})
 	})
+}
+
+// isStray reports whether a request finds the child adopted without a cause.
+func (c *checker) isStray(w *childWrite) bool {
+	since, ok := c.strays[w.life.uid]
+	return ok && w.received.After(since)
 }
 
 // ofStray is what lets a change of a stray through.

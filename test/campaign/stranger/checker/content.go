@@ -88,7 +88,7 @@ func (c *checker) checkContent(l *life, v *version) {
 		if c.Played[n] || c.approvedIn(parent, states, n, from, to) {
 			continue
 		}
-		if c.wasThere(parent, n, v.by.received.Add(-late), v.by.received) {
+		if wasThere(parent, n, v.by.received.Add(-late), v.by.answered) {
 			c.report.Known["taken back in the very moment in which its controller tries again"]++
 			continue
 		}
@@ -113,9 +113,13 @@ func (c *checker) approvedIn(parent *life, states []*state, n int, from, to time
 	return slices.ContainsFunc(parent.current(from, to), func(i int) bool { return states[i].approved[n] })
 }
 
-// wasThere reports whether a value was in a version that another one replaced in an interval.
-func (c *checker) wasThere(parent *life, n int, from, to time.Time) bool {
-	return slices.ContainsFunc(parent.versions, func(v *version) bool {
-		return slices.Contains(v.marks, n) && !v.until.Before(from) && v.until.Before(to)
-	})
+// wasThere reports whether a value was in a version that another one replaced in an interval. A
+// request to replace it may be answered late.
+func wasThere(parent *life, n int, from, to time.Time) bool {
+	for i, v := range parent.versions[:len(parent.versions)-1] {
+		if slices.Contains(v.marks, n) && !v.until.Before(from) && parent.versions[i+1].by.received.Before(to) {
+			return true
+		}
+	}
+	return false
 }
