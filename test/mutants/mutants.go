@@ -238,6 +238,15 @@ var mutants = []mutant{
 		},
 	},
 	{
+		name: "controllers need no allowance",
+		edits: []edit{{judge, "		if !inSection && !covered {",
+			"		if !inSection && !covered && !policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {"}},
+		ways: []string{
+			"acting as the controller, without an allowance", "using an allowance on the child of another parent",
+			"reviving an allowance by reporting an older status", "reviving an allowance by losing a Pod",
+		},
+	},
+	{
 		name:  "anybody uses allowances",
 		edits: []edit{{cover, "		!policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {", "		false {"}},
 		ways:  []string{"using an allowance that is somebody else's to use"},
