@@ -148,7 +148,9 @@ func ownerChanges(before, after *object) []change {
 		}
 	}
 	for _, o := range after.owners {
-		if !slices.ContainsFunc(before.owners, o.same) {
+		// Another reference to an owner that there is makes no other owner.
+		again := !o.Controller && slices.ContainsFunc(before.owners, func(b owner) bool { return b.UID == o.UID && slices.ContainsFunc(after.owners, b.same) })
+		if !again && !slices.ContainsFunc(before.owners, o.same) {
 			out = append(out, change{ownersPath, inserts, nil, o})
 		}
 	}

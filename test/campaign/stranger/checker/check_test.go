@@ -289,6 +289,17 @@ func TestCheck(t *testing.T) {
 			s.write("system:serviceaccount:kube-system:generic-garbage-collector", verbPatch, replicaSets, "web-1",
 				map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
 		}},
+		"a stranger names the owner once more": {tell: func(s *story) {
+			meta := s.owned("Deployment", "web")
+			owners, _ := meta["ownerReferences"].([]any)
+			meta["ownerReferences"] = append(owners, map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web"})
+			s.write("mallory", verbPatch, replicaSets, "web-1", map[string]any{"metadata": meta})
+		}},
+		"a stranger changes what is going": {tell: func(s *story) {
+			s.write("mallory", verbPatch, pods, "web-1-a", map[string]any{
+				"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": template("zq7z:1")["spec"],
+			})
+		}},
 		"a stranger relabels a child": {tell: func(s *story) {
 			s.write("mallory", verbPatch, replicaSets, "web-1", map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other"}}})
 		}, want: []Promise{Uncovered}},

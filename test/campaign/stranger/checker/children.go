@@ -226,6 +226,8 @@ func (c *checker) grants(w *childWrite) string {
 		return origin
 	case c.keepsBooks(w, kind):
 		return bookkeeping
+	case w.found != nil && !w.removes() && w.child.deleting:
+		return finishing // That it ends was admitted, and nobody can ask for it in an update.
 	case w.found != nil && w.found.deleting:
 		return finishing
 	case c.lets(w, parent):
@@ -409,6 +411,8 @@ func (c *checker) may(w *childWrite, named []subject, otherwise bool) bool {
 func (c *checker) whileHeld(w *childWrite, s *state, p *policy, in func(*section) bool) string {
 	creates := len(w.changes) == 1 && w.changes[0].verb == makes
 	switch {
+	case w.sub == subEviction && s.initializing && (p.Initializing == nil || in(p.Initializing)):
+		return initializing
 	case c.evicts(w, p):
 		return maintaining
 	case !creates || c.tooMany(w, s):
