@@ -333,7 +333,7 @@ func (c *checker) adopts(w *childWrite, kind string) bool {
 	}
 	parent := c.parentOf(w)
 	states := c.statesOf(parent)
-	caused := states != nil && slices.ContainsFunc(parent.current(w.received.Add(-lag), w.answered), func(i int) bool {
+	caused := len(states) > 0 && slices.ContainsFunc(parent.current(w.received.Add(-lag), w.answered), func(i int) bool {
 		return states[i].initializing
 	})
 	if !caused {
