@@ -185,6 +185,14 @@ CAMPAIGN ?=
 campaign-crossplane: build controlplane-binaries peers-binaries ## Compare what a cloud was asked for with what was allowed, at random (SEEDS, STEPS, CAMPAIGN).
 	go run ./test/campaign/cloud -seeds=$(SEEDS) -steps=$(STEPS) $(CAMPAIGN)
 
+# How many things "make campaign-stranger" does, and further flags.
+ACTS ?= 5000
+STRANGER ?=
+
+.PHONY: campaign-stranger
+campaign-stranger: build controlplane-binaries ## Do what the API server lets strangers do, at random, and judge by the audit log (SEED, ACTS, STRANGER).
+	go run ./test/campaign/stranger -seed=$(SEED) -acts=$(ACTS) $(STRANGER)
+
 # Further flags of "make campaign-badinput", how long "make soak" is, and further flags of it.
 BADINPUT ?=
 DURATION ?= 10m

@@ -125,8 +125,9 @@ type outcome struct {
 	Reason string
 	// Event is the reason of the event.
 	Event string
-	// Later says that the object is looked at again though nothing happens.
-	Later bool
+	// Later is after how long the object is looked at again though nothing happens; zero for
+	// never.
+	Later time.Duration
 }
 
 func outcomeOf(v gateView, p gatePlan) outcome {
@@ -156,7 +157,9 @@ func outcomeOf(v gateView, p gatePlan) outcome {
 	if p.event != nil {
 		o.Event = p.event.reason
 	}
-	o.Later = !p.next.IsZero()
+	if !p.next.IsZero() {
+		o.Later = p.next.Sub(gateNow)
+	}
 	return o
 }
 
@@ -178,19 +181,19 @@ func TestGatePlan(t *testing.T) {
 		},
 		"open, and the provider has not looked yet": {
 			bucket: newBucket().gated(opener(size)).says("Unknown", ""),
-			want:   outcome{Reason: reasonOpen, Later: true},
+			want:   outcome{Reason: reasonOpen, Later: time.Second},
 		},
 		"open, and the cloud does not show it": {
 			bucket: newBucket().gated(opener(size)),
-			want:   outcome{Set: []string{pass}, Reason: reasonSettling, Later: true},
+			want:   outcome{Set: []string{pass}, Reason: reasonSettling, Later: time.Second},
 		},
 		"open, asked for a pass, and the cloud does not show it": {
 			bucket: newBucket().gated(opener(size)).annotated(pass, "kausality-4"),
-			want:   outcome{Reason: reasonOpen, Later: true},
+			want:   outcome{Reason: reasonOpen, Later: time.Second},
 		},
 		"open, and asked for a pass at an older generation": {
 			bucket: newBucket().gated(opener(size)).annotated(pass, "kausality-3"),
-			want:   outcome{Set: []string{pass}, Reason: reasonSettling, Later: true},
+			want:   outcome{Set: []string{pass}, Reason: reasonSettling, Later: time.Second},
 		},
 		"done": {
 			bucket: newBucket().gated(opener(size)).updated(),
@@ -198,7 +201,7 @@ func TestGatePlan(t *testing.T) {
 		},
 		"done, as far as was known before": {
 			bucket: newBucket().updated().gated(opener(size)),
-			want:   outcome{Set: []string{pass}, Reason: reasonSettling, Later: true},
+			want:   outcome{Set: []string{pass}, Reason: reasonSettling, Later: time.Second},
 		},
 		"done, with allowances for others in the ledger": {
 			bucket: newBucket().gated(opener(size), v1alpha1.Allowance{Kind: "Pod", Mutation: "create", Initiator: "alice"}).updated(),
@@ -207,7 +210,7 @@ func TestGatePlan(t *testing.T) {
 		"settling": {
 			bucket: newBucket().gated(opener("spec.providerConfigRef")).annotated(pass, "kausality-4"),
 			look:   func(v *gateView) { v.done = gateNow.Add(-time.Second) },
-			want:   outcome{Reason: reasonSettling, Later: true},
+			want:   outcome{Reason: reasonSettling, Later: time.Second},
 		},
 		"settled by time": {
 			bucket: newBucket().gated(opener("spec.providerConfigRef")).annotated(pass, "kausality-4"),
@@ -216,16 +219,16 @@ func TestGatePlan(t *testing.T) {
 		},
 		"failing": {
 			bucket: newBucket().gated(opener(size)).updated().says("False", "ReconcileError"),
-			want:   outcome{Reason: reasonStuck, Later: true},
+			want:   outcome{Reason: reasonStuck, Later: time.Second},
 		},
 		"paused by somebody": {
 			bucket: newBucket().gated(opener(size)).updated().annotated(crossplane.PausedAnnotation, "true"),
-			want:   outcome{Reason: reasonStuck, Later: true},
+			want:   outcome{Reason: reasonStuck, Later: time.Second},
 		},
 		"open for some time": {
 			bucket: newBucket().gated(opener(size)).says("Unknown", ""),
 			look:   func(v *gateView) { v.since = gateNow.Add(-time.Hour) },
-			want:   outcome{Reason: reasonOpen, Later: true},
+			want:   outcome{Reason: reasonOpen, Later: 23 * time.Hour},
 		},
 		"open for longer than it should, and still not closed": {
 			bucket: newBucket().gated(opener(size)).says("Unknown", ""),
@@ -343,7 +346,7 @@ func TestGatePlan(t *testing.T) {
 		"held, and not being deleted yet": {
 			bucket: newBucket().gated().annotated(v1alpha1.AnnotationGateHeld, `{"user":"bob"}`).annotated(crossplane.PausedAnnotation, "true"),
 			look:   func(v *gateView) { v.heldSince = gateNow.Add(-time.Second) },
-			want:   outcome{Later: true},
+			want:   outcome{Later: 59 * time.Second},
 		},
 		"held, and never deleted": {
 			bucket: newBucket().gated().annotated(v1alpha1.AnnotationGateHeld, `{"user":"bob"}`).annotated(crossplane.PausedAnnotation, "true"),

@@ -119,6 +119,16 @@ func Keeps(parent, child *unstructured.Unstructured) bool {
 	return ok && selector.Matches(labels.Set(child.GetLabels()))
 }
 
+// Forsakes reports whether a child does not name a parent as its controller, or not rightly,
+// although the controller of that parent would keep it.
+func Forsakes(parent, child *unstructured.Unstructured) bool {
+	return Keeps(parent, child) && !slices.ContainsFunc(child.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
+		group, err := schema.ParseGroupVersion(o.APIVersion)
+		return err == nil && o.UID == parent.GetUID() && o.Controller != nil && *o.Controller &&
+			o.Name == parent.GetName() && group.WithKind(o.Kind).GroupKind() == parent.GroupVersionKind().GroupKind()
+	})
+}
+
 // selectedBy are the changes of the labels that a selector asks for.
 func selectedBy(selector labels.Selector, old, updated *unstructured.Unstructured) []change.Change {
 	requirements, _ := selector.Requirements()

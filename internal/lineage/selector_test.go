@@ -115,6 +115,45 @@ func TestKeeps(t *testing.T) {
 	}
 }
 
+func TestForsakes(t *testing.T) {
+	parent := object("apps/v1", "Deployment", nil, map[string]any{"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}})
+	parent.SetName("web")
+	parent.SetUID("1")
+	tests := map[string]struct {
+		change func(*metav1.OwnerReference)
+		labels map[string]string
+		want   bool
+	}{
+		"it is named rightly":            {change: func(*metav1.OwnerReference) {}},
+		"of another version":             {change: func(o *metav1.OwnerReference) { o.APIVersion = "apps/v2" }},
+		"blocking nothing":               {change: func(o *metav1.OwnerReference) { o.BlockOwnerDeletion = nil }},
+		"by another name":                {change: func(o *metav1.OwnerReference) { o.Name = "other" }, want: true},
+		"as of another kind":             {change: func(o *metav1.OwnerReference) { o.Kind = "Other" }, want: true},
+		"as of another group":            {change: func(o *metav1.OwnerReference) { o.APIVersion = "other/v1" }, want: true},
+		"as of a group that is none":     {change: func(o *metav1.OwnerReference) { o.APIVersion = "a/b/c" }, want: true},
+		"as one that controls nothing":   {change: func(o *metav1.OwnerReference) { o.Controller = new(false) }, want: true},
+		"as one that says nothing of it": {change: func(o *metav1.OwnerReference) { o.Controller = nil }, want: true},
+		"another one":                    {change: func(o *metav1.OwnerReference) { o.UID = "2" }, want: true},
+		"another one that it selects no more": {
+			change: func(o *metav1.OwnerReference) { o.UID = "2" }, labels: map[string]string{"app": "other"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "1", Controller: new(true), BlockOwnerDeletion: new(true)}
+			tc.change(&owner)
+			child := object("apps/v1", "ReplicaSet", map[string]any{"app": "web"}, nil)
+			if tc.labels != nil {
+				child.SetLabels(tc.labels)
+			}
+			child.SetOwnerReferences([]metav1.OwnerReference{owner})
+			if got := Forsakes(parent, child); got != tc.want {
+				t.Errorf("Forsakes() = %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
 func TestWouldAdopt(t *testing.T) {
 	type m = map[string]any
 	selector := m{"selector": m{"matchLabels": m{"app": "web"}}}

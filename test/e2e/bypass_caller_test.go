@@ -151,6 +151,7 @@ func (s *scene) nothingFollows(ctx context.Context) {
 		g.Expect(shared.newestReplicaSet(ctx, s.d).UID).To(Equal(s.rs.UID))
 		var records v1alpha1.AllowanceRecordList
 		g.Expect(shared.List(ctx, &records, client.InNamespace(s.ns))).To(Succeed())
+		g.Expect(records.Items).NotTo(BeEmpty())
 		for _, rec := range records.Items {
 			g.Expect(rec.Status.PendingGrants).To(BeEmpty())
 			g.Expect(rec.Status.Deletion).To(BeNil())

@@ -75,9 +75,7 @@ func writingLedgers() []bypass {
 			d := builders.MakeDeployment(s.ns, "forged").Replicas(0).Annotation(ledgerKey, forgedLedger(1)).Obj()
 			d.Spec.Selector.MatchLabels["app"], d.Spec.Template.Labels["app"] = "forged", "forged"
 			Expect(s.rogue.Create(ctx, d)).To(Succeed())
-			for _, a := range ledgerOf(Default, d, ledgerKey) {
-				Expect(a.Initiator).To(Equal(mallory))
-			}
+			Expect(ledgerOf(Default, d, ledgerKey)).To(HaveEach(HaveField("Initiator", mallory)))
 		}},
 		{"removing a ledger, and what is withheld with it", func(ctx context.Context, s *scene) {
 			d, _ := s.rollingOut(ctx, "removed")
@@ -120,9 +118,7 @@ func writingLedgers() []bypass {
 			out, err := s.rogue.kubectl(ctx, "replace", "--filename="+file)
 			Expect(err).NotTo(HaveOccurred(), out)
 			Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
-			for _, a := range ledgerOf(Default, d, ledgerKey) {
-				Expect(a.Relation).To(Equal(v1alpha1.RelationWithheld), "%s came back", way(a))
-			}
+			Expect(ledgerOf(Default, d, ledgerKey)).To(HaveEach(HaveField("Relation", v1alpha1.RelationWithheld)), "what had ended came back")
 		}},
 		{"writing the ledger of a ReplicaSet", func(ctx context.Context, s *scene) {
 			rs := s.rs.DeepCopy()

@@ -75,6 +75,11 @@ func movingChildren() []bypass {
 		{"naming the owner of a child otherwise", func(ctx context.Context, s *scene) {
 			refuse(s.rogue.reown(ctx, s.rs, "name", "other"), owners+"[0].name")
 		}},
+		{"naming the owner of a child otherwise as its controller", func(ctx context.Context, s *scene) {
+			for field, value := range map[string]any{"name": "other", "kind": "Other", "apiVersion": "other.example.org/v1", "controller": false} {
+				refuse(s.controller.reown(ctx, s.rs, field, value), owners+"[0]."+field)
+			}
+		}},
 		{"naming the owner of a child as of another kind", func(ctx context.Context, s *scene) {
 			refuse(s.rogue.reown(ctx, s.rs, "kind", "Other"), owners+"[0].kind")
 		}},
@@ -245,6 +250,7 @@ func changingParents() []bypass {
 				)), "nothing says that it waits")
 				var pods corev1.PodList
 				g.Expect(shared.List(ctx, &pods, client.InNamespace(s.ns), client.MatchingLabels(d.Spec.Selector.MatchLabels))).To(Succeed())
+				g.Expect(pods.Items).NotTo(BeEmpty())
 				for _, pod := range pods.Items {
 					g.Expect(pod.Spec.Containers[0].SecurityContext).To(BeNil(), "%s was rolled out", d.Name)
 				}

@@ -101,7 +101,9 @@ func expectTraced(ctx context.Context, d *appsv1.Deployment, creator, name strin
 	Expect(ways(rs)).To(HaveEach(HavePrefix(creator + " -> Deployment/" + name + " (created) -> ReplicaSet/" + rs.Name)))
 
 	w := witness{stage.Witness{Log: shared.AuditLog, About: []controlplane.AuditFilter{controlplane.InNamespace(d.Namespace)}}}
-	for _, trace := range w.tracesOf(controlplane.OfResource("", "pods"), controlplane.ByVerb("create")) {
+	traces := w.tracesOf(controlplane.OfResource("", "pods"), controlplane.ByVerb("create"))
+	Expect(traces).NotTo(BeEmpty())
+	for _, trace := range traces {
 		Expect(trace).To(HavePrefix(creator + " ["))
 		Expect(trace).To(SatisfyAll(
 			ContainSubstring(`{"kind":"Deployment","name":"`+name+`"`),

@@ -131,7 +131,9 @@ func (c *cluster) complete(ctx context.Context, d *appsv1.Deployment, revision s
 		expectRolledOut(g, d)
 		g.Expect(d.Annotations).To(HaveKeyWithValue(revisionKey, revision))
 		g.Expect(d.Annotations).NotTo(HaveKey(ledgerKey), "the Deployment still has a ledger")
-		for _, rs := range c.replicaSets(ctx, g, d) {
+		all := c.replicaSets(ctx, g, d)
+		g.Expect(all).NotTo(BeEmpty())
+		for _, rs := range all {
 			g.Expect(rs.Annotations).NotTo(HaveKey(replicaSetLedgerKey), "ReplicaSet %s still has a ledger", rs.Name)
 		}
 	}).Should(Succeed())

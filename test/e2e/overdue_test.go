@@ -21,6 +21,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -58,7 +59,13 @@ var _ = Describe("A rollout that never succeeds", func() {
 			g.Expect(events.Items).To(ContainElement(SatisfyAll(HaveField("Reason", "Overdue"), HaveField("Regarding.Name", "web"))))
 		}).WithTimeout(30 * time.Second).Should(Succeed())
 
-		By("repairing it, which is still allowed")
+		By("using what its creation allowed, which is open still")
+		var sets appsv1.ReplicaSetList
+		Expect(shared.List(ctx, &sets, client.InNamespace(ns))).To(Succeed())
+		Expect(sets.Items).To(HaveLen(1))
+		Expect(shared.serviceAccount(deploymentController).try(ctx, &sets.Items[0], `{"spec":{"minReadySeconds":1}}`)).To(Succeed())
+
+		By("repairing it")
 		shared.alice().change(ctx, d, image("repaired"))
 		shared.rolledOut(ctx, d)
 		Eventually(ctx, func(g Gomega) {

@@ -152,10 +152,14 @@ var _ = Describe("A policy", func() {
 
 		// Alone: while it is there, ConfigMaps have another webhook, under whose name the
 		// audit log has the reasons that other specs read.
-		It("can have requests refused while nobody answers", func(ctx SpecContext) {
+		// That requests are refused then is seen while the operator is away (outage_test.go).
+		It("can tell the API server to refuse requests while nobody answers", func(ctx SpecContext) {
 			p.Spec.FailurePolicy = v1alpha1.FailurePolicyFail
 			shared.apply(ctx, p)
 			asked(ctx, rules(admissionregistrationv1.Fail))
+			By("thinking better of it")
+			Expect(shared.Patch(ctx, p, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"failurePolicy":"Ignore"}}`)))).To(Succeed())
+			asked(ctx, rules(admissionregistrationv1.Ignore))
 		}, Serial, SpecTimeout(specTimeout))
 
 		It("is asked about when the kind comes later", func(ctx SpecContext) {

@@ -22,6 +22,7 @@ limitations under the License.
 package main
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"errors"
@@ -125,17 +126,10 @@ func (t trial) try(ctx context.Context, m mutant) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	var exit *exec.ExitError
 	if len(m.unit) > 0 {
-		switch err := t.command(ctx, t.root, "go", append([]string{"test", "-overlay=" + overlay}, m.unit...)...); {
-		case err == nil:
-			return m.ways, nil
-		case errors.As(err, &exit):
-			return nil, nil
-		default:
-			return nil, fmt.Errorf("testing it: %w", err)
-		}
+		return t.tryUnit(ctx, m, overlay)
 	}
+	var exit *exec.ExitError
 	tests, err := t.testsOf(ctx, m.suite())
 	if err != nil {
 		return nil, err
@@ -160,6 +154,45 @@ func (t trial) try(ctx context.Context, m mutant) ([]string, error) {
 		return nil, fmt.Errorf("testing it: %w", err)
 	}
 	return t.passed(report, m.ways)
+}
+
+// tryUnit tries a mutant that only unit tests can tell.
+func (t trial) tryUnit(ctx context.Context, m mutant, overlay string) ([]string, error) {
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", append([]string{"test", "-overlay=" + overlay}, m.unit...)...)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = t.root, io.MultiWriter(&out, t.out), io.MultiWriter(&out, t.out)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	switch {
+	case err == nil:
+		return m.ways, nil
+	case !errors.As(err, &exit):
+		return nil, fmt.Errorf("testing it: %w", err)
+	}
+	if how := crashOf(out.String()); how != "" || !strings.Contains(out.String(), "--- FAIL: ") {
+		return nil, fmt.Errorf("no test has failed, it crashed or does not compile: %s", how)
+	}
+	return nil, nil
+}
+
+// crashes are what is printed where something ended by itself instead of having been judged.
+var crashes = []string{"panic:", "fatal error:", "[build failed]", "[setup failed]", "connect: connection refused"}
+
+// crashOf says by which words a text tells of a crash, or nothing.
+func crashOf(text string) string {
+	for _, sign := range crashes {
+		if strings.Contains(text, sign) {
+			return sign
+		}
+	}
+	return ""
+}
+
+// crashed reports whether a spec has failed for another reason than what it asserts: a mutant
+// whose operator is no more lets nothing pass either.
+func crashed(spec types.SpecReport) bool {
+	return spec.State.Is(types.SpecStatePanicked|types.SpecStateAborted|types.SpecStateInterrupted) ||
+		spec.State.Is(types.SpecStateFailureStates) && crashOf(spec.Failure.Message) != ""
 }
 
 // setup is the kustomization with what the mutant needs in the cluster: a copy where the
@@ -263,6 +296,8 @@ func (t trial) passed(report string, ways []string) ([]string, error) {
 		for _, spec := range r.SpecReports {
 			switch {
 			case spec.State.Is(types.SpecStateSkipped | types.SpecStatePending):
+			case crashed(spec):
+				return nil, fmt.Errorf("%q was not judged, it crashed: %s", spec.LeafNodeText, spec.Failure.Message)
 			case spec.State.Is(types.SpecStatePassed):
 				passed = append(passed, spec.LeafNodeText)
 				fallthrough

@@ -17,6 +17,7 @@ limitations under the License.
 package main
 
 import (
+	"encoding/json"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -24,6 +25,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/onsi/ginkgo/v2/types"
 )
 
 var root = filepath.Join("..", "..")
@@ -60,5 +62,43 @@ func TestEachWayHasAMutant(t *testing.T) {
 	slices.Sort(mutated)
 	if diff := cmp.Diff(documented, slices.Compact(mutated)); diff != "" {
 		t.Errorf("ways in docs/bypasses.md (-) and in mutants (+):\n%s", diff)
+	}
+}
+
+// A crash is not caught: nothing was judged.
+func TestPassedKnowsCrashes(t *testing.T) {
+	spec := func(state types.SpecState, message string) types.SpecReport {
+		return types.SpecReport{LeafNodeText: "updating a child", State: state, Failure: types.Failure{Message: message}}
+	}
+	tests := map[string]struct {
+		spec    types.SpecReport
+		passed  []string
+		crashed bool
+	}{
+		"it passes":                {spec: spec(types.SpecStatePassed, ""), passed: []string{"updating a child"}},
+		"it fails":                 {spec: spec(types.SpecStateFailed, "Expected success not to have occurred")},
+		"it takes too long":        {spec: spec(types.SpecStateTimedout, "Timed out")},
+		"the test panics":          {spec: spec(types.SpecStatePanicked, "index out of range"), crashed: true},
+		"the operator is gone":     {spec: spec(types.SpecStateFailed, `failed calling webhook "verdict.kausality.io": dial tcp 127.0.0.1:1: connect: connection refused`), crashed: true},
+		"the API server is gone":   {spec: spec(types.SpecStateFailed, "dial tcp 127.0.0.1:1: connect: connection refused"), crashed: true},
+		"the suite was given up":   {spec: spec(types.SpecStateAborted, ""), crashed: true},
+		"crowding made it slow":    {spec: spec(types.SpecStateFailed, `failed calling webhook "verdict.kausality.io": context deadline exceeded`)},
+		"it was skipped, or never": {spec: spec(types.SpecStateSkipped, ""), crashed: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			raw, err := json.Marshal([]types.Report{{SpecReports: types.SpecReports{tc.spec}}})
+			if err != nil {
+				t.Fatal(err)
+			}
+			report := filepath.Join(t.TempDir(), "report.json")
+			if err := os.WriteFile(report, raw, 0o600); err != nil {
+				t.Fatal(err)
+			}
+			passed, err := trial{}.passed(report, []string{"updating a child"})
+			if diff := cmp.Diff(tc.passed, passed); diff != "" || (err != nil) != tc.crashed {
+				t.Errorf("passed() = %v, want an error: %t (-want +got):\n%s", err, tc.crashed, diff)
+			}
+		})
 	}
 }

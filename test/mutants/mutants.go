@@ -121,8 +121,13 @@ var mutants = []mutant{
 	},
 	{
 		name:  "controllers let go of what they select",
-		edits: []edit{{gather, "c.Verb == change.Delete && lineage.Keeps(", "c.Verb == \"None\" && lineage.Keeps("}},
+		edits: []edit{{gather, "case uid == f.Parent.UID && lineage.Forsakes(", "case uid == \"\" && lineage.Forsakes("}},
 		ways:  []string{"taking the owner of a child away as its controller"},
+	},
+	{
+		name:  "controllers name themselves otherwise in what they select",
+		edits: []edit{{gather, "case uid == f.Parent.UID && lineage.Forsakes(", "case uid == f.Parent.UID && c.Verb == change.Delete && lineage.Forsakes("}},
+		ways:  []string{"naming the owner of a child otherwise as its controller"},
 	},
 	{
 		name:  "controllers relabel what they select",
@@ -227,6 +232,15 @@ var mutants = []mutant{
 	{
 		name:  "what nothing covers passes",
 		edits: []edit{{"internal/decision/decide.go", "v.Reason = ReasonDenied", "v.Allowed, v.Reason = true, ReasonWarned"}},
+		ways: []string{
+			"acting as the controller, without an allowance", "using an allowance on the child of another parent",
+			"reviving an allowance by reporting an older status", "reviving an allowance by losing a Pod",
+		},
+	},
+	{
+		name: "controllers need no allowance",
+		edits: []edit{{judge, "		if !inSection && !covered {",
+			"		if !inSection && !covered && !policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {"}},
 		ways: []string{
 			"acting as the controller, without an allowance", "using an allowance on the child of another parent",
 			"reviving an allowance by reporting an older status", "reviving an allowance by losing a Pod",

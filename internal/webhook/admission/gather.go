@@ -620,7 +620,7 @@ func isRelease(r *request, f *facts) bool {
 		uid, ok := lineage.IsOwner(c)
 		switch {
 		case !ok:
-		case uid == f.Parent.UID && c.Verb == change.Delete && lineage.Keeps(f.parentObject, r.new):
+		case uid == f.Parent.UID && lineage.Forsakes(f.parentObject, r.new):
 			return false // Its controller would not do that.
 		case uid == f.Parent.UID:
 			release = true

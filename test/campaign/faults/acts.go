@@ -44,8 +44,17 @@ const replicasAtFirst = 2
 
 func nameOf(deployment int) string { return fmt.Sprintf("web-%d", deployment) }
 
-// imageOf says in the image who wanted it, and when.
-func imageOf(who plan.Who, round, n int) string { return fmt.Sprintf("%s:%d-%d", who, round, n) }
+// imageOf says in the image who wanted it, and when. A stranger's bears the mark by which the
+// checker of the campaign of strangers knows it again.
+func imageOf(who plan.Who, round, n int) string {
+	if who == plan.Mallory {
+		return fmt.Sprintf("%s:zq%dz", who, round*strangest+n)
+	}
+	return fmt.Sprintf("%s:%d-%d", who, round, n)
+}
+
+// strangest is how many changes there are in a round at most.
+const strangest = 100_000
 
 func bare(deployment int) *appsv1.Deployment {
 	return &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: nameOf(deployment)}}

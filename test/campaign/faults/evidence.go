@@ -38,6 +38,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/campaign/faults/checker"
+	strangers "kausality.io/operator/test/campaign/stranger/checker"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -128,7 +129,34 @@ func judgeAgain(dir string) error {
 		return err
 	}
 	_, err = report(evidence)
-	return err
+	return errors.Join(err, judgeStrangers(dir, kept.Failure))
+}
+
+// judgeStrangers has the checker of the campaign of strangers look at the same log. It knows
+// less of what ledgers and records have to say, and believes none of it: what is allowed,
+// withheld and adopted it tells from requests alone, and holds sections to their word.
+func judgeStrangers(dir string, failure v1alpha1.FailurePolicy) error {
+	file, err := os.Open(filepath.Join(dir, auditFile))
+	if err != nil {
+		return err
+	}
+	defer file.Close() //nolint:errcheck // Only read from.
+	log, err := strangers.Read(file)
+	if err != nil {
+		return err
+	}
+	r, err := strangers.Check(strangers.Evidence{Log: log, Operator: controlplane.OperatorUser})
+	if err != nil {
+		return err
+	}
+	sayf("by requests alone: changes of children: %v, %d with a stranger's value, %d traces, known: %v", r.Children, r.Contents, r.Entries, r.Known)
+	for _, f := range r.Findings[:min(shown, len(r.Findings))] {
+		sayf("  FOUND %s\n    %s", f, strings.Join(f.Story, "\n    "))
+	}
+	if len(r.Findings) > 0 && failure == v1alpha1.FailurePolicyFail {
+		return fmt.Errorf("%d promises are not kept, by requests alone; the first: %s", len(r.Findings), r.Findings[0])
+	}
+	return nil
 }
 
 // encode is each item of a list, with its kind.
@@ -225,7 +253,7 @@ func (s *stage) judge(evidence checker.Evidence) error {
 	if *plant {
 		return planted(r)
 	}
-	errs := []error{s.crashed()}
+	errs := []error{s.crashed(), judgeStrangers(s.cp.Dir(), s.failure)}
 	if found := r.Unexcused(); len(found) > 0 {
 		errs = append(errs, fmt.Errorf("%d promises are not kept; the first: %s", len(found), found[0]))
 	}

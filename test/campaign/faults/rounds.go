@@ -121,8 +121,9 @@ func (s *stage) actAll(ctx context.Context, began time.Time, round int, changes 
 	return group.Wait()
 }
 
-// repair has alice set what strangers may have changed, and approve of what already is as
-// she wants it: a stranger may have asked for as many Pods, which no change takes back.
+// repair has alice set what strangers may have changed, and approve of the number of Pods alone:
+// a stranger may have asked for as many as she does, which no change takes back. All else that
+// is withheld stays so, and shows.
 func (s *stage) repair(ctx context.Context, number int, round *plan.Round) error {
 	for d := range *deployments {
 		if !round.Strange(d) {
@@ -131,7 +132,7 @@ func (s *stage) repair(ctx context.Context, number int, round *plan.Round) error
 		if err := insist(ctx, func(ctx context.Context) error {
 			return patch(ctx, s.people[plan.Alice], bare(d),
 				`{"metadata":{"annotations":{%q:%q}},"spec":{"replicas":%d,"template":{"spec":{"containers":[{"name":"main","image":%q}]}}}}`,
-				v1alpha1.AnnotationApprove, v1alpha1.Any, replicasAtFirst, imageOf("alice-again", number+1, d))
+				v1alpha1.AnnotationApprove, "spec.replicas", replicasAtFirst, imageOf("alice-again", number+1, d))
 		}); err != nil {
 			return err
 		}

@@ -285,9 +285,7 @@ var _ = Describe("The controller of gates", Ordered, func() {
 		i.resize(ctx, "db.t3.xlarge")
 		i.closed(ctx)
 		shared.has(ctx, i.instance, "db.t3.xlarge")
-		for _, call := range shared.calls(ctx, i.instance).Of(cloud.Update) {
-			Expect(call.Outcome).To(Equal(cloud.Done))
-		}
+		Expect(shared.calls(ctx, i.instance).Of(cloud.Update)).To(HaveEach(HaveField("Outcome", cloud.Done)))
 	}, SpecTimeout(specTimeout))
 
 	It("carries out a change that is taken back while a silent provider works on it", func(ctx SpecContext) {

@@ -163,7 +163,9 @@ func (a *asked) withholds(ctx context.Context, fields ...string) {
 // untouched checks that nothing of a stranger's was ever asked of the cloud.
 func (a *asked) untouched(ctx context.Context) {
 	GinkgoHelper()
-	for _, call := range shared.calls(ctx, a.instance).Mutations() {
+	calls := shared.calls(ctx, a.instance).Mutations()
+	Expect(calls).NotTo(BeEmpty(), "it was never made")
+	for _, call := range calls {
 		Expect(fmt.Sprint(call.Parameters)).NotTo(ContainSubstring(evil), "call %d", call.Number)
 	}
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package checker
 
 import (
+	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
@@ -301,5 +302,36 @@ func TestReadStopsAtNonsense(t *testing.T) {
 	s.lines.WriteString(`{"objectRef":{"resource":"pods"},` + "\n")
 	if _, err := Read(&s.lines); err == nil {
 		t.Error("nonsense is read")
+	}
+}
+
+// A section bounds what it names, and nothing else.
+func TestSectionLets(t *testing.T) {
+	const text = `{"policies":[{"target":{"resource":"replicasets"},"verbs":["Create"],"mutations":[{"jsonPath":"spec.replicas","verbs":["Mutate"]}]}]}`
+	var s section
+	if err := json.Unmarshal([]byte(text), &s); err != nil {
+		t.Fatal(err)
+	}
+	create, remove := change{verbCreate, wholeObject}, change{verbDelete, wholeObject}
+	size, drop, other := change{"spec.replicas", verbMutate}, change{"spec.replicas", verbRemove}, change{"spec.template", verbMutate}
+	tests := map[string]struct {
+		resource string
+		changes  []change
+		want     bool
+	}{
+		"what it names":              {replicaSets, []change{create}, true},
+		"a field that it names":      {replicaSets, []change{size}, true},
+		"by another verb":            {replicaSets, []change{drop}, false},
+		"another field":              {replicaSets, []change{other}, false},
+		"one that it names, and not": {replicaSets, []change{size, other}, false},
+		"what it does not name":      {replicaSets, []change{remove}, false},
+		"another resource":           {pods, []change{remove}, true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := s.lets(tc.resource, tc.changes); got != tc.want {
+				t.Errorf("lets() = %t, want %t", got, tc.want)
+			}
+		})
 	}
 }

@@ -151,8 +151,10 @@ func (c *checker) covered(w *childWrite) string {
 	if w.Verb != verbDelete && w.child.Metadata.DeletionTimestamp != nil {
 		return "finishing"
 	}
-	if !parent.goneSince.IsZero() && parent.goneSince.Before(to) {
-		return "deleting"
+	if !parent.goneSince.IsZero() && parent.goneSince.Before(to) && !slices.ContainsFunc(parent.current(from, to), func(v *version) bool {
+		return v.Metadata.DeletionTimestamp != nil
+	}) {
+		return "deleting" // It has gone at once, and what is left are orphans.
 	}
 	if why := c.coveredBy(parent, w, from, to); why != "" {
 		return why
@@ -174,15 +176,20 @@ func (c *checker) orphaned(l *life, at time.Time) bool {
 func (c *checker) coveredBy(parent *life, w *childWrite, from, to time.Time) string {
 	kind := parent.versions[0].Kind
 	for _, v := range parent.current(from, to) {
+		policies := c.rules.ever(kind, from, to)
 		if v.Metadata.DeletionTimestamp != nil {
-			return "deleting"
+			if slices.ContainsFunc(policies, func(p *policy) bool { return p.Deleting.lets(w.Resource, w.changes) }) {
+				return "deleting"
+			}
+			continue
 		}
 		// A withheld change that is on its way into the ledger counts while it stands.
 		pending := slices.DeleteFunc(c.pending(parent.uid, from, to), func(e entry) bool {
 			return e.withheld() && e.Generation != v.Metadata.Generation
 		})
 		held := slices.Concat(v.ledger, pending)
-		if slices.ContainsFunc(held, func(e entry) bool { return e.last().Field == created }) {
+		if slices.ContainsFunc(held, func(e entry) bool { return e.last().Field == created }) &&
+			slices.ContainsFunc(policies, func(p *policy) bool { return p.Initializing.lets(w.Resource, w.changes) }) {
 			return "initializing"
 		}
 		if c.exercised(held, w, kind, from, to) {

@@ -38,10 +38,10 @@ type policy struct {
 		Namespace   string `json:"namespace"`
 		MayInitiate bool   `json:"mayInitiate"`
 	} `json:"subjects"`
-	Maintaining struct {
-		Policies []permission `json:"policies"`
-	} `json:"maintaining"`
-	Rules []struct {
+	Initializing section `json:"initializing"`
+	Deleting     section `json:"deleting"`
+	Maintaining  section `json:"maintaining"`
+	Rules        []struct {
 		Trigger  string       `json:"trigger"`
 		Policies []permission `json:"policies"`
 	} `json:"rules"`
@@ -53,12 +53,49 @@ type policy struct {
 	since, from, until time.Time
 }
 
+// section is one of a policy.
+type section struct {
+	Policies []permission `json:"policies"`
+}
+
 // permission is what an entry of a policy names.
 type permission struct {
 	Target struct {
 		Resource string `json:"resource"`
 	} `json:"target"`
-	Verbs []string `json:"verbs"`
+	Verbs     []string `json:"verbs"`
+	Mutations []struct {
+		JSONPath string   `json:"jsonPath"`
+		Verbs    []string `json:"verbs"`
+	} `json:"mutations"`
+}
+
+// lets tells whether the entry lets a change happen.
+func (e *permission) lets(c change) bool {
+	if c.verb == wholeObject {
+		return slices.ContainsFunc(e.Verbs, func(verb string) bool { return strings.EqualFold(verb, c.path) })
+	}
+	if len(e.Mutations) == 0 {
+		return slices.Contains(e.Verbs, "Update")
+	}
+	for _, m := range e.Mutations {
+		if within(c.path, m.JSONPath) && (len(m.Verbs) == 0 || slices.Contains(m.Verbs, c.verb)) {
+			return true
+		}
+	}
+	return false
+}
+
+// lets tells whether the section lets all changes of a child happen: one that does not name
+// its resource restricts nothing.
+func (s *section) lets(resource string, changes []change) bool {
+	about := func(e permission) bool { return e.Target.Resource == resource }
+	if !slices.ContainsFunc(s.Policies, about) {
+		return true
+	}
+	return !slices.ContainsFunc(changes, func(c change) bool {
+		return !slices.ContainsFunc(s.Policies, func(e permission) bool { return about(e) && e.lets(c) })
+	})
 }
 
 // moment is how long the API server may take to hear what its webhooks are.

@@ -1,0 +1,484 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package checker
+
+import (
+	"encoding/json"
+	"fmt"
+	"maps"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+)
+
+// story writes an audit log, one second after the other.
+type story struct {
+	t        *testing.T
+	lines    strings.Builder
+	at       time.Time
+	revision int
+	objects  map[string]map[string]any
+}
+
+// policiesOfStories are those of each story: Deployments may be changed by alice, ReplicaSets go
+// on with that, and Things have one rule for a part of them.
+const policiesOfStories = `[
+	{"metadata":{"name":"deployment"},"spec":{"for":{"kind":"Deployment"},
+		"subjects":[{"kind":"User","name":"alice","mayInitiate":true},{"kind":"ServiceAccount","name":"deployment-controller","namespace":"kube-system"}],
+		"initializing":{"policies":[{"target":{"resource":"replicasets"},"verbs":["Create","Update"],"mutations":[{"jsonPath":"spec.replicas"}]}]},
+		"deleting":{"policies":[{"target":{"resource":"replicasets"},"verbs":["Delete"]}]},
+		"rules":[{"trigger":"spec.replicas","policies":[{"target":{"resource":"replicasets"},"verbs":["Update"],"mutations":[{"jsonPath":"spec.replicas"}]}]},
+			{"trigger":"spec.template","policies":[{"target":{"resource":"replicasets"},"verbs":["Create","Update"],"mutations":[{"jsonPath":"spec.replicas"}]}]}]}},
+	{"metadata":{"name":"replicaset"},"spec":{"for":{"kind":"ReplicaSet"},
+		"subjects":[{"kind":"ServiceAccount","name":"deployment-controller","namespace":"kube-system"},{"kind":"ServiceAccount","name":"replicaset-controller","namespace":"kube-system"}],
+		"initializing":{"policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]},
+		"deleting":{"policies":[{"target":{"resource":"pods"},"verbs":["Delete"]}]},
+		"maintaining":{"policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]},
+		"rules":[{"trigger":"spec.replicas","policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]}]}}
+]`
+
+const (
+	deploymentController = "system:serviceaccount:kube-system:deployment-controller"
+	replicaSetController = "system:serviceaccount:kube-system:replicaset-controller"
+	operatorUser         = "system:serviceaccount:kausality-system:operator"
+)
+
+// begin is a story in which alice's Deployment of two has rolled out, a minute ago.
+func begin(t *testing.T) *story {
+	t.Helper()
+	s := &story{t: t, at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), objects: map[string]map[string]any{}}
+	var written []map[string]any
+	if err := json.Unmarshal([]byte(policiesOfStories), &written); err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range written {
+		name, _ := asMap(p["metadata"])["name"].(string)
+		s.write("admin", verbCreate, policies, name, p)
+		s.write(operatorUser, verbUpdate, "allowancepolicies/status", name, map[string]any{"status": map[string]any{
+			"conditions": []any{map[string]any{"type": "Enforced", "status": "True", "observedGeneration": 1}},
+		}})
+	}
+	s.later(time.Minute)
+	s.write("alice", verbCreate, deployments, "web", map[string]any{
+		"metadata": map[string]any{},
+		"spec": map[string]any{
+			"replicas": 2, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template("web:1"),
+		},
+	})
+	s.write(deploymentController, verbCreate, replicaSets, "web-1", s.replicaSet("web:1"))
+	s.write(replicaSetController, verbCreate, pods, "web-1-a", s.pod())
+	s.write(replicaSetController, verbCreate, pods, "web-1-b", s.pod())
+	s.settle()
+	s.later(time.Minute)
+	return s
+}
+
+func template(image string) map[string]any {
+	return map[string]any{"spec": map[string]any{"containers": []any{map[string]any{"name": "main", "image": image}}}}
+}
+
+func (*story) owned(kind, name string) map[string]any {
+	return map[string]any{
+		"labels": map[string]any{"app": "web"},
+		"ownerReferences": []any{map[string]any{
+			"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": "uid-" + name, "controller": true,
+		}},
+	}
+}
+
+func (s *story) replicaSet(image string) map[string]any {
+	return map[string]any{"metadata": s.owned("Deployment", "web"), "spec": map[string]any{
+		"replicas": 2, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template(image),
+	}}
+}
+
+func (s *story) pod() map[string]any {
+	return map[string]any{"metadata": s.owned("ReplicaSet", "web-1"), "spec": template("web:1")["spec"]}
+}
+
+// settle has the controllers say that all is done.
+func (s *story) settle() {
+	for name, user := range map[string]string{"web-1": replicaSetController, "web": deploymentController} {
+		resource := map[string]string{"web-1": replicaSets, "web": deployments}[name]
+		obj := s.objects[resource+"/"+name]
+		n := asMap(obj["spec"])["replicas"]
+		s.write(user, verbUpdate, resource+"/status", name, map[string]any{"status": map[string]any{
+			"observedGeneration": asMap(obj["metadata"])["generation"], "replicas": n, "updatedReplicas": n, "availableReplicas": n,
+		}})
+	}
+}
+
+func (s *story) later(d time.Duration) { s.at = s.at.Add(d) }
+
+// write is a request that merges something into an object, and succeeds.
+func (s *story) write(user, verb, resource, name string, with map[string]any) {
+	s.t.Helper()
+	resource, sub, _ := strings.Cut(resource, "/")
+	s.revision++
+	obj := s.objects[resource+"/"+name]
+	if obj == nil {
+		obj = map[string]any{"kind": kinds[resource], "metadata": map[string]any{
+			"namespace": "ns", "name": name, "uid": "uid-" + name, "generation": 1,
+		}}
+	} else {
+		meta := asMap(obj["metadata"])
+		if with["spec"] != nil {
+			generation, _ := meta["generation"].(int)
+			meta["generation"] = generation + 1
+		}
+	}
+	obj = merged(obj, with)
+	asMap(obj["metadata"])["resourceVersion"] = strconv.Itoa(100 + s.revision)
+	s.objects[resource+"/"+name] = obj
+	s.event(user, verb, resource, sub, name, 200, with, obj)
+}
+
+// remove is a request that deletes an object, and succeeds.
+func (s *story) remove(user, resource, name string) {
+	s.t.Helper()
+	s.event(user, verbDelete, resource, "", name, 200, nil, map[string]any{
+		"kind": "Status", "details": map[string]any{"uid": "uid-" + name},
+	})
+}
+
+func (s *story) event(user, verb, resource, sub, name string, code int, request, response map[string]any) {
+	s.t.Helper()
+	line, err := json.Marshal(map[string]any{
+		"verb": verb, "user": map[string]any{"username": user}, "requestURI": "/apis",
+		"objectRef":                map[string]any{"resource": resource, "subresource": sub, "namespace": "ns", "name": name},
+		"requestReceivedTimestamp": s.at.Format("2006-01-02T15:04:05.000000Z07:00"),
+		"stageTimestamp":           s.at.Add(10 * time.Millisecond).Format("2006-01-02T15:04:05.000000Z07:00"),
+		"responseStatus":           map[string]any{"code": code},
+		"requestObject":            request, "responseObject": response,
+	})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	s.lines.Write(line)
+	s.lines.WriteByte('\n')
+	s.later(10 * time.Second)
+}
+
+// merged is one value merged into another, as a merge patch does.
+func merged(into, with map[string]any) map[string]any {
+	out := map[string]any{}
+	maps.Copy(out, into)
+	for key, value := range with {
+		switch below, ok := value.(map[string]any); {
+		case value == nil:
+			delete(out, key)
+		case ok:
+			out[key] = merged(asMap(out[key]), below)
+		default:
+			out[key] = value
+		}
+	}
+	return out
+}
+
+func spec(with map[string]any) map[string]any { return map[string]any{"spec": with} }
+
+// judged is the story as the checker sees it.
+func (s *story) judged() *Report {
+	s.t.Helper()
+	log, err := Read(strings.NewReader(s.lines.String()))
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	report, err := Check(Evidence{Log: log, Operator: operatorUser, Played: map[int]bool{9: true}})
+	if err != nil {
+		s.t.Fatal(err)
+	}
+	return report
+}
+
+// What is found, and what is not.
+func TestCheck(t *testing.T) {
+	approve := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/approve": "*"}}}
+	ledger := func(initiator, name string, generation int, field string) map[string]any {
+		text := fmt.Sprintf(`[{"kind":"ReplicaSet","mutation":"spec.replicas","generation":%d,"initiator":%q,"trace":[{"kind":"Deployment","name":%q,"generation":%d,"field":%q}]}]`,
+			generation, initiator, name, generation, field)
+		return map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/allowances": text}}}
+	}
+	roll := func(s *story, image string) {
+		s.write(deploymentController, verbCreate, replicaSets, "web-2", s.replicaSet(image))
+	}
+	tests := map[string]struct {
+		tell func(*story)
+		want []Promise
+	}{
+		"nothing more": {tell: func(*story) {}},
+		"alice scales, and it is carried out": {tell: func(s *story) {
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write(deploymentController, verbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 3}))
+			s.write(replicaSetController, verbCreate, pods, "web-1-c", s.pod())
+		}},
+		"alice rolls, and it is carried out": {tell: func(s *story) {
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+			roll(s, "web:2")
+		}},
+		"a controller acts on nothing": {tell: func(s *story) {
+			s.write(deploymentController, verbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 3}))
+		}, want: []Promise{Uncovered}},
+		"a controller uses what has ended": {tell: func(s *story) {
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"replicas": 2}))
+			s.settle()
+			s.later(time.Minute)
+			s.write(deploymentController, verbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 3}))
+		}, want: []Promise{Uncovered}},
+		"a controller does more than was allowed": {tell: func(s *story) {
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write(deploymentController, verbUpdate, replicaSets, "web-1", spec(map[string]any{"minReadySeconds": 3}))
+		}, want: []Promise{Uncovered}},
+		"a stranger uses what a controller may": {tell: func(s *story) {
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write("mallory", verbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 3}))
+		}, want: []Promise{Uncovered}},
+		"a stranger deletes a child": {tell: func(s *story) {
+			s.remove("mallory", replicaSets, "web-1")
+		}, want: []Promise{Uncovered}},
+		"a stranger deletes what may be replaced": {tell: func(s *story) {
+			s.remove("mallory", pods, "web-1-a")
+		}, want: []Promise{Uncovered}},
+		"a stranger deletes children in a collection": {tell: func(s *story) {
+			s.event("mallory", verbDeleteCollection, replicaSets, "", "", 200, nil, map[string]any{
+				"kind": "ReplicaSetList", "items": []any{s.objects["replicasets/web-1"]},
+			})
+		}, want: []Promise{Uncovered}},
+		"a stranger's collection that is only tried": {tell: func(s *story) {
+			s.event("mallory", verbDeleteCollection, replicaSets, "", "", 200, map[string]any{"dryRun": []string{"All"}}, map[string]any{
+				"kind": "ReplicaSetList", "items": []any{s.objects["replicasets/web-1"]},
+			})
+		}},
+		"a controller replaces what is lost": {tell: func(s *story) {
+			s.remove(replicaSetController, pods, "web-1-a")
+			s.write(replicaSetController, verbCreate, pods, "web-1-c", s.pod())
+		}},
+		"an eviction": {tell: func(s *story) {
+			s.event("mallory", verbCreate, pods, subEviction, "web-1-a", 201, nil, map[string]any{"kind": "Status"})
+		}},
+		"a stranger takes the owner away": {tell: func(s *story) {
+			s.write("mallory", verbPatch, replicaSets, "web-1", map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+		}, want: []Promise{Uncovered}},
+		"a stranger names the owner otherwise": {tell: func(s *story) {
+			meta := s.owned("Deployment", "web")
+			asMap(valueAt(meta, "ownerReferences", "0"))["name"] = "other"
+			s.write("mallory", verbPatch, replicaSets, "web-1", map[string]any{"metadata": meta})
+		}, want: []Promise{Uncovered}},
+		"a controller lets go of what it selects": {tell: func(s *story) {
+			s.write(deploymentController, verbPatch, replicaSets, "web-1", map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+		}, want: []Promise{Uncovered}},
+		"the collector lets go of it": {tell: func(s *story) {
+			s.write("system:serviceaccount:kube-system:generic-garbage-collector", verbPatch, replicaSets, "web-1",
+				map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+		}},
+		"a stranger names the owner once more": {tell: func(s *story) {
+			meta := s.owned("Deployment", "web")
+			owners, _ := meta["ownerReferences"].([]any)
+			meta["ownerReferences"] = append(owners, map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web", "uid": "uid-web"})
+			s.write("mallory", verbPatch, replicaSets, "web-1", map[string]any{"metadata": meta})
+		}},
+		"a stranger changes what is going": {tell: func(s *story) {
+			s.write("mallory", verbPatch, pods, "web-1-a", map[string]any{
+				"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z"}, "spec": template("zq7z:1")["spec"],
+			})
+		}},
+		"a stranger relabels a child": {tell: func(s *story) {
+			s.write("mallory", verbPatch, replicaSets, "web-1", map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other"}}})
+		}, want: []Promise{Uncovered}},
+		"a stranger's change is carried out": {tell: func(s *story) {
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			roll(s, "zq7z:1")
+		}, want: []Promise{Uncovered, Smuggled}},
+		"a stranger's change rides along": {tell: func(s *story) {
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"replicas": 4}))
+			roll(s, "zq7z:1")
+		}, want: []Promise{Uncovered, Smuggled}},
+		"a controller goes on while something is withheld": {tell: func(s *story) {
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			s.write(deploymentController, verbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 3}))
+		}, want: []Promise{Uncovered}},
+		"it goes on once that is taken back": {tell: func(s *story) {
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"template": template("web:1")}))
+			s.write(deploymentController, verbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 3}))
+		}},
+		"a number is withheld, and carried out": {tell: func(s *story) {
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"replicas": 5}))
+			s.write(deploymentController, verbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 5}))
+		}, want: []Promise{Uncovered}},
+		"a stranger's change is approved": {tell: func(s *story) {
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			s.write("alice", verbPatch, deployments, "web", approve)
+			roll(s, "zq7z:1")
+		}},
+		"a stranger approves it": {tell: func(s *story) {
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			s.write("mallory", verbPatch, deployments, "web", approve)
+			roll(s, "zq7z:1")
+		}, want: []Promise{Uncovered, Smuggled}},
+		"an older value is carried out under a later cause": {tell: func(s *story) {
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+			roll(s, "zq7z:1")
+		}, want: []Promise{Smuggled}},
+		"and in the very moment": {tell: func(s *story) {
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+			s.later(-9 * time.Second)
+			roll(s, "zq7z:1")
+		}},
+		"what no rule is about": {tell: func(s *story) {
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"progressDeadlineSeconds": 7000007}))
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+			roll(s, "web:2")
+		}},
+		"a number with a mark": {tell: func(s *story) {
+			with := template("web:1")
+			asMap(with["spec"])["activeDeadlineSeconds"] = 7000007
+			s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"template": with}))
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			child := s.replicaSet("web:1")
+			asMap(child["spec"])["template"] = with
+			s.write(deploymentController, verbCreate, replicaSets, "web-2", child)
+		}, want: []Promise{Uncovered, Smuggled}},
+		"a controller's own value": {tell: func(s *story) {
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+			roll(s, "zq9z:1")
+		}},
+		"a new object is its author's": {tell: func(s *story) {
+			s.write("mallory", verbCreate, deployments, "zq7z", spec(map[string]any{"replicas": 1, "template": template("zq7z:1")}))
+			child := s.replicaSet("zq7z:1")
+			child["metadata"] = s.owned("Deployment", "zq7z")
+			s.write(deploymentController, verbCreate, replicaSets, "zq7z-1", child)
+		}},
+		"a section for what is new does not name it": {tell: func(s *story) {
+			s.write("alice", verbCreate, deployments, "new", spec(map[string]any{"replicas": 1, "template": template("web:1")}))
+			child := s.replicaSet("web:1")
+			child["metadata"] = s.owned("Deployment", "new")
+			s.write(deploymentController, verbCreate, replicaSets, "new-1", child)
+			s.remove("mallory", replicaSets, "new-1")
+		}, want: []Promise{Uncovered}},
+		"a section for what is going does not name it": {tell: func(s *story) {
+			s.write("mallory", verbDelete, deployments, "web", map[string]any{"metadata": map[string]any{
+				"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"a/b"},
+			}})
+			s.later(time.Minute)
+			s.write(deploymentController, verbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 0}))
+		}, want: []Promise{Uncovered}},
+		"it loses its children": {tell: func(s *story) {
+			s.write("mallory", verbDelete, deployments, "web", map[string]any{"metadata": map[string]any{
+				"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"a/b"},
+			}})
+			s.later(time.Minute)
+			s.remove("mallory", replicaSets, "web-1")
+		}},
+		"the policy has gone": {tell: func(s *story) {
+			s.remove("admin", policies, "deployment")
+			s.remove("admin", policies, "replicaset")
+			s.later(time.Minute)
+			s.remove("mallory", replicaSets, "web-1")
+		}},
+		"a stray goes": {tell: func(s *story) {
+			free := s.replicaSet("zq7z:1")
+			asMap(free["metadata"])["ownerReferences"] = nil
+			s.write("mallory", verbCreate, replicaSets, "stray", free)
+			s.write(deploymentController, verbPatch, replicaSets, "stray", map[string]any{"metadata": s.owned("Deployment", "web")})
+			s.write(deploymentController, verbUpdate, replicaSets, "stray", spec(map[string]any{"replicas": 0}))
+			s.remove(deploymentController, replicaSets, "stray")
+		}},
+		"a stray grows": {tell: func(s *story) {
+			free := s.replicaSet("zq7z:1")
+			asMap(free["metadata"])["ownerReferences"] = nil
+			s.write("mallory", verbCreate, replicaSets, "stray", free)
+			s.write(deploymentController, verbPatch, replicaSets, "stray", map[string]any{"metadata": s.owned("Deployment", "web")})
+			s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"replicas": 5}))
+			s.write(deploymentController, verbUpdate, replicaSets, "stray", spec(map[string]any{"replicas": 5}))
+		}, want: []Promise{Uncovered}},
+		"a ledger that is true": {tell: func(s *story) {
+			s.write("alice", verbPatch, deployments, "web", merged(spec(map[string]any{"replicas": 3}), ledger("alice", "web", 2, "spec.replicas")))
+		}},
+		"a ledger that names alice for a stranger's change": {tell: func(s *story) {
+			s.write("mallory", verbPatch, deployments, "web", merged(spec(map[string]any{"replicas": 3}), ledger("alice", "web", 2, "spec.replicas")))
+		}, want: []Promise{Forged}},
+		"a ledger that names a stranger": {tell: func(s *story) {
+			s.write("mallory", verbPatch, deployments, "web", merged(spec(map[string]any{"replicas": 3}), ledger("mallory", "web", 2, "spec.replicas")))
+		}, want: []Promise{Forged}},
+		"a ledger that names a stranger for what she made": {tell: func(s *story) {
+			s.write("mallory", verbCreate, deployments, "hers", merged(spec(map[string]any{"replicas": 3}), ledger("mallory", "hers", 1, "(created)")))
+		}},
+		"a ledger that does not parse": {tell: func(s *story) {
+			s.write("mallory", verbPatch, deployments, "web", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/allowances": "{"}}})
+		}, want: []Promise{Forged}},
+		"a record that names who did nothing": {tell: func(s *story) {
+			s.write(operatorUser, verbCreate, records, "r", map[string]any{"status": map[string]any{"history": []any{map[string]any{"event": "Denied", "user": "bob"}}}})
+		}, want: []Promise{Forged}},
+		"a record that a stranger writes": {tell: func(s *story) {
+			s.write(operatorUser, verbCreate, records, "r", map[string]any{})
+			s.write("mallory", verbPatch, "allowancerecords/status", "r", map[string]any{"status": map[string]any{"phase": "Steady"}})
+		}, want: []Promise{Forged}},
+		"a record that a stranger deletes": {tell: func(s *story) {
+			s.write(operatorUser, verbCreate, records, "r", map[string]any{})
+			s.remove("mallory", records, "r")
+		}, want: []Promise{Forged}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			tc.tell(s)
+			report := s.judged()
+			var got []Promise
+			for _, f := range report.Findings {
+				got = append(got, f.Promise)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s%v", diff, report.Findings)
+			}
+			// The beginning of each story has to have been looked at.
+			if report.Children[initializing] < 3 {
+				t.Errorf("changes of children that were looked at: %v", report.Children)
+			}
+		})
+	}
+}
+
+// What was taken back a moment ago is known, and counted.
+func TestKnown(t *testing.T) {
+	s := begin(t)
+	s.write("mallory", verbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+	s.write("alice", verbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+	s.later(-9 * time.Second)
+	s.write(deploymentController, verbCreate, replicaSets, "web-2", s.replicaSet("zq7z:1"))
+	if got := s.judged().Known; len(got) != 1 {
+		t.Errorf("Known = %v", got)
+	}
+}
+
+func TestMarksIn(t *testing.T) {
+	want := []int{3, 12, 45}
+	if diff := cmp.Diff(want, marksIn(`{"a":"zq12z:1","b":7000045,"c":"7000003m","d":7000,"e":"zqz"}`)); diff != "" {
+		t.Errorf("marksIn() (-want +got):\n%s", diff)
+	}
+}

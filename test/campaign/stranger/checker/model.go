@@ -1,0 +1,358 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package checker
+
+import (
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+)
+
+// lag is how much older than a request the version may be that a controller, or the operator,
+// goes by.
+const lag = 2 * time.Second
+
+// state is what the model says of one version of an object.
+type state struct {
+	// initializing is true until the object has settled for the first time.
+	initializing bool
+	// held are the changes that nobody approved of.
+	held []held
+	// causes are what its changes let happen, until it has settled.
+	causes []cause
+	// approved are the acts of strangers whose values are none any more.
+	approved map[int]bool
+}
+
+// held is a change that nobody with the right to it has made.
+type held struct {
+	path   []string
+	before any
+	// marks are the acts of the values that it brought, none where it only took away.
+	marks []int
+}
+
+// cause is a change that lets something happen.
+type cause struct {
+	generation int64
+	// entries is what it lets happen, and any is true where a section let it through that
+	// says no more.
+	entries []permission
+}
+
+// stateOf is what the model says of each version of an object.
+func (c *checker) statesOf(l *life) []*state {
+	if l.states != nil || l.thinking {
+		return l.states
+	}
+	l.thinking = true
+	states := make([]*state, 0, len(l.versions))
+	for i, v := range l.versions {
+		if i == 0 {
+			states = append(states, c.born(v))
+			continue
+		}
+		states = append(states, c.follow(l, v, states[i-1]))
+	}
+	l.states, l.thinking = states, false
+	return l.states
+}
+
+// born is the state of what was just created: all of it is its author's.
+func (c *checker) born(v *version) *state {
+	s := &state{initializing: v.by.creates(), approved: map[int]bool{}}
+	s.approve(v.object)
+	// What is made of it is named after it.
+	s.approve(&object{content: &content{marks: marksIn(v.name)}})
+	if !s.initializing {
+		// It was there before the log.
+		return s
+	}
+	for _, p := range c.rules.ever(v.kind, v.by.received, v.by.answered) {
+		if p.Initializing == nil {
+			s.causes = append(s.causes, cause{v.generation, p.everything()})
+		} else {
+			s.causes = append(s.causes, cause{v.generation, p.Initializing.Policies})
+		}
+	}
+	return s
+}
+
+// everything is an entry for each resource that the policy names.
+func (p *policy) everything() []permission {
+	var out []permission
+	for _, s := range p.sections() {
+		if s == nil {
+			continue
+		}
+		for _, e := range s.Policies {
+			e.Verbs, e.Mutations = []string{"*"}, nil
+			out = append(out, e)
+		}
+	}
+	return out
+}
+
+// follow is the state of a version, by that of the one before.
+func (c *checker) follow(l *life, v *version, before *state) *state {
+	s := &state{
+		initializing: before.initializing, held: slices.Clone(before.held), causes: slices.Clone(before.causes),
+		approved: before.approved,
+	}
+	changes := slices.Concat(contentChanges(v.before.object, v.object), labelChanges(v.before.object, v.object))
+	switch {
+	case c.disturbed(l, v.before.by.received.Add(-lag), v.by.answered.Add(lag)) || len(c.rules.during(v.kind, true, v.by.received, v.by.answered)) == 0:
+		// Around the coming and going of a policy all that is there is taken as it is.
+		s.held = nil
+		s.approve(v.before.object)
+		s.approve(v.object)
+		switch {
+		case c.isApproved(l, v):
+			s.cause(c.rules.ever(v.kind, v.by.received.Add(-lag), v.by.answered), v, nil)
+		case len(changes) > 0 && c.caused(l, v):
+			s.cause(c.rules.ever(v.kind, v.by.received.Add(-lag), v.by.answered), v, changes)
+		}
+	case c.isApproved(l, v):
+		s.held = nil
+		s.approve(v.object)
+		s.cause(c.rules.ever(v.kind, v.by.received.Add(-lag), v.by.answered), v, nil)
+	case len(changes) == 0:
+	case c.caused(l, v):
+		s.accept(changes)
+		s.cause(c.rules.ever(v.kind, v.by.received.Add(-lag), v.by.answered), v, changes)
+	default:
+		s.withhold(c.rules.during(v.kind, true, v.by.received, v.by.answered), changes)
+	}
+	s.refresh(v.object)
+	if v.settled() && c.isReport(v) {
+		s.initializing = false
+		s.causes = slices.DeleteFunc(s.causes, func(x cause) bool { return v.settledAt(x.generation) })
+	}
+	return s
+}
+
+// isApproved reports whether somebody who may approves of what is there.
+func (c *checker) isApproved(l *life, v *version) bool {
+	return slices.ContainsFunc(v.writers(), func(w *write) bool { return w.approves && c.initiates(l, v, w) })
+}
+
+// disturbed reports whether a policy came or went in an interval by which an object is
+// governed: its own, and where that only goes on with what others begin, one above it.
+func (c *checker) disturbed(l *life, from, to time.Time) bool {
+	for range deepest {
+		kind := l.first().kind
+		if c.rules.came(kind, from, to) {
+			return true
+		}
+		above := l.foundAt(to).controller()
+		if above == nil || c.lives[above.UID] == nil || slices.ContainsFunc(c.rules.ever(kind, from, to), (*policy).initiates) {
+			return false
+		}
+		l = c.lives[above.UID]
+	}
+	return false
+}
+
+// deepest is how many objects are above each other at most: owners may be in a ring.
+const deepest = 4
+
+// caused reports whether somebody made the version who may begin with it, or whom something
+// above lets make it.
+func (c *checker) caused(l *life, v *version) bool {
+	return slices.ContainsFunc(v.writers(), func(w *write) bool {
+		if c.initiates(l, v, w) {
+			return true
+		}
+		child := c.childVersion(l, v, w)
+		return child != nil && len(child.changes) > 0 && !slices.Contains([]string{"", unbounded}, c.grants(child))
+	})
+}
+
+// initiates reports whether somebody may begin something with an object, or above it.
+func (c *checker) initiates(l *life, v *version, w *write) bool {
+	for depth := 0; l != nil && depth < deepest; depth++ {
+		if knows(c.rules.ever(v.kind, w.received.Add(-lag), w.answered), w, true) {
+			// Above it, only approving counts.
+			return depth == 0 || w.approves
+		}
+		above := v.controller()
+		if above == nil || c.lives[above.UID] == nil {
+			return false
+		}
+		l = c.lives[above.UID]
+		v = l.last()
+	}
+	return false
+}
+
+// approve takes all strangers' values that are there for approved.
+func (s *state) approve(o *object) {
+	marks := slices.Concat(o.marks, marksOf(o.labels))
+	if len(marks) == 0 {
+		return
+	}
+	approved := make(map[int]bool, len(s.approved)+len(marks))
+	for n := range s.approved {
+		approved[n] = true
+	}
+	for _, n := range marks {
+		approved[n] = true
+	}
+	s.approved = approved
+}
+
+// accept notes changes that have a cause: what was withheld of the same fields is not any
+// more.
+func (s *state) accept(changes []change) {
+	for _, ch := range changes {
+		s.held = slices.DeleteFunc(s.held, func(h held) bool { return related(h.path, ch.path) })
+		s.approve(&object{content: &content{marks: marksOf(ch.after)}})
+	}
+}
+
+// withhold notes changes that have none. What no rule is about stays.
+func (s *state) withhold(all []*policy, changes []change) {
+	for _, ch := range changes {
+		if !triggers(all, ch) {
+			s.approve(&object{content: &content{marks: marksOf(ch.after)}})
+			continue
+		}
+		fresh := slices.DeleteFunc(marksOf(ch.after), func(n int) bool { return s.approved[n] })
+		i := slices.IndexFunc(s.held, func(h held) bool { return equality.Semantic.DeepEqual(h.path, ch.path) })
+		if i >= 0 {
+			s.held[i].marks = fresh // What was there before the first one is what it was.
+			continue
+		}
+		s.held = append(s.held, held{ch.path, ch.before, fresh})
+	}
+}
+
+// triggers reports whether a rule is about a change.
+func triggers(all []*policy, ch change) bool {
+	return slices.ContainsFunc(all, func(p *policy) bool {
+		return slices.ContainsFunc(p.Rules, func(r rule) bool { return related(ch.path, pathOf(r.Trigger)) })
+	})
+}
+
+// refresh forgets what is withheld no more, as its values have gone or the old one is back.
+func (s *state) refresh(o *object) {
+	var there []int
+	if len(s.held) > 0 {
+		there = slices.Concat(o.marks, marksOf(o.labels))
+	}
+	s.held = slices.DeleteFunc(s.held, func(h held) bool {
+		if equality.Semantic.DeepEqual(absent(h.before), absent(whole(o, h.path))) {
+			return true
+		}
+		return len(h.marks) > 0 && !slices.ContainsFunc(h.marks, func(n int) bool { return slices.Contains(there, n) })
+	})
+}
+
+// whole is the value of an object at a path, labels included.
+func whole(o *object, path []string) any {
+	if !within(path, labelsPath) {
+		return o.at(path...)
+	}
+	if len(path) < 3 {
+		return nil
+	}
+	value, ok := o.labels[path[2]]
+	if !ok {
+		return nil
+	}
+	return value
+}
+
+// cause notes what changes let happen; where there are none, all of the object counts as
+// changed.
+func (s *state) cause(all []*policy, v *version, changes []change) {
+	for _, p := range all {
+		for _, r := range p.Rules {
+			if changes == nil || slices.ContainsFunc(changes, func(ch change) bool { return related(ch.path, pathOf(r.Trigger)) }) {
+				s.causes = append(s.causes, cause{v.generation, r.Policies})
+			}
+		}
+	}
+}
+
+// labelChanges are those of labels.
+func labelChanges(before, after *object) []change {
+	return diff(labelsPath, anyOf(before.labels), anyOf(after.labels))
+}
+
+func anyOf(all map[string]string) any {
+	out := make(map[string]any, len(all))
+	for key, value := range all {
+		out[key] = value
+	}
+	return out
+}
+
+// isReport tells whether the controller of the kind wrote the version: what a stranger says
+// in a status is no news.
+func (*checker) isReport(v *version) bool {
+	return slices.ContainsFunc(v.writers(), func(w *write) bool { return w.user == controllers[v.kind] })
+}
+
+// controllers are who reports on the objects of a kind.
+var controllers = map[string]string{
+	kinds[deployments]:  controllerUser("deployment-controller"),
+	kinds[replicaSets]:  controllerUser("replicaset-controller"),
+	kinds[statefulSets]: controllerUser("statefulset-controller"),
+	kinds[daemonSets]:   controllerUser("daemon-set-controller"),
+	kinds[jobs]:         controllerUser("job-controller"),
+	kinds[cronJobs]:     controllerUser("cronjob-controller"),
+	kinds[things]:       controllerUser("thing-controller"),
+}
+
+func controllerUser(name string) string { return "system:serviceaccount:kube-system:" + name }
+
+// settled reports whether there is nothing left to do of what the status has seen.
+func (v *version) settled() bool {
+	s, want := &v.status, v.replicas()
+	switch v.kind {
+	case kinds[deployments]:
+		return s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas == want
+	case kinds[replicaSets]:
+		return s.Replicas == want && s.AvailableReplicas == want
+	case kinds[statefulSets]:
+		return s.UpdatedReplicas == want && s.AvailableReplicas == want
+	case kinds[daemonSets]:
+		return s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled
+	case kinds[jobs]:
+		return s.is("Complete") || s.is("Failed") // One that is suspended may not have begun.
+	case kinds[cronJobs]:
+		return s.LastScheduleTime != nil
+	case kinds[things]:
+		return s.is("Ready")
+	default:
+		return false
+	}
+}
+
+// settledAt reports whether a version that has settled says so of a generation. A CronJob
+// says none: what a change of it lets happen stays.
+func (v *version) settledAt(generation int64) bool {
+	switch v.kind {
+	case kinds[jobs]:
+		return true
+	case kinds[cronJobs]:
+		return generation == 1
+	}
+	return v.status.ObservedGeneration >= generation
+}

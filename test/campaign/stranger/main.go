@@ -1,0 +1,152 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Command stranger lets somebody who may write every kind, and controllers gone wrong, do at
+// random what the API server lets them do, while others work, and has package checker judge
+// what came of it.
+package main
+
+import (
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"maps"
+	"os"
+	"os/signal"
+	"slices"
+	"strings"
+	"syscall"
+	"time"
+
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"kausality.io/operator/test/campaign/stranger/checker"
+	"kausality.io/operator/test/campaign/stranger/plan"
+)
+
+var (
+	seed    = flag.Uint64("seed", 1, "of what is done, and to what")
+	acts    = flag.Int("acts", 5000, "how many things are done")
+	failure = flag.String("failure-policy", "Fail", "Fail or Ignore, of the policies")
+	lanes   = flag.Int("lanes", 3, "how many act at the same time")
+	root    = flag.String("root", ".", "the root of the repository")
+	keep    = flag.String("keep", "", "a folder for the logs; they go by default")
+	judge   = flag.String("judge", "", "judge again what a campaign has left in the folder that it kept")
+	stories = flag.Int("stories", 3, "how many findings of a kind are told with what went before")
+	binary  = flag.String("operator", "", "the operator's executable, bin/manager by default")
+)
+
+func main() {
+	flag.Parse()
+	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
+	if err := run(); err != nil {
+		fmt.Fprintln(os.Stderr, "stranger:", err)
+		os.Exit(1)
+	}
+}
+
+func run() error {
+	if *judge != "" {
+		return judgeAgain(*judge)
+	}
+	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
+	defer cancel()
+	if err := campaign(ctx); err != nil {
+		return fmt.Errorf("%w\nagain with -seed=%d -acts=%d -failure-policy=%s", err, *seed, *acts, *failure)
+	}
+	return nil
+}
+
+// campaign plays one plan, and judges it.
+func campaign(ctx context.Context) (err error) {
+	began := time.Now()
+	sayf("seed %d, %d acts, failurePolicy %s", *seed, *acts, *failure)
+	s, err := set(ctx)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, s.cp.Stop()) }()
+	if err := s.furnish(ctx); err != nil {
+		return fmt.Errorf("making what strangers work on: %w", err)
+	}
+	if err := s.play(ctx, plan.Make(*seed, *acts)); err != nil {
+		return err
+	}
+	sayf("acted for %s; judging", time.Since(began).Round(time.Second))
+	evidence, err := s.collect(ctx)
+	if err != nil {
+		return err
+	}
+	return errors.Join(report(evidence), s.crashed())
+}
+
+// report judges, and prints what was found.
+func report(evidence checker.Evidence) error {
+	r, err := checker.Check(evidence)
+	if err != nil {
+		return err
+	}
+	sayf("changes of children: %s", tally(r.Children))
+	sayf("%d versions of children had a stranger's value, %d traces were read, %d children went in a collection", r.Contents, r.Entries, r.Vanished)
+	sayf("known and not stopped: %s", tally(r.Known))
+	if changes := total(r.Children); changes == 0 || r.Entries == 0 {
+		return fmt.Errorf("nothing was there to judge: %d changes of children, %d traces", changes, r.Entries)
+	}
+	counts := map[string]int{}
+	for _, f := range r.Findings {
+		counts[string(f.Promise)]++
+		if counts[string(f.Promise)] > *stories {
+			continue
+		}
+		sayf("FOUND %s", f)
+		if f.Parent != "" {
+			sayf("  below %s", f.Parent)
+		}
+		for _, line := range f.Story {
+			fmt.Println("    " + line)
+		}
+	}
+	if len(r.Findings) > 0 {
+		return fmt.Errorf("%d promises are not kept: %s; the first: %s", len(r.Findings), tally(counts), r.Findings[0])
+	}
+	return nil
+}
+
+func total(counts map[string]int) int {
+	n := 0
+	for _, count := range counts {
+		n += count
+	}
+	return n
+}
+
+func tally(counts map[string]int) string {
+	var out []string
+	for _, what := range slices.Sorted(maps.Keys(counts)) {
+		out = append(out, fmt.Sprintf("%d %s", counts[what], what))
+	}
+	if len(out) == 0 {
+		return "none"
+	}
+	return strings.Join(out, ", ")
+}
+
+// sayf tells what goes on.
+func sayf(format string, args ...any) {
+	fmt.Printf(time.Now().Format("15:04:05 ")+format+"\n", args...)
+}

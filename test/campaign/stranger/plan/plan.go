@@ -1,0 +1,184 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package plan says what strangers, initiators and fate do in a campaign: who, what, and to
+// which kind. It is a function of the seed. Which object of the kind it is, and what is written
+// there, follows from the seed of the act and from what there is when it is its turn.
+package plan
+
+import "math/rand/v2"
+
+// Who acts.
+type Who string
+
+// Those who act.
+const (
+	// Mallory may write every kind, and initiate nothing.
+	Mallory Who = "mallory"
+	// Gone is a controller gone wrong: one that policies name as who carries changes out.
+	Gone Who = "controller"
+	// Alice may initiate.
+	Alice Who = "alice"
+	// Fate ends processes, and edits policies.
+	Fate Who = "fate"
+)
+
+// What is done.
+type What string
+
+// What strangers do.
+const (
+	// Update, and the patches, write one field that is drawn from the kind's schema.
+	Update    What = "update"
+	JSONPatch What = "patch as JSON"
+	Merge     What = "merge"
+	Strategic What = "merge strategically"
+	Apply     What = "apply"
+	// Drop takes a field away.
+	Drop What = "drop"
+	// Status writes a field of the status.
+	Status What = "status"
+	// Owner changes a part of who owns the object.
+	Owner What = "own"
+	// Ours writes annotations of Kausality.
+	Ours What = "annotate as ours"
+	// Finalize adds a finalizer.
+	Finalize What = "finalize"
+	// Relabel changes a label that selectors know.
+	Relabel What = "relabel"
+	// Steer changes what steers a rollout, by values that mean something.
+	Steer What = "steer"
+	// Copy creates an object like another one, and one field otherwise.
+	Copy             What = "copy"
+	Delete           What = "delete"
+	DeleteCollection What = "delete all"
+	Scale            What = "scale"
+	Evict            What = "evict"
+	Debug            What = "debug"
+	Resize           What = "resize"
+	Bind             What = "bind"
+	Autoscale        What = "autoscale"
+)
+
+// What alice does besides, to what is hers.
+const (
+	Roll    What = "roll"
+	Approve What = "approve"
+	Restore What = "restore"
+	Ensure  What = "ensure"
+)
+
+// What fate does.
+const (
+	KillOperator       What = "kill the operator"
+	RestartControllers What = "restart the controllers"
+	RenewPolicy        What = "renew a policy"
+	Clean              What = "take finalizers away"
+)
+
+// Act is one thing that is done.
+type Act struct {
+	// N counts from one, and marks what is written.
+	N    int
+	Who  Who
+	What What
+	// Resource is that of the object, empty for fate.
+	Resource string
+	// Seed is of what follows.
+	Seed uint64
+}
+
+// Resources of parents and of children.
+var (
+	Parents  = []string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "things"}
+	Children = []string{"replicasets", "pods", "jobs", "controllerrevisions", "configmaps"}
+)
+
+// weighed is something that is chosen as often as its weight says.
+type weighed[T any] struct {
+	what   T
+	weight int
+}
+
+func choose[T any](r *rand.Rand, all []weighed[T]) T {
+	total := 0
+	for _, w := range all {
+		total += w.weight
+	}
+	n := r.IntN(total)
+	for _, w := range all {
+		if n -= w.weight; n < 0 {
+			return w.what
+		}
+	}
+	panic("no weight is left")
+}
+
+var (
+	actors    = []weighed[Who]{{Mallory, 60}, {Gone, 12}, {Alice, 26}, {Fate, 2}}
+	strangers = []weighed[What]{
+		{Update, 8}, {JSONPatch, 8}, {Merge, 8}, {Strategic, 8}, {Apply, 8}, {Drop, 6}, {Status, 5}, {Owner, 8}, {Ours, 6},
+		{Finalize, 2}, {Relabel, 5}, {Steer, 12}, {Copy, 6}, {Delete, 5}, {DeleteCollection, 1}, {Scale, 5}, {Evict, 3},
+		{Debug, 2}, {Resize, 2}, {Bind, 1}, {Autoscale, 2},
+	}
+	initiators = []weighed[What]{{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 16}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}}
+	fates      = []weighed[What]{{KillOperator, 4}, {RestartControllers, 2}, {RenewPolicy, 2}, {Clean, 12}}
+	targets    = []weighed[string]{
+		{"deployments", 22}, {"statefulsets", 14}, {"daemonsets", 10}, {"jobs", 8}, {"cronjobs", 8}, {"things", 8},
+		{"replicasets", 16}, {"pods", 20}, {"controllerrevisions", 6}, {"configmaps", 5}, {"allowancerecords", 3},
+	}
+)
+
+// Make plans acts.
+func Make(seed uint64, acts int) []Act {
+	r := rand.New(rand.NewPCG(seed, 0))
+	out := make([]Act, 0, acts)
+	for n := 1; n <= acts; n++ {
+		a := Act{N: n, Who: choose(r, actors), Seed: r.Uint64()}
+		switch a.Who {
+		case Mallory:
+			a.What, a.Resource = choose(r, strangers), choose(r, targets)
+		case Gone:
+			a.What, a.Resource = choose(r, strangers), Children[r.IntN(len(Children))]
+		case Alice:
+			a.What, a.Resource = choose(r, initiators), Parents[r.IntN(len(Parents))]
+		case Fate:
+			a.What = choose(r, fates)
+		}
+		switch a.What {
+		case Evict, Debug, Resize, Bind:
+			a.Resource = "pods"
+		case Scale:
+			scaled := []string{"replicasets", "deployments", "statefulsets"}
+			switch n := r.IntN(len(scaled)); a.Who {
+			case Gone:
+				a.Resource = scaled[0]
+			case Alice:
+				a.Resource = scaled[1+n%2]
+			default:
+				a.Resource = scaled[n]
+			}
+		default:
+		}
+		out = append(out, a)
+	}
+	return out
+}
+
+// Rand is what an act draws from.
+func (a Act) Rand() *rand.Rand {
+	return rand.New(rand.NewPCG(a.Seed, uint64(a.N)))
+}

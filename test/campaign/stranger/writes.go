@@ -1,0 +1,374 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
+	policyv1 "k8s.io/api/policy/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/test/campaign/stranger/draw"
+	"kausality.io/operator/test/campaign/stranger/plan"
+)
+
+func merge(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
+
+func (p *performance) mark() draw.Mark { return draw.Mark(p.N) }
+
+// write changes one thing of what is there, and sends it in one of the ways that there are. It
+// returns which field that was.
+func (p *performance) write(ctx context.Context) ([]string, error) {
+	before := p.obj.DeepCopy()
+	path, err := p.alter()
+	if err != nil {
+		return path, err
+	}
+	if p.r.IntN(4) == 0 && p.Resource == "things" {
+		// The other version has the same fields.
+		before.SetAPIVersion(thingGroup + "/v1beta1")
+		p.obj.SetAPIVersion(thingGroup + "/v1beta1")
+	}
+	if p.What == plan.Status || len(path) > 0 && path[0] == "metadata" && p.r.IntN(4) == 0 {
+		return append([]string{"status:"}, path...), p.who.Status().Patch(ctx, p.obj, client.MergeFrom(before))
+	}
+	return path, p.send(ctx, before, path)
+}
+
+// alter changes the object in memory.
+func (p *performance) alter() ([]string, error) {
+	switch p.What { //nolint:exhaustive // All others write a field.
+	case plan.Owner:
+		p.own()
+		return draw.Path("metadata.ownerReferences"), nil
+	case plan.Ours:
+		key, value := p.ours()
+		annotations := p.obj.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[key] = value
+		p.obj.SetAnnotations(annotations)
+		return []string{"metadata", "annotations", key}, nil
+	case plan.Finalize:
+		p.obj.SetFinalizers(append(p.obj.GetFinalizers(), "stranger.example.org/"+p.mark().Text()))
+		return draw.Path("metadata.finalizers"), nil
+	case plan.Relabel:
+		p.relabel()
+		return draw.Path("metadata.labels"), nil
+	case plan.Steer:
+		if !p.steer() {
+			return nil, errNothing
+		}
+		return []string{"spec"}, nil
+	}
+	node, err := p.schemas.Of(kinds[p.Resource])
+	if err != nil {
+		return nil, err
+	}
+	path, value := p.schemas.Field(p.r, node, p.obj.Object, p.What == plan.Status, p.mark())
+	switch {
+	case len(path) == 0:
+		return nil, errNothing
+	case p.What == plan.Drop:
+		if !draw.Drop(p.obj.Object, path) {
+			return path, errNothing
+		}
+	case !draw.Set(p.obj.Object, path, value):
+		return path, errNothing
+	}
+	return path, nil
+}
+
+// send writes what differs in one of the ways.
+func (p *performance) send(ctx context.Context, before *unstructured.Unstructured, path []string) error {
+	what := p.What
+	if !slices.Contains([]plan.What{plan.Update, plan.JSONPatch, plan.Merge, plan.Strategic, plan.Apply}, what) {
+		what = []plan.What{plan.Update, plan.JSONPatch, plan.Merge, plan.Strategic, plan.Apply}[p.r.IntN(5)]
+	}
+	switch what {
+	case plan.Update:
+		return p.who.Update(ctx, p.obj)
+	case plan.JSONPatch:
+		top := path[0]
+		raw, err := json.Marshal([]map[string]any{{"op": "replace", "path": "/" + top, "value": p.obj.Object[top]}})
+		if err != nil {
+			return err
+		}
+		return p.who.Patch(ctx, p.obj, client.RawPatch(types.JSONPatchType, raw))
+	case plan.Apply:
+		return p.apply(ctx)
+	case plan.Strategic:
+		return p.strategic(ctx, before)
+	default:
+		return p.who.Patch(ctx, p.obj, client.MergeFrom(before))
+	}
+}
+
+// apply applies all of it by force, as one that wants it to be like that.
+func (p *performance) apply(ctx context.Context) error {
+	wanted := p.obj.DeepCopy()
+	for _, field := range []string{"managedFields", "resourceVersion", "uid", "generation", "creationTimestamp"} {
+		unstructured.RemoveNestedField(wanted.Object, "metadata", field)
+	}
+	unstructured.RemoveNestedField(wanted.Object, "status")
+	return p.who.Apply(ctx, client.ApplyConfigurationFromUnstructured(wanted), client.FieldOwner("stranger"), client.ForceOwnership)
+}
+
+// strategic merges by the keys of lists; custom kinds know none.
+func (p *performance) strategic(ctx context.Context, before *unstructured.Unstructured) error {
+	typed := func(u *unstructured.Unstructured) (client.Object, error) {
+		made, err := scheme.New(kinds[p.Resource])
+		if err != nil {
+			return nil, err
+		}
+		obj, ok := made.(client.Object)
+		if !ok {
+			return nil, fmt.Errorf("%T is no object", made)
+		}
+		return obj, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj)
+	}
+	if p.Resource == "things" || p.Resource == "allowancerecords" {
+		return p.who.Patch(ctx, p.obj, client.MergeFrom(before))
+	}
+	from, err := typed(before)
+	if err != nil {
+		return err
+	}
+	to, err := typed(p.obj)
+	if err != nil {
+		return p.who.Patch(ctx, p.obj, client.MergeFrom(before)) // It is no value of that type.
+	}
+	return p.who.Patch(ctx, to, client.StrategicMergeFrom(from))
+}
+
+// own changes who owns the object, part by part.
+func (p *performance) own() {
+	owners := p.obj.GetOwnerReferences()
+	other := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: p.mark().Text(), UID: types.UID("00000000-0000-0000-0000-" + fmt.Sprintf("%012d", p.N))}
+	if len(owners) == 0 || p.r.IntN(8) == 0 {
+		p.obj.SetOwnerReferences(append(owners, p.anyOwner(other)))
+		return
+	}
+	i := p.r.IntN(len(owners))
+	o := &owners[i]
+	switch p.r.IntN(9) {
+	case 0:
+		o.UID = other.UID
+	case 1:
+		o.Name = other.Name
+	case 2:
+		o.Kind = other.Kind
+	case 3:
+		o.APIVersion = other.APIVersion
+	case 4:
+		o.Controller = nil
+	case 5:
+		o.BlockOwnerDeletion = new(p.r.IntN(2) == 0)
+	case 6:
+		owners = slices.Delete(owners, i, i+1)
+	case 7:
+		owners = append([]metav1.OwnerReference{p.anyOwner(other)}, owners...)
+	default:
+		controls := o.Controller
+		*o = p.anyOwner(other)
+		o.Controller = controls
+	}
+	p.obj.SetOwnerReferences(owners)
+}
+
+// anyOwner is one of the parents that are there, or one that never was.
+func (p *performance) anyOwner(otherwise metav1.OwnerReference) metav1.OwnerReference {
+	resource := append(slices.Clone(plan.Parents), "replicasets")[p.r.IntN(len(plan.Parents)+1)]
+	list := listOf(resource)
+	if p.r.IntN(5) == 0 || p.admin.List(context.Background(), list, client.InNamespace(namespace)) != nil || len(list.Items) == 0 {
+		return otherwise
+	}
+	o := list.Items[p.r.IntN(len(list.Items))]
+	ref := metav1.OwnerReference{APIVersion: kinds[resource].GroupVersion().String(), Kind: kinds[resource].Kind, Name: o.GetName(), UID: o.GetUID()}
+	if p.r.IntN(2) == 0 {
+		ref.Controller = new(true)
+	}
+	return ref
+}
+
+// ours is an annotation of Kausality's, and what a forger would write there.
+func (p *performance) ours() (key, value string) {
+	prefix := []string{"", "replicaset.", "pod.", "job.", "thing."}[p.r.IntN(5)]
+	name := []string{"allowances", "approve", "approved", "break-glass", "Blocked", "derived-from", p.mark().Text()}[p.r.IntN(7)]
+	forged := fmt.Sprintf(`[{"kind":"*","mutation":"*","generation":%d,"initiator":"alice","trace":[{"kind":%q,"name":%q,"generation":%d,"field":"spec"}]}]`,
+		p.obj.GetGeneration()+int64(p.r.IntN(3)), p.obj.GetKind(), p.obj.GetName(), p.obj.GetGeneration())
+	return prefix + "kausality.io/" + name, []string{forged, "*", "spec", p.mark().Text(), ""}[p.r.IntN(5)]
+}
+
+// relabel changes or takes away a label, or takes the labels of something that is selected.
+func (p *performance) relabel() {
+	labels := p.obj.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	switch p.r.IntN(3) {
+	case 0:
+		labels["app"] = p.mark().Text()
+	case 1:
+		delete(labels, "app")
+	default:
+		all := slices.Concat(hers["deployments"], hers["statefulsets"], hers["daemonsets"])
+		labels["app"] = all[p.r.IntN(len(all))]
+	}
+	p.obj.SetLabels(labels)
+}
+
+// steer writes what controllers go by, with values that mean something.
+func (p *performance) steer() bool {
+	text := p.mark().Text()
+	if p.Who == plan.Alice {
+		text = fmt.Sprintf("alice-%d", p.N)
+	}
+	template := map[string]any{
+		"spec.template.metadata.annotations":              map[string]any{"restarted": text},
+		"spec.template.spec.containers.0.env":             []any{map[string]any{"name": "VALUE", "value": text}},
+		"spec.template.spec.containers.0.command":         []any{text},
+		"spec.template.spec.containers.0.securityContext": map[string]any{"runAsUser": int64(p.mark())},
+	}
+	if p.Who != plan.Alice {
+		template["spec.template.spec.containers.0.image"] = text + ":1"
+	}
+	choices := map[string]map[string]any{
+		"deployments": {"spec.replicas": int64(p.r.IntN(5)), "spec.paused": p.r.IntN(2) == 0, "spec.minReadySeconds": int64(p.r.IntN(2)), "spec.strategy": map[string]any{"type": "Recreate"}},
+		"replicasets": {"spec.replicas": int64(p.r.IntN(5)), "spec.minReadySeconds": int64(p.r.IntN(2))},
+		"statefulsets": {
+			"spec.replicas": int64(p.r.IntN(5)), "spec.updateStrategy": map[string]any{"type": "RollingUpdate", "rollingUpdate": map[string]any{"partition": int64(p.r.IntN(3))}},
+			"spec.minReadySeconds": int64(p.r.IntN(2)),
+		},
+		"daemonsets": {"spec.updateStrategy": map[string]any{"type": "OnDelete"}, "spec.minReadySeconds": int64(p.r.IntN(2))},
+		"jobs":       {"spec.suspend": p.r.IntN(2) == 0, "spec.parallelism": int64(p.r.IntN(4))},
+		"cronjobs":   {"spec.suspend": p.r.IntN(3) == 0, "spec.jobTemplate.metadata.labels": map[string]any{"run": text}},
+		"things":     {"spec.config": text, "spec.labels": map[string]any{"value": text}},
+		"configmaps": {"data.spec": text},
+		"pods":       {"spec.containers.0.image": text + ":1", "spec.activeDeadlineSeconds": p.mark().Number()},
+	}
+	all := choices[p.Resource]
+	if slices.Contains([]string{"deployments", "statefulsets", "daemonsets"}, p.Resource) {
+		maps.Copy(all, template)
+	}
+	if len(all) == 0 {
+		return false
+	}
+	keys := slices.Sorted(maps.Keys(all))
+	key := keys[p.r.IntN(len(keys))]
+	return draw.Set(p.obj.Object, draw.Path(key), all[key])
+}
+
+// call makes a request that is none for a field.
+func (p *performance) call(ctx context.Context) error {
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: p.obj.GetName()}}
+	switch p.What {
+	case plan.Copy:
+		return p.copy(ctx)
+	case plan.Delete:
+		policy := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan}[p.r.IntN(3)]
+		return p.who.Delete(ctx, p.obj, client.PropagationPolicy(policy))
+	case plan.DeleteCollection:
+		opts := []client.DeleteAllOfOption{client.InNamespace(namespace)}
+		if app := p.obj.GetLabels()["app"]; app != "" {
+			opts = append(opts, client.MatchingLabels{"app": app})
+		}
+		return p.who.DeleteAllOf(ctx, p.obj, opts...)
+	case plan.Scale:
+		return p.scale(ctx)
+	case plan.Evict:
+		return p.who.SubResource("eviction").Create(ctx, pod, &policyv1.Eviction{})
+	case plan.Bind:
+		return p.who.SubResource("binding").Create(ctx, pod, &corev1.Binding{Target: corev1.ObjectReference{Kind: "Node", Name: p.mark().Text()}})
+	case plan.Debug:
+		raw := fmt.Sprintf(`{"spec":{"ephemeralContainers":[{"name":%q,"image":"%s:1"}]}}`, p.mark().Text(), p.mark().Text())
+		return p.who.SubResource("ephemeralcontainers").Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, []byte(raw)))
+	case plan.Resize:
+		raw := fmt.Sprintf(`{"spec":{"containers":[{"name":"main","resources":{"requests":{"cpu":"%dm"}}}]}}`, p.mark().Number())
+		return p.who.SubResource("resize").Patch(ctx, pod, client.RawPatch(types.StrategicMergePatchType, []byte(raw)))
+	default:
+		return p.autoscale(ctx)
+	}
+}
+
+func (p *performance) scale(ctx context.Context) error {
+	if !slices.Contains([]string{"deployments", "statefulsets", "replicasets"}, p.Resource) {
+		return errNothing
+	}
+	n := p.r.IntN(5)
+	if p.r.IntN(2) == 0 {
+		return p.who.Patch(ctx, p.obj, merge(fmt.Sprintf(`{"spec":{"replicas":%d}}`, n)))
+	}
+	return p.who.SubResource("scale").Update(ctx, p.obj, client.WithSubResourceBody(&autoscalingv1.Scale{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: p.obj.GetName()}, Spec: autoscalingv1.ScaleSpec{Replicas: int32(n)},
+	}))
+}
+
+// copy creates another one like it, whose owners, labels and one field may be otherwise.
+func (p *performance) copy(ctx context.Context) error {
+	another := &unstructured.Unstructured{Object: map[string]any{}}
+	for key, value := range p.obj.Object {
+		if key != "status" && key != "metadata" {
+			another.Object[key] = runtime.DeepCopyJSONValue(value)
+		}
+	}
+	another.SetNamespace(namespace)
+	another.SetName(p.mark().Text())
+	another.SetLabels(p.obj.GetLabels())
+	another.SetOwnerReferences(p.obj.GetOwnerReferences())
+	unstructured.RemoveNestedField(another.Object, "spec", "nodeName")
+	if p.Resource == "jobs" {
+		unstructured.RemoveNestedField(another.Object, "spec", "selector")
+		unstructured.RemoveNestedField(another.Object, "spec", "template", "metadata", "labels")
+	}
+	p.obj = another
+	switch p.r.IntN(4) {
+	case 0:
+		another.SetOwnerReferences(nil)
+	case 1:
+		p.own()
+	case 2:
+		p.relabel()
+	default:
+		p.steer()
+	}
+	return p.who.Create(ctx, another)
+}
+
+// autoscale makes an autoscaler for a Deployment, by either version.
+func (p *performance) autoscale(ctx context.Context) error {
+	hpa := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
+		"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": hers["deployments"][p.r.IntN(3)]},
+		"minReplicas":    int64(1 + p.r.IntN(4)), "maxReplicas": int64(6),
+	}}}
+	hpa.SetAPIVersion([]string{"autoscaling/v1", "autoscaling/v2"}[p.r.IntN(2)])
+	hpa.SetKind("HorizontalPodAutoscaler")
+	hpa.SetNamespace(namespace)
+	hpa.SetName(p.mark().Text())
+	return p.who.Create(ctx, hpa)
+}
