@@ -42,6 +42,9 @@ import (
 // No segment of a path is like it: theirs all have a type.
 var wildcard = Segment{}
 
+// Wildcard is the segment of a Pattern that stands for any index or key.
+var Wildcard = wildcard
+
 // maxSegments bounds how deep a path reaches. Find reports a difference that
 // lies deeper at its ancestor there, so that hostile objects cannot make it
 // write paths of thousands of segments each.

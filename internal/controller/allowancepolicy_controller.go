@@ -107,7 +107,8 @@ func (r *AllowancePolicy) Reconcile(ctx context.Context, req reconcile.Request) 
 	unwatched := r.unwatched(index, entry.Policy)
 
 	adoptErr := r.ensureAdopted(ctx, obj, entry, unwatched)
-	if err := r.setConditions(ctx, obj, entry, index, unwatched); err != nil {
+	again, err := r.setConditions(ctx, obj, entry, index, unwatched)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
 	adopting, err := r.concerned(ctx, entry.Policy, adoptingField)
@@ -128,7 +129,10 @@ func (r *AllowancePolicy) Reconcile(ctx context.Context, req reconcile.Request) 
 	if obj.Status.AdoptedGeneration == entry.Policy.Generation {
 		r.Catalog.markAdopted(entry.Policy)
 	}
-	return reconcile.Result{}, adoptErr
+	if adoptErr != nil {
+		return reconcile.Result{}, adoptErr
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
 }
 
 // isSettled tells whether the status of a policy says how far its generation is in effect,
@@ -174,25 +178,26 @@ func (r *AllowancePolicy) unwatched(index *policy.Index, p *policy.Policy) []sch
 	return kinds
 }
 
-// setConditions says in the status what is known about the policy.
+// setConditions says in the status what is known about the policy, and returns after how
+// long more may be known, 0 where only an event can tell.
 func (r *AllowancePolicy) setConditions(ctx context.Context, obj *v1alpha1.AllowancePolicy, entry CatalogEntry,
 	index *policy.Index, unwatched []schema.GroupKind,
-) error {
+) (time.Duration, error) {
 	p := entry.Policy
-	standing, err := r.standingOf(ctx, index, p)
+	found, err := r.standingOf(ctx, index, p)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	notes, err := r.notes(ctx, obj, index, p, standing.uncovered)
+	notes, err := r.notes(ctx, obj, index, p, found)
 	if err != nil {
-		return err
+		return 0, err
 	}
-	obj.Status.Affected = &standing.affected
+	obj.Status.Affected = &found.affected
 	canStart, parents := startable(index, p)
 	// Policies through which chains come may still be on their way.
 	started, _ := startable(policy.NewIndex(r.Catalog.Policies()), p)
 	apimeta.SetStatusCondition(&obj.Status.Conditions, accepted(p, acceptance{
-		errs: entry.Errors, served: entry.Served, standing: standing, notes: notes,
+		errs: entry.Errors, served: entry.Served, standing: found, notes: notes,
 	}))
 	for _, condition := range enforced(p, enforcement{
 		served:    entry.Served,
@@ -202,15 +207,18 @@ func (r *AllowancePolicy) setConditions(ctx context.Context, obj *v1alpha1.Allow
 		waiting:   !canStart,
 		parents:   parents,
 		rendered:  r.Rendering.Rendered(p.Name, p.Generation),
-		standing:  standing,
+		standing:  found,
 	}) {
 		apimeta.SetStatusCondition(&obj.Status.Conditions, condition)
 	}
-	return nil
+	if found.whens.awaited() {
+		return askAgain, nil
+	}
+	return 0, nil
 }
 
 // notes gathers what policyNotes needs.
-func (r *AllowancePolicy) notes(ctx context.Context, obj *v1alpha1.AllowancePolicy, index *policy.Index, p *policy.Policy, uncovered []schema.GroupKind) ([]string, error) {
+func (r *AllowancePolicy) notes(ctx context.Context, obj *v1alpha1.AllowancePolicy, index *policy.Index, p *policy.Policy, s standing) ([]string, error) {
 	var unserved []schema.GroupVersionResource
 	for _, resource := range childResources(&obj.Spec) {
 		if _, served := r.Kinds.KindFor(resource); !served {
@@ -222,7 +230,13 @@ func (r *AllowancePolicy) notes(ctx context.Context, obj *v1alpha1.AllowancePoli
 		return nil, err
 	}
 	overdueObjects.WithLabelValues(p.Name).Set(float64(len(overdue)))
-	doubts := doubts{unserved: unserved, unmatched: slices.Concat(policy.Unmatched(&obj.Spec, declaredKinds{r.Kinds}), knowngates.Drivers().Unmatched(p)), uncovered: uncovered}
+	declared := declaredKinds{r.Kinds}
+	doubts := doubts{
+		unserved:  unserved,
+		unmatched: slices.Concat(policy.Unmatched(&obj.Spec, declared), knowngates.Drivers().Unmatched(p)),
+		misjudged: withMore(policy.Misjudged(&obj.Spec, declared), s.whens.misjudged()),
+		uncovered: s.uncovered,
+	}
 	return append(policyNotes(index, p, obj.Spec.Subjects, doubts), overdueNotes(p, overdue)...), nil
 }
 

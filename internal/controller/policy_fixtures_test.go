@@ -67,6 +67,8 @@ func (testKinds) Known() bool { return true }
 
 func (testKinds) Undeclared(schema.GroupVersionKind, change.Pattern) string { return "" }
 
+func (testKinds) TypeOf(schema.GroupVersionKind, change.Pattern) change.ValueType { return "" }
+
 // policyFor makes a policy for a kind of apps/v1, without subjects or sections.
 func policyFor(kind string) *v1alpha1.AllowancePolicy {
 	return &v1alpha1.AllowancePolicy{

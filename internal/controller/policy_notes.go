@@ -42,6 +42,9 @@ type doubts struct {
 	unserved []schema.GroupVersionResource
 	// unmatched are the parts of the policy that can never match.
 	unmatched []string
+	// misjudged are the expressions that compare in vain, by what is declared of kinds or
+	// is there of objects.
+	misjudged []string
 	// uncovered are the kinds of owners that no policy is for.
 	uncovered []schema.GroupKind
 }
@@ -52,6 +55,9 @@ func policyNotes(index *policy.Index, p *policy.Policy, subjects []v1alpha1.Poli
 	var notes []string
 	if len(d.unmatched) > 0 {
 		notes = append(notes, fmt.Sprintf("Some of it never matches anything: %s.", list(d.unmatched, "; ")))
+	}
+	if len(d.misjudged) > 0 {
+		notes = append(notes, fmt.Sprintf("Some of its expressions do not fit the objects that they are about: %s.", list(d.misjudged, "; ")))
 	}
 	if len(unserved) > 0 {
 		names := make([]string, 0, len(unserved))

@@ -43,6 +43,7 @@ func TestPolicyNotes(t *testing.T) {
 		of        *v1alpha1.AllowancePolicy
 		unserved  []schema.GroupVersionResource
 		unmatched []string
+		misjudged []string
 		uncovered []schema.GroupKind
 		want      []string
 	}{
@@ -56,11 +57,12 @@ func TestPolicyNotes(t *testing.T) {
 		"targets that are not served":     {of: deployments, unserved: []schema.GroupVersionResource{{Group: "example.com", Version: "v1", Resource: "widgets"}}, want: []string{"widgets.example.com in example.com/v1"}},
 		"owners that no policy is for":    {of: deployments, uncovered: []schema.GroupKind{{Group: "example.com", Kind: "App"}}, want: []string{"App.example.com"}},
 		"parts that never match":          {of: deployments, unmatched: []string{"a", "b"}, want: []string{"never matches anything: a; b."}},
+		"what compares in vain":           {of: deployments, misjudged: []string{"a", "b"}, want: []string{"do not fit the objects that they are about: a; b."}},
 		"more than one thing, each apart": {of: replicaSets, uncovered: []schema.GroupKind{{Kind: "App"}}, want: []string{"will not be replaced", "owned by App"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policies := compiled(t, tc.of, deployments)
-			notes := policyNotes(policy.NewIndex(policies), policies[0], tc.of.Spec.Subjects, doubts{tc.unserved, tc.unmatched, tc.uncovered})
+			notes := policyNotes(policy.NewIndex(policies), policies[0], tc.of.Spec.Subjects, doubts{unserved: tc.unserved, unmatched: tc.unmatched, misjudged: tc.misjudged, uncovered: tc.uncovered})
 			if len(notes) != len(tc.want) {
 				t.Fatalf("policyNotes() = %q, want %d notes", notes, len(tc.want))
 			}

@@ -42,6 +42,9 @@ type standing struct {
 	// overrides are the fields in which it counts for some object, with the names of
 	// the policies that say something else in them.
 	overrides map[policy.DecidingField][]string
+	// whens are what became of its expressions that say when an object has settled, asked
+	// of some of the objects for which they decide.
+	whens answers
 	// uncovered are the kinds of owners of objects that it selects, for which there is no
 	// policy; none where no chain begins with it.
 	uncovered []schema.GroupKind
@@ -50,7 +53,7 @@ type standing struct {
 // standingOf looks at the objects of the kind of p.
 func (a *Adoption) standingOf(ctx context.Context, index *policy.Index, p *policy.Policy) (standing, error) {
 	overridden, overrides := nameSets{}, nameSets{}
-	var s standing
+	s := standing{whens: answers{}}
 	for obj, err := range a.Holders.List(ctx, p.For) {
 		if err != nil {
 			return standing{}, fmt.Errorf("listing the objects that policy %s is for: %w", p.Name, err)
@@ -61,6 +64,7 @@ func (a *Adoption) standingOf(ctx context.Context, index *policy.Index, p *polic
 			continue
 		}
 		s.affected++
+		s.whens.ask(ctx, p, policies, obj)
 		if p.Void(policies) {
 			s.void++
 		}

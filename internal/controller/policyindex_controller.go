@@ -84,6 +84,9 @@ type Kinds interface {
 	// Undeclared says why no object of a kind has anything that a pattern names, and
 	// nothing where one may, or nothing is known of the kind.
 	Undeclared(kind schema.GroupVersionKind, pattern change.Pattern) string
+	// TypeOf is what kind of value objects of a kind have at a pattern, empty where that
+	// is not declared.
+	TypeOf(kind schema.GroupVersionKind, pattern change.Pattern) change.ValueType
 }
 
 // UpdatedKinds are Kinds that have to be told what to know, and when that may

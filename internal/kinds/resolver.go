@@ -196,6 +196,12 @@ func (r *Resolver) Undeclared(gvk schema.GroupVersionKind, pattern change.Patter
 	return r.served.Load().schemas[gvk].Undeclared(pattern)
 }
 
+// TypeOf is what kind of value objects of a kind have at a pattern, empty where that is not
+// declared.
+func (r *Resolver) TypeOf(gvk schema.GroupVersionKind, pattern change.Pattern) change.ValueType {
+	return r.served.Load().schemas[gvk].TypeOf(pattern)
+}
+
 // Schemas returns what is declared about the fields of kinds. It reads what is not
 // known yet, each time anew, as a policy that names those kinds may not come to be;
 // what cannot be read is left out.

@@ -51,16 +51,21 @@ type node struct {
 	each *node
 	// list tells a list from a map.
 	list bool
+	// value is the type of the value, empty where it may be of several.
+	value change.ValueType
 	// open is true where what lies below is not declared, or not all of it.
 	open bool
 }
 
-// Most fields are one of these.
+// scalars have nothing below them; most fields are one of these.
+var scalars = map[change.ValueType]*node{
+	"": {}, change.ValueText: {value: change.ValueText}, change.ValueNumber: {value: change.ValueNumber}, change.ValueBool: {value: change.ValueBool},
+}
+
+// anything may have anything below it, and everything is a map that may.
 var (
-	// scalar has nothing below it.
-	scalar = &node{}
-	// anything may have anything below it.
-	anything = &node{open: true}
+	anything   = &node{open: true}
+	everything = &node{open: true, value: change.ValueMap}
 )
 
 // ListKeys implements change.Schema.
@@ -152,10 +157,14 @@ func (r *reader) inline(declared *spec.Schema) *node {
 	switch {
 	case len(n.listKeys) > 0 || n.quantity || len(n.fields) > 0 || n.each != nil:
 		return n
+	case n.open && n.value == change.ValueMap:
+		return everything
 	case n.open:
 		return anything
+	case scalars[n.value] != nil:
+		return scalars[n.value]
 	default:
-		return scalar
+		return n
 	}
 }
 
@@ -164,6 +173,7 @@ func (r *reader) read(declared *spec.Schema, n *node) {
 	n.listKeys = listKeys(declared)
 	n.quantity = isQuantity(declared)
 	n.list = declared.Type.Contains("array")
+	n.value = valueType(declared)
 	n.open = isOpen(declared)
 	if len(declared.Properties) > 0 {
 		n.fields = make(map[string]*node, len(declared.Properties))
@@ -182,6 +192,25 @@ func (r *reader) read(declared *spec.Schema, n *node) {
 	}
 }
 
+// valueTypes are the types of values as OpenAPI names them.
+var valueTypes = map[string]change.ValueType{
+	"string": change.ValueText, "integer": change.ValueNumber, "number": change.ValueNumber, "boolean": change.ValueBool,
+	"array": change.ValueList, "object": change.ValueMap,
+}
+
+// valueType is what kind of value is declared, empty where it may be of several.
+func valueType(declared *spec.Schema) change.ValueType {
+	if isIntOrString(declared) || len(declared.Type) != 1 {
+		return ""
+	}
+	return valueTypes[declared.Type[0]]
+}
+
+func isIntOrString(declared *spec.Schema) bool {
+	set, _ := declared.Extensions.GetBool(extensionIntOrString)
+	return set || declared.Format == formatIntOrString
+}
+
 // isOpen tells whether a value may have something below it that is not declared. In
 // doubt it may: a map without any declared field is taken for free-form.
 func isOpen(declared *spec.Schema) bool {
@@ -190,7 +219,7 @@ func isOpen(declared *spec.Schema) bool {
 			return true
 		}
 	}
-	if intOrString, _ := declared.Extensions.GetBool(extensionIntOrString); intOrString || declared.Format == formatIntOrString {
+	if isIntOrString(declared) {
 		return false
 	}
 	if more := declared.AdditionalProperties; more != nil && more.Schema == nil && more.Allows {

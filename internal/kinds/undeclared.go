@@ -50,6 +50,29 @@ func (s *Schema) Undeclared(pattern change.Pattern) string {
 	}
 }
 
+// TypeOf is what kind of value is at the place that the pattern names, empty where that is
+// not declared.
+func (s *Schema) TypeOf(pattern change.Pattern) change.ValueType {
+	if s == nil {
+		return ""
+	}
+	n := s.root
+	for _, segment := range pattern {
+		if n == nil || n.open {
+			return ""
+		}
+		next := n.below(segment)
+		if len(next) != 1 {
+			return ""
+		}
+		n = next[0]
+	}
+	if n == nil {
+		return ""
+	}
+	return n.value
+}
+
 // follow goes along a pattern as far as anything is declared, or may be. It returns
 // how many segments that is, and where it is. Of the ways that a wildcard stands for
 // it takes the one that leads furthest.

@@ -23,6 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
@@ -56,16 +57,22 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 		}
 		if e.IsCreation() && initializing != nil {
 			// Where the condition cannot be evaluated, the status decides.
-			if still, err := eval(ctx, initializing, obj, e, budget); err == nil {
+			if still, err := Holds(ctx, initializing, obj, e, budget); err == nil {
 				return !still
 			}
 		}
 		if settledWhen != nil {
-			settled, err := eval(ctx, settledWhen, obj, e, budget)
+			settled, err := Holds(ctx, settledWhen, obj, e, budget)
 			return err == nil && settled
 		}
 		return progress.Settled && quiet(e) || e.IsCreation() && hasRun(obj)
 	}
+}
+
+// SettledAt reports whether the object, as it is, has settled at a generation: whether an
+// allowance that was granted for it just now would be consumed at once.
+func SettledAt(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, generation int64) bool {
+	return Consumed(ctx, obj, policies, always)(ledger.NewEntry(v1alpha1.Allowance{Generation: generation}))
 }
 
 // Conditions are those of the policies in effect for a holder, the oldest first,
@@ -89,7 +96,7 @@ func Midway(ctx context.Context, obj *unstructured.Unstructured, policies []*pol
 		return false
 	}
 	if _, settled := Conditions(policies); settled != nil {
-		done, err := eval(ctx, settled, obj, ledger.Entry{}, policy.NewBudget())
+		done, err := Holds(ctx, settled, obj, ledger.Entry{}, policy.NewBudget())
 		return err != nil || !done
 	}
 	progress := Of(obj)
@@ -99,7 +106,9 @@ func Midway(ctx context.Context, obj *unstructured.Unstructured, policies []*pol
 	return now.Before(obj.GetCreationTimestamp().Add(policy.TTL(policies)))
 }
 
-func eval(ctx context.Context, c *policy.Condition, obj *unstructured.Unstructured, e ledger.Entry, budget *policy.Budget) (bool, error) {
+// Holds evaluates a condition that says when an object has settled, for an entry of its
+// ledger.
+func Holds(ctx context.Context, c *policy.Condition, obj *unstructured.Unstructured, e ledger.Entry, budget *policy.Budget) (bool, error) {
 	allowance, err := runtime.DefaultUnstructuredConverter.ToUnstructured(&e.Allowance)
 	if err != nil {
 		// An Allowance is made of strings, numbers, and lists and maps of them.

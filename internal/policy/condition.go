@@ -35,6 +35,7 @@ import (
 // like take it for empty. A function of an absent value, or an ordering
 // comparison with one, is an error.
 type Condition struct {
+	scope   scope
 	source  string
 	program cel.Program
 }
@@ -61,7 +62,7 @@ func compileCondition(in scope, source string) (*Condition, error) {
 	if err != nil {
 		return nil, fmt.Errorf("the expression cannot be run: %w", err)
 	}
-	return &Condition{source: source, program: program}, nil
+	return &Condition{scope: in, source: source, program: program}, nil
 }
 
 // compileError puts all that CEL has to say about an expression into one line.

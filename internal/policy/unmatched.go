@@ -38,6 +38,9 @@ type Declared interface {
 	// Undeclared says why no object of a kind has anything that a pattern names, and
 	// nothing where one may.
 	Undeclared(kind schema.GroupVersionKind, pattern change.Pattern) string
+	// TypeOf is what kind of value objects of a kind have at a pattern, empty where that
+	// is not declared.
+	TypeOf(kind schema.GroupVersionKind, pattern change.Pattern) change.ValueType
 }
 
 // Unmatched says of each part of a policy that can never match why that is so. It

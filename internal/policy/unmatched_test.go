@@ -51,6 +51,18 @@ func (declarations) Undeclared(kind schema.GroupVersionKind, pattern change.Patt
 	return ""
 }
 
+func (declarations) TypeOf(kind schema.GroupVersionKind, pattern change.Pattern) change.ValueType {
+	if kind.Kind != "Deployment" {
+		return ""
+	}
+	return map[string]change.ValueType{
+		"spec.replicas": change.ValueNumber, "spec.paused": change.ValueBool, "spec.items": change.ValueList, "spec.items.*.name": change.ValueText,
+		"spec.items[*].name": change.ValueText, "spec.items[*].size": change.ValueNumber, "metadata.name": change.ValueText,
+		"metadata.labels": change.ValueMap, "metadata.labels[*]": change.ValueText, "metadata.labels[tier]": change.ValueText,
+		"status.observedGeneration": change.ValueText, "status.limit": "",
+	}[pattern.String()]
+}
+
 func TestUnmatched(t *testing.T) {
 	const replicaSet, xdatabase = "{apiGroup: apps, apiVersion: v1, resource: replicasets}", "{apiGroup: example.com, apiVersion: v1alpha1, resource: xdatabases}"
 	tests := map[string]struct {

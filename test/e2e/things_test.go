@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"strconv"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -119,6 +120,17 @@ func reportInCondition(ctx context.Context, who *actor, thing *unstructured.Unst
 
 func reportReadyOnly(ctx context.Context, who *actor, thing *unstructured.Unstructured) error {
 	thing.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": "True"}}}
+	return who.Status().Update(ctx, thing)
+}
+
+func reportGenerationOnly(ctx context.Context, who *actor, thing *unstructured.Unstructured) error {
+	thing.Object["status"] = map[string]any{"observedGeneration": thing.GetGeneration()}
+	return who.Status().Update(ctx, thing)
+}
+
+// reportGenerationAsText is what Argo Rollouts does.
+func reportGenerationAsText(ctx context.Context, who *actor, thing *unstructured.Unstructured) error {
+	thing.Object["status"] = map[string]any{"observedGeneration": strconv.FormatInt(thing.GetGeneration(), 10), "phase": "Healthy"}
 	return who.Status().Update(ctx, thing)
 }
 

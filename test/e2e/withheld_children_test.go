@@ -338,6 +338,13 @@ var _ = Describe("What is withheld of a custom resource", func() {
 		allIsWell()
 		Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(approve("spec.config"))))).To(Succeed())
 		Expect(thing.GetAnnotations()).NotTo(HaveKey(approvedKey))
+		if k.consumption == nil || k.consumption.When != "" {
+			By("its controller taking its time")
+			Consistently(ctx, func(g Gomega) {
+				g.Expect(shared.record(ctx, g, thing).Status.Consumed).NotTo(ContainElement(
+					HaveField("Generation", BeNumerically(">=", thing.GetGeneration()))))
+			}).WithTimeout(quietMoment).Should(Succeed())
+		}
 		Expect(controller.reconcile(ctx, thing)).To(Succeed())
 		Expect(config()).To(Equal("theirs"))
 	},
@@ -345,6 +352,18 @@ var _ = Describe("What is withheld of a custom resource", func() {
 		Entry("a condition with a generation", SpecTimeout(specTimeout), kind{report: reportInCondition}),
 		Entry("a condition without a generation", SpecTimeout(specTimeout), kind{report: reportReadyOnly, consumption: second}),
 		Entry("no status", SpecTimeout(specTimeout), kind{report: reportNothing, consumption: second}),
+		Entry("observedGeneration alone, as its policy knows", SpecTimeout(specTimeout), kind{
+			report:      reportGenerationOnly,
+			consumption: &v1alpha1.Consumption{When: "object.status.observedGeneration >= allowance.generation"},
+		}),
+		Entry("a generation that is a string, as its policy knows", SpecTimeout(specTimeout), kind{
+			report:      reportGenerationAsText,
+			consumption: &v1alpha1.Consumption{When: "int(object.status.observedGeneration) >= allowance.generation"},
+		}),
+		Entry("a phase, as its policy knows", SpecTimeout(specTimeout), kind{
+			report:      reportGenerationAsText,
+			consumption: &v1alpha1.Consumption{When: "object.status.phase == 'Healthy' && int(object.status.observedGeneration) >= object.metadata.generation"},
+		}),
 		Entry("a status inside, as its policy knows", SpecTimeout(specTimeout), kind{
 			statusInside: true, report: reportInside,
 			consumption: &v1alpha1.Consumption{When: "object.status.observedGeneration >= allowance.generation"},

@@ -44,7 +44,7 @@ func (h *holder) bounds() []Bound {
 	var external []Permission
 	for _, e := range h.usable() {
 		if e.IsExternal() {
-			external = append(external, permissionOf(e))
+			external = append(external, h.permission(e))
 		}
 	}
 	if len(external) > 0 {
@@ -159,14 +159,16 @@ func (h *holder) byAllowance(kind schema.GroupKind) []Permission {
 	var out []Permission
 	for _, e := range h.usable() {
 		if !e.IsExternal() && decision.MatchesKind(e, kind) {
-			out = append(out, permissionOf(e))
+			out = append(out, h.permission(e))
 		}
 	}
 	return out
 }
 
-func permissionOf(e ledger.Entry) Permission {
-	return Permission{What: phrase.Allowance(e.Allowance), Because: phrase.Trace(e.Initiator, e.Trace), Allowance: &e.Allowance}
+func (h *holder) permission(e ledger.Entry) Permission {
+	return Permission{
+		What: phrase.Allowance(e.Allowance), Because: phrase.Trace(e.Initiator, e.Trace), Allowance: &e.Allowance, When: h.when(e),
+	}
 }
 
 // rules are what changes of the object would allow.

@@ -17,6 +17,7 @@ limitations under the License.
 package explain
 
 import (
+	"fmt"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -158,6 +159,9 @@ func childKinds(policies []*policy.Policy) []schema.GroupKind {
 // progress says how far the controllers of the holder are, and what keeps its
 // allowances although it has settled.
 func (h *holder) progress() string {
+	if p := policy.Deciding(h.Policies, policy.FieldConsumptionWhen); p != nil {
+		return fmt.Sprintf("judged by %s of AllowancePolicy %s, and not by its status alone", policy.FieldConsumptionWhen, p.Name)
+	}
 	p := lifecycle.Of(h.obj)
 	if !p.Settled || len(h.Ledger.Without(ledger.Entry.IsWithheld)) == 0 || !lifecycle.NeedsQuiet(h.obj, h.Policies) {
 		return p.Why

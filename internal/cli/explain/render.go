@@ -127,6 +127,9 @@ func addBound(table *text.Table, b Bound) {
 	for _, permission := range b.Permissions {
 		table.Cells(text.Cell{Text: kind}, text.Cell{Text: permission.What, Style: text.Good}, text.Cell{Text: permission.Because})
 		kind = ""
+		if permission.When != nil {
+			table.Cells(text.Cell{}, text.Cell{}, permission.When.told())
+		}
 	}
 	if len(b.Permissions) == 0 {
 		consequence := map[v1alpha1.ValidationAction]string{

@@ -92,6 +92,19 @@ type Permission struct {
 	Because string `json:"because"`
 	// Allowance is the entry of the ledger that allows it, where one does.
 	Allowance *v1alpha1.Allowance `json:"allowance,omitempty"`
+	// When is the condition of a policy that ends the allowance, where one does.
+	When *When `json:"when,omitempty"`
+}
+
+// When is the condition of a policy that ends an allowance, asked of the object as it is.
+type When struct {
+	// Policy that has the condition, and Field which one it is.
+	Policy string `json:"policy"`
+	Field  string `json:"field"`
+	// Holds is true where it does.
+	Holds bool `json:"holds"`
+	// Problem says why it cannot be evaluated, or what it compares in vain.
+	Problem string `json:"problem,omitempty"`
 }
 
 // Rule is what a change of the object would allow.

@@ -30,12 +30,16 @@ import (
 
 // scalars are types whose values have nothing below them, although they are structs.
 var scalars = map[reflect.Type]bool{
-	reflect.TypeFor[metav1.Time]():        true,
-	reflect.TypeFor[metav1.MicroTime]():   true,
-	reflect.TypeFor[metav1.Duration]():    true,
+	reflect.TypeFor[metav1.Time]():      true,
+	reflect.TypeFor[metav1.MicroTime](): true,
+	reflect.TypeFor[metav1.Duration]():  true,
+	reflect.TypeFor[[]byte]():           true,
+}
+
+// eitherOr are types whose values may be a number, or a string.
+var eitherOr = map[reflect.Type]bool{
 	reflect.TypeFor[intstr.IntOrString](): true,
 	reflect.TypeFor[resource.Quantity]():  true,
-	reflect.TypeFor[[]byte]():             true,
 }
 
 // free are types whose values may have anything below them.
@@ -53,6 +57,8 @@ func declared(t reflect.Type, within ...reflect.Type) *spec.Schema {
 	switch {
 	case slices.Contains(within, t):
 		return spec.MapProperty(nil)
+	case eitherOr[t]:
+		return spec.StrFmtProperty("int-or-string")
 	case scalars[t]:
 		return spec.StringProperty()
 	case free[t] || t.Kind() == reflect.Interface:
@@ -61,8 +67,12 @@ func declared(t reflect.Type, within ...reflect.Type) *spec.Schema {
 		return spec.ArrayProperty(declared(t.Elem(), within...))
 	case t.Kind() == reflect.Map:
 		return spec.MapProperty(declared(t.Elem(), within...))
-	case t.Kind() != reflect.Struct:
+	case t.Kind() == reflect.Bool:
+		return spec.BooleanProperty()
+	case t.Kind() == reflect.String:
 		return spec.StringProperty()
+	case t.Kind() != reflect.Struct:
+		return spec.Int64Property()
 	}
 	out := &spec.Schema{}
 	out.Typed("object", "")

@@ -256,7 +256,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	}
 	f.approve = r.approval(f)
 	f.Approved = f.approve.changes
-	if r.beyondGenerations(f) || r.mayMoveSwitch(f) {
+	if r.beyondGenerations(ctx, f) || r.mayMoveSwitch(f) {
 		f.Child.Generation++
 	}
 	if f.glass, err = g.glass(ctx, r, f); err != nil {

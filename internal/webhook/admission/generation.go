@@ -17,6 +17,8 @@ limitations under the License.
 package admission
 
 import (
+	"context"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -71,12 +73,13 @@ func (r *request) mayMoveSwitch(f *facts) bool {
 
 // beyondGenerations tells whether no generation tells of what an update triggers:
 // it counts none up, and changes metadata, or approves something of an object that
-// has settled. The status that is there would end what it grants at once, before
-// any controller could act; so that is granted for the next generation, and time
-// ends it where none comes (D8).
-func (r *request) beyondGenerations(f *facts) bool {
+// has settled, by its status or by the condition of a policy in its place. What is there
+// would end what it grants at once, before any controller could act; so that is granted
+// for the next generation, and time ends it where none comes (D8).
+func (r *request) beyondGenerations(ctx context.Context, f *facts) bool {
 	if r.old == nil || r.new == nil || f.Child.Generation == 0 || f.Child.Generation != r.old.GetGeneration() {
 		return false
 	}
-	return len(f.OwnChanges) > 0 || len(f.Approved) > 0 && lifecycle.Of(r.old).Settled
+	return len(f.OwnChanges) > 0 || len(f.Approved) > 0 &&
+		lifecycle.SettledAt(ctx, r.old, f.OwnPolicies, f.Child.Generation)
 }

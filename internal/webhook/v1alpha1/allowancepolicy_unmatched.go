@@ -56,13 +56,14 @@ func (v *AllowancePolicyValidator) unmatched(ctx context.Context, p *v1alpha1.Al
 	if err != nil {
 		logf.FromContext(ctx).Error(err, "Cannot tell which fields of a policy there are", "policy", p.Name)
 	}
-	found := policy.Unmatched(&p.Spec, declared{mapper: v.Mapper, kindFor: kindFor, schemas: schemas})
-	var out admission.Warnings
-	for i, text := range found {
-		if i == maxUnmatched {
-			return append(out, fmt.Sprintf("%d more parts of the policy never match", len(found)-i))
-		}
-		out = append(out, text+"; it never matches")
+	known := declared{mapper: v.Mapper, kindFor: kindFor, schemas: schemas}
+	out := admission.Warnings(policy.Unmatched(&p.Spec, known))
+	for i := range out {
+		out[i] += "; it never matches"
+	}
+	out = append(out, policy.Misjudged(&p.Spec, known)...)
+	if more := len(out) - maxUnmatched; more > 0 {
+		return append(out[:maxUnmatched], fmt.Sprintf("%d more parts of the policy never match", more))
 	}
 	return out
 }
@@ -91,4 +92,9 @@ func (d declared) Namespaced(kind schema.GroupVersionKind) (namespaced, known bo
 // Undeclared implements policy.Declared.
 func (d declared) Undeclared(kind schema.GroupVersionKind, pattern change.Pattern) string {
 	return d.schemas[kind].Undeclared(pattern)
+}
+
+// TypeOf implements policy.Declared.
+func (d declared) TypeOf(kind schema.GroupVersionKind, pattern change.Pattern) change.ValueType {
+	return d.schemas[kind].TypeOf(pattern)
 }
