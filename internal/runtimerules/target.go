@@ -21,7 +21,7 @@ import (
 	"google.golang.org/protobuf/reflect/protoreflect"
 )
 
-// maxID is how much of an id is told. Runtimes make them of 64 characters.
+// maxID is how much of an id is told: more than any has.
 const maxID = 128
 
 // Target is what a request names, for those who tell of calls.

@@ -33,8 +33,8 @@ const (
 	// kept is how many containers, and how many Pods, are remembered. Ids are not used
 	// again, so what was said of one stays true.
 	kept = 4096
-	// longestID is the length from which nothing is an id.
-	longestID = 256
+	// longestID is how long an id may be. Runtimes make them of 64 characters.
+	longestID = 127
 )
 
 // Why something could not be found out. What the runtime said is not told to callers.

@@ -142,7 +142,7 @@ func TestBypass(t *testing.T) {
 		"a path with a query":                       func(t *testing.T) { oddPath(t, services+"Exec?a=b") },
 		"a path without a slash at its beginning":   func(t *testing.T) { oddPath(t, services[1:]+"Exec") },
 		"a path that is only the name of a method":  func(t *testing.T) { oddPath(t, "Exec") },
-		"a path that is as long as headers may be":  func(t *testing.T) { oddPath(t, services+strings.Repeat("E", 60<<10)) },
+		"a path that is as long as headers may be":  func(t *testing.T) { neverForwarded(t, services+strings.Repeat("E", 60<<10)) },
 		"a path with a character that ends strings": func(t *testing.T) { oddPath(t, services+"Exec\x00") },
 
 		"an empty id":                              func(t *testing.T) { sameRefusal(t, "") },

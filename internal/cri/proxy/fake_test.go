@@ -225,6 +225,8 @@ type stand struct {
 	started *grpc.Server
 	audit   *lines
 	metrics *prometheus.Registry
+	// conns are those by which frames are sent.
+	conns map[string]*grpc.ClientConn
 }
 
 // peers are who connects by which socket.
@@ -253,7 +255,7 @@ func mustParse(t *testing.T, text string) *runtimerules.Rules {
 // newStand starts both.
 func newStand(t *testing.T, rules string, change ...func(*Options)) *stand {
 	t.Helper()
-	s := &stand{t: t, folder: t.TempDir(), runtime: newFake(), audit: &lines{}, metrics: prometheus.NewPedanticRegistry()}
+	s := &stand{t: t, folder: t.TempDir(), runtime: newFake(), audit: &lines{}, metrics: prometheus.NewPedanticRegistry(), conns: map[string]*grpc.ClientConn{}}
 	s.startRuntime()
 	options := Options{
 		Endpoint: "test", Runtime: filepath.Join(s.folder, "runtime.sock"), Rules: mustParse(t, rules),
@@ -316,7 +318,10 @@ func (s *stand) client(as string) runtimeapi.RuntimeServiceClient {
 // frames sends messages as they are.
 func (s *stand) frames(as, path string, messages ...[]byte) error {
 	s.t.Helper()
-	stream, err := s.dial(as).NewStream(s.t.Context(), downstream, path, grpc.ForceCodecV2(codec{}))
+	if s.conns[as] == nil {
+		s.conns[as] = s.dial(as)
+	}
+	stream, err := s.conns[as].NewStream(s.t.Context(), downstream, path, grpc.ForceCodecV2(codec{}))
 	if err != nil {
 		return err
 	}
