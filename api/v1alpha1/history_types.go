@@ -20,7 +20,7 @@ import metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 // HistoryEvent says what happened.
 //
-// +kubebuilder:validation:Enum=Granted;Withheld;Released;Approved;Restored;Consumed;Deleted;Exercised;Allowed;Warned;Audited;BreakGlass;Denied
+// +kubebuilder:validation:Enum=Granted;Withheld;Refused;Released;Approved;Restored;Consumed;Deleted;Exercised;Allowed;Warned;Audited;BreakGlass;Denied
 type HistoryEvent string
 
 // What happens to the target itself.
@@ -29,6 +29,9 @@ const (
 	EventGranted HistoryEvent = "Granted"
 	// EventWithheld is a change of the target by somebody who may not initiate it.
 	EventWithheld HistoryEvent = "Withheld"
+	// EventRefused is a change of the target that was refused, by somebody who may not
+	// make it.
+	EventRefused HistoryEvent = "Refused"
 	// EventReleased is the end of a withheld change: it was approved, changed or
 	// taken back.
 	EventReleased HistoryEvent = "Released"

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
@@ -32,9 +31,6 @@ import (
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
 )
-
-// podKind is the kind whose objects have to be replaced when they are lost.
-var podKind = schema.GroupKind{Group: corev1.GroupName, Kind: "Pod"}
 
 // doubts are what policyNotes goes by.
 type doubts struct {
@@ -66,9 +62,8 @@ func policyNotes(index *policy.Index, p *policy.Policy, subjects []v1alpha1.Poli
 		}
 		notes = append(notes, fmt.Sprintf("The API server does not serve %s; what the policy says of it counts when it does.", list(names, ", ")))
 	}
-	if p.BoundsIn(v1alpha1.PhaseSteady, podKind) && !maintainsPods(p) {
-		notes = append(notes, "It bounds Pods without a maintaining entry that allows their creation: "+
-			"a Pod that fails or is evicted will not be replaced.")
+	if stops := p.Unmaintained(); len(stops) > 0 {
+		notes = append(notes, fmt.Sprintf("Some of what needs no change of a %s is denied: %s.", p.For.Kind, list(stops, "; ")))
 	}
 	for _, subject := range subjects {
 		if parent, ok := carriesOut(index, p, subject); ok {
@@ -120,13 +115,6 @@ func overdueNotes(p *policy.Policy, overdue []v1alpha1.AllowanceRecord) []string
 	note("Initializing", initializing)
 	note("With allowances that are open", open)
 	return notes
-}
-
-// maintainsPods tells whether lost Pods may be replaced.
-func maintainsPods(p *policy.Policy) bool {
-	return slices.ContainsFunc(p.Maintaining, func(entry policy.MaintainingEntry) bool {
-		return entry.Kind == podKind && entry.Create
-	})
 }
 
 // carriesOut returns the policy that makes an initiating service account the

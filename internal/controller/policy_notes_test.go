@@ -48,8 +48,8 @@ func TestPolicyNotes(t *testing.T) {
 		want      []string
 	}{
 		"nothing to say":                  {of: deployments},
-		"Pods will not be replaced":       {of: replicaSets, want: []string{"will not be replaced"}},
-		"draining does not replace":       {of: draining, want: []string{"will not be replaced"}},
+		"Pods will not be replaced":       {of: replicaSets, want: []string{"replacing one that was evicted or lost will be denied"}},
+		"draining does not replace":       {of: draining, want: []string{"replacing one that was evicted or lost will be denied"}},
 		"Pods are replaced":               {of: maintaining},
 		"controller of the parent":        {of: exercisedBy(maintaining.DeepCopy(), "deployment-controller", true), want: []string{"ServiceAccount kube-system/deployment-controller"}},
 		"controller, not initiating":      {of: exercisedBy(maintaining.DeepCopy(), "deployment-controller", false)},
@@ -58,7 +58,7 @@ func TestPolicyNotes(t *testing.T) {
 		"owners that no policy is for":    {of: deployments, uncovered: []schema.GroupKind{{Group: "example.com", Kind: "App"}}, want: []string{"App.example.com"}},
 		"parts that never match":          {of: deployments, unmatched: []string{"a", "b"}, want: []string{"never matches anything: a; b."}},
 		"what compares in vain":           {of: deployments, misjudged: []string{"a", "b"}, want: []string{"do not fit the objects that they are about: a; b."}},
-		"more than one thing, each apart": {of: replicaSets, uncovered: []schema.GroupKind{{Kind: "App"}}, want: []string{"will not be replaced", "owned by App"}},
+		"more than one thing, each apart": {of: replicaSets, uncovered: []schema.GroupKind{{Kind: "App"}}, want: []string{"replacing one that was evicted or lost will be denied", "owned by App"}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			policies := compiled(t, tc.of, deployments)

@@ -74,6 +74,7 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 	}
 	if s := spec.Maintaining; s != nil {
 		out.Maintaining = c.maintaining(s.Policies, path.Child("maintaining", "policies"))
+		out.maintainsNothing = len(s.Policies) == 0
 	}
 	var triggers []change.Pattern
 	for i, r := range spec.Rules {

@@ -91,6 +91,7 @@ type Policy struct {
 	objectSelector    labels.Selector
 	namespaceSelector labels.Selector
 	implied           []Entry
+	maintainsNothing  bool
 	bounds            map[schema.GroupKind]phases
 	triggers          change.Patterns
 	triggerMetadata   []change.Pattern

@@ -212,7 +212,7 @@ var _ = Describe("Without a cause, Pods", func() {
 		replicaSets := policies[1]
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(replicaSets), replicaSets)).To(Succeed())
 		Expect(replicaSets.Status.Conditions).To(ContainElement(SatisfyAll(
-			HaveField("Type", v1alpha1.ConditionAccepted), HaveField("Message", ContainSubstring("will not be replaced")))))
+			HaveField("Type", v1alpha1.ConditionAccepted), HaveField("Message", ContainSubstring("replacing one that was evicted or lost will be denied")))))
 
 		audit := shared.watch(ns)
 		d := shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))

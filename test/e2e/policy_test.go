@@ -200,6 +200,8 @@ var _ = Describe("A policy", func() {
 			err := who.Patch(ctx, thing, change)
 			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
 			Expect(err).To(MatchError(SatisfyAll(ContainSubstring("spec"), ContainSubstring(platformTeam))))
+			who.reads(ctx, ns, lines("update of Thing/thing", "asked by     root", "of           spec", "refused by   AllowancePolicy "+p.Name,
+				"allowed to   Group "+platformTeam), "why", "things."+group+"/thing")
 			Expect(shared.as(alice, platformTeam, "system:masters").Patch(ctx, thing, change)).To(Succeed())
 			Expect(thing.GetAnnotations()).To(HaveKey(ledgerKey))
 		}, SpecTimeout(specTimeout))

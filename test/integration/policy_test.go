@@ -257,7 +257,7 @@ var _ = Describe("Policies", func() {
 			), name)
 		}
 		Expect(statusOf(ctx, "spec-replicasets")()).To(
-			haveCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted, "will not be replaced"))
+			haveCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted, "replacing one that was evicted or lost will be denied"))
 		Expect(adopting(ctx, namespace)()).To(ConsistOf("busy", "busy-1"))
 		Expect(adopting(ctx, elsewhere.Namespace)()).To(BeEmpty())
 		Expect(controllers.active.Index().For(deploymentKind.GroupKind())).To(HaveLen(1))

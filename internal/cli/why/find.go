@@ -63,6 +63,9 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 		isTarget := subject == nil || subject.Is(ref)
 		latest := true
 		for _, e := range rec.Status.History {
+			if e.Event == v1alpha1.EventRefused && isTarget {
+				report.Refusals = append(report.Refusals, refusedItself(rec, policies, e))
+			}
 			if e.Event != v1alpha1.EventDenied {
 				continue
 			}
@@ -83,6 +86,18 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 	}
 	slices.SortStableFunc(report.Refusals, func(a, b Refusal) int { return b.Time.Compare(a.Time.Time) })
 	return report
+}
+
+// refusedItself is a change of a record's target that its own policies refused.
+func refusedItself(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alpha1.HistoryEntry) Refusal {
+	ref := rec.Spec.TargetRef
+	out := Refusal{HistoryEntry: e, Parent: ref, Record: rec.Name, Remedies: []Remedy{}}
+	for _, path := range e.Paths {
+		out.Initiators = append(out.Initiators, initiatorsOf(policies, ref, path)...)
+	}
+	slices.Sort(out.Initiators)
+	out.Initiators = slices.Compact(out.Initiators)
+	return out
 }
 
 // isChild tells whether a refusal is about the subject, whose kind it names without

@@ -21,6 +21,7 @@ import (
 	"strings"
 	"time"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
 )
@@ -68,6 +69,11 @@ func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string 
 		t.Paint(text.Strong, strings.ToLower(r.Operation)+" of "+childText(r)) + state(r, t) + "\n")
 	var facts text.Table
 	facts.Row("asked by", r.User+repeated(r, now))
+	if r.Event == v1alpha1.EventRefused {
+		renderRefusedItself(&facts, r, wide)
+		out.WriteString(facts.Render(t, indent))
+		return out.String()
+	}
 	facts.Row("not covered", strings.Join(r.Paths, ", "))
 	facts.Row("bounded by", phrase.Target(r.Parent)+", through AllowancePolicy "+strings.Join(r.Policies, ", "))
 	for _, remedy := range r.Remedies {
@@ -81,8 +87,29 @@ func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string 
 	return out.String()
 }
 
-// childText names the first of the children that were refused.
+// renderRefusedItself adds what there is to say of a change that the object's own policies
+// refuse.
+func renderRefusedItself(facts *text.Table, r Refusal, wide bool) {
+	if len(r.Paths) > 0 {
+		facts.Row("of", strings.Join(r.Paths, ", "))
+	}
+	facts.Row("refused by", "AllowancePolicy "+strings.Join(r.Policies, ", "))
+	if len(r.Initiators) > 0 {
+		facts.Row("allowed to", phrase.Who(r.Initiators))
+	}
+	if wide || len(r.Paths) == 0 {
+		facts.Row("answer", r.Message)
+	}
+	if wide {
+		facts.Row("record", r.Record)
+	}
+}
+
+// childText names the first of the children that were refused, or the object itself.
 func childText(r Refusal) string {
+	if r.Event == v1alpha1.EventRefused {
+		return phrase.Target(r.Parent)
+	}
 	switch len(r.Names) {
 	case 0:
 		return phrase.Object(r.Kind, "")

@@ -36,12 +36,16 @@ type Report struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Refusal is a change of a child that was refused, once or again and again.
+// Refusal is a change of an object, or of a child of it, that was refused, once or again
+// and again.
 type Refusal struct {
 	v1alpha1.HistoryEntry `json:",inline"`
 
-	// Parent is the object whose allowances do not cover the change.
+	// Parent is the object whose allowances do not cover the change, or the object itself
+	// where its own policies refuse it.
 	Parent v1alpha1.TargetReference `json:"parent"`
+	// Initiators are who may make the change, where the object's own policies refuse it.
+	Initiators []string `json:"initiators,omitempty"`
 	// Record is the AllowanceRecord that tells of it.
 	Record string `json:"record"`
 	// Waiting is true while the change still waits for an answer.

@@ -105,6 +105,13 @@ func TestWhy(t *testing.T) {
 	}}, History: []v1alpha1.HistoryEntry{{
 		Time: before(3 * time.Minute), Event: v1alpha1.EventWithheld, User: "mallory", Paths: []string{"spec.template.spec.containers[0].image"},
 	}}})
+	scale := v1alpha1.HistoryEntry{
+		Time: before(2 * time.Minute), Event: v1alpha1.EventRefused, Operation: "Update", User: "mallory", Policies: []string{"deployment"},
+	}
+	leave := scale
+	leave.Message = "labels are for others"
+	scale.Count, scale.FirstTime, scale.Paths = 4, new(before(3*time.Minute)), []string{"spec.replicas"}
+	itself := recordOf("shop", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{scale, leave}})
 	kind := func(kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
 	}
@@ -166,6 +173,21 @@ Refused 60s ago  create of ReplicaSet/api-1
   bounded by    Deployment/api, through AllowancePolicy deployment
   allowed by    a change of spec.template of Deployment/api by Group platform-team (AllowancePolicy
                 deployment)
+`,
+		},
+		"of what its own policies refused": {
+			records: []v1alpha1.AllowanceRecord{itself},
+			subject: &cluster.Target{GVK: kind("Deployment"), Namespace: "shop", Name: "shop"},
+			want: `Refused 2m ago  update of Deployment/shop
+  asked by     mallory, 4 times since 3m ago
+  of           spec.replicas
+  refused by   AllowancePolicy deployment
+  allowed to   Group platform-team
+
+Refused 2m ago  update of Deployment/shop
+  asked by     mallory
+  refused by   AllowancePolicy deployment
+  answer       labels are for others
 `,
 		},
 		"of what was never refused": {

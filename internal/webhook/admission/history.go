@@ -21,6 +21,7 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
@@ -93,6 +94,18 @@ func idsOf(parents []lineage.Ref) sets.Set[string] {
 		ids.Insert(ref.ID())
 	}
 	return ids
+}
+
+// rememberRefusal takes note of a change of the object that its own policies refuse: it
+// leaves nothing else that could tell of it.
+func (v *Validator) rememberRefusal(r *request, f *facts, grant decision.Grant, resp admission.Response) {
+	if r.dryRun || r.old == nil {
+		return
+	}
+	v.rememberOwn(r, f, []v1alpha1.HistoryEntry{{
+		Event: v1alpha1.EventRefused, User: r.requester.Username, Operation: operationText(r),
+		Paths: withheldPaths(grant.Withheld), Policies: names(f.OwnPolicies), Message: resp.Result.Message,
+	}})
 }
 
 // history is what the history of the object tells of allowances that the request

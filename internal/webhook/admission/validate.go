@@ -68,6 +68,7 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 	}
 	if resp, refused := refusal(r, f, verdict, grant); refused {
 		v.announceRefusal(r, resp)
+		v.rememberRefusal(r, f, grant, resp)
 		return resp
 	}
 	if why := f.gateDeviation(r, verdict); why != "" {

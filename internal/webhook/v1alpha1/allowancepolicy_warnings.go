@@ -41,7 +41,7 @@ func (v *AllowancePolicyValidator) warnings(ctx context.Context, p *v1alpha1.All
 		v.unmatched(ctx, p, compiled),
 		gates.Drivers().Unmatched(compiled),
 		initiators(p),
-		healing(compiled),
+		compiled.Unmaintained(),
 		waiting(compiled),
 		secretCaptures(compiled),
 	)
@@ -73,18 +73,6 @@ func unservedTargets(p *policy.Policy) admission.Warnings {
 }
 
 var pod = schema.GroupKind{Kind: "Pod"}
-
-// healing warns of Pods that nobody could replace (D3): a Pod that is evicted or
-// lost with its node comes back without any change of its parent.
-func healing(p *policy.Policy) admission.Warnings {
-	if !p.BoundsIn(v1alpha1.PhaseSteady, pod) ||
-		slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool { return m.Kind == pod && m.Create }) {
-		return nil
-	}
-	return admission.Warnings{
-		"Pods are bounded and spec.maintaining does not allow to create them: replacing one that was evicted or lost will be denied",
-	}
-}
 
 // waiting warns of Pods everywhere that cannot start while the operator is away: what it
 // takes to have it back may be one of them.

@@ -158,7 +158,11 @@ spec:
 					"spec.rules[0].policies[0].mutations[0].jsonPath: no change of kind counts, so that none needs to be allowed; it never matches",
 				},
 				statusMutations(1, 6),
-				admission.Warnings{"3 more parts of the policy never match"},
+				admission.Warnings{
+					"3 more parts of the policy never match",
+					"spec.maintaining: it does not name Node, which rules do: what its controller does to one without a change of the Deployment " +
+						"will be denied: what was deleted does not come back, and what changes by time or by other objects stays as it is",
+				},
 			),
 		},
 		"no healing": {
