@@ -211,7 +211,7 @@ func (r *AllowancePolicy) setConditions(ctx context.Context, obj *v1alpha1.Allow
 	}) {
 		apimeta.SetStatusCondition(&obj.Status.Conditions, condition)
 	}
-	if found.whens.awaited() {
+	if found.whens.awaited() || found.silence.awaited {
 		return askAgain, nil
 	}
 	return 0, nil
@@ -237,7 +237,7 @@ func (r *AllowancePolicy) notes(ctx context.Context, obj *v1alpha1.AllowancePoli
 		misjudged: withMore(policy.Misjudged(&obj.Spec, declared), s.whens.misjudged()),
 		uncovered: s.uncovered,
 	}
-	return append(policyNotes(index, p, obj.Spec.Subjects, doubts), overdueNotes(p, overdue)...), nil
+	return slices.Concat(policyNotes(index, p, obj.Spec.Subjects, doubts), s.silence.notes(p), overdueNotes(p, overdue)), nil
 }
 
 // patchStatus writes what changed of the status, if anything did.

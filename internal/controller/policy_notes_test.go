@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/policy"
@@ -114,7 +115,7 @@ func TestUncoveredOwners(t *testing.T) {
 		"one of them has a policy": {withDeployments, []schema.GroupKind{{Group: "example.com", Kind: "App"}}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			adoption := &Adoption{Holders: objects, Namespaces: noNamespaceLabels{}}
+			adoption := &Adoption{Holders: objects, Namespaces: noNamespaceLabels{}, Clock: clock.RealClock{}}
 			got, err := adoption.standingOf(t.Context(), policy.NewIndex(tc.policies), p)
 			if err != nil {
 				t.Fatal(err)

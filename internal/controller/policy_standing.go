@@ -45,6 +45,8 @@ type standing struct {
 	// whens are what became of its expressions that say when an object has settled, asked
 	// of some of the objects for which they decide.
 	whens answers
+	// silence says whether the status of its objects tells when they have settled.
+	silence silence
 	// uncovered are the kinds of owners of objects that it selects, for which there is no
 	// policy; none where no chain begins with it.
 	uncovered []schema.GroupKind
@@ -65,6 +67,7 @@ func (a *Adoption) standingOf(ctx context.Context, index *policy.Index, p *polic
 		}
 		s.affected++
 		s.whens.ask(ctx, p, policies, obj)
+		s.silence.look(policies, obj, a.Clock.Now())
 		if p.Void(policies) {
 			s.void++
 		}

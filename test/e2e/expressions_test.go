@@ -95,3 +95,22 @@ var _ = Describe("An expression that compares a string with a number", func() {
 		)), "explain", "things."+group+"/app")
 	}, SpecTimeout(startTimeout))
 })
+
+// What nothing tells of a kind is said to who wrote the policy for it (D8).
+var _ = Describe("A policy for a kind whose status never tells when it has settled", func() {
+	It("says so once there are objects, and not once it says when", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		p := thingPolicies(group)[0]
+		shared.apply(ctx, p)
+		ns := shared.newNamespace(ctx)
+		thing := builders.MakeThing(group, ns, "app")
+		owner := shared.as(alice, platformTeam, "system:masters")
+		Expect(owner.Create(ctx, thing)).To(Succeed())
+		Expect(reportGenerationAsText(ctx, owner, thing)).To(Succeed())
+		const help = "int(object.status.observedGeneration) >= allowance.generation"
+		Eventually(ctx, func(g Gomega) { g.Expect(shared.accepts(ctx, g, p)).To(ContainSubstring(help)) }).Should(Succeed())
+
+		Expect(owner.update(ctx, p, func() { p.Spec.Consumption = &v1alpha1.Consumption{When: help} })).To(Succeed())
+		Eventually(ctx, func(g Gomega) { g.Expect(shared.accepts(ctx, g, p)).NotTo(ContainSubstring(help)) }).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+})
