@@ -337,6 +337,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Catalog:    o.catalog,
 		Rate:       o.targetStatusRate,
 		Clock:      clock.RealClock{},
+		Events:     o.GetEventRecorder("kausality"),
 	}
 	o.indexed = o.known(index.Ready)
 	if err := o.AddReadyzCheck("policies", o.indexed); err != nil {

@@ -201,7 +201,7 @@ func (a *Adoption) inEffect(ctx context.Context, index *policy.Index, obj *unstr
 
 // arriving is an object as the policies find it that first take effect for it.
 func arriving(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) newcomer {
-	prefix := ledger.AnnotationPrefix(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	prefix := ledger.AnnotationPrefix(obj)
 	raw := obj.GetAnnotations()[prefix+"allowances"]
 	// A ledger that cannot be read counts as empty everywhere (D4).
 	entries, _ := ledger.Decode(raw)

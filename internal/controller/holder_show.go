@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -103,14 +104,13 @@ func annotationPatch(obj *unstructured.Unstructured, value any) map[string]any {
 
 // blockedKey is the annotation of a holder that keeps no foreign conditions.
 func blockedKey(obj *unstructured.Unstructured) string {
-	return ledger.AnnotationPrefix(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences()) + "Blocked"
+	return ledger.AnnotationKey(obj, strings.TrimPrefix(v1alpha1.ConditionBlocked, v1alpha1.AnnotationPrefix))
 }
 
 // showsBlocked tells whether the holder shows that it is blocked.
 func showsBlocked(obj *unstructured.Unstructured) bool {
 	if obj.GroupVersionKind().GroupKind() != deployments {
-		_, shown := obj.GetAnnotations()[blockedKey(obj)]
-		return shown
+		return obj.GetAnnotations()[blockedKey(obj)] != ""
 	}
 	return conditionOf(obj, v1alpha1.ConditionBlocked) != nil
 }

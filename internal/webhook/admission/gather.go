@@ -239,7 +239,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	f.OwnPolicies = f.index.InEffect(own)
 	f.initiators = f.index.InitiatorsOf(own)
 	f.parentInitiators = f.index.InitiatorsOf(ancestors)
-	f.approveKey = annotationKey(r.current(), approveName)
+	f.approveKey = ledger.AnnotationKey(r.current(), ledger.NameApprove)
 	f.AncestorInitiator = !f.Parent.OneSided && f.index.MayInitiateAbove(own, r.requester)
 
 	f.claim = r.newClaim(f.index)
@@ -387,7 +387,7 @@ func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref li
 	ancestors := scope.Chain(ctx, g.Objects, g.Namespaces, f.index, parent)
 	f.parent = record.TargetOf(parent)
 	f.parentRecordKey = types.NamespacedName{Namespace: record.Namespace(f.parent, g.OperatorNamespace), Name: record.Name(f.parent)}
-	f.parentApproveKey = annotationKey(parent, approveName)
+	f.parentApproveKey = ledger.AnnotationKey(parent, ledger.NameApprove)
 	f.claimed = ref.Mutual
 	f.ParentState = decision.ParentFound
 	f.Parent = decision.Parent{

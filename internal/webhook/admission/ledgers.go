@@ -54,7 +54,7 @@ type storedLedger struct {
 
 // of reads the ledger in the annotation of an object.
 func (l *ledgers) of(obj *unstructured.Unstructured) (ledger.Ledger, error) {
-	text := annotation(obj, annotationKey(obj, allowancesName))
+	text := ledger.Annotation(obj, ledger.NameAllowances)
 	if text == "" || len(text) > knownBytes {
 		return ledger.Decode(text)
 	}

@@ -223,6 +223,24 @@ func TestMutate(t *testing.T) {
 			user: "alice", groups: platformTeam, before: deployment(3), after: annotate(deployment(3), replicaSetLedger, old),
 			want: map[string]string{},
 		},
+		"what a controller copies of a child stays": {
+			user: deployer, before: deployment(3), after: annotate(annotate(deployment(3), replicaSetLedger, old), "thing.kausality.io/Blocked", "x"),
+			want: map[string]string{replicaSetLedger: old, "thing.kausality.io/Blocked": "x"},
+		},
+		"what was copied of a child before stays": {
+			user: "alice", groups: platformTeam, before: annotate(deployment(3), replicaSetLedger, old),
+			after: annotate(annotate(deployment(3), replicaSetLedger, old), "kausality.io/approve", "nothing"), want: map[string]string{replicaSetLedger: old}, warns: "nothing of",
+		},
+		"a ledger that a controller copies back says nothing": {
+			user: deployer, before: deployment(3), after: annotate(deployment(3), ledgerKey, old), want: map[string]string{ledgerKey: ""}, warns: "has no effect",
+		},
+		"and stays": {
+			user: "alice", groups: platformTeam, before: annotate(deployment(3), ledgerKey, ""),
+			after: annotate(annotate(deployment(3), ledgerKey, ""), "jira", "1"), want: map[string]string{ledgerKey: "", "jira": "1"},
+		},
+		"until somebody takes it away": {
+			user: "alice", groups: platformTeam, before: annotate(deployment(3), ledgerKey, ""), after: deployment(3), want: map[string]string{},
+		},
 
 		"one hop further down": {
 			user: deployer, before: replicaSet(3), after: annotate(replicaSet(5), ledgerKey, "a copy"),
