@@ -160,7 +160,7 @@ var _ = Describe("The admission policy", Ordered, func() {
 	})
 
 	It("protects them in bindings of Pods", func(ctx SpecContext) {
-		forged := map[string]string{ledgerKey: "forged", "example.org/note": "1"}
+		forged := map[string]string{ledgerKey: "forged", "pod." + ledgerKey: "forged", "example.org/note": "1"}
 		target := corev1.ObjectReference{Kind: "Node", Name: "n"}
 
 		pod := newPod(ns, "bound")

@@ -158,7 +158,7 @@ func (r *request) ledgerWarnings(f *facts, grant decision.Grant) []string {
 	if grant.TooLarge != nil {
 		out = append(out, "kausality: "+r.tooLarge(f, grant))
 	}
-	if !f.copied() && r.forges() {
+	if !f.Operator && !f.copied() && r.forges() {
 		out = append(out, fmt.Sprintf("kausality: what a request says about %s has no effect; the ledger of %s stays as it is",
 			ledger.AnnotationKey(r.new, ledger.NameAllowances), subject))
 	}
@@ -204,7 +204,7 @@ func (r *request) forges() bool {
 	if r.old == nil {
 		return true
 	}
-	stored, err := r.ledgerBefore()
+	stored, err := r.ledgers.of(r.old)
 	if err != nil {
 		return true
 	}

@@ -303,7 +303,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 		return
 	}
 	f.Child.Old = r.old.Object
-	f.stored, f.ledgerError = r.ledgerBefore()
+	f.stored, f.ledgerError = r.ledgerBefore(f)
 	if why != doubtLedger && why != doubtBlind {
 		why = doubtNone // What is not known of the object itself makes no other verdict.
 	}

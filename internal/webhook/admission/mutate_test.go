@@ -102,6 +102,7 @@ func TestMutate(t *testing.T) {
 	granted := ledger.Ledger{}.Merge(mayScale("alice", 5)).Encode()
 	old := ledger.Ledger{}.Merge(mayScale("alice", 4)).Encode()
 	mallorys := ledger.Ledger{}.Merge(held("spec.replicas", "")).Encode()
+	hopped := ledger.Ledger{}.Merge(hop(mayScale("alice", 5), "create")).Encode()
 	const three = `{"spec":{"replicas":3}}`
 	var full []v1alpha1.Allowance
 	for i := range ledger.MaxEntries {
@@ -247,6 +248,14 @@ func TestMutate(t *testing.T) {
 			cached: deployment(5, mayScale("alice", 5)),
 			want: map[string]string{ledgerKey: "a copy", replicaSetLedger: ledger.Ledger{}.Merge(
 				hop(mayScale("alice", 5), "create"), hop(mayScale("alice", 5), "delete")).Encode()},
+		},
+		"the operator moves a ledger from a former key": {
+			user: operatorUser, before: annotate(replicaSet(3), ledgerKey, hopped), after: annotate(replicaSet(3), replicaSetLedger, hopped),
+			want: map[string]string{replicaSetLedger: hopped}, liveReads: 1,
+		},
+		"somebody moves one": {
+			user: "mallory", before: annotate(replicaSet(3), ledgerKey, hopped), after: annotate(replicaSet(3), replicaSetLedger, hopped),
+			want: map[string]string{}, warns: "has no effect", liveReads: 1,
 		},
 		"the cache is behind": {
 			user: deployer, before: replicaSet(3), after: replicaSet(5), cached: deployment(3), live: deployment(5, mayScale("alice", 5)),

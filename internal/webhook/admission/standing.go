@@ -85,6 +85,9 @@ func (r *request) approvedText(f *facts) string {
 		return ""
 	}
 	before := ledger.Annotation(r.old, ledger.NameApproved)
+	if f.Operator && r.movesOwn(ledger.NameApproved) {
+		return ledger.Annotation(r.new, ledger.NameApproved)
+	}
 	if f.standing == nil {
 		// No policy is in effect that could say.
 		if f.Operator {
