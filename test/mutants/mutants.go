@@ -262,6 +262,7 @@ var mutants = []mutant{
 		ways: []string{
 			"writing a ledger", "writing a ledger for a generation to come", "writing a ledger through the status", "creating an object with a ledger",
 			"removing a ledger, and what is withheld with it", "copying the ledger of another object", "writing the ledger of a ReplicaSet",
+			"writing a ledger under the key that an object gets with an owner",
 		},
 	},
 	{
