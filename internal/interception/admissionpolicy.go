@@ -159,8 +159,9 @@ func protectionText(in Input, text string) string {
 			"{objectPrefix}", prefix("object"),
 			"{oldPrefix}", "(oldObject == null ? "+prefix("object")+" : "+prefix("oldObject")+")",
 			"{mine}", "k.startsWith(now)",
-			"{foreign}", "("+ours+fmt.Sprintf(` && !k.startsWith(now) && !k.startsWith(%q) && k != %q
-    && !(k in old && old[k] == new[k]) && !%s)`, v1alpha1.AnnotationPrefix+gateNames, v1alpha1.AnnotationOrphan, byController),
+			// A command under such a key is the webhook's to answer.
+			"{foreign}", "("+ours+fmt.Sprintf(` && !k.startsWith(now) && !k.startsWith(%q) && !%s.exists(n, k.endsWith("/" + n))
+    && !(k in old && old[k] == new[k]) && !%s)`, v1alpha1.AnnotationPrefix+gateNames, list(commands...), byController),
 			"{bound}", `(request.kind.kind == "Binding" ? `+list("pod."+v1alpha1.AnnotationAllowances, "pod."+v1alpha1.AnnotationApproved)+` : [])`,
 			"{copied}", "(now == was && "+byCopier(in)+")",
 			"{largest}", list(ledger.NameAllowances, ledger.NameApproved),

@@ -76,8 +76,10 @@ func (o *ownAnnotations) dropForeign() {
 		return
 	}
 	for key, value := range o.have {
+		name, isOurs := ledger.NameOf(key)
+		isCommand := name == ledger.NameApprove || name == ledger.NameBreakGlass
 		before, had := o.old[key]
-		if ledger.IsOurs(key) && !strings.HasPrefix(key, o.now) && !isOfGate(key) && (!had || before != value) {
+		if isOurs && !strings.HasPrefix(key, o.now) && !isOfGate(key) && (!had || before != value || isCommand) {
 			delete(o.want, key)
 		}
 	}
