@@ -152,8 +152,8 @@ func (a *Adoption) record(ctx context.Context, n newcomer) error {
 // drop takes approved content off an object that is from before the policy: what has
 // become of the object since, while no policy was in effect for it, is approved.
 func (a *Adoption) drop(ctx context.Context, n newcomer) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": n.target.UID, "annotations": map[string]any{n.outdated: nil},
+	patch, err := json.Marshal(map[string]any{metadataKey: map[string]any{
+		"uid": n.target.UID, annotationsKey: map[string]any{n.outdated: nil},
 	}})
 	if err != nil {
 		return err

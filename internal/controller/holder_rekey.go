@@ -38,8 +38,8 @@ func (r *Holder) rekey(ctx context.Context, obj *unstructured.Unstructured, rec 
 	if annotations == nil {
 		return false, nil
 	}
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": obj.GetUID(), "resourceVersion": obj.GetResourceVersion(), "annotations": annotations,
+	patch, err := json.Marshal(map[string]any{metadataKey: map[string]any{
+		"uid": obj.GetUID(), "resourceVersion": obj.GetResourceVersion(), annotationsKey: annotations,
 	}})
 	if err != nil {
 		return false, err

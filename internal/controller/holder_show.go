@@ -99,7 +99,7 @@ func conditionPatch(condition map[string]any) map[string]any {
 }
 
 func annotationPatch(obj *unstructured.Unstructured, value any) map[string]any {
-	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{blockedKey(obj): value}}}
+	return map[string]any{metadataKey: map[string]any{annotationsKey: map[string]any{blockedKey(obj): value}}}
 }
 
 // blockedKey is the annotation of a holder that keeps no foreign conditions.
@@ -114,6 +114,9 @@ func showsBlocked(obj *unstructured.Unstructured) bool {
 	}
 	return conditionOf(obj, v1alpha1.ConditionBlocked) != nil
 }
+
+// metadataKey and annotationsKey are where an object has its metadata, and annotations in it.
+const metadataKey, annotationsKey = "metadata", "annotations"
 
 // conditionTypeKey is where a condition has its type.
 const conditionTypeKey = "type"

@@ -86,14 +86,14 @@ func (l *loops) saw(req holders.Request, obj *unstructured.Unstructured, now tim
 	if ok && w.uid == obj.GetUID() && w.version == obj.GetResourceVersion() {
 		return false
 	}
-	print := printOf(obj)
+	printed := printOf(obj)
 	if !ok || w.uid != obj.GetUID() {
-		l.written.Add(req, &writtenObject{uid: obj.GetUID(), version: obj.GetResourceVersion(), print: print})
+		l.written.Add(req, &writtenObject{uid: obj.GetUID(), version: obj.GetResourceVersion(), print: printed})
 		return false
 	}
 	w.version = obj.GetResourceVersion()
-	if w.print != print {
-		w.print, w.idle = print, nil
+	if w.print != printed {
+		w.print, w.idle = printed, nil
 		return false
 	}
 	w.idle = append(w.idle, now)
@@ -133,15 +133,15 @@ func (l *loops) forget(req holders.Request) {
 
 // printOf identifies all of an object that a write of its annotations leaves as it is.
 func printOf(obj *unstructured.Unstructured) [sha256.Size]byte {
-	content := maps.Clone(obj.Object)
-	if metadata, ok := content["metadata"].(map[string]any); ok {
-		metadata = maps.Clone(metadata)
-		for _, field := range []string{"annotations", "generation", "managedFields", "resourceVersion"} {
-			delete(metadata, field)
-		}
-		content["metadata"] = metadata
+	rest := &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
+	if metadata, ok := rest.Object[metadataKey].(map[string]any); ok {
+		rest.Object[metadataKey] = maps.Clone(metadata)
+		rest.SetAnnotations(nil)
+		rest.SetGeneration(0)
+		rest.SetManagedFields(nil)
+		rest.SetResourceVersion("")
 	}
-	raw, err := json.Marshal(content)
+	raw, err := json.Marshal(rest.Object)
 	if err != nil {
 		panic("an object from the API server that cannot be encoded: " + err.Error())
 	}

@@ -133,7 +133,7 @@ const fieldOwner = client.FieldOwner("kausality-target-status")
 // write makes an object show a text in a place, or nothing there.
 func (m mark) write(req holders.Request, in place, text string, now time.Time) marking {
 	metadata := map[string]any{"uid": m.uid} // It is not for one that is created anew.
-	patch := map[string]any{"metadata": metadata}
+	patch := map[string]any{metadataKey: metadata}
 	if in == inAnnotation {
 		var value any
 		if text != "" {
@@ -146,7 +146,7 @@ func (m mark) write(req holders.Request, in place, text string, now time.Time) m
 				annotations[key] = nil
 			}
 		}
-		metadata["annotations"] = annotations
+		metadata[annotationsKey] = annotations
 		return marking{patch: rawPatch(types.MergePatchType, patch)}
 	}
 	since := m.since

@@ -68,7 +68,7 @@ func AnnotationPrefix(obj *unstructured.Unstructured) string {
 	}
 	for _, o := range list {
 		owner, _ := o.(map[string]any)
-		if name, _ := owner["kind"].(string); strings.ToLower(name) == kind {
+		if name, _ := owner["kind"].(string); strings.EqualFold(name, kind) {
 			if uid, _ := owner["uid"].(string); uidStart.MatchString(uid) {
 				return kind + "-" + uid[:uidLength] + "." + v1alpha1.AnnotationPrefix
 			}

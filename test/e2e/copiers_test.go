@@ -55,11 +55,13 @@ func (c *copier) start(ctx context.Context, sync func(context.Context) error) {
 	c.done = make(chan struct{})
 	go func() {
 		defer close(c.done)
+		pace := time.NewTicker(20 * time.Millisecond) // as fast as a queue lets a controller be
+		defer pace.Stop()
 		for ctx.Err() == nil {
 			if err := sync(ctx); err != nil && !apierrors.IsConflict(err) && ctx.Err() == nil {
 				GinkgoLogr.Info("The copier failed", "error", err.Error())
 			}
-			time.Sleep(20 * time.Millisecond) // as fast as a queue lets a controller be
+			<-pace.C
 		}
 	}()
 	DeferCleanup(func() {
