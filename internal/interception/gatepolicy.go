@@ -65,22 +65,23 @@ var renamesDeleted = gateText(`(oldObject != null && object != null && "{content
 var endsHold = gateText(`(oldObject != null && object != null && "{held}" in {old}
 && (!("{paused}" in {new}) || {new}["{paused}"] != "true"))`)
 
-// keptOfGate are the keys of the annotations about its gate that a request for an object with
-// a switch drops or changes, and brought those that it brings. No controller copies them from
-// an owner, as only what stands for something outside has them.
+// keptOfGate are the keys of the annotations about its gate that a request for an object
+// drops or changes, and broughtOfGate those that it brings. No controller copies them from an
+// owner, as only what stands for something outside has them.
 var (
-	keptOfGate = gateText(`({hasSwitch} && oldObject != null && {new} != {old} && size({old}) <= {many}
+	keptOfGate = gateText(`(oldObject != null && object != null && {new} != {old} && size({old}) <= {many}
 ? {old}.filter(k, k.startsWith("{gate}") && (!(k in {new}) || {new}[k] != {old}[k])) : [])`)
-	broughtOfGate = gateText(`({hasSwitch} && size({new}) <= {many}
+	broughtOfGate = gateText(`(object != null && size({new}) <= {many}
 ? {new}.filter(k, k.startsWith("{gate}") && (oldObject == null || !(k in {old}))) : [])`)
 )
 
 // concernsGate are true where the switch of a gate has to be set, or a hold to be kept.
 func concernsGate(resources []*resource) []string {
+	annotations := []string{"size(" + keptOfGate + ") > 0", "size(" + broughtOfGate + ") > 0"}
 	if !anyGated(resources) {
-		return nil
+		return annotations
 	}
-	return []string{"size(" + keptOfGate + ") > 0", "size(" + broughtOfGate + ") > 0", "(" + isGated + " && (" + wantsAnother + " || " + opensToAChange + "))", renamesDeleted, endsHold}
+	return slices.Concat(annotations, []string{"(" + isGated + " && (" + wantsAnother + " || " + opensToAChange + "))", renamesDeleted, endsHold})
 }
 
 // gateVariables decide what the patch does:
@@ -93,30 +94,33 @@ func concernsGate(resources []*resource) []string {
 //	renames   the request renames what is being deleted
 //	kept, brought  annotations about the gate that it must not change, or bring
 func gateVariables(in Input, resources []*resource) []admissionregistrationv1.Variable {
-	if !anyGated(resources) {
-		return nil
+	annotations := []admissionregistrationv1.Variable{
+		{Name: "kept", Expression: keptOfGate},
+		{Name: "brought", Expression: broughtOfGate},
 	}
-	return []admissionregistrationv1.Variable{
+	if !anyGated(resources) {
+		return annotations
+	}
+	return slices.Concat(annotations, []admissionregistrationv1.Variable{
 		{Name: "gated", Expression: isGated},
 		{Name: "refused", Expression: "variables.gated && " + wantsAnother},
 		{Name: "closes", Expression: "variables.gated && " + opensToAChange},
 		{Name: "goesOn", Expression: endsHold},
 		{Name: "renames", Expression: renamesDeleted},
-		{Name: "kept", Expression: keptOfGate},
-		{Name: "brought", Expression: broughtOfGate},
 		{Name: "composed", Expression: list(in.Composers...) + gateText(`.exists(u, has(request.userInfo.username) && request.userInfo.username == u)
 && has(request.options.fieldManager) && request.options.fieldManager.startsWith("{composer}")`)},
-	}
+	})
 }
 
 // gatePatch puts the switch back or closes it, and notes what a composed apply wanted.
 func gatePatch(resources []*resource) string {
-	if !anyGated(resources) {
-		return ""
-	}
-	return gateText(`
+	annotations := gateText(`
 + variables.brought.map(k, JSONPatch{op: "remove", path: "/metadata/annotations/" + jsonpatch.escapeKey(k)})
-+ variables.kept.map(k, JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey(k), value: {old}[k]})
++ variables.kept.map(k, JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey(k), value: {old}[k]})`)
+	if !anyGated(resources) {
+		return annotations
+	}
+	return annotations + gateText(`
 + (variables.refused || variables.closes
 ? [JSONPatch{op: "add", path: "/spec/{switch}", value: variables.closes ? oldObject.spec.{switch}.filter(p, p in {harmless}) : oldObject.spec.{switch}}]
 : [])
@@ -134,8 +138,7 @@ func anyGated(resources []*resource) bool {
 }
 
 func gateText(text string) string {
-	text = strings.NewReplacer("{renamed}", renamed, "{deleted}", beingDeleted,
-		"{hasSwitch}", "object != null && has(object.spec) && has(object.spec.{switch})").Replace(text)
+	text = strings.NewReplacer("{renamed}", renamed, "{deleted}", beingDeleted).Replace(text)
 	return strings.NewReplacer(
 		"{name}", crossplane.ExternalNameAnnotation,
 		"{content}", v1alpha1.AnnotationGateContent,
