@@ -347,7 +347,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Policies:   o.policies,
 		Catalog:    o.catalog,
 		Rate:       o.targetStatusRate,
-		Clock:      clock.RealClock{},
+		Clock:      clock.RealClock{}, Events: o.GetEventRecorder("kausality"),
 	}
 	o.indexed = o.known(index.Ready)
 	if err := o.AddReadyzCheck("policies", o.indexed); err != nil {

@@ -88,6 +88,12 @@ type AllowanceRecordStatus struct {
 	// +listType=atomic
 	Active []Allowance `json:"active,omitempty"`
 
+	// ledgerKey is the annotation that active was read from, where that is not
+	// kausality.io/allowances. A record without it that has active allowances of an object
+	// with an owner is from a version that knew no other key.
+	// +optional
+	LedgerKey string `json:"ledgerKey,omitempty"`
+
 	// activeCount is the number of active allowances, withheld changes apart.
 	// +optional
 	ActiveCount int32 `json:"activeCount"`

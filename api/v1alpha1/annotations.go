@@ -17,8 +17,10 @@ limitations under the License.
 package v1alpha1
 
 const (
-	// AnnotationPrefix is the domain of all annotations that Kausality reads
-	// or writes.
+	// AnnotationPrefix is the prefix of all annotations that Kausality reads or
+	// writes on objects without an owner. What has one has that of its kind, which is
+	// this behind the lower-case name of the kind and a dot: controllers copy the
+	// annotations of the owner (D10).
 	AnnotationPrefix = "kausality.io/"
 
 	// AnnotationAllowances holds the ledger of an object: a list of Allowance,
@@ -27,8 +29,7 @@ const (
 	AnnotationAllowances = "kausality.io/allowances"
 
 	// AnnotationApproved holds, while something of an object is withheld, what was
-	// approved of it, packed: what is withheld is the difference. On a ReplicaSet that
-	// a Deployment controls the key begins with ReplicaSetAnnotationPrefix.
+	// approved of it, packed: what is withheld is the difference.
 	AnnotationApproved = "kausality.io/approved"
 
 	// AnnotationApprove is set by an initiator to approve changes that are
@@ -97,9 +98,7 @@ const (
 	// (D19).
 	ConditionAffected = "kausality.io/AllowancePolicyAffected"
 
-	// ReplicaSetAnnotationPrefix replaces AnnotationPrefix on ReplicaSets that
-	// a Deployment controls: their Deployment's controller copies each of the
-	// Deployment's own annotations onto them, the ledger included, so theirs
-	// live under keys of their own (D10).
+	// ReplicaSetAnnotationPrefix is what replaces AnnotationPrefix on ReplicaSets that
+	// have an owner.
 	ReplicaSetAnnotationPrefix = "replicaset.kausality.io/"
 )

@@ -18,11 +18,10 @@ package change
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
 )
 
 // serverFields are what the API server keeps in metadata by itself. They change
@@ -60,7 +59,9 @@ func (f *finder) metadata(oldObj, newObj map[string]any, patterns []Pattern) {
 func (f *finder) stringMap(name string, v pair) {
 	f.path = append(f.path, fieldSegment(name))
 	for key, held := range pairs(mapOrNil(v.old), mapOrNil(v.new)) {
-		if !isOwn(key) {
+		// What Kausality writes down about an object is not a change of it: a grant must
+		// not be the cause of the next.
+		if !ledger.IsOurs(key) {
 			f.field(key, held)
 		}
 	}
@@ -97,13 +98,6 @@ func NamedMetadata(obj map[string]any, patterns []Pattern) map[string]any {
 // not.
 func (p Pattern) isMetadata() bool {
 	return len(p) > 0 && p[0] == fieldSegment(metadataField)
-}
-
-// isOwn tells whether a key is one of Kausality's own. What it writes down about
-// an object is not a change of it: a grant must not be the cause of the next.
-func isOwn(key string) bool {
-	return strings.HasPrefix(key, v1alpha1.AnnotationPrefix) ||
-		strings.HasPrefix(key, v1alpha1.ReplicaSetAnnotationPrefix)
 }
 
 // mapOrNil is the map that v is, nil if it is none.

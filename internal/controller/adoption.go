@@ -152,8 +152,8 @@ func (a *Adoption) record(ctx context.Context, n newcomer) error {
 // drop takes approved content off an object that is from before the policy: what has
 // become of the object since, while no policy was in effect for it, is approved.
 func (a *Adoption) drop(ctx context.Context, n newcomer) error {
-	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
-		"uid": n.target.UID, "annotations": map[string]any{n.outdated: nil},
+	patch, err := json.Marshal(map[string]any{metadataKey: map[string]any{
+		"uid": n.target.UID, annotationsKey: map[string]any{n.outdated: nil},
 	}})
 	if err != nil {
 		return err
@@ -201,7 +201,7 @@ func (a *Adoption) inEffect(ctx context.Context, index *policy.Index, obj *unstr
 
 // arriving is an object as the policies find it that first take effect for it.
 func arriving(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) newcomer {
-	prefix := ledger.AnnotationPrefix(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	prefix := ledger.AnnotationPrefix(obj)
 	raw := obj.GetAnnotations()[prefix+"allowances"]
 	// A ledger that cannot be read counts as empty everywhere (D4).
 	entries, _ := ledger.Decode(raw)

@@ -74,7 +74,7 @@ type gateLimits struct {
 
 // lookAtGate is a look at an object; the caller fills in what is not in the object.
 func lookAtGate(obj *unstructured.Unstructured, driver gate.Driver, kind gate.Kind, now time.Time) gateView {
-	key := ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	key := ledger.AnnotationKey(obj, ledger.NameAllowances)
 	stored, err := ledger.Decode(obj.GetAnnotations()[key])
 	if err != nil {
 		stored = nil // What cannot be read opens nothing.

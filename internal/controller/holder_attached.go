@@ -122,7 +122,6 @@ func (v view) reportIgnored(status *v1alpha1.AllowanceRecordStatus) {
 	for _, p := range status.IgnoredParents {
 		parents = append(parents, p.Kind+" "+p.Name)
 	}
-	kind, owners := v.obj.GroupVersionKind().GroupKind(), v.obj.GetOwnerReferences()
 	apimeta.SetStatusCondition(&status.Conditions, metav1.Condition{
 		Type:               v1alpha1.ConditionParentIgnored,
 		Status:             metav1.ConditionTrue,
@@ -132,6 +131,6 @@ func (v view) reportIgnored(status *v1alpha1.AllowanceRecordStatus) {
 		Message: fmt.Sprintf("%s was given the parent %s while no operator looked, by nobody knows whom: it bounds nothing and allows nothing here. "+
 			"Who may initiate on %s approves it by the annotation %s=metadata.ownerReferences, or takes it away.",
 			strings.TrimSpace(v.obj.GetKind()+" "+v.obj.GetName()), strings.Join(parents, ", "), v.obj.GetKind(),
-			ledger.AnnotationPrefix(kind, owners)+"approve"),
+			ledger.AnnotationKey(v.obj, ledger.NameApprove)),
 	})
 }

@@ -227,6 +227,9 @@ func (r *Holder) get(ctx context.Context, req holders.Request) (obj *unstructure
 // follow brings the record and the ledger of a holder in line with its state.
 func (r *Holder) follow(ctx context.Context, obj *unstructured.Unstructured, rec *v1alpha1.AllowanceRecord, next *soonest) error {
 	obj = r.rewrites.latest(obj)
+	if moved, err := r.rekey(ctx, obj, rec); moved || err != nil {
+		return err // Its event follows.
+	}
 	inEffect, gating := r.governing(ctx, obj)
 	v := r.look(obj, inEffect, gating, r.Clock.Now())
 	rec, waits, err := r.recover(ctx, &v, rec, next)

@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"strings"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -98,22 +99,24 @@ func conditionPatch(condition map[string]any) map[string]any {
 }
 
 func annotationPatch(obj *unstructured.Unstructured, value any) map[string]any {
-	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{blockedKey(obj): value}}}
+	return map[string]any{metadataKey: map[string]any{annotationsKey: map[string]any{blockedKey(obj): value}}}
 }
 
 // blockedKey is the annotation of a holder that keeps no foreign conditions.
 func blockedKey(obj *unstructured.Unstructured) string {
-	return ledger.AnnotationPrefix(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences()) + "Blocked"
+	return ledger.AnnotationKey(obj, strings.TrimPrefix(v1alpha1.ConditionBlocked, v1alpha1.AnnotationPrefix))
 }
 
 // showsBlocked tells whether the holder shows that it is blocked.
 func showsBlocked(obj *unstructured.Unstructured) bool {
 	if obj.GroupVersionKind().GroupKind() != deployments {
-		_, shown := obj.GetAnnotations()[blockedKey(obj)]
-		return shown
+		return obj.GetAnnotations()[blockedKey(obj)] != ""
 	}
 	return conditionOf(obj, v1alpha1.ConditionBlocked) != nil
 }
+
+// metadataKey and annotationsKey are where an object has its metadata, and annotations in it.
+const metadataKey, annotationsKey = "metadata", "annotations"
 
 // conditionTypeKey is where a condition has its type.
 const conditionTypeKey = "type"

@@ -46,7 +46,7 @@ func (v view) reportUnreadable(status *v1alpha1.AllowanceRecordStatus) {
 		Reason:             v1alpha1.ReasonNoLedger,
 		Message: fmt.Sprintf("The annotation %s of %s is not a ledger, and counts as empty: nothing is allowed by it. "+
 			"The next change of %s that allows something replaces it; status.rawLedger keeps its text.",
-			ledger.AnnotationKey(v.obj.GroupVersionKind().GroupKind(), v.obj.GetOwnerReferences()), object, object),
+			ledger.AnnotationKey(v.obj, ledger.NameAllowances), object, object),
 	})
 }
 

@@ -70,7 +70,7 @@ type view struct {
 }
 
 func look(obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) view {
-	key := ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	key := ledger.AnnotationKey(obj, ledger.NameAllowances)
 	raw := obj.GetAnnotations()[key]
 	stored, err := ledger.Decode(raw)
 	return view{

@@ -71,6 +71,7 @@ func (v view) mirrorOnly(ctx context.Context, status *v1alpha1.AllowanceRecordSt
 func sameCanonical(a, b *v1alpha1.AllowanceRecordStatus) bool {
 	same := b.DeepCopy()
 	same.Phase, same.Active, same.ActiveCount, same.Initiator = a.Phase, a.Active, a.ActiveCount, a.Initiator
+	same.LedgerKey = a.LedgerKey
 	same.FirstSeen, same.History, same.WithheldCount = a.FirstSeen, a.History, a.WithheldCount
 	same.Blocked, same.AnsweredDenials, same.Gated = a.Blocked, a.AnsweredDenials, a.Gated
 	same.Approved, same.ParentUID = a.Approved, a.ParentUID
@@ -97,6 +98,9 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 	status.History = record.FollowLedger(record.TargetOf(v.obj), status.History, status.Active, effective.Allowances(),
 		v.obj.GetGeneration(), metav1.NewTime(v.now))
 	status.Active = effective.Allowances()
+	if key := ledger.AnnotationKey(v.obj, ledger.NameAllowances); len(status.Active) > 0 && key != v1alpha1.AnnotationAllowances {
+		status.LedgerKey = key
+	}
 	held := effective.Without(ledger.Entry.IsWithheld)
 	status.ActiveCount = int32(len(held))                    //nolint:gosec // a ledger has at most ledger.MaxEntries
 	status.WithheldCount = int32(len(effective) - len(held)) //nolint:gosec // as above

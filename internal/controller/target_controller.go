@@ -26,6 +26,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -80,7 +81,10 @@ type Target struct {
 	Rate float64
 	// Clock tells the time.
 	Clock clock.PassiveClock
+	// Events tell of objects that are written in a loop.
+	Events events.EventRecorder
 
+	loops  *loops
 	known  targets
 	feeder *holders.Feeder
 	pace   *pace
@@ -89,7 +93,7 @@ type Target struct {
 
 // SetupWithManager adds the reconciler to mgr.
 func (r *Target) SetupWithManager(mgr ctrl.Manager) error {
-	r.pace, r.feeder = newPace(r.Rate), holders.NewFeeder()
+	r.pace, r.feeder, r.loops = newPace(r.Rate), holders.NewFeeder(), newLoops()
 	return builder.TypedControllerManagedBy[holders.Request](mgr).
 		Named("target").
 		WatchesRawSource(r.holderSource()).
@@ -117,6 +121,9 @@ func (r *Target) Reconcile(ctx context.Context, req holders.Request) (reconcile.
 		return reconcile.Result{}, nil
 	case err != nil:
 		return reconcile.Result{}, err
+	}
+	if r.loops.saw(req, obj, r.Clock.Now()) {
+		r.tellLoop(obj)
 	}
 	now := r.seen(ctx, obj)
 	r.changed(r.known.set(req, now), now.policies)
@@ -172,6 +179,7 @@ func (r *Target) awaits(kind schema.GroupKind) bool {
 func (r *Target) forget(req holders.Request) {
 	r.changed(r.known.forget(req), nil)
 	r.pace.forget(req)
+	r.loops.forget(req)
 }
 
 // seen is what can be seen of an object.

@@ -64,7 +64,7 @@ func (k knownTarget) target() target {
 
 // equal tells whether two objects are seen alike, UIDs included.
 func (t *target) equal(other *target) bool {
-	return t.mark.uid == other.mark.uid && t.mark.key == other.mark.key && t.mark.stale == other.mark.stale &&
+	return t.mark.uid == other.mark.uid && t.mark.key == other.mark.key && slices.Equal(t.mark.others, other.mark.others) &&
 		t.mark.since == other.mark.since && maps.Equal(t.mark.texts, other.mark.texts) &&
 		t.parent == other.parent && slices.Equal(t.policies, other.policies) && slices.Equal(t.show, other.show)
 }

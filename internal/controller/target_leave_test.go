@@ -82,7 +82,7 @@ func TestTargetLeaves(t *testing.T) {
 			}
 			held := &leaving{api: api.Build(), watched: tc.watched}
 			r := &Target{
-				Client: held.api, Holders: held, Catalog: NewCatalog(&policy.Active{}), Rate: 10, Clock: clock, pace: newPace(10),
+				Client: held.api, Holders: held, Catalog: NewCatalog(&policy.Active{}), Rate: 10, Clock: clock, pace: newPace(10), loops: newLoops(),
 			}
 			req := look(tc.seen, nil, noon).request()
 			r.known.set(req, target{mark: markOf(tc.seen)})

@@ -50,9 +50,11 @@ const (
 // mark is what an object shows of the policies in effect for it.
 type mark struct {
 	uid types.UID
-	// key of the annotation, and stale where it is under the one that the object had
-	// before a Deployment took it over, or let go of it.
-	key, stale string
+	// key of the annotation.
+	key string
+	// others are the keys of other objects under which it has such an annotation: copies,
+	// or what was its own while it had another owner, or with an earlier version.
+	others []string
 	// texts are what is shown, by where.
 	texts map[place]string
 	// since is the time of the condition, if there is one.
@@ -64,19 +66,19 @@ func markOf(obj *unstructured.Unstructured) mark {
 	name := strings.TrimPrefix(v1alpha1.ConditionAffected, v1alpha1.AnnotationPrefix)
 	m := mark{
 		uid:   obj.GetUID(),
-		key:   ledger.AnnotationPrefix(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences()) + name,
+		key:   ledger.AnnotationKey(obj, name),
 		texts: map[place]string{},
 	}
 	if obj.GroupVersionKind().GroupKind() != deployments {
-		for _, prefix := range []string{v1alpha1.AnnotationPrefix, v1alpha1.ReplicaSetAnnotationPrefix} {
-			text, shows := obj.GetAnnotations()[prefix+name]
-			switch {
-			case shows && prefix+name == m.key:
+		for key, text := range obj.GetAnnotations() {
+			switch at, _ := ledger.NameOf(key); {
+			case key == m.key && text != "":
 				m.texts[inAnnotation] = text
-			case shows:
-				m.stale = prefix + name
+			case key != m.key && at == name:
+				m.others = append(m.others, key)
 			}
 		}
+		slices.Sort(m.others)
 	}
 	if condition := conditionOf(obj, v1alpha1.ConditionAffected); condition != nil {
 		m.texts[inCondition], _ = condition["message"].(string)
@@ -110,7 +112,7 @@ func (m mark) differs(where place, policies []string) (in place, text string, di
 	}
 	for _, in := range places {
 		shown, shows := m.texts[in]
-		if shown != want[in] || shows != (want[in] != "") || in == inAnnotation && m.stale != "" {
+		if shown != want[in] || shows != (want[in] != "") {
 			return in, want[in], true
 		}
 	}
@@ -131,17 +133,20 @@ const fieldOwner = client.FieldOwner("kausality-target-status")
 // write makes an object show a text in a place, or nothing there.
 func (m mark) write(req holders.Request, in place, text string, now time.Time) marking {
 	metadata := map[string]any{"uid": m.uid} // It is not for one that is created anew.
-	patch := map[string]any{"metadata": metadata}
+	patch := map[string]any{metadataKey: metadata}
 	if in == inAnnotation {
 		var value any
 		if text != "" {
 			value = text
 		}
 		annotations := map[string]any{m.key: value}
-		if m.stale != "" {
-			annotations[m.stale] = nil
+		if m.texts[inAnnotation] == "" {
+			// Once: if somebody's controller puts them back, they stay.
+			for _, key := range m.others {
+				annotations[key] = nil
+			}
 		}
-		metadata["annotations"] = annotations
+		metadata[annotationsKey] = annotations
 		return marking{patch: rawPatch(types.MergePatchType, patch)}
 	}
 	since := m.since

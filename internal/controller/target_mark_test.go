@@ -43,7 +43,12 @@ func showing(obj *unstructured.Unstructured, condition, annotation string) *unst
 
 // annotated gives an object an annotation.
 func annotated(obj *unstructured.Unstructured, key string) *unstructured.Unstructured {
-	obj.SetAnnotations(map[string]string{key: "a"})
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations[key] = "a"
+	obj.SetAnnotations(annotations)
 	return obj
 }
 
@@ -78,8 +83,8 @@ func TestMark(t *testing.T) {
 			`{"metadata":{"annotations":{"replicaset.kausality.io/AllowancePolicyAffected":"a, b"},"uid":"uid-web"}}`}},
 		"a ReplicaSet that a Deployment has taken over": {annotated(owned(), "kausality.io/AllowancePolicyAffected"), inAnnotation, []string{"a"}, []string{string(types.MergePatchType),
 			`{"metadata":{"annotations":{"kausality.io/AllowancePolicyAffected":null,"replicaset.kausality.io/AllowancePolicyAffected":"a"},"uid":"uid-web"}}`}},
-		"a ReplicaSet that a Deployment has let go": {annotated(workload("ReplicaSet", "web"), "replicaset.kausality.io/AllowancePolicyAffected"), inAnnotation, nil, []string{string(types.MergePatchType),
-			`{"metadata":{"annotations":{"kausality.io/AllowancePolicyAffected":null,"replicaset.kausality.io/AllowancePolicyAffected":null},"uid":"uid-web"}}`}},
+		"a ReplicaSet that a Deployment has let go":      {annotated(workload("ReplicaSet", "web"), "replicaset.kausality.io/AllowancePolicyAffected"), inAnnotation, nil, nil},
+		"a ReplicaSet onto which a mark is copied again": {annotated(annotated(owned(), "replicaset.kausality.io/AllowancePolicyAffected"), "kausality.io/AllowancePolicyAffected"), inAnnotation, []string{"a"}, nil},
 		"an annotation, not any more": {showing(thing(), "", "a"), inAnnotation, nil, []string{string(types.MergePatchType),
 			`{"metadata":{"annotations":{"kausality.io/AllowancePolicyAffected":null},"uid":"uid-web"}}`}},
 		"a custom resource": {thing(), inCondition, []string{"a"}, []string{string(types.ApplyPatchType),

@@ -41,7 +41,14 @@ func (r *Target) show(ctx context.Context, req holders.Request, obj *unstructure
 		return reconcile.Result{}, nil
 	}
 	where, now := r.placeFor(req.GVK(), t.mark), r.Clock.Now()
+	until, loops := r.loops.goesOn(req, now)
+	if loops {
+		t.show = nil // It is what is missed the least.
+	}
 	in, text, differs := t.mark.differs(where, t.show)
+	if !differs && loops {
+		return reconcile.Result{RequeueAfter: until.Sub(now)}, nil
+	}
 	if !differs {
 		return reconcile.Result{}, nil
 	}

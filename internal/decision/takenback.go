@@ -89,10 +89,13 @@ func (in *Input) carried(before *approved.Standing, m maker, path change.Path, n
 	t := templates{approved: underTemplate(now), present: underTemplate(then), child: underTemplate(made)}
 	var out []change.Path
 	for _, d := range change.Find(t.approved, t.present, change.Options{}) {
-		at := append(slices.Clone(path), d.Path[1:]...)
-		withheld := slices.ContainsFunc(before.Withheld(), func(w approved.Difference) bool { return w.Path.Overlaps(at) })
+		there := d
+		there.Path = append(slices.Clone(path), d.Path[1:]...)
+		withheld := slices.ContainsFunc(before.Withheld(), func(w approved.Difference) bool {
+			return isPartOf(there, w, before.Object.Schema)
+		})
 		if withheld && t.has(d) {
-			out = append(out, at)
+			out = append(out, there.Path)
 		}
 	}
 	return out

@@ -22,14 +22,24 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/utils/ptr"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
 )
 
-// requests are the annotations under our domain that users set to ask for
+// commands are the annotations of an object's own that users set to ask for
 // something; whether they may is the webhook's to judge (D13, D20).
-var requests = []string{v1alpha1.AnnotationApprove, v1alpha1.AnnotationBreakGlass, v1alpha1.AnnotationOrphan}
+var commands = []string{
+	ledger.NameApprove, ledger.NameBreakGlass,
+	strings.TrimPrefix(v1alpha1.AnnotationOrphan, v1alpha1.AnnotationPrefix),
+}
+
+// gateNames is what the names begin with of what says about the gate of an object. They
+// are protected with that, and have one key whatever the object's owner is.
+const gateNames = "gate-"
 
 // admissionPolicy renders what protects the annotations of holders inside the API
 // server, so that a ledger can be neither forged nor dropped while the webhook is
@@ -40,10 +50,9 @@ var requests = []string{v1alpha1.AnnotationApprove, v1alpha1.AnnotationBreakGlas
 // failurePolicy is Ignore, since a defect in it must not stop a cluster whose
 // webhook, when it is up, does the same and more.
 //
-// Annotations under kausality.io/ on a ReplicaSet that a Deployment controls are
-// copies that the Deployment controller rewrites on each sync. They are left
-// alone, and as nobody guards them they are worth nothing once the Deployment lets
-// go of the ReplicaSet: then they go.
+// What is under the keys of other objects is left to whoever writes it, and as nobody
+// guards it, it is worth nothing where the object gets another owner, or none, and with
+// that another prefix: then its own annotations go on under that.
 func admissionPolicy(in Input, scope *metav1.LabelSelector, resources []*resource) (
 	*admissionregistrationv1.MutatingAdmissionPolicy, *admissionregistrationv1.MutatingAdmissionPolicyBinding,
 ) {
@@ -65,7 +74,7 @@ func admissionPolicy(in Input, scope *metav1.LabelSelector, resources []*resourc
 					MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
 				},
 				MatchConditions:    protectionConditions(in, resources),
-				Variables:          append(protectionVariables(), gateVariables(in, resources)...),
+				Variables:          append(protectionVariables(in), gateVariables(in, resources)...),
 				FailurePolicy:      ptr.To(admissionregistrationv1.Ignore),
 				ReinvocationPolicy: admissionregistrationv1.NeverReinvocationPolicy,
 				Mutations: []admissionregistrationv1.Mutation{{
@@ -88,67 +97,76 @@ func admissionPolicy(in Input, scope *metav1.LabelSelector, resources []*resourc
 func protectionConditions(in Input, resources []*resource) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
 		{Name: "not-the-operator", Expression: "!" + byOperator(in)},
-		{Name: "something-to-put-back", Expression: anyOf(append([]string{concernsProtection()}, concernsGate(resources)...)...)},
+		{Name: "something-to-put-back", Expression: anyOf(append([]string{concernsProtection(in)}, concernsGate(resources)...)...)},
 	}
 }
 
-// concernsProtection is true where there are keys to drop or to restore, as
-// protectionVariables has them.
-func concernsProtection() string {
-	return protectionText(`[{new}].exists(new, [oldObject == null ? {} : {old}].exists(old,
-[{copied}].exists(copied, [{wasCopied}].exists(wasCopied,
-  (new != old || (wasCopied && !copied)) && (size(new) + size(old) > {many}
-  ? {ledgers}.exists(k, {differs})
-  : (new.exists(k, {ours} && !(k in {free}) && {differs}) || old.exists(k, {ours} && !(k in {free}) && {differs})))))))`)
+// concernsProtection is true where there is something to drop, to restore, or to make
+// blank, as protectionVariables have it.
+func concernsProtection(in Input) string {
+	return protectionText(in, `[{new}].exists(new, [{old}].exists(old,
+[{objectPrefix}].exists(now, [{oldPrefix}].exists(was, (new != old || now != was) && (size(new) + size(old) > {many}
+  ? {largest}.exists(n, {differs}) || {bound}.exists(k, k in new)
+  : new.exists(k, ({mine} && [k.substring(size(now))].exists(n, !{free} && {differs})) || {foreign})
+    || old.exists(k, k.startsWith(was) && [k.substring(size(was))].exists(n, !{free} && {differs})))))))`)
 }
 
 // protectionVariables decide what the patch does:
 //
 //	old, new   the annotations before, and as the request has them
-//	keys       those that are ours to look at; among too many to look at, the
-//	           ledgers, which are what permits something
-//	copied     the object is a ReplicaSet of a Deployment; wasCopied: it was one
-//	drop       keys that the request brings and the old object does not vouch for
-//	restore    keys of the old object that the request drops or changes
-func protectionVariables() []admissionregistrationv1.Variable {
+//	now, was   the prefix of the object's own by the request, and before
+//	names      those of its own to look at; among too many to look at, the ledger and
+//	           the approved content, which are what permits something
+//	restore    names of the old object that the request drops or changes
+//	blank      names that a controller brings, which may have copied them: they say
+//	           nothing, but are there, as it would bring them again otherwise
+//	drop       keys that anybody else brings and the old object does not vouch for, and
+//	           those of other objects, or for a Binding all, that no controller brings
+func protectionVariables(in Input) []admissionregistrationv1.Variable {
 	return []admissionregistrationv1.Variable{
-		{Name: "new", Expression: protectionText(`{new}`)},
-		{Name: "old", Expression: protectionText(`oldObject == null ? {} : {old}`)},
-		{Name: "keys", Expression: protectionText(`size(variables.new) + size(variables.old) > {many}
-? {ledgers}
-: (variables.new.filter(k, {ours}) + variables.old.filter(k, {ours} && !(k in variables.new))).filter(k, !(k in {free}))`)},
-		{Name: "copied", Expression: protectionText(`{copied}`)},
-		{Name: "wasCopied", Expression: protectionText(`{wasCopied}`)},
-		{Name: "drop", Expression: protectionText(`variables.keys.filter(k, k in variables.new
-&& !(k in variables.old && !(variables.wasCopied && k.startsWith("{prefix}")))
-&& !(variables.copied && k.startsWith("{prefix}")))`)},
-		{Name: "restore", Expression: protectionText(`variables.keys.filter(k, k in variables.old
-&& !(variables.wasCopied && k.startsWith("{prefix}"))
-&& !(variables.copied && k.startsWith("{prefix}"))
-&& (!(k in variables.new) || variables.new[k] != variables.old[k]))`)},
+		{Name: "new", Expression: protectionText(in, `{new}`)},
+		{Name: "old", Expression: protectionText(in, `{old}`)},
+		{Name: "now", Expression: protectionText(in, `{objectPrefix}`)},
+		{Name: "was", Expression: protectionText(in, `{oldPrefix}`)},
+		{Name: "names", Expression: protectionText(in, variables(`size(new) + size(old) > {many}
+? {largest}
+: (new.filter(k, {mine}).map(k, k.substring(size(now)))
+  + old.filter(k, k.startsWith(was)).map(k, k.substring(size(was))).filter(n, !((now + n) in new))).filter(n, !{free})`))},
+		{Name: "restore", Expression: protectionText(in, variables(`names.filter(n, (was + n) in old && {differs})`))},
+		{Name: "blank", Expression: protectionText(in, variables(`names.filter(n, !((was + n) in old) && {copied} && {differs})`))},
+		{Name: "drop", Expression: protectionText(in, variables(`names.filter(n, !((was + n) in old) && !{copied} && {differs}).map(n, now + n)
++ (size(new) + size(old) > {many} ? {bound}.filter(k, k in new) : new.filter(k, {foreign}))`))},
 	}
 }
 
+// variables names the values of protectionText as the variables that they are.
+func variables(text string) string {
+	return `[variables.new].map(new, [variables.old].map(old, [variables.now].map(now, [variables.was].map(was, ` + text + `)[0])[0])[0])[0]`
+}
+
 // protectionText fills in what the expressions of the protection have in common.
-// {differs} is true for a key of which an annotation is dropped or restored.
-func protectionText(text string) string {
-	free := make([]string, 0, 2*len(requests))
-	for _, key := range requests {
-		free = append(free, key, replicaSetKey(key))
-	}
+// {differs} is true for the name of an annotation that is dropped, restored or made
+// blank; a blank one may go.
+func protectionText(in Input, text string) string {
 	for _, fill := range []*strings.Replacer{
-		strings.NewReplacer("{differs}", `(!(copied && k.startsWith("{prefix}"))
-    && (!(k in old) || (wasCopied && k.startsWith("{prefix}")) ? k in new : !(k in new) || new[k] != old[k]))`),
+		strings.NewReplacer("names.filter", "variables.names.filter"),
+		strings.NewReplacer("{differs}", `((was + n) in old
+    ? ((now + n) in new ? new[now + n] != old[was + n] : old[was + n] != "")
+    : (now + n) in new && !({copied} && new[now + n] == ""))`),
 		strings.NewReplacer(
 			"{new}", annotations("object"),
-			"{old}", annotations("oldObject"),
-			"{copied}", ofDeployment("object"),
-			"{wasCopied}", "oldObject != null && "+ofDeployment("oldObject"),
-			"{ours}", ours,
-			"{ledgers}", list(v1alpha1.AnnotationAllowances, replicaSetKey(v1alpha1.AnnotationAllowances)),
-			"{free}", list(free...),
+			"{old}", "(oldObject == null ? {} : "+annotations("oldObject")+")",
+			"{objectPrefix}", prefix("object"),
+			"{oldPrefix}", "(oldObject == null ? "+prefix("object")+" : "+prefix("oldObject")+")",
+			"{mine}", "k.startsWith(now)",
+			// A command under such a key is the webhook's to answer.
+			"{foreign}", "("+ours+fmt.Sprintf(` && !k.startsWith(now) && !k.startsWith(%q) && !%s.exists(n, k.endsWith("/" + n))
+    && !(k in old && old[k] == new[k]) && !%s)`, v1alpha1.AnnotationPrefix+gateNames, list(commands...), byController),
+			"{bound}", `(request.kind.kind == "Binding" ? `+list("pod."+v1alpha1.AnnotationAllowances, "pod."+v1alpha1.AnnotationApproved)+` : [])`,
+			"{copied}", "(now == was && "+byCopier(in)+")",
+			"{largest}", list(ledger.NameAllowances, ledger.NameApproved),
+			"{free}", "(n in "+list(commands...)+fmt.Sprintf(` || n.startsWith(%q))`, gateNames),
 			"{many}", manyText,
-			"{prefix}", v1alpha1.AnnotationPrefix,
 		),
 	} {
 		text = fill.Replace(text)
@@ -156,17 +174,22 @@ func protectionText(text string) string {
 	return text
 }
 
-// ofDeployment is true where a Deployment controls a ReplicaSet: where
-// ledger.AnnotationPrefix says so too.
-func ofDeployment(variable string) string {
-	return fmt.Sprintf(`(request.kind.group == "apps" && request.kind.kind == "ReplicaSet"
-&& has(%[1]s.metadata.ownerReferences)
-&& %[1]s.metadata.ownerReferences.exists(o, has(o.controller) && o.controller == true && o.kind == "Deployment" && o.apiVersion.startsWith("apps/")))`, variable)
+// byController is true where a controller asks. A Binding brings to its Pod what nobody has
+// copied.
+var byController = fmt.Sprintf(`(request.kind.kind != "Binding" && has(request.userInfo.username)
+&& (request.userInfo.username.startsWith(%q) || request.userInfo.username == %q))`,
+	serviceaccount.ServiceAccountUsernamePrefix, user.KubeControllerManager)
+
+// byCopier is true where a controller asks that may copy annotations both ways. Crossplane
+// copies one way only, and what is put back costs it no write (D10).
+func byCopier(in Input) string {
+	return fmt.Sprintf(`(%s && !(request.userInfo.username in %s))`, byController, list(in.Composers...))
 }
 
 // protectionPatch first makes room where the request removed all annotations.
-const protectionPatch = `(size(variables.restore) > 0 && size(variables.new) == 0
+const protectionPatch = `(size(variables.old) > 0 && size(variables.new) == 0
 ? [JSONPatch{op: "add", path: "/metadata/annotations", value: {}}]
 : [])
 + variables.drop.map(k, JSONPatch{op: "remove", path: "/metadata/annotations/" + jsonpatch.escapeKey(k)})
-+ variables.restore.map(k, JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey(k), value: variables.old[k]})`
++ variables.blank.map(n, JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey(variables.now + n), value: ""})
++ variables.restore.map(n, JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey(variables.now + n), value: variables.old[variables.was + n]})`

@@ -27,6 +27,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -71,8 +72,8 @@ func glassConditions() []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{{
 		Name: "glass-is-broken",
 		Expression: fmt.Sprintf(`object != null && [%s].exists(new, [oldObject == null ? {} : %s].exists(old,
-  %s.exists(k, k in new && (!(k in old) || new[k] != old[k]))))`, annotations("object"), annotations("oldObject"),
-			list(v1alpha1.AnnotationBreakGlass, replicaSetKey(v1alpha1.AnnotationBreakGlass))),
+  new != old && (size(new) + size(old) > %d || new.exists(k, %s && k.endsWith("/%s") && (!(k in old) || new[k] != old[k])))))`,
+			annotations("object"), annotations("oldObject"), many, ours, ledger.NameBreakGlass),
 	}}
 }
 
@@ -103,9 +104,8 @@ func statusOfLedger(in Input) string {
 		`object == null`,
 		`oldObject == null`,
 		byOperator(in),
-		fmt.Sprintf(`%s.exists(k, k in %s || k in %s)`,
-			list(v1alpha1.AnnotationAllowances, replicaSetKey(v1alpha1.AnnotationAllowances)),
-			annotations("object"), annotations("oldObject")),
+		says("object", ledger.NameAllowances),
+		says("oldObject", ledger.NameAllowances),
 	)
 }
 
@@ -192,8 +192,25 @@ func annotationDiffers(keys sets.Set[string], orOurs bool) string {
   || old.exists(k, %[4]s && !(k in new)))))`, annotations("object"), annotations("oldObject"), many, concerned)
 }
 
-// ours is true for a key k of an annotation under one of our domains.
-var ours = fmt.Sprintf(`(k.startsWith(%q) || k.startsWith(%q))`, v1alpha1.AnnotationPrefix, v1alpha1.ReplicaSetAnnotationPrefix)
+// ours is true for a key k of an annotation in our domain, as ledger.IsOurs is, whatever
+// object it is for.
+var ours = fmt.Sprintf(`(k.startsWith(%q) || k.contains(%q))`, v1alpha1.AnnotationPrefix, "."+v1alpha1.AnnotationPrefix)
+
+// prefix is that of the annotations which are the own ones of a variable, as
+// ledger.AnnotationPrefix has it. The variable itself must not be null.
+func prefix(variable string) string {
+	return strings.NewReplacer("{v}", variable, "{prefix}", v1alpha1.AnnotationPrefix, "{owners}", strconv.Itoa(ledger.MaxOwners)).Replace(
+		`(has({v}.metadata) && has({v}.metadata.ownerReferences) && {v}.metadata.ownerReferences != null && size({v}.metadata.ownerReferences) > 0
+? request.kind.kind.lowerAscii() + (size({v}.metadata.ownerReferences) > {owners} ? "" : {v}.metadata.ownerReferences
+  .filter(o, o.kind.lowerAscii() == request.kind.kind.lowerAscii() && o.uid.matches("^[0-9a-f]{8}"))
+  .map(o, "-" + o.uid.substring(0, 8))[?0].orValue("")) + ".{prefix}"
+: "{prefix}")`)
+}
+
+// says is true where a variable has an annotation of its own with a value.
+func says(variable, name string) string {
+	return fmt.Sprintf(`[%[1]s].exists(a, size(a) > 0 && [%[2]s + %[3]q].exists(k, k in a && a[k] != ""))`, annotations(variable), prefix(variable), name)
+}
 
 // annotations are those of a variable, and an empty map where it has none. The
 // variable itself must not be null.
@@ -235,11 +252,6 @@ func (n namedFields) add(pattern change.Pattern) {
 	default:
 		n.fields.Insert(pattern[1].Field)
 	}
-}
-
-// replicaSetKey is the key that a ReplicaSet of a Deployment uses in place of key.
-func replicaSetKey(key string) string {
-	return v1alpha1.ReplicaSetAnnotationPrefix + strings.TrimPrefix(key, v1alpha1.AnnotationPrefix)
 }
 
 // anyOf is true as soon as one of the expressions is, even if an earlier one fails.

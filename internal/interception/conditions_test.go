@@ -32,6 +32,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/admission"
 	admissioncel "k8s.io/apiserver/pkg/admission/plugin/cel"
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
@@ -103,6 +104,19 @@ func deployment(change ...func(*appsv1.Deployment)) *appsv1.Deployment {
 		c(d)
 	}
 	return d
+}
+
+var replicaSets = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
+
+// replicaSet is a ReplicaSet with the metadata of such a Deployment.
+func replicaSet(change ...func(*appsv1.Deployment)) *appsv1.ReplicaSet {
+	return &appsv1.ReplicaSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}, ObjectMeta: deployment(change...).ObjectMeta}
+}
+
+func belowOwner(kind string, uid types.UID) func(*appsv1.Deployment) {
+	return func(d *appsv1.Deployment) {
+		d.OwnerReferences = []metav1.OwnerReference{{APIVersion: "example.org/v1", Kind: kind, Name: "owner", UID: uid}}
+	}
 }
 
 func annotated(kv ...string) func(*appsv1.Deployment) {
@@ -288,9 +302,21 @@ func TestConditions(t *testing.T) {
 		"the status of a ReplicaSet with a ledger": {
 			request: request{
 				operation: admission.Update, subresource: "status",
-				object: deployment(annotated("replicaset.kausality.io/allowances", "[]")), old: deployment(),
+				object: replicaSet(owned, annotated("replicaset.kausality.io/allowances", "[]")), old: replicaSet(owned), kind: replicaSets,
 			},
 			grant: true,
+		},
+		"the status of a ReplicaSet with a copy of a ledger": {
+			request: request{
+				operation: admission.Update, subresource: "status",
+				object: replicaSet(owned, ledger), old: replicaSet(owned, ledger), kind: replicaSets,
+			},
+		},
+		"the status of a ReplicaSet with a ledger that says nothing": {
+			request: request{
+				operation: admission.Update, subresource: "status",
+				object: replicaSet(owned, annotated("replicaset.kausality.io/allowances", "")), old: replicaSet(owned), kind: replicaSets,
+			},
 		},
 		"the status of an object that loses its ledger": {
 			request: request{operation: admission.Update, subresource: "status", object: deployment(), old: deployment(ledger)},

@@ -65,12 +65,23 @@ var renamesDeleted = gateText(`(oldObject != null && object != null && "{content
 var endsHold = gateText(`(oldObject != null && object != null && "{held}" in {old}
 && (!("{paused}" in {new}) || {new}["{paused}"] != "true"))`)
 
+// keptOfGate are the keys of the annotations about its gate that a request for an object
+// drops or changes, and broughtOfGate those that it brings. No controller copies them from an
+// owner, as only what stands for something outside has them.
+var (
+	keptOfGate = gateText(`(oldObject != null && object != null && {new} != {old} && size({old}) <= {many}
+? {old}.filter(k, k.startsWith("{gate}") && (!(k in {new}) || {new}[k] != {old}[k])) : [])`)
+	broughtOfGate = gateText(`(object != null && size({new}) <= {many}
+? {new}.filter(k, k.startsWith("{gate}") && (oldObject == null || !(k in {old}))) : [])`)
+)
+
 // concernsGate are true where the switch of a gate has to be set, or a hold to be kept.
 func concernsGate(resources []*resource) []string {
+	annotations := []string{"size(" + keptOfGate + ") > 0", "size(" + broughtOfGate + ") > 0"}
 	if !anyGated(resources) {
-		return nil
+		return annotations
 	}
-	return []string{"(" + isGated + " && (" + wantsAnother + " || " + opensToAChange + "))", renamesDeleted, endsHold}
+	return slices.Concat(annotations, []string{"(" + isGated + " && (" + wantsAnother + " || " + opensToAChange + "))", renamesDeleted, endsHold})
 }
 
 // gateVariables decide what the patch does:
@@ -81,11 +92,16 @@ func concernsGate(resources []*resource) []string {
 //	composed  Crossplane applies what it composes
 //	goesOn    the request ends the pause of a hold
 //	renames   the request renames what is being deleted
+//	kept, brought  annotations about the gate that it must not change, or bring
 func gateVariables(in Input, resources []*resource) []admissionregistrationv1.Variable {
-	if !anyGated(resources) {
-		return nil
+	annotations := []admissionregistrationv1.Variable{
+		{Name: "kept", Expression: keptOfGate},
+		{Name: "brought", Expression: broughtOfGate},
 	}
-	return []admissionregistrationv1.Variable{
+	if !anyGated(resources) {
+		return annotations
+	}
+	return slices.Concat(annotations, []admissionregistrationv1.Variable{
 		{Name: "gated", Expression: isGated},
 		{Name: "refused", Expression: "variables.gated && " + wantsAnother},
 		{Name: "closes", Expression: "variables.gated && " + opensToAChange},
@@ -93,15 +109,18 @@ func gateVariables(in Input, resources []*resource) []admissionregistrationv1.Va
 		{Name: "renames", Expression: renamesDeleted},
 		{Name: "composed", Expression: list(in.Composers...) + gateText(`.exists(u, has(request.userInfo.username) && request.userInfo.username == u)
 && has(request.options.fieldManager) && request.options.fieldManager.startsWith("{composer}")`)},
-	}
+	})
 }
 
 // gatePatch puts the switch back or closes it, and notes what a composed apply wanted.
 func gatePatch(resources []*resource) string {
+	annotations := gateText(`
++ variables.brought.map(k, JSONPatch{op: "remove", path: "/metadata/annotations/" + jsonpatch.escapeKey(k)})
++ variables.kept.map(k, JSONPatch{op: "add", path: "/metadata/annotations/" + jsonpatch.escapeKey(k), value: {old}[k]})`)
 	if !anyGated(resources) {
-		return ""
+		return annotations
 	}
-	return gateText(`
+	return annotations + gateText(`
 + (variables.refused || variables.closes
 ? [JSONPatch{op: "add", path: "/spec/{switch}", value: variables.closes ? oldObject.spec.{switch}.filter(p, p in {harmless}) : oldObject.spec.{switch}}]
 : [])
@@ -125,6 +144,7 @@ func gateText(text string) string {
 		"{content}", v1alpha1.AnnotationGateContent,
 		"{requested}", v1alpha1.AnnotationGateRequested,
 		"{held}", v1alpha1.AnnotationGateHeld,
+		"{gate}", v1alpha1.AnnotationPrefix+gateNames,
 		"{paused}", crossplane.PausedAnnotation,
 		"{old}", annotations("oldObject"),
 		"{new}", annotations("object"),

@@ -40,29 +40,54 @@ const (
 // An API server refuses what the policy applies to while it does not know the schema
 // of a kind: the policy applies to nothing that it would not change.
 func TestProtectionConditions(t *testing.T) {
+	const controller = "system:serviceaccount:argo:rollouts"
+	composer := "system:serviceaccount:crossplane-system:crossplane"
+	owner := belowOwner("Rollout", "1f2e3d4c-0000-0000-0000-000000000000")
+	nested := belowOwner("ReplicaSet", "1f2e3d4c-0000-0000-0000-000000000000")
+	const nestedKey = "replicaset-1f2e3d4c.kausality.io/allowances"
 	cases := map[string]struct {
 		object, old runtime.Object
 		user        string
 		want        bool
 	}{
-		"approving":                         {object: deployment(annotated(ledgerKey, "a", approveKey, "*")), old: deployment(annotated(ledgerKey, "a"))},
-		"taking an approval back":           {object: deployment(annotated(ledgerKey, "a")), old: deployment(annotated(ledgerKey, "a", approveKey, "*"))},
-		"another annotation":                {object: deployment(annotated(ledgerKey, "a", "jira", "1")), old: deployment(annotated(ledgerKey, "a"))},
-		"created with a request":            {object: deployment(annotated(approveKey, "*"))},
-		"created with a ledger":             {object: deployment(annotated(ledgerKey, "a")), want: true},
-		"created with that of a ReplicaSet": {object: deployment(annotated(setsKey, "a")), want: true},
-		"forging":                           {object: deployment(annotated(ledgerKey, "b")), old: deployment(annotated(ledgerKey, "a")), want: true},
-		"dropping":                          {object: deployment(), old: deployment(annotated(ledgerKey, "a")), want: true},
-		"the operator":                      {object: deployment(annotated(ledgerKey, "b")), old: deployment(), user: operatorUser},
+		"approving":                                {object: deployment(annotated(ledgerKey, "a", approveKey, "*")), old: deployment(annotated(ledgerKey, "a"))},
+		"taking an approval back":                  {object: deployment(annotated(ledgerKey, "a")), old: deployment(annotated(ledgerKey, "a", approveKey, "*"))},
+		"another annotation":                       {object: deployment(annotated(ledgerKey, "a", "jira", "1")), old: deployment(annotated(ledgerKey, "a"))},
+		"created with a request":                   {object: deployment(annotated(approveKey, "*"))},
+		"created with a ledger":                    {object: deployment(annotated(ledgerKey, "a")), want: true},
+		"created with that of a ReplicaSet":        {object: deployment(annotated(setsKey, "a")), want: true},
+		"undoing a rollout":                        {object: deployment(annotated(setsKey, "a")), old: deployment(annotated(setsKey, "b")), want: true},
+		"what was there stays":                     {object: deployment(annotated(setsKey, "a", "jira", "1")), old: deployment(annotated(setsKey, "a"))},
+		"a controller copies that of a ReplicaSet": {object: deployment(annotated(setsKey, "a")), old: deployment(), user: controller},
+		"forging":                         {object: deployment(annotated(ledgerKey, "b")), old: deployment(annotated(ledgerKey, "a")), want: true},
+		"dropping":                        {object: deployment(), old: deployment(annotated(ledgerKey, "a")), want: true},
+		"the operator":                    {object: deployment(annotated(ledgerKey, "b")), old: deployment(), user: operatorUser},
+		"what says nothing is dropped":    {object: deployment(), old: deployment(annotated(ledgerKey, ""))},
+		"a controller brings a ledger":    {object: deployment(annotated(ledgerKey, "a")), old: deployment(), user: controller, want: true},
+		"a controller brings a blank one": {object: deployment(annotated(ledgerKey, "")), old: deployment(), user: controller},
+		"somebody brings a blank one":     {object: deployment(annotated(ledgerKey, "")), old: deployment(), want: true},
+		"Crossplane brings a blank one":   {object: deployment(annotated(ledgerKey, "")), old: deployment(), user: composer, want: true},
+
+		"copying onto a child":                     {object: replicaSet(owner, annotated(ledgerKey, "b")), old: replicaSet(owner, annotated(ledgerKey, "a")), user: controller},
+		"forging that of a child":                  {object: replicaSet(owner, annotated(setsKey, "b")), old: replicaSet(owner), want: true},
+		"dropping that of a child":                 {object: replicaSet(owner), old: replicaSet(owner, annotated(setsKey, "a")), want: true},
+		"a child with a copy that gets an owner":   {object: replicaSet(owner, annotated(setsKey, "b")), old: replicaSet(annotated(setsKey, "b")), want: true},
+		"a child with a copy that loses its owner": {object: replicaSet(annotated(ledgerKey, "b")), old: replicaSet(owner, annotated(ledgerKey, "b")), want: true},
+		"a child that loses its owner":             {object: replicaSet(annotated(setsKey, "a")), old: replicaSet(owner, annotated(setsKey, "a")), want: true},
+		"copying from an owner of its own kind":    {object: replicaSet(nested, annotated(setsKey, "b")), old: replicaSet(nested), user: controller},
+		"forging below an owner of its own kind":   {object: replicaSet(nested, annotated(nestedKey, "b")), old: replicaSet(nested), want: true},
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
 			r := request{operation: admission.Create, object: tc.object, user: tc.user}
+			if _, ok := tc.object.(*appsv1.ReplicaSet); ok {
+				r.kind = replicaSets
+			}
 			if tc.old != nil {
 				r.operation, r.old = admission.Update, tc.old
 			}
 			for _, converted := range []bool{false, true} {
-				got := called(t, protectionConditions(Input{OperatorUser: operatorUser}, nil), r.attributes(t, converted))
+				got := called(t, protectionConditions(Input{OperatorUser: operatorUser, Composers: []string{composer}}, nil), r.attributes(t, converted))
 				if got != tc.want {
 					t.Errorf("the policy applies: %v, want %v (converted: %v)", got, tc.want, converted)
 				}
@@ -78,7 +103,7 @@ func TestProtectionAppliesToWhatItChanges(t *testing.T) {
 		t.Fatal(err)
 	}
 	options := admissioncel.OptionalVariableDeclarations{HasAuthorizer: true}
-	for _, v := range protectionVariables() {
+	for _, v := range protectionVariables(Input{OperatorUser: operatorUser}) {
 		named := vap.Variable{Name: v.Name, Expression: v.Expression}
 		if result := compiler.CompileAndStoreVariable(&named, options, environment.NewExpressions); result.Error != nil {
 			t.Fatal(result.Error)
@@ -86,15 +111,14 @@ func TestProtectionAppliesToWhatItChanges(t *testing.T) {
 	}
 	fail := admissionregistrationv1.Fail
 	patches := matchconditions.NewMatcher(compiler.CompileCondition([]admissioncel.ExpressionAccessor{
-		&matchconditions.MatchCondition{Name: "patches", Expression: "size(variables.drop) + size(variables.restore) > 0"},
+		&matchconditions.MatchCondition{Name: "patches", Expression: "size(variables.drop) + size(variables.blank) + size(variables.restore) > 0"},
 	}, options, environment.NewExpressions), &fail, "policy", "test", "test")
 
-	kind := appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 	annotations := rapid.OneOf(
 		rapid.Just(map[string]any(nil)),
 		rapid.MapOfN(
 			rapid.SampledFrom([]string{ledgerKey, approveKey, setsKey, "replicaset.kausality.io/approve", "kausality.io/other", "jira"}),
-			rapid.Map(rapid.SampledFrom([]string{"a", "b"}), func(v string) any { return v }), 0, 4),
+			rapid.Map(rapid.SampledFrom([]string{"a", "b", ""}), func(v string) any { return v }), 0, 4),
 		// More than are looked at, one by one.
 		rapid.Map(rapid.SampledFrom([]string{ledgerKey, setsKey, "kausality.io/other"}), func(key string) map[string]any {
 			m := map[string]any{key: "a"}
@@ -110,16 +134,19 @@ func TestProtectionAppliesToWhatItChanges(t *testing.T) {
 			if found := annotations.Draw(rt, name); found != nil {
 				metadata["annotations"] = found
 			}
-			if rapid.Bool().Draw(rt, name+" is a Deployment's") {
+			if kind := rapid.SampledFrom([]string{"", "Deployment", "ReplicaSet"}).Draw(rt, name+" owner"); kind != "" {
 				metadata["ownerReferences"] = []any{map[string]any{
-					"apiVersion": "apps/v1", "kind": "Deployment", "name": "d", "uid": "u", "controller": true,
+					"apiVersion": "apps/v1", "kind": kind, "name": "d", "uid": "0123456789", "controller": true,
 				}}
 			}
 			object := custom(map[string]any{"metadata": metadata})
-			object.SetGroupVersionKind(kind)
+			object.SetGroupVersionKind(replicaSets)
 			return object
 		}
-		r := request{operation: admission.Create, kind: kind, object: draw("object")}
+		r := request{
+			operation: admission.Create, kind: replicaSets, object: draw("object"),
+			user: rapid.SampledFrom([]string{"jane", "system:serviceaccount:argo:rollouts"}).Draw(rt, "user"),
+		}
 		if rapid.Bool().Draw(rt, "update") {
 			r.operation, r.old = admission.Update, draw("old")
 		}

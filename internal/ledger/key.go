@@ -17,37 +17,91 @@ limitations under the License.
 package ledger
 
 import (
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"regexp"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
 )
 
+// Names of the annotations that are the object's own: each is under its AnnotationPrefix.
+const (
+	// NameAllowances is that of the ledger.
+	NameAllowances = "allowances"
+	// NameApproved is that of the approved content.
+	NameApproved = "approved"
+	// NameApprove is that of the command to approve.
+	NameApprove = "approve"
+	// NameBreakGlass is that of the command to break the glass.
+	NameBreakGlass = "break-glass"
+)
+
+const (
+	// MaxOwners is how many owners are looked at, one by one. Somebody can make 10,000.
+	MaxOwners = 64
+	// uidLength is how much of an owner's UID tells it apart from others of its kind.
+	uidLength = 8
+)
+
+// uidStart is what the UIDs of API servers begin with. Of what else a reference may say,
+// not everything can be in the key of an annotation.
+var uidStart = regexp.MustCompile(`^[0-9a-f]{8}`)
+
 // AnnotationPrefix is the prefix under which an object keeps its annotations of
-// Kausality. It is kausality.io/ but for a ReplicaSet that a Deployment
-// controls: the Deployment controller copies every annotation of a Deployment
-// onto its ReplicaSets and would overwrite theirs on each sync (D10).
-func AnnotationPrefix(kind schema.GroupKind, owners []metav1.OwnerReference) string {
-	if !PrefixVaries(kind) {
+// Kausality: kausality.io/ where it has no owner, else that of its kind. Controllers
+// copy all annotations of an object onto those that they make for it, and rewrite what
+// differs; nobody has to know which do, as what they copy is under another key than what
+// is the child's own, and means nothing there (D10).
+//
+// Below an owner of its own kind an object would have the key of that. So it has one
+// with the beginning of the owner's UID.
+func AnnotationPrefix(obj *unstructured.Unstructured) string {
+	owners, _, _ := unstructured.NestedFieldNoCopy(obj.Object, "metadata", "ownerReferences")
+	list, _ := owners.([]any)
+	if len(list) == 0 {
 		return v1alpha1.AnnotationPrefix
 	}
-	for _, o := range owners {
-		if o.Controller == nil || !*o.Controller || o.Kind != "Deployment" {
-			continue
-		}
-		if gv, err := schema.ParseGroupVersion(o.APIVersion); err == nil && gv.Group == "apps" {
-			return v1alpha1.ReplicaSetAnnotationPrefix
+	kind := strings.ToLower(obj.GetKind())
+	if len(list) > MaxOwners {
+		list = nil
+	}
+	for _, o := range list {
+		owner, _ := o.(map[string]any)
+		if name, _ := owner["kind"].(string); strings.EqualFold(name, kind) {
+			if uid, _ := owner["uid"].(string); uidStart.MatchString(uid) {
+				return kind + "-" + uid[:uidLength] + "." + v1alpha1.AnnotationPrefix
+			}
 		}
 	}
-	return v1alpha1.AnnotationPrefix
+	return kind + "." + v1alpha1.AnnotationPrefix
 }
 
-// PrefixVaries tells whether objects of the kind differ in their prefix.
-func PrefixVaries(kind schema.GroupKind) bool {
-	return kind == schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
+// AnnotationKey is the key of an annotation of the object's own, such as NameAllowances.
+func AnnotationKey(obj *unstructured.Unstructured, name string) string {
+	return AnnotationPrefix(obj) + name
 }
 
-// AnnotationKey is the key of the annotation that holds an object's ledger.
-func AnnotationKey(kind schema.GroupKind, owners []metav1.OwnerReference) string {
-	return AnnotationPrefix(kind, owners) + "allowances"
+// Annotation is the value of an annotation of the object's own, empty where it has none.
+func Annotation(obj *unstructured.Unstructured, name string) string {
+	value, _, _ := unstructured.NestedString(obj.Object, "metadata", "annotations", AnnotationKey(obj, name))
+	return value
+}
+
+// IsOurs reports whether a key is in the domain of Kausality, whatever object it is for.
+func IsOurs(key string) bool {
+	domain, _, ok := strings.Cut(key, "/")
+	return ok && isDomain(domain)
+}
+
+// NameOf is the name of an annotation in the domain of Kausality, whatever object it is
+// for, and false for others.
+func NameOf(key string) (string, bool) {
+	domain, name, ok := strings.Cut(key, "/")
+	return name, ok && isDomain(domain)
+}
+
+func isDomain(domain string) bool {
+	above, ok := strings.CutSuffix(domain, strings.TrimSuffix(v1alpha1.AnnotationPrefix, "/"))
+	return ok && (above == "" || strings.HasSuffix(above, "."))
 }

@@ -23,8 +23,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"pgregory.net/rapid"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -218,27 +217,65 @@ func TestInitializing(t *testing.T) {
 	}
 }
 
-func TestAnnotationKey(t *testing.T) {
-	owner := func(apiVersion, kind string, controller bool) []metav1.OwnerReference {
-		return []metav1.OwnerReference{{APIVersion: apiVersion, Kind: kind, Name: "web", Controller: new(controller)}}
+func TestAnnotationPrefix(t *testing.T) {
+	const uid = "1f2e3d4c-0000-0000-0000-000000000000"
+	owners := func(kinds ...string) []any {
+		var out []any
+		for _, kind := range kinds {
+			out = append(out, map[string]any{"apiVersion": "example.com/v1", "kind": kind, "name": "owner", "uid": uid})
+		}
+		return out
 	}
-	replicaSet := schema.GroupKind{Group: "apps", Kind: "ReplicaSet"}
 	tests := map[string]struct {
-		kind   schema.GroupKind
-		owners []metav1.OwnerReference
+		kind   string
+		owners []any
 		want   string
 	}{
-		"a Deployment":                       {kind: schema.GroupKind{Group: "apps", Kind: "Deployment"}, want: "kausality.io/allowances"},
-		"a ReplicaSet of its own":            {kind: replicaSet, want: "kausality.io/allowances"},
-		"a ReplicaSet of a Deployment":       {kind: replicaSet, owners: owner("apps/v1", "Deployment", true), want: "replicaset.kausality.io/allowances"},
-		"a ReplicaSet of something else":     {kind: replicaSet, owners: owner("argoproj.io/v1alpha1", "Rollout", true), want: "kausality.io/allowances"},
-		"a Deployment that does not control": {kind: replicaSet, owners: owner("apps/v1", "Deployment", false), want: "kausality.io/allowances"},
-		"somebody else's Deployment":         {kind: replicaSet, owners: owner("example.com/v1", "Deployment", true), want: "kausality.io/allowances"},
+		"without an owner":                     {kind: "ReplicaSet", want: "kausality.io/"},
+		"of a Deployment":                      {kind: "ReplicaSet", owners: owners("Deployment"), want: "replicaset.kausality.io/"},
+		"of a kind that nobody has heard of":   {kind: "ReplicaSet", owners: owners("Rollout"), want: "replicaset.kausality.io/"},
+		"of several":                           {kind: "Thing", owners: owners("App", "Deployment"), want: "thing.kausality.io/"},
+		"of its own kind":                      {kind: "Thing", owners: owners("App", "Thing"), want: "thing-1f2e3d4c.kausality.io/"},
+		"of a kind of the same name":           {kind: "Thing", owners: owners("thing"), want: "thing-1f2e3d4c.kausality.io/"},
+		"of its own kind, with a strange UID":  {kind: "Thing", owners: []any{map[string]any{"kind": "Thing", "uid": "$$$$$$$$$"}}, want: "thing.kausality.io/"},
+		"of more owners than are looked at":    {kind: "Thing", owners: append(owners("Thing"), make([]any, MaxOwners)...), want: "thing.kausality.io/"},
+		"of what is no reference":              {kind: "Thing", owners: []any{"owner"}, want: "thing.kausality.io/"},
+		"of a reference without kind and name": {kind: "Thing", owners: []any{map[string]any{}}, want: "thing.kausality.io/"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if diff := cmp.Diff(tc.want, AnnotationKey(tc.kind, tc.owners)); diff != "" {
-				t.Errorf("key (-want +got):\n%s", diff)
+			obj := &unstructured.Unstructured{Object: map[string]any{"kind": tc.kind, "metadata": map[string]any{}}}
+			if tc.owners != nil {
+				obj.Object["metadata"] = map[string]any{"ownerReferences": tc.owners}
+			}
+			if diff := cmp.Diff(tc.want, AnnotationPrefix(obj)); diff != "" {
+				t.Errorf("prefix (-want +got):\n%s", diff)
+			}
+			if key := AnnotationKey(obj, NameAllowances); !IsOurs(key) {
+				t.Errorf("%s is not in the domain of Kausality", key)
+			}
+		})
+	}
+}
+
+func TestNameOf(t *testing.T) {
+	tests := map[string]string{
+		"kausality.io/allowances":             "allowances",
+		"replicaset.kausality.io/allowances":  "allowances",
+		"thing-1f2e3d4c.kausality.io/Blocked": "Blocked",
+		"notkausality.io/allowances":          "",
+		"kausality.io.example.org/a":          "",
+		"kausality.io":                        "",
+		"example.org/kausality.io":            "",
+	}
+	for key, want := range tests {
+		t.Run(key, func(t *testing.T) {
+			name, ok := NameOf(key)
+			if !ok {
+				name = ""
+			}
+			if diff := cmp.Diff(want, name); diff != "" || IsOurs(key) != (want != "") {
+				t.Errorf("name (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -76,7 +76,7 @@ var _ = Describe("Breaking the glass", func() {
 
 	It("lets through one request, and says so everywhere", func(ctx SpecContext) {
 		pod := shared.anyPod(ctx, ns)
-		broken := patch(`{"metadata":{"annotations":{"` + v1alpha1.AnnotationBreakGlass + `":"` + reason + `"}},` +
+		broken := patch(`{"metadata":{"annotations":{"pod.` + v1alpha1.AnnotationBreakGlass + `":"` + reason + `"}},` +
 			`"spec":{"containers":[{"name":"` + builders.Container + `","image":"broken.example.org/glass"}]}}`)
 
 		By("trying it without the right")
@@ -95,7 +95,7 @@ var _ = Describe("Breaking the glass", func() {
 		Expect(bob.warned.take()).To(ContainSubstring("the glass is broken"))
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 		Expect(pod.Spec.Containers[0].Image).To(Equal("broken.example.org/glass"))
-		Expect(pod.Annotations).NotTo(HaveKey(v1alpha1.AnnotationBreakGlass))
+		Expect(pod.Annotations).NotTo(HaveKey("pod." + v1alpha1.AnnotationBreakGlass))
 
 		By("doing something else")
 		err = bob.try(ctx, pod, `{"spec":{"activeDeadlineSeconds":86400}}`)

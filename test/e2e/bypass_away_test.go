@@ -34,6 +34,8 @@ import (
 func away() []bypass {
 	return []bypass{
 		{"giving the parent an owner of one's own while nobody looks", func(ctx context.Context, _ *scene) {
+			// With an owner the set has the keys of its kind.
+			const approveOwned = "statefulset." + v1alpha1.AnnotationApprove
 			const policies = "attached"
 			below := ownPolicy(policiesUnder(policies, "statefulset"), "", "ConfigMap", `
   rules:
@@ -57,7 +59,7 @@ func away() []bypass {
 			}).WithTimeout(foundTimeout).Should(Succeed())
 			s.stranger.change(ctx, s.set, image("rogue:1"))
 			Expect(s.stranger.warned.take()).To(ContainSubstring("withheld"))
-			s.stranger.change(ctx, s.set, approve("*"))
+			s.stranger.change(ctx, s.set, annotation(approveOwned, "*"))
 			Consistently(ctx, func(g Gomega) {
 				g.Expect(shared.pods(ctx, g, s.ns)).NotTo(HaveKey("rogue:1"))
 			}).WithTimeout(quietMoment).Should(Succeed())
@@ -73,7 +75,7 @@ func away() []bypass {
 			s.settles(ctx)
 
 			By("being hers to approve")
-			s.owner.change(ctx, s.set, approve("metadata.ownerReferences"))
+			s.owner.change(ctx, s.set, annotation(approveOwned, "metadata.ownerReferences"))
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(shared.record(ctx, g, s.set).Status.IgnoredParents).To(BeEmpty())
 				g.Expect(s.stranger.try(ctx, s.set.DeepCopy(), image("rogue:3"), client.DryRunAll)).To(Succeed())

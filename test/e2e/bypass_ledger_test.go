@@ -18,12 +18,14 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -136,6 +138,21 @@ func writingLedgers() []bypass {
 			d := s.deployment(ctx)
 			s.rogue.change(ctx, d, annotation(replicaSetLedgerKey, forgedLedger(d.Generation)))
 			Expect(d.Annotations).NotTo(HaveKey(replicaSetLedgerKey))
+			gainedNothing(ctx, s)
+		}},
+		{"writing a ledger under the key that an object gets with an owner", func(ctx context.Context, s *scene) {
+			const key = "deployment." + ledgerKey
+			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "keyed"}}
+			Expect(shared.Create(ctx, config)).To(Succeed())
+			// What is another object's is left where a controller puts it.
+			controller := shared.as("system:serviceaccount:"+s.ns+":default", "system:masters")
+			d := builders.MakeDeployment(s.ns, "keyed").Replicas(0).Annotation(key, forgedLedger(2)).Obj()
+			Expect(controller.Create(ctx, d)).To(Succeed())
+			Expect(d.Annotations).To(HaveKey(key))
+			controller.change(ctx, d, patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"keyed","uid":%q}]}}`, config.UID)))
+			for _, a := range ledgerOf(Default, d, key) {
+				Expect(a.Initiator).NotTo(Equal(alice), "%s was believed", way(a))
+			}
 			gainedNothing(ctx, s)
 		}},
 		{"approving without the right to", func(ctx context.Context, s *scene) {

@@ -205,9 +205,9 @@ func usingAllowances() []bypass {
 		}},
 		{"breaking the glass for a deletion by somebody else's reason", func(ctx context.Context, s *scene) {
 			pod := s.pod(ctx)
-			s.rogue.change(ctx, pod, annotation(v1alpha1.AnnotationBreakGlass, "delete: later"))
+			s.rogue.change(ctx, pod, annotation("pod."+v1alpha1.AnnotationBreakGlass, "delete: later"))
 			refuse(shared.mallory().Delete(ctx, pod), "deletion of Pod")
-			s.rogue.change(ctx, pod, noAnnotation(v1alpha1.AnnotationBreakGlass))
+			s.rogue.change(ctx, pod, noAnnotation("pod."+v1alpha1.AnnotationBreakGlass))
 		}},
 	}
 }

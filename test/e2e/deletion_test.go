@@ -33,6 +33,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 // collector is the garbage collector.
@@ -265,7 +266,7 @@ spec:
 			expectForbidden(err, "parent Thing parent (Deleting", "spec.deleting")
 		}
 		Expect(controller.Patch(ctx, child, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"draining":true}}`)))).To(Succeed())
-		for _, a := range ledgerOf(Default, child, ledgerKey) {
+		for _, a := range ledgerOf(Default, child, stage.LedgerKey(child)) {
 			if a.Trace[len(a.Trace)-1].Field != v1alpha1.FieldCreated {
 				Expect(way(a)).To(Equal("mallory -> Thing/parent (deleted) -> Thing/child spec.draining"))
 			}

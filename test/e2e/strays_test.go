@@ -34,6 +34,7 @@ import (
 // name of anybody, nobody else's work is to stop for it, and it can be got rid of.
 var _ = Describe("A child that was adopted without a cause", func() {
 	const (
+		approvePod        = "pod." + v1alpha1.AnnotationApprove
 		approveReplicaSet = v1alpha1.ReplicaSetAnnotationPrefix + "approve"
 		// manyRefusals is more than a controller that waits longer after each refusal gets
 		// in a moment.
@@ -115,9 +116,9 @@ var _ = Describe("A child that was adopted without a cause", func() {
 		By("approving one")
 		stray = rogue.strayPod(ctx, rs)
 		shared.hasStray(ctx, audit, rs, stray)
-		rogue.change(ctx, stray, annotation(v1alpha1.AnnotationApprove, "metadata.ownerReferences"))
+		rogue.change(ctx, stray, annotation(approvePod, "metadata.ownerReferences"))
 		Expect(shared.straysOf(ctx, Default, rs)).To(ContainElement(stray.UID))
-		owner.change(ctx, stray, annotation(v1alpha1.AnnotationApprove, "*"))
+		owner.change(ctx, stray, annotation(approvePod, "*"))
 		Expect(shared.straysOf(ctx, Default, rs)).NotTo(ContainElement(stray.UID))
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.podsNamed(ctx, g, ns, "web")).To(SatisfyAll(HaveLen(5), ContainElement(stray.Name)))

@@ -39,6 +39,8 @@ var _ = Describe("The admission policy", Ordered, func() {
 		breakGlass     = v1alpha1.AnnotationPrefix + "break-glass"
 		hashKey        = v1alpha1.AnnotationPrefix + "controller-ua-hash"
 		replicaSetHash = v1alpha1.ReplicaSetAnnotationPrefix + "controller-ua-hash"
+
+		deploymentController = "system:serviceaccount:kube-system:deployment-controller"
 	)
 	var (
 		ns       string
@@ -158,7 +160,7 @@ var _ = Describe("The admission policy", Ordered, func() {
 	})
 
 	It("protects them in bindings of Pods", func(ctx SpecContext) {
-		forged := map[string]string{ledgerKey: "forged", "example.org/note": "1"}
+		forged := map[string]string{ledgerKey: "forged", "pod." + ledgerKey: "forged", "example.org/note": "1"}
 		target := corev1.ObjectReference{Kind: "Node", Name: "n"}
 
 		pod := newPod(ns, "bound")
@@ -187,15 +189,16 @@ var _ = Describe("The admission policy", Ordered, func() {
 		})
 
 		It("leaves what the Deployment controller copies alone, and protects their own", func(ctx SpecContext) {
+			controller := clientAs(deploymentController)
 			rs := newReplicaSet(ns, "copied", owner)
 			rs.Annotations = map[string]string{ledgerKey: "copy", replicaSetLedgerKey: "forged"}
-			Expect(k8s.Create(ctx, rs)).To(Succeed())
-			Expect(rs.Annotations).To(Equal(map[string]string{ledgerKey: "copy"}))
+			Expect(controller.Create(ctx, rs)).To(Succeed())
+			Expect(rs.Annotations).To(Equal(map[string]string{ledgerKey: "copy", replicaSetLedgerKey: ""}))
 
 			Expect(annotate(ctx, operator, rs, replicaSetLedgerKey, "ledger")).To(Succeed())
 			Expect(annotate(ctx, operator, rs, replicaSetHash, "hash")).To(Succeed())
 			rs.Annotations = map[string]string{ledgerKey: "newer copy", replicaSetHash: "forged"}
-			Expect(k8s.Update(ctx, rs)).To(Succeed())
+			Expect(controller.Update(ctx, rs)).To(Succeed())
 			want := map[string]string{ledgerKey: "newer copy", replicaSetLedgerKey: "ledger", replicaSetHash: "hash"}
 			Expect(rs.Annotations).To(Equal(want))
 
@@ -210,7 +213,8 @@ var _ = Describe("The admission policy", Ordered, func() {
 		It("gives nothing for a copy that a ReplicaSet is released with", func(ctx SpecContext) {
 			rs := newReplicaSet(ns, "released", owner)
 			rs.Annotations = map[string]string{ledgerKey: "copy", "example.org/note": "1"}
-			Expect(k8s.Create(ctx, rs)).To(Succeed())
+			Expect(clientAs(deploymentController).Create(ctx, rs)).To(Succeed())
+			Expect(rs.Annotations).To(HaveKey(ledgerKey))
 			rs.OwnerReferences = nil
 			Expect(k8s.Update(ctx, rs)).To(Succeed())
 			Expect(rs.Annotations).To(Equal(map[string]string{"example.org/note": "1"}))
@@ -226,6 +230,28 @@ var _ = Describe("The admission policy", Ordered, func() {
 		It("lets nothing flow back with an undo", func(ctx SpecContext) {
 			Expect(annotate(ctx, k8s, owner, replicaSetLedgerKey, "of a ReplicaSet")).To(Succeed())
 			Expect(owner.Annotations).To(BeEmpty())
+		})
+
+		It("has what is its own go on under the other prefix where it loses its owner, and gets one again", func(ctx SpecContext) {
+			rs := newReplicaSet(ns, "moving", owner)
+			Expect(k8s.Create(ctx, rs)).To(Succeed())
+			Expect(annotate(ctx, operator, rs, replicaSetLedgerKey, "ledger")).To(Succeed())
+			owners := rs.OwnerReferences
+			rs.OwnerReferences = nil
+			Expect(k8s.Update(ctx, rs)).To(Succeed())
+			Expect(rs.Annotations).To(HaveKeyWithValue(ledgerKey, "ledger"))
+			rs.OwnerReferences, rs.Annotations = owners, nil
+			Expect(k8s.Update(ctx, rs)).To(Succeed())
+			Expect(rs.Annotations).To(Equal(map[string]string{replicaSetLedgerKey: "ledger"}))
+		})
+
+		It("leaves what says nothing of what a controller copies back", func(ctx SpecContext) {
+			d := newDeployment(ns, "copied-back")
+			Expect(k8s.Create(ctx, d)).To(Succeed())
+			controller := clientAs("system:serviceaccount:kube-system:copier")
+			Expect(annotate(ctx, controller, d, ledgerKey, "copy")).To(Succeed())
+			Expect(annotate(ctx, controller, d, replicaSetLedgerKey, "copy")).To(Succeed())
+			Expect(d.Annotations).To(Equal(map[string]string{ledgerKey: "", replicaSetLedgerKey: "copy"}))
 		})
 	})
 

@@ -48,7 +48,6 @@ const (
 	cover    = "internal/decision/cover.go"
 	gather   = "internal/webhook/admission/gather.go"
 	glass    = "internal/webhook/admission/glass.go"
-	patches  = "internal/webhook/admission/patch.go"
 	decide   = "internal/webhook/admission/decide.go"
 	validate = "internal/webhook/admission/validate.go"
 	implied  = "internal/policy/implied.go"
@@ -277,6 +276,7 @@ var mutants = []mutant{
 		ways: []string{
 			"writing a ledger", "writing a ledger for a generation to come", "writing a ledger through the status", "creating an object with a ledger",
 			"removing a ledger, and what is withheld with it", "copying the ledger of another object", "writing the ledger of a ReplicaSet",
+			"writing a ledger under the key that an object gets with an owner",
 		},
 	},
 	{
@@ -289,13 +289,13 @@ var mutants = []mutant{
 	{
 		name: "a copied ledger is one",
 		edits: []edit{unprotected, believed, {
-			"internal/ledger/key.go", "return v1alpha1.ReplicaSetAnnotationPrefix", "return v1alpha1.AnnotationPrefix",
+			"internal/ledger/key.go", "return kind + \".\" + v1alpha1.AnnotationPrefix", "return v1alpha1.AnnotationPrefix",
 		}},
 		ways: []string{"writing a ReplicaSet's copy of its Deployment's ledger"},
 	},
 	{
 		name:  "keys of ReplicaSets stay on other kinds",
-		edits: []edit{unprotected, {patches, "		if !strays(r.new, k) {\n", "		if true {\n"}},
+		edits: []edit{unprotected, {"internal/webhook/admission/own.go", "	if o.byController {\n", "	if true {\n"}},
 		ways:  []string{"writing a Deployment's ledger under the key of a ReplicaSet"},
 	},
 	{

@@ -87,7 +87,7 @@ func (c *Cluster) Closed(ctx context.Context, managed *unstructured.Unstructured
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(managed), managed)).To(Succeed())
 		g.Expect(PoliciesOf(managed)).To(Equal(policies))
-		g.Expect(managed.GetAnnotations()).NotTo(HaveKey(v1alpha1.AnnotationAllowances))
+		g.Expect(managed.GetAnnotations()).NotTo(HaveKey(LedgerKey(managed)))
 		g.Expect(Condition(managed, v1alpha1.ConditionGate)).To(And(HaveKeyWithValue("reason", "Closed"), HaveKeyWithValue("status", "False")))
 	}).Should(Succeed())
 }
@@ -113,7 +113,7 @@ func OpeningOf(managed *unstructured.Unstructured) Opening {
 	Expect(err).NotTo(HaveOccurred())
 	slices.Sort(policies)
 	var allowances []v1alpha1.Allowance
-	if text := managed.GetAnnotations()[v1alpha1.AnnotationAllowances]; text != "" {
+	if text := managed.GetAnnotations()[LedgerKey(managed)]; text != "" {
 		Expect(json.Unmarshal([]byte(text), &allowances)).To(Succeed())
 	}
 	out := Opening{Policies: strings.Join(policies, ",")}

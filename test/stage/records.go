@@ -22,9 +22,11 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 )
 
@@ -56,15 +58,23 @@ func (c *Cluster) Recorded(ctx context.Context, obj client.Object) v1alpha1.Allo
 	return rec
 }
 
+// LedgerKey is the annotation that has the ledger of an object.
+func LedgerKey(obj client.Object) string {
+	metadata := &unstructured.Unstructured{}
+	metadata.SetGroupVersionKind(obj.GetObjectKind().GroupVersionKind())
+	metadata.SetOwnerReferences(obj.GetOwnerReferences())
+	return ledger.AnnotationKey(metadata, ledger.NameAllowances)
+}
+
 // WithheldOf are the fields that the ledger of an object says are withheld.
 func WithheldOf(obj client.Object) []string {
 	GinkgoHelper()
-	var ledger []v1alpha1.Allowance
-	if text := obj.GetAnnotations()[v1alpha1.AnnotationAllowances]; text != "" {
-		Expect(json.Unmarshal([]byte(text), &ledger)).To(Succeed())
+	var entries []v1alpha1.Allowance
+	if text := obj.GetAnnotations()[LedgerKey(obj)]; text != "" {
+		Expect(json.Unmarshal([]byte(text), &entries)).To(Succeed())
 	}
 	paths := []string{}
-	for _, a := range ledger {
+	for _, a := range entries {
 		if a.Relation == v1alpha1.RelationWithheld {
 			paths = append(paths, a.Mutation)
 		}

@@ -112,7 +112,7 @@ func (a *approval) carryOut(ctx context.Context, planned *Report) (*Report, erro
 
 // send makes the request. It is about the very object that was seen.
 func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Report, error) {
-	prefix := ledger.AnnotationPrefix(a.seen.GroupVersionKind().GroupKind(), a.seen.GetOwnerReferences())
+	prefix := ledger.AnnotationPrefix(a.seen)
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": a.seen.GetResourceVersion(),
 		"annotations":     map[string]string{prefix + "approve": strings.Join(a.planned, ",")},
@@ -173,7 +173,7 @@ func withheld(obj *unstructured.Unstructured) []string {
 }
 
 func stored(obj *unstructured.Unstructured) (ledger.Ledger, error) {
-	key := ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	key := ledger.AnnotationKey(obj, ledger.NameAllowances)
 	entries, err := ledger.Decode(obj.GetAnnotations()[key])
 	if err != nil {
 		return nil, fmt.Errorf("reading the ledger of %s: %w", phrase.Object(obj.GetKind(), obj.GetName()), err)

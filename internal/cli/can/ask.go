@@ -175,11 +175,11 @@ func paths(kinds lineage.Kinds, before, after *unstructured.Unstructured) []stri
 			anyMetadata = append(anyMetadata, pattern)
 		}
 	}
+	// It leaves out what is in the domain of Kausality.
 	found := change.Find(before.Object, after.Object, change.Options{Metadata: anyMetadata})
 	out := []string{}
 	for _, c := range append(found, lineage.Changes(kinds, before, after, func(lineage.Ref) bool { return false })...) {
-		path := c.Path.String()
-		if !strings.Contains(path, v1alpha1.AnnotationPrefix) && !strings.Contains(path, v1alpha1.ReplicaSetAnnotationPrefix) && !slices.Contains(out, path) {
+		if path := c.Path.String(); !slices.Contains(out, path) {
 			out = append(out, path)
 		}
 	}

@@ -196,7 +196,7 @@ func hold(obj *unstructured.Unstructured, allowances []v1alpha1.Allowance) {
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
-	key := ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	key := ledger.AnnotationKey(obj, ledger.NameAllowances)
 	annotations[key] = ledger.Ledger{}.Merge(entries...).Encode()
 	obj.SetAnnotations(annotations)
 }

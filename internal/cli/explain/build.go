@@ -77,7 +77,7 @@ type holder struct {
 // are in effect.
 func holderOf(at standing, chain []policy.Holder, policies cluster.Policies) *holder {
 	obj := at.obj
-	key := ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	key := ledger.AnnotationKey(obj, ledger.NameAllowances)
 	stored, err := ledger.Decode(obj.GetAnnotations()[key])
 	h := &holder{standing: at, unreadable: err != nil, compiled: policies}
 	h.Parent = decision.Parent{

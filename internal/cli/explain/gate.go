@@ -48,7 +48,7 @@ func gateOf(s *sight) *Gate {
 	if condition != nil {
 		g.Message, g.Reason, g.Since = condition.Message, condition.Reason, &condition.LastTransitionTime
 	}
-	stored, _ := ledger.Decode(obj.GetAnnotations()[v1alpha1.AnnotationAllowances]) // unreadable: the obstacles say so
+	stored, _ := ledger.Decode(ledger.Annotation(obj, ledger.NameAllowances)) // unreadable: the obstacles say so
 	seen := s.obj.holderSeen()
 	for _, e := range stored {
 		if hop, ok := e.LastHop(); ok && e.IsGate() {

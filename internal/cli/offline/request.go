@@ -228,7 +228,7 @@ func LedgerOf(obj *unstructured.Unstructured) (ledger.Ledger, error) {
 	if obj == nil {
 		return nil, nil
 	}
-	key := ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	key := ledger.AnnotationKey(obj, ledger.NameAllowances)
 	l, err := ledger.Decode(obj.GetAnnotations()[key])
 	if err != nil {
 		return nil, fmt.Errorf("the ledger of %s %s: %w", obj.GetKind(), obj.GetName(), err)

@@ -90,7 +90,7 @@ func leavesNamespace(c *cluster.Cluster, policies cluster.Policies, obj *unstruc
 
 // held is the ledger of an object, as a record would mirror it in a moment.
 func held(obj *unstructured.Unstructured) *v1alpha1.AllowanceRecord {
-	key := ledger.AnnotationKey(obj.GroupVersionKind().GroupKind(), obj.GetOwnerReferences())
+	key := ledger.AnnotationKey(obj, ledger.NameAllowances)
 	stored, err := ledger.Decode(obj.GetAnnotations()[key])
 	if err != nil || len(stored) == 0 {
 		return nil // The operator reports a ledger that cannot be read.

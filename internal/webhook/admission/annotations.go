@@ -16,21 +16,7 @@ limitations under the License.
 
 package admission
 
-import (
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-
-	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/ledger"
-)
-
-// annotationKey is the key of one of Kausality's annotations on the object.
-func annotationKey(obj *unstructured.Unstructured, name string) string {
-	kind := obj.GroupVersionKind().GroupKind()
-	if !ledger.PrefixVaries(kind) {
-		return v1alpha1.AnnotationPrefix + name // Most objects: their owners need not be read.
-	}
-	return ledger.AnnotationPrefix(kind, obj.GetOwnerReferences()) + name
-}
+import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 // annotation is the value of one annotation; all of them would be copied.
 func annotation(obj *unstructured.Unstructured, key string) string {

@@ -28,6 +28,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 )
 
@@ -157,9 +158,9 @@ func (r *request) ledgerWarnings(f *facts, grant decision.Grant) []string {
 	if grant.TooLarge != nil {
 		out = append(out, "kausality: "+r.tooLarge(f, grant))
 	}
-	if !f.copied() && r.forges() {
+	if !f.Operator && !f.copied() && r.forges() {
 		out = append(out, fmt.Sprintf("kausality: what a request says about %s has no effect; the ledger of %s stays as it is",
-			annotationKey(r.new, allowancesName), subject))
+			ledger.AnnotationKey(r.new, ledger.NameAllowances), subject))
 	}
 	if a := f.approve; a.asked {
 		switch {
@@ -191,7 +192,7 @@ func whoMay(initiators []string) string {
 // forges tells whether the request writes a ledger that would permit something
 // which the stored one does not.
 func (r *request) forges() bool {
-	key := annotationKey(r.new, allowancesName)
+	key := ledger.AnnotationKey(r.new, ledger.NameAllowances)
 	said := annotation(r.new, key)
 	if said == "" || r.old != nil && annotation(r.old, key) == said {
 		return false
@@ -203,7 +204,7 @@ func (r *request) forges() bool {
 	if r.old == nil {
 		return true
 	}
-	stored, err := r.ledgerBefore()
+	stored, err := r.ledgers.of(r.old)
 	if err != nil {
 		return true
 	}

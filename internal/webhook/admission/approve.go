@@ -24,12 +24,8 @@ import (
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
-)
-
-const (
-	allowancesName = "allowances"
-	approveName    = "approve"
 )
 
 // ownersPath approves that the object has the parent that it has, and nothing else.
@@ -58,7 +54,7 @@ func (r *request) approval(f *facts) approval {
 	if r.new == nil || r.operation != decision.Update || r.subresource != "" || f.copied() {
 		return approval{}
 	}
-	key := annotationKey(r.new, approveName)
+	key := ledger.AnnotationKey(r.new, ledger.NameApprove)
 	text, ok := r.new.GetAnnotations()[key]
 	if !ok || annotation(r.old, key) == text {
 		return approval{}

@@ -71,7 +71,7 @@ func (f *facts) deviation(r *request, v decision.Verdict, grant decision.Grant) 
 // about to be stored with to what should be. The value that was approved is not for a
 // record, which has a digest of it.
 func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored ledger.Ledger, d *deviation) {
-	text := annotation(r.new, annotationKey(r.new, approvedName))
+	text := ledger.Annotation(r.new, ledger.NameApproved)
 	if want == nil || len(want.Differences) == 0 && text == "" && !slices.ContainsFunc(stored, ledger.Entry.IsWithheld) {
 		return
 	}
@@ -177,7 +177,7 @@ func hasID(l ledger.Ledger, e ledger.Entry) bool {
 func refusedForeign(r *request, f *facts, foreign ledger.Ledger) admission.Response {
 	message := fmt.Sprintf("%s would get allowances that nobody granted (%s): another mutating webhook has written %s "+
 		"after Kausality's, or that was not asked; have it leave the annotations of Kausality alone, or try again",
-		objectText(f.Child.GVK.Kind, f.Child.Name), describeGrants(foreign.Allowances()), annotationKey(r.new, allowancesName))
+		objectText(f.Child.GVK.Kind, f.Child.Name), describeGrants(foreign.Allowances()), ledger.AnnotationKey(r.new, ledger.NameAllowances))
 	resp := admission.Denied(message)
 	resp.AuditAnnotations = map[string]string{auditReason: "Foreign", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
 	return resp

@@ -61,9 +61,10 @@ spec:
 `
 
 const (
-	contentKey = v1alpha1.AnnotationGateContent
-	pausedKey  = gatecrossplane.PausedAnnotation
-	nameKey    = gatecrossplane.ExternalNameAnnotation
+	bucketLedger = "bucket.kausality.io/allowances"
+	contentKey   = v1alpha1.AnnotationGateContent
+	pausedKey    = gatecrossplane.PausedAnnotation
+	nameKey      = gatecrossplane.ExternalNameAnnotation
 )
 
 var (
@@ -111,7 +112,7 @@ func with(key, value string) func(*unstructured.Unstructured) {
 }
 
 func withLedger(allowances ...v1alpha1.Allowance) func(*unstructured.Unstructured) {
-	return with(ledgerKey, ledger.Ledger{}.Merge(allowances...).Encode())
+	return with(bucketLedger, ledger.Ledger{}.Merge(allowances...).Encode())
 }
 
 func shopHop(field string) v1alpha1.TraceHop {
@@ -405,7 +406,7 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 // openedBy is what opens the gate of an object, in short.
 func openedBy(tb testing.TB, obj *unstructured.Unstructured) string {
 	tb.Helper()
-	l, err := ledger.Decode(obj.GetAnnotations()[ledgerKey])
+	l, err := ledger.Decode(obj.GetAnnotations()[bucketLedger])
 	if err != nil {
 		tb.Fatal(err)
 	}

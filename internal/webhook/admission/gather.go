@@ -241,7 +241,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	f.OwnPolicies = f.index.InEffect(own)
 	f.initiators = f.index.InitiatorsOf(own)
 	f.parentInitiators = f.index.InitiatorsOf(ancestors)
-	f.approveKey = annotationKey(r.current(), approveName)
+	f.approveKey = ledger.AnnotationKey(r.current(), ledger.NameApprove)
 	f.AncestorInitiator = !f.Parent.OneSided && f.index.MayInitiateAbove(own, r.requester)
 
 	f.claim = r.newClaim(f.index)
@@ -305,7 +305,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 		return
 	}
 	f.Child.Old = r.old.Object
-	f.stored, f.ledgerError = r.ledgerBefore()
+	f.stored, f.ledgerError = r.ledgerBefore(f)
 	if why != doubtLedger && why != doubtBlind {
 		why = doubtNone // What is not known of the object itself makes no other verdict.
 	}
@@ -389,7 +389,7 @@ func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref li
 	ancestors := scope.Chain(ctx, g.Objects, g.Namespaces, f.index, parent)
 	f.parent = record.TargetOf(parent)
 	f.parentRecordKey = types.NamespacedName{Namespace: record.Namespace(f.parent, g.OperatorNamespace), Name: record.Name(f.parent)}
-	f.parentApproveKey = annotationKey(parent, approveName)
+	f.parentApproveKey = ledger.AnnotationKey(parent, ledger.NameApprove)
 	f.claimed = ref.Mutual
 	f.ParentState = decision.ParentFound
 	f.Parent = decision.Parent{

@@ -28,11 +28,10 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/metrics"
 	"kausality.io/operator/internal/policy"
 )
-
-const breakGlassName = "break-glass"
 
 var glassBroken = metrics.Factory.NewCounterVec(prometheus.CounterOpts{
 	Namespace: metrics.Namespace,
@@ -136,12 +135,12 @@ func (r *request) noteOfBrokenGlass(reason string) v1alpha1.BrokenGlass {
 func (r *request) asksToBreakGlass() glass {
 	switch {
 	case r.operation == decision.Delete:
-		reason := annotation(r.old, annotationKey(r.old, breakGlassName))
+		reason := ledger.Annotation(r.old, ledger.NameBreakGlass)
 		return glass{asked: forDeletion(reason), stays: true, reason: reason}
 	case r.subresource != "":
 		return glass{}
 	}
-	key := annotationKey(r.new, breakGlassName)
+	key := ledger.AnnotationKey(r.new, ledger.NameBreakGlass)
 	reason := strings.TrimSpace(annotation(r.new, key))
 	if r.old != nil && annotation(r.old, key) == annotation(r.new, key) {
 		reason = ""

@@ -128,7 +128,7 @@ func (m *Mutator) rememberAnnotations(r *request, f *facts, grant decision.Grant
 	}
 	var entries []v1alpha1.HistoryEntry
 	base := v1alpha1.HistoryEntry{User: r.requester.Username, Operation: operationText(r), Policies: names(f.OwnPolicies)}
-	if !f.copied() && r.forges() {
+	if !f.Operator && !f.copied() && r.forges() {
 		e := base
 		e.Event = v1alpha1.EventRestored
 		entries = append(entries, e)

@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/lru"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 )
@@ -54,7 +55,7 @@ type storedLedger struct {
 
 // of reads the ledger in the annotation of an object.
 func (l *ledgers) of(obj *unstructured.Unstructured) (ledger.Ledger, error) {
-	text := annotation(obj, annotationKey(obj, allowancesName))
+	text := ledger.Annotation(obj, ledger.NameAllowances)
 	if text == "" || len(text) > knownBytes {
 		return ledger.Decode(text)
 	}
@@ -69,8 +70,22 @@ func (l *ledgers) of(obj *unstructured.Unstructured) (ledger.Ledger, error) {
 	return decoded, err
 }
 
-// ledgerBefore is the ledger that the object carries before the request.
-func (r *request) ledgerBefore() (ledger.Ledger, error) { return r.ledgers.of(r.old) }
+// ledgerBefore is the ledger that the object carries before the request. The operator
+// itself moves one from a former key: what it writes was there before.
+func (r *request) ledgerBefore(f *facts) (ledger.Ledger, error) {
+	if f.Operator && r.movesOwn(ledger.NameAllowances) {
+		return r.ledgers.of(r.new)
+	}
+	return r.ledgers.of(r.old)
+}
+
+// movesOwn reports whether a request gives an object one of its own annotations that it has
+// had under the key of objects without an owner.
+func (r *request) movesOwn(name string) bool {
+	return r.new != nil && r.old != nil && r.subresource == "" && ledger.AnnotationKey(r.new, name) != v1alpha1.AnnotationPrefix+name &&
+		annotation(r.old, v1alpha1.AnnotationPrefix+name) != "" && annotation(r.new, v1alpha1.AnnotationPrefix+name) == "" &&
+		ledger.Annotation(r.new, name) != ledger.Annotation(r.old, name)
+}
 
 // ledgerAsked is the ledger that the object carries as the request has it.
 func (r *request) ledgerAsked() (ledger.Ledger, error) { return r.ledgers.of(r.new) }

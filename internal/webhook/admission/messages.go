@@ -47,10 +47,10 @@ func denial(f *facts, v decision.Verdict) string {
 		b.WriteString("adopted it without a cause, so that no allowance covers it")
 	case len(f.Parent.Surplus) > 0:
 		fmt.Fprintf(&b, "adopted %s %s without a cause, for which healing makes no room", f.Child.GVK.Kind, strings.Join(f.Parent.Surplus, ", "))
-	case len(v.TakenBack) > 0:
-		fmt.Fprintf(&b, "has no longer what it is made of (%s), as that was withheld and is gone", pathsText(v.TakenBack))
 	case len(v.Withheld) > 0:
 		fmt.Fprintf(&b, "allows nothing while %s", withheldText(v.Withheld.Allowances()))
+	case len(v.TakenBack) > 0:
+		fmt.Fprintf(&b, "has no longer what it is made of (%s), as that was withheld and is gone", pathsText(v.TakenBack))
 	default:
 		fmt.Fprintf(&b, "allows %s", f.allowedText())
 	}
@@ -78,7 +78,7 @@ func (f *facts) remedy(v decision.Verdict) string {
 	if f.Parent.Deleting {
 		return "No allowance counts any more."
 	}
-	if len(v.TakenBack) > 0 {
+	if len(v.TakenBack) > 0 && len(v.Withheld) == 0 {
 		return "Its controller makes another one once it has heard of that; nobody has to do anything."
 	}
 	if strays := f.straysInTheWay(); len(strays) > 0 {

@@ -18,30 +18,29 @@ package admission
 
 import (
 	"fmt"
+	"slices"
 
-	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
 )
 
 // misplaced are what somebody is told who approves, or breaks the glass, by an annotation
-// whose key is that of other objects, and so has no effect: a ReplicaSet of a Deployment has
-// a key of its own, as the Deployment controller copies the Deployment's annotations onto it.
-// That controller, and others like it, ask for nothing.
+// whose key is that of other objects, and so has no effect: what has an owner has the keys
+// of its kind. Controllers, which copy annotations of the owner, ask for nothing.
 func (r *request) misplaced(f *facts) []string {
 	if r.new == nil || r.subresource != "" || f.Operator || f.KeepsBooks() {
 		return nil
 	}
 	var out []string
-	for _, name := range []string{approveName, breakGlassName} {
-		key := annotationKey(r.new, name)
-		for _, prefix := range []string{v1alpha1.AnnotationPrefix, v1alpha1.ReplicaSetAnnotationPrefix} {
-			wrong := prefix + name
-			value := annotation(r.new, wrong)
-			if wrong == key || value == "" || r.old != nil && annotation(r.old, wrong) == value {
-				continue
-			}
+	for wrong, value := range r.new.GetAnnotations() {
+		name, ok := ledger.NameOf(wrong)
+		if !ok || name != ledger.NameApprove && name != ledger.NameBreakGlass || value == "" || r.stored(wrong) != "" {
+			continue
+		}
+		if key := ledger.AnnotationKey(r.new, name); wrong != key {
 			out = append(out, fmt.Sprintf("kausality: %s has no effect on %s; the key is %s there",
 				wrong, objectText(r.gvk.Kind, r.objectName()), key))
 		}
 	}
+	slices.Sort(out)
 	return out
 }

@@ -49,7 +49,7 @@ type Baseline interface {
 // the object has from then on an allowance that explains that it is another one.
 func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alpha1.AllowanceRecord, effective ledger.Ledger) []v1alpha1.Allowance {
 	if g.Baseline == nil || len(f.OwnPolicies) == 0 || f.ParentState != decision.NoParent || f.Operator ||
-		annotation(r.old, annotationKey(r.old, approvedName)) != "" || len(effective.Without(isAllowance)) > 0 {
+		ledger.Annotation(r.old, ledger.NameApproved) != "" || len(effective.Without(isAllowance)) > 0 {
 		return nil
 	}
 	since, young := g.Baseline.Since()

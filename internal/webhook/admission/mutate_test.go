@@ -102,6 +102,7 @@ func TestMutate(t *testing.T) {
 	granted := ledger.Ledger{}.Merge(mayScale("alice", 5)).Encode()
 	old := ledger.Ledger{}.Merge(mayScale("alice", 4)).Encode()
 	mallorys := ledger.Ledger{}.Merge(held("spec.replicas", "")).Encode()
+	hopped := ledger.Ledger{}.Merge(hop(mayScale("alice", 5), "create")).Encode()
 	const three = `{"spec":{"replicas":3}}`
 	var full []v1alpha1.Allowance
 	for i := range ledger.MaxEntries {
@@ -223,12 +224,38 @@ func TestMutate(t *testing.T) {
 			user: "alice", groups: platformTeam, before: deployment(3), after: annotate(deployment(3), replicaSetLedger, old),
 			want: map[string]string{},
 		},
+		"what a controller copies of a child stays": {
+			user: deployer, before: deployment(3), after: annotate(annotate(deployment(3), replicaSetLedger, old), "thing.kausality.io/Blocked", "x"),
+			want: map[string]string{replicaSetLedger: old, "thing.kausality.io/Blocked": "x"},
+		},
+		"what was copied of a child before stays": {
+			user: "alice", groups: platformTeam, before: annotate(deployment(3), replicaSetLedger, old),
+			after: annotate(annotate(deployment(3), replicaSetLedger, old), "kausality.io/approve", "nothing"), want: map[string]string{replicaSetLedger: old}, warns: "nothing of",
+		},
+		"a ledger that a controller copies back says nothing": {
+			user: deployer, before: deployment(3), after: annotate(deployment(3), ledgerKey, old), want: map[string]string{ledgerKey: ""}, warns: "has no effect",
+		},
+		"and stays": {
+			user: "alice", groups: platformTeam, before: annotate(deployment(3), ledgerKey, ""),
+			after: annotate(annotate(deployment(3), ledgerKey, ""), "jira", "1"), want: map[string]string{ledgerKey: "", "jira": "1"},
+		},
+		"until somebody takes it away": {
+			user: "alice", groups: platformTeam, before: annotate(deployment(3), ledgerKey, ""), after: deployment(3), want: map[string]string{},
+		},
 
 		"one hop further down": {
 			user: deployer, before: replicaSet(3), after: annotate(replicaSet(5), ledgerKey, "a copy"),
 			cached: deployment(5, mayScale("alice", 5)),
 			want: map[string]string{ledgerKey: "a copy", replicaSetLedger: ledger.Ledger{}.Merge(
 				hop(mayScale("alice", 5), "create"), hop(mayScale("alice", 5), "delete")).Encode()},
+		},
+		"the operator moves a ledger from a former key": {
+			user: operatorUser, before: annotate(replicaSet(3), ledgerKey, hopped), after: annotate(replicaSet(3), replicaSetLedger, hopped),
+			want: map[string]string{replicaSetLedger: hopped}, liveReads: 1,
+		},
+		"somebody moves one": {
+			user: "mallory", before: annotate(replicaSet(3), ledgerKey, hopped), after: annotate(replicaSet(3), replicaSetLedger, hopped),
+			want: map[string]string{}, warns: "has no effect", liveReads: 1,
 		},
 		"the cache is behind": {
 			user: deployer, before: replicaSet(3), after: replicaSet(5), cached: deployment(3), live: deployment(5, mayScale("alice", 5)),

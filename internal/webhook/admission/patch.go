@@ -20,9 +20,9 @@ import (
 	"strings"
 
 	"gomodules.xyz/jsonpatch/v2"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
 )
 
 // marks are the names of the annotations that only the operator's controllers write.
@@ -32,47 +32,23 @@ var marks = []string{
 }
 
 // patches are what turns the new object of a request into the one with the
-// ledger that it gets: nothing but annotations of Kausality changes, and the switch
-// of a gate.
+// ledger that it gets: nothing but annotations of Kausality changes, of these those that
+// are the object's own (D10), and the switch of a gate.
 func (r *request) patches(f *facts) []jsonpatch.Operation {
 	have := r.new.GetAnnotations()
-	want := map[string]string{}
-	for k, v := range have {
-		if !strays(r.new, k) {
-			want[k] = v
-		}
-	}
-	delete(want, annotationKey(r.new, approveName))
-	if glassKey := annotationKey(r.new, breakGlassName); !r.keepsBreakGlass(f) && !forDeletion(r.stored(glassKey)) {
-		delete(want, glassKey)
-	}
+	own := r.ownAnnotations(f, have)
+	own.leavePrefix()
 	if !f.Operator {
-		r.restoreMarks(want)
+		own.dropForeign()
 	}
-	key := annotationKey(r.new, allowancesName)
-	delete(want, key)
-	if text := f.next.Encode(); text != "" {
-		want[key] = text
+	own.takeCommands(r.keepsBreakGlass(f))
+	if !f.Operator {
+		own.restoreMarks()
 	}
-	key = annotationKey(r.new, approvedName)
-	if key != v1alpha1.AnnotationApproved && f.parentObject != nil && annotation(f.parentObject, v1alpha1.AnnotationApproved) == "" {
-		// What its controller has copied from a Deployment stays behind when that is over.
-		delete(want, v1alpha1.AnnotationApproved)
-	}
-	delete(want, key)
-	if text := r.approvedText(f); text != "" {
-		want[key] = text
-	}
-	set := f.gatePatches(r, want)
-	return append(diff(have, want), set...)
-}
-
-// restoreMarks leaves the marks as they were: Crossplane copies those of a claim onto
-// its composite resource, on each sync, and the operator would take them off again.
-func (r *request) restoreMarks(want map[string]string) {
-	for _, name := range marks {
-		r.restore(want, annotationKey(r.new, name))
-	}
+	own.set(ledger.NameAllowances, f.next.Encode())
+	own.set(ledger.NameApproved, r.approvedText(f))
+	set := f.gatePatches(r, own.want)
+	return append(diff(have, own.want), set...)
 }
 
 // restore makes an annotation what it was before the request.
@@ -92,12 +68,6 @@ func (r *request) stored(key string) string {
 		return ""
 	}
 	return annotation(r.old, key)
-}
-
-// strays tells whether the annotation belongs to another kind of holder: a
-// rollback copies the annotations of a ReplicaSet back onto its Deployment.
-func strays(obj *unstructured.Unstructured, key string) bool {
-	return strings.HasPrefix(key, v1alpha1.ReplicaSetAnnotationPrefix) && annotationKey(obj, "") != v1alpha1.ReplicaSetAnnotationPrefix
 }
 
 func diff(have, want map[string]string) []jsonpatch.Operation {

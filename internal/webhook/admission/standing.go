@@ -32,15 +32,12 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// approvedName is what annotationKey makes v1alpha1.AnnotationApproved of.
-const approvedName = "approved"
-
 // standing compares a holder with its approved content: that in its annotation, along
 // with what its record has of it. An object in which nothing is withheld has neither, and
 // is as approved without being looked at.
 func (g *Gatherer) standing(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, effective ledger.Ledger, rec *v1alpha1.AllowanceRecord) *approved.Standing {
 	// What cannot be read is of an object of which nothing is known to be approved.
-	state, _ := approved.Decode(annotation(obj, annotationKey(obj, approvedName)))
+	state, _ := approved.Decode(ledger.Annotation(obj, ledger.NameApproved))
 	st := approved.Now(state, record.PendingOf(rec, obj, state, effective), g.approvable(ctx, obj, policies))
 	if len(st.Differences) == 0 || rec != nil && record.ChildWaits(&rec.Status) {
 		return st
@@ -55,7 +52,7 @@ func (g *Gatherer) standing(ctx context.Context, obj *unstructured.Unstructured,
 // parentStanding is the standing of a parent, nil where nothing of it can be withheld: so
 // it is with nearly all.
 func (g *Gatherer) parentStanding(ctx context.Context, parent *unstructured.Unstructured, policies []*policy.Policy, effective ledger.Ledger, rec *v1alpha1.AllowanceRecord) *approved.Standing {
-	if len(policies) == 0 || annotation(parent, annotationKey(parent, approvedName)) == "" && !slices.ContainsFunc(effective, ledger.Entry.IsWithheld) {
+	if len(policies) == 0 || ledger.Annotation(parent, ledger.NameApproved) == "" && !slices.ContainsFunc(effective, ledger.Entry.IsWithheld) {
 		return nil
 	}
 	return g.standing(ctx, parent, policies, effective, rec)
@@ -87,11 +84,14 @@ func (r *request) approvedText(f *facts) string {
 	if r.old == nil {
 		return ""
 	}
-	before := annotation(r.old, annotationKey(r.old, approvedName))
+	before := ledger.Annotation(r.old, ledger.NameApproved)
+	if f.Operator && r.movesOwn(ledger.NameApproved) {
+		return ledger.Annotation(r.new, ledger.NameApproved)
+	}
 	if f.standing == nil {
 		// No policy is in effect that could say.
 		if f.Operator {
-			return annotation(r.new, annotationKey(r.new, approvedName))
+			return ledger.Annotation(r.new, ledger.NameApproved)
 		}
 		return before
 	}

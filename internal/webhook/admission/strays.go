@@ -34,6 +34,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
@@ -214,7 +215,7 @@ func (v *Validator) announceStray(r *request, f *facts) {
 // strayNotice says what being a stray means, and how it ends.
 func (f *facts) strayNotice(r *request) string {
 	return fmt.Sprintf("%s: no allowance covers a change of it, and no healing makes room for it. %s", f.strayText(r),
-		f.strayRemedy(f.adopterInitiators, annotationKey(r.new, approveName), r.objectName()))
+		f.strayRemedy(f.adopterInitiators, ledger.AnnotationKey(r.new, ledger.NameApprove), r.objectName()))
 }
 
 // strayRemedy says how objects of the child's kind cease to be strays.

@@ -31,7 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/test/campaign/cloud/plan"
 	"kausality.io/operator/test/crossplane"
 	"kausality.io/operator/test/crossplane/cloud"
@@ -136,7 +136,7 @@ func (d *database) atRest(ctx context.Context) error {
 	if gate := d.gate(); !slices.Equal(gate, closed) {
 		return fmt.Errorf("the gate has %v", gate)
 	}
-	if _, left := d.instance.GetAnnotations()[v1alpha1.AnnotationAllowances]; left {
+	if _, left := d.instance.GetAnnotations()[ledger.AnnotationKey(d.instance, ledger.NameAllowances)]; left {
 		return errors.New("an allowance is left")
 	}
 	return nil

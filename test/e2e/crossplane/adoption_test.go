@@ -70,7 +70,7 @@ var _ = Describe("A policy that comes to instances", func() {
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(i.gate(ctx, g)).To(Equal(own))
 				g.Expect(i.instance.GetAnnotations()).NotTo(Or(
-					HaveKey(v1alpha1.AnnotationGateContent), HaveKey(v1alpha1.AnnotationGateCeiling), HaveKey(v1alpha1.AnnotationAllowances)))
+					HaveKey(v1alpha1.AnnotationGateContent), HaveKey(v1alpha1.AnnotationGateCeiling), HaveKey(stage.LedgerKey(i.instance))))
 			}).Should(Succeed())
 			shared.has(ctx, i.instance, large) // as drift is put right again
 			shared.quiet(ctx, i.database, i.instance)

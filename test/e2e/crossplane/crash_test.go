@@ -24,7 +24,6 @@ import (
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/crossplane"
 	"kausality.io/operator/test/crossplane/cloud"
 	"kausality.io/operator/test/crossplane/provider/apis/instance"
@@ -97,7 +96,7 @@ var _ = Describe("While a gate is open", Serial, Ordered, func() {
 		shared.has(ctx, i.instance, large)
 		shared.Becomes(ctx, i.instance, "Synced", "Ready")
 		Expect(i.gate(ctx, Default)).To(ContainSubstring("Update"))
-		Expect(i.instance.GetAnnotations()).To(HaveKey(v1alpha1.AnnotationAllowances))
+		Expect(i.instance.GetAnnotations()).To(HaveKey(stage.LedgerKey(i.instance)))
 		By("coming back")
 		Expect(operator.Restart(ctx)).To(Succeed())
 		survived(ctx, i, cloud.Create, cloud.Update)

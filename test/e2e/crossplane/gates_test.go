@@ -110,7 +110,7 @@ var _ = Describe("A gate", func() {
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(instance), put)).To(Succeed())
 		Expect(unstructured.SetNestedSlice(put.Object, []any{}, "spec", "managementPolicies")).To(Succeed())
 		Expect(mallory.Update(ctx, put)).To(Succeed())
-		Expect(mallory.Patch(ctx, instance, merge(`{"metadata":{"annotations":{"kausality.io/gate-content":null,"kausality.io/allowances":"[]"}}}`))).To(Succeed())
+		Expect(mallory.Patch(ctx, instance, merge(`{"metadata":{"annotations":{"kausality.io/gate-content":null,"`+stage.LedgerKey(instance)+`":"[]"}}}`))).To(Succeed())
 		Expect(shared.cloud().Drift(ctx, instance.GetName(), cloud.Parameters{"instanceClass": "db.t3.nano"})).To(Succeed())
 		Consistently(ctx, func(g Gomega) {
 			g.Expect(shared.calls(ctx, instance).Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create, cloud.Update}))
@@ -118,7 +118,7 @@ var _ = Describe("A gate", func() {
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(instance), instance)).To(Succeed())
 		Expect(instance.GetGeneration()).To(Equal(before.GetGeneration()), "the field flaps")
 		Expect(instance.Object["spec"]).To(Equal(before.Object["spec"]))
-		for _, key := range []string{v1alpha1.AnnotationGateContent, v1alpha1.AnnotationGateCeiling, v1alpha1.AnnotationAllowances} {
+		for _, key := range []string{v1alpha1.AnnotationGateContent, v1alpha1.AnnotationGateCeiling, stage.LedgerKey(instance)} {
 			Expect(instance.GetAnnotations()[key]).To(Equal(before.GetAnnotations()[key]), key)
 		}
 

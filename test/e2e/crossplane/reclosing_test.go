@@ -80,7 +80,7 @@ var _ = Describe("A gate that is open for a change", func() {
 			g.Expect(stage.Condition(i.instance, v1alpha1.ConditionGate)).To(HaveKeyWithValue("message", And(
 				ContainSubstring("What "+stage.AliceName+" allowed"), ContainSubstring("take it back"))))
 		}).Should(Succeed())
-		Expect(i.instance.GetAnnotations()).To(HaveKey(v1alpha1.AnnotationAllowances), "the allowance is lost")
+		Expect(i.instance.GetAnnotations()).To(HaveKey(stage.LedgerKey(i.instance)), "the allowance is lost")
 		Consistently(ctx, func() []cloud.Verb { return shared.calls(ctx, i.instance).Mutations().Verbs() }).
 			WithTimeout(poll + time.Second).Should(Equal([]cloud.Verb{cloud.Create, cloud.Update}))
 
