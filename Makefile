@@ -212,7 +212,7 @@ soak: build controlplane-binaries ## Work steadily for DURATION, and tell whethe
 build: ## Build bin/manager, the operator, bin/kubectl-kausality, the plugin of kubectl, and bin/kausality-cri.
 	go build -o bin/manager ./cmd
 	go build -o bin/kubectl-kausality ./cmd/kubectl-kausality
-	go build -o bin/kausality-cri ./cmd/kausality-cri
+	GOOS=linux CGO_ENABLED=0 go build -o bin/kausality-cri ./cmd/kausality-cri
 	ln -sf kubectl-kausality bin/kubectl_complete-kausality
 
 # Where the archives of the plugin's release can be downloaded from.

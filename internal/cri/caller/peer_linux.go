@@ -71,7 +71,7 @@ func Of(conn *net.UnixConn) Peer {
 		return Peer{Err: failed}
 	}
 	defer func() { _ = unix.Close(fd) }()
-	return look(fd)
+	return look(fd, groups)
 }
 
 // peer is a pidfd of the process that opened a connection.
@@ -110,7 +110,7 @@ func peerByNumber(socket int) (int, error) {
 
 // look reads who a pidfd stands for. As long as it has a number, nobody else does, and so
 // it is asked again when all has been read.
-func look(pidfd int) Peer {
+func look(pidfd int, groups func(pid int) ([]string, error)) Peer {
 	pid, err := number(pidfd)
 	if err != nil {
 		return Peer{Err: err}

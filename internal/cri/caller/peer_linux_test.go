@@ -112,12 +112,12 @@ func TestPeerByNumber(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer func() { _ = unix.Close(fd) }()
-	if got := look(fd); got.Err != nil || got.PID != pid {
+	if got := look(fd, groups); got.Err != nil || got.PID != pid {
 		t.Errorf("%+v, want the process %d", got, pid)
 	}
 	end()
 	// The pidfd that was taken in time says so, as well as a new one.
-	if got := look(fd); !errors.Is(got.Err, ErrGone) {
+	if got := look(fd, groups); !errors.Is(got.Err, ErrGone) {
 		t.Errorf("%+v", got)
 	}
 	if _, err := ask(); !errors.Is(err, ErrGone) {

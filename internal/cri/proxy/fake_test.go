@@ -219,7 +219,7 @@ func (l *lines) String() string {
 // stand is a proxy before a fake runtime. Who connects is told by the socket.
 type stand struct {
 	*Server
-	t       *testing.T
+	t       testing.TB
 	folder  string
 	runtime *fake
 	started *grpc.Server
@@ -243,22 +243,22 @@ func peers() map[string]caller.Peer {
 	}
 }
 
-func mustParse(t *testing.T, text string) *runtimerules.Rules {
-	t.Helper()
+func mustParse(tb testing.TB, text string) *runtimerules.Rules {
+	tb.Helper()
 	rules, err := runtimerules.Parse("rules.yaml", []byte(text))
 	if err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	return rules
 }
 
 // newStand starts both.
-func newStand(t *testing.T, rules string, change ...func(*Options)) *stand {
-	t.Helper()
-	s := &stand{t: t, folder: t.TempDir(), runtime: newFake(), audit: &lines{}, metrics: prometheus.NewPedanticRegistry(), conns: map[string]*grpc.ClientConn{}}
+func newStand(tb testing.TB, rules string, change ...func(*Options)) *stand {
+	tb.Helper()
+	s := &stand{t: tb, folder: tb.TempDir(), runtime: newFake(), audit: &lines{}, metrics: prometheus.NewPedanticRegistry(), conns: map[string]*grpc.ClientConn{}}
 	s.startRuntime()
 	options := Options{
-		Endpoint: "test", Runtime: filepath.Join(s.folder, "runtime.sock"), Rules: mustParse(t, rules),
+		Endpoint: "test", Runtime: filepath.Join(s.folder, "runtime.sock"), Rules: mustParse(tb, rules),
 		Limits: DefaultLimits, Audit: audit.New(s.audit), Metrics: NewMetrics(s.metrics),
 	}
 	for _, c := range change {
@@ -266,12 +266,12 @@ func newStand(t *testing.T, rules string, change ...func(*Options)) *stand {
 	}
 	var err error
 	if s.Server, err = New(options); err != nil {
-		t.Fatal(err)
+		tb.Fatal(err)
 	}
 	s.identify = func(conn *net.UnixConn) caller.Peer {
 		return peers()[strings.TrimSuffix(filepath.Base(conn.LocalAddr().String()), ".sock")]
 	}
-	t.Cleanup(s.Stop)
+	tb.Cleanup(s.Stop)
 	for name := range peers() {
 		listener := s.listen(name + ".sock")
 		go func() { _ = s.Serve(listener) }()

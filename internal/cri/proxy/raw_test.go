@@ -33,7 +33,7 @@ import (
 
 // raw is a client that writes HTTP/2 frames as it likes.
 type raw struct {
-	t       *testing.T
+	t       testing.TB
 	conn    net.Conn
 	framer  *http2.Framer
 	headers *hpack.Encoder

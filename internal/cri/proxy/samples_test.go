@@ -29,8 +29,7 @@ import (
 	"kausality.io/operator/internal/runtimerules"
 )
 
-// Each sample is applied, and Pod A, with a container in the same Pod and one in Pod B in
-// mind, tries what it lets through, and what not. Where the fake runtime has no such
+// Each sample is applied, and Pod A tries what it lets through, and what not. Where the fake runtime has no such
 // method, Unimplemented is its answer.
 func TestSamples(t *testing.T) {
 	verbose := protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), 1)
@@ -75,6 +74,7 @@ func TestSamples(t *testing.T) {
 		}},
 		"own-containers.yaml": {0, []try{
 			{services + "Version", nil, codes.OK},
+			{images + "ImageFsInfo", nil, through},
 			{services + "StopContainer", field(1, inA), codes.OK},
 			{services + "StopContainer", field(1, inB), refused},
 			{services + "ContainerStatus", field(1, inA), through},
