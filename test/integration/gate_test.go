@@ -99,7 +99,7 @@ var _ = Describe("Gates", func() {
 		for _, thing := range append(overdue, failing, vanished, paused) {
 			Expect(k8s.Get(ctx, client.ObjectKeyFromObject(thing), thing)).To(Succeed())
 			Expect(policiesOf(thing)).To(Equal(openSwitch), "%s was closed before its provider had its chance", thing.GetName())
-			Expect(thing.GetAnnotations()).To(HaveKey(ledgerKey))
+			Expect(thing.GetAnnotations()).To(HaveKey(thingLedgerKey))
 		}
 		Expect(paused.GetAnnotations()).To(HaveKeyWithValue(crossplane.PausedAnnotation, "true"))
 		reported(ctx, overdue[1], succeeded, "1")
@@ -134,13 +134,13 @@ var _ = Describe("Gates", func() {
 
 		By("changing what an open one is open for")
 		open := m.opened(ctx, "open")
-		allowed := open.GetAnnotations()[ledgerKey]
+		allowed := open.GetAnnotations()[thingLedgerKey]
 		stays := func(annotation string, policies []string) {
 			GinkgoHelper()
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(open), open)).To(Succeed())
 				g.Expect(policiesOf(open)).To(Equal(policies))
-				g.Expect(open.GetAnnotations()).To(HaveKeyWithValue(ledgerKey, annotation))
+				g.Expect(open.GetAnnotations()).To(HaveKeyWithValue(thingLedgerKey, annotation))
 			}).Should(Succeed())
 		}
 		changedf(ctx, open, `{"spec":{"forProvider":{"size":"2"}}}`)
@@ -149,9 +149,9 @@ var _ = Describe("Gates", func() {
 		stays(allowed, openSwitch)
 
 		By("having a ledger that cannot be read")
-		changedf(ctx, open, `{"metadata":{"annotations":{%q:"[{"}}}`, ledgerKey)
+		changedf(ctx, open, `{"metadata":{"annotations":{%q:"[{"}}}`, thingLedgerKey)
 		stays("[{", closedSwitch)
-		changedf(ctx, open, `{"metadata":{"annotations":{%q:%q}}}`, ledgerKey, allowed)
+		changedf(ctx, open, `{"metadata":{"annotations":{%q:%q}}}`, thingLedgerKey, allowed)
 		stays(allowed, openSwitch)
 		reported(ctx, open, succeeded, "1")
 		Eventually(ctx, isClosed(ctx, open)).Should(Succeed())
@@ -263,7 +263,7 @@ var _ = Describe("Gates", func() {
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(gateOf(ctx, g, thing)).To(BeZero())
 				g.Expect(policiesOf(thing)).To(Equal(policies))
-				g.Expect(thing.GetAnnotations()).NotTo(Or(HaveKey(v1alpha1.AnnotationGateContent), HaveKey(v1alpha1.AnnotationGateCeiling), HaveKey(ledgerKey)))
+				g.Expect(thing.GetAnnotations()).NotTo(Or(HaveKey(v1alpha1.AnnotationGateContent), HaveKey(v1alpha1.AnnotationGateCeiling), HaveKey(thingLedgerKey)))
 				g.Expect(eventsOn(ctx, g, thing)).To(ContainElement("GateReleased"))
 			}).Should(Succeed(), thing.GetName())
 		}

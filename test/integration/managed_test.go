@@ -133,6 +133,9 @@ func maxOpen(limit time.Duration) func(*v1alpha1.AllowancePolicy) {
 	}
 }
 
+// thingLedgerKey is the key of the ledger of a thing, which has an owner.
+const thingLedgerKey = "thing." + ledgerKey
+
 // unmanaged is a thing that has not been under its gate.
 func (m *managedThings) unmanaged(name string) *unstructured.Unstructured {
 	thing := newThing(m.group, m.namespace, name)
@@ -151,7 +154,7 @@ func (m *managedThings) thing(name string, allowances ...v1alpha1.Allowance) *un
 		Old: thing, New: thing, Kind: gate.Kind{GVK: thing.GroupVersionKind(), Resource: "things"}, Ledger: holds, Brings: true,
 	}))
 	if len(holds) > 0 {
-		setAnnotation(thing, ledgerKey, holds.Encode())
+		setAnnotation(thing, thingLedgerKey, holds.Encode())
 	}
 	return thing
 }
