@@ -144,8 +144,8 @@ var _ = Describe("A controller that copies annotations", func() {
 	}
 	// each syncs objects of its own.
 	each := func(steps ...func(ctx context.Context, parent, child *unstructured.Unstructured) error) func(context.Context) error {
+		parent, child := thing.DeepCopy(), part.DeepCopy()
 		return func(ctx context.Context) error {
-			parent, child := thing.DeepCopy(), part.DeepCopy()
 			for _, step := range steps {
 				for _, obj := range []*unstructured.Unstructured{parent, child} {
 					if err := copying.Get(ctx, client.ObjectKeyFromObject(obj), obj); err != nil {
@@ -159,7 +159,8 @@ var _ = Describe("A controller that copies annotations", func() {
 			return nil
 		}
 	}
-	// rests returns when no more is written.
+	// rests returns when nothing was written for a while: the operator writes some moments
+	// after the controllers, and what it writes is copied.
 	rests := func(ctx context.Context) {
 		GinkgoHelper()
 		before := int64(-1)
@@ -167,8 +168,7 @@ var _ = Describe("A controller that copies annotations", func() {
 			now := copying.writes.Load()
 			defer func() { before = now }()
 			return now == before
-		}).WithPolling(2*time.Second).Should(BeTrue(), "it writes without an end")
-		Consistently(ctx, copying.writes.Load).WithTimeout(quietMoment).Should(Equal(before))
+		}).WithPolling(quietMoment).Should(BeTrue(), "it writes without an end")
 	}
 
 	for name, steps := range map[string][]func(ctx context.Context, parent, child *unstructured.Unstructured) error{
