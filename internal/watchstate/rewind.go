@@ -69,17 +69,29 @@ func (w rewinding) ListWithContext(ctx context.Context, options metav1.ListOptio
 
 // WatchWithContext implements toolscache.WatcherWithContext.
 func (w rewinding) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
-	// A list without a version is of what is stored now.
-	list, err := w.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
-	if err == nil {
-		accessor, err := apimeta.ListAccessor(list)
-		if err == nil && IsBefore(accessor.GetResourceVersion(), options.ResourceVersion) {
-			err := fmt.Errorf("%w: it was at version %s, and is at %s", ErrRewound, options.ResourceVersion, accessor.GetResourceVersion())
-			if w.rewind.End != nil {
-				w.rewind.End(err)
-			}
-			return nil, apierrors.NewResourceExpired(err.Error())
+	if err := w.rewound(ctx, options.ResourceVersion); err != nil {
+		if w.rewind.End != nil {
+			w.rewind.End(err)
 		}
+		return nil, apierrors.NewResourceExpired(err.Error())
 	}
 	return toolscache.ToWatcherWithContext(w.ListerWatcher).WatchWithContext(ctx, options)
+}
+
+// rewound is an ErrRewound where the API server has not got to a version yet. A watch that
+// goes on from none has nothing to compare, and costs no list.
+func (w rewinding) rewound(ctx context.Context, version string) error {
+	if version == "" || version == "0" {
+		return nil
+	}
+	// A list without a version is of what is stored now.
+	list, err := w.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
+	if err != nil {
+		return nil //nolint:nilerr // The watch says so itself.
+	}
+	accessor, err := apimeta.ListAccessor(list)
+	if err != nil || !IsBefore(accessor.GetResourceVersion(), version) {
+		return nil //nolint:nilerr // Nobody can tell.
+	}
+	return fmt.Errorf("%w: it was at version %s, and is at %s", ErrRewound, version, accessor.GetResourceVersion())
 }
