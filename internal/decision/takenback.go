@@ -25,7 +25,7 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// replicaSets are made by Deployments, of a template that they have as their own.
+// A Deployment makes ReplicaSets that have its template as their own.
 var (
 	deploymentKind = schema.GroupKind{Group: appsGroup, Kind: "Deployment"}
 	replicaSets    = schema.GroupKind{Group: appsGroup, Kind: "ReplicaSet"}

@@ -33,8 +33,8 @@ const (
 	// statusSubresource and scaleSubresource are by which managed fields say that a field
 	// was set through them.
 	statusSubresource, scaleSubresource = "status", "scale"
-	// ScaledPath is the field that autoscalers set by it.
-	ScaledPath = "spec.replicas"
+	// scaledPath is the field that autoscalers set through the latter.
+	scaledPath = "spec.replicas"
 )
 
 // Unexplained are the fields that an object of a content has otherwise than was known to be
@@ -65,7 +65,7 @@ func IsSeen(was *v1alpha1.ApprovedContent, generation int64) bool {
 // IsScaled reports whether the field at a path was last set through the scale sub-resource,
 // as autoscalers do, which go on while nobody looks; since may be nil.
 func IsScaled(obj *unstructured.Unstructured, path string, since *metav1.Time) bool {
-	return path == ScaledPath && slices.ContainsFunc(obj.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
+	return path == scaledPath && slices.ContainsFunc(obj.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool {
 		return f.Subresource == scaleSubresource && f.Time != nil && !f.Time.Before(since)
 	})
 }

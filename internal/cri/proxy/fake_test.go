@@ -225,7 +225,7 @@ type stand struct {
 	started *grpc.Server
 	audit   *lines
 	metrics *prometheus.Registry
-	// conns are those by which frames are sent.
+	// conns are the connections on which frames are sent.
 	conns map[string]*grpc.ClientConn
 }
 

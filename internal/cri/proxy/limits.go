@@ -90,7 +90,7 @@ type share struct {
 	of          *shares
 	key         string
 	connections int
-	// requests are those that are being read.
+	// requests has a place for each request that is being read.
 	requests *semaphore.Weighted
 	// responses are the bytes of those that are being written.
 	responses *semaphore.Weighted

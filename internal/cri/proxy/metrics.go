@@ -34,7 +34,7 @@ const (
 // unknownMethod stands for all methods that the API does not have: callers make them up.
 const unknownMethod = "unknown"
 
-// Metrics are those of all sockets.
+// Metrics count what happens on all sockets.
 type Metrics struct {
 	calls       *prometheus.CounterVec
 	held        *prometheus.CounterVec
@@ -96,7 +96,7 @@ func (m *Metrics) Loaded(endpoint string, err error) {
 	m.bad.WithLabelValues(endpoint).Set(bad)
 }
 
-// socketMetrics are those of one socket, found once.
+// socketMetrics are the Metrics of one socket, looked up once.
 type socketMetrics struct {
 	*Metrics
 	endpoint           string

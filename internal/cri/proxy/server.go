@@ -51,13 +51,13 @@ const (
 	reconnect = time.Second
 )
 
-// Options are those of a Server.
+// Options configure a Server.
 type Options struct {
 	// Endpoint is the name of the socket in audit lines and metrics.
 	Endpoint string
 	// Runtime is the path of the runtime's socket.
 	Runtime string
-	// Rules are those that it begins with.
+	// Rules are in effect until others are set.
 	Rules *runtimerules.Rules
 	// Limits are its limits.
 	Limits Limits
@@ -66,7 +66,7 @@ type Options struct {
 	// AuditAll has a line for each call, and not only for those that are refused or may
 	// change something.
 	AuditAll bool
-	// Metrics are those of all sockets.
+	// Metrics are shared by all sockets.
 	Metrics *Metrics
 }
 

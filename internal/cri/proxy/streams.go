@@ -33,7 +33,7 @@ var (
 	errRulesChanged = errors.New("the rules that allowed this stream have changed: open it again")
 )
 
-// streams are those that are open, with what they rest on.
+// streams are the open streams, each with what allowed it.
 type streams struct {
 	mu   sync.Mutex
 	next int
