@@ -64,6 +64,12 @@ type Allowance struct {
 	// +optional
 	Kind string `json:"kind,omitempty"`
 
+	// through is left out where the entry is about children of this object. Else it is
+	// the kind, with its group after a dot, of the objects that read this one: the
+	// entry is about children of these, or about these.
+	// +optional
+	Through string `json:"through,omitempty"`
+
 	// mutation is what may be done to them: "create", "delete", a path such as
 	// spec.replicas, which covers what is below it too, or "*". In a Withheld
 	// entry it is the path whose change is withheld.
@@ -141,6 +147,9 @@ type TraceHop struct {
 const (
 	// FieldCreated is the field of a hop whose object was created.
 	FieldCreated = "(created)"
+	// FieldReads is the field of a hop whose object reads the one of the hop before, which
+	// has changed.
+	FieldReads = "(reads)"
 	// FieldDeleted is the field of a hop whose object was deleted.
 	FieldDeleted = "(deleted)"
 

@@ -71,6 +71,13 @@ type AllowancePolicySpec struct {
 	// +optional
 	Consumption *Consumption `json:"consumption,omitempty"`
 
+	// knowledge is what Kausality should know of the kind of the parent that it does not
+	// know by itself, or knows otherwise: how its status shows that it has settled, what
+	// it makes children of, what people do through its status. Where several policies say
+	// the same field of it, the oldest counts.
+	// +optional
+	Knowledge *Knowledge `json:"knowledge,omitempty"`
+
 	// validationActions says what happens to a change of a child that nothing
 	// covers. Deny refuses it; Warn lets it through with a warning; Audit only
 	// records it. Where several policies bound a child, the strictest counts.
@@ -201,7 +208,7 @@ type MaintainingSection struct {
 type MaintainingEntry struct {
 	PolicyEntry `json:",inline"`
 	// subjects are who may do this. Left out: who may use the allowances of the
-	// parent. The eviction of Pods is open to everybody.
+	// parent, and who may initiate above it. The eviction of Pods is open to everybody.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
@@ -249,6 +256,7 @@ type Rule struct {
 // +kubebuilder:validation:XValidation:rule="self.relation != 'External' || !has(self.mutations)",message="mutations are for relation ControllerChild; an External entry has verbs only"
 // +kubebuilder:validation:XValidation:rule="self.relation == 'External' || !has(self.verbs) || self.verbs.all(v, v in ['Create', 'Update', 'Delete', '*'])",message="verbs for ControllerChild are Create, Update, Delete or *"
 // +kubebuilder:validation:XValidation:rule="self.relation != 'External' || has(self.verbs) && size(self.verbs) > 0",message="an External entry needs verbs"
+// +kubebuilder:validation:XValidation:rule="self.relation != 'External' || !has(self.through)",message="through is for relation ControllerChild"
 type PolicyEntry struct {
 	// target is what the entry is about.
 	Target Target `json:"target"`
@@ -270,6 +278,60 @@ type PolicyEntry struct {
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=32
 	Mutations []FieldMutation `json:"mutations,omitempty"`
+	// through names, in a rule, objects of another kind that read the policy's own,
+	// as a Prometheus reads the ServiceMonitors that it selects: the entry is about
+	// the children of those, or about those themselves where target names them. Left
+	// out, it is about the children of the policy's objects.
+	// +optional
+	Through *Through `json:"through,omitempty"`
+}
+
+// Through says which objects read those of a policy.
+//
+// +kubebuilder:validation:XValidation:rule="(has(self.selectedBy) ? 1 : 0) + (has(self.namedBy) ? 1 : 0) + (has(self.names) ? 1 : 0) == 1",message="exactly one of selectedBy, namedBy and names says who reads what"
+// +kubebuilder:validation:XValidation:rule="has(self.selectedBy) || !has(self.namespacesSelectedBy)",message="namespacesSelectedBy goes with selectedBy"
+type Through struct {
+	// apiGroup of the readers, "" or left out for the core group.
+	// +optional
+	// +kubebuilder:validation:MaxLength=253
+	APIGroup string `json:"apiGroup,omitempty"`
+	// apiVersion is the version within the group, such as v1.
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9]*[a-z0-9])?$`
+	// +kubebuilder:validation:MaxLength=63
+	APIVersion string `json:"apiVersion"`
+	// resource of the readers in the plural, such as prometheuses.
+	// +kubebuilder:validation:Pattern=`^[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`
+	// +kubebuilder:validation:MaxLength=253
+	Resource string `json:"resource"`
+	// selectedBy is the path of the label selector in the reader, such as
+	// spec.serviceMonitorSelector. One that is not there selects nothing.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	SelectedBy string `json:"selectedBy,omitempty"`
+	// namespacesSelectedBy is the path of the selector of namespaces in the reader.
+	// Left out, and where the reader has none, it reads in its own namespace.
+	// +optional
+	// +kubebuilder:validation:MinLength=1
+	// +kubebuilder:validation:MaxLength=512
+	NamespacesSelectedBy string `json:"namespacesSelectedBy,omitempty"`
+	// namedBy are paths in the reader that hold the name of what it reads, such as
+	// spec.template.spec.volumes[*].configMap.name; both are in one namespace, or one
+	// of them is in none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:MaxLength=512
+	NamedBy []string `json:"namedBy,omitempty"`
+	// names are paths in the policy's object that hold the name of its reader, such
+	// as spec.parentRefs[*].name; both are in one namespace, or one of them is in none.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:MinItems=1
+	// +kubebuilder:validation:items:MaxLength=512
+	Names []string `json:"names,omitempty"`
 }
 
 // Target names a resource in the cluster, or, by external, something outside.

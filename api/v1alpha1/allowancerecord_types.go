@@ -206,6 +206,15 @@ type AllowanceRecordStatus struct {
 	// +kubebuilder:validation:MaxItems=64
 	IgnoredParents []IgnoredParent `json:"ignoredParents,omitempty"`
 
+	// versions are the versions of controllers by which the children of the target were
+	// made, or last upgraded. Requests by others are upgrades, as far as an UpgradeAllowance
+	// lets them through.
+	// +optional
+	// +listType=map
+	// +listMapKey=id
+	// +kubebuilder:validation:MaxItems=32
+	Versions []ControllerVersion `json:"versions,omitempty"`
+
 	// deletion says who asked for the deletion of the target.
 	// +optional
 	Deletion *Deletion `json:"deletion,omitempty"`

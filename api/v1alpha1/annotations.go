@@ -37,6 +37,38 @@ const (
 	// webhook removes it in the same request (D20).
 	AnnotationApprove = "kausality.io/approve"
 
+	// AnnotationDerivedFrom names, on a policy, the ResourceGraphDefinition of kro that it
+	// was derived from.
+	AnnotationDerivedFrom = "kausality.io/derived-from"
+
+	// AnnotationManaged says, on a policy with the name of one that is derived, whose it is:
+	// "false" takes it over from the operator, and "true" gives it to it. Of a policy without it,
+	// the operator keeps what it has made itself (D17).
+	AnnotationManaged = "kausality.io/managed"
+
+	// AnnotationInitiators names, on a ResourceGraphDefinition, who may change instances: a
+	// comma-separated list of user:NAME, group:NAME and serviceaccount:NAMESPACE/NAME, instead
+	// of those whom the operator's flags name. Empty, nobody may, and the derived policy is in
+	// effect for nobody (D17).
+	AnnotationInitiators = "kausality.io/initiators"
+
+	// AnnotationValidationActions are, on a ResourceGraphDefinition, the validationActions of
+	// the derived policy, comma-separated, instead of those of the operator's flags (D17).
+	AnnotationValidationActions = "kausality.io/validation-actions"
+
+	// AnnotationRecreate says, on a ResourceGraphDefinition, whether kro may make children
+	// again that were lost, "true" or "false", instead of the operator's flag (D17).
+	AnnotationRecreate = "kausality.io/recreate"
+
+	// AnnotationChangedBy is, on an UpgradeAllowance, the user who last changed its spec:
+	// all that passes by it goes back to them. The webhook of UpgradeAllowances writes it, and
+	// nobody else does (D12).
+	AnnotationChangedBy = "kausality.io/changed-by"
+
+	// AnnotationChangedSpec is a digest of the spec that AnnotationChangedBy is about. A spec
+	// with another one was changed while nobody asked the webhook.
+	AnnotationChangedSpec = "kausality.io/changed-spec"
+
 	// AnnotationBreakGlass lets one request through that nothing covers, for the
 	// reason that it gives. It counts in the request that sets it, for who has
 	// VerbBreakGlass, and the webhook removes it in the same request. As a DELETE
@@ -46,6 +78,10 @@ const (
 
 	// BreakGlassDelete begins a reason to break the glass by a deletion.
 	BreakGlassDelete = "delete:"
+
+	// BreakGlassStatus begins a reason to break the glass by an action through the status,
+	// which carries no annotations either. It stays, and serves such actions only.
+	BreakGlassStatus = "status:"
 
 	// VerbBreakGlass is the verb on AllowancePolicies, for RBAC, of who may break
 	// the glass of a policy.

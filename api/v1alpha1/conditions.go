@@ -51,9 +51,60 @@ const (
 	// ReasonPending is the reason of Enforced=False while the policy takes
 	// effect.
 	ReasonPending = "Pending"
+	// ReasonForbidden is the reason of Enforced=False where the operator may not read what
+	// the policy is about; the message says which rights it lacks.
+	ReasonForbidden = "Forbidden"
+	// ReasonSwitchedOff is the reason of Enforced=False where nothing is intercepted, as
+	// the ValidatingWebhookConfiguration of the webhook for AllowancePolicies is not
+	// installed.
+	ReasonSwitchedOff = "SwitchedOff"
 	// ReasonWaiting is the reason of Enforced=False where nobody can start a
 	// chain that the policy continues.
 	ReasonWaiting = "Waiting"
+)
+
+// The condition type, and its reasons, of an AllowancePolicy that is derived from a
+// ResourceGraphDefinition of kro (D17).
+const (
+	// ConditionDerived is True where the policy allows what follows from the graph that kro
+	// serves, and False where it is not kept in step with that, and why.
+	ConditionDerived = "Derived"
+	// ReasonDerived is the reason of Derived=True where all that the graph says is bounded.
+	ReasonDerived = "Derived"
+	// ReasonPartlyDerived is the reason of Derived=True where something could not be derived,
+	// or is allowed more than it needs.
+	ReasonPartlyDerived = "PartlyDerived"
+	// ReasonTakenOver is the reason of Derived=False where somebody keeps the policy.
+	ReasonTakenOver = "TakenOver"
+	// ReasonNotDerived is the reason of Derived=False where nothing follows from the graph, as it
+	// cannot be read, or its annotations cannot.
+	ReasonNotDerived = "NotDerived"
+)
+
+// Condition types and reasons of an UpgradeAllowance, which has ConditionAccepted and
+// ConditionEnforced as well.
+const (
+	// ReasonUnstamped is the reason of Accepted=False where the spec was changed while
+	// nobody asked the webhook, so that it is not known by whom.
+	ReasonUnstamped = "Unstamped"
+	// ReasonNothingBounded is the reason of Enforced=False where no policy bounds what the
+	// UpgradeAllowance is about.
+	ReasonNothingBounded = "NothingBounded"
+	// ReasonIdentityUnknown is the reason of Enforced=False where nothing that runs as the
+	// service account is known by its Pod.
+	ReasonIdentityUnknown = "IdentityUnknown"
+
+	// ConditionUpgraded is True where parents were upgraded, none is being upgraded, and no
+	// request of the service account waits.
+	ConditionUpgraded = "Upgraded"
+	// ReasonUpgraded is the reason of Upgraded=True.
+	ReasonUpgraded = "Upgraded"
+	// ReasonWaitingForVersion is the reason of Upgraded=False where no parent was upgraded yet.
+	ReasonWaitingForVersion = "WaitingForVersion"
+	// ReasonMoving is the reason of Upgraded=False while parents are being upgraded.
+	ReasonMoving = "Moving"
+	// ReasonBlocked is the reason of Upgraded=False where something was denied.
+	ReasonBlocked = "Blocked"
 )
 
 // Condition types and reasons of an AllowanceRecord.

@@ -42,6 +42,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 	scheme.AddKnownTypes(GroupVersion,
 		&AllowancePolicy{}, &AllowancePolicyList{},
 		&AllowanceRecord{}, &AllowanceRecordList{},
+		&UpgradeAllowance{}, &UpgradeAllowanceList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil
