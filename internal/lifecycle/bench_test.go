@@ -24,12 +24,12 @@ import "testing"
 func benchmarkOf(b *testing.B, object string, settled bool) {
 	b.Helper()
 	obj := parse(b, object)
-	if got := Of(obj); got.Settled != settled {
+	if got := Of(obj, nil); got.Settled != settled {
 		b.Fatalf("Settled = %t, want %t (%s)", got.Settled, settled, got.Why)
 	}
 	b.ReportAllocs()
 	for b.Loop() {
-		Of(obj)
+		Of(obj, nil)
 	}
 }
 

@@ -71,9 +71,9 @@ status: {conditions: [{type: Ready, status: "True"}]}
 			object: customObject(`{}`, `{conditions: [{type: Ready, status: "True"}]}`),
 			want:   timedVerdict(whyNoGeneration),
 		},
-		"observedGeneration of another form": {
+		"observedGeneration as a string": {
 			object: customObject(`{}`, `{observedGeneration: "4", conditions: [{type: Ready, status: "True"}]}`),
-			want:   timedVerdict(whyNoGeneration),
+			want:   settledVerdict(whyReady, true),
 		},
 		"Ready, current by its own generation": {
 			object: customObject(`{}`, `{conditions: [{type: Ready, status: "True", observedGeneration: 4}]}`),

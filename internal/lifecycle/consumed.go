@@ -36,16 +36,22 @@ import (
 // It says nothing of kinds whose status tells nothing: only time ends theirs. An
 // entry found consumed once stays so: the caller has it pruned.
 //
-// What the status of a Crossplane composite resource says is believed only for
-// entries that are quiet. Admission has no clock to tell, and passes Unknown.
+// What the status of a Crossplane composite resource says, or the conditions that a graph of
+// kro has in the place of kro's, is believed only for entries that are quiet. Admission has no clock to tell, and passes Unknown.
+//
+// What an object says of itself tells nothing of those that read it: an Issuer is Ready at
+// once, and a Certificate may be issued by it much later. What readers may do is ended by
+// time alone, or by what a policy says.
 func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, quiet Quiet) func(ledger.Entry) bool {
-	progress := Of(obj)
+	known := knownOf(obj, policies)
+	progress, _ := assess(obj, known)
 	generation := obj.GetGeneration()
 	initializing, settledWhen := Conditions(policies)
 	budget := policy.NewBudget()
 	if !NeedsQuiet(obj, policies) {
 		quiet = always
 	}
+	authored := authored(obj, policies)
 	return func(e ledger.Entry) bool {
 		switch {
 		case e.IsGate():
@@ -55,7 +61,7 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 		case e.Generation > generation:
 			return false
 		}
-		if e.IsCreation() && initializing != nil {
+		if e.IsCreation() && !e.IsForReaders() && initializing != nil {
 			// Where the condition cannot be evaluated, the status decides.
 			if still, err := Holds(ctx, initializing, obj, e, budget); err == nil {
 				return !still
@@ -63,9 +69,12 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 		}
 		if settledWhen != nil {
 			settled, err := Holds(ctx, settledWhen, obj, e, budget)
-			return err == nil && settled
+			return err == nil && settled && (!authored || quiet(e))
 		}
-		return progress.Settled && quiet(e) || e.IsCreation() && hasRun(obj)
+		if e.IsForReaders() {
+			return false
+		}
+		return progress.Settled && quiet(e) || e.IsCreation() && hasRun(obj, known.Settled.Created)
 	}
 }
 
@@ -99,7 +108,7 @@ func Midway(ctx context.Context, obj *unstructured.Unstructured, policies []*pol
 		done, err := Holds(ctx, settled, obj, ledger.Entry{}, policy.NewBudget())
 		return err != nil || !done
 	}
-	progress := Of(obj)
+	progress := Of(obj, policies)
 	if !progress.Timed {
 		return !progress.Settled
 	}

@@ -85,6 +85,8 @@ func TestConsumed(t *testing.T) {
 	}
 	creation := granted(4)
 	creation.Trace = []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Field: v1alpha1.FieldCreated}}
+	forReaders, creationForReaders := granted(4), creation
+	forReaders.Through, creationForReaders.Through = "Prometheus.monitoring.coreos.com", "Prometheus.monitoring.coreos.com"
 	withheld := v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Generation: 4}
 
 	tests := map[string]struct {
@@ -99,6 +101,14 @@ func TestConsumed(t *testing.T) {
 		"midway":            {obj: midway, entry: granted(4)},
 		"creation, settled": {obj: settled, entry: creation, want: true},
 		"creation, midway":  {obj: midway, entry: creation},
+		"for readers: its status says nothing of them": {obj: settled, entry: forReaders},
+		"for readers, of its creation":                 {obj: settled, entry: creationForReaders},
+		"for readers, of its creation, which is over": {
+			obj: settled, policies: configured(t, "object.spec.replicas == 5", ""), entry: creationForReaders,
+		},
+		"for readers, and a policy says when": {
+			obj: midway, policies: configured(t, "", "allowance.initiator == 'alice'"), entry: forReaders, want: true,
+		},
 		"withheld: it ends with what it tells of": {obj: settled, entry: withheld},
 		"a policy says when, not yet":             {obj: settled, policies: configured(t, "", "object.spec.replicas > 5"), entry: granted(4)},
 		"a policy says when, already": {

@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
@@ -30,7 +31,7 @@ import (
 // In other sets they may stay for good, for a taint that came after the Pod does
 // not evict it, but the set has not reached them.
 func daemonSet(obj *unstructured.Unstructured) (Progress, bool) {
-	if judgement := compute(obj); judgement != kstatus.CurrentStatus {
+	if judgement := compute(obj, appsv1.SchemeGroupVersion.WithKind("DaemonSet")); judgement != kstatus.CurrentStatus {
 		return unfinished(judgement)
 	}
 

@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
@@ -46,7 +47,7 @@ func deployment(obj *unstructured.Unstructured) (Progress, bool) {
 		}
 	}
 
-	switch judgement := compute(obj); {
+	switch judgement := compute(obj, appsv1.SchemeGroupVersion.WithKind("Deployment")); {
 	case judgement == kstatus.CurrentStatus:
 		return settled(whyReconciled, want > 0)
 	case judgement == kstatus.InProgressStatus && paused && rolledOut(state, want):

@@ -17,17 +17,32 @@ limitations under the License.
 package lifecycle
 
 import (
+	"maps"
+	"strconv"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"kausality.io/operator/internal/change"
 )
 
 // The status of a busy holder is judged on each of its writes, so fields are
 // read in place: the accessors of unstructured and kstatus copy or allocate.
 
-// observedGeneration returns status.observedGeneration, and whether it is there.
-func observedGeneration(obj *unstructured.Unstructured) (int64, bool) {
-	generation, ok := section(obj, "status")["observedGeneration"].(int64)
-	return generation, ok
+// observedGeneration returns the generation that the status is about, and whether it says
+// one, as a number or, as Argo Rollouts does, as a string.
+func observedGeneration(obj *unstructured.Unstructured, at change.Path) (int64, bool) {
+	value, _ := at.Value(obj.Object)
+	switch value := value.(type) {
+	case int64:
+		return value, true
+	case string:
+		generation, err := strconv.ParseInt(value, 10, 64)
+		return generation, err == nil
+	default:
+		return 0, false
+	}
 }
 
 // section returns a map at the top of the object, nil where there is none.
@@ -61,9 +76,13 @@ func replicas(spec map[string]any) int64 {
 	return 1
 }
 
-// compute is kstatus' judgement of the object. A status that kstatus cannot read
-// is Unknown, which no caller takes for success.
-func compute(obj *unstructured.Unstructured) kstatus.Status {
+// compute is kstatus' judgement of the object as one of a kind that it knows. A status that
+// kstatus cannot read is Unknown, which no caller takes for success.
+func compute(obj *unstructured.Unstructured, as schema.GroupVersionKind) kstatus.Status {
+	if obj.GroupVersionKind().GroupKind() != as.GroupKind() {
+		obj = &unstructured.Unstructured{Object: maps.Clone(obj.Object)}
+		obj.SetGroupVersionKind(as)
+	}
 	result, err := kstatus.Compute(obj)
 	if err != nil {
 		return kstatus.UnknownStatus

@@ -17,11 +17,12 @@ limitations under the License.
 package lifecycle
 
 import (
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/knowledge"
+	"kausality.io/operator/internal/policy"
 )
 
 // Progress says how far a holder's controllers are with its current generation.
@@ -40,7 +41,8 @@ type Progress struct {
 	Why string
 }
 
-// Of says how far obj is. The admission of a status write calls it, as does the
+// Of says how far obj is, by what is known of its kind, itself and by the policies in
+// effect for it, the oldest first. The admission of a status write calls it, as does the
 // watch that consumes allowances.
 //
 // obj is the full object as the API server stores it. In an admission request
@@ -49,9 +51,14 @@ type Progress struct {
 //
 // For a Crossplane composite resource Settled is necessary but not sufficient: see
 // NeedsQuiet.
-func Of(obj *unstructured.Unstructured) Progress {
-	progress, _ := assess(obj)
+func Of(obj *unstructured.Unstructured, policies []*policy.Policy) Progress {
+	progress, _ := assess(obj, knownOf(obj, policies))
 	return progress
+}
+
+// knownOf is what is known of the kind of an object.
+func knownOf(obj *unstructured.Unstructured, policies []*policy.Policy) *knowledge.Kind {
+	return policy.Known(obj.GroupVersionKind().GroupKind(), policies)
 }
 
 // Reached says whether the status of obj proves that all of its children are as
@@ -60,51 +67,50 @@ func Of(obj *unstructured.Unstructured) Progress {
 // present, or does not tell from which template they were made has not reached
 // them. A withheld change that has reached all children is over (D2); one that
 // only waits for the next Pod is not.
-func Reached(obj *unstructured.Unstructured) bool {
-	_, reached := assess(obj)
+func Reached(obj *unstructured.Unstructured, policies []*policy.Policy) bool {
+	_, reached := assess(obj, knownOf(obj, policies))
 	return reached
 }
 
-// A family judges the objects of one kind, or of kinds alike. The second result
+// A family judges objects whose status is read by one convention. The second result
 // is that of Reached.
 type family func(obj *unstructured.Unstructured) (Progress, bool)
 
-// workloads are the kinds whose controllers are known to write
-// status.observedGeneration, so that its absence means that they have not seen
-// the object yet.
-var workloads = map[schema.GroupKind]family{
-	{Group: appsv1.GroupName, Kind: "DaemonSet"}:   daemonSet,
-	{Group: appsv1.GroupName, Kind: "Deployment"}:  deployment,
-	{Group: appsv1.GroupName, Kind: "ReplicaSet"}:  replicaSet,
-	{Group: appsv1.GroupName, Kind: "StatefulSet"}: statefulSet,
+// workloads are the conventions of controllers that are known to write which generation
+// they have observed, so that its absence means that they have not seen the object yet.
+var workloads = map[v1alpha1.SettledConvention]family{
+	v1alpha1.ConventionDaemonSet:   daemonSet,
+	v1alpha1.ConventionDeployment:  deployment,
+	v1alpha1.ConventionReplicaSet:  replicaSet,
+	v1alpha1.ConventionStatefulSet: statefulSet,
 }
 
-// jobKind stands apart from the workloads: a Job's status says no generation.
-var jobKind = schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}
-
-func assess(obj *unstructured.Unstructured) (Progress, bool) {
+func assess(obj *unstructured.Unstructured, known *knowledge.Kind) (Progress, bool) {
 	if obj.GetDeletionTimestamp() != nil {
 		return working(whyDeleting)
 	}
 
 	generation := obj.GetGeneration()
-	observed, observes := observedGeneration(obj)
+	observed, observes := observedGeneration(obj, known.Settled.Generation)
 	if observes && observed != generation {
 		return working(whyBehind)
 	}
 
-	kind := obj.GroupVersionKind().GroupKind()
-	if judge, ok := workloads[kind]; ok {
+	convention := known.Settled.Convention
+	if judge, ok := workloads[convention]; ok {
 		if !observes || generation == 0 {
 			return working(whyUnseen)
 		}
 		return judge(obj)
 	}
-	if kind == jobKind {
-		return job(obj)
+	if convention == v1alpha1.ConventionJob {
+		return job(obj) // Its status says no generation.
 	}
 	if generation == 0 {
 		return timed(whyNoGeneration)
+	}
+	if len(known.Settled.Conditions)+len(known.Settled.Fields) > 0 {
+		return declared(obj, generation, observes, known.Settled)
 	}
 	if kstatus.GetLegacyConditionsFn(obj) != nil {
 		return wellKnown(obj, observes)

@@ -56,7 +56,7 @@ func runJudgements(t *testing.T, tests map[string]judgement) {
 			obj := parse(t, tc.object)
 			before := obj.DeepCopy()
 
-			got := verdict{Progress: Of(obj), Reached: Reached(obj)}
+			got := verdict{Progress: Of(obj, nil), Reached: Reached(obj, nil)}
 
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("verdict (-want +got):\n%s", diff)

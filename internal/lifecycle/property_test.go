@@ -110,10 +110,10 @@ func TestBehindIsNeverSettled(t *testing.T) {
 		}
 		state["observedGeneration"] = observed
 
-		if got := Of(obj); got.Settled || got.Timed {
+		if got := Of(obj, nil); got.Settled || got.Timed {
 			t.Fatalf("observed generation %d of %d: got %+v", observed, generation, got)
 		}
-		if Reached(obj) {
+		if Reached(obj, nil) {
 			t.Fatalf("observed generation %d of %d, and yet all children are reached", observed, generation)
 		}
 	})
@@ -130,7 +130,7 @@ func TestConditionsBehindAreNeverSettled(t *testing.T) {
 			delete(state, "observedGeneration")
 		}
 
-		if got := Of(obj); got.Settled {
+		if got := Of(obj, nil); got.Settled {
 			t.Fatalf("no part of the status is about the current generation: got %+v", got)
 		}
 	})
@@ -142,7 +142,7 @@ func TestNothingWithoutGenerationIsSettled(t *testing.T) {
 		unstructured.RemoveNestedField(obj.Object, "metadata", "generation")
 
 		// A finished Job is finished at any generation.
-		if got := Of(obj); got.Settled && obj.GetKind() != "Job" {
+		if got := Of(obj, nil); got.Settled && obj.GetKind() != "Job" {
 			t.Fatalf("the object has no generation: got %+v", got)
 		}
 	})
@@ -152,7 +152,7 @@ func TestAnswersAreConsistent(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		obj := holder(t)
 
-		got := Of(obj)
+		got := Of(obj, nil)
 
 		if got.Settled && got.Timed {
 			t.Fatalf("settled and timed at once: %+v", got)
@@ -160,10 +160,10 @@ func TestAnswersAreConsistent(t *testing.T) {
 		if got.Why == "" {
 			t.Fatalf("no reason: %+v", got)
 		}
-		if Reached(obj) && !got.Settled {
+		if Reached(obj, nil) && !got.Settled {
 			t.Fatalf("all children reached, but not settled: %+v", got)
 		}
-		if Of(obj) != got {
+		if Of(obj, nil) != got {
 			t.Fatalf("a second look gave another answer than %+v", got)
 		}
 	})

@@ -66,7 +66,7 @@ status: {observedGeneration: 4, desiredNumberScheduled: 2, currentNumberSchedule
 			head, rest, _ := strings.Cut(tc.obj, "}")
 			obj := parse(t, strings.ReplaceAll(strings.TrimPrefix(head, "{"), ", ", "\n")+"\n"+rest)
 			var got []string
-			for _, p := range Proven(obj) {
+			for _, p := range Proven(obj, nil) {
 				got = append(got, p.String())
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {

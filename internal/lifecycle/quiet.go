@@ -38,7 +38,25 @@ func always(ledger.Entry) bool { return true }
 // a resourceVersion, so that a reconcile of the spec before reports success at the
 // newer generation. Observed without a quiet time, 3 of 12 approved changes were lost.
 //
+// An instance of kro is another such where the author of its graph has replaced kro's
+// conditions: its state is ACTIVE after the pass that wrote a child, before kro has looked what
+// follows from that in the next.
+//
 // policies are those in effect for the object.
 func NeedsQuiet(obj *unstructured.Unstructured, policies []*policy.Policy) bool {
-	return len(policies) > 0 && policies[0].HasCategory(obj.GroupVersionKind().GroupKind(), lineage.CategoryComposite)
+	return len(policies) > 0 && policies[0].HasCategory(obj.GroupVersionKind().GroupKind(), lineage.CategoryComposite) ||
+		authored(obj, policies)
+}
+
+// conditionResourcesReady is one that kro always has, unless the author of a graph replaces
+// its conditions.
+const conditionResourcesReady = "ResourcesReady"
+
+// authored reports whether the conditions of an instance of kro are those of its author.
+func authored(obj *unstructured.Unstructured, policies []*policy.Policy) bool {
+	if len(policies) == 0 || policies[0].Naming() == nil {
+		return false
+	}
+	list := conditionsOf(obj)
+	return len(list) > 0 && list.find(conditionResourcesReady) == nil
 }

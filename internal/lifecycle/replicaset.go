@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
@@ -28,7 +29,7 @@ import (
 // leaves existing Pods as they are, and nothing in the status tells from which
 // template they were made.
 func replicaSet(obj *unstructured.Unstructured) (Progress, bool) {
-	if judgement := compute(obj); judgement != kstatus.CurrentStatus {
+	if judgement := compute(obj, appsv1.SchemeGroupVersion.WithKind("ReplicaSet")); judgement != kstatus.CurrentStatus {
 		return unfinished(judgement)
 	}
 	return settled(whyReconciled, false)

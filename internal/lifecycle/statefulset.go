@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
+	appsv1 "k8s.io/api/apps/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
@@ -35,7 +36,7 @@ import (
 // A set that has settled behind a partition has not reached all Pods. Without
 // replicas, the template of the Pods to come is still unproven.
 func statefulSet(obj *unstructured.Unstructured) (Progress, bool) {
-	if judgement := compute(obj); judgement != kstatus.CurrentStatus {
+	if judgement := compute(obj, appsv1.SchemeGroupVersion.WithKind("StatefulSet")); judgement != kstatus.CurrentStatus {
 		return unfinished(judgement)
 	}
 

@@ -29,7 +29,7 @@ func wellKnown(obj *unstructured.Unstructured, observes bool) (Progress, bool) {
 	if !observes {
 		return timed(whyNoGeneration)
 	}
-	if judgement := compute(obj); judgement != kstatus.CurrentStatus {
+	if judgement := compute(obj, obj.GroupVersionKind()); judgement != kstatus.CurrentStatus {
 		return unfinished(judgement)
 	}
 	return settled(whyReconciled, true)

@@ -19,6 +19,7 @@ package lifecycle
 // The values of Progress.Why, as they complete the sentence "the holder is …".
 const (
 	whyBehind       = "waiting: its status is about another generation"
+	whyDeclared     = "settled: its status says what is declared for its kind, at the current generation"
 	whyDeleting     = "being deleted"
 	whyFailed       = "failed: its status says that it makes no progress"
 	whyFinished     = "settled: finished for good"
@@ -35,6 +36,7 @@ const (
 	whyReplicas     = "waiting: not all replicas are there and ready"
 	whySuspended    = "settled: suspended with nothing active"
 	whyTerminating  = "waiting: Pods have to end before its template is rolled out"
+	whyUndeclared   = "waiting: its status does not say what is declared for its kind, at the current generation"
 	whyUnresponsive = "waiting: it changed too often, and Crossplane does not follow it for a while (condition Responsive)"
 	whyUnseen       = "waiting: its controller has not seen it yet"
 	whyWorking      = "waiting: its controller is at work"

@@ -30,7 +30,8 @@ import (
 //
 // All of a reference counts but the version and what is only for the garbage collector:
 // controllers know their children by the UID, and most tools by the name. Both versions
-// of an object may have it under another index.
+// of an object may have it under another index. Of a parent that is named by labels, what
+// else its controller finds its children by counts as well.
 func Changes(kinds Kinds, old, updated *unstructured.Unstructured, binds func(Ref) bool) []change.Change {
 	before, after := Parents(kinds, old), Parents(kinds, updated)
 	counts := func(i int, ref Ref) bool { return i == 0 || binds(ref) }
@@ -42,6 +43,7 @@ func Changes(kinds Kinds, old, updated *unstructured.Unstructured, binds func(Re
 			changes = append(changes, refChange(ref, ref.Path, change.Delete))
 		case at >= 0 && (counts(i, ref) || counts(at, after[at])):
 			changes = append(changes, ref.renamed(after[at])...)
+			changes = append(changes, ref.relabeled(old, updated)...)
 		}
 	}
 	for i, ref := range after {
@@ -54,8 +56,8 @@ func Changes(kinds Kinds, old, updated *unstructured.Unstructured, binds func(Re
 
 // renamed are the changes that make of a reference another one to the same object.
 func (r Ref) renamed(to Ref) []change.Change {
-	if r.Mutual {
-		return nil // It has no UID, and is another one by another name.
+	if r.Mutual || r.Category != "" {
+		return nil // It has no UID, and is another one by another name; or see relabeled.
 	}
 	var changes []change.Change
 	for _, field := range []struct {
@@ -84,9 +86,10 @@ func refChange(ref Ref, path string, verb change.Verb) change.Change {
 	return change.Change{Path: parsed, Verb: verb, Old: string(ref.UID), New: string(ref.UID)}
 }
 
-// IsOwner reports whether a change is one of an owner reference, and of which owner.
+// IsOwner reports whether a change is one of a reference by UID, in ownerReferences or by
+// labels, and of which parent.
 func IsOwner(c change.Change) (uid string, ok bool) {
-	if len(c.Path) < 2 || !c.Path.IsMetadata() || c.Path[1].Field != "ownerReferences" {
+	if !IsReference(c.Path) {
 		return "", false
 	}
 	uid, ok = c.Old.(string)
@@ -96,5 +99,5 @@ func IsOwner(c change.Change) (uid string, ok bool) {
 // IsLineage tells whether the path is one that says who the parent is, or by which
 // the parent knows its child.
 func IsLineage(path change.Path) bool {
-	return len(path) > 1 && path.IsMetadata() && path[1].Field == "ownerReferences" || IsLabel(path)
+	return IsReference(path) || IsLabel(path)
 }

@@ -44,6 +44,8 @@ type Ref struct {
 	// Mutual is true where the parent has to point back at the child: until it does,
 	// it bounds the child and covers nothing (D5, "Leaving").
 	Mutual bool
+	// Category that the kind of the parent has to say it belongs to, empty where any will do.
+	Category string
 }
 
 // Names tells whether obj, which was found under the name that the Ref says, is the
@@ -65,9 +67,16 @@ func (r Ref) ID() string {
 	return r.GVK.GroupKind().String() + "/" + r.Namespace + "/" + r.Name
 }
 
-// SameParent reports whether two Refs name the same object, however they call it.
+// IsOf reports whether a parent may be of a kind: one that is named by labels has to be of one
+// that is the system's own.
+func (r Ref) IsOf(kinds Kinds, kind schema.GroupKind) bool {
+	return r.Category == "" || kinds.HasCategory(kind, r.Category)
+}
+
+// SameParent reports whether two Refs name the same object in the same way, however they call
+// it.
 func (r Ref) SameParent(other Ref) bool {
-	return r.Mutual == other.Mutual && r.ID() == other.ID()
+	return r.Mutual == other.Mutual && r.Category == other.Category && r.ID() == other.ID()
 }
 
 // Kinds tells what the definitions of kinds say about them: a system is known by what
@@ -87,11 +96,12 @@ type System interface {
 var systems = []System{
 	controllerOwner{},
 	boundClaim{},
+	labeled{},
 	otherOwners{},
 }
 
-// Parents returns all that obj names as a parent: its controller, its claim, then its
-// other owners.
+// Parents returns all that obj names as a parent: its controller, its claim, whom its
+// labels name, then its other owners.
 func Parents(kinds Kinds, obj *unstructured.Unstructured) []Ref {
 	refs := make([]Ref, 0, 1)
 	for _, s := range systems {

@@ -24,30 +24,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/knowledge"
+	"kausality.io/operator/internal/selector"
 )
 
-// selecting are the kinds whose controllers let go of a child whose labels their
-// selector does not match any more.
-var selecting = map[schema.GroupKind]bool{
-	replicaSetKind:                          true,
-	{Group: appsGroup, Kind: "Deployment"}:  true,
-	{Group: appsGroup, Kind: "StatefulSet"}: true,
-	{Group: appsGroup, Kind: "DaemonSet"}:   true,
-	{Group: "batch", Kind: "Job"}:           true,
-}
-
-// AdoptsBySelector reports whether the controller of a kind adopts whatever its selector
-// matches and that has no other controller, without having been asked for it by name.
-func AdoptsBySelector(kind schema.GroupKind) bool {
-	return selecting[kind] || kind == replicationControllerKind
-}
-
-// replicationControllerKind has a map of labels for a selector.
-var replicationControllerKind = schema.GroupKind{Kind: "ReplicationController"}
+// keeps reports whether the controllers of a kind let go of a child whose labels the
+// selector does not match any more, and adopt what it matches.
+func keeps(known *knowledge.Kind) bool { return known.Selector == v1alpha1.SelectorKeeps }
 
 var labelsPattern = mustParse("metadata.labels")
 
@@ -63,37 +50,38 @@ func mustParse(text string) change.Pattern {
 // of its child. They count like taking the owner off, since they come to the same:
 // observed, a stranger's label on a ReplicaSet made the Deployment controller
 // release it, after which it was nobody's, and could be deleted with all its Pods.
-func LettingGo(parent, old, updated *unstructured.Unstructured) []change.Change {
+// known is what is known of the parent's kind.
+func LettingGo(known *knowledge.Kind, parent, old, updated *unstructured.Unstructured) []change.Change {
 	before, after := old.GetLabels(), updated.GetLabels()
-	if maps.Equal(before, after) || !selecting[parent.GroupVersionKind().GroupKind()] {
+	if maps.Equal(before, after) || !keeps(known) {
 		return nil
 	}
-	selector, ok := selectorOf(parent)
-	if !ok || !selector.Matches(labels.Set(before)) || selector.Matches(labels.Set(after)) {
+	selects, ok := selectorOf(parent)
+	if !ok || !selects.Matches(labels.Set(before)) || selects.Matches(labels.Set(after)) {
 		return nil
 	}
-	return selectedBy(selector, old, updated)
+	return selectedBy(selects, old, updated)
 }
 
 // WouldAdopt reports whether the parent's controller makes obj a child of its own as
 // soon as it sees it: no controller owns obj, and the parent selects it.
-func WouldAdopt(parent, obj *unstructured.Unstructured) bool {
-	if !selecting[parent.GroupVersionKind().GroupKind()] || parent.GetNamespace() != obj.GetNamespace() ||
+func WouldAdopt(known *knowledge.Kind, parent, obj *unstructured.Unstructured) bool {
+	if !keeps(known) || parent.GetNamespace() != obj.GetNamespace() ||
 		parent.GetDeletionTimestamp() != nil || metav1.GetControllerOfNoCopy(obj) != nil {
 		return false
 	}
-	selector, ok := selectorOf(parent)
-	return ok && selector.Matches(labels.Set(obj.GetLabels()))
+	selects, ok := selectorOf(parent)
+	return ok && selects.Matches(labels.Set(obj.GetLabels()))
 }
 
 // Joining are the changes of labels by which an object comes to be one that the
 // parent's controller would adopt.
-func Joining(parent, old, updated *unstructured.Unstructured) []change.Change {
-	if WouldAdopt(parent, old) || !WouldAdopt(parent, updated) {
+func Joining(known *knowledge.Kind, parent, old, updated *unstructured.Unstructured) []change.Change {
+	if WouldAdopt(known, parent, old) || !WouldAdopt(known, parent, updated) {
 		return nil
 	}
-	selector, _ := selectorOf(parent)
-	return selectedBy(selector, old, updated)
+	selects, _ := selectorOf(parent)
+	return selectedBy(selects, old, updated)
 }
 
 // AdopterRef points to a parent that would adopt a child.
@@ -106,23 +94,23 @@ func AdopterRef(parent *unstructured.Unstructured) Ref {
 
 // Keeps reports whether the controller of a parent would not let go of a child that is as
 // given: it selects it, and makes it its own again as soon as it is nobody's.
-func Keeps(parent, child *unstructured.Unstructured) bool {
-	kind := parent.GroupVersionKind().GroupKind()
-	if !selecting[kind] || parent.GetDeletionTimestamp() != nil || parent.GetNamespace() != child.GetNamespace() {
+func Keeps(known *knowledge.Kind, parent, child *unstructured.Unstructured) bool {
+	if !keeps(known) || parent.GetDeletionTimestamp() != nil || parent.GetNamespace() != child.GetNamespace() {
 		return false
 	}
-	// A StatefulSet goes by the names of its Pods, too.
-	if child.GetKind() == "Pod" && kind.Kind == "StatefulSet" && !strings.HasPrefix(child.GetName(), parent.GetName()+"-") {
+	// Who numbers its children goes by their names, too.
+	of, _ := known.Child(child.GroupVersionKind().GroupKind())
+	if of.Ordinals != nil && !strings.HasPrefix(child.GetName(), parent.GetName()+"-") {
 		return false
 	}
-	selector, ok := selectorOf(parent)
-	return ok && selector.Matches(labels.Set(child.GetLabels()))
+	selects, ok := selectorOf(parent)
+	return ok && selects.Matches(labels.Set(child.GetLabels()))
 }
 
 // Forsakes reports whether a child does not name a parent as its controller, or not rightly,
 // although the controller of that parent would keep it.
-func Forsakes(parent, child *unstructured.Unstructured) bool {
-	return Keeps(parent, child) && !slices.ContainsFunc(child.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
+func Forsakes(known *knowledge.Kind, parent, child *unstructured.Unstructured) bool {
+	return Keeps(known, parent, child) && !slices.ContainsFunc(child.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
 		group, err := schema.ParseGroupVersion(o.APIVersion)
 		return err == nil && o.UID == parent.GetUID() && o.Controller != nil && *o.Controller &&
 			o.Name == parent.GetName() && group.WithKind(o.Kind).GroupKind() == parent.GroupVersionKind().GroupKind()
@@ -130,8 +118,8 @@ func Forsakes(parent, child *unstructured.Unstructured) bool {
 }
 
 // selectedBy are the changes of the labels that a selector asks for.
-func selectedBy(selector labels.Selector, old, updated *unstructured.Unstructured) []change.Change {
-	requirements, _ := selector.Requirements()
+func selectedBy(selects labels.Selector, old, updated *unstructured.Unstructured) []change.Change {
+	requirements, _ := selects.Requirements()
 	concerned := map[string]bool{}
 	for _, r := range requirements {
 		concerned[r.Key()] = true
@@ -144,16 +132,8 @@ func selectedBy(selector labels.Selector, old, updated *unstructured.Unstructure
 }
 
 func selectorOf(parent *unstructured.Unstructured) (labels.Selector, bool) {
-	raw, found, err := unstructured.NestedMap(parent.Object, "spec", "selector")
-	if !found || err != nil {
-		return nil, false
-	}
-	var selector metav1.LabelSelector
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(raw, &selector); err != nil {
-		return nil, false
-	}
-	compiled, err := metav1.LabelSelectorAsSelector(&selector)
-	return compiled, err == nil
+	value, _, _ := unstructured.NestedFieldNoCopy(parent.Object, "spec", "selector")
+	return selector.Parse(value)
 }
 
 // IsLabel tells whether the path is that of a label.

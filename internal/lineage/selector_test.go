@@ -23,6 +23,8 @@ import (
 	"github.com/google/go-cmp/cmp/cmpopts"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/internal/knowledge"
 )
 
 // object is one with labels, and with a spec.
@@ -55,6 +57,10 @@ func TestLettingGo(t *testing.T) {
 		"of a kind that selects otherwise": {
 			parent: object("example.org/v1", "Selector", nil, m{"selector": selector}), after: m{"app": "other"},
 		},
+		"of a kind whose selector is a set of labels": {
+			parent: object("v1", "ReplicationController", nil, m{"selector": m{"app": "web"}}), after: m{"app": "other"},
+			want: []string{"Mutate metadata.labels[app]"},
+		},
 		"without a selector":                  {parent: object("apps/v1", "ReplicaSet", nil, m{}), after: m{"app": "other"}},
 		"with a selector that makes no sense": {parent: object("apps/v1", "ReplicaSet", nil, m{"selector": m{"matchLabels": "x"}}), after: m{"app": "other"}},
 	}
@@ -68,7 +74,7 @@ func TestLettingGo(t *testing.T) {
 				before = matching
 			}
 			var got []string
-			for _, c := range LettingGo(parent, object("apps/v1", "ReplicaSet", before, nil), object("apps/v1", "ReplicaSet", tc.after, nil)) {
+			for _, c := range LettingGo(knowledge.BuiltIn(parent.GroupVersionKind().GroupKind()), parent, object("apps/v1", "ReplicaSet", before, nil), object("apps/v1", "ReplicaSet", tc.after, nil)) {
 				got = append(got, string(c.Verb)+" "+c.Path.String())
 				if !IsLabel(c.Path) || !IsLineage(c.Path) {
 					t.Errorf("%s is not known as a label that says whose child it is", c.Path)
@@ -108,7 +114,7 @@ func TestKeeps(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := Keeps(tc.parent, tc.child); got != tc.want {
+			if got := Keeps(knowledge.BuiltIn(tc.parent.GroupVersionKind().GroupKind()), tc.parent, tc.child); got != tc.want {
 				t.Errorf("Keeps() = %t, want %t", got, tc.want)
 			}
 		})
@@ -147,7 +153,7 @@ func TestForsakes(t *testing.T) {
 				child.SetLabels(tc.labels)
 			}
 			child.SetOwnerReferences([]metav1.OwnerReference{owner})
-			if got := Forsakes(parent, child); got != tc.want {
+			if got := Forsakes(knowledge.BuiltIn(parent.GroupVersionKind().GroupKind()), parent, child); got != tc.want {
 				t.Errorf("Forsakes() = %t, want %t", got, tc.want)
 			}
 		})
@@ -188,12 +194,12 @@ func TestWouldAdopt(t *testing.T) {
 			if parent == nil {
 				parent = set(func(*unstructured.Unstructured) {})
 			}
-			if got := WouldAdopt(parent, tc.obj); got != tc.want {
+			if got := WouldAdopt(knowledge.BuiltIn(parent.GroupVersionKind().GroupKind()), parent, tc.obj); got != tc.want {
 				t.Errorf("WouldAdopt() = %t, want %t", got, tc.want)
 			}
 			other := object("apps/v1", "ControllerRevision", others, nil)
 			var got []string
-			for _, c := range Joining(parent, other, tc.obj) {
+			for _, c := range Joining(knowledge.BuiltIn(parent.GroupVersionKind().GroupKind()), parent, other, tc.obj) {
 				got = append(got, string(c.Verb)+" "+c.Path.String())
 			}
 			var want []string
@@ -203,7 +209,7 @@ func TestWouldAdopt(t *testing.T) {
 			if diff := cmp.Diff(want, got); diff != "" {
 				t.Errorf("joining by changes (-want +got):\n%s", diff)
 			}
-			if got := Joining(parent, tc.obj, tc.obj); got != nil {
+			if got := Joining(knowledge.BuiltIn(parent.GroupVersionKind().GroupKind()), parent, tc.obj, tc.obj); got != nil {
 				t.Errorf("it joins by nothing: %v", got)
 			}
 		})

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package lineage
+package knowledge
 
 import (
 	"maps"
@@ -57,8 +57,8 @@ func TestBookkeeping(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := Bookkeeping(tt.operation, tt.child); got != tt.want {
-				t.Errorf("Bookkeeping(%s) = %t, want %t", tt.operation, got, tt.want)
+			if got := BuiltIn(tt.child.GroupVersionKind().GroupKind()).IsBookkeeping(tt.operation, tt.child.Object); got != tt.want {
+				t.Errorf("IsBookkeeping(%s) = %t, want %t", tt.operation, got, tt.want)
 			}
 		})
 	}

@@ -1,0 +1,183 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package knowledge
+
+import (
+	"reflect"
+	"strings"
+	"testing"
+	"testing/fstest"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+func declared(tb testing.TB, text string) *v1alpha1.Knowledge {
+	tb.Helper()
+	k := &v1alpha1.Knowledge{}
+	if err := yaml.UnmarshalStrict([]byte(text), k); err != nil {
+		tb.Fatal(err)
+	}
+	return k
+}
+
+func object(tb testing.TB, text string) map[string]any {
+	tb.Helper()
+	raw, err := yaml.YAMLToJSON([]byte(text))
+	if err != nil {
+		tb.Fatal(err)
+	}
+	var out map[string]any
+	if err := utiljson.Unmarshal(raw, &out); err != nil {
+		tb.Fatal(err)
+	}
+	return out
+}
+
+// What is built in is read as strictly as what an administrator says.
+func TestBuiltInIsStrict(t *testing.T) {
+	tests := map[string]struct{ text, want string }{
+		"sound":                    {text: "for: {kind: A}\nknowledge: {selector: Keeps}"},
+		"an unknown key":           {text: "for: {kind: A}\nknowledge: {selectr: Keeps}", want: "selectr"},
+		"a wrong value":            {text: "for: {kind: A}\nknowledge: {selector: Sometimes}", want: "knowledge.selector"},
+		"nothing":                  {text: "for: {kind: A}", want: "nothing is said"},
+		"labels that name parents": {text: "category: a/b\nknowledge: {selector: Keeps}\nnamedBy: {uid: u, group: g, version: v, kind: k, namespace: s, name: n, found: ['metadata.labels[l]']}"},
+		"labels of a kind":         {text: "for: {kind: A}\nknowledge: {selector: Keeps}\nnamedBy: {uid: u, group: g, version: v, kind: k, namespace: s, name: n}", want: "of a category"},
+		"a label that is missing":  {text: "category: a/b\nknowledge: {selector: Keeps}\nnamedBy: {uid: u, group: g, version: v, kind: k, namespace: s}", want: "missing"},
+		"a label twice":            {text: "category: a/b\nknowledge: {selector: Keeps}\nnamedBy: {uid: u, group: g, version: v, kind: k, namespace: s, name: u}", want: "the same"},
+		"what is no label":         {text: "category: a/b\nknowledge: {selector: Keeps}\nnamedBy: {uid: u, group: g, version: v, kind: k, namespace: s, name: n, found: [spec.a]}", want: "spec.a"},
+		"what is no path":          {text: "category: a/b\nknowledge: {selector: Keeps}\nnamedBy: {uid: u, group: g, version: v, kind: k, namespace: s, name: n, found: ['[']}", want: "["},
+		"twice":                    {text: "for: {kind: A}\nknowledge: {selector: Keeps}\n---\nfor: {kind: A}\nknowledge: {selector: Keeps}", want: "twice"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, err := load(fstest.MapFS{"builtin/a.yaml": {Data: []byte(tc.text)}})
+			if (err == nil) != (tc.want == "") || err != nil && !strings.Contains(err.Error(), tc.want) {
+				t.Errorf("got error %v, want one with %q", err, tc.want)
+			}
+		})
+	}
+	if len(Kinds()) == 0 {
+		t.Error("nothing is built in")
+	}
+}
+
+func TestCompile(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want []string
+	}{
+		"nothing": {text: "{}"},
+		"paths": {
+			text: "{settled: {generation: spec.generation, created: 'a..b'}, proves: ['['], steering: ['']}",
+			want: []string{"knowledge.settled.generation", "knowledge.settled.created", "knowledge.proves[0]", "knowledge.steering[0]"},
+		},
+		"a convention and what it says": {
+			text: "{settled: {convention: Deployment, conditions: [{type: Ready}]}}", want: []string{"knowledge.settled.convention"},
+		},
+		"children without a template": {
+			text: "{children: [{kind: A, counts: [spec.n]}, {kind: B, upkeep: nothing goes on, atRest: true}]}",
+			want: []string{"knowledge.children[0].template", "knowledge.children[1].upkeep"},
+		},
+		"an action outside of the status": {text: "{actions: [{path: spec.promote}]}", want: []string{"knowledge.actions[0].path"}},
+		"bookkeeping of nothing":          {text: "{bookkeeping: [{operations: []}]}", want: []string{"knowledge.bookkeeping[0].operations"}},
+		"a history without a resource": {
+			text: "{history: {target: {}, of: {apiVersion: v1, resource: pods}}}", want: []string{"knowledge.history.target.resource"},
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			_, errs := Compile(declared(t, tc.text), field.NewPath("knowledge"))
+			var got []string
+			for _, err := range errs {
+				got = append(got, err.Field)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("fields with errors (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What a policy leaves out is as it is built in.
+func TestOver(t *testing.T) {
+	deployment := BuiltIn(schema.GroupKind{Group: "apps", Kind: "Deployment"})
+	given, errs := Compile(declared(t, "{proves: [spec.template], actions: [{path: status.go}]}"), nil)
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	got := given.Over(deployment)
+	if len(got.Proves) != 1 || len(got.Actions) != 1 || got.Settled.Convention != v1alpha1.ConventionDeployment || !got.AnnotationsCount {
+		t.Errorf("merged: %+v", got)
+	}
+	want := deployment.source.DeepCopy()
+	want.Proves, want.Actions = given.source.Proves, given.source.Actions
+	if diff := cmp.Diff(want, got.Source()); diff != "" {
+		t.Errorf("declaration (-want +got):\n%s", diff)
+	}
+	if len(deployment.Proves) != 2 {
+		t.Error("what is built in was changed")
+	}
+	if (*Kind)(nil).Over(deployment) != deployment {
+		t.Error("what says nothing changes something")
+	}
+}
+
+// Each field of a declaration is taken over.
+func TestOverTakesEachField(t *testing.T) {
+	fields := reflect.TypeFor[v1alpha1.Knowledge]()
+	for i := range fields.NumField() {
+		if setters[fieldName(i)] == nil {
+			t.Errorf("%s is not taken over", fields.Field(i).Name)
+		}
+	}
+}
+
+func TestChanges(t *testing.T) {
+	known, errs := Compile(declared(t, "{actions: [{path: status.promote}, {path: status.conditions, item: {type: Issuing}}]}"), nil)
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	tests := map[string]struct {
+		old, updated string
+		want         []string
+	}{
+		"nothing":             {old: "{status: {promote: true, conditions: [{type: Issuing}]}}", updated: "{status: {promote: true, conditions: [{type: Ready}, {type: Issuing}]}}"},
+		"what is no action":   {old: "{status: {a: 1}}", updated: "{status: {a: 2, conditions: [{type: Ready}]}}"},
+		"of a new status":     {old: "{}", updated: "{status: {promote: true}}", want: []string{"Insert status.promote"}},
+		"of an item":          {old: "{status: {conditions: [{type: Ready}]}}", updated: "{status: {conditions: [{type: Ready}, {type: Issuing}]}}", want: []string{"Insert status.conditions[1]"}},
+		"within an item":      {old: "{status: {conditions: [{type: Issuing, status: 'False'}]}}", updated: "{status: {conditions: [{type: Issuing, status: 'True'}]}}", want: []string{"Mutate status.conditions[0]"}},
+		"that something goes": {old: "{status: {promote: true, conditions: [{type: Issuing}]}}", updated: "{status: {promote: null}}", want: []string{"Delete status.promote", "Delete status.conditions[0]"}},
+		"to another value":    {old: "{status: {promote: true}}", updated: "{status: {promote: false}}", want: []string{"Mutate status.promote"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, c := range known.Changes(object(t, tc.old), object(t, tc.updated)) {
+				got = append(got, string(c.Verb)+" "+c.Path.String())
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
