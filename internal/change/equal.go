@@ -36,6 +36,29 @@ func (c comparison) isAbsent(v any) bool {
 	return v == nil || c.tolerateEmpty && isEmpty(v)
 }
 
+// IsBlank reports whether the change adds or takes away a map that has nothing in it but
+// empty values and empty strings: clients in Go write so what nobody has filled in of
+// their types. A text that is empty where no map came with it may be meant, and so may
+// any zero and false, and any item of a list.
+func (c Change) IsBlank() bool {
+	_, added := c.New.(map[string]any)
+	_, taken := c.Old.(map[string]any)
+	return !c.Path.IsItem() && (added && c.Old == nil || taken && c.New == nil) && isBlank(c.New) && isBlank(c.Old)
+}
+
+func isBlank(v any) bool {
+	fields, ok := v.(map[string]any)
+	if !ok {
+		return v == "" || isEmpty(v)
+	}
+	for _, held := range fields {
+		if !isBlank(held) {
+			return false
+		}
+	}
+	return true
+}
+
 // isEmpty reports whether v is null, a list without items, or a map in which
 // everything is empty.
 //

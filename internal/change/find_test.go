@@ -293,6 +293,34 @@ func TestFindToleratesEmpty(t *testing.T) {
 	}
 }
 
+func TestIsBlank(t *testing.T) {
+	tests := map[string]struct {
+		old, new string
+		want     bool
+	}{
+		"a struct that nobody has filled in":  {`spec: {a: x}`, `spec: {a: x, b: {c: {name: ""}, d: [], e: null}}`, true},
+		"one that is taken away":              {`spec: {a: x, b: {c: {name: ""}}}`, `spec: {a: x}`, true},
+		"one with a value":                    {`spec: {a: x}`, `spec: {a: x, b: {c: {name: y}}}`, false},
+		"one with a number":                   {`spec: {a: x}`, `spec: {a: x, b: {replicas: 0}}`, false},
+		"one with a decision":                 {`spec: {a: x}`, `spec: {a: x, b: {paused: false}}`, false},
+		"one with an item":                    {`spec: {a: x}`, `spec: {a: x, b: {rules: [{name: ""}]}}`, false},
+		"a text alone":                        {`spec: {a: x}`, `spec: {a: x, b: ""}`, false},
+		"a text that comes to be empty":       {`spec: {a: x}`, `spec: {a: ""}`, false},
+		"a struct that comes to be a text":    {`spec: {a: {b: x}}`, `spec: {a: ""}`, false},
+		"a struct that loses what is in it":   {`spec: {a: {b: x, c: y}}`, `spec: {a: {b: x, c: ""}}`, false},
+		"a text in a struct that was there":   {`spec: {a: {b: x}}`, `spec: {a: {b: x, c: ""}}`, false},
+		"an item of a list, with nothing set": {`spec: {a: [{name: x}]}`, `spec: {a: [{name: x}, {name: ""}]}`, false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			changes := Find(object(t, tc.old), object(t, tc.new), Options{TolerateEmpty: true})
+			if len(changes) != 1 || changes[0].IsBlank() != tc.want {
+				t.Errorf("%v, want one that is blank: %v", changes, tc.want)
+			}
+		})
+	}
+}
+
 func TestFindNothingInNothing(t *testing.T) {
 	if got := Find(nil, nil, Options{}); got != nil {
 		t.Errorf("Find(nil, nil) = %v", got)

@@ -17,6 +17,8 @@ limitations under the License.
 package change
 
 import (
+	"slices"
+
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 )
 
@@ -107,6 +109,12 @@ var mergeKeys = map[string][][]string{
 
 // nameKey is the key of all other lists: containers, env, volumes and the like.
 var nameKey = []string{"name"}
+
+// MergeKeys are the keys by which the items of a list of that name may be told apart
+// where no schema says how, for callers that have no object to look at.
+func MergeKeys(list string) []string {
+	return slices.Concat(append(mergeKeys[list], nameKey)...)
+}
 
 // keysFor are the keys to try for the items of the lists at the present path, nil
 // if they cannot have any.

@@ -60,6 +60,9 @@ func KeyOf(a *v1alpha1.Allowance) string {
 	var b strings.Builder
 	b.Grow(len(a.Relation) + len(a.APIGroup) + len(a.Kind) + len(a.Mutation) + 3)
 	b.WriteString(string(a.Relation))
+	if a.Through != "" {
+		b.WriteString("|through=" + a.Through)
+	}
 	for _, s := range [...]string{a.APIGroup, a.Kind, a.Mutation} {
 		b.WriteByte('|')
 		b.WriteString(s)
@@ -114,6 +117,13 @@ func (e Entry) IsGate() bool {
 func (e Entry) IsCreation() bool {
 	hop, ok := e.LastHop()
 	return ok && hop.Field == v1alpha1.FieldCreated && !e.IsWithheld()
+}
+
+// IsForReaders reports whether the entry allows changes of objects that read the holder, or
+// of what their controllers make: nothing that the holder says of itself tells whether that
+// has happened.
+func (e Entry) IsForReaders() bool {
+	return e.Through != ""
 }
 
 // LastHop is the hop of the holder itself.

@@ -148,10 +148,10 @@ func (l Ledger) Allowances() []v1alpha1.Allowance {
 	return out
 }
 
-// Initializing tells whether the ledger has an entry from the creation of its
-// holder (D9).
+// Initializing reports whether the ledger has an entry from the creation of its holder
+// (D9). What that lets readers do is theirs, and lasts longer.
 func (l Ledger) Initializing() bool {
-	return slices.ContainsFunc(l, Entry.IsCreation)
+	return slices.ContainsFunc(l, func(e Entry) bool { return e.IsCreation() && !e.IsForReaders() })
 }
 
 func (l Ledger) sorted() Ledger {

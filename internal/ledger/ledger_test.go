@@ -186,19 +186,20 @@ func TestCheck(t *testing.T) {
 	}
 	tests := map[string]struct {
 		have    []v1alpha1.Allowance
-		wantErr bool
+		wantErr string
 	}{
 		"just enough entries": {have: many[:MaxEntries]},
-		"one too many":        {have: many, wantErr: true},
-		"few, but too long":   {have: long, wantErr: true},
+		"one too many":        {have: many, wantErr: " entries, at most "},
+		"few, but too long":   {have: long, wantErr: " bytes, at most "},
 		"just enough, beside what strangers have changed": {
 			have: slices.Concat(many[:MaxEntries], []v1alpha1.Allowance{withheld("spec."+strings.Repeat("x", MaxBytes), "mallory", "")}),
 		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			if err := (Ledger{}).Merge(tc.have...).Check(); (err != nil) != tc.wantErr {
-				t.Errorf("error %v, want one: %t", err, tc.wantErr)
+			err := (Ledger{}).Merge(tc.have...).Check()
+			if (err != nil) != (tc.wantErr != "") || err != nil && !strings.Contains(err.Error(), tc.wantErr) {
+				t.Errorf("error %v, want one that says %q", err, tc.wantErr)
 			}
 		})
 	}
@@ -214,6 +215,10 @@ func TestInitializing(t *testing.T) {
 	inherited.Trace = append(created.Trace, inherited.Trace...)
 	if (Ledger{}).Merge(inherited).Initializing() {
 		t.Error("a creation further up makes the holder initializing")
+	}
+	created.Through = "Prometheus.monitoring.coreos.com"
+	if (Ledger{}).Merge(created).Initializing() {
+		t.Error("what readers may do makes the holder initializing")
 	}
 }
 
