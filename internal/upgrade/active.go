@@ -1,0 +1,53 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package upgrade
+
+import (
+	"cmp"
+	"slices"
+	"sync/atomic"
+)
+
+// Active holds those UpgradeAllowances that let something through. Its zero value has none. It
+// is safe for concurrent use.
+type Active struct {
+	byUser atomic.Pointer[map[string][]*Allowance]
+}
+
+// For are those for the versions of a user, by name. The slice must not be changed. A nil
+// Active has none.
+func (a *Active) For(user string) []*Allowance {
+	if a == nil {
+		return nil
+	}
+	if byUser := a.byUser.Load(); byUser != nil {
+		return (*byUser)[user]
+	}
+	return nil
+}
+
+// Set replaces them for all requests that begin after it.
+func (a *Active) Set(allowances []*Allowance) {
+	byUser := map[string][]*Allowance{}
+	for _, each := range allowances {
+		byUser[each.User] = append(byUser[each.User], each)
+	}
+	for _, each := range byUser {
+		slices.SortFunc(each, func(x, y *Allowance) int { return cmp.Compare(x.Name, y.Name) })
+	}
+	a.byUser.Store(&byUser)
+}

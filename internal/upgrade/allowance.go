@@ -1,0 +1,140 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package upgrade
+
+import (
+	"regexp"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// Allowance is a compiled UpgradeAllowance. Compile makes it; it must not be changed.
+type Allowance struct {
+	// Name, UID and Generation are those of the UpgradeAllowance.
+	Name       string
+	UID        types.UID
+	Generation int64
+	// User is the name of the user whose new versions it is about.
+	User string
+	// Declared is true where each request counts as a new version's.
+	Declared bool
+	// ChangedBy is who last changed its spec.
+	ChangedBy string
+	// RanBefore are the images that ran when it was accepted.
+	RanBefore []string
+	// Entries are what it lets through.
+	Entries []policy.Entry
+
+	versions          []*regexp.Regexp
+	namespaceSelector labels.Selector
+	objectSelector    labels.Selector
+}
+
+// Compile compiles an UpgradeAllowance. What is wrong in it is reported, and left out: entries
+// one by one; with a wrong pattern or selector it lets nothing through.
+func Compile(u *v1alpha1.UpgradeAllowance, kinds policy.KindResolver) (*Allowance, field.ErrorList) {
+	path := field.NewPath("spec")
+	out := &Allowance{
+		Name:       u.Name,
+		UID:        u.UID,
+		Generation: u.Generation,
+		User:       u.Spec.ServiceAccount,
+		Declared:   u.Spec.Detection == v1alpha1.DetectionDeclared,
+		ChangedBy:  u.Annotations[v1alpha1.AnnotationChangedBy],
+		RanBefore:  u.Status.RanBefore,
+	}
+	errs := accountErrors(u, path)
+	for i, pattern := range u.Spec.Versions {
+		if strings.Trim(pattern, "*") == "" {
+			errs = append(errs, field.Invalid(path.Child("versions").Index(i), pattern,
+				"it matches all images, so that none would be a new version: leave versions out"))
+		}
+		out.versions = append(out.versions, glob(pattern))
+	}
+	var wrong field.ErrorList
+	out.namespaceSelector, wrong = policy.CompileSelector(u.Spec.NamespaceSelector, path.Child("namespaceSelector"))
+	errs = append(errs, wrong...)
+	out.objectSelector, wrong = policy.CompileSelector(u.Spec.ObjectSelector, path.Child("objectSelector"))
+	errs = append(errs, wrong...)
+	out.Entries, wrong = policy.CompileEntries(u.Spec.Policies, path.Child("policies"), kinds)
+	errs = append(errs, wrong...)
+	for i, e := range u.Spec.Policies {
+		if e.Relation == v1alpha1.RelationExternal && (slices.Contains(e.Verbs, verbDelete) || slices.Contains(e.Verbs, v1alpha1.Any)) {
+			errs = append(errs, field.Invalid(path.Child("policies").Index(i).Child("verbs"), strings.Join(e.Verbs, ","),
+				"no upgrade deletes what is outside the cluster: change the object that should go, or break the glass"))
+		}
+	}
+	out.Entries = slices.DeleteFunc(out.Entries, func(e policy.Entry) bool { return e.AllowsOutside(verbDelete) })
+	return out, errs
+}
+
+// verbDelete is the verb of systems outside by which they lose something.
+const verbDelete = "Delete"
+
+func accountErrors(u *v1alpha1.UpgradeAllowance, path *field.Path) field.ErrorList {
+	var errs field.ErrorList
+	declared := u.Spec.Detection == v1alpha1.DetectionDeclared
+	if _, _, err := serviceaccount.SplitUsername(u.Spec.ServiceAccount); err != nil && !declared {
+		errs = append(errs, field.Invalid(path.Child("serviceAccount"), u.Spec.ServiceAccount,
+			"only service accounts have Pods to know them by; detection Declared is for others"))
+	}
+	if declared && len(u.Spec.Versions) > 0 {
+		errs = append(errs, field.Forbidden(path.Child("versions"), "detection Declared looks at no images"))
+	}
+	return errs
+}
+
+// glob is an expression that matches what a pattern does, in which * stands for any
+// characters.
+func glob(pattern string) *regexp.Regexp {
+	parts := strings.Split(pattern, "*")
+	for i := range parts {
+		parts[i] = regexp.QuoteMeta(parts[i])
+	}
+	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$")
+}
+
+// Names reports whether an image may be let through: one of the versions, or any where there
+// are none.
+func (a *Allowance) Names(image string) bool {
+	return len(a.versions) == 0 || slices.ContainsFunc(a.versions, func(v *regexp.Regexp) bool { return v.MatchString(image) })
+}
+
+// isSame reports whether two images are the same version.
+func (a *Allowance) isSame(image, other string) bool {
+	return image == other || slices.ContainsFunc(a.versions, func(v *regexp.Regexp) bool {
+		return v.MatchString(image) && v.MatchString(other)
+	})
+}
+
+// Selects reports whether a parent with these labels may be upgraded, in a namespace with
+// those, nil where it has none. Unlike a policy, which bounds, an UpgradeAllowance for some
+// namespaces lets nothing through for what has none.
+func (a *Allowance) Selects(object, namespace map[string]string) bool {
+	if namespace == nil && !a.namespaceSelector.Empty() {
+		return false
+	}
+	return a.objectSelector.Matches(labels.Set(object)) && a.namespaceSelector.Matches(labels.Set(namespace))
+}

@@ -1,0 +1,185 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package upgrade
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+const (
+	// maxVersions is how many versions a parent remembers: as many as the record has room for.
+	maxVersions = 32
+	// UsedInterval is how old the time may be at which a version was last let through. It
+	// spares a write for each request.
+	UsedInterval = 10 * time.Second
+)
+
+// Version is the version of a controller that makes a request.
+type Version struct {
+	// Image of its Pod.
+	Image string
+	// PodCreated is when the Pod was created.
+	PodCreated time.Time
+	// Unknown says why that is not known, empty where it is.
+	Unknown string
+}
+
+// Answer is whether a request may pass as part of an upgrade of its parent.
+type Answer struct {
+	// Open is true where it may, as far as the entries cover it.
+	Open bool
+	// Note is what the parent has to remember before the request is answered; nil where it
+	// does already.
+	Note *v1alpha1.ControllerVersion
+	// Why says why not. It holds nothing taken from objects but images.
+	Why string
+}
+
+// ID is what a parent remembers the versions of a controller by: its user, and, of what is
+// declared, the UpgradeAllowance as well.
+func (a *Allowance) ID() string {
+	id := string(v1alpha1.UpgradeOfController) + "/" + a.User
+	if a.Declared {
+		id += "/" + string(a.UID)
+	}
+	return id
+}
+
+// Ask says whether a request by a version is part of an upgrade of a parent that remembers
+// these. It is the same for the same request however often it is asked, and by whomever.
+func (a *Allowance) Ask(memory []v1alpha1.ControllerVersion, by Version, now time.Time) Answer {
+	known := find(memory, a.ID())
+	switch {
+	case a.Declared:
+		return a.askDeclared(memory, known, now)
+	case by.Unknown != "":
+		return Answer{Why: "the version that makes the request is not known: " + by.Unknown}
+	case !a.Names(by.Image):
+		return Answer{Why: fmt.Sprintf("image %s is none of its versions", by.Image)}
+	case known == nil && len(a.versions) == 0 && slices.Contains(a.RanBefore, by.Image):
+		return Answer{Why: fmt.Sprintf("image %s ran when it was accepted, and spec.versions does not name it", by.Image)}
+	case known == nil:
+		return a.begin(memory, by, now)
+	case a.isSame(known.Image, by.Image):
+		return a.goOn(*known, now)
+	case known.PodCreated != nil && !by.PodCreated.After(known.PodCreated.Time):
+		return Answer{Why: fmt.Sprintf("image %s is in an older Pod than image %s, which the parent was upgraded to or made by", by.Image, known.Image)}
+	default:
+		return a.begin(memory, by, now)
+	}
+}
+
+func (a *Allowance) askDeclared(memory []v1alpha1.ControllerVersion, known *v1alpha1.ControllerVersion, now time.Time) Answer {
+	if known == nil {
+		return a.begin(memory, Version{}, now)
+	}
+	return a.goOn(*known, now)
+}
+
+// begin lets a version through that the parent does not remember.
+func (a *Allowance) begin(memory []v1alpha1.ControllerVersion, by Version, now time.Time) Answer {
+	if find(memory, a.ID()) == nil && len(memory) >= maxVersions {
+		return Answer{Why: "the record of the parent has no room for another version"}
+	}
+	note := v1alpha1.ControllerVersion{
+		ID: a.ID(), User: a.User, Trigger: v1alpha1.UpgradeOfController, Image: by.Image,
+		UpgradeAllowance: a.Name, UpgradeAllowanceUID: a.UID,
+		Since: metav1.NewTime(now), LastUsed: new(metav1.NewTime(now)),
+	}
+	if !by.PodCreated.IsZero() {
+		note.PodCreated = new(metav1.NewTime(by.PodCreated))
+	}
+	return Answer{Open: true, Note: &note}
+}
+
+// goOn lets the version through that the parent is being upgraded to.
+func (a *Allowance) goOn(known v1alpha1.ControllerVersion, now time.Time) Answer {
+	switch {
+	case !IsMoving(&known) && a.Declared:
+		return Answer{Why: "the parent was upgraded by it"}
+	case !IsMoving(&known):
+		return Answer{Why: fmt.Sprintf("the parent was upgraded to image %s, or made by it", known.Image)}
+	case known.LastUsed != nil && now.Sub(known.LastUsed.Time) < UsedInterval:
+		return Answer{Open: true}
+	default:
+		known.LastUsed = new(metav1.NewTime(now))
+		return Answer{Open: true, Note: &known}
+	}
+}
+
+// IsMoving reports whether a parent is being upgraded to a version that it remembers.
+func IsMoving(v *v1alpha1.ControllerVersion) bool { return v.MovedAt == nil }
+
+// IsOver reports whether the upgrade of a parent to a version is over: the parent has settled,
+// and nothing passed by it for the quiet time. Where it is not, it returns when to look again;
+// a parent that has not settled tells of that itself.
+func IsOver(v *v1alpha1.ControllerVersion, settled bool, quiet time.Duration, now time.Time) (over bool, again time.Duration) {
+	used := v.Since.Time
+	if v.LastUsed != nil && v.LastUsed.After(used) {
+		used = v.LastUsed.Time
+	}
+	if left := used.Add(quiet + UsedInterval).Sub(now); left > 0 {
+		return false, left
+	}
+	return settled, 0
+}
+
+// MadeBy is what a parent remembers whose children a version made while it was new; nil where
+// the version is not known.
+func MadeBy(user string, by Version, now time.Time) *v1alpha1.ControllerVersion {
+	if by.Unknown != "" {
+		return nil
+	}
+	at := metav1.NewTime(now)
+	return &v1alpha1.ControllerVersion{
+		ID: (&Allowance{User: user}).ID(), User: user, Trigger: v1alpha1.UpgradeOfController, Image: by.Image,
+		PodCreated: new(metav1.NewTime(by.PodCreated)), Since: at, MovedAt: &at,
+	}
+}
+
+// Remember returns what a parent remembers with another version, which takes the place of the
+// one with its id.
+func Remember(memory []v1alpha1.ControllerVersion, v v1alpha1.ControllerVersion) []v1alpha1.ControllerVersion {
+	memory = slices.DeleteFunc(slices.Clone(memory), func(old v1alpha1.ControllerVersion) bool { return old.ID == v.ID })
+	memory = append(memory, v)
+	slices.SortFunc(memory, func(x, y v1alpha1.ControllerVersion) int { return strings.Compare(x.ID, y.ID) })
+	return memory
+}
+
+// RememberFirst is Remember of a version by which the parent was made: what it remembers
+// already stays, and where there is no room it is forgotten.
+func RememberFirst(memory []v1alpha1.ControllerVersion, v v1alpha1.ControllerVersion) []v1alpha1.ControllerVersion {
+	if find(memory, v.ID) != nil || len(memory) >= maxVersions {
+		return memory
+	}
+	return Remember(memory, v)
+}
+
+func find(memory []v1alpha1.ControllerVersion, id string) *v1alpha1.ControllerVersion {
+	i := slices.IndexFunc(memory, func(v v1alpha1.ControllerVersion) bool { return v.ID == id })
+	if i < 0 {
+		return nil
+	}
+	return &memory[i]
+}
