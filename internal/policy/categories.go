@@ -20,6 +20,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/knowledge"
 )
 
 // Categorize has the policy know which categories the kinds say they belong to that
@@ -37,12 +39,35 @@ func (p *Policy) Categorize(of func(schema.GroupKind) []string) {
 			note(e.Kind)
 		}
 	}
+	// Which marks children have depends on what their parent is.
+	collectMetadata(p)
 }
 
 // HasCategory tells whether a kind that the policy names says that it belongs to a
 // category.
 func (p *Policy) HasCategory(kind schema.GroupKind, category string) bool {
 	return slices.Contains(p.Categories[kind], category)
+}
+
+// Naming returns how children name the objects that the policy is for by labels, nil where
+// they do not. Such children may be in any namespace.
+func (p *Policy) Naming() *knowledge.Naming { return namingOf(p.Categories[p.For.GroupKind()]) }
+
+// Naming is the same for the objects of a kind that some policy names.
+func (i *Index) Naming(kind schema.GroupKind) *knowledge.Naming {
+	if i == nil {
+		return nil
+	}
+	return namingOf(i.categories[kind])
+}
+
+func namingOf(categories []string) *knowledge.Naming {
+	for _, category := range categories {
+		if naming := knowledge.NamingOf(category); naming != nil {
+			return naming
+		}
+	}
+	return nil
 }
 
 // HasCategory tells whether a kind that some policy names says that it belongs to a

@@ -30,6 +30,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/knowledge"
 )
 
 // defaultInitializingWhen counts as omitted: spelled out it would end, or never
@@ -65,6 +66,10 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 			v1alpha1.TargetStatusShow, v1alpha1.TargetStatusNone),
 		Consumption: c.consumption(spec.Consumption, path.Child("consumption")),
 	}
+	out.knowledge = c.knowledge(spec.Knowledge, path.Child("knowledge"))
+	for _, a := range out.Known().Actions {
+		c.actions = append(c.actions, a.Pattern)
+	}
 	if s := spec.Initializing; s != nil {
 		out.InitializingWhen = c.initializingWhen(s.When, path.Child("initializing", "when"))
 		out.Initializing = c.section(s.Policies, path.Child("initializing", "policies"))
@@ -84,6 +89,7 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 		}
 	}
 	out.triggers = change.PatternsOf(triggers)
+	c.selectedLabels(out, path.Child("rules"))
 	c.imply(out)
 	out.bounds = boundsOf(out)
 	out.deciding, out.adding = decidingOf(out, spec, c.errs), addingOf(spec)
@@ -95,6 +101,8 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 type compiler struct {
 	kinds KindResolver
 	errs  field.ErrorList
+	// actions are what people do through the status of the policy's kind.
+	actions []change.Pattern
 }
 
 func (c *compiler) report(errs ...*field.Error) { c.errs = append(c.errs, errs...) }
@@ -162,6 +170,16 @@ func (c *compiler) action(actions []v1alpha1.ValidationAction, path *field.Path)
 		c.report(field.Invalid(path, actions, "Deny and Warn exclude each other: a denial already tells the client"))
 	}
 	return strictest
+}
+
+// knowledge compiles what is said of the kind; with anything wrong in it nothing of it counts.
+func (c *compiler) knowledge(declared *v1alpha1.Knowledge, path *field.Path) *knowledge.Kind {
+	known, errs := knowledge.Compile(declared, path)
+	c.report(errs...)
+	if len(errs) > 0 {
+		return nil
+	}
+	return known
 }
 
 // oneOf returns the value where it is one of those that are allowed, the first of

@@ -51,13 +51,107 @@ func (c *compiler) section(entries []v1alpha1.PolicyEntry, path *field.Path) *Se
 	return nil
 }
 
-// entries compiles the entries that have nothing wrong in them.
+// entries compiles the entries of a section that have nothing wrong in them.
 func (c *compiler) entries(entries []v1alpha1.PolicyEntry, path *field.Path) []Entry {
 	var out []Entry
 	for i, e := range entries {
 		var compiled Entry
-		if c.soundly(func() { compiled = c.entry(e, path.Index(i)) }) {
+		if c.soundly(func() {
+			c.notThrough(e, path.Index(i))
+			compiled = c.entry(e, path.Index(i))
+		}) {
 			out = append(out, compiled)
+		}
+	}
+	return out
+}
+
+// notThrough reports an entry about readers where only the parent's own children can be
+// meant: what readers are made of has no phase.
+func (c *compiler) notThrough(e v1alpha1.PolicyEntry, path *field.Path) {
+	if e.Through != nil {
+		c.report(field.Forbidden(path.Child("through"), "it is for rules: a change of what others read allows something of these, also its creation and its deletion"))
+	}
+}
+
+// ruleEntries compiles the entries of a rule: those about the parent's own children, and
+// those about others that read the parent.
+func (c *compiler) ruleEntries(entries []v1alpha1.PolicyEntry, path *field.Path) (own []Entry, through []ThroughEntry) {
+	for i, e := range entries {
+		switch compiled := c.entry(e, path.Index(i)); {
+		case e.Through == nil:
+			own = append(own, compiled)
+		case e.Relation == v1alpha1.RelationExternal:
+			c.report(field.Forbidden(path.Index(i).Child("through"), "it is for relation ControllerChild"))
+		default:
+			through = append(through, ThroughEntry{Entry: compiled, Readers: c.through(e.Through, path.Index(i).Child("through"))})
+		}
+	}
+	return own, through
+}
+
+func (c *compiler) through(t *v1alpha1.Through, path *field.Path) Through {
+	out := Through{
+		SelectedBy:           c.place(t.SelectedBy, path.Child("selectedBy")),
+		NamespacesSelectedBy: c.place(t.NamespacesSelectedBy, path.Child("namespacesSelectedBy")),
+		NamedBy:              c.places(t.NamedBy, path.Child("namedBy")),
+		Names:                c.places(t.Names, path.Child("names")),
+	}
+	if t.Resource == "" {
+		c.report(field.Required(path.Child("resource"), "the resource of the readers in the plural, such as prometheuses"))
+	}
+	if t.APIVersion == "" {
+		c.report(field.Required(path.Child("apiVersion"), "a resource needs the version within its group, such as v1"))
+	}
+	ways := 0
+	for _, given := range []bool{t.SelectedBy != "", len(t.NamedBy) > 0, len(t.Names) > 0} {
+		if given {
+			ways++
+		}
+	}
+	if ways != 1 {
+		c.report(field.Invalid(path, ways, "exactly one of selectedBy, namedBy and names says who reads what"))
+	}
+	if t.NamespacesSelectedBy != "" && t.SelectedBy == "" {
+		c.report(field.Forbidden(path.Child("namespacesSelectedBy"), "it goes with selectedBy"))
+	}
+	readers := schema.GroupVersionResource{Group: t.APIGroup, Version: t.APIVersion, Resource: t.Resource}
+	if kind, served := c.kinds(readers); served {
+		out.Kind = kind.GroupKind()
+	}
+	return out
+}
+
+// selectedLabels reports rules about readers that select by labels, where no rule is about
+// the labels: whoever changes these would change what the readers read, unseen.
+func (c *compiler) selectedLabels(p *Policy, path *field.Path) {
+	for i := range p.Rules {
+		for _, e := range p.Rules[i].Through {
+			if e.Readers.SelectedBy != nil && !p.HasRuleFor(labelsPath) {
+				c.report(field.Required(path, "a rule with the trigger metadata.labels, with the same policies: labels say who reads the object"))
+				return
+			}
+		}
+	}
+}
+
+// place compiles a path without wildcards, nil for an empty one.
+func (c *compiler) place(text string, path *field.Path) change.Path {
+	if text == "" {
+		return nil
+	}
+	at, err := change.ParsePath(text)
+	if err != nil {
+		c.report(field.Invalid(path, text, "not the path of one field: "+err.Error()))
+	}
+	return at
+}
+
+func (c *compiler) places(texts []string, path *field.Path) []change.Pattern {
+	var out []change.Pattern
+	for i, text := range texts {
+		if pattern, ok := c.pattern(text, path.Index(i)); ok {
+			out = append(out, pattern)
 		}
 	}
 	return out
@@ -134,6 +228,14 @@ func (c *compiler) childEntry(e v1alpha1.PolicyEntry, path *field.Path) Entry {
 	}
 	return out
 }
+
+var labelsPath = func() change.Path {
+	path, err := change.ParsePath("metadata.labels")
+	if err != nil {
+		panic(err) // it is one
+	}
+	return path
+}()
 
 var anyField = func() change.Pattern {
 	pattern, err := change.ParsePattern(v1alpha1.Any)

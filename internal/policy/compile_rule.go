@@ -34,7 +34,7 @@ func (c *compiler) rule(index int, r v1alpha1.Rule, path *field.Path) (Rule, boo
 		out.Trigger = c.trigger(r.Trigger, path.Child("trigger"))
 		out.Conditions = c.conditions(r.Conditions, path.Child("conditions"))
 		out.Capture = c.captures(r.Capture, path.Child("capture"))
-		out.Entries = c.entries(r.Policies, path.Child("policies"))
+		out.Entries, out.Through = c.ruleEntries(r.Policies, path.Child("policies"))
 	})
 	return out, sound
 }
@@ -44,7 +44,7 @@ func (c *compiler) trigger(text string, path *field.Path) change.Pattern {
 	if !ok {
 		return pattern
 	}
-	if reason := uncounted(pattern); reason != "" {
+	if reason := uncounted(pattern, c.actions); reason != "" {
 		c.report(field.Invalid(path, text, reason))
 	}
 	return pattern
@@ -80,6 +80,7 @@ func (c *compiler) maintaining(entries []v1alpha1.MaintainingEntry, path *field.
 		var compiled MaintainingEntry
 		at := path.Index(i)
 		if c.soundly(func() {
+			c.notThrough(e.PolicyEntry, at)
 			compiled.Entry = c.entry(e.PolicyEntry, at)
 			compiled.Subjects = slices.Clone(e.Subjects)
 			for j, s := range e.Subjects {

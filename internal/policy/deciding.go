@@ -18,6 +18,7 @@ package policy
 
 import (
 	"encoding/json"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -113,6 +114,9 @@ func decidingOf(p *Policy, spec *v1alpha1.AllowancePolicySpec, errs field.ErrorL
 	if p.Consumption.When != nil {
 		fields[FieldConsumptionWhen] = strings.TrimSpace(p.Consumption.When.source)
 	}
+	if p.knowledge != nil {
+		maps.Copy(fields, fieldsOfKnowledge(spec.Knowledge))
+	}
 	if c := spec.Consumption; c != nil {
 		if c.TTL != nil && !reports(errs, FieldTTL) {
 			fields[FieldTTL] = p.Consumption.TTL.String()
@@ -132,7 +136,7 @@ func reports(errs field.ErrorList, f DecidingField) bool {
 // empty where nothing does.
 func addingOf(spec *v1alpha1.AllowancePolicySpec) string {
 	rest := spec.DeepCopy()
-	rest.NamespaceSelector, rest.ObjectSelector, rest.Consumption, rest.TargetStatus = nil, nil, nil, ""
+	rest.NamespaceSelector, rest.ObjectSelector, rest.Consumption, rest.Knowledge, rest.TargetStatus = nil, nil, nil, nil, ""
 	if rest.Initializing != nil {
 		rest.Initializing.When = ""
 	}

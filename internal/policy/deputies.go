@@ -17,59 +17,48 @@ limitations under the License.
 package policy
 
 import (
+	"cmp"
 	"slices"
+	"sync"
 
-	appsv1 "k8s.io/api/apps/v1"
-	autoscalingv2 "k8s.io/api/autoscaling/v2"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/knowledge"
 )
 
-// Deputy describes a kind whose objects have their controller scale another object, which
-// they name. The controller does so in its own name, whoever made the object: so who makes
-// or changes it is judged as if scaling what it names.
+// Deputy is a kind whose objects have their controller scale another object, which they
+// name. The controller does so in its own name, whoever made the object: so who makes or
+// changes it is judged as if scaling what it names.
 type Deputy struct {
 	// Kind of the objects, in any version.
 	Kind schema.GroupKind
-	// Resource is that of the objects, in the version by which they are asked for: one that
-	// has all fields. They live in namespaces, and name an object of their own one.
-	Resource schema.GroupVersionResource
-	// Reference is the field with the apiVersion, the kind and the name of what is scaled.
-	Reference change.Path
-	// Otherwise is the kind that a reference means which says none.
-	Otherwise schema.GroupVersionKind
-	// Annotations are those by which the objects say more than by their spec.
-	Annotations []string
+	*knowledge.Scales
 }
 
-// deputies lists the kinds. Another one is another entry.
-var deputies = []Deputy{
-	{
-		Kind:      schema.GroupKind{Group: autoscalingv2.GroupName, Kind: "HorizontalPodAutoscaler"},
-		Resource:  autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers"),
-		Reference: mustParse("spec.scaleTargetRef"),
-	},
-	{
-		Kind:        schema.GroupKind{Group: "keda.sh", Kind: "ScaledObject"},
-		Resource:    schema.GroupVersionResource{Group: "keda.sh", Version: "v1alpha1", Resource: "scaledobjects"},
-		Reference:   mustParse("spec.scaleTargetRef"),
-		Otherwise:   appsv1.SchemeGroupVersion.WithKind("Deployment"),
-		Annotations: []string{"autoscaling.keda.sh/paused", "autoscaling.keda.sh/paused-replicas"},
-	},
-}
-
-// Deputies are all that are known. The slice must not be changed.
-func Deputies() []Deputy { return deputies }
-
-// DeputyOf returns what is known of a kind, and false where its objects scale nothing.
-func DeputyOf(kind schema.GroupKind) (Deputy, bool) {
-	i := slices.IndexFunc(deputies, func(d Deputy) bool { return d.Kind == kind })
-	if i < 0 {
-		return Deputy{}, false
+// Deputies are the built-in ones, in order: the webhook is asked about their objects
+// although no policy names them. The slice must not be changed.
+var Deputies = sync.OnceValue(func() []Deputy {
+	var out []Deputy
+	for _, kind := range knowledge.Kinds() {
+		if d, ok := deputyOf(kind, knowledge.BuiltIn(kind)); ok {
+			out = append(out, d)
+		}
 	}
-	return deputies[i], true
+	slices.SortFunc(out, func(a, b Deputy) int { return cmp.Compare(a.Kind.String(), b.Kind.String()) })
+	return out
+})
+
+// DeputyOf returns what is known of a kind, built in or by a policy for it, and false where
+// its objects scale nothing.
+func (i *Index) DeputyOf(kind schema.GroupKind) (Deputy, bool) { return deputyOf(kind, i.Known(kind)) }
+
+// Deputy returns what is known of the policy's kind, and false where its objects scale
+// nothing.
+func (p *Policy) Deputy() (Deputy, bool) { return deputyOf(p.For.GroupKind(), p.Known()) }
+
+func deputyOf(kind schema.GroupKind, known *knowledge.Kind) (Deputy, bool) {
+	return Deputy{Kind: kind, Scales: known.Scales}, known.Scales != nil
 }
 
 // Metadata are the patterns of what counts of an object's metadata, in a version.
@@ -79,29 +68,4 @@ func (d Deputy) Metadata(version string) []change.Pattern {
 		patterns = append(patterns, change.Pattern(annotationPath(key)))
 	}
 	return patterns
-}
-
-// Target returns the kind and the name of what an object scales, and false where it names
-// nothing. The version does not matter: controllers look for the kind in any.
-func (d Deputy) Target(object map[string]any) (kind schema.GroupKind, name string, ok bool) {
-	value, _ := d.Reference.Value(object)
-	reference, _ := value.(map[string]any)
-	name, _, _ = unstructured.NestedString(reference, "name")
-	if name == "" {
-		return schema.GroupKind{}, "", false
-	}
-	apiVersion, hasVersion, _ := unstructured.NestedString(reference, "apiVersion")
-	kind.Kind, _, _ = unstructured.NestedString(reference, "kind")
-	if kind.Kind == "" {
-		kind.Kind = d.Otherwise.Kind
-	}
-	kind.Group = d.Otherwise.Group
-	if hasVersion && apiVersion != "" {
-		gv, err := schema.ParseGroupVersion(apiVersion)
-		if err != nil {
-			return schema.GroupKind{}, "", false // Its controller cannot read it either.
-		}
-		kind.Group = gv.Group
-	}
-	return kind, name, true
 }

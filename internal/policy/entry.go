@@ -108,9 +108,16 @@ type Rule struct {
 	Conditions []*Condition
 	// Capture are the fields whose values enter the trace.
 	Capture []Capture
-	// Entries are what the change allows; where empty, anything in the cluster.
+	// Entries are what the change allows of the parent's own children.
 	Entries []Entry
+	// Through are what it allows of the children of those that read the parent, or of
+	// these.
+	Through []ThroughEntry
 }
+
+// AllowsAnything reports whether a change allows anything of the parent's own children: the
+// rule names no resource at all.
+func (r *Rule) AllowsAnything() bool { return len(r.Entries)+len(r.Through) == 0 }
 
 // Capture is a field of the parent whose value enters the trace.
 type Capture struct {

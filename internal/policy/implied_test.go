@@ -17,7 +17,6 @@ limitations under the License.
 package policy
 
 import (
-	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -112,29 +111,6 @@ func TestImpliedAllowsNothing(t *testing.T) {
 	}
 	if found != 1 {
 		t.Errorf("there are %d entries about ControllerRevisions, want one", found)
-	}
-}
-
-func TestImpliedMetadata(t *testing.T) {
-	tests := map[string]struct {
-		spec string
-		want []string
-	}{
-		"StatefulSet":        {spec: podsInRules},
-		"DaemonSet":          {spec: podsInRules, want: []string{"metadata.labels[controller-revision-hash]"}},
-		"DaemonSet, no Pods": {spec: othersInInitializing},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			p := compile(t, forKind(strings.TrimSuffix(name, ", no Pods"), tc.spec))
-			var got []string
-			for _, pattern := range p.ChildMetadata(controllerRevisions) {
-				got = append(got, pattern.String())
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("metadata that counts (-want +got):\n%s", diff)
-			}
-		})
 	}
 }
 

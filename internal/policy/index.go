@@ -21,6 +21,7 @@ import (
 	"iter"
 	"maps"
 	"slices"
+	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -35,6 +36,9 @@ type Index struct {
 	// versions are the kinds that policies name, whether as parents or as children, each
 	// in a version that one of them has.
 	versions map[schema.GroupKind]schema.GroupVersionKind
+	// readBy are the policies whose objects others read, by who reads them and what that
+	// has a bearing on.
+	readBy map[reading][]*Policy
 }
 
 // NewIndex indexes the policies; it keeps the slice's elements, not the slice.
@@ -45,6 +49,7 @@ func NewIndex(policies []*Policy) *Index {
 		categories: map[schema.GroupKind][]string{},
 		keepers:    map[schema.GroupKind][]schema.GroupVersionKind{},
 		versions:   map[schema.GroupKind]schema.GroupVersionKind{},
+		readBy:     map[reading][]*Policy{},
 	}
 	slices.SortFunc(i.policies, ByAge)
 	for _, p := range i.policies {
@@ -54,6 +59,7 @@ func NewIndex(policies []*Policy) *Index {
 		}
 		i.byKind[kind].add(p)
 		maps.Copy(i.categories, p.Categories)
+		i.noteReaders(p)
 		i.versions[kind] = p.For
 		p.visit(func(_ phases, e Entry) {
 			if _, known := i.versions[e.Kind]; !known && !e.Kind.Empty() {
@@ -101,14 +107,23 @@ func (i *Index) Keepers(history schema.GroupKind) []schema.GroupVersionKind {
 	return i.keepers[history]
 }
 
-// Version returns a kind that policies name, in a version that one of them has, and false
-// where none names it.
-func (i *Index) Version(kind schema.GroupKind) (schema.GroupVersionKind, bool) {
+// Called returns a kind that policies name, in a version that one of them has, and false
+// where none names it. The case of its name does not matter: kinds in references that people
+// write are found so, observed of the controller of HorizontalPodAutoscalers, which scales
+// what is called a deployment.
+func (i *Index) Called(kind schema.GroupKind) (schema.GroupVersionKind, bool) {
 	if i == nil {
 		return schema.GroupVersionKind{}, false
 	}
-	version, named := i.versions[kind]
-	return version, named
+	if version, named := i.versions[kind]; named {
+		return version, true
+	}
+	for named, version := range i.versions {
+		if named.Group == kind.Group && strings.EqualFold(named.Kind, kind.Kind) {
+			return version, true
+		}
+	}
+	return schema.GroupVersionKind{}, false
 }
 
 // selecting are the policies that select a holder, the oldest first.

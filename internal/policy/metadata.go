@@ -47,6 +47,11 @@ func (p *Policy) MetadataPatterns() []change.Pattern {
 	for _, patterns := range p.childMetadata {
 		all.add(patterns...)
 	}
+	if naming := p.Naming(); naming != nil {
+		for _, path := range naming.Identity() {
+			all.add(change.Pattern(path)) // Who the parent is counts in any case (D5).
+		}
+	}
 	return all.sorted()
 }
 
@@ -69,8 +74,8 @@ func collectMetadata(p *Policy) {
 			add(e.Kind, pattern)
 		}
 	}
-	for _, e := range p.implied {
-		for _, pattern := range historyLabels(p.For.GroupKind()) {
+	for _, e := range slices.Concat(p.Entries(), p.implied) {
+		for _, pattern := range p.marksOf(e.Kind) {
 			add(e.Kind, pattern)
 		}
 	}

@@ -28,6 +28,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/knowledge"
 )
 
 // The limits of allowances where a policy does not say otherwise (D8).
@@ -87,6 +88,7 @@ type Policy struct {
 	// was told.
 	Categories map[schema.GroupKind][]string
 
+	knowledge         *knowledge.Kind
 	subjects          []v1alpha1.PolicySubject
 	objectSelector    labels.Selector
 	namespaceSelector labels.Selector
@@ -161,6 +163,17 @@ func (p *Policy) HasRuleFor(path change.Path) bool {
 // only says who may change the parent itself.
 func (p *Policy) AboutChildren() bool {
 	return len(p.Rules)+len(p.Maintaining) > 0 || p.Initializing != nil || p.Deleting != nil
+}
+
+// IsAboutReaders reports whether all that the policy says is of those that read its objects:
+// of the children of these, and of when they are new or go, there is nothing to say.
+func (p *Policy) IsAboutReaders() bool {
+	for i := range p.Rules {
+		if p.Rules[i].AllowsAnything() {
+			return false
+		}
+	}
+	return len(p.Throughs()) > 0 && len(p.Entries()) == 0
 }
 
 // Entries are the entries of all sections: initializing, deleting, maintaining and

@@ -26,9 +26,11 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// represented are the annotations in which the API server shows fields that only another
+// represented are, of kinds of Kubernetes, the annotations in which the API server shows fields that only another
 // version of a kind has, with the fields that they stand for there. What a policy bounds
-// by the older version is asked for in that, and these count like the fields (D7).
+// by the older version is asked for in that, and these count like the fields (D7). That is
+// how the API server converts between versions, and not what is known of a kind, which is
+// the same in all versions: so it is no part of package knowledge.
 var represented = map[schema.GroupVersionKind]map[string]string{
 	autoscalingv1.SchemeGroupVersion.WithKind("HorizontalPodAutoscaler"): {
 		"autoscaling.alpha.kubernetes.io/metrics":  "spec.metrics",
@@ -57,7 +59,9 @@ func AsField(kind schema.GroupVersionKind, c change.Change) change.Change {
 	return c
 }
 
-func annotationPath(key string) change.Path { return mustParse("metadata.annotations[" + key + "]") }
+func annotationPath(key string) change.Path {
+	return change.Path{}.Field("metadata").Field("annotations").Field(key)
+}
 
 // mustParse reads a path of the table above.
 func mustParse(text string) change.Path {

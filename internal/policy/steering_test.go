@@ -24,6 +24,9 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/knowledge"
 )
 
 func TestUnruled(t *testing.T) {
@@ -76,9 +79,14 @@ func TestSteeringIsDocumented(t *testing.T) {
 			documented[row[1]] = append(documented[row[1]], field[1])
 		}
 	}
-	for kind, fields := range steering {
-		for _, field := range fields {
+	for _, kind := range knowledge.Kinds() {
+		for _, field := range knowledge.BuiltIn(kind).Steering {
 			want[kind.Kind] = append(want[kind.Kind], field.String())
+		}
+	}
+	for _, category := range []string{"claim", "composite"} {
+		for _, field := range knowledge.BuiltIn(schema.GroupKind{}, category).Steering {
+			want[category] = append(want[category], field.String())
 		}
 	}
 	if diff := cmp.Diff(want, documented); diff != "" {

@@ -62,6 +62,9 @@ func (p *Policy) Names(r Requester) bool {
 	})
 }
 
+// Subjects are who the policy is about. The slice must not be changed.
+func (p *Policy) Subjects() []v1alpha1.PolicySubject { return p.subjects }
+
 // HasInitiator tells whether anybody may start a chain through the policy. One
 // without initiators only continues chains (D2).
 func (p *Policy) HasInitiator() bool {

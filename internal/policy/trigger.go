@@ -27,12 +27,15 @@ import (
 var changeableMetadata = []string{"annotations", "finalizers", "labels", "ownerReferences"}
 
 // uncounted says why no change of what the trigger matches ever counts (D7), or
-// nothing where it may. A rule that can never be triggered is a mistake of which
+// nothing where it may; actions are what people do through the status. A rule that can never be triggered is a mistake of which
 // nothing else would ever tell.
-func uncounted(trigger change.Pattern) string {
+func uncounted(trigger change.Pattern, actions []change.Pattern) string {
 	switch first := trigger[0].Field; first {
 	case "status":
-		return "status is what controllers report: its changes cause nothing and trigger no rule"
+		if isAction(trigger, actions) {
+			return ""
+		}
+		return "status is what controllers report: its changes cause nothing and trigger no rule, but for what people do through it (spec.knowledge.actions)"
 	case "apiVersion", "kind":
 		return "an object never changes its " + first
 	case "metadata":

@@ -20,33 +20,11 @@ import (
 	"fmt"
 	"slices"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// keeping is a kind of parents with a kind of their children.
-type keeping struct{ parent, child schema.GroupKind }
-
-var (
-	podKind     = schema.GroupKind{Group: corev1.GroupName, Kind: "Pod"}
-	secretKind  = schema.GroupKind{Group: corev1.GroupName, Kind: "Secret"}
-	certificate = schema.GroupKind{Group: "cert-manager.io", Kind: "Certificate"}
-)
-
-// stops are what controllers do to their children as time passes or other objects change,
-// and so without a change of the parent: what stops where nothing lets them. Empty is
-// nothing.
-var stops = map[keeping]string{
-	{schema.GroupKind{Group: appsv1.GroupName, Kind: "Deployment"}, schema.GroupKind{Group: appsv1.GroupName, Kind: "ReplicaSet"}}: "",
-	{schema.GroupKind{Group: batchv1.GroupName, Kind: "CronJob"}, schema.GroupKind{Group: batchv1.GroupName, Kind: "Job"}}:         "no Job is started by the schedule",
-	{certificate, secretKind}: "the certificate is not renewed when its time comes, which may be in months",
-	{certificate, schema.GroupKind{Group: "cert-manager.io", Kind: "CertificateRequest"}}:                                    "the certificate is not renewed when its time comes, which may be in months",
-	{schema.GroupKind{Group: "monitoring.coreos.com", Kind: "Prometheus"}, secretKind}:                                       "the scrape configuration does not follow ServiceMonitors and the like",
-	{schema.GroupKind{Group: "monitoring.coreos.com", Kind: "Alertmanager"}, secretKind}:                                     "the configuration does not follow AlertmanagerConfigs",
-	{schema.GroupKind{Group: "argoproj.io", Kind: "Rollout"}, schema.GroupKind{Group: appsv1.GroupName, Kind: "ReplicaSet"}}: "a step that waits for time, for an analysis or for somebody's promotion changes nothing",
-}
+var podKind = schema.GroupKind{Group: corev1.GroupName, Kind: "Pod"}
 
 // Unmaintained says of each kind of children that rules name, and the maintaining section
 // does not, what stops when a parent has settled. A section that is there and empty says
@@ -75,12 +53,13 @@ func (p *Policy) unmaintained(child schema.GroupKind) string {
 	if p.maintainsNothing || p.maintains(child, func(MaintainingEntry) bool { return true }) {
 		return ""
 	}
-	what, known := stops[keeping{p.For.GroupKind(), child}]
+	known, _ := p.Known().Child(child)
+	what := known.Upkeep
 	switch {
-	case !known:
-		what = "what was deleted does not come back, and what changes by time or by other objects stays as it is"
-	case what == "":
+	case known.AtRest:
 		return ""
+	case what == "":
+		what = "what was deleted does not come back, and what changes by time or by other objects stays as it is"
 	}
 	return fmt.Sprintf("spec.maintaining: it does not name %s, which rules do: what its controller does to one without a change of the %s will be denied: %s",
 		child.Kind, p.For.Kind, what)

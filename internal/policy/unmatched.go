@@ -26,6 +26,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/knowledge"
 )
 
 // Declared is what an API server says about kinds.
@@ -52,6 +53,9 @@ func Unmatched(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
 		parent:   schema.GroupVersionKind{Group: spec.For.APIGroup, Version: spec.For.APIVersion, Kind: spec.For.Kind},
 	}
 	path := field.NewPath("spec")
+	for _, named := range knowledge.Fields(spec.Knowledge, path.Child("knowledge")) {
+		u.pattern(u.parent, named.Path, named.At)
+	}
 	if s := spec.Initializing; s != nil {
 		u.entries(s.Policies, path.Child("initializing", "policies"))
 	}

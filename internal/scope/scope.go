@@ -136,7 +136,8 @@ func named(ctx context.Context, holders Getter, index *policy.Index, obj *unstru
 // returns it with the coordinates of that object. What nobody knows under the UID is taken
 // to be what the reference says: it may be too new for the cache.
 func locate(ctx context.Context, holders Getter, index *policy.Index, ref lineage.Ref) (lineage.Ref, bool) {
-	governed := len(index.For(ref.GVK.GroupKind())) > 0
+	governs := func(kind schema.GroupKind) bool { return len(index.For(kind)) > 0 && ref.IsOf(index, kind) }
+	governed := governs(ref.GVK.GroupKind())
 	if ref.Mutual || ref.UID == "" {
 		return ref, governed
 	}
@@ -146,7 +147,7 @@ func locate(ctx context.Context, holders Getter, index *policy.Index, ref lineag
 		}
 	}
 	found, err := holders.ByUID(ctx, ref.UID)
-	if err != nil || len(index.For(found.GroupVersionKind().GroupKind())) == 0 {
+	if err != nil || !governs(found.GroupVersionKind().GroupKind()) {
 		return ref, governed
 	}
 	ref.GVK, ref.Namespace, ref.Name = found.GroupVersionKind(), found.GetNamespace(), found.GetName()

@@ -1,0 +1,59 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"slices"
+
+	"kausality.io/operator/internal/change"
+)
+
+// Acted is the rule for an action that somebody has taken through the status of an object
+// (D2): the one that a trigger of the policy is about, or else one with all that its rules
+// allow together. Whoever acts does not say what of the object is to be carried out.
+func (p *Policy) Acted(action change.Path) *Rule {
+	all := &Rule{Index: actionIndex, Trigger: change.Pattern(action)}
+	for i := range p.Rules {
+		r := &p.Rules[i]
+		if isStatus(r.Trigger) {
+			if r.Trigger.Touches(action) {
+				return r
+			}
+			continue
+		}
+		if len(r.Entries) == 0 {
+			return &Rule{Index: actionIndex, Trigger: all.Trigger} // Anything at all.
+		}
+		all.Entries = append(all.Entries, r.Entries...)
+	}
+	return all
+}
+
+// actionIndex is the index of a rule that is not in spec.rules.
+const actionIndex = -1
+
+// isStatus reports whether a pattern is about the status.
+func isStatus(p change.Pattern) bool { return len(p) > 0 && p[0].Field == "status" }
+
+// isAction reports whether what a trigger is about is something through which people act.
+func isAction(trigger change.Pattern, actions []change.Pattern) bool {
+	return slices.ContainsFunc(actions, trigger.Overlaps)
+}
+
+// HasActions reports whether people act on objects of the policy's kind through the status,
+// where the policy says what follows.
+func (p *Policy) HasActions() bool { return len(p.Rules) > 0 && len(p.Known().Actions) > 0 }

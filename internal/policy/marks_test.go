@@ -1,0 +1,82 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"slices"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/change"
+)
+
+func TestMarks(t *testing.T) {
+	const (
+		revision   = "metadata.labels[controller-revision-hash]"
+		generation = "metadata.labels[pod-template-generation]"
+		index      = "metadata.annotations[batch.kubernetes.io/job-completion-index]"
+		composed   = "metadata.annotations[crossplane.io/composition-resource-name]"
+	)
+	ofGroup := func(group, kind, spec string) string {
+		return "metadata: {name: test}\nspec:\n  for: {apiGroup: " + group + ", apiVersion: v1, kind: " + kind + "}\n" + spec
+	}
+	composite := []string{"composite"}
+	tests := map[string]struct {
+		policy     string
+		categories []string
+		child      schema.GroupKind
+		want       []string
+	}{
+		"a Pod of a StatefulSet":      {policy: forKind("StatefulSet", podsInRules), child: pods, want: []string{revision}},
+		"a revision of a StatefulSet": {policy: forKind("StatefulSet", podsInRules), child: controllerRevisions},
+		"a Pod of a DaemonSet":        {policy: forKind("DaemonSet", podsInRules), child: pods, want: []string{revision, generation}},
+		"a revision of a DaemonSet":   {policy: forKind("DaemonSet", podsInRules), child: controllerRevisions, want: []string{revision}},
+		"a DaemonSet, no Pods":        {policy: forKind("DaemonSet", othersInInitializing), child: controllerRevisions},
+		"a Pod of a Job":              {policy: ofGroup("batch", "Job", podsInRules), child: pods, want: []string{index}},
+		"a Pod of a ReplicaSet":       {policy: forKind("ReplicaSet", podsInRules), child: pods},
+		"something else of a Job":     {policy: ofGroup("batch", "Job", othersInInitializing), child: configMaps},
+		"what a composite resource composes": {
+			policy: ofGroup("example.com", "XDatabase", othersInInitializing), categories: composite, child: configMaps, want: []string{composed},
+		},
+		"what another custom resource owns": {policy: ofGroup("example.com", "XDatabase", othersInInitializing), child: configMaps},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := compile(t, tc.policy)
+			p.Categorize(func(kind schema.GroupKind) []string {
+				if kind == p.For.GroupKind() {
+					return tc.categories
+				}
+				return nil
+			})
+			var got []string
+			for _, pattern := range p.ChildMetadata(tc.child) {
+				got = append(got, pattern.String())
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("metadata that counts (-want +got):\n%s", diff)
+			}
+			for _, mark := range tc.want {
+				if !slices.ContainsFunc(p.MetadataPatterns(), func(pattern change.Pattern) bool { return pattern.String() == mark }) {
+					t.Errorf("the API server does not ask about %s", mark)
+				}
+			}
+		})
+	}
+}
