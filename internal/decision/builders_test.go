@@ -58,13 +58,15 @@ var (
 	jobGVK        = schema.GroupVersionKind{Group: "batch", Version: "v1", Kind: "Job"}
 	setGVK        = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
 	revisionGVK   = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}
+	secretGVK     = schema.GroupVersionKind{Version: "v1", Kind: "Secret"}
+	claimGVK      = schema.GroupVersionKind{Version: "v1", Kind: "PersistentVolumeClaim"}
 	bucketGVK     = schema.GroupVersionKind{Group: "cloud.example.com", Version: "v1", Kind: "Bucket"}
 )
 
 func kindOf(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
 	gvk, ok := map[string]schema.GroupVersionKind{
 		"deployments": deploymentGVK, "replicasets": replicaSetGVK, "pods": podGVK, "jobs": jobGVK, "buckets": bucketGVK,
-		"controllerrevisions": revisionGVK,
+		"controllerrevisions": revisionGVK, "configmaps": configGVK, "secrets": secretGVK, "persistentvolumeclaims": claimGVK,
 	}[gvr.Resource]
 	return gvk, ok
 }
@@ -127,6 +129,18 @@ rules:
   - target: {apiVersion: v1, resource: pods}
     relation: ControllerChild
     verbs: [Create, Delete]
+`
+
+// filledSpec bounds what others than the parent's controller fill in.
+const filledSpec = `
+for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+rules:
+- trigger: spec
+  policies:
+  - {target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Update]}
+  - {target: {apiVersion: v1, resource: secrets}, relation: ControllerChild, verbs: [Update]}
+  - {target: {apiVersion: v1, resource: persistentvolumeclaims}, relation: ControllerChild, verbs: [Update]}
 `
 
 // request builds an Input; its methods change it and return it.

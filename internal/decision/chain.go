@@ -38,7 +38,8 @@ type cause struct {
 //  2. an allowance of the parent covers the very change: its trace goes on;
 //  3. a service account that is an initiator of p starts one;
 //  4. what let the request through must be able to go on further down: what
-//     happens below a parent that is being deleted goes back to who deleted it;
+//     happens below a parent that is being deleted goes back to who deleted it, and
+//     an upgrade to who agreed to it;
 //     while the holder is initializing without bounds, and where a section or
 //     adoption let the change through, or the requester breaks the glass, the
 //     requester starts one that says so.
@@ -65,7 +66,10 @@ func (g *granter) chain(p *policy.Policy, c change.Change, approved bool) (cause
 	if d, ok := in.fromDeletion(v); ok {
 		return d, true
 	}
-	if in.initializingUnbounded() {
+	if v.Upgrade != nil {
+		return in.startFromUpgrade(v.Upgrade), true
+	}
+	if in.initializingUnbounded() && len(p.Throughs()) == 0 { // What others read is never only its maker's.
 		return in.startFrom(ReasonInitializing), true
 	}
 	if carries(v.Reason) {
@@ -86,6 +90,9 @@ func (in *Input) chainFrom(policies []*policy.Policy, act Act, v Verdict) cause 
 	}
 	if d, ok := in.fromDeletion(v); ok {
 		return d
+	}
+	if v.Upgrade != nil && !initiates {
+		return in.startFromUpgrade(v.Upgrade)
 	}
 	if !initiates && in.ParentState == ParentFound && carries(v.Reason) {
 		return in.startFrom(v.Reason)
@@ -160,9 +167,11 @@ func fieldFor(r Reason) string {
 }
 
 // initializingUnbounded tells whether the holder itself is initializing and none
-// of its policies bounds that.
+// of its policies bounds that. Where nothing but time tells that it is, people are not free
+// for it: observed of a kind whose status never tells, a stranger could change anything for
+// ten minutes after the creation of an object.
 func (in *Input) initializingUnbounded() bool {
-	return in.Child.Phase() == v1alpha1.PhaseInitializing &&
+	return in.Child.Phase() == v1alpha1.PhaseInitializing && (!in.Child.Blind || in.Requester.IsController()) &&
 		!slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return p.Initializing != nil })
 }
 

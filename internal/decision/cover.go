@@ -34,12 +34,17 @@ type permit struct {
 	ledger.Entry
 	// pattern is of the fields that the entry is about; nil where it is about none.
 	pattern *change.Pattern
+	// rank is that of the object whose ledger has the entry: 0 for the parent, and from 1 on
+	// for what is read, that which was written last first.
+	rank int
+	// creation is true where the entry is from the creation of that object.
+	creation bool
 }
 
 func permits(entries ledger.Ledger) []permit {
 	out := make([]permit, 0, len(entries))
 	for _, e := range entries {
-		p := permit{Entry: e}
+		p := permit{Entry: e, creation: e.IsCreation()}
 		if e.Mutation != v1alpha1.MutationCreateObject && e.Mutation != v1alpha1.MutationDeleteObject {
 			if pattern, err := change.ParsePattern(e.Mutation); err == nil {
 				p.pattern = &pattern
@@ -59,13 +64,12 @@ func (in *Input) usable() []permit {
 	if in.IsStray() {
 		return nil
 	}
-	return in.allowances()
+	return append(in.allowances(), in.referred()...)
 }
 
 // allowances are what is usable, whether or not the child is a stray.
 func (in *Input) allowances() []permit {
-	if in.ParentState != ParentFound || in.Parent.OneSided || in.Parent.Deleting || in.Parent.isWithheld() ||
-		!policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
+	if !in.parentAllows() {
 		return nil
 	}
 	return permits(in.Parent.Ledger.Without(func(e ledger.Entry) bool {
@@ -73,14 +77,22 @@ func (in *Input) allowances() []permit {
 	}))
 }
 
+// parentAllows reports whether the requester may use what the parent, or what it reads,
+// allows.
+func (in *Input) parentAllows() bool {
+	return in.ParentState == ParentFound && !in.Parent.OneSided && !in.Parent.Deleting && !in.Parent.isWithheld() &&
+		!isWithheldOf(in.Referents) && policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
+}
+
 // justification is the one entry that is said to have caused the act, of those
-// that cover it: the newest, then the first by kind, name and field of the hop
-// that granted it (D2, "Linearity" in the specification).
+// that cover it: one of the parent, or else of what was written last of all that is read;
+// of these the newest, then the first by kind, name and field of the hop that granted it
+// (D2, "Linearity" in the specification).
 func justification(entries []permit, act Act) (ledger.Entry, bool) {
 	var best *permit
 	for i := range entries {
 		e := &entries[i]
-		if e.covers(act) && (best == nil || before(e.Entry, best.Entry)) {
+		if e.covers(act) && (best == nil || before(e, best)) {
 			best = e
 		}
 	}
@@ -101,11 +113,17 @@ func covering(entries []permit, act Act) ledger.Ledger {
 	return out
 }
 
-func before(a, b ledger.Entry) bool {
+func before(a, b *permit) bool {
+	if a.rank != b.rank {
+		return a.rank < b.rank // Generations of two objects do not compare.
+	}
+	if a.creation != b.creation {
+		return b.creation // Nothing is older, and Secrets and the like count no generations.
+	}
 	if a.Generation != b.Generation {
 		return a.Generation > b.Generation
 	}
-	return hopOrder(a) < hopOrder(b)
+	return hopOrder(a.Entry) < hopOrder(b.Entry)
 }
 
 func hopOrder(e ledger.Entry) string {
@@ -129,9 +147,17 @@ func (e *permit) covers(act Act) bool {
 
 // MatchesKind tells whether an entry is about children of the given kind.
 func MatchesKind(e ledger.Entry, kind schema.GroupKind) bool {
+	if e.Through != "" {
+		return false
+	}
 	if e.Kind == v1alpha1.Any {
 		return true
 	}
+	return namesKind(e, kind)
+}
+
+// namesKind reports whether an entry names the kind itself.
+func namesKind(e ledger.Entry, kind schema.GroupKind) bool {
 	if e.Kind != kind.Kind {
 		return false
 	}

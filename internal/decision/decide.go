@@ -49,6 +49,7 @@ const (
 	ReasonReleased     Reason = "Released"
 	ReasonStray        Reason = "Stray"
 	ReasonDiscarding   Reason = "Discarding"
+	ReasonUpgrade      Reason = "Upgrade"
 	ReasonBreakGlass   Reason = "BreakGlass"
 	ReasonWarned       Reason = "Warned"
 	ReasonAudited      Reason = "Audited"
@@ -69,6 +70,9 @@ type Verdict struct {
 	// Exercised is the allowance that is said to have caused the request, where
 	// one covers it.
 	Exercised *ledger.Entry
+	// Upgrade is what lets the request through as part of an upgrade of its parent; nil
+	// where the reason is another one.
+	Upgrade *Upgrade
 	// TakenBack are the fields in which a child that is created has what was withheld of
 	// the parent and is there no more.
 	TakenBack []change.Path
@@ -105,11 +109,15 @@ var checks = []Check{
 	when(ReasonUnbounded, func(in *Input) bool { return len(in.Bounding()) == 0 }),
 	// What was under way when the policy came may finish, but for what has been withheld
 	// since.
-	when(ReasonAdopting, func(in *Input) bool { return in.Parent.isAdopting() && len(in.takenBack()) == 0 }),
+	when(ReasonAdopting, func(in *Input) bool {
+		return in.Parent.isAdopting() && len(in.takenBack()) == 0 && !isWithheldOf(in.Referents)
+	}),
 	// The parent's phase and its allowances.
 	permitted,
 	// What was adopted without a cause can always be got rid of.
 	when(ReasonDiscarding, discards),
+	// What is left is what somebody has agreed to for a new version of its controller.
+	upgraded,
 	// Nothing covers it, and somebody who may says that it has to be.
 	brokenGlass,
 	// Nothing covers it: what happens is up to the policies.

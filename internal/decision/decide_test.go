@@ -18,6 +18,7 @@ package decision
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -30,6 +31,9 @@ import (
 func TestDecide(t *testing.T) {
 	deployment := []*policy.Policy{compile(t, "deployment", deploymentSpec)}
 	replicaSet := []*policy.Policy{compile(t, "replicaset", replicaSetSpec)}
+	onCall := []*policy.Policy{compile(t, "replicaset", strings.Replace(replicaSetSpec,
+		"\nmaintaining:\n  policies:\n  - target:", "\nmaintaining:\n  policies:\n  - subjects: [{kind: Group, name: on-call}]\n    target:", 1))}
+	filled := []*policy.Policy{compile(t, "filled", filledSpec)}
 	bounded := []*policy.Policy{compile(t, "bounded", `
 for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
 initializing:
@@ -73,6 +77,27 @@ rules:
 		"a node": {
 			request: aRequest(policy.Requester{Username: "system:node:a", Groups: []string{"system:nodes"}}, Delete, podGVK, "web-1-a").
 				of(replicaSetGVK, "web-1", replicaSet),
+			want: ReasonPlatform,
+		},
+		"the token of a service account": {
+			request: aRequest(policy.Requester{Username: controllerManager}, Update, secretGVK, "token").
+				of(deploymentGVK, "web", filled).having(t, "type", "kubernetes.io/service-account-token").changing(t, nil, "x", "data.token"),
+			want: ReasonPlatform,
+		},
+		"the token of a service account, by a stranger": {
+			request: aRequest(mallory, Update, secretGVK, "token").
+				of(deploymentGVK, "web", filled).having(t, "type", "kubernetes.io/service-account-token").changing(t, nil, "x", "data.token"),
+			want: ReasonDenied, uncovered: []string{"data[token]"},
+		},
+		"another Secret": {
+			request: aRequest(policy.Requester{Username: controllerManager}, Update, secretGVK, "token").
+				of(deploymentGVK, "web", filled).having(t, "type", "Opaque").changing(t, nil, "x", "data.token"),
+			want: ReasonDenied, uncovered: []string{"data[token]"},
+		},
+		"the binding of a volume claim": {
+			request: aRequest(policy.Requester{Username: "system:serviceaccount:kube-system:persistent-volume-binder"}, Update,
+				claimGVK, "data").
+				of(deploymentGVK, "web", filled).changing(t, nil, "volume", "spec.volumeName"),
 			want: ReasonPlatform,
 		},
 		"all controllers as one user, parent gone": {
@@ -245,6 +270,21 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 		"maintaining is not for strangers": {
 			request: aRequest(mallory, Delete, podGVK, "web-1-a").of(replicaSetGVK, "web-1", replicaSet), want: ReasonDenied, uncovered: []string{"delete"},
 		},
+		"maintaining is for who may initiate above": {
+			request: aRequest(alice, Delete, podGVK, "web-1-a").of(replicaSetGVK, "web-1", replicaSet).
+				with(func(in *Input) { in.AncestorInitiator = true }),
+			want: ReasonMaintaining,
+		},
+		"an entry that names others is not for who may initiate above": {
+			request: aRequest(alice, Delete, podGVK, "web-1-a").of(replicaSetGVK, "web-1", onCall).
+				with(func(in *Input) { in.AncestorInitiator = true }),
+			want: ReasonDenied, uncovered: []string{"delete"},
+		},
+		"who may initiate above carries out nothing that is withheld": {
+			request: aRequest(alice, Delete, podGVK, "web-1-a").of(replicaSetGVK, "web-1", replicaSet).ofWithheld(t, "spec.replicas", int64(3)).
+				with(func(in *Input) { in.AncestorInitiator = true }),
+			want: ReasonDenied, uncovered: []string{"delete"},
+		},
 		"an eviction is for everybody": {
 			request: aRequest(mallory, Delete, podGVK, "web-1-a").of(replicaSetGVK, "web-1", replicaSet).
 				with(func(in *Input) { in.Eviction = true }),
@@ -268,6 +308,11 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "uid", nil, "metadata.ownerReferences[0]").
 				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
 			want: ReasonReleased,
+		},
+		"released by who may exercise, as the selector is a stranger's": {
+			request: aRequest(deployer, Update, podGVK, "web-1").changing(t, "uid", nil, "metadata.ownerReferences[0]").
+				of(deploymentGVK, "web", filled).ofWithheld(t, "spec.selector.app", "web").with(func(in *Input) { in.Release = true }),
+			want: ReasonDenied, uncovered: []string{"metadata.ownerReferences[0]"},
 		},
 		"released by a stranger": {
 			request: aRequest(mallory, Update, replicaSetGVK, "web-1").changing(t, "uid", nil, "metadata.ownerReferences[0]").

@@ -63,7 +63,7 @@ func (in *Input) lasting() *Input {
 // isCause reports whether the requester is a cause of the changes for each target of the
 // rules that they trigger and that withhold what has none.
 func (in *Input) isCause(v Verdict) bool {
-	g := granter{Input: in, verdict: v, usable: in.usable()}
+	g := granter{Input: in, verdict: v, usable: append(in.usable(), in.ownReferred()...)}
 	return !slices.ContainsFunc(in.OwnChanges, func(c change.Change) bool {
 		return slices.Contains(slices.Collect(maps.Values(g.causes(c))), false)
 	})

@@ -30,14 +30,14 @@ import (
 // grantsOf are the allowances of one rule: those of its entries, or, where it
 // has none, one for anything in the cluster.
 func (in *Input) grantsOf(r *policy.Rule, initiator string, trace []v1alpha1.TraceHop) []v1alpha1.Allowance {
-	if len(r.Entries) == 0 {
+	if r.AllowsAnything() {
 		return []v1alpha1.Allowance{in.anything(initiator, trace)}
 	}
 	var out []v1alpha1.Allowance
 	for _, e := range r.Entries {
 		out = append(out, in.entries(e, initiator, trace)...)
 	}
-	return out
+	return append(out, in.throughEntries(r.Through, initiator, trace)...)
 }
 
 // anything is the allowance to do anything to any child.
@@ -115,10 +115,13 @@ func anyField(fields []policy.FieldBound) bool {
 // targetsOf names the targets of a rule, to see whether each of them got
 // something.
 func targetsOf(r *policy.Rule) []string {
-	if len(r.Entries) == 0 {
+	if r.AllowsAnything() {
 		return []string{v1alpha1.Any}
 	}
-	out := make([]string, 0, len(r.Entries))
+	out := make([]string, 0, len(r.Entries)+len(r.Through))
+	for _, e := range r.Through {
+		out = append(out, e.Readers.Kind.String()+"/"+e.Resource.String())
+	}
 	for _, e := range r.Entries {
 		if e.IsExternal() {
 			out = append(out, fmt.Sprintf("%q", e.External)) // in the order of the keys

@@ -97,6 +97,8 @@ func (in *Input) outside(act Act, v Verdict, usable []permit, entries ledger.Led
 		return in.sources(entries, ledger.Entry.IsCreation)
 	case ReasonDeleting:
 		return in.deletingSources(v)
+	case ReasonUpgrade:
+		return in.upgradeSources(v.Upgrade)
 	case ReasonAdopting, ReasonBreakGlass, ReasonWarned, ReasonAudited:
 		return []source{{cause: in.startFrom(v.Reason), verbs: followingVerbs}}
 	default:

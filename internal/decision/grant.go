@@ -128,12 +128,13 @@ func (in *Input) grantCreation(v Verdict) Grant {
 		anything.Mutations = followingVerbs
 		grant.add(anything)
 	}
+	grant.add(in.toReaders(o.initiator, trace, v)...)
 	return grant
 }
 
 // grantUpdate looks at each change, and at each rule that it triggers.
 func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
-	g := granter{Input: in, verdict: v, conditions: in.conditions(), usable: in.usable()}
+	g := granter{Input: in, verdict: v, conditions: in.conditions(), usable: append(in.usable(), in.ownReferred()...)}
 	var uncaused []change.Change
 	var taken []change.Path
 	for i, c := range slices.Concat(in.OwnChanges, in.Approved) {
@@ -146,6 +147,7 @@ func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 		}
 	}
 	in.withhold(uncaused, taken, &g.grant)
+	g.judgeActions(ctx)
 	return g.grant
 }
 

@@ -25,69 +25,11 @@ import (
 
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/knowledge"
 )
 
-const appsGroup = "apps"
-
-var (
-	podKind         = schema.GroupKind{Kind: "Pod"}
-	jobKind         = schema.GroupKind{Group: "batch", Kind: "Job"}
-	statefulSetKind = schema.GroupKind{Group: appsGroup, Kind: "StatefulSet"}
-)
-
-const (
-	podTemplateField = "spec.template"
-	minReadyField    = "spec.minReadySeconds"
-)
-
-// maker is what is known of a kind that makes children of a template: enough to tell,
-// while something of it is withheld, whether a new child is as the approved content
-// makes it.
-type maker struct {
-	// child is the kind that it makes, and template where what it makes it of is.
-	child    schema.GroupKind
-	template string
-	// counts are the fields that say how many children there are; one that is left out
-	// is one.
-	counts []string
-	// suspend is the field that stops it, empty where it has none.
-	suspend string
-	// revised is true where it makes some children of an older template.
-	revised bool
-	// elsewhere are the fields that do not show in a new child.
-	elsewhere []string
-}
-
-// makers are the kinds that make children of a template.
-var makers = map[schema.GroupKind]maker{
-	{Group: appsGroup, Kind: "ReplicaSet"}: {
-		child: podKind, template: podTemplateField, counts: []string{"spec.replicas"},
-		elsewhere: []string{minReadyField},
-	},
-	{Kind: "ReplicationController"}: {
-		child: podKind, template: podTemplateField, counts: []string{"spec.replicas"},
-		elsewhere: []string{minReadyField},
-	},
-	statefulSetKind: {
-		child: podKind, template: podTemplateField, counts: []string{"spec.replicas"}, revised: true,
-		elsewhere: []string{
-			minReadyField, "spec.ordinals", "spec.persistentVolumeClaimRetentionPolicy", "spec.podManagementPolicy",
-			"spec.revisionHistoryLimit", "spec.updateStrategy",
-		},
-	},
-	{Group: appsGroup, Kind: "DaemonSet"}: {
-		child: podKind, template: podTemplateField,
-		elsewhere: []string{minReadyField, "spec.revisionHistoryLimit", "spec.updateStrategy"},
-	},
-	jobKind: {
-		child: podKind, template: podTemplateField, counts: []string{"spec.parallelism", "spec.completions"}, suspend: "spec.suspend",
-		elsewhere: []string{"spec.ttlSecondsAfterFinished"},
-	},
-	{Group: "batch", Kind: "CronJob"}: {
-		child: jobKind, template: "spec.jobTemplate", suspend: "spec.suspend",
-		elsewhere: []string{"spec.failedJobsHistoryLimit", "spec.successfulJobsHistoryLimit"},
-	},
-}
+// podKind is the only kind of children that are counted.
+var podKind = schema.GroupKind{Kind: "Pod"}
 
 // WithheldCount is how many Pods the parent has by its approved content where something
 // of it is withheld and the request creates one: while fewer are alive, it heals. The
@@ -97,8 +39,9 @@ func (in *Input) WithheldCount() (int64, bool) {
 	if in.ParentState != ParentFound || in.Operation != Create || in.Child.GVK.GroupKind() != podKind || !in.Parent.isWithheld() {
 		return 0, false
 	}
+	made, _ := in.Parent.Known().Child(in.Child.GVK.GroupKind())
 	least, found := int64(0), false
-	for _, field := range makers[in.Parent.GVK.GroupKind()].counts {
+	for _, field := range made.Counts {
 		if !in.Parent.differsAt(field) {
 			continue
 		}
@@ -110,11 +53,7 @@ func (in *Input) WithheldCount() (int64, bool) {
 }
 
 // differsAt reports whether something is withheld of a field, or of what is above it.
-func (p *Parent) differsAt(field string) bool {
-	path, err := change.ParsePath(field)
-	if err != nil {
-		return false
-	}
+func (p *Parent) differsAt(path change.Path) bool {
 	for _, d := range p.Standing.Differences {
 		if d.Counts && d.Path.Overlaps(path) {
 			return true
@@ -125,11 +64,7 @@ func (p *Parent) differsAt(field string) bool {
 
 // approvedValue is what the approved content has in a field, nil for nothing. It fails
 // where that is not known, as the value, or one above it, is not kept.
-func (p *Parent) approvedValue(field string) (any, bool) {
-	path, err := change.ParsePath(field)
-	if err != nil {
-		return nil, false
-	}
+func (p *Parent) approvedValue(path change.Path) (any, bool) {
 	content := p.Standing.Content()
 	for i := range path {
 		value, _ := path[:i+1].Value(content)
@@ -148,7 +83,7 @@ func (p *Parent) approvedValue(field string) (any, bool) {
 
 // approvedNumber is a number of the approved content, missing where it has none. It
 // fails where that is not known.
-func (p *Parent) approvedNumber(field string, missing int64) (int64, bool) {
+func (p *Parent) approvedNumber(field change.Path, missing int64) (int64, bool) {
 	value, known := p.approvedValue(field)
 	switch v := value.(type) {
 	case nil:
@@ -162,11 +97,11 @@ func (p *Parent) approvedNumber(field string, missing int64) (int64, bool) {
 
 // mayGoOn reports whether the approved content does not suspend the parent. Of what is
 // not known nobody can tell.
-func (p *Parent) mayGoOn(m maker) bool {
-	if m.suspend == "" {
+func (p *Parent) mayGoOn(m knowledge.Child) bool {
+	if m.Suspend == nil {
 		return true
 	}
-	value, known := p.approvedValue(m.suspend)
+	value, known := p.approvedValue(m.Suspend)
 	suspended, isBool := value.(bool)
 	return known && (value == nil || isBool && !suspended)
 }
@@ -174,10 +109,13 @@ func (p *Parent) mayGoOn(m maker) bool {
 // carriesNothingWithheld reports whether the act is the creation of a child that the
 // parent's approved content makes (D2): of the approved template, no more of them than
 // were approved, and not while the parent is suspended. Of kinds of which nothing is
-// known nobody can tell.
+// known nobody can tell, nor of a child that has the template to make children of it itself.
 func (in *Input) carriesNothingWithheld(act Act) bool {
-	m, known := makers[in.Parent.GVK.GroupKind()]
-	if !known || act.Operation != Create || in.Child.GVK.GroupKind() != m.child {
+	if act.Operation != Create {
+		return false
+	}
+	m, _ := in.Parent.Known().Child(in.Child.GVK.GroupKind())
+	if m.Template == nil || m.At != nil {
 		return false
 	}
 	return !in.showsElsewhere(m) && in.isDue(m) && in.isOfApprovedTemplate(m)
@@ -185,22 +123,22 @@ func (in *Input) carriesNothingWithheld(act Act) bool {
 
 // showsElsewhere reports whether a withheld change may show in the child in a way that
 // cannot be checked.
-func (in *Input) showsElsewhere(m maker) bool {
-	named := slices.Concat(m.counts, m.elsewhere, []string{m.template, m.suspend, "metadata"})
+func (in *Input) showsElsewhere(m knowledge.Child) bool {
+	named := slices.Concat(m.Counts, m.Unshown, []change.Path{m.Template, change.Path{}.Field("metadata")})
+	if m.Suspend != nil {
+		named = append(named, m.Suspend)
+	}
 	return slices.ContainsFunc(in.Parent.Standing.Withheld(), func(d approved.Difference) bool {
-		return !slices.ContainsFunc(named, func(field string) bool {
-			path, err := change.ParsePath(field)
-			return err == nil && path.Overlaps(d.Path)
-		})
+		return !slices.ContainsFunc(named, d.Path.Overlaps)
 	})
 }
 
 // isDue reports whether the approved content has room for another child.
-func (in *Input) isDue(m maker) bool {
-	if !in.Parent.mayGoOn(m) || in.Parent.surges() {
+func (in *Input) isDue(m knowledge.Child) bool {
+	if !in.Parent.mayGoOn(m) || in.Parent.surges(m.Surge) {
 		return false
 	}
-	for _, field := range m.counts {
+	for _, field := range m.Counts {
 		if !in.Parent.differsAt(field) {
 			continue
 		}
@@ -208,124 +146,107 @@ func (in *Input) isDue(m maker) bool {
 			return false
 		}
 	}
-	switch in.Parent.GVK.GroupKind() {
-	case statefulSetKind:
-		return in.isInOrder()
-	case jobKind:
-		return in.isToBeCompleted()
-	default:
-		return true
-	}
+	return (m.Ordinals == nil || in.isInOrder(m)) && (m.Completions == nil || in.isToBeCompleted(m.Completions))
 }
 
-// surges reports whether Pods come beside those that they replace, by an update strategy
-// that is withheld.
-func (p *Parent) surges() bool {
-	const field = "spec.updateStrategy.rollingUpdate.maxSurge"
-	path, err := change.ParsePath(field)
-	if err != nil {
-		return true
+// surges reports whether children come beside those that they replace, by an update
+// strategy that is withheld.
+func (p *Parent) surges(s *knowledge.Surge) bool {
+	if s == nil {
+		return false
 	}
-	switch surge, _ := path.Value(p.Standing.Object.Fields); surge {
+	switch surge, _ := s.Max.Value(p.Standing.Object.Fields); surge {
 	case nil, int64(0), "0", "0%":
 		return false
 	default:
-		return p.differsAt("spec.updateStrategy.type") || p.differsAt(field)
+		return p.differsAt(s.Strategy) || p.differsAt(s.Max)
 	}
 }
 
-// isToBeCompleted reports whether a Pod of a Job is one of those that the approved content
-// completes. Pods that have ended are not alive, so that their number does not tell.
-func (in *Input) isToBeCompleted() bool {
-	if !in.Parent.differsAt("spec.completions") {
+// isToBeCompleted reports whether a child, such as a Pod of an Indexed Job, is one of those
+// that the approved content completes. Pods that have ended are not alive, so that their
+// number does not tell.
+func (in *Input) isToBeCompleted(o *knowledge.Completions) bool {
+	if !in.Parent.differsAt(o.Count) {
 		return true
 	}
-	value, _ := change.Path{}.Field("metadata").Field("annotations").Field(completionIndex).Value(in.Child.New)
+	value, _ := change.Path{}.Field("metadata").Field("annotations").Field(o.Annotation).Value(in.Child.New)
 	text, _ := value.(string)
 	index, err := strconv.ParseInt(text, 10, 64)
-	count, known := in.Parent.approvedNumber("spec.completions", 1)
+	count, known := in.Parent.approvedNumber(o.Count, 1)
 	return err == nil && known && index >= 0 && index < count
 }
 
-// completionIndex is the annotation of a Pod of an Indexed Job that says which one it is.
-const completionIndex = "batch.kubernetes.io/job-completion-index"
-
-// isInOrder reports whether a Pod of a StatefulSet is one of those that the approved
-// content has, of the revision that its update strategy wants.
-func (in *Input) isInOrder() bool {
+// isInOrder reports whether a numbered child, such as a Pod of a StatefulSet, is one of those
+// that the approved content has, of the revision that its update strategy wants.
+func (in *Input) isInOrder(m knowledge.Child) bool {
 	p := &in.Parent
 	ordinal, ok := in.ordinal()
-	first, startKnown := p.approvedNumber("spec.ordinals.start", 0)
-	count, countKnown := p.approvedNumber("spec.replicas", 1)
-	if !ok || !startKnown || !countKnown || ordinal < first || ordinal >= first+count {
+	first, startKnown := p.approvedNumber(m.Ordinals.Start, 0)
+	if !ok || !startKnown || ordinal < first {
 		return false
 	}
-	if !p.differsAt("spec.updateStrategy") {
+	for _, field := range m.Counts {
+		if count, known := p.approvedNumber(field, 1); !known || ordinal >= first+count {
+			return false
+		}
+	}
+	if !p.differsAt(m.Ordinals.Strategy) {
 		return true
 	}
-	switch kept, known := in.isPartitioned(); {
+	switch kept, known := in.isPartitioned(m.Ordinals); {
 	case !known:
 		return false
 	case kept:
-		return in.isOf(p.CurrentRevision)
+		return in.isOf(p.CurrentRevision, m.Ordinals)
 	default:
 		// What is made of a withheld template has a newer revision than what was approved.
-		return in.isOf(p.UpdateRevision) || p.differsAt(podTemplateField)
+		return in.isOf(p.UpdateRevision, m.Ordinals) || p.differsAt(m.Template)
 	}
 }
 
-// ordinal is the number of a Pod of a StatefulSet, by its name.
+// ordinal is the number of a child, by its name.
 func (in *Input) ordinal() (int64, bool) {
 	number, ok := strings.CutPrefix(in.Child.Name, in.Parent.Name+"-")
 	ordinal, err := strconv.ParseInt(number, 10, 64)
 	return ordinal, ok && err == nil
 }
 
-// isPartitioned reports whether a Pod of a StatefulSet is one of those that the approved
+// isPartitioned reports whether a numbered child is one of those that the approved
 // partition keeps at the older revision. It fails where that is not known.
-func (in *Input) isPartitioned() (kept, known bool) {
+func (in *Input) isPartitioned(o *knowledge.Ordinals) (kept, known bool) {
 	ordinal, ok := in.ordinal()
-	first, startKnown := in.Parent.approvedNumber("spec.ordinals.start", 0)
-	partition, partitionKnown := in.Parent.approvedNumber("spec.updateStrategy.rollingUpdate.partition", 0)
+	first, startKnown := in.Parent.approvedNumber(o.Start, 0)
+	partition, partitionKnown := in.Parent.approvedNumber(o.Partition, 0)
 	return ordinal < first+partition, ok && startKnown && partitionKnown
 }
 
-// isOf reports whether a StatefulSet has made the Pod of a revision.
-func (in *Input) isOf(revision string) bool {
-	return revision != "" && in.revision() == revision
+// isOf reports whether the parent has made the child of a revision.
+func (in *Input) isOf(revision string, o *knowledge.Ordinals) bool {
+	value, _ := change.Path{}.Field("metadata").Field("labels").Field(o.Label).Value(in.Child.New)
+	return revision != "" && value == revision
 }
 
-// isKept reports whether the Pod is of the older revision of a StatefulSet, and one of
-// those that the approved partition keeps at it. Where there is no older one, the
-// present template, which is withheld, is that of the only revision.
-func (in *Input) isKept() bool {
-	kept, known := in.isPartitioned()
-	return kept && known && in.isOf(in.Parent.CurrentRevision) && in.Parent.CurrentRevision != in.Parent.UpdateRevision
-}
-
-// revision is the one that a StatefulSet has made the Pod of.
-func (in *Input) revision() string {
-	value, _ := change.Path{}.Field("metadata").Field("labels").Field("controller-revision-hash").Value(in.Child.New)
-	revision, _ := value.(string)
-	return revision
+// isKept reports whether the child is of the older revision of its parent, and one of those
+// that the approved partition keeps at it. Where there is no older one, the present
+// template, which is withheld, is that of the only revision.
+func (in *Input) isKept(o *knowledge.Ordinals) bool {
+	kept, known := in.isPartitioned(o)
+	return kept && known && in.isOf(in.Parent.CurrentRevision, o) && in.Parent.CurrentRevision != in.Parent.UpdateRevision
 }
 
 // isOfApprovedTemplate reports whether the child is made of the parent's approved
 // template: at each place where the present template differs from that, the child has
 // what is approved. What it has elsewhere nobody has withheld.
-func (in *Input) isOfApprovedTemplate(m maker) bool {
-	if !in.Parent.differsAt(m.template) {
+func (in *Input) isOfApprovedTemplate(m knowledge.Child) bool {
+	if !in.Parent.differsAt(m.Template) {
 		return true
 	}
-	if m.revised && in.isKept() {
+	if m.Ordinals != nil && in.isKept(m.Ordinals) {
 		return true
 	}
-	path, err := change.ParsePath(m.template)
-	if err != nil {
-		return false
-	}
-	approvedTemplate, _ := path.Value(in.Parent.Standing.Content())
-	presentTemplate, _ := path.Value(in.Parent.Standing.Object.Fields)
+	approvedTemplate, _ := m.Template.Value(in.Parent.Standing.Content())
+	presentTemplate, _ := m.Template.Value(in.Parent.Standing.Object.Fields)
 	t := templates{
 		approved: underTemplate(approvedTemplate),
 		present:  underTemplate(presentTemplate),

@@ -22,7 +22,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -123,7 +122,7 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 				aRequest(tc.requester, Update, revisionGVK, "web-1").changing(t, int64(1), int64(2), "revision"),
 			} {
 				r.of(setGVK, "web", set, tc.allowances...)
-				r.Bookkeeping = lineage.Bookkeeping(string(r.Operation), revision)
+				r.Bookkeeping = policy.Known(revisionGVK.GroupKind(), nil).IsBookkeeping(string(r.Operation), revision.Object)
 				if tc.with != nil {
 					r.with(tc.with)
 				}

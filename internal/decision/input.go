@@ -28,6 +28,7 @@ import (
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/knowledge"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
@@ -66,6 +67,9 @@ type Input struct {
 	// OwnChanges are what it changes of the object as a holder: what triggers the
 	// rules of its own policies.
 	OwnChanges []change.Change
+	// Actions are what the requester does through the status of the object, where that is no
+	// controller's report.
+	Actions []change.Change
 	// Approved are the fields that an initiator approves in this request; they
 	// are treated as just changed (D20).
 	Approved []change.Change
@@ -109,6 +113,15 @@ type Input struct {
 	// Adoption is what an Update does that gives the child another parent; nil
 	// otherwise. It is the adopter's where Parent is the parent from before.
 	Adoption *Adoption
+	// Referents are what the parent reads without owning it, as far as policies say that it
+	// has a bearing on children of the child's kind (policy.Through); OwnReferents are what
+	// the child itself reads, as far as it has one on the child.
+	Referents, OwnReferents []Referent
+	// Readers are who reads the child, by its policies, before or after the request.
+	Readers []Reader
+	// Upgrades are what lets the requester through as part of an upgrade of the parent,
+	// ordered by name (D12).
+	Upgrades []Upgrade
 	// Deletion is that of the parent, where it is going or gone and it is known
 	// who deleted it; that explains what happens to the child (D9).
 	Deletion *v1alpha1.Deletion
@@ -154,6 +167,9 @@ type Child struct {
 	// Ledger is what counts of the object's ledger before the request, without what it
 	// tells of withheld changes.
 	Ledger ledger.Ledger
+	// Blind is true where nothing tells whether the object is still new, so that only time
+	// ends its initialization.
+	Blind bool
 	// Standing is how the object compares with its approved content before the request;
 	// nil on Create, and where no policy is in effect for it.
 	Standing *approved.Standing
@@ -196,18 +212,24 @@ type Parent struct {
 	Fields map[string]any
 	// Policies are the policies in effect for the parent.
 	Policies []*policy.Policy
-	// CurrentRevision and UpdateRevision are from the status of a StatefulSet, which makes
-	// its Pods of either: the older revision, and that of its present template.
+	// CurrentRevision and UpdateRevision are from the status of a parent that makes its
+	// children of either, such as a StatefulSet: the older revision, and that of its present template.
 	CurrentRevision, UpdateRevision string
 	// Short is true where fewer Pods of the parent are alive than it had before a
 	// change of their number was withheld (Input.WithheldCount).
 	Short bool
+	// Blind is true where nothing tells whether the parent is still new, so that only time
+	// ends its initialization.
+	Blind bool
 	// Strays are the UIDs of the children that it adopted without a cause (D5).
 	Strays sets.Set[string]
 	// Surplus are the names of strays of the child's kind that are alive, where the
 	// request deletes a child that is none.
 	Surplus []string
 }
+
+// Known is what is known of the parent's kind.
+func (p *Parent) Known() *knowledge.Kind { return policy.Known(p.GVK.GroupKind(), p.Policies) }
 
 // Phase of the parent: it is what bounds the child (D9).
 func (p *Parent) Phase() v1alpha1.Phase {

@@ -94,7 +94,9 @@ func (in *Input) isRelease(act Act) bool {
 		return false
 	}
 	switch {
-	case !lineage.IsLabel(act.Change.Path):
+	case in.Parent.isWithheld() && in.Parent.differsAt(selectorPath):
+		return false // It lets go of what the approved selector has.
+	case lineage.IsReference(act.Change.Path):
 	case in.isReplaced():
 		return true
 	case !in.AncestorInitiator && !in.IsStray() && act.Change.Verb != change.Insert:
@@ -102,6 +104,8 @@ func (in *Input) isRelease(act Act) bool {
 	}
 	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
 }
+
+var selectorPath = change.Path{}.Field("spec").Field("selector")
 
 // isReplaced tells whether healing makes another child in the place of one that is
 // lost.
@@ -131,7 +135,19 @@ func (in *Input) inSection(ctx context.Context, phase v1alpha1.Phase, act Act, c
 // inInitializing reports whether the section for an initializing parent lets the act
 // through.
 func (in *Input) inInitializing(act Act) bool {
-	return !in.heldBack(act) && in.within(act, func(p *policy.Policy) *policy.Section { return p.Initializing })
+	section := func(p *policy.Policy) *policy.Section { return p.Initializing }
+	if in.Parent.Blind && !in.isNamed(section) && !policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
+		return false // Nobody can tell that it is, and nobody has said what it may be.
+	}
+	return !in.heldBack(act) && in.within(act, section)
+}
+
+// isNamed reports whether the section of one of the policies names the child's resource.
+func (in *Input) isNamed(section func(*policy.Policy) *policy.Section) bool {
+	return slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
+		s := section(p)
+		return s != nil && s.Names(in.Child.GVK.GroupKind())
+	})
 }
 
 // within tells whether the union of the policies' sections lets the act through.
@@ -159,7 +175,10 @@ func (in *Input) within(act Act, section func(*policy.Policy) *policy.Section) b
 // the parent's approved content makes them (D2). Neither healing nor the parent's being
 // new is a way around that.
 func (in *Input) heldBack(act Act) bool {
-	return in.Parent.isWithheld() && !in.Eviction && !in.carriesNothingWithheld(act)
+	if in.Eviction {
+		return false
+	}
+	return isWithheldOf(in.Referents) || in.Parent.isWithheld() && !in.carriesNothingWithheld(act)
 }
 
 // maintaining tells whether the act needs no allowance.
@@ -177,6 +196,10 @@ func (in *Input) maintaining(ctx context.Context, act Act, conditions *condition
 	return false
 }
 
+// mayMaintain reports whether the requester may do what an entry lets through: where it
+// names nobody, whoever may exercise the parent's allowances, and who may initiate above
+// it. The latter could have the same done by changing what is above, and anybody may have a
+// Pod evicted.
 func (in *Input) mayMaintain(m policy.MaintainingEntry) bool {
 	switch {
 	case in.Eviction:
@@ -184,6 +207,6 @@ func (in *Input) mayMaintain(m policy.MaintainingEntry) bool {
 	case len(m.Subjects) > 0:
 		return m.MatchesSubject(in.Requester)
 	default:
-		return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
+		return in.AncestorInitiator || policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
 	}
 }

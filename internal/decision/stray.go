@@ -21,7 +21,6 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
-	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -70,7 +69,7 @@ func (in *Input) isAdoptionCaused() bool {
 		// Being able to create a child is a reason to take over one that was asked for
 		// by its name. A selector takes over whatever somebody makes meanwhile.
 		_, covered := justification(in.allowances(), creation)
-		return covered && !lineage.AdoptsBySelector(in.Parent.GVK.GroupKind())
+		return covered && in.Parent.Known().Selector == ""
 	}
 }
 

@@ -19,34 +19,10 @@ package decision
 import (
 	"slices"
 
-	"k8s.io/apimachinery/pkg/runtime/schema"
-
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/knowledge"
 )
-
-// A Deployment makes ReplicaSets that have its template as their own.
-var (
-	deploymentKind = schema.GroupKind{Group: appsGroup, Kind: "Deployment"}
-	replicaSets    = schema.GroupKind{Group: appsGroup, Kind: "ReplicaSet"}
-)
-
-// templateMaker is what is known of a kind that makes children of a template, those that
-// make others of the same template included.
-func templateMaker(kind schema.GroupKind) (maker, bool) {
-	if kind == deploymentKind {
-		return maker{child: replicaSets, template: podTemplateField}, true
-	}
-	m, known := makers[kind]
-	return m, known
-}
-
-// MakesOfTemplate reports whether objects of a kind make children of a template, so that it
-// can be told what a child is made of.
-func MakesOfTemplate(kind schema.GroupKind) bool {
-	_, known := templateMaker(kind)
-	return known
-}
 
 // takenBack are the fields in which a child that is about to be created has what was
 // withheld of its parent and is there no more (D2): its controller has not heard yet that
@@ -55,17 +31,13 @@ func (in *Input) takenBack() []change.Path {
 	if in.Operation != Create || in.ParentState != ParentFound || len(in.Parent.TakenBack) == 0 {
 		return nil
 	}
-	m, known := templateMaker(in.Parent.GVK.GroupKind())
-	if !known || in.Child.GVK.GroupKind() != m.child || in.isOfOlderRevision(m) {
+	m, _ := in.Parent.Known().Child(in.Child.GVK.GroupKind())
+	if m.Template == nil || in.isOfOlderRevision(m) {
 		return nil
 	}
-	path, err := change.ParsePath(m.template)
-	if err != nil {
-		return nil
-	}
-	now, _ := path.Value(in.Parent.Fields)
+	now, _ := m.Template.Value(in.Parent.Fields)
 	for _, before := range in.Parent.TakenBack {
-		if found := in.carried(before, m, path, now); len(found) > 0 {
+		if found := in.carried(before, m, now); len(found) > 0 {
 			return found
 		}
 	}
@@ -74,23 +46,23 @@ func (in *Input) takenBack() []change.Path {
 
 // isOfOlderRevision reports whether the child is of a revision that is older than the one
 // that is withheld or taken back.
-func (in *Input) isOfOlderRevision(m maker) bool {
-	return m.revised && in.Parent.CurrentRevision != in.Parent.UpdateRevision && in.isOf(in.Parent.CurrentRevision)
+func (in *Input) isOfOlderRevision(m knowledge.Child) bool {
+	return m.Ordinals != nil && in.Parent.CurrentRevision != in.Parent.UpdateRevision && in.isOf(in.Parent.CurrentRevision, m.Ordinals)
 }
 
 // carried are the fields of the template in which the child has what was withheld before,
 // where the present template has something else.
-func (in *Input) carried(before *approved.Standing, m maker, path change.Path, now any) []change.Path {
-	then, _ := path.Value(before.Object.Fields)
+func (in *Input) carried(before *approved.Standing, m knowledge.Child, now any) []change.Path {
+	then, _ := m.Template.Value(before.Object.Fields)
 	made := any(map[string]any{"metadata": in.Child.New["metadata"], "spec": in.Child.New["spec"]})
-	if m.child == replicaSets {
-		made, _ = path.Value(in.Child.New)
+	if m.At != nil {
+		made, _ = m.At.Value(in.Child.New)
 	}
 	t := templates{approved: underTemplate(now), present: underTemplate(then), child: underTemplate(made)}
 	var out []change.Path
 	for _, d := range change.Find(t.approved, t.present, change.Options{}) {
 		there := d
-		there.Path = append(slices.Clone(path), d.Path[1:]...)
+		there.Path = append(slices.Clone(m.Template), d.Path[1:]...)
 		withheld := slices.ContainsFunc(before.Withheld(), func(w approved.Difference) bool {
 			return isPartOf(there, w, before.Object.Schema)
 		})

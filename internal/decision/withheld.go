@@ -119,6 +119,15 @@ func (p *Parent) isWithheld() bool {
 	return p.Standing != nil && slices.ContainsFunc(p.Standing.Differences, func(d approved.Difference) bool { return d.Counts })
 }
 
+// Withholds reports whether something of the parent is withheld at a path, above it, or
+// below: what its system writes there into a child carries that out, also where it keeps
+// its books otherwise (D5).
+func (p *Parent) Withholds(path change.Path) bool {
+	return p.Standing != nil && slices.ContainsFunc(p.Standing.Differences, func(d approved.Difference) bool {
+		return d.Counts && d.Path.Overlaps(path)
+	})
+}
+
 // isAdopting reports whether the parent may finish what was under way when its policy first
 // took effect: while something of it is withheld, it may not (D20).
 func (p *Parent) isAdopting() bool { return p.Adopting && !p.OneSided && !p.isWithheld() }

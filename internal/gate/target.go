@@ -110,3 +110,14 @@ func (d Drivers) all(words func(Driver) []string) []string {
 	slices.Sort(out)
 	return slices.Compact(out)
 }
+
+// StandOf says what the policies in effect for the first of a chain of objects, and
+// for its parent, want for its gate, the oldest first.
+func StandOf(index *policy.Index, chain []policy.Holder, target Target) Standing {
+	inEffect := slices.Clone(index.InEffect(chain))
+	if len(chain) > 1 {
+		inEffect = append(inEffect, index.InEffect(chain[1:])...)
+	}
+	slices.SortFunc(inEffect, policy.ByAge)
+	return Stand(target, inEffect...)
+}

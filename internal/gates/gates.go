@@ -37,6 +37,8 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
+// +kubebuilder:rbac:groups=pkg.crossplane.io,resources=providerrevisions,verbs=get;list;watch
+
 // Drivers are the systems that there are gates for, as far as it does not depend on
 // what an admin configures.
 func Drivers() gate.Drivers { return gate.Drivers{crossplane.Driver{}} }

@@ -1,0 +1,173 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/policy"
+)
+
+const actedSpec = `
+knowledge: {actions: [{path: status.promote}]}
+for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+subjects:
+- {kind: Group, name: platform-team, mayInitiate: true}
+- {kind: ServiceAccount, namespace: kube-system, name: deployment-controller}
+`
+
+const actedRules = `
+rules:
+- trigger: spec.replicas
+  policies:
+  - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, mutations: [{jsonPath: spec.replicas}]}
+`
+
+// What people do through the status is refused, or allows what is said of it.
+func TestActions(t *testing.T) {
+	tests := map[string]struct {
+		spec        string
+		requester   policy.Requester
+		above       bool
+		glass       string
+		reports     bool
+		wantRefused bool
+		want        []string
+	}{
+		"a stranger":                        {requester: mallory, wantRefused: true},
+		"a stranger's service account":      {requester: robot, wantRefused: true},
+		"an initiator":                      {requester: alice, want: []string{"spec.replicas"}},
+		"an initiator above":                {requester: mallory, above: true, want: []string{"spec.replicas"}},
+		"who breaks the glass":              {requester: mallory, glass: "it burns", want: []string{"spec.replicas"}},
+		"who reports":                       {requester: deployer, reports: true},
+		"a stranger, and nobody is refused": {spec: "validationActions: [Warn]" + actedRules, requester: mallory},
+		"a rule of its own": {
+			spec:      actedRules + "- trigger: status.promote\n  policies:\n  - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}\n",
+			requester: alice, want: []string{"create"},
+		},
+		"no rules": {spec: "rules: []", requester: mallory},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if tc.spec == "" {
+				tc.spec = actedRules
+			}
+			r := aRequest(tc.requester, Update, deploymentGVK, "web").governed(compile(t, "web", actedSpec+tc.spec))
+			r.AncestorInitiator, r.BreakGlass = tc.above, tc.glass
+			if got := r.ReportsStatus(); got != tc.reports {
+				t.Fatalf("reports: %v, want %v", got, tc.reports)
+			}
+			if !tc.reports {
+				r.Actions = []change.Change{{Path: mustPath(t, "status.promote"), Verb: change.Insert, New: true}}
+			}
+			grant := Grants(t.Context(), &r.Input, Decide(t.Context(), &r.Input))
+			if grant.Refuse != tc.wantRefused || len(grant.Withheld) > 0 != tc.wantRefused {
+				t.Errorf("refused: %v (%v), want %v", grant.Refuse, grant.Withheld, tc.wantRefused)
+			}
+			if diff := cmp.Diff(tc.want, mutations(grant.Allowances)); diff != "" {
+				t.Errorf("allowances (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is new for as long as nobody can tell frees no people.
+func TestBlind(t *testing.T) {
+	created := allowance("*", "*", v1alpha1.FieldCreated)
+	tests := map[string]struct {
+		requester policy.Requester
+		blind     bool
+		wantCause bool
+		wantChild Reason
+	}{
+		"a stranger, and the status tells": {requester: mallory, wantCause: true, wantChild: ReasonInitializing},
+		"a stranger":                       {requester: mallory, blind: true, wantChild: ReasonDenied},
+		"its controller":                   {requester: deployer, blind: true, wantCause: true, wantChild: ReasonInitializing},
+		"an initiator":                     {requester: alice, blind: true, wantCause: true, wantChild: ReasonInitializing},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			web := compile(t, "web", deploymentSpec)
+			r := aRequest(tc.requester, Update, deploymentGVK, "web").governed(web).holding(created).
+				changing(t, int64(1), int64(2), "spec.replicas")
+			r.Child.Blind = tc.blind
+			grant := Grants(t.Context(), &r.Input, Verdict{Allowed: true, Reason: ReasonRoot})
+			if got := len(grant.Withheld) == 0; got != tc.wantCause {
+				t.Errorf("has a cause: %v, want %v", got, tc.wantCause)
+			}
+			child := aRequest(tc.requester, Delete, replicaSetGVK, "web-1").of(deploymentGVK, "web", []*policy.Policy{web}, created)
+			child.Parent.Blind = tc.blind
+			if v := Decide(t.Context(), &child.Input); v.Reason != tc.wantChild {
+				t.Errorf("verdict on a child is %s, want %s", v.Reason, tc.wantChild)
+			}
+		})
+	}
+}
+
+// What is withheld of a parent does not show in the metadata of its children.
+func TestCarried(t *testing.T) {
+	const parent = `
+for: {apiGroup: cloud.example.com, apiVersion: v1, kind: Bucket}
+subjects:
+- {kind: Group, name: platform-team, mayInitiate: true}
+- {kind: ServiceAccount, namespace: kube-system, name: deployment-controller}
+rules:
+- trigger: spec
+  policies:
+  - {target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Update]}
+`
+	annotation := func(key string, before, after any) change.Change {
+		return change.Change{Path: change.Path{}.Field("metadata").Field("annotations").Field(key), Verb: change.Mutate, Old: before, New: after}
+	}
+	withheld := map[string]any{"annotations": map[string]any{"example.org/team": "their-team", "example.org/n": "12"}}
+	r := aRequest(deployer, Update, podGVK, "a").of(bucketGVK, "b", []*policy.Policy{compile(t, "b", parent)})
+	r.beingOf(map[string]any{"spec": map[string]any{}}, map[string]any{"spec": map[string]any{"secretTemplate": withheld}})
+	if !r.CarriesMetadata() {
+		t.Fatal("its metadata does not count")
+	}
+	tests := map[string]struct {
+		change change.Change
+		want   bool
+	}{
+		"its key and value":          {annotation("example.org/team", nil, "their-team"), true},
+		"its key":                    {annotation("example.org/team", "ours", nil), true},
+		"its value under another":    {annotation("copied/team", nil, "of their-team"), true},
+		"a short text within others": {annotation("books", nil, "12 of 13"), false},
+		"something else":             {annotation("deployment.kubernetes.io/revision", "1", "2"), false},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := len(r.Carried([]change.Change{tc.change})) > 0; got != tc.want {
+				t.Errorf("shows what is withheld: %v, want %v", got, tc.want)
+			}
+		})
+	}
+	for name, who := range map[string]policy.Requester{"an initiator": alice, "a stranger": mallory} {
+		if r.Requester = who; r.CarriesMetadata() {
+			t.Errorf("the metadata that %s writes counts", name)
+		}
+	}
+	deployment := aRequest(deployer, Update, replicaSetGVK, "a").of(deploymentGVK, "web", []*policy.Policy{compile(t, "web", deploymentSpec)}).
+		ofWithheld(t, "spec.replicas", nil)
+	if deployment.CarriesMetadata() {
+		t.Error("the metadata of what is made of a template counts")
+	}
+}
