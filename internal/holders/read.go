@@ -125,6 +125,31 @@ func (c *Cache) Live(ctx context.Context, gvk schema.GroupVersionKind, key types
 	return obj, nil
 }
 
+// ListLive reads the objects of any kind from the API server, those of all namespaces where
+// none is given.
+func (c *Cache) ListLive(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*unstructured.Unstructured, error) {
+	if w, ok := (*c.kinds.Load())[gvk.GroupKind()]; ok {
+		gvk = w.gvk
+	}
+	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
+	if err != nil {
+		return nil, fmt.Errorf("cannot list %s: %w", gvk.Kind, err)
+	}
+	var reader dynamic.ResourceInterface = c.live.Resource(mapping.Resource)
+	if mapping.Scope.Name() == apimeta.RESTScopeNameNamespace {
+		reader = c.live.Resource(mapping.Resource).Namespace(namespace)
+	}
+	list, err := reader.List(ctx, metav1.ListOptions{})
+	if err != nil {
+		return nil, fmt.Errorf("cannot list %s: %w", gvk.Kind, err)
+	}
+	out := make([]*unstructured.Unstructured, len(list.Items))
+	for i := range list.Items {
+		out[i] = &list.Items[i]
+	}
+	return out, nil
+}
+
 // List unpacks all cached holders of a kind, one after the other: there may be more than
 // fit into memory. Where the kind is not watched there are none. The objects are shared
 // and must not be modified.

@@ -19,9 +19,11 @@ package kinds
 import (
 	"context"
 	"fmt"
+	"slices"
 	"strings"
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -35,9 +37,47 @@ import (
 // seldom asked for, so that a cache of them would not pay.
 type Reader struct {
 	client.Reader
+	// Metadata reads what their metadata says, which is asked of each kind; nil for the same
+	// Reader. See DefinitionCache.
+	Metadata client.Reader
 }
 
 var _ Definitions = Reader{}
+
+// Markers implements Definitions.
+func (r Reader) Markers(ctx context.Context, resource schema.GroupResource) ([]string, error) {
+	if !strings.Contains(resource.Group, ".") {
+		return nil, nil // One of Kubernetes' own groups.
+	}
+	from := r.Metadata
+	if from == nil {
+		from = r.Reader
+	}
+	definition := Definition()
+	key := types.NamespacedName{Name: resource.String()}
+	if err := client.IgnoreNotFound(from.Get(ctx, key, definition)); err != nil {
+		return nil, fmt.Errorf("reading CustomResourceDefinition %s: %w", key.Name, err)
+	}
+	return MarkersOf(definition), nil
+}
+
+// MarkersOf are the labels of a definition by which a system marks the kinds that are its own.
+func MarkersOf(definition metav1.Object) []string {
+	var out []string
+	for key, value := range definition.GetLabels() {
+		if isMarker(key, value) {
+			out = append(out, key)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isMarker reports whether a label is a marker. Without a slash it could be taken for a
+// category.
+func isMarker(key, value string) bool {
+	return value == "true" && strings.Contains(key, "/")
+}
 
 // ReplicasPath implements Definitions.
 func (r Reader) ReplicasPath(ctx context.Context, resource schema.GroupVersionResource) (string, error) {

@@ -69,6 +69,10 @@ type Definitions interface {
 	// ReplicasPath returns the path, such as spec.replicas, that the scale
 	// sub-resource sets, and "" where no CustomResourceDefinition defines it.
 	ReplicasPath(ctx context.Context, resource schema.GroupVersionResource) (string, error)
+	// Markers returns the labels of the CustomResourceDefinition by which a system marks
+	// the kinds that are its own, such as kro.run/owned; none where no
+	// CustomResourceDefinition defines the resource.
+	Markers(ctx context.Context, resource schema.GroupResource) ([]string, error)
 }
 
 // Resource is a resource that is served.
@@ -84,7 +88,8 @@ type Resource struct {
 	// ReplicasPath is what the scale sub-resource sets; empty without one.
 	ReplicasPath string
 	// Categories are the groups of kinds that it says it belongs to, such as
-	// Crossplane's "composite", sorted.
+	// Crossplane's "composite", and the markers of its definition, sorted. The name of a
+	// category has no slash, and a marker has one.
 	Categories []string
 }
 
@@ -404,6 +409,11 @@ func (r *Resolver) ask(ctx context.Context, gv schema.GroupVersion) ([]Resource,
 	}
 	resources := parse(gv, list)
 	for i := range resources {
+		markers, err := r.definitions.Markers(ctx, resources[i].GVR.GroupResource())
+		if err != nil {
+			return nil, fmt.Errorf("asking whose kind %s is: %w", resources[i].GVR.GroupResource(), err)
+		}
+		resources[i].Categories = slices.Sorted(slices.Values(slices.Concat(resources[i].Categories, markers)))
 		if !slices.Contains(resources[i].Subresources, "scale") {
 			continue
 		}

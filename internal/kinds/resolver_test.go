@@ -44,8 +44,10 @@ var (
 type cluster struct {
 	served map[string][]metav1.APIResource
 	paths  map[string]string
-	err    error
-	asked  int
+	// markers of definitions, by resource.
+	markers map[string][]string
+	err     error
+	asked   int
 	// searched is how often all that is served was asked for.
 	searched int
 
@@ -82,6 +84,10 @@ func (c *cluster) ReplicasPath(_ context.Context, resource schema.GroupVersionRe
 	return c.paths[resource.Resource], nil
 }
 
+func (c *cluster) Markers(_ context.Context, resource schema.GroupResource) ([]string, error) {
+	return c.markers[resource.Resource], nil
+}
+
 func workloads() *cluster {
 	return &cluster{
 		served: map[string][]metav1.APIResource{"apps/v1": {
@@ -101,6 +107,7 @@ func TestResolverKnowsWhatIsServed(t *testing.T) {
 		{Name: "widgets/scale", Kind: "Scale"},
 	}
 	served.paths["widgets"] = "spec.count"
+	served.markers = map[string][]string{"widgets": {"kro.run/owned"}}
 	r := kinds.New(served, served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
 	if _, ok := r.ByKind(apps.WithKind("Deployment")); ok {
 		t.Error("ByKind() knows a kind before the first Update")
@@ -125,7 +132,7 @@ func TestResolverKnowsWhatIsServed(t *testing.T) {
 		}},
 		"cluster-scoped, with a path of its own": {example.WithResource("widgets"), kinds.Resource{
 			GVR: example.WithResource("widgets"), GVK: example.WithKind("Widget"),
-			Subresources: []string{"scale"}, ReplicasPath: "spec.count", Categories: []string{"composite", "crossplane"},
+			Subresources: []string{"scale"}, ReplicasPath: "spec.count", Categories: []string{"composite", "crossplane", "kro.run/owned"},
 		}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -302,6 +309,35 @@ func TestReaderReplicasPath(t *testing.T) {
 			got, err := reader.ReplicasPath(t.Context(), tc.resource)
 			if err != nil || got != tc.want {
 				t.Errorf("ReplicasPath() = %q, %v, want %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestMarkers(t *testing.T) {
+	definition := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{
+		Name:   "widgets.example.com",
+		Labels: map[string]string{"kro.run/owned": "true", "kro.run/other": "false", "composite": "true", "a.io/b": "true", "app": "kro"},
+	}}
+	scheme := runtime.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	all := fake.NewClientBuilder().WithScheme(scheme).WithObjects(definition).Build()
+	for name, tc := range map[string]struct {
+		resource schema.GroupResource
+		want     []string
+	}{
+		"those that are true, and no category": {schema.GroupResource{Group: "example.com", Resource: "widgets"}, []string{"a.io/b", "kro.run/owned"}},
+		"no definition":                        {schema.GroupResource{Group: "example.com", Resource: "gadgets"}, nil},
+		"a kind of Kubernetes":                 {schema.GroupResource{Group: "apps", Resource: "deployments"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, reader := range []kinds.Reader{{Reader: all}, {Metadata: all}} {
+				got, err := reader.Markers(t.Context(), tc.resource)
+				if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
+					t.Errorf("Markers() = %v (-want +got):\n%s", err, diff)
+				}
 			}
 		})
 	}

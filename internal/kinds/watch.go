@@ -17,14 +17,16 @@ limitations under the License.
 package kinds
 
 import (
+	"maps"
+
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Definition is what to watch of CustomResourceDefinitions: that they change, and
-// in which group, is all that a Resolver has to be told.
+// Definition is what to watch of CustomResourceDefinitions: that they change, in which
+// group, and whose they are, is all that a Resolver has to be told.
 func Definition() client.Object {
 	definition := &metav1.PartialObjectMetadata{}
 	definition.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
@@ -39,7 +41,7 @@ func DefinitionCache() (client.Object, cache.ByObject) {
 		Transform: func(obj any) (any, error) {
 			if definition, ok := obj.(*metav1.PartialObjectMetadata); ok {
 				definition.Annotations = nil
-				definition.Labels = nil
+				maps.DeleteFunc(definition.Labels, func(key, value string) bool { return !isMarker(key, value) })
 				definition.ManagedFields = nil
 			}
 			return obj, nil

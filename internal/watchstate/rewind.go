@@ -70,6 +70,9 @@ func (w rewinding) ListWithContext(ctx context.Context, options metav1.ListOptio
 // WatchWithContext implements toolscache.WatcherWithContext.
 func (w rewinding) WatchWithContext(ctx context.Context, options metav1.ListOptions) (watch.Interface, error) {
 	if err := w.rewound(ctx, options.ResourceVersion); err != nil {
+		if !errors.Is(err, ErrRewound) {
+			return nil, err // What watches tries again.
+		}
 		if w.rewind.End != nil {
 			w.rewind.End(err)
 		}
@@ -78,8 +81,10 @@ func (w rewinding) WatchWithContext(ctx context.Context, options metav1.ListOpti
 	return toolscache.ToWatcherWithContext(w.ListerWatcher).WatchWithContext(ctx, options)
 }
 
-// rewound is an ErrRewound where the API server has not got to a version yet. A watch that
-// goes on from none has nothing to compare, and costs no list.
+// rewound is an ErrRewound where the API server has not got to a version yet, and another
+// error where it cannot say: an API server that starts may answer a watch before it answers
+// a list, and what such a watch waits for would never come. A watch that goes on from no
+// version has nothing to compare, and costs no list.
 func (w rewinding) rewound(ctx context.Context, version string) error {
 	if version == "" || version == "0" {
 		return nil
@@ -87,7 +92,7 @@ func (w rewinding) rewound(ctx context.Context, version string) error {
 	// A list without a version is of what is stored now.
 	list, err := w.ListWithContext(ctx, metav1.ListOptions{Limit: 1})
 	if err != nil {
-		return nil //nolint:nilerr // The watch says so itself.
+		return err
 	}
 	accessor, err := apimeta.ListAccessor(list)
 	if err != nil || !IsBefore(accessor.GetResourceVersion(), version) {

@@ -55,7 +55,8 @@ func TestRewind(t *testing.T) {
 				WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil },
 			})
 			w, err := toolscache.ToWatcherWithContext(lw).WatchWithContext(t.Context(), metav1.ListOptions{ResourceVersion: tc.from})
-			if expired := apierrors.IsResourceExpired(err); expired != tc.want || (err != nil) != tc.want || (w == nil) != tc.want {
+			fails := tc.want || tc.broken != nil
+			if apierrors.IsResourceExpired(err) != tc.want || (err != nil) != fails || (w == nil) != fails {
 				t.Errorf("the watch: %v", err)
 			}
 			if tc.want != errors.Is(got, ErrRewound) {

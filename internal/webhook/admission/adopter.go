@@ -41,9 +41,10 @@ func (g *Gatherer) adopter(ctx context.Context, r *request, index *policy.Index)
 		return lineage.Ref{}, false
 	}
 	for _, keeper := range keepers {
+		known := index.Known(keeper.GroupKind())
 		for name := range g.Objects.Names(keeper, r.namespace) {
 			parent, err := g.Objects.Get(ctx, keeper, types.NamespacedName{Namespace: r.namespace, Name: name})
-			if err != nil || !lineage.WouldAdopt(parent, r.new) {
+			if err != nil || !lineage.WouldAdopt(known, parent, r.new) {
 				continue
 			}
 			for _, p := range index.InEffect(scope.Chain(ctx, g.Objects, g.Namespaces, index, parent)) {

@@ -110,6 +110,7 @@ func warnings(r *request, f *facts, v decision.Verdict, grant decision.Grant) []
 		out = append(out, "kausality: "+denial(f, v))
 	}
 	out = append(out, deletionWarnings(r, f, v)...)
+	out = append(out, actionWarnings(r, f, v, grant)...)
 	if v.Reason == decision.ReasonOrphan && len(f.index.Policies()) > 0 {
 		out = append(out, fmt.Sprintf("kausality: %s names the owner %s %s, which does not exist; nothing bounds it",
 			objectText(f.Child.GVK.Kind, f.Child.Name), f.goneParent, f.goneName))

@@ -25,6 +25,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/knowledge"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -35,7 +36,8 @@ import (
 // requester: a parent of one's own making, or one on which one may initiate, would have
 // its phase, its ledger and its approvals count for what is somebody else's (D5).
 //
-// Controllers adopt what they select, which has a rule of its own (decision.IsStray).
+// Controllers adopt what they select, which has a rule of its own (decision.IsStray). kro does
+// not select: whom it is asked to take something for is for who may initiate on that.
 func (f *facts) attaches() bool {
 	if f.Operator || f.BreakGlass != "" {
 		return false
@@ -51,10 +53,18 @@ func (f *facts) attaches() bool {
 	if !slices.ContainsFunc(adopter, func(p *policy.Policy) bool { return p.Bounds(kind) }) {
 		return false
 	}
-	if f.Requester.IsServiceAccount() && policy.MayExercise(f.Requester, adopter, f.OwnPolicies) {
+	if f.Requester.IsServiceAccount() && policy.MayExercise(f.Requester, adopter, f.OwnPolicies) && !f.taken {
 		return false
 	}
 	return !f.mayAttach()
+}
+
+// takes reports whether an update gives an object that was free to a parent which is named by
+// labels. kro takes what has the name that its graph says, for whoever made the instance, and
+// writes into it what that says; what it made before has the UID already.
+func (r *request) takes(ref lineage.Ref) bool {
+	naming := knowledge.NamingOf(ref.Category)
+	return naming != nil && r.old != nil && r.old.GetLabels()[naming.UID] != string(ref.UID)
 }
 
 // mayAttach reports whether each of the object's policies that say who may initiate lets

@@ -116,7 +116,7 @@ func TestComposite(t *testing.T) {
 		claim, live *unstructured.Unstructured
 		reason      string
 		says        []string
-		liveReads   int
+		liveReads   int64
 	}{
 		"resized as the claim allows": {
 			user: crossplane, before: xdatabase(t, "size: 1, "+pointsAtClaim), after: xdatabase(t, "size: 2, "+pointsAtClaim),
@@ -175,6 +175,17 @@ func TestComposite(t *testing.T) {
 			before: xdatabase(t, "zone: a, "+pointsAtClaim), after: xdatabase(t, "zone: b, compositionRef: {name: a}, "+pointsAtClaim),
 			claim: bound, reason: "Denied", liveReads: 1, says: []string{"changing spec.zone of XDatabase db-x7 is not allowed"},
 		},
+		"its composition, which a stranger has chosen for its claim": {
+			user:   crossplane,
+			before: xdatabase(t, pointsAtClaim+", compositionRef: {name: a}"), after: xdatabase(t, pointsAtClaim+", compositionRef: {name: b}"),
+			claim:  database(t, "compositionRef: {name: b}, "+pointsAtXR, alices, held("spec.compositionRef.name", `"a"`)),
+			reason: "Denied", liveReads: 1, says: []string{"changing spec.compositionRef.name"},
+		},
+		"its revision, while another composition of its claim waits": {
+			user:   crossplane,
+			before: xdatabase(t, pointsAtClaim+", compositionRevisionRef: {name: a}"), after: xdatabase(t, pointsAtClaim+", compositionRevisionRef: {name: b}"),
+			claim: database(t, "compositionRef: {name: b}, "+pointsAtXR, held("spec.compositionRef.name", `"a"`)), reason: "Bookkeeping",
+		},
 		"bound to its claim": {
 			user: crossplane, before: xdatabase(t, "size: 1"), after: xdatabase(t, "size: 1, "+pointsAtClaim), claim: bound, reason: "Bookkeeping",
 		},
@@ -224,8 +235,8 @@ func TestComposite(t *testing.T) {
 					t.Errorf("the answer does not say %q: %s", text, resp.Result.Message)
 				}
 			}
-			if w.liveReads != tc.liveReads {
-				t.Errorf("%d reads from the API server, want %d", w.liveReads, tc.liveReads)
+			if got := w.liveReads.Load(); got != tc.liveReads {
+				t.Errorf("%d reads from the API server, want %d", got, tc.liveReads)
 			}
 		})
 	}

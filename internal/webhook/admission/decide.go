@@ -85,7 +85,15 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt) (*fact
 		return nil, decision.Verdict{}, decision.Grant{}, err
 	}
 	verdict := decision.Decide(ctx, &f.Input)
-	f.findApprovedBefore(r, verdict)
+	if len(verdict.Uncovered) > 0 && why != doubtNone && why != doubtBlind {
+		if err := g.gatherUpgrades(ctx, r, f); err != nil {
+			return nil, verdict, decision.Grant{}, err
+		}
+		if len(f.Upgrades) > 0 {
+			verdict = decision.Decide(ctx, &f.Input)
+		}
+	}
+	f.findApprovedBefore(ctx, r, verdict)
 	grant := decision.Grants(ctx, &f.Input, verdict)
 	f.standing = grant.Standing
 	f.next = f.bound(ctx, r, &grant)
@@ -110,6 +118,8 @@ func (r *request) doubts(f *facts, v decision.Verdict, grant decision.Grant) dou
 
 func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.Grant) doubt {
 	switch {
+	case f.ParentState != decision.ParentFound && f.reads(r.gvk.GroupKind()) && grant.Incomplete():
+		return doubtGrant
 	case f.ParentState != decision.ParentFound:
 		return doubtNone
 	case f.doubtsGate(r, v, grant):
@@ -137,7 +147,7 @@ func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.
 // mayEarn tells whether the object could get something, if the parent were other than
 // the cache has it: an allowance, an open gate, or broken glass.
 func (f *facts) mayEarn() bool {
-	return f.Gate != nil || f.BreakGlass != "" || len(f.OwnPolicies) > 0 && (f.Operation != decision.Update || f.Triggers())
+	return f.Gate != nil || f.BreakGlass != "" || len(f.OwnPolicies) > 0 && (f.Operation != decision.Update || f.Triggers() || len(f.Actions) > 0)
 }
 
 // bound cuts the grant down to what the ledger has room for, and returns the ledger

@@ -102,9 +102,12 @@ func deletesOutside(p *policy.Policy) bool {
 }
 
 // causeOf is who caused a request that a verdict let through, and the way to the
-// parent: by the allowance that covers it, or by deleting the parent. There is none
+// parent: by the UpgradeAllowance or the allowance that covers it, or by deleting the parent. There is none
 // for what passes otherwise.
 func (f *facts) causeOf(v decision.Verdict) (initiator string, trace []v1alpha1.TraceHop) {
+	if v.Upgrade != nil {
+		return f.CausedByUpgrade(v.Upgrade)
+	}
 	if v.Exercised != nil {
 		return v.Exercised.Initiator, v.Exercised.Trace
 	}

@@ -54,7 +54,7 @@ type delegation struct {
 // judgeDelegation judges what the object of the request will have done to another one, and
 // returns nil where that is nothing that a policy is about. The answer is nil where it may.
 func (v *Validator) judgeDelegation(ctx context.Context, req admission.Request, r *request, f *facts, verdict decision.Verdict) (*delegation, *admission.Response) {
-	deputy, ok := policy.DeputyOf(r.gvk.GroupKind())
+	deputy, ok := f.index.DeputyOf(r.gvk.GroupKind())
 	if !ok || f.Operator || r.subresource != "" || r.new == nil || !v.changesDeputy(deputy, r) {
 		return nil, nil
 	}
@@ -62,7 +62,7 @@ func (v *Validator) judgeDelegation(ctx context.Context, req admission.Request, 
 	if !ok {
 		return nil, nil
 	}
-	gvk, ok := f.index.Version(kind)
+	gvk, ok := f.index.Called(kind)
 	if !ok {
 		return nil, nil
 	}

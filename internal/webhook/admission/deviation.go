@@ -17,6 +17,7 @@ limitations under the License.
 package admission
 
 import (
+	"context"
 	"fmt"
 	"slices"
 	"strings"
@@ -129,8 +130,9 @@ func (f *facts) isLedgerJudged(r *request, v decision.Verdict) bool {
 // findApprovedBefore finds the fields that the requester has approved, as far as the ledger
 // tells: the mutating webhook took the annotation away that asked for it. An approval
 // leaves an entry of the requester's for a field that the request does not change, as does
-// what was pending and is folded in.
-func (f *facts) findApprovedBefore(r *request, v decision.Verdict) {
+// what was pending and is folded in. Of several fields that allow the same it leaves one
+// entry, with the first of them.
+func (f *facts) findApprovedBefore(ctx context.Context, r *request, v decision.Verdict) {
 	if !f.isLedgerJudged(r, v) || r.old == nil || !f.mayApprove() {
 		return
 	}
@@ -146,7 +148,41 @@ func (f *facts) findApprovedBefore(r *request, v decision.Verdict) {
 		}
 		f.approvedBefore = append(f.approvedBefore, r.asChange(path))
 	}
+	if len(f.approvedBefore) > 0 {
+		f.approvedBefore = append(f.approvedBefore, f.approvedWith(ctx, r, v, has)...)
+	}
 	f.Approved = slices.Concat(f.Approved, f.approvedBefore)
+}
+
+// approvedWith are the fields that an approval of others has approved as well: those of
+// which nothing is withheld in the object that is about to be stored, and whose approval
+// would leave nothing in its ledger that is not there.
+func (f *facts) approvedWith(ctx context.Context, r *request, v decision.Verdict, has ledger.Ledger) []change.Change {
+	before := r.unapproved(f)
+	if before == nil {
+		return nil
+	}
+	state, _ := approved.Decode(ledger.Annotation(r.new, ledger.NameApproved))
+	after := approved.Now(state, record.PendingOf(nil, r.new, state, has), before.Object)
+	var out []change.Change
+	for _, d := range before.Withheld() {
+		stays := slices.ContainsFunc(after.Withheld(), func(other approved.Difference) bool { return other.Path.Overlaps(d.Path) })
+		if !stays && f.leaves(ctx, v, d.Change, has) {
+			out = append(out, d.Change)
+		}
+	}
+	return out
+}
+
+// leaves reports whether a ledger has all that an approval of a field by the requester
+// leaves in it.
+func (f *facts) leaves(ctx context.Context, v decision.Verdict, field change.Change, has ledger.Ledger) bool {
+	approving := f.Input
+	approving.OwnChanges, approving.Approved = nil, []change.Change{field}
+	grant := decision.Grants(ctx, &approving, v)
+	return len(grant.Allowances) > 0 && !slices.ContainsFunc(grant.Allowances, func(a v1alpha1.Allowance) bool {
+		return !holds(has, ledger.NewEntry(a))
+	})
 }
 
 // holds tells whether a ledger has an entry, or a newer one for the same thing by the

@@ -174,3 +174,54 @@ func TestWhatIsFoldedInIsNoApproval(t *testing.T) {
 		}
 	}
 }
+
+// An approval of several fields that allow the same leaves one entry, with the first of
+// them: the others are approved as well.
+func TestApprovingFieldsThatAllowTheSame(t *testing.T) {
+	before := deployment(5, held("spec.replicas", "3"), held("spec.paused", ""))
+	delete(before.Object, "status")
+	if err := unstructured.SetNestedField(before.Object, true, "spec", "paused"); err != nil {
+		t.Fatal(err)
+	}
+	tests := map[string]struct {
+		approve string
+		edit    func(after *unstructured.Unstructured)
+		// lost are the fields that are withheld, and that the object would be stored without.
+		lost []string
+	}{
+		"both":               {approve: "spec.replicas,spec.paused"},
+		"all":                {approve: "*"},
+		"one":                {approve: "spec.replicas"},
+		"none, and all lost": {edit: func(after *unstructured.Unstructured) { after.SetAnnotations(nil) }, lost: []string{"spec.paused", "spec.replicas"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := &world{}
+			mutator, validator := w.hooks(t, strings.ReplaceAll(deploymentPolicy, "trigger: spec.replicas", "trigger: spec"))
+			after := before.DeepCopy()
+			if tc.approve != "" {
+				after = annotate(after, v1alpha1.AnnotationApprove, tc.approve)
+			}
+			resp := mutator.Handle(t.Context(), asking(t, "alice", platformTeam, before, after))
+			if !resp.Allowed {
+				t.Fatalf("refused: %+v", resp.Result)
+			}
+			after.SetAnnotations(patched(t, after, resp))
+			if tc.edit != nil {
+				tc.edit(after)
+			}
+			if resp := validator.Handle(t.Context(), asking(t, "alice", platformTeam, before, after)); !resp.Allowed {
+				t.Fatalf("refused: %+v", resp.Result)
+			}
+			var lost []string
+			for _, p := range w.pending {
+				for _, a := range p.Allowances {
+					lost = append(lost, a.Mutation)
+				}
+			}
+			if diff := cmp.Diff(tc.lost, lost); diff != "" {
+				t.Errorf("pending (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -34,6 +34,8 @@ const (
 	doubtUncached doubt = "Uncached"
 	// doubtBehind: the cache cannot watch objects of the kind, or records.
 	doubtBehind doubt = "Behind"
+	// doubtOvertaken: a change of the object has just been withheld, which the cache lacks.
+	doubtOvertaken doubt = "Overtaken"
 	// doubtUncovered: nothing covers the change, as far as the cache knows.
 	doubtUncovered doubt = "Uncovered"
 	// doubtPhase: it passes only because of the phase that the cache has the parent in.

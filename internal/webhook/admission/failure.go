@@ -22,6 +22,7 @@ import (
 	"net/http"
 	"slices"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -37,7 +38,9 @@ const reasonUnjudged = "Unjudged"
 // failed answers a request that could not be judged. To the API server an error
 // in an answer is a refusal, whatever the failurePolicy of the webhook says; so it
 // is followed here: the request passes, with a warning, unless a policy that is
-// about its kind in its namespace says Fail.
+// about its kind in its namespace says Fail. Where the operator may not read what it has to,
+// it passes in any case: that a right was taken away is soon noticed, and the policies that
+// need it are about nothing then.
 func (g *Gatherer) failed(ctx context.Context, req admission.Request, err error) admission.Response {
 	return g.failedAbout(ctx, req, g.concernedKind(req), err)
 }
@@ -48,7 +51,7 @@ func (g *Gatherer) failedAbout(ctx context.Context, req admission.Request, kind 
 	logf.FromContext(ctx).Error(err, "Cannot judge a request",
 		"kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name, "operation", req.Operation, "user", req.UserInfo.Username)
 	resp := admission.Allowed("").WithWarnings(fmt.Sprintf("kausality: not judged, and let through: %v", err))
-	if g.failsClosed(ctx, kind, req.Namespace) {
+	if !apierrors.IsForbidden(err) && g.failsClosed(ctx, kind, req.Namespace) {
 		resp = admission.Errored(http.StatusInternalServerError, fmt.Errorf("kausality cannot judge this request, try again: %w", err))
 	}
 	resp.AuditAnnotations = map[string]string{auditReason: reasonUnjudged}
@@ -93,7 +96,7 @@ func (g *Gatherer) failsClosed(ctx context.Context, kind schema.GroupVersionKind
 		if p.FailurePolicy != v1alpha1.FailurePolicyFail {
 			continue
 		}
-		if concerns(p, kind.GroupKind()) && g.reaches(ctx, p, namespace) ||
+		if concerns(p, kind.GroupKind()) && (p.Naming() != nil || g.reaches(ctx, p, namespace)) ||
 			hasGate && slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool {
 				return e.IsExternal() && driver.MayMatch(e.External, gateKind)
 			}) {

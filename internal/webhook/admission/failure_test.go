@@ -19,13 +19,16 @@ package admission
 import (
 	"context"
 	"errors"
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -94,6 +97,17 @@ func TestDecidedThoughNothingCanBeReadOrWritten(t *testing.T) {
 				t.Errorf("allowed %t, %v; want %d: %s", resp.Allowed, resp.Result, tc.code, tc.says)
 			}
 		})
+	}
+}
+
+// A right that was taken away blocks nothing, whatever the policy says.
+func TestFailedAsForbidden(t *testing.T) {
+	closed := strings.Replace(deploymentPolicy, "spec:", "spec:\n  failurePolicy: Fail", 1)
+	_, validator := (&world{}).hooks(t, closed)
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Group: "apps", Resource: "deployments"}, "web", errors.New("no right"))
+	resp := validator.failed(t.Context(), asking(t, "alice", platformTeam, deployment(3), deployment(5)), fmt.Errorf("reading it: %w", forbidden))
+	if !resp.Allowed || len(resp.Warnings) != 1 {
+		t.Errorf("allowed = %t, warnings %v; want it let through, with a warning", resp.Allowed, resp.Warnings)
 	}
 }
 

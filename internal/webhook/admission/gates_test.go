@@ -231,7 +231,7 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 		// annotations are further ones after the request, absent where empty.
 		annotations map[string]string
 		reason      string
-		liveReads   int
+		liveReads   int64
 		warns       string
 	}{
 		"a covered change opens": {
@@ -386,8 +386,8 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 			if warned := strings.Join(resp.Warnings, "\n"); tt.warns != "" && !strings.Contains(warned, tt.warns) {
 				t.Errorf("warnings %q do not say %q", warned, tt.warns)
 			}
-			if w.liveReads > 2*tt.liveReads {
-				t.Errorf("%d live reads", w.liveReads)
+			if got := w.liveReads.Load(); got > 2*tt.liveReads {
+				t.Errorf("%d live reads", got)
 			}
 
 			got.SetGeneration(1)

@@ -21,23 +21,27 @@ import (
 	"fmt"
 	"iter"
 	"slices"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
+	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
+	"kausality.io/operator/internal/upgrade"
 )
 
 // Objects reads holders.
@@ -53,6 +57,11 @@ type Objects interface {
 	Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[string]
 	// Live reads any object from the API server.
 	Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
+	// List goes through the cached holders of a kind, which are not modified.
+	List(ctx context.Context, gvk schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error]
+	// ListLive reads the objects of a kind from the API server, those of all namespaces where
+	// none is given.
+	ListLive(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*unstructured.Unstructured, error)
 	// Behind tells whether the cache may have an older view of a kind's holders than
 	// those who act on them, because it cannot watch them.
 	Behind(gvk schema.GroupVersionKind) bool
@@ -84,6 +93,10 @@ type Records interface {
 	AcceptParents(ctx context.Context, target v1alpha1.TargetReference) error
 	// RemoveStray notes that it has a cause after all.
 	RemoveStray(ctx context.Context, parent v1alpha1.TargetReference, child types.UID) error
+	// RememberVersion has a parent remember the version of a controller that an upgrade lets
+	// through, before the request is answered (D12). note is asked for it with what the
+	// parent remembers by then, maybe several times, and nil is nothing to remember.
+	RememberVersion(ctx context.Context, parent v1alpha1.TargetReference, note func([]v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion) error
 	// SetDeletion records who deletes an object before the request is answered.
 	SetDeletion(ctx context.Context, target v1alpha1.TargetReference, deletion v1alpha1.Deletion) error
 	// KeepDeletion records the same where an object may go with its namespace.
@@ -133,6 +146,10 @@ type Gatherer struct {
 	Pods Pods
 	// Access tells who may break the glass.
 	Access Access
+	// Upgrades are the UpgradeAllowances that let something through; nil where there are none.
+	Upgrades *upgrade.Active
+	// Versions knows which version of a controller makes a request; nil where nobody does.
+	Versions Versions
 	// Gates are the kinds whose objects have one.
 	Gates Gates
 	// Holds holds deletions back.
@@ -148,6 +165,9 @@ type Gatherer struct {
 	// Current makes sure that the policies are those of the API server, and returns an error
 	// where nobody can say; nil where they always are.
 	Current func(ctx context.Context) error
+	// Clock tells the time of the API server, by which objects say when they were made; the
+	// machine's own if nil.
+	Clock clock.PassiveClock
 	// DigestKey keys the digests that tell of values to those who may not read them.
 	DigestKey string
 
@@ -155,7 +175,16 @@ type Gatherer struct {
 	strays       recentStrays
 	withdrawn    withdrawn
 	admitted     admitted
+	overtaken    overtaken
 	ledgers      ledgers
+}
+
+// now is the time as the API server has it.
+func (g *Gatherer) now() time.Time {
+	if g.Clock == nil {
+		return time.Now()
+	}
+	return g.Clock.Now()
 }
 
 // facts are what is known about one request.
@@ -208,6 +237,9 @@ type facts struct {
 	glass glass
 	// parentObject is the parent itself, nil where there is none.
 	parentObject *unstructured.Unstructured
+	// taken is true where the request gives the object, which was free, to a parent that is
+	// named by labels.
+	taken bool
 	// adopter is where the parent is recorded that adopts the child, and adopterInitiators
 	// are who may initiate on it, or above it, where there is one.
 	adopter           v1alpha1.TargetReference
@@ -216,6 +248,10 @@ type facts struct {
 	strays []v1alpha1.StrayChild
 	// parentRecord is the parent's record, nil where it has none.
 	parentRecord *v1alpha1.AllowanceRecord
+	// version is what makes the request, where that was asked, and upgrades are what the
+	// UpgradeAllowances for it say.
+	version  upgrade.Version
+	upgrades []upgradeAsked
 	// initiators are who may initiate on the object, or above it, for messages;
 	// parentInitiators the same for its parent.
 	initiators, parentInitiators []string
@@ -246,8 +282,14 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 
 	f.claim = r.newClaim(f.index)
 	f.leaving, f.entering = g.leaving(ctx, r, f), g.entering(ctx, r, f)
+	if err := g.gatherReferents(ctx, r, f, why); err != nil {
+		return nil, err
+	}
 	g.gatherGate(r, f)
 	g.gatherChild(ctx, r, f, why)
+	if f.Readers, err = g.readers(ctx, r, f); err != nil {
+		return nil, err
+	}
 	if err := g.healing(ctx, r, f); err != nil {
 		return nil, err
 	}
@@ -276,13 +318,16 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	if r.operation == decision.Update && (r.validating || r.subresource != subresourceStatus) {
 		r.findChanges(f, declared)
 		f.Release = isRelease(r, f)
+		if r.validating && !f.ReportsStatus() {
+			f.Actions = policy.Known(r.gvk.GroupKind(), f.OwnPolicies).Changes(r.old.Object, r.new.Object)
+		}
 	}
 	ownChanges := f.OwnChanges
 	f.OwnChanges, f.Changes = f.withoutSwitch(f.OwnChanges), f.withoutSwitch(f.Changes)
 	f.LateInitialization = f.isLateInitialization(r)
 	f.setRenames(r)
 	f.setBooksAside(r)
-	f.Bookkeeping = f.Bookkeeping || lineage.Bookkeeping(string(r.operation), r.current())
+	f.Bookkeeping = f.Bookkeeping || policy.Known(r.gvk.GroupKind(), f.OwnPolicies).IsBookkeeping(string(r.operation), r.current().Object)
 	current := r.current()
 	f.Child = decision.Child{
 		GVK:        r.gvk,
@@ -290,7 +335,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 		Namespace:  r.namespace,
 		Name:       r.objectName(),
 		UID:        string(current.GetUID()),
-		Generation: r.generation(ownChanges),
+		Generation: r.generation(f.OwnPolicies, ownChanges),
 		Deleting:   r.old != nil && r.old.GetDeletionTimestamp() != nil,
 		Schema:     declared,
 	}
@@ -309,14 +354,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	if why != doubtLedger && why != doubtBlind {
 		why = doubtNone // What is not known of the object itself makes no other verdict.
 	}
-	rec, err := g.readRecord(ctx, r.target(), why)
-	if err != nil {
-		rec, err = g.Records.Get(ctx, r.target())
-	}
-	if err == nil && holdsAllowances(f.stored) && !record.KnowsLedger(rec) && why == doubtNone {
-		// What does not count is about to leave the ledger.
-		rec, err = g.readRecord(ctx, r.target(), doubtUnrecorded)
-	}
+	rec, err := g.readOwnRecord(ctx, r, f, why)
 	// A record that cannot be read only means that nothing pending is known, or nothing else
 	// than before, and nothing of what the ledger has is given up for it.
 	effective := f.stored
@@ -329,10 +367,24 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 		}
 	}
 	f.Child.Ledger = effective.Without(ledger.Entry.IsWithheld)
+	f.Child.Blind = f.Child.Phase() == v1alpha1.PhaseInitializing && lifecycle.Blind(r.old, f.OwnPolicies, g.now())
 	if len(f.OwnPolicies) > 0 {
 		f.Child.Standing = g.standing(ctx, r.old, f.OwnPolicies, effective, rec)
 	}
 	f.record, f.recordError = rec, err
+}
+
+// readOwnRecord reads the record of the object itself.
+func (g *Gatherer) readOwnRecord(ctx context.Context, r *request, f *facts, why doubt) (*v1alpha1.AllowanceRecord, error) {
+	rec, err := g.readRecord(ctx, r.target(), why)
+	if err != nil {
+		rec, err = g.Records.Get(ctx, r.target())
+	}
+	if err == nil && holdsAllowances(f.stored) && !record.KnowsLedger(rec) && why == doubtNone {
+		// What does not count is about to leave the ledger.
+		rec, err = g.readRecord(ctx, r.target(), doubtUnrecorded)
+	}
+	return rec, err
 }
 
 // gatherParent fills in what there is to know about the parent, and returns the chain
@@ -402,12 +454,13 @@ func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref li
 		OneSided:   !ref.PointsBack(parent, r.current()),
 		Policies:   f.index.InEffect(ancestors),
 	}
+	known := policy.Known(parent.GroupVersionKind().GroupKind(), f.Parent.Policies)
 	switch {
 	case r.operation != decision.Update:
 	case adopts:
-		f.lettingGo = lineage.Joining(parent, r.old, r.new)
+		f.lettingGo = lineage.Joining(known, parent, r.old, r.new)
 	default:
-		f.lettingGo = lineage.LettingGo(parent, r.old, r.new)
+		f.lettingGo = lineage.LettingGo(known, parent, r.old, r.new)
 	}
 	// A ledger that cannot be read allows nothing; its holder's own admission
 	// says so.
@@ -423,6 +476,7 @@ func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref li
 	f.Parent.Ledger = effective.Without(ledger.Entry.IsWithheld)
 	f.Parent.Standing = g.parentStanding(ctx, parent, f.Parent.Policies, effective, rec)
 	f.Parent.Adopting = rec != nil && rec.Status.Adopting
+	f.Parent.Blind = f.Parent.Phase() == v1alpha1.PhaseInitializing && lifecycle.Blind(parent, f.Parent.Policies, g.now())
 	if f.Parent.Deleting {
 		f.Deletion = g.deletionOf(ctx, f.parent)
 	}
@@ -434,12 +488,21 @@ func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref li
 // gatherTemplates fills in what there is to know about what a parent makes children of.
 func (g *Gatherer) gatherTemplates(r *request, f *facts) {
 	parent := f.parentObject
-	f.Parent.CurrentRevision, _, _ = unstructured.NestedString(parent.Object, "status", "currentRevision")
-	f.Parent.UpdateRevision, _, _ = unstructured.NestedString(parent.Object, "status", "updateRevision")
+	if child, _ := f.Parent.Known().Child(r.gvk.GroupKind()); child.Ordinals != nil {
+		f.Parent.CurrentRevision = textAt(child.Ordinals.CurrentRevision, parent)
+		f.Parent.UpdateRevision = textAt(child.Ordinals.UpdateRevision, parent)
+	}
 	if r.operation == decision.Create {
-		g.withdrawn.note(parent, f.Parent.Standing)
+		g.withdrawn.note(parent, f.Parent.Known(), f.Parent.Standing)
 		f.Parent.TakenBack, f.Parent.Fields = g.withdrawn.of(parent.GetUID()), parent.Object
 	}
+}
+
+// textAt is the text that an object has in a field, empty where it has none.
+func textAt(at change.Path, obj *unstructured.Unstructured) string {
+	value, _ := at.Value(obj.Object)
+	text, _ := value.(string)
+	return text
 }
 
 // readParent returns the parent, or nil where it does not exist: where the cache
@@ -448,13 +511,17 @@ func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.G
 	key := types.NamespacedName{Namespace: g.namespaceOf(ref, gvk), Name: ref.Name}
 	if why == doubtNone || why == doubtBlind {
 		parent, err := g.Objects.Get(ctx, gvk, key)
-		if err == nil && ref.Names(parent) {
+		known := err == nil && ref.Names(parent)
+		switch {
+		case known && (why == doubtBlind || !g.overtaken.has(parent)):
 			return parent, nil
-		}
-		if why == doubtBlind {
+		case known:
+			why = doubtOvertaken
+		case why == doubtBlind:
 			return nil, fmt.Errorf("the parent %s %s is not known", gvk.Kind, key)
+		default:
+			why = doubtUncached
 		}
-		why = doubtUncached
 	}
 	why.read()
 	parent, err := g.Objects.Live(ctx, gvk, key)
@@ -537,16 +604,21 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 		bounds = append(bounds, p.ChildMetadata(r.gvk.GroupKind())...)
 	}
 	bounds = append(bounds, f.identity(r)...)
+	toleratesEmpty := f.toleratesEmpty(r.gvk)
 	found := change.Find(r.old.Object, r.new.Object, change.Options{
 		Metadata:      slices.Concat(triggers, bounds),
 		Schema:        declared,
-		TolerateEmpty: f.toleratesEmpty(r.gvk),
+		TolerateEmpty: toleratesEmpty,
 	})
+	if toleratesEmpty {
+		found = slices.DeleteFunc(found, change.Change.IsBlank)
+	}
 	f.OwnChanges = named(found, triggers)
 	f.Changes = named(found, bounds)
 	for i := range f.Changes {
 		f.Changes[i] = policy.AsField(r.gvk, f.Changes[i])
 	}
+	f.findCarried(r)
 	counts := func(ref lineage.Ref) bool { return f.counts(r, ref) }
 	above := r.ownReferences(f, lineage.Changes(f.index, r.old, r.new, counts))
 	for _, c := range slices.Concat(above, f.lettingGo) {
@@ -555,6 +627,32 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 			f.Changes = append(f.Changes, c)
 		}
 	}
+}
+
+// shownMetadata is what controllers show of a parent in its children.
+var shownMetadata = []change.Pattern{
+	change.Pattern(change.Path{}.Field("metadata").Field("annotations")),
+	change.Pattern(change.Path{}.Field("metadata").Field("labels")),
+}
+
+// findCarried adds the changes of labels and annotations that would show what is withheld of
+// the parent.
+func (f *facts) findCarried(r *request) {
+	if !f.CarriesMetadata() {
+		return
+	}
+	found := change.Find(metadataOf(r.old), metadataOf(r.new), change.Options{Metadata: shownMetadata})
+	found = slices.DeleteFunc(found, func(c change.Change) bool { return len(c.Path) > 2 && ledger.IsOurs(c.Path[2].Field) })
+	for _, c := range f.Carried(found) {
+		if !slices.ContainsFunc(f.Changes, func(d change.Change) bool { return d.Path.String() == c.Path.String() }) {
+			f.Changes = append(f.Changes, c)
+		}
+	}
+}
+
+// metadataOf is an object with nothing but its metadata.
+func metadataOf(obj *unstructured.Unstructured) map[string]any {
+	return map[string]any{"metadata": obj.Object["metadata"]}
 }
 
 // isParent reports whether a reference is to the parent that bounds the request.
@@ -578,12 +676,15 @@ func (f *facts) toleratesEmpty(kind schema.GroupVersionKind) bool {
 func (f *facts) copied() bool { return f.claimed && f.KeepsBooks() }
 
 // setBooksAside leaves out the changes in which the system of the object keeps its
-// books, where the requester may: these need no cause, and trigger nothing (D5).
+// books, where the requester may: these need no cause, and trigger nothing (D5). What its
+// system takes over from a claim of which that very field is withheld is no such change.
 func (f *facts) setBooksAside(r *request) {
 	if !f.KeepsBooks() {
 		return
 	}
-	isBookkeeping := func(c change.Change) bool { return lineage.BookkeepingField(f.index, r.gvk.GroupKind(), c) }
+	isBookkeeping := func(c change.Change) bool {
+		return lineage.BookkeepingField(f.index, r.gvk.GroupKind(), c) && (!f.claimed || !f.Parent.Withholds(c.Path))
+	}
 	if !slices.ContainsFunc(f.Changes, isBookkeeping) {
 		return
 	}
@@ -620,7 +721,7 @@ func isRelease(r *request, f *facts) bool {
 		uid, ok := lineage.IsOwner(c)
 		switch {
 		case !ok:
-		case uid == f.Parent.UID && lineage.Forsakes(f.parentObject, r.new):
+		case uid == f.Parent.UID && lineage.Forsakes(f.Parent.Known(), f.parentObject, r.new):
 			return false // Its controller would not do that.
 		case uid == f.Parent.UID:
 			release = true

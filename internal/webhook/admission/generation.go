@@ -20,19 +20,17 @@ import (
 	"context"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/policy"
 )
-
-var deploymentKind = schema.GroupKind{Group: "apps", Kind: "Deployment"}
 
 // generation is the generation that the object has after the request. In the
 // mutating hook it is predicted from the old object, since the client's own is
 // noise there (D6).
-func (r *request) generation(changes []change.Change) int64 {
+func (r *request) generation(policies []*policy.Policy, changes []change.Change) int64 {
 	switch {
 	case r.new == nil:
 		return r.old.GetGeneration()
@@ -41,19 +39,19 @@ func (r *request) generation(changes []change.Change) int64 {
 	case r.operation == decision.Create:
 		return 1
 	default:
-		return nextGeneration(r.old, changes)
+		return nextGeneration(r.old, policies, changes)
 	}
 }
 
 // nextGeneration is the generation that an update with these changes gives. An
 // entry of a ledger is a change of an annotation, which counts up the generation
-// of a Deployment, and of nothing else we know of.
-func nextGeneration(old *unstructured.Unstructured, changes []change.Change) int64 {
+// of a Deployment, and of nothing else that is built in. policies are those in effect.
+func nextGeneration(old *unstructured.Unstructured, policies []*policy.Policy, changes []change.Change) int64 {
 	generation := old.GetGeneration()
 	switch {
 	case generation == 0:
 		return 0 // A kind that has none.
-	case old.GroupVersionKind().GroupKind() == deploymentKind:
+	case policy.Known(old.GroupVersionKind().GroupKind(), policies).AnnotationsCount:
 		return generation + 1
 	}
 	for _, c := range changes {
@@ -72,14 +70,14 @@ func (r *request) mayMoveSwitch(f *facts) bool {
 }
 
 // beyondGenerations tells whether no generation tells of what an update triggers:
-// it counts none up, and changes metadata, or approves something of an object that
-// has settled, by its status or by the condition of a policy in its place. What is there
+// it counts none up, and changes metadata, or approves something of an object, or acts through
+// the status of one, that has settled, by its status or by the condition of a policy in its place. What is there
 // would end what it grants at once, before any controller could act; so that is granted
 // for the next generation, and time ends it where none comes (D8).
 func (r *request) beyondGenerations(ctx context.Context, f *facts) bool {
 	if r.old == nil || r.new == nil || f.Child.Generation == 0 || f.Child.Generation != r.old.GetGeneration() {
 		return false
 	}
-	return len(f.OwnChanges) > 0 || len(f.Approved) > 0 &&
+	return len(f.OwnChanges) > 0 || len(f.Approved)+len(f.Actions) > 0 &&
 		lifecycle.SettledAt(ctx, r.old, f.OwnPolicies, f.Child.Generation)
 }

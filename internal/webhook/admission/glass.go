@@ -52,7 +52,8 @@ type glass struct {
 	asked bool
 	// allowed is true where the requester may.
 	allowed bool
-	// stays is true for a reason that serves the deletion of the object only.
+	// stays is true for a reason that serves the deletion of the object only, or actions
+	// through its status.
 	stays bool
 	// reason that was given.
 	reason string
@@ -62,7 +63,7 @@ type glass struct {
 
 // breaks tells whether the request itself breaks the glass.
 func (b glass) breaks(r *request) bool {
-	return b.allowed && (!b.stays || r.operation == decision.Delete)
+	return b.allowed && (!b.stays || r.operation == decision.Delete || r.subresource == subresourceStatus)
 }
 
 // glass reads what the request says, and asks who may where it says something. The
@@ -80,7 +81,7 @@ func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) (glass, erro
 	if !b.asked {
 		return b, nil
 	}
-	if r.operation != decision.Delete && f.copied() {
+	if r.operation != decision.Delete && f.copied() || r.subresource == subresourceStatus && len(f.Actions) == 0 {
 		return glass{}, nil
 	}
 	concerned := f.Bounding()
@@ -137,6 +138,9 @@ func (r *request) asksToBreakGlass() glass {
 	case r.operation == decision.Delete:
 		reason := ledger.Annotation(r.old, ledger.NameBreakGlass)
 		return glass{asked: forDeletion(reason), stays: true, reason: reason}
+	case r.subresource == subresourceStatus:
+		reason := ledger.Annotation(r.old, ledger.NameBreakGlass)
+		return glass{asked: forStatus(reason), stays: true, reason: reason}
 	case r.subresource != "":
 		return glass{}
 	}
@@ -148,7 +152,11 @@ func (r *request) asksToBreakGlass() glass {
 	if reason == "" {
 		reason = r.earnedByBrokenGlass()
 	}
-	return glass{asked: reason != "", stays: forDeletion(reason), reason: reason}
+	return glass{asked: reason != "", stays: forDeletion(reason) || forStatus(reason), reason: reason}
+}
+
+func forStatus(reason string) bool {
+	return strings.HasPrefix(strings.TrimSpace(reason), v1alpha1.BreakGlassStatus)
 }
 
 func forDeletion(reason string) bool {
@@ -202,8 +210,8 @@ func (r *request) glassWarning(f *facts, verdict decision.Verdict, grant decisio
 	case !b.allowed:
 		return fmt.Sprintf("kausality: %s may not break the glass of %s: that takes the verb %s on AllowancePolicies %s",
 			r.user.Username, subject, v1alpha1.VerbBreakGlass, strings.Join(b.policies, ", "))
-	case b.stays && r.operation != decision.Delete:
-		return fmt.Sprintf("kausality: the reason to break the glass stays on %s and serves its deletion only", subject)
+	case b.stays && r.operation != decision.Delete && r.subresource == "":
+		return fmt.Sprintf("kausality: the reason to break the glass stays on %s and serves its %s only", subject, servedBy(b.reason))
 	case verdict.Reason == decision.ReasonBreakGlass:
 		return fmt.Sprintf("kausality: the glass is broken: %s of %s is let through though nothing allows it, and recorded",
 			listed(verdict.Uncovered), subject)
@@ -212,6 +220,22 @@ func (r *request) glassWarning(f *facts, verdict decision.Verdict, grant decisio
 	default:
 		return fmt.Sprintf("kausality: no glass had to be broken for this request for %s; set the annotation in the request that needs it", subject)
 	}
+}
+
+// servedBy is what a reason serves that stays.
+func servedBy(reason string) string {
+	if forStatus(reason) {
+		return "status"
+	}
+	return "deletion"
+}
+
+// actionWarnings tell the same of an action through the status.
+func actionWarnings(r *request, f *facts, verdict decision.Verdict, grant decision.Grant) []string {
+	if r.subresource != subresourceStatus || !f.glass.asked {
+		return nil
+	}
+	return []string{r.glassWarning(f, verdict, grant)}
 }
 
 // deletionWarnings tell the same of a deletion, which no mutating hook sees.

@@ -27,6 +27,7 @@ import (
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
@@ -51,7 +52,10 @@ func (v *Validator) remember(r *request, f *facts, grant decision.Grant) {
 	if r.old != nil {
 		v.admitted.note(r.old)
 	}
-	v.withdrawn.note(r.old, f.Child.Standing)
+	if r.old != nil && len(grant.Withheld) > 0 {
+		v.overtaken.note(r.old)
+	}
+	v.withdrawn.note(r.old, policy.Known(r.gvk.GroupKind(), f.OwnPolicies), f.Child.Standing)
 	v.rememberOwn(r, f, f.history(r, gained))
 	v.rememberContent(r, f, len(gained) > 0)
 }

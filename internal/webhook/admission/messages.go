@@ -49,12 +49,17 @@ func denial(f *facts, v decision.Verdict) string {
 		fmt.Fprintf(&b, "adopted %s %s without a cause, for which healing makes no room", f.Child.GVK.Kind, strings.Join(f.Parent.Surplus, ", "))
 	case len(v.Withheld) > 0:
 		fmt.Fprintf(&b, "allows nothing while %s", withheldText(v.Withheld.Allowances()))
+	case len(f.HoldingBack()) > 0:
+		fmt.Fprintf(&b, "allows nothing while %s", referentsText(f.HoldingBack()))
 	case len(v.TakenBack) > 0:
 		fmt.Fprintf(&b, "has no longer what it is made of (%s), as that was withheld and is gone", pathsText(v.TakenBack))
 	default:
 		fmt.Fprintf(&b, "allows %s", f.allowedText())
 	}
 	fmt.Fprintf(&b, ". %s", f.remedy(v))
+	if text := f.upgradeText(); text != "" {
+		b.WriteString(" " + text)
+	}
 	fmt.Fprintf(&b, " Details: kubectl get allowancerecord%s %s -o yaml", namespaceFlag(f.parentRecordKey.Namespace), f.parentRecordKey.Name)
 	return b.String()
 }
@@ -80,6 +85,9 @@ func (f *facts) remedy(v decision.Verdict) string {
 	}
 	if len(v.TakenBack) > 0 && len(v.Withheld) == 0 {
 		return "Its controller makes another one once it has heard of that; nobody has to do anything."
+	}
+	if referents := f.HoldingBack(); len(referents) > 0 && len(v.Withheld) == 0 {
+		return approveReferent(referents[0])
 	}
 	if strays := f.straysInTheWay(); len(strays) > 0 {
 		return f.strayRemedy(f.parentInitiators, f.approveKey, strays...)
@@ -107,8 +115,12 @@ func (f *facts) straysInTheWay() []string {
 // allowedText lists what the parent's ledger allows on the child's kind now.
 func (f *facts) allowedText() string {
 	var out []string
-	for _, e := range f.Parent.Ledger {
-		if !e.IsWithheld() && !e.IsExternal() {
+	entries := slices.Clone(f.Parent.Ledger)
+	for _, r := range f.Referents {
+		entries = append(entries, r.Ledger...)
+	}
+	for _, e := range entries {
+		if !e.IsWithheld() && !e.IsExternal() && (e.Through == "" || e.Through == f.Parent.GVK.GroupKind().String()) {
 			out = append(out, fmt.Sprintf("%s of %s (generation %d, by %s)", mutationText(e.Allowance), e.Kind, e.Generation, e.Initiator))
 		}
 	}
@@ -205,6 +217,25 @@ func withheldText(withheld []v1alpha1.Allowance) string {
 		out = append(out, fmt.Sprintf("the change of %s by %s is withheld", w.Mutation, by))
 	}
 	return strings.Join(out, " and ")
+}
+
+// referentsText says what is withheld of that which a parent reads.
+func referentsText(referents []decision.Referent) string {
+	out := make([]string, 0, len(referents))
+	for _, r := range referents {
+		out = append(out, fmt.Sprintf("%s of %s, which it reads", withheldText(decision.Withheld(r.Standing).Allowances()), objectText(r.GVK.Kind, r.Name)))
+	}
+	return shortList(out)
+}
+
+// approveReferent says who may do what about what is withheld of something that a parent
+// reads.
+func approveReferent(r decision.Referent) string {
+	if len(r.Initiators) == 0 {
+		return "Nobody may initiate changes of " + objectText(r.GVK.Kind, r.Name) + "."
+	}
+	return fmt.Sprintf("%s may approve that: kubectl annotate%s %s %s %s=%s.", anyOf(r.Initiators), namespaceFlag(r.Namespace),
+		kindArgument(r.GVK.Kind, r.GVK.Group), r.Name, r.ApproveKey, quoted(decision.Approvals(decision.Withheld(r.Standing).Allowances())))
 }
 
 func withheldPaths(withheld []v1alpha1.Allowance) []string {

@@ -82,7 +82,7 @@ func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alph
 	}
 	var proven []change.Pattern
 	if !record.ChildWaits(was) {
-		proven = lifecycle.Proven(r.old)
+		proven = lifecycle.Proven(r.old, f.OwnPolicies)
 	}
 	var marks []v1alpha1.Allowance
 	for _, d := range fields {

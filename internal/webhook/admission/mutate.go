@@ -57,6 +57,9 @@ func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.
 	}
 	f, verdict, grant, err := m.decide(ctx, r)
 	if err == nil {
+		if resp, refused := m.refuseProof(r, f); refused {
+			return resp, decision.Grant{}
+		}
 		err = errors.Join(m.noteBrokenGlass(ctx, r, f, verdict), m.approveStray(ctx, r, f))
 	}
 	if err != nil {

@@ -118,7 +118,7 @@ func TestMutate(t *testing.T) {
 		broken        error
 		want          map[string]string
 		warns         string
-		liveReads     int
+		liveReads     int64
 	}{
 		"an initiator's change": {
 			user: "alice", groups: platformTeam, before: deployment(3), after: deployment(5),
@@ -304,8 +304,8 @@ func TestMutate(t *testing.T) {
 			if got := strings.Join(resp.Warnings, "\n"); tc.warns == "" != (got == "") || !strings.Contains(got, tc.warns) {
 				t.Errorf("warnings %q, want %q", got, tc.warns)
 			}
-			if w.liveReads != tc.liveReads {
-				t.Errorf("%d objects read live, want %d", w.liveReads, tc.liveReads)
+			if got := w.liveReads.Load(); got != tc.liveReads {
+				t.Errorf("%d objects read live, want %d", got, tc.liveReads)
 			}
 		})
 	}

@@ -96,7 +96,7 @@ func isOfGate(key string) bool {
 func (o *ownAnnotations) takeCommands(keepsBreakGlass bool) {
 	delete(o.want, o.now+ledger.NameApprove)
 	key := o.now + ledger.NameBreakGlass
-	if reason := o.have[key]; !keepsBreakGlass && (reason != o.old[key] || !forDeletion(reason)) {
+	if reason := o.have[key]; !keepsBreakGlass && (reason != o.old[key] || !forDeletion(reason) && !forStatus(reason)) {
 		delete(o.want, key)
 	}
 }

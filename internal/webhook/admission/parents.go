@@ -56,6 +56,9 @@ func (v *Validator) otherParents(ctx context.Context, r *request, f *facts, verd
 		if !said.Allowed {
 			return &dissent{other, said}, nil
 		}
+		if err := v.keepUpgrade(ctx, &by, other, said); err != nil {
+			return nil, err
+		}
 	}
 	return nil, nil
 }
@@ -136,7 +139,7 @@ func (v *Validator) observeParent(r *request, f *facts, verdict decision.Verdict
 		return
 	default:
 		d := describe(r, f, verdict)
-		v.Records.Observe(record.Outcome{Target: f.parent, Decision: &d})
+		v.Records.Observe(record.Outcome{Target: f.parent, Decision: &d, MadeBy: v.madeBy(r, f, verdict)})
 		v.announce(r, f, d)
 	}
 }

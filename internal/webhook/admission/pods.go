@@ -18,15 +18,17 @@ package admission
 
 import (
 	"context"
+	"errors"
 	"fmt"
 
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/internal/selector"
 )
 
 // PodReader reads Pods from the API server.
@@ -37,12 +39,12 @@ type PodReader struct {
 
 // Alive implements Pods.
 func (p PodReader) Alive(ctx context.Context, holder *unstructured.Unstructured) (sets.Set[string], error) {
-	selector, err := podSelector(holder)
+	selects, err := podSelector(holder)
 	if err != nil {
 		return nil, fmt.Errorf("selector of %s %s: %w", holder.GetKind(), client.ObjectKeyFromObject(holder), err)
 	}
 	var pods corev1.PodList
-	err = p.Reader.List(ctx, &pods, client.InNamespace(holder.GetNamespace()), client.MatchingLabelsSelector{Selector: selector})
+	err = p.Reader.List(ctx, &pods, client.InNamespace(holder.GetNamespace()), client.MatchingLabelsSelector{Selector: selects})
 	if err != nil {
 		return nil, fmt.Errorf("listing the Pods of %s %s: %w", holder.GetKind(), client.ObjectKeyFromObject(holder), err)
 	}
@@ -59,19 +61,15 @@ func ended(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// podSelector is what the holder selects Pods by; a ReplicationController has a map
-// of labels in its place.
+// podSelector is what the holder selects Pods by; without a selector, any are looked at.
 func podSelector(holder *unstructured.Unstructured) (labels.Selector, error) {
-	content, _, err := unstructured.NestedMap(holder.Object, "spec", "selector")
-	if err != nil {
-		return nil, err
+	value, found, err := unstructured.NestedFieldNoCopy(holder.Object, "spec", "selector")
+	if err != nil || !found {
+		return labels.Everything(), err
 	}
-	if set, isSet, err := unstructured.NestedStringMap(holder.Object, "spec", "selector"); err == nil && isSet {
-		return labels.SelectorFromSet(set), nil
+	selects, ok := selector.Parse(value)
+	if !ok {
+		return nil, errors.New("spec.selector is no label selector")
 	}
-	var selector metav1.LabelSelector
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(content, &selector); err != nil {
-		return nil, err
-	}
-	return metav1.LabelSelectorAsSelector(&selector)
+	return selects, nil
 }

@@ -43,7 +43,7 @@ func (g *Gatherer) standing(ctx context.Context, obj *unstructured.Unstructured,
 		return st
 	}
 	// What the status proves to be carried out is nothing that could be held back (D8).
-	proven := lifecycle.Proven(obj)
+	proven := lifecycle.Proven(obj, policies)
 	return st.Approve(func(d approved.Difference) bool {
 		return d.Author.Generation <= obj.GetGeneration() && change.AnyCovers(proven, d.Path)
 	})

@@ -78,6 +78,7 @@ func (g *Gatherer) gatherAdopter(
 	}
 	if adopter.ParentState == decision.ParentFound {
 		f.Adoption = &decision.Adoption{Parent: adopter.Parent, Initiator: f.mayInitiateOn(above)}
+		f.taken = r.takes(ref)
 		f.adopter, f.adopterInitiators = adopter.parent, f.index.InitiatorsOf(above)
 	}
 	if adopter == f {
@@ -106,7 +107,7 @@ func (g *Gatherer) gatherSurplus(ctx context.Context, r *request, f *facts) erro
 		if s.Kind != gvk.Kind || s.APIVersion != gvk.GroupVersion().String() {
 			continue
 		}
-		if g.strays.wasJustDeleted(s.UID) {
+		if g.strays.isRecent(f.parent.UID, s.UID) {
 			f.Parent.Surplus = append(f.Parent.Surplus, s.Name)
 			continue
 		}
@@ -243,9 +244,10 @@ type recentStrays struct {
 	deleted map[types.UID]time.Time
 }
 
-// outlived is how long a stray counts as alive after its deletion was admitted. Observed:
-// a ReplicaSet controller that was trying to delete another Pod for it does so once more
-// before it sees that the stray is gone, and has one too few then.
+// outlived is how long a stray counts as alive after it was adopted, and after its deletion
+// was admitted. Observed: a ReplicaSet controller that was trying to delete another Pod for it
+// does so once more before it sees that the stray is gone, and has one too few then; so it does
+// where the stray was deleted in the very moment of its adoption, when it was nobody's yet.
 const outlived = 3 * time.Second
 
 func (s *recentStrays) noteDeletion(child types.UID) {
@@ -258,11 +260,16 @@ func (s *recentStrays) noteDeletion(child types.UID) {
 	s.deleted[child] = time.Now()
 }
 
-func (s *recentStrays) wasJustDeleted(child types.UID) bool {
+// isRecent reports whether the parent's controller may not have seen yet what became of a stray.
+func (s *recentStrays) isRecent(parent, child types.UID) bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	at, ok := s.deleted[child]
-	return ok && time.Since(at) <= outlived
+	if at, ok := s.deleted[child]; ok && time.Since(at) <= outlived {
+		return true
+	}
+	return slices.ContainsFunc(s.of[parent], func(c v1alpha1.StrayChild) bool {
+		return c.UID == child && time.Since(c.Time.Time) <= outlived
+	})
 }
 
 func (s *recentStrays) add(parent types.UID, child v1alpha1.StrayChild) {

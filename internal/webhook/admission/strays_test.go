@@ -217,6 +217,32 @@ func TestStrayThatIsJustDeletedIsInTheWay(t *testing.T) {
 	}
 }
 
+// Who deletes an object that is being adopted deletes what is nobody's, and the controller that
+// adopts it goes on as if it lived.
+func TestStrayThatIsDeletedAsItIsAdoptedIsInTheWay(t *testing.T) {
+	const healing = deploymentPolicy + `
+  maintaining:
+    policies:
+    - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Delete]}
+`
+	w := strayWorld()
+	_, validator := w.hooks(t, healing, replicaSetPolicy)
+	another := replicaSet(3)
+	another.SetName("web-2")
+	another.SetUID("uid-web-2")
+	if resp := validator.Handle(t.Context(), asking(t, deployer, nil, another, nil)); !resp.Allowed {
+		t.Fatalf("there is no stray: %+v", resp)
+	}
+	if resp := validator.Handle(t.Context(), asking(t, deployer, nil, free(), replicaSet(3))); !resp.Allowed {
+		t.Fatalf("got %+v", resp)
+	}
+	// Nothing has web-1, which is gone.
+	resp := validator.Handle(t.Context(), asking(t, deployer, nil, another, nil))
+	if resp.Allowed || !strings.Contains(resp.Result.Message, "for which healing makes no room") {
+		t.Errorf("got %+v", resp)
+	}
+}
+
 func TestAdoptionIsRefusedWhereNoStrayCanBeNoted(t *testing.T) {
 	w := strayWorld()
 	_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)

@@ -79,7 +79,7 @@ func (v *Validator) behindScale(ctx context.Context, r *request) error {
 	r.scale = &record.Content{Path: path.String(), Value: after}
 	if before != after {
 		// The API server counts up the generation after this hook.
-		r.new.SetGeneration(nextGeneration(r.old, []change.Change{{Path: path, Verb: change.Mutate}}))
+		r.new.SetGeneration(nextGeneration(r.old, nil, []change.Change{{Path: path, Verb: change.Mutate}}))
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/internal/approved"
-	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/knowledge"
 )
 
 const (
@@ -56,24 +56,24 @@ type withdrawal struct {
 
 // note remembers how an object compares with its approved content, where something of it is
 // withheld that its children may be made of.
-func (w *withdrawn) note(obj *unstructured.Unstructured, st *approved.Standing) {
-	if st == nil || obj == nil || len(st.Withheld()) == 0 || !decision.MakesOfTemplate(obj.GroupVersionKind().GroupKind()) {
+func (w *withdrawn) note(obj *unstructured.Unstructured, known *knowledge.Kind, st *approved.Standing) {
+	if st == nil || obj == nil || len(st.Withheld()) == 0 || !known.HasTemplate() {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	known := w.parents[obj.GetUID()]
-	known.since = now
-	if !slices.ContainsFunc(known.standings, func(other *approved.Standing) bool { return other.Object.Generation == st.Object.Generation }) {
-		known.standings = append(slices.Clone(known.standings), st)
-		known.standings = known.standings[max(0, len(known.standings)-maxWithdrawnEach):]
+	held := w.parents[obj.GetUID()]
+	held.since = now
+	if !slices.ContainsFunc(held.standings, func(other *approved.Standing) bool { return other.Object.Generation == st.Object.Generation }) {
+		held.standings = append(slices.Clone(held.standings), st)
+		held.standings = held.standings[max(0, len(held.standings)-maxWithdrawnEach):]
 	}
 	w.prune(now)
 	if w.parents == nil {
 		w.parents = map[types.UID]withdrawal{}
 	}
-	w.parents[obj.GetUID()] = known
+	w.parents[obj.GetUID()] = held
 }
 
 // prune forgets what is over, and anything where there is too much. Its callers have the

@@ -81,7 +81,7 @@ func (v *Validator) judge(ctx context.Context, req admission.Request, r *request
 	if resp != nil {
 		return *resp
 	}
-	switch err := v.keep(ctx, r, f, verdict); {
+	switch err := v.keep(ctx, r, f, verdict, grant); {
 	case errors.As(err, new(lostError)):
 		return lost(ctx, req, err)
 	case err != nil:
@@ -108,6 +108,8 @@ func refusal(r *request, f *facts, verdict decision.Verdict, grant decision.Gran
 		return refusedAttaching(f), true
 	case f.entering && !selfContained(verdict):
 		return refusedEntering(f), true
+	case f.Disturbs(verdict) && !selfContained(verdict):
+		return refusedDisturbing(f), true
 	case len(grant.Withheld) > 0 && (grant.Refuse || r.subresource == subresourceScale):
 		return refused(f, grant), true
 	case len(f.deviates.foreign) > 0:
@@ -125,9 +127,15 @@ func selfContained(v decision.Verdict) bool {
 
 // keep writes down what the answer cannot carry, before it is given: who deletes
 // a holder, and what the object's ledger should say and does not.
-func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
+func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict decision.Verdict, grant decision.Grant) error {
 	if r.dryRun {
 		return nil
+	}
+	if err := v.keepUpgrade(ctx, r, f, verdict); err != nil {
+		return err
+	}
+	if err := v.keepForReaders(ctx, f, verdict, grant); err != nil {
+		return lostError{err}
 	}
 	if r.operation == decision.Delete {
 		if f.IsStray() {

@@ -212,7 +212,7 @@ func TestValidate(t *testing.T) {
 			if diff := cmp.Diff(tc.observed, got); diff != "" {
 				t.Errorf("observed (-want +got):\n%s", diff)
 			}
-			counts := [3]int{w.liveReads, len(w.pending), len(w.deletions)}
+			counts := [3]int{int(w.liveReads.Load()), len(w.pending), len(w.deletions)}
 			if want := [3]int{tc.liveReads, tc.pending, tc.deletions}; counts != want {
 				t.Errorf("live reads, pending grants, deletions: %v, want %v", counts, want)
 			}

@@ -22,6 +22,7 @@ import (
 	"errors"
 	"iter"
 	"slices"
+	"sync/atomic"
 	"testing"
 
 	admissionv1 "k8s.io/api/admission/v1"
@@ -45,6 +46,7 @@ import (
 	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/upgrade"
 )
 
 const (
@@ -92,7 +94,7 @@ type world struct {
 	kept         []v1alpha1.Deletion
 	observed     []record.Outcome
 	notices      []notice.Notice
-	liveReads    int
+	liveReads    atomic.Int64
 	holds        []map[string]string
 	ignored      map[types.UID][]string
 	broken       error
@@ -115,7 +117,7 @@ func (w *world) Get(_ context.Context, gvk schema.GroupVersionKind, k types.Name
 }
 
 func (w *world) Live(_ context.Context, gvk schema.GroupVersionKind, k types.NamespacedName) (*unstructured.Unstructured, error) {
-	w.liveReads++
+	w.liveReads.Add(1)
 	if w.broken != nil {
 		return nil, w.broken
 	}
@@ -146,6 +148,30 @@ func (w *world) Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[st
 			}
 		}
 	}
+}
+
+func (w *world) List(_ context.Context, gvk schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error] {
+	return func(yield func(*unstructured.Unstructured, error) bool) {
+		for _, obj := range w.cached {
+			if obj.GetKind() == gvk.Kind && !yield(obj, nil) {
+				return
+			}
+		}
+	}
+}
+
+func (w *world) ListLive(_ context.Context, gvk schema.GroupVersionKind, namespace string) ([]*unstructured.Unstructured, error) {
+	w.liveReads.Add(1)
+	if w.broken != nil {
+		return nil, w.broken
+	}
+	var out []*unstructured.Unstructured
+	for _, obj := range w.live {
+		if obj.GetKind() == gvk.Kind && (namespace == "" || obj.GetNamespace() == namespace) {
+			out = append(out, obj)
+		}
+	}
+	return out, nil
 }
 
 func (w *world) Behind(schema.GroupVersionKind) bool { return w.unwatched }
@@ -216,6 +242,20 @@ func (s store) AddStray(_ context.Context, parent v1alpha1.TargetReference, chil
 	return s.broken
 }
 
+func (s store) RememberVersion(
+	_ context.Context, parent v1alpha1.TargetReference, note func([]v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion,
+) error {
+	rec := s.records[parent.UID]
+	if rec == nil {
+		rec = &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: parent}}
+	}
+	if v := note(rec.Status.Versions); v != nil && s.broken == nil {
+		rec.Status.Versions = upgrade.Remember(rec.Status.Versions, *v)
+		s.records[parent.UID] = rec
+	}
+	return s.broken
+}
+
 func (s store) AcceptParents(_ context.Context, t v1alpha1.TargetReference) error {
 	s.records[t.UID].Status.IgnoredParents = nil
 	return s.broken
@@ -257,6 +297,7 @@ var resources = map[string]string{
 	"HorizontalPodAutoscaler": "horizontalpodautoscalers", "ScaledObject": "scaledobjects",
 	"StatefulSet": "statefulsets", "ControllerRevision": "controllerrevisions",
 	"Database": "databases", "XDatabase": "xdatabases", "Instance": "instances", "Bucket": "buckets",
+	"WebApp": "webapps",
 }
 
 func (served) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
@@ -271,7 +312,7 @@ func (served) ResourceFor(kind schema.GroupVersionKind) (schema.GroupVersionReso
 	return kind.GroupVersion().WithResource(resources[kind.Kind]), resources[kind.Kind] != ""
 }
 func (served) Categories(kind schema.GroupKind) []string {
-	return map[string][]string{"Database": {"claim"}, "XDatabase": {"composite"}}[kind.Kind]
+	return map[string][]string{"Database": {"claim"}, "XDatabase": {"composite"}, "WebApp": {"kro.run/owned"}}[kind.Kind]
 }
 func (served) Namespaced(schema.GroupVersionKind) bool          { return true }
 func (served) ReplicasPath(schema.GroupVersionResource) string  { return "spec.replicas" }

@@ -18,6 +18,8 @@ package entry
 
 import (
 	"encoding/json"
+	"errors"
+	"fmt"
 	"io"
 	"net/http"
 	"time"
@@ -43,9 +45,9 @@ func (*Room) busy(w http.ResponseWriter, r *http.Request, size int64) {
 		return
 	}
 	refusals.WithLabelValues(refusedBusy).Inc()
-	uid, ok := skim(w, r)
-	if !ok {
-		http.Error(w, "not a review", http.StatusBadRequest)
+	uid, err := skim(w, r)
+	if err != nil {
+		http.Error(w, err.Error(), http.StatusBadRequest)
 		return
 	}
 	answer, err := json.Marshal(admissionv1.AdmissionReview{
@@ -69,13 +71,16 @@ func (*Room) busy(w http.ResponseWriter, r *http.Request, size int64) {
 
 // skim returns what names the request of a review, and throws the rest of it away: a
 // client that is answered while it still sends may never read the answer.
-func skim(w http.ResponseWriter, r *http.Request) (types.UID, bool) {
+func skim(w http.ResponseWriter, r *http.Request) (types.UID, error) {
 	_ = http.NewResponseController(w).SetReadDeadline(time.Now().Add(bodyTime))
 	head := make([]byte, headSize)
 	n, _ := io.ReadFull(r.Body, head) // A short one is answered all the same.
 	uid := gjson.GetBytes(head[:n], "request.uid")
-	if _, err := io.Copy(io.Discard, io.LimitReader(r.Body, Largest)); err != nil || uid.Type != gjson.String || uid.Str == "" {
-		return "", false
+	if _, err := io.Copy(io.Discard, io.LimitReader(r.Body, Largest)); err != nil {
+		return "", fmt.Errorf("reading a review: %w", err)
 	}
-	return types.UID(uid.Str), true
+	if uid.Type != gjson.String || uid.Str == "" {
+		return "", errors.New("not a review: it does not begin with the uid of its request")
+	}
+	return types.UID(uid.Str), nil
 }

@@ -24,14 +24,12 @@ import (
 	"log"
 	"net"
 	"net/http"
-	"path/filepath"
 	"strconv"
 	"strings"
 	"sync/atomic"
 	"time"
 
 	"golang.org/x/time/rate"
-	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	"sigs.k8s.io/controller-runtime/pkg/healthz"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
@@ -60,8 +58,8 @@ type Server struct {
 
 	// Address to listen on.
 	Address string
-	// CertDir has the serving certificate, which may change.
-	CertDir string
+	// Certificate is what to serve with, which may change.
+	Certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error)
 	// Clients are who may connect.
 	Clients Clients
 
@@ -69,25 +67,16 @@ type Server struct {
 }
 
 // NewServer makes a Server that listens on a port.
-func NewServer(host string, port int, certDir string, clients Clients) *Server {
+func NewServer(host string, port int, certificate func(*tls.ClientHelloInfo) (*tls.Certificate, error), clients Clients) *Server {
 	return &Server{
-		Server:  webhook.NewServer(webhook.Options{Host: host, Port: port, CertDir: certDir}),
-		Address: net.JoinHostPort(host, strconv.Itoa(port)), CertDir: certDir, Clients: clients,
+		Server:  webhook.NewServer(webhook.Options{Host: host, Port: port}),
+		Address: net.JoinHostPort(host, strconv.Itoa(port)), Certificate: certificate, Clients: clients,
 	}
 }
 
 // Start implements manager.Runnable.
 func (s *Server) Start(ctx context.Context) error {
-	certs, err := certwatcher.New(filepath.Join(s.CertDir, "tls.crt"), filepath.Join(s.CertDir, "tls.key"))
-	if err != nil {
-		return fmt.Errorf("reading the serving certificate: %w", err)
-	}
-	go func() {
-		if err := certs.Start(ctx); err != nil {
-			logf.FromContext(ctx).Error(err, "Cannot follow the serving certificate; the next one is used after a restart", "dir", s.CertDir)
-		}
-	}()
-	cfg := &tls.Config{GetCertificate: certs.GetCertificate, MinVersion: tls.VersionTLS12}
+	cfg := &tls.Config{GetCertificate: s.Certificate, MinVersion: tls.VersionTLS12}
 	s.Clients.Configure(cfg)
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
 	if err != nil {

@@ -21,20 +21,18 @@ import (
 	"slices"
 	"strings"
 
-	appsv1 "k8s.io/api/apps/v1"
-	batchv1 "k8s.io/api/batch/v1"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/knowledge"
+	"kausality.io/operator/internal/policy"
 )
 
 // initiators warns where nobody can start a chain, and of initiators that start
 // one with whatever anybody else made them do.
-func initiators(p *v1alpha1.AllowancePolicy) admission.Warnings {
+func initiators(p *v1alpha1.AllowancePolicy, compiled *policy.Policy) admission.Warnings {
 	var out admission.Warnings
 	someone := false
 	for i, s := range p.Spec.Subjects {
@@ -42,7 +40,7 @@ func initiators(p *v1alpha1.AllowancePolicy) admission.Warnings {
 			continue
 		}
 		someone = true
-		if reason := startsUnasked(p.Spec.For, s.Subject); reason != "" {
+		if reason := startsUnasked(compiled.Known(), p.Spec.For, s.Subject); reason != "" {
 			out = append(out, fmt.Sprintf("spec.subjects[%d]: %s", i, reason))
 		}
 	}
@@ -53,25 +51,12 @@ func initiators(p *v1alpha1.AllowancePolicy) admission.Warnings {
 	return out
 }
 
-// writers are the controllers, service accounts in kube-system, that write objects
-// of a kind on behalf of the objects' parents.
-var writers = map[schema.GroupKind][]string{
-	{Group: appsv1.GroupName, Kind: "ReplicaSet"}:         {"deployment-controller"},
-	{Group: appsv1.GroupName, Kind: "ControllerRevision"}: {"daemon-set-controller", "statefulset-controller"},
-	{Group: batchv1.GroupName, Kind: "Job"}:               {"cronjob-controller"},
-	{Kind: "Pod"}: {
-		"daemon-set-controller", "job-controller", "replicaset-controller",
-		"replication-controller", "statefulset-controller",
-	},
-}
-
 // startsUnasked says why a subject would carry out anybody's change of a parent as
 // one of its own (D2), or nothing where it would not.
-func startsUnasked(kind v1alpha1.ParentKind, s v1alpha1.Subject) string {
+func startsUnasked(known *knowledge.Kind, kind v1alpha1.ParentKind, s v1alpha1.Subject) string {
 	switch s.Kind {
 	case v1alpha1.SubjectServiceAccount:
-		written := writers[schema.GroupKind{Group: kind.APIGroup, Kind: kind.Kind}]
-		if s.Namespace == metav1.NamespaceSystem && slices.Contains(written, s.Name) {
+		if slices.Contains(known.Writers, s) {
 			return fmt.Sprintf("%s writes a %s for its parent; with mayInitiate, anybody's change of the parent starts a chain here",
 				s.Name, kind.Kind)
 		}

@@ -62,6 +62,7 @@ func (v *AllowancePolicyValidator) unmatched(ctx context.Context, p *v1alpha1.Al
 		out[i] += "; it never matches"
 	}
 	out = append(out, policy.Misjudged(&p.Spec, known)...)
+	out = append(out, policy.Silent(&p.Spec, known)...)
 	if more := len(out) - maxUnmatched; more > 0 {
 		return append(out[:maxUnmatched], fmt.Sprintf("%d more parts of the policy never match", more))
 	}

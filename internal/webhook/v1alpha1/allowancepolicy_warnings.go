@@ -40,7 +40,7 @@ func (v *AllowancePolicyValidator) warnings(ctx context.Context, p *v1alpha1.All
 		unservedTargets(compiled),
 		v.unmatched(ctx, p, compiled),
 		gates.Drivers().Unmatched(compiled),
-		initiators(p),
+		initiators(p, compiled),
 		compiled.Unmaintained(),
 		waiting(compiled),
 		secretCaptures(compiled),
@@ -77,7 +77,7 @@ var pod = schema.GroupKind{Kind: "Pod"}
 // waiting warns of Pods everywhere that cannot start while the operator is away: what it
 // takes to have it back may be one of them.
 func waiting(p *policy.Policy) admission.Warnings {
-	if p.FailurePolicy != v1alpha1.FailurePolicyFail || !p.Bounds(pod) || !p.NamespaceSelector().Empty() {
+	if p.FailurePolicy != v1alpha1.FailurePolicyFail || !p.Bounds(pod) || !p.NamespaceSelector().Empty() && p.Naming() == nil {
 		return nil
 	}
 	return admission.Warnings{fmt.Sprintf("spec.failurePolicy: without a namespaceSelector, Pods of every %s wait for the operator, "+

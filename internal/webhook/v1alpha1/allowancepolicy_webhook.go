@@ -54,9 +54,6 @@ type Schemas interface {
 
 var _ admission.Validator[*v1alpha1.AllowancePolicy] = (*AllowancePolicyValidator)(nil)
 
-// AllowancePolicyPath is where the installed configuration has the API server ask.
-const AllowancePolicyPath = "/validate-kausality-io-v1alpha1-allowancepolicy"
-
 // AllowancePolicyHook is the webhook for AllowancePolicies.
 func AllowancePolicyHook(mgr ctrl.Manager, schemas Schemas) http.Handler {
 	return admission.WithValidator(mgr.GetScheme(), &AllowancePolicyValidator{Mapper: mgr.GetRESTMapper(), Schemas: schemas})

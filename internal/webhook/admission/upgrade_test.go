@@ -1,0 +1,319 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"context"
+	"errors"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/upgrade"
+)
+
+const replicaSetUpgrade = `
+metadata:
+  name: v2
+  uid: uid-of-upgrade
+  generation: 2
+  annotations: {kausality.io/changed-by: greta}
+spec:
+  serviceAccount: ` + deployer + `
+  policies:
+  - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+    relation: ControllerChild
+    mutations: [{jsonPath: spec.template}]
+`
+
+var upgradeBegan = time.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+
+// pods are versions by the Pod that a token is bound to.
+type pods struct {
+	versions map[string]upgrade.Version
+	broken   error
+	asked    int
+}
+
+func (p *pods) Of(_ context.Context, user authenticationv1.UserInfo) (upgrade.Version, error) {
+	p.asked++
+	if pod := user.Extra["pod"]; len(pod) == 1 {
+		return p.versions[pod[0]], p.broken
+	}
+	return upgrade.Version{Unknown: "its token is bound to no Pod"}, p.broken
+}
+
+// upgrading is a world in which the controller of ReplicaSets is upgraded.
+type upgrading struct {
+	*world
+	*pods
+	mutator   *Mutator
+	validator *Validator
+	clock     *testingclock.FakePassiveClock
+}
+
+func newUpgrading(t *testing.T, parent *unstructured.Unstructured, allowances ...string) *upgrading {
+	t.Helper()
+	u := &upgrading{
+		world: &world{
+			cached:  map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
+			live:    map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
+			records: map[types.UID]*v1alpha1.AllowanceRecord{},
+		},
+		pods: &pods{versions: map[string]upgrade.Version{
+			"old": {Image: "controller:v1", PodCreated: upgradeBegan.Add(-2 * time.Hour)},
+			"new": {Image: "controller:v2", PodCreated: upgradeBegan.Add(-time.Hour)},
+		}},
+		clock: testingclock.NewFakePassiveClock(upgradeBegan),
+	}
+	u.mutator, u.validator = u.hooks(t, deploymentPolicy, replicaSetPolicy)
+	active := &upgrade.Active{}
+	var compiled []*upgrade.Allowance
+	for _, text := range allowances {
+		declared := &v1alpha1.UpgradeAllowance{}
+		if err := yaml.UnmarshalStrict([]byte(text), declared); err != nil {
+			t.Fatal(err)
+		}
+		a, errs := upgrade.Compile(declared, served{}.KindFor)
+		if len(errs) > 0 {
+			t.Fatal(errs)
+		}
+		compiled = append(compiled, a)
+	}
+	active.Set(compiled)
+	g := u.validator.Gatherer
+	g.Upgrades, g.Versions, g.Clock = active, u.pods, u.clock
+	return u
+}
+
+// rememberingOld has Deployment web remember that it was made by version 1.
+func (u *upgrading) rememberingOld() *upgrading {
+	v := u.versions["old"]
+	u.records["uid-web"] = &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{UID: "uid-web"}}, Status: v1alpha1.AllowanceRecordStatus{
+		Versions: []v1alpha1.ControllerVersion{*upgrade.MadeBy(deployer, v, v.PodCreated)},
+	}}
+	return u
+}
+
+func (u *upgrading) moved() {
+	u.records["uid-web"].Status.Versions[0].MovedAt = new(metav1.NewTime(u.clock.Now()))
+}
+
+func withTemplate(obj *unstructured.Unstructured, image string) *unstructured.Unstructured {
+	obj = obj.DeepCopy()
+	_ = unstructured.SetNestedField(obj.Object, image, "spec", "template", "image")
+	obj.SetGeneration(obj.GetGeneration() + 1)
+	return obj
+}
+
+// by is a request of a Pod of the controller for another template of ReplicaSet web-1.
+func by(t *testing.T, pod string) admission.Request {
+	t.Helper()
+	req := asking(t, deployer, nil, withTemplate(replicaSet(3), "a"), withTemplate(withTemplate(replicaSet(3), "a"), "b"))
+	if pod != "" {
+		req.UserInfo.Extra = map[string]authenticationv1.ExtraValue{"pod": {pod}}
+	}
+	return req
+}
+
+func TestUpgradeOfAController(t *testing.T) {
+	u := newUpgrading(t, deployment(3), replicaSetUpgrade).rememberingOld()
+	expect := func(what, pod string, want bool, says string) {
+		t.Helper()
+		resp := u.validator.Handle(t.Context(), by(t, pod))
+		if resp.Allowed != want {
+			t.Errorf("%s: allowed %t: %v", what, resp.Allowed, resp.Result)
+		}
+		if !want && !strings.Contains(resp.Result.Message, says) {
+			t.Errorf("%s: %q does not say %q", what, resp.Result.Message, says)
+		}
+		if want && (resp.AuditAnnotations[auditReason] != "Upgrade" || !strings.Contains(resp.AuditAnnotations[auditTrace], `greta [{"kind":"UpgradeAllowance","name":"v2","generation":2,"field":"(upgrade)"}`)) {
+			t.Errorf("%s: %v", what, resp.AuditAnnotations)
+		}
+	}
+	expect("version 1", "old", false, "UpgradeAllowance v2 does not let it through: the parent was upgraded to image controller:v1, or made by it")
+	expect("a token without a Pod", "", false, "the version that makes the request is not known: its token is bound to no Pod")
+	expect("version 2", "new", true, "")
+	u.clock.SetTime(upgradeBegan.Add(time.Second))
+	expect("version 2 again", "new", true, "")
+	expect("version 1 beside it", "old", false, "image controller:v1 is in an older Pod than image controller:v2")
+	u.moved()
+	expect("version 2 afterwards", "new", false, "the parent was upgraded to image controller:v2, or made by it")
+
+	want := []v1alpha1.ControllerVersion{{
+		ID: "Controller/" + deployer, User: deployer, Trigger: "Controller", Image: "controller:v2",
+		PodCreated: new(metav1.NewTime(upgradeBegan.Add(-time.Hour))), UpgradeAllowance: "v2", UpgradeAllowanceUID: "uid-of-upgrade",
+		Since: metav1.NewTime(upgradeBegan), LastUsed: new(metav1.NewTime(upgradeBegan)), MovedAt: new(metav1.NewTime(u.clock.Now())),
+	}}
+	if diff := cmp.Diff(want, u.records["uid-web"].Status.Versions); diff != "" {
+		t.Errorf("remembered (-want +got):\n%s", diff)
+	}
+	var told []string
+	for _, n := range u.notices {
+		if n.Reason == notice.Upgrading {
+			told = append(told, n.Text)
+		}
+	}
+	if diff := cmp.Diff([]string{"Deployment web is being upgraded to image controller:v2 of " + deployer + ", as UpgradeAllowance v2 by greta lets it through"}, told); diff != "" {
+		t.Errorf("told (-want +got):\n%s", diff)
+	}
+}
+
+// TestUpgradeIsGranted has what follows below traced to who agreed to the upgrade.
+func TestUpgradeIsGranted(t *testing.T) {
+	scaling := strings.Replace(replicaSetUpgrade, "spec.template", "spec.replicas", 1)
+	u := newUpgrading(t, deployment(3), scaling).rememberingOld()
+	req := asking(t, deployer, nil, replicaSet(3), counted(replicaSet(5)))
+	req.UserInfo.Extra = map[string]authenticationv1.ExtraValue{"pod": {"new"}}
+	stored := applied(t, req, u.mutator.Handle(t.Context(), req))
+	ledger := stored.GetAnnotations()[replicaSetLedger]
+	if !strings.Contains(ledger, `"initiator":"greta"`) || !strings.Contains(ledger, `{"kind":"UpgradeAllowance","name":"v2","generation":2,"field":"(upgrade)"}`) {
+		t.Errorf("ledger %s", ledger)
+	}
+	if versions := u.records["uid-web"].Status.Versions; versions[0].Image != "controller:v1" {
+		t.Errorf("the mutating hook had it remembered: %v", versions)
+	}
+	again := asking(t, deployer, nil, replicaSet(3), stored)
+	again.UserInfo.Extra = req.UserInfo.Extra
+	if resp := u.validator.Handle(t.Context(), again); !resp.Allowed {
+		t.Errorf("refused: %v", resp.Result)
+	}
+}
+
+func TestUpgradeThatIsNone(t *testing.T) {
+	elsewhere := strings.Replace(replicaSetUpgrade, "spec:", "spec:\n  objectSelector: {matchLabels: {stage: canary}}", 1)
+	other := strings.Replace(replicaSetUpgrade, "spec.template", "spec.selector", 1)
+	tests := map[string]struct {
+		allowances []string
+		change     func(*testing.T, *upgrading)
+		request    func(admission.Request) admission.Request
+		code       int32
+		says       string
+		says2      string
+	}{
+		"nobody agreed": {
+			says: "The request comes from image controller:v2, and Deployment web was made by, or upgraded to, image controller:v1", says2: "kubectl explain upgradeallowance.spec",
+		},
+		"another parent":  {allowances: []string{elsewhere}, says: "it does not select Deployment web"},
+		"something else":  {allowances: []string{other}, says: "UpgradeAllowance v2 does not let it through: spec.policies does not cover it"},
+		"a stranger's":    {allowances: []string{replicaSetUpgrade}, request: func(r admission.Request) admission.Request { r.UserInfo.Username = "mallory"; return r }, says: "is not allowed by its parent"},
+		"cannot be read":  {allowances: []string{replicaSetUpgrade}, change: func(_ *testing.T, u *upgrading) { u.pods.broken = errAway }, says: "is not allowed by its parent"},
+		"cannot be noted": {allowances: []string{replicaSetUpgrade}, change: func(_ *testing.T, u *upgrading) { u.validator.Records = unremembered{store{u.world}} }, code: http.StatusInternalServerError, says: "cannot be written down"},
+		"over meanwhile": {
+			allowances: []string{replicaSetUpgrade}, code: http.StatusInternalServerError, says: "the upgrade of Deployment web was over in the meantime",
+			change: func(_ *testing.T, u *upgrading) {
+				u.validator.Records = movedMeanwhile{store{u.world}, u}
+			},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			u := newUpgrading(t, deployment(3), tt.allowances...).rememberingOld()
+			if tt.change != nil {
+				tt.change(t, u)
+			}
+			req := by(t, "new")
+			if tt.request != nil {
+				req = tt.request(req)
+			}
+			resp := u.validator.Handle(t.Context(), req)
+			if resp.Allowed || tt.code != 0 && resp.Result.Code != tt.code {
+				t.Fatalf("allowed %t: %v", resp.Allowed, resp.Result)
+			}
+			if !strings.Contains(resp.Result.Message, tt.says) || !strings.Contains(resp.Result.Message, tt.says2) {
+				t.Errorf("%q does not say %q %q", resp.Result.Message, tt.says, tt.says2)
+			}
+		})
+	}
+}
+
+// unremembered is a store that nothing can be written to.
+type unremembered struct{ store }
+
+func (unremembered) RememberVersion(context.Context, v1alpha1.TargetReference, func([]v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion) error {
+	return errors.New("the disk is full")
+}
+
+// movedMeanwhile is a store in which the upgrade ends before it is noted.
+type movedMeanwhile struct {
+	store
+	u *upgrading
+}
+
+func (m movedMeanwhile) RememberVersion(_ context.Context, _ v1alpha1.TargetReference, note func([]v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion) error {
+	v := m.u.versions["new"]
+	note([]v1alpha1.ControllerVersion{*upgrade.MadeBy(deployer, v, v.PodCreated)})
+	return nil
+}
+
+// TestUpgradeCostsNothingElse looks for what is read, and written, for requests that are none.
+func TestUpgradeCostsNothingElse(t *testing.T) {
+	u := newUpgrading(t, unsettled(deployment(3, mayScale("alice", 4))), replicaSetUpgrade).rememberingOld()
+	req := asking(t, deployer, nil, replicaSet(3), counted(replicaSet(5)))
+	req.UserInfo.Extra = map[string]authenticationv1.ExtraValue{"pod": {"new"}}
+	if resp := u.validator.Handle(t.Context(), req); !resp.Allowed || resp.AuditAnnotations[auditReason] != "Covered" {
+		t.Errorf("what an allowance covers: %v", resp.AuditAnnotations)
+	}
+	if u.asked != 0 || u.liveReads.Load() != 0 {
+		t.Errorf("%d versions and %d objects were read for what an allowance covers", u.asked, u.liveReads.Load())
+	}
+	dry := by(t, "new")
+	dry.DryRun = new(true)
+	if resp := u.validator.Handle(t.Context(), dry); !resp.Allowed {
+		t.Errorf("a dry run: %v", resp.Result)
+	}
+	if versions := u.records["uid-web"].Status.Versions; versions[0].Image != "controller:v1" {
+		t.Errorf("a dry run is remembered: %v", versions)
+	}
+}
+
+// TestVersionThatMakesChildren has a new parent remember by what its children are made.
+func TestVersionThatMakesChildren(t *testing.T) {
+	created := v1alpha1.Allowance{
+		Kind: "*", Mutation: "*", Generation: 4, Initiator: "alice",
+		Trace: []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Generation: 4, Field: v1alpha1.FieldCreated}},
+	}
+	u := newUpgrading(t, unsettled(deployment(3, created)))
+	if resp := u.validator.Handle(t.Context(), by(t, "old")); !resp.Allowed {
+		t.Fatal(resp.Result)
+	}
+	if u.asked != 0 {
+		t.Error("the request waited for it")
+	}
+	for _, o := range u.observed {
+		if o.MadeBy == nil {
+			continue
+		}
+		if v := o.MadeBy.Find(t.Context()); o.MadeBy.User != deployer || v == nil || v.Image != "controller:v1" || upgrade.IsMoving(v) {
+			t.Errorf("made by %s: %+v", o.MadeBy.User, v)
+		}
+		return
+	}
+	t.Error("nobody asks")
+}
