@@ -46,6 +46,8 @@ const (
 	BreakGlass = "BreakGlass"
 	// Stray says that a parent adopts a child without a cause.
 	Stray = "Stray"
+	// Upgrading says that the children of an object are brought in line with a new version.
+	Upgrading = "Upgrading"
 	// LedgerFull says that a change allows nothing, as the ledger has no room.
 	LedgerFull = "LedgerFull"
 )
@@ -84,6 +86,8 @@ type Notice struct {
 	Text string
 	// About is the object.
 	About v1alpha1.TargetReference
+	// Normal is true for what nobody has to do anything about.
+	Normal bool
 	// Child of it that was to be changed, nil where none exists. It gets an Event too.
 	Child *v1alpha1.TargetReference
 }
@@ -116,14 +120,17 @@ func (b *Board) Post(n Notice) {
 	if !b.admits(n, action) {
 		return
 	}
-	about := reference(n.About)
+	about, kind := reference(n.About), corev1.EventTypeWarning
+	if n.Normal {
+		kind = corev1.EventTypeNormal
+	}
 	if n.Child == nil {
-		b.recorder.Eventf(about, nil, corev1.EventTypeWarning, n.Reason, action, "%s", n.Text)
+		b.recorder.Eventf(about, nil, kind, n.Reason, action, "%s", n.Text)
 		return
 	}
 	child := reference(*n.Child)
-	b.recorder.Eventf(about, child, corev1.EventTypeWarning, n.Reason, action, "%s", n.Text)
-	b.recorder.Eventf(child, about, corev1.EventTypeWarning, n.Reason, action, "%s", n.Text)
+	b.recorder.Eventf(about, child, kind, n.Reason, action, "%s", n.Text)
+	b.recorder.Eventf(child, about, kind, n.Reason, action, "%s", n.Text)
 }
 
 // notice is what makes a notice the same as another.

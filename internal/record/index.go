@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/upgrade"
 )
 
 // Fields by which a cache indexes records.
@@ -34,6 +35,8 @@ const (
 	indexTarget    = "target"
 	indexTargetUID = "target-uid"
 	indexGated     = "gated"
+	indexMoving    = "moving"
+	indexVersion   = "version"
 )
 
 // Index makes a manager's cache keep the indices that a Store reads by. Call it
@@ -46,11 +49,10 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 		},
 		indexTargetUID: func(rec *v1alpha1.AllowanceRecord) []string { return []string{string(rec.Spec.TargetRef.UID)} },
 		indexGated: func(rec *v1alpha1.AllowanceRecord) []string {
-			if !rec.Status.Gated {
-				return nil
-			}
-			return []string{strconv.FormatBool(true)}
+			return indexedIf(rec.Status.Gated)
 		},
+		indexMoving:  func(rec *v1alpha1.AllowanceRecord) []string { return indexedIf(isMoving(rec)) },
+		indexVersion: usersOf,
 	}
 	for field, values := range indices {
 		err := indexer.IndexField(ctx, &v1alpha1.AllowanceRecord{}, field, func(obj client.Object) []string {
@@ -68,6 +70,52 @@ func Index(ctx context.Context, indexer client.FieldIndexer) error {
 
 func targetValue(kind schema.GroupKind, key types.NamespacedName) string {
 	return kind.String() + "/" + key.String()
+}
+
+// indexedIf is the index of what is so, and none of what is not.
+func indexedIf(is bool) []string {
+	if !is {
+		return nil
+	}
+	return []string{strconv.FormatBool(true)}
+}
+
+// isMoving reports whether the target of a record is being upgraded to a version.
+func isMoving(rec *v1alpha1.AllowanceRecord) bool {
+	return rec.Status.EndedAt == nil &&
+		slices.ContainsFunc(rec.Status.Versions, func(v v1alpha1.ControllerVersion) bool { return upgrade.IsMoving(&v) })
+}
+
+// usersOf are those that a version is remembered of, and the one who was last denied something.
+func usersOf(rec *v1alpha1.AllowanceRecord) []string {
+	var users []string
+	for _, v := range rec.Status.Versions {
+		users = append(users, v.User)
+	}
+	if d := rec.Status.LastDenial; d != nil {
+		users = append(users, d.User)
+	}
+	slices.Sort(users)
+	return slices.Compact(users)
+}
+
+// Moving returns the cached records of the objects that are being upgraded.
+func (s *Store) Moving(ctx context.Context) ([]v1alpha1.AllowanceRecord, error) {
+	list := &v1alpha1.AllowanceRecordList{}
+	if err := s.client.List(ctx, list, client.MatchingFields{indexMoving: strconv.FormatBool(true)}); err != nil {
+		return nil, fmt.Errorf("cannot list the AllowanceRecords of what is being upgraded: %w", err)
+	}
+	return list.Items, nil
+}
+
+// OfVersions returns the cached records that remember a version of a user's, or whose last
+// denial was a request of that user's.
+func (s *Store) OfVersions(ctx context.Context, user string) ([]v1alpha1.AllowanceRecord, error) {
+	list := &v1alpha1.AllowanceRecordList{}
+	if err := s.client.List(ctx, list, client.MatchingFields{indexVersion: user}); err != nil {
+		return nil, fmt.Errorf("cannot list the AllowanceRecords of what %s upgrades: %w", user, err)
+	}
+	return list.Items, nil
 }
 
 // Gated returns the cached records of the objects under a gate.

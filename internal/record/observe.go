@@ -18,6 +18,8 @@ package record
 
 import (
 	"context"
+	"maps"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -28,6 +30,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/upgrade"
 )
 
 // Results of a decision.
@@ -75,9 +78,20 @@ type Outcome struct {
 	// Approved identifies the content that Target has by now, where that is approved; nil
 	// where nobody asked.
 	Approved *v1alpha1.ApprovedContent
+	// MadeBy is a version of a controller that made children of Target while it was new; nil
+	// where nobody tells.
+	MadeBy *MadeBy
 	// Full says why a change of Target allows nothing, where its ledger has no room
 	// for what it would allow.
 	Full string
+}
+
+// MadeBy is a version of a controller that is found out when the outcome is written.
+type MadeBy struct {
+	// User of the controller: of several outcomes of the same user one is asked.
+	User string
+	// Find returns the version, nil where it cannot be found out.
+	Find func(ctx context.Context) *v1alpha1.ControllerVersion
 }
 
 // Observe takes note of an outcome. It returns at once and never fails: what is
@@ -99,6 +113,9 @@ func (s *Store) Observe(o Outcome) {
 			d.Time = now
 		}
 		b.decide(d)
+	}
+	if o.MadeBy != nil {
+		b.madeBy = map[string]MadeBy{o.MadeBy.User: *o.MadeBy}
 	}
 	outcomesDropped.Add(float64(s.outcomes.put(b)))
 }
@@ -187,8 +204,14 @@ func (s *Store) writeBatch(ctx context.Context, b *batch) error {
 	if b.mirror != nil {
 		parent = b.mirror.Parent
 	}
+	versions := b.versions(ctx)
 	err := s.update(ctx, b.target, parent, b.deserves(), func(status *v1alpha1.AllowanceRecordStatus) bool {
 		changed := b.outcome(status)
+		for _, v := range versions {
+			before := len(status.Versions)
+			status.Versions = upgrade.RememberFirst(status.Versions, v)
+			changed = changed || len(status.Versions) > before
+		}
 		if changed {
 			status.BrokenGlass = s.counting(status.BrokenGlass)
 		}
@@ -201,6 +224,17 @@ func (s *Store) writeBatch(ctx context.Context, b *batch) error {
 		recordLag.Observe(s.clock.Since(b.since).Seconds())
 	}
 	return err
+}
+
+// versions finds out which made children of the holder while it was new.
+func (b *batch) versions(ctx context.Context) []v1alpha1.ControllerVersion {
+	var out []v1alpha1.ControllerVersion
+	for _, user := range slices.Sorted(maps.Keys(b.madeBy)) {
+		if v := b.madeBy[user].Find(ctx); v != nil {
+			out = append(out, *v)
+		}
+	}
+	return out
 }
 
 // approves writes down what content is approved, and reports whether that is another one

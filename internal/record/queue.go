@@ -17,6 +17,7 @@ limitations under the License.
 package record
 
 import (
+	"maps"
 	"slices"
 	"sync"
 	"time"
@@ -50,6 +51,9 @@ type batch struct {
 	// approved identifies the content of the holder that is approved, nil where nobody
 	// has told.
 	approved *v1alpha1.ApprovedContent
+	// madeBy are versions of controllers that made children of the holder while it was new,
+	// by user.
+	madeBy map[string]MadeBy
 	// mirror brings the record in line with the holder, nil where nobody has looked.
 	mirror *Mirror
 	// attempts that failed to write the batch.
@@ -93,6 +97,11 @@ func (b *batch) add(later *batch) {
 	}
 	if later.approved != nil {
 		b.approved = later.approved
+	}
+	if b.madeBy == nil {
+		b.madeBy = later.madeBy
+	} else {
+		maps.Copy(b.madeBy, later.madeBy)
 	}
 	b.denials += later.denials
 	b.history = WithHistory(b.history, oldestFirst(later.history)...)

@@ -32,6 +32,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/upgrade"
 )
 
 // AddPending adds a pending grant to the record of an object, which it creates
@@ -49,6 +50,22 @@ func (s *Store) AddPending(ctx context.Context, ref v1alpha1.TargetReference, p 
 		}
 		// It is written even where nothing changes: the cache may be behind, and
 		// the grant already gone. The write finds that out, and costs no event.
+		return true
+	})
+}
+
+// RememberVersion has a parent remember a version of a controller that an upgrade lets through,
+// in a record that it creates where there is none. Admission calls it before it answers, and
+// never on a dry run. note is asked with what the parent remembers by then.
+func (s *Store) RememberVersion(
+	ctx context.Context, parent v1alpha1.TargetReference, note func([]v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion,
+) error {
+	return s.Update(ctx, parent, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
+		v := note(status.Versions)
+		if v == nil {
+			return false
+		}
+		status.Versions = upgrade.Remember(status.Versions, *v)
 		return true
 	})
 }
