@@ -1,0 +1,178 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package access
+
+import (
+	"context"
+	"errors"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	authorizationv1 "k8s.io/api/authorization/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/policy"
+)
+
+// servedKinds are those that are served.
+type servedKinds []kinds.Resource
+
+func (s servedKinds) ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool) {
+	for _, r := range s {
+		if r.GVK == kind {
+			return r, true
+		}
+	}
+	return kinds.Resource{}, false
+}
+
+func (s servedKinds) ByResource(resource schema.GroupVersionResource) (kinds.Resource, bool) {
+	for _, r := range s {
+		if r.GVR == resource {
+			return r, true
+		}
+	}
+	return kinds.Resource{}, false
+}
+
+func (s servedKinds) kindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+	r, ok := s.ByResource(resource)
+	return r.GVK, ok
+}
+
+func served(group, kind, resource string, subresources ...string) kinds.Resource {
+	gv := schema.GroupVersion{Group: group, Version: "v1"}
+	return kinds.Resource{GVK: gv.WithKind(kind), GVR: gv.WithResource(resource), Subresources: subresources}
+}
+
+func TestRoleOfAPolicy(t *testing.T) {
+	all := servedKinds{
+		served("apps", "ReplicaSet", "replicasets", "scale", "status"), served("example.org", "Plain", "plains"),
+		served("", "Pod", "pods", "status"), served("", "Secret", "secrets"),
+	}
+	rule := func(group string, resources []string, verbs ...string) rbacv1.PolicyRule {
+		return rbacv1.PolicyRule{APIGroups: []string{group}, Resources: resources, Verbs: verbs}
+	}
+	for name, tc := range map[string]struct {
+		group, kind string
+		targets     []v1alpha1.Target
+		gated       []kinds.Resource
+		want        []rbacv1.PolicyRule
+	}{
+		"a kind with a status, and Pods": {
+			group: "apps", kind: "ReplicaSet",
+			targets: []v1alpha1.Target{{APIVersion: "v1", Resource: "pods"}},
+			want: []rbacv1.PolicyRule{
+				rule("", []string{"pods"}, "get", "list"),
+				rule("apps", []string{"replicasets"}, "get", "list", "patch", "watch"),
+				rule("apps", []string{"replicasets/status"}, "patch"),
+			},
+		},
+		"a kind without one, and what is only named": {
+			group: "example.org", kind: "Plain",
+			targets: []v1alpha1.Target{{APIVersion: "v1", Resource: "secrets"}, {APIGroup: new("none.example.org"), APIVersion: "v1", Resource: "none"}},
+			want: []rbacv1.PolicyRule{
+				rule("", []string{"secrets"}, "get"),
+				rule("example.org", []string{"plains"}, "get", "list", "patch", "watch"),
+			},
+		},
+		"what has a gate": {
+			group: "example.org", kind: "Plain",
+			gated: []kinds.Resource{served("example.org", "Gated", "gateds", "status")},
+			want: []rbacv1.PolicyRule{
+				rule("example.org", []string{"gateds", "plains"}, "get", "list", "patch", "watch"),
+				rule("example.org", []string{"gateds/status"}, "patch"),
+			},
+		},
+		"a kind that is not served": {group: "none.example.org", kind: "None", want: []rbacv1.PolicyRule{}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := &v1alpha1.AllowancePolicy{}
+			p.Spec.For = v1alpha1.ParentKind{APIGroup: tc.group, APIVersion: "v1", Kind: tc.kind}
+			p.Spec.Initializing = &v1alpha1.InitializingSection{}
+			for _, target := range tc.targets {
+				p.Spec.Initializing.Policies = append(p.Spec.Initializing.Policies, v1alpha1.PolicyEntry{
+					Target: target, Relation: v1alpha1.RelationControllerChild, Verbs: []string{"Create"},
+				})
+			}
+			compiled, errs := policy.Compile(p, all.kindFor)
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			role := ClusterRole("role", Of(compiled, all, tc.gated))
+			if diff := cmp.Diff(tc.want, role.Rules); diff != "" {
+				t.Errorf("rules (-want +got):\n%s", diff)
+			}
+			if role.Labels[AggregationLabel] != "true" {
+				t.Error("the role is not added to what the operator may")
+			}
+		})
+	}
+}
+
+// What has been answered is asked again: soon where a right is missing, and later where it is there.
+func TestReviewsAskAgain(t *testing.T) {
+	allowed, asked, broken := false, 0, false
+	c := interceptor.NewClient(fake.NewClientBuilder().Build(), interceptor.Funcs{
+		Create: func(_ context.Context, _ client.WithWatch, obj client.Object, _ ...client.CreateOption) error {
+			review, ok := obj.(*authorizationv1.SelfSubjectAccessReview)
+			if !ok {
+				t.Fatalf("a %T is created", obj)
+			}
+			asked++
+			review.Status.Allowed = allowed
+			if broken {
+				return errors.New("broken")
+			}
+			return nil
+		},
+	})
+	clock := testingclock.NewFakePassiveClock(time.Now())
+	r := &Reviews{Client: c, Clock: clock}
+	need := Need{Group: "apps", Resource: "deployments", Verb: "get"}
+	check := func(wantMissing bool, wantAsked int) {
+		t.Helper()
+		missing, err := r.Missing(t.Context(), []Need{need})
+		if err != nil || (len(missing) > 0) != wantMissing || asked != wantAsked {
+			t.Errorf("missing %v after %d questions, error %v; want any missing: %t, after %d", missing, asked, err, wantMissing, wantAsked)
+		}
+	}
+	step := func(d time.Duration) { clock.SetTime(clock.Now().Add(d)) }
+	check(true, 1)
+	check(true, 1)
+	allowed = true
+	step(missingFor)
+	check(false, 2)
+	allowed = false
+	step(missingFor)
+	check(false, 2)
+	step(grantedFor)
+	check(true, 3)
+	broken = true
+	step(missingFor)
+	if _, err := r.Missing(t.Context(), []Need{need}); err == nil {
+		t.Error("what could not be asked is taken for an answer")
+	}
+}
