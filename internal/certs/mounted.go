@@ -17,45 +17,93 @@ limitations under the License.
 package certs
 
 import (
+	"context"
 	"crypto/tls"
 	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
+	"time"
 
 	"sigs.k8s.io/controller-runtime/pkg/certwatcher"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 )
 
-// setupMounted has the CA bundle read again whenever the mounted certificate is
-// renewed: the two come from the same Secret and change together.
-func setupMounted(mgr manager.Manager, c *Certs) error {
+// setupMounted has what is mounted served with, and followed whenever it is renewed.
+func setupMounted(_ context.Context, mgr manager.Manager, _ Options, c *Certs) error {
 	watcher, err := certwatcher.New(filepath.Join(c.dir, certFile), filepath.Join(c.dir, keyFile))
 	if err != nil {
 		return fmt.Errorf("reading the mounted serving certificate: %w; check that the Secret with it is mounted at %s", err, c.dir)
 	}
-	if _, err := readCA(c.dir); err != nil {
+	m := &mounted{certs: c, watcher: watcher, renewed: make(chan struct{}, 1)}
+	if _, err := m.read(); err != nil {
 		return err
 	}
 	// It is called at once, and then on each change.
 	watcher.RegisterCallback(func(tls.Certificate) {
-		ca, err := readCA(c.dir)
-		if err != nil {
-			logf.Log.WithName("certs").Error(err, "The CA bundle stays as it was")
-			return
+		select {
+		case m.renewed <- struct{}{}:
+		default:
 		}
-		c.publish(ca)
 	})
-	return mgr.Add(watcher)
+	return mgr.Add(m)
 }
 
-// readCA returns the CA bundle, which is absent where the certificate's authority
-// is one that everybody trusts.
-func readCA(dir string) ([]byte, error) {
-	ca, err := os.ReadFile(filepath.Join(dir, caFile))
-	if err != nil && !errors.Is(err, os.ErrNotExist) {
-		return nil, fmt.Errorf("reading the CA bundle of the mounted serving certificate: %w", err)
+// mounted follows what is mounted.
+type mounted struct {
+	certs   *Certs
+	watcher *certwatcher.CertWatcher
+	renewed chan struct{}
+}
+
+// NeedLeaderElection is false: each replica serves.
+func (*mounted) NeedLeaderElection() bool { return false }
+
+// Start implements manager.Runnable.
+func (m *mounted) Start(ctx context.Context) error {
+	log := logf.FromContext(ctx).WithName("certs")
+	ended := make(chan error, 1)
+	go func() { ended <- m.watcher.Start(ctx) }()
+	timer := time.NewTimer(0)
+	defer timer.Stop()
+	for {
+		select {
+		case err := <-ended:
+			return err
+		case <-m.renewed:
+		case <-timer.C:
+		}
+		wait, err := m.follow(ctx)
+		if err != nil {
+			log.Error(err, "The serving certificate stays as it was; it is tried again", "dir", m.certs.dir)
+			wait = lookInterval
+		}
+		if wait > 0 {
+			timer.Reset(wait)
+		}
 	}
-	return ca, nil
+}
+
+func (m *mounted) follow(ctx context.Context) (time.Duration, error) {
+	offered, err := m.read()
+	if err != nil {
+		return 0, err
+	}
+	_, wait, err := m.certs.follow(ctx, offered, pair{})
+	return wait, err
+}
+
+// read returns what is mounted. The CA bundle is absent where the certificate's authority is
+// one that everybody trusts.
+func (m *mounted) read() (pair, error) {
+	var p pair
+	for name, content := range map[string]*[]byte{certFile: &p.cert, keyFile: &p.key, caFile: &p.ca} {
+		var err error
+		*content, err = os.ReadFile(filepath.Join(m.certs.dir, name))
+		if err != nil && (name != caFile || !errors.Is(err, os.ErrNotExist)) {
+			return pair{}, fmt.Errorf("reading the mounted serving certificate: %w", err)
+		}
+	}
+	return p, nil
 }

@@ -38,12 +38,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 )
 
-// fieldOwner is who injects the CA bundle, in managedFields.
-const fieldOwner = "kausality-cert-rotator"
+// formerPrefix is before the keys of what was served with before, in the Secret: a replica that
+// starts while others still do so serves with it, too.
+const formerPrefix = "former-"
 
 // setupSelfManaged adds the rotator, which fills the Secret on one replica, and on
-// every replica a controller that brings the Secret into the files: no kubelet
-// does, as a Pod that mounts the Secret could not start to fill it.
+// every replica a controller that serves with what the Secret has: no kubelet
+// brings it, as a Pod that mounts the Secret could not start to fill it. The rotator tells
+// the API server of no authority, as it would do so too late.
 func setupSelfManaged(ctx context.Context, mgr manager.Manager, opts Options, c *Certs) error {
 	key := client.ObjectKeyFromObject(c.object)
 	files := &fileWriter{client: mgr.GetClient(), certs: c}
@@ -53,12 +55,8 @@ func setupSelfManaged(ctx context.Context, mgr manager.Manager, opts Options, c 
 	if err := files.setupWithManager(mgr); err != nil {
 		return err
 	}
-	var webhooks []rotator.WebhookInfo
-	if opts.ValidatingWebhookConfiguration != "" {
-		webhooks = append(webhooks, rotator.WebhookInfo{Name: opts.ValidatingWebhookConfiguration, Type: rotator.Validating})
-	}
 	host := opts.ServiceName + "." + opts.Namespace + ".svc"
-	if err := rotator.AddRotator(mgr, &rotator.CertRotator{
+	if err := rotator.AddRotator(withPersistence{mgr}, &rotator.CertRotator{
 		SecretKey:             key,
 		CertDir:               opts.Dir,
 		CAName:                "kausality-ca",
@@ -66,8 +64,6 @@ func setupSelfManaged(ctx context.Context, mgr manager.Manager, opts Options, c 
 		DNSName:               host,
 		ExtraDNSNames:         append([]string{host + ".cluster.local"}, opts.ExtraDNSNames...),
 		IsReady:               make(chan struct{}),
-		Webhooks:              webhooks,
-		FieldOwner:            fieldOwner,
 		RequireLeaderElection: opts.LeaderElection,
 		ControllerName:        opts.ControllerName,
 	}); err != nil {
@@ -76,8 +72,7 @@ func setupSelfManaged(ctx context.Context, mgr manager.Manager, opts Options, c 
 	return nil
 }
 
-// fileWriter brings the certificate of the Secret into the files that the webhook
-// server reads.
+// fileWriter serves with the certificate of the Secret.
 type fileWriter struct {
 	client client.Client
 	reader client.Reader
@@ -132,21 +127,52 @@ func (w *fileWriter) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err != nil {
 		return reconcile.Result{}, fmt.Errorf("reading Secret %s: %w", req, err)
 	}
-	cert, key, ca := secret.Data[certFile], secret.Data[keyFile], secret.Data[caFile]
-	if len(cert) == 0 || len(key) == 0 || len(ca) == 0 {
+	offered := pairIn(secret, "")
+	if offered.isEmpty() || len(offered.ca) == 0 {
 		logf.FromContext(ctx).V(1).Info("The Secret holds no certificate yet")
 		return reconcile.Result{}, nil
 	}
-	// The key first: whoever reads between the two finds a pair that does not
-	// match, keeps what it has, and is told of the second.
-	if err := writeFile(filepath.Join(w.certs.dir, keyFile), key); err != nil {
+	former := pairIn(secret, formerPrefix)
+	outgoing, wait, err := w.certs.follow(ctx, offered, former)
+	if err != nil {
 		return reconcile.Result{}, err
 	}
-	if err := writeFile(filepath.Join(w.certs.dir, certFile), cert); err != nil {
+	if err := w.leave(w.certs.serving()); err != nil {
 		return reconcile.Result{}, err
 	}
-	w.certs.publish(ca)
-	return reconcile.Result{}, nil
+	if former.isEmpty() != outgoing.isEmpty() {
+		secret = secret.DeepCopy()
+		putPair(secret, formerPrefix, outgoing)
+		if err := w.client.Update(ctx, secret); err != nil {
+			return reconcile.Result{}, fmt.Errorf("noting in Secret %s what is still served with: %w", req, err)
+		}
+	}
+	return reconcile.Result{RequeueAfter: wait}, nil
+}
+
+// leave has the files be what is served with. Nothing of the operator reads them; the rotator
+// waits for them, and people look at them.
+func (w *fileWriter) leave(serving pair) error {
+	if err := writeFile(filepath.Join(w.certs.dir, keyFile), serving.key); err != nil {
+		return err
+	}
+	return writeFile(filepath.Join(w.certs.dir, certFile), serving.cert)
+}
+
+// pairIn is the certificate under keys of a Secret that begin so.
+func pairIn(secret *corev1.Secret, prefix string) pair {
+	return pair{cert: secret.Data[prefix+certFile], key: secret.Data[prefix+keyFile], ca: secret.Data[prefix+caFile]}
+}
+
+// putPair puts a certificate under such keys, or drops these where there is none.
+func putPair(secret *corev1.Secret, prefix string, p pair) {
+	for name, content := range map[string][]byte{certFile: p.cert, keyFile: p.key, caFile: p.ca} {
+		if len(content) == 0 {
+			delete(secret.Data, prefix+name)
+			continue
+		}
+		secret.Data[prefix+name] = content
+	}
 }
 
 // ensureSecret creates the Secret where it is missing. Installed from our

@@ -48,6 +48,9 @@ import (
 // Kinds have different top-level fields, and built-in ones may reach CEL as typed
 // values, so fields are looked up by name and nothing relies on a type.
 
+// noObject is true where a request has no object.
+const noObject = `object == null`
+
 // many is the number of entries of two maps together up to which an expression
 // looks at each of them.
 const many = 1000
@@ -101,7 +104,7 @@ func statusOfLedger(in Input) string {
 	return anyOf(
 		`!has(request.subResource)`,
 		`request.subResource != "status"`,
-		`object == null`,
+		noObject,
 		`oldObject == null`,
 		byOperator(in),
 		says("object", ledger.NameAllowances),
@@ -125,15 +128,20 @@ func somethingCounts(in Input) string {
 		}
 		named.annotations.Insert(in.outside(p)...)
 	}
-	for _, d := range policy.Deputies() {
-		if slices.ContainsFunc(in.Policies, func(p *policy.Policy) bool { return p.For.GroupKind() == d.Kind || p.Bounds(d.Kind) }) {
+	for _, p := range in.Policies {
+		if d, ok := p.Deputy(); ok {
 			named.annotations.Insert(d.Annotations...)
 		}
+		for _, d := range policy.Deputies() {
+			if p.Bounds(d.Kind) {
+				named.annotations.Insert(d.Annotations...)
+			}
+		}
 	}
-	return anyOf(
+	alternatives := []string{
 		`request.operation != "UPDATE"`,
 		`(has(request.subResource) && request.subResource != "")`,
-		`object == null`,
+		noObject,
 		`oldObject == null`,
 		byOperator(in),
 		`!has(object.metadata)`,
@@ -145,7 +153,8 @@ func somethingCounts(in Input) string {
 		fmt.Sprintf(`oldObject.exists(f, !(f in %s) && !(f in object))`, list(withoutSpec...)),
 		metadataDiffers(named.fields),
 		annotationDiffers(named.annotations, true),
-	)
+	}
+	return anyOf(slices.Concat(alternatives, somebodyActs(in, inObject), showsParent(in))...)
 }
 
 // statusWithMetadata leaves out updates of a status that touch nothing in metadata
@@ -157,7 +166,7 @@ func statusWithMetadata(in Input) string {
 	alternatives := []string{
 		`!has(request.subResource)`,
 		`request.subResource != "status"`,
-		`object == null`,
+		noObject,
 		`oldObject == null`,
 		`!has(object.metadata)`,
 		`!has(oldObject.metadata)`,
@@ -166,7 +175,7 @@ func statusWithMetadata(in Input) string {
 	if named.annotations.Len() > 0 {
 		alternatives = append(alternatives, annotationDiffers(named.annotations, false))
 	}
-	return anyOf(alternatives...)
+	return anyOf(append(alternatives, somebodyActs(in, inStatus)...)...)
 }
 
 // metadataDiffers is true where one of the fields of metadata does.

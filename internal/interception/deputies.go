@@ -19,6 +19,7 @@ package interception
 import (
 	"fmt"
 	"slices"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -123,14 +124,19 @@ func (in *Input) scaled() (kinds sets.Set[string], failing []labels.Selector) {
 // change nothing of it. As the others they are true where there is a doubt.
 func deputyConditions(d policy.Deputy, kinds sets.Set[string]) []admissionregistrationv1.MatchCondition {
 	reference := "object." + d.Reference.String()
-	about := []string{`object == null`, `!has(object.spec)`, `!has(` + reference + `)`}
-	if _, otherwise := kinds[d.Otherwise.Kind]; otherwise {
+	about := []string{noObject, `!has(object.spec)`, `!has(` + reference + `)`}
+	// Controllers find a kind whose name is in lower case as well.
+	lower := sets.New[string]()
+	for kind := range kinds {
+		lower.Insert(strings.ToLower(kind))
+	}
+	if kinds.Has(d.Otherwise.Kind) {
 		about = append(about, `!has(`+reference+`.kind)`, reference+`.kind == ""`)
 	}
-	about = append(about, fmt.Sprintf(`(has(%[1]s.kind) && %[1]s.kind in %[2]s)`, reference, list(sets.List(kinds)...)))
+	about = append(about, fmt.Sprintf(`(has(%[1]s.kind) && %[1]s.kind.lowerAscii() in %[2]s)`, reference, list(sets.List(lower)...)))
 	changed := []string{
 		`request.operation != "UPDATE"`,
-		`object == null`,
+		noObject,
 		`oldObject == null`,
 		`!has(object.spec)`,
 		`!has(oldObject.spec)`,

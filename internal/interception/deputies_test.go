@@ -114,6 +114,9 @@ func TestDeputyConditions(t *testing.T) {
 		"one for a kind that policies name": {
 			request: request{kind: kind, operation: admission.Create, object: autoscaler("Deployment", 3)}, want: true,
 		},
+		"one for that kind in lower case": {
+			request: request{kind: kind, operation: admission.Create, object: autoscaler("deployment", 3)}, want: true,
+		},
 		"one for another kind": {
 			request: request{kind: kind, operation: admission.Create, object: autoscaler("Thing", 3)},
 		},

@@ -73,11 +73,15 @@ func (in *Input) demands(p *policy.Policy, namespaced bool) (parents, children, 
 			return nil, nil, gated
 		}
 	}
-	if in.KubeSystem && !namesKubeSystem(selector) {
-		namespaces = outsideKubeSystem(namespaces)
+	below := demand{namespaces: namespaces, parent: p.For.GroupKind()}
+	if p.Naming() != nil {
+		// They are anywhere, and have no owner by which one could tell.
+		below = demand{namespaces: labels.Everything()}
 	}
-	return []demand{{namespaces: namespaces, objects: objects}},
-		[]demand{{namespaces: namespaces, parent: p.For.GroupKind()}}, gated
+	if in.KubeSystem && !namesKubeSystem(selector) {
+		namespaces, below.namespaces = outsideKubeSystem(namespaces), outsideKubeSystem(below.namespaces)
+	}
+	return []demand{{namespaces: namespaces, objects: objects}}, []demand{below}, gated
 }
 
 // namesKubeSystem reports whether a selector matches kube-system because of its name: all
@@ -273,7 +277,9 @@ var criticalNames = list("system-node-critical", "system-cluster-critical")
 const inTemplate = "spec.template.spec.priorityClassName"
 
 // priorities are where objects say under which priority Pods run: Pods themselves, what
-// has a template of them, and the history of those that have.
+// has a template of them, and the history of those that have. That is where the API of
+// Kubernetes has a field, and not what is known of what a kind does, which package knowledge
+// holds: of kinds that others define, nothing keeps a cluster from starting.
 var priorities = map[schema.GroupResource]string{
 	{Resource: "pods"}:                                         "spec.priorityClassName",
 	{Resource: "replicationcontrollers"}:                       inTemplate,

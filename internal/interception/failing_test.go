@@ -45,6 +45,13 @@ func failing(t *testing.T, spec v1alpha1.AllowancePolicySpec, namespaces, object
 	return compile(t, spec)
 }
 
+// byLabels has the children of a policy's objects name them by labels.
+func byLabels(t *testing.T, p *policy.Policy) *policy.Policy {
+	t.Helper()
+	p.Categorize(func(schema.GroupKind) []string { return []string{"kro.run/owned"} })
+	return p
+}
+
 func labeled(kv ...string) *metav1.LabelSelector {
 	set := map[string]string{}
 	for i := 0; i < len(kv); i += 2 {
@@ -190,6 +197,17 @@ func TestFailsWhereItIsSelected(t *testing.T) {
 				"verdict-fail Fail statefulsets: name NotIn kausality-system,kube-system; team In a",
 				"verdict-spared Ignore statefulsets: name NotIn kausality-system,kube-system; team In a",
 				"verdict-elsewhere Ignore statefulsets: name NotIn kausality-system,kube-system; team NotIn a",
+			},
+		},
+		// Their children are anywhere, and nothing owns them.
+		"children that name their parent by labels": {
+			policies: []*policy.Policy{byLabels(t, failing(t, specFor("apps/v1/ReplicaSet", "/v1/pods"), labeled("team", "a"), nil))},
+			want: []string{
+				"verdict-fail Fail pods: name NotIn kausality-system,kube-system",
+				"verdict-spared Ignore pods: name NotIn kausality-system,kube-system",
+				"verdict-fail-2 Fail replicasets: name NotIn kausality-system,kube-system; team In a",
+				"verdict-spared-2 Ignore replicasets: name NotIn kausality-system,kube-system; team In a",
+				"verdict-elsewhere Ignore replicasets: name NotIn kausality-system,kube-system; team NotIn a",
 			},
 		},
 	}

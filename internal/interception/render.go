@@ -73,6 +73,9 @@ type Input struct {
 	// gates are computed in each write (D16).
 	Gated func(*policy.Policy) []Gated
 
+	// Owners own what is rendered, which goes when the last of them does: see Installed.
+	Owners []metav1.OwnerReference
+
 	// ClientConfig is how the API server reaches the operator: a Service or a
 	// base URL, without the path of a hook, and the CA bundle.
 	ClientConfig admissionregistrationv1.WebhookClientConfig
@@ -144,5 +147,6 @@ func objectMeta(in Input) metav1.ObjectMeta {
 			"app.kubernetes.io/name":       "kausality",
 			"app.kubernetes.io/managed-by": "kausality",
 		},
+		OwnerReferences: in.Owners,
 	}
 }

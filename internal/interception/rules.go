@@ -31,9 +31,10 @@ const (
 
 // judged are the sub-resources through which an object can be changed in a way
 // that counts, with the operations that they are requested by. A webhook on a
-// resource never sees them unless it names them (D6). /status of built-in kinds
-// keeps labels and owners; binding is the scheduler's, and log, exec and the like
-// change nothing.
+// resource never sees them unless it names them (D6). Those that take the whole
+// object, such as /status of built-in kinds, /finalize of namespaces and /approval of
+// certificate signing requests, store the labels and owners that they are given;
+// binding is the scheduler's, and log, exec and the like change nothing.
 var judged = []struct {
 	name      string
 	operation admissionregistrationv1.OperationType
@@ -42,6 +43,8 @@ var judged = []struct {
 }{
 	{name: "scale", operation: update},
 	{name: "status", operation: update},
+	{name: "finalize", operation: update},
+	{name: "approval", operation: update},
 	{name: "eviction", operation: create, podsOnly: true},
 	{name: "ephemeralcontainers", operation: update, podsOnly: true},
 	{name: "resize", operation: update, podsOnly: true},

@@ -1,0 +1,90 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package interception
+
+import (
+	"testing"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apiserver/pkg/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/policy"
+)
+
+// What people do through a status is asked about, and what controllers report there is not.
+func TestActionsAreAskedAbout(t *testing.T) {
+	rollout := schema.GroupVersionKind{Group: "argoproj.io", Version: "v1alpha1", Kind: "Rollout"}
+	resource := schema.GroupVersionResource{Group: "argoproj.io", Version: "v1alpha1", Resource: "rollouts"}
+	obj := func(phase string) *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{
+			"apiVersion": "argoproj.io/v1alpha1", "kind": "Rollout", "metadata": map[string]any{"name": "web"}, "status": map[string]any{"phase": phase},
+		}}
+	}
+	const (
+		named   = "system:serviceaccount:argo:argo-rollouts"
+		another = "system:serviceaccount:ci:bot"
+	)
+	of := func(subjects ...v1alpha1.PolicySubject) *policy.Policy {
+		return compile(t, v1alpha1.AllowancePolicySpec{
+			For: v1alpha1.ParentKind{APIGroup: "argoproj.io", APIVersion: "v1alpha1", Kind: "Rollout"}, Subjects: subjects,
+			Rules: []v1alpha1.Rule{{Trigger: "spec", Policies: []v1alpha1.PolicyEntry{{
+				Relation: v1alpha1.RelationControllerChild, Target: v1alpha1.Target{APIGroup: new("apps"), APIVersion: "v1", Resource: "replicasets"},
+			}}}},
+		})
+	}
+	controller := v1alpha1.PolicySubject{Subject: v1alpha1.Subject{Kind: v1alpha1.SubjectServiceAccount, Namespace: "argo", Name: "argo-rollouts"}}
+	bot := v1alpha1.PolicySubject{Subject: v1alpha1.Subject{Kind: v1alpha1.SubjectServiceAccount, Namespace: "ci", Name: "bot"}, MayInitiate: true}
+	tests := map[string]struct {
+		policy    *policy.Policy
+		user      string
+		inObject  bool
+		unchanged bool
+		want      bool
+	}{
+		"a person":                                  {policy: of(controller), want: true},
+		"a person, of a status in the object":       {policy: of(controller), inObject: true, want: true},
+		"a person who changes nothing":              {policy: of(controller), unchanged: true},
+		"its controller":                            {policy: of(controller), user: named},
+		"its controller, of a status in the object": {policy: of(controller), user: named, inObject: true},
+		"another service account":                   {policy: of(controller), user: another, want: true},
+		"any, where none is named":                  {policy: of(), user: another},
+		"one that may initiate, where none is":      {policy: of(bot), user: another, want: true},
+		"the operator":                              {policy: of(controller), user: operatorUser},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := request{operation: admission.Update, kind: rollout, object: obj("b"), old: obj("a"), user: tc.user, subresource: "status"}
+			subresources := []string{"status"}
+			if tc.inObject {
+				r.subresource, subresources = "", nil
+			}
+			if tc.unchanged {
+				r.object = r.old
+			}
+			in := Input{OperatorUser: operatorUser, Policies: []*policy.Policy{tc.policy}}
+			in.Holder = func(schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+				return resource, true, subresources, true
+			}
+			attributes := r.attributes(t, false)
+			if got := called(t, verdictConditions(in), attributes); got != tc.want {
+				t.Errorf("the validating hook is called: %v, want %v", got, tc.want)
+			}
+		})
+	}
+}
