@@ -14,6 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package controller holds the reconcilers, one per kind. What they decide is
-// decided in other packages; here it is read from the API server and written back.
+// Package controller has a package for each reconciler, and below them those that several of
+// them share: catalog, conditions, listing, recordevents, requeue and writeloop. No reconciler
+// knows another one.
 package controller

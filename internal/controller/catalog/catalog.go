@@ -1,0 +1,388 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package catalog has what each replica knows of the AllowancePolicies: compiled, with what
+// the API server serves of what they name and what the operator may read of it. Its reconciler
+// keeps that up to date, has the objects of their kinds cached, and tells the other
+// reconcilers of changes.
+package catalog
+
+import (
+	"context"
+	"maps"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/access"
+	"kausality.io/operator/internal/policy"
+)
+
+// Entry is what has become of one AllowancePolicy so far.
+type Entry struct {
+	// UID of the AllowancePolicy.
+	UID types.UID
+	// Policy is what compiled of the current generation.
+	Policy *policy.Policy
+	// Errors are what did not compile; it is left out of Policy (D14).
+	Errors field.ErrorList
+	// Served says whether the API server serves the kind that the policy is for.
+	Served bool
+	// Watched says whether the cache has all objects of that kind.
+	Watched bool
+	// Active says whether the webhook judges by the policy: once a generation of
+	// it was adopted.
+	Active bool
+	// Missing are the rights that the operator would need for it, and has not: it is not
+	// active then, as it is not enforced by half.
+	Missing []access.Need
+	// Adopted is the policy of the last adopted generation, and nil where this
+	// process has not seen that generation.
+	Adopted *policy.Policy
+
+	// adoptedGeneration is the last adopted generation, 0 for none.
+	adoptedGeneration int64
+	// unreviewed says that it is not known yet what is missing.
+	unreviewed bool
+}
+
+// MayRead reports whether the operator has the rights that it needs for the policy.
+func (e *Entry) MayRead() bool { return !e.unreviewed && len(e.Missing) == 0 }
+
+// derive brings the entry in line with adoptedGeneration, Served and Missing.
+func (e *Entry) derive() {
+	e.Active = e.Served && e.MayRead() && e.adoptedGeneration != 0
+	if e.adoptedGeneration == e.Policy.Generation {
+		e.Adopted = e.Policy
+	}
+}
+
+// sameEntry tells whether nothing has become of a policy between the two.
+func sameEntry(e, o Entry) bool {
+	return e.UID == o.UID && e.Policy == o.Policy && e.Served == o.Served &&
+		e.Watched == o.Watched && e.Active == o.Active && e.Adopted == o.Adopted &&
+		e.unreviewed == o.unreviewed && slices.Equal(e.Missing, o.Missing)
+}
+
+// Catalog is what the operator knows about all policies. Reconciler keeps it up
+// to date on each replica: everybody else finds each policy compiled here, once
+// per generation, and is told of changes. It sets the index of active policies
+// that the webhook judges by.
+type Catalog struct {
+	active *policy.Active
+	// begun is read for each request, and is not to wait for policies that are compiled.
+	begun atomic.Bool
+
+	// reviewed says that somebody finds out which rights are missing.
+	reviewed bool
+
+	mu          sync.Mutex
+	known       bool
+	entries     map[string]Entry
+	changes     []chan event.GenericEvent
+	subscribers []workqueue.TypedRateLimitingInterface[reconcile.Request]
+}
+
+// New returns an empty Catalog that will set active.
+func New(active *policy.Active) *Catalog {
+	return &Catalog{active: active, entries: map[string]Entry{}}
+}
+
+// Get returns what is known of a policy.
+func (c *Catalog) Get(policyName string) (Entry, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entry, ok := c.entries[policyName]
+	return entry, ok
+}
+
+// Policies are the active policies, the oldest first: those whose requests have
+// to reach the operator.
+func (c *Catalog) Policies() []*policy.Policy {
+	return c.active.Index().Policies()
+}
+
+// Known tells whether Policies are complete, and the API server has answered
+// about all that the policies name: what they lack, and what is not found to be
+// served, is gone and not just unknown.
+func (c *Catalog) Known() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if !c.known {
+		return false
+	}
+	for _, e := range c.entries {
+		if e.Served && e.unreviewed {
+			return false // Whether it takes effect depends on rights that are still to be reviewed.
+		}
+	}
+	return true
+}
+
+// Begun tells whether the policies that there were at the start have been indexed, and
+// their objects cached, or have taken too long.
+func (c *Catalog) Begun() bool { return c.begun.Load() }
+
+// begin says so, and tells everybody the first time.
+func (c *Catalog) begin() {
+	if !c.begun.Swap(true) {
+		c.NotifyAll()
+	}
+}
+
+// Usable are all policies whose kind is served and may be read, active or about to be.
+func (c *Catalog) Usable() []*policy.Policy {
+	return c.collect(func(e Entry) *policy.Policy {
+		if !e.Served || !e.MayRead() {
+			return nil
+		}
+		return e.Policy
+	})
+}
+
+// Baseline are the active policies, each as it was when last adopted: what a new
+// policy or a new generation is compared with to find the holders for which
+// policies first take effect (D20). Where that generation was never seen, because
+// the policy changed while the operator was away, it is taken as it is now: what
+// nobody can tell to be new does not open anything.
+func (c *Catalog) Baseline() []*policy.Policy {
+	return c.collect(func(e Entry) *policy.Policy {
+		switch {
+		case !e.Active:
+			return nil
+		case e.Adopted == nil:
+			return e.Policy
+		default:
+			return e.Adopted
+		}
+	})
+}
+
+// collect returns what pick makes of each entry, nil apart.
+func (c *Catalog) collect(pick func(Entry) *policy.Policy) []*policy.Policy {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var policies []*policy.Policy
+	for _, e := range c.entries {
+		if p := pick(e); p != nil {
+			policies = append(policies, p)
+		}
+	}
+	return policies
+}
+
+// Watches tells whether the cache has all objects of a kind that policies are
+// for.
+func (c *Catalog) Watches(kind schema.GroupKind) bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, e := range c.entries {
+		if e.Watched && e.Policy.For.GroupKind() == kind {
+			return true
+		}
+	}
+	return false
+}
+
+// For are the names of the policies for a kind.
+func (c *Catalog) For(kind schema.GroupKind) []string {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	var names []string
+	for name, e := range c.entries {
+		if e.Policy.For.GroupKind() == kind {
+			names = append(names, name)
+		}
+	}
+	return names
+}
+
+// AnyFor reports whether the condition holds for any policy for a kind, active or not.
+func (c *Catalog) AnyFor(kind schema.GroupKind, is func(Entry) bool) bool {
+	return len(c.collect(func(e Entry) *policy.Policy {
+		if e.Policy.For.GroupKind() != kind || !is(e) {
+			return nil
+		}
+		return e.Policy
+	})) > 0
+}
+
+// Changes returns a channel of the caller's own that has an event when the active
+// policies, Known or what the API server serves of what policies name may have
+// changed. An event that is not read yet stands for all that follow.
+func (c *Catalog) Changes() <-chan event.GenericEvent {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	changes := make(chan event.GenericEvent, 1)
+	c.changes = append(c.changes, changes)
+	return changes
+}
+
+// Source makes a controller reconcile each policy, now and whenever the catalog
+// changes: what one policy can do depends on the others.
+func (c *Catalog) Source() source.Source {
+	return source.Func(func(_ context.Context, queue workqueue.TypedRateLimitingInterface[reconcile.Request]) error {
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		c.subscribers = append(c.subscribers, queue)
+		for name := range c.entries {
+			queue.Add(RequestFor(name))
+		}
+		return nil
+	})
+}
+
+// NotifyLater makes the controllers behind Source reconcile these policies after a
+// while, once for all calls until then.
+func (c *Catalog) NotifyLater(policyNames []string, after time.Duration) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for _, name := range policyNames {
+		for _, queue := range c.subscribers {
+			queue.AddAfter(RequestFor(name), after)
+		}
+	}
+}
+
+// RequestFor is the request to reconcile a policy.
+func RequestFor(policyName string) reconcile.Request {
+	return reconcile.Request{NamespacedName: types.NamespacedName{Name: policyName}}
+}
+
+// NotifyAll makes the controllers behind Source reconcile each policy.
+func (c *Catalog) NotifyAll() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.notifyLocked()
+}
+
+// compile takes over the policies that exist. A generation is compiled once, and
+// again where recompile says that other kinds are served now, which so is a change.
+func (c *Catalog) compile(policies []v1alpha1.AllowancePolicy, kinds Kinds, recompile bool) {
+	c.update(func(entries map[string]Entry) {
+		c.known = kinds.Known()
+		before := maps.Clone(entries)
+		clear(entries)
+		for i := range policies {
+			p := &policies[i]
+			entry := before[p.Name]
+			if entry.UID != p.UID {
+				entry = Entry{UID: p.UID, unreviewed: c.reviewed}
+			}
+			if recompile || entry.Policy == nil || entry.Policy.Generation != p.Generation {
+				previous := entry.Policy
+				entry.Policy, entry.Errors = policy.Compile(p, kinds.KindFor)
+				entry.Policy.Categorize(kinds.Categories)
+				entry.Watched = entry.Watched && previous.For == entry.Policy.For
+			}
+			_, entry.Served = kinds.ByKind(entry.Policy.For)
+			entry.adoptedGeneration = max(entry.adoptedGeneration, p.Status.AdoptedGeneration)
+			entry.derive()
+			entries[p.Name] = entry
+		}
+	})
+}
+
+// servedPolicies are all whose kind is served.
+func (c *Catalog) servedPolicies() []*policy.Policy {
+	return c.collect(func(e Entry) *policy.Policy {
+		if !e.Served {
+			return nil
+		}
+		return e.Policy
+	})
+}
+
+// review takes over which rights are missing for a policy.
+func (c *Catalog) review(p *policy.Policy, missing []access.Need) {
+	c.update(func(entries map[string]Entry) {
+		entry, ok := entries[p.Name]
+		if !ok || entry.Policy != p {
+			return
+		}
+		entry.Missing, entry.unreviewed = missing, false
+		entry.derive()
+		entries[p.Name] = entry
+	})
+}
+
+// watched takes over which kinds the cache has all objects of.
+func (c *Catalog) watched(watches func(schema.GroupKind) bool) {
+	c.update(func(entries map[string]Entry) {
+		for name, entry := range entries {
+			entry.Watched = entry.Served && watches(entry.Policy.For.GroupKind())
+			entries[name] = entry
+		}
+	})
+}
+
+// MarkAdopted says that a generation of a policy was adopted, ahead of the watch
+// that will tell so.
+func (c *Catalog) MarkAdopted(p *policy.Policy) {
+	c.update(func(entries map[string]Entry) {
+		entry, ok := entries[p.Name]
+		if !ok || entry.UID != p.UID {
+			return
+		}
+		entry.adoptedGeneration = max(entry.adoptedGeneration, p.Generation)
+		entry.derive()
+		entries[p.Name] = entry
+	})
+}
+
+// update changes the entries, and what else mu guards. Where that makes a
+// difference, it sets the active index and tells everybody.
+func (c *Catalog) update(change func(map[string]Entry)) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	before, known := maps.Clone(c.entries), c.known
+	change(c.entries)
+	if c.known == known && maps.EqualFunc(before, c.entries, sameEntry) {
+		return
+	}
+	var active []*policy.Policy
+	for _, e := range c.entries {
+		if e.Active {
+			active = append(active, e.Policy)
+		}
+	}
+	c.active.Set(policy.NewIndex(active))
+	for _, changes := range c.changes {
+		select {
+		case changes <- event.GenericEvent{}:
+		default: // the one that is waiting says it
+		}
+	}
+	c.notifyLocked()
+}
+
+func (c *Catalog) notifyLocked() {
+	for _, name := range slices.Sorted(maps.Keys(c.entries)) {
+		for _, queue := range c.subscribers {
+			queue.Add(RequestFor(name))
+		}
+	}
+}

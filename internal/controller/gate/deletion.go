@@ -1,0 +1,95 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package gate
+
+import (
+	"fmt"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/record"
+)
+
+// orphaned is the value of AnnotationOrphan that lets what is outside stay behind.
+const orphaned = "true"
+
+// planDeletion lets a deletion go on that was held back when it was admitted: with
+// what is outside where that is allowed, and without it where somebody says so. It
+// waits for one of the two as long as it takes (D16).
+func (v view) planDeletion() plan {
+	held := v.state.Held
+	switch {
+	case held == nil:
+		return plan{}
+	case v.obj.GetAnnotations()[v1alpha1.AnnotationOrphan] == orphaned:
+		setting := v.driver.ComputeOrphan(v.obj, v.kind)
+		return v.resume(held, setting, normal(eventOrphaned, "Deleted without what it stands for outside, which stays: "+v1alpha1.AnnotationOrphan+" says so."))
+	case !v.driver.IsNamed(v.obj, v.state.Name):
+		message := v.renamedMessage() + " What it stands for now is not deleted: put that back, or set " + v1alpha1.AnnotationOrphan + `: "` + orphaned + `" on the object.`
+		return plan{situation: v.situation(reasonHeld, message), event: warning(eventDeletionHeld, message)}
+	case held.Allowed || v.deletionAllowed:
+		setting := v.driver.ComputeDeletion(v.obj, v.kind)
+		if len(setting.Unsupported) > 0 {
+			return plan{
+				situation: v.situation(reasonHeld, v.cannotDeleteMessage()),
+				event:     warning(eventDeletionHeld, v.cannotDeleteMessage()),
+			}
+		}
+		return v.resume(held, setting, normal(eventDeletionAllowed, "The deletion goes on, and what the object stands for outside is deleted too as far as its author lets it."))
+	default:
+		message := v.heldMessage(held)
+		return plan{situation: v.situation(reasonHeld, message), event: warning(eventDeletionHeld, message)}
+	}
+}
+
+// planUndeleted ends the hold of an object whose deletion does not come: something
+// else has refused it after it was held.
+func (v view) planUndeleted() plan {
+	if end := v.heldSince.Add(record.UnseenLimit); end.After(v.now) {
+		return plan{next: end}
+	}
+	setting := v.computed(v.ledger)
+	setting.State.Held = nil
+	return v.resume(v.state.Held, setting, normal(eventUndeleted, "The deletion that was held back did not come; the object goes on."))
+}
+
+// resume ends a hold. The pause that came with it goes; one that was there before is
+// somebody else's.
+func (v view) resume(held *gate.Hold, setting gate.Setting, event *notice) plan {
+	p := plan{setting: &setting, event: event}
+	if !held.Paused {
+		p.annotations = map[string]*string{v.driver.PauseAnnotation(): nil}
+	}
+	return p
+}
+
+// heldMessage says what waits for whom.
+func (v view) heldMessage(held *gate.Hold) string {
+	by := held.User
+	if held.Initiator != "" && held.Initiator != held.User {
+		by += fmt.Sprintf(" (caused by %s)", held.Initiator)
+	}
+	return fmt.Sprintf("The deletion by %s is held back: no policy allows to delete what this %s stands for outside. "+
+		"It goes on without deleting that once %s: %q is set on the object by somebody who may initiate.",
+		by, v.obj.GetKind(), v1alpha1.AnnotationOrphan, orphaned)
+}
+
+// cannotDeleteMessage says why an allowed deletion does not go on.
+func (v view) cannotDeleteMessage() string {
+	return fmt.Sprintf("The deletion is allowed, and held back all the same: the provider supports no setting of the gate that deletes and nothing else. "+
+		"Delete it outside, and set %s: %q on the object.", v1alpha1.AnnotationOrphan, orphaned)
+}

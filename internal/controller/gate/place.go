@@ -1,0 +1,122 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package gate
+
+import (
+	"context"
+	"slices"
+
+	"kausality.io/operator/internal/controller/catalog"
+	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/scope"
+)
+
+// place fills in what is known of an object beside what it says itself.
+func (r *Reconciler) place(ctx context.Context, v *view) error {
+	index := r.Policies.Index()
+	chain := scope.Chain(ctx, r.Holders, r.Namespaces, index, v.obj)
+	target := v.driver.Target(v.obj, v.kind)
+	v.policies = gate.StandOf(index, chain, target).Denying
+	switch {
+	case len(v.policies) > 0:
+		v.belonging = gated
+	case r.isFree(ctx, v, target, scope.IsWhole(ctx, r.Holders, index, v.obj)):
+		v.belonging = free
+	}
+	if held := v.state.Held; held != nil && !held.Allowed {
+		allowed, err := r.allowsDeletion(ctx, v, target)
+		if err != nil {
+			return err
+		}
+		v.deletionAllowed = allowed
+	}
+	return r.placeInTime(ctx, v)
+}
+
+// isFree tells whether an object that no policy in effect gates is certainly not
+// gated. That is not so while the policies are not all known, nor while one that gates
+// what it stands for is not in effect yet: whoever restores a cluster brings objects
+// and policies back in any order. Nor is it while a policy for its parent's kind does,
+// and somebody above it is missing: that may have been deleted, with the rest to follow,
+// to which nothing should happen outside.
+func (r *Reconciler) isFree(ctx context.Context, v *view, target gate.Target, allKnown bool) bool {
+	if !r.Catalog.Known() {
+		return false
+	}
+	gates := func(e catalog.Entry) bool { return len(gate.Stand(target, e.Policy).Denying) > 0 }
+	waits := func(e catalog.Entry) bool { return !e.Active && gates(e) }
+	if r.Catalog.AnyFor(v.kind.GVK.GroupKind(), waits) {
+		return false
+	}
+	parent, hasParent := scope.Ref(ctx, r.Holders, r.Policies.Index(), v.obj)
+	switch {
+	case !hasParent:
+		return true
+	case allKnown:
+		return !r.Catalog.AnyFor(parent.GVK.GroupKind(), waits)
+	default:
+		return !r.Catalog.AnyFor(parent.GVK.GroupKind(), gates)
+	}
+}
+
+// placeInTime says since when the gate is open: since its record first saw the first
+// of the entries that open it.
+func (r *Reconciler) placeInTime(ctx context.Context, v *view) error {
+	open := v.entries()
+	if len(open) == 0 {
+		return nil
+	}
+	rec, err := r.Records.Get(ctx, record.TargetOf(v.obj))
+	if err != nil || rec == nil {
+		return err
+	}
+	for _, seen := range rec.Status.FirstSeen {
+		if slices.ContainsFunc(open, func(e ledger.Entry) bool { return e.ID() == seen.ID }) {
+			v.since = earlier(v.since, seen.Time.Time)
+		}
+	}
+	return nil
+}
+
+// allowsDeletion tells whether a deletion that was held back is allowed by now: the
+// parent was deleted too, and a policy for it lets its deletion take along what its
+// children stand for outside.
+func (r *Reconciler) allowsDeletion(ctx context.Context, v *view, target gate.Target) (bool, error) {
+	parent, ok := scope.Ref(ctx, r.Holders, r.Policies.Index(), v.obj)
+	if !ok {
+		return false, nil
+	}
+	rec, err := r.Records.OfUID(ctx, parent.UID)
+	if err != nil || rec == nil || rec.Status.Deletion == nil {
+		return false, err
+	}
+	return slices.ContainsFunc(rec.Status.Deletion.Policies, func(name string) bool {
+		entry, known := r.Catalog.Get(name)
+		return known && letsDelete(entry.Policy, target)
+	}), nil
+}
+
+// letsDelete tells whether the deleting section of a policy names a target with the
+// verb. A section that is left out does not (D16).
+func letsDelete(p *policy.Policy, target gate.Target) bool {
+	return p.Deleting != nil && slices.ContainsFunc(p.Deleting.Entries, func(e policy.Entry) bool {
+		return e.AllowsOutside(gate.VerbDelete) && target.Matches(e.External)
+	})
+}

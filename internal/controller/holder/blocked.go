@@ -1,0 +1,118 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package holder
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/controller/listing"
+	"kausality.io/operator/internal/ledger"
+)
+
+// situation is what a blocked holder has: what could help differs from it.
+type situation struct {
+	// allowances are the ids of the active entries.
+	allowances []string
+	// withheld are the paths of withheld changes.
+	withheld []string
+	// policies in effect, with their generations.
+	policies []string
+}
+
+func (v view) situation(effective ledger.Ledger) situation {
+	s := situation{policies: policiesOf(v.policies)}
+	for _, e := range effective {
+		if e.IsWithheld() {
+			s.withheld = append(s.withheld, e.Mutation)
+		} else {
+			s.allowances = append(s.allowances, e.ID())
+		}
+	}
+	return s
+}
+
+// helps tells whether something has come, or something that was in the way is
+// gone, since the holder was blocked: its controllers should try again (D13).
+func (s situation) helps(b *v1alpha1.Blocked) bool {
+	return slices.ContainsFunc(s.allowances, func(id string) bool { return !slices.Contains(b.Allowances, id) }) ||
+		slices.ContainsFunc(b.Withheld, func(path string) bool { return !slices.Contains(s.withheld, path) }) ||
+		!slices.Equal(s.policies, b.Policies)
+}
+
+// answer begins and ends the time in which the holder is blocked. It begins with
+// a denial, and what has been denied until it ends is answered. A holder that has
+// settled waits for nothing.
+func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Ledger) {
+	now := v.situation(effective)
+	waiting := !v.progress.Settled && v.obj.GetDeletionTimestamp() == nil
+	if b := status.Blocked; b != nil {
+		if waiting && !now.helps(b) {
+			return
+		}
+		status.Blocked, status.AnsweredDenials = nil, status.Denials
+		return
+	}
+	if status.Denials <= status.AnsweredDenials {
+		return
+	}
+	if !waiting || status.LastDenial == nil {
+		status.AnsweredDenials = status.Denials
+		return
+	}
+	status.Blocked = &v1alpha1.Blocked{
+		Since:      metav1.NewTime(status.LastDenial.Time.Time),
+		Message:    v.blockedMessage(*status.LastDenial, now.withheld),
+		Allowances: now.allowances,
+		Withheld:   now.withheld,
+		Policies:   now.policies,
+	}
+}
+
+// blockedMessage says what waits and who could help. It names paths, and never
+// what is in them.
+func (v view) blockedMessage(d v1alpha1.Decision, withheld []string) string {
+	var b strings.Builder
+	fmt.Fprintf(&b, "%s of %s was denied: ", d.Operation, strings.TrimSpace(d.Kind+" "+d.Name))
+	if len(withheld) > 0 {
+		fmt.Fprintf(&b, "a change that is withheld has to be approved or taken back first: %s.", listing.Paths(withheld))
+	} else {
+		fmt.Fprintf(&b, "no allowance covers it")
+		if len(d.Paths) > 0 {
+			fmt.Fprintf(&b, ": %s", listing.Paths(d.Paths))
+		}
+		b.WriteString(".")
+	}
+	if initiators := v.initiators(); len(initiators) > 0 {
+		fmt.Fprintf(&b, " Who may initiate: %s.", strings.Join(initiators, ", "))
+	}
+	return b.String()
+}
+
+// initiators of the policies in effect.
+func (v view) initiators() []string {
+	var all []string
+	for _, p := range v.policies {
+		all = append(all, p.Initiators()...)
+	}
+	slices.Sort(all)
+	return slices.Compact(all)
+}

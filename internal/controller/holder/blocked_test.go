@@ -1,0 +1,213 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package holder
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/controller/controllertest"
+	"kausality.io/operator/internal/policy"
+)
+
+func denied(count int64) v1alpha1.AllowanceRecordStatus {
+	return v1alpha1.AllowanceRecordStatus{
+		Denials: count,
+		LastDenial: &v1alpha1.Decision{
+			Time: controllertest.Before(time.Second), Result: "Denied", Operation: "Update", Kind: "ReplicaSet", Name: "web-1", Paths: []string{"spec.replicas"},
+		},
+	}
+}
+
+func TestAnswer(t *testing.T) {
+	someone := &policy.Policy{Name: "deployment", Generation: 1}
+	// blockedBy is the status after a denial, seen with that ledger.
+	blockedBy := func(allowances ...v1alpha1.Allowance) v1alpha1.AllowanceRecordStatus {
+		status := denied(1)
+		v := look(makeHolder().holding(allowances...).Unstructured, []*policy.Policy{someone}, controllertest.Noon)
+		v.advance(t.Context(), &status)
+		if status.Blocked == nil {
+			t.Fatal("a denial does not block")
+		}
+		return status
+	}
+	again := func(status v1alpha1.AllowanceRecordStatus) v1alpha1.AllowanceRecordStatus {
+		status.Denials++
+		return status
+	}
+	tests := map[string]struct {
+		status       v1alpha1.AllowanceRecordStatus
+		holder       testHolder
+		policies     []*policy.Policy
+		wantBlocked  bool
+		wantAnswered int64
+	}{
+		"nothing was denied":             {holder: makeHolder(), policies: []*policy.Policy{someone}},
+		"a denial blocks":                {status: denied(1), holder: makeHolder(), policies: []*policy.Policy{someone}, wantBlocked: true},
+		"further denials change nothing": {status: again(blockedBy()), holder: makeHolder(), policies: []*policy.Policy{someone}, wantBlocked: true},
+		"a denial below a settled holder does not block": {
+			status: denied(2), holder: makeHolder().settled(), policies: []*policy.Policy{someone}, wantAnswered: 2,
+		},
+		"an allowance arrives": {
+			status: blockedBy(), holder: makeHolder().holding(grantOf("spec.template", 5)), policies: []*policy.Policy{someone}, wantAnswered: 1,
+		},
+		"another allowance arrives": {
+			status: blockedBy(grantOf("spec.replicas", 4)), holder: makeHolder().holding(grantOf("spec.replicas", 4), grantOf("spec.template", 5)),
+			policies: []*policy.Policy{someone}, wantAnswered: 1,
+		},
+		"an allowance goes": {
+			status: blockedBy(grantOf("spec.replicas", 4)), holder: makeHolder(), policies: []*policy.Policy{someone}, wantBlocked: true,
+		},
+		"a withheld change goes": {
+			status: blockedBy(withheldChange("spec.template")), holder: makeHolder(), policies: []*policy.Policy{someone}, wantAnswered: 1,
+		},
+		"another change is withheld": {
+			status: blockedBy(withheldChange("spec.template")), holder: makeHolder().holding(withheldChange("spec.template"), withheldChange("spec.replicas")),
+			policies: []*policy.Policy{someone}, wantBlocked: true,
+		},
+		"a policy changes": {
+			status: blockedBy(), holder: makeHolder(), policies: []*policy.Policy{{Name: "deployment", Generation: 2}}, wantAnswered: 1,
+		},
+		"a policy comes": {
+			status: blockedBy(), holder: makeHolder(), policies: []*policy.Policy{someone, {Name: "more", Generation: 1}}, wantAnswered: 1,
+		},
+		"a policy goes":         {status: blockedBy(), holder: makeHolder(), wantAnswered: 1},
+		"the holder settles":    {status: blockedBy(), holder: makeHolder().settled(), policies: []*policy.Policy{someone}, wantAnswered: 1},
+		"the holder is deleted": {status: blockedBy(), holder: makeHolder().deleting(), policies: []*policy.Policy{someone}, wantAnswered: 1},
+		"denied again after an answer": {
+			status: func() v1alpha1.AllowanceRecordStatus {
+				status := denied(2)
+				status.AnsweredDenials = 1
+				return status
+			}(),
+			holder: makeHolder(), policies: []*policy.Policy{someone}, wantBlocked: true, wantAnswered: 1,
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := look(test.holder.Unstructured, test.policies, controllertest.Noon)
+			v.advance(t.Context(), &test.status)
+			if blocked := test.status.Blocked != nil; blocked != test.wantBlocked {
+				t.Errorf("blocked = %t, want %t", blocked, test.wantBlocked)
+			}
+			if test.status.AnsweredDenials != test.wantAnswered {
+				t.Errorf("%d denials are answered, want %d", test.status.AnsweredDenials, test.wantAnswered)
+			}
+		})
+	}
+}
+
+func TestBlockedMessage(t *testing.T) {
+	v := look(makeHolder().Unstructured, nil, controllertest.Noon)
+	tests := map[string]struct {
+		decision v1alpha1.Decision
+		withheld []string
+		want     string
+	}{
+		"not covered": {
+			decision: v1alpha1.Decision{Operation: "Update", Kind: "ReplicaSet", Name: "web-1", Paths: []string{"spec.replicas", "spec.paused"}},
+			want:     "Update of ReplicaSet web-1 was denied: no allowance covers it: spec.replicas, spec.paused.",
+		},
+		"a child without a name": {
+			decision: v1alpha1.Decision{Operation: "Create", Kind: "Pod"},
+			want:     "Create of Pod was denied: no allowance covers it.",
+		},
+		"withheld": {
+			decision: v1alpha1.Decision{Operation: "Create", Kind: "ReplicaSet", Name: "web-1"},
+			withheld: []string{"spec.template"},
+			want:     "Create of ReplicaSet web-1 was denied: a change that is withheld has to be approved or taken back first: spec.template.",
+		},
+		"many paths": {
+			decision: v1alpha1.Decision{Operation: "Update", Kind: "X", Name: "x", Paths: []string{"a", "b", "c", "d", "e", "f", "g", "h", "i", "j"}},
+			want:     "Update of X x was denied: no allowance covers it: a, b, c, d, e, f, g, h and 2 more.",
+		},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(test.want, v.blockedMessage(test.decision, test.withheld)); diff != "" {
+				t.Errorf("message (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestBlockedPatch(t *testing.T) {
+	blocked := &v1alpha1.Blocked{Since: metav1.NewTime(controllertest.Noon), Message: "waiting"}
+	shown := makeHolder()
+	shown.Object["status"] = map[string]any{"conditions": []any{map[string]any{"type": v1alpha1.ConditionBlocked}}}
+	replicaSet := func() testHolder {
+		h := makeHolder()
+		h.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"})
+		isController := true
+		h.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "apps/v1", Kind: "Deployment", Name: "web", UID: "u", Controller: &isController}})
+		return h
+	}
+	annotated := replicaSet()
+	annotated.SetAnnotations(map[string]string{v1alpha1.ReplicaSetAnnotationPrefix + "Blocked": "waiting"})
+
+	tests := map[string]struct {
+		holder  testHolder
+		blocked *v1alpha1.Blocked
+		want    string
+	}{
+		"a Deployment gets a condition": {
+			holder: makeHolder(), blocked: blocked,
+			want: `{"status":{"conditions":[{"lastTransitionTime":"2026-01-01T12:00:00Z","lastUpdateTime":"2026-01-01T12:00:00Z","message":"waiting","reason":"Denied","status":"True","type":"kausality.io/Blocked"}]}}`,
+		},
+		"and loses it": {
+			holder: shown,
+			want:   `{"status":{"conditions":[{"$patch":"delete","type":"kausality.io/Blocked"}]}}`,
+		},
+		"a ReplicaSet of a Deployment gets an annotation of its own": {
+			holder: replicaSet(), blocked: blocked,
+			want: `{"metadata":{"annotations":{"replicaset.kausality.io/Blocked":"waiting"}}}`,
+		},
+		"and loses that": {
+			holder: annotated,
+			want:   `{"metadata":{"annotations":{"replicaset.kausality.io/Blocked":null}}}`,
+		},
+		"shown already":     {holder: shown, blocked: blocked},
+		"annotated already": {holder: annotated, blocked: blocked},
+		"nothing to show":   {holder: makeHolder()},
+	}
+	for name, test := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := blockedPatch(test.holder.Unstructured, test.blocked)
+			if got != nil && !json.Valid(got) {
+				t.Fatalf("no JSON: %s", got)
+			}
+			if diff := cmp.Diff(test.want, string(got)); diff != "" {
+				t.Errorf("patch (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestSituation(t *testing.T) {
+	v := look(makeHolder().holding(grantOf("spec.replicas", 5), withheldChange("spec.template")).Unstructured, nil, controllertest.Noon)
+	s := v.situation(v.stored)
+	want := situation{allowances: []string{idOf(grantOf("spec.replicas", 5))}, withheld: []string{"spec.template"}, policies: []string{}}
+	if diff := cmp.Diff(want, s, cmp.AllowUnexported(situation{})); diff != "" {
+		t.Errorf("situation (-want +got):\n%s", diff)
+	}
+}

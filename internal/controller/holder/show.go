@@ -1,0 +1,116 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package holder
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/controller/conditions"
+	"kausality.io/operator/internal/ledger"
+)
+
+// reasonDenied is the reason of the condition.
+const reasonDenied = "Denied"
+
+// showBlocked shows on the holder whether it is blocked: one write when that
+// begins, and one when it ends, which wakes controllers that have given up (D13). Where
+// somebody writes over it without an end it is not shown; records and Events tell of it.
+func (r *Reconciler) showBlocked(ctx context.Context, v view, b *v1alpha1.Blocked) error {
+	if _, loops := r.Loops.GoesOn(v.request(), r.Clock.Now()); loops {
+		b = nil
+	}
+	patch := blockedPatch(v.obj, b)
+	if patch == nil {
+		return nil
+	}
+	target := &unstructured.Unstructured{}
+	target.SetGroupVersionKind(v.obj.GroupVersionKind())
+	target.SetNamespace(v.obj.GetNamespace())
+	target.SetName(v.obj.GetName())
+	var err error
+	if v.obj.GroupVersionKind().GroupKind() == conditions.Deployments {
+		err = r.Status().Patch(ctx, target, client.RawPatch(types.StrategicMergePatchType, patch))
+	} else {
+		err = r.Patch(ctx, target, client.RawPatch(types.MergePatchType, patch))
+	}
+	if client.IgnoreNotFound(err) != nil {
+		return fmt.Errorf("cannot show on %s %s whether a change of its children is blocked: %w",
+			v.obj.GetKind(), client.ObjectKeyFromObject(v.obj), err)
+	}
+	return nil
+}
+
+// blockedPatch is what makes the holder show it; nil where it does already.
+func blockedPatch(obj *unstructured.Unstructured, b *v1alpha1.Blocked) []byte {
+	var patch map[string]any
+	switch isDeployment, shown := obj.GroupVersionKind().GroupKind() == conditions.Deployments, showsBlocked(obj); {
+	case shown == (b != nil):
+		return nil
+	case isDeployment && b != nil:
+		since := b.Since.UTC().Format(time.RFC3339)
+		patch = conditionPatch(map[string]any{
+			"type":               v1alpha1.ConditionBlocked,
+			"status":             string(metav1.ConditionTrue),
+			"reason":             reasonDenied,
+			"message":            b.Message,
+			"lastUpdateTime":     since,
+			"lastTransitionTime": since,
+		})
+	case isDeployment:
+		patch = conditionPatch(map[string]any{"$patch": "delete", "type": v1alpha1.ConditionBlocked})
+	case b != nil:
+		patch = annotationPatch(obj, b.Message)
+	default:
+		patch = annotationPatch(obj, nil)
+	}
+	raw, err := json.Marshal(patch)
+	if err != nil {
+		panic("a patch of strings that cannot be encoded: " + err.Error())
+	}
+	return raw
+}
+
+func conditionPatch(condition map[string]any) map[string]any {
+	return map[string]any{"status": map[string]any{"conditions": []any{condition}}}
+}
+
+func annotationPatch(obj *unstructured.Unstructured, value any) map[string]any {
+	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{blockedKey(obj): value}}}
+}
+
+// blockedKey is the annotation of a holder that keeps no foreign conditions.
+func blockedKey(obj *unstructured.Unstructured) string {
+	return ledger.AnnotationKey(obj, strings.TrimPrefix(v1alpha1.ConditionBlocked, v1alpha1.AnnotationPrefix))
+}
+
+// showsBlocked tells whether the holder shows that it is blocked.
+func showsBlocked(obj *unstructured.Unstructured) bool {
+	if obj.GroupVersionKind().GroupKind() != conditions.Deployments {
+		return obj.GetAnnotations()[blockedKey(obj)] != ""
+	}
+	return conditions.Of(obj, v1alpha1.ConditionBlocked) != nil
+}

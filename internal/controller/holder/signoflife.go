@@ -1,0 +1,356 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package holder
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"sync"
+	"time"
+
+	coordinationv1 "k8s.io/api/coordination/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/baseline"
+	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/scope"
+)
+
+const (
+	// SignOfLifeName is the name of the Lease, in the operator's namespace. The
+	// Role for leader election allows it.
+	SignOfLifeName = "kausality-sign-of-life"
+	// signInterval is how often it is renewed.
+	signInterval = 10 * time.Second
+)
+
+// SignOfLifeConfig is what a SignOfLife works with. All of it is required but the
+// clock.
+type SignOfLifeConfig struct {
+	// Client writes the Lease.
+	Client client.Client
+	// Live reads it from the API server: no cache is kept of leases.
+	Live client.Reader
+	// Namespace is the operator's.
+	Namespace string
+	// Holders are the holders.
+	Holders holders.Reader
+	// Looked is closed once they are cached.
+	Looked <-chan struct{}
+	// Records are their AllowanceRecords.
+	Records *record.Store
+	// Baseline remembers holders without a record.
+	Baseline *baseline.Memory
+	// Policies are those that are active.
+	Policies *policy.Active
+	// Namespaces knows the labels of namespaces.
+	Namespaces scope.Namespaces
+	// Clock is the real one where it is left out.
+	Clock clock.WithTicker
+}
+
+// SignOfLife keeps the time at which the operator was last alive, and decides by
+// it, once for each holder, whether the holder was created while nobody watched:
+// it is then adopting (D20). Everything else that has no creation entries is
+// steady, whatever has become of its record.
+//
+// The leader runs it; a new leader goes on from the sign of the last one.
+type SignOfLife struct {
+	SignOfLifeConfig
+
+	// ready is closed after the first look. Before it, since is not known.
+	ready chan struct{}
+	// since is the last sign of life before this process became the leader; nil
+	// on the first start ever.
+	since *time.Time
+	// looked is when the first look was taken, and lookedThere the same as the API server
+	// has it.
+	looked, lookedThere time.Time
+
+	mu   sync.Mutex
+	seen map[holders.Request]types.UID
+}
+
+// NewSignOfLife makes a SignOfLife; add it to the manager.
+func NewSignOfLife(cfg SignOfLifeConfig) *SignOfLife {
+	if cfg.Clock == nil {
+		cfg.Clock = clock.RealClock{}
+	}
+	return &SignOfLife{
+		SignOfLifeConfig: cfg,
+		ready:            make(chan struct{}),
+		seen:             map[holders.Request]types.UID{},
+	}
+}
+
+// NeedLeaderElection is true: one process gives the sign.
+func (s *SignOfLife) NeedLeaderElection() bool { return true }
+
+// Start takes the first look and then gives a sign of life until ctx ends. A sign
+// before the look would make holders look steady that a crash in between left
+// undecided.
+func (s *SignOfLife) Start(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return nil
+	case <-s.Looked:
+	}
+	lease, err := s.read(ctx)
+	if err != nil {
+		return err
+	}
+	if last := lastSign(lease); !last.IsZero() {
+		s.since = &last
+	}
+	if s.Baseline.Wait(ctx) != nil {
+		return nil // The operator ends.
+	}
+	if err := s.firstLook(ctx); err != nil {
+		return err
+	}
+	s.looked = s.Clock.Now()
+	s.tryGive(ctx, lease)
+	if s.lookedThere = renewed(lease); s.lookedThere.IsZero() {
+		s.lookedThere = s.looked
+	}
+	close(s.ready)
+
+	ticker := s.Clock.NewTicker(signInterval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return nil
+		case <-ticker.C():
+			s.tryGive(ctx, lease)
+		}
+	}
+}
+
+// tryGive gives a sign, or says why not.
+func (s *SignOfLife) tryGive(ctx context.Context, lease *coordinationv1.Lease) {
+	if err := s.give(ctx, lease); err != nil {
+		logf.FromContext(ctx).Error(err, "Cannot give a sign of life; it is tried again", "lease", SignOfLifeName)
+	}
+}
+
+// lastSign is when a sign was last given, zero where it never was. It is compared with times
+// of creation and of changes, which are by the clock of the API server: so is this, whatever
+// the clock says of who gave it. What that says counts where it is earlier: to look at more
+// than was missed is harmless.
+func lastSign(lease *coordinationv1.Lease) time.Time {
+	if lease.Spec.RenewTime == nil {
+		return time.Time{}
+	}
+	last := lease.Spec.RenewTime.Time
+	if there := renewed(lease); !there.IsZero() && there.Before(last) {
+		last = there
+	}
+	return last
+}
+
+// renewed is when a lease was last renewed as the API server has it, in whole seconds; zero
+// where it does not say so.
+func renewed(lease *coordinationv1.Lease) time.Time {
+	for _, f := range lease.ManagedFields {
+		if f.Time != nil && f.FieldsV1 != nil && strings.Contains(f.FieldsV1.GetRawString(), `"f:renewTime"`) {
+			return f.Time.Time
+		}
+	}
+	return time.Time{}
+}
+
+func (s *SignOfLife) read(ctx context.Context) (*coordinationv1.Lease, error) {
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: SignOfLifeName}}
+	err := client.IgnoreNotFound(s.Live.Get(ctx, client.ObjectKeyFromObject(lease), lease))
+	if err != nil {
+		return nil, fmt.Errorf("cannot read the last sign of life: %w", err)
+	}
+	return lease, nil
+}
+
+// give writes the time of now into the lease.
+func (s *SignOfLife) give(ctx context.Context, lease *coordinationv1.Lease) error {
+	now := metav1.NewMicroTime(s.Clock.Now())
+	patch := client.MergeFrom(lease.DeepCopy())
+	lease.Spec.RenewTime = &now
+	if lease.ResourceVersion != "" {
+		err := s.Client.Patch(ctx, lease, patch)
+		if !apierrors.IsNotFound(err) {
+			return err
+		}
+		*lease = coordinationv1.Lease{
+			ObjectMeta: metav1.ObjectMeta{Namespace: s.Namespace, Name: SignOfLifeName},
+			Spec:       coordinationv1.LeaseSpec{RenewTime: &now},
+		}
+	}
+	err := s.Client.Create(ctx, lease)
+	if apierrors.IsAlreadyExists(err) {
+		fresh, readErr := s.read(ctx)
+		if readErr != nil {
+			return readErr
+		}
+		*lease = *fresh // the next sign renews it
+	}
+	return err
+}
+
+// firstLook decides about all holders that there are, or rather about those of them that
+// are young enough: of most there is nothing to decide.
+func (s *SignOfLife) firstLook(ctx context.Context) error {
+	if s.since == nil {
+		return nil
+	}
+	index := s.Policies.Index()
+	now := s.Clock.Now()
+	for _, gvk := range s.Holders.Kinds() {
+		for obj, err := range s.Holders.CreatedSince(ctx, gvk, wholeSecond(*s.since)) {
+			if err != nil {
+				return err
+			}
+			rec, err := s.Records.Get(ctx, record.TargetOf(obj))
+			if err != nil {
+				return err
+			}
+			inEffect := index.InEffect(scope.Chain(ctx, s.Holders, s.Namespaces, index, obj))
+			if err := s.decide(ctx, look(obj, inEffect, now), rec); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// absence is the time in which nobody looked.
+type absence struct {
+	// since is the last sign of the operator before this one, and until is the first look of
+	// this one, by the clock of the API server.
+	since, until time.Time
+	// over is that first look by the operator's own clock.
+	over time.Time
+}
+
+// away is the time in which nobody looked, as far as this process knows; false before its
+// first look, and where no other one was there before.
+func (s *SignOfLife) away() (absence, bool) {
+	there, here := s.firstLooked()
+	if here.IsZero() || s.since == nil {
+		return absence{}, false
+	}
+	return absence{since: *s.since, until: there, over: here}, true
+}
+
+// firstLooked is when this process had its first look, by the clock of the API server and by
+// its own; zero before it.
+func (s *SignOfLife) firstLooked() (there, here time.Time) {
+	select {
+	case <-s.ready:
+		return s.lookedThere, s.looked
+	default:
+		return time.Time{}, time.Time{}
+	}
+}
+
+// Wait returns after the first look. Before it, the cache may not have all holders.
+func (s *SignOfLife) Wait(ctx context.Context) error {
+	select {
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-s.ready:
+		return nil
+	}
+}
+
+// Look decides about a holder the first time that it is called for it. rec is its
+// record; nil where it has none.
+func (s *SignOfLife) Look(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord) error {
+	if err := s.Wait(ctx); err != nil {
+		return err
+	}
+	return s.decide(ctx, v, rec)
+}
+
+// Forget a holder that is gone.
+func (s *SignOfLife) Forget(req holders.Request) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	delete(s.seen, req)
+}
+
+func (s *SignOfLife) decide(ctx context.Context, v view, rec *v1alpha1.AllowanceRecord) error {
+	if !v.createdSince(s.since) {
+		return nil // Most objects are older, and need not be remembered.
+	}
+	req := v.request()
+	s.mu.Lock()
+	known := s.seen[req] == v.obj.GetUID()
+	s.mu.Unlock()
+	if known {
+		return nil
+	}
+	// The last sign of life may be some seconds older than the last look: what is remembered
+	// has been seen.
+	if v.isUnrecorded(rec) && v.createdUnwatched(s.since) && s.Baseline.Of(req, v.obj.GetUID()) == nil {
+		logf.FromContext(ctx).Info("Adopting an object that was created while nobody watched",
+			"kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name)
+		// The Holder controller, who asks, labels the record with the parent.
+		if err := s.Records.SetAdopting(ctx, record.TargetOf(v.obj), nil); err != nil {
+			return err
+		}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.seen[req] = v.obj.GetUID()
+	return nil
+}
+
+// isUnrecorded reports whether nobody has looked at a holder yet: it has no record, or one that
+// came with its first allowances. One that has allowances and no record has lost it.
+func (v view) isUnrecorded(rec *v1alpha1.AllowanceRecord) bool {
+	if rec == nil {
+		return !v.holdsAllowances()
+	}
+	return rec.Spec.LedgerKnown && rec.Status.Phase == ""
+}
+
+// createdUnwatched tells whether a holder without a record was created after the
+// last sign of life without an admission that traced it: its ledger would have
+// creation entries, or say that the creation is withheld.
+func (v view) createdUnwatched(since *time.Time) bool {
+	if len(v.policies) == 0 || v.progress.Settled || v.obj.GetDeletionTimestamp() != nil {
+		return false
+	}
+	return v.createdSince(since) && !v.stored.Initializing() && !v.withheld()
+}
+
+// createdSince tells whether a holder was created after the last sign of life.
+func (v view) createdSince(since *time.Time) bool {
+	return since != nil && !v.obj.GetCreationTimestamp().Time.Before(wholeSecond(*since))
+}
+
+// wholeSecond is when whatever happens at a time was created: times of creation are in
+// whole seconds.
+func wholeSecond(t time.Time) time.Time { return t.Truncate(time.Second) }

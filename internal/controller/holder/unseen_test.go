@@ -1,0 +1,166 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package holder
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/controller/controllertest"
+	"kausality.io/operator/internal/controller/requeue"
+	"kausality.io/operator/internal/policy"
+)
+
+func contentAt(generation int64, digests ...string) *v1alpha1.ApprovedContent {
+	c := &v1alpha1.ApprovedContent{Generation: generation}
+	for i := 0; i < len(digests); i += 2 {
+		c.Digests = append(c.Digests, v1alpha1.ContentDigest{Path: digests[i], Digest: digests[i+1]})
+	}
+	return c
+}
+
+// about makes a policy that withholds changes of fields.
+func about(t *testing.T, came time.Time, triggers ...string) *policy.Policy {
+	t.Helper()
+	p := &policy.Policy{Action: v1alpha1.ActionDeny, Created: metav1.NewTime(came)}
+	for _, text := range triggers {
+		trigger, err := change.ParsePattern(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		p.Rules = append(p.Rules, policy.Rule{Trigger: trigger})
+	}
+	return p
+}
+
+// TestExplained shows what is taken for a change that nobody has seen.
+func TestExplained(t *testing.T) {
+	const ours, theirs = "a", "b"
+	tests := map[string]struct {
+		holder testHolder
+		came   time.Time
+		status v1alpha1.AllowanceRecordStatus
+		now    *v1alpha1.ApprovedContent
+		want   bool
+	}{
+		"another content at another generation": {
+			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
+			now: contentAt(5, "spec.template", theirs),
+		},
+		"the same content": {
+			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
+			now: contentAt(5, "spec.template", ours), want: true,
+		},
+		"new defaults, without a generation": {
+			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(5, "spec.template", ours)},
+			now: contentAt(5, "spec.template", theirs), want: true,
+		},
+		"a field that no rule was about before": {
+			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.replicas", ours)},
+			now: contentAt(5, "spec.replicas", ours, "spec.template", theirs), want: true,
+		},
+		"a field that no rule is about any more": {
+			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.replicas", ours, "metadata.labels.app", ours)},
+			now: contentAt(5, "spec.replicas", ours), want: true,
+		},
+		"a field that is gone": {
+			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.replicas", ours, "spec.paused", ours)},
+			now: contentAt(5, "spec.replicas", ours),
+		},
+		"granted": {
+			holder: makeHolder().holding(grantOf("spec.template", 5)),
+			status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
+			now:    contentAt(5, "spec.template", theirs), want: true,
+		},
+		"granted, and changed again": {
+			holder: makeHolder().holding(grantOf("spec.template", 4)),
+			status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
+			now:    contentAt(5, "spec.template", theirs),
+		},
+		"granted, and the record does not know of it yet": {
+			holder: makeHolder().holding(grantOf("spec.template", 4)),
+			status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(3, "spec.template", ours)},
+			now:    contentAt(5, "spec.template", theirs), want: true,
+		},
+		"withheld already": {
+			holder: makeHolder().holding(withheldChange("spec.template")),
+			status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
+			now:    contentAt(5, "spec.template", theirs), want: true,
+		},
+		"withheld until now": {
+			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours), WithheldCount: 1},
+			now: contentAt(5, "spec.template", theirs), want: true,
+		},
+		"adopting": {
+			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours), Adopting: true},
+			now: contentAt(5, "spec.template", theirs), want: true,
+		},
+		"by a policy that came meanwhile": {
+			holder: makeHolder(), came: controllertest.Noon.Add(time.Minute), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
+			now: contentAt(5, "spec.template", theirs), want: true,
+		},
+		"a label, which no generation counts": {
+			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(5, "metadata.labels.team", ours)},
+			now: contentAt(5, "metadata.labels.team", theirs),
+		},
+		"nothing known": {holder: makeHolder(), now: contentAt(5, "spec.template", theirs), want: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := look(tc.holder.Unstructured, []*policy.Policy{about(t, tc.came, "spec.replicas", "spec.template", "spec.paused", "metadata.labels.team")}, controllertest.Noon)
+			v.content = tc.now
+			if got := len(v.unexplained(&tc.status, controllertest.Noon)) == 0; got != tc.want {
+				t.Errorf("explained: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestWithholdUnseen shows that what nobody has seen is withheld once, and only when
+// another replica had the time to tell of it.
+func TestWithholdUnseen(t *testing.T) {
+	approved, now := contentAt(4, "spec.template", "a"), contentAt(5, "spec.template", "b")
+	v := look(makeHolder().Unstructured, nil, controllertest.Noon)
+	v.content, v.unseen = now, unseen{fields: approved.Digests, until: controllertest.Noon.Add(time.Second)}
+	status := &v1alpha1.AllowanceRecordStatus{Approved: approved}
+	var next requeue.Soonest
+	v.approve(status, &next)
+	if len(status.PendingGrants) > 0 || !next.Time.Equal(controllertest.Noon.Add(time.Second)) || !cmp.Equal(status.Approved, approved) {
+		t.Fatalf("withheld early: %+v, next look at %s", status, next.Time)
+	}
+	v.unseen.until = time.Time{}
+	for range 2 {
+		v.approve(status, &next)
+	}
+	want := []v1alpha1.PendingGrant{{
+		Time: metav1.NewTime(controllertest.Noon), Allowances: []v1alpha1.Allowance{{
+			Relation: v1alpha1.RelationWithheld, Mutation: "spec.template", Generation: v.obj.GetGeneration(), Replaced: "a",
+		}},
+	}}
+	if diff := cmp.Diff(want, status.PendingGrants, cmpopts.IgnoreFields(v1alpha1.PendingGrant{}, "ID", "ContentHash")); diff != "" {
+		t.Errorf("pending (-want +got):\n%s", diff)
+	}
+	if !cmp.Equal(status.Approved, approved) {
+		t.Error("what was changed counts as approved")
+	}
+}

@@ -1,0 +1,388 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package interception reconciles the webhook configurations and admission policies that have
+// the API server ask about what policies name, and about nothing else.
+package interception
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"sync/atomic"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
+	"sigs.k8s.io/controller-runtime/pkg/event"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/certs"
+	"kausality.io/operator/internal/controller/catalog"
+	"kausality.io/operator/internal/controller/requeue"
+	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/policy"
+)
+
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations;mutatingadmissionpolicies;mutatingadmissionpolicybindings,verbs=get;list;watch;create;update;delete
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
+
+// PolicySource knows the policies whose requests should reach the operator.
+type PolicySource interface {
+	// Known tells whether Policies are all there are, and what the API server
+	// serves of what they name is known. Until then nothing is rendered: what is
+	// not known must not be taken for gone.
+	Known() bool
+	Policies() []*policy.Policy
+}
+
+// CertificateSource knows what the API server verifies the operator with.
+type CertificateSource interface {
+	// Ready is closed once the operator can be called.
+	Ready() <-chan struct{}
+	// CABundle is PEM-encoded, and empty where the host's trust is enough.
+	CABundle() []byte
+}
+
+// PathKeySource knows what the API server is to show of itself.
+type PathKeySource interface {
+	// Current is the key in the path of the webhooks.
+	Current() string
+}
+
+// ServedResources knows how the API server serves what policies name.
+// *kinds.Resolver is the one.
+type ServedResources interface {
+	// ByKind returns the resource of a kind, and false where it is not served.
+	ByKind(schema.GroupVersionKind) (kinds.Resource, bool)
+	// ByResource returns a resource by its name, and false where it is not served.
+	ByResource(schema.GroupVersionResource) (kinds.Resource, bool)
+}
+
+// Reconciler keeps the webhook configurations and the admission policy equal to
+// what the policies need (D10, D15): one reconciler with one request, as all of it
+// is rendered at once.
+type Reconciler struct {
+	client.Client
+	// Policies, Certificates and Served are what the rendering depends on.
+	Policies     PolicySource
+	Certificates CertificateSource
+	Served       ServedResources
+	// PathKeys is nil where callers need to show none.
+	PathKeys PathKeySource
+	// Gates are the kinds whose objects have one.
+	Gates catalog.GateKinds
+	// Changes tell that one of them has another answer.
+	Changes []<-chan event.GenericEvent
+	// Config is the part of the rendering that never changes. Owners and ClientConfig are
+	// those of the installation.
+	Config interception.Input
+	// Clock tells which authorities have expired.
+	Clock clock.PassiveClock
+	// OnRendered is called when the answer of Rendered may have changed.
+	OnRendered func()
+
+	// protects says that the cluster serves MutatingAdmissionPolicies.
+	protects bool
+	rendered atomic.Pointer[rendered]
+}
+
+// rendered is what the API server has been told.
+type rendered struct {
+	// installed says that there is an installation by which it may be told anything.
+	installed bool
+	// generations are those of the policies, by name.
+	generations map[string]int64
+}
+
+// SetupWithManager adds the reconciler to mgr. Whether the cluster serves
+// MutatingAdmissionPolicies is looked up here, once.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	if r.Config.Name == "" {
+		r.Config.Name = interception.DefaultName
+	}
+	_, err := mgr.GetRESTMapper().RESTMapping(schema.GroupKind{
+		Group: admissionregistrationv1.GroupName, Kind: "MutatingAdmissionPolicy",
+	}, admissionregistrationv1.SchemeGroupVersion.Version)
+	if err != nil && !apimeta.IsNoMatchError(err) {
+		return fmt.Errorf("looking up whether MutatingAdmissionPolicies are served: %w", err)
+	}
+	r.protects = err == nil
+
+	all := handler.EnqueueRequestsFromMapFunc(func(context.Context, client.Object) []reconcile.Request {
+		return []reconcile.Request{{NamespacedName: client.ObjectKey{Name: r.Config.Name}}}
+	})
+	own := builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
+		return obj.GetName() == r.Config.Name
+	}))
+	b := ctrl.NewControllerManagedBy(mgr).Named("interception").
+		Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
+			return obj.GetName() == r.Config.Name || interception.IsOfOwnKinds(obj)
+		}))).
+		Watches(&admissionregistrationv1.ValidatingWebhookConfiguration{}, all, builder.WithPredicates(r.ownOrInstalled()))
+	if r.protects {
+		b = b.Watches(&admissionregistrationv1.MutatingAdmissionPolicy{}, all, own).
+			Watches(&admissionregistrationv1.MutatingAdmissionPolicyBinding{}, all, own)
+	}
+	for _, changes := range r.Changes {
+		b = b.WatchesRawSource(source.Channel(changes, all))
+	}
+	return b.Complete(r)
+}
+
+// ownOrInstalled selects what is rendered, and the configurations without which nothing is,
+// those that have just ceased to be one included.
+func (r *Reconciler) ownOrInstalled() predicate.Predicate {
+	concerns := func(objects ...client.Object) bool {
+		return slices.ContainsFunc(objects, func(obj client.Object) bool {
+			c, ok := obj.(*admissionregistrationv1.ValidatingWebhookConfiguration)
+			return ok && (c.Name == r.Config.Name || interception.IsInstalled(c))
+		})
+	}
+	return predicate.Funcs{
+		CreateFunc: func(e event.CreateEvent) bool { return concerns(e.Object) },
+		UpdateFunc: func(e event.UpdateEvent) bool { return concerns(e.ObjectOld, e.ObjectNew) },
+		DeleteFunc: func(e event.DeleteEvent) bool { return concerns(e.Object) },
+	}
+}
+
+// Rendered says whether the API server has been told of that generation of the
+// policy: what it names and is served reaches the operator. It is for the status
+// of policies.
+func (r *Reconciler) Rendered(policyName string, generation int64) bool {
+	rendered := r.rendered.Load()
+	if rendered == nil {
+		return false
+	}
+	g, ok := rendered.generations[policyName]
+	return ok && g >= generation
+}
+
+// Begun implements Rendering.
+func (r *Reconciler) Begun() bool { return r.rendered.Load() != nil }
+
+// Off implements Rendering.
+func (r *Reconciler) Off() bool {
+	rendered := r.rendered.Load()
+	return rendered != nil && !rendered.installed
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result, error) {
+	var configurations admissionregistrationv1.ValidatingWebhookConfigurationList
+	if err := r.List(ctx, &configurations); err != nil {
+		return ctrl.Result{}, fmt.Errorf("listing ValidatingWebhookConfigurations: %w", err)
+	}
+	installed := interception.FindInstalled(configurations.Items)
+	if installed == nil {
+		return r.switchOff(ctx)
+	}
+	select {
+	case <-r.Certificates.Ready():
+	default:
+		// Nobody could call us, and becoming ready is a change.
+		return ctrl.Result{}, nil
+	}
+	if !r.Policies.Known() {
+		// Becoming known is a change, too.
+		return ctrl.Result{}, nil
+	}
+	policies := r.Policies.Policies()
+	kubeSystem, err := r.selectKubeSystem(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	in := r.Config
+	in.KubeSystem = kubeSystem
+	in.Policies = policies
+	in.Holder = r.holder
+	in.Child = r.child
+	in.Gated = r.gated(ctx)
+	in.Outside = r.outside(ctx)
+	in.Owners = installed.Owners
+	in.ClientConfig = installed.ClientConfig
+	in.ClientConfig.CABundle = r.authorities(installed, configurations.Items)
+	if r.PathKeys != nil {
+		in.PathKey = r.PathKeys.Current()
+	}
+
+	switch err := errors.Join(r.apply(ctx, interception.Render(in)), r.own(ctx, installed.Owners)); {
+	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
+		// The cache does not show our own last write yet.
+		return ctrl.Result{RequeueAfter: requeue.AfterConflict}, nil
+	case err != nil:
+		return ctrl.Result{}, err
+	}
+	r.report(true, policies)
+	return ctrl.Result{}, nil
+}
+
+// switchOff takes away what was rendered. The collector does so, too, and alone where the operator
+// is down; but not where somebody has orphaned it.
+func (r *Reconciler) switchOff(ctx context.Context) (ctrl.Result, error) {
+	if !r.Off() {
+		logf.FromContext(ctx).Info("Nothing is intercepted: no ValidatingWebhookConfiguration has the API server ask about AllowancePolicies. " +
+			"Apply the installation again to switch it on")
+	}
+	if err := r.apply(ctx, interception.Desired{}); err != nil {
+		return ctrl.Result{}, err
+	}
+	r.report(false, nil)
+	return ctrl.Result{}, nil
+}
+
+// authorities are those by which the API server verifies the operator: the ones that the operator
+// knows itself, and where it knows none, the installed ones. Whoever installs these may replace them
+// from one moment to the next, so that those before stay until they expire.
+func (r *Reconciler) authorities(installed *interception.Installed, configurations []admissionregistrationv1.ValidatingWebhookConfiguration) []byte {
+	if ca := r.Certificates.CABundle(); len(ca) > 0 {
+		return ca
+	}
+	ca := installed.ClientConfig.CABundle
+	for i := range configurations {
+		if c := &configurations[i]; c.Name == r.Config.Name && len(c.Webhooks) > 0 {
+			return certs.WithFormer(ca, c.Webhooks[0].ClientConfig.CABundle, r.Clock.Now())
+		}
+	}
+	return ca
+}
+
+// selectKubeSystem says whether a policy asks for kube-system.
+func (r *Reconciler) selectKubeSystem(ctx context.Context) (bool, error) {
+	policies := &v1alpha1.AllowancePolicyList{}
+	if err := r.List(ctx, policies); err != nil {
+		return false, fmt.Errorf("listing AllowancePolicies: %w", err)
+	}
+	return slices.ContainsFunc(policies.Items, func(p v1alpha1.AllowancePolicy) bool {
+		return interception.SelectsKubeSystem(p.Spec.NamespaceSelector)
+	}), nil
+}
+
+// apply writes what differs. What protects ledgers comes before what grants
+// them, and goes after.
+func (r *Reconciler) apply(ctx context.Context, desired interception.Desired) error {
+	if r.protects {
+		if err := ensure(ctx, r.Client, r.Config.Name, desired.AdmissionPolicy, func(live, want *admissionregistrationv1.MutatingAdmissionPolicy) {
+			live.Spec = want.Spec
+		}); err != nil {
+			return err
+		}
+		if err := ensure(ctx, r.Client, r.Config.Name, desired.Binding, func(live, want *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+			live.Spec = want.Spec
+		}); err != nil {
+			return err
+		}
+	}
+	if err := ensure(ctx, r.Client, r.Config.Name, desired.Mutating, func(live, want *admissionregistrationv1.MutatingWebhookConfiguration) {
+		live.Webhooks = want.Webhooks
+	}); err != nil {
+		return err
+	}
+	return ensure(ctx, r.Client, r.Config.Name, desired.Validating, func(live, want *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		live.Webhooks = want.Webhooks
+	})
+}
+
+// own has what is installed beside the master switch go with it: the webhook that stamps
+// UpgradeAllowances would be one that nobody answers.
+func (r *Reconciler) own(ctx context.Context, owners []metav1.OwnerReference) error {
+	var list admissionregistrationv1.MutatingWebhookConfigurationList
+	if err := r.List(ctx, &list); err != nil {
+		return fmt.Errorf("listing MutatingWebhookConfigurations: %w", err)
+	}
+	for i := range list.Items {
+		c := &list.Items[i]
+		if !interception.IsOfOwnKinds(c) || c.DeletionTimestamp != nil || equality.Semantic.DeepEqual(c.OwnerReferences, owners) {
+			continue
+		}
+		c = c.DeepCopy()
+		c.OwnerReferences = owners
+		if err := r.Update(ctx, c); client.IgnoreNotFound(err) != nil {
+			return fmt.Errorf("having MutatingWebhookConfiguration %s go with what is installed: %w", c.Name, err)
+		}
+	}
+	return nil
+}
+
+// report lets Rendered and Off know what has been applied.
+func (r *Reconciler) report(installed bool, policies []*policy.Policy) {
+	now := &rendered{installed: installed, generations: make(map[string]int64, len(policies))}
+	for _, p := range policies {
+		now.generations[p.Name] = p.Generation
+	}
+	before := r.rendered.Swap(now)
+	if r.OnRendered != nil && (before == nil || before.installed != installed || !maps.Equal(before.generations, now.generations)) {
+		r.OnRendered()
+	}
+}
+
+// ensure makes the object of that name equal to want, or absent where want is nil.
+// set copies what matters from want to what is there; nothing is written where
+// that changes nothing.
+func ensure[T any, P interface {
+	*T
+	client.Object
+}](ctx context.Context, c client.Client, name string, want P, set func(live, want P)) error {
+	live := P(new(T))
+	live.SetName(name)
+	gvk, err := c.GroupVersionKindFor(live)
+	if err != nil {
+		return err
+	}
+	kind := gvk.Kind
+	if want == nil {
+		if err := c.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
+			return client.IgnoreNotFound(err)
+		}
+		if err := client.IgnoreNotFound(c.Delete(ctx, live)); err != nil {
+			return fmt.Errorf("deleting %s %s, which nothing needs: %w", kind, name, err)
+		}
+		logf.FromContext(ctx).Info("Removed, as nothing needs it", "kind", kind, "name", name)
+		return nil
+	}
+	result, err := controllerutil.CreateOrUpdate(ctx, c, live, func() error {
+		labels := map[string]string{}
+		maps.Copy(labels, live.GetLabels())
+		maps.Copy(labels, want.GetLabels())
+		live.SetLabels(labels)
+		live.SetOwnerReferences(want.GetOwnerReferences())
+		set(live, want)
+		return nil
+	})
+	if err != nil {
+		return fmt.Errorf("keeping %s %s equal to what policies need: %w", kind, name, err)
+	}
+	if result != controllerutil.OperationResultNone {
+		logf.FromContext(ctx).Info("Applied what policies need", "kind", kind, "name", name, "operation", result)
+	}
+	return nil
+}

@@ -1,0 +1,73 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package interception
+
+import (
+	"context"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/policy"
+)
+
+// holder is the Holder of interception.Input.
+func (r *Reconciler) holder(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+	found, ok := r.Served.ByKind(gvk)
+	return found.GVR, found.Namespaced, found.Subresources, ok
+}
+
+// child is the Child of interception.Input.
+func (r *Reconciler) child(gvr schema.GroupVersionResource) ([]string, bool, bool) {
+	found, ok := r.Served.ByResource(gvr)
+	return found.Subresources, found.Namespaced, ok
+}
+
+// outside is the Outside of interception.Input.
+func (r *Reconciler) outside(ctx context.Context) func(*policy.Policy) []string {
+	return func(p *policy.Policy) []string {
+		var out []string
+		for _, e := range p.Entries() {
+			resource, ok := r.Served.ByResource(e.Resource)
+			if !ok || e.IsExternal() {
+				continue
+			}
+			if driver, _, ok := r.Gates.Gate(ctx, resource.GVK); ok {
+				out = append(out, driver.Annotations()...)
+			}
+		}
+		return out
+	}
+}
+
+// gated is the Gated of interception.Input.
+func (r *Reconciler) gated(ctx context.Context) func(*policy.Policy) []interception.Gated {
+	return func(p *policy.Policy) []interception.Gated {
+		var out []interception.Gated
+		for _, resource := range r.Gates.Behind(ctx, p) {
+			if driver, _, ok := r.Gates.Gate(ctx, resource.GVK); ok {
+				out = append(out, interception.Gated{
+					Resource:     resource.GVR,
+					Namespaced:   resource.Namespaced,
+					Subresources: resource.Subresources,
+					Annotations:  driver.Annotations(),
+				})
+			}
+		}
+		return out
+	}
+}

@@ -1,0 +1,207 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/access"
+	"kausality.io/operator/internal/controller/listing"
+	"kausality.io/operator/internal/policy"
+)
+
+// acceptance is what the Accepted condition of a policy depends on.
+type acceptance struct {
+	// errs are what does not compile.
+	errs field.ErrorList
+	// served says that the kind that the policy is for is served.
+	served bool
+	// standing says what is left of it beside other policies.
+	standing standing
+	// notes are what its author should know although it works (notesOn).
+	notes []string
+}
+
+// accepted is the Accepted condition of a policy.
+func accepted(p *policy.Policy, a acceptance) metav1.Condition {
+	condition := metav1.Condition{
+		Type:               v1alpha1.ConditionAccepted,
+		Status:             metav1.ConditionFalse,
+		ObservedGeneration: p.Generation,
+	}
+	switch {
+	case len(a.errs) > 0:
+		problems := make([]string, 0, len(a.errs))
+		for _, err := range a.errs {
+			problems = append(problems, err.Error())
+		}
+		condition.Reason = v1alpha1.ReasonInvalid
+		condition.Message = "Correct these; the policy works without them: " + listing.Join(problems, "; ")
+	case !a.served:
+		condition.Reason = v1alpha1.ReasonTargetNotFound
+		condition.Message = fmt.Sprintf("The API server does not serve kind %s in %s. The policy takes effect when it does.",
+			p.For.Kind, p.For.GroupVersion())
+	case a.standing.isVoid():
+		condition.Reason = v1alpha1.ReasonConflicted
+		condition.Message = voidMessage(a.standing)
+	default:
+		condition.Status = metav1.ConditionTrue
+		condition.Reason = v1alpha1.ReasonAccepted
+		condition.Message = strings.Join(append([]string{"The policy can work."}, a.notes...), " ")
+	}
+	return condition
+}
+
+// enforcement is what the conditions Enforced, PartiallyEnforced and Overridden of a
+// policy depend on.
+type enforcement struct {
+	// off says that nothing is intercepted, whatever policies say.
+	off bool
+	// served says that the kind that the policy is for is served.
+	served bool
+	// missing are the rights that the operator would need.
+	missing []access.Need
+	// unwatched are the kinds whose objects are still being read.
+	unwatched []schema.GroupKind
+	// active says that the webhook judges by the policy, and by those through
+	// which chains come to it; adopted that the holders that were midway are
+	// recorded for this generation of it.
+	active, adopted bool
+	// waiting says that nobody can start the chains that it continues.
+	waiting bool
+	// parents are the policies that name its kind; all of them wait themselves.
+	parents []string
+	// rendered says that the API server asks about what this generation names.
+	rendered bool
+	// standing says what is left of it beside other policies.
+	standing standing
+}
+
+// enforced are the conditions Enforced, PartiallyEnforced and Overridden. At most one
+// of them is True, and all three have the same reason, which is the type of that one
+// if there is one.
+func enforced(p *policy.Policy, e enforcement) []metav1.Condition {
+	reason, message := e.assess(p)
+	conditions := make([]metav1.Condition, 0, 3)
+	for _, conditionType := range []string{
+		v1alpha1.ConditionEnforced, v1alpha1.ConditionPartiallyEnforced, v1alpha1.ConditionOverridden,
+	} {
+		status := metav1.ConditionFalse
+		if conditionType == reason {
+			status = metav1.ConditionTrue
+		}
+		conditions = append(conditions, metav1.Condition{
+			Type: conditionType, Status: status, Reason: reason, Message: message, ObservedGeneration: p.Generation,
+		})
+	}
+	return conditions
+}
+
+// assess returns how far the policy is enforced, as a reason, and says why.
+func (e enforcement) assess(p *policy.Policy) (reason, message string) {
+	switch {
+	case e.off:
+		return v1alpha1.ReasonSwitchedOff, "Nothing is intercepted: the ValidatingWebhookConfiguration for AllowancePolicies is not installed. " +
+			"Apply the installation again to switch it on."
+	case !e.served:
+		return v1alpha1.ReasonPending, fmt.Sprintf("Waits until kind %s is served in %s.", p.For.Kind, p.For.GroupVersion())
+	case len(e.missing) > 0:
+		return v1alpha1.ReasonForbidden, forbiddenMessage(p, e.missing)
+	case len(e.unwatched) > 0:
+		names := make([]string, 0, len(e.unwatched))
+		for _, kind := range e.unwatched {
+			names = append(names, kind.String())
+		}
+		slices.Sort(names)
+		return v1alpha1.ReasonPending, "The existing objects of these kinds are being read: " + listing.Join(names, ", ") +
+			". If this lasts, the operator's log says why."
+	case !e.active || !e.adopted:
+		return v1alpha1.ReasonPending, "Objects that are in the middle of something are being recorded, so that they can finish it."
+	case e.waiting:
+		return v1alpha1.ReasonWaiting, waitingMessage(p, e.parents)
+	case !e.rendered:
+		return v1alpha1.ReasonPending, "The API server is being told to ask about what the policy names."
+	case e.standing.isVoid():
+		return v1alpha1.ReasonOverridden, voidMessage(e.standing)
+	case len(e.standing.overridden) > 0:
+		return v1alpha1.ReasonPartiallyEnforced, "Requests for what the policy names are judged by it, but for what an older policy decides " +
+			"for the same objects: " + byField(e.standing.overridden, "by") + "." + overridesMessage(e.standing)
+	default:
+		return v1alpha1.ReasonEnforced, "Requests for what the policy names are judged by it." + overridesMessage(e.standing)
+	}
+}
+
+// forbiddenMessage says which rights are missing, and what gives them.
+func forbiddenMessage(p *policy.Policy, missing []access.Need) string {
+	names := make([]string, 0, len(missing))
+	for _, need := range missing {
+		names = append(names, need.String())
+	}
+	return fmt.Sprintf("The operator has no right to %s; none of the policy is enforced. To give it these rights: kubectl kausality access %s | kubectl apply -f -",
+		listing.Join(names, ", "), p.Name)
+}
+
+// voidMessage says why a policy has no effect.
+func voidMessage(s standing) string {
+	return "Without this policy nothing would be different: an older one decides for each of its objects: " +
+		byField(s.overridden, "by") + ". Change these fields there, or select other objects here."
+}
+
+// overridesMessage says for whom the policy decides, if for anybody.
+func overridesMessage(s standing) string {
+	if len(s.overrides) == 0 {
+		return ""
+	}
+	return " It overrides younger policies for the same objects: " + byField(s.overrides, "of") + "."
+}
+
+func waitingMessage(p *policy.Policy, parents []string) string {
+	if len(parents) == 0 {
+		return fmt.Sprintf("Nobody can start what the policy allows: no subject has mayInitiate: true, and no policy for an owner "+
+			"of %s objects names their resource as a ControllerChild. Apply one, or add a subject that may initiate.", p.For.Kind)
+	}
+	return fmt.Sprintf("Nobody can start what the policy allows: no subject has mayInitiate: true, neither here nor in %s, "+
+		"through which chains would come. Add a subject that may initiate.", listing.Join(parents, ", "))
+}
+
+// startable tells whether somebody can start the chains that p continues, and if
+// not, which policies for parents name the kind of p.
+func startable(index *policy.Index, p *policy.Policy) (bool, []string) {
+	var parents []string
+	seen := map[*policy.Policy]bool{p: true}
+	for queue := []*policy.Policy{p}; len(queue) > 0; queue = queue[1:] {
+		if queue[0].HasInitiator() {
+			return true, nil
+		}
+		for _, parent := range index.Policies() {
+			if seen[parent] || !parent.Bounds(queue[0].For.GroupKind()) {
+				continue
+			}
+			seen[parent] = true
+			queue = append(queue, parent)
+			parents = append(parents, parent.Name)
+		}
+	}
+	return false, parents
+}

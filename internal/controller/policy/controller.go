@@ -1,0 +1,254 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package policy reconciles the status of AllowancePolicies: their conditions after GEP-713,
+// the adoption of the objects that they come into effect for, and their metrics.
+package policy
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/builder"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/controller/catalog"
+	"kausality.io/operator/internal/controller/requeue"
+	knowngates "kausality.io/operator/internal/gates"
+	"kausality.io/operator/internal/policy"
+)
+
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies/status,verbs=get;patch
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancerecords,verbs=get;list;watch
+
+// Rendering knows what the API server has been told to ask about.
+type Rendering interface {
+	// Rendered says whether that includes what a generation of a policy names.
+	Rendered(policyName string, generation int64) bool
+	// Begun says whether this process has told it anything.
+	Begun() bool
+	// Off says that it is told nothing, as what is installed for that has been taken away.
+	Off() bool
+}
+
+// Reconciler puts policies into effect and says in their status how far they
+// are (D19). Before a policy becomes active, the holders that are in the middle
+// of something are recorded as adopting (D20). Tell it with Catalog.NotifyAll
+// when an answer of Rendering changes.
+type Reconciler struct {
+	Adoption
+
+	// Client reads policies and records from a cache, and writes the status of
+	// policies.
+	Client client.Client
+	// Catalog has the policies compiled, and says what has to be known of them.
+	Catalog *catalog.Catalog
+	// Kinds are those that are served.
+	Kinds catalog.Kinds
+	// Rendering says which policies the API server knows of.
+	Rendering Rendering
+}
+
+// SetupWithManager adds the reconciler to mgr. It handles one policy at a time:
+// whether one is new to a holder depends on those before it.
+func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) error {
+	if err := indexAttention(ctx, mgr.GetFieldIndexer()); err != nil {
+		return err
+	}
+	return ctrl.NewControllerManagedBy(mgr).
+		Named("allowancepolicy").
+		For(&v1alpha1.AllowancePolicy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		WatchesRawSource(r.attentionSource(mgr.GetCache())).
+		WatchesRawSource(r.Catalog.Source()).
+		Complete(r)
+}
+
+// Reconcile implements reconcile.Reconciler.
+func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reconcile.Result, error) {
+	live := &v1alpha1.AllowancePolicy{}
+	if err := r.Client.Get(ctx, req.NamespacedName, live); err != nil {
+		if apierrors.IsNotFound(err) {
+			forgetPolicy(req.Name)
+		}
+		return reconcile.Result{}, client.IgnoreNotFound(err)
+	}
+	entry, ok := r.Catalog.Get(live.Name)
+	if !ok || entry.UID != live.UID || entry.Policy.Generation != live.Generation {
+		// Once it is compiled, the catalog has it reconciled again.
+		return reconcile.Result{}, nil
+	}
+	if isSettled(live) && (!r.Catalog.Begun() || !r.Rendering.Begun()) {
+		// What was found out before this process started stands until it knows as much.
+		return reconcile.Result{}, nil
+	}
+	obj := live.DeepCopy()
+	index := policy.NewIndex(r.Catalog.Usable())
+	unwatched := r.unwatched(index, entry.Policy)
+
+	adoptErr := r.ensureAdopted(ctx, obj, entry, unwatched)
+	again, err := r.setConditions(ctx, obj, entry, index, unwatched)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	adopting, err := r.concerned(ctx, entry.Policy, adoptingField)
+	if err != nil {
+		return reconcile.Result{}, err
+	}
+	obj.Status.Adopting = int64(len(adopting))
+	measurePolicy(obj)
+
+	switch err := r.patchStatus(ctx, live, obj); {
+	case apierrors.IsConflict(err):
+		return reconcile.Result{RequeueAfter: requeue.AfterConflict}, nil
+	case apierrors.IsNotFound(err):
+		return reconcile.Result{}, nil
+	case err != nil:
+		return reconcile.Result{}, fmt.Errorf("writing the status of policy %s: %w", obj.Name, err)
+	}
+	if obj.Status.AdoptedGeneration == entry.Policy.Generation {
+		r.Catalog.MarkAdopted(entry.Policy)
+	}
+	if adoptErr != nil {
+		return reconcile.Result{}, adoptErr
+	}
+	return reconcile.Result{RequeueAfter: again}, nil
+}
+
+// isSettled tells whether the status of a policy says how far its generation is in effect,
+// and not that this is still to come.
+func isSettled(obj *v1alpha1.AllowancePolicy) bool {
+	enforced := apimeta.FindStatusCondition(obj.Status.Conditions, v1alpha1.ConditionEnforced)
+	return obj.Status.AdoptedGeneration == obj.Generation &&
+		enforced != nil && enforced.ObservedGeneration == obj.Generation && enforced.Reason != v1alpha1.ReasonPending
+}
+
+// ensureAdopted records the holders that are midway, where that was not done for
+// this generation of the policy.
+func (r *Reconciler) ensureAdopted(ctx context.Context, obj *v1alpha1.AllowancePolicy, entry catalog.Entry, unwatched []schema.GroupKind) error {
+	p := entry.Policy
+	if obj.Status.AdoptedGeneration == p.Generation || !entry.Served || !entry.MayRead() || len(unwatched) > 0 {
+		return nil
+	}
+	if entry.Adopted != p {
+		before := r.Catalog.Baseline()
+		after := []*policy.Policy{p}
+		for _, other := range before {
+			if other.Name != p.Name {
+				after = append(after, other)
+			}
+		}
+		if err := r.adopt(ctx, policy.NewIndex(before), policy.NewIndex(after), p); err != nil {
+			return fmt.Errorf("adopting what policy %s is new to: %w", p.Name, err)
+		}
+	}
+	obj.Status.AdoptedGeneration = p.Generation
+	return nil
+}
+
+// unwatched are the kinds that matter to a policy and whose objects are not all
+// in the cache.
+func (r *Reconciler) unwatched(index *policy.Index, p *policy.Policy) []schema.GroupKind {
+	var kinds []schema.GroupKind
+	for _, kind := range related(index, p.For.GroupKind()) {
+		if !r.Catalog.Watches(kind) {
+			kinds = append(kinds, kind)
+		}
+	}
+	return kinds
+}
+
+// setConditions says in the status what is known about the policy, and returns after how
+// long more may be known, 0 where only an event can tell.
+func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowancePolicy, entry catalog.Entry,
+	index *policy.Index, unwatched []schema.GroupKind,
+) (time.Duration, error) {
+	p := entry.Policy
+	found, err := r.standingOf(ctx, index, p)
+	if err != nil {
+		return 0, err
+	}
+	notes, err := r.notes(ctx, obj, index, p, found)
+	if err != nil {
+		return 0, err
+	}
+	obj.Status.Affected = &found.affected
+	canStart, parents := startable(index, p)
+	// Policies through which chains come may still be on their way.
+	started, _ := startable(policy.NewIndex(r.Catalog.Policies()), p)
+	apimeta.SetStatusCondition(&obj.Status.Conditions, accepted(p, acceptance{
+		errs: entry.Errors, served: entry.Served, standing: found, notes: notes,
+	}))
+	for _, condition := range enforced(p, enforcement{
+		off:       r.Rendering.Off(),
+		served:    entry.Served,
+		missing:   entry.Missing,
+		unwatched: unwatched,
+		active:    entry.Active && (started || !canStart),
+		adopted:   entry.Adopted == p,
+		waiting:   !canStart,
+		parents:   parents,
+		rendered:  r.Rendering.Rendered(p.Name, p.Generation),
+		standing:  found,
+	}) {
+		apimeta.SetStatusCondition(&obj.Status.Conditions, condition)
+	}
+	if found.whens.awaited() || found.silence.awaited {
+		return askAgain, nil
+	}
+	return 0, nil
+}
+
+// notes gathers what notesOn needs.
+func (r *Reconciler) notes(ctx context.Context, obj *v1alpha1.AllowancePolicy, index *policy.Index, p *policy.Policy, s standing) ([]string, error) {
+	var unserved []schema.GroupVersionResource
+	for _, resource := range catalog.NamedResources(&obj.Spec) {
+		if _, served := r.Kinds.KindFor(resource); !served {
+			unserved = append(unserved, resource)
+		}
+	}
+	overdue, err := r.concerned(ctx, p, overdueField)
+	if err != nil {
+		return nil, err
+	}
+	overdueObjects.WithLabelValues(p.Name).Set(float64(len(overdue)))
+	declared := declaredKinds{r.Kinds}
+	doubts := doubts{
+		unserved:  unserved,
+		unmatched: slices.Concat(policy.Unmatched(&obj.Spec, declared), knowngates.Drivers().Unmatched(p)),
+		misjudged: withMore(policy.Misjudged(&obj.Spec, declared), s.whens.misjudged()),
+		uncovered: s.uncovered,
+	}
+	return slices.Concat(notesOn(index, p, obj.Spec.Subjects, doubts), s.silence.notes(p), overdueNotes(p, overdue)), nil
+}
+
+// patchStatus writes what changed of the status, if anything did.
+func (r *Reconciler) patchStatus(ctx context.Context, live, obj *v1alpha1.AllowancePolicy) error {
+	if equality.Semantic.DeepEqual(live.Status, obj.Status) {
+		return nil
+	}
+	return r.Client.Status().Patch(ctx, obj, client.MergeFromWithOptions(live, client.MergeFromWithOptimisticLock{}))
+}

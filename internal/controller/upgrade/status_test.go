@@ -1,0 +1,170 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package upgrade
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/controller/controllertest"
+	"kausality.io/operator/internal/upgrade"
+)
+
+const user = "system:serviceaccount:web:controller"
+
+var accepted = metav1.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
+
+// agreed is an UpgradeAllowance that was accepted when web:v1 ran.
+func agreed(change func(*v1alpha1.UpgradeAllowance)) *v1alpha1.UpgradeAllowance {
+	u := &v1alpha1.UpgradeAllowance{
+		ObjectMeta: metav1.ObjectMeta{Name: "v2", UID: "1", Generation: 2},
+		Spec: v1alpha1.UpgradeAllowanceSpec{ServiceAccount: user, Policies: []v1alpha1.PolicyEntry{{
+			Target:   v1alpha1.Target{APIGroup: new("apps"), APIVersion: "v1", Resource: "deployments"},
+			Relation: v1alpha1.RelationControllerChild,
+		}}},
+		Status: v1alpha1.UpgradeAllowanceStatus{AcceptedAt: &accepted, RanBefore: []string{"web:v1"}},
+	}
+	change(u)
+	u.Annotations = upgrade.Stamp(nil, u, "greta")
+	return u
+}
+
+// looked is a look at one that nothing is wrong with, while web:v1 and web:v2 run.
+func looked(t *testing.T, u *v1alpha1.UpgradeAllowance, change func(*view)) *view {
+	t.Helper()
+	v := &view{u: u, bounded: true, runs: []string{"web:v1", "web:v2"}, now: metav1.NewTime(accepted.Add(time.Hour))}
+	v.allowance, v.errs = upgrade.Compile(u, controllertest.ServedKinds().KindFor)
+	change(v)
+	return v
+}
+
+func TestSay(t *testing.T) {
+	same := func(*v1alpha1.UpgradeAllowance) {}
+	unstamped := agreed(same)
+	unstamped.Spec.Versions = []string{"*:v2"}
+	tests := map[string]struct {
+		u                            *v1alpha1.UpgradeAllowance
+		change                       func(*view)
+		accepted, enforced, upgraded string
+	}{
+		"that waits":                {u: agreed(same), change: func(*view) {}, accepted: "Accepted", enforced: "Enforced", upgraded: "WaitingForVersion"},
+		"that moves parents":        {u: agreed(same), change: func(v *view) { v.moving, v.moved = 2, 1 }, accepted: "Accepted", enforced: "Enforced", upgraded: "Moving"},
+		"that has moved all":        {u: agreed(same), change: func(v *view) { v.moved = 3 }, accepted: "Accepted", enforced: "Enforced", upgraded: "Upgraded"},
+		"that something is beyond":  {u: agreed(same), change: func(v *view) { v.moved, v.blocked = 3, []v1alpha1.BlockedParent{{Kind: "Thing", Name: "a"}} }, accepted: "Accepted", enforced: "Enforced", upgraded: "Blocked"},
+		"that nothing needs":        {u: agreed(same), change: func(v *view) { v.bounded = false }, accepted: "Accepted", enforced: "NothingBounded", upgraded: "WaitingForVersion"},
+		"for what has no Pod":       {u: agreed(same), change: func(v *view) { v.runs = nil }, accepted: "Accepted", enforced: "IdentityUnknown", upgraded: "WaitingForVersion"},
+		"that is declared":          {u: agreed(func(u *v1alpha1.UpgradeAllowance) { u.Spec.Detection = v1alpha1.DetectionDeclared }), change: func(v *view) { v.runs = nil }, accepted: "Accepted", enforced: "Enforced", upgraded: "WaitingForVersion"},
+		"that is deleted":           {u: agreed(func(u *v1alpha1.UpgradeAllowance) { u.DeletionTimestamp = &accepted }), change: func(*view) {}, accepted: "Accepted", enforced: "Pending", upgraded: "WaitingForVersion"},
+		"whose author is not known": {u: unstamped, change: func(*view) {}, accepted: "Unstamped", enforced: "Unstamped", upgraded: "WaitingForVersion"},
+		"that is wrong":             {u: agreed(func(u *v1alpha1.UpgradeAllowance) { u.Spec.Versions = []string{"*"} }), change: func(*view) {}, accepted: "Invalid", enforced: "Invalid", upgraded: "WaitingForVersion"},
+		"of Pods that nobody lists": {u: agreed(func(u *v1alpha1.UpgradeAllowance) { u.Status = v1alpha1.UpgradeAllowanceStatus{} }), change: func(v *view) { v.forbidden, v.runs = true, nil }, accepted: "Forbidden", enforced: "Forbidden", upgraded: "WaitingForVersion"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			status := tt.u.Status.DeepCopy()
+			looked(t, tt.u, tt.change).say(status)
+			got := map[string]string{}
+			for _, c := range status.Conditions {
+				got[c.Type] = c.Reason
+				if is := c.Status == metav1.ConditionTrue; is != (c.Reason == c.Type) {
+					t.Errorf("%s is %s, reason %s", c.Type, c.Status, c.Reason)
+				}
+				if c.ObservedGeneration != 2 {
+					t.Errorf("%s is of generation %d", c.Type, c.ObservedGeneration)
+				}
+			}
+			want := map[string]string{"Accepted": tt.accepted, "Enforced": tt.enforced, "Upgraded": tt.upgraded}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("reasons (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestSayKeepsWhatRanBefore has what ran when it was accepted noted once.
+func TestSayKeepsWhatRanBefore(t *testing.T) {
+	u := agreed(func(u *v1alpha1.UpgradeAllowance) { u.Status = v1alpha1.UpgradeAllowanceStatus{} })
+	looked(t, u, func(v *view) { v.runs = []string{"web:v1"} }).say(&u.Status)
+	if diff := cmp.Diff([]string{"web:v1"}, u.Status.RanBefore); diff != "" || u.Status.AcceptedAt == nil {
+		t.Errorf("at first (-want +got):\n%s", diff)
+	}
+	looked(t, u, func(v *view) { v.runs = []string{"web:v2"} }).say(&u.Status)
+	if diff := cmp.Diff([]string{"web:v1"}, u.Status.RanBefore); diff != "" {
+		t.Errorf("later (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff([]string{"web:v2"}, u.Status.Runs); diff != "" {
+		t.Errorf("what runs (-want +got):\n%s", diff)
+	}
+}
+
+func TestIsBlocked(t *testing.T) {
+	later := func(minutes int) metav1.Time {
+		return metav1.NewTime(accepted.Add(time.Duration(minutes) * time.Minute))
+	}
+	denial := func(who string, at metav1.Time) *v1alpha1.Decision { return &v1alpha1.Decision{User: who, Time: at} }
+	used := []v1alpha1.ControllerVersion{{User: user, LastUsed: new(later(10))}}
+	tests := map[string]struct {
+		denial   *v1alpha1.Decision
+		versions []v1alpha1.ControllerVersion
+		want     bool
+	}{
+		"nothing was denied":                         {},
+		"something was":                              {denial: denial(user, later(1)), want: true},
+		"somebody else was":                          {denial: denial("mallory", later(1))},
+		"it was before":                              {denial: denial(user, later(-1))},
+		"it passed since":                            {denial: denial(user, later(1)), versions: used},
+		"it passed before":                           {denial: denial(user, later(11)), versions: used, want: true},
+		"the parent was made by it":                  {denial: denial(user, later(1)), versions: []v1alpha1.ControllerVersion{{User: user}}, want: true},
+		"somebody else passed since, and it did not": {denial: denial(user, later(1)), versions: []v1alpha1.ControllerVersion{{User: "other", LastUsed: new(later(10))}}, want: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			rec := &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{LastDenial: tt.denial, Versions: tt.versions}}
+			v := looked(t, agreed(func(*v1alpha1.UpgradeAllowance) {}), func(*view) {})
+			if got := v.isBlocked(rec); got != tt.want {
+				t.Errorf("blocked: %v", got)
+			}
+		})
+	}
+}
+
+func TestUsable(t *testing.T) {
+	same := func(*v1alpha1.UpgradeAllowance) {}
+	unstamped := agreed(same)
+	unstamped.Spec.Versions = []string{"*:v2"}
+	tests := map[string]struct {
+		u    *v1alpha1.UpgradeAllowance
+		want bool
+	}{
+		"accepted":     {u: agreed(same), want: true},
+		"not accepted": {u: agreed(func(u *v1alpha1.UpgradeAllowance) { u.Status.AcceptedAt = nil })},
+		"unstamped":    {u: unstamped},
+		"wrong":        {u: agreed(func(u *v1alpha1.UpgradeAllowance) { u.Spec.Versions = []string{"*"} })},
+		"withdrawn":    {u: agreed(func(u *v1alpha1.UpgradeAllowance) { u.DeletionTimestamp = &accepted })},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if _, got := usable(tt.u, controllertest.ServedKinds()); got != tt.want {
+				t.Errorf("usable: %v", got)
+			}
+		})
+	}
+}
