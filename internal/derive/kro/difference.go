@@ -1,0 +1,111 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package kro
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"k8s.io/apimachinery/pkg/util/sets"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// Differences say what a policy allows that is not derived, by lines that begin with -, and
+// what is derived that it does not allow, by lines that begin with +; none where it allows just
+// that. Who may do it, and what happens to what is not allowed, is not derived, and not compared.
+func Differences(derived, there *v1alpha1.AllowancePolicy) []string {
+	wanted, has := facts(&derived.Spec), facts(&there.Spec)
+	lines := append(marked("- ", has.Difference(wanted)), marked("+ ", wanted.Difference(has))...)
+	slices.SortFunc(lines, func(a, b string) int {
+		if c := strings.Compare(a[2:], b[2:]); c != 0 {
+			return c
+		}
+		return strings.Compare(b, a)
+	})
+	return lines
+}
+
+func marked(mark string, of sets.Set[string]) []string {
+	out := make([]string, 0, len(of))
+	for fact := range of {
+		out = append(out, mark+fact)
+	}
+	return out
+}
+
+// facts are what a policy allows, one thing each.
+func facts(spec *v1alpha1.AllowancePolicySpec) sets.Set[string] {
+	out := sets.New[string]()
+	section := func(what string, given bool, entries []v1alpha1.PolicyEntry) {
+		if given && len(entries) == 0 {
+			out.Insert(what + ": anything")
+		}
+		for _, e := range entries {
+			out.Insert(entryFacts(what, e)...)
+		}
+	}
+	if s := spec.Initializing; s != nil {
+		section("initializing", true, s.Policies)
+	}
+	if s := spec.Maintaining; s != nil {
+		for _, m := range s.Policies {
+			section("maintaining", false, []v1alpha1.PolicyEntry{m.PolicyEntry})
+		}
+	}
+	if s := spec.Deleting; s != nil {
+		section("deleting", true, s.Policies)
+	}
+	for _, r := range spec.Rules {
+		what := append([]string{r.Trigger}, r.Conditions...)
+		section(strings.Join(what, " if "), true, r.Policies)
+	}
+	if spec.Consumption != nil && spec.Consumption.When != "" {
+		out.Insert("consumption when " + spec.Consumption.When)
+	}
+	return out
+}
+
+func entryFacts(what string, e v1alpha1.PolicyEntry) []string {
+	target := fmt.Sprint(e.Target.External)
+	if e.Target.Resource != "" {
+		target = e.Target.Resource
+		if group := e.Target.APIGroup; group != nil && *group != "" {
+			target += "." + *group
+		}
+	}
+	var out []string
+	verbs := e.Verbs
+	if len(verbs) == 0 {
+		verbs = []string{"Update"}
+	}
+	for _, verb := range verbs {
+		if verb == "Update" && len(e.Mutations) > 0 {
+			continue // The fields say it.
+		}
+		out = append(out, fmt.Sprintf("%s: %s %s", what, verb, target))
+	}
+	for _, m := range e.Mutations {
+		fact := fmt.Sprintf("%s: Update %s %s", what, target, m.JSONPath)
+		if len(m.Verbs) > 0 {
+			fact += fmt.Sprintf(" %v", m.Verbs)
+		}
+		out = append(out, fact)
+	}
+	return out
+}
