@@ -28,11 +28,14 @@ import (
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
+	"kausality.io/operator/internal/cli/access"
 	"kausality.io/operator/internal/cli/approve"
 	"kausality.io/operator/internal/cli/can"
 	"kausality.io/operator/internal/cli/check"
 	"kausality.io/operator/internal/cli/convert"
+	"kausality.io/operator/internal/cli/derive"
 	"kausality.io/operator/internal/cli/explain"
+	"kausality.io/operator/internal/cli/remove"
 	"kausality.io/operator/internal/cli/trace"
 	"kausality.io/operator/internal/cli/why"
 )
@@ -85,11 +88,14 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	flags := genericclioptions.NewConfigFlags(true)
 	flags.AddFlags(root.PersistentFlags())
 	root.AddCommand(
+		access.Command(flags, streams),
 		approve.Command(flags, streams),
 		can.Command(flags, streams),
 		convert.Command(streams),
+		derive.Command(flags, streams),
 		explain.Command(flags, streams),
 		policies(streams),
+		remove.Command(flags, streams),
 		trace.Command(flags, streams),
 		why.Command(flags, streams),
 	)

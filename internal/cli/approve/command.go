@@ -18,18 +18,17 @@ limitations under the License.
 package approve
 
 import (
-	"bufio"
+	"cmp"
 	"context"
 	"errors"
-	"fmt"
 	"io"
-	"strings"
 
 	"github.com/spf13/cobra"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/confirm"
 	"kausality.io/operator/internal/cli/output"
 	"kausality.io/operator/internal/cli/text"
 )
@@ -99,8 +98,8 @@ func (o *options) run(ctx context.Context, a *approval, streams genericiooptions
 		if _, err := io.WriteString(streams.ErrOut, render(report, text.Of(streams.ErrOut))); err != nil {
 			return err
 		}
-		if err := confirmed(streams); err != nil {
-			return err
+		if yes, err := confirm.Ask(streams, "\nApprove?"); err != nil || !yes {
+			return cmp.Or(err, errNotConfirmed)
 		}
 	}
 	if report, err = a.carryOut(ctx, report); err != nil {
@@ -114,20 +113,3 @@ func (o *options) write(w io.Writer, report *Report) error {
 }
 
 var errNotConfirmed = errors.New("nothing was approved: it was not confirmed. Answer y, or use --yes")
-
-// confirmed asks.
-func confirmed(streams genericiooptions.IOStreams) error {
-	if _, err := fmt.Fprint(streams.ErrOut, "\nApprove? [y/N] "); err != nil {
-		return err
-	}
-	answer, err := bufio.NewReader(streams.In).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
-		return fmt.Errorf("reading the answer: %w", err)
-	}
-	switch strings.ToLower(strings.TrimSpace(answer)) {
-	case "y", "yes":
-		return nil
-	default:
-		return errNotConfirmed
-	}
-}

@@ -110,12 +110,7 @@ func (f *follower) possible(h holder, fields []change.Pattern, created bool) []p
 			if !slices.ContainsFunc(fields, r.Trigger.Overlaps) {
 				continue
 			}
-			for _, e := range r.Entries {
-				out = append(out, ofEntry(e, r.Conditions))
-			}
-			if len(r.Entries) == 0 {
-				out = append(out, anythingTo(childKinds(policies))...)
-			}
+			out = append(out, f.ofRule(h, &r, policies)...)
 		}
 		if created && p.Initializing != nil {
 			for _, e := range p.Initializing.Entries {
@@ -125,6 +120,21 @@ func (f *follower) possible(h holder, fields []change.Pattern, created bool) []p
 	}
 	if created && len(policies) > 0 && !slices.ContainsFunc(policies, func(p *policy.Policy) bool { return p.Initializing != nil }) {
 		out = append(out, anythingTo(childKinds(policies))...)
+	}
+	return out
+}
+
+// ofRule are the permissions that a rule gives.
+func (f *follower) ofRule(h holder, r *policy.Rule, policies []*policy.Policy) []permission {
+	if r.AllowsAnything() {
+		return anythingTo(childKinds(policies))
+	}
+	out := make([]permission, 0, len(r.Entries))
+	for _, e := range r.Entries {
+		out = append(out, ofEntry(e, r.Conditions))
+	}
+	for _, e := range r.Through {
+		f.note(fmt.Sprintf("What may follow for each %s that reads a %s is not looked at.", e.Readers.Kind.Kind, h.kind.Kind))
 	}
 	return out
 }

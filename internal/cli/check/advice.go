@@ -34,7 +34,7 @@ func advice(p *v1alpha1.AllowancePolicy, compiled *policy.Policy) []string {
 			"spec.rules: no rule is about %s of a %s: anybody may change that, and what follows passes by what others were allowed",
 			strings.Join(fields, ", "), compiled.For.Kind))
 	}
-	if !compiled.AboutChildren() {
+	if !compiled.AboutChildren() || compiled.IsAboutReaders() {
 		return out
 	}
 	if p.Spec.Initializing == nil {

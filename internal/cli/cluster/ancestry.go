@@ -22,6 +22,7 @@ import (
 	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -113,7 +114,11 @@ func (c *Cluster) Children(ctx context.Context, policies Policies, kind schema.G
 	}
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(mapping.GroupVersionKind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := c.List(ctx, list, client.InNamespace(parent.GetNamespace())); err != nil {
+	namespace := parent.GetNamespace()
+	if policies.Naming(parent.GroupVersionKind().GroupKind()) != nil {
+		namespace = metav1.NamespaceAll
+	}
+	if err := c.List(ctx, list, client.InNamespace(namespace)); err != nil {
 		return nil, fmt.Errorf("looking for children of kind %s: %w", kind.Kind, err)
 	}
 	var out []*unstructured.Unstructured

@@ -23,6 +23,7 @@ import (
 	"fmt"
 	"io"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -50,6 +51,8 @@ type Cluster struct {
 
 	mapper    apimeta.RESTMapper
 	discovery discovery.DiscoveryInterface
+	// marked are the definitions that a system marks as its own, nil until somebody asks.
+	marked map[string][]string
 }
 
 // Connect reaches the cluster. The API server's warnings are written to warnings.
@@ -89,9 +92,13 @@ func ConnectWith(
 	scheme := runtime.NewScheme()
 	utilruntime.Must(v1alpha1.AddToScheme(scheme))
 	utilruntime.Must(authenticationv1.AddToScheme(scheme))
+	utilruntime.Must(admissionregistrationv1.AddToScheme(scheme))
 	c, err := client.New(config, client.Options{Scheme: scheme, Mapper: mapper})
 	if err != nil {
 		return nil, fmt.Errorf("reaching the cluster: %w", err)
 	}
 	return &Cluster{Client: c, Namespace: namespace, mapper: mapper, discovery: discovery}, nil
 }
+
+// Discovery asks what the cluster serves.
+func (c *Cluster) Discovery() discovery.DiscoveryInterface { return c.discovery }

@@ -19,11 +19,16 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/knowledge"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -46,7 +51,7 @@ func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 	compiled := make([]*policy.Policy, 0, len(list.Items))
 	for i := range list.Items {
 		p, _ := policy.Compile(&list.Items[i], c.kindOf)
-		p.Categorize(c.categoriesOf)
+		p.Categorize(c.Categories)
 		compiled = append(compiled, p)
 		out.Objects[p.Name] = &list.Items[i]
 	}
@@ -73,9 +78,8 @@ func (c *Cluster) kindOf(gvr schema.GroupVersionResource) (schema.GroupVersionKi
 	return gvk, err == nil && gvk.GroupVersion() == gvr.GroupVersion()
 }
 
-// categoriesOf are those that a kind says it belongs to, none where that cannot be
-// told.
-func (c *Cluster) categoriesOf(kind schema.GroupKind) []string {
+// Categories returns those that a kind says it belongs to, none where that cannot be told.
+func (c *Cluster) Categories(kind schema.GroupKind) []string {
 	mapping, err := c.mapper.RESTMapping(kind)
 	if err != nil {
 		return nil
@@ -86,10 +90,31 @@ func (c *Cluster) categoriesOf(kind schema.GroupKind) []string {
 	}
 	for _, r := range list.APIResources {
 		if r.Name == mapping.Resource.Resource {
-			return r.Categories
+			return slices.Concat(r.Categories, c.markers(mapping.Resource.GroupResource()))
 		}
 	}
 	return nil
+}
+
+// markers are the labels by which a system whose children name their parents by labels marks
+// the definition of a resource as its own. They are read once; what cannot be read says none.
+func (c *Cluster) markers(resource schema.GroupResource) []string {
+	if c.marked != nil {
+		return c.marked[resource.String()]
+	}
+	c.marked = map[string][]string{}
+	for _, naming := range knowledge.Namings() {
+		list := &metav1.PartialObjectMetadataList{}
+		gvk := kinds.Definition().GetObjectKind().GroupVersionKind()
+		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
+		if err := c.List(context.Background(), list, client.MatchingLabels{naming.Category: "true"}); err != nil {
+			continue
+		}
+		for i := range list.Items {
+			c.marked[list.Items[i].Name] = append(c.marked[list.Items[i].Name], naming.Category)
+		}
+	}
+	return c.marked[resource.String()]
 }
 
 // Namespaced tells whether the objects of a kind live in namespaces, as far as that

@@ -73,6 +73,9 @@ func (c *Cluster) Target(args []string) (Target, error) {
 	return target, nil
 }
 
+// Kind resolves what a user calls a kind, as Target does.
+func (c *Cluster) Kind(arg string) (schema.GroupVersionKind, error) { return c.kind(arg) }
+
 // TargetOf is the target that an object in a file is.
 func (c *Cluster) TargetOf(obj *unstructured.Unstructured) (Target, error) {
 	gvk := obj.GroupVersionKind()

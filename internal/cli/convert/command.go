@@ -90,7 +90,7 @@ func (o *options) run(streams genericiooptions.IOStreams) error {
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
-	kinds, err := o.kinds(docs, streams.In)
+	kinds, err := offline.ReadKinds(o.crds, docs, streams.In)
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
@@ -128,27 +128,6 @@ func (o *options) run(streams genericiooptions.IOStreams) error {
 		return fmt.Errorf("there is no policy to convert in %s", strings.Join(o.files, ", "))
 	}
 	return o.write(streams.Out, policies)
-}
-
-// kinds are those of Kubernetes, and those that the files define.
-func (o *options) kinds(docs []*source.Document, stdin io.Reader) (*offline.Kinds, error) {
-	kinds := offline.NewKinds()
-	more, malformed, err := source.Read(o.crds, stdin)
-	if err != nil {
-		return nil, err
-	}
-	for _, p := range malformed {
-		return nil, fmt.Errorf("%s: %s", p, p.Message)
-	}
-	for _, doc := range append(more, docs...) {
-		if !offline.IsDefinition(doc.GVK()) {
-			continue
-		}
-		if err := kinds.DefineObject(doc.Object); err != nil {
-			return nil, fmt.Errorf("%s: %w", doc.At("spec"), err)
-		}
-	}
-	return kinds, nil
 }
 
 // policyList is how kubectl takes several objects as JSON.

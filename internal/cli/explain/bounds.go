@@ -183,13 +183,25 @@ func (h *holder) rules() []Rule {
 			for _, c := range r.Capture {
 				rule.Captures = append(rule.Captures, c.Text)
 			}
-			for _, e := range r.Entries {
-				rule.Allows = append(rule.Allows, entryTexts(e)...)
-			}
-			if len(r.Entries) == 0 {
-				rule.Allows = []string{phrase.Allowance(v1alpha1.Allowance{Kind: v1alpha1.Any, Mutation: v1alpha1.Any})}
-			}
+			rule.Allows = append(rule.Allows, ruleTexts(&r)...)
 			out = append(out, rule)
+		}
+	}
+	return out
+}
+
+// ruleTexts say what a rule of a policy allows.
+func ruleTexts(r *policy.Rule) []string {
+	if r.AllowsAnything() {
+		return []string{phrase.Allowance(v1alpha1.Allowance{Kind: v1alpha1.Any, Mutation: v1alpha1.Any})}
+	}
+	var out []string
+	for _, e := range r.Entries {
+		out = append(out, entryTexts(e)...)
+	}
+	for _, e := range r.Through {
+		for _, text := range entryTexts(e.Entry) {
+			out = append(out, phrase.Through(text, e.Readers.Kind, e.Kind))
 		}
 	}
 	return out

@@ -162,7 +162,7 @@ func (h *holder) progress() string {
 	if p := policy.Deciding(h.Policies, policy.FieldConsumptionWhen); p != nil {
 		return fmt.Sprintf("judged by %s of AllowancePolicy %s, and not by its status alone", policy.FieldConsumptionWhen, p.Name)
 	}
-	p := lifecycle.Of(h.obj)
+	p := lifecycle.Of(h.obj, h.Policies)
 	if !p.Settled || len(h.Ledger.Without(ledger.Entry.IsWithheld)) == 0 || !lifecycle.NeedsQuiet(h.obj, h.Policies) {
 		return p.Why
 	}

@@ -19,6 +19,7 @@ limitations under the License.
 package explain
 
 import (
+	"strings"
 	"time"
 
 	"github.com/spf13/cobra"
@@ -32,10 +33,15 @@ import (
 
 const long = `Tell which policies affect an object, as a parent and as a child: its phase, what its
 controllers may do to its children right now, what may be done to it, why not more,
-and whose change would allow it.`
+and whose change would allow it.
+
+Of a KIND alone: what Kausality knows of it, by itself or by policies.`
 
 const example = `  # What may happen to the children of this Deployment?
   kubectl kausality explain deployment/web
+
+  # What does Kausality know of Rollouts?
+  kubectl kausality explain rollouts
 
   # Who could allow a change of this Pod?
   kubectl kausality explain pod/web-5f8c75b5b8-2w4w4`
@@ -44,7 +50,7 @@ const example = `  # What may happen to the children of this Deployment?
 func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams) *cobra.Command {
 	out := output.NewFlags()
 	cmd := &cobra.Command{
-		Use:               "explain KIND/NAME",
+		Use:               "explain KIND[/NAME]",
 		Short:             "Tell which policies affect an object, what is allowed now, and why not more",
 		Long:              long,
 		Example:           example,
@@ -54,6 +60,13 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 			c, err := cluster.Connect(flags, streams.ErrOut)
 			if err != nil {
 				return err
+			}
+			if len(args) == 1 && !strings.Contains(args[0], "/") {
+				known, err := readKind(cmd.Context(), c, args[0])
+				if err != nil {
+					return err
+				}
+				return out.Write(streams.Out, "KindExplanation", known, func(text.Terminal) string { return known.text() })
 			}
 			target, err := c.Target(args)
 			if err != nil {

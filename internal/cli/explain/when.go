@@ -33,7 +33,7 @@ func (h *holder) when(e ledger.Entry) *When {
 		return nil
 	}
 	initializing, settled := lifecycle.Conditions(h.Policies)
-	if e.IsCreation() && initializing != nil {
+	if e.IsCreation() && !e.IsForReaders() && initializing != nil {
 		if w := h.asked(initializing, policy.FieldInitializingWhen, e); w.Problem == "" || settled == nil {
 			return w
 		}

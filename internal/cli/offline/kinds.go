@@ -119,7 +119,7 @@ func (k *Kinds) Define(definition *apiextensionsv1.CustomResourceDefinition) err
 		gv := schema.GroupVersion{Group: definition.Spec.Group, Version: version.Name}
 		resource := gv.WithResource(names.Plural)
 		k.all.Insert(gv.WithKind(names.Kind))
-		k.categories[schema.GroupKind{Group: gv.Group, Kind: names.Kind}] = names.Categories
+		k.categories[schema.GroupKind{Group: gv.Group, Kind: names.Kind}] = slices.Concat(names.Categories, kinds.MarkersOf(definition))
 		k.mapper.AddSpecific(gv.WithKind(names.Kind), resource, gv.WithResource(strings.ToLower(names.Kind)), scope)
 		if s := version.Subresources; s != nil && s.Scale != nil {
 			k.replicas[resource] = strings.TrimPrefix(s.Scale.SpecReplicasPath, ".")

@@ -35,6 +35,7 @@ import (
 	ctrladmission "sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/knowledge"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/webhook/admission"
 )
@@ -163,9 +164,9 @@ func patched(r Request, resp ctrladmission.Response) (*unstructured.Unstructured
 }
 
 // countsUp tells whether the API server counts up the generation: it does for what is
-// neither metadata nor status, and for a Deployment for its annotations.
+// neither metadata nor status, and for its annotations where its kind is known for that.
 func countsUp(old, updated *unstructured.Unstructured) bool {
-	if old.GroupVersionKind().GroupKind() == (schema.GroupKind{Group: "apps", Kind: "Deployment"}) &&
+	if knowledge.BuiltIn(old.GroupVersionKind().GroupKind()).AnnotationsCount &&
 		!equality.Semantic.DeepEqual(old.GetAnnotations(), updated.GetAnnotations()) {
 		return true
 	}

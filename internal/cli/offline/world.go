@@ -145,6 +145,31 @@ func (o objects) Names(gvk schema.GroupVersionKind, namespace string) iter.Seq[s
 	}
 }
 
+// List implements admission.Objects.
+func (o objects) List(_ context.Context, gvk schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error] {
+	return func(yield func(*unstructured.Unstructured, error) bool) {
+		for _, obj := range o.Objects {
+			if obj.GroupVersionKind().GroupKind() == gvk.GroupKind() && !yield(obj, nil) {
+				return
+			}
+		}
+	}
+}
+
+// ListLive implements admission.Objects.
+func (o objects) ListLive(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*unstructured.Unstructured, error) {
+	var out []*unstructured.Unstructured
+	for obj, err := range o.List(ctx, gvk) {
+		if err != nil {
+			return nil, err
+		}
+		if namespace == "" || obj.GetNamespace() == namespace {
+			out = append(out, obj)
+		}
+	}
+	return out, nil
+}
+
 // Behind implements admission.Objects.
 func (o objects) Behind(schema.GroupVersionKind) bool { return false }
 
@@ -227,6 +252,11 @@ func (r *records) TakeBrokenGlass(
 
 // AddStray implements admission.Records. What follows from an adoption is another request.
 func (r *records) AddStray(context.Context, v1alpha1.TargetReference, v1alpha1.StrayChild) error {
+	return nil
+}
+
+// RememberVersion implements admission.Records. Nobody knows the versions of controllers here.
+func (*records) RememberVersion(context.Context, v1alpha1.TargetReference, func([]v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion) error {
 	return nil
 }
 

@@ -25,6 +25,7 @@ import (
 	"strings"
 	"time"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -50,8 +51,25 @@ func Author(user string) string {
 	return user
 }
 
+// Through says what may be done to children of those that read an object, or to these: text
+// says what.
+func Through(text string, readers, target schema.GroupKind) string {
+	if readers == target {
+		return text + " that reads it"
+	}
+	return text + " of each " + readers.Kind + " that reads it"
+}
+
 // Allowance says what an allowance permits.
 func Allowance(a v1alpha1.Allowance) string {
+	if a.Through != "" {
+		readers, target := schema.ParseGroupKind(a.Through), schema.GroupKind{Group: a.APIGroup, Kind: a.Kind}
+		if target.Kind == readers.Kind && target.Group == "" {
+			target.Group = readers.Group // left out for those of Kubernetes
+		}
+		a.Through = ""
+		return Through(Allowance(a), readers, target)
+	}
 	switch {
 	case a.Relation == v1alpha1.RelationWithheld:
 		return "withheld: " + a.Mutation

@@ -81,11 +81,12 @@ func (s *sight) readRecords(
 
 // leavesNamespace tells whether what is above or below an object may be elsewhere.
 func leavesNamespace(c *cluster.Cluster, policies cluster.Policies, obj *unstructured.Unstructured) bool {
-	if policies.HasCategory(obj.GroupVersionKind().GroupKind(), lineage.CategoryClaim) {
+	kind := obj.GroupVersionKind().GroupKind()
+	if policies.HasCategory(kind, lineage.CategoryClaim) || policies.Naming(kind) != nil {
 		return true
 	}
 	ref, ok := lineage.Parent(policies.Index, obj)
-	return ok && !c.Namespaced(ref.GVK.GroupKind())
+	return ok && (!c.Namespaced(ref.GVK.GroupKind()) || ref.Namespace != obj.GetNamespace())
 }
 
 // held is the ledger of an object, as a record would mirror it in a moment.
@@ -103,7 +104,10 @@ func held(obj *unstructured.Unstructured) *v1alpha1.AllowanceRecord {
 
 // listBelow finds the objects below another, of the kinds that policies name.
 func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies cluster.Policies, obj *unstructured.Unstructured) {
-	parents := []*unstructured.Unstructured{obj}
+	parents, namespace := []*unstructured.Unstructured{obj}, s.target.Namespace
+	if policies.Naming(obj.GroupVersionKind().GroupKind()) != nil {
+		namespace = metav1.NamespaceAll
+	}
 	kinds := childKinds(policies, obj.GroupVersionKind().GroupKind())
 	for range maxDepth {
 		var next []*unstructured.Unstructured
@@ -112,7 +116,7 @@ func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies clus
 			if slices.Contains(s.listed, kind.Kind) {
 				continue
 			}
-			objects, err := list(ctx, c, kind, s.target.Namespace)
+			objects, err := list(ctx, c, kind, namespace)
 			if err != nil {
 				s.notes = append(s.notes, fmt.Sprintf("Which objects of kind %s exist cannot be told: %v", kind.Kind, err))
 				continue

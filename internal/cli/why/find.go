@@ -21,7 +21,10 @@ import (
 	"fmt"
 	"slices"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/decision"
 )
@@ -106,22 +109,51 @@ func isChild(t cluster.Target, parent v1alpha1.TargetReference, e v1alpha1.Histo
 	return e.Kind == t.GVK.Kind && slices.Contains(e.Names, t.Name) && (parent.Namespace == "" || parent.Namespace == t.Namespace)
 }
 
-// withheld are the changes of a record's target from which nothing follows.
+// withheld are the changes of a record's target from which nothing follows. Items of one
+// list that one person changed are one change for who reads of them.
 func withheld(rec *v1alpha1.AllowanceRecord, policies cluster.Policies) []Withheld {
+	type together struct{ list, user string }
 	var out []Withheld
+	at := map[together]int{}
 	for _, a := range rec.Status.Active {
 		if a.Relation != v1alpha1.RelationWithheld {
 			continue
 		}
-		w := Withheld{Object: rec.Spec.TargetRef, Path: a.Mutation, User: a.Initiator, Approval: decision.Approvals([]v1alpha1.Allowance{a})[0]}
-		for _, e := range rec.Status.History {
-			if e.Event == v1alpha1.EventWithheld && slices.Contains(e.Paths, a.Mutation) {
-				w.Since = &e.Time
-				break
-			}
+		key := together{listOf(a.Mutation), a.Initiator}
+		i, ok := at[key]
+		if !ok {
+			i = len(out)
+			at[key] = i
+			out = append(out, Withheld{
+				Object: rec.Spec.TargetRef, User: a.Initiator, Since: since(rec, a.Mutation),
+				Initiators: initiatorsOf(policies, rec.Spec.TargetRef, a.Mutation),
+			})
 		}
-		w.Initiators = initiatorsOf(policies, rec.Spec.TargetRef, a.Mutation)
-		out = append(out, w)
+		out[i].Paths = append(out[i].Paths, a.Mutation)
+		out[i].Approvals = append(out[i].Approvals, decision.Approvals([]v1alpha1.Allowance{a})...)
 	}
 	return out
+}
+
+// since is when a change was withheld, where the record still knows.
+func since(rec *v1alpha1.AllowanceRecord, path string) *metav1.Time {
+	i := slices.IndexFunc(rec.Status.History, func(e v1alpha1.HistoryEntry) bool {
+		return e.Event == v1alpha1.EventWithheld && slices.Contains(e.Paths, path)
+	})
+	if i < 0 {
+		return nil
+	}
+	return &rec.Status.History[i].Time
+}
+
+// listOf is a path with the first item of each list in the place of any other.
+func listOf(text string) string {
+	path, err := change.ParsePath(text)
+	if err != nil {
+		return text
+	}
+	for i := range path {
+		path[i].Index = 0
+	}
+	return path.String()
 }

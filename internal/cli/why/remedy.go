@@ -70,7 +70,7 @@ func remedyOf(p *policy.Policy, r policy.Rule) Remedy {
 // allows tells whether a rule allows an act, named as in a ledger, on children of a
 // kind. A record does not keep the verbs, so any of them will do.
 func allows(r policy.Rule, kind, act string) bool {
-	return len(r.Entries) == 0 || slices.ContainsFunc(r.Entries, func(e policy.Entry) bool {
+	return r.AllowsAnything() || slices.ContainsFunc(r.Entries, func(e policy.Entry) bool {
 		if e.Kind == (schema.GroupKind{}) || e.Kind.Kind != kind {
 			return false
 		}

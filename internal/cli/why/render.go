@@ -54,11 +54,11 @@ func renderWithheld(w Withheld, t text.Terminal, now time.Time) string {
 	}
 	out.WriteString(t.Paint(text.Wait, "Withheld"+since) + "  " + t.Paint(text.Strong, phrase.Target(w.Object)) + "\n")
 	var facts text.Table
-	facts.Row("changed", w.Path)
+	facts.Row("changed", strings.Join(w.Paths, ", "))
 	facts.Row("by", phrase.Author(w.User))
 	facts.Row("effect", "the change stands; nothing follows from it until it is approved, changed again or taken back")
 	facts.Row("approval", "by "+phrase.Who(w.Initiators))
-	facts.Cells(text.Cell{Text: "command"}, text.Cell{Text: phrase.Command("approve", w.Object, w.Approval), Unbroken: true})
+	facts.Cells(text.Cell{Text: "command"}, text.Cell{Text: phrase.Command("approve", w.Object, w.Approvals...), Unbroken: true})
 	out.WriteString(facts.Render(t, indent))
 	return out.String()
 }

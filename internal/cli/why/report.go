@@ -69,16 +69,17 @@ type Remedy struct {
 	Conditions []string `json:"conditions,omitempty"`
 }
 
-// Withheld is a change of an object from which nothing follows.
+// Withheld is a change of an object from which nothing follows: of one field, or of
+// several items of a list by one person.
 type Withheld struct {
 	// Object that was changed.
 	Object v1alpha1.TargetReference `json:"object"`
-	// Path that was changed.
-	Path string `json:"path"`
-	// User who changed it, empty where nobody has seen it.
+	// Paths that were changed.
+	Paths []string `json:"paths"`
+	// User who changed them, empty where nobody has seen it.
 	User string `json:"user"`
-	// Approval is what approves it as it is.
-	Approval string `json:"approval"`
+	// Approvals are what approves them as they are.
+	Approvals []string `json:"approvals"`
 	// Since is when that was.
 	Since *metav1.Time `json:"since,omitempty"`
 	// Initiators are who may approve it.

@@ -105,6 +105,11 @@ func TestWhy(t *testing.T) {
 	}}, History: []v1alpha1.HistoryEntry{{
 		Time: before(3 * time.Minute), Event: v1alpha1.EventWithheld, User: "mallory", Paths: []string{"spec.template.spec.containers[0].image"},
 	}}})
+	listed := recordOf("list", v1alpha1.AllowanceRecordStatus{Active: []v1alpha1.Allowance{
+		{Relation: v1alpha1.RelationWithheld, Mutation: "spec.names[0]", Initiator: "mallory"},
+		{Relation: v1alpha1.RelationWithheld, Mutation: "spec.names[1]", Initiator: "mallory"},
+		{Relation: v1alpha1.RelationWithheld, Mutation: "spec.names[2]", Initiator: "eve"},
+	}})
 	scale := v1alpha1.HistoryEntry{
 		Time: before(2 * time.Minute), Event: v1alpha1.EventRefused, Operation: "Update", User: "mallory", Policies: []string{"deployment"},
 	}
@@ -173,6 +178,25 @@ Refused 60s ago  create of ReplicaSet/api-1
   bounded by    Deployment/api, through AllowancePolicy deployment
   allowed by    a change of spec.template of Deployment/api by Group platform-team (AllowancePolicy
                 deployment)
+`,
+		},
+		"of items of a list, by person": {
+			records: []v1alpha1.AllowanceRecord{listed},
+			want: `Withheld  Deployment/list
+  changed    spec.names[0], spec.names[1]
+  by         mallory
+  effect     the change stands; nothing follows from it until it is approved, changed again or taken
+             back
+  approval   by whoever may initiate on what owns it
+  command    kubectl kausality approve -n shop deployment/list --path 'spec.names[0],spec.names[1]'
+
+Withheld  Deployment/list
+  changed    spec.names[2]
+  by         eve
+  effect     the change stands; nothing follows from it until it is approved, changed again or taken
+             back
+  approval   by whoever may initiate on what owns it
+  command    kubectl kausality approve -n shop deployment/list --path 'spec.names[2]'
 `,
 		},
 		"of what its own policies refused": {

@@ -1,0 +1,81 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cluster
+
+import (
+	"context"
+	"fmt"
+
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/openapi"
+	"k8s.io/utils/clock"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/access"
+	"kausality.io/operator/internal/gates"
+	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/policy"
+)
+
+// unmarked reads definitions without asking whose they are, for which the operator needs no
+// other rights.
+type unmarked struct{ kinds.Reader }
+
+// Markers implements kinds.Definitions.
+func (unmarked) Markers(context.Context, schema.GroupResource) ([]string, error) { return nil, nil }
+
+// Needs are the rights that the operator needs for policies, and the kinds that they are for and
+// that are not served. providers is the operator's mapping of groups to Crossplane's providers.
+func (c *Cluster) Needs(ctx context.Context, policies []v1alpha1.AllowancePolicy, providers string) ([]access.Need, []string, error) {
+	mapping, err := gates.ParseMapping(providers)
+	if err != nil {
+		return nil, nil, fmt.Errorf("--crossplane-providers: %w", err)
+	}
+	asked, ok := c.discovery.(kinds.Discovery)
+	if !ok {
+		asked = discovery.NewDiscoveryClient(c.discovery.RESTClient())
+	}
+	served := kinds.New(asked, unmarked{kinds.Reader{Reader: c}}, openapi.NewClientWithContext(c.discovery.RESTClient()), clock.RealClock{})
+	registry := &gates.Registry{Drivers: gates.Drivers(), Served: served, Definitions: c, Providers: mapping}
+	served.FollowCategories(registry.Categories()...)
+
+	compiled := make([]*policy.Policy, 0, len(policies))
+	var named []schema.GroupVersion
+	for i := range policies {
+		p, _ := policy.Compile(&policies[i], c.kindOf)
+		compiled = append(compiled, p)
+		named = append(named, p.For.GroupVersion())
+		for _, e := range p.Entries() {
+			if !e.IsExternal() {
+				named = append(named, e.Resource.GroupVersion())
+			}
+		}
+	}
+	if _, err := served.Update(ctx, named); err != nil {
+		return nil, nil, fmt.Errorf("asking what the cluster serves: %w", err)
+	}
+	var needs []access.Need
+	var unserved []string
+	for _, p := range compiled {
+		if _, ok := served.ByKind(p.For); !ok {
+			unserved = append(unserved, p.For.GroupKind().String())
+		}
+		needs = append(needs, access.Of(p, served, registry.Behind(ctx, p))...)
+	}
+	return needs, unserved, nil
+}
