@@ -17,16 +17,17 @@ limitations under the License.
 package runtimerules
 
 import (
-	"slices"
+	"errors"
 
-	"google.golang.org/protobuf/proto"
-	"google.golang.org/protobuf/reflect/protoreflect"
+	"google.golang.org/protobuf/encoding/protowire"
 )
 
 // Cut is what filters leave of a response.
 type Cut struct {
-	// Message is what remains; nil where all of it is held back.
-	Message proto.Message
+	// Response is what remains, as it is on the wire.
+	Response []byte
+	// Nothing is set where all of a message is held back.
+	Nothing bool
 	// Held is how many elements, or messages, were held back.
 	Held int
 	// Questions are what has to be found out first.
@@ -38,54 +39,130 @@ type Cut struct {
 // Filters reports whether anything of the response is held back by the rule.
 func (s *Step) Filters() bool { return len(s.filters) > 0 }
 
-// Cut applies the filters to a response, which it changes.
-func (s *Step) Cut(response proto.Message, facts Facts) Cut {
-	message := response.ProtoReflect()
-	keeps := make([][]bool, len(s.filters))
-	questions := map[Question]bool{}
-	for i, f := range s.filters {
-		var err error
-		if keeps[i], err = f.judge(message, facts, questions); err != nil {
-			return Cut{Err: err}
+// errResponse is for what no runtime would answer.
+var errResponse = errors.New("the runtime's answer is no message")
+
+// Cut applies the filters to a response. Lists are long and few elements stay; so it goes
+// over the bytes as they came, and makes no messages of them. An element that several
+// filters are about stays if all of them keep it.
+func (s *Step) Cut(response []byte, facts Facts) Cut {
+	out := Cut{Response: response}
+	for _, f := range s.filters {
+		c := cutter{filter: f, facts: facts}
+		if len(f.list) == 0 {
+			if !c.keeps(out.Response) {
+				out.Response, out.Nothing, c.held = nil, true, 1
+			}
+		} else {
+			out.Response = c.message(out.Response, f.list)
+		}
+		switch {
+		case c.err != nil:
+			return Cut{Err: c.err}
+		case len(c.questions) > 0:
+			return Cut{Questions: c.questions}
+		}
+		out.Held += c.held
+		if out.Nothing {
+			return out
 		}
 	}
-	if len(questions) > 0 {
-		out := Cut{}
-		for question := range questions {
-			out.Questions = append(out.Questions, question)
-		}
-		return out
-	}
-	return s.remove(message, keeps)
+	return out
 }
 
-// judge says of each element whether it is kept.
-func (f filter) judge(message protoreflect.Message, facts Facts, questions map[Question]bool) ([]bool, error) {
-	elements := []protoreflect.Message{message}
-	if len(f.list) > 0 {
-		list := f.list.value(message).List()
-		elements = make([]protoreflect.Message, 0, list.Len())
-		for i := range list.Len() {
-			elements = append(elements, list.Get(i).Message())
-		}
-	}
-	keep := make([]bool, len(elements))
-	for i, element := range elements {
-		one := f.test(element, facts)
-		switch one.truth {
-		case unasked:
-			questions[one.question] = true
-		case unknown:
-			return nil, one.err
-		case holds, fails:
-			keep[i] = one.truth == holds
-		}
-	}
-	return keep, nil
+// cutter applies one filter to a response.
+type cutter struct {
+	filter
+	facts     Facts
+	held      int
+	questions []Question
+	err       error
 }
 
-func (f filter) test(element protoreflect.Message, facts Facts) answer {
-	value := f.element.value(element).String()
+// message is what remains of a message whose list is at the end of a path. Fields that are
+// not known go from beside the list: they may say the same in another way.
+func (c *cutter) message(data []byte, list path) []byte {
+	out := []byte{}
+	field := list[0]
+	c.each(data, func(number protowire.Number, kind protowire.Type, whole, value []byte) {
+		switch {
+		case number != field.Number():
+			if field.ContainingMessage().Fields().ByNumber(number) != nil {
+				out = append(out, whole...)
+			}
+		case kind != protowire.BytesType:
+		case len(list) > 1:
+			out = protowire.AppendBytes(protowire.AppendTag(out, number, kind), c.message(value, list[1:]))
+		case c.keeps(value):
+			out = append(out, whole...)
+		default:
+			c.held++
+		}
+	})
+	return out
+}
+
+// keeps reports whether an element stays, as far as is known.
+func (c *cutter) keeps(element []byte) bool {
+	one := c.test(string(c.find(element, c.element)), c.facts)
+	switch one.truth {
+	case unasked:
+		// However many elements there are, it is the same question.
+		c.questions = []Question{one.question}
+	case unknown:
+		c.fail(one.err)
+	case holds, fails:
+	}
+	return one.truth == holds
+}
+
+// find is the text at the end of a path; of several, the last counts, as for who reads the
+// message. It is empty where there is none.
+func (c *cutter) find(data []byte, to path) []byte {
+	var out []byte
+	c.each(data, func(number protowire.Number, kind protowire.Type, _, value []byte) {
+		switch {
+		case number != to[0].Number() || kind != protowire.BytesType:
+		case len(to) == 1:
+			out = value
+		default:
+			if found := c.find(value, to[1:]); found != nil {
+				out = found
+			}
+		}
+	})
+	return out
+}
+
+// each goes over the fields of a message. The value is without its length.
+func (c *cutter) each(data []byte, use func(number protowire.Number, kind protowire.Type, whole, value []byte)) {
+	for len(data) > 0 && c.err == nil {
+		number, kind, tag := protowire.ConsumeTag(data)
+		if tag < 0 {
+			c.fail(errResponse)
+			return
+		}
+		size := protowire.ConsumeFieldValue(number, kind, data[tag:])
+		if size < 0 {
+			c.fail(errResponse)
+			return
+		}
+		whole, value := data[:tag+size], data[tag:tag+size]
+		if kind == protowire.BytesType {
+			value, _ = protowire.ConsumeBytes(value)
+		}
+		use(number, kind, whole, value)
+		data = data[tag+size:]
+	}
+}
+
+func (c *cutter) fail(err error) {
+	if c.err == nil {
+		c.err = err
+	}
+}
+
+func (f filter) test(value string, facts Facts) answer {
 	if f.owner {
 		return facts.lists(value)
 	}
@@ -94,55 +171,4 @@ func (f filter) test(element protoreflect.Message, facts Facts) answer {
 		return out
 	}
 	return said(value == pod)
-}
-
-// remove takes out what is not kept. An element of a list that several filters are about
-// stays if all of them keep it.
-func (s *Step) remove(message protoreflect.Message, keeps [][]bool) Cut {
-	out := Cut{Message: message.Interface()}
-	done := make([]bool, len(s.filters))
-	for i, f := range s.filters {
-		switch {
-		case len(f.list) == 0 && !keeps[i][0]:
-			return Cut{Held: 1}
-		case len(f.list) == 0 || done[i]:
-			continue
-		}
-		keep := slices.Clone(keeps[i])
-		for j := i + 1; j < len(s.filters); j++ {
-			if slices.Equal(s.filters[j].list, f.list) {
-				done[j] = true
-				for n := range keep {
-					keep[n] = keep[n] && keeps[j][n]
-				}
-			}
-		}
-		out.Held += f.remove(message, keep)
-	}
-	return out
-}
-
-// remove takes elements out of a list, and fields that are not known from beside it: they
-// may say the same in another way.
-func (f filter) remove(message protoreflect.Message, keep []bool) int {
-	for _, field := range f.list[:len(f.list)-1] {
-		message.SetUnknown(nil)
-		if !message.Has(field) {
-			return 0
-		}
-		message = message.Mutable(field).Message()
-	}
-	message.SetUnknown(nil)
-	if len(keep) == 0 {
-		return 0
-	}
-	list, kept := message.Mutable(f.list.leaf()).List(), 0
-	for i := range keep {
-		if keep[i] {
-			list.Set(kept, list.Get(i))
-			kept++
-		}
-	}
-	list.Truncate(kept)
-	return len(keep) - kept
 }

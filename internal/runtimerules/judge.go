@@ -252,15 +252,6 @@ func (m *Method) Request(data []byte) (proto.Message, error) {
 	return message, nil
 }
 
-// Response reads a response.
-func (m *Method) Response(data []byte) (proto.Message, error) {
-	message := m.response.New().Interface()
-	if err := proto.Unmarshal(data, message); err != nil {
-		return nil, fmt.Errorf("the runtime's answer is no %s", m.response.Descriptor().Name())
-	}
-	return message, nil
-}
-
 // hasUnknown reports whether a message, or one within it, has fields that its type lacks.
 func hasUnknown(message protoreflect.Message) bool {
 	if len(message.GetUnknown()) > 0 {

@@ -54,6 +54,9 @@ at the start there are no sockets.
 
 It has to run in the PID namespace of the host, to tell who calls.
 
+Sockets that systemd has made and passes on are taken over, each by its path; their mode
+and group are those of the unit.
+
 Audit lines are written to the standard output, and all else to the standard error.`
 
 const serveExamples = `  kausality-cri serve --runtime-endpoint unix:///run/containerd/containerd.sock \
@@ -85,6 +88,7 @@ func (o *serveOptions) addTo(flags *pflag.FlagSet) {
 	flags.IntVar(&o.limits.LookupsPerContainer, "max-lookups-per-container", o.limits.LookupsPerContainer, "How many questions to the runtime are asked at a time for judging a container's calls.")
 	flags.IntVar(&o.limits.RequestsPerContainer, "max-requests-per-container", o.limits.RequestsPerContainer, "How many requests of a container are read at a time.")
 	flags.IntVar(&o.limits.ResponseBytesPerContainer, "max-response-bytes-per-container", o.limits.ResponseBytesPerContainer, "How much of responses is held that a container does not read.")
+	flags.IntVar(&o.limits.MemoryBytes, "max-memory-bytes", o.limits.MemoryBytes, "How much all containers of a socket together hold of requests and responses.")
 	flags.DurationVar(&o.limits.Lookup, "lookup-timeout", o.limits.Lookup, "How long a question to the runtime may take.")
 }
 
@@ -107,6 +111,8 @@ func (o *serveOptions) check() error {
 		return errors.New("which sockets? Name at least one: --endpoint SOCKET=FILE")
 	case l.ResponseBytesPerContainer < l.MessageBytes:
 		return errors.New("--max-response-bytes-per-container is --max-message-bytes at least")
+	case l.MemoryBytes < l.MessageBytes:
+		return errors.New("--max-memory-bytes is --max-message-bytes at least")
 	case l.Lookup <= 0:
 		return errors.New("--lookup-timeout is more than 0")
 	}
@@ -153,6 +159,10 @@ func (o *serveOptions) run(ctx context.Context, streams genericiooptions.IOStrea
 	if err != nil {
 		return err
 	}
+	sockets, err := o.sockets(all)
+	if err != nil {
+		return err
+	}
 	ctx, cancel := context.WithCancel(ctx)
 	group, ctx := errgroup.WithContext(ctx)
 	defer func() {
@@ -160,12 +170,8 @@ func (o *serveOptions) run(ctx context.Context, streams genericiooptions.IOStrea
 		cancel()
 		_ = group.Wait()
 	}()
-	for _, one := range all {
-		listener, err := listen(one.socket, os.FileMode(o.mode), o.group)
-		if err != nil {
-			return err
-		}
-		group.Go(func() error { return one.server.Serve(listener) })
+	for i, one := range all {
+		group.Go(func() error { return one.server.Serve(sockets[i]) })
 		group.Go(func() error {
 			<-ctx.Done()
 			one.server.Stop()
@@ -183,6 +189,29 @@ func (o *serveOptions) run(ctx context.Context, streams genericiooptions.IOStrea
 		}
 	}
 	return group.Wait()
+}
+
+// sockets makes all sockets, or takes over those that systemd has made.
+func (o *serveOptions) sockets(all []*served) (made []net.Listener, err error) {
+	defer func() {
+		if err != nil {
+			for _, listener := range made {
+				_ = listener.Close()
+			}
+		}
+	}()
+	passed, err := inherit()
+	if err != nil {
+		return nil, err
+	}
+	for _, one := range all {
+		listener, err := passed.listen(one.socket, os.FileMode(o.mode), o.group)
+		if err != nil {
+			return made, err
+		}
+		made = append(made, listener)
+	}
+	return made, passed.rest()
 }
 
 // load reads all files of rules before there is any socket.

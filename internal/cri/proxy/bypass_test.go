@@ -25,12 +25,18 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
+	"os"
+	"path/filepath"
 	"strings"
 	"sync"
 	"testing"
 	"time"
 
+	"golang.org/x/net/http2"
+	"golang.org/x/net/http2/hpack"
 	"google.golang.org/grpc/codes"
+	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
 	"google.golang.org/protobuf/encoding/protowire"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
@@ -308,7 +314,12 @@ func TestBypass(t *testing.T) {
 			t.Cleanup(func() { close(wait) })
 			stop := s.runtime.lists
 			s.runtime.lists = func() { stop(); <-wait }
-			wantCode(t, s.exec("a", inB), codes.Unavailable)
+			err := s.exec("a", inB)
+			wantCode(t, err, codes.Unavailable)
+			// A call that is passed on is answered alike.
+			if got := status.Convert(err).Message(); !strings.Contains(got, "cannot be judged") {
+				t.Errorf("it was passed on: %s", got)
+			}
 		},
 		"a runtime that does not answer questions": func(t *testing.T) {
 			s := newStand(t, generous, func(o *Options) { o.Limits.Lookup = 50 * time.Millisecond })
@@ -322,7 +333,9 @@ func TestBypass(t *testing.T) {
 		},
 		"a stream that was opened under older rules": func(t *testing.T) {
 			s := newStand(t, allowAll)
-			stream, err := s.client("a").GetContainerEvents(t.Context(), &runtimeapi.GetEventsRequest{})
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
+			stream, err := s.client("a").GetContainerEvents(ctx, &runtimeapi.GetEventsRequest{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -358,9 +371,19 @@ func TestBypass(t *testing.T) {
 			wantCode(t, s.exec("host", inA), codes.OK)
 		},
 		"a connection that says nothing": func(t *testing.T) {
-			s := newStand(t, ownOnly)
-			s.raw()
+			s := newStand(t, ownOnly, func(o *Options) { o.preface = time.Second })
+			conn, err := net.Dial("unix", filepath.Join(s.folder, "a.sock")) //nolint:noctx // it does not wait
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer func() { _ = conn.Close() }()
 			wantCode(t, s.exec("a", inA), codes.OK)
+			if err := conn.SetReadDeadline(time.Now().Add(5 * time.Second)); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := io.Copy(io.Discard, conn); errors.Is(err, os.ErrDeadlineExceeded) {
+				t.Error("it is still open")
+			}
 		},
 		"requests that are never finished": func(t *testing.T) {
 			s := newStand(t, ownOnly)
@@ -369,13 +392,19 @@ func TestBypass(t *testing.T) {
 				r.begin(services + "Exec")
 				r.data(message(0, 1<<20, field(1, inA)), false)
 			}
+			s.eventually("they are being read", func() bool {
+				requests := s.share(inA).requests
+				if requests.TryAcquire(1) {
+					requests.Release(1)
+					return false
+				}
+				return true
+			})
 			wantCode(t, s.exec("b", inB), codes.OK)
 			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
 			defer cancel()
 			_, err := s.client("a").Exec(ctx, &runtimeapi.ExecRequest{ContainerId: inA})
-			if code := status.Code(err); code != codes.OK && code != codes.DeadlineExceeded {
-				t.Error(err)
-			}
+			wantCode(t, err, codes.DeadlineExceeded)
 		},
 		"responses that are never read": func(t *testing.T) {
 			s := newStand(t, allowAll, func(o *Options) { o.Limits.MessageBytes = 1 << 10; o.Limits.ResponseBytesPerContainer = 1 << 10 })
@@ -400,6 +429,91 @@ func TestBypass(t *testing.T) {
 			_, err = s.client("a").Version(t.Context(), &runtimeapi.VersionRequest{})
 			wantCode(t, err, codes.OK)
 		},
+		"requests of many containers that are never finished": func(t *testing.T) {
+			s := newStand(t, allowAll, func(o *Options) { o.Limits.MemoryBytes = 2 * o.Limits.MessageBytes })
+			for range 2 {
+				r := s.raw()
+				r.begin(services + "Exec")
+				r.data(message(0, 1<<20, field(1, inA)), false)
+			}
+			s.eventually("they are being read", func() bool {
+				if s.shares.memory.TryAcquire(1) {
+					s.shares.memory.Release(1)
+					return false
+				}
+				return true
+			})
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err := s.client("b").Exec(ctx, &runtimeapi.ExecRequest{ContainerId: inB})
+			wantCode(t, err, codes.DeadlineExceeded)
+			wantCode(t, s.exec("host", inB), codes.OK)
+		},
+		"calls that are reset at once": func(t *testing.T) {
+			s := newStand(t, ownOnly)
+			r := s.raw()
+			for range 2000 {
+				r.begin(services + "Exec")
+				if err := r.framer.WriteRSTStream(r.stream, http2.ErrCodeCancel); err != nil {
+					break
+				}
+			}
+			wantCode(t, s.exec("b", inB), codes.OK)
+			s.once("Exec")
+		},
+		"a namespace of containerd in the headers": func(t *testing.T) {
+			s := newStand(t, ownOnly)
+			ctx := metadata.AppendToOutgoingContext(t.Context(), "containerd-namespace", "moby", "containerd-lease", "l", "traceparent", "kept")
+			if _, err := s.client("a").Exec(ctx, &runtimeapi.ExecRequest{ContainerId: inA}); err != nil {
+				t.Fatal(err)
+			}
+			s.runtime.mu.Lock()
+			defer s.runtime.mu.Unlock()
+			for _, name := range []string{"containerd-namespace", "containerd-lease"} {
+				if got := s.runtime.metadata.Get(name); got != nil {
+					t.Errorf("%s is %v", name, got)
+				}
+			}
+			if got := s.runtime.metadata.Get("traceparent"); len(got) != 1 {
+				t.Errorf("traceparent is %v", got)
+			}
+		},
+		"two paths in one call": func(t *testing.T) {
+			oddHeaders(t, ":method", "POST", ":path", services+"Version", ":path", services+"Exec")
+		},
+		"a call by another verb":     func(t *testing.T) { oddHeaders(t, ":method", "GET", ":path", services+"Exec") },
+		"a path after other headers": func(t *testing.T) { oddHeaders(t, ":method", "POST", "te", "trailers", ":path", services+"Exec") },
+		"a message before its headers": func(t *testing.T) {
+			s := newStand(t, allowAll)
+			r := s.raw()
+			r.stream = 1
+			r.data(message(0, 66, field(1, inB)), true)
+			r.begin(services + "Version")
+			r.data(message(0, 0, nil), true)
+			if got := r.answer(); got != "grpc 0" {
+				t.Error(got)
+			}
+			s.once("Version")
+			if n := s.runtime.called("Exec"); n > 0 {
+				t.Errorf("%d calls", n)
+			}
+		},
+		"a second set of headers": func(t *testing.T) {
+			s := newStand(t, ownOnly)
+			r := s.raw()
+			r.begin(services + "Version")
+			r.stream -= 2
+			r.begin(services + "Exec")
+			r.data(message(0, 66, field(1, inB)), true)
+			// The connection is closed for it. The call that the first set began may have
+			// come to its end by then: it is judged, and made, as what it began as.
+			r.answer()
+			if n := s.runtime.called("Exec"); n > 0 {
+				t.Errorf("%d calls", n)
+			}
+			wantCode(t, s.exec("b", inB), codes.OK)
+			s.once("Exec")
+		},
 		"questions that leave none to others": func(t *testing.T) {
 			s := newStand(t, ownOnly, func(o *Options) { o.Limits.LookupsPerContainer = 1; o.Limits.Lookup = time.Second })
 			client := s.client("a")
@@ -422,13 +536,39 @@ func TestBypass(t *testing.T) {
 			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 			defer cancel()
 			err := conn.Invoke(ctx, services+strings.Repeat("E", 100<<10), &runtimeapi.VersionRequest{}, &runtimeapi.VersionResponse{})
-			if err == nil {
-				t.Error("it was answered")
+			// Who is asked to do such a thing says Unimplemented.
+			if code := status.Code(err); code == codes.OK || code == codes.Unimplemented {
+				t.Errorf("it was answered: %v", err)
 			}
 			s.untouched()
 		},
 	} {
 		t.Run(name, try)
+	}
+}
+
+// share is what a container has of the socket.
+func (s *stand) share(container string) *share {
+	s.t.Helper()
+	s.eventually("it has connected", func() bool {
+		s.shares.mu.Lock()
+		defer s.shares.mu.Unlock()
+		return s.shares.byKey[container] != nil
+	})
+	s.shares.mu.Lock()
+	defer s.shares.mu.Unlock()
+	return s.shares.byKey[container]
+}
+
+// eventually waits until a condition holds.
+func (s *stand) eventually(what string, holds func() bool) {
+	s.t.Helper()
+	deadline := time.Now().Add(20 * time.Second)
+	for !holds() {
+		if time.Now().After(deadline) {
+			s.t.Fatalf("not in time: %s", what)
+		}
+		time.Sleep(time.Millisecond) //nolint:forbidigo // a poll with a deadline
 	}
 }
 
@@ -452,6 +592,41 @@ func oddPath(t *testing.T, path string) {
 		t.Error("it was answered")
 	}
 	s.untouched()
+}
+
+// oddHeaders fails if what no client of HTTP/2 sends is taken for a call.
+func oddHeaders(t *testing.T, headers ...string) {
+	t.Helper()
+	s := newStand(t, allowAll)
+	r := s.raw()
+	r.buffer.Reset()
+	for i := 0; i < len(headers); i += 2 {
+		if err := r.headers.WriteField(hpack.HeaderField{Name: headers[i], Value: headers[i+1]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, value := range map[string]string{":scheme": "http", ":authority": "localhost", "content-type": "application/grpc"} {
+		if err := r.headers.WriteField(hpack.HeaderField{Name: name, Value: value}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	r.stream = 1
+	if err := r.framer.WriteHeaders(http2.HeadersFrameParam{StreamID: 1, BlockFragment: r.buffer.Bytes(), EndHeaders: true}); err != nil {
+		t.Fatal(err)
+	}
+	r.data(message(0, 0, nil), true)
+	if got := r.answer(); got == "grpc 0" {
+		t.Error("it was answered")
+	}
+	s.untouched()
+}
+
+// once fails if the runtime was called otherwise than once.
+func (s *stand) once(method string) {
+	s.t.Helper()
+	if n := s.runtime.called(method); n != 1 {
+		s.t.Errorf("the runtime was called %d times", n)
+	}
 }
 
 // compressed is refused: nothing that we could not read is taken for anything.

@@ -62,8 +62,9 @@ type call struct {
 	target  runtimerules.Target
 	held    int
 
-	// reading is set while the request is held.
+	// reading is set while the request is held, and holding is how many bytes that are.
 	reading bool
+	holding int64
 }
 
 // handle answers a call.
@@ -94,10 +95,17 @@ func (c *call) answer() error {
 	}
 	c.reading = true
 	defer c.sent()
+	largest := int64(c.options.Limits.MessageBytes)
+	if err := c.connection.share.hold(c.stream.Context(), largest); err != nil {
+		return c.end(outcomeLimited, status.FromContextError(err).Err())
+	}
+	c.holding = largest
 	request, err := c.receive()
 	if err != nil {
 		return err
 	}
+	c.holding = min(int64(request.data.Len()), largest)
+	c.connection.share.let(largest - c.holding)
 	if c.told() {
 		data := request.bytes()
 		c.target = c.plan.Method.Target(data)
@@ -114,6 +122,7 @@ func (c *call) answer() error {
 func (c *call) sent() {
 	if c.reading {
 		c.reading = false
+		c.connection.share.let(c.holding)
 		c.connection.share.requests.Release(1)
 	}
 }
@@ -269,6 +278,9 @@ func (c *call) forward(ctx context.Context, request *frame) error {
 	sent, _ := metadata.FromIncomingContext(ctx)
 	// This is about what we can read, and grpc says it again.
 	delete(sent, "grpc-accept-encoding")
+	// By these, containerd's own clients say on whose containers they work.
+	delete(sent, "containerd-namespace")
+	delete(sent, "containerd-lease")
 	upstream, err := c.upstream.NewStream(metadata.NewOutgoingContext(ctx, sent), downstream, c.path, grpc.ForceCodecV2(codec{}))
 	if err != nil {
 		return err
@@ -311,6 +323,11 @@ func (c *call) pass(response *frame) error {
 		return c.end(outcomeLimited, status.Error(codes.ResourceExhausted, "kausality-cri: the caller does not read what it was answered"))
 	}
 	defer c.connection.share.responses.Release(size)
+	if !c.connection.share.tryHold(size) {
+		response.free()
+		return c.end(outcomeLimited, status.Error(codes.ResourceExhausted, "kausality-cri: all containers together hold too much: try again"))
+	}
+	defer c.connection.share.let(size)
 	if c.verdict.Step.Filters() {
 		var err error
 		if response, err = c.cut(response.bytes()); err != nil || response == nil {
@@ -322,12 +339,8 @@ func (c *call) pass(response *frame) error {
 
 // cut is what filters leave of a response; nil if that is nothing.
 func (c *call) cut(data []byte) (*frame, error) {
-	message, err := c.plan.Method.Response(data)
-	if err != nil {
-		return nil, status.Error(codes.Internal, "kausality-cri: "+err.Error())
-	}
 	for {
-		cut := c.verdict.Step.Cut(message, c.facts)
+		cut := c.verdict.Step.Cut(data, c.facts)
 		switch {
 		case cut.Err != nil:
 			return nil, c.end(outcomeUndecided, status.Error(codes.Unavailable, "kausality-cri: the response cannot be filtered: "+cut.Err.Error()))
@@ -341,14 +354,10 @@ func (c *call) cut(data []byte) (*frame, error) {
 			c.held += cut.Held
 			c.metrics.held.WithLabelValues(c.metrics.endpoint, c.path).Add(float64(cut.Held))
 		}
-		if cut.Message == nil {
+		if cut.Nothing {
 			return nil, nil
 		}
-		out, err := proto.Marshal(cut.Message)
-		if err != nil {
-			return nil, status.Error(codes.Internal, "kausality-cri: the response cannot be written again")
-		}
-		return framed(out), nil
+		return framed(cut.Response), nil
 	}
 }
 

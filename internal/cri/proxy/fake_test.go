@@ -290,7 +290,12 @@ func (s *stand) listen(name string) net.Listener {
 
 func (s *stand) startRuntime() {
 	s.t.Helper()
-	server := grpc.NewServer()
+	// As containerd, it serves more than the API; what it does not know it has seen, too.
+	server := grpc.NewServer(grpc.UnknownServiceHandler(func(_ any, stream grpc.ServerStream) error {
+		path, _ := grpc.MethodFromServerStream(stream)
+		s.runtime.note(stream.Context(), path)
+		return status.Error(codes.Unimplemented, "no such method")
+	}))
 	runtimeapi.RegisterRuntimeServiceServer(server, s.runtime)
 	runtimeapi.RegisterImageServiceServer(server, s.runtime)
 	listener := s.listen("runtime.sock")

@@ -47,6 +47,9 @@ type Limits struct {
 	// ResponseBytesPerContainer is how much of responses is held that a container does not
 	// read. It is no less than a message.
 	ResponseBytesPerContainer int
+	// MemoryBytes is how much all containers of a socket together hold of requests and
+	// responses. A request that is being read counts as the largest that there may be.
+	MemoryBytes int
 	// Lookup is how long a question to the runtime may take.
 	Lookup time.Duration
 }
@@ -60,6 +63,7 @@ var DefaultLimits = Limits{
 	LookupsPerContainer:       8,
 	RequestsPerContainer:      4,
 	ResponseBytesPerContainer: 32 << 20,
+	MemoryBytes:               512 << 20,
 	Lookup:                    2 * time.Second,
 }
 
@@ -78,6 +82,8 @@ var errConnections = errors.New("too many connections")
 // shares are what callers have of a socket.
 type shares struct {
 	limits Limits
+	// memory is what all containers hold.
+	memory *semaphore.Weighted
 
 	mu         sync.Mutex
 	all        int
@@ -99,7 +105,7 @@ type share struct {
 }
 
 func newShares(limits Limits) *shares {
-	return &shares{limits: limits, byKey: map[string]*share{}}
+	return &shares{limits: limits, memory: semaphore.NewWeighted(int64(limits.MemoryBytes)), byKey: map[string]*share{}}
 }
 
 // connect takes a connection for a caller.
@@ -133,6 +139,26 @@ func (s *shares) connect(key string) (*share, error) {
 	found.connections++
 	s.byKey[key] = found
 	return found, nil
+}
+
+// hold waits until memory of all containers is left; processes in none have their own.
+func (s *share) hold(ctx context.Context, size int64) error {
+	if s.key == host {
+		return nil
+	}
+	return s.of.memory.Acquire(ctx, size)
+}
+
+// tryHold takes memory, if it is left.
+func (s *share) tryHold(size int64) bool {
+	return s.key == host || s.of.memory.TryAcquire(size)
+}
+
+// let gives memory back.
+func (s *share) let(size int64) {
+	if s.key != host {
+		s.of.memory.Release(size)
+	}
 }
 
 // disconnect gives a connection back.

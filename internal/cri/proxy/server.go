@@ -21,6 +21,7 @@ limitations under the License.
 package proxy
 
 import (
+	"cmp"
 	"context"
 	"net"
 	"sync"
@@ -68,6 +69,9 @@ type Options struct {
 	AuditAll bool
 	// Metrics are shared by all sockets.
 	Metrics *Metrics
+
+	// preface is prefaceTimeout, where a test sets no other.
+	preface time.Duration
 }
 
 // Server answers the calls that come by one socket.
@@ -130,7 +134,7 @@ func New(options Options) (*Server, error) {
 		grpc.MaxHeaderListSize(headerBytes),
 		grpc.InitialWindowSize(windowBytes),
 		grpc.InitialConnWindowSize(connectionWindowBytes),
-		grpc.ConnectionTimeout(prefaceTimeout),
+		grpc.ConnectionTimeout(cmp.Or(options.preface, prefaceTimeout)),
 		grpc.WaitForHandlers(true),
 	)
 	go s.write()
