@@ -18,9 +18,12 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
+	"maps"
 	"net/http"
+	"net/url"
 	"os"
 	"time"
 
@@ -32,7 +35,7 @@ import (
 	"k8s.io/client-go/openapi"
 	"k8s.io/client-go/rest"
 	toolscache "k8s.io/client-go/tools/cache"
-	"k8s.io/utils/clock"
+	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -44,14 +47,27 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/access"
 	"kausality.io/operator/internal/baseline"
 	"kausality.io/operator/internal/certs"
-	"kausality.io/operator/internal/controller"
+	catalogcontroller "kausality.io/operator/internal/controller/catalog"
+	gatecontroller "kausality.io/operator/internal/controller/gate"
+	holdercontroller "kausality.io/operator/internal/controller/holder"
+	interceptioncontroller "kausality.io/operator/internal/controller/interception"
+	krocontroller "kausality.io/operator/internal/controller/kro"
+	policycontroller "kausality.io/operator/internal/controller/policy"
+	"kausality.io/operator/internal/controller/recordevents"
+	recordprotectioncontroller "kausality.io/operator/internal/controller/recordprotection"
+	retentioncontroller "kausality.io/operator/internal/controller/retention"
+	targetcontroller "kausality.io/operator/internal/controller/target"
+	upgradecontroller "kausality.io/operator/internal/controller/upgrade"
+	"kausality.io/operator/internal/controller/writeloop"
 	"kausality.io/operator/internal/digestkey"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/gates"
 	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/identity"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/notice"
@@ -59,6 +75,8 @@ import (
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
+	"kausality.io/operator/internal/servertime"
+	"kausality.io/operator/internal/upgrade"
 	"kausality.io/operator/internal/watchstate"
 	"kausality.io/operator/internal/webhook/admission"
 	"kausality.io/operator/internal/webhook/entry"
@@ -74,13 +92,15 @@ type operator struct {
 	options
 	manager.Manager
 
+	// clock is the API server's, which all replicas go by.
+	clock      *servertime.Clock
 	certs      *certs.Certs
 	kinds      *kinds.Resolver
 	holders    *holders.Cache
 	records    *record.Store
 	cache      *record.Cache
 	policies   *policy.Active
-	catalog    *controller.Catalog
+	catalog    *catalogcontroller.Catalog
 	namespaces scope.Namespaces
 	gates      *gates.Registry
 	// pathKeys are what the API server shows of itself.
@@ -95,8 +115,12 @@ type operator struct {
 	ignoring func() bool
 	// baseline remembers what objects without a record are like.
 	baseline *baseline.Memory
+	// upgrades are the UpgradeAllowances that let something through.
+	upgrades *upgrade.Active
+	// versions knows which version of a controller makes a request.
+	versions *identity.Pods
 	// current compares the indexed policies with those of the API server.
-	current *controller.PolicyLook
+	current *catalogcontroller.Look
 }
 
 // run sets the operator up and runs it until ctx ends.
@@ -104,7 +128,7 @@ func run(ctx context.Context, opts options) error {
 	if err := opts.validate(); err != nil {
 		return err
 	}
-	o := &operator{options: opts}
+	o := &operator{options: opts, clock: servertime.New()}
 	for _, step := range []func(context.Context) error{
 		o.setupManager, o.setupShared, o.setupControllers, o.setupWebhooks, o.setupProbes,
 	} {
@@ -150,7 +174,7 @@ func (s patientServer) Start(ctx context.Context) error {
 	}
 }
 
-func (o *operator) setupManager(context.Context) error {
+func (o *operator) setupManager(ctx context.Context) error {
 	if err := watchstate.NoticeLostConnections(); err != nil {
 		return err
 	}
@@ -161,17 +185,24 @@ func (o *operator) setupManager(context.Context) error {
 	// What waits for an answer of the API server is on the path of somebody's
 	// request; the API server's own priority and fairness is the limit.
 	cfg.QPS = -1
+	cfg.Wrap(o.clock.Over)
+	if err := awaitDefinitions(ctx, cfg); err != nil {
+		return err
+	}
 
 	byObject := map[client.Object]cache.ByObject{}
 	for _, add := range []func() (client.Object, cache.ByObject){scope.NamespaceCache, kinds.DefinitionCache} {
 		obj, opts := add()
 		byObject[obj] = opts
 	}
+	if o.protectRecords {
+		maps.Copy(byObject, recordprotectioncontroller.Caches())
+	}
 	o.Manager, err = ctrl.NewManager(cfg, ctrl.Options{
 		Scheme: scheme(),
 		Cache:  cache.Options{ByObject: byObject},
 		NewCache: func(cfg *rest.Config, opts cache.Options) (_ cache.Cache, err error) {
-			o.cache, err = record.NewCache(cfg, opts, controller.NoteRecord, o.attend)
+			o.cache, err = record.NewCache(cfg, opts, recordevents.NoteOf, o.attend)
 			return o.cache, err
 		},
 		LeaderElection:                o.leaderElect,
@@ -186,9 +217,9 @@ func (o *operator) setupManager(context.Context) error {
 			FilterProvider: filters.WithAuthenticationAndAuthorization,
 		},
 		WebhookServer: patientServer{
-			Server: entry.NewServer(o.webhookHost, o.webhookPort, o.certDir, entry.Clients{
-				CAFile: o.webhookClientCA, Names: splitList(o.webhookClientNames),
-			}),
+			Server: entry.NewServer(o.webhookHost, o.webhookPort, func(hello *tls.ClientHelloInfo) (*tls.Certificate, error) {
+				return o.certs.GetCertificate(hello)
+			}, entry.Clients{CAFile: o.webhookClientCA, Names: splitList(o.webhookClientNames)}),
 			ready: func() <-chan struct{} { return o.certs.Ready() },
 		},
 	})
@@ -202,17 +233,19 @@ func (o *operator) setupManager(context.Context) error {
 func (o *operator) setupShared(ctx context.Context) error {
 	var err error
 	certOptions := certs.Options{
-		Mode:                           certs.Mode(o.certMode),
-		Dir:                            o.certDir,
-		Namespace:                      o.namespace,
-		SecretName:                     o.certSecret,
-		ServiceName:                    o.serviceName,
-		ValidatingWebhookConfiguration: o.ownConfiguration,
-		LeaderElection:                 o.leaderElect,
+		Mode:           certs.Mode(o.certMode),
+		Dir:            o.certDir,
+		Namespace:      o.namespace,
+		SecretName:     o.certSecret,
+		Installed:      func(c client.Object) bool { return interception.IsOfOwnKinds(c) },
+		Admission:      interception.DefaultName,
+		LeaderElection: o.leaderElect,
 	}
-	if o.webhookURL != "" {
-		certOptions.ExtraDNSNames = []string{"localhost"}
+	var installed admissionregistrationv1.ValidatingWebhookConfigurationList
+	if err := o.GetAPIReader().List(ctx, &installed); err != nil {
+		return fmt.Errorf("listing ValidatingWebhookConfigurations: %w", err)
 	}
+	certOptions.ServiceName, certOptions.ExtraDNSNames = o.names(interception.FindInstalled(installed.Items))
 	if o.certs, err = certs.Setup(ctx, o.Manager, certOptions); err != nil {
 		return fmt.Errorf("setting up the serving certificate: %w", err)
 	}
@@ -230,8 +263,8 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if err := record.Index(ctx, o.GetFieldIndexer()); err != nil {
 		return err
 	}
-	o.kinds = kinds.New(discoveryClient, kinds.Reader{Reader: o.GetAPIReader()},
-		openapi.NewClientWithContext(discoveryClient.RESTClient()), clock.RealClock{})
+	o.kinds = kinds.New(discoveryClient, kinds.Reader{Reader: o.GetAPIReader(), Metadata: o.GetClient()},
+		openapi.NewClientWithContext(discoveryClient.RESTClient()), o.clock)
 	mapper := kinds.Mapper{RESTMapper: o.GetRESTMapper(), Resolver: o.kinds}
 	if o.holders, err = holders.New(o.GetConfig(), o.GetHTTPClient(), mapper); err != nil {
 		return err
@@ -244,17 +277,19 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if o.gates, err = o.gateRegistry(); err != nil {
 		return err
 	}
-	o.policies = &policy.Active{}
-	o.catalog = controller.NewCatalog(o.policies)
-	o.current = controller.NewPolicyLook(o.catalog, o.GetAPIReader(), o.behind(&v1alpha1.AllowancePolicy{}))
+	o.policies, o.upgrades = &policy.Active{}, &upgrade.Active{}
+	o.catalog = catalogcontroller.New(o.policies)
+	o.current = catalogcontroller.NewLook(o.catalog, o.GetAPIReader(), o.behind(&v1alpha1.AllowancePolicy{}))
+	o.versions = identity.NewPods(o.GetAPIReader(), o.clock)
 	o.records = record.NewStore(record.Config{
 		Client:            o.GetClient(),
 		Live:              o.GetAPIReader(),
 		OperatorNamespace: o.namespace,
 		All:               o.cache.All,
 		Behind:            o.behind(&v1alpha1.AllowanceRecord{}),
+		Clock:             o.clock,
 	})
-	if o.ignoring, err = controller.IgnoreParents(ctx, o.cache, o.holders.Ignore); err != nil {
+	if o.ignoring, err = recordevents.IgnoreParents(ctx, o.cache, o.holders.Ignore); err != nil {
 		return err
 	}
 	return errors.Join(o.records.Follow(ctx, o.cache), o.Add(o.holders), o.Add(o.records))
@@ -269,7 +304,7 @@ func (o *operator) behind(example client.Object) func() bool {
 func (o *operator) setupPathKeys(ctx context.Context) error {
 	var err error
 	if o.pathKeys, err = pathkey.Open(ctx, pathkey.Config{
-		Client: o.GetClient(), Live: o.GetAPIReader(), Namespace: o.namespace, Schedule: pathkey.Every(o.webhookKeyLifetime),
+		Client: o.GetClient(), Live: o.GetAPIReader(), Namespace: o.namespace, Schedule: pathkey.Every(o.webhookKeyLifetime), Clock: o.clock,
 	}); err != nil {
 		return err
 	}
@@ -284,7 +319,7 @@ func (o *operator) setupPathKeys(ctx context.Context) error {
 
 // setupControllers sets up the reconcilers.
 func (o *operator) setupControllers(ctx context.Context) error {
-	intercept := &controller.Interception{
+	intercept := &interceptioncontroller.Reconciler{
 		Client:       o.GetClient(),
 		Policies:     o.catalog,
 		Certificates: o.certs,
@@ -293,53 +328,47 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Changes:      []<-chan event.GenericEvent{o.certs.Changed(), o.catalog.Changes(), o.pathKeys.Changed()},
 		OnRendered:   o.catalog.NotifyAll,
 		Gates:        o.gates,
+		Clock:        o.clock,
 		Config: interception.Input{
 			Composers:         splitList(o.crossplaneUsers),
-			ClientConfig:      o.clientConfig(),
 			OperatorNamespace: o.namespace,
 			OperatorUser:      o.user(),
 			TimeoutSeconds:    int32(o.webhookTimeout), //nolint:gosec // validate bounds it.
 		},
 	}
-	index := &controller.PolicyIndex{
+	index := &catalogcontroller.Reconciler{
 		Reader: o.GetClient(), Look: o.current, Catalog: o.catalog, Kinds: o.kinds, Holders: o.holders, Records: o.records, Gates: o.gates,
+		Rights: &access.Reviews{Client: o.GetClient(), Clock: o.clock},
 	}
-	policies := &controller.AllowancePolicy{
-		Adoption:  controller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Writer: o.GetClient(), Clock: clock.RealClock{}},
+	policies := &policycontroller.Reconciler{
+		Adoption:  policycontroller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Writer: o.GetClient(), Clock: o.clock},
 		Client:    o.GetClient(),
 		Catalog:   o.catalog,
 		Kinds:     o.kinds,
 		Rendering: intercept,
 	}
 	o.baseline = o.newBaseline()
-	sign := controller.NewSignOfLife(controller.SignOfLifeConfig{
-		Client:     o.GetClient(),
-		Live:       o.GetAPIReader(),
-		Namespace:  o.namespace,
-		Holders:    o.holders,
-		Looked:     o.holders.Looked(),
-		Records:    o.records,
-		Baseline:   o.baseline,
-		Policies:   o.policies,
-		Namespaces: o.namespaces,
-	})
-	holder := &controller.Holder{
-		Client:     o.GetClient(),
-		Holders:    o.holders,
-		Looked:     o.holders.Looked(),
-		Drivers:    o.gates,
-		Records:    o.records,
-		Policies:   o.policies,
-		Namespaces: o.namespaces,
-		SignOfLife: sign,
-		Baseline:   o.baseline,
-		Events:     o.GetEventRecorder("kausality"),
-		Clock:      clock.RealClock{},
-		DigestKey:  o.digestKey,
-		Alone:      !o.leaderElect,
-		QuietTime:  o.quietTime,
+	sign := o.newSignOfLife()
+	loops := writeloop.NewFinder()
+	holder := &holdercontroller.Reconciler{
+		Client:         o.GetClient(),
+		Holders:        o.holders,
+		Looked:         o.holders.Looked(),
+		Drivers:        o.gates,
+		Records:        o.records,
+		Policies:       o.policies,
+		Namespaces:     o.namespaces,
+		SignOfLife:     sign,
+		Baseline:       o.baseline,
+		Events:         o.GetEventRecorder("kausality"),
+		Clock:          o.clock,
+		DigestKey:      o.digestKey,
+		Alone:          !o.leaderElect,
+		QuietTime:      o.quietTime,
+		Loops:          loops,
+		LedgerRestTime: o.ledgerRestTime,
 	}
-	target := &controller.Target{
+	target := &targetcontroller.Reconciler{
 		Client:     o.GetClient(),
 		Holders:    o.holders,
 		Kinds:      o.kinds,
@@ -347,23 +376,59 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Policies:   o.policies,
 		Catalog:    o.catalog,
 		Rate:       o.targetStatusRate,
-		Clock:      clock.RealClock{}, Events: o.GetEventRecorder("kausality"),
+		Clock:      o.clock, Events: o.GetEventRecorder("kausality"),
+		Loops: loops,
 	}
 	o.indexed = o.known(index.Ready)
 	if err := o.AddReadyzCheck("policies", o.indexed); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
+	}
+	if o.protectRecords {
+		if err := (&recordprotectioncontroller.Reconciler{Client: o.GetClient(), User: o.user()}).SetupWithManager(o.Manager); err != nil {
+			return err
+		}
 	}
 	return errors.Join(
 		index.SetupWithManager(o.Manager),
 		policies.SetupWithManager(ctx, o.Manager),
 		intercept.SetupWithManager(o.Manager),
 		holder.SetupWithManager(o.Manager),
-		o.gateController().SetupWithManager(o.Manager),
+		o.gateController(loops).SetupWithManager(o.Manager),
 		target.SetupWithManager(o.Manager),
+		o.kroController().SetupWithManager(o.Manager),
+		o.setupUpgrades(),
 		o.Add(heap{}),
 		o.Add(sign),
 		o.Add(o.baseline),
 		o.Add(o.retention()),
+	)
+}
+
+// setupUpgrades sets up the reconcilers of UpgradeAllowances.
+func (o *operator) setupUpgrades() error {
+	index := &upgradecontroller.Index{Client: o.GetClient(), Kinds: o.kinds, Active: o.upgrades, Changes: o.catalog.Changes()}
+	status := &upgradecontroller.Reconciler{
+		Client:     o.GetClient(),
+		Kinds:      o.kinds,
+		Policies:   o.policies,
+		Records:    o.records,
+		Holders:    o.holders,
+		Namespaces: o.namespaces,
+		Runners:    o.versions,
+		Clock:      o.clock,
+	}
+	return errors.Join(
+		index.SetupWithManager(o.Manager),
+		status.SetupWithManager(o.Manager),
+		o.Add(&upgradecontroller.Finisher{
+			Holders:    o.holders,
+			Looked:     o.holders.Looked(),
+			Namespaces: o.namespaces,
+			Policies:   o.policies,
+			Records:    o.records,
+			QuietTime:  o.upgradeQuietTime,
+			Clock:      o.clock,
+		}),
 	)
 }
 
@@ -377,6 +442,14 @@ func (o *operator) known(policies healthz.Checker) healthz.Checker {
 	}
 }
 
+// kroController keeps the policies of kro's graphs.
+func (o *operator) kroController() *krocontroller.Reconciler {
+	return &krocontroller.Reconciler{
+		Client: o.GetClient(), Live: o.GetAPIReader(), Cache: o.GetCache(), Mapper: o.GetRESTMapper(),
+		Events: o.GetEventRecorder("kausality"), Settings: o.kroSettings,
+	}
+}
+
 // newBaseline remembers what objects without a record are like.
 func (o *operator) newBaseline() *baseline.Memory {
 	return baseline.New(baseline.Config{
@@ -385,18 +458,18 @@ func (o *operator) newBaseline() *baseline.Memory {
 		Namespace: o.namespace,
 		Holders:   o.holders,
 		Looked:    o.holders.Looked(),
-		Clock:     clock.RealClock{},
+		Clock:     o.clock,
 	})
 }
 
 // retention deletes old records.
-func (o *operator) retention() *controller.Retention {
-	return &controller.Retention{
+func (o *operator) retention() *retentioncontroller.Reconciler {
+	return &retentioncontroller.Reconciler{
 		Client:  o.GetClient(),
 		Holders: o.holders,
 		Looked:  o.holders.Looked(),
 		Records: o.records,
-		Clock:   clock.RealClock{},
+		Clock:   o.clock,
 		Age:     o.recordAge,
 		Count:   o.recordCount,
 	}
@@ -409,13 +482,16 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Objects:           o.holders,
 		Namespaces:        o.namespaces,
 		Records:           o.records,
-		Notices:           notice.NewBoard(o.GetEventRecorder("kausality"), clock.RealClock{}),
+		Notices:           notice.NewBoard(o.GetEventRecorder("kausality"), o.clock),
 		Kinds:             o.kinds,
 		OperatorNamespace: o.namespace,
+		Clock:             o.clock,
 		Pods:              admission.PodReader{Reader: o.GetAPIReader()},
 		Access:            admission.Reviews{Client: o.GetClient()},
 		OperatorUser:      o.user(),
 		Platform:          o.platform(),
+		Upgrades:          o.upgrades,
+		Versions:          o.versions,
 		Gates:             o.gates,
 		Holds:             admission.AnnotationWriter{Client: o.GetClient()},
 		DigestKey:         o.digestKey,
@@ -433,13 +509,32 @@ func (o *operator) setupWebhooks(context.Context) error {
 	}
 	// Its configuration is installed with the operator and has no key. It writes nothing.
 	policies := webhookv1alpha1.AllowancePolicyHook(o.Manager, o.kinds)
-	server.Register(webhookv1alpha1.AllowancePolicyPath, entry.NewSmallRoom().Within(policyTimeout, policies))
+	server.Register(interception.PolicyPath, entry.NewSmallRoom().Within(policyTimeout, policies))
+	small := entry.NewSmallRoom()
+	server.Register(interception.UpgradeStampPath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceStamp(o.Manager)))
+	server.Register(interception.UpgradePath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceHook(o.Manager, o.policies, o.versions)))
 	return nil
 }
 
+// newSignOfLife tells other replicas, and those to come, that somebody looks.
+func (o *operator) newSignOfLife() *holdercontroller.SignOfLife {
+	return holdercontroller.NewSignOfLife(holdercontroller.SignOfLifeConfig{
+		Client:     o.GetClient(),
+		Live:       o.GetAPIReader(),
+		Namespace:  o.namespace,
+		Holders:    o.holders,
+		Looked:     o.holders.Looked(),
+		Records:    o.records,
+		Baseline:   o.baseline,
+		Policies:   o.policies,
+		Namespaces: o.namespaces,
+		Clock:      o.clock,
+	})
+}
+
 // gateController closes gates.
-func (o *operator) gateController() *controller.Gate {
-	return &controller.Gate{
+func (o *operator) gateController(loops *writeloop.Finder) *gatecontroller.Reconciler {
+	return &gatecontroller.Reconciler{
 		Client:     o.GetClient(),
 		Holders:    o.holders,
 		Drivers:    o.gates,
@@ -448,8 +543,9 @@ func (o *operator) gateController() *controller.Gate {
 		Catalog:    o.catalog,
 		Namespaces: o.namespaces,
 		Events:     o.GetEventRecorder("kausality"),
-		Clock:      clock.RealClock{},
+		Clock:      o.clock,
 		Settle:     o.gateSettleTime,
+		Loops:      loops,
 	}
 }
 
@@ -492,12 +588,17 @@ func (o *operator) setupProbes(context.Context) error {
 	)
 }
 
-// clientConfig is how the API server reaches the webhooks.
-func (o *operator) clientConfig() admissionregistrationv1.WebhookClientConfig {
-	if o.webhookURL != "" {
-		return admissionregistrationv1.WebhookClientConfig{URL: &o.webhookURL}
+// names are those that the API server calls the operator by: the Service, or the host where it
+// runs outside of the cluster.
+func (o *operator) names(installed *interception.Installed) (service string, hosts []string) {
+	if installed == nil {
+		return o.serviceName, nil
 	}
-	return admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{
-		Namespace: o.namespace, Name: o.serviceName,
-	}}
+	if s := installed.ClientConfig.Service; s != nil {
+		return s.Name, nil
+	}
+	if called, err := url.Parse(ptr.Deref(installed.ClientConfig.URL, "")); err == nil {
+		hosts = append(hosts, called.Hostname())
+	}
+	return o.serviceName, hosts
 }

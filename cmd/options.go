@@ -23,9 +23,15 @@ import (
 	"strings"
 	"time"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/certs"
-	"kausality.io/operator/internal/controller"
+	gatecontroller "kausality.io/operator/internal/controller/gate"
+	holdercontroller "kausality.io/operator/internal/controller/holder"
+	krocontroller "kausality.io/operator/internal/controller/kro"
+	retentioncontroller "kausality.io/operator/internal/controller/retention"
+	upgradecontroller "kausality.io/operator/internal/controller/upgrade"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/derive/kro"
 	"kausality.io/operator/internal/interception"
 )
 
@@ -43,7 +49,6 @@ type options struct {
 	pprofAddress            string
 	webhookHost             string
 	webhookPort             int
-	webhookURL              string
 	webhookTimeout          int
 	webhookKeyLifetime      time.Duration
 	webhookClientCA         string
@@ -52,7 +57,6 @@ type options struct {
 	certDir                 string
 	certMode                string
 	certSecret              string
-	ownConfiguration        string
 	platformUsers           string
 	extraPlatformUsers      string
 	crossplaneUsers         string
@@ -63,7 +67,16 @@ type options struct {
 	recordCount             int
 	targetStatusRate        float64
 	quietTime               time.Duration
+	upgradeQuietTime        time.Duration
+	ledgerRestTime          time.Duration
 	gateSettleTime          time.Duration
+	protectRecords          bool
+	kroAccount              string
+	kroInitiators           string
+	kroActions              string
+	kroRecreate             bool
+	// kroSettings are what the flags say of kro, once they are valid.
+	kroSettings krocontroller.Settings
 }
 
 func (o *options) bind(flags *flag.FlagSet) {
@@ -78,8 +91,6 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.StringVar(&o.pprofAddress, "pprof-bind-address", "0", "The address of /debug/pprof, over HTTP and open to whoever reaches it; 0 turns it off.")
 	flags.StringVar(&o.webhookHost, "webhook-host", "", "The address that the webhooks listen on; all if empty.")
 	flags.IntVar(&o.webhookPort, "webhook-port", 9443, "The port of the webhooks.")
-	flags.StringVar(&o.webhookURL, "webhook-url", "",
-		"Where the API server reaches the webhooks, such as https://localhost:9443, if not through the Service.")
 	flags.IntVar(&o.webhookTimeout, "webhook-timeout-seconds", int(interception.DefaultTimeoutSeconds),
 		"How long the API server waits for an answer of a webhook, in seconds from 1 to 30.")
 	flags.DurationVar(&o.webhookKeyLifetime, "webhook-key-lifetime", time.Hour,
@@ -88,27 +99,34 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"The authorities, PEM-encoded, one of which has to have signed the client certificate of whoever calls a webhook; no certificate is asked for if empty.")
 	flags.StringVar(&o.webhookClientNames, "webhook-client-names", "",
 		"Comma-separated common names of such certificates; all that the authorities have signed if empty.")
-	flags.StringVar(&o.serviceName, "service-name", "kausality-webhook-service", "The Service of the webhooks.")
+	flags.StringVar(&o.serviceName, "service-name", "kausality-webhook-service",
+		"The Service of the webhooks, which a self-managed certificate is for, where no ValidatingWebhookConfiguration for AllowancePolicies is installed yet that names one.")
 	flags.StringVar(&o.certDir, "cert-dir", "/tmp/k8s-webhook-server/serving-certs",
 		"The directory of the serving certificate (tls.crt, tls.key, ca.crt).")
 	flags.StringVar(&o.certMode, "cert-mode", string(certs.ModeSelfManaged),
 		"Who makes the serving certificate: self-managed, or mounted where something else puts it into cert-dir.")
 	flags.StringVar(&o.certSecret, "cert-secret", "kausality-webhook-server-cert",
 		"The Secret that keeps a self-managed certificate.")
-	flags.StringVar(&o.ownConfiguration, "validating-webhook-configuration", "kausality-validating-webhook-configuration",
-		"The installed configuration of the webhook for AllowancePolicies, which gets the CA bundle.")
 	flags.StringVar(&o.platformUsers, "platform-users", strings.Join(decision.DefaultPlatform, ","),
 		"Comma-separated user names that keep the cluster alive; what they do is never caused by a parent.")
 	flags.DurationVar(&o.recordAge, "record-retention", 30*24*time.Hour,
 		"How long the AllowanceRecord of an object stays after the object is gone; 0 is for ever.")
 	flags.IntVar(&o.recordCount, "record-retention-count", 1000,
 		"How many AllowanceRecords of objects that are gone stay in each namespace, the latest; 0 is all.")
+	flags.BoolVar(&o.protectRecords, "protect-records", false,
+		"Keep the ValidatingAdmissionPolicy kausality-record-protection, for installers that cannot install one, such as OLM.")
 	flags.Float64Var(&o.targetStatusRate, "target-status-rate", 150,
 		"How many objects a second may be made to show which policies are in effect for them; 0 for none.")
-	flags.DurationVar(&o.quietTime, "composite-quiet-time", controller.DefaultQuietTime,
+	flags.DurationVar(&o.quietTime, "composite-quiet-time", holdercontroller.DefaultQuietTime,
 		"How long neither the spec of a Crossplane composite resource may change nor an allowance of it be used before it is "+
 			"taken to have settled; longer than one run of the functions of any composition.")
-	flags.DurationVar(&o.gateSettleTime, "gate-settle-time", controller.DefaultSettle,
+	flags.DurationVar(&o.upgradeQuietTime, "upgrade-quiet-time", upgradecontroller.DefaultQuietTime,
+		"For how long nothing has to be let through for an object as part of an upgrade, and the object has to have settled, before "+
+			"its upgrade is over; longer than a new version takes between two writes for one object.")
+	flags.DurationVar(&o.ledgerRestTime, "ledger-rest-time", holdercontroller.DefaultLedgerRestTime,
+		"For how long all of the ledger of a custom resource has to be used up before the operator writes the object to take it "+
+			"out, where nobody else has written it meanwhile; 0 is never.")
+	flags.DurationVar(&o.gateSettleTime, "gate-settle-time", gatecontroller.DefaultSettle,
 		"How long a gate stays open after its provider reports success where nothing in the object's status shows the change: "+
 			"longer than providers work in the background without saying so.")
 	flags.StringVar(&o.crossplaneUsers, "crossplane-users", "system:serviceaccount:crossplane-system:crossplane",
@@ -119,6 +137,16 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"Comma-separated group=provider pairs, for managed resources whose kinds no Provider package has installed; the group may be a pattern.")
 	flags.StringVar(&o.crossplaneRuntimes, "crossplane-runtimes", "",
 		"Comma-separated provider=version pairs, for providers that are built with a crossplane-runtime older than v1.20.")
+	flags.StringVar(&o.kroAccount, "kro-service-account", kro.DefaultAccount,
+		"The service account that kro runs under, as NAMESPACE/NAME, for policies that are derived from its graphs.")
+	flags.StringVar(&o.kroInitiators, "kro-initiators", "",
+		"Comma-separated user:NAME, group:NAME and serviceaccount:NAMESPACE/NAME of who may change instances of kro's graphs; without any, derived "+
+			"policies are in effect for nobody. The annotation kausality.io/initiators of a graph replaces it.")
+	flags.StringVar(&o.kroActions, "kro-validation-actions", string(v1alpha1.ActionDeny),
+		"Comma-separated validationActions of policies that are derived from kro's graphs: Deny, Warn, Audit. The annotation "+
+			"kausality.io/validation-actions of a graph replaces it.")
+	flags.BoolVar(&o.kroRecreate, "kro-recreate", false,
+		"Let kro make children again that were lost, and with them those that an edited graph adds. The annotation kausality.io/recreate of a graph replaces it.")
 	flags.StringVar(&o.extraPlatformUsers, "extra-platform-users", "", "Further user names, in addition to platform-users.")
 }
 
@@ -137,12 +165,9 @@ func (o *options) validate() error {
 	if o.webhookClientNames != "" && o.webhookClientCA == "" {
 		errs = append(errs, errors.New("--webhook-client-names says nothing without --webhook-client-ca-file"))
 	}
-	if o.webhookURL != "" && !strings.HasPrefix(o.webhookURL, "https://") {
-		errs = append(errs, fmt.Errorf("--webhook-url=%s: the API server only calls https", o.webhookURL))
-	}
-	if o.recordAge != 0 && o.recordAge < controller.MinRetention {
+	if o.recordAge != 0 && o.recordAge < retentioncontroller.MinRetention {
 		errs = append(errs, fmt.Errorf("--record-retention=%s: what is deleted along with an object needs its record for %s, or 0 for ever",
-			o.recordAge, controller.MinRetention))
+			o.recordAge, retentioncontroller.MinRetention))
 	}
 	if o.recordCount < 0 {
 		errs = append(errs, fmt.Errorf("--record-retention-count=%d: it is a number of records, or 0 for all", o.recordCount))
@@ -152,6 +177,16 @@ func (o *options) validate() error {
 	}
 	if o.quietTime < 0 {
 		errs = append(errs, fmt.Errorf("--composite-quiet-time=%s: a time cannot be negative", o.quietTime))
+	}
+	if o.upgradeQuietTime < 0 {
+		errs = append(errs, fmt.Errorf("--upgrade-quiet-time=%s: a time cannot be negative", o.upgradeQuietTime))
+	}
+	if o.ledgerRestTime < 0 {
+		errs = append(errs, fmt.Errorf("--ledger-rest-time=%s: a time cannot be negative; 0 is never", o.ledgerRestTime))
+	}
+	var err error
+	if o.kroSettings, err = krocontroller.ParseSettings(o.kroAccount, o.kroInitiators, o.kroActions, o.kroRecreate); err != nil {
+		errs = append(errs, fmt.Errorf("--kro-service-account, --kro-initiators, --kro-validation-actions: %w", err))
 	}
 	return errors.Join(errs...)
 }
