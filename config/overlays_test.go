@@ -21,14 +21,16 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	rbacv1 "k8s.io/api/rbac/v1"
 	"sigs.k8s.io/yaml"
 )
 
 // TestOverlaysInstallTheSame compares what the overlays install with config/default: they
-// differ in components only, and config/dev in the Deployment, which runs elsewhere.
+// differ in components only, and config/dev in the Deployment, which runs elsewhere, and in wide rights.
 func TestOverlaysInstallTheSame(t *testing.T) {
 	resources := func(overlay string) []string {
 		t.Helper()
@@ -53,10 +55,47 @@ func TestOverlaysInstallTheSame(t *testing.T) {
 	for _, overlay := range append(overlays, "dev") {
 		want := complete
 		if overlay == "dev" {
-			want = slices.DeleteFunc(slices.Clone(complete), func(r string) bool { return r == "../manager" })
+			want = append(slices.DeleteFunc(slices.Clone(complete), func(r string) bool { return r == "../manager" }), "../access/all", "access_role_binding.yaml")
+			slices.Sort(want)
 		}
 		if diff := cmp.Diff(want, resources(overlay)); diff != "" {
 			t.Errorf("config/%s installs something else than config/default (-want +got):\n%s", overlay, diff)
 		}
+	}
+}
+
+// TestOperatorRolesNameWhatTheyAllow looks for rights in the operator's roles that nobody has
+// chosen: to anything, or to Secrets of others.
+func TestOperatorRolesNameWhatTheyAllow(t *testing.T) {
+	paths, err := filepath.Glob("rbac/*role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	looked := 0
+	for _, path := range append(paths, "access/workloads/role.yaml") {
+		if base := filepath.Base(path); strings.HasPrefix(base, "allowance") || strings.HasPrefix(base, "upgradeallowance") {
+			continue // It is for people.
+		}
+		raw, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var role rbacv1.ClusterRole
+		if err := yaml.Unmarshal(raw, &role); err != nil {
+			t.Fatal(err)
+		}
+		looked++
+		for _, rule := range role.Rules {
+			all := slices.Concat(rule.APIGroups, rule.Resources, rule.Verbs)
+			if slices.Contains(all, "*") {
+				t.Errorf("%s allows anything: %v", path, rule)
+			}
+			if role.Kind == "ClusterRole" && slices.Contains(rule.Resources, "secrets") {
+				t.Errorf("%s is about everybody's Secrets: %v", path, rule)
+			}
+		}
+	}
+	if looked < 8 {
+		t.Errorf("only %d roles were found", looked)
 	}
 }

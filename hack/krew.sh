@@ -28,7 +28,8 @@ for platform in "${platforms[@]}"; do
   work=$(mktemp -d)
   CGO_ENABLED=0 GOOS=${os} GOARCH=${arch} go build -trimpath -ldflags='-s -w' -o "${work}/${bin}" ./cmd/kubectl-kausality
   cp LICENSE "${work}"
-  tar -C "${work}" -czf "${out}/${archive}" "${bin}" LICENSE
+  # The same sources give the same archive, and so the same digest.
+  tar -C "${work}" --mtime=@0 --owner=0 --group=0 --numeric-owner -cf - "${bin}" LICENSE | gzip -n >"${out}/${archive}"
   rm -r "${work}"
   digest=$(openssl dgst -sha256 -r "${out}/${archive}" | cut -d' ' -f1)
   cat >>"${out}/kausality.yaml" <<PLATFORM
