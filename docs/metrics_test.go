@@ -35,10 +35,15 @@ import (
 	"sigs.k8s.io/yaml"
 
 	// These declare all metrics.
-	_ "kausality.io/operator/internal/controller"
+	_ "kausality.io/operator/internal/controller/gate"
+	_ "kausality.io/operator/internal/controller/holder"
+	_ "kausality.io/operator/internal/controller/policy"
+	_ "kausality.io/operator/internal/controller/target"
+	_ "kausality.io/operator/internal/controller/upgrade"
 	_ "kausality.io/operator/internal/holders"
 	_ "kausality.io/operator/internal/notice"
 	_ "kausality.io/operator/internal/record"
+	_ "kausality.io/operator/internal/servertime"
 	_ "kausality.io/operator/internal/webhook/admission"
 	_ "kausality.io/operator/internal/webhook/entry"
 )
