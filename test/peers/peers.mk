@@ -64,3 +64,140 @@ $(PEERS_BIN)/provider-kubernetes-crds/.copied: test/peers/provider-kubernetes/go
 	@dir=$$(go -C test/peers/provider-kubernetes list -m -f '{{.Dir}}' $(PROVIDER_KUBERNETES_MODULE)) && \
 		install -m 0644 $$dir/package/crds/*.yaml $(@D)
 	@touch $@
+
+# Published controllers, which "make e2e-controllers" runs, and one of them "make test".
+CONTROLLERS := argo-rollouts cert-manager prometheus-operator kustomize-controller kro
+# The one that "make test" runs.
+CONTROLLER_OF_TEST := argo-rollouts
+
+.PHONY: controllers-binaries
+controllers-binaries: $(foreach c,$(CONTROLLERS),$(PEERS_BIN)/$(c) $(PEERS_BIN)/$(c)-crds/.copied) ## Build the published controllers that tests run.
+
+.PHONY: controller-of-test-binaries
+controller-of-test-binaries: $(foreach c,$(CONTROLLER_OF_TEST),$(PEERS_BIN)/$(c) $(PEERS_BIN)/$(c)-crds/.copied)
+
+# controller-build announces and builds one of them.
+# $(1): package, $(2): how long the very first build takes on two cores.
+define controller-build
+	@echo "$(@F) (first build: about $(2), cached afterwards)"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 go -C test/peers/$(@F) build -ldflags '-s -w' -o $(abspath $@) $(1)
+	@touch $@
+endef
+
+# The module of the controller whose definitions are being made.
+CONTROLLER_DIR = test/peers/$(patsubst $(PEERS_BIN)/%-crds,%,$(@D))
+
+# controller-definitions copies the custom resource definitions of a module.
+# $(1): module, $(2): the files in it.
+define controller-definitions
+	@mkdir -p $(@D)
+	@go -C $(CONTROLLER_DIR) mod download $(1)
+	@dir=$$(go -C $(CONTROLLER_DIR) list -m -f '{{.Dir}}' $(1)) && \
+		cd $$dir && install -m 0644 $(2) $(abspath $(@D))
+endef
+
+$(foreach c,$(CONTROLLERS),$(eval $(PEERS_BIN)/$(c): test/peers/$(c)/go.mod test/peers/$(c)/go.sum))
+$(foreach c,$(CONTROLLERS),$(eval $(PEERS_BIN)/$(c)-crds/.copied: test/peers/$(c)/go.mod))
+
+$(PEERS_BIN)/argo-rollouts:
+	$(call controller-build,github.com/argoproj/argo-rollouts/cmd/rollouts-controller,4 minutes)
+$(PEERS_BIN)/argo-rollouts-crds/.copied:
+	$(call controller-definitions,github.com/argoproj/argo-rollouts,manifests/crds/*-crd.yaml)
+	@touch $@
+
+# The command of cert-manager is in a module that is not published: this is the tests' own.
+$(PEERS_BIN)/cert-manager: test/peers/cert-manager/main.go
+	$(call controller-build,.,4 minutes)
+$(PEERS_BIN)/cert-manager-crds/.copied:
+	$(call controller-definitions,github.com/cert-manager/cert-manager,deploy/crds/*.yaml)
+	@touch $@
+
+$(PEERS_BIN)/prometheus-operator:
+	$(call controller-build,github.com/prometheus-operator/prometheus-operator/cmd/operator,3 minutes)
+$(PEERS_BIN)/prometheus-operator-crds/.copied:
+	$(call controller-definitions,github.com/prometheus-operator/prometheus-operator,example/prometheus-operator-crd/*.yaml)
+	@touch $@
+
+# Of source-controller only the types are published, of which its definitions are generated.
+$(PEERS_BIN)/kustomize-controller:
+	$(call controller-build,github.com/fluxcd/kustomize-controller,3 minutes)
+$(PEERS_BIN)/kustomize-controller-crds/.copied: $(CONTROLLER_GEN)
+	$(call controller-definitions,github.com/fluxcd/kustomize-controller,config/crd/bases/*.yaml)
+	@cd $(CONTROLLER_DIR) && $(CONTROLLER_GEN) crd paths=github.com/fluxcd/source-controller/api/v1 output:crd:dir=$(abspath $(@D))
+	@touch $@
+
+$(PEERS_BIN)/kro:
+	$(call controller-build,github.com/kubernetes-sigs/kro/cmd/controller,2 minutes)
+$(PEERS_BIN)/kro-crds/.copied:
+	$(call controller-definitions,github.com/kubernetes-sigs/kro,helm/crds/*.yaml)
+	@touch $@
+
+# A container runtime, what it runs containers with, and who asks it: only
+# "make e2e-cri" has them.
+CRI_BIN := bin/cri
+KUBELET_VERSION := $(shell sed -n 's|^[[:space:]]*k8s.io/kubernetes \(v[0-9.]*\).*|\1|p' test/peers/kubelet/go.mod)
+CRI_CONTAINERD := containerd containerd-shim-runc-v2 bridge host-local loopback
+CRI_BINARIES := $(addprefix $(CRI_BIN)/,$(CRI_CONTAINERD) runc crictl critest kubelet)
+
+.PHONY: cri-binaries
+cri-binaries: $(CRI_BINARIES) $(CRI_BIN)/busybox $(CRI_BIN)/pod ## Build containerd, runc, crictl, critest and a kubelet.
+
+# cri-build announces and builds one of them.
+# $(1): module, $(2): package, $(3): how long the very first build takes on two cores,
+# $(4): further flags of the linker.
+define cri-build
+	@echo "$(@F) (first build: about $(3), cached afterwards)"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 go -C test/peers/$(1) build -ldflags '-s -w $(4)' -o $(abspath $@) $(2)
+	@touch $@
+endef
+
+$(addprefix $(CRI_BIN)/,$(CRI_CONTAINERD)): test/peers/containerd/go.mod test/peers/containerd/go.sum
+$(addprefix $(CRI_BIN)/,crictl critest): test/peers/cri-tools/go.mod test/peers/cri-tools/go.sum
+$(CRI_BIN)/kubelet: test/peers/kubelet/go.mod test/peers/kubelet/go.sum
+$(CRI_BIN)/runc: test/peers/runc/go.mod test/peers/runc/go.sum
+
+$(CRI_BIN)/containerd $(CRI_BIN)/containerd-shim-runc-v2:
+	$(call cri-build,containerd,github.com/containerd/containerd/v2/cmd/$(@F),2 minutes)
+$(CRI_BIN)/bridge $(CRI_BIN)/loopback:
+	$(call cri-build,containerd,github.com/containernetworking/plugins/plugins/main/$(@F),10 seconds)
+$(CRI_BIN)/host-local:
+	$(call cri-build,containerd,github.com/containernetworking/plugins/plugins/ipam/$(@F),10 seconds)
+$(CRI_BIN)/crictl:
+	$(call cri-build,cri-tools,sigs.k8s.io/cri-tools/cmd/crictl,2 minutes)
+$(CRI_BIN)/kubelet:
+	$(call cri-build,kubelet,k8s.io/kubernetes/cmd/kubelet,5 minutes,$(subst $(CONTROLPLANE_VERSION),$(KUBELET_VERSION),$(CONTROLPLANE_LDFLAGS)))
+
+# critest is published as a test, and no command.
+$(CRI_BIN)/critest:
+	@echo "$(@F) (first build: about 30 seconds, cached afterwards)"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 go -C test/peers/cri-tools test -c -ldflags '-s -w' -o $(abspath $@) sigs.k8s.io/cri-tools/cmd/critest
+	@touch $@
+
+# What enters containers has to be in C, and what it may call there is libseccomp's.
+$(CRI_BIN)/runc:
+	@pkg-config --exists libseccomp || { echo "runc needs the headers of libseccomp: install libseccomp-dev and pkg-config" >&2; exit 1; }
+	@echo "$(@F) (first build: about 30 seconds, cached afterwards)"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=1 go -C test/peers/runc build -tags seccomp -ldflags '-s -w' -o $(abspath $@) github.com/opencontainers/runc
+	@touch $@
+
+# The shell of critest's containers.
+$(CRI_BIN)/busybox:
+	@mkdir -p $(@D)
+	@install -m 0755 "$$(command -v busybox)" $@ || { echo "critest's containers have a shell: install busybox-static" >&2; exit 1; }
+
+# The program of the containers; go knows what has changed.
+.PHONY: $(CRI_BIN)/pod
+$(CRI_BIN)/pod:
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 go build -ldflags '-s -w' -o $@ ./test/node/cmd/pod
+
+# A published proxy, beside which "make bench-cri" measures; go knows what has changed.
+.PHONY: cri-bench-binaries $(PEERS_BIN)/grpc-proxy
+cri-bench-binaries: $(PEERS_BIN)/grpc-proxy
+$(PEERS_BIN)/grpc-proxy:
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 go -C test/peers/$(@F) build -ldflags '-s -w' -o $(abspath $@) .
