@@ -20,6 +20,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 )
 
@@ -95,6 +96,31 @@ func podTemplate(name string) corev1.PodTemplateSpec {
 		Spec: corev1.PodSpec{
 			Containers:                    []corev1.Container{{Name: Container, Image: name + ":1"}},
 			TerminationGracePeriodSeconds: new(int64(0)),
+		},
+	}
+}
+
+// MakeVolumeClaim makes a claim of a volume that nobody provisions.
+func MakeVolumeClaim(namespace, name string) *corev1.PersistentVolumeClaim {
+	return &corev1.PersistentVolumeClaim{
+		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name},
+		Spec: corev1.PersistentVolumeClaimSpec{
+			AccessModes:      []corev1.PersistentVolumeAccessMode{corev1.ReadWriteOnce},
+			StorageClassName: new(string),
+			Resources:        corev1.VolumeResourceRequirements{Requests: corev1.ResourceList{corev1.ResourceStorage: resource.MustParse("1Gi")}},
+		},
+	}
+}
+
+// MakeVolumeFor makes the volume that a claim is bound to.
+func MakeVolumeFor(claim *corev1.PersistentVolumeClaim) *corev1.PersistentVolume {
+	return &corev1.PersistentVolume{
+		ObjectMeta: metav1.ObjectMeta{Name: claim.Namespace + "-" + claim.Name},
+		Spec: corev1.PersistentVolumeSpec{
+			Capacity:               claim.Spec.Resources.Requests,
+			AccessModes:            claim.Spec.AccessModes,
+			ClaimRef:               &corev1.ObjectReference{Namespace: claim.Namespace, Name: claim.Name},
+			PersistentVolumeSource: corev1.PersistentVolumeSource{HostPath: &corev1.HostPathVolumeSource{Path: "/nowhere"}},
 		},
 	}
 }

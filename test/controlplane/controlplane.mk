@@ -31,7 +31,7 @@ endef
 controlplane-binaries: $(CONTROLPLANE_BINARIES) ## Build the control plane that tests and the development cluster run.
 
 $(CONTROLPLANE_BIN)/etcd $(addprefix $(CONTROLPLANE_BIN)/,$(CONTROLPLANE_KUBERNETES)): test/tools/kubernetes/go.mod test/tools/kubernetes/go.sum
-$(CONTROLPLANE_BIN)/kwok $(CONTROLPLANE_BIN)/stages/pod-ready.yaml: test/tools/kwok/go.mod test/tools/kwok/go.sum
+$(CONTROLPLANE_BIN)/kwok $(CONTROLPLANE_BIN)/stages/pod-ready.yaml: test/tools/kwok/main.go test/tools/kwok/go.mod test/tools/kwok/go.sum
 
 $(CONTROLPLANE_BIN)/etcd:
 	$(call controlplane-build,kubernetes,go.etcd.io/etcd/server/v3,1,1 minute)
@@ -44,7 +44,7 @@ $(CONTROLPLANE_BIN)/kube-scheduler:
 $(CONTROLPLANE_BIN)/kubectl:
 	$(call controlplane-build,kubernetes,k8s.io/kubernetes/cmd/kubectl,5,30 seconds)
 $(CONTROLPLANE_BIN)/kwok:
-	$(call controlplane-build,kwok,sigs.k8s.io/kwok/cmd/kwok,6,1 minute)
+	$(call controlplane-build,kwok,.,6,1 minute)
 
 # What kwok makes nodes and pods go through, as its own project ships it. The
 # target is the file that is copied last.
@@ -56,11 +56,14 @@ $(CONTROLPLANE_BIN)/stages/pod-ready.yaml:
 
 ##@ Development cluster
 
-# What runs in the cluster beside the operator: crossplane, or nothing.
+# What runs in the cluster beside the operator: crossplane, kro, or nothing. And what is
+# built for that.
 WITH ?=
+WITH_crossplane := peers-binaries
+WITH_kro := bin/peers/kro bin/peers/kro-crds/.copied
 
 .PHONY: up
-up: controlplane-binaries build $(if $(WITH),peers-binaries) ## Start a cluster with the operator on this machine, WITH=crossplane if you like (kubeconfig: bin/dev/kubeconfig).
+up: controlplane-binaries build $(WITH_$(WITH)) ## Start a cluster with the operator on this machine, WITH=crossplane or WITH=kro if you like (kubeconfig: bin/dev/kubeconfig).
 	@go run ./test/controlplane/cmd/devcluster $(if $(WITH),-with=$(WITH)) up
 
 .PHONY: down

@@ -100,39 +100,40 @@ func (cp *ControlPlane) launch(ctx context.Context, prog Program) error {
 	if err := os.Remove(log); err != nil && !errors.Is(err, os.ErrNotExist) {
 		return fmt.Errorf("removing the old log of %s: %w", prog.Name, err)
 	}
-	m := &member{readyURL: prog.ReadyURL, env: prog.Env}
-	if err := cp.run(m, process.Spec{
+	m, err := cp.run(member{readyURL: prog.ReadyURL, env: prog.Env}, process.Spec{
 		Name:   prog.Name,
 		Path:   prog.Path,
 		Args:   prog.Args,
 		Log:    log,
 		Detach: cp.opts.Detach,
-	}); err != nil {
+	})
+	if err != nil {
 		return err
 	}
-	err := cp.waitReady(ctx, m)
-	if err == nil {
+	if err = cp.waitReady(ctx, m); err == nil {
 		return nil
 	}
 	return errors.Join(err, cp.end(m))
 }
 
-// run starts spec as the process of m, which becomes a member if it is not one
-// yet. What runs is remembered before anything else happens, so that it can
-// always be ended.
-func (cp *ControlPlane) run(m *member, spec process.Spec) error {
+// run starts spec as the process of m, which takes the place of the member of that
+// name if there is one: a member keeps its process, as others may be reading it. What
+// runs is remembered before anything else happens, so that it can always be ended.
+func (cp *ControlPlane) run(m member, spec process.Spec) (*member, error) {
 	spec.Env = cp.environment(m.env)
 	p, err := process.Start(spec)
 	if err != nil {
-		return err
+		return nil, err
 	}
+	m.Process = p
 	cp.mu.Lock()
 	defer cp.mu.Unlock()
-	m.Process, m.ended = p, false
-	if !slices.Contains(cp.members, m) {
-		cp.members = append(cp.members, m)
+	if i := slices.IndexFunc(cp.members, func(other *member) bool { return other.Spec.Name == spec.Name }); i >= 0 {
+		cp.members[i] = &m
+	} else {
+		cp.members = append(cp.members, &m)
 	}
-	return cp.saveState()
+	return &m, cp.saveState()
 }
 
 // end ends the process of m for good.

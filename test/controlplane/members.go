@@ -99,10 +99,11 @@ func (cp *ControlPlane) Restart(ctx context.Context, name string) error {
 	if err != nil {
 		return err
 	}
-	if err := cp.run(m, m.Spec); err != nil {
+	again, err := cp.run(member{readyURL: m.readyURL, env: m.env}, m.Spec)
+	if err != nil {
 		return err
 	}
-	return cp.waitReady(ctx, m)
+	return cp.waitReady(ctx, again)
 }
 
 func (cp *ControlPlane) signal(name string, sig syscall.Signal) error {

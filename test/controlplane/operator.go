@@ -71,9 +71,9 @@ type OperatorOptions struct {
 	// RBAC and webhooks. Where it is empty, nothing is installed: all of that is
 	// there already.
 	Overlay string
-	// WebhookURL is where the API server is to call the operator's webhooks. By
-	// default it is the operator's own port on localhost; tests that put
-	// something in between name that.
+	// WebhookURL is where what is installed has the API server call the operator's
+	// webhooks. By default it is the operator's own port on localhost; tests that put
+	// something in between name that. Without an Overlay it says nothing.
 	WebhookURL string
 	// ExtraFlags are added to, and win over, the flags of the operator.
 	ExtraFlags []string
@@ -122,7 +122,6 @@ func InstallOperator(ctx context.Context, cp *ControlPlane, opts OperatorOptions
 			Args: append([]string{
 				"--kubeconfig=" + kubeconfig,
 				"--namespace=" + OperatorNamespace,
-				"--webhook-url=" + webhookURL,
 				"--webhook-host=" + loopback,
 				"--webhook-port=" + strconv.Itoa(webhookPort),
 				healthFlag + health,

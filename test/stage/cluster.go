@@ -25,6 +25,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -146,4 +147,16 @@ func (c *Cluster) allowPeople(ctx context.Context, namespace string) {
 			{Kind: rbacv1.ServiceAccountKind, Namespace: namespace, Name: "default"},
 		},
 	})).To(Succeed())
+	// The authorizer hears of it by a watch.
+	Eventually(ctx, func(g Gomega) {
+		may := &authorizationv1.LocalSubjectAccessReview{
+			ObjectMeta: metav1.ObjectMeta{Namespace: namespace},
+			Spec: authorizationv1.SubjectAccessReviewSpec{
+				User: AliceName, Groups: []string{PlatformTeam},
+				ResourceAttributes: &authorizationv1.ResourceAttributes{Namespace: namespace, Verb: "create", Group: "apps", Resource: "deployments"},
+			},
+		}
+		g.Expect(c.Create(ctx, may)).To(Succeed())
+		g.Expect(may.Status.Allowed).To(BeTrue())
+	}).Should(Succeed())
 }

@@ -128,12 +128,16 @@ func (w Witness) Refusals(prefix string) []string {
 func (w Witness) TracesOf(filters ...controlplane.AuditFilter) []string {
 	GinkgoHelper()
 	var out []string
-	for _, event := range w.Writes(filters...) {
-		if trace, ok := annotation(&event, AuditTrace); ok {
-			out = append(out, trace)
+	// Who watches may see what a write has done before the log tells of it.
+	Eventually(func() []string {
+		out = nil
+		for _, event := range w.Writes(filters...) {
+			if trace, ok := annotation(&event, AuditTrace); ok {
+				out = append(out, trace)
+			}
 		}
-	}
-	Expect(out).NotTo(BeEmpty(), "no write has a trace")
+		return out
+	}).ShouldNot(BeEmpty(), "no write has a trace")
 	return out
 }
 

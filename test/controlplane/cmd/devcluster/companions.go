@@ -23,6 +23,7 @@ import (
 	"slices"
 	"strings"
 
+	"kausality.io/operator/test/controllers"
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/crossplane"
 )
@@ -44,6 +45,14 @@ var companions = map[string]companion{
 			return crossplane.Start(ctx, cp, crossplane.Options{Progress: progress})
 		},
 		help: "Crossplane runs, with a provider and a cloud: see docs/crossplane.md for what to do with them.",
+	},
+	"kro": {
+		process: controllers.Kro.Name,
+		start: func(ctx context.Context, cp *controlplane.ControlPlane, progress func(string)) error {
+			progress("Starting kro")
+			return controllers.Start(ctx, cp, controllers.Kro)
+		},
+		help: "kro runs: see docs/kro.md for how to derive policies from its graphs.",
 	},
 }
 

@@ -54,7 +54,7 @@ func main() {
 	flag.StringVar(&c.manager, "manager", "bin/manager", "the operator's executable")
 	flag.StringVar(&c.overlay, "overlay", "config/dev", "kustomization with what the operator needs in the cluster")
 	flag.StringVar(&c.binDir, "bin-dir", "", "folder with the control plane's executables (default $KUBEBUILDER_ASSETS, else bin/controlplane)")
-	flag.StringVar(&c.with, "with", "", "what to start beside the operator: crossplane, or nothing")
+	flag.StringVar(&c.with, "with", "", "what to start beside the operator: crossplane, kro, or nothing")
 	flag.Usage = func() {
 		_, _ = fmt.Fprint(flag.CommandLine.Output(), "Usage: devcluster [flags] up|down\n\n"+
 			"up    starts a cluster and the operator, or what is missing of them\n"+

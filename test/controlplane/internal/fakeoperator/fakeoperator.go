@@ -93,7 +93,6 @@ func run(args []string) error {
 	flags := flag.NewFlagSet("fakeoperator", flag.ContinueOnError)
 	kubeconfig := flags.String("kubeconfig", "", "")
 	namespace := flags.String("namespace", "", "")
-	webhookURL := flags.String("webhook-url", "", "")
 	flags.String("webhook-host", "", "")
 	webhookPort := flags.Int("webhook-port", 0, "")
 	health := flags.String("health-probe-bind-address", "", "")
@@ -102,7 +101,7 @@ func run(args []string) error {
 	if err := flags.Parse(args); err != nil {
 		return err
 	}
-	if *namespace == "" || *webhookURL == "" || *metrics == "" {
+	if *namespace == "" || *metrics == "" {
 		return errors.New("a flag is missing")
 	}
 
