@@ -24,9 +24,12 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/campaign/cloud/checker"
 	"kausality.io/operator/test/campaign/cloud/plan"
+	"kausality.io/operator/test/campaign/operators"
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/crossplane"
 )
@@ -57,7 +60,7 @@ func fight(ctx context.Context, seed uint64) (err error) {
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, s.cp.Stop()) }()
+	defer func() { err = errors.Join(err, s.close()) }()
 	c := &campaign{stage: s, plan: plan.New(seed, *steps, *databases)}
 	started := time.Now()
 	if err := c.happen(ctx); err != nil {
@@ -128,15 +131,49 @@ func (c *campaign) note(s plan.Step, err error) {
 func (c *campaign) attend(ctx context.Context) error {
 	for _, s := range c.plan.For(plan.Machinery) {
 		for !c.reached(s.Number) {
-			if err := pause(ctx, look); err != nil {
+			if err := errors.Join(c.revive(ctx), pause(ctx, look)); err != nil {
 				return err
+			}
+		}
+		if len(c.operators.Names()) == 1 && 2*s.Number > len(c.plan.Steps) {
+			tell(time.Now().Format(time.TimeOnly) + " a second operator")
+			if err := c.operators.Start(ctx); err != nil {
+				return fmt.Errorf("the second operator: %w", err)
 			}
 		}
 		if err := c.operate(ctx, s); err != nil {
 			return fmt.Errorf("step %d, %s: %w", s.Number, s.Action, err)
 		}
 	}
+	for !c.reached(len(c.plan.Steps)) {
+		if err := errors.Join(c.revive(ctx), pause(ctx, look)); err != nil {
+			return err
+		}
+	}
 	return nil
+}
+
+// revive starts again what has ended by itself, as a kubelet would: who cannot renew a lease ends.
+func (c *campaign) revive(ctx context.Context) error {
+	for _, member := range c.cp.Status() {
+		if member.Running {
+			continue
+		}
+		from := time.Now()
+		tell(fmt.Sprintf("%s %s had ended, and starts again", from.Format(time.TimeOnly), member.Name))
+		if err := c.cp.Restart(ctx, member.Name); err != nil {
+			return err
+		}
+		c.away(from)
+	}
+	return nil
+}
+
+// away notes that somebody was.
+func (c *campaign) away(from time.Time) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.outages = append(c.outages, checker.Span{From: from, To: time.Now()})
 }
 
 // reached tells whether as many steps have begun as come before a step, or nearly so:
@@ -163,19 +200,76 @@ func (c *campaign) operate(ctx context.Context, s plan.Step) error {
 		tell(fmt.Sprintf("%s step %d: %s", time.Now().Format(time.TimeOnly), s.Number, s.Action))
 	}
 	from := time.Now()
-	defer func() {
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.outages = append(c.outages, checker.Span{From: from, To: time.Now()})
-	}()
+	defer c.away(from)
 	switch s.Action {
 	case plan.KillProvider:
 		return c.outage(ctx, crossplane.Provider, s.Delay)
 	case plan.KillOperator:
-		return c.outage(ctx, controlplane.DefaultOperatorName, s.Delay)
+		return c.outage(ctx, c.operatorOf(s), s.Delay)
+	case plan.FreezeOperator:
+		return c.operators.Freeze(ctx, c.operatorOf(s), frozen)
+	case plan.FreezeEtcd:
+		return c.operators.Freeze(ctx, string(controlplane.Etcd), frozen)
+	case plan.Depose:
+		return persist(ctx, func(ctx context.Context) error { return operators.Depose(ctx, c.admin) })
+	case plan.RestartAPIServer:
+		return c.cp.Restart(ctx, string(controlplane.APIServer))
+	case plan.CutWatches:
+		c.operators.CutWatches(ctx, frozen)
+		return nil
+	case plan.EditPolicies:
+		return c.editPolicies(ctx, s.Delay)
+	case plan.StepClock:
+		return c.operators.StepClock(ctx, []time.Duration{time.Hour, -time.Hour}[s.Number%2], s.Delay)
 	default:
 		return c.cp.Restart(ctx, crossplane.Core)
 	}
+}
+
+// frozen is for how long processes are frozen, and cut off.
+const frozen = 5 * time.Second
+
+// operatorOf is the operator that a step is about.
+func (c *campaign) operatorOf(s plan.Step) string {
+	names := c.operators.Names()
+	return names[s.Number%len(names)]
+}
+
+// editPolicies adds a rule to each policy, for a field that nobody changes, and takes it away
+// again after a while.
+func (c *campaign) editPolicies(ctx context.Context, while time.Duration) error {
+	edit := func(change func(*v1alpha1.AllowancePolicySpec)) error {
+		var list v1alpha1.AllowancePolicyList
+		if err := persist(ctx, func(ctx context.Context) error { return c.admin.List(ctx, &list) }); err != nil {
+			return err
+		}
+		for _, p := range list.Items {
+			err := persist(ctx, func(ctx context.Context) error {
+				live := &v1alpha1.AllowancePolicy{}
+				if err := c.admin.Get(ctx, client.ObjectKeyFromObject(&p), live); err != nil || len(live.Spec.Rules) == 0 {
+					return err
+				}
+				change(&live.Spec)
+				return c.admin.Update(ctx, live)
+			})
+			if err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	err := edit(func(spec *v1alpha1.AllowancePolicySpec) {
+		extra := spec.Rules[0].DeepCopy()
+		extra.Trigger = "spec.engine"
+		spec.Rules = append(spec.Rules, *extra)
+	})
+	if err != nil {
+		return err
+	}
+	if err := pause(ctx, while); err != nil {
+		return err
+	}
+	return edit(func(spec *v1alpha1.AllowancePolicySpec) { spec.Rules = spec.Rules[:len(spec.Rules)-1] })
 }
 
 // outage kills a process, and starts it again after a while.

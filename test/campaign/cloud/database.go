@@ -178,9 +178,11 @@ func persist(ctx context.Context, do func(context.Context) error) error {
 	return errors.Join(last, err)
 }
 
+// passing reports whether an error is one of the machinery, that will be over.
 func passing(err error) bool {
 	return apierrors.IsInternalError(err) || apierrors.IsTimeout(err) || apierrors.IsServerTimeout(err) ||
-		apierrors.IsConflict(err) || utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err)
+		apierrors.IsConflict(err) || apierrors.IsServiceUnavailable(err) || apierrors.IsTooManyRequests(err) ||
+		utilnet.IsConnectionRefused(err) || utilnet.IsConnectionReset(err) || utilnet.IsProbableEOF(err)
 }
 
 // ask has somebody ask for a size.

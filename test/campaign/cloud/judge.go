@@ -18,6 +18,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"maps"
 	"os"
@@ -30,6 +31,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/campaign/cloud/checker"
+	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/crossplane"
 	"kausality.io/operator/test/crossplane/provider/apis/cluster"
 	"kausality.io/operator/test/crossplane/provider/apis/namespaced"
@@ -82,6 +84,9 @@ func judge(audit, calls string, outages []checker.Span) error {
 	for _, finding := range verdict.Findings {
 		tell(finding.String())
 	}
+	if n := verdict.Counts; n.Mutations == 0 || n.Versions == 0 || n.Writes == 0 || n.Changes == 0 {
+		return errors.New("nothing was there to judge")
+	}
 	if found := len(verdict.Findings); found > 0 {
 		return fmt.Errorf("the checker has %d findings", found)
 	}
@@ -94,7 +99,9 @@ func judgeAgain(dir string) error {
 }
 
 func read(audit, calls string) (checker.Evidence, error) {
-	e := checker.Evidence{Patience: *patience}
+	e := checker.Evidence{Patience: *patience, Users: checker.Users{
+		Crossplane: userOf(crossplane.ServiceAccount), Provider: userOf(crossplane.ProviderName), Operator: controlplane.OperatorUser,
+	}}
 	requests, err := os.Open(audit)
 	if err != nil {
 		return e, err
@@ -117,11 +124,18 @@ func read(audit, calls string) (checker.Evidence, error) {
 	return e, err
 }
 
+// userOf is the user name of a service account beside Crossplane.
+func userOf(account string) string {
+	return "system:serviceaccount:" + crossplane.Namespace + ":" + account
+}
+
 // report says how much there was, and how long gates were open for nothing.
 func report(v checker.Verdict) {
 	n := v.Counts
 	tell(fmt.Sprintf("the cloud was asked for %d changes, %d of them by a provider whose gate had just closed; there were %d versions of managed resources",
 		n.Mutations, n.InFlight, n.Versions))
+	tell(fmt.Sprintf("%d writes changed, made or ended what databases consist of; %d of them carried out what had been taken back or overruled a moment ago, and so was the cloud %d times, which is not stopped",
+		n.Writes, n.TakenBack, n.CarriedOut))
 	tell(fmt.Sprintf("initiators made %d changes: %d arrived, %d were superseded before; strangers made %d requests",
 		n.Changes, n.Arrived, n.Superseded, n.Strange))
 	tell(fmt.Sprintf("%d databases went with what they were in the cloud, %d without; Crossplane found %d to change too often",

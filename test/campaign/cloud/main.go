@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"strconv"
 	"strings"
 	"syscall"
@@ -41,7 +42,8 @@ var (
 	databases = flag.Int("databases", 40, "how many databases they happen to")
 	patience  = flag.Duration("patience", 2*time.Minute, "how long an approved change may take, and everything at the end")
 	planted   = flag.String("plant", "", "a fault that is to be found: "+strings.Join(faultNames(), ", "))
-	overrule  = flag.Bool("overrule", false, "have strangers' changes taken back and overruled, too; docs/campaigns.md tells what that finds")
+	approve   = flag.Bool("approve", false, "have strangers' changes approved instead of taken back and overruled")
+	binary    = flag.String("operator", filepath.Join("bin", "shifted", "manager"), "the operator's executable, whose clock is set")
 	keep      = flag.String("keep", "", "the folder to keep all logs in")
 	again     = flag.String("judge", "", "the folder with the logs of a campaign that is to be judged again, instead of a new one")
 	root      = flag.String("root", ".", "the root of the repository")

@@ -74,8 +74,10 @@ func (c *campaign) disobey(ctx context.Context, d *database) error {
 // force opens a gate while the operator is away, and nothing in the API server keeps
 // it as it is. The cloud has drifted, so that the provider uses it.
 func (c *campaign) force(ctx context.Context, d *database) error {
-	if err := c.operator.Stop(); err != nil {
-		return err
+	for _, name := range c.operators.Names() {
+		if err := c.cp.Remove(name); err != nil {
+			return err
+		}
 	}
 	for _, all := range []client.Object{
 		&admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{},

@@ -36,6 +36,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/campaign/operators"
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/crossplane"
 	"kausality.io/operator/test/crossplane/cloud"
@@ -68,9 +69,9 @@ const (
 
 // stage is a cluster with Crossplane, the operator, and a cloud.
 type stage struct {
-	cp       *controlplane.ControlPlane
-	operator *controlplane.Operator
-	cloud    cloud.Client
+	cp        *controlplane.ControlPlane
+	operators *operators.Group
+	cloud     cloud.Client
 	// admin, alice and mallory may do all that RBAC knows of.
 	admin, alice, mallory client.Client
 	// seen is what is there, for those who look often.
@@ -80,24 +81,29 @@ type stage struct {
 // set starts everything. Logs are in the folder, if one is named.
 func set(ctx context.Context, dir string) (_ *stage, err error) {
 	s := &stage{}
-	s.cp, err = controlplane.Start(ctx, controlplane.Options{Dir: dir, Progress: tell})
+	s.cp, err = controlplane.Start(ctx, controlplane.Options{
+		Dir: dir, Progress: tell, ExtraAPIServerFlags: []string{operators.CompactionFlag},
+	})
 	if err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, s.cp.Stop())
+			err = errors.Join(err, s.close())
 		}
 	}()
 	if err := crossplane.Start(ctx, s.cp, crossplane.Options{Poll: poll, Progress: tell}); err != nil {
 		return nil, err
 	}
 	s.cloud = cloud.Client{URL: crossplane.CloudURL(s.cp)}
-	s.operator, err = controlplane.InstallOperator(ctx, s.cp, controlplane.OperatorOptions{
-		Binary: filepath.Join(*root, "bin", "manager"), Overlay: filepath.Join(*root, "config", "dev"),
+	s.operators, err = operators.New(ctx, s.cp, operators.Options{
+		Binary: *binary, Overlay: filepath.Join(*root, "config", "dev"),
 		ExtraFlags: []string{"--gate-settle-time=" + settleTime.String()},
 	})
 	if err != nil {
+		return nil, err
+	}
+	if err := s.operators.Start(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.employ(); err != nil {
@@ -111,6 +117,15 @@ func set(ctx context.Context, dir string) (_ *stage, err error) {
 	}
 	err = s.govern(ctx)
 	return s, err
+}
+
+// close ends everything.
+func (s *stage) close() error {
+	var err error
+	if s.operators != nil {
+		err = s.operators.Close()
+	}
+	return errors.Join(err, s.cp.Stop())
 }
 
 func tell(line string) { _, _ = fmt.Fprintln(os.Stderr, line) }

@@ -171,15 +171,12 @@ func (d *database) trespass(ctx context.Context, size string, while time.Duratio
 	return pause(ctx, while)
 }
 
-// end has what a stranger asked for taken back. Unless -overrule is set an initiator
-// approves of it instead: what Crossplane has composed of the stranger's size, and not
-// written yet, passes as soon as the next allowance is there, as that is for a field
-// and not for a value.
+// end has what a stranger asked for taken back, or approved with -approve.
 func (d *database) end(ctx context.Context, size string) error {
-	if *overrule {
-		return d.ask(ctx, d.mallory, d.size)
+	if *approve {
+		return d.approvedOf(ctx, size)
 	}
-	return d.approvedOf(ctx, size)
+	return d.ask(ctx, d.mallory, d.size)
 }
 
 // approvedOf has an initiator approve of what a stranger asked for, and returns when
@@ -204,7 +201,7 @@ func (d *database) override(ctx context.Context, s plan.Step) error {
 	if err := d.trespass(ctx, s.Sizes[0], s.Delay); err != nil {
 		return err
 	}
-	if !*overrule {
+	if *approve {
 		if err := d.approvedOf(ctx, s.Sizes[0]); err != nil {
 			return err
 		}

@@ -21,15 +21,14 @@ import (
 	"fmt"
 	"time"
 
-	coordinationv1 "k8s.io/api/coordination/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
-	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/campaign/faults/checker"
 	"kausality.io/operator/test/campaign/faults/plan"
+	"kausality.io/operator/test/campaign/operators"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -40,7 +39,7 @@ const unwritten = 20 * time.Second
 // breakOne breaks something, and returns when it is whole again.
 func (s *stage) breakOne(ctx context.Context, f plan.Fault) error {
 	name := ""
-	if names := s.names(); f.Operator < len(names) {
+	if names := s.operators.Names(); f.Operator < len(names) {
 		name = names[f.Operator]
 	}
 	switch f.Break {
@@ -53,7 +52,7 @@ func (s *stage) breakOne(ctx context.Context, f plan.Fault) error {
 			return s.cp.Restart(ctx, name)
 		})
 	case plan.Freeze:
-		return s.freeze(ctx, name, f.For)
+		return s.operators.Freeze(ctx, name, f.For)
 	case plan.Restart:
 		return s.down(time.Now(), func() error { return s.cp.Restart(ctx, name) })
 	case plan.Depose:
@@ -61,7 +60,7 @@ func (s *stage) breakOne(ctx context.Context, f plan.Fault) error {
 	case plan.RestartAPIServer:
 		return s.cp.Restart(ctx, string(controlplane.APIServer))
 	case plan.FreezeEtcd:
-		return s.freeze(ctx, string(controlplane.Etcd), f.For)
+		return s.operators.Freeze(ctx, string(controlplane.Etcd), f.For)
 	case plan.ExpireCertificate:
 		return s.changeCertificate(ctx, expire)
 	case plan.RotateCertificate:
@@ -70,18 +69,16 @@ func (s *stage) breakOne(ctx context.Context, f plan.Fault) error {
 			return nil
 		})
 	case plan.CutWatches:
-		s.watches.lose()
-		pause(ctx, f.For+compaction)
-		s.watches.resume()
+		s.operators.CutWatches(ctx, f.For)
 		return nil
+	case plan.StepClock:
+		return s.operators.StepClock(ctx, f.Ahead, f.For)
 	case plan.EditPolicy:
 		return s.editPolicies(ctx, f.For)
 	case plan.DeletePolicy:
 		return s.deletePolicies(ctx, f.For)
 	case plan.DelayCalls:
-		s.calls.delaying.Store(true)
-		pause(ctx, 2*f.For)
-		s.calls.delaying.Store(false)
+		s.operators.DelayCalls(ctx, 2*f.For)
 		return nil
 	default:
 		return fmt.Errorf("nobody knows how to %s", f.Break)
@@ -98,14 +95,6 @@ func (s *stage) down(since time.Time, during func() error) error {
 	return err
 }
 
-func (s *stage) freeze(ctx context.Context, name string, long time.Duration) error {
-	if err := s.cp.Pause(name); err != nil {
-		return err
-	}
-	pause(ctx, long)
-	return s.cp.Resume(name)
-}
-
 // pause waits, since what is broken is to stay broken for a while.
 func pause(ctx context.Context, long time.Duration) {
 	timer := time.NewTimer(long)
@@ -120,26 +109,14 @@ func pause(ctx context.Context, long time.Duration) {
 // again, as a kubelet would. Where none had it just then, none ends, and one takes it once
 // it has run out.
 func (s *stage) depose(ctx context.Context) error {
-	const stranger = "somebody-else"
-	lease := &coordinationv1.Lease{}
-	read := func(ctx context.Context) error {
-		return s.admin.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: "leader.kausality.io"}, lease)
-	}
-	err := insist(ctx, func(ctx context.Context) error {
-		if err := read(ctx); err != nil {
-			return err
-		}
-		lease.Spec.HolderIdentity = new(stranger)
-		return s.admin.Update(ctx, lease)
-	})
-	if err != nil {
+	if err := insist(ctx, func(ctx context.Context) error { return operators.Depose(ctx, s.admin) }); err != nil {
 		return err
 	}
 	return wait.PollUntilContextTimeout(ctx, poll, time.Minute, true, func(ctx context.Context) (bool, error) {
 		if revived, err := s.revive(ctx); revived || err != nil {
 			return revived, err
 		}
-		return read(ctx) == nil && ptr.Deref(lease.Spec.HolderIdentity, "") != stranger, nil
+		return operators.Led(ctx, s.admin), nil
 	})
 }
 

@@ -53,7 +53,7 @@ func (s *stage) changeCertificate(ctx context.Context, change func(*corev1.Secre
 	if err != nil {
 		return err
 	}
-	s.calls.reconnect()
+	s.operators.Reconnect()
 	return insist(ctx, func(ctx context.Context) error {
 		secret := &corev1.Secret{}
 		if err := s.admin.Get(ctx, key, secret); err != nil {

@@ -107,7 +107,7 @@ func evidenceIn(dir string, kept *remembered) (checker.Evidence, error) {
 		return checker.Evidence{}, err
 	}
 	defer log.Close() //nolint:errcheck // Only read from.
-	read, err := checker.Read(log)
+	read, err := strangers.Read(log)
 	return checker.Evidence{
 		Log: read, Final: kept.Final, Killed: kept.Killed,
 		Operator: controlplane.OperatorUser,
@@ -128,35 +128,19 @@ func judgeAgain(dir string) error {
 	if err != nil {
 		return err
 	}
-	_, err = report(evidence)
-	return errors.Join(err, judgeStrangers(dir, kept.Failure))
+	findings, err := report(evidence)
+	if err != nil {
+		return err
+	}
+	return findings.verdict(kept.Failure)
 }
 
-// judgeStrangers has the checker of the campaign of strangers look at the same log. It knows
-// less of what ledgers and records have to say, and believes none of it: what is allowed,
-// withheld and adopted it tells from requests alone, and holds sections to their word.
-func judgeStrangers(dir string, failure v1alpha1.FailurePolicy) error {
-	file, err := os.Open(filepath.Join(dir, auditFile))
-	if err != nil {
-		return err
-	}
-	defer file.Close() //nolint:errcheck // Only read from.
-	log, err := strangers.Read(file)
-	if err != nil {
-		return err
-	}
-	r, err := strangers.Check(strangers.Evidence{Log: log, Operator: controlplane.OperatorUser})
-	if err != nil {
-		return err
-	}
-	sayf("by requests alone: changes of children: %v, %d with a stranger's value, %d traces, known: %v", r.Children, r.Contents, r.Entries, r.Known)
-	for _, f := range r.Findings[:min(shown, len(r.Findings))] {
-		sayf("  FOUND %s\n    %s", f, strings.Join(f.Story, "\n    "))
-	}
-	if len(r.Findings) > 0 && failure == v1alpha1.FailurePolicyFail {
-		return fmt.Errorf("%d promises are not kept, by requests alone; the first: %s", len(r.Findings), r.Findings[0])
-	}
-	return nil
+// findings are what both judges say.
+type findings struct {
+	*checker.Report
+	// children is what the judge of the campaign of strangers says, who tells from requests alone
+	// what is allowed, withheld and adopted, and believes no ledger and no record.
+	children *strangers.Report
 }
 
 // encode is each item of a list, with its kind.
@@ -216,17 +200,17 @@ func (s *stage) behind(ctx context.Context) (int, string, error) {
 }
 
 // report judges, and prints what was found.
-func report(evidence checker.Evidence) (*checker.Report, error) {
+func report(evidence checker.Evidence) (*findings, error) {
 	r, err := checker.Check(evidence)
 	if err != nil {
 		return nil, err
 	}
-	var children []string
-	for _, why := range slices.Sorted(maps.Keys(r.Children)) {
-		children = append(children, fmt.Sprintf("%d %s", r.Children[why], why))
+	children, err := strangers.Check(strangers.Evidence{Log: evidence.Log, Operator: evidence.Operator})
+	if err != nil {
+		return nil, err
 	}
-	sayf("%d versions of ledgers, %d grants and %d records are looked at; changes of children: %s",
-		r.Versions, r.Grants, r.Records, strings.Join(children, ", "))
+	sayf("%d versions of ledgers, %d grants and %d records are looked at", r.Versions, r.Grants, r.Records)
+	sayf("changes of children: %v; %d with a stranger's value, %d traces; known: %v", children.Children, children.Contents, children.Entries, children.Known)
 	counts := map[string]int{}
 	for _, f := range r.Findings {
 		kind := string(f.Promise)
@@ -238,37 +222,60 @@ func report(evidence checker.Evidence) (*checker.Report, error) {
 			sayf("  FOUND %s", f)
 		}
 	}
+	for _, f := range children.Findings {
+		counts[string(f.Promise)]++
+		if counts[string(f.Promise)] <= shown {
+			sayf("  FOUND %s\n    %s", f, strings.Join(f.Story, "\n    "))
+		}
+	}
 	for _, kind := range slices.Sorted(maps.Keys(counts)) {
 		sayf("  %d times: %s", counts[kind], kind)
 	}
-	return r, nil
+	return &findings{Report: r, children: children}, nil
 }
 
-// judge judges a campaign.
-func (s *stage) judge(evidence checker.Evidence) error {
-	r, err := report(evidence)
-	if err != nil {
-		return err
+// verdict is what was found that nothing excuses. Where policies fail closed, nothing goes on
+// while nobody can be asked.
+func (f *findings) verdict(failure v1alpha1.FailurePolicy) error {
+	var errs []error
+	if f.Versions == 0 || f.Grants == 0 || f.Records == 0 || len(f.children.Children) == 0 || f.children.Entries == 0 {
+		errs = append(errs, errors.New("nothing was there to judge"))
 	}
-	if *plant {
-		return planted(r)
-	}
-	errs := []error{s.crashed(), judgeStrangers(s.cp.Dir(), s.failure)}
-	if found := r.Unexcused(); len(found) > 0 {
+	if found := f.Unexcused(); len(found) > 0 {
 		errs = append(errs, fmt.Errorf("%d promises are not kept; the first: %s", len(found), found[0]))
 	}
-	for _, f := range r.Findings {
-		if f.Excused && s.failure == v1alpha1.FailurePolicyFail {
-			errs = append(errs, fmt.Errorf("nothing goes on while nobody can be asked, but: %s", f))
-			break
+	if found := f.children.Findings; len(found) > 0 {
+		errs = append(errs, fmt.Errorf("%d promises about children are not kept; the first: %s", len(found), found[0]))
+	}
+	if failure == v1alpha1.FailurePolicyFail {
+		for _, found := range f.Findings {
+			if found.Excused {
+				errs = append(errs, fmt.Errorf("nothing goes on while nobody can be asked, but: %s", found))
+				break
+			}
+		}
+		if n := f.children.Known[strangers.Unasked]; n > 0 {
+			errs = append(errs, fmt.Errorf("nothing goes on while nobody can be asked, but %d changes of children did", n))
 		}
 	}
 	return errors.Join(errs...)
 }
 
+// judge judges a campaign.
+func (s *stage) judge(evidence checker.Evidence) error {
+	f, err := report(evidence)
+	if err != nil {
+		return err
+	}
+	if *plant {
+		return planted(f)
+	}
+	return errors.Join(s.crashed(), f.verdict(s.failure))
+}
+
 // crashed says which operator ended in a way that none may.
 func (s *stage) crashed() error {
-	for _, name := range s.names() {
+	for _, name := range s.operators.Names() {
 		text, err := os.ReadFile(s.cp.Log(name))
 		if err != nil {
 			return err

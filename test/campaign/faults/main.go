@@ -26,6 +26,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"path/filepath"
 	"syscall"
 	"time"
 
@@ -45,6 +46,7 @@ var (
 	plant       = flag.Bool("plant", false, "break promises on purpose, and fail where the checker does not find it")
 	root        = flag.String("root", ".", "the root of the repository")
 	keep        = flag.String("keep", "", "a folder for the logs; they go by default")
+	binary      = flag.String("operator", filepath.Join("bin", "shifted", "manager"), "the operator's executable, whose clock is set")
 	judge       = flag.String("judge", "", "judge again what a campaign has left in the folder that it kept")
 )
 

@@ -27,6 +27,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/campaign/faults/checker"
 	"kausality.io/operator/test/campaign/faults/plan"
+	strangers "kausality.io/operator/test/campaign/stranger/checker"
 )
 
 // forged is a ledger that nothing has caused.
@@ -35,7 +36,7 @@ const forged = `[{"kind":"ReplicaSet","mutation":"spec.replicas","generation":99
 // plant breaks promises on purpose: for a moment nobody is asked, a stranger changes a
 // child, and writes a ledger.
 func (s *stage) plant(ctx context.Context) error {
-	for _, name := range s.names() {
+	for _, name := range s.operators.Names() {
 		if err := s.cp.Pause(name); err != nil {
 			return err
 		}
@@ -69,7 +70,7 @@ func (s *stage) plant(ctx context.Context) error {
 	}); err != nil {
 		return err
 	}
-	for _, name := range s.names() {
+	for _, name := range s.operators.Names() {
 		if err := s.cp.Resume(name); err != nil {
 			return err
 		}
@@ -77,12 +78,13 @@ func (s *stage) plant(ctx context.Context) error {
 	return nil
 }
 
-// planted tells whether what was broken on purpose was found.
-func planted(r *checker.Report) error {
-	for _, promise := range []checker.Promise{checker.Uncovered, checker.Invented} {
-		if !slices.ContainsFunc(r.Unexcused(), func(f checker.Finding) bool { return f.Promise == promise }) {
-			return fmt.Errorf("there was an %s, and nobody found it", promise)
-		}
+// planted reports whether what was broken on purpose was found.
+func planted(f *findings) error {
+	if !slices.ContainsFunc(f.Unexcused(), func(f checker.Finding) bool { return f.Promise == checker.Invented }) {
+		return fmt.Errorf("there was an %s, and nobody found it", checker.Invented)
+	}
+	if !slices.ContainsFunc(f.children.Findings, func(f strangers.Finding) bool { return f.Promise == strangers.Uncovered }) {
+		return fmt.Errorf("there was an %s, and nobody found it", strangers.Uncovered)
 	}
 	sayf("what was broken on purpose is found")
 	return nil

@@ -62,8 +62,8 @@ func (s *stage) furnish(ctx context.Context) error {
 // play lets a round happen, and waits until all its work is done.
 func (s *stage) play(ctx context.Context, number int, round *plan.Round) error {
 	sayf("round %d: %d operators, %d changes, %d faults", number+1, round.Operators, len(round.Changes), len(round.Faults))
-	for len(s.names()) < round.Operators {
-		if err := s.startOperator(ctx); err != nil {
+	for len(s.operators.Names()) < round.Operators {
+		if err := s.operators.Start(ctx); err != nil {
 			return err
 		}
 	}
@@ -90,8 +90,9 @@ func (s *stage) play(ctx context.Context, number int, round *plan.Round) error {
 		return err
 	}
 	err := s.untilDone(ctx)
+	calls, late := s.operators.Calls()
 	sayf("  done after %s; looked after %d Deployments so far; %d of %d calls delayed",
-		time.Since(began).Round(time.Second), s.nudged, s.calls.delays.Load(), s.calls.calls.Load())
+		time.Since(began).Round(time.Second), s.nudged, late, calls)
 	return err
 }
 

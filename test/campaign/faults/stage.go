@@ -40,6 +40,7 @@ import (
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/campaign/faults/checker"
 	"kausality.io/operator/test/campaign/faults/plan"
+	"kausality.io/operator/test/campaign/operators"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -47,10 +48,6 @@ const (
 	namespace = "campaign"
 	// initiators are the group of those who may initiate under the sample policies.
 	initiators = "platform-team"
-	// callTimeout is how long the API server waits for a webhook.
-	callTimeout = 3 * time.Second
-	// compaction is how often the API server compacts etcd.
-	compaction = 5 * time.Second
 	// poll is how often something is looked at that takes a while.
 	poll = 500 * time.Millisecond
 )
@@ -60,8 +57,6 @@ type stage struct {
 	cp       *controlplane.ControlPlane
 	admin    client.Client
 	people   map[plan.Who]client.Client
-	calls    *callProxy
-	watches  *watchProxy
 	failure  v1alpha1.FailurePolicy
 	policies []*v1alpha1.AllowancePolicy
 	// unasked is true once changes may have been made that the operator was not asked about,
@@ -71,10 +66,11 @@ type stage struct {
 	// and revives.
 	whole time.Time
 
+	operators *operators.Group
+
 	mu sync.Mutex
-	// operators are their names, and killed is when one was down.
-	operators []string
-	killed    []checker.Interval
+	// killed is when an operator was down.
+	killed []checker.Interval
 	// nudged is how often somebody had to look after a Deployment.
 	nudged int
 }
@@ -87,7 +83,7 @@ func set(ctx context.Context, failure v1alpha1.FailurePolicy) (_ *stage, err err
 	s.unasked.Store(failure == v1alpha1.FailurePolicyIgnore)
 	opts := controlplane.Options{
 		Progress:            func(line string) { sayf("%s", line) },
-		ExtraAPIServerFlags: []string{"--etcd-compaction-interval=" + compaction.String()},
+		ExtraAPIServerFlags: []string{operators.CompactionFlag},
 	}
 	if *keep != "" {
 		opts.Dir = filepath.Join(*keep, strings.ToLower(string(failure)))
@@ -106,20 +102,11 @@ func set(ctx context.Context, failure v1alpha1.FailurePolicy) (_ *stage, err err
 	if s.admin, err = s.as(s.cp.AdminConfig()); err != nil {
 		return nil, err
 	}
-	if s.calls, err = startCallProxy(ctx, s); err != nil {
-		return nil, err
-	}
-	if s.watches, err = startWatchProxy(s.cp.AdminConfig()); err != nil {
-		return nil, err
-	}
-	objects, err := s.cp.Render(ctx, filepath.Join(*root, "config", "dev"))
+	s.operators, err = operators.New(ctx, s.cp, operators.Options{Binary: *binary, Overlay: filepath.Join(*root, "config", "dev")})
 	if err != nil {
 		return nil, err
 	}
-	if err := s.cp.Apply(ctx, objects); err != nil {
-		return nil, err
-	}
-	if err := s.startOperator(ctx); err != nil {
+	if err := s.operators.Start(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.invite(ctx); err != nil {
@@ -139,47 +126,10 @@ func (s *stage) as(config *rest.Config) (client.Client, error) {
 
 func (s *stage) close() error {
 	var errs []error
-	if s.calls != nil {
-		errs = append(errs, s.calls.close())
-	}
-	if s.watches != nil {
-		s.watches.close()
+	if s.operators != nil {
+		errs = append(errs, s.operators.Close())
 	}
 	return errors.Join(append(errs, s.cp.Stop())...)
-}
-
-// startOperator starts one more operator.
-func (s *stage) startOperator(ctx context.Context) error {
-	name := fmt.Sprintf("operator-%d", len(s.names())+1)
-	kubeconfig := filepath.Join(s.cp.Dir(), name+".proxied")
-	if err := s.cp.WriteKubeconfigFor(ctx, controlplane.OperatorNamespace, controlplane.OperatorServiceAccount, kubeconfig); err != nil {
-		return err
-	}
-	if err := s.watches.redirect(kubeconfig); err != nil {
-		return err
-	}
-	s.mu.Lock()
-	s.operators = append(s.operators, name)
-	s.mu.Unlock()
-	opts := controlplane.OperatorOptions{
-		Name: name, Binary: filepath.Join(*root, "bin", "manager"), WebhookURL: s.calls.url,
-		ExtraFlags: []string{
-			"--kubeconfig=" + kubeconfig, "--leader-elect",
-			fmt.Sprintf("--webhook-timeout-seconds=%d", int(callTimeout.Seconds())),
-		},
-	}
-	if len(s.names()) == 1 {
-		opts.Overlay = filepath.Join(*root, "config", "dev")
-	}
-	_, err := controlplane.InstallOperator(ctx, s.cp, opts)
-	return err
-}
-
-// names are the operators.
-func (s *stage) names() []string {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return append([]string(nil), s.operators...)
 }
 
 // invite makes the people, with all rights: what refuses them is not RBAC.

@@ -41,6 +41,7 @@ var (
 	warm        = flag.Duration("warm-up", 0, "after what time it counts; a fifth of the duration by default")
 	every       = flag.Duration("every", 3*time.Second, "how often the operator is looked at")
 	rate        = flag.Float64("rate", 5, "how many things happen in a second")
+	idle        = flag.Duration("idle", time.Minute, "for how long nothing happens at the end, for what an hour of that costs")
 	deployments = flag.Int("deployments", 20, "how many Deployments there are")
 	bounds      = vitals.Bounds{}
 	root        = flag.String("root", ".", "the root of the repository")
@@ -97,7 +98,7 @@ func run() (err error) {
 	for _, line := range s.tally() {
 		sayf("  %s", line)
 	}
-	return report(samples)
+	return errors.Join(report(samples), s.costs(ctx))
 }
 
 // report tells how everything has grown once it had come to its size, and fails where that

@@ -64,6 +64,10 @@ type stage struct {
 	// operator is its process.
 	operator int
 
+	// offset is up to where the audit log was followed, and asked what the operator has asked for.
+	offset int64
+	asked  struct{ reads, writes int }
+
 	mu    sync.Mutex
 	count map[plan.Act]*outcome
 }
@@ -118,23 +122,29 @@ func (s *stage) install(ctx context.Context) error {
 		return err
 	}
 	s.pprof = controlplane.HostPort(port)
-	operator, err := controlplane.InstallOperator(ctx, s.cp, controlplane.OperatorOptions{
+	_, err = controlplane.InstallOperator(ctx, s.cp, controlplane.OperatorOptions{
 		Binary: filepath.Join(*root, "bin", "manager"), Overlay: filepath.Join(*root, "config", "dev"),
-		ExtraFlags: []string{"--pprof-bind-address=" + s.pprof},
+		ExtraFlags: []string{"--pprof-bind-address=" + s.pprof, "--leader-elect"},
 	})
 	if err != nil {
 		return err
 	}
-	for _, m := range s.cp.Status() {
-		if m.Name == operator.Name {
-			s.operator = m.PID
-		}
-	}
+	s.operator = s.process()
 	samples, err := s.cp.Render(ctx, filepath.Join(*root, "config", "samples"))
 	if err != nil {
 		return err
 	}
 	return s.cp.Apply(ctx, samples)
+}
+
+// process is that of the operator.
+func (s *stage) process() int {
+	for _, m := range s.cp.Status() {
+		if m.Name == controlplane.DefaultOperatorName {
+			return m.PID
+		}
+	}
+	return 0
 }
 
 // freePort is one that nobody listens on.

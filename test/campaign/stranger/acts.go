@@ -60,6 +60,9 @@ func (s *stage) play(ctx context.Context, acts []plan.Act) error {
 			break
 		}
 		group.Go(func() error {
+			s.mu.Lock()
+			s.begun = append(s.begun, time.Now())
+			s.mu.Unlock()
 			ctx, cancel := context.WithTimeout(groupCtx, actTimeout)
 			defer cancel()
 			p := &performance{stage: s, Act: act, r: act.Rand()}
@@ -71,6 +74,7 @@ func (s *stage) play(ctx context.Context, acts []plan.Act) error {
 				p.who = s.servants[act.Resource]
 			}
 			what, err := p.perform(ctx)
+			s.note(act.N, what)
 			sayf("act %d: %s: %s %s %s: %s", act.N, act.Who, act.What, act.Resource, what, outcome(err))
 			return nil
 		})
@@ -118,10 +122,10 @@ func (p *performance) perform(ctx context.Context) (string, error) {
 // find chooses what it is done to: mostly what is alice's, or below that.
 func (p *performance) find(ctx context.Context) error {
 	list := listOf(p.Resource)
-	if err := p.admin.List(ctx, list, client.InNamespace(namespace)); err != nil {
+	if err := p.admin.List(ctx, list, client.InNamespace(p.namespace)); err != nil {
 		return err
 	}
-	all := list.Items
+	all := slices.DeleteFunc(list.Items, func(o unstructured.Unstructured) bool { return !strings.HasPrefix(o.GetName(), p.family) })
 	if p.r.IntN(10) < 8 {
 		own := slices.DeleteFunc(slices.Clone(all), func(o unstructured.Unstructured) bool { return strings.HasPrefix(o.GetName(), "zq") })
 		if len(own) > 0 {
@@ -138,12 +142,12 @@ func (p *performance) find(ctx context.Context) error {
 
 // initiate plays what alice does with what is hers.
 func (p *performance) initiate(ctx context.Context) (string, error) {
-	names := hers[p.Resource]
+	names := p.hers(p.Resource)
 	if len(names) == 0 {
 		return "", errNothing
 	}
 	name := names[p.r.IntN(len(names))]
-	want, err := pristine(p.Resource, name, p.N)
+	want, err := p.pristine(p.Resource, name, p.N)
 	if err != nil {
 		return name, err
 	}
@@ -270,15 +274,15 @@ func (p *performance) renew(ctx context.Context) error {
 	return p.untilEnforced(ctx)
 }
 
-// clean takes finalizers of strangers away, which would keep what is deleted for ever, and what
-// strangers made.
+// clean takes finalizers of strangers away, which would keep what is deleted for ever, what
+// strangers made, and what was left behind in the place of what a controller makes.
 func (p *performance) clean(ctx context.Context) error {
 	for resource := range kinds {
 		if resource == "allowancerecords" {
 			continue
 		}
 		list := listOf(resource)
-		if err := p.admin.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		if err := p.admin.List(ctx, list, client.InNamespace(p.namespace)); err != nil {
 			return err
 		}
 		for i := range list.Items {
@@ -287,7 +291,8 @@ func (p *performance) clean(ctx context.Context) error {
 			if foreign && obj.GetDeletionTimestamp() != nil {
 				_ = p.admin.Patch(ctx, obj, merge(`{"metadata":{"finalizers":null}}`)) // It goes the next time.
 			}
-			if strings.HasPrefix(obj.GetName(), "zq") && len(obj.GetOwnerReferences()) == 0 && p.r.IntN(3) == 0 {
+			left := strings.HasSuffix(obj.GetName(), part) || strings.HasSuffix(obj.GetName(), below)
+			if (left || strings.HasPrefix(obj.GetName(), "zq") && p.r.IntN(3) == 0) && len(obj.GetOwnerReferences()) == 0 {
 				_ = p.people[plan.Alice].Delete(ctx, obj, client.PropagationPolicy("Background")) // It goes the next time.
 			}
 		}

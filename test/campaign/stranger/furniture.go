@@ -20,6 +20,7 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -32,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/campaign/stranger/draw"
 	"kausality.io/operator/test/campaign/stranger/plan"
 )
 
@@ -42,35 +44,35 @@ var hers = map[string][]string{
 }
 
 // pristine is one of her objects as she wants it, with her own image.
-func pristine(resource, name string, n int) (*unstructured.Unstructured, error) {
+func (s *stage) pristine(resource, name string, n int) (*unstructured.Unstructured, error) {
 	image := imageOf(n)
 	var obj client.Object
 	switch resource {
 	case "deployments":
-		b := builders.MakeDeployment(namespace, name).Replicas(2).Image(image)
+		b := builders.MakeDeployment(s.namespace, name).Replicas(2).Image(image)
 		if name == "web-1" {
 			b.Recreate()
 		}
 		obj = b.Obj()
 	case "statefulsets":
-		set := builders.MakeStatefulSet(namespace, name, 2)
+		set := builders.MakeStatefulSet(s.namespace, name, 2)
 		set.Spec.Template.Spec.Containers[0].Image = image
 		obj = set
 	case "daemonsets":
-		set := builders.MakeDaemonSet(namespace, name)
+		set := builders.MakeDaemonSet(s.namespace, name)
 		set.Spec.Template.Spec.Containers[0].Image = image
 		obj = set
 	case "jobs":
-		job := builders.MakeJob(namespace, name, 4, 2)
+		job := builders.MakeJob(s.namespace, name, 4, 2)
 		job.Spec.Template.Spec.Containers[0].Image = image
 		job.Spec.Suspend = new(name == "batch-1")
 		obj = job
 	case "cronjobs":
-		cron := builders.MakeCronJob(namespace, name, "* * * * *")
+		cron := builders.MakeCronJob(s.namespace, name, "* * * * *")
 		cron.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image = image
 		obj = cron
 	default:
-		thing := builders.MakeThing(thingGroup, namespace, name)
+		thing := builders.MakeThing(thingGroup, s.namespace, name)
 		thing.Object["spec"] = map[string]any{"config": image, "port": int64(80), "items": []any{map[string]any{"name": "first", "size": int64(1)}}}
 		obj = thing
 	}
@@ -79,6 +81,13 @@ func pristine(resource, name string, n int) (*unstructured.Unstructured, error) 
 		return nil, err
 	}
 	out := &unstructured.Unstructured{Object: fields}
+	// Only what has requests can be resized.
+	for _, template := range []string{"spec.template", "spec.jobTemplate.spec.template"} {
+		path := draw.Path(template + ".spec.containers.0.resources")
+		if _, ok, _ := unstructured.NestedMap(fields, path[:len(path)-3]...); ok {
+			draw.Set(fields, path, map[string]any{"requests": map[string]any{"cpu": "10m"}})
+		}
+	}
 	out.SetGroupVersionKind(kinds[resource])
 	unstructured.RemoveNestedField(out.Object, "status")
 	return out, nil
@@ -89,8 +98,8 @@ func imageOf(n int) string { return fmt.Sprintf("alice:%d", n) }
 // furnish makes all that is hers, and waits until it is at work.
 func (s *stage) furnish(ctx context.Context) error {
 	for _, resource := range plan.Parents {
-		for _, name := range hers[resource] {
-			obj, err := pristine(resource, name, 0)
+		for _, name := range s.hers(resource) {
+			obj, err := s.pristine(resource, name, 0)
 			if err != nil {
 				return err
 			}
@@ -103,7 +112,7 @@ func (s *stage) furnish(ctx context.Context) error {
 	ready := 0
 	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
 		var list corev1.PodList
-		if err := s.admin.List(ctx, &list, client.InNamespace(namespace)); err != nil {
+		if err := s.admin.List(ctx, &list, client.InNamespace(s.namespace)); err != nil {
 			return false, err
 		}
 		ready = 0
@@ -112,7 +121,7 @@ func (s *stage) furnish(ctx context.Context) error {
 				ready++
 			}
 		}
-		return ready >= enough, nil
+		return ready >= s.enough(), nil
 	})
 	if err != nil {
 		return fmt.Errorf("%d Pods run: %w", ready, err)
@@ -121,13 +130,23 @@ func (s *stage) furnish(ctx context.Context) error {
 }
 
 // enough is how many Pods her Deployments, StatefulSets and DaemonSets want.
-const enough = 12
+func (s *stage) enough() int {
+	if s.family != "" {
+		return 0 // It is her object that counts, whatever it is.
+	}
+	return 12
+}
+
+// hers are the names of what alice has.
+func (s *stage) hers(resource string) []string {
+	return slices.DeleteFunc(slices.Clone(hers[resource]), func(name string) bool { return s.family != "" && name != s.family })
+}
 
 // serve is the controller of Things, until the context ends.
 func (s *stage) serve(ctx context.Context) {
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		list := listOf("things")
-		if err := s.admin.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		if err := s.admin.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
 			return // It tries again.
 		}
 		for i := range list.Items {
@@ -147,26 +166,29 @@ func (s *stage) serveOne(ctx context.Context, thing *unstructured.Unstructured) 
 		return
 	}
 	data := map[string]string{"spec": string(raw)}
-	part := &corev1.ConfigMap{}
-	switch err := s.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: thing.GetName() + "-part"}, part); {
+	config := &corev1.ConfigMap{}
+	switch err := s.admin.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: thing.GetName() + part}, config); {
 	case apierrors.IsNotFound(err):
-		part = &corev1.ConfigMap{
+		config = &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: namespace, Name: thing.GetName() + "-part",
+				Namespace: s.namespace, Name: thing.GetName() + part,
 				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(thing, kinds["things"])},
 			},
 			Data: data,
 		}
-		if me.Create(ctx, part) != nil {
+		if me.Create(ctx, config) != nil {
 			return
 		}
-	case err != nil || !metav1.IsControlledBy(part, thing):
+	case err != nil || !metav1.IsControlledBy(config, thing):
 		return
-	case !equality.Semantic.DeepEqual(part.Data, data):
-		part.Data = data
-		if me.Update(ctx, part) != nil {
+	case !equality.Semantic.DeepEqual(config.Data, data):
+		config.Data = data
+		if me.Update(ctx, config) != nil {
 			return
 		}
+	}
+	if !s.serveBelow(ctx, thing) {
+		return
 	}
 	seen, _, _ := unstructured.NestedInt64(thing.Object, "status", "observedGeneration")
 	if seen == thing.GetGeneration() {
@@ -177,4 +199,34 @@ func (s *stage) serveOne(ctx context.Context, thing *unstructured.Unstructured) 
 		"lastTransitionTime": "2026-01-01T00:00:00Z",
 	}}}
 	_ = me.Status().Update(ctx, thing) // It tries again.
+}
+
+// What Things have below them are called after these: a ConfigMap, and of hers another Thing,
+// which is served in two versions as they are.
+const (
+	part  = "-part"
+	below = "-below"
+)
+
+// serveBelow has a Thing of hers have another one below it, with the same spec, and reports
+// whether it has.
+func (s *stage) serveBelow(ctx context.Context, thing *unstructured.Unstructured) bool {
+	if !slices.Contains(hers["things"], thing.GetName()) {
+		return true
+	}
+	me, there := s.servants["configmaps"], &unstructured.Unstructured{}
+	there.SetGroupVersionKind(kinds["things"])
+	switch err := s.admin.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: thing.GetName() + below}, there); {
+	case apierrors.IsNotFound(err):
+		made := builders.MakeThing(thingGroup, s.namespace, thing.GetName()+below)
+		made.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(thing, kinds["things"])})
+		made.Object["spec"] = thing.DeepCopy().Object["spec"]
+		return me.Create(ctx, made) == nil
+	case err != nil || !metav1.IsControlledBy(there, thing):
+		return false
+	case !equality.Semantic.DeepEqual(there.Object["spec"], thing.Object["spec"]):
+		there.Object["spec"] = thing.DeepCopy().Object["spec"]
+		return me.Update(ctx, there) == nil
+	}
+	return true
 }

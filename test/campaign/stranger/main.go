@@ -25,6 +25,7 @@ import (
 	"flag"
 	"fmt"
 	"maps"
+	"math/rand/v2"
 	"os"
 	"os/signal"
 	"slices"
@@ -40,7 +41,7 @@ import (
 )
 
 var (
-	seed    = flag.Uint64("seed", 1, "of what is done, and to what")
+	seed    = flag.Uint64("seed", 1, "of what is done, and to what; 0 for any, which is told")
 	acts    = flag.Int("acts", 5000, "how many things are done")
 	failure = flag.String("failure-policy", "Fail", "Fail or Ignore, of the policies")
 	lanes   = flag.Int("lanes", 3, "how many act at the same time")
@@ -49,6 +50,9 @@ var (
 	judge   = flag.String("judge", "", "judge again what a campaign has left in the folder that it kept")
 	stories = flag.Int("stories", 3, "how many findings of a kind are told with what went before")
 	binary  = flag.String("operator", "", "the operator's executable, bin/manager by default")
+	setup   = flag.String("setup", "", "the kustomization with what the operator needs in the cluster, config/dev by default")
+	shrink  = flag.Int("shrink", 0, "how often what was found first is played again with fewer acts, to tell which it takes")
+	hunt    = flag.Bool("until-found", false, "judge now and then, and end as soon as something is found")
 )
 
 func main() {
@@ -63,6 +67,9 @@ func main() {
 func run() error {
 	if *judge != "" {
 		return judgeAgain(*judge)
+	}
+	if *seed == 0 {
+		*seed = 1 + uint64(rand.Uint32())
 	}
 	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
 	defer cancel()
@@ -84,23 +91,50 @@ func campaign(ctx context.Context) (err error) {
 	if err := s.furnish(ctx); err != nil {
 		return fmt.Errorf("making what strangers work on: %w", err)
 	}
-	if err := s.play(ctx, plan.Make(*seed, *acts)); err != nil {
-		return err
-	}
-	sayf("acted for %s; judging", time.Since(began).Round(time.Second))
-	evidence, err := s.collect(ctx)
+	r, err := s.enact(ctx, plan.Make(*seed, *acts))
 	if err != nil {
 		return err
 	}
-	return errors.Join(report(evidence), s.crashed())
+	sayf("acted and judged for %s", time.Since(began).Round(time.Second))
+	if len(r.Findings) > 0 {
+		sayf("found after %d acts", s.before(r.Findings[0].At))
+	}
+	if len(r.Findings) > 0 && *shrink > 0 {
+		if err := s.shrink(ctx, r.Findings[0]); err != nil {
+			return err
+		}
+	}
+	return errors.Join(report(r), s.crashed())
 }
 
-// report judges, and prints what was found.
-func report(evidence checker.Evidence) error {
-	r, err := checker.Check(evidence)
-	if err != nil {
-		return err
+// stretch is how many acts there are from one judgement to the next, where one is to end with
+// the first finding.
+const stretch = 200
+
+// enact plays all acts, or those up to a finding, and judges.
+func (s *stage) enact(ctx context.Context, all []plan.Act) (*checker.Report, error) {
+	for {
+		n := len(all)
+		if *hunt {
+			n = min(n, stretch)
+		}
+		if err := s.play(ctx, all[:n]); err != nil {
+			return nil, err
+		}
+		all = all[n:]
+		evidence, err := s.collect(ctx)
+		if err != nil {
+			return nil, err
+		}
+		r, err := checker.Check(evidence)
+		if err != nil || len(r.Findings) > 0 || len(all) == 0 {
+			return r, err
+		}
 	}
+}
+
+// report prints what was found.
+func report(r *checker.Report) error {
 	sayf("changes of children: %s", tally(r.Children))
 	sayf("%d versions of children had a stranger's value, %d traces were read, %d children went in a collection", r.Contents, r.Entries, r.Vanished)
 	sayf("known and not stopped: %s", tally(r.Known))

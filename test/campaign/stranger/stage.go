@@ -26,7 +26,9 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	corev1 "k8s.io/api/core/v1"
@@ -58,7 +60,6 @@ var (
 )
 
 const (
-	namespace = "stranger"
 	// initiators are the group of those who may initiate.
 	initiators = "platform-team"
 	// thingGroup is that of the kind in definition.yaml.
@@ -97,13 +98,29 @@ type stage struct {
 	servants map[string]client.Client
 	schemas  draw.Schemas
 	policies []*v1alpha1.AllowancePolicy
+	// namespace is where everything is, and family is whose object alone there are acts upon;
+	// all by default.
+	namespace, family string
+
+	mu sync.Mutex
+	// begun is when each act began.
+	begun []time.Time
+	// upon is what each act was done to.
+	upon map[int]string
+}
+
+// before is how many acts had begun at a time.
+func (s *stage) before(t time.Time) int {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return len(slices.DeleteFunc(slices.Clone(s.begun), t.Before))
 }
 
 var scheme = controlplane.NewScheme()
 
 // set starts a control plane and the operator.
 func set(ctx context.Context) (_ *stage, err error) {
-	s := &stage{people: map[plan.Who]client.Client{}, servants: map[string]client.Client{}, schemas: draw.Schemas{}}
+	s := &stage{namespace: "stranger", people: map[plan.Who]client.Client{}, servants: map[string]client.Client{}, schemas: draw.Schemas{}}
 	opts := controlplane.Options{Dir: *keep, Progress: func(line string) { sayf("%s", line) }}
 	if *keep != "" {
 		if err := os.MkdirAll(*keep, 0o700); err != nil {
@@ -122,7 +139,11 @@ func set(ctx context.Context) (_ *stage, err error) {
 	if program == "" {
 		program = filepath.Join(*root, "bin", "manager")
 	}
-	s.operator, err = controlplane.InstallOperator(ctx, s.cp, controlplane.OperatorOptions{Binary: program, Overlay: filepath.Join(*root, "config", "dev")})
+	overlay := *setup
+	if overlay == "" {
+		overlay = filepath.Join(*root, "config", "dev")
+	}
+	s.operator, err = controlplane.InstallOperator(ctx, s.cp, controlplane.OperatorOptions{Binary: program, Overlay: overlay})
 	if err != nil {
 		return nil, err
 	}
@@ -184,16 +205,16 @@ var controllerOf = map[string]string{
 // invite makes the people, who may write all kinds of the namespace, and the controllers that
 // go wrong.
 func (s *stage) invite(ctx context.Context) error {
-	if err := s.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: namespace}}); err != nil {
+	if err := s.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}); err != nil {
 		return err
 	}
 	role := &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		ObjectMeta: metav1.ObjectMeta{Name: s.namespace},
 		Rules:      []rbacv1.PolicyRule{{APIGroups: []string{"*"}, Resources: []string{"*"}, Verbs: []string{"*"}}},
 	}
 	binding := &rbacv1.RoleBinding{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: namespace},
-		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: namespace},
+		ObjectMeta: metav1.ObjectMeta{Namespace: s.namespace, Name: s.namespace},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: s.namespace},
 	}
 	add := func(user string, groups ...string) (client.Client, error) {
 		binding.Subjects = append(binding.Subjects, rbacv1.Subject{APIGroup: rbacv1.GroupName, Kind: rbacv1.UserKind, Name: user})
@@ -217,7 +238,7 @@ func (s *stage) invite(ctx context.Context) error {
 		return err
 	}
 	return wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
-		err := s.admin.Get(ctx, client.ObjectKey{Namespace: namespace, Name: "default"}, &corev1.ServiceAccount{})
+		err := s.admin.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: "default"}, &corev1.ServiceAccount{})
 		return err == nil, client.IgnoreNotFound(err)
 	})
 }
@@ -236,15 +257,19 @@ func (s *stage) govern(ctx context.Context) error {
 		return err
 	}
 	texts := bytes.Split(morePolicies, []byte("\n---\n"))
+	own := len(texts)
 	for _, block := range documented.FindAllSubmatch(page, -1) {
 		if !bytes.Contains(block[1], []byte("name: ticket")) { // It is for other Deployments.
 			texts = append(texts, block[1])
 		}
 	}
-	for _, text := range texts {
+	for i, text := range texts {
 		p := &v1alpha1.AllowancePolicy{}
 		if err := yaml.UnmarshalStrict(text, p); err != nil {
 			return err
+		}
+		if i >= own && strings.Contains(p.Spec.For.APIGroup, ".") {
+			continue // It is for a kind that is not here.
 		}
 		s.policies = append(s.policies, p)
 	}
@@ -332,7 +357,7 @@ func (s *stage) collect(ctx context.Context) (checker.Evidence, error) {
 	kept := remembered{Seed: *seed, Acts: *acts, Final: map[string]bool{}}
 	for resource := range kinds {
 		list := listOf(resource)
-		if err := s.admin.List(ctx, list, client.InNamespace(namespace)); err != nil {
+		if err := s.admin.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
 			return checker.Evidence{}, err
 		}
 		for i := range list.Items {
@@ -380,7 +405,11 @@ func judgeAgain(dir string) error {
 	if err != nil {
 		return err
 	}
-	return report(evidence)
+	r, err := checker.Check(evidence)
+	if err != nil {
+		return err
+	}
+	return report(r)
 }
 
 // crashed says how the operator ended in a way that it may not.

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
@@ -52,6 +53,11 @@ func (p *performance) write(ctx context.Context) ([]string, error) {
 		// The other version has the same fields.
 		before.SetAPIVersion(thingGroup + "/v1beta1")
 		p.obj.SetAPIVersion(thingGroup + "/v1beta1")
+	}
+	if p.What == plan.Status && p.r.IntN(2) == 0 {
+		p.obj.Object["status"] = before.DeepCopy().Object["status"]
+		p.report()
+		return []string{"status: as if all was done"}, p.who.Status().Patch(ctx, p.obj, client.MergeFrom(before))
 	}
 	if p.What == plan.Status || len(path) > 0 && path[0] == "metadata" && p.r.IntN(4) == 0 {
 		return append([]string{"status:"}, path...), p.who.Status().Patch(ctx, p.obj, client.MergeFrom(before))
@@ -90,6 +96,9 @@ func (p *performance) alter() ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
+	if p.Who == plan.Mallory && p.r.IntN(6) == 0 {
+		p.breakGlass()
+	}
 	path, value := p.schemas.Field(p.r, node, p.obj.Object, p.What == plan.Status, p.mark())
 	switch {
 	case len(path) == 0:
@@ -102,6 +111,35 @@ func (p *performance) alter() ([]string, error) {
 		return path, errNothing
 	}
 	return path, nil
+}
+
+// report says in the status that all is carried out, as the controller of the kind would.
+func (p *performance) report() {
+	status := asMap(p.obj.Object["status"])
+	if status == nil {
+		status = map[string]any{}
+		p.obj.Object["status"] = status
+	}
+	replicas, ok := asMap(p.obj.Object["spec"])["replicas"]
+	if !ok {
+		replicas = int64(1)
+	}
+	if wanted, ok := status["desiredNumberScheduled"]; ok {
+		replicas = wanted
+	}
+	status["observedGeneration"] = p.obj.GetGeneration()
+	for _, key := range map[string][]string{
+		"deployments":  {"replicas", "updatedReplicas", "readyReplicas", "availableReplicas"},
+		"replicasets":  {"replicas", "fullyLabeledReplicas", "readyReplicas", "availableReplicas"},
+		"statefulsets": {"replicas", "updatedReplicas", "currentReplicas", "readyReplicas", "availableReplicas"},
+		"daemonsets":   {"currentNumberScheduled", "updatedNumberScheduled", "numberReady", "numberAvailable"},
+	}[p.Resource] {
+		status[key] = replicas
+	}
+	delete(status, "unavailableReplicas")
+	if revision, ok := status["updateRevision"]; ok {
+		status["currentRevision"] = revision
+	}
 }
 
 // send writes what differs in one of the ways.
@@ -205,7 +243,7 @@ func (p *performance) own() {
 func (p *performance) anyOwner(otherwise metav1.OwnerReference) metav1.OwnerReference {
 	resource := append(slices.Clone(plan.Parents), "replicasets")[p.r.IntN(len(plan.Parents)+1)]
 	list := listOf(resource)
-	if p.r.IntN(5) == 0 || p.admin.List(context.Background(), list, client.InNamespace(namespace)) != nil || len(list.Items) == 0 {
+	if p.r.IntN(5) == 0 || p.admin.List(context.Background(), list, client.InNamespace(p.namespace)) != nil || len(list.Items) == 0 {
 		return otherwise
 	}
 	o := list.Items[p.r.IntN(len(list.Items))]
@@ -218,12 +256,31 @@ func (p *performance) anyOwner(otherwise metav1.OwnerReference) metav1.OwnerRefe
 
 // ours is an annotation of Kausality's, and what a forger would write there.
 func (p *performance) ours() (key, value string) {
-	prefix := []string{"", "replicaset.", "pod.", "job.", "thing."}[p.r.IntN(5)]
+	// Mostly the key that the object has, or has with an owner.
+	own := strings.ToLower(p.obj.GetKind()) + "."
+	prefix := []string{"", own, own, "replicaset.", "pod.", "job.", "thing."}[p.r.IntN(7)]
 	name := []string{"allowances", "approve", "approved", "break-glass", "Blocked", "derived-from", p.mark().Text()}[p.r.IntN(7)]
 	forged := fmt.Sprintf(`[{"kind":"*","mutation":"*","generation":%d,"initiator":"alice","trace":[{"kind":%q,"name":%q,"generation":%d,"field":"spec"}]}]`,
 		p.obj.GetGeneration()+int64(p.r.IntN(3)), p.obj.GetKind(), p.obj.GetName(), p.obj.GetGeneration())
 	return prefix + "kausality.io/" + name, []string{forged, "*", "spec", p.mark().Text(), ""}[p.r.IntN(5)]
 }
+
+// breakGlass gives a reason why nobody is to be asked, for whatever is changed along with it.
+func (p *performance) breakGlass() {
+	annotations := p.obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	prefix := ""
+	if owner := metav1.GetControllerOfNoCopy(p.obj); owner != nil {
+		prefix = strings.ToLower(p.obj.GetKind()) + "."
+	}
+	annotations[prefix+"kausality.io/break-glass"] = []string{"", "delete: "}[p.r.IntN(2)] + p.mark().Text()
+	p.obj.SetAnnotations(annotations)
+}
+
+// revisionLabel is what sets tell by of which revision their Pods are.
+const revisionLabel = "controller-revision-hash"
 
 // relabel changes or takes away a label, or takes the labels of something that is selected.
 func (p *performance) relabel() {
@@ -231,11 +288,13 @@ func (p *performance) relabel() {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	switch p.r.IntN(3) {
+	switch p.r.IntN(4) {
 	case 0:
 		labels["app"] = p.mark().Text()
 	case 1:
 		delete(labels, "app")
+	case 2:
+		labels[revisionLabel] = p.mark().Text()
 	default:
 		all := slices.Concat(hers["deployments"], hers["statefulsets"], hers["daemonsets"])
 		labels["app"] = all[p.r.IntN(len(all))]
@@ -286,7 +345,7 @@ func (p *performance) steer() bool {
 
 // call makes a request that is none for a field.
 func (p *performance) call(ctx context.Context) error {
-	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: p.obj.GetName()}}
+	pod := &corev1.Pod{ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.obj.GetName()}}
 	switch p.What {
 	case plan.Copy:
 		return p.copy(ctx)
@@ -294,7 +353,7 @@ func (p *performance) call(ctx context.Context) error {
 		policy := []metav1.DeletionPropagation{metav1.DeletePropagationBackground, metav1.DeletePropagationForeground, metav1.DeletePropagationOrphan}[p.r.IntN(3)]
 		return p.who.Delete(ctx, p.obj, client.PropagationPolicy(policy))
 	case plan.DeleteCollection:
-		opts := []client.DeleteAllOfOption{client.InNamespace(namespace)}
+		opts := []client.DeleteAllOfOption{client.InNamespace(p.namespace)}
 		if app := p.obj.GetLabels()["app"]; app != "" {
 			opts = append(opts, client.MatchingLabels{"app": app})
 		}
@@ -325,7 +384,7 @@ func (p *performance) scale(ctx context.Context) error {
 		return p.who.Patch(ctx, p.obj, merge(fmt.Sprintf(`{"spec":{"replicas":%d}}`, n)))
 	}
 	return p.who.SubResource("scale").Update(ctx, p.obj, client.WithSubResourceBody(&autoscalingv1.Scale{
-		ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: p.obj.GetName()}, Spec: autoscalingv1.ScaleSpec{Replicas: int32(n)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.obj.GetName()}, Spec: autoscalingv1.ScaleSpec{Replicas: int32(n)},
 	}))
 }
 
@@ -337,7 +396,7 @@ func (p *performance) copy(ctx context.Context) error {
 			another.Object[key] = runtime.DeepCopyJSONValue(value)
 		}
 	}
-	another.SetNamespace(namespace)
+	another.SetNamespace(p.namespace)
 	another.SetName(p.mark().Text())
 	another.SetLabels(p.obj.GetLabels())
 	another.SetOwnerReferences(p.obj.GetOwnerReferences())
@@ -360,15 +419,19 @@ func (p *performance) copy(ctx context.Context) error {
 	return p.who.Create(ctx, another)
 }
 
-// autoscale makes an autoscaler for a Deployment, by either version.
+// autoscale makes an autoscaler for a Deployment, by either version. The kind may be in lower
+// case, as autoscalers go, and the Deployment may not be there.
 func (p *performance) autoscale(ctx context.Context) error {
 	hpa := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": hers["deployments"][p.r.IntN(3)]},
-		"minReplicas":    int64(1 + p.r.IntN(4)), "maxReplicas": int64(6),
+		"scaleTargetRef": map[string]any{
+			"apiVersion": "apps/v1", "kind": []string{"Deployment", "Deployment", "deployment"}[p.r.IntN(3)],
+			"name": slices.Concat(hers["deployments"], []string{"later"})[p.r.IntN(4)],
+		},
+		"minReplicas": int64(1 + p.r.IntN(4)), "maxReplicas": int64(6),
 	}}}
 	hpa.SetAPIVersion([]string{"autoscaling/v1", "autoscaling/v2"}[p.r.IntN(2)])
 	hpa.SetKind("HorizontalPodAutoscaler")
-	hpa.SetNamespace(namespace)
+	hpa.SetNamespace(p.namespace)
 	hpa.SetName(p.mark().Text())
 	return p.who.Create(ctx, hpa)
 }

@@ -68,7 +68,9 @@ func tell(t *testing.T) *story {
 	}
 	return &story{
 		t: t, now: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC),
-		evidence: Evidence{Law: law, Patience: time.Minute},
+		evidence: Evidence{Law: law, Patience: time.Minute, Users: Users{
+			Crossplane: "system:crossplane", Provider: "system:provider", Operator: "system:operator",
+		}},
 	}
 }
 
@@ -79,7 +81,7 @@ func (s *story) wait(d time.Duration) *story {
 }
 
 // write has somebody store an object, given as JSON, a second after what came before.
-func (s *story) write(user, verb, resource string, object map[string]any, asked string) *story {
+func (s *story) write(user, verb, resource string, object map[string]any, approved ...string) *story {
 	s.t.Helper()
 	s.wait(time.Second)
 	s.revision++
@@ -99,7 +101,7 @@ func (s *story) write(user, verb, resource string, object map[string]any, asked 
 	r := Request{
 		Received: s.now, Answered: s.now.Add(10 * time.Millisecond), User: user, Verb: verb,
 		APIGroup: "group", Resource: resource, Namespace: stored.Metadata.Namespace, Name: stored.Metadata.Name,
-		Code: 200, Object: stored, Asked: json.RawMessage(asked),
+		Code: 200, Object: stored, Approved: approved,
 	}
 	if user == "alice" {
 		r.Groups = []string{"platform-team"}
@@ -119,7 +121,7 @@ func (s *story) database(user, verb string, generation int, size string, edits .
 		edit(metadata)
 	}
 	object := map[string]any{"kind": "Database", "metadata": metadata, "spec": map[string]any{"size": size}}
-	return s.write(user, verb, "databases", object, `{}`)
+	return s.write(user, verb, "databases", object)
 }
 
 // instance has somebody store the managed resource, with policies, and a ledger.
@@ -127,11 +129,12 @@ func (s *story) instance(user, verb, size string, policies []string, ledger stri
 	s.t.Helper()
 	annotations := map[string]string{}
 	if ledger != "" {
-		annotations[allowancesKey] = ledger
+		annotations["rdsinstance.kausality.io/allowances"] = ledger
 	}
 	metadata := map[string]any{
 		"name": "main-1", "namespace": "shop", "uid": "instance", "annotations": annotations,
 		"labels": map[string]string{compositeKey: "main"}, "finalizers": []string{"managed"},
+		"ownerReferences": []map[string]any{{"kind": "Database", "name": "main", "uid": "database", "controller": true}},
 	}
 	for _, edit := range edits {
 		edit(metadata)
@@ -139,7 +142,7 @@ func (s *story) instance(user, verb, size string, policies []string, ledger stri
 	return s.write(user, verb, instances, map[string]any{
 		"kind": "RDSInstance", "metadata": metadata,
 		"spec": map[string]any{"forProvider": map[string]any{"instanceClass": size}, "managementPolicies": policies},
-	}, `{}`)
+	})
 }
 
 // call has the provider ask the cloud.
@@ -193,7 +196,7 @@ func paused(metadata map[string]any) {
 }
 
 func withholding(metadata map[string]any) {
-	metadata["annotations"] = map[string]string{"ticket": "ABC-1", allowancesKey: `[{"relation":"Withheld"}]`}
+	metadata["annotations"] = map[string]string{"ticket": "ABC-1", "kausality.io/allowances": `[{"relation":"Withheld"}]`}
 }
 
 func TestCheck(t *testing.T) {
@@ -247,7 +250,7 @@ func TestCheck(t *testing.T) {
 			},
 			want: []string{"Uncovered"},
 		},
-		"a stranger's size goes to the cloud under an initiator's allowance": {
+		"a stranger's size goes to the cloud under an initiator's allowance, in the moment after": {
 			story: func(s *story) {
 				s.database("mallory", "patch", 2, "huge").database("alice", "patch", 3, "large").
 					instance("system:crossplane", "patch", "huge", updating, allowing(update, sizeField, 3)).
@@ -256,29 +259,89 @@ func TestCheck(t *testing.T) {
 					call(update, "large").
 					instance("system:operator", "patch", "large", closed, "")
 			},
-			want: []string{"Uncovered"},
+			counts: func(c Counts) bool { return c.TakenBack == 1 && c.CarriedOut == 1 && c.Arrived == 2 },
+		},
+		"a stranger's size goes to the cloud under an initiator's allowance": {
+			story: func(s *story) {
+				s.database("mallory", "patch", 2, "huge").database("alice", "patch", 3, "large").wait(2*late).
+					instance("system:crossplane", "patch", "huge", updating, allowing(update, sizeField, 3)).
+					call(update, "huge").
+					instance("system:crossplane", "patch", "large", updating, allowing(update, sizeField, 3)).
+					call(update, "large").
+					instance("system:operator", "patch", "large", closed, "")
+			},
+			want: []string{"Uncovered", "Written"},
 		},
 		"an initiator approves a stranger's size": {
 			story: func(s *story) {
 				s.database("mallory", "patch", 2, "huge").database("alice", "patch", 2, "huge")
-				s.evidence.Requests[len(s.evidence.Requests)-1].Asked = json.RawMessage(`{"metadata":{"annotations":{"kausality.io/approve":"spec.size"}}}`)
+				s.evidence.Requests[len(s.evidence.Requests)-1].Approved = []string{sizeField}
 				s.instance("system:crossplane", "patch", "huge", updating, allowing(update, sizeField, 2)).
 					call(update, "huge").
 					instance("system:operator", "patch", "huge", closed, "")
 			},
 			counts: func(c Counts) bool { return c.Arrived == 2 && c.Strange == 1 },
 		},
+		"Crossplane writes what it composed before the last change": {
+			story: func(s *story) {
+				s.database("alice", "patch", 2, "large").database("alice", "patch", 3, "larger").
+					instance("system:crossplane", "patch", "large", closed, "").
+					instance("system:crossplane", "patch", "larger", updating, allowing(update, sizeField, 3)).
+					call(update, "larger").
+					instance("system:operator", "patch", "larger", closed, "")
+			},
+			counts: func(c Counts) bool { return c.Superseded == 1 && c.Writes == 7 },
+		},
+		"Crossplane goes back to what nobody has wanted for long": {
+			story: func(s *story) {
+				s.database("alice", "patch", 2, "large").
+					instance("system:crossplane", "patch", "large", updating, allowing(update, sizeField, 2)).
+					call(update, "large").
+					instance("system:operator", "patch", "large", closed, "").
+					wait(2*stale).instance("system:crossplane", "patch", "small", closed, "")
+			},
+			want: []string{"Written"},
+		},
+		"Crossplane writes what a stranger asked for": {
+			story: func(s *story) {
+				s.database("mallory", "patch", 2, "huge").instance("system:crossplane", "patch", "huge", closed, "").
+					database("mallory", "patch", 3, "small")
+			},
+			want: []string{"Written"},
+		},
+		"a stranger changes a managed resource": {
+			story: func(s *story) {
+				s.instance("mallory", "patch", "huge", closed, "").instance("system:crossplane", "patch", "small", closed, "")
+			},
+			want: []string{"Written"},
+		},
+		"a stranger makes a managed resource": {
+			story: func(s *story) {
+				s.instance("mallory", "create", "small", closed, "", func(metadata map[string]any) {
+					metadata["name"], metadata["uid"] = "main-2", "another"
+				})
+			},
+			want: []string{"Written"},
+		},
+		"a stranger deletes a managed resource": {
+			story: func(s *story) {
+				s.instance("mallory", "delete", "small", closed, "", gone).instance("system:crossplane", "create", "small", closed, "", func(metadata map[string]any) {
+					metadata["uid"] = "another"
+				})
+			},
+			want: []string{"Ended"},
+		},
 		"somebody opens a gate": {
 			story: func(s *story) {
 				s.instance("mallory", "patch", "small", []string{"*"}, "").instance("system:operator", "patch", "small", closed, "")
 			},
-			want: []string{"Open"},
+			want: []string{"Open", "Written"},
 		},
 		"a gate is open by default": {
 			story: func(s *story) {
 				s.instance("mallory", "patch", "small", []string{}, "").instance("system:operator", "patch", "small", closed, "")
 			},
-			want: []string{"Open"},
+			want: []string{"Open", "Written"},
 		},
 		"a gate is open for more than what is allowed": {
 			story: func(s *story) {
@@ -297,7 +360,7 @@ func TestCheck(t *testing.T) {
 					instance("system:operator", "patch", "large", closed, "").
 					database("mallory", "patch", 3, "small")
 			},
-			want: []string{"Forged", "Open", "Uncovered"},
+			want: []string{"Forged", "Open", "Uncovered", "Written"},
 		},
 		"an allowance names another ticket": {
 			story: func(s *story) {
@@ -349,8 +412,8 @@ func TestCheck(t *testing.T) {
 			story: func(s *story) {
 				s.database("alice", "patch", 1, "small", goes).
 					database("alice", "delete", 2, "small", goes, going).
-					instance("system:collector", "patch", "small", closed, "", paused).
-					instance("system:collector", "delete", "small", closed, "", paused, going).
+					instance(platform+"generic-garbage-collector", "patch", "small", closed, "", paused).
+					instance(platform+"generic-garbage-collector", "delete", "small", closed, "", paused, going).
 					instance("system:operator", "patch", "small", deleting, "", going).
 					call(remove, "").
 					instance("system:provider", "update", "small", deleting, "", gone).
@@ -361,7 +424,7 @@ func TestCheck(t *testing.T) {
 		"it goes, and stays in the cloud": {
 			story: func(s *story) {
 				s.database("alice", "delete", 2, "small", going).
-					instance("system:collector", "delete", "small", closed, "", paused, going).
+					instance(platform+"generic-garbage-collector", "delete", "small", closed, "", paused, going).
 					instance("system:operator", "patch", "small", closed, "", gone).
 					database("system:crossplane", "patch", 2, "small", gone)
 			},

@@ -35,6 +35,7 @@ type Evidence struct {
 	Requests []Request
 	Calls    []Call
 	Law      Law
+	Users    Users
 	// Patience is how long an approved change may take that nobody interferes with, and
 	// that nobody is away for.
 	Patience time.Duration
@@ -87,8 +88,14 @@ type Counts struct {
 	// Mutations are the calls that were to change something in the cloud, and InFlight
 	// those of them whose gate was closed again before they came.
 	Mutations, InFlight int
+	// Writes are the requests that changed, made or ended what a database consists of.
+	Writes int
 	// Versions are those of managed resources.
 	Versions int
+	// TakenBack are those of them that wrote what a stranger had taken back, or an initiator
+	// overruled, in the moment before, which docs/bypasses.md says is not stopped, and
+	// CarriedOut the calls that followed from these.
+	TakenBack, CarriedOut int
 	// Changes were made or approved by initiators; Arrived are those that reached the
 	// cloud, and Superseded those that others followed before they could.
 	Changes, Arrived, Superseded int
@@ -108,13 +115,17 @@ type court struct {
 	history
 
 	verdict Verdict
+	// back are the versions of managed resources that have what was taken back in the moment
+	// before.
+	back map[*version]bool
 	// led are the allowances that lead to somebody.
 	led map[string]error
 }
 
 // Check judges.
 func Check(e Evidence) Verdict {
-	c := &court{Evidence: e, history: remember(e.Requests), led: map[string]error{}}
+	c := &court{Evidence: e, history: remember(e.Requests), back: map[*version]bool{}, led: map[string]error{}}
+	c.writes()
 	for _, call := range e.Calls {
 		c.verdict.Counts.Mutations++
 		c.mutation(call)
@@ -157,6 +168,10 @@ func (c *court) mutation(call Call) {
 			}
 			reasons = append(reasons, err.Error())
 		}
+	}
+	if c.followsTakenBack(call) {
+		c.verdict.Counts.CarriedOut++
+		return
 	}
 	why := "there was no such resource"
 	if len(reasons) > 0 {

@@ -24,6 +24,9 @@ limitations under the License.
 //   - Uncovered: the cloud was asked for a change while no version of the managed
 //     resource had its gate open for that, with an allowance whose trace leads to an
 //     initiator's own request, and with the very content that the cloud was asked for;
+//   - Written, Ended: a composite or managed resource was made, changed or deleted, and
+//     neither what an initiator asked for, nor what was late, nor the books that
+//     Crossplane keeps account for that;
 //   - Open: a version of a managed resource had its gate wider than its allowances;
 //   - Forged: an allowance on it leads to no initiator's request;
 //   - Lost: a change that an initiator made or approved has not reached the cloud;

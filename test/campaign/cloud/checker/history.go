@@ -18,11 +18,12 @@ package checker
 
 import (
 	"cmp"
-	"encoding/json"
 	"maps"
 	"net/http"
 	"slices"
 	"strings"
+
+	"kausality.io/operator/test/campaign/audit"
 )
 
 // history is all that was of all objects.
@@ -62,6 +63,9 @@ func remember(requests []Request) history {
 func (h history) add(r *Request) {
 	uid := r.Object.Metadata.UID
 	o, known := h.byUID[uid]
+	if !known && r.Object.Kind == audit.Partial {
+		return // Of what was there before the log.
+	}
 	if !known {
 		o = &object{place: place{group: r.APIGroup, resource: r.Resource, namespace: r.Object.Metadata.Namespace, name: r.Object.Metadata.Name}}
 		h.byUID[uid] = o
@@ -71,6 +75,9 @@ func (h history) add(r *Request) {
 	}
 	if r.Object.deleting() && len(r.Object.Metadata.Finalizers) == 0 {
 		o.ended = r.Answered // what is gone has the revision that it had before
+	}
+	if r.Object.Kind == audit.Partial {
+		return // It does not show what else there is.
 	}
 	same := func(v *version) bool { return v.revision() == r.Object.revision() }
 	if i := slices.IndexFunc(o.versions, same); i >= 0 {
@@ -237,16 +244,7 @@ func (l Law) ticketed(o *Object) bool {
 // sizeField is what people change.
 const sizeField = "spec.size"
 
-// approves tells whether a request approves of the size that is there.
+// approves reports whether a request approves of the size that is there.
 func approves(r *Request) bool {
-	var asked struct {
-		Metadata struct {
-			Annotations map[string]string `json:"annotations"`
-		} `json:"metadata"`
-	}
-	if err := json.Unmarshal(r.Asked, &asked); err != nil {
-		return false
-	}
-	paths := strings.Split(asked.Metadata.Annotations[approveKey], ",")
-	return slices.Contains(paths, sizeField) || slices.Contains(paths, everything)
+	return slices.Contains(r.Approved, sizeField) || slices.Contains(r.Approved, everything)
 }

@@ -21,6 +21,8 @@ import (
 	"slices"
 	"strconv"
 	"time"
+
+	"kausality.io/operator/test/campaign/audit"
 )
 
 // Object is what the API server has stored, as far as it is of interest.
@@ -36,6 +38,7 @@ type Object struct {
 		Annotations       map[string]string `json:"annotations"`
 		DeletionTimestamp string            `json:"deletionTimestamp"`
 		Finalizers        []string          `json:"finalizers"`
+		OwnerReferences   []audit.Owner     `json:"ownerReferences"`
 	} `json:"metadata"`
 	Spec struct {
 		// Size is what people ask for.
@@ -62,15 +65,30 @@ type Object struct {
 		// Active is a record's.
 		Active []json.RawMessage `json:"active"`
 	} `json:"status"`
+
+	// Content is all of the spec.
+	Content map[string]any `json:"-"`
+}
+
+// UnmarshalJSON implements json.Unmarshaler.
+func (o *Object) UnmarshalJSON(raw []byte) error {
+	type plain Object // without this method
+	if err := json.Unmarshal(raw, (*plain)(o)); err != nil {
+		return err
+	}
+	var all struct {
+		Spec map[string]any `json:"spec"`
+	}
+	err := json.Unmarshal(raw, &all)
+	o.Content = all.Spec
+	return err
 }
 
 // The annotations that count.
 const (
-	allowancesKey = "kausality.io/allowances"
-	approveKey    = "kausality.io/approve"
-	pausedKey     = "crossplane.io/paused"
-	traitsKey     = "aws.example.org/traits"
-	compositeKey  = "crossplane.io/composite"
+	pausedKey    = "crossplane.io/paused"
+	traitsKey    = "aws.example.org/traits"
+	compositeKey = "crossplane.io/composite"
 )
 
 // external and withheld are relations of allowances, and created is what takes the
@@ -108,7 +126,7 @@ const everything = "*"
 // ledger are the allowances of an object. One that cannot be read allows nothing.
 func (o *Object) ledger() []allowance {
 	var out []allowance
-	if err := json.Unmarshal([]byte(o.Metadata.Annotations[allowancesKey]), &out); err != nil {
+	if err := json.Unmarshal([]byte(o.Metadata.Annotations[audit.KeyPrefix(o.Kind, o.Metadata.OwnerReferences)+"allowances"]), &out); err != nil {
 		return nil
 	}
 	return out

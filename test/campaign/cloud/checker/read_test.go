@@ -40,12 +40,13 @@ func TestReadRequests(t *testing.T) {
 	}
 	stored := &Object{Kind: "Database"}
 	stored.Metadata.Name, stored.Metadata.UID, stored.Spec.Size = "main", "1", "small"
+	stored.Content = map[string]any{"size": "small"}
 	begun := time.Date(2026, 3, 1, 10, 0, 0, 1000, time.UTC)
 	want := []Request{
 		{
 			Received: begun, Answered: begun.Add(time.Second - time.Microsecond), User: "alice", Groups: []string{"platform-team"},
 			Verb: "patch", APIGroup: "group", Resource: "databases", Subresource: "status", Namespace: "shop", Name: "main",
-			Code: 200, Asked: []byte(`{"spec":{}}`), Object: stored,
+			Code: 200, Object: stored,
 		},
 		{User: "mallory", Verb: "delete", APIGroup: "group", Resource: "databases", Name: "main", Code: 200},
 		{User: "mallory", Verb: "patch", APIGroup: "group", Resource: "databases", Name: "main", Code: 403},
@@ -56,7 +57,7 @@ func TestReadRequests(t *testing.T) {
 }
 
 func TestReadRequestsThatDoNotParse(t *testing.T) {
-	_, err := ReadRequests(strings.NewReader(`{"verb":1,"objectRef":{"apiGroup":"group"}}`+"\n"), "group")
+	_, err := ReadRequests(strings.NewReader(`{"verb":"create","user":1,"objectRef":{"apiGroup":"group"}}`+"\n"), "group")
 	if err == nil || !strings.Contains(err.Error(), "line 1") {
 		t.Errorf("got error %v, want one that names line 1", err)
 	}

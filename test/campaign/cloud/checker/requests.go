@@ -17,15 +17,12 @@ limitations under the License.
 package checker
 
 import (
-	"bufio"
-	"bytes"
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"time"
+
+	"kausality.io/operator/test/campaign/audit"
 )
 
 // Request is one that the API server has carried out or refused.
@@ -40,97 +37,45 @@ type Request struct {
 	APIGroup, Resource, Subresource, Namespace, Name string
 	// Code is the answer's.
 	Code int
-	// Asked is what was sent, and Object what was stored; the latter is nil where
-	// nothing was.
-	Asked  json.RawMessage
-	Object *Object
+	// Approved are the paths that it approves of, and Object what was stored; the latter is
+	// nil where nothing was.
+	Approved []string
+	Object   *Object
 }
 
-// Succeeded tells whether the request was carried out.
+// Succeeded reports whether the request was carried out.
 func (r *Request) Succeeded() bool { return r.Code >= 200 && r.Code < 300 }
 
-// record is a line of an audit log, as far as it is of interest.
-type record struct {
-	Verb             string    `json:"verb"`
-	RequestURI       string    `json:"requestURI"`
-	User             user      `json:"user"`
-	ImpersonatedUser *user     `json:"impersonatedUser"`
-	Received         time.Time `json:"requestReceivedTimestamp"`
-	Stage            time.Time `json:"stageTimestamp"`
-	ObjectRef        *struct {
-		APIGroup    string `json:"apiGroup"`
-		Resource    string `json:"resource"`
-		Subresource string `json:"subresource"`
-		Namespace   string `json:"namespace"`
-		Name        string `json:"name"`
-	} `json:"objectRef"`
-	ResponseStatus struct {
-		Code int `json:"code"`
-	} `json:"responseStatus"`
-	RequestObject  json.RawMessage `json:"requestObject"`
-	ResponseObject json.RawMessage `json:"responseObject"`
+// kinds are those of what databases consist of, and of what is recorded of them.
+var kinds = audit.Kinds{
+	"databaseclaims": claimKind, "xdatabases": compositeKind, "databases": databaseKind, instances: "RDSInstance",
+	"allowancerecords": "AllowanceRecord",
 }
-
-type user struct {
-	Username string   `json:"username"`
-	Groups   []string `json:"groups"`
-}
-
-// writing are the verbs of requests that change something.
-var writing = []string{"create", "update", "patch", "delete"}
 
 // ReadRequests reads the requests that were to change objects of the given API groups
 // from an audit log.
 func ReadRequests(log io.Reader, groups ...string) ([]Request, error) {
 	var out []Request
-	for lines, number := bufio.NewReader(log), 1; ; number++ {
-		line, err := lines.ReadBytes('\n')
-		if errors.Is(err, io.EOF) {
-			return out, nil // what is not a whole line was being written
+	err := audit.Scan(log, kinds, func(w *audit.Write, answer []byte) error {
+		if !slices.Contains(groups, w.Group) {
+			return nil
 		}
-		if err != nil {
-			return nil, fmt.Errorf("reading the audit log: %w", err)
+		r := Request{
+			Received: w.Received, Answered: w.Answered, User: w.User, Groups: w.Groups, Verb: w.Verb,
+			APIGroup: w.Group, Resource: w.Resource, Subresource: w.Subresource, Namespace: w.Namespace, Name: w.Name,
+			Code: int(w.Code), Approved: w.Approved(),
 		}
-		if !slices.ContainsFunc(groups, func(g string) bool { return bytes.Contains(line, []byte(`"apiGroup":"`+g+`"`)) }) {
-			continue
+		if len(answer) > 0 {
+			var stored Object
+			if err := json.Unmarshal(answer, &stored); err != nil {
+				return err
+			}
+			if stored.Kind == kinds[w.Resource] || stored.Kind == audit.Partial {
+				r.Object = &stored
+			}
 		}
-		request, err := readRequest(line)
-		if err != nil {
-			return nil, fmt.Errorf("line %d of the audit log: %w", number, err)
-		}
-		if request != nil && slices.Contains(groups, request.APIGroup) {
-			out = append(out, *request)
-		}
-	}
-}
-
-// readRequest reads a line; nil if it is about a request that changes nothing.
-func readRequest(line []byte) (*Request, error) {
-	var r record
-	if err := json.Unmarshal(line, &r); err != nil {
-		return nil, err
-	}
-	if r.ObjectRef == nil || !slices.Contains(writing, r.Verb) || strings.Contains(r.RequestURI, "dryRun=") {
-		return nil, nil
-	}
-	who := r.User
-	if r.ImpersonatedUser != nil {
-		who = *r.ImpersonatedUser
-	}
-	out := &Request{
-		Received: r.Received, Answered: r.Stage, User: who.Username, Groups: who.Groups, Verb: r.Verb,
-		APIGroup: r.ObjectRef.APIGroup, Resource: r.ObjectRef.Resource, Subresource: r.ObjectRef.Subresource,
-		Namespace: r.ObjectRef.Namespace, Name: r.ObjectRef.Name, Code: r.ResponseStatus.Code, Asked: r.RequestObject,
-	}
-	if !out.Succeeded() || len(r.ResponseObject) == 0 {
-		return out, nil
-	}
-	var stored Object
-	if err := json.Unmarshal(r.ResponseObject, &stored); err != nil {
-		return nil, err
-	}
-	if stored.Kind != "Status" {
-		out.Object = &stored
-	}
-	return out, nil
+		out = append(out, r)
+		return nil
+	})
+	return out, err
 }

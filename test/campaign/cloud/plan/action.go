@@ -16,6 +16,8 @@ limitations under the License.
 
 package plan
 
+import "slices"
+
 // Action is what happens in a step.
 type Action string
 
@@ -73,11 +75,27 @@ const (
 	KillOperator Action = "KillOperator"
 	// RestartCore ends Crossplane the orderly way, and starts it again.
 	RestartCore Action = "RestartCore"
+	// FreezeOperator stops an operator for a while, FreezeEtcd etcd; they know nothing of it.
+	FreezeOperator Action = "FreezeOperator"
+	FreezeEtcd     Action = "FreezeEtcd"
+	// Depose takes the lease of the elected operator away, and RestartAPIServer restarts the
+	// API server.
+	Depose           Action = "Depose"
+	RestartAPIServer Action = "RestartAPIServer"
+	// CutWatches cuts the operators' connections to the API server, and compacts what they would
+	// go on from.
+	CutWatches Action = "CutWatches"
+	// EditPolicies adds a rule to each policy and takes it away again.
+	EditPolicies Action = "EditPolicies"
+	// StepClock sets the clocks of the operators ahead by an hour, or back, and right again.
+	StepClock Action = "StepClock"
 )
 
-// OfMachinery tells whether an action is none upon a database.
+// OfMachinery reports whether an action is none upon a database.
 func (a Action) OfMachinery() bool {
-	return a == KillProvider || a == KillOperator || a == RestartCore
+	return slices.Contains([]Action{
+		KillProvider, KillOperator, RestartCore, FreezeOperator, FreezeEtcd, Depose, RestartAPIServer, CutWatches, EditPolicies, StepClock,
+	}, a)
 }
 
 // Approved is how many changes of a size an action has that have to arrive, unless
@@ -115,4 +133,12 @@ var weights = map[Action]int{
 	KillProvider:    1,
 	KillOperator:    1,
 	RestartCore:     1,
+
+	FreezeOperator:   1,
+	FreezeEtcd:       1,
+	Depose:           1,
+	RestartAPIServer: 1,
+	CutWatches:       1,
+	EditPolicies:     1,
+	StepClock:        1,
 }

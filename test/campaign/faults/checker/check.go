@@ -25,18 +25,21 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/law"
 )
 
 // Interval is a time in which something was so.
 type Interval struct{ From, To time.Time }
 
-// contains tells whether a time is in the interval.
+// contains reports whether a time is in the interval.
 func (i Interval) contains(t time.Time) bool { return !t.Before(i.From) && !t.After(i.To) }
 
 // Evidence is all that there is to judge by.
 type Evidence struct {
 	// Log is the audit log.
-	Log *Log
+	Log *audit.Log
 	// Final are the objects that are there at the end, as JSON: Deployments,
 	// ReplicaSets, Pods and AllowanceRecords.
 	Final []json.RawMessage
@@ -52,8 +55,6 @@ type Promise string
 
 // The promises.
 const (
-	// Uncovered changes of children there are none.
-	Uncovered Promise = "uncovered change of a child"
 	// Corrupted ledgers there are none.
 	Corrupted Promise = "corrupted ledger"
 	// Invented allowances there are none.
@@ -89,9 +90,6 @@ func (f Finding) String() string {
 // Report is what the checker found, and how much it has looked at.
 type Report struct {
 	Findings []Finding
-	// Children are the changes of bounded children that were looked at, by what let
-	// them through.
-	Children map[string]int
 	// Versions are those of ledgers, Grants the changes that had to earn something, and
 	// Records those that were compared.
 	Versions, Grants, Records int
@@ -105,46 +103,49 @@ func (r *Report) Unexcused() []Finding {
 // checker is a check that goes on.
 type checker struct {
 	Evidence
-	lives map[types.UID]*life
-	rules rulebook
-	final map[types.UID]*object
+	lives map[types.UID]*audit.Life
+	rules law.Book
+	final map[types.UID]*audit.Object
 	// byName are the objects of a name, byTarget the records of an object, and tried the
 	// requests that there were.
-	byName   map[string][]*life
-	byTarget map[types.UID][]*life
+	byName   map[string][]*audit.Life
+	byTarget map[types.UID][]*audit.Life
 	tried    map[attempt]bool
+	// ledgers are what annotations say, by their text.
+	ledgers map[string]ledgerText
 
 	report Report
 }
 
 // Check looks at all the evidence.
 func Check(e Evidence) (*Report, error) {
-	c := &checker{Evidence: e, lives: lives(e.Log.writes), final: map[types.UID]*object{}}
-	c.report.Children = map[string]int{}
-	c.tried, c.byName = e.Log.attempts(), map[string][]*life{}
+	c := &checker{Evidence: e, lives: audit.Lives(e.Log.Writes), final: map[types.UID]*audit.Object{}}
+	c.ledgers, c.byName = map[string]ledgerText{}, map[string][]*audit.Life{}
+	c.tried = attempts(e.Log)
 	for _, resource := range []string{deployments, replicaSets, pods} {
 		for _, l := range c.of(resource) {
-			v := l.versions[0]
-			key := v.Kind + "/" + v.Metadata.Namespace + "/" + v.Metadata.Name
+			v := l.Versions[0]
+			key := v.Kind + "/" + v.Namespace + "/" + v.Name
 			c.byName[key] = append(c.byName[key], l)
 		}
 	}
 	var err error
-	if c.rules, err = policiesOf(c.of(policies)); err != nil {
+	if c.rules, err = law.Read(c.of(policies)); err != nil {
 		return nil, err
 	}
 	for _, raw := range e.Final {
-		obj, err := e.Log.decode(raw)
+		obj, err := e.Log.Decode(raw)
 		if err != nil {
 			return nil, err
 		}
-		c.final[obj.Metadata.UID] = obj
+		c.final[obj.UID] = obj
 	}
-	c.checkChildren()
 	c.checkLedgers()
 	c.checkGrants()
 	c.checkWork()
-	c.checkRecords()
+	if err := c.checkRecords(); err != nil {
+		return nil, err
+	}
 	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int { return a.At.Compare(b.At) })
 	return &c.report, nil
 }
@@ -154,15 +155,15 @@ func (c *checker) findf(promise Promise, at time.Time, object, format string, ar
 }
 
 // of are the lives of a resource's objects, the first one first.
-func (c *checker) of(resource string) []*life {
-	var out []*life
+func (c *checker) of(resource string) []*audit.Life {
+	var out []*audit.Life
 	for _, l := range c.lives {
-		if len(l.versions) > 0 && l.versions[0].Kind == kinds[resource] {
+		if l.First().Kind == kinds[resource] {
 			out = append(out, l)
 		}
 	}
-	slices.SortFunc(out, func(a, b *life) int {
-		return cmp.Or(cmp.Compare(a.versions[0].revision(), b.versions[0].revision()), strings.Compare(string(a.uid), string(b.uid)))
+	slices.SortFunc(out, func(a, b *audit.Life) int {
+		return cmp.Or(cmp.Compare(a.First().Revision, b.First().Revision), strings.Compare(string(a.UID), string(b.UID)))
 	})
 	return out
 }

@@ -17,13 +17,14 @@ limitations under the License.
 package checker
 
 import (
-	"encoding/json"
 	"fmt"
 	"testing"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+
+	"kausality.io/operator/test/campaign/audit"
 )
 
 // What the checker finds in a story that is true but for one thing.
@@ -44,7 +45,7 @@ func TestCheck(t *testing.T) {
 			s.tell(
 				step{by: mallory, verb: "patch", resource: deployments, name: "web", change: scale},
 				step{by: alice, verb: "patch", resource: deployments, name: "web", change: scale, again: true},
-				s.scaleReplicaSet(deploymentController, mayDelete),
+				s.scaleReplicaSet(mayDelete),
 			)
 			s.pod("web-1-b")
 			s.finish()
@@ -55,7 +56,7 @@ func TestCheck(t *testing.T) {
 			s.tell(
 				step{by: mallory, verb: "patch", resource: deployments, name: "web", change: scale},
 				step{by: mallory, verb: "patch", resource: deployments, name: "web", change: scale, again: true},
-				s.scaleReplicaSet(deploymentController, mayDelete),
+				s.scaleReplicaSet(mayDelete),
 			)
 			s.pod("web-1-b")
 			s.finish()
@@ -72,76 +73,17 @@ func TestCheck(t *testing.T) {
 			s.tell(step{by: "system:serviceaccount:kube-system:generic-garbage-collector", verb: "delete", resource: replicaSets, name: "web-1"})
 			s.tell(step{by: "system:serviceaccount:kube-system:generic-garbage-collector", verb: "delete", resource: pods, name: "web-1-a"})
 		}},
-		"a stranger scales a ReplicaSet": {want: []Promise{Uncovered}, tell: func(s *story) {
-			s.begin()
-			s.tell(s.scaleReplicaSet(mallory, ""))
-		}},
-		"a stranger changes a Pod that goes": {tell: func(s *story) {
-			s.begin()
-			s.tell(step{by: mallory, verb: "patch", resource: pods, name: "web-1-a", change: obj{
-				"metadata": obj{"deletionTimestamp": "2026-01-01T12:00:00Z"}, "spec": obj{"containers": []any{obj{"image": "web:2"}}},
-			}})
-			s.tell(step{by: replicaSetController, verb: "delete", resource: pods, name: "web-1-a"})
-			s.pod("web-1-c")
-		}},
-		"a stranger changes a Pod whose ReplicaSet is an orphan": {tell: func(s *story) {
-			s.begin()
-			s.tell(step{by: alice, verb: "delete", resource: deployments, name: "web"})
-			s.tell(step{by: mallory, verb: "patch", resource: pods, name: "web-1-a", change: obj{"spec": obj{"containers": []any{obj{"image": "web:2"}}}}})
-		}},
-		"a stranger deletes a ReplicaSet": {want: []Promise{Uncovered, Undone}, tell: func(s *story) {
+		"a stranger deletes a ReplicaSet": {want: []Promise{Undone}, tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: mallory, verb: "delete", resource: replicaSets, name: "web-1"})
 		}},
-		"a stranger deletes a Pod": {want: []Promise{Uncovered}, tell: func(s *story) {
-			s.begin()
-			s.tell(step{by: mallory, verb: "delete", resource: pods, name: "web-1-a"})
-			s.pod("web-1-c")
-		}},
-		"a stranger changes a Pod": {want: []Promise{Uncovered, Undone}, tell: func(s *story) {
+		"a stranger changes a Pod": {want: []Promise{Undone}, tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: mallory, verb: "patch", resource: pods, name: "web-1-a", change: obj{"spec": obj{"containers": []any{obj{"image": "evil"}}}}})
 		}},
-		"a stranger takes the owner of a ReplicaSet away": {want: []Promise{Uncovered, Undone}, tell: func(s *story) {
+		"a stranger takes the owner of a ReplicaSet away": {want: []Promise{Undone}, tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: mallory, verb: "patch", resource: replicaSets, name: "web-1", change: obj{"metadata": obj{"ownerReferences": []any{}}}})
-		}},
-		"a controller does what nobody caused": {want: []Promise{Uncovered}, tell: func(s *story) {
-			s.begin()
-			s.tell(s.scaleReplicaSet(deploymentController, ""))
-		}},
-		"a controller uses what is withheld": {want: []Promise{Uncovered}, tell: func(s *story) {
-			s.begin()
-			s.tell(
-				step{by: mallory, verb: "patch", resource: deployments, name: "web", change: all(obj{"spec": obj{"replicas": 2}}, generation(2),
-					ledgerOf(ledgerKey, `[{"relation":"Withheld","mutation":"spec.replicas","generation":2,"initiator":"mallory","trace":[]}]`))},
-				s.scaleReplicaSet(deploymentController, ""),
-			)
-		}},
-		"a controller uses two seconds later what has ended": {want: []Promise{Uncovered}, tell: func(s *story) {
-			s.begin()
-			s.scale()
-			s.finish()
-			s.tell(step{by: deploymentController, verb: "update", resource: replicaSets, name: "web-1", after: 2 * time.Second,
-				change: all(obj{"spec": obj{"replicas": 3}}, generation(3))})
-		}},
-		"a controller is a little behind": {tell: func(s *story) {
-			s.begin()
-			s.scale()
-			s.finish()
-			s.tell(step{by: deploymentController, verb: "update", resource: replicaSets, name: "web-1", after: -800 * time.Millisecond,
-				change: all(obj{"spec": obj{"replicas": 1}}, generation(3))})
-		}},
-		"nobody can be asked": {want: []Promise{"excused"}, tell: func(s *story) {
-			s.begin()
-			st := s.scaleReplicaSet(mallory, "")
-			st.open = true
-			s.tell(st)
-		}},
-		"no policy is there any more": {tell: func(s *story) {
-			s.begin()
-			s.tell(step{by: alice, verb: "delete", resource: policies, name: "deployment"})
-			s.tell(s.scaleReplicaSet(mallory, ""))
 		}},
 		"a ledger does not parse": {want: []Promise{Corrupted}, tell: func(s *story) {
 			s.begin()
@@ -185,6 +127,12 @@ func TestCheck(t *testing.T) {
 			s.tell(step{by: alice, verb: "patch", resource: deployments, name: "web", change: all(obj{"spec": obj{"replicas": 1, "template": "other"}}, generation(2))})
 			s.tell(step{by: alice, verb: "delete", resource: deployments, name: "web"})
 		}},
+		"a grant is lost, as nobody could be asked": {want: []Promise{"excused"}, tell: func(s *story) {
+			s.begin()
+			s.tell(step{by: alice, verb: "patch", resource: deployments, name: "web", open: true,
+				change: all(obj{"spec": obj{"replicas": 1, "template": "other"}}, generation(2))})
+			s.tell(step{by: alice, verb: "delete", resource: deployments, name: "web"})
+		}},
 		"a grant is pending": {tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: alice, verb: "patch", resource: deployments, name: "web", change: all(obj{"spec": obj{"replicas": 2}}, generation(2))})
@@ -192,28 +140,20 @@ func TestCheck(t *testing.T) {
 				"kind": "ReplicaSet", "mutation": "spec.replicas", "generation": 2, "initiator": "alice",
 				"trace": []any{obj{"kind": "Deployment", "name": "web", "generation": 2, "field": "spec.replicas"}},
 			}}}}})
-			s.tell(s.scaleReplicaSet(deploymentController, ""))
+			s.tell(s.scaleReplicaSet(""))
 			s.pod("web-1-b")
 		}},
 		"a grant is pending, which the API server did not see stored": {tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: alice, verb: "patch", resource: deployments, name: "web", change: all(obj{"spec": obj{"replicas": 2}}, generation(2))})
 			pending := s.now.UTC().Format(time.RFC3339)
-			s.tell(s.scaleReplicaSet(deploymentController, ""))
+			s.tell(s.scaleReplicaSet(""))
 			s.pod("web-1-b")
 			s.now = s.now.Add(2 * lag)
 			s.record(obj{"pendingGrants": []any{obj{"time": pending, "allowances": []any{obj{
 				"kind": "ReplicaSet", "mutation": "spec.replicas", "generation": 2, "initiator": "alice",
 				"trace": []any{obj{"kind": "Deployment", "name": "web", "generation": 2, "field": "spec.replicas"}},
 			}}}}})
-		}},
-		"a stranger's change is about to be withheld": {want: []Promise{Uncovered}, tell: func(s *story) {
-			s.begin()
-			s.scaleAfterAStranger(2)
-		}},
-		"a stranger's change was about to be withheld, and was overruled": {tell: func(s *story) {
-			s.begin()
-			s.scaleAfterAStranger(1)
 		}},
 		"an allowance goes before it is used up": {want: []Promise{Lost}, tell: func(s *story) {
 			s.begin()
@@ -250,12 +190,12 @@ func TestCheck(t *testing.T) {
 			s.begin()
 			s.record(obj{"denials": 1})
 		}},
-		"a record counts a denial of what was let through before": {want: nil, tell: func(s *story) {
+		"a record counts a denial of what was let through before": {tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: mallory, verb: "update", resource: replicaSets, name: "web-1", uncovered: true})
 			s.record(obj{"denials": 1})
 		}},
-		"a record counts a denial that nobody waited for": {want: []Promise{"excused"}, tell: func(s *story) {
+		"a record counts a denial that nobody waited for": {tell: func(s *story) {
 			s.begin()
 			s.tell(step{by: mallory, verb: "update", resource: replicaSets, name: "web-1", change: obj{"spec": obj{"replicas": 9}}, open: true})
 			s.record(obj{"denials": 1})
@@ -299,39 +239,8 @@ func TestKilled(t *testing.T) {
 func TestReadStopsAtNonsense(t *testing.T) {
 	s := newStory(t)
 	s.begin()
-	s.lines.WriteString(`{"objectRef":{"resource":"pods"},` + "\n")
-	if _, err := Read(&s.lines); err == nil {
+	s.lines.WriteString(`{"verb":"create","objectRef":{"resource":"pods"},` + "\n")
+	if _, err := audit.Read(&s.lines, kinds); err == nil {
 		t.Error("nonsense is read")
-	}
-}
-
-// A section bounds what it names, and nothing else.
-func TestSectionLets(t *testing.T) {
-	const text = `{"policies":[{"target":{"resource":"replicasets"},"verbs":["Create"],"mutations":[{"jsonPath":"spec.replicas","verbs":["Mutate"]}]}]}`
-	var s section
-	if err := json.Unmarshal([]byte(text), &s); err != nil {
-		t.Fatal(err)
-	}
-	create, remove := change{verbCreate, wholeObject}, change{verbDelete, wholeObject}
-	size, drop, other := change{"spec.replicas", verbMutate}, change{"spec.replicas", verbRemove}, change{"spec.template", verbMutate}
-	tests := map[string]struct {
-		resource string
-		changes  []change
-		want     bool
-	}{
-		"what it names":              {replicaSets, []change{create}, true},
-		"a field that it names":      {replicaSets, []change{size}, true},
-		"by another verb":            {replicaSets, []change{drop}, false},
-		"another field":              {replicaSets, []change{other}, false},
-		"one that it names, and not": {replicaSets, []change{size, other}, false},
-		"what it does not name":      {replicaSets, []change{remove}, false},
-		"another resource":           {pods, []change{remove}, true},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := s.lets(tc.resource, tc.changes); got != tc.want {
-				t.Errorf("lets() = %t, want %t", got, tc.want)
-			}
-		})
 	}
 }

@@ -17,14 +17,13 @@ limitations under the License.
 // Package checker finds out from evidence alone whether Kausality kept its promises
 // while things broke. It knows the audit log of the API server, in which the policies
 // are too, and the objects that are there at the end, and shares no code with the
-// operator: what a ledger says, when an object has settled and what covers a change is
-// written down here once more, in as few words as the workloads of a campaign need
-// (Deployments, their ReplicaSets and their Pods, under policies without conditions).
+// operator: what a ledger says and when an object has settled is written down here once
+// more, in as few words as the workloads of a campaign need (Deployments, their ReplicaSets
+// and their Pods, under policies without conditions). Whether changes of children had a cause
+// is for the checker of the campaign of strangers, who believes no ledger.
 //
 // What it promises to find:
 //
-//   - a change of a bounded child that nothing covered: no version of its parent that was
-//     current at the request, or at most two seconds before it;
 //   - a ledger that does not parse, exceeds its bounds or says one thing twice;
 //   - an allowance that nobody who may has caused, and one that went without having been
 //     used up, or never came;

@@ -23,6 +23,8 @@ import (
 	"strings"
 
 	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/test/campaign/audit"
 )
 
 // What a ledger may hold.
@@ -101,16 +103,25 @@ func parseLedger(text string) ([]entry, error) {
 	return entries, nil
 }
 
-// covers tells whether the entry lets a change of a child of the given kind through.
-func (e *entry) covers(kind string, c change) bool {
-	if e.Relation != "" && e.Relation != "ControllerChild" || e.Kind != kind && e.Kind != "*" {
-		return false
+// ledger is what a version of an object has in its annotation. Most have the same as the one
+// before: it is read once.
+func (c *checker) ledger(o *audit.Object) []entry {
+	entries, _ := c.readLedger(o) // That it does not parse is found once.
+	return entries
+}
+
+func (c *checker) readLedger(o *audit.Object) ([]entry, error) {
+	text := o.Own("allowances")
+	l, known := c.ledgers[text]
+	if !known {
+		l.entries, l.err = parseLedger(text)
+		c.ledgers[text] = l
 	}
-	if c.verb == wholeObject {
-		return e.Mutation == c.path || e.Mutation == "*" && len(e.Verbs) == 0
-	}
-	if e.Mutation != "*" && !within(c.path, e.Mutation) {
-		return false
-	}
-	return len(e.Verbs) == 0 || slices.Contains(e.Verbs, c.verb)
+	return l.entries, l.err
+}
+
+// ledgerText is an annotation as it reads.
+type ledgerText struct {
+	entries []entry
+	err     error
 }

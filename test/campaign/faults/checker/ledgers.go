@@ -20,6 +20,19 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/law"
+)
+
+// lag is how much older than a request what the operator goes by may be.
+const lag = 2 * time.Second
+
+var (
+	replicasPath = []string{"spec", "replicas"}
+	templatePath = []string{"spec", "template"}
 )
 
 // checkLedgers follows each ledger from version to version: what it says has a cause, and
@@ -27,7 +40,7 @@ import (
 func (c *checker) checkLedgers() {
 	for _, resource := range []string{deployments, replicaSets} {
 		for _, l := range c.of(resource) {
-			for _, v := range l.versions {
+			for _, v := range l.Versions {
 				c.checkVersion(l, v)
 			}
 			c.checkEnd(l)
@@ -35,38 +48,40 @@ func (c *checker) checkLedgers() {
 	}
 }
 
-func (c *checker) checkVersion(l *life, v *version) {
+func (c *checker) checkVersion(l *audit.Life, v *audit.Version) {
 	c.report.Versions++
-	if v.ledgerErr != nil {
-		c.findf(Corrupted, v.by.Received, l.name(), "%v, written by %s", v.ledgerErr, v.by)
+	after, err := c.readLedger(v.Object)
+	if err != nil {
+		c.findf(Corrupted, v.By.Received, l.String(), "%v, written by %s", err, v.By)
 		return
 	}
 	var before []entry
-	if v.before != nil {
-		before = v.before.ledger
+	if v.Before != nil {
+		before = c.ledger(v.Before.Object)
 	}
-	for i := range v.ledger {
-		if e := &v.ledger[i]; !e.withheld() && !contains(before, e) && !c.caused(v, e) {
-			c.findf(Invented, v.by.Received, l.name(), "%s, which nothing in the log caused, since %s", e, v.by)
+	for i := range after {
+		if e := &after[i]; !e.withheld() && !contains(before, e) && !c.caused(v, e) {
+			c.findf(Invented, v.By.Received, l.String(), "%s, which nothing in the log caused, since %s", e, v.By)
 		}
 	}
 	for i := range before {
-		if e := &before[i]; !contains(v.ledger, e) && !c.mayLeave(v, e) {
-			c.findf(Lost, v.by.Received, l.name(), "%s, by %s", e, v.by)
+		if e := &before[i]; !contains(after, e) && !c.mayLeave(v, e) {
+			c.findf(Lost, v.By.Received, l.String(), "%s, by %s", e, v.By)
 		}
 	}
 }
 
 // checkEnd looks at what is there at the end: an object with nothing left to do allows
 // nothing.
-func (c *checker) checkEnd(l *life) {
-	end := c.final[l.uid]
+func (c *checker) checkEnd(l *audit.Life) {
+	end := c.final[l.UID]
 	if end == nil {
 		return
 	}
-	for i := range end.ledger {
-		if e := &end.ledger[i]; !e.withheld() && end.settled(e.Generation) {
-			c.findf(Unended, l.versions[len(l.versions)-1].by.Answered, l.name(), "%s", e)
+	left := c.ledger(end)
+	for i := range left {
+		if e := &left[i]; !e.withheld() && settled(end, e.Generation) {
+			c.findf(Unended, l.Versions[len(l.Versions)-1].By.Answered, l.String(), "%s", e)
 		}
 	}
 }
@@ -78,72 +93,72 @@ func contains(all []entry, e *entry) bool {
 
 // caused tells whether each hop of the trace was a change of that object, the first one by
 // the initiator, who may.
-func (c *checker) caused(at *version, e *entry) bool {
+func (c *checker) caused(at *audit.Version, e *entry) bool {
 	for i, h := range e.Trace {
-		if !slices.ContainsFunc(c.named(h, at.Metadata.Namespace), func(l *life) bool {
-			return slices.ContainsFunc(l.versions, func(v *version) bool {
-				return !v.by.Received.After(at.by.Answered) && c.changedAt(v, h) && (i > 0 || c.began(v, h, e.Initiator))
+		if !slices.ContainsFunc(c.named(h, at.Namespace), func(l *audit.Life) bool {
+			return slices.ContainsFunc(l.Versions, func(v *audit.Version) bool {
+				return !v.By.Received.After(at.By.Answered) && c.changedAt(v, h) && (i > 0 || c.began(v, h, e.Initiator))
 			})
 		}) {
 			return false
 		}
 	}
 	last := e.last()
-	return last.Kind == at.Kind && last.Name == at.Metadata.Name && last.Generation == e.Generation
+	return last.Kind == at.Kind && last.Name == at.Name && last.Generation == e.Generation
 }
 
 // named are the objects of that name, one after the other.
-func (c *checker) named(h hop, namespace string) []*life {
+func (c *checker) named(h hop, namespace string) []*audit.Life {
 	return c.byName[h.Kind+"/"+namespace+"/"+h.Name]
 }
 
 // changedAt tells whether a version is what a hop says.
-func (c *checker) changedAt(v *version, h hop) bool {
+func (c *checker) changedAt(v *audit.Version, h hop) bool {
 	switch {
 	case h.Field == created:
-		return v.before == nil
+		return v.Before == nil
 	case strings.HasPrefix(h.Field, "("):
 		return true // What let something through without a cause of its own.
-	case v.by.Scaled != nil:
+	case v.By.Scaled != nil:
 		// A Scale shows no generation: what it earned gets that of the object when it
 		// enters the ledger. Another write may have done the same while the API server
 		// tried again: then it has earned something, and changed nothing.
-		return h.Generation >= v.Metadata.Generation && related("spec.replicas", h.Field)
-	case v.Metadata.Generation != h.Generation:
+		return h.Generation >= v.Generation && audit.Related(replicasPath, law.PathOf(h.Field))
+	case v.Generation != h.Generation:
 		return false
 	}
-	return v.by.Said.Annotations[approveKey] != nil ||
-		slices.ContainsFunc(v.changes(), func(ch change) bool { return related(ch.path, h.Field) })
+	return v.By.Approves() ||
+		slices.ContainsFunc(changes(v), func(ch audit.Change) bool { return audit.Related(ch.Path, law.PathOf(h.Field)) })
 }
 
 // began tells whether a version is the work of somebody who may begin a chain with it.
-func (c *checker) began(v *version, h hop, initiator string) bool {
+func (c *checker) began(v *audit.Version, h hop, initiator string) bool {
 	if strings.HasPrefix(h.Field, "(") && h.Field != created {
 		return true
 	}
-	return slices.ContainsFunc(v.writers(), func(w *write) bool {
-		return w.User == initiator && (h.Field == created || mayInitiate(c.rules.ever(v.Kind, w.Received.Add(-lag), w.Answered), w.User, w.Groups))
+	return slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
+		return w.User == initiator && (h.Field == created || law.Knows(c.rules.Ever(v.Kind, w.Received.Add(-lag), w.Answered), w, true))
 	})
 }
 
 // mayLeave tells whether an entry of the version before may be gone: the object has
 // settled since, another one took its place, or no policy was in effect all the time.
-func (c *checker) mayLeave(v *version, e *entry) bool {
-	if slices.ContainsFunc(v.ledger, func(other entry) bool {
+func (c *checker) mayLeave(v *audit.Version, e *entry) bool {
+	if slices.ContainsFunc(c.ledger(v.Object), func(other entry) bool {
 		return other.what() == e.what() && other.Generation >= e.Generation
 	}) {
 		return true
 	}
 	since := v
-	for x := v; x != nil; x = x.before {
-		if x.settled(e.Generation) {
+	for x := v; x != nil; x = x.Before {
+		if settled(x.Object, e.Generation) {
 			return true
 		}
-		if contains(x.ledger, e) {
+		if contains(c.ledger(x.Object), e) {
 			since = x
 		}
 	}
-	if len(c.rules.of(v.Kind, since.by.Received.Add(-moment), v.by.Answered)) == 0 {
+	if len(c.inEffect(v.Kind, since.By.Received.Add(-law.Moment), v.By.Answered)) == 0 {
 		return true
 	}
 	return e.withheld() && c.released(v, since, e)
@@ -151,12 +166,12 @@ func (c *checker) mayLeave(v *version, e *entry) bool {
 
 // released tells whether a withheld change is none any more: somebody who may has changed
 // or approved something, or the value is what it was.
-func (c *checker) released(v, since *version, e *entry) bool {
-	if mayInitiate(c.rules.ever(v.Kind, v.by.Received.Add(-lag), v.by.Answered), v.by.User, v.by.Groups) {
+func (c *checker) released(v, since *audit.Version, e *entry) bool {
+	if law.Knows(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v.By, true) {
 		return true
 	}
-	return since.before != nil && !slices.ContainsFunc(diff("spec", since.before.Spec, v.Spec), func(ch change) bool {
-		return related(ch.path, e.Mutation)
+	return since.Before != nil && !slices.ContainsFunc(audit.ContentChanges(since.Before.Object, v.Object), func(ch audit.Change) bool {
+		return audit.Related(ch.Path, law.PathOf(e.Mutation))
 	})
 }
 
@@ -164,28 +179,28 @@ func (c *checker) released(v, since *version, e *entry) bool {
 // something: in the ledger, or on the way there.
 func (c *checker) checkGrants() {
 	for _, l := range c.of(deployments) {
-		for _, v := range l.versions {
+		for _, v := range l.Versions {
 			c.checkGrant(l, v)
 		}
 	}
 }
 
-func (c *checker) checkGrant(l *life, v *version) {
-	w := v.by
-	inEffect := c.rules.of(v.Kind, w.Received, w.Answered)
-	if v.before == nil && w.Verb == verbCreate && len(inEffect) > 0 {
+func (c *checker) checkGrant(l *audit.Life, v *audit.Version) {
+	w := v.By
+	inEffect := c.inEffect(v.Kind, w.Received, w.Answered)
+	if v.Before == nil && w.Verb == audit.VerbCreate && len(inEffect) > 0 {
 		c.earned(l, v, created)
 		return
 	}
-	if v.before == nil || w.Subresource != "" && w.Subresource != "scale" {
+	if v.Before == nil || w.Subresource != "" && w.Subresource != "scale" {
 		return
 	}
 	for _, p := range inEffect {
-		if !p.subject(w.User, w.Groups, true) {
+		if !law.Knows([]*law.Policy{p}, w, true) {
 			continue
 		}
 		for i := range p.Rules {
-			if slices.ContainsFunc(v.changes(), func(ch change) bool { return related(ch.path, p.Rules[i].Trigger) }) {
+			if slices.ContainsFunc(changes(v), func(ch audit.Change) bool { return audit.Related(ch.Path, law.PathOf(p.Rules[i].Trigger)) }) {
 				c.earned(l, v, p.Rules[i].Trigger)
 			}
 		}
@@ -193,24 +208,52 @@ func (c *checker) checkGrant(l *life, v *version) {
 }
 
 // earned looks for an entry for the change of a field, or below it.
-func (c *checker) earned(l *life, v *version, field string) {
+func (c *checker) earned(l *audit.Life, v *audit.Version, field string) {
 	c.report.Grants++
-	about := func(e entry) bool { return !e.withheld() && related(e.last().Field, field) }
-	if slices.ContainsFunc(v.ledger, func(e entry) bool { return e.Generation >= v.Metadata.Generation && about(e) }) {
+	about := func(e entry) bool {
+		return !e.withheld() && audit.Related(law.PathOf(e.last().Field), law.PathOf(field))
+	}
+	if slices.ContainsFunc(c.ledger(v.Object), func(e entry) bool { return e.Generation >= v.Generation && about(e) }) {
 		return
 	}
 	// What is pending has no generation yet.
-	if slices.ContainsFunc(c.pending(l.uid, v.by.Received, v.by.Answered.Add(lag)), about) {
+	if slices.ContainsFunc(c.pending(l.UID, v.By.Received, v.By.Answered.Add(lag)), about) {
 		return
 	}
-	c.findf(Lost, v.by.Received, l.name(), "the change of %s by %s has earned nothing", field, v.by)
-	c.report.Findings[len(c.report.Findings)-1].Excused = v.by.Unasked
+	c.findf(Lost, v.By.Received, l.String(), "the change of %s by %s has earned nothing", field, v.By)
+	c.report.Findings[len(c.report.Findings)-1].Excused = unjudged(v.By)
+}
+
+// inEffect are the policies for a kind that were in effect all through an interval.
+func (c *checker) inEffect(kind string, from, to time.Time) []*law.Policy {
+	return c.rules.Standing(kind, strings.ToLower(kind)+"s", from, to)
+}
+
+// pending are the allowances that were on their way into a ledger. What the API server did
+// not see stored may have been, and is there in what is written next.
+func (c *checker) pending(uid types.UID, from, to time.Time) []entry {
+	var out []entry
+	for _, l := range c.recordsOf(uid) {
+		for _, v := range l.Versions {
+			s, err := said(v.Object)
+			if err != nil {
+				continue // It is found where records are looked at.
+			}
+			for _, grant := range s.PendingGrants {
+				begun := !v.By.Received.After(to) || !grant.Time.IsZero() && !grant.Time.After(to)
+				if begun && !v.Until.Before(from) {
+					out = append(out, grant.Allowances...)
+				}
+			}
+		}
+	}
+	return out
 }
 
 // seenAt is the time at which an object was written last.
-func seenAt(l *life) time.Time {
-	if l == nil || len(l.versions) == 0 {
+func seenAt(l *audit.Life) time.Time {
+	if l == nil || len(l.Versions) == 0 {
 		return time.Time{}
 	}
-	return l.versions[len(l.versions)-1].by.Answered
+	return l.Versions[len(l.Versions)-1].By.Answered
 }

@@ -18,47 +18,37 @@ package checker
 
 import (
 	"encoding/json"
+	"fmt"
+	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/test/campaign/audit"
 )
 
-// object is what matters of a workload, a policy or a record.
-type object struct {
-	Kind     string            `json:"kind"`
-	Metadata metav1.ObjectMeta `json:"metadata"`
-	RawSpec  json.RawMessage   `json:"spec"`
-	Status   status            `json:"status"`
+// Resources that the checker looks at.
+const (
+	deployments = "deployments"
+	replicaSets = "replicasets"
+	pods        = "pods"
+	policies    = "allowancepolicies"
+	records     = "allowancerecords"
+)
 
-	// Spec is RawSpec as it decodes, and ledger what the annotation says.
-	Spec      any `json:"-"`
-	ledger    []entry
-	ledgerErr error
+// kinds are the kinds of the resources.
+var kinds = audit.Kinds{
+	deployments: "Deployment", replicaSets: "ReplicaSet", pods: "Pod", policies: "AllowancePolicy", records: "AllowanceRecord",
 }
 
-// status is that of any of the kinds.
-type status struct {
-	ObservedGeneration int64 `json:"observedGeneration"`
-	Replicas           int64 `json:"replicas"`
-	UpdatedReplicas    int64 `json:"updatedReplicas"`
-	AvailableReplicas  int64 `json:"availableReplicas"`
-
-	Conditions []metav1.Condition `json:"conditions"`
-
-	Phase         string         `json:"phase"`
+// recordStatus is what a record says.
+type recordStatus struct {
 	Active        []entry        `json:"active"`
 	PendingGrants []pendingGrant `json:"pendingGrants"`
-	// Adopting is true or false of a record; of a policy it is a number.
-	Adopting any            `json:"adopting"`
-	Denials  int64          `json:"denials"`
-	History  []historyEntry `json:"history"`
-	EndedAt  *metav1.Time   `json:"endedAt"`
-}
-
-// adopting tells whether a record says that its object is.
-func (s *status) adopting() bool {
-	adopting, ok := s.Adopting.(bool)
-	return ok && adopting
+	Adopting      bool           `json:"adopting"`
+	Denials       int64          `json:"denials"`
+	History       []historyEntry `json:"history"`
+	EndedAt       *metav1.Time   `json:"endedAt"`
 }
 
 // pendingGrant is on its way into a ledger.
@@ -69,82 +59,54 @@ type pendingGrant struct {
 
 // historyEntry is what a record says that happened.
 type historyEntry struct {
-	Time  metav1.Time `json:"time"`
-	Event string      `json:"event"`
-	User  string      `json:"user"`
-	Kind  string      `json:"kind"`
-	Names []string    `json:"names"`
+	Event string   `json:"event"`
+	User  string   `json:"user"`
+	Kind  string   `json:"kind"`
+	Names []string `json:"names"`
 }
 
-// The annotations with ledgers: ReplicaSets that a Deployment controls have one of
-// their own, as its controller copies the other one onto them.
-const (
-	ledgerKey           = "kausality.io/allowances"
-	replicaSetLedgerKey = "replicaset.kausality.io/allowances"
-	approveKey          = "kausality.io/approve"
-)
-
-func (o *object) ledgerKey() string {
-	if owner := o.owner(); o.Kind == kinds[replicaSets] && owner != nil && owner.Kind == kinds[deployments] {
-		return replicaSetLedgerKey
+// said is what a version of a record says.
+func said(record *audit.Object) (recordStatus, error) {
+	var s recordStatus
+	if len(record.RawStatus) == 0 {
+		return s, nil
 	}
-	return ledgerKey
+	if err := json.Unmarshal(record.RawStatus, &s); err != nil {
+		return s, fmt.Errorf("AllowanceRecord %s/%s: %w", record.Namespace, record.Name, err)
+	}
+	return s, nil
 }
 
-// owner is the controller of an object.
-func (o *object) owner() *metav1.OwnerReference { return metav1.GetControllerOfNoCopy(&o.Metadata) }
-
-func (o *object) ownerUID() types.UID {
-	if owner := o.owner(); owner != nil {
+func ownerUID(o *audit.Object) types.UID {
+	if owner := o.Controller(); owner != nil {
 		return owner.UID
 	}
 	return ""
 }
 
-// at is the value at a path of keys of the spec.
-func (o *object) at(keys ...string) any {
-	value := o.Spec
-	for _, key := range keys {
-		fields, ok := value.(map[string]any)
-		if !ok {
-			return nil
-		}
-		value = fields[key]
-	}
-	return value
-}
-
-func (o *object) replicas() int64 {
-	n, ok := o.at("replicas").(float64)
-	if !ok {
-		return 1
-	}
-	return int64(n)
-}
-
 // image is that of the first container of a Pod, or of those that a workload makes.
-func (o *object) image() string {
-	keys := []string{"containers"}
+func image(o *audit.Object) string {
+	keys := []string{"spec", "containers", "0", "image"}
 	if o.Kind != kinds[pods] {
-		keys = []string{"template", "spec", "containers"}
+		keys = slices.Insert(keys, 1, "template", "spec")
 	}
-	containers, ok := o.at(keys...).([]any)
-	if !ok || len(containers) == 0 {
-		return ""
-	}
-	container, ok := containers[0].(map[string]any)
-	if !ok {
-		return ""
-	}
-	image, _ := container["image"].(string)
+	image, _ := o.At(keys...).(string)
 	return image
 }
 
-// settled tells whether there is nothing left to do at a generation.
-func (o *object) settled(generation int64) bool {
-	s, want := o.Status, o.replicas()
+// settled reports whether there is nothing left to do at a generation.
+func settled(o *audit.Object, generation int64) bool {
+	s, want := &o.Status, o.Replicas()
 	if s.ObservedGeneration < generation || s.Replicas != want || s.AvailableReplicas != want {
 		return false
 	}
 	return o.Kind != kinds[deployments] || s.UpdatedReplicas == want
+}
+
+// changes are what a write changed of the content, or that it made the object.
+func changes(v *audit.Version) []audit.Change {
+	if v.Before == nil {
+		return []audit.Change{{Verb: audit.Makes}}
+	}
+	return audit.ContentChanges(v.Before.Object, v.Object)
 }

@@ -23,107 +23,113 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/test/campaign/audit"
 )
 
 // target is the uid of the object that a record is about.
-func (o *object) target() types.UID {
-	uid, _ := o.at("targetRef", "uid").(string)
+func target(record *audit.Object) types.UID {
+	uid, _ := record.At("spec", "targetRef", "uid").(string)
 	return types.UID(uid)
 }
 
-func (o *object) targetKind() string {
-	kind, _ := o.at("targetRef", "kind").(string)
+func targetKind(record *audit.Object) string {
+	kind, _ := record.At("spec", "targetRef", "kind").(string)
 	return kind
 }
 
 // recordsOf are the lives of the records of an object.
-func (c *checker) recordsOf(uid types.UID) []*life {
+func (c *checker) recordsOf(uid types.UID) []*audit.Life {
 	if c.byTarget == nil {
-		c.byTarget = map[types.UID][]*life{}
+		c.byTarget = map[types.UID][]*audit.Life{}
 		for _, l := range c.of(records) {
-			target := l.versions[0].target()
-			c.byTarget[target] = append(c.byTarget[target], l)
+			uid := target(l.First().Object)
+			c.byTarget[uid] = append(c.byTarget[uid], l)
 		}
 	}
 	return c.byTarget[uid]
 }
 
 // checkRecords compares what records say to the objects and to the log.
-func (c *checker) checkRecords() {
-	of := map[types.UID]*object{}
+func (c *checker) checkRecords() error {
+	of := map[types.UID]*audit.Object{}
 	for _, record := range c.stored(kinds[records]) {
 		c.report.Records++
 		at := time.Time{}
-		if l := c.lives[record.Metadata.UID]; l != nil {
+		if l := c.lives[record.UID]; l != nil {
 			at = seenAt(l)
 		}
-		what := "AllowanceRecord " + record.Metadata.Namespace + "/" + record.Metadata.Name
-		if of[record.target()] != nil {
+		what := "AllowanceRecord " + record.Namespace + "/" + record.Name
+		if of[target(record)] != nil {
 			c.findf(Misrecorded, at, what, "there is another one of the same object")
 		}
-		of[record.target()] = record
-		for _, wrong := range c.wrong(record) {
+		of[target(record)] = record
+		says, err := said(record)
+		if err != nil {
+			return err
+		}
+		for _, wrong := range c.wrong(record, &says) {
 			c.findf(Misrecorded, at, what, "%s", wrong)
 		}
 	}
 	for _, kind := range []string{kinds[deployments], kinds[replicaSets]} {
 		for _, obj := range c.stored(kind) {
-			if len(obj.ledger) > 0 && of[obj.Metadata.UID] == nil {
-				c.findf(Misrecorded, seenAt(c.lives[obj.Metadata.UID]), kind+" "+obj.Metadata.Name, "it has a ledger, and no record")
+			if len(c.ledger(obj)) > 0 && of[obj.UID] == nil {
+				c.findf(Misrecorded, seenAt(c.lives[obj.UID]), kind+" "+obj.Name, "it has a ledger, and no record")
 			}
 		}
 	}
-	c.checkDenials(of)
+	return c.checkDenials(of)
 }
 
 // wrong is what a record says that is not so.
-func (c *checker) wrong(record *object) []string {
+func (c *checker) wrong(record *audit.Object, s *recordStatus) []string {
 	var out []string
-	s := record.Status
-	target := c.final[record.target()]
-	if kind := record.targetKind(); kind != kinds[deployments] && kind != kinds[replicaSets] {
+	about := c.final[target(record)]
+	if kind := targetKind(record); kind != kinds[deployments] && kind != kinds[replicaSets] {
 		return nil
 	}
-	if target == nil {
+	if about == nil {
 		if s.EndedAt == nil {
 			out = append(out, "it does not say that its object is gone")
 		}
-		return append(out, c.neverHappened(record)...)
+		return append(out, c.neverHappened(record, s)...)
 	}
 	if s.EndedAt != nil {
 		out = append(out, "it says that its object is gone")
 	}
-	if len(s.PendingGrants) > 0 && target.settled(target.Metadata.Generation) {
+	if len(s.PendingGrants) > 0 && settled(about, about.Generation) {
 		out = append(out, "grants of an object that has settled are pending")
 	}
-	if s.adopting() && target.settled(target.Metadata.Generation) {
+	if s.Adopting && settled(about, about.Generation) {
 		out = append(out, "it says that an object which has settled is adopting")
 	}
+	ledger := c.ledger(about)
 	for i := range s.Active {
-		if !contains(target.ledger, &s.Active[i]) {
+		if !contains(ledger, &s.Active[i]) {
 			out = append(out, fmt.Sprintf("it says that %s is active, which the ledger does not", &s.Active[i]))
 		}
 	}
-	for i := range target.ledger {
-		if !contains(s.Active, &target.ledger[i]) {
-			out = append(out, fmt.Sprintf("it does not say that %s is active, as the ledger does", &target.ledger[i]))
+	for i := range ledger {
+		if !contains(s.Active, &ledger[i]) {
+			out = append(out, fmt.Sprintf("it does not say that %s is active, as the ledger does", &ledger[i]))
 		}
 	}
-	return append(out, c.neverHappened(record)...)
+	return append(out, c.neverHappened(record, s)...)
 }
 
 // neverHappened is what the history tells of children that nobody has tried.
-func (c *checker) neverHappened(record *object) []string {
+func (c *checker) neverHappened(record *audit.Object, s *recordStatus) []string {
 	var out []string
-	for _, h := range record.Status.History {
+	for _, h := range s.History {
 		resource := strings.ToLower(h.Kind) + "s"
 		if h.Kind == "" || kinds[resource] == "" || h.User == "" {
 			continue
 		}
 		for _, name := range h.Names {
-			tried := c.tried[attempt{h.User, resource, record.Metadata.Namespace, name}]
+			tried := c.tried[attempt{h.User, resource, record.Namespace, name}]
 			// The name of what was refused was never known to the log.
-			unnamed := c.tried[attempt{h.User, resource, record.Metadata.Namespace, ""}]
+			unnamed := c.tried[attempt{h.User, resource, record.Namespace, ""}]
 			if !tried && !unnamed {
 				out = append(out, fmt.Sprintf("%s of %s %s by %s is not in the log", h.Event, h.Kind, name, h.User))
 			}
@@ -136,11 +142,11 @@ func (c *checker) neverHappened(record *object) []string {
 type attempt struct{ user, resource, namespace, name string }
 
 // attempts are those in the log.
-func (l *Log) attempts() map[attempt]bool {
+func attempts(log *audit.Log) map[attempt]bool {
 	out := map[attempt]bool{}
-	for _, w := range l.writes {
+	for _, w := range log.Writes {
 		name := w.Name
-		if !w.succeeded() && w.Verb == verbCreate && w.Subresource == "" {
+		if !w.Succeeded() && w.Verb == audit.VerbCreate && w.Subresource == "" {
 			out[attempt{w.User, w.Resource, w.Namespace, ""}] = true
 		}
 		out[attempt{w.User, w.Resource, w.Namespace, name}] = true
@@ -152,40 +158,73 @@ func (l *Log) attempts() map[attempt]bool {
 // times, of which the log has the first reason; what was denied just before an operator was
 // killed may not be written down; and what the API server did not wait for was denied all
 // the same.
-func (c *checker) checkDenials(of map[types.UID]*object) {
-	denied, all := map[types.UID]int64{}, map[types.UID]int64{}
-	for _, w := range c.Log.writes {
-		if w.Resource != replicaSets && w.Resource != pods || w.succeeded() && !w.Denied && !w.Unasked && !w.Uncovered {
+func (c *checker) checkDenials(of map[types.UID]*audit.Object) error {
+	refused, all := map[types.UID]int64{}, map[types.UID]int64{}
+	for _, w := range c.Log.Writes {
+		if w.Resource != replicaSets && w.Resource != pods || w.Succeeded() && !wasDenied(w) && !unjudged(w) && !w.Uncovered {
 			continue
 		}
 		parent := c.parentOf(w)
 		all[parent]++
 		lost := slices.ContainsFunc(c.Killed, func(i Interval) bool { return i.contains(w.Answered) })
-		if !lost && w.Denied {
-			denied[parent]++
+		if !lost && wasDenied(w) {
+			refused[parent]++
 		}
 	}
 	for uid, record := range of {
-		what := "AllowanceRecord " + record.Metadata.Namespace + "/" + record.Metadata.Name
-		switch got := record.Status.Denials; {
+		what := "AllowanceRecord " + record.Namespace + "/" + record.Name
+		says, err := said(record)
+		if err != nil {
+			return err
+		}
+		switch got := says.Denials; {
 		case c.lives[uid] == nil:
-		case got < denied[uid]:
-			c.findf(Misrecorded, seenAt(c.lives[uid]), what, "it counts %d denials, the log has %d", got, denied[uid])
+		case got < refused[uid]:
+			c.findf(Misrecorded, seenAt(c.lives[uid]), what, "it counts %d denials, the log has %d", got, refused[uid])
 		case got > 0 && all[uid] == 0:
 			c.findf(Misrecorded, seenAt(c.lives[uid]), what, "it counts %d denials, and nobody was refused anything", got)
 		}
 	}
+	return nil
 }
 
+// What the operator says of a request that it has denied, and of one of which it could not find
+// out what it depends on. The API server may try again what was denied, where it had asked
+// with an outdated object.
+const (
+	denied       = "Denied"
+	couldNotTell = "Unjudged"
+)
+
+func wasDenied(w *audit.Write) bool { return slices.Contains(w.Reasons, denied) }
+
+// unjudged reports whether nobody could be asked, or could tell, and policies had it that work
+// goes on then.
+func unjudged(w *audit.Write) bool { return w.Unasked || slices.Contains(w.Reasons, couldNotTell) }
+
 // parentOf is the owner of what a request is about.
-func (c *checker) parentOf(w *write) types.UID {
-	for _, owner := range w.Said.OwnerReferences {
-		if owner.Controller != nil && *owner.Controller {
+func (c *checker) parentOf(w *audit.Write) types.UID {
+	for _, owner := range w.Said.Owners {
+		if owner.Controller {
 			return owner.UID
 		}
 	}
-	if child := c.living(c.lives[w.UID], w); child != nil {
-		return child.versions[len(child.versions)-1].ownerUID()
+	if child := c.living(w); child != nil {
+		return ownerUID(child.Last().Object)
 	}
 	return ""
+}
+
+// living is the object that a request names: that of the answer, else the one of that name which
+// was there.
+func (c *checker) living(w *audit.Write) *audit.Life {
+	if l := c.lives[w.UID]; l != nil {
+		return l
+	}
+	for _, other := range c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name] {
+		if !other.First().By.Received.After(w.Answered) && (other.Asked.IsZero() || !other.Asked.Before(w.Received)) {
+			return other
+		}
+	}
+	return nil
 }

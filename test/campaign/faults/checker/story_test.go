@@ -31,6 +31,14 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"kausality.io/operator/test/campaign/audit"
+)
+
+// The annotations with ledgers.
+const (
+	ledgerKey           = "kausality.io/allowances"
+	replicaSetLedgerKey = "replicaset.kausality.io/allowances"
 )
 
 // Who acts in stories.
@@ -38,6 +46,7 @@ const (
 	alice                = "alice"
 	mallory              = "mallory"
 	operator             = "system:serviceaccount:kausality-system:kausality-controller-manager"
+	deploymentController = "system:serviceaccount:kube-system:deployment-controller"
 	replicaSetController = "system:serviceaccount:kube-system:replicaset-controller"
 )
 
@@ -98,21 +107,21 @@ func (s *story) tellOne(st step) {
 		event.User.Groups = []string{"platform-team"}
 	}
 	if st.uncovered {
-		event.Annotations = map[string]string{"validate." + reasonKey: "Initializing", "validate." + uncoveredKey: "deletion"}
+		event.Annotations = map[string]string{"validate.kausality.io/reason": "Initializing", "validate.kausality.io/uncovered": "deletion"}
 	}
 	if st.open {
-		event.Annotations = map[string]string{failedOpen + "round_0_index_0": "validate.kausality.io"}
+		event.Annotations = map[string]string{"failed-open.validating.webhook.admission.k8s.io/round_0_index_0": "validate.kausality.io"}
 	}
 	if st.code == 0 {
 		event.ResponseStatus.Code = 200
 		s.store(key, st)
 		event.ResponseObject = &runtime.Unknown{Raw: s.encode(s.answer(key, st))}
-		if st.verb == verbDelete {
+		if st.verb == audit.VerbDelete {
 			delete(s.objects, key)
 		}
 	} else {
 		event.ResponseStatus.Message = `admission webhook "validate.kausality.io" denied the request: no`
-		event.Annotations = map[string]string{"validate." + reasonKey: denied}
+		event.Annotations = map[string]string{"validate.kausality.io/reason": denied}
 	}
 	s.lines.Write(append(s.encode(event), '\n'))
 }
@@ -180,11 +189,8 @@ func (s *story) uid(key string) types.UID {
 func (s *story) mirror() {
 	s.t.Helper()
 	for key := range maps.Clone(s.objects) {
-		obj := &object{}
-		if err := json.Unmarshal(s.encode(s.objects[key]), obj); err != nil {
-			s.t.Fatal(err)
-		}
-		text := obj.Metadata.Annotations[obj.ledgerKey()]
+		obj := decoded(s.t, s.encode(s.objects[key]))
+		text := obj.Own("allowances")
 		entries, err := parseLedger(text)
 		if text == "" || err != nil && len(entries) == 0 {
 			continue
@@ -193,13 +199,27 @@ func (s *story) mirror() {
 	}
 }
 
-func recordOf(target *object, entries []entry) obj {
+// decoded is an object as the checker reads it.
+func decoded(t *testing.T, raw []byte) *audit.Object {
+	t.Helper()
+	log, err := audit.Read(strings.NewReader(""), kinds)
+	if err != nil {
+		t.Fatal(err)
+	}
+	obj, err := log.Decode(raw)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return obj
+}
+
+func recordOf(target *audit.Object, entries []entry) obj {
 	active := []any{}
 	for _, e := range entries {
 		active = append(active, e)
 	}
 	return obj{
-		"spec":   obj{"targetRef": obj{"kind": target.Kind, "name": target.Metadata.Name, "uid": target.Metadata.UID}},
+		"spec":   obj{"targetRef": obj{"kind": target.Kind, "name": target.Name, "uid": target.UID}},
 		"status": obj{"active": active},
 	}
 }
@@ -207,7 +227,7 @@ func recordOf(target *object, entries []entry) obj {
 // check is what the checker finds.
 func (s *story) check(killed ...Interval) *Report {
 	s.t.Helper()
-	log, err := Read(&s.lines)
+	log, err := audit.Read(&s.lines, kinds)
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -325,7 +345,7 @@ func (s *story) scale() {
 	s.t.Helper()
 	s.tell(
 		step{by: alice, verb: "patch", resource: deployments, name: "web", change: all(obj{"spec": obj{"replicas": 2}}, generation(2), ledgerOf(ledgerKey, mayScale))},
-		s.scaleReplicaSet(deploymentController, mayDelete),
+		s.scaleReplicaSet(mayDelete),
 	)
 	s.pod("web-1-b")
 }
@@ -345,18 +365,8 @@ func (s *story) scaleInVain(by string) {
 	)
 }
 
-// scaleAfterAStranger tells how alice scales the Deployment, while the record says that a
-// stranger's change, which made a generation, is to be withheld.
-func (s *story) scaleAfterAStranger(generation int) {
-	s.t.Helper()
-	s.record(obj{"pendingGrants": []any{obj{"allowances": []any{obj{
-		"relation": "Withheld", "mutation": "spec.replicas", "generation": generation, "initiator": mallory, "replaced": "1",
-	}}}}})
-	s.scale()
-}
-
-func (s *story) scaleReplicaSet(by, ledger string) step {
-	return step{by: by, verb: "update", resource: replicaSets, name: "web-1", change: all(
+func (s *story) scaleReplicaSet(ledger string) step {
+	return step{by: deploymentController, verb: "update", resource: replicaSets, name: "web-1", change: all(
 		obj{"spec": obj{"replicas": 2}}, generation(2), ledgerOf(replicaSetLedgerKey, ledger))}
 }
 

@@ -20,6 +20,9 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/law"
 )
 
 // legitimate is what those who may have last wanted of a Deployment.
@@ -32,43 +35,51 @@ type legitimate struct {
 func (c *checker) checkWork() {
 	running := c.running()
 	for _, l := range c.of(deployments) {
-		if c.final[l.uid] == nil {
+		if c.final[l.UID] == nil {
 			continue
 		}
 		want := c.wanted(l)
-		got := running[l.uid]
+		got := running[l.UID]
 		if got.others != "" || got.count != want.replicas || want.replicas > 0 && got.image != want.image {
-			c.findf(Undone, seenAt(l), l.name(), "%d of %s are wanted, there are %d of %s%s", want.replicas, want.image, got.count, got.image, got.others)
+			c.findf(Undone, seenAt(l), l.String(), "%d of %s are wanted, there are %d of %s%s", want.replicas, want.image, got.count, got.image, got.others)
 		}
 	}
 }
 
 // wanted is what those who may have last asked for. Where no policy is in effect everybody
 // may, and so may who creates something.
-func (c *checker) wanted(l *life) legitimate {
+func (c *checker) wanted(l *audit.Life) legitimate {
 	var want legitimate
-	for _, v := range l.versions {
-		may := v.before == nil || slices.ContainsFunc(v.writers(), func(w *write) bool {
-			rules := c.rules.ever(v.Kind, w.Received.Add(-lag), w.Answered)
-			return len(rules) == 0 || mayInitiate(rules, w.User, w.Groups)
+	for _, v := range l.Versions {
+		may := v.Before == nil || slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
+			rules := c.rules.Ever(v.Kind, w.Received.Add(-lag), w.Answered)
+			return len(rules) == 0 || law.Knows(rules, w, true)
 		})
 		if !may {
 			continue
 		}
-		approves := v.by.Said.Annotations[approveKey] != nil
-		for _, ch := range v.changes() {
-			if approves || v.before == nil || related(ch.path, "spec.template") {
-				want.image = v.image()
+		for _, ch := range append(changes(v), approvedOf(v.By)...) {
+			if v.Before == nil || audit.Related(ch.Path, templatePath) {
+				want.image = image(v.Object)
 			}
-			if approves || v.before == nil || related(ch.path, "spec.replicas") {
-				want.replicas = v.replicas()
+			if v.Before == nil || audit.Related(ch.Path, replicasPath) {
+				want.replicas = v.Replicas()
 			}
-		}
-		if approves {
-			want = legitimate{v.image(), v.replicas()}
 		}
 	}
 	return want
+}
+
+// approvedOf is what a request approves of, as if it had changed that.
+func approvedOf(w *audit.Write) []audit.Change {
+	var out []audit.Change
+	for _, path := range w.Approved() {
+		if path == "*" {
+			return []audit.Change{{}} // All of it.
+		}
+		out = append(out, audit.Change{Path: law.PathOf(path)})
+	}
+	return out
 }
 
 // pool are the Pods of a Deployment that are there to stay.
@@ -82,35 +93,35 @@ type pool struct {
 func (c *checker) running() map[types.UID]pool {
 	out := map[types.UID]pool{}
 	for _, obj := range c.final {
-		if obj.Kind != kinds[pods] || obj.Metadata.DeletionTimestamp != nil {
+		if obj.Kind != kinds[pods] || obj.Deleting {
 			continue
 		}
-		rs := c.final[obj.ownerUID()]
+		rs := c.final[ownerUID(obj)]
 		if rs == nil {
 			continue
 		}
-		p := out[rs.ownerUID()]
-		if p.count > 0 && p.image != obj.image() {
-			p.others += " and one of " + obj.image()
+		p := out[ownerUID(rs)]
+		if p.count > 0 && p.image != image(obj) {
+			p.others += " and one of " + image(obj)
 		} else {
-			p.image = obj.image()
+			p.image = image(obj)
 			p.count++
 		}
-		out[rs.ownerUID()] = p
+		out[ownerUID(rs)] = p
 	}
 	return out
 }
 
 // stored are the objects of a kind that are there at the end, in some order that stays.
-func (c *checker) stored(kind string) []*object {
-	var out []*object
+func (c *checker) stored(kind string) []*audit.Object {
+	var out []*audit.Object
 	for _, obj := range c.final {
 		if obj.Kind == kind {
 			out = append(out, obj)
 		}
 	}
-	slices.SortFunc(out, func(a, b *object) int {
-		if a.Metadata.UID < b.Metadata.UID {
+	slices.SortFunc(out, func(a, b *audit.Object) int {
+		if a.UID < b.UID {
 			return -1
 		}
 		return 1

@@ -55,6 +55,8 @@ const (
 	EditPolicy Break = "edit the policies"
 	// DeletePolicy deletes the policies and creates them again.
 	DeletePolicy Break = "delete the policies"
+	// StepClock sets the clocks of the operators ahead by an hour, or back, and right again.
+	StepClock Break = "step the clock"
 	// DelayCalls delays one in twenty calls of the webhooks past their timeout.
 	DelayCalls Break = "delay calls of the webhooks"
 )
@@ -63,7 +65,7 @@ const (
 func Breaks() []Break {
 	return []Break{
 		Kill, Freeze, Restart, Depose, RestartAPIServer, FreezeEtcd,
-		ExpireCertificate, RotateCertificate, CutWatches, EditPolicy, DeletePolicy, DelayCalls,
+		ExpireCertificate, RotateCertificate, CutWatches, EditPolicy, DeletePolicy, DelayCalls, StepClock,
 	}
 }
 
@@ -76,6 +78,8 @@ type Fault struct {
 	At    time.Duration
 	// For is how long it stays broken, where that is for the campaign to say.
 	For time.Duration
+	// Ahead is how far a clock is set ahead; behind where it is negative.
+	Ahead time.Duration
 	// Operator is which one breaks.
 	Operator int
 }
@@ -151,6 +155,9 @@ type Size struct {
 	// Length is for how long people act in a round.
 	Length time.Duration
 }
+
+// step is by how much clocks are set: longer than anything that the operator waits for in hours.
+const step = time.Hour
 
 // frozen is for how long processes are frozen.
 const frozen = 5 * time.Second
@@ -234,6 +241,9 @@ func (r *Round) place(random *rand.Rand, length time.Duration) {
 		f.At = slot*time.Duration(i) + between(random, 0, slot/4)
 		f.For = frozen
 		f.Operator = random.IntN(r.Operators)
+		if f.Break == StepClock {
+			f.Ahead = []time.Duration{step, -step}[random.IntN(2)]
+		}
 	}
 }
 

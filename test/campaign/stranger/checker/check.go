@@ -24,12 +24,15 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/law"
 )
 
 // Evidence is all that there is to judge by.
 type Evidence struct {
 	// Log is the audit log.
-	Log *Log
+	Log *audit.Log
 	// Operator is the user that the operator acts as.
 	Operator string
 	// Final are the UIDs of what is there at the end; nil where nobody looked.
@@ -64,7 +67,7 @@ type Finding struct {
 }
 
 func (f Finding) String() string {
-	return fmt.Sprintf("%s %s: %s: %s", f.At.Format(clock), f.Promise, f.Object, f.What)
+	return fmt.Sprintf("%s %s: %s: %s", f.At.Format(audit.Clock), f.Promise, f.Object, f.What)
 }
 
 // Report is what the checker found, and how much it has looked at.
@@ -84,12 +87,14 @@ type Report struct {
 // checker is a check that goes on.
 type checker struct {
 	Evidence
-	lives  map[types.UID]*life
-	all    []*life
-	byName map[string][]*life
-	rules  rulebook
+	lives  map[types.UID]*audit.Life
+	all    []*audit.Life
+	byName map[string][]*audit.Life
+	rules  law.Book
 	// strays are the children that were adopted without a cause, since when.
 	strays map[types.UID]time.Time
+	// states are what the model says of each version of an object that was asked about.
+	states map[*audit.Life][]*state
 	users  map[string]bool
 
 	report Report
@@ -102,6 +107,7 @@ func Check(e Evidence) (*Report, error) {
 		return nil, err
 	}
 	c.checkChildren()
+	c.checkDeputies()
 	c.checkContents()
 	c.checkTraces()
 	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int { return a.At.Compare(b.At) })
@@ -111,43 +117,44 @@ func Check(e Evidence) (*Report, error) {
 // prepare puts the evidence in order.
 func prepare(e Evidence) (*checker, error) {
 	c := &checker{
-		Evidence: e, lives: lives(e.Log.writes), byName: map[string][]*life{}, strays: map[types.UID]time.Time{}, users: map[string]bool{},
+		Evidence: e, lives: audit.Lives(e.Log.Writes), byName: map[string][]*audit.Life{}, strays: map[types.UID]time.Time{}, users: map[string]bool{},
+		states: map[*audit.Life][]*state{},
 	}
 	c.report.Children, c.report.Known = map[string]int{}, map[string]int{}
 	for _, l := range c.lives {
 		c.all = append(c.all, l)
 	}
-	slices.SortFunc(c.all, func(a, b *life) int {
-		return cmp.Or(cmp.Compare(a.first().revision, b.first().revision), strings.Compare(string(a.uid), string(b.uid)))
+	slices.SortFunc(c.all, func(a, b *audit.Life) int {
+		return cmp.Or(cmp.Compare(a.First().Revision, b.First().Revision), strings.Compare(string(a.UID), string(b.UID)))
 	})
-	var written []*life
+	var written []*audit.Life
 	for _, l := range c.all {
-		v := l.first()
-		c.byName[v.kind+"/"+v.namespace+"/"+v.name] = append(c.byName[v.kind+"/"+v.namespace+"/"+v.name], l)
-		if v.kind == kinds[policies] {
+		v := l.First()
+		c.byName[v.Kind+"/"+v.Namespace+"/"+v.Name] = append(c.byName[v.Kind+"/"+v.Namespace+"/"+v.Name], l)
+		if v.Kind == kinds[policies] {
 			written = append(written, l)
 		}
 	}
 	c.evict()
-	for _, w := range e.Log.writes {
-		c.users[w.user] = true
+	for _, w := range e.Log.Writes {
+		c.users[w.User] = true
 	}
 	var err error
-	c.rules, err = policiesOf(written)
+	c.rules, err = law.Read(written)
 	return c, err
 }
 
 // evict finds the Pods that evictions are of: their answers do not say.
 func (c *checker) evict() {
-	for _, w := range c.Log.writes {
-		if w.sub != subEviction || !w.succeeded() {
+	for _, w := range c.Log.Writes {
+		if w.Subresource != audit.SubEviction || !w.Succeeded() {
 			continue
 		}
-		for _, l := range c.byName[kinds[pods]+"/"+w.namespace+"/"+w.name] {
-			if l.first().by.received.Before(w.answered) && (l.gone.IsZero() || l.gone.After(w.received)) {
-				l.ends = append(l.ends, w)
-				if l.asked.IsZero() || w.received.Before(l.asked) {
-					l.asked = w.received
+		for _, l := range c.byName[kinds[pods]+"/"+w.Namespace+"/"+w.Name] {
+			if l.First().By.Received.Before(w.Answered) && (l.Gone.IsZero() || l.Gone.After(w.Received)) {
+				l.Ends = append(l.Ends, w)
+				if l.Asked.IsZero() || w.Received.Before(l.Asked) {
+					l.Asked = w.Received
 				}
 			}
 		}
@@ -157,18 +164,18 @@ func (c *checker) evict() {
 // longest is how many lines a story has at most.
 const longest = 60
 
-func (c *checker) findf(promise Promise, at time.Time, l, parent *life, format string, args ...any) {
-	f := Finding{Promise: promise, At: at, Object: l.name(), What: fmt.Sprintf(format, args...)}
-	uids := []types.UID{l.uid}
+func (c *checker) findf(promise Promise, at time.Time, l, parent *audit.Life, format string, args ...any) {
+	f := Finding{Promise: promise, At: at, Object: l.String(), What: fmt.Sprintf(format, args...)}
+	uids := []types.UID{l.UID}
 	if parent != nil {
-		f.Parent = parent.name()
-		uids = append(uids, parent.uid)
+		f.Parent = parent.String()
+		uids = append(uids, parent.UID)
 	}
-	for _, w := range c.Log.writes {
-		if w.received.After(at.Add(time.Second)) || !w.succeeded() {
+	for _, w := range c.Log.Writes {
+		if w.Received.After(at.Add(time.Second)) || !w.Succeeded() {
 			continue
 		}
-		if slices.Contains(uids, w.uid) || w.removes() && w.name == l.first().name {
+		if slices.Contains(uids, w.UID) || w.Removes() && w.Name == l.First().Name {
 			f.Story = append(f.Story, c.line(w, parent))
 		}
 	}
@@ -177,36 +184,36 @@ func (c *checker) findf(promise Promise, at time.Time, l, parent *life, format s
 }
 
 // line tells of one write what it changed, without values.
-func (c *checker) line(w *write, parent *life) string {
+func (c *checker) line(w *audit.Write, parent *audit.Life) string {
 	text := w.String()
-	if w.reason != "" {
-		text += " " + w.reason
+	if len(w.Reasons) > 0 {
+		text += " " + strings.Join(slices.Compact(slices.Clone(w.Reasons)), ", ")
 	}
-	if w.approves {
+	if w.Approves() {
 		text += ", approving"
 	}
-	l := c.lives[w.uid]
+	l := c.lives[w.UID]
 	if l == nil {
 		return text
 	}
-	i := slices.IndexFunc(l.versions, func(v *version) bool { return v.by == w })
+	i := slices.IndexFunc(l.Versions, func(v *audit.Version) bool { return v.By == w })
 	if i < 0 {
 		return text
 	}
-	v := l.versions[i]
-	text += fmt.Sprintf(", generation %d", v.generation)
-	if v.before != nil {
-		text += told(slices.Concat(contentChanges(v.before.object, v.object), ownerChanges(v.before.object, v.object), labelChanges(v.before.object, v.object)))
+	v := l.Versions[i]
+	text += fmt.Sprintf(", generation %d", v.Generation)
+	if v.Before != nil {
+		text += told(slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), audit.OwnerChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object)))
 	}
-	if l == parent && l.states != nil {
-		s := l.states[i]
-		text += fmt.Sprintf(" [initializing %t, %d withheld, %d causes, settled %t]", s.initializing, len(s.held), len(s.causes), v.settled())
+	if states := c.states[l]; l == parent && states != nil {
+		s := states[i]
+		text += fmt.Sprintf(" [initializing %t, %d withheld, %d causes, settled %t]", s.initializing, len(s.held), len(s.causes), settled(v))
 	}
 	return text
 }
 
 // told are changes in words.
-func told(changes []change) string {
+func told(changes []audit.Change) string {
 	var out strings.Builder
 	for _, ch := range changes {
 		out.WriteString("; " + ch.String())

@@ -20,6 +20,9 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/law"
 )
 
 // platform keep the cluster alive: nothing above their objects causes what they do.
@@ -33,9 +36,9 @@ var platform = []string{
 // nodes is the group of those who run Pods.
 const nodes = "system:nodes"
 
-func (c *checker) keepsAlive(w *write) bool {
-	return w.user == c.Operator || slices.Contains(w.groups, nodes) ||
-		slices.ContainsFunc(platform, func(user string) bool { return strings.HasPrefix(w.user, user) })
+func (c *checker) keepsAlive(w *audit.Write) bool {
+	return w.User == c.Operator || slices.Contains(w.Groups, nodes) ||
+		slices.ContainsFunc(platform, func(user string) bool { return strings.HasPrefix(w.User, user) })
 }
 
 // Why a change of a child passes.
@@ -55,27 +58,27 @@ const (
 
 // childWrite is what a request does to a child.
 type childWrite struct {
-	*write
-	life    *life
-	found   *object // Nil where it is created.
-	child   *object
-	changes []change
+	*audit.Write
+	life    *audit.Life
+	found   *audit.Object // Nil where it is created.
+	child   *audit.Object
+	changes []audit.Change
 }
 
 // childVersion is what a writer of a version did to it, or nil where there is nothing that it
 // could be a child of.
-func (c *checker) childVersion(l *life, v *version, w *write) *childWrite {
-	out := &childWrite{write: w, life: l, child: v.object}
+func (c *checker) childVersion(l *audit.Life, v *audit.Version, w *audit.Write) *childWrite {
+	out := &childWrite{Write: w, life: l, child: v.Object}
 	switch {
-	case v.before == nil && !w.creates():
+	case v.Before == nil && !w.Creates():
 		return nil // It was there before the log.
-	case v.before == nil:
-		out.changes = []change{{verb: makes}}
-	case w.removes():
+	case v.Before == nil:
+		out.changes = []audit.Change{{Verb: audit.Makes}}
+	case w.Removes():
 		return nil // Its end is judged as such.
 	default:
-		out.found = v.before.object
-		out.changes = slices.Concat(contentChanges(v.before.object, v.object), c.owning(w, v), c.leaving(v))
+		out.found = v.Before.Object
+		out.changes = slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), c.owning(w, v), c.leaving(v), c.telling(v))
 	}
 	if c.parentOf(out) == nil {
 		return nil
@@ -85,40 +88,54 @@ func (c *checker) childVersion(l *life, v *version, w *write) *childWrite {
 
 // owning are the changes of who owns the object that count: of controllers, and of owners whose
 // policies name its resource.
-func (c *checker) owning(w *write, v *version) []change {
-	return slices.DeleteFunc(ownerChanges(v.before.object, v.object), func(ch change) bool {
-		o, ok := ch.before.(owner)
+func (c *checker) owning(w *audit.Write, v *audit.Version) []audit.Change {
+	return slices.DeleteFunc(audit.OwnerChanges(v.Before.Object, v.Object), func(ch audit.Change) bool {
+		o, ok := ch.Before.(audit.Owner)
 		if !ok {
-			o, _ = ch.after.(owner)
+			o, _ = ch.After.(audit.Owner)
 		}
 		above := c.lives[o.UID]
-		return !o.Controller && (above == nil || !slices.ContainsFunc(c.rules.ever(above.first().kind, w.received, w.answered), func(p *policy) bool {
-			return p.bounds(w.resource, nil)
+		return !o.Controller && (above == nil || !slices.ContainsFunc(c.rules.Ever(above.First().Kind, w.Received, w.Answered), func(p *law.Policy) bool {
+			return p.Bounds(w.Resource, nil)
 		}))
 	})
 }
 
 // leaving are changes of labels by which the parent lets go of the object.
-func (c *checker) leaving(v *version) []change {
-	above := v.before.controller()
+func (c *checker) leaving(v *audit.Version) []audit.Change {
+	above := v.Before.Controller()
 	if above == nil || c.lives[above.UID] == nil {
 		return nil
 	}
-	selector := c.lives[above.UID].last().at("spec", "selector")
-	if len(asMap(valueAt(selector, "matchLabels"))) == 0 || !matches(selector, v.before.labels) || matches(selector, v.labels) {
+	selector := c.lives[above.UID].Last().At("spec", "selector")
+	if len(audit.AsMap(audit.ValueAt(selector, "matchLabels"))) == 0 || !audit.Matches(selector, v.Before.Labels) || audit.Matches(selector, v.Labels) {
 		return nil
 	}
-	return []change{{path: labelsPath, verb: mutates}}
+	return []audit.Change{{Path: audit.LabelsPath, Verb: audit.Mutates}}
+}
+
+// telling are changes of what sets tell by of which revision their Pods are.
+func (c *checker) telling(v *audit.Version) []audit.Change {
+	const label = "controller-revision-hash"
+	above := v.Before.Controller()
+	if above == nil || c.lives[above.UID] == nil || v.Before.Labels[label] == v.Labels[label] {
+		return nil
+	}
+	set, history := c.lives[above.UID].First().Kind, v.Kind == kinds[revisions]
+	if set != kinds[daemonSets] && (set != kinds[statefulSets] || history) {
+		return nil
+	}
+	return []audit.Change{{Path: append(slices.Clone(audit.LabelsPath), label), Verb: audit.Mutates}}
 }
 
 // parentOf is the object that bounds a child: the controller of what the request found, or
 // of what it made.
-func (c *checker) parentOf(w *childWrite) *life {
-	for _, o := range []*object{w.found, w.child} {
+func (c *checker) parentOf(w *childWrite) *audit.Life {
+	for _, o := range []*audit.Object{w.found, w.child} {
 		if o == nil {
 			continue
 		}
-		if above := o.controller(); above != nil {
+		if above := o.Controller(); above != nil {
 			return c.lives[above.UID]
 		}
 	}
@@ -128,13 +145,13 @@ func (c *checker) parentOf(w *childWrite) *life {
 // checkChildren looks whether the model grants each change of a child.
 func (c *checker) checkChildren() {
 	for _, l := range c.all {
-		if !slices.Contains(childKinds, l.first().kind) {
+		if !slices.Contains(childKinds, l.First().Kind) {
 			continue
 		}
-		for _, v := range l.versions {
+		for _, v := range l.Versions {
 			c.checkVersion(l, v)
 		}
-		for _, w := range l.ends {
+		for _, w := range l.Ends {
 			c.checkEnd(l, w)
 		}
 		c.checkVanished(l)
@@ -144,14 +161,14 @@ func (c *checker) checkChildren() {
 // childKinds are those of which policies of the campaign bound any.
 var childKinds = []string{kinds[replicaSets], kinds[pods], kinds[jobs], kinds[revisions], kinds[configMaps], kinds[things]}
 
-func (c *checker) checkVersion(l *life, v *version) {
+func (c *checker) checkVersion(l *audit.Life, v *audit.Version) {
 	var refused *childWrite
-	for _, w := range v.writers() {
+	for _, w := range v.Writers() {
 		if c.keepsAlive(w) {
 			return
 		}
-		if w.approves && c.initiates(l, v, w) {
-			delete(c.strays, l.uid)
+		if w.Approves() && c.initiates(l, v, w) {
+			delete(c.strays, l.UID)
 		}
 		child := c.childVersion(l, v, w)
 		if child == nil || len(child.changes) == 0 {
@@ -167,12 +184,12 @@ func (c *checker) checkVersion(l *life, v *version) {
 }
 
 // checkEnd judges that the end of an object was asked for. Once is enough.
-func (c *checker) checkEnd(l *life, w *write) {
-	if c.keepsAlive(w) || w.received.After(l.asked) {
+func (c *checker) checkEnd(l *audit.Life, w *audit.Write) {
+	if c.keepsAlive(w) || w.Received.After(l.Asked) {
 		return
 	}
-	found := l.foundAt(w.received)
-	child := &childWrite{write: w, life: l, found: found.object, child: found.object, changes: []change{{verb: ends}}}
+	found := l.FoundAt(w.Received)
+	child := &childWrite{Write: w, life: l, found: found.Object, child: found.Object, changes: []audit.Change{{Verb: audit.Ends}}}
 	if c.parentOf(child) == nil {
 		return
 	}
@@ -183,52 +200,55 @@ func (c *checker) checkEnd(l *life, w *write) {
 	c.uncovered(child)
 }
 
-// foundAt is the version that a request found.
-func (l *life) foundAt(t time.Time) *version {
-	found := l.first()
-	for _, v := range l.versions {
-		if v.by.answered.Before(t) {
-			found = v
-		}
-	}
-	return found
+// Unasked is why what nothing covers is known of: nobody could be asked, or could tell, and
+// policies had it that work goes on then.
+const Unasked = "nobody was asked, and failurePolicy is Ignore"
+
+// couldNotTell is what the operator says of a request of which it could not find out what it
+// depends on.
+const couldNotTell = "Unjudged"
+
+// excused reports whether work went on as nobody could be asked, or could tell, below or about an
+// object of a kind. Where policies have it that nothing does, what the operator says is no excuse.
+func (c *checker) excused(w *audit.Write, kind string) bool {
+	return (w.Unasked || slices.Contains(w.Reasons, couldNotTell)) && !c.rules.Closes(kind, w.Received.Add(-lag), w.Answered)
 }
 
 func (c *checker) uncovered(w *childWrite) {
-	if w.unasked {
-		c.report.Known["nobody was asked, and failurePolicy is Ignore"]++
+	parent := c.parentOf(w)
+	if c.excused(w.Write, parent.First().Kind) {
+		c.report.Known[Unasked]++
 		return
 	}
-	parent := c.parentOf(w)
 	var what []string
 	for _, ch := range w.changes {
 		what = append(what, ch.String())
 	}
-	c.findf(Uncovered, w.received, w.life, parent, "%s %s (%s) by %s has neither a cause nor a section",
-		strings.Join(what, ", "), w.verb, w.sub, w.user)
+	c.findf(Uncovered, w.Received, w.life, parent, "%s %s (%s) by %s has neither a cause nor a section",
+		strings.Join(what, ", "), w.Verb, w.Subresource, w.User)
 }
 
 // grants says what lets a change of a child through, or nothing.
 func (c *checker) grants(w *childWrite) string {
 	parent := c.parentOf(w)
-	from, to := w.received.Add(-lag), w.answered
-	kind := parent.first().kind
-	governing := c.rules.during(kind, parent.foundAt(to).controller() != nil, from, to)
-	if !slices.ContainsFunc(governing, func(p *policy) bool {
-		return slices.ContainsFunc(append(p.sections(), nil), func(s *section) bool { return p.bounds(w.resource, s) })
+	from, to := w.Received.Add(-lag), w.Answered
+	kind := parent.First().Kind
+	governing := c.rules.During(kind, parent.FoundAt(to).Controller() != nil, from, to)
+	if !slices.ContainsFunc(governing, func(p *law.Policy) bool {
+		return slices.ContainsFunc(append(p.Sections(), nil), func(s *law.Section) bool { return p.Bounds(w.Resource, s) })
 	}) {
 		return unbounded
 	}
 	switch {
-	case parent.goneBefore(to) || c.orphaned(parent, to):
+	case parent.GoneBefore(to) || c.orphaned(parent, to):
 		return unbounded // An orphan.
-	case knows(c.rules.ever(w.child.kind, from, to), w.write, true):
+	case law.Knows(c.rules.Ever(w.child.Kind, from, to), w.Write, true):
 		return origin
 	case c.keepsBooks(w, kind):
 		return bookkeeping
-	case w.found != nil && !w.removes() && w.child.deleting:
+	case w.found != nil && !w.Removes() && w.child.Deleting:
 		return finishing // That it ends was admitted, and nobody can ask for it in an update.
-	case w.found != nil && w.found.deleting:
+	case w.found != nil && w.found.Deleting:
 		return finishing
 	case c.lets(w, parent):
 		return released
@@ -246,14 +266,14 @@ func (c *checker) grants(w *childWrite) string {
 
 // orphaned reports whether an object whose policies name nobody who may begin has nothing above
 // it from which it could go on.
-func (c *checker) orphaned(l *life, at time.Time) bool {
-	if slices.ContainsFunc(c.rules.ever(l.first().kind, at, at), func(p *policy) bool { return p.initiates() }) {
+func (c *checker) orphaned(l *audit.Life, at time.Time) bool {
+	if slices.ContainsFunc(c.rules.Ever(l.First().Kind, at, at), func(p *law.Policy) bool { return p.Initiates() }) {
 		return false
 	}
-	return !slices.ContainsFunc(l.foundAt(at).owners, func(o owner) bool {
+	return !slices.ContainsFunc(l.FoundAt(at).Owners, func(o audit.Owner) bool {
 		above := c.lives[o.UID]
-		return above != nil && !above.goneBefore(at) && slices.ContainsFunc(c.rules.ever(above.first().kind, at, at), func(p *policy) bool {
-			return p.bounds(resourceOf(l.first().kind), nil)
+		return above != nil && !above.GoneBefore(at) && slices.ContainsFunc(c.rules.Ever(above.First().Kind, at, at), func(p *law.Policy) bool {
+			return p.Bounds(resourceOf(l.First().Kind), nil)
 		})
 	})
 }
@@ -270,24 +290,24 @@ func resourceOf(kind string) string {
 
 // keepsBooks reports whether a controller tidies up, or writes its history.
 func (c *checker) keepsBooks(w *childWrite, kind string) bool {
-	if w.user != controllers[kind] {
+	if w.User != controllers[kind] {
 		return false
 	}
 	// The API server asks again where an object has changed meanwhile.
-	return w.resource == revisions || w.resource == replicaSets && w.removes() &&
-		slices.ContainsFunc(w.life.current(w.received.Add(-lag), w.answered), func(i int) bool {
-			return w.life.versions[i].replicas() == 0 && w.life.versions[i].status.Replicas == 0
+	return w.Resource == revisions || w.Resource == replicaSets && w.Removes() &&
+		slices.ContainsFunc(w.life.Current(w.Received.Add(-lag), w.Answered), func(i int) bool {
+			return w.life.Versions[i].Replicas() == 0 && w.life.Versions[i].Status.Replicas == 0
 		})
 }
 
 // lets reports whether a controller lets go of what it does not select, or a Pod is set aside
 // of which another one takes the place.
-func (c *checker) lets(w *childWrite, parent *life) bool {
-	kind := parent.first().kind
+func (c *checker) lets(w *childWrite, parent *audit.Life) bool {
+	kind := parent.First().Kind
 	for _, ch := range w.changes {
 		switch {
-		case within(ch.path, ownersPath) && !ch.whole() && of(ch, parent) && c.mayUse(w, kind) && !selects(parent.foundAt(w.received).object, w.found):
-		case within(ch.path, labelsPath) && !ch.whole() && w.resource == pods && c.heals(kind, w):
+		case audit.Within(ch.Path, audit.OwnersPath) && !ch.Whole() && of(ch, parent) && c.mayUse(w, kind) && !selects(parent.FoundAt(w.Received).Object, w.found):
+		case slices.Equal(ch.Path, audit.LabelsPath) && !ch.Whole() && w.Resource == pods && c.heals(kind, w):
 		default:
 			return false
 		}
@@ -296,61 +316,63 @@ func (c *checker) lets(w *childWrite, parent *life) bool {
 }
 
 // of reports whether a change is one of the reference to an object.
-func of(ch change, parent *life) bool {
-	before, _ := ch.before.(owner)
-	after, _ := ch.after.(owner)
-	return before.UID == parent.uid || after.UID == parent.uid
+func of(ch audit.Change, parent *audit.Life) bool {
+	before, _ := ch.Before.(audit.Owner)
+	after, _ := ch.After.(audit.Owner)
+	return before.UID == parent.UID || after.UID == parent.UID
 }
 
 // mayUse reports whether policies name somebody who carries out what changes of a kind cause.
 func (c *checker) mayUse(w *childWrite, kind string) bool {
-	from, to := w.received.Add(-lag), w.answered
-	return knows(slices.Concat(c.rules.ever(kind, from, to), c.rules.ever(w.child.kind, from, to)), w.write, false)
+	from, to := w.Received.Add(-lag), w.Answered
+	return law.Knows(slices.Concat(c.rules.Ever(kind, from, to), c.rules.Ever(w.child.Kind, from, to)), w.Write, false)
 }
 
 // selects reports whether an object takes a child for its own by a selector.
-func selects(parent, child *object) bool {
-	selector := parent.at("spec", "selector")
-	return !parent.deleting && len(asMap(valueAt(selector, "matchLabels"))) > 0 && matches(selector, child.labels)
+func selects(parent, child *audit.Object) bool {
+	selector := parent.At("spec", "selector")
+	return !parent.Deleting && len(audit.AsMap(audit.ValueAt(selector, "matchLabels"))) > 0 && audit.Matches(selector, child.Labels)
 }
 
 // heals reports whether policies let Pods that are missing be made again.
 func (c *checker) heals(kind string, w *childWrite) bool {
-	return slices.ContainsFunc(c.rules.ever(kind, w.received.Add(-lag), w.answered), func(p *policy) bool {
-		return p.Maintaining != nil && slices.ContainsFunc(p.Maintaining.Policies, func(e permission) bool {
-			return e.lets(w.resource, change{verb: makes})
+	return slices.ContainsFunc(c.rules.Ever(kind, w.Received.Add(-lag), w.Answered), func(p *law.Policy) bool {
+		return p.Maintaining != nil && slices.ContainsFunc(p.Maintaining.Policies, func(e law.Permission) bool {
+			return e.Lets(w.Resource, audit.Change{Verb: audit.Makes})
 		})
 	})
 }
 
 // adopts reports whether a controller takes what nobody has, as a stray.
 func (c *checker) adopts(w *childWrite, kind string) bool {
-	if w.user != controllers[kind] || w.found == nil || w.found.controller() != nil || w.child.controller() == nil {
+	if w.User != controllers[kind] || w.found == nil || w.found.Controller() != nil || w.child.Controller() == nil {
 		return false
 	}
-	if slices.ContainsFunc(w.changes, func(ch change) bool { return !within(ch.path, ownersPath) || ch.verb != inserts }) {
+	if slices.ContainsFunc(w.changes, func(ch audit.Change) bool {
+		return !audit.Within(ch.Path, audit.OwnersPath) || ch.Verb != audit.Inserts
+	}) {
 		return false
 	}
 	parent := c.parentOf(w)
 	states := c.statesOf(parent)
-	caused := len(states) > 0 && slices.ContainsFunc(parent.current(w.received.Add(-lag), w.answered), func(i int) bool {
+	caused := len(states) > 0 && slices.ContainsFunc(parent.Current(w.Received.Add(-lag), w.Answered), func(i int) bool {
 		return states[i].initializing
 	})
 	if !caused {
-		c.strays[w.life.uid] = w.received
+		c.strays[w.life.UID] = w.Received
 	}
 	return true
 }
 
 // byPhase looks at the versions of the parent that were current.
-func (c *checker) byPhase(w *childWrite, parent *life, governing []*policy, from, to time.Time) string {
+func (c *checker) byPhase(w *childWrite, parent *audit.Life, governing []*law.Policy, from, to time.Time) string {
 	states := c.statesOf(parent)
 	if states == nil {
 		return unbounded // Owners in a ring.
 	}
-	for _, i := range parent.current(from, to) {
+	for _, i := range parent.Current(from, to) {
 		for _, p := range governing {
-			if why := c.byPolicy(w, parent.versions[i], states[i], p); why != "" {
+			if why := c.byPolicy(w, parent.Versions[i], states[i], p); why != "" {
 				return why
 			}
 		}
@@ -359,35 +381,35 @@ func (c *checker) byPhase(w *childWrite, parent *life, governing []*policy, from
 }
 
 // byPolicy is what lets the change through in one version of the parent.
-func (c *checker) byPolicy(w *childWrite, v *version, s *state, p *policy) string {
-	mayUse := knows([]*policy{p}, w.write, false) || knows(c.rules.ever(w.child.kind, w.received, w.answered), w.write, false)
-	every := func(let func(change) bool) bool {
-		return !slices.ContainsFunc(w.changes, func(ch change) bool { return !let(ch) })
+func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *law.Policy) string {
+	mayUse := law.Knows([]*law.Policy{p}, w.Write, false) || law.Knows(c.rules.Ever(w.child.Kind, w.Received, w.Answered), w.Write, false)
+	every := func(let func(audit.Change) bool) bool {
+		return !slices.ContainsFunc(w.changes, func(ch audit.Change) bool { return !let(ch) })
 	}
-	in := func(sec *section) bool {
-		return every(func(ch change) bool {
-			return slices.ContainsFunc(sec.Policies, func(e permission) bool {
-				return e.lets(w.resource, ch) && c.may(w, e.Subjects, sec != p.Maintaining || mayUse)
+	in := func(sec *law.Section) bool {
+		return every(func(ch audit.Change) bool {
+			return slices.ContainsFunc(sec.Policies, func(e law.Permission) bool {
+				return e.Lets(w.Resource, ch) && c.may(w, e.Subjects, sec != p.Maintaining || mayUse || c.mayAbove(w))
 			})
 		})
 	}
 	switch {
-	case v.deleting && (p.Deleting == nil || !p.Deleting.names(w.resource)):
+	case v.Deleting && (p.Deleting == nil || !p.Deleting.Names(w.Resource)):
 		return deletes
-	case v.deleting && in(p.Deleting):
+	case v.Deleting && in(p.Deleting):
 		return deletes
-	case v.deleting:
+	case v.Deleting:
 		return ""
 	case c.isStray(w):
 		// Neither causes nor healing reach what was adopted without a cause.
 		return c.ofStray(w, p, mayUse)
 	case len(s.held) > 0:
 		return c.whileHeld(w, s, p, in)
-	case s.initializing && p.Initializing == nil, s.initializing && !p.bounds(w.resource, p.Initializing), s.initializing && in(p.Initializing):
+	case s.initializing && p.Initializing == nil, s.initializing && !p.Bounds(w.Resource, p.Initializing), s.initializing && in(p.Initializing):
 		return initializing
-	case mayUse && every(func(ch change) bool {
+	case mayUse && every(func(ch audit.Change) bool {
 		return slices.ContainsFunc(s.causes, func(x cause) bool {
-			return slices.ContainsFunc(x.entries, func(e permission) bool { return e.lets(w.resource, ch) })
+			return slices.ContainsFunc(x.entries, func(e law.Permission) bool { return e.Lets(w.Resource, ch) })
 		})
 	}):
 		return covered
@@ -397,21 +419,38 @@ func (c *checker) byPolicy(w *childWrite, v *version, s *state, p *policy) strin
 	return ""
 }
 
+// mayAbove reports whether somebody may begin something with the parent, or above it: what is lost
+// is made again for them, too.
+func (c *checker) mayAbove(w *childWrite) bool {
+	l := c.parentOf(w)
+	for depth := 0; l != nil && depth < deepest; depth++ {
+		if law.Knows(c.rules.Ever(l.First().Kind, w.Received.Add(-lag), w.Answered), w.Write, true) {
+			return true
+		}
+		above := l.Last().Controller()
+		if above == nil {
+			return false
+		}
+		l = c.lives[above.UID]
+	}
+	return false
+}
+
 // may reports whether somebody is among those whom an entry names; where it names nobody, it
 // is those who may anyway.
-func (c *checker) may(w *childWrite, named []subject, otherwise bool) bool {
+func (c *checker) may(w *childWrite, named []law.Subject, otherwise bool) bool {
 	if len(named) == 0 {
 		return otherwise
 	}
-	return slices.ContainsFunc(named, func(s subject) bool { return s.is(w.user, w.groups) })
+	return slices.ContainsFunc(named, func(s law.Subject) bool { return s.Is(w.User, w.Groups) })
 }
 
 // whileHeld is what goes on while something is withheld of the parent: what is lost is made
 // again as it was approved, and evictions.
-func (c *checker) whileHeld(w *childWrite, s *state, p *policy, in func(*section) bool) string {
-	creates := len(w.changes) == 1 && w.changes[0].verb == makes
+func (c *checker) whileHeld(w *childWrite, s *state, p *law.Policy, in func(*law.Section) bool) string {
+	creates := len(w.changes) == 1 && w.changes[0].Verb == audit.Makes
 	switch {
-	case w.sub == subEviction && s.initializing && (p.Initializing == nil || in(p.Initializing)):
+	case w.Subresource == audit.SubEviction && s.initializing && (p.Initializing == nil || in(p.Initializing)):
 		return initializing
 	case c.evicts(w, p):
 		return maintaining
@@ -445,14 +484,14 @@ func (c *checker) living(w *childWrite) int {
 	n := 0
 	parent := c.parentOf(w)
 	for _, l := range c.all {
-		if l.uid == w.life.uid || l.first().kind != w.child.kind {
+		if l.UID == w.life.UID || l.First().Kind != w.child.Kind {
 			continue
 		}
-		above := l.first().controller()
-		if above == nil || above.UID != parent.uid || !l.first().by.answered.Before(w.received) {
+		above := l.First().Controller()
+		if above == nil || above.UID != parent.UID || !l.First().By.Answered.Before(w.Received) {
 			continue
 		}
-		if l.asked.IsZero() || l.asked.After(w.answered) {
+		if l.Asked.IsZero() || l.Asked.After(w.Answered) {
 			n++
 		}
 	}
@@ -460,20 +499,20 @@ func (c *checker) living(w *childWrite) int {
 }
 
 // evicts reports whether an eviction is everybody's.
-func (c *checker) evicts(w *childWrite, p *policy) bool {
-	return w.sub == subEviction && p.Maintaining != nil && slices.ContainsFunc(p.Maintaining.Policies, func(e permission) bool {
-		return e.lets(w.resource, change{verb: ends})
+func (c *checker) evicts(w *childWrite, p *law.Policy) bool {
+	return w.Subresource == audit.SubEviction && p.Maintaining != nil && slices.ContainsFunc(p.Maintaining.Policies, func(e law.Permission) bool {
+		return e.Lets(w.Resource, audit.Change{Verb: audit.Ends})
 	})
 }
 
 // isStray reports whether a request finds the child adopted without a cause.
 func (c *checker) isStray(w *childWrite) bool {
-	since, ok := c.strays[w.life.uid]
-	return ok && w.received.After(since)
+	since, ok := c.strays[w.life.UID]
+	return ok && w.Received.After(since)
 }
 
 // ofStray is what lets a change of a stray through.
-func (c *checker) ofStray(w *childWrite, p *policy, mayUse bool) string {
+func (c *checker) ofStray(w *childWrite, p *law.Policy, mayUse bool) string {
 	switch {
 	case c.evicts(w, p):
 		return maintaining
@@ -485,26 +524,26 @@ func (c *checker) ofStray(w *childWrite, p *policy, mayUse bool) string {
 
 // discards reports whether somebody gets rid of a stray.
 func (c *checker) discards(w *childWrite, mayUse bool) bool {
-	return mayUse && !slices.ContainsFunc(w.changes, func(ch change) bool {
-		before, _ := ch.before.(float64)
-		after, _ := ch.after.(float64)
-		return ch.verb != ends && (!within(ch.path, []string{"spec", "replicas"}) || after >= before)
+	return mayUse && !slices.ContainsFunc(w.changes, func(ch audit.Change) bool {
+		before, _ := ch.Before.(float64)
+		after, _ := ch.After.(float64)
+		return ch.Verb != audit.Ends && (!audit.Within(ch.Path, []string{"spec", "replicas"}) || after >= before)
 	})
 }
 
 // adopting reports whether an object was in the middle of something when a policy came by which
 // it is governed, and has not settled since.
-func (c *checker) adopting(l *life, at time.Time) bool {
-	governing := []string{l.first().kind}
-	if above := l.foundAt(at).controller(); above != nil && !slices.ContainsFunc(c.rules.ever(l.first().kind, at, at), (*policy).initiates) {
+func (c *checker) adopting(l *audit.Life, at time.Time) bool {
+	governing := []string{l.First().Kind}
+	if above := l.FoundAt(at).Controller(); above != nil && !slices.ContainsFunc(c.rules.Ever(l.First().Kind, at, at), (*law.Policy).Initiates) {
 		governing = append(governing, above.Kind)
 	}
 	for _, p := range c.rules {
-		if !slices.Contains(governing, p.For.Kind) || l.first().by.received.After(p.from) || p.since.After(at) || p.until.Before(at) {
+		if !slices.Contains(governing, p.For.Kind) || l.First().By.Received.After(p.From) || p.Since.After(at) || p.Until.Before(at) {
 			continue
 		}
-		if !slices.ContainsFunc(l.versions, func(v *version) bool {
-			return v.until.After(p.from) && v.by.answered.Before(at.Add(-lag)) && v.settled() && v.settledAt(v.generation)
+		if !slices.ContainsFunc(l.Versions, func(v *audit.Version) bool {
+			return v.Until.After(p.From) && v.By.Answered.Before(at.Add(-lag)) && settled(v) && settledAt(v, v.Generation)
 		}) {
 			return true
 		}
@@ -513,11 +552,11 @@ func (c *checker) adopting(l *life, at time.Time) bool {
 }
 
 // checkVanished looks for what is gone without anybody having asked for it.
-func (c *checker) checkVanished(l *life) {
-	if c.Final == nil || c.Final[string(l.uid)] || !l.asked.IsZero() || !l.gone.IsZero() {
+func (c *checker) checkVanished(l *audit.Life) {
+	if c.Final == nil || c.Final[string(l.UID)] || !l.Asked.IsZero() || !l.Gone.IsZero() {
 		return
 	}
-	above := l.last().controller()
+	above := l.Last().Controller()
 	if above == nil || c.lives[above.UID] == nil || c.evicted(l) {
 		return
 	}
@@ -526,9 +565,9 @@ func (c *checker) checkVanished(l *life) {
 
 // evicted reports whether an eviction asked for the end of a Pod: its answer does not say
 // of which.
-func (c *checker) evicted(l *life) bool {
-	v := l.last()
-	return slices.ContainsFunc(c.Log.writes, func(w *write) bool {
-		return w.sub == subEviction && w.succeeded() && w.namespace == v.namespace && w.name == v.name && !w.received.Before(l.first().by.received)
+func (c *checker) evicted(l *audit.Life) bool {
+	v := l.Last()
+	return slices.ContainsFunc(c.Log.Writes, func(w *audit.Write) bool {
+		return w.Subresource == audit.SubEviction && w.Succeeded() && w.Namespace == v.Namespace && w.Name == v.Name && !w.Received.Before(l.First().By.Received)
 	})
 }

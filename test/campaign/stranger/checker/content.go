@@ -21,6 +21,10 @@ import (
 	"slices"
 	"strings"
 	"time"
+
+	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/law"
+	"kausality.io/operator/test/campaign/marks"
 )
 
 // late is how long after a value was taken back, or overruled, a controller may still carry it
@@ -31,10 +35,10 @@ const late = 5 * time.Second
 // checkContents looks for values of strangers in what controllers made.
 func (c *checker) checkContents() {
 	for _, l := range c.all {
-		if !slices.Contains([]string{kinds[replicaSets], kinds[pods], kinds[jobs], kinds[configMaps]}, l.first().kind) {
+		if !slices.Contains([]string{kinds[replicaSets], kinds[pods], kinds[jobs], kinds[configMaps]}, l.First().Kind) {
 			continue
 		}
-		for _, v := range l.versions {
+		for _, v := range l.Versions {
 			c.checkContent(l, v)
 		}
 	}
@@ -42,17 +46,17 @@ func (c *checker) checkContents() {
 
 // carried are the acts whose values a version has, and the one before had not. Labels and
 // annotations of Pods and Jobs come from templates.
-func carried(v *version) []int {
-	marks := slices.Clone(v.marks)
+func carried(v *audit.Version) []int {
+	written := slices.Clone(v.Marks)
 	before := []int{}
-	if v.before != nil {
-		before = v.before.marks
+	if v.Before != nil {
+		before = v.Before.Marks
 	}
-	if v.before == nil && (v.kind == kinds[pods] || v.kind == kinds[jobs]) {
-		marks = slices.Concat(marks, marksOf(v.labels), marksOf(foreign(v.annotations)))
+	if v.Before == nil && (v.Kind == kinds[pods] || v.Kind == kinds[jobs]) {
+		written = slices.Concat(written, marks.Of(v.Labels), marks.Of(foreign(v.Annotations)))
 	}
-	slices.Sort(marks)
-	return slices.DeleteFunc(slices.Compact(marks), func(n int) bool { return slices.Contains(before, n) })
+	slices.Sort(written)
+	return slices.DeleteFunc(slices.Compact(written), func(n int) bool { return slices.Contains(before, n) })
 }
 
 // foreign are annotations that are not Kausality's.
@@ -62,37 +66,37 @@ func foreign(annotations map[string]string) map[string]string {
 	return out
 }
 
-func (c *checker) checkContent(l *life, v *version) {
-	marks := carried(v)
-	if len(marks) == 0 || v.by.verb == verbDelete || c.keepsAlive(v.by) || !slices.Contains(c.trusted(), v.by.user) {
+func (c *checker) checkContent(l *audit.Life, v *audit.Version) {
+	written := carried(v)
+	if len(written) == 0 || v.By.Verb == audit.VerbDelete || c.keepsAlive(v.By) || !slices.Contains(c.trusted(), v.By.User) {
 		return // What a stranger writes there is judged as a change of a child.
 	}
-	if v.by.sub == "status" {
+	if v.By.Subresource == "status" {
 		return
 	}
-	above := v.controller()
+	above := v.Controller()
 	if above == nil || c.lives[above.UID] == nil {
 		return
 	}
 	parent := c.lives[above.UID]
-	from, to := v.by.received.Add(-lag), v.by.answered
-	governed := slices.ContainsFunc(c.rules.during(parent.first().kind, parent.foundAt(to).controller() != nil, from, to), func(p *policy) bool {
-		return slices.ContainsFunc(append(p.sections(), nil), func(s *section) bool { return p.bounds(v.by.resource, s) })
+	from, to := v.By.Received.Add(-lag), v.By.Answered
+	governed := slices.ContainsFunc(c.rules.During(parent.First().Kind, parent.FoundAt(to).Controller() != nil, from, to), func(p *law.Policy) bool {
+		return slices.ContainsFunc(append(p.Sections(), nil), func(s *law.Section) bool { return p.Bounds(v.By.Resource, s) })
 	})
 	states := c.statesOf(parent)
-	if !governed || states == nil || parent.goneBefore(to) || c.orphaned(parent, to) || c.adopting(parent, to) {
+	if !governed || states == nil || parent.GoneBefore(to) || c.orphaned(parent, to) || c.adopting(parent, to) {
 		return
 	}
 	c.report.Contents++
-	for _, n := range marks {
+	for _, n := range written {
 		if c.Played[n] || c.approvedIn(parent, states, n, from, to) {
 			continue
 		}
-		if wasThere(parent, n, v.by.received.Add(-late), v.by.answered) {
+		if wasThere(parent, n, v.By.Received.Add(-late), v.By.Answered) {
 			c.report.Known["taken back in the very moment in which its controller tries again"]++
 			continue
 		}
-		c.findf(Smuggled, v.by.received, l, parent, "it has what act %d wrote, which nobody approved of; %s", n, v.by)
+		c.findf(Smuggled, v.By.Received, l, parent, "it has what act %d wrote, which nobody approved of; %s", n, v.By)
 	}
 }
 
@@ -106,18 +110,18 @@ func (c *checker) trusted() []string {
 }
 
 // approvedIn reports whether a value was approved in a version that was current.
-func (c *checker) approvedIn(parent *life, states []*state, n int, from, to time.Time) bool {
-	if c.disturbed(parent, from.Add(-moment), to) {
+func (c *checker) approvedIn(parent *audit.Life, states []*state, n int, from, to time.Time) bool {
+	if c.disturbed(parent, from.Add(-law.Moment), to) {
 		return true
 	}
-	return slices.ContainsFunc(parent.current(from, to), func(i int) bool { return states[i].approved[n] })
+	return slices.ContainsFunc(parent.Current(from, to), func(i int) bool { return states[i].approved[n] })
 }
 
 // wasThere reports whether a value was in a version that another one replaced in an interval. A
 // request to replace it may be answered late.
-func wasThere(parent *life, n int, from, to time.Time) bool {
-	for i, v := range parent.versions[:len(parent.versions)-1] {
-		if slices.Contains(v.marks, n) && !v.until.Before(from) && parent.versions[i+1].by.received.Before(to) {
+func wasThere(parent *audit.Life, n int, from, to time.Time) bool {
+	for i, v := range parent.Versions[:len(parent.Versions)-1] {
+		if slices.Contains(v.Marks, n) && !v.Until.Before(from) && parent.Versions[i+1].By.Received.Before(to) {
 			return true
 		}
 	}

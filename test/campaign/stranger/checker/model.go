@@ -21,6 +21,10 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+
+	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/law"
+	"kausality.io/operator/test/campaign/marks"
 )
 
 // lag is how much older than a request the version may be that a controller, or the operator,
@@ -52,51 +56,51 @@ type cause struct {
 	generation int64
 	// entries is what it lets happen, and any is true where a section let it through that
 	// says no more.
-	entries []permission
+	entries []law.Permission
 }
 
-// stateOf is what the model says of each version of an object.
-func (c *checker) statesOf(l *life) []*state {
-	if l.states != nil || l.thinking {
-		return l.states
+// statesOf is what the model says of each version of an object.
+func (c *checker) statesOf(l *audit.Life) []*state {
+	if states, asked := c.states[l]; asked {
+		return states
 	}
-	l.thinking = true
-	states := make([]*state, 0, len(l.versions))
-	for i, v := range l.versions {
+	c.states[l] = nil // Who asks meanwhile goes in a ring of owners.
+	states := make([]*state, 0, len(l.Versions))
+	for i, v := range l.Versions {
 		if i == 0 {
 			states = append(states, c.born(v))
 			continue
 		}
 		states = append(states, c.follow(l, v, states[i-1]))
 	}
-	l.states, l.thinking = states, false
-	return l.states
+	c.states[l] = states
+	return c.states[l]
 }
 
 // born is the state of what was just created: all of it is its author's.
-func (c *checker) born(v *version) *state {
-	s := &state{initializing: v.by.creates(), approved: map[int]bool{}}
-	s.approve(v.object)
+func (c *checker) born(v *audit.Version) *state {
+	s := &state{initializing: v.By.Creates(), approved: map[int]bool{}}
+	s.approve(v.Object)
 	// What is made of it is named after it.
-	s.approve(&object{content: &content{marks: marksIn(v.name)}})
+	s.approve(&audit.Object{Content: &audit.Content{Marks: marks.In(v.Name)}})
 	if !s.initializing {
 		// It was there before the log.
 		return s
 	}
-	for _, p := range c.rules.ever(v.kind, v.by.received, v.by.answered) {
+	for _, p := range c.rules.Ever(v.Kind, v.By.Received, v.By.Answered) {
 		if p.Initializing == nil {
-			s.causes = append(s.causes, cause{v.generation, p.everything()})
+			s.causes = append(s.causes, cause{v.Generation, everything(p)})
 		} else {
-			s.causes = append(s.causes, cause{v.generation, p.Initializing.Policies})
+			s.causes = append(s.causes, cause{v.Generation, p.Initializing.Policies})
 		}
 	}
 	return s
 }
 
 // everything is an entry for each resource that the policy names.
-func (p *policy) everything() []permission {
-	var out []permission
-	for _, s := range p.sections() {
+func everything(p *law.Policy) []law.Permission {
+	var out []law.Permission
+	for _, s := range p.Sections() {
 		if s == nil {
 			continue
 		}
@@ -109,58 +113,58 @@ func (p *policy) everything() []permission {
 }
 
 // follow is the state of a version, by that of the one before.
-func (c *checker) follow(l *life, v *version, before *state) *state {
+func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state {
 	s := &state{
 		initializing: before.initializing, held: slices.Clone(before.held), causes: slices.Clone(before.causes),
 		approved: before.approved,
 	}
-	changes := slices.Concat(contentChanges(v.before.object, v.object), labelChanges(v.before.object, v.object))
+	changes := slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object))
 	switch {
-	case c.disturbed(l, v.before.by.received.Add(-lag), v.by.answered.Add(lag)) || len(c.rules.during(v.kind, true, v.by.received, v.by.answered)) == 0:
+	case c.disturbed(l, v.Before.By.Received.Add(-lag), v.By.Answered.Add(lag)) || len(c.rules.During(v.Kind, true, v.By.Received, v.By.Answered)) == 0:
 		// Around the coming and going of a policy all that is there is taken as it is.
 		s.held = nil
-		s.approve(v.before.object)
-		s.approve(v.object)
+		s.approve(v.Before.Object)
+		s.approve(v.Object)
 		switch {
 		case c.isApproved(l, v):
-			s.cause(c.rules.ever(v.kind, v.by.received.Add(-lag), v.by.answered), v, nil)
+			s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, nil)
 		case len(changes) > 0 && c.caused(l, v):
-			s.cause(c.rules.ever(v.kind, v.by.received.Add(-lag), v.by.answered), v, changes)
+			s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, changes)
 		}
 	case c.isApproved(l, v):
 		s.held = nil
-		s.approve(v.object)
-		s.cause(c.rules.ever(v.kind, v.by.received.Add(-lag), v.by.answered), v, nil)
+		s.approve(v.Object)
+		s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, nil)
 	case len(changes) == 0:
 	case c.caused(l, v):
 		s.accept(changes)
-		s.cause(c.rules.ever(v.kind, v.by.received.Add(-lag), v.by.answered), v, changes)
+		s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, changes)
 	default:
-		s.withhold(c.rules.during(v.kind, true, v.by.received, v.by.answered), changes)
+		s.withhold(c.rules.During(v.Kind, true, v.By.Received, v.By.Answered), changes)
 	}
-	s.refresh(v.object)
-	if v.settled() && c.isReport(v) {
+	s.refresh(v.Object)
+	if settled(v) && c.isReport(v) {
 		s.initializing = false
-		s.causes = slices.DeleteFunc(s.causes, func(x cause) bool { return v.settledAt(x.generation) })
+		s.causes = slices.DeleteFunc(s.causes, func(x cause) bool { return settledAt(v, x.generation) })
 	}
 	return s
 }
 
 // isApproved reports whether somebody who may approves of what is there.
-func (c *checker) isApproved(l *life, v *version) bool {
-	return slices.ContainsFunc(v.writers(), func(w *write) bool { return w.approves && c.initiates(l, v, w) })
+func (c *checker) isApproved(l *audit.Life, v *audit.Version) bool {
+	return slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return w.Approves() && c.initiates(l, v, w) })
 }
 
 // disturbed reports whether a policy came or went in an interval by which an object is
 // governed: its own, and where that only goes on with what others begin, one above it.
-func (c *checker) disturbed(l *life, from, to time.Time) bool {
+func (c *checker) disturbed(l *audit.Life, from, to time.Time) bool {
 	for range deepest {
-		kind := l.first().kind
-		if c.rules.came(kind, from, to) {
+		kind := l.First().Kind
+		if c.rules.Came(kind, from, to) {
 			return true
 		}
-		above := l.foundAt(to).controller()
-		if above == nil || c.lives[above.UID] == nil || slices.ContainsFunc(c.rules.ever(kind, from, to), (*policy).initiates) {
+		above := l.FoundAt(to).Controller()
+		if above == nil || c.lives[above.UID] == nil || slices.ContainsFunc(c.rules.Ever(kind, from, to), (*law.Policy).Initiates) {
 			return false
 		}
 		l = c.lives[above.UID]
@@ -173,8 +177,8 @@ const deepest = 4
 
 // caused reports whether somebody made the version who may begin with it, or whom something
 // above lets make it.
-func (c *checker) caused(l *life, v *version) bool {
-	return slices.ContainsFunc(v.writers(), func(w *write) bool {
+func (c *checker) caused(l *audit.Life, v *audit.Version) bool {
+	return slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
 		if c.initiates(l, v, w) {
 			return true
 		}
@@ -184,25 +188,25 @@ func (c *checker) caused(l *life, v *version) bool {
 }
 
 // initiates reports whether somebody may begin something with an object, or above it.
-func (c *checker) initiates(l *life, v *version, w *write) bool {
+func (c *checker) initiates(l *audit.Life, v *audit.Version, w *audit.Write) bool {
 	for depth := 0; l != nil && depth < deepest; depth++ {
-		if knows(c.rules.ever(v.kind, w.received.Add(-lag), w.answered), w, true) {
+		if law.Knows(c.rules.Ever(v.Kind, w.Received.Add(-lag), w.Answered), w, true) {
 			// Above it, only approving counts.
-			return depth == 0 || w.approves
+			return depth == 0 || w.Approves()
 		}
-		above := v.controller()
+		above := v.Controller()
 		if above == nil || c.lives[above.UID] == nil {
 			return false
 		}
 		l = c.lives[above.UID]
-		v = l.last()
+		v = l.Last()
 	}
 	return false
 }
 
 // approve takes all strangers' values that are there for approved.
-func (s *state) approve(o *object) {
-	marks := slices.Concat(o.marks, marksOf(o.labels))
+func (s *state) approve(o *audit.Object) {
+	marks := slices.Concat(o.Marks, marks.Of(o.Labels))
 	if len(marks) == 0 {
 		return
 	}
@@ -218,45 +222,45 @@ func (s *state) approve(o *object) {
 
 // accept notes changes that have a cause: what was withheld of the same fields is not any
 // more.
-func (s *state) accept(changes []change) {
+func (s *state) accept(changes []audit.Change) {
 	for _, ch := range changes {
-		s.held = slices.DeleteFunc(s.held, func(h held) bool { return related(h.path, ch.path) })
-		s.approve(&object{content: &content{marks: marksOf(ch.after)}})
+		s.held = slices.DeleteFunc(s.held, func(h held) bool { return audit.Related(h.path, ch.Path) })
+		s.approve(&audit.Object{Content: &audit.Content{Marks: marks.Of(ch.After)}})
 	}
 }
 
 // withhold notes changes that have none. What no rule is about stays.
-func (s *state) withhold(all []*policy, changes []change) {
+func (s *state) withhold(all []*law.Policy, changes []audit.Change) {
 	for _, ch := range changes {
 		if !triggers(all, ch) {
-			s.approve(&object{content: &content{marks: marksOf(ch.after)}})
+			s.approve(&audit.Object{Content: &audit.Content{Marks: marks.Of(ch.After)}})
 			continue
 		}
-		fresh := slices.DeleteFunc(marksOf(ch.after), func(n int) bool { return s.approved[n] })
-		i := slices.IndexFunc(s.held, func(h held) bool { return equality.Semantic.DeepEqual(h.path, ch.path) })
+		fresh := slices.DeleteFunc(marks.Of(ch.After), func(n int) bool { return s.approved[n] })
+		i := slices.IndexFunc(s.held, func(h held) bool { return equality.Semantic.DeepEqual(h.path, ch.Path) })
 		if i >= 0 {
 			s.held[i].marks = fresh // What was there before the first one is what it was.
 			continue
 		}
-		s.held = append(s.held, held{ch.path, ch.before, fresh})
+		s.held = append(s.held, held{ch.Path, ch.Before, fresh})
 	}
 }
 
 // triggers reports whether a rule is about a change.
-func triggers(all []*policy, ch change) bool {
-	return slices.ContainsFunc(all, func(p *policy) bool {
-		return slices.ContainsFunc(p.Rules, func(r rule) bool { return related(ch.path, pathOf(r.Trigger)) })
+func triggers(all []*law.Policy, ch audit.Change) bool {
+	return slices.ContainsFunc(all, func(p *law.Policy) bool {
+		return slices.ContainsFunc(p.Rules, func(r law.Rule) bool { return audit.Related(ch.Path, law.PathOf(r.Trigger)) })
 	})
 }
 
 // refresh forgets what is withheld no more, as its values have gone or the old one is back.
-func (s *state) refresh(o *object) {
+func (s *state) refresh(o *audit.Object) {
 	var there []int
 	if len(s.held) > 0 {
-		there = slices.Concat(o.marks, marksOf(o.labels))
+		there = slices.Concat(o.Marks, marks.Of(o.Labels))
 	}
 	s.held = slices.DeleteFunc(s.held, func(h held) bool {
-		if equality.Semantic.DeepEqual(absent(h.before), absent(whole(o, h.path))) {
+		if equality.Semantic.DeepEqual(audit.Absent(h.before), audit.Absent(whole(o, h.path))) {
 			return true
 		}
 		return len(h.marks) > 0 && !slices.ContainsFunc(h.marks, func(n int) bool { return slices.Contains(there, n) })
@@ -264,14 +268,14 @@ func (s *state) refresh(o *object) {
 }
 
 // whole is the value of an object at a path, labels included.
-func whole(o *object, path []string) any {
-	if !within(path, labelsPath) {
-		return o.at(path...)
+func whole(o *audit.Object, path []string) any {
+	if !audit.Within(path, audit.LabelsPath) {
+		return o.At(path...)
 	}
 	if len(path) < 3 {
 		return nil
 	}
-	value, ok := o.labels[path[2]]
+	value, ok := o.Labels[path[2]]
 	if !ok {
 		return nil
 	}
@@ -280,33 +284,20 @@ func whole(o *object, path []string) any {
 
 // cause notes what changes let happen; where there are none, all of the object counts as
 // changed.
-func (s *state) cause(all []*policy, v *version, changes []change) {
+func (s *state) cause(all []*law.Policy, v *audit.Version, changes []audit.Change) {
 	for _, p := range all {
 		for _, r := range p.Rules {
-			if changes == nil || slices.ContainsFunc(changes, func(ch change) bool { return related(ch.path, pathOf(r.Trigger)) }) {
-				s.causes = append(s.causes, cause{v.generation, r.Policies})
+			if changes == nil || slices.ContainsFunc(changes, func(ch audit.Change) bool { return audit.Related(ch.Path, law.PathOf(r.Trigger)) }) {
+				s.causes = append(s.causes, cause{v.Generation, r.Policies})
 			}
 		}
 	}
 }
 
-// labelChanges are those of labels.
-func labelChanges(before, after *object) []change {
-	return diff(labelsPath, anyOf(before.labels), anyOf(after.labels))
-}
-
-func anyOf(all map[string]string) any {
-	out := make(map[string]any, len(all))
-	for key, value := range all {
-		out[key] = value
-	}
-	return out
-}
-
 // isReport tells whether the controller of the kind wrote the version: what a stranger says
 // in a status is no news.
-func (*checker) isReport(v *version) bool {
-	return slices.ContainsFunc(v.writers(), func(w *write) bool { return w.user == controllers[v.kind] })
+func (*checker) isReport(v *audit.Version) bool {
+	return slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return w.User == controllers[v.Kind] })
 }
 
 // controllers are who reports on the objects of a kind.
@@ -323,9 +314,9 @@ var controllers = map[string]string{
 func controllerUser(name string) string { return "system:serviceaccount:kube-system:" + name }
 
 // settled reports whether there is nothing left to do of what the status has seen.
-func (v *version) settled() bool {
-	s, want := &v.status, v.replicas()
-	switch v.kind {
+func settled(v *audit.Version) bool {
+	s, want := &v.Status, v.Replicas()
+	switch v.Kind {
 	case kinds[deployments]:
 		return s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas == want
 	case kinds[replicaSets]:
@@ -335,11 +326,11 @@ func (v *version) settled() bool {
 	case kinds[daemonSets]:
 		return s.UpdatedNumberScheduled == s.DesiredNumberScheduled && s.NumberAvailable == s.DesiredNumberScheduled
 	case kinds[jobs]:
-		return s.is("Complete") || s.is("Failed") // One that is suspended may not have begun.
+		return s.Is("Complete") || s.Is("Failed") // One that is suspended may not have begun.
 	case kinds[cronJobs]:
 		return s.LastScheduleTime != nil
 	case kinds[things]:
-		return s.is("Ready")
+		return s.Is("Ready")
 	default:
 		return false
 	}
@@ -347,12 +338,12 @@ func (v *version) settled() bool {
 
 // settledAt reports whether a version that has settled says so of a generation. A CronJob
 // says none: what a change of it lets happen stays.
-func (v *version) settledAt(generation int64) bool {
-	switch v.kind {
+func settledAt(v *audit.Version, generation int64) bool {
+	switch v.Kind {
 	case kinds[jobs]:
 		return true
 	case kinds[cronJobs]:
 		return generation == 1
 	}
-	return v.status.ObservedGeneration >= generation
+	return v.Status.ObservedGeneration >= generation
 }

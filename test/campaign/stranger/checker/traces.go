@@ -22,6 +22,9 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/law"
 )
 
 // entry is what matters of one allowance of a ledger.
@@ -43,45 +46,34 @@ const withheldRelation = "Withheld"
 // created is the field of what was created.
 const created = "(created)"
 
-// The annotations with ledgers. ReplicaSets that a Deployment controls have one of their own.
-const (
-	ledgerKey           = "kausality.io/allowances"
-	replicaSetLedgerKey = "replicaset.kausality.io/allowances"
-)
-
-func (o *object) ledger() string {
-	if above := o.controller(); o.kind == kinds[replicaSets] && above != nil && above.Kind == kinds[deployments] {
-		return o.annotations[replicaSetLedgerKey]
-	}
-	return o.annotations[ledgerKey]
-}
+func ledgerOf(o *audit.Object) string { return o.Own("allowances") }
 
 // checkTraces looks whether those whom ledgers name have begun what they are said to.
 func (c *checker) checkTraces() {
 	for _, l := range c.all {
-		if controllers[l.first().kind] == "" {
+		if controllers[l.First().Kind] == "" {
 			continue
 		}
-		for _, v := range l.versions {
-			if text := v.ledger(); text != "" && (v.before == nil || v.before.ledger() != text) {
+		for _, v := range l.Versions {
+			if text := ledgerOf(v.Object); text != "" && (v.Before == nil || ledgerOf(v.Before.Object) != text) {
 				c.checkLedger(l, v, text)
 			}
 		}
 	}
 	for _, l := range c.all {
-		if l.first().kind == kinds[records] {
+		if l.First().Kind == kinds[records] {
 			c.checkRecord(l)
 		}
 	}
 }
 
-func (c *checker) checkLedger(l *life, v *version, text string) {
-	if c.disturbed(l, v.by.received.Add(-moment), v.by.answered) || len(c.rules.during(v.kind, true, v.by.received, v.by.answered)) == 0 {
+func (c *checker) checkLedger(l *audit.Life, v *audit.Version, text string) {
+	if c.disturbed(l, v.By.Received.Add(-law.Moment), v.By.Answered) || len(c.rules.During(v.Kind, true, v.By.Received, v.By.Answered)) == 0 {
 		return // Nobody keeps a ledger from being written, and it counts for nothing.
 	}
 	var entries []entry
 	if err := yaml.Unmarshal([]byte(text), &entries); err != nil {
-		c.findf(Forged, v.by.received, l, nil, "its ledger does not parse, as %s left it", v.by)
+		c.findf(Forged, v.By.Received, l, nil, "its ledger does not parse, as %s left it", v.By)
 		return
 	}
 	for i := range entries {
@@ -91,32 +83,32 @@ func (c *checker) checkLedger(l *life, v *version, text string) {
 		}
 		c.report.Entries++
 		if len(e.Trace) == 0 || !c.began(v, e) {
-			c.findf(Forged, v.by.received, l, nil, "its ledger says that %s began it at generation %d, which the log does not have; written by %s",
-				e.Initiator, e.Generation, v.by)
+			c.findf(Forged, v.By.Received, l, nil, "its ledger says that %s began it at generation %d, which the log does not have; written by %s",
+				e.Initiator, e.Generation, v.By)
 		}
 	}
 }
 
 // began reports whether the one whom an entry names has written what the first hop says, and
 // may begin with it: with what was created, or let through by a section, anybody may.
-func (c *checker) began(at *version, e *entry) bool {
+func (c *checker) began(at *audit.Version, e *entry) bool {
 	first := e.Trace[0]
 	phase := strings.HasPrefix(first.Field, "(")
-	return slices.ContainsFunc(c.byName[first.Kind+"/"+at.namespace+"/"+first.Name], func(l *life) bool {
+	return slices.ContainsFunc(c.byName[first.Kind+"/"+at.Namespace+"/"+first.Name], func(l *audit.Life) bool {
 		if phase && first.Field != created {
 			return c.acted(at, e)
 		}
-		return slices.ContainsFunc(l.versions, func(v *version) bool {
-			return slices.ContainsFunc(v.writers(), func(w *write) bool {
-				if w.user != e.Initiator || w.received.After(at.by.answered) {
+		return slices.ContainsFunc(l.Versions, func(v *audit.Version) bool {
+			return slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
+				if w.User != e.Initiator || w.Received.After(at.By.Answered) {
 					return false
 				}
 				if first.Field == created {
-					return w.creates()
+					return w.Creates()
 				}
 				// A scale shows no generation, and is folded in with a later one.
-				right := v.generation == first.Generation || (w.sub == subScale || w.approves) && v.generation <= first.Generation
-				return right && (c.initiates(l, v, w) || c.adopting(l, w.answered))
+				right := v.Generation == first.Generation || (w.Subresource == audit.SubScale || w.Approves()) && v.Generation <= first.Generation
+				return right && (c.initiates(l, v, w) || c.adopting(l, w.Answered))
 			})
 		})
 	})
@@ -124,41 +116,41 @@ func (c *checker) began(at *version, e *entry) bool {
 
 // acted reports whether somebody has written one of the objects that a trace names, or the one
 // that has it.
-func (c *checker) acted(at *version, e *entry) bool {
-	uids := []types.UID{at.uid}
+func (c *checker) acted(at *audit.Version, e *entry) bool {
+	uids := []types.UID{at.UID}
 	for _, hop := range e.Trace {
-		for _, l := range c.byName[hop.Kind+"/"+at.namespace+"/"+hop.Name] {
-			uids = append(uids, l.uid)
+		for _, l := range c.byName[hop.Kind+"/"+at.Namespace+"/"+hop.Name] {
+			uids = append(uids, l.UID)
 		}
 	}
-	return slices.ContainsFunc(c.Log.writes, func(w *write) bool {
-		return w.user == e.Initiator && w.succeeded() && !w.received.After(at.by.answered) && slices.Contains(uids, w.uid)
+	return slices.ContainsFunc(c.Log.Writes, func(w *audit.Write) bool {
+		return w.User == e.Initiator && w.Succeeded() && !w.Received.After(at.By.Answered) && slices.Contains(uids, w.UID)
 	})
 }
 
 // checkRecord looks whether those whom a record names have asked for anything, and whether
 // anybody but the operator wrote it.
-func (c *checker) checkRecord(l *life) {
-	for _, v := range l.versions {
-		if v.by.user == c.Operator || c.keepsAlive(v.by) || v.before == nil {
+func (c *checker) checkRecord(l *audit.Life) {
+	for _, v := range l.Versions {
+		if v.By.User == c.Operator || c.keepsAlive(v.By) || v.Before == nil {
 			continue
 		}
-		if v.by.sub == "status" || len(contentChanges(v.before.object, v.object)) > 0 {
-			c.findf(Forged, v.by.received, l, nil, "its record was written by %s", v.by.user)
+		if v.By.Subresource == "status" || len(audit.ContentChanges(v.Before.Object, v.Object)) > 0 {
+			c.findf(Forged, v.By.Received, l, nil, "its record was written by %s", v.By.User)
 		}
 	}
-	for _, w := range l.ends {
+	for _, w := range l.Ends {
 		if !c.keepsAlive(w) {
-			c.findf(Forged, w.received, l, nil, "its record was deleted by %s", w.user)
+			c.findf(Forged, w.Received, l, nil, "its record was deleted by %s", w.User)
 		}
 	}
-	for _, h := range l.last().status.History {
+	for _, h := range l.Last().Status.History {
 		if h.User == "" || h.User == c.Operator {
 			continue
 		}
 		c.report.Entries++
 		if !c.users[h.User] {
-			c.findf(Forged, l.last().by.received, l, nil, "its history names %s, who has asked for nothing", h.User)
+			c.findf(Forged, l.Last().By.Received, l, nil, "its history names %s, who has asked for nothing", h.User)
 		}
 	}
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package main
+package operators
 
 import (
 	"bytes"
@@ -27,7 +27,6 @@ import (
 	"net"
 	"net/http"
 	"path/filepath"
-	"strings"
 	"sync/atomic"
 	"time"
 
@@ -43,7 +42,7 @@ const delayedCalls = 20
 // calls past the time that the API server waits; an operator gets them all the same.
 type callProxy struct {
 	url    string
-	stage  *stage
+	group  *Group
 	server *http.Server
 	client *http.Client
 
@@ -51,7 +50,7 @@ type callProxy struct {
 	delaying      atomic.Bool
 }
 
-func startCallProxy(ctx context.Context, s *stage) (*callProxy, error) {
+func startCallProxy(ctx context.Context, g *Group) (*callProxy, error) {
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", controlplane.HostPort(0))
 	if err != nil {
 		return nil, err
@@ -61,7 +60,7 @@ func startCallProxy(ctx context.Context, s *stage) (*callProxy, error) {
 		return nil, err
 	}
 	p := &callProxy{
-		url: "https://localhost:" + port, stage: s,
+		url: "https://localhost:" + port, group: g,
 		// They are processes on this machine, whose certificate the proxy shows itself.
 		client: &http.Client{Transport: &http.Transport{
 			TLSClientConfig: &tls.Config{InsecureSkipVerify: true}, MaxIdleConnsPerHost: 100,
@@ -86,8 +85,8 @@ func (p *callProxy) reconnect() {
 // certificate is what the first operator serves with that has one.
 func (p *callProxy) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	last := errors.New("there is no operator")
-	for _, name := range p.stage.names() {
-		dir := p.stage.flag(name, "--cert-dir=")
+	for _, name := range p.group.Names() {
+		dir := p.group.flag(name, "--cert-dir=")
 		cert, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
 		if err == nil {
 			return &cert, nil
@@ -109,9 +108,9 @@ func (p *callProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		p.delays.Add(1)
 		// Nobody waits for the answer, and the call is made all the same.
 		ctx = context.WithoutCancel(ctx)
-		<-time.After(callTimeout + callTimeout/2)
+		<-time.After(CallTimeout + CallTimeout/2)
 	}
-	names := p.stage.names()
+	names := p.group.Names()
 	for i := range names {
 		if p.forward(ctx, w, r, body, names[(int(n)+i)%len(names)]) {
 			return
@@ -122,7 +121,7 @@ func (p *callProxy) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 
 // forward hands a call on to an operator; false where it cannot be reached.
 func (p *callProxy) forward(ctx context.Context, w http.ResponseWriter, r *http.Request, body []byte, name string) bool {
-	target := fmt.Sprintf("https://%s%s", net.JoinHostPort("127.0.0.1", p.stage.flag(name, "--webhook-port=")), r.URL.RequestURI())
+	target := fmt.Sprintf("https://%s%s", net.JoinHostPort("127.0.0.1", p.group.flag(name, "--webhook-port=")), r.URL.RequestURI())
 	req, err := http.NewRequestWithContext(ctx, r.Method, target, bytes.NewReader(body))
 	if err != nil {
 		return false
@@ -141,15 +140,4 @@ func (p *callProxy) forward(ctx context.Context, w http.ResponseWriter, r *http.
 	w.WriteHeader(resp.StatusCode)
 	_, _ = w.Write(answer) // The API server may have gone.
 	return true
-}
-
-// flag is the value of the flag of an operator that begins so.
-func (s *stage) flag(operator, prefix string) string {
-	value := ""
-	for _, arg := range s.cp.Args(operator) {
-		if rest, found := strings.CutPrefix(arg, prefix); found {
-			value = rest
-		}
-	}
-	return value
 }
