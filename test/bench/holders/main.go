@@ -19,9 +19,9 @@ limitations under the License.
 // Beside it the API server's own list of the same objects is timed, with nobody who
 // decodes it.
 //
-// The first holder is made by an initiator while the operator runs; all others, and
-// their AllowanceRecords, are copies of it under names of their own, which are created
-// while the operator is away. So each looks as if the operator had followed it.
+// The first holder is made by an initiator while the operator runs; all others, with contents of
+// their own, and their AllowanceRecords are made after it while the operator is away. So each
+// looks as if the operator had followed it.
 package main
 
 import (
@@ -41,7 +41,7 @@ import (
 var (
 	counts   = flag.String("holders", "1000,10000,100000", "how many holders there are, ascending")
 	size     = flag.Int("size", 2, "size of the holders, in KiB")
-	random   = flag.Bool("random", false, "fill the holders with what cannot be compressed")
+	alike    = flag.Bool("alike", false, "fill the holders with nearly the same, which can be compressed well")
 	patience = flag.Duration("patience", time.Hour, "for how long to make holders; then is measured what it costs that there are those")
 	writers  = flag.Int("writers", 16, "how many clients create the holders")
 	folder   = flag.String("profiles", "", "the folder to keep profiles of each measurement in: of the processor while the operator starts, of it and of the API server, and of its heap")

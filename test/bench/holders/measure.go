@@ -31,7 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
-	operator "kausality.io/operator/internal/controller"
+	holdercontroller "kausality.io/operator/internal/controller/holder"
 	"kausality.io/operator/test/bench/profiles"
 	"kausality.io/operator/test/campaign/soak/vitals"
 	"kausality.io/operator/test/controlplane"
@@ -153,7 +153,7 @@ func (s *stage) profileUntil(ctx context.Context, done <-chan struct{}) error {
 // holders were made: it is to find them as if it had not been.
 func (s *stage) giveSign(ctx context.Context) error {
 	lease := &coordinationv1.Lease{}
-	err := s.admin.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: operator.SignOfLifeName}, lease)
+	err := s.admin.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: holdercontroller.SignOfLifeName}, lease)
 	if err != nil {
 		return err
 	}

@@ -71,9 +71,9 @@ func fill(obj *unstructured.Unstructured, i int) {
 	const perItem = 64
 	var items []any
 	for j := range *size * 1024 / perItem {
-		value := fmt.Sprintf("value %d of %s", j, name(i))
-		if *random {
-			value = rand.Text()
+		value := rand.Text()
+		if *alike {
+			value = fmt.Sprintf("value %d of %s", j, name(i))
 		}
 		items = append(items, map[string]any{"name": fmt.Sprintf("item-%06d", j), "value": value})
 	}
@@ -154,7 +154,7 @@ func (s *stage) seed(ctx context.Context, n int) error {
 // copy makes the i-th holder and its record after the first.
 func (s *stage) copy(ctx context.Context, i int) error {
 	obj := s.first.holder.DeepCopy()
-	if *random {
+	if !*alike {
 		fill(obj, i)
 	}
 	text, err := asNew(obj)

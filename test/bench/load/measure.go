@@ -126,6 +126,12 @@ func (s *stage) run(ctx context.Context, sc scenario, n int) (result, error) {
 			if err := seen.stop(ctx, w, len(latencies)); err != nil {
 				return r, err
 			}
+			// What is recorded of it later is nobody else's.
+			if w == kausality {
+				if err := seen.untilRecorded(ctx); err != nil {
+					return r, err
+				}
+			}
 			sample := r.Worlds[w]
 			sample.Latencies = append(sample.Latencies, latencies)
 			sample.Rates = append(sample.Rates, stats.Block{float64(len(latencies)) / took.Seconds()})

@@ -62,6 +62,9 @@ func (r *result) report() string {
 		fmt.Fprintf(&w, "%-18s %7d  %-15s %8.2f %8.2f %8.2f  ms of processor time a request\n", r.Scenario, r.Clients, process, busy(nobody), busy(bare), busy(kausality))
 	}
 	fmt.Fprintf(&w, "%-18s %7d  API calls of the operator a request: %s\n", r.Scenario, r.Clients, calls(r.Calls))
+	for _, line := range r.verdicts() {
+		fmt.Fprintf(&w, "%-18s %7d  %s\n", r.Scenario, r.Clients, line)
+	}
 	if m := r.Mirror; m.Decisions > 0 {
 		each := m.RecordWrites / m.Decisions
 		fmt.Fprintf(&w, "%-18s %7d  mirror: %.0f writes of records, %.3f a decision; at most %g: %s\n",
@@ -69,6 +72,41 @@ func (r *result) report() string {
 		fmt.Fprintf(&w, "%-18s %7d  %s\n", r.Scenario, r.Clients, m.Lag)
 	}
 	return w.String()
+}
+
+// What is aimed at: how much slower a request may be at p50 that Kausality lets through, how much
+// of the rate stays, and how much the operator may ask the API server for it: nothing for what it
+// lets through, and the parent once before it refuses.
+const (
+	mostSlower  = 1.2
+	leastRate   = 0.9
+	mostReads   = 0.0
+	deniedReads = 1.0
+)
+
+// rare is how many reads a request are as good as none: a watch that was cut lists anew.
+const rare = 0.01
+
+// verdicts say whether what is aimed at holds.
+func (r *result) verdicts() []string {
+	p50 := stats.Ratio(stats.Quantile(0.5), r.Worlds[kausality].Latencies, r.Worlds[bare].Latencies, *seed)
+	rate := stats.Ratio(stats.Mean, r.Worlds[bare].Rates, r.Worlds[kausality].Rates, *seed)
+	reads, most := 0.0, mostReads
+	for call, n := range r.Calls {
+		if verb, _, _ := strings.Cut(call, " "); verb == "get" || verb == "list" {
+			reads += n
+		}
+	}
+	if r.Scenario == denial {
+		most = deniedReads
+	}
+	out := []string{fmt.Sprintf("reads a request: %.3f, at most %g: %s", reads, most, stats.Judge(reads <= most+rare))}
+	if r.Scenario == denial {
+		return out // It may take its time.
+	}
+	return append(out,
+		fmt.Sprintf("p50 beside the bare pair: %s, at most %g: %s", p50, mostSlower, stats.Against(p50.Low, p50.High, mostSlower)),
+		fmt.Sprintf("rate of the bare pair beside it: %s, at most 1/%g: %s", rate, leastRate, stats.Against(rate.Low, rate.High, 1/leastRate)))
 }
 
 // milliseconds are those of each of a number of things that took seconds together.

@@ -30,6 +30,9 @@ import (
 
 const namespace = "bench"
 
+// denial is the scenario of what is refused.
+const denial = "denial"
+
 // scenario is a kind of request, the same in all worlds.
 type scenario struct {
 	name string
@@ -67,7 +70,7 @@ var scenarios = []scenario{
 		},
 	},
 	{
-		name: "denial", user: stranger,
+		name: denial, user: stranger,
 		request: func(ctx context.Context, c dynamic.Interface, w world, worker, n int) error {
 			err := patch(ctx, c.Resource(w.children()), name(w, worker), `{"spec":{"image":"v%d"}}`, n)
 			switch {

@@ -41,7 +41,7 @@ type effort struct {
 	// it waited, in seconds.
 	Asked, Waited float64
 	// Busy are the seconds of processor time of each process while they were made. What
-	// the operator does later falls to whoever is next, in random order.
+	// the operator does later falls to nobody: it is waited for.
 	Busy map[string]float64
 }
 
@@ -63,7 +63,9 @@ type witness struct {
 	// recordWrites are the operator's, whenever they come: decisions are recorded a while
 	// after they were made.
 	recordWrites int
-	said         mirror.Said
+	// writes are all that the operator wrote: events and what objects show come late, too.
+	writes int
+	said   mirror.Said
 }
 
 func newWitness(s *stage) (*witness, error) {
@@ -113,19 +115,19 @@ func (w *witness) saidSoFar(ctx context.Context) (mirror.Said, error) {
 	return mirror.Read(families)
 }
 
-// calmFor is for how long no record is written once all of them are: they may be behind for
-// two seconds.
+// calmFor is for how long the operator writes nothing once it has written all: records may be
+// behind for two seconds.
 const calmFor = 3 * time.Second
 
-// untilRecorded waits until no record is written any more.
+// untilRecorded waits until the operator writes nothing any more.
 func (w *witness) untilRecorded(ctx context.Context) error {
 	since := time.Now()
 	return wait.PollUntilContextTimeout(ctx, 100*time.Millisecond, setTimeout, true, func(context.Context) (bool, error) {
-		written := w.recordWrites
+		written := w.writes
 		if _, err := w.read(); err != nil {
 			return false, err
 		}
-		if w.recordWrites > written {
+		if w.writes > written {
 			since = time.Now()
 		}
 		return time.Since(since) > calmFor, nil
@@ -142,6 +144,7 @@ func (w *witness) read() (controlplane.AuditEvents, error) {
 	events = events.Where(controlplane.ByUser(controlplane.OperatorUser), func(e *auditv1.Event) bool {
 		return e.ObjectRef != nil && e.ObjectRef.Resource != "leases"
 	})
+	w.writes += len(events.Where(controlplane.Writes))
 	w.recordWrites += len(events.Where(controlplane.Writes, controlplane.OfResource(v1alpha1.GroupVersion.Group, "allowancerecords")))
 	return events, nil
 }
