@@ -50,9 +50,16 @@ func main() {
 	root := flag.String("root", ".", "the root of the repository")
 	only := flag.String("only", "", "a part of the names of the mutants to try")
 	verbose := flag.Bool("v", false, "print what the tests print")
+	acts := flag.Int("stranger", 0, "instead of the tests, have the campaign of strangers look for each mutant, for as many acts")
+	seed := flag.Uint64("seed", 1, "that of the campaign of strangers")
 	flag.Parse()
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt)
-	err := run(ctx, os.Stdout, *root, *only, *verbose)
+	var err error
+	if *acts > 0 {
+		err = hunt(ctx, os.Stdout, *root, *only, *verbose, *acts, *seed)
+	} else {
+		err = run(ctx, os.Stdout, *root, *only, *verbose)
+	}
 	stop()
 	if err != nil {
 		fmt.Fprintln(os.Stderr, err)
@@ -62,21 +69,13 @@ func main() {
 
 // run tries the mutants, and returns an error where one is not caught.
 func run(ctx context.Context, out io.Writer, root, only string, verbose bool) error {
-	root, err := filepath.Abs(root)
+	t, err := begin(root, verbose)
 	if err != nil {
 		return err
 	}
-	dir, err := os.MkdirTemp("", "mutants-")
-	if err != nil {
-		return err
-	}
-	defer func() { _ = os.RemoveAll(dir) }()
-	t := trial{root: root, dir: dir, tests: map[string]string{}, out: io.Discard}
-	if verbose {
-		t.out = os.Stderr
-	}
+	defer t.end()
 	var survivors []string
-	for _, m := range mutants {
+	for _, m := range slices.Concat(mutants, criMutants) {
 		if !strings.Contains(m.name, only) {
 			continue
 		}
@@ -84,7 +83,7 @@ func run(ctx context.Context, out io.Writer, root, only string, verbose bool) er
 		if err != nil {
 			return fmt.Errorf("%s: %w", m.name, err)
 		}
-		for _, way := range m.ways {
+		for _, way := range m.tests() {
 			verdict := "caught  "
 			if slices.Contains(passed, way) {
 				verdict = "SURVIVED"
@@ -107,6 +106,22 @@ type trial struct {
 	out   io.Writer
 }
 
+// begin makes the folder of a trial.
+func begin(root string, verbose bool) (trial, error) {
+	t := trial{tests: map[string]string{}, out: io.Discard}
+	if verbose {
+		t.out = os.Stderr
+	}
+	var err error
+	if t.root, err = filepath.Abs(root); err != nil {
+		return t, err
+	}
+	t.dir, err = os.MkdirTemp("", "mutants-")
+	return t, err
+}
+
+func (t trial) end() { _ = os.RemoveAll(t.dir) }
+
 // testsOf builds the tests of a package, once.
 func (t trial) testsOf(ctx context.Context, suite string) (string, error) {
 	if built, ok := t.tests[suite]; ok {
@@ -126,17 +141,20 @@ func (t trial) try(ctx context.Context, m mutant) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	if len(m.unit) > 0 {
+	switch {
+	case len(m.unit) > 0:
 		return t.tryUnit(ctx, m, overlay)
+	case m.bypassesOf != "":
+		return t.tryBypasses(ctx, m, overlay)
 	}
 	var exit *exec.ExitError
 	tests, err := t.testsOf(ctx, m.suite())
 	if err != nil {
 		return nil, err
 	}
-	operator := filepath.Join(t.dir, "operator")
-	if err := t.command(ctx, t.root, "go", "build", "-overlay="+overlay, "-o", operator, "./cmd"); err != nil {
-		return nil, fmt.Errorf("building it: %w", err)
+	operator, err := t.build(ctx, overlay)
+	if err != nil {
+		return nil, err
 	}
 	ways := make([]string, len(m.ways))
 	for i, way := range m.ways {
@@ -156,6 +174,15 @@ func (t trial) try(ctx context.Context, m mutant) ([]string, error) {
 	return t.passed(report, m.ways)
 }
 
+// build builds the operator with an overlay.
+func (t trial) build(ctx context.Context, overlay string) (string, error) {
+	operator := filepath.Join(t.dir, "operator")
+	if err := t.command(ctx, t.root, "go", "build", "-overlay="+overlay, "-o", operator, "./cmd"); err != nil {
+		return "", fmt.Errorf("building it: %w", err)
+	}
+	return operator, nil
+}
+
 // tryUnit tries a mutant that only unit tests can tell.
 func (t trial) tryUnit(ctx context.Context, m mutant, overlay string) ([]string, error) {
 	var out bytes.Buffer
@@ -165,7 +192,7 @@ func (t trial) tryUnit(ctx context.Context, m mutant, overlay string) ([]string,
 	var exit *exec.ExitError
 	switch {
 	case err == nil:
-		return m.ways, nil
+		return m.tests(), nil
 	case !errors.As(err, &exit):
 		return nil, fmt.Errorf("testing it: %w", err)
 	}
@@ -173,6 +200,40 @@ func (t trial) tryUnit(ctx context.Context, m mutant, overlay string) ([]string,
 		return nil, fmt.Errorf("no test has failed, it crashed or does not compile: %s", how)
 	}
 	return nil, nil
+}
+
+// tryBypasses tries a mutant of kausality-cri, whose ways are parts of a unit test. All are
+// run: one that none of the ways is for may fail, too.
+func (t trial) tryBypasses(ctx context.Context, m mutant, overlay string) ([]string, error) {
+	var out bytes.Buffer
+	cmd := exec.CommandContext(ctx, "go", "test", "-overlay="+overlay, "-count=1", "-timeout=2m", "-run=^TestBypass$", "-json", m.bypassesOf)
+	cmd.Dir, cmd.Stdout, cmd.Stderr = t.root, io.MultiWriter(&out, t.out), io.MultiWriter(&out, t.out)
+	err := cmd.Run()
+	var exit *exec.ExitError
+	if err != nil && !errors.As(err, &exit) {
+		return nil, fmt.Errorf("testing it: %w", err)
+	}
+	if how := crashOf(out.String()); how != "" {
+		return nil, fmt.Errorf("it crashed or does not compile: %s", how)
+	}
+	became := map[string]string{}
+	for line := range strings.Lines(out.String()) {
+		var event struct{ Action, Test string }
+		if json.Unmarshal([]byte(line), &event) == nil {
+			became[event.Test] = event.Action
+		}
+	}
+	var passed []string
+	for _, way := range m.ways {
+		switch became["TestBypass/"+strings.ReplaceAll(way, " ", "_")] {
+		case "pass":
+			passed = append(passed, way)
+		case "fail":
+		default:
+			return nil, fmt.Errorf("%q was not tried", way)
+		}
+	}
+	return passed, nil
 }
 
 // crashes are what is printed where something ended by itself instead of having been judged.

@@ -32,7 +32,7 @@ var root = filepath.Join("..", "..")
 
 // The code that is mutated has to be there, and be there once.
 func TestEditsApply(t *testing.T) {
-	for _, m := range mutants {
+	for _, m := range slices.Concat(mutants, criMutants) {
 		t.Run(m.name, func(t *testing.T) {
 			each := trial{root: root, dir: t.TempDir()}
 			if _, err := each.overlay(m); err != nil {
@@ -62,6 +62,29 @@ func TestEachWayHasAMutant(t *testing.T) {
 	slices.Sort(mutated)
 	if diff := cmp.Diff(documented, slices.Compact(mutated)); diff != "" {
 		t.Errorf("ways in docs/bypasses.md (-) and in mutants (+):\n%s", diff)
+	}
+}
+
+// Each way around runtime rules has one, or is closed by a library.
+func TestEachWayAroundRuntimeRulesHasAMutant(t *testing.T) {
+	page, err := os.ReadFile(filepath.Join(root, "docs", "cri-bypasses.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var documented []string
+	for _, row := range regexp.MustCompile(`(?m)^\| ([^|]+) \| [^|]+ \|$`).FindAllStringSubmatch(string(page), -1) {
+		if row[1] != "way" {
+			documented = append(documented, row[1])
+		}
+	}
+	mutated := slices.Clone(ofLibraries)
+	for _, m := range criMutants {
+		mutated = append(mutated, m.ways...)
+	}
+	slices.Sort(documented)
+	slices.Sort(mutated)
+	if diff := cmp.Diff(documented, mutated); diff != "" {
+		t.Errorf("ways in docs/cri-bypasses.md (-) and in mutants (+):\n%s", diff)
 	}
 }
 
@@ -100,5 +123,15 @@ func TestPassedKnowsCrashes(t *testing.T) {
 				t.Errorf("passed() = %v, want an error: %t (-want +got):\n%s", err, tc.crashed, diff)
 			}
 		})
+	}
+}
+
+// What the campaign of strangers says that it has found.
+func TestFoundAfter(t *testing.T) {
+	const said = "20:07:56 found after 121 acts\n20:07:56 changes of children: 3 covered\n" +
+		"20:07:57 FOUND 20:07:41.302 uncovered change of a child: ReplicaSet stranger/web-1: spec.replicas Mutate by mallory\n"
+	got := foundAfter.FindStringSubmatch(said)
+	if diff := cmp.Diff([]string{"121", "uncovered change of a child"}, append([]string{}, got[1:]...)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
 	}
 }

@@ -16,6 +16,8 @@ limitations under the License.
 
 package main
 
+import "strings"
+
 // edit replaces a piece of code, which is in its file exactly once.
 type edit struct {
 	file, find, replace string
@@ -31,6 +33,17 @@ type mutant struct {
 	cloud bool
 	// unit are the arguments of "go test" where only a unit test can tell.
 	unit []string
+	// bypassesOf is the package whose TestBypass has the ways, for mutants of kausality-cri.
+	bypassesOf string
+}
+
+// tests are what have to fail: those of the ways, or, where it closes none by itself, the
+// unit tests.
+func (m mutant) tests() []string {
+	if len(m.ways) == 0 {
+		return []string{"go test " + strings.Join(m.unit, " ")}
+	}
+	return m.ways
 }
 
 // suite is the package that has the tests of the ways.
@@ -74,7 +87,8 @@ func without(name, find, replace string, ways ...string) mutant {
 
 var mutants = []mutant{
 	without("updates are not judged", `rules.add(r, "", create, update, remove)`, `rules.add(r, "", create, remove)`,
-		"updating a child", "patching a child as JSON", "patching a child by merging", "applying a child with force", "changing a grandchild"),
+		"updating a child", "patching a child as JSON", "patching a child by merging", "applying a child with force", "changing a grandchild",
+		"writing while nobody converts"),
 	without("creations are not judged", `rules.add(r, "", create, update, remove)`, `rules.add(r, "", update, remove)`,
 		"creating another child", "creating another child under a generated name"),
 	without("deletions are not judged", `rules.add(r, "", create, update, remove)`, `rules.add(r, "", create, update)`,
@@ -82,14 +96,43 @@ var mutants = []mutant{
 	without("scales are not judged", `{name: "scale", operation: update},`, ``, "scaling a child"),
 	without("statuses are not judged", `{name: "status", operation: update},`, ``,
 		"taking the owner of a child away through its status", "relabeling a child through its status"),
+	without("finalizations are not judged", `{name: "finalize", operation: update},`, ``, "taking the owner of a child away through its finalization"),
+	without("approvals of requests are not judged", `{name: "approval", operation: update},`, ``, "taking the owner of a child away through its approval"),
 	without("resizes are not judged", `{name: "resize", operation: update, podsOnly: true},`, ``, "resizing a Pod"),
 	without("ephemeral containers are not judged", `{name: "ephemeralcontainers", operation: update, podsOnly: true},`, ``,
 		"adding an ephemeral container to a Pod"),
 	without("evictions are not judged", `{name: "eviction", operation: create, podsOnly: true},`, ``,
 		"evicting a Pod that no policy lets anybody delete"),
 	{
+		name: "upgrade: an older Pod takes its turn",
+		edits: []edit{{
+			"internal/upgrade/answer.go", "known.PodCreated != nil && !by.PodCreated.After(known.PodCreated.Time)", "known.PodCreated == nil",
+		}},
+		unit: []string{"-run=TestAsk|TestNothingFlaps", "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: one goes through for ever",
+		edits: []edit{{"internal/upgrade/answer.go", "	case !IsMoving(&known):\n", "	case false:\n"}},
+		unit:  []string{"-run=TestAsk", "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: what a stranger changed goes along",
+		edits: []edit{{"internal/decision/upgrade.go", "!in.Parent.isWithheld()", "true"}},
+		unit:  []string{"-run=TestUpgrade", "./internal/decision"},
+	},
+	{
+		name:  "upgrade: nobody remembers it",
+		edits: []edit{{"internal/webhook/admission/upgrade.go", "if r.dryRun || verdict.Upgrade == nil {", "if true {"}},
+		unit:  []string{"-run=TestUpgradeOfAController", "./internal/webhook/admission"},
+	},
+	{
+		name:  "upgrade: a stamp is what a request says",
+		edits: []edit{{"internal/upgrade/stamp.go", "	out[v1alpha1.AnnotationChangedBy], out[v1alpha1.AnnotationChangedSpec] = user, now\n", ""}},
+		unit:  []string{"-run=TestStamp", "./internal/upgrade"},
+	},
+	{
 		name:  "anybody heals",
-		edits: []edit{{judge, "	default:\n		return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)", "	default:\n		return true"}},
+		edits: []edit{{judge, "	default:\n		return in.AncestorInitiator || policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)", "	default:\n		return true"}},
 		ways:  []string{"deleting a grandchild", "a service account of the same name elsewhere"},
 	},
 	{
@@ -106,7 +149,10 @@ var mutants = []mutant{
 			"MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),\n			NamespaceSelector: p.scope,\n			ObjectSelector:    &metav1.LabelSelector{},\n			// It writes AllowanceRecords",
 			"MatchPolicy:       ptr.To(admissionregistrationv1.Exact),\n			NamespaceSelector: p.scope,\n			ObjectSelector:    &metav1.LabelSelector{},\n			// It writes AllowanceRecords",
 		}},
-		ways: []string{"writing through another version of the kind"},
+		ways: []string{
+			"writing through another version of the kind", "writing through a version that a webhook converts",
+			"hiding a field in what a webhook converts",
+		},
 	},
 	{
 		name:  "empty values are as good as absent",
@@ -117,6 +163,29 @@ var mutants = []mutant{
 		name:  "taking the owner away does not count",
 		edits: []edit{{"internal/lineage/changes.go", "		case at < 0 && counts(i, ref):", "		case at < 0 && len(after) > 0 && counts(i, ref):"}},
 		ways:  []string{"taking the owner of a child away"},
+	},
+	{
+		name:  "labels name no parent",
+		edits: []edit{{"internal/lineage/lineage.go", "	labeled{},\n", ""}},
+		ways: []string{
+			"changing a child that labels name, in another namespace", "taking the labels off a child that name its parent",
+			"giving a child to an instance of one's own by its labels", "giving somebody's instance a child by its labels",
+		},
+	},
+	{
+		name:  "labels name a parent of any kind",
+		edits: []edit{{"internal/lineage/labeled.go", "!kinds.HasCategory(kind.GroupKind(), naming.Category)", "naming.Category == \"\""}},
+		ways:  []string{"naming a parent by labels that is none of kro's"},
+	},
+	{
+		name:  "labels name a parent by its name",
+		edits: []edit{{"internal/scope/scope.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID == \"\" || ref.Category != \"\" {"}, {"internal/lineage/labeled.go", "	if naming == nil {", "	if naming != nil {"}},
+		ways:  []string{"naming the parent of a child otherwise by its labels", "having a child not found by its labels when it is deleted"},
+	},
+	{
+		name:  "kro takes anything",
+		edits: []edit{{"internal/webhook/admission/strays.go", "		f.taken = r.takes(ref)\n", "		_ = r.takes\n"}},
+		ways:  []string{"having kro take somebody's object for an instance of one's own"},
 	},
 	{
 		name:  "controllers let go of what they select",
@@ -191,8 +260,13 @@ var mutants = []mutant{
 	{
 		name: "an older autoscaler says less",
 		// Policies that name no autoscalers ask for the version that has all fields.
-		edits: []edit{{"internal/policy/deputies.go", `autoscalingv2.SchemeGroupVersion.WithResource("horizontalpodautoscalers")`, `schema.GroupVersionResource{Group: "autoscaling", Version: "v1", Resource: "horizontalpodautoscalers"}`}},
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "target: {apiGroup: autoscaling, apiVersion: v2,", "target: {apiGroup: autoscaling, apiVersion: v1,"}},
 		ways:  []string{"changing the autoscaler of the parent by an older version"},
+	},
+	{
+		name:  "nothing scales but what is built in",
+		edits: []edit{{"internal/policy/deputies.go", "return deputyOf(kind, i.Known(kind))", "return deputyOf(kind, knowledge.BuiltIn(kind))"}},
+		ways:  []string{"making what a policy knows to scale the parent"},
 	},
 	{
 		name:  "an autoscaler comes before what it scales",
@@ -215,7 +289,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "labels of selectors do not count",
-		edits: []edit{{"internal/lineage/selector.go", "if !ok || !selector.Matches(labels.Set(before)) ||", "if ok || !selector.Matches(labels.Set(before)) ||"}},
+		edits: []edit{{"internal/lineage/selector.go", "if !ok || !selects.Matches(labels.Set(before)) ||", "if ok || !selects.Matches(labels.Set(before)) ||"}},
 		ways:  []string{"relabeling a child, so that its parent lets go of it"},
 	},
 	{
@@ -247,7 +321,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody uses allowances",
-		edits: []edit{{cover, "		!policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {", "		false {"}},
+		edits: []edit{{cover, "		!isWithheldOf(in.Referents) && policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)", "		!isWithheldOf(in.Referents)"}},
 		ways:  []string{"using an allowance that is somebody else's to use"},
 	},
 	{
@@ -267,7 +341,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a reason for a deletion serves a change",
-		edits: []edit{{glass, "return b.allowed && (!b.stays || r.operation == decision.Delete)", "return b.allowed"}},
+		edits: []edit{{glass, "return b.allowed && (!b.stays || r.operation == decision.Delete || r.subresource == subresourceStatus)", "return b.allowed"}},
 		ways:  []string{"breaking the glass for a change by a reason for a deletion"},
 	},
 	{
@@ -318,7 +392,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "allowances go on while something is withheld",
-		edits: []edit{{cover, "in.Parent.isWithheld() ||", "false ||"}},
+		edits: []edit{{cover, "!in.Parent.isWithheld() &&", "true &&"}},
 		ways:  []string{"changing the parent in the middle of somebody's rollout"},
 	},
 	{
@@ -333,7 +407,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "revisions are not bounded along with Pods",
-		edits: []edit{{implied, "	if !keeps || ", "	if keeps || "}},
+		edits: []edit{{implied, "	if history == nil || ", "	if history != nil || "}},
 		ways: []string{
 			"replacing the revision of a StatefulSet", "replacing the revision of a DaemonSet",
 			"changing the revision of a StatefulSet", "changing the revision of a DaemonSet",
@@ -347,8 +421,31 @@ var mutants = []mutant{
 	},
 	{
 		name:  "labels of revisions do not count",
-		edits: []edit{{implied, "		labels:   []string{appsv1.DefaultDaemonSetUniqueLabelKey},\n", ""}},
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "    labels: [controller-revision-hash]\n", ""}},
 		ways:  []string{"relabeling the revision of a DaemonSet, so that its Pods are replaced"},
+	},
+	{
+		name:  "a kind in lower case is none",
+		edits: []edit{{"internal/policy/index.go", "strings.EqualFold(named.Kind, kind.Kind)", "named.Kind == kind.Kind"}},
+		ways:  []string{"making an autoscaler for the parent by a kind in lower case"},
+	},
+	{
+		name:  "marks of children do not count",
+		edits: []edit{{"internal/policy/marks.go", "		out = append(out, of.AllMarks()...)\n", "		_ = of\n"}},
+		ways: []string{
+			"relabeling a Pod, so that its StatefulSet replaces it", "relabeling a Pod, so that its DaemonSet replaces it",
+			"giving a Pod of a Job the index of another",
+		},
+	},
+	{
+		name:  "a withheld selector lets go of children",
+		edits: []edit{{judge, "	case in.Parent.isWithheld() && in.Parent.differsAt(selectorPath):", "	case false:"}},
+		ways:  []string{"having a ReplicationController select others"},
+	},
+	{
+		name:  "anybody says what is carried out",
+		edits: []edit{{"internal/decision/witness.go", "in.Child.Standing == nil || in.reports()", "in.Child.Standing == nil || !in.reports()"}},
+		ways:  []string{"reporting that what is withheld is carried out"},
 	},
 	{
 		name:  "strays are covered",
@@ -393,8 +490,30 @@ var mutants = []mutant{
 		unit:  []string{"./internal/webhook/admission"},
 	},
 	{
+		name:  "anybody acts through the status",
+		edits: []edit{{"internal/decision/actions.go", "		g.grant.Refuse = true\n", ""}},
+		ways:  []string{"acting through the status of somebody's object"},
+		unit:  []string{"-run=TestActions", "./internal/decision"},
+	},
+	{
+		name:  "the API server asks about no status that people write",
+		edits: []edit{{"internal/interception/actions.go", "	if resources.Len() == 0 {", "	if resources.Len() >= 0 {"}},
+		ways:  []string{"acting through the status of somebody's object"},
+	},
+	{
+		name:  "an age that nothing tells frees people",
+		edits: []edit{{"internal/lifecycle/blind.go", "	if !progress.Timed {", "	if progress.Timed {"}},
+		ways:  []string{"changing what is new for as long as nobody can tell"},
+		unit:  []string{"-run=TestBlind", "./internal/lifecycle"},
+	},
+	{
+		name:  "what is withheld shows in annotations",
+		edits: []edit{{gather, "	if !f.CarriesMetadata() {", "	if f.CarriesMetadata() {"}},
+		ways:  []string{"showing what is withheld in the annotations of a child"},
+	},
+	{
 		name:  "any status proves that a change is carried out",
-		edits: []edit{{"internal/lifecycle/proven.go", "known := proofs[obj.GroupVersionKind().GroupKind()]", "known := patterns(\"spec\")"}},
+		edits: []edit{{"internal/knowledge/builtin.go", "var unknown = Kind{", "var unknown = Kind{Proves: []change.Pattern{change.Pattern(mustParse(\"spec\"))}, "}, {"internal/knowledge/builtin.go", "	\"kausality.io/operator/api/v1alpha1\"\n", "	\"kausality.io/operator/api/v1alpha1\"\n	\"kausality.io/operator/internal/change\"\n"}},
 		ways:  []string{"changing the parent"},
 		unit:  []string{"./internal/lifecycle"},
 	},
@@ -484,9 +603,41 @@ var mutants = []mutant{
 		cloud: true,
 	},
 	{
+		name:  "what is withheld of a claim is bookkeeping",
+		edits: []edit{{gather, " && (!f.claimed || !f.Parent.Withholds(c.Path))", ""}},
+		ways:  []string{"choosing a composition for somebody else's claim"},
+		cloud: true,
+	},
+	{
+		name:  "what the cache has of an object is new enough",
+		edits: []edit{{gather, "case known && (why == doubtBlind || !g.overtaken.has(parent)):", "case known:"}, {gather, "		case known:\n			why = doubtOvertaken\n", ""}},
+		unit:  []string{"-run=TestOvertaken", "./internal/webhook/admission"},
+	},
+	{
+		name:  "policies are known before their rights are",
+		edits: []edit{{"internal/controller/catalog/catalog.go", "if e.Served && e.unreviewed {", "if e.Served && false {"}},
+		unit:  []string{"-run=TestPolicyIndexReviewsRights", "./internal/controller/catalog"},
+	},
+	{
+		name:  "a stray that was just adopted is in nobody's way once it is gone",
+		edits: []edit{{"internal/webhook/admission/strays.go", "		return c.UID == child && time.Since(c.Time.Time) <= outlived", "		return false"}},
+		unit:  []string{"-run=TestStrayThatIsDeletedAsItIsAdopted", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a rotation that cannot begin ends the operator",
+		edits: []edit{{"internal/certs/rotation.go", "		if !couldNotBegin(err) {", "		if true {"}},
+		unit:  []string{"-run=TestRotationThatCannotBegin", "./internal/certs"},
+	},
+	{
 		name:  "annotations that stand for fields do not count",
-		edits: []edit{{"internal/policy/metadata.go", "			add(e.Kind, pattern)\n		}\n	}\n	for _, e := range p.implied", "			_ = pattern\n		}\n	}\n	for _, e := range p.implied"}},
+		edits: []edit{{"internal/policy/metadata.go", "			add(e.Kind, pattern)\n		}\n	}\n	for _, e := range slices.Concat", "			_ = pattern\n		}\n	}\n	for _, e := range slices.Concat"}},
 		ways:  []string{"writing what only another version of the kind has"},
+	},
+	{
+		name:  "what a composition calls a resource does not count",
+		edits: []edit{{"internal/policy/marks.go", "	if p.HasCategory(p.For.GroupKind(), categoryComposite) {", "	if false {"}},
+		ways:  []string{"calling what is composed otherwise"},
+		cloud: true,
 	},
 	{
 		name: "annotations do not count",
@@ -516,5 +667,25 @@ var mutants = []mutant{
 		edits: []edit{{"internal/gate/crossplane/switch.go", "		if w.Approved != nil {", "		if false {"}},
 		ways:  []string{"riding along with an initiator's change of the same resource"},
 		cloud: true,
+	},
+	{
+		name:  "what is withheld of what a parent reads holds nothing back",
+		edits: []edit{{"internal/decision/reference.go", "	return slices.ContainsFunc(referents, func(r Referent) bool { return r.IsWithheld() })", "	return false"}},
+		ways:  []string{"changing what the parent reads", "hiding what the parent reads by a label"},
+	},
+	{
+		name:  "anybody makes and deletes what others read",
+		edits: []edit{{"internal/webhook/admission/validate.go", "	case f.Disturbs(verdict) && !selfContained(verdict):", "	case false:"}},
+		ways:  []string{"making something for the parent to read", "deleting what the parent reads"},
+	},
+	{
+		name:  "labels hide what is read",
+		edits: []edit{{"internal/webhook/admission/reference.go", "	if !read && out.IsWithheld() {", "	if false {"}},
+		ways:  []string{"hiding what the parent reads by a label"},
+	},
+	{
+		name:  "that what is read is new is a cause",
+		edits: []edit{{"internal/decision/chain.go", "	if in.initializingUnbounded() && len(p.Throughs()) == 0 {", "	if in.initializingUnbounded() {"}},
+		ways:  []string{"making something for the parent to read"},
 	},
 }
