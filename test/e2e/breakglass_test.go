@@ -17,6 +17,7 @@ limitations under the License.
 package e2e
 
 import (
+	"context"
 	"net/http"
 	"strings"
 
@@ -26,7 +27,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	eventsv1 "k8s.io/api/events/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -39,7 +39,6 @@ import (
 // Who is on call may let one request through, with a reason that is recorded (D13).
 var _ = Describe("Breaking the glass", func() {
 	const (
-		onCall = "on-call"
 		reason = "INC-42, the shop is down"
 		also   = `"replicaset.kausality.io/break-glass"`
 	)
@@ -52,25 +51,7 @@ var _ = Describe("Breaking the glass", func() {
 	BeforeEach(func(ctx SpecContext) {
 		ns = shared.newNamespace(ctx)
 		d = shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(3))
-		bob = shared.as("bob", developers, onCall+ns)
-		binding := &rbacv1.ClusterRoleBinding{
-			ObjectMeta: metav1.ObjectMeta{Name: onCall + "-" + ns},
-			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "kausality-allowancepolicy-breakglass-role"},
-			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: onCall + ns}},
-		}
-		Expect(shared.Create(ctx, binding)).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) error { return shared.Delete(ctx, binding) })
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User: "bob", Groups: bob.user.Groups,
-			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Group: v1alpha1.GroupVersion.Group, Resource: "allowancepolicies", Verb: v1alpha1.VerbBreakGlass,
-			},
-		}}
-		Eventually(ctx, func(g Gomega) bool {
-			asked := review.DeepCopy()
-			g.Expect(shared.Create(ctx, asked)).To(Succeed())
-			return asked.Status.Allowed
-		}).Should(BeTrue(), "the role does not give the right")
+		bob = shared.glassBreaker(ctx, ns)
 		audit = shared.watch(ns)
 	})
 
@@ -82,7 +63,7 @@ var _ = Describe("Breaking the glass", func() {
 		By("trying it without the right")
 		mallory := shared.mallory()
 		err := mallory.try(ctx, pod, broken)
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(denied, "denied"))
 		Expect(mallory.warned.take()).To(ContainSubstring("mallory may not break the glass of Pod " + pod.Name))
 
 		By("trying it as a dry run")
@@ -99,7 +80,7 @@ var _ = Describe("Breaking the glass", func() {
 
 		By("doing something else")
 		err = bob.try(ctx, pod, `{"spec":{"activeDeadlineSeconds":86400}}`)
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(denied, "denied"))
 
 		By("reading what was recorded")
 		rs := shared.newestReplicaSet(ctx, d)
@@ -134,7 +115,7 @@ var _ = Describe("Breaking the glass", func() {
 
 	It("serves a deletion by a reason that stays until then", func(ctx SpecContext) {
 		rs := shared.newestReplicaSet(ctx, d)
-		Expect(apierrors.ReasonForError(bob.Delete(ctx, rs))).To(Equal(metav1.StatusReasonForbidden))
+		Expect(bob.Delete(ctx, rs)).To(MatchError(denied, "denied"))
 		prepare := patch(`{"metadata":{"annotations":{` + also + `:"delete: ` + reason + `"}}}`)
 		mallory := shared.mallory()
 		mallory.change(ctx, rs, prepare)
@@ -143,9 +124,9 @@ var _ = Describe("Breaking the glass", func() {
 		Expect(bob.warned.take()).To(ContainSubstring("serves its deletion only"))
 
 		err := bob.try(ctx, rs, replicas(9))
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(denied, "denied"))
 		err = mallory.Delete(ctx, rs)
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(denied, "denied"))
 		Expect(bob.Delete(ctx, rs, client.PropagationPolicy(metav1.DeletePropagationOrphan))).To(Succeed())
 		Expect(audit.writes(controlplane.OfResource("apps", "replicasets"), controlplane.Refused(http.StatusForbidden), controlplane.ByUser("bob"))).To(HaveLen(2))
 	}, SpecTimeout(specTimeout))
@@ -160,3 +141,29 @@ var _ = Describe("Breaking the glass", func() {
 		}
 	}, SpecTimeout(specTimeout))
 })
+
+// glassBreaker is somebody who may break the glass in a namespace.
+func (c *cluster) glassBreaker(ctx context.Context, ns string) *actor {
+	GinkgoHelper()
+	group := "on-call-" + ns
+	bob := c.as("bob", developers, group)
+	binding := &rbacv1.ClusterRoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: group},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "kausality-allowancepolicy-breakglass-role"},
+		Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: rbacv1.GroupKind, Name: group}},
+	}
+	Expect(c.Create(ctx, binding)).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) error { return c.Delete(ctx, binding) })
+	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
+		User: bob.user.UserName, Groups: bob.user.Groups,
+		ResourceAttributes: &authorizationv1.ResourceAttributes{
+			Group: v1alpha1.GroupVersion.Group, Resource: "allowancepolicies", Verb: v1alpha1.VerbBreakGlass,
+		},
+	}}
+	Eventually(ctx, func(g Gomega) bool {
+		asked := review.DeepCopy()
+		g.Expect(c.Create(ctx, asked)).To(Succeed())
+		return asked.Status.Allowed
+	}).Should(BeTrue(), "the role does not give the right")
+	return bob
+}

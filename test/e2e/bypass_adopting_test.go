@@ -61,6 +61,7 @@ func adoptingStrays() []bypass {
 			rs, good := shared.newestReplicaSet(ctx, d), shared.podsNamed(ctx, Default, s.ns, "crowded")
 			stray := s.rogue.strayPod(ctx, rs)
 			shared.hasStray(ctx, audit, rs, stray)
+			audit.tries(ctx, replicaSetController, "ReplicaSet "+rs.Name)
 			Consistently(ctx, func(g Gomega) {
 				g.Expect(shared.podsNamed(ctx, g, s.ns, "crowded")).To(ConsistOf(toAny(append(good, stray.Name))...), "a Pod made room for another")
 			}).WithTimeout(quietMoment).Should(Succeed())

@@ -57,9 +57,11 @@ func away() []bypass {
 			Eventually(ctx, func(g Gomega) {
 				g.Expect(shared.record(ctx, g, s.set).Status.IgnoredParents).To(ContainElement(HaveField("ID", string(app.UID))))
 			}).WithTimeout(foundTimeout).Should(Succeed())
+			audit := shared.watch(s.ns)
 			s.stranger.change(ctx, s.set, image("rogue:1"))
 			Expect(s.stranger.warned.take()).To(ContainSubstring("withheld"))
 			s.stranger.change(ctx, s.set, annotation(approveOwned, "*"))
+			audit.tries(ctx, statefulSetController, "StatefulSet "+s.set.Name)
 			Consistently(ctx, func(g Gomega) {
 				g.Expect(shared.pods(ctx, g, s.ns)).NotTo(HaveKey("rogue:1"))
 			}).WithTimeout(quietMoment).Should(Succeed())

@@ -153,6 +153,9 @@ func (s *scene) nothingFollows(ctx context.Context) {
 		g.Expect(shared.List(ctx, &records, client.InNamespace(s.ns))).To(Succeed())
 		g.Expect(records.Items).NotTo(BeEmpty())
 		for _, rec := range records.Items {
+			if rec.Spec.TargetRef.UID != s.d.UID && rec.Spec.TargetRef.UID != s.rs.UID {
+				continue // Others have been here.
+			}
 			g.Expect(rec.Status.PendingGrants).To(BeEmpty())
 			g.Expect(rec.Status.Deletion).To(BeNil())
 		}

@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -25,7 +26,6 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -40,6 +40,10 @@ func usingDeputies() []bypass {
 	return []bypass{
 		{"making an autoscaler for the parent", func(ctx context.Context, s *scene) {
 			delegated(s.rogue.Create(ctx, makeAutoscaler(s.ns, scaleTarget("Deployment", "web"), 5, 6)), "Deployment web", mallory+" may not initiate")
+			expectSize(ctx, s.d, 3)
+		}},
+		{"making an autoscaler for the parent by a kind in lower case", func(ctx context.Context, s *scene) {
+			delegated(s.rogue.Create(ctx, makeAutoscaler(s.ns, scaleTarget("deployment", "web"), 5, 6)), "Deployment web", mallory+" may not initiate")
 			expectSize(ctx, s.d, 3)
 		}},
 		{"changing the autoscaler of the parent", func(ctx context.Context, s *scene) {
@@ -97,13 +101,46 @@ func usingDeputies() []bypass {
 			delegated(s.rogue.Patch(ctx, scaledObject(s.ns, "web"), client.RawPatch(types.MergePatchType, []byte(
 				`{"metadata":{"annotations":{"autoscaling.keda.sh/paused-replicas":"0"}}}`))), "Deployment web")
 		}},
+		{"making what a policy knows to scale the parent", func(ctx context.Context, s *scene) {
+			group := defineThings(ctx)
+			shared.apply(ctx, parsePolicies(strings.ReplaceAll(scalingPolicy, "GROUP", group))...)
+			scaling := builders.MakeThing(group, s.ns, "scaling")
+			scaling.Object["spec"] = map[string]any{"of": map[string]any{"apiVersion": "example.org/v1", "kind": "Other", "name": "web"}}
+			Expect(s.rogue.Create(ctx, scaling)).To(Succeed(), "nobody governs that")
+			scaling = builders.MakeThing(group, s.ns, "scales")
+			scaling.Object["spec"] = map[string]any{"of": map[string]any{"name": "web"}}
+			delegated(s.rogue.Create(ctx, scaling.DeepCopy()), "Thing scales would scale Deployment web")
+			Expect(shared.as(alice, platformTeam, "system:masters").Create(ctx, scaling)).To(Succeed())
+			delegated(s.rogue.Patch(ctx, scaling, client.RawPatch(types.MergePatchType, []byte(
+				`{"metadata":{"annotations":{"example.org/paused":"true"}}}`))), "Deployment web")
+		}},
 	}
 }
+
+// scalingPolicy is for a kind that has Deployments scaled, as nobody here knows.
+const scalingPolicy = `
+apiVersion: kausality.io/v1alpha1
+kind: AllowancePolicy
+metadata: {name: "scaling-GROUP"}
+spec:
+  for: {apiGroup: GROUP, apiVersion: v1, kind: Thing}
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  knowledge:
+    scales:
+      target: {apiGroup: GROUP, apiVersion: v1, resource: things}
+      reference: spec.of
+      apiGroup: apps
+      kind: Deployment
+      annotations: [example.org/paused]
+  rules:
+  - trigger: spec.unused
+`
 
 // delegated checks that a request was refused for what would be scaled.
 func delegated(err error, parts ...string) {
 	GinkgoHelper()
-	Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+	Expect(err).To(MatchError(denied, "denied"))
 	for _, part := range append(parts, "in the name of its own controller") {
 		Expect(err).To(MatchError(ContainSubstring(part)))
 	}

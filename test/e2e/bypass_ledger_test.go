@@ -146,14 +146,13 @@ func writingLedgers() []bypass {
 			Expect(shared.Create(ctx, config)).To(Succeed())
 			// What is another object's is left where a controller puts it.
 			controller := shared.as("system:serviceaccount:"+s.ns+":default", "system:masters")
-			d := builders.MakeDeployment(s.ns, "keyed").Replicas(0).Annotation(key, forgedLedger(2)).Obj()
-			Expect(controller.Create(ctx, d)).To(Succeed())
+			d := controller.deploy(ctx, builders.MakeDeployment(s.ns, "keyed").Replicas(0))
+			controller.change(ctx, d, annotation(key, forgedLedger(d.Generation+1)))
 			Expect(d.Annotations).To(HaveKey(key))
 			controller.change(ctx, d, patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"keyed","uid":%q}]}}`, config.UID)))
-			for _, a := range ledgerOf(Default, d, key) {
-				Expect(a.Initiator).NotTo(Equal(alice), "%s was believed", way(a))
-			}
-			gainedNothing(ctx, s)
+			Expect(ledgerOf(Default, d, key)).NotTo(ContainElement(HaveField("Initiator", alice)), "it was believed")
+			rs := shared.newestReplicaSet(ctx, d)
+			refuse(s.controller.try(ctx, rs, `{"spec":{"minReadySeconds":7}}`), "Deployment keyed")
 		}},
 		{"approving without the right to", func(ctx context.Context, s *scene) {
 			d := s.deployment(ctx)

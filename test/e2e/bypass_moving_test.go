@@ -222,7 +222,9 @@ func breaking(reason string, n int32) patch {
 // parent that are not the requester's to start.
 func changingParents() []bypass {
 	// untouched tells whether no Pod of a Deployment has another image than before.
-	untouched := func(ctx context.Context, s *scene, name, image string) {
+	// Its controller has tried to change that.
+	untouched := func(ctx context.Context, s *scene, audit witness, name, image string) {
+		audit.tries(ctx, deploymentController, "Deployment "+name)
 		Consistently(ctx, func(g Gomega) {
 			g.Expect(shared.pods(ctx, g, s.ns)).NotTo(HaveKey(image), "%s was rolled out", name)
 		}).WithTimeout(quietMoment).Should(Succeed())
@@ -230,18 +232,22 @@ func changingParents() []bypass {
 	return []bypass{
 		{"changing the parent", func(ctx context.Context, s *scene) {
 			before := s.d.Spec.Template.Spec.Containers[0].Image
+			audit := shared.watch(s.ns)
 			s.rogue.change(ctx, s.d.DeepCopy(), image("rogue:1"))
-			untouched(ctx, s, "web", "rogue:1")
+			untouched(ctx, s, audit, "web", "rogue:1")
 			s.rogue.change(ctx, s.d.DeepCopy(), image(before))
 		}},
 		{"changing the parent in the middle of somebody's rollout", func(ctx context.Context, s *scene) {
 			d, _ := s.rollingOut(ctx, "midway")
+			audit := shared.watch(s.ns)
 			s.rogue.change(ctx, d, image("rogue:2"))
-			untouched(ctx, s, "midway", "rogue:2")
+			untouched(ctx, s, audit, "midway", "rogue:2")
 		}},
 		{"adding an empty securityContext to a template", func(ctx context.Context, s *scene) {
 			d, _ := s.rollingOut(ctx, "hollow")
+			audit := shared.watch(s.ns)
 			s.rogue.change(ctx, d, patch(fmt.Sprintf(`{"spec":{"template":{"spec":{"containers":[{"name":%q,"securityContext":{}}]}}}}`, builders.Container)))
+			audit.tries(ctx, deploymentController, "Deployment hollow")
 			Consistently(ctx, func(g Gomega) {
 				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
 				g.Expect(ledgerOf(g, d, ledgerKey)).To(ContainElement(And(
@@ -264,9 +270,10 @@ func changingParents() []bypass {
 			owner := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: "rogue"}}
 			Expect(s.rogue.Create(ctx, owner)).To(Succeed())
 			d := s.d.DeepCopy()
+			audit := shared.watch(s.ns)
 			s.rogue.change(ctx, d, patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"rogue","uid":%q,"controller":true}]}}`, owner.UID)),
 				image("rogue:3"))
-			untouched(ctx, s, "web", "rogue:3")
+			untouched(ctx, s, audit, "web", "rogue:3")
 			s.rogue.change(ctx, d, image(before), patch(`{"metadata":{"ownerReferences":null}}`))
 		}},
 		{"giving the parent an owner of one's own that has a policy", func(ctx context.Context, s *scene) {

@@ -74,7 +74,7 @@ func losingRecords() []bypass {
 			shared.loseRecords(ctx, ns)
 			refuse(revive())
 			Eventually(ctx, func(g Gomega) {
-				g.Expect(revive()).To(MatchError(apierrors.IsForbidden, "forbidden"))
+				g.Expect(revive()).To(MatchError(denied, "denied"))
 				rec := shared.record(ctx, g, thing)
 				g.Expect(rec.UID).NotTo(Equal(before.UID))
 				g.Expect(rec.Status.Phase).To(Equal(v1alpha1.PhaseSteady))

@@ -50,8 +50,10 @@ func steeringRollouts() []bypass {
 
 			partition := patch(`{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`)
 			s.rogue.warned.take()
+			audit := shared.watch(ns)
 			s.rogue.change(ctx, set, partition)
 			Expect(s.rogue.warned.take()).To(ContainSubstring("spec.updateStrategy.rollingUpdate.partition"))
+			audit.tries(ctx, statefulSetController, "StatefulSet web")
 			Consistently(ctx, func(g Gomega) { g.Expect(shared.pods(ctx, g, ns)).To(Equal(canary)) }).WithTimeout(quietMoment).Should(Succeed())
 			shared.alice().change(ctx, set, approve("spec.updateStrategy"))
 			shared.hasPods(ctx, ns, map[string]int{"web:2": 3})
@@ -80,8 +82,10 @@ func steeringRollouts() []bypass {
 func (s *scene) resumed(ctx context.Context, d *appsv1.Deployment, pods map[string]int) {
 	GinkgoHelper()
 	s.rogue.warned.take()
+	audit := shared.watch(d.Namespace)
 	s.rogue.change(ctx, d, `{"spec":{"paused":false}}`)
 	Expect(s.rogue.warned.take()).To(ContainSubstring("spec.paused"))
+	audit.tries(ctx, deploymentController, "Deployment web")
 	Consistently(ctx, func(g Gomega) { g.Expect(shared.pods(ctx, g, d.Namespace)).To(Equal(pods)) }).WithTimeout(quietMoment).Should(Succeed())
 	Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
 	shared.alice().change(ctx, d, approve("spec.paused"))

@@ -25,7 +25,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/test/builders"
@@ -106,7 +105,7 @@ func refuse(err error, parts ...string) {
 // refused checks that a request was refused by the webhook.
 func refused(err error, parts ...string) {
 	GinkgoHelper()
-	Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+	Expect(err).To(MatchError(denied, "denied"))
 	for _, part := range append(parts, "verdict") {
 		Expect(err).To(MatchError(ContainSubstring(part)))
 	}
@@ -139,5 +138,5 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 })
 
 func bypasses() []bypass {
-	return slices.Concat(changingChildren(), movingChildren(), usingAllowances(), writingLedgers(), changingParents(), usingDeputies(), steeringRollouts(), writingHistory(), adoptingStrays(), losingRecords(), askingTheWebhook())
+	return slices.Concat(changingChildren(), movingChildren(), letGoBySubresource(), namedByLabels(), usingAllowances(), writingLedgers(), changingParents(), usingDeputies(), readByParents(), steeringRollouts(), reportingFalsely(), unknownKinds(), writingHistory(), mistakingChildren(), adoptingStrays(), losingRecords(), askingTheWebhook(), converting())
 }

@@ -185,6 +185,10 @@ var _ = Describe("A controller that copies annotations", func() {
 			owner.setThing(ctx, thing, `{"config":"b"}`)
 			rests(ctx)
 			Eventually(ctx, func() error { return operated.reconcile(ctx, thing) }).Should(Succeed())
+			rests(ctx)
+			Expect(read(ctx, shared)).To(Succeed())
+			Expect(ledgerOf(Default, part, stage.LedgerKey(part))).To(HaveEach(
+				HaveField("Trace", HaveExactElements(HaveField("Name", thing.GetName()), HaveField("Name", part.GetName())))), "the ledger is another object's")
 			Eventually(ctx, func() error { return operated.reconcile(ctx, part) }).Should(Succeed())
 			rests(ctx)
 			Expect(read(ctx, shared)).To(Succeed())
@@ -199,12 +203,29 @@ var _ = Describe("A controller that copies annotations", func() {
 			Expect(operated.reconcile(ctx, thing)).To(MatchError(ContainSubstring("spec.config by mallory is withheld")))
 			stranger.setThing(ctx, thing, `{"config":"b"}`)
 			rests(ctx)
-			Expect(read(ctx, shared)).To(Succeed())
-			for _, a := range ledgerOf(Default, part, stage.LedgerKey(part)) {
-				Expect(a.Trace[len(a.Trace)-1]).To(HaveField("Name", part.GetName()), "the ledger is another object's")
-			}
 		}, SpecTimeout(2*specTimeout))
 	}
+
+	It("over what says that an object is blocked is told to people, and the record says it", Label(labelControllers), func(ctx SpecContext) {
+		shared.as(mallory, "system:masters").setThing(ctx, thing, `{"config":"theirs"}`)
+		Expect(operated.reconcile(ctx, thing)).To(MatchError(ContainSubstring("withheld")))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(read(ctx, shared)).To(Succeed())
+			g.Expect(thing.GetAnnotations()[v1alpha1.ConditionBlocked]).NotTo(BeEmpty())
+		}).Should(Succeed())
+		copying.start(context.WithoutCancel(ctx), each(func(ctx context.Context, parent, _ *unstructured.Unstructured) error {
+			return copying.have(ctx, parent, onlyKnown(parent))
+		}))
+
+		shown := func(g Gomega) {
+			g.Expect(read(ctx, shared)).To(Succeed())
+			g.Expect(thing.GetAnnotations()[v1alpha1.ConditionBlocked]).To(BeEmpty())
+		}
+		Eventually(ctx, shown).WithTimeout(markedWithin).Should(Succeed())
+		Consistently(ctx, shown).WithTimeout(quietMoment).Should(Succeed())
+		Expect(shared.record(ctx, Default, thing).Status.Blocked).NotTo(BeNil())
+		Expect(stage.WithheldOf(thing)).To(Equal([]string{"spec.config"}), "a controller that writes often has what is withheld away")
+	}, SpecTimeout(2*specTimeout))
 
 	It("of its own alone is told to people, and the ledger stays", func(ctx SpecContext) {
 		owner.setThing(ctx, thing, `{"config":"b"}`)

@@ -74,7 +74,7 @@ var _ = Describe("A definition", func() {
 
 		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: thing.GetName()}}
 		forged := client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"z"}}`))
-		Expect(controller.Patch(ctx, config, forged)).To(MatchError(apierrors.IsForbidden, "forbidden"))
+		Expect(controller.Patch(ctx, config, forged)).To(MatchError(denied, "denied"))
 		owner.setThing(ctx, thing, `{"config":"b"}`)
 		Expect(controller.reconcile(ctx, thing)).To(Succeed())
 		shared.over(ctx, thing)

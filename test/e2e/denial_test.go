@@ -27,7 +27,6 @@ import (
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
 	eventsv1 "k8s.io/api/events/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -88,7 +87,7 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 			}
 			It(fmt.Sprintf("is denied: %s by %s", attempt.how, people.whom), func(ctx SpecContext) {
 				err := attempt.try(ctx, people.are())
-				Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+				Expect(err).To(MatchError(denied, "denied"))
 				Expect(err).To(MatchError(SatisfyAll(
 					ContainSubstring(attempt.path),
 					ContainSubstring("ReplicaSet "+rs.Name),
@@ -108,7 +107,7 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 
 	It("says how to go on, and the audit log and an event keep it", func(ctx SpecContext) {
 		err := shared.serviceAccount(deploymentController).try(ctx, rs, replicas(9))
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(denied, "denied"))
 
 		By("running the command that the message ends with")
 		command := regexp.MustCompile(`Details: kubectl (.*)$`).FindStringSubmatch(err.Error())
@@ -147,11 +146,17 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 
 	It("is denied in a dry run too, and leaves no trace then", func(ctx SpecContext) {
 		err := shared.mallory().Patch(ctx, rs, client.RawPatch(types.MergePatchType, []byte(replicas(9))), client.DryRunAll)
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(denied, "denied"))
 		shared.recorded(ctx, d)
 		Consistently(ctx, func(g Gomega) {
 			g.Expect(shared.record(ctx, g, d).Status.Denials).To(BeZero())
 		}).WithTimeout(quietMoment).Should(Succeed())
+
+		By("counting what was none, which would have been counted later")
+		Expect(shared.mallory().try(ctx, rs, replicas(9))).To(MatchError(denied, "denied"))
+		denials := func(g Gomega) int64 { return shared.record(ctx, g, d).Status.Denials }
+		Eventually(ctx, denials).Should(BeNumerically(">", 0))
+		Expect(denials(Default)).To(BeNumerically("==", 1))
 	}, SpecTimeout(specTimeout))
 
 	It("is the creation of one, too", func(ctx SpecContext) {
@@ -159,14 +164,14 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 		forged.Namespace, forged.Name, forged.OwnerReferences = ns, "web-forged", rs.OwnerReferences
 		forged.Labels = rs.Labels
 		err := shared.mallory().Create(ctx, forged)
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(denied, "denied"))
 		Expect(err).To(MatchError(ContainSubstring("creation of ReplicaSet web-forged")))
 	}, SpecTimeout(specTimeout))
 
 	It("is the deletion of a Pod, unless its controller replaces it or somebody evicts it", func(ctx SpecContext) {
 		pod := shared.anyPod(ctx, ns)
 		err := shared.mallory().Delete(ctx, pod)
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(denied, "denied"))
 		Expect(err).To(MatchError(SatisfyAll(
 			ContainSubstring("deletion of Pod "+pod.Name),
 			ContainSubstring("ReplicaSet "+rs.Name),

@@ -24,7 +24,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/api/resource"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
@@ -99,7 +98,7 @@ var _ = Describe("An allowance", func() {
 		lose(ctx, "web:1", 4)
 		shared.expectEnded(ctx, Default, d)
 		for _, who := range []*actor{shared.serviceAccount(deploymentController), shared.mallory()} {
-			Expect(who.try(ctx, rs, replicas(9))).To(MatchError(apierrors.IsForbidden, "forbidden"))
+			Expect(who.try(ctx, rs, replicas(9))).To(MatchError(denied, "denied"))
 		}
 	}, Serial, SpecTimeout(specTimeout))
 
@@ -122,7 +121,7 @@ var _ = Describe("An allowance", func() {
 		lose(ctx, "web:2", 3)
 		shared.expectEnded(ctx, Default, d)
 		rs := shared.newestReplicaSet(ctx, d)
-		Expect(shared.serviceAccount(deploymentController).try(ctx, rs, replicas(9))).To(MatchError(apierrors.IsForbidden, "forbidden"))
+		Expect(shared.serviceAccount(deploymentController).try(ctx, rs, replicas(9))).To(MatchError(denied, "denied"))
 	}, Serial, SpecTimeout(specTimeout))
 
 	It("keeps its own trace beside that of somebody else", func(ctx SpecContext) {

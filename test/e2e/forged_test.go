@@ -22,7 +22,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -58,7 +57,7 @@ var _ = Describe("A ledger that a request brings", func() {
 	grantsNothing := func(ctx context.Context, d *appsv1.Deployment) {
 		GinkgoHelper()
 		err := shared.serviceAccount(deploymentController).try(ctx, shared.newestReplicaSet(ctx, d), replicas(9))
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(denied, "denied"))
 	}
 	// rollsOut checks that a legitimate change is still carried out.
 	rollsOut := func(ctx context.Context, d *appsv1.Deployment, name, revision string) {
@@ -106,7 +105,7 @@ var _ = Describe("A ledger that a request brings", func() {
 		rogue.change(ctx, rs, annotation(replicaSetLedgerKey, anything(rs.Generation)), annotation(ledgerKey, anything(rs.Generation)))
 		Expect(rs.Annotations).NotTo(HaveKey(replicaSetLedgerKey))
 		err := rogue.Delete(ctx, shared.anyPod(ctx, ns))
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(denied, "denied"))
 		grantsNothing(ctx, d)
 		rollsOut(ctx, d, "web:2", "2")
 	}, SpecTimeout(specTimeout))

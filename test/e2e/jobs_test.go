@@ -25,7 +25,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	batchv1 "k8s.io/api/batch/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
@@ -78,7 +77,7 @@ var _ = Describe("A Job", func() {
 		By("being over for good")
 		pod := builders.MakePodOf(job)
 		for _, who := range []*actor{shared.mallory(), shared.serviceAccount(jobController)} {
-			Expect(who.Create(ctx, pod.DeepCopy())).To(MatchError(apierrors.IsForbidden, "forbidden"))
+			Expect(who.Create(ctx, pod.DeepCopy())).To(MatchError(denied, "denied"))
 		}
 	}, SpecTimeout(specTimeout))
 

@@ -61,7 +61,7 @@ spec:
 		rs := shared.newestReplicaSet(ctx, d)
 		const denials = 3
 		for range denials {
-			Expect(shared.mallory().try(ctx, rs, replicas(9))).NotTo(Succeed())
+			Expect(shared.mallory().try(ctx, rs, replicas(9))).To(MatchError(denied, "denied"))
 		}
 
 		var after families
@@ -85,6 +85,7 @@ spec:
 		Expect(after.sum("kausality_policy_decisions_total", "policy", name)).To(Equal(
 			after.sum("kausality_policy_decisions_total", "policy", name, "resource", "replicasets.apps")))
 		Expect(after.sum("kausality_policy_condition", "policy", name, "condition", "Enforced", "status", "True")).To(Equal(1.0))
+		Expect(after).To(HaveKey("kausality_adopting_objects"))
 		Expect(after.sum("kausality_adopting_objects", "policy", name)).To(BeZero())
 
 		By("looking for what other specs move, too")

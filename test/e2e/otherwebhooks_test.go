@@ -148,9 +148,11 @@ var _ = Describe("Another mutating webhook", func() {
 			heard(ctx, wide)
 
 			By("asking as a stranger, by something that does not count")
+			tried := shared.watch(ns)
 			rogue.change(ctx, d, annotation(sizeKey, wideSize))
 			Expect(rogue.warned.take()).To(SatisfyAll(ContainSubstring("spec.replicas"), ContainSubstring("withheld")))
 			Expect(d.Spec.Replicas).To(HaveValue(Equal(int32(5))))
+			tried.tries(ctx, deploymentController, "Deployment web")
 			Consistently(ctx, func(g Gomega) {
 				g.Expect(shared.pods(ctx, g, ns)).To(Equal(map[string]int{"web:1": 2}))
 			}).WithTimeout(quietMoment).Should(Succeed())
@@ -228,6 +230,7 @@ var _ = Describe("Another mutating webhook", func() {
 		Expect(rogue.warned.take()).To(ContainSubstring("withheld"))
 		rogue.change(ctx, d, annotation("example.org/note", "x"), patch(`{"metadata":{"labels":{"note":"x"}}}`))
 		owner.change(ctx, d, replicas(6))
+		audit.tries(ctx, deploymentController, "Deployment web")
 		Consistently(ctx, func(g Gomega) {
 			g.Expect(shared.pods(ctx, g, ns)).To(Equal(map[string]int{"web:2": 4}))
 		}).WithTimeout(quietMoment).Should(Succeed())

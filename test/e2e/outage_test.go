@@ -230,7 +230,9 @@ var _ = Describe("While the operator is away", Serial, func() {
 		shared.over(ctx, thing)
 		refuse(revive())
 		Eventually(ctx, isHeld).Should(Succeed())
+		audit = shared.watch(ns)
 		owner.change(ctx, held, paused(false))
+		audit.tries(ctx, deploymentController, "Deployment held")
 		Consistently(ctx, isHeld).WithTimeout(3 * time.Second).Should(Succeed())
 		Expect(shared.recorded(ctx, thing).Status.History).To(ContainElement(SatisfyAll(
 			HaveField("Event", v1alpha1.EventConsumed), HaveField("Message", ContainSubstring("was lost")))))

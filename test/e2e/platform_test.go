@@ -112,7 +112,7 @@ var _ = Describe("Platform actors", func() {
 		job.OwnerReferences = []metav1.OwnerReference{{APIVersion: "batch/v1", Kind: "CronJob", Name: cron.Name, UID: cron.UID, Controller: new(true)}}
 		audit := shared.watch(ns)
 		Expect(shared.alice().Create(ctx, job)).To(Succeed())
-		Expect(shared.mallory().Delete(ctx, job)).To(MatchError(apierrors.IsForbidden, "forbidden"))
+		Expect(shared.mallory().Delete(ctx, job)).To(MatchError(denied, "denied"))
 		Eventually(ctx, func() error { return shared.Get(ctx, client.ObjectKeyFromObject(job), job) }).
 			Should(MatchError(apierrors.IsNotFound, "not found"))
 		gone := audit.writes(controlplane.OfResource("batch", "jobs"), controlplane.ByVerb("delete"), controlplane.Succeeded)
@@ -158,7 +158,7 @@ spec:
 			*metav1.NewControllerRef(thing, thing.GroupVersionKind()),
 		}}}
 		controller := shared.as("system:serviceaccount:default:things", "system:serviceaccounts", "system:masters")
-		Expect(controller.Create(ctx, child.DeepCopy())).To(MatchError(apierrors.IsForbidden, "forbidden"))
+		Expect(controller.Create(ctx, child.DeepCopy())).To(MatchError(denied, "denied"))
 
 		By("scaling without the right to")
 		size := func(who *actor, n int) error {
@@ -173,7 +173,7 @@ spec:
 		Expect(audit.tracesOf(controlplane.OfResource("", "configmaps"))).To(ContainElement(SatisfyAll(
 			HavePrefix("system:serviceaccount:keda:keda-operator "), ContainSubstring("spec.size"))))
 		report(3)
-		Expect(controller.Delete(ctx, child)).To(MatchError(apierrors.IsForbidden, "forbidden"))
+		Expect(controller.Delete(ctx, child)).To(MatchError(denied, "denied"))
 	}, SpecTimeout(specTimeout))
 })
 

@@ -113,7 +113,7 @@ var _ = Describe("The kubectl plugin", func() {
 		), "trace")
 
 		By("telling why somebody was refused")
-		Expect(apierrors.IsForbidden(stranger.Delete(ctx, rs))).To(BeTrue())
+		Expect(stranger.Delete(ctx, rs)).To(MatchError(denied, "denied"))
 		reader.reads(ctx, ns, SatisfyAll(
 			lines("Refused", "asked by      "+mallory, "not covered   delete", "bounded by    Deployment/web"),
 			ContainSubstring("no rule of deployment"),

@@ -112,6 +112,10 @@ var _ = Describe("A bounded Pod", func() {
 		By("evicting it, which is open to everybody here")
 		Expect(rogue.evict(ctx, pod)).To(Succeed())
 		shared.hasPods(ctx, ns, map[string]int{"web:1": 3})
+
+		By("deleting another one, which is for who may initiate on the Deployment")
+		Expect(shared.alice().Delete(ctx, waiting)).To(Succeed())
+		shared.hasPods(ctx, ns, map[string]int{"web:1": 3})
 		Expect(audit.writes(byControllers, stage.Failed)).To(HaveLen(2), "only what was tried in the controller's name is refused")
 	}, SpecTimeout(specTimeout))
 

@@ -198,7 +198,7 @@ var _ = Describe("A policy", func() {
 			}).Should(Succeed())
 			change := client.RawPatch(types.MergePatchType, []byte(`{"spec":{"size":2}}`))
 			err := who.Patch(ctx, thing, change)
-			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+			Expect(err).To(MatchError(denied, "denied"))
 			Expect(err).To(MatchError(SatisfyAll(ContainSubstring("spec"), ContainSubstring(platformTeam))))
 			who.reads(ctx, ns, lines("update of Thing/thing", "asked by     root", "of           spec", "refused by   AllowancePolicy "+p.Name,
 				"allowed to   Group "+platformTeam), "why", "things."+group+"/thing")
@@ -264,11 +264,9 @@ var _ = Describe("A policy", func() {
 			ns := shared.newNamespaceFor(ctx, only)
 			audit := shared.watch(ns)
 			for _, p := range shared.samplePoliciesFor(ctx, only) {
-				if p.Spec.For.Kind != "ReplicaSet" {
-					continue
+				if p.Spec.For.Kind == "ReplicaSet" {
+					shared.apply(ctx, p)
 				}
-				Expect(shared.Create(ctx, p)).To(Succeed())
-				DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, p) })
 			}
 			d := shared.mallory().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(4))
 			shared.mallory().change(ctx, d, image("web:2"))
@@ -302,7 +300,7 @@ var _ = Describe("A policy", func() {
 				g.Expect(shared.record(ctx, g, d).Status.Adopting).To(BeFalse())
 			}).Should(Succeed())
 			err := shared.serviceAccount(deploymentController).try(ctx, shared.newestReplicaSet(ctx, d), replicas(9))
-			Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+			Expect(err).To(MatchError(denied, "denied"))
 			stranger.change(ctx, d, replicas(8))
 			Expect(stranger.warned.take()).To(ContainSubstring("withheld"))
 		}, SpecTimeout(specTimeout))
@@ -466,7 +464,8 @@ var _ = Describe("The API server", Serial, Ordered, func() {
 			g.Expect(shared.List(ctx, &mutating)).To(Succeed())
 			g.Expect(shared.List(ctx, &protecting)).To(Succeed())
 			g.Expect(shared.List(ctx, &validating)).To(Succeed())
-			g.Expect(mutating.Items).To(BeEmpty())
+			g.Expect(mutating.Items).To(ConsistOf(HaveField("Name", "kausality-mutating-webhook-configuration")),
+				"only the webhook that stamps UpgradeAllowances is left")
 			g.Expect(protecting.Items).To(BeEmpty())
 			g.Expect(validating.Items).To(ConsistOf(HaveField("Name", "kausality-validating-webhook-configuration")),
 				"only the webhook for policies is left")

@@ -25,7 +25,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/tools/clientcmd"
 	clientcmdapi "k8s.io/client-go/tools/clientcmd/api"
@@ -112,17 +111,41 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 		Eventually(ctx, func() error {
 			return behind.serviceAccount(deploymentController).
 				Patch(ctx, rs.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(replicas(9))), client.DryRunAll)
-		}).Should(MatchError(apierrors.IsForbidden, "forbidden"))
-		stranger := behind.mallory()
+		}).Should(MatchError(denied, "denied"))
+		stranger, audit := behind.mallory(), behind.watch(ns)
 		for _, n := range []int32{4, 5, 6, 7, 8, 9} { // more than one in lostCalls
 			stranger.change(ctx, d, replicas(n))
 		}
+		audit.tries(ctx, deploymentController, "Deployment web")
 		Consistently(ctx, func(g Gomega) {
 			g.Expect(behind.pods(ctx, g, ns)).To(Equal(map[string]int{"web:1": 3}))
-		}).Should(Succeed())
+		}).WithTimeout(quietMoment).Should(Succeed())
 		behind.alice().change(ctx, d, approve("*"))
 		behind.complete(ctx, d, "1")
 		Expect(behind.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:1": 9}))
+	}, SpecTimeout(specTimeout))
+
+	It("holds back what is changed while an initiator's change is under way", func(ctx SpecContext) {
+		ns := behind.newNamespace(ctx)
+		d := behind.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(3))
+		behind.alice().change(ctx, d, `{"spec":{"minReadySeconds":500}}`)
+		behind.alice().change(ctx, d, image("web:2"))
+		By("having the operator see that a rollout is under way, which allows its controller more of the same")
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(behind.pods(ctx, g, ns)).To(HaveKey("web:2"))
+			rs := behind.newestReplicaSet(ctx, d)
+			g.Expect(behind.serviceAccount(deploymentController).
+				Patch(ctx, rs.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(replicas(9))), client.DryRunAll)).To(Succeed())
+		}).Should(Succeed())
+		audit := behind.watch(ns)
+		behind.mallory().change(ctx, d, image("evil:1"))
+		audit.tries(ctx, deploymentController, "Deployment web")
+		Consistently(ctx, func(g Gomega) {
+			g.Expect(behind.pods(ctx, g, ns)).NotTo(HaveKey("evil:1"))
+			for _, rs := range behind.replicaSets(ctx, g, d) {
+				g.Expect(rs.Spec.Template.Spec.Containers[0].Image).NotTo(Equal("evil:1"))
+			}
+		}).WithTimeout(quietMoment).Should(Succeed())
 	}, SpecTimeout(specTimeout))
 })
 

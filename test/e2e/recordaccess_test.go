@@ -70,7 +70,7 @@ var _ = Describe("The AllowanceRecords of a namespace", func() {
 				"deleting one":               reader.Delete(ctx, rec.DeepCopy()),
 				"deleting all, one by one or all together": reader.DeleteAllOf(ctx, &v1alpha1.AllowanceRecord{}, client.InNamespace(ns)),
 			} {
-				Expect(err).To(MatchError(apierrors.IsForbidden, "forbidden"), what)
+				Expect(err).To(SatisfyAll(MatchError(apierrors.IsForbidden, "forbidden"), MatchError(ContainSubstring("cannot"))), what, "by RBAC")
 			}
 		}
 

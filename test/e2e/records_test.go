@@ -24,7 +24,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"github.com/onsi/gomega/types"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -110,7 +109,7 @@ var _ = Describe("An AllowanceRecord", func() {
 
 		By("being denied something")
 		err := shared.mallory().try(ctx, rs, replicas(9))
-		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+		Expect(err).To(MatchError(denied, "denied"))
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(table(ctx, g)).To(HaveKeyWithValue("Deployment/web", HaveKeyWithValue("DENIALS", "1")))
 			denial := shared.record(ctx, g, d).Status.LastDenial

@@ -17,17 +17,8 @@ limitations under the License.
 package e2e
 
 import (
-	"os"
-	"path/filepath"
-
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
@@ -45,23 +36,14 @@ var _ = Describe("While the definition of records is gone", func() {
 		d := alice.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
 		rs := c.newestReplicaSet(ctx, d)
 
-		definition := &unstructured.Unstructured{}
-		raw, err := os.ReadFile(filepath.Join(root, "config", "crd", "bases", "kausality.io_allowancerecords.yaml"))
-		Expect(err).NotTo(HaveOccurred())
-		Expect(yaml.Unmarshal(raw, &definition.Object)).To(Succeed())
-		Expect(c.Delete(ctx, definition.DeepCopy(), client.PropagationPolicy(metav1.DeletePropagationForeground))).To(Succeed())
-		Eventually(ctx, func() error {
-			gone := &unstructured.Unstructured{}
-			gone.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-			return c.Get(ctx, client.ObjectKeyFromObject(definition), gone)
-		}).Should(Satisfy(apierrors.IsNotFound))
+		definition := c.undefine(ctx, recordsDefinition)
 
 		By("scaling, which only a record carries")
 		Eventually(ctx, func() error { return alice.scale(ctx, d, 4) }).Should(MatchError(ContainSubstring("allowancerecords.kausality.io is gone, install it again")))
 		expectForbidden(c.mallory().try(ctx, rs, replicas(9)), "spec.replicas", "Deployment web")
 
 		By("installing it again")
-		Expect(c.Create(ctx, definition)).To(Succeed())
+		c.define(ctx, definition)
 		Eventually(ctx, func() error { return alice.scale(ctx, d, 4) }).Should(Succeed())
 		c.hasPods(ctx, ns, map[string]int{"web:1": 4})
 		alice.change(ctx, d, image("web:2"))

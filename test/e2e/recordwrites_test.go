@@ -41,9 +41,11 @@ var _ = Describe("AllowanceRecords", func() {
 		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(10))
 		audit := shared.watch(ns)
 		start := audit.quietSince(ctx)
-		owner.change(ctx, d, image("web:2"))
-		shared.complete(ctx, d, "2")
-		audit.quietSince(ctx)
+		for _, revision := range []string{"2", "3", "4"} { // so that records are written more than once
+			owner.change(ctx, d, image("web:"+revision))
+			shared.complete(ctx, d, revision)
+			audit.quietSince(ctx) // so that its records are written before the next
+		}
 
 		decisions := 0
 		for _, n := range audit.reasons() {
@@ -63,12 +65,15 @@ var _ = Describe("AllowanceRecords", func() {
 				return !change.RequestReceivedTimestamp.After(at) && at.Before(change.StageTimestamp.Add(soon))
 			})).To(BeTrue(), "nothing happened shortly before the last of %v", report)
 		}
-		Expect(written).To(HaveLen(3), "those of the Deployment and of two ReplicaSets: %v", report)
+		Expect(written).To(HaveLen(5), "those of the Deployment and of four ReplicaSets: %v", report)
+		compared := 0
 		for name, times := range written {
 			// The first one of a record may come with its creation.
 			for i := 2; i < len(times); i++ {
 				Expect(times[i].Sub(times[i-1])).To(BeNumerically(">=", window), "%s is written once for each window: %v", name, report)
+				compared++
 			}
 		}
+		Expect(compared).NotTo(BeZero(), "no record was written three times: %v", report)
 	}, SpecTimeout(specTimeout))
 })

@@ -125,6 +125,7 @@ var _ = Describe("A change", func() {
 
 	It("by a stranger is withheld, by whatever request", func(ctx SpecContext) {
 		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		audit := shared.watch(ns)
 		for i, way := range ways {
 			By(way.how)
 			Expect(way.set(ctx, rogue, d, int32(3+i%2))).To(Succeed())
@@ -132,6 +133,7 @@ var _ = Describe("A change", func() {
 			Expect(ledgerOf(Default, d, ledgerKey)).To(ConsistOf(SatisfyAll(
 				HaveField("Relation", v1alpha1.RelationWithheld), HaveField("Mutation", "spec.replicas"), HaveField("Content", Not(BeEmpty())))))
 		}
+		audit.tries(ctx, deploymentController, "Deployment web")
 		Consistently(ctx, func(g Gomega) {
 			g.Expect(shared.pods(ctx, g, ns)).To(Equal(map[string]int{"web:1": 2}))
 		}).WithTimeout(quietMoment).Should(Succeed())

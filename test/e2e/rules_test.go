@@ -24,7 +24,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -131,7 +130,9 @@ var _ = Describe("Rules", Ordered, ContinueOnFailure, func() {
 			}
 			return out
 		}, HaveExactElements(Equal(first), SatisfyAll(HaveField("Kind", "ReplicaSet"), HaveField("Name", rs.Name))))
-		for _, text := range audit.tracesOf(controlplane.OfResource("", "pods"), controlplane.ByVerb("create")) {
+		traces := audit.tracesOf(controlplane.OfResource("", "pods"), controlplane.ByVerb("create"))
+		Expect(traces).NotTo(BeEmpty())
+		for _, text := range traces {
 			initiator, raw, _ := strings.Cut(text, " ")
 			Expect(initiator).To(Equal(alice))
 			var trace []v1alpha1.TraceHop
@@ -194,7 +195,7 @@ var _ = Describe("Rules", Ordered, ContinueOnFailure, func() {
 		rs := shared.newestReplicaSet(ctx, d)
 		controller := shared.serviceAccount(deploymentController)
 		anything := patch(`{"spec":{"minReadySeconds":7}}`)
-		Expect(controller.try(ctx, rs, anything)).To(MatchError(apierrors.IsForbidden, "IsForbidden"))
+		Expect(controller.try(ctx, rs, anything)).To(MatchError(denied, "denied"))
 
 		owner.change(ctx, d, label("tier", "gold"))
 		Expect(owner.warned.take()).To(ContainSubstring("metadata.labels[tier]"))
@@ -205,7 +206,7 @@ var _ = Describe("Rules", Ordered, ContinueOnFailure, func() {
 			HaveField("Relation", v1alpha1.Relation("")),
 			WithTransform(way, Equal("olga -> Deployment/web metadata.labels[tier]")))))
 		controller.change(ctx, rs, anything)
-		Expect(shared.mallory().try(ctx, rs, replicas(9))).To(MatchError(apierrors.IsForbidden, "IsForbidden"))
+		Expect(shared.mallory().try(ctx, rs, replicas(9))).To(MatchError(denied, "denied"))
 	}, SpecTimeout(specTimeout))
 })
 
@@ -240,7 +241,7 @@ var _ = Describe("Policies that come and go", func() {
 
 		By("having both")
 		shared.apply(ctx, upper)
-		Expect(uncaused()).To(MatchError(apierrors.IsForbidden, "IsForbidden"))
+		Expect(uncaused()).To(MatchError(denied, "denied"))
 		owner.change(ctx, d, image("web:"+unready))
 		shared.hasPods(ctx, ns, map[string]int{"web:2": 2, "web:" + unready: 1})
 
@@ -257,7 +258,7 @@ var _ = Describe("Policies that come and go", func() {
 		By("having it again")
 		upper.ObjectMeta = metav1.ObjectMeta{Name: upper.Name}
 		shared.apply(ctx, upper)
-		Expect(uncaused()).To(MatchError(apierrors.IsForbidden, "IsForbidden"))
+		Expect(uncaused()).To(MatchError(denied, "denied"))
 		stranger.change(ctx, d, image("web:4"))
 		Expect(stranger.warned.take()).To(ContainSubstring("withheld"))
 

@@ -97,9 +97,10 @@ var _ = Describe("With a controller manager whose controllers share a name", Ord
 				expectForbidden(c.mallory().Delete(ctx, c.anyPod(ctx, ns)), "deletion", "ReplicaSet "+rs.Name)
 				By("scaling as the autoscaler would, which is nobody of its own here")
 				expectForbidden(c.as(user.KubeControllerManager).scale(ctx, d, 9), "spec.replicas", user.KubeControllerManager, platformTeam)
-				stranger := c.mallory()
+				stranger, tried := c.mallory(), c.watch(ns)
 				stranger.change(ctx, d, image("web:3"))
 				Expect(stranger.warned.take()).To(ContainSubstring("withheld"))
+				tried.tries(ctx, user.KubeControllerManager, "Deployment web")
 				Consistently(ctx, func(g Gomega) {
 					g.Expect(c.pods(ctx, g, ns)).To(Equal(map[string]int{"web:2": 6}))
 				}).WithTimeout(quietMoment).Should(Succeed())
@@ -155,11 +156,14 @@ func exercisers(p *v1alpha1.AllowancePolicy) []v1alpha1.PolicySubject {
 	return slices.DeleteFunc(slices.Clone(p.Spec.Subjects), func(s v1alpha1.PolicySubject) bool { return s.MayInitiate })
 }
 
+// denied reports whether a request was forbidden, and not by anybody but Kausality.
+func denied(err error) bool { return apierrors.IsForbidden(err) && stage.Denied(err) }
+
 // expectForbidden checks that a request was refused with a message that has all of
 // these in it.
 func expectForbidden(err error, texts ...string) {
 	GinkgoHelper()
-	Expect(apierrors.IsForbidden(err)).To(BeTrue(), "got: %v", err)
+	Expect(err).To(MatchError(denied, "denied"))
 	for _, text := range texts {
 		Expect(err).To(MatchError(ContainSubstring(text)))
 	}

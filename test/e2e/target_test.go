@@ -132,11 +132,13 @@ var _ = Describe("An object that a policy affects", func() {
 		Expect(audit.refusals()).To(BeEmpty())
 
 		By("being written once each")
-		marks := map[string]int{}
-		for _, event := range audit.writes(controlplane.ByUser(operatorUser), marking) {
-			marks[event.ObjectRef.Resource+"/"+event.ObjectRef.Name]++
-		}
-		Expect(marks).To(And(HaveKey("deployments/web"), HaveKey("statefulsets/db"), HaveEach(1)))
+		Eventually(ctx, func() map[string]int {
+			marks := map[string]int{}
+			for _, event := range audit.writes(controlplane.ByUser(operatorUser), marking) {
+				marks[event.ObjectRef.Resource+"/"+event.ObjectRef.Name]++
+			}
+			return marks
+		}).Should(And(HaveKey("deployments/web"), HaveKey("statefulsets/db"), HaveEach(1)))
 
 		By("there being no policy any more")
 		for _, p := range policies {

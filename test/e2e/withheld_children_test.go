@@ -219,6 +219,7 @@ var _ = Describe("Of a StatefulSet", func() {
 		s.audit = shared.watch(s.ns)
 		s.stranger.change(ctx, s.set, `{"spec":{"updateStrategy":{"rollingUpdate":{"partition":0}}}}`)
 		shared.withholding(ctx, s.set, "spec.updateStrategy.rollingUpdate.partition")
+		s.audit.tries(ctx, statefulSetController, "StatefulSet web")
 		Consistently(ctx, func(g Gomega) { g.Expect(shared.pods(ctx, g, s.ns)).To(Equal(canary)) }).WithTimeout(quietMoment).Should(Succeed())
 		loses(ctx, s, "web-3")
 		shared.hasPods(ctx, s.ns, canary)

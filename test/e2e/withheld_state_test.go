@@ -272,9 +272,11 @@ var _ = Describe("What a stranger makes of the containers of a StatefulSet", fun
 
 	It("waits where it is only their order", func(ctx SpecContext) {
 		s := threesome(ctx, "ordered")
+		audit := shared.watch(s.ns)
 		s.runs(ctx, s.stranger, "c=c:1", "a=a:1", "b=b:1")
 		Expect(s.stranger.warned.take()).To(ContainSubstring("withheld"))
 		shared.withholding(ctx, s.set, "spec.template.spec.containers")
+		audit.tries(ctx, statefulSetController, "StatefulSet web")
 		Consistently(ctx, func(g Gomega) {
 			g.Expect(shared.contents(ctx, g, s.ns)).To(Equal(map[string]int{"a=a:1 b=b:1 c=c:1": 4}))
 		}).WithTimeout(quietMoment).Should(Succeed())
@@ -290,12 +292,13 @@ var _ = Describe("What a stranger makes of the containers of a StatefulSet", fun
 
 	It("is not approved with what an owner changes elsewhere meanwhile", func(ctx SpecContext) {
 		s := threesome(ctx, "mixed")
-		other := shared.as("trudy", developers)
+		other, audit := shared.as("trudy", developers), shared.watch(s.ns)
 		s.runs(ctx, s.stranger, "a=a:1", "b=evil:1", "c=c:1")
 		s.runs(ctx, other, "a=a:1", "b=evil:1", "c=c:1", "d=evil:2")
 		s.runs(ctx, s.owner, "a=a:7", "b=evil:1", "c=c:1", "d=evil:2")
 		Expect(s.owner.warned.take()).To(SatisfyAll(ContainSubstring("by "+mallory+" is withheld"), ContainSubstring("by trudy is withheld")))
 		shared.withholding(ctx, s.set, "spec.template.spec.containers[1].image", "spec.template.spec.containers[3]")
+		audit.tries(ctx, statefulSetController, "StatefulSet web")
 		Consistently(ctx, func(g Gomega) {
 			g.Expect(shared.contents(ctx, g, s.ns)).To(Equal(map[string]int{"a=a:1 b=b:1 c=c:1": 4}))
 		}).WithTimeout(quietMoment).Should(Succeed())
@@ -363,6 +366,7 @@ var _ = Describe("Many changes by a stranger", func() {
 			SatisfyAll(HaveField("Initiator", alice), HaveField("Mutation", "spec.replicas"), HaveField("Kind", "ReplicaSet")),
 			SatisfyAll(HaveField("Initiator", alice), HaveField("Mutation", v1alpha1.MutationCreateObject), HaveField("Kind", "ReplicaSet")),
 		))
+		audit.tries(ctx, deploymentController, "Deployment web")
 		Consistently(ctx, func(g Gomega) { g.Expect(shared.pods(ctx, g, ns)).To(Equal(map[string]int{"web:1": 2})) }).
 			WithTimeout(quietMoment).Should(Succeed())
 

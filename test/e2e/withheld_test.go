@@ -75,7 +75,7 @@ var _ = Describe("A change by a stranger", func() {
 		)))
 	}
 	// staysAt checks for some time that there are just these Pods, and that the
-	// controller has tried to change that.
+	// controller has tried to change that since it was last called.
 	staysAt := func(ctx context.Context, d *appsv1.Deployment, pods map[string]int) {
 		GinkgoHelper()
 		Eventually(ctx, func() controlplane.AuditEvents {
@@ -87,6 +87,7 @@ var _ = Describe("A change by a stranger", func() {
 		for _, event := range audit.writes(controlplane.ByUser(deploymentController), controlplane.Refused(http.StatusForbidden)) {
 			Expect(event.ResponseStatus.Message).To(ContainSubstring("by " + mallory + " is withheld"))
 		}
+		audit = shared.watch(ns)
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
 	}
 

@@ -35,7 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/controller"
+	holdercontroller "kausality.io/operator/internal/controller/holder"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
@@ -100,7 +100,7 @@ func (c *cluster) givesSignAfter(ctx context.Context, obj client.Object) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
 		lease := &coordinationv1.Lease{}
-		g.Expect(c.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: controller.SignOfLifeName}, lease)).To(Succeed())
+		g.Expect(c.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: holdercontroller.SignOfLifeName}, lease)).To(Succeed())
 		g.Expect(lease.Spec.RenewTime).To(HaveValue(HaveField("Time", BeTemporally(">", obj.GetCreationTimestamp().Add(time.Second)))))
 	}).WithTimeout(foundTimeout).Should(Succeed())
 }
@@ -263,8 +263,10 @@ var _ = Describe("What a stranger changes while the operator is away", Serial, f
 		shared.findsUnseen(ctx, d)
 
 		By("scaling it")
+		audit := shared.watch(ns)
 		owner.change(ctx, d, replicas(8))
 		Expect(owner.warned.take()).To(ContainSubstring("the change of spec.template by somebody"))
+		audit.tries(ctx, deploymentController, "Deployment web")
 		Consistently(ctx, func(g Gomega) {
 			g.Expect(shared.pods(ctx, g, ns)[evil]).To(BeNumerically("<=", 2))
 		}).WithTimeout(quietMoment).Should(Succeed())

@@ -17,9 +17,12 @@ limitations under the License.
 package e2e
 
 import (
+	"context"
+	"net/http"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"kausality.io/operator/test/controlplane"
@@ -60,6 +63,19 @@ func (w witness) writes(filters ...controlplane.AuditFilter) controlplane.AuditE
 func (w witness) refusals() []string {
 	GinkgoHelper()
 	return w.Refusals(controllers)
+}
+
+// tries waits until a controller was refused something because of a parent: one that has not
+// heard of a change yet leaves things as they are, too.
+func (w witness) tries(ctx context.Context, user, parent string) {
+	GinkgoHelper()
+	Eventually(ctx, func() []string {
+		var out []string
+		for _, event := range w.writes(controlplane.ByUser(user), controlplane.Refused(http.StatusForbidden)) {
+			out = append(out, event.ResponseStatus.Message)
+		}
+		return out
+	}).Should(ContainElement(ContainSubstring(parent)), "the controller did not even try")
 }
 
 // tracesOf are the traces that the verdicts on writes name.

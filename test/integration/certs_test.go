@@ -22,6 +22,7 @@ import (
 	"crypto/x509"
 	"os"
 	"path/filepath"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -29,9 +30,11 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"kausality.io/operator/internal/certs"
 )
@@ -61,37 +64,49 @@ var _ = Describe("Self-managed certificates", func() {
 	})
 
 	// startReplica starts an operator that has nothing but certificates.
-	startReplica := func(ctx context.Context, name string) (*certs.Certs, string) {
+	startReplica := func(ctx context.Context, name string, options ...func(*ctrl.Options)) (*certs.Certs, string) {
 		GinkgoHelper()
 		var replica *certs.Certs
+		own := configuration.Name
 		dir := filepath.Join(GinkgoT().TempDir(), "certs")
-		startManager(ctrl.Options{
+		managerOptions := ctrl.Options{
 			LeaderElection:                true,
 			LeaderElectionID:              "certs",
 			LeaderElectionNamespace:       ns,
 			LeaderElectionReleaseOnCancel: true,
-		}, func(mgr ctrl.Manager) (err error) {
+		}
+		for _, change := range options {
+			change(&managerOptions)
+		}
+		startManager(managerOptions, func(mgr ctrl.Manager) (err error) {
 			replica, err = certs.Setup(ctx, mgr, certs.Options{
-				Dir:                            dir,
-				Namespace:                      ns,
-				SecretName:                     secret.Name,
-				ServiceName:                    "webhook",
-				ExtraDNSNames:                  []string{"localhost"},
-				ValidatingWebhookConfiguration: configuration.Name,
-				LeaderElection:                 true,
-				ControllerName:                 name,
+				Dir:           dir,
+				Namespace:     ns,
+				SecretName:    secret.Name,
+				ServiceName:   "webhook",
+				ExtraDNSNames: []string{"localhost"},
+				Installed: func(c client.Object) bool {
+					return c.GetName() == own
+				},
+				LeaderElection: true,
+				ControllerName: name,
 			})
 			return err
 		})
 		return replica, dir
 	}
 
-	// expectServing serves with the files of a replica, as the webhook server does,
-	// and calls it as the API server does.
+	// expectServing verifies what a replica serves with, as the API server does, and waits until
+	// it has left that in its directory.
 	expectServing := func(replica *certs.Certs, dir string) {
 		GinkgoHelper()
-		pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+		pair, err := replica.GetCertificate(nil)
 		Expect(err).NotTo(HaveOccurred())
+		Eventually(func(g Gomega) {
+			left, err := tls.LoadX509KeyPair(filepath.Join(dir, "tls.crt"), filepath.Join(dir, "tls.key"))
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(left.Certificate).To(Equal(pair.Certificate))
+		}).Should(Succeed())
 		roots := x509.NewCertPool()
 		Expect(roots.AppendCertsFromPEM(replica.CABundle())).To(BeTrue())
 		for _, host := range []string{"webhook." + ns + ".svc", "localhost"} {
@@ -135,5 +150,44 @@ var _ = Describe("Self-managed certificates", func() {
 		expectServing(first, firstDir)
 		expectServing(second, secondDir)
 		Expect(second.CABundle()).To(Equal(first.CABundle()))
+	}, SpecTimeout(time.Minute))
+
+	// The operator ended with the rotator once, which reads the Secret again when it could not
+	// write it.
+	It("outlive that the Secret is deleted as they start", func(ctx SpecContext) {
+		refused, again := make(chan struct{}), make(chan struct{})
+		var once sync.Once
+		losing := func(options *ctrl.Options) {
+			options.NewClient = func(config *rest.Config, o client.Options) (client.Client, error) {
+				inner, err := client.NewWithWatch(config, o)
+				return interceptor.NewClient(inner, interceptor.Funcs{
+					Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
+						if _, ok := obj.(*corev1.Secret); ok {
+							once.Do(func() {
+								_ = k8s.Delete(ctx, secret)
+								close(refused)
+							})
+						}
+						return c.Update(ctx, obj, opts...)
+					},
+					Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+						if _, ok := obj.(*corev1.Secret); ok {
+							select {
+							case <-refused:
+								<-again // Whoever reads it meanwhile finds none.
+							default:
+							}
+						}
+						return c.Create(ctx, obj, opts...)
+					},
+				}), err
+			}
+		}
+		replica, dir := startReplica(ctx, "alone", losing)
+		Eventually(refused).Should(BeClosed())
+		Consistently(replica.Ready(), "2s").ShouldNot(BeClosed())
+		close(again)
+		Eventually(replica.Ready()).Should(BeClosed())
+		expectServing(replica, dir)
 	}, SpecTimeout(time.Minute))
 })

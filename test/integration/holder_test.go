@@ -41,7 +41,8 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/baseline"
-	"kausality.io/operator/internal/controller"
+	holdercontroller "kausality.io/operator/internal/controller/holder"
+	"kausality.io/operator/internal/controller/writeloop"
 	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
@@ -101,11 +102,12 @@ func followHolders(mgr ctrl.Manager, cache *holders.Cache, records *record.Store
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,
 		Holders: cache, Looked: cache.Looked(), Clock: clock.RealClock{},
 	})
-	sign := controller.NewSignOfLife(controller.SignOfLifeConfig{
+	sign := holdercontroller.NewSignOfLife(holdercontroller.SignOfLifeConfig{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,
 		Holders: cache, Looked: cache.Looked(), Records: records, Baseline: known, Policies: active, Namespaces: namespaces,
 	})
-	holder := &controller.Holder{
+	holder := &holdercontroller.Reconciler{
+		Loops:  writeloop.NewFinder(),
 		Client: mgr.GetClient(), Holders: cache, Records: records, Policies: active,
 		Namespaces: namespaces, SignOfLife: sign, Baseline: known, Events: mgr.GetEventRecorder("kausality"), Clock: clock.RealClock{},
 	}
@@ -116,7 +118,7 @@ func followHolders(mgr ctrl.Manager, cache *holders.Cache, records *record.Store
 // for created while nobody watched. It returns the lease, empty.
 func forgetSignOfLife(ctx context.Context) *coordinationv1.Lease {
 	GinkgoHelper()
-	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: controller.SignOfLifeName}}
+	lease := &coordinationv1.Lease{ObjectMeta: metav1.ObjectMeta{Namespace: operatorNamespace, Name: holdercontroller.SignOfLifeName}}
 	Expect(client.IgnoreNotFound(k8s.Delete(ctx, lease.DeepCopy()))).To(Succeed())
 	return lease
 }

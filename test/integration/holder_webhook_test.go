@@ -83,7 +83,7 @@ func rewritten(ctx context.Context, records *record.Store, req admission.Request
 		return admission.Errored(http.StatusInternalServerError, err)
 	}
 	next := record.Effective(rec, &before, stored)
-	if lifecycle.Of(&after).Settled {
+	if lifecycle.Of(&after, nil).Settled {
 		next = next.Without(func(e ledger.Entry) bool { return !e.IsWithheld() && e.Generation <= after.GetGeneration() })
 	}
 	annotations := after.GetAnnotations()

@@ -27,6 +27,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -35,7 +36,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
-	"kausality.io/operator/internal/controller"
+	interceptioncontroller "kausality.io/operator/internal/controller/interception"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
@@ -86,7 +87,7 @@ func (f *fixedPolicies) notify() {
 }
 
 // followKinds has served know one group version as its definitions change, as
-// PolicyIndex does, and calls changed when it says something else.
+// catalog.Reconciler does, and calls changed when it says something else.
 func followKinds(mgr ctrl.Manager, served *kinds.Resolver, gv schema.GroupVersion, changed func()) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("kinds").
@@ -129,7 +130,7 @@ var _ = Describe("The interception controller", func() {
 	var (
 		policies     *fixedPolicies
 		certificates *fixedCertificates
-		reconciler   *controller.Interception
+		reconciler   *interceptioncontroller.Reconciler
 		mutating     *admissionregistrationv1.MutatingWebhookConfiguration
 		validating   *admissionregistrationv1.ValidatingWebhookConfiguration
 		protection   *admissionregistrationv1.MutatingAdmissionPolicy
@@ -154,20 +155,18 @@ var _ = Describe("The interception controller", func() {
 		certificates = &fixedCertificates{ready: make(chan struct{}), ca: newCountingWebhook().clientConfig().CABundle}
 		served := newResolver()
 		startManager(ctrl.Options{}, func(mgr ctrl.Manager) error {
-			reconciler = &controller.Interception{
+			reconciler = &interceptioncontroller.Reconciler{
 				Client:       mgr.GetClient(),
 				Policies:     policies,
 				Certificates: certificates,
 				Served:       served,
 				Gates:        registryOf(mgr, served),
+				Clock:        clock.RealClock{},
 				Changes:      []<-chan event.GenericEvent{policies.changed},
 				Config: interception.Input{
 					Name:              name,
 					OperatorNamespace: operatorNamespace,
 					OperatorUser:      operatorUser,
-					ClientConfig: admissionregistrationv1.WebhookClientConfig{
-						Service: &admissionregistrationv1.ServiceReference{Namespace: operatorNamespace, Name: "webhook"},
-					},
 				},
 			}
 			if err := followKinds(mgr, served, schema.GroupVersion{Group: group, Version: "v1"}, policies.notify); err != nil {
@@ -244,6 +243,42 @@ var _ = Describe("The interception controller", func() {
 			g.Expect(get(ctx, validating)()).To(Succeed())
 			g.Expect(validating.Webhooks[0].ClientConfig.CABundle).To(Equal(certificates.CABundle()))
 		}).Should(Succeed())
+
+		By("being reached, and owned, as what is installed says")
+		installed := newInstalled()
+		Expect(get(ctx, installed)()).To(Succeed())
+		for _, object := range all() {
+			Expect(get(ctx, object)()).To(Succeed())
+			Expect(object.GetOwnerReferences()).To(ConsistOf(And(HaveField("UID", installed.UID), HaveField("BlockOwnerDeletion", BeNil()))))
+		}
+		service := *validating.Webhooks[0].ClientConfig.Service
+		Expect([]any{service.Namespace, service.Name, *service.Port}).To(HaveExactElements(operatorNamespace, "webhook", int32(8443)))
+		second := newInstalled()
+		second.Name = "installed-as-well"
+		Expect(k8s.Create(ctx, second)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(get(ctx, mutating)()).To(Succeed())
+			g.Expect(mutating.OwnerReferences).To(HaveLen(2))
+		}).Should(Succeed())
+		Expect(k8s.Delete(ctx, installed)).To(Succeed())
+		Eventually(func(g Gomega) {
+			g.Expect(get(ctx, mutating)()).To(Succeed())
+			g.Expect(mutating.OwnerReferences).To(ConsistOf(HaveField("UID", second.UID)))
+		}).Should(Succeed())
+
+		By("removing everything while nothing is installed")
+		Expect(reconciler.Off()).To(BeFalse())
+		Expect(k8s.Delete(ctx, second)).To(Succeed())
+		for _, object := range all() {
+			Eventually(get(ctx, object)).Should(Satisfy(apierrors.IsNotFound))
+		}
+		Eventually(reconciler.Off).Should(BeTrue())
+		Expect(reconciler.Rendered("thing", 1)).To(BeFalse())
+		Expect(k8s.Create(ctx, newInstalled())).To(Succeed())
+		for _, object := range all() {
+			Eventually(get(ctx, object)).Should(Succeed())
+		}
+		Eventually(reconciler.Off).Should(BeFalse())
 
 		By("removing everything with the last policy")
 		policies.set()

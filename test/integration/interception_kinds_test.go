@@ -26,12 +26,13 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/event"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/controller"
+	interceptioncontroller "kausality.io/operator/internal/controller/interception"
 	"kausality.io/operator/internal/interception"
 )
 
@@ -79,20 +80,18 @@ var _ = Describe("The interception controller, told by the policies,", func() {
 		certificates := &fixedCertificates{ready: make(chan struct{}), ca: newCountingWebhook().clientConfig().CABundle}
 		close(certificates.ready)
 		startManager(ctrl.Options{}, func(mgr ctrl.Manager) error {
-			return (&controller.Interception{
+			return (&interceptioncontroller.Reconciler{
 				Client:       mgr.GetClient(),
 				Policies:     policies.catalog,
 				Certificates: certificates,
 				Served:       policies.served,
 				Gates:        registryOf(mgr, policies.served),
+				Clock:        clock.RealClock{},
 				Changes:      []<-chan event.GenericEvent{policies.catalog.Changes()},
 				Config: interception.Input{
 					Name:              name,
 					OperatorNamespace: operatorNamespace,
 					OperatorUser:      operatorUser,
-					ClientConfig: admissionregistrationv1.WebhookClientConfig{
-						Service: &admissionregistrationv1.ServiceReference{Namespace: operatorNamespace, Name: "webhook"},
-					},
 				},
 			}).SetupWithManager(mgr)
 		})

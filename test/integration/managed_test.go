@@ -39,7 +39,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/metrics"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/controller"
+	gatecontroller "kausality.io/operator/internal/controller/gate"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/ledger"
@@ -59,7 +59,7 @@ func startGates(ctx context.Context, wrap ...func(client.Client) client.Client) 
 		for _, each := range wrap {
 			writer = each(writer)
 		}
-		gates := &controller.Gate{
+		gates := &gatecontroller.Reconciler{
 			Client: writer, Holders: c.holders, Drivers: c.gates, Records: c.records, Policies: c.active, Catalog: c.catalog,
 			Namespaces: c.namespaces, Events: mgr.GetEventRecorder("kausality"), Clock: clock.RealClock{}, Settle: settleTime,
 		}
@@ -254,7 +254,7 @@ func isClosed(ctx context.Context, thing *unstructured.Unstructured) func(Gomega
 	return func(g Gomega) {
 		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(thing), thing)).To(Succeed())
 		g.Expect(policiesOf(thing)).To(Equal(closedSwitch))
-		g.Expect(thing.GetAnnotations()).NotTo(HaveKey(ledgerKey))
+		g.Expect(thing.GetAnnotations()).NotTo(HaveKey(thingLedgerKey))
 	}
 }
 

@@ -37,7 +37,11 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/controller"
+	catalogcontroller "kausality.io/operator/internal/controller/catalog"
+	policycontroller "kausality.io/operator/internal/controller/policy"
+	"kausality.io/operator/internal/controller/recordevents"
+	targetcontroller "kausality.io/operator/internal/controller/target"
+	"kausality.io/operator/internal/controller/writeloop"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/gates"
@@ -63,12 +67,14 @@ func (r *rendering) Rendered(string, int64) bool { return !r.pending.Load() }
 
 func (r *rendering) Begun() bool { return true }
 
+func (r *rendering) Off() bool { return false }
+
 // policyControllers are the controllers of policies, with all they need.
 type policyControllers struct {
 	active     *policy.Active
-	catalog    *controller.Catalog
+	catalog    *catalogcontroller.Catalog
 	served     *kinds.Resolver
-	index      *controller.PolicyIndex
+	index      *catalogcontroller.Reconciler
 	records    *record.Store
 	rendering  *rendering
 	holders    *holders.Cache
@@ -94,7 +100,7 @@ func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *p
 			namespaces: namespaceCache, definitions: definitionCache,
 		}},
 		NewCache: func(cfg *rest.Config, opts cache.Options) (_ cache.Cache, err error) {
-			records, err = record.NewCache(cfg, opts, controller.NoteRecord, nil)
+			records, err = record.NewCache(cfg, opts, recordevents.NoteOf, nil)
 			return records, err
 		},
 	})
@@ -104,21 +110,21 @@ func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *p
 	c.holders, err = holders.New(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper())
 	Expect(err).NotTo(HaveOccurred())
 	Expect(mgr.Add(c.holders)).To(Succeed())
-	c.catalog = controller.NewCatalog(c.active)
+	c.catalog = catalogcontroller.New(c.active)
 	c.served = newResolver()
 	c.records = record.NewStore(record.Config{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: operatorNamespace, All: records.All,
 	})
 	c.gates = registryOf(mgr, c.served)
-	c.index = &controller.PolicyIndex{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: c.holders, Records: c.records, Gates: c.gates}
+	c.index = &catalogcontroller.Reconciler{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: c.holders, Records: c.records, Gates: c.gates}
 	Expect(c.index.SetupWithManager(mgr)).To(Succeed())
 	c.namespaces = scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
-	Expect((&controller.Target{
+	Expect((&targetcontroller.Reconciler{
 		Client: mgr.GetClient(), Holders: c.holders, Kinds: c.served, Namespaces: c.namespaces,
-		Policies: c.active, Catalog: c.catalog, Rate: targetRate, Clock: clock.RealClock{},
+		Policies: c.active, Catalog: c.catalog, Rate: targetRate, Clock: clock.RealClock{}, Loops: writeloop.NewFinder(),
 	}).SetupWithManager(mgr)).To(Succeed())
-	Expect((&controller.AllowancePolicy{
-		Adoption: controller.Adoption{
+	Expect((&policycontroller.Reconciler{
+		Adoption: policycontroller.Adoption{
 			Holders:    c.holders,
 			Namespaces: c.namespaces,
 			Records:    c.records,

@@ -30,7 +30,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/controller"
+	retentioncontroller "kausality.io/operator/internal/controller/retention"
 	"kausality.io/operator/internal/record"
 )
 
@@ -85,7 +85,7 @@ var _ = Describe("Records of what is gone", func() {
 		records := record.NewStore(record.Config{Client: ours, Live: ours, OperatorNamespace: operatorNamespace})
 		// What is unnoticed at the first sweep counts at the next.
 		for range 2 {
-			retention := &controller.Retention{
+			retention := &retentioncontroller.Reconciler{
 				Client: ours, Holders: p.holders, Looked: p.holders.Looked(), Records: records, Clock: clock.RealClock{}, Age: 2 * time.Hour, Count: 5,
 			}
 			go func() { done <- retention.Start(running) }()

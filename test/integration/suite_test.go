@@ -26,12 +26,14 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/rest"
+	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/envtest"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -39,6 +41,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/manager"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -68,6 +71,7 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	EnforceDefaultTimeoutsWhenUsingContexts()
 	SetDefaultEventuallyTimeout(30 * time.Second)
 	SetDefaultEventuallyPollingInterval(50 * time.Millisecond)
+	SetDefaultConsistentlyDuration(time.Second)
 
 	var err error
 	cluster, err = controlplane.Start(ctx, controlplane.Options{Components: controlplane.StorageOnly()})
@@ -90,7 +94,24 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 		ErrorIfPathMissing: true,
 	})
 	Expect(err).NotTo(HaveOccurred())
+	Expect(k8s.Create(ctx, newInstalled())).To(Succeed())
 }, NodeTimeout(startTimeout))
+
+// newInstalled is the installed configuration without which nothing is intercepted. It has the API
+// server ask about nothing, as no operator answers.
+func newInstalled() *admissionregistrationv1.ValidatingWebhookConfiguration {
+	return &admissionregistrationv1.ValidatingWebhookConfiguration{
+		ObjectMeta: metav1.ObjectMeta{Name: "installed"},
+		Webhooks: []admissionregistrationv1.ValidatingWebhook{{
+			Name: "own.kausality.io",
+			ClientConfig: admissionregistrationv1.WebhookClientConfig{Service: &admissionregistrationv1.ServiceReference{
+				Namespace: operatorNamespace, Name: "webhook", Path: new(interception.PolicyPath), Port: new(int32(8443)),
+			}},
+			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
+			AdmissionReviewVersions: []string{"v1"},
+		}},
+	}
+}
 
 // clientAs is a client that impersonates a user with all rights.
 func clientAs(user string) client.Client {

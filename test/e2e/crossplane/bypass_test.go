@@ -97,6 +97,23 @@ spec:
       mutations: [{jsonPath: spec.forProvider.engine}]
 `
 
+// chosenPolicy is for what says which composition a claim uses.
+const chosenPolicy = `
+metadata: {name: chosen.GROUP}
+spec:
+  for: {apiGroup: GROUP, apiVersion: v1alpha1, kind: DatabaseClaim}
+  failurePolicy: Fail
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  - {kind: ServiceAccount, namespace: crossplane-system, name: crossplane}
+  rules:
+  - trigger: spec.compositionRef
+    policies:
+    - target: {apiGroup: GROUP, apiVersion: v1alpha1, resource: xdatabases}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.compositionRef}]
+`
+
 // cloudScene is what bypasses are tried with.
 type cloudScene struct {
 	// rogue has all rights of RBAC, and may initiate nothing.
@@ -126,6 +143,7 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 		closeGatesOf(ctx, bypassGroup)
 		closeGatesOf(ctx, bypassNamingGroup, namesInstances)
 		closeGatesOf(ctx, bypassCeilingGroup, limitedBy(`["Observe","Create","LateInitialize"]`))
+		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(chosenPolicy, "GROUP", bypassGroup))...)
 		shared.offer(ctx, bypassClaimGroup)
 		shared.govern(ctx, "databases.yaml", bypassClaimGroup)
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(freePolicy, "GROUP", bypassClaimGroup))...)
@@ -189,7 +207,7 @@ func ownInstance(ctx context.Context, name string, policies ...any) *gatedInstan
 }
 
 func bypasses() []bypass {
-	return slices.Concat(namingOthers(), namingMeanwhile(), callingOneselfAuthor(), ridingAlong(), claiming())
+	return slices.Concat(namingOthers(), namingMeanwhile(), callingOneselfAuthor(), ridingAlong(), claiming(), choosing())
 }
 
 // namingOthers are ways to have alice change what somebody else has in the cloud.
@@ -208,7 +226,7 @@ func namingOthers() []bypass {
 		}},
 		{"naming it where only the cloud is bounded", func(ctx context.Context, s *cloudScene) {
 			i := provision(ctx, bypassOutsideGroup, databaseKind, "")
-			Expect(s.rogue.Patch(ctx, i.instance.DeepCopy(), named(s.victim))).To(MatchError(refused, "refused"))
+			Expect(s.rogue.Patch(ctx, i.instance.DeepCopy(), named(s.victim))).To(MatchError(stage.Denied, "denied"))
 			i.resize(ctx, large)
 			shared.has(ctx, i.instance, large)
 			i.closed(ctx)
@@ -223,6 +241,16 @@ func namingOthers() []bypass {
 			Expect(i.by.Delete(ctx, i.instance)).To(Succeed())
 			shared.Gone(ctx, i.instance)
 			i.mutated(ctx, cloud.Create, cloud.Update, cloud.Delete)
+		}},
+		{"calling what is composed otherwise", func(ctx context.Context, s *cloudScene) {
+			i := provision(ctx, bypassGroup, claimKind, "")
+			shared.steady(ctx, &governed{database: i.database, composite: i.composite, instance: i.instance, isClaim: true})
+			called := merge(`{"metadata":{"annotations":{"crossplane.io/composition-resource-name":"other"}}}`)
+			Expect(s.rogue.Patch(ctx, i.instance.DeepCopy(), called)).To(MatchError(And(
+				ContainSubstring("changing metadata.annotations[crossplane.io/composition-resource-name]"), ContainSubstring("is not allowed by its parent"))))
+			i.resize(ctx, large)
+			shared.has(ctx, i.instance, large)
+			i.closed(ctx)
 		}},
 		{"naming it in a composite resource that is new", func(ctx context.Context, s *cloudScene) {
 			db := database(bypassNamingGroup, databaseKind, shared.MakeNamespace(ctx, nil), "main", medium)
@@ -260,8 +288,8 @@ func namingOthers() []bypass {
 			outside, own := provision(ctx, bypassOutsideGroup, databaseKind, ""), ownInstance(ctx, "own-credentials")
 			for _, i := range []*gatedInstance{outside, own} {
 				rogue := shared.As(stage.MalloryName, "system:masters")
-				Expect(rogue.Patch(ctx, i.instance.DeepCopy(), merge(`{"spec":{"providerConfigRef":{"kind":"ProviderConfig","name":"mallory"}}}`))).To(MatchError(refused, "refused"))
-				Expect(rogue.Patch(ctx, i.instance.DeepCopy(), merge(`{"spec":{"writeConnectionSecretToRef":{"namespace":"mallory","name":"mallory"}}}`))).To(MatchError(refused, "refused"))
+				Expect(rogue.Patch(ctx, i.instance.DeepCopy(), merge(`{"spec":{"providerConfigRef":{"kind":"ProviderConfig","name":"mallory"}}}`))).To(MatchError(stage.Denied, "denied"))
+				Expect(rogue.Patch(ctx, i.instance.DeepCopy(), merge(`{"spec":{"writeConnectionSecretToRef":{"namespace":"mallory","name":"mallory"}}}`))).To(MatchError(stage.Denied, "denied"))
 			}
 			Expect(own.by.Patch(ctx, own.instance.DeepCopy(), merge(`{"spec":{"writeConnectionSecretToRef":{"namespace":"default","name":"own-credentials"}}}`))).To(Succeed())
 		}},
@@ -391,4 +419,56 @@ func claiming() []bypass {
 			Expect(alice.Patch(ctx, free.DeepCopy(), claimed, client.DryRunAll)).To(Succeed())
 		}},
 	}
+}
+
+// choosing are ways to have another composition make what somebody else has asked for.
+func choosing() []bypass {
+	return []bypass{
+		{"choosing a composition for somebody else's claim", func(ctx context.Context, s *cloudScene) {
+			i := provision(ctx, bypassGroup, claimKind, "")
+			composition := func(object *unstructured.Unstructured) string {
+				GinkgoHelper()
+				Expect(shared.Get(ctx, client.ObjectKeyFromObject(object), object)).To(Succeed())
+				name, _, err := unstructured.NestedString(object.Object, "spec", "compositionRef", "name")
+				Expect(err).NotTo(HaveOccurred())
+				return name
+			}
+			chosen := composition(i.composite)
+			Expect(chosen).NotTo(BeEmpty())
+			other := copyOfComposition(ctx, chosen)
+			choose := func(name string) client.Patch {
+				return merge(fmt.Sprintf(`{"spec":{"compositionRef":{"name":%q}}}`, name))
+			}
+			audit := shared.Watch(stage.OfAny(i.composite))
+			Expect(s.rogue.Patch(ctx, i.database.DeepCopy(), choose(other))).To(Succeed())
+
+			By("having Crossplane try")
+			Eventually(ctx, func() []string { return audit.Refusals(theCore) }).Should(ContainElement(ContainSubstring("spec.compositionRef")))
+			Consistently(ctx, func() string { return composition(i.composite) }).WithTimeout(poll + time.Second).Should(Equal(chosen))
+
+			By("taking it back")
+			Expect(s.rogue.Patch(ctx, i.database.DeepCopy(), choose(chosen))).To(Succeed())
+			i.resize(ctx, large)
+			shared.has(ctx, i.instance, large)
+			i.closed(ctx)
+
+			By("choosing it as who may")
+			Expect(i.by.Patch(ctx, i.database.DeepCopy(), choose(other))).To(Succeed())
+			Eventually(ctx, func() string { return composition(i.composite) }).Should(Equal(other))
+		}},
+	}
+}
+
+// copyOfComposition makes a composition that composes the same, and returns its name.
+func copyOfComposition(ctx context.Context, name string) string {
+	GinkgoHelper()
+	composition := &unstructured.Unstructured{}
+	composition.SetAPIVersion("apiextensions.crossplane.io/v1")
+	composition.SetKind("Composition")
+	Expect(shared.Get(ctx, client.ObjectKey{Name: name}, composition)).To(Succeed())
+	other := &unstructured.Unstructured{Object: map[string]any{"spec": composition.Object["spec"]}}
+	other.SetGroupVersionKind(composition.GroupVersionKind())
+	other.SetName("other." + name)
+	Expect(shared.Create(ctx, other)).To(Succeed())
+	return other.GetName()
 }

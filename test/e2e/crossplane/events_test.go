@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/crossplane/cloud"
 	"kausality.io/operator/test/crossplane/provider/apis/instance"
@@ -56,7 +57,7 @@ var _ = Describe("The events of a change", Ordered, ContinueOnFailure, func() {
 			i.mutated(ctx, cloud.Create, cloud.Update)
 			events := changes(audit, unseen(i.instance))
 			AddReportEntry("events", told(events))
-			Expect(len(events)).To(BeNumerically("<=", most), told(events))
+			Expect(len(events)).To(BeNumerically("<=", most+shownOpen(events)), told(events))
 			Expect(strings.Count(told(events), "asks for a look")).To(BeNumerically("<=", passes), told(events))
 		},
 		Entry("one that waits for the cloud", SpecTimeout(specTimeout), "", cloud.Fault{}, 5, 0),
@@ -83,9 +84,16 @@ var _ = Describe("The events of a change", Ordered, ContinueOnFailure, func() {
 		i.mutated(ctx, cloud.Create, cloud.Update, cloud.Update, cloud.Update)
 		shared.Becomes(ctx, i.composite, "Responsive")
 		events := changes(audit, unseen(i.instance))
-		Expect(len(events)).To(BeNumerically("<=", 3*7), told(events))
+		Expect(len(events)).To(BeNumerically("<=", 3*7+shownOpen(events)), told(events))
 	}, SpecTimeout(specTimeout))
 })
+
+// shownOpen counts the events by which a gate says that it is open: one that has been for
+// three seconds does, which is a matter of how busy the machine is, and not of the provider.
+func shownOpen(events controlplane.AuditEvents) int {
+	GinkgoHelper()
+	return strings.Count(told(events), v1alpha1.ConditionGate+"=True/")
+}
 
 // told says, a line each, who wrote what when.
 func told(events controlplane.AuditEvents) string {

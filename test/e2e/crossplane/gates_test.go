@@ -23,7 +23,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
@@ -104,7 +103,7 @@ var _ = Describe("A gate", func() {
 		Expect(mallory.Patch(ctx, db, resize("db.t3.xlarge"))).To(Succeed())
 		Expect(mallory.Warned.Take()).To(ContainSubstring("withheld"))
 		Expect(mallory.Patch(ctx, instance, merge(`{"spec":{"forProvider":{"instanceClass":"db.t3.micro"}}}`))).
-			To(MatchError(apierrors.IsForbidden, "forbidden"))
+			To(MatchError(stage.Denied, "denied"))
 		Expect(mallory.Patch(ctx, instance, merge(`{"spec":{"managementPolicies":["*"]}}`))).To(Succeed())
 		put := instance.DeepCopy()
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(instance), put)).To(Succeed())

@@ -41,7 +41,7 @@ const (
 	// operator. They take some twenty seconds.
 	startTimeout = 5 * time.Minute
 	// specTimeout bounds what has no bound of its own.
-	specTimeout = 2 * time.Minute
+	specTimeout = 4 * time.Minute
 	// quietMoment is how long nothing may be written for everybody to be done.
 	// Controllers act within milliseconds.
 	quietMoment = 2 * time.Second

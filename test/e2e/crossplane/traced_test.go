@@ -24,7 +24,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
@@ -63,7 +62,7 @@ var _ = Describe("A claim whose size is changed", func() {
 		Expect(stranger.Warned.Take()).To(ContainSubstring("withheld"))
 		for _, object := range []*unstructured.Unstructured{composite, instance} {
 			err := stranger.Patch(ctx, object.DeepCopy(), merge(sizeOf(object, large)))
-			Expect(err).To(MatchError(refused, "refused"), object.GetKind())
+			Expect(err).To(MatchError(stage.Denied, "denied"), object.GetKind())
 		}
 		Expect(owner.Patch(ctx, claim, resize("db.t3.small"))).To(Succeed())
 		Expect(owner.Warned.Take()).To(ContainSubstring("ticket"))
@@ -90,9 +89,6 @@ var _ = Describe("A claim whose size is changed", func() {
 		Expect(audit.Refusals("system:serviceaccount:" + crossplane.Namespace + ":")).To(BeEmpty())
 	}, SpecTimeout(specTimeout))
 })
-
-// refused tells whether a request was denied, however that is told to who asked.
-func refused(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) }
 
 // sizeOf sets the size in a composite resource, and what it becomes in an instance.
 func sizeOf(object *unstructured.Unstructured, size string) string {

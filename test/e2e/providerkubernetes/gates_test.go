@@ -24,7 +24,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	corev1 "k8s.io/api/core/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
@@ -104,7 +103,7 @@ func (s *setting) forge(ctx context.Context) {
 	Expect(mallory.Patch(ctx, s.written.DeepCopy(), s.patch(forged))).To(Succeed())
 	Expect(mallory.Warned.Take()).To(ContainSubstring("withheld"))
 	if s.written.GetKind() != objectKind {
-		Expect(mallory.Patch(ctx, s.object.DeepCopy(), setObject(forged))).To(MatchError(refused, "refused"))
+		Expect(mallory.Patch(ctx, s.object.DeepCopy(), setObject(forged))).To(MatchError(stage.Denied, "denied"))
 	}
 	Expect(mallory.Patch(ctx, s.object.DeepCopy(), merge(`{"spec":{"managementPolicies":["*"]}}`))).To(Succeed())
 	Expect(mallory.Patch(ctx, s.object.DeepCopy(), merge(
@@ -129,9 +128,6 @@ func (s *setting) way(written, managed string) string {
 	}
 	return stage.AliceName + ": " + strings.Join(hops, ", ")
 }
-
-// refused tells whether a request was denied, however that is told to who asked.
-func refused(err error) bool { return apierrors.IsForbidden(err) || apierrors.IsInvalid(err) }
 
 // openedFor is how the gate was set by the write that gave the managed resource a value.
 func (s *setting) openedFor(value string) stage.Opening {

@@ -1,0 +1,184 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"encoding/json"
+	"encoding/pem"
+	"net/http"
+	"net/http/httptest"
+	"sync/atomic"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/test/builders"
+)
+
+const (
+	// olderVersion is the version of Things that a conversion webhook converts: what spec.config
+	// is in v1 it has as spec.settings, and spec.port as an annotation.
+	olderVersion = "v1beta1"
+	// portAnnotation is that annotation.
+	portAnnotation = "things.example.org/port"
+)
+
+// converting are the ways of somebody who writes in another version than policies name, of a
+// kind that a conversion webhook converts.
+func converting() []bypass {
+	older := func(child client.Object) *unstructured.Unstructured {
+		obj := &unstructured.Unstructured{}
+		obj.SetGroupVersionKind(child.GetObjectKind().GroupVersionKind().GroupKind().WithVersion(olderVersion))
+		obj.SetNamespace(child.GetNamespace())
+		obj.SetName(child.GetName())
+		return obj
+	}
+	return []bypass{
+		{"writing through a version that a webhook converts", func(ctx context.Context, s *scene) {
+			child := s.converted(ctx, "converted", &converter{})
+			s.denied(ctx, older(child), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"settings":"rogue"}}`)), "changing spec.config of Thing child")
+		}},
+		{"hiding a field in what a webhook converts", func(ctx context.Context, s *scene) {
+			child := s.converted(ctx, "hidden", &converter{})
+			s.denied(ctx, older(child), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+portAnnotation+`":"9090"}}}`)),
+				"changing spec.port of Thing child")
+			s.denied(ctx, older(child), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":null}}`)), "spec.port of Thing child")
+		}},
+		{"writing while nobody converts", func(ctx context.Context, s *scene) {
+			webhook := &converter{}
+			child := s.converted(ctx, "unconverted", webhook)
+			webhook.down.Store(true)
+			err := s.rogue.Patch(ctx, older(child), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"settings":"rogue"}}`)))
+			Expect(err).To(MatchError(ContainSubstring("conversion webhook for")))
+			s.denied(ctx, child, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"config":"rogue"}}`)), "changing spec.config of Thing child")
+		}},
+	}
+}
+
+// converted makes a child of a kind with a conversion webhook.
+func (s *scene) converted(ctx context.Context, name string, webhook *converter) *unstructured.Unstructured {
+	GinkgoHelper()
+	group := defineThingsAs(ctx, webhook.serve("v1"))
+	child := builders.MakeThing(group, "", "")
+	child.Object["spec"] = map[string]any{"config": "a", "port": "80"}
+	s.bounded(ctx, name, child, "{apiGroup: "+group+", apiVersion: v1, resource: things}")
+	return child
+}
+
+// converter is a conversion webhook of Things.
+type converter struct{ down atomic.Bool }
+
+// serve starts the webhook, which ends with the spec, and has a definition use it.
+func (c *converter) serve(storage string) func(*apiextensionsv1.CustomResourceDefinition) {
+	GinkgoHelper()
+	server := httptest.NewUnstartedServer(c)
+	server.Config.ErrorLog = quietLog()
+	server.StartTLS()
+	DeferCleanup(server.Close)
+	return func(definition *apiextensionsv1.CustomResourceDefinition) {
+		spec := &definition.Spec
+		older := *spec.Versions[0].DeepCopy()
+		older.Name = olderVersion
+		spec.Versions = append(spec.Versions, older)
+		for i := range spec.Versions {
+			spec.Versions[i].Storage = spec.Versions[i].Name == storage
+		}
+		spec.Conversion = &apiextensionsv1.CustomResourceConversion{
+			Strategy: apiextensionsv1.WebhookConverter,
+			Webhook: &apiextensionsv1.WebhookConversion{
+				ConversionReviewVersions: []string{"v1"},
+				ClientConfig: &apiextensionsv1.WebhookClientConfig{
+					URL:      &server.URL,
+					CABundle: pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: server.Certificate().Raw}),
+				},
+			},
+		}
+	}
+}
+
+// ServeHTTP implements http.Handler.
+func (c *converter) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	review := &apiextensionsv1.ConversionReview{}
+	if c.down.Load() || json.NewDecoder(r.Body).Decode(review) != nil || review.Request == nil {
+		w.WriteHeader(http.StatusServiceUnavailable)
+		return
+	}
+	review.Response = &apiextensionsv1.ConversionResponse{UID: review.Request.UID, Result: metav1.Status{Status: metav1.StatusSuccess}}
+	for _, raw := range review.Request.Objects {
+		obj := &unstructured.Unstructured{}
+		if err := json.Unmarshal(raw.Raw, &obj.Object); err != nil {
+			review.Response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
+			break
+		}
+		convert(obj, review.Request.DesiredAPIVersion)
+		converted, err := obj.MarshalJSON()
+		if err != nil {
+			review.Response.Result = metav1.Status{Status: metav1.StatusFailure, Message: err.Error()}
+			break
+		}
+		review.Response.ConvertedObjects = append(review.Response.ConvertedObjects, runtime.RawExtension{Raw: converted})
+	}
+	review.Request = nil
+	w.Header().Set("Content-Type", "application/json")
+	_ = json.NewEncoder(w).Encode(review) //nolint:errchkjson // What is raw was encoded before; and the API server may have gone.
+}
+
+// convert makes a Thing one of another version.
+func convert(obj *unstructured.Unstructured, apiVersion string) {
+	if obj.GetAPIVersion() == apiVersion {
+		return
+	}
+	wasOlder := obj.GroupVersionKind().Version == olderVersion
+	obj.SetAPIVersion(apiVersion)
+	spec, ok := obj.Object["spec"].(map[string]any)
+	if !ok {
+		return
+	}
+	annotations := obj.GetAnnotations()
+	if wasOlder {
+		rename(spec, "settings", "config")
+		if port, ok := annotations[portAnnotation]; ok {
+			spec["port"] = port
+			delete(annotations, portAnnotation)
+			obj.SetAnnotations(annotations)
+		}
+		return
+	}
+	rename(spec, "config", "settings")
+	if port, ok := spec["port"].(string); ok {
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		annotations[portAnnotation] = port
+		obj.SetAnnotations(annotations)
+		delete(spec, "port")
+	}
+}
+
+func rename(fields map[string]any, from, to string) {
+	if value, ok := fields[from]; ok {
+		fields[to] = value
+		delete(fields, from)
+	}
+}

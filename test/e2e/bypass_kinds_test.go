@@ -1,0 +1,255 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"fmt"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
+)
+
+// knownThings are what an administrator says of Things: the same as in the documentation.
+func knownThings() *v1alpha1.Knowledge {
+	GinkgoHelper()
+	return documented("kinds.md", "canary")[0].Spec.Knowledge
+}
+
+// patchStatus changes the status of an object.
+func (a *actor) patchStatus(ctx context.Context, obj client.Object, status string) error {
+	return a.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(`{"status":`+status+`}`)))
+}
+
+// unknownKinds are the ways around that go through what nobody here has heard of a kind.
+func unknownKinds() []bypass {
+	return []bypass{
+		{"acting through the status of somebody's object", func(ctx context.Context, s *scene) {
+			group := defineThings(ctx)
+			policies := thingPolicies(group)
+			policies[0].Spec.Knowledge = knownThings()
+			shared.apply(ctx, policies...)
+			ns := shared.newNamespace(ctx)
+			owner := shared.as(alice, platformTeam, "system:masters")
+			controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportGenerationAsText}
+			thing := builders.MakeThing(group, ns, "app")
+			thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+			Expect(owner.Create(ctx, thing)).To(Succeed())
+			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+			shared.over(ctx, thing)
+
+			for _, action := range []string{`{"promote":true}`, `{"conditions":[{"type":"Issuing","status":"True"}]}`} {
+				err := s.rogue.patchStatus(ctx, thing, action)
+				Expect(err).To(MatchError(denied, "denied"))
+				Expect(err).To(MatchError(And(ContainSubstring("mallory may not initiate it"), ContainSubstring("Group platform-team may"))))
+			}
+			By("a controller reporting the same")
+			Expect(controller.patchStatus(ctx, thing, `{"conditions":[{"type":"Issuing","status":"False"}]}`)).To(Succeed())
+			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+			change := client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"b"}}`))
+			Expect(controller.Patch(ctx, config, change)).To(MatchError(denied, "denied"))
+
+			By("who may acting")
+			audit := shared.watch(ns)
+			Expect(owner.patchStatus(ctx, thing, `{"promote":true}`)).To(Succeed())
+			Expect(controller.Patch(ctx, config, change)).To(Succeed())
+			expectCaused(audit.writes(controlplane.ByUser(thingControllerUser), controlplane.Succeeded, func(e *auditv1.Event) bool {
+				return e.ObjectRef.Resource == "configmaps"
+			}), "Covered", alice, "Thing/app status.promote")
+
+			By("who may break the glass doing it")
+			glass := `{"metadata":{"annotations":{"kausality.io/break-glass":%q}}}`
+			Expect(s.rogue.Patch(ctx, thing, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, glass, "status: it burns")))).To(Succeed())
+			s.rogue.warned.take()
+			Expect(s.rogue.patchStatus(ctx, thing, `{"promote":false}`)).To(Succeed())
+			Expect(s.rogue.warned.take()).To(ContainSubstring("the glass is broken"))
+			Expect(s.rogue.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kausality.io/break-glass":null}}}`)))).To(Succeed())
+			Expect(s.rogue.patchStatus(ctx, thing, `{"promote":null}`)).To(MatchError(denied, "denied"))
+		}},
+		{"changing what is new for as long as nobody can tell", func(ctx context.Context, s *scene) {
+			group := defineThings(ctx)
+			policies := thingPolicies(group)
+			policies[0].Spec.Initializing = nil
+			shared.apply(ctx, policies...)
+			ns := shared.newNamespace(ctx)
+			owner := shared.as(alice, platformTeam, "system:masters")
+			controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportReadyOnly}
+			thing := builders.MakeThing(group, ns, "app")
+			thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+			Expect(owner.Create(ctx, thing)).To(Succeed())
+			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+
+			s.rogue.warned.take()
+			s.rogue.setThing(ctx, thing, `{"config":"theirs"}`)
+			Expect(s.rogue.warned.take()).To(ContainSubstring("withheld"))
+			Expect(controller.reconcile(ctx, thing)).To(MatchError(denied, "denied"))
+			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+			Expect(s.rogue.Delete(ctx, config)).To(MatchError(denied, "denied"))
+
+			By("the controller going on, and who may changing it")
+			s.rogue.setThing(ctx, thing, `{"config":"a"}`)
+			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+			owner.setThing(ctx, thing, `{"config":"b"}`)
+			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		}},
+		{"showing what is withheld in the annotations of a child", func(ctx context.Context, s *scene) {
+			group := defineThings(ctx)
+			policies := thingPolicies(group)
+			shared.apply(ctx, policies...)
+			ns := shared.newNamespace(ctx)
+			owner := shared.as(alice, platformTeam, "system:masters")
+			controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportObserved}
+			thing := builders.MakeThing(group, ns, "app")
+			thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+			Expect(owner.Create(ctx, thing)).To(Succeed())
+			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+			shared.over(ctx, thing)
+			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+			annotated := func(who *actor, key, value string) error {
+				return who.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+key+`":"`+value+`"}}}`)))
+			}
+			Expect(annotated(controller.actor, "copied", "theirs-alone")).To(Succeed())
+			Expect(annotated(controller.actor, "copied", "a")).To(Succeed())
+
+			s.rogue.setThing(ctx, thing, `{"config":"theirs-alone"}`)
+			// A controller hears of it from a watch, as the operator does, and not before it.
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.record(ctx, g, thing).Status.WithheldCount).To(BeEquivalentTo(1))
+			}).Should(Succeed())
+			Expect(annotated(controller.actor, "copied", "theirs-alone")).To(MatchError(And(
+				ContainSubstring("metadata.annotations"), ContainSubstring("spec.config by mallory is withheld"))))
+			By("what has nothing of it going on")
+			Expect(annotated(controller.actor, "books", "12 of 13")).To(Succeed())
+			Expect(annotated(owner, "note", "theirs-alone")).To(Succeed())
+
+			By("approving it")
+			Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(approve("spec.config"))))).To(Succeed())
+			Expect(annotated(controller.actor, "copied", "theirs-alone")).To(Succeed())
+			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		}},
+	}
+}
+
+// What nobody here has heard of a kind, an administrator says in a policy (D8).
+var _ = Describe("A kind that an administrator says more of", func() {
+	It("settles as is said, and proves what is said", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		p := thingPolicies(group)[0]
+		p.Spec.Knowledge = knownThings()
+		p.Spec.Knowledge.Proves = []string{"spec.config"}
+		shared.apply(ctx, p)
+		ns := shared.newNamespace(ctx)
+		owner, stranger := shared.as(alice, platformTeam, "system:masters"), shared.as(mallory, "system:masters")
+		controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportGenerationAsText}
+		thing := builders.MakeThing(group, ns, "app")
+		thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+		Expect(owner.Create(ctx, thing)).To(Succeed())
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		shared.over(ctx, thing)
+		Expect(shared.accepts(ctx, Default, p)).NotTo(ContainSubstring("cannot tell"))
+
+		owner.setThing(ctx, thing, `{"config":"b"}`)
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		shared.over(ctx, thing)
+
+		By("withholding something of it that its status does not prove")
+		stranger.setThing(ctx, thing, `{"port":81}`)
+		Expect(controller.patchStatus(ctx, thing, `{"phase":"Healthy","observedGeneration":"3"}`)).To(Succeed())
+		Expect(controller.reconcile(ctx, thing)).To(MatchError(ContainSubstring("spec.port by mallory is withheld")))
+		owner.reads(ctx, ns, WithTransform(unwrapped, ContainSubstring("settled: its status says what is declared for its kind")), "explain", "things."+group+"/app")
+	}, SpecTimeout(2*specTimeout))
+
+	It("is refused what no field can be, with the path of it", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		p := thingPolicies(group)[0]
+		p.Spec.Knowledge = &v1alpha1.Knowledge{
+			Settled:  &v1alpha1.SettledKnowledge{Generation: "spec.generation"},
+			Children: []v1alpha1.ChildKnowledge{{Kind: "ConfigMap", Counts: []string{"spec..n"}}},
+		}
+		err := shared.Create(ctx, p)
+		Expect(err).To(MatchError(And(
+			ContainSubstring("spec.knowledge.settled.generation"), ContainSubstring("spec.knowledge.children[0].counts[0]"),
+			ContainSubstring("spec.knowledge.children[0].template"))))
+	}, SpecTimeout(specTimeout))
+
+	It("is said otherwise by an older policy, whose word counts", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		older, younger := thingPolicies(group)[0], thingPolicies(group)[0]
+		older.Spec.Knowledge = knownThings()
+		younger.Name += "-younger"
+		younger.Spec.Knowledge = knownThings()
+		younger.Spec.Knowledge.Settled.Fields[0].Value = "Done"
+		shared.apply(ctx, older)
+		ns := shared.newNamespace(ctx)
+		thing := builders.MakeThing(group, ns, "app")
+		Expect(shared.as(alice, platformTeam, "system:masters").Create(ctx, thing)).To(Succeed())
+		Expect(shared.Create(ctx, younger)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, younger) })
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.accepts(ctx, g, younger)).To(And(ContainSubstring("spec.knowledge.settled"), ContainSubstring(older.Name)))
+		}).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+})
+
+// What is used up is not on an object for ever (D8).
+var _ = Describe("The ledger of a custom resource", func() {
+	It("goes by one write, once the object has been at rest", func(ctx SpecContext) {
+		cp := startControlPlane(ctx, controlplane.Options{})
+		stage.InstallOperator(ctx, cp, controlplane.OperatorOptions{
+			Binary: *operatorBin, Overlay: *operatorSetup, ExtraFlags: []string{"--ledger-rest-time=5s"},
+		})
+		c := connect(cp)
+		Expect(c.Create(ctx, builders.ThingDefinition("rest.example.org"))).To(Succeed())
+		c.apply(ctx, thingPolicies("rest.example.org")...)
+		ns := c.MakeNamespace(ctx, nil)
+		owner := c.as(alice, platformTeam, "system:masters")
+		controller := &thingController{c.as(thingControllerUser, "system:masters"), ns, reportObserved}
+		thing := builders.MakeThing("rest.example.org", ns, "app")
+		thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+		Expect(owner.Create(ctx, thing)).To(Succeed())
+		owner.setThing(ctx, thing, `{"config":"b"}`)
+		ledger := func(g Gomega) []v1alpha1.Allowance {
+			fresh := &unstructured.Unstructured{}
+			fresh.SetGroupVersionKind(thing.GroupVersionKind())
+			g.Expect(c.Get(ctx, client.ObjectKeyFromObject(thing), fresh)).To(Succeed())
+			thing = fresh
+			return ledgerOf(g, fresh, ledgerKey)
+		}
+		Expect(ledger(Default)).NotTo(BeEmpty())
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		c.over(ctx, thing)
+		Expect(ledger(Default)).NotTo(BeEmpty(), "it was taken out at the cost of its controller")
+		Eventually(ctx, func(g Gomega) { g.Expect(ledger(g)).To(BeEmpty()) }).Should(Succeed())
+		generation, version := thing.GetGeneration(), thing.GetResourceVersion()
+		Consistently(ctx, func(g Gomega) {
+			g.Expect(ledger(g)).To(BeEmpty())
+			g.Expect(thing.GetResourceVersion()).To(Equal(version))
+		}).WithTimeout(quietMoment).Should(Succeed())
+		Expect(generation).To(BeEquivalentTo(2))
+	}, SpecTimeout(startTimeout+specTimeout))
+})

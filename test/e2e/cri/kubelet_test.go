@@ -1,0 +1,127 @@
+//go:build linux
+
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package cri
+
+import (
+	"context"
+	"os"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
+
+	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/node"
+)
+
+// clusterTimeout bounds a control plane, a kubelet, and Pods that are started.
+const clusterTimeout = 5 * time.Minute
+
+var _ = Describe("A kubelet", Ordered, Serial, func() {
+	var cp *controlplane.ControlPlane
+
+	BeforeAll(func(ctx SpecContext) {
+		// It ends what it does not know. This is done last, when it is gone.
+		DeferCleanup(func(ctx SpecContext) { clearPods(ctx); podA, podB = runPod(ctx, "a"), runPod(ctx, "b") }, NodeTimeout(specTimeout))
+		var err error
+		cp, err = controlplane.Start(ctx, controlplane.Options{
+			BinDir:              filepath.Join(root, "bin", "controlplane"),
+			ExtraAPIServerFlags: node.APIServerFlags(),
+		})
+		Expect(err).NotTo(HaveOccurred())
+		DeferCleanup(func() {
+			if CurrentSpecReport().Failed() {
+				log, _ := os.ReadFile(cp.Log(node.Kubelet))
+				AddReportEntry("kubelet", string(log[max(0, len(log)-8000):]))
+			}
+			Expect(cp.Stop()).To(Succeed())
+		})
+		Expect(node.StartKubelet(ctx, cp, filepath.Join(root, "bin", "cri"), allSocket)).To(Succeed())
+		kubectl(ctx, cp, "wait", "node/kubelet", "--for=create", "--timeout=60s")
+		kubectl(ctx, cp, "wait", "node/kubelet", "--for=condition=Ready", "--timeout=60s")
+	}, NodeTimeout(clusterTimeout))
+
+	It("runs a Deployment's Pods behind us", func(ctx SpecContext) {
+		kubectl(ctx, cp, "apply", "-f", filepath.Join("testdata", "web.yaml"))
+		kubectl(ctx, cp, "rollout", "status", "deployment/web", "--timeout=60s")
+		name := strings.TrimSpace(kubectl(ctx, cp, "get", "pods", "-l=app=web", "-o=name"))
+		// By the URLs of the runtime, which only the kubelet can open.
+		Expect(kubectl(ctx, cp, "logs", name, "-c=main")).To(ContainSubstring("answering"))
+		Expect(kubectl(ctx, cp, "exec", name, "-c=main", "--", "pod", "read", "/etc/hostname")).To(ContainSubstring("web-"))
+
+		kubectl(ctx, cp, "set", "env", "deployment/web", "CHANGED=yes")
+		kubectl(ctx, cp, "rollout", "status", "deployment/web", "--timeout=60s")
+		Eventually(ctx, func() string { return kubectl(ctx, cp, "get", "pods", "-l=app=web", "-o=name") }).
+			WithTimeout(time.Minute).Should(SatisfyAll(HavePrefix("pod/"), Not(ContainSubstring(strings.TrimPrefix(name, "pod/")))))
+	}, NodeTimeout(clusterTimeout))
+
+	It("runs the DaemonSet, by which a Pod restarts its own sidecar", func(ctx SpecContext) {
+		// The suite's own is at the same path.
+		Expect(proxy.Running()).To(BeTrue())
+		Expect(os.Rename(ownSocket, ownSocket+".aside")).To(Succeed())
+		DeferCleanup(func() { Expect(os.Rename(ownSocket+".aside", ownSocket)).To(Succeed()) })
+
+		objects, err := cp.Render(ctx, filepath.Join(root, "config", "cri"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(cp.Apply(ctx, objects)).To(Succeed())
+		kubectl(ctx, cp, "rollout", "status", "daemonset/kausality-cri", "-n=kausality-cri", "--timeout=90s")
+
+		name := strings.TrimSpace(kubectl(ctx, cp, "get", "pods", "-l=app=web", "-o=name"))
+		crictl := func(args ...string) string {
+			return kubectl(ctx, cp, append([]string{"exec", name, "-c=main", "--", "crictl", "--runtime-endpoint=unix://" + ownSocket}, args...)...)
+		}
+		ids := strings.Fields(crictl("ps", "--quiet"))
+		Expect(ids).To(HaveLen(2))
+		sidecar := strings.TrimSpace(crictl("ps", "--quiet", "--name=sidecar"))
+		crictl("stop", sidecar)
+		Eventually(ctx, func() string {
+			return kubectl(ctx, cp, "get", name, "-o=jsonpath={.status.containerStatuses[?(@.name=='sidecar')].restartCount}")
+		}).WithTimeout(time.Minute).Should(Equal("1"))
+		ours := strings.TrimSpace(kubectl(ctx, cp, "get", "pods", "-n=kausality-cri", "-o=name", "--field-selector=spec.nodeName=kubelet"))
+		lines := kubectl(ctx, cp, "logs", "-n=kausality-cri", ours)
+		Expect(lines).To(ContainSubstring(`"pod":"` + strings.TrimPrefix(name, "pod/")))
+	}, NodeTimeout(clusterTimeout))
+})
+
+// kubectl returns what kubectl prints.
+func kubectl(ctx context.Context, cp *controlplane.ControlPlane, args ...string) string {
+	GinkgoHelper()
+	cmd := cp.Kubectl(ctx, args...)
+	var errs strings.Builder
+	cmd.Stderr = &errs
+	out, err := cmd.Output()
+	Expect(err).NotTo(HaveOccurred(), "kubectl %v: %s%s", args, out, &errs)
+	return string(out)
+}
+
+// clearPods removes all Pods.
+func clearPods(ctx context.Context) {
+	GinkgoHelper()
+	all, err := containerd.Runtime().ListPodSandbox(ctx, &runtimeapi.ListPodSandboxRequest{})
+	Expect(err).NotTo(HaveOccurred())
+	for _, sandbox := range all.GetItems() {
+		_, err := containerd.Runtime().StopPodSandbox(ctx, &runtimeapi.StopPodSandboxRequest{PodSandboxId: sandbox.GetId()})
+		Expect(err).NotTo(HaveOccurred())
+		_, err = containerd.Runtime().RemovePodSandbox(ctx, &runtimeapi.RemovePodSandboxRequest{PodSandboxId: sandbox.GetId()})
+		Expect(err).NotTo(HaveOccurred())
+	}
+}

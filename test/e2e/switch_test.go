@@ -1,0 +1,260 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/controlplane"
+)
+
+// switchedWithin is how soon nothing is intercepted any more once the switch is gone.
+const switchedWithin = 5 * time.Second
+
+// The installed configuration is the master switch: without it nothing is intercepted, whether
+// somebody is there to answer or not (D10).
+var _ = Describe("The master switch", Ordered, func() {
+	var (
+		c   *cluster
+		cp  *controlplane.ControlPlane
+		op  *controlplane.Operator
+		own = &admissionregistrationv1.ValidatingWebhookConfiguration{}
+		// stamping goes with it, and comes back with it.
+		stamping = &admissionregistrationv1.MutatingWebhookConfiguration{}
+	)
+	BeforeAll(func(ctx SpecContext) {
+		cp, op = startCluster(ctx, controlplane.Options{})
+		c = connect(cp)
+		c.applySamplePolicies(ctx)
+	}, NodeTimeout(startTimeout))
+
+	// switchOff deletes the installed configuration.
+	switchOff := func(ctx context.Context) {
+		GinkgoHelper()
+		own = &admissionregistrationv1.ValidatingWebhookConfiguration{}
+		Expect(c.Get(ctx, client.ObjectKey{Name: ownConfiguration}, own)).To(Succeed())
+		Expect(c.Get(ctx, client.ObjectKey{Name: stampConfiguration}, stamping)).To(Succeed())
+		Expect(c.Delete(ctx, own)).To(Succeed())
+	}
+	// switchOn installs it as before.
+	switchOn := func(ctx context.Context) {
+		GinkgoHelper()
+		own.ResourceVersion, own.UID = "", ""
+		Expect(c.Create(ctx, own)).To(Succeed())
+		stamping.ResourceVersion, stamping.UID, stamping.OwnerReferences = "", "", nil
+		Expect(c.Create(ctx, stamping)).To(Succeed())
+	}
+	// rendered is what the operator has rendered.
+	rendered := func() []client.Object {
+		return []client.Object{
+			&admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{},
+			&admissionregistrationv1.MutatingAdmissionPolicy{}, &admissionregistrationv1.MutatingAdmissionPolicyBinding{},
+		}
+	}
+	isOff := func(ctx context.Context) func(Gomega) {
+		return func(g Gomega) {
+			g.Expect(c.Get(ctx, client.ObjectKey{Name: stampConfiguration}, &admissionregistrationv1.MutatingWebhookConfiguration{})).To(Satisfy(apierrors.IsNotFound))
+			for _, object := range rendered() {
+				g.Expect(c.Get(ctx, client.ObjectKey{Name: interception.DefaultName}, object)).To(Satisfy(apierrors.IsNotFound))
+			}
+		}
+	}
+	enforced := func(ctx context.Context, reason string) {
+		GinkgoHelper()
+		Eventually(ctx, func(g Gomega) {
+			for _, conditions := range c.saidOfPolicies(ctx) {
+				g.Expect(conditions).To(ContainElement(And(HaveField("Type", v1alpha1.ConditionEnforced), HaveField("Reason", reason))))
+			}
+		}).WithTimeout(effectTimeout).Should(Succeed())
+	}
+
+	It("ends all interception within seconds, under load, and stays off until it is installed again", func(ctx SpecContext) {
+		ns := c.newNamespace(ctx)
+		d := c.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		rs := c.newestReplicaSet(ctx, d)
+		load := c.pester(ctx, rs)
+		Eventually(load.count).Should(BeNumerically(">", 2*burst))
+
+		switchOff(ctx)
+		gone := time.Now()
+		Eventually(ctx, func() error {
+			return c.mallory().try(ctx, rs.DeepCopy(), replicas(9), client.DryRunAll)
+		}).WithTimeout(switchedWithin).Should(Succeed())
+		Eventually(ctx, isOff(ctx)).WithTimeout(switchedWithin).Should(Succeed())
+		GinkgoWriter.Println("nothing is intercepted after", time.Since(gone))
+		enforced(ctx, v1alpha1.ReasonSwitchedOff)
+		Consistently(ctx, isOff(ctx)).WithTimeout(quietMoment).Should(Succeed())
+		Expect(load.end()).To(BeEmpty(), "neither refused by a decision nor let through")
+
+		By("rolling out what a stranger changes, and writing policies, as if there was no operator")
+		c.mallory().change(ctx, d, image("web:2"))
+		c.complete(ctx, d, "2")
+		Expect(c.Create(ctx, thingPolicy("load.example.org", "any"), client.DryRunAll)).To(Succeed())
+
+		By("installing it again")
+		switchOn(ctx)
+		enforced(ctx, v1alpha1.ReasonEnforced)
+		Eventually(ctx, func() error {
+			return c.mallory().try(ctx, rs.DeepCopy(), replicas(9), client.DryRunAll)
+		}).WithTimeout(effectTimeout).Should(Satisfy(apierrors.IsForbidden))
+		c.alice().change(ctx, d, image("web:3"))
+		c.complete(ctx, d, "3")
+	}, SpecTimeout(specTimeout))
+
+	It("takes webhooks along that nobody answers", func(ctx SpecContext) {
+		ns := c.newNamespace(ctx)
+		d := c.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		for _, p := range c.samplePolicies(ctx) {
+			Expect(c.Patch(ctx, p, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"failurePolicy":"Fail"}}`)))).To(Succeed())
+			c.enforced(ctx, p, effectTimeout)
+		}
+		Expect(op.Kill()).To(Succeed())
+		Expect(c.alice().try(ctx, d.DeepCopy(), image("web:2"))).To(MatchError(ContainSubstring("failed calling webhook")))
+
+		switchOff(ctx)
+		gone := time.Now()
+		Eventually(ctx, func() error { return c.mallory().try(ctx, d.DeepCopy(), image("web:2")) }).WithTimeout(switchedWithin).Should(Succeed())
+		Eventually(ctx, isOff(ctx)).WithTimeout(switchedWithin).Should(Succeed())
+		GinkgoWriter.Println("nothing is intercepted after", time.Since(gone))
+		c.complete(ctx, d, "2")
+
+		By("an operator that is started again leaving it off")
+		Expect(op.Restart(ctx)).To(Succeed())
+		enforced(ctx, v1alpha1.ReasonSwitchedOff)
+		Consistently(ctx, isOff(ctx)).WithTimeout(quietMoment).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+
+	It("has gone, and what is left on objects can be taken back", func(ctx SpecContext) {
+		switchOn(ctx)
+		enforced(ctx, v1alpha1.ReasonEnforced)
+		ns := c.newNamespace(ctx)
+		d := c.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		c.marked(ctx, d)
+		c.alice().change(ctx, d, image("web:"+unready))
+		c.mallory().change(ctx, d, replicas(7))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(c.Remains(ctx, g)).To(ContainElement(ContainSubstring("kausality.io/approved")))
+		}).Should(Succeed())
+		admin := c.as("admin", "system:masters")
+
+		By("keeping what policies want")
+		out, err := admin.kausality(ctx, ns, "remove", "--yes")
+		Expect(err).To(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring("--delete-policies"))
+		out, err = admin.kausality(ctx, ns, "remove")
+		Expect(err).To(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring("not confirmed"))
+
+		By("with an operator that has died")
+		Expect(op.Kill()).To(Succeed())
+		out, err = admin.kausality(ctx, ns, "remove", "--yes", "--delete-policies", "--timeout=1s")
+		Expect(err).To(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring("kubectl delete validatingwebhookconfigurations " + ownConfiguration))
+		switchOff(ctx)
+		Eventually(ctx, isOff(ctx)).WithTimeout(switchedWithin).Should(Succeed())
+
+		By("looking, and taking it back")
+		// The namespaces of other specs may be going meanwhile.
+		here := func(g Gomega) []string {
+			return slices.DeleteFunc(c.Remains(ctx, g), func(what string) bool { return !strings.Contains(what, " "+ns+"/") })
+		}
+		var before []string
+		Eventually(ctx, func(g Gomega) { before = here(g) }).Should(Succeed())
+		Expect(before).NotTo(BeEmpty())
+		out, err = admin.kausality(ctx, ns, "remove", "--dry-run")
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(out).To(And(ContainSubstring("Deployment.apps/web"), ContainSubstring(v1alpha1.ConditionAffected), ContainSubstring("ReplicaSet.apps/")))
+		Expect(here(Default)).To(ConsistOf(before))
+		began := time.Now()
+		out, err = admin.kausality(ctx, ns, "remove", "--yes")
+		Expect(err).NotTo(HaveOccurred(), out)
+		GinkgoWriter.Println("taken back in", time.Since(began), out)
+		Consistently(ctx, func(g Gomega) { g.Expect(c.Remains(ctx, g)).To(BeEmpty()) }).WithTimeout(quietMoment).Should(Succeed())
+		Expect(admin.kausality(ctx, ns, "remove", "--dry-run")).To(ContainSubstring("Nothing is left"))
+
+		By("going on as without it")
+		c.mallory().change(ctx, d, image("web:2"))
+		c.rolledOut(ctx, d)
+	}, SpecTimeout(specTimeout))
+})
+
+// pestering is many requests at a time that a policy refuses.
+type pestering struct {
+	stop chan struct{}
+	all  sync.WaitGroup
+
+	mu     sync.Mutex
+	asked  int
+	failed []error
+}
+
+// pester has a stranger scale a ReplicaSet all the time, in dry runs, until the end of the spec.
+func (c *cluster) pester(ctx context.Context, rs *appsv1.ReplicaSet) *pestering {
+	GinkgoHelper()
+	p, stranger := &pestering{stop: make(chan struct{})}, c.mallory()
+	for range burst {
+		p.all.Go(func() {
+			ticker := time.NewTicker(burstInterval)
+			defer ticker.Stop()
+			for {
+				select {
+				case <-p.stop:
+					return
+				case <-ctx.Done():
+					return
+				case <-ticker.C:
+				}
+				err := stranger.try(ctx, rs.DeepCopy(), replicas(9), client.DryRunAll)
+				p.mu.Lock()
+				p.asked++
+				if err != nil && !apierrors.IsForbidden(err) {
+					p.failed = append(p.failed, err)
+				}
+				p.mu.Unlock()
+			}
+		})
+	}
+	return p
+}
+
+func (p *pestering) count() int {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.asked
+}
+
+// end ends the requests, and returns the errors of those that failed without a decision.
+func (p *pestering) end() []error {
+	close(p.stop)
+	p.all.Wait()
+	return p.failed
+}

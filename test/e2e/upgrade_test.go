@@ -1,0 +1,384 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package e2e
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strings"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/client-go/rest"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
+)
+
+// upgradeTimeout bounds specs that wait for an upgrade to be over, which takes more than half a
+// minute after its last write.
+const upgradeTimeout = 8 * time.Minute
+
+// versioned is a controller of Things in one of its versions. It acts with the token of a Pod
+// that has the image of the version; no container runs in these Pods.
+type versioned struct {
+	thingController
+	// format is what this version adds to each ConfigMap, and extra what else it adds.
+	format, extra string
+	// serves is true for a version that makes a Service.
+	serves bool
+}
+
+// reconcileAs brings the children of a Thing in line with what the version makes of it.
+func (c *versioned) reconcileAs(ctx context.Context, thing *unstructured.Unstructured) error {
+	if err := c.Get(ctx, client.ObjectKeyFromObject(thing), thing); err != nil {
+		return err
+	}
+	wanted, _, _ := unstructured.NestedString(thing.Object, "spec", "config")
+	config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: thing.GetName()}}
+	err := c.have(ctx, thing, config, func() error {
+		config.Data = map[string]string{"config": wanted}
+		if c.format != "" {
+			config.Data["format"] = c.format
+		}
+		if c.extra != "" {
+			config.Data["extra"] = c.extra
+		}
+		return nil
+	})
+	if c.serves {
+		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: thing.GetName()}}
+		err = errors.Join(err, c.have(ctx, thing, service, func() error {
+			service.Spec.Ports = []corev1.ServicePort{{Name: "http", Port: 80}}
+			return nil
+		}))
+	}
+	return errors.Join(err, reportObserved(ctx, c.actor, thing))
+}
+
+// runVersion makes a Pod of the image, and acts with a token that is bound to it.
+func runVersion(ctx context.Context, ns, pod, image string) *versioned {
+	GinkgoHelper()
+	p := &corev1.Pod{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: pod},
+		Spec:       corev1.PodSpec{ServiceAccountName: "controller", Containers: []corev1.Container{{Name: "manager", Image: image}}},
+	}
+	Expect(shared.Create(ctx, p)).To(Succeed())
+	return &versioned{thingController: thingController{actor: withToken(ctx, ns, &authenticationv1.BoundObjectReference{
+		Kind: "Pod", APIVersion: "v1", Name: p.Name, UID: p.UID,
+	}), namespace: ns}}
+}
+
+// withToken acts with a token of the controller's service account.
+func withToken(ctx context.Context, ns string, bound *authenticationv1.BoundObjectReference) *actor {
+	GinkgoHelper()
+	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: bound}}
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "controller"}}
+	Expect(shared.SubResource("token").Create(ctx, account, request)).To(Succeed())
+	config := rest.AnonymousClientConfig(shared.Config)
+	config.BearerToken = request.Status.Token
+	config.QPS = -1
+	c, err := client.New(config, client.Options{Scheme: scheme})
+	Expect(err).NotTo(HaveOccurred())
+	return &actor{Actor: &stage.Actor{Client: c}, cluster: shared}
+}
+
+// makeController makes the service account of a controller of Things, which RBAC lets do anything
+// in a namespace.
+func makeController(ctx context.Context, ns string) (user string) {
+	GinkgoHelper()
+	Expect(shared.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "controller"}})).To(Succeed())
+	Expect(shared.Create(ctx, &rbacv1.RoleBinding{
+		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "controller"},
+		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
+		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: "controller"}},
+	})).To(Succeed())
+	return serviceaccount.MakeUsername(ns, "controller")
+}
+
+// upgradeOf is what greta agrees to for the controller: a format, and Services.
+func upgradeOf(user string) *v1alpha1.UpgradeAllowance {
+	return &v1alpha1.UpgradeAllowance{
+		ObjectMeta: metav1.ObjectMeta{GenerateName: "upgrade-"},
+		Spec: v1alpha1.UpgradeAllowanceSpec{
+			ServiceAccount: user,
+			Policies: []v1alpha1.PolicyEntry{{
+				Target: v1alpha1.Target{APIVersion: "v1", Resource: "configmaps"}, Relation: v1alpha1.RelationControllerChild,
+				Mutations: []v1alpha1.FieldMutation{{JSONPath: "data[format]"}},
+			}, {
+				Target: v1alpha1.Target{APIVersion: "v1", Resource: "services"}, Relation: v1alpha1.RelationControllerChild,
+				Verbs: []string{"Create"},
+			}},
+		},
+	}
+}
+
+// A new version of a controller brings the children of each parent in line once, as somebody has
+// agreed to, and does nothing else that nobody caused.
+var _ = Describe("An upgrade of a controller", func() {
+	const v1, v2 = "example.org/controller:v1", "example.org/controller:v2"
+
+	It("goes through once for each parent, as it was agreed to", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		ns := shared.newNamespace(ctx)
+		user := makeController(ctx, ns)
+		policies := thingPolicies(group)
+		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
+		shared.apply(ctx, policies...)
+		owner, greta, stranger := shared.as(alice, platformTeam, "system:masters"), shared.as("greta", "system:masters"), shared.as(mallory, "system:masters")
+
+		By("version 1 making the children")
+		first := runVersion(ctx, ns, "controller-1", v1)
+		var things []*unstructured.Unstructured
+		for i := range 3 {
+			thing := builders.MakeThing(group, ns, fmt.Sprintf("app-%d", i))
+			thing.Object["spec"] = map[string]any{"config": "a"}
+			Expect(owner.Create(ctx, thing)).To(Succeed())
+			Eventually(ctx, func() error { return first.reconcileAs(ctx, thing) }).Should(Succeed())
+			shared.over(ctx, thing)
+			things = append(things, thing)
+		}
+		for _, thing := range things {
+			Eventually(ctx, func(g Gomega) []v1alpha1.ControllerVersion { return shared.record(ctx, g, thing).Status.Versions }).
+				Should(ConsistOf(SatisfyAll(HaveField("User", user), HaveField("Image", v1), HaveField("MovedAt", Not(BeNil())))))
+		}
+		image := func(thing *unstructured.Unstructured) (image string, over bool) {
+			versions := shared.recorded(ctx, thing).Status.Versions
+			Expect(versions).To(HaveLen(1))
+			return versions[0].Image, versions[0].MovedAt != nil
+		}
+
+		By("version 2 being denied what nobody has agreed to")
+		second := runVersion(ctx, ns, "controller-2", v2)
+		second.format, second.serves = "2", true
+		err := second.reconcileAs(ctx, things[0].DeepCopy())
+		Expect(err).To(MatchError(denied, "denied"))
+		Expect(err).To(MatchError(ContainSubstring("an UpgradeAllowance with spec.serviceAccount " + user)))
+
+		By("agreeing to it")
+		stranger.setThing(ctx, things[2], `{"config":"theirs"}`)
+		agreed := upgradeOf(user)
+		Expect(greta.Create(ctx, agreed)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, agreed)) })
+		Expect(agreed.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationChangedBy, "greta"))
+		expectAccepted(ctx, agreed)
+
+		By("version 1 going on to be denied what it was")
+		rogue := *first
+		rogue.format = "1"
+		Expect(rogue.reconcileAs(ctx, things[0].DeepCopy())).To(MatchError(denied, "denied"))
+
+		By("version 2 upgrading each parent over several writes")
+		for _, thing := range things[:2] {
+			audit := shared.watch(ns)
+			Eventually(ctx, func() error { return second.reconcileAs(ctx, thing) }).Should(Succeed())
+			for _, event := range []struct{ verb, resource string }{{"update", "configmaps"}, {"create", "services"}} {
+				expectCaused(audit.writes(controlplane.ByUser(user), controlplane.ByVerb(event.verb), controlplane.Succeeded, func(e *auditv1.Event) bool {
+					return e.ObjectRef.Resource == event.resource && e.ObjectRef.Subresource == ""
+				}), "Upgrade", "greta", "UpgradeAllowance/"+agreed.Name+" (upgrade)", "Thing/"+thing.GetName()+" (upgrade)")
+			}
+			now, over := image(thing)
+			Expect(now).To(Equal(v2))
+			Expect(over).To(BeFalse())
+		}
+
+		By("doing nothing about what a stranger has changed")
+		err = second.reconcileAs(ctx, things[2].DeepCopy())
+		Expect(err).To(MatchError(denied, "denied"))
+		Expect(err).To(MatchError(ContainSubstring("by mallory is withheld")))
+
+		By("denying what was not agreed to")
+		wild := *second
+		wild.extra = "x"
+		err = wild.reconcileAs(ctx, things[0].DeepCopy())
+		Expect(err).To(MatchError(denied, "denied"))
+		Expect(err).To(MatchError(ContainSubstring("UpgradeAllowance " + agreed.Name + " does not let it through: spec.policies does not cover it")))
+
+		By("denying version 1, which is still there, to put it back")
+		Expect(first.reconcileAs(ctx, things[0].DeepCopy())).To(MatchError(denied, "denied"))
+
+		By("denying whom nobody can tell")
+		for _, unknown := range []*actor{withToken(ctx, ns, nil), shared.serviceAccount(user)} {
+			nobody := *second
+			nobody.actor, nobody.format = unknown, "3"
+			err := nobody.reconcileAs(ctx, things[1].DeepCopy())
+			Expect(err).To(MatchError(denied, "denied"))
+			Expect(err).To(MatchError(ContainSubstring("its token is bound to no Pod")))
+		}
+
+		By("being over once nothing more passes")
+		for _, thing := range things[:2] {
+			Eventually(ctx, func() bool {
+				_, over := image(thing)
+				return over
+			}).WithTimeout(2 * time.Minute).Should(BeTrue())
+		}
+		again := *second
+		again.format = "3"
+		err = again.reconcileAs(ctx, things[0].DeepCopy())
+		Expect(err).To(MatchError(denied, "denied"))
+		Expect(err).To(MatchError(ContainSubstring("the parent was upgraded to image " + v2)))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(agreed), agreed)).To(Succeed())
+			g.Expect(agreed.Status).To(SatisfyAll(HaveField("Moved", int32(2)), HaveField("Moving", int32(0)),
+				HaveField("RanBefore", ConsistOf(v1, v2)), HaveField("Runs", ConsistOf(v1, v2))))
+		}).Should(Succeed())
+
+		By("going on to do what was caused")
+		audit := shared.watch(ns)
+		owner.setThing(ctx, things[1], `{"config":"b"}`)
+		Eventually(ctx, func() error { return second.reconcileAs(ctx, things[1]) }).Should(Succeed())
+		expectCaused(audit.writes(controlplane.ByUser(user), controlplane.ByVerb("update"), controlplane.Succeeded, func(e *auditv1.Event) bool {
+			return e.ObjectRef.Resource == "configmaps"
+		}), "Covered", alice, "Thing/app-1 spec.config")
+
+		By("upgrading the third once it is approved")
+		Expect(owner.Patch(ctx, things[2], client.RawPatch(types.MergePatchType, []byte(approve("spec.config"))))).To(Succeed())
+		Eventually(ctx, func() error { return second.reconcileAs(ctx, things[2]) }).Should(Succeed())
+	}, SpecTimeout(upgradeTimeout))
+})
+
+// What is agreed to is somebody's, and makes sense.
+var _ = Describe("An UpgradeAllowance", func() {
+	const account = "system:serviceaccount:web-system:controller"
+
+	DescribeTable("is refused", func(ctx SpecContext, change func(*v1alpha1.UpgradeAllowance), says string) {
+		u := upgradeOf(account)
+		change(u)
+		Expect(shared.Create(ctx, u, client.DryRunAll)).To(MatchError(ContainSubstring(says)))
+	},
+		Entry("for a user who is no service account", func(u *v1alpha1.UpgradeAllowance) { u.Spec.ServiceAccount = "hans" },
+			"spec.serviceAccount", SpecTimeout(specTimeout)),
+		Entry("for a user without Pods", func(u *v1alpha1.UpgradeAllowance) { u.Spec.ServiceAccount = "system:kube-controller-manager" },
+			"detection Declared is for others", SpecTimeout(specTimeout)),
+		Entry("with versions of what is declared", func(u *v1alpha1.UpgradeAllowance) {
+			u.Spec.Detection, u.Spec.Versions = v1alpha1.DetectionDeclared, []string{"*:v2"}
+		}, "versions are of images", SpecTimeout(specTimeout)),
+		Entry("with a pattern of all images", func(u *v1alpha1.UpgradeAllowance) { u.Spec.Versions = []string{"*"} },
+			"it matches all images", SpecTimeout(specTimeout)),
+		Entry("of something that does not exist yet", func(u *v1alpha1.UpgradeAllowance) { u.Spec.Triggers = []v1alpha1.UpgradeTrigger{"Composition"} },
+			"spec.triggers", SpecTimeout(specTimeout)),
+		Entry("that allows nothing", func(u *v1alpha1.UpgradeAllowance) { u.Spec.Policies = nil },
+			"spec.policies", SpecTimeout(specTimeout)),
+		Entry("that deletes what is outside", func(u *v1alpha1.UpgradeAllowance) {
+			u.Spec.Policies = []v1alpha1.PolicyEntry{{
+				Target: v1alpha1.Target{External: map[string]string{"provider": "aws"}}, Relation: v1alpha1.RelationExternal, Verbs: []string{"Delete"},
+			}}
+		}, "no upgrade deletes what is outside the cluster", SpecTimeout(specTimeout)),
+		Entry("with a path that is none", func(u *v1alpha1.UpgradeAllowance) { u.Spec.Policies[0].Mutations[0].JSONPath = "data[" },
+			"spec.policies[0].mutations[0].jsonPath", SpecTimeout(specTimeout)),
+	)
+
+	It("says who last changed its spec, whatever requests say", func(ctx SpecContext) {
+		greta, stranger := shared.as("greta", "system:masters"), shared.as(mallory, "system:masters")
+		u := upgradeOf(account)
+		u.Annotations = map[string]string{v1alpha1.AnnotationChangedBy: alice}
+		Expect(greta.Create(ctx, u)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, u)) })
+		Expect(greta.warned.take()).To(ContainSubstring(account + " does not exist"))
+		by := func() string { return u.Annotations[v1alpha1.AnnotationChangedBy] }
+		Expect(by()).To(Equal("greta"))
+		for _, forged := range []string{`{"metadata":{"annotations":{"kausality.io/changed-by":"alice"}}}`, `{"metadata":{"annotations":null}}`, `{"metadata":{"labels":{"a":"b"}}}`} {
+			Expect(stranger.Patch(ctx, u, client.RawPatch(types.MergePatchType, []byte(forged)))).To(Succeed())
+			Expect(by()).To(Equal("greta"), forged)
+		}
+		Expect(stranger.Patch(ctx, u, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"versions":["*:v2"]},"metadata":{"annotations":{"kausality.io/changed-by":"alice"}}}`)))).To(Succeed())
+		Expect(by()).To(Equal(mallory))
+		Expect(greta.Patch(ctx, u, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"serviceAccount":"system:serviceaccount:a:b"}}`)))).
+			To(MatchError(ContainSubstring("serviceAccount is immutable")))
+		Eventually(ctx, func(g Gomega) {
+			out, err := shared.kubectl(ctx, "get", "upa", u.Name, "-o", "wide")
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(out).To(SatisfyAll(MatchRegexp(account+` +True +False`), ContainSubstring(mallory)), "nothing runs as it")
+		}).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+
+	It("is explained, and there are samples", func(ctx SpecContext) {
+		out, err := shared.kubectl(ctx, "explain", "upgradeallowance.spec", "--recursive")
+		Expect(err).NotTo(HaveOccurred())
+		Expect(out).To(ContainSubstring("namespaceSelector"))
+		out, err = shared.kubectl(ctx, "apply", "--dry-run=server", "-k", filepath.Join(samples, "upgrades"))
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(strings.Count(out, "created (server dry run)")).To(Equal(2), out)
+	}, SpecTimeout(specTimeout))
+
+	It("upgrades each parent once where nobody can tell versions apart", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		ns := shared.newNamespace(ctx)
+		user := makeController(ctx, ns)
+		policies := thingPolicies(group)
+		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
+		shared.apply(ctx, policies...)
+		owner := shared.as(alice, platformTeam, "system:masters")
+		controller := &versioned{thingController: thingController{actor: withToken(ctx, ns, nil), namespace: ns}}
+		inside, outside := builders.MakeThing(group, ns, "inside"), builders.MakeThing(group, ns, "outside")
+		inside.SetLabels(map[string]string{"stage": "canary"})
+		for _, thing := range []*unstructured.Unstructured{inside, outside} {
+			thing.Object["spec"] = map[string]any{"config": "a"}
+			Expect(owner.Create(ctx, thing)).To(Succeed())
+			Eventually(ctx, func() error { return controller.reconcileAs(ctx, thing) }).Should(Succeed())
+			shared.over(ctx, thing)
+		}
+		agreed := upgradeOf(user)
+		agreed.Spec.Detection = v1alpha1.DetectionDeclared
+		agreed.Spec.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"stage": "canary"}}
+		Expect(owner.Create(ctx, agreed)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, agreed)) })
+		expectAccepted(ctx, agreed)
+
+		controller.format = "2"
+		Eventually(ctx, func() error { return controller.reconcileAs(ctx, inside) }).Should(Succeed())
+		Expect(controller.reconcileAs(ctx, outside.DeepCopy())).To(MatchError(ContainSubstring("it does not select Thing outside")))
+
+		By("being withdrawn before that is over")
+		Expect(shared.Delete(ctx, agreed)).To(Succeed())
+		Eventually(ctx, func() error {
+			controller.format += "." // What has been let through by then is no change any more.
+			return controller.reconcileAs(ctx, inside.DeepCopy())
+		}).Should(MatchError(denied, "denied"))
+		config := &corev1.ConfigMap{}
+		Expect(shared.Get(ctx, client.ObjectKey{Namespace: ns, Name: "inside"}, config)).To(Succeed())
+		Expect(config.Data).To(HaveKey("format"), "what has passed stays")
+	}, SpecTimeout(specTimeout))
+})
+
+// expectAccepted returns once an UpgradeAllowance lets something through.
+func expectAccepted(ctx context.Context, u *v1alpha1.UpgradeAllowance) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(u), u)).To(Succeed())
+		for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionEnforced} {
+			g.Expect(u.Status.Conditions).To(ContainElement(SatisfyAll(
+				HaveField("Type", kind), HaveField("Status", metav1.ConditionTrue), HaveField("ObservedGeneration", u.Generation),
+			)), "%s", kind)
+		}
+	}).Should(Succeed())
+}
