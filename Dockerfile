@@ -13,11 +13,21 @@ RUN go mod download
 
 COPY api/ api/
 COPY cmd/ cmd/
+COPY config/record-protection/ config/record-protection/
 COPY internal/ internal/
 ARG TARGETOS
 ARG TARGETARCH
 RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
     go build -trimpath -ldflags="-s -w" -o /manager ./cmd
+RUN CGO_ENABLED=0 GOOS=${TARGETOS} GOARCH=${TARGETARCH} \
+    go build -trimpath -ldflags="-s -w" -o /kausality-cri ./cmd/kausality-cri
+
+# Another image: --target=kausality-cri. It is root, as only root may open the runtime's
+# socket; config/cri says with how little else.
+FROM ${BASE_IMAGE} AS kausality-cri
+COPY --from=build /kausality-cri /kausality-cri
+USER 0:0
+ENTRYPOINT ["/kausality-cri"]
 
 FROM ${BASE_IMAGE}
 COPY --from=build /manager /manager

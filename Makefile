@@ -40,12 +40,16 @@ LOCALBIN := $(CURDIR)/bin
 CONTROLLER_GEN := $(LOCALBIN)/controller-gen
 KUSTOMIZE := $(LOCALBIN)/kustomize
 GOLANGCI_LINT := $(LOCALBIN)/golangci-lint
+PROMTOOL := $(LOCALBIN)/promtool
+HELM := $(LOCALBIN)/helm
+CRD_REF_DOCS := $(LOCALBIN)/crd-ref-docs
+CYCLONEDX := $(LOCALBIN)/cyclonedx-gomod
 
 # Where tests find etcd and kube-apiserver.
 export KUBEBUILDER_ASSETS := $(LOCALBIN)/controlplane
 
 # The code that is generated from and built into the operator; test code is apart.
-OPERATOR_PACKAGES := ./api/... ./cmd/... ./internal/... ./docs/...
+OPERATOR_PACKAGES := ./api/... ./cmd/... ./config/... ./internal/... ./docs/...
 
 .PHONY: all
 all: build
@@ -71,6 +75,23 @@ manifests: $(CONTROLLER_GEN) ## Write CRDs, RBAC rules and webhook configuration
 		output:crd:artifacts:config=config/crd/bases
 	$(CONTROLLER_GEN) crd paths=./test/crossplane/provider/apis/... output:crd:dir=test/crossplane/manifests/crds
 
+.PHONY: api-reference
+api-reference: $(CRD_REF_DOCS) ## Write docs/api.md from the API types.
+	$(CRD_REF_DOCS) --source-path=api/v1alpha1 --config=hack/tools/crd-ref-docs/config.yaml --renderer=markdown \
+		--templates-dir=hack/tools/crd-ref-docs/templates --output-path=docs/api.md --log-level=ERROR
+
+.PHONY: chart
+chart: manifests ## Write the templates of charts/kausality from what kustomize builds of config.
+	go -C hack/chart run .
+
+# The version of what "make bundle" writes, and the one that it replaces.
+BUNDLE_VERSION ?= 0.1.0
+BUNDLE_REPLACES ?=
+
+.PHONY: bundle
+bundle: manifests ## Write bundle and bundle.Dockerfile, for OLM, from config/olm (IMG, BUNDLE_VERSION, BUNDLE_REPLACES).
+	go -C hack/bundle run . -version=$(BUNDLE_VERSION) -image=$(IMG) $(if $(BUNDLE_REPLACES),-replaces=$(BUNDLE_REPLACES))
+
 .PHONY: fmt
 fmt: $(GOLANGCI_LINT) ## Format the code and sort its imports.
 	$(GOLANGCI_LINT) fmt
@@ -82,7 +103,10 @@ vet: ## Run go vet.
 .PHONY: lint
 lint: verify $(GOLANGCI_LINT) ## Check generated files and run all linters.
 	$(GOLANGCI_LINT) run
+	cd hack/chart && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix hack/chart
+	cd hack/bundle && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix hack/bundle
 	cd test/peers/crossplane && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/crossplane
+	cd test/peers/cert-manager && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/cert-manager
 
 .PHONY: lint-fix
 lint-fix: $(GOLANGCI_LINT) ## Run all linters and repair what they can repair.
@@ -91,7 +115,7 @@ lint-fix: $(GOLANGCI_LINT) ## Run all linters and repair what they can repair.
 .PHONY: verify
 verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Check that generated files are up to date and that each overlay builds.
 	@hack/verify-generated.sh
-	@for overlay in default default-certmanager default-prometheus dev samples samples/crossplane; do \
+	@for overlay in access/all cri default default-certmanager default-prometheus dev olm samples samples/crossplane samples/upgrades samples/controllers/{argo-rollouts,cert-manager,prometheus-operator,kustomize-controller}; do \
 		echo "kustomize build config/$$overlay"; \
 		$(KUSTOMIZE) build config/$$overlay >/dev/null; \
 	done
@@ -105,7 +129,10 @@ test: test-unit test-integration test-e2e ## Run every test: unit, integration, 
 .PHONY: test-unit
 test-unit: ## Run unit and property tests, and the seeds of the fuzz targets.
 	@echo "=== unit, property and fuzz seeds"
-	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES) ./test/crossplane/... ./test/demo/... ./test/mutants/... ./test/bench/... ./test/campaign/...
+	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES) ./test/crossplane/... ./test/demo/... ./test/mutants/... ./test/bench/... ./test/campaign/... ./test/clockshift/... ./test/golden/...
+	@echo "=== the Helm chart, object by object, and the bundle for OLM"
+	go -C hack/chart test -count=1 ./...
+	go -C hack/bundle test -count=1 ./...
 
 .PHONY: test-integration
 test-integration: controlplane-binaries ## Run the tests that need a real API server.
@@ -113,17 +140,40 @@ test-integration: controlplane-binaries ## Run the tests that need a real API se
 	go test $(RACE) -count=1 -p=1 -timeout=8m ./test/integration/...
 
 .PHONY: test-e2e
-test-e2e: build controlplane-binaries peers-binaries ## Run the tests that need a whole control plane with its controllers.
+test-e2e: build shifted-operator controlplane-binaries peers-binaries controller-of-test-binaries ## Run the tests that need a whole control plane with its controllers.
 	@echo "=== end to end: etcd, API server, controllers, scheduler and nodes"
 	go test $(RACE) -count=1 -p=1 -timeout=10m ./test/controlplane/...
-	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color ./test/e2e
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color --label-filter='!controllers' ./test/e2e
 	@echo "=== end to end with Crossplane: a provider, and a cloud that remembers"
 	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=15m --silence-skips --no-color ./test/e2e/crossplane
+	@echo "=== end to end with $(CONTROLLER_OF_TEST): a published controller"
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=10m --silence-skips --no-color \
+		--label-filter='$(CONTROLLER_OF_TEST) && smoke' ./test/e2e/controllers -- -controllers=$(CONTROLLER_OF_TEST)
+	@echo "=== strangers, for a moment"
+	go build -o bin/stranger ./test/campaign/stranger
+	bin/stranger -seed=1 -acts=120
+
+.PHONY: e2e-controllers
+e2e-controllers: build controlplane-binaries controllers-binaries ## Run the tests with published controllers, of which "make test" runs one (some 10 minutes).
+	@echo "=== end to end with $(CONTROLLERS): published controllers, and what they write"
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=30m --silence-skips --no-color ./test/e2e/controllers
+	@echo "=== end to end with a controller that does the worst that is legal"
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=15m --silence-skips --no-color --label-filter=controllers ./test/e2e
+
+.PHONY: test-alerts
+test-alerts: $(PROMTOOL) ## Have Prometheus judge the alerts of config/prometheus on made-up series, which "make test" leaves out.
+	@echo "=== alerts: each fires, and does not fire, when it should"
+	go test -count=1 ./test/alerts
 
 .PHONY: e2e-provider-kubernetes
 e2e-provider-kubernetes: build controlplane-binaries peers-binaries provider-kubernetes-binaries ## Run the tests with a published provider, which "make test" leaves out (some 5 minutes).
 	@echo "=== end to end with provider-kubernetes: a published provider, and the audit log of what it manages"
 	go test $(RACE) -count=1 -timeout=20m ./test/e2e/providerkubernetes
+
+.PHONY: e2e-cri
+e2e-cri: build controlplane-binaries cri-binaries ## Run the tests of kausality-cri with containerd, critest and a kubelet; as root (some 5 minutes).
+	@echo "=== end to end with containerd: containers that try each other"
+	go test $(RACE) -count=1 -timeout=20m ./test/e2e/cri -ginkgo.no-color
 
 .PHONY: mutants
 mutants: controlplane-binaries ## Take each check out, and see the tests of the ways around it fail (some 15 minutes).
@@ -156,6 +206,19 @@ bench-rollouts: build controlplane-binaries ## Measure what Kausality and its re
 bench-targets: build controlplane-binaries ## Measure how 5,000 objects come to show that a policy is in effect for them (TARGETS: flags).
 	go run ./test/bench/targets $(TARGETS)
 
+# Flags of test/bench/cri for "make bench-cri" and "make soak-cri".
+CRI ?=
+
+.PHONY: bench-cri
+bench-cri: build cri-bench-binaries ## Measure what kausality-cri adds to calls of a runtime, beside a published proxy; as root (CRI: its flags).
+	go build -o bin/bench-cri ./test/bench/cri
+	bin/bench-cri $(CRI)
+
+.PHONY: soak-cri
+soak-cri: build cri-bench-binaries ## See whether kausality-cri grows over 1,000,000 calls and 10,000 connections; as root (CRI: flags).
+	go build -o bin/bench-cri ./test/bench/cri
+	bin/bench-cri -growth $(CRI)
+
 .PHONY: bench-scale
 bench-scale: ## Measure how costs grow with policies, rules, ledgers and sizes, and draw docs/benchmarks (SCALE: flags).
 	go run ./test/bench/scale $(SCALE)
@@ -166,7 +229,7 @@ DEPLOYMENTS ?= 200
 FAULTS ?=
 
 .PHONY: campaign
-campaign: build controlplane-binaries ## Break things while Deployments roll, and judge by the audit log (SEED, DEPLOYMENTS, FAULTS).
+campaign: build shifted-operator controlplane-binaries ## Break things while Deployments roll, and judge by the audit log (SEED, DEPLOYMENTS, FAULTS).
 	go run ./test/campaign/faults -seed=$(SEED) -deployments=$(DEPLOYMENTS) $(FAULTS)
 
 # How many changes "make e2e-overtaking" makes.
@@ -182,7 +245,7 @@ STEPS ?= 1000
 CAMPAIGN ?=
 
 .PHONY: campaign-crossplane
-campaign-crossplane: build controlplane-binaries peers-binaries ## Compare what a cloud was asked for with what was allowed, at random (SEEDS, STEPS, CAMPAIGN).
+campaign-crossplane: build shifted-operator controlplane-binaries peers-binaries ## Compare what a cloud was asked for with what was allowed, at random (SEEDS, STEPS, CAMPAIGN).
 	go run ./test/campaign/cloud -seeds=$(SEEDS) -steps=$(STEPS) $(CAMPAIGN)
 
 # How many things "make campaign-stranger" does, and further flags.
@@ -192,6 +255,14 @@ STRANGER ?=
 .PHONY: campaign-stranger
 campaign-stranger: build controlplane-binaries ## Do what the API server lets strangers do, at random, and judge by the audit log (SEED, ACTS, STRANGER).
 	go run ./test/campaign/stranger -seed=$(SEED) -acts=$(ACTS) $(STRANGER)
+
+# For how many acts "make campaign-mutants" has strangers look for each mutant, and further flags.
+HUNT ?= 2000
+MUTANTS ?=
+
+.PHONY: campaign-mutants
+campaign-mutants: controlplane-binaries ## Have strangers look for each mutant, and say after how many acts it is found (SEED, HUNT, MUTANTS).
+	go run ./test/mutants -stranger=$(HUNT) -seed=$(SEED) $(MUTANTS)
 
 # Further flags of "make campaign-badinput", how long "make soak" is, and further flags of it.
 BADINPUT ?=
@@ -223,22 +294,40 @@ DOWNLOADS ?= https://kausality.io/releases/$(VERSION)
 krew: ## Write dist/krew: the plugin for all platforms, and its manifest for krew (VERSION, DOWNLOADS).
 	hack/krew.sh $(VERSION) $(DOWNLOADS)
 
+.PHONY: release
+release: $(KUSTOMIZE) $(HELM) $(CYCLONEDX) ## Write dist: the files of the release VERSION, with digests and SBOMs (IMG, DOWNLOADS).
+	hack/release.sh $(VERSION) $(IMG) $(DOWNLOADS)
+
 .PHONY: docker-build
 docker-build: ## Build the image IMG for this machine's platform.
 	$(CONTAINER_TOOL) build -t $(IMG) .
+
+.PHONY: docker-build-bundle
+docker-build-bundle: ## Build the image IMG of the bundle for OLM.
+	$(CONTAINER_TOOL) build -f bundle.Dockerfile -t $(IMG) .
+
+.PHONY: docker-build-cri
+docker-build-cri: ## Build the image IMG of kausality-cri for this machine's platform.
+	$(CONTAINER_TOOL) build --target=kausality-cri -t $(IMG) .
 
 .PHONY: docker-push
 docker-push: ## Push the image IMG.
 	$(CONTAINER_TOOL) push $(IMG)
 
 .PHONY: docker-buildx
-docker-buildx: ## Build the image IMG for all PLATFORMS and push it.
-	$(CONTAINER_TOOL) buildx build --push --platform=$(PLATFORMS) -t $(IMG) .
+docker-buildx: ## Build the image IMG for all PLATFORMS, and push it with its SBOM and provenance.
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(CONTAINER_TOOL) buildx build --push --platform=$(PLATFORMS) --sbom=true --provenance=mode=max -t $(IMG) .
 
 .PHONY: build-installer
 build-installer: manifests generate $(KUSTOMIZE) ## Write dist/install.yaml: all of OVERLAY in one file.
 	mkdir -p dist
 	$(render) > dist/install.yaml
+
+.PHONY: helm
+helm: chart $(HELM) ## Pack the chart into dist (CHART_VERSION, by default that of Chart.yaml), and check it.
+	mkdir -p dist
+	$(HELM) lint charts/kausality --strict --quiet --set image.repository=kausality
+	$(HELM) package charts/kausality --destination dist $(if $(CHART_VERSION),--version=$(CHART_VERSION) --app-version=v$(CHART_VERSION))
 
 ##@ Run
 
@@ -253,6 +342,7 @@ run: manifests generate ## Run the operator against the cluster of the current k
 
 include test/controlplane/controlplane.mk
 include test/peers/peers.mk
+include test/clockshift/clockshift.mk
 
 ##@ Deployment
 
@@ -280,8 +370,14 @@ uninstall: $(KUSTOMIZE) ## Remove the CRDs, and with them every policy and recor
 deploy: manifests $(KUSTOMIZE) ## Install OVERLAY with the image IMG.
 	$(render) | $(apply)
 
+# Flags of "kubectl kausality remove" for "make undeploy", such as --held=orphan.
+REMOVE ?=
+
 .PHONY: undeploy
-undeploy: $(KUSTOMIZE) ## Remove OVERLAY, CRDs included.
+undeploy: $(KUSTOMIZE) ## Remove OVERLAY, CRDs included, and what was left on objects; wait until gates are given back (REMOVE: flags).
+	go build -o bin/kubectl-kausality ./cmd/kubectl-kausality
+	$(KUBECTL) delete --ignore-not-found validatingwebhookconfigurations kausality-validating-webhook-configuration
+	bin/kubectl-kausality remove --delete-policies --yes $(REMOVE)
 	$(render) | $(delete)
 
 ##@ Tools
@@ -302,6 +398,28 @@ $(KUSTOMIZE): hack/tools/go.mod
 $(GOLANGCI_LINT): hack/tools/golangci-lint/go.mod
 	@echo "golangci-lint: first build about 3 minutes"
 	@go -C hack/tools/golangci-lint build -o $@ github.com/golangci/golangci-lint/v2/cmd/golangci-lint
+	@touch $@
+
+$(PROMTOOL): test/tools/prometheus/go.mod test/tools/prometheus/go.sum
+	@echo "promtool: first build about 4 minutes"
+	@CGO_ENABLED=0 go -C test/tools/prometheus build -ldflags '-s -w' -o $@ github.com/prometheus/prometheus/cmd/promtool
+	@touch $@
+
+# Without a cluster to ask, helm goes by the version that it is built for.
+$(HELM): hack/chart/go.mod hack/chart/go.sum
+	@echo "helm: first build about 2 minutes"
+	@CGO_ENABLED=0 go -C hack/chart build -o $@ -ldflags '-s -w $(foreach pkg,chartutil lint/rules, \
+		-X helm.sh/helm/v3/pkg/$(pkg).k8sVersionMajor=1 -X helm.sh/helm/v3/pkg/$(pkg).k8sVersionMinor=36)' helm.sh/helm/v3/cmd/helm
+	@touch $@
+
+$(CRD_REF_DOCS): hack/tools/crd-ref-docs/go.mod
+	@echo "crd-ref-docs: first build about half a minute"
+	@go -C hack/tools/crd-ref-docs build -o $@ github.com/elastic/crd-ref-docs
+	@touch $@
+
+$(CYCLONEDX): hack/tools/cyclonedx-gomod/go.mod
+	@echo "cyclonedx-gomod: first build about half a minute"
+	@go -C hack/tools/cyclonedx-gomod build -o $@ github.com/CycloneDX/cyclonedx-gomod/cmd/cyclonedx-gomod
 	@touch $@
 
 .PHONY: tools
