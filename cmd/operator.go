@@ -383,12 +383,8 @@ func (o *operator) setupControllers(ctx context.Context) error {
 	if err := o.AddReadyzCheck("policies", o.indexed); err != nil {
 		return fmt.Errorf("adding a readiness check: %w", err)
 	}
-	if o.protectRecords {
-		if err := (&recordprotectioncontroller.Reconciler{Client: o.GetClient(), User: o.user()}).SetupWithManager(o.Manager); err != nil {
-			return err
-		}
-	}
 	return errors.Join(
+		o.setupRecordProtection(),
 		index.SetupWithManager(o.Manager),
 		policies.SetupWithManager(ctx, o.Manager),
 		intercept.SetupWithManager(o.Manager),
@@ -402,6 +398,15 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		o.Add(o.baseline),
 		o.Add(o.retention()),
 	)
+}
+
+// setupRecordProtection sets up the reconciler that protects records, where nothing that is
+// installed does.
+func (o *operator) setupRecordProtection() error {
+	if !o.protectRecords {
+		return nil
+	}
+	return (&recordprotectioncontroller.Reconciler{Client: o.GetClient(), User: o.user()}).SetupWithManager(o.Manager)
 }
 
 // setupUpgrades sets up the reconcilers of UpgradeAllowances.

@@ -326,7 +326,7 @@ func (r *Reconciler) own(ctx context.Context, owners []metav1.OwnerReference) er
 		}
 		c = c.DeepCopy()
 		c.OwnerReferences = owners
-		if err := r.Update(ctx, c); client.IgnoreNotFound(err) != nil {
+		if err := client.IgnoreNotFound(r.Update(ctx, c)); err != nil {
 			return fmt.Errorf("having MutatingWebhookConfiguration %s go with what is installed: %w", c.Name, err)
 		}
 	}
