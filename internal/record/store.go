@@ -42,8 +42,10 @@ import (
 
 // contention is how a write is tried again: several replicas, and several
 // requests for children of one holder, write the same record. A request waits
-// for some of these writes, so that all of it takes less than a second.
-var contention = wait.Backoff{Steps: 10, Duration: 5 * time.Millisecond, Factor: 1.5, Jitter: 1}
+// for some of these writes, so that all of it takes less than a second. Each conflict is
+// somebody else's write that succeeded: many short pauses let more of these go by than a
+// few long ones.
+var contention = wait.Backoff{Steps: 18, Duration: 5 * time.Millisecond, Factor: 1.2, Jitter: 1}
 
 // Config is what a Store works with. All of it is required but the clock.
 type Config struct {
