@@ -81,10 +81,10 @@ var _ = Describe("An object that a policy affects", func() {
 		generation := d.Generation
 
 		policies := append(shared.samplePoliciesFor(ctx, affected), kindPoliciesFor(affected, "statefulset")...)
+		audit := shared.watch(ns) // before the policies: the first mark may come before they say that they are enforced
 		shared.apply(ctx, policies...)
 		out, err := shared.kubectl(ctx, "wait", "--for=condition=Enforced", "--timeout=10s", "allowancepolicy/"+policies[0].Name)
 		Expect(err).NotTo(HaveOccurred(), out)
-		audit := shared.watch(ns)
 		shows := func(g Gomega, want bool) {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(set), set)).To(Succeed())
