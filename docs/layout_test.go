@@ -43,7 +43,11 @@ func TestNamedPathsExist(t *testing.T) {
 	}
 }
 
-// The layout in the README has a row for each package, those below another one aside.
+// inLayout is a folder in the first column of the layout: a path, or one beside the path before
+// it.
+var inLayout = regexp.MustCompile("`([^`]+)/`")
+
+// The layout in the README names each package once, those below another one aside.
 func TestLayoutIsWhole(t *testing.T) {
 	text, err := os.ReadFile("../README.md")
 	if err != nil {
@@ -55,8 +59,30 @@ func TestLayoutIsWhole(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	rows := map[string]int{}
+	for line := range strings.Lines(layout) {
+		columns := strings.SplitN(line, "|", 3)
+		if len(columns) < 3 {
+			continue
+		}
+		within := ""
+		for _, match := range inLayout.FindAllStringSubmatch(columns[1], -1) {
+			folder := match[1]
+			if parent := filepath.Dir(folder); parent != "." {
+				within = parent
+			} else {
+				folder = filepath.Join(within, folder)
+			}
+			rows[folder]++
+		}
+	}
+	for folder, n := range rows {
+		if n > 1 {
+			t.Errorf("the layout names %s %d times", folder, n)
+		}
+	}
 	for _, folder := range folders {
-		if !strings.Contains(layout, folder.Name()+"/`") {
+		if rows[filepath.Join("internal", folder.Name())] == 0 {
 			t.Errorf("the layout has no internal/%s", folder.Name())
 		}
 	}
