@@ -31,12 +31,27 @@ type cause struct {
 	trace     []v1alpha1.TraceHop
 }
 
-// chain finds the cause of a change of a holder, for a rule of the policy p, by
-// the first of these that holds (D2, "Chain"):
+// step is an act of a holder of which the cause is asked for: one of its changes, for the
+// rules of one policy, or its creation or deletion.
+type step struct {
+	act Act
+	// initiates is true where the policies whose entries are asked for let the requester
+	// initiate.
+	initiates bool
+	// approved is true for a change that was made before and is approved now.
+	approved bool
+	// readBy is true where the policy has entries for readers of the holder.
+	readBy bool
+	// usable are the allowances that may cover the act.
+	usable []permit
+}
+
+// causeOf finds the cause of a step by the first of these that holds (D2, "Chain"):
 //
-//  1. a person who is an initiator of p starts one;
-//  2. an allowance of the parent covers the very change: its trace goes on;
-//  3. a service account that is an initiator of p starts one;
+//  1. a person who may initiate starts one;
+//  2. an allowance of the parent covers the very act: its trace goes on;
+//  3. a service account that may initiate starts one, but where the deletion of the
+//     parent explains the creation or deletion;
 //  4. what let the request through must be able to go on further down: what
 //     happens below a parent that is being deleted goes back to who deleted it, and
 //     an upgrade to who agreed to it;
@@ -44,60 +59,58 @@ type cause struct {
 //     adoption let the change through, or the requester breaks the glass, the
 //     requester starts one that says so.
 //
-// Else the change has no cause.
-func (g *granter) chain(p *policy.Policy, c change.Change, approved bool) (cause, bool) {
-	in, v := g.Input, g.verdict
-	initiates := p.MayInitiate(in.Requester) || approved && in.AncestorInitiator
-	if initiates && !in.Requester.IsController() {
+// Else a change has no cause; a creation or a deletion always has one, whoever makes the
+// request, if nobody else.
+func (in *Input) causeOf(s step, v Verdict) (cause, bool) {
+	changes := s.act.Operation == Update
+	if s.initiates && !in.Requester.IsController() {
 		return in.start(), true
 	}
-	if e, ok := justification(g.usable, Act{Operation: Update, Change: c}); ok {
+	if e, ok := justification(s.usable, s.act); ok {
 		return cause{initiator: e.Initiator, trace: in.parentTrace(e.Trace)}, true
 	}
-	if initiates {
+	if s.initiates && changes {
 		return in.start(), true
 	}
-	if approved {
+	if s.approved {
 		return cause{}, false
 	}
-	if in.BreakGlass != "" {
+	if in.BreakGlass != "" && changes {
 		return in.startFrom(ReasonBreakGlass), true
 	}
 	if d, ok := in.fromDeletion(v); ok {
 		return d, true
 	}
+	if s.initiates {
+		return in.start(), true
+	}
 	if v.Upgrade != nil {
 		return in.startFromUpgrade(v.Upgrade), true
 	}
-	if in.initializingUnbounded() && len(p.Throughs()) == 0 { // What others read is never only its maker's.
+	if changes && in.initializingUnbounded() && !s.readBy { // What others read is never only its maker's.
 		return in.startFrom(ReasonInitializing), true
 	}
 	if carries(v.Reason) {
 		return in.startFrom(v.Reason), true
 	}
-	return cause{}, false
+	return in.start(), !changes
 }
 
-// chainFrom finds the cause of the creation or deletion of a holder, which
-// always has one: whoever makes the request, if nobody else.
-func (in *Input) chainFrom(policies []*policy.Policy, act Act, v Verdict) cause {
-	initiates := slices.ContainsFunc(policies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) })
-	if initiates && !in.Requester.IsController() {
-		return in.start()
-	}
-	if e, ok := justification(in.usable(), act); ok {
-		return cause{initiator: e.Initiator, trace: in.parentTrace(e.Trace)}
-	}
-	if d, ok := in.fromDeletion(v); ok {
-		return d
-	}
-	if v.Upgrade != nil && !initiates {
-		return in.startFromUpgrade(v.Upgrade)
-	}
-	if !initiates && in.ParentState == ParentFound && carries(v.Reason) {
-		return in.startFrom(v.Reason)
-	}
-	return in.start()
+// chain finds the cause of a change, for a rule of one policy.
+func (g *granter) chain(p *policy.Policy, c change.Change, approved bool) (cause, bool) {
+	return g.causeOf(step{
+		act:       Act{Operation: Update, Change: c},
+		initiates: p.MayInitiate(g.Requester) || approved && g.AncestorInitiator,
+		approved:  approved,
+		usable:    g.usable,
+		readBy:    len(p.Throughs()) > 0,
+	}, g.verdict)
+}
+
+// chainOfHolder finds the cause of the creation or deletion of a holder.
+func (in *Input) chainOfHolder(op Operation, v Verdict) cause {
+	o, _ := in.causeOf(step{act: Act{Operation: op}, initiates: origin(in), usable: in.usable()}, v)
+	return o
 }
 
 // fromDeletion is the cause of what happens to a child because its parent is going

@@ -86,7 +86,7 @@ type Verdict struct {
 type Check func(context.Context, *Input) (Verdict, bool)
 
 // checks are asked in this order, and the first that applies decides (D2). A new
-// reason is a new entry here.
+// reason is a new entry here, or in actChecks, which are asked after them.
 var checks = []Check{
 	// Kausality's own writes must never wait for themselves.
 	when(ReasonOwn, func(in *Input) bool { return in.Operator }),
@@ -112,10 +112,18 @@ var checks = []Check{
 	when(ReasonAdopting, func(in *Input) bool {
 		return in.Parent.isAdopting() && len(in.takenBack()) == 0 && !isWithheldOf(in.Referents)
 	}),
+}
+
+// actCheck looks at one reason for a verdict that depends on what covers the acts of the
+// request.
+type actCheck func(*Input, judgement) (Verdict, bool)
+
+// actChecks are asked in this order, where none of checks applied.
+var actChecks = []actCheck{
 	// The parent's phase and its allowances.
 	permitted,
 	// What was adopted without a cause can always be got rid of.
-	when(ReasonDiscarding, discards),
+	discards,
 	// What is left is what somebody has agreed to for a new version of its controller.
 	upgraded,
 	// Nothing covers it, and somebody who may says that it has to be.
@@ -125,10 +133,16 @@ var checks = []Check{
 }
 
 // Decide returns the verdict on a request. It makes no difference between people
-// and controllers.
+// and controllers. The acts are judged at most once.
 func Decide(ctx context.Context, in *Input) Verdict {
 	for _, check := range checks {
 		if v, ok := check(ctx, in); ok {
+			return v
+		}
+	}
+	judged := in.judge(ctx)
+	for _, check := range actChecks {
+		if v, ok := check(in, judged); ok {
 			return v
 		}
 	}
@@ -181,8 +195,7 @@ func (in *Input) Bounding() []*policy.Policy {
 
 // permitted allows where each act is within the section for the parent's phase,
 // or covered by one of its allowances.
-func permitted(ctx context.Context, in *Input) (Verdict, bool) {
-	judged := in.judge(ctx)
+func permitted(in *Input, judged judgement) (Verdict, bool) {
 	v := Verdict{Policies: in.Bounding(), Exercised: judged.exercised}
 	if len(judged.uncovered) > 0 {
 		return v, false
@@ -197,19 +210,19 @@ func permitted(ctx context.Context, in *Input) (Verdict, bool) {
 
 // brokenGlass allows what nothing covers, for the reason that the requester gave
 // (D13).
-func brokenGlass(ctx context.Context, in *Input) (Verdict, bool) {
+func brokenGlass(in *Input, judged judgement) (Verdict, bool) {
 	if in.BreakGlass == "" {
 		return Verdict{}, false
 	}
-	v := in.uncovered(ctx)
+	v := in.uncovered(judged)
 	v.Allowed, v.Reason = true, ReasonBreakGlass
 	return v, true
 }
 
 // enforced refuses, warns or only says what nothing covers; the strictest of the
 // policies that bound the child counts (D13).
-func enforced(ctx context.Context, in *Input) (Verdict, bool) {
-	v := in.uncovered(ctx)
+func enforced(in *Input, judged judgement) (Verdict, bool) {
+	v := in.uncovered(judged)
 	action := v1alpha1.ActionAudit
 	for _, p := range v.Policies {
 		if p.Action == v1alpha1.ActionDeny || p.Action == v1alpha1.ActionWarn && action == v1alpha1.ActionAudit {
@@ -228,10 +241,10 @@ func enforced(ctx context.Context, in *Input) (Verdict, bool) {
 }
 
 // uncovered is the verdict, still to be given, on what nothing covers.
-func (in *Input) uncovered(ctx context.Context) Verdict {
+func (in *Input) uncovered(judged judgement) Verdict {
 	return Verdict{
 		Policies:  in.Bounding(),
-		Uncovered: in.judge(ctx).uncovered,
+		Uncovered: judged.uncovered,
 		TakenBack: in.takenBack(),
 		Withheld:  Withheld(in.Parent.Standing),
 	}

@@ -103,14 +103,14 @@ func (in *Input) ownGrant(ctx context.Context, v Verdict) Grant {
 // DeletionTrace returns who started the chain that deletes the child, and the
 // way from there to it.
 func DeletionTrace(in *Input, v Verdict) (initiator string, trace []v1alpha1.TraceHop) {
-	o := in.chainFrom(in.OwnPolicies, Act{Operation: Delete}, v)
+	o := in.chainOfHolder(Delete, v)
 	return o.initiator, append(slices.Clone(o.trace), in.hop(v1alpha1.FieldDeleted, nil))
 }
 
 // grantCreation grants what the initializing section allows: the creation of an
 // object is the cause of what its controllers do until it has settled (D9).
 func (in *Input) grantCreation(v Verdict) Grant {
-	o := in.chainFrom(in.OwnPolicies, Act{Operation: Create}, v)
+	o := in.chainOfHolder(Create, v)
 	trace := append(slices.Clone(o.trace), in.hop(v1alpha1.FieldCreated, nil))
 	grant := Grant{Triggered: true}
 	sections := 0

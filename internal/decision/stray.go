@@ -100,13 +100,14 @@ func (in *Input) makesRoom(act Act) bool {
 
 const replicasPath = "spec.replicas"
 
-// discards reports whether all that the request does to a stray is to get rid of it:
+// discards allows where all that the request does to a stray is to get rid of it:
 // deleting, evicting or releasing it, or having fewer replicas of it.
-func discards(in *Input) bool {
+func discards(in *Input, _ judgement) (Verdict, bool) {
+	v := Verdict{Allowed: true, Reason: ReasonDiscarding}
 	if !in.IsStray() || !in.AncestorInitiator && !policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
-		return false
+		return v, false
 	}
-	return !slices.ContainsFunc(in.Acts(), func(act Act) bool {
+	return v, !slices.ContainsFunc(in.Acts(), func(act Act) bool {
 		return act.Operation != Delete && !in.isRelease(act) && !isFewer(act.Change)
 	})
 }

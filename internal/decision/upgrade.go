@@ -17,7 +17,6 @@ limitations under the License.
 package decision
 
 import (
-	"context"
 	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -41,13 +40,12 @@ type Upgrade struct {
 const kindUpgradeAllowance = "UpgradeAllowance"
 
 // upgraded allows where one UpgradeAllowance covers all that nothing else does.
-func upgraded(ctx context.Context, in *Input) (Verdict, bool) {
+func upgraded(in *Input, judged judgement) (Verdict, bool) {
 	if len(in.Upgrades) == 0 || !in.MayUpgrade() {
 		return Verdict{}, false
 	}
-	left := in.judge(ctx).uncovered
 	for i := range in.Upgrades {
-		if u := &in.Upgrades[i]; in.coversAll(u, left) {
+		if u := &in.Upgrades[i]; in.coversAll(u, judged.uncovered) {
 			return Verdict{Allowed: true, Reason: ReasonUpgrade, Policies: in.Bounding(), Upgrade: u}, true
 		}
 	}

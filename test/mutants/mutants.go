@@ -384,7 +384,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody initiates",
-		edits: []edit{{"internal/decision/chain.go", "initiates := p.MayInitiate(in.Requester) ||", "initiates := true || p.MayInitiate(in.Requester) ||"}},
+		edits: []edit{{"internal/decision/chain.go", "initiates: p.MayInitiate(g.Requester) ||", "initiates: true || p.MayInitiate(g.Requester) ||"}},
 		ways: []string{
 			"changing the parent", "giving the parent an owner of one's own",
 			"finishing somebody's canary by its partition", "resuming somebody's rollout that is paused", "resuming what was created paused",
@@ -685,7 +685,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "that what is read is new is a cause",
-		edits: []edit{{"internal/decision/chain.go", "	if in.initializingUnbounded() && len(p.Throughs()) == 0 {", "	if in.initializingUnbounded() {"}},
+		edits: []edit{{"internal/decision/chain.go", "in.initializingUnbounded() && !s.readBy {", "in.initializingUnbounded() {"}},
 		ways:  []string{"making something for the parent to read"},
 	},
 }
