@@ -91,10 +91,7 @@ func (s *Store) BreakGlass(ctx context.Context, parent v1alpha1.TargetReference,
 func (s *Store) TakeBrokenGlass(ctx context.Context, parent v1alpha1.TargetReference, request v1alpha1.BrokenGlass) (reason string, ok bool, err error) {
 	err = s.Update(ctx, parent, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
 		notes := s.counting(status.BrokenGlass)
-		i := slices.IndexFunc(notes, func(b v1alpha1.BrokenGlass) bool {
-			return b.User == request.User && b.Operation == request.Operation && b.Kind == request.Kind &&
-				(b.Name == "" || b.Name == request.Name)
-		})
+		i := indexOfBrokenGlass(notes, request)
 		if ok = i >= 0; ok {
 			reason = notes[i].Reason
 			status.BrokenGlass = slices.Delete(notes, i, i+1)
@@ -102,6 +99,22 @@ func (s *Store) TakeBrokenGlass(ctx context.Context, parent v1alpha1.TargetRefer
 		return ok
 	})
 	return reason, ok && err == nil, err
+}
+
+// FindBrokenGlass finds the note for a request among those of a record, which may have
+// been taken, or be too old to be.
+func FindBrokenGlass(notes []v1alpha1.BrokenGlass, request v1alpha1.BrokenGlass) (v1alpha1.BrokenGlass, bool) {
+	if i := indexOfBrokenGlass(notes, request); i >= 0 {
+		return notes[i], true
+	}
+	return v1alpha1.BrokenGlass{}, false
+}
+
+func indexOfBrokenGlass(notes []v1alpha1.BrokenGlass, request v1alpha1.BrokenGlass) int {
+	return slices.IndexFunc(notes, func(b v1alpha1.BrokenGlass) bool {
+		return b.User == request.User && b.Operation == request.Operation && b.Kind == request.Kind &&
+			(b.Name == "" || b.Name == request.Name)
+	})
 }
 
 // counting are the notes that count still.

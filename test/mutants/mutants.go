@@ -251,7 +251,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody makes autoscalers",
-		edits: []edit{{"internal/webhook/admission/deputies.go", "	case d != nil && !d.allowed:", "	case false && d != nil && !d.allowed:"}},
+		edits: []edit{{validate, "	if d := ru.deputy; d != nil && !d.allowed {", "	if d := ru.deputy; false && d != nil && !d.allowed {"}},
 		ways: []string{
 			"making an autoscaler for the parent", "changing the autoscaler of the parent",
 			"pointing an autoscaler at the parent", "making an autoscaler for a child", "making a ScaledObject for the parent",

@@ -66,17 +66,17 @@ func (v *Validator) announceRefusal(r *request, resp admission.Response) {
 
 // announceFull tells people of an object, and its record, that a change of it allows
 // nothing, as its ledger has no room.
-func (g *Gatherer) announceFull(r *request, f *facts, grant decision.Grant) {
-	if r.dryRun || r.old == nil || grant.TooLarge == nil {
+func (g *Gatherer) announceFull(r *request, o *outcome) {
+	if r.dryRun || r.old == nil || o.grant.TooLarge == nil {
 		return
 	}
-	text := r.tooLarge(f, grant)
+	text := r.tooLarge(o)
 	g.Notices.Post(notice.Notice{Reason: notice.LedgerFull, Action: operationText(r), About: r.target(), Text: text})
 	g.Records.Observe(record.Outcome{Target: r.target(), Full: text})
 }
 
 // tooLarge says why a change allows nothing whose allowances have no room.
-func (r *request) tooLarge(f *facts, grant decision.Grant) string {
+func (r *request) tooLarge(o *outcome) string {
 	return fmt.Sprintf("this change of %s allows nothing, as its ledger is full: %v; AllowancePolicy %s grants too much at once, or attests to too much",
-		objectText(r.gvk.Kind, r.objectName()), grant.TooLarge, strings.Join(names(f.OwnPolicies), ", "))
+		objectText(r.gvk.Kind, r.objectName()), o.grant.TooLarge, strings.Join(names(o.OwnPolicies), ", "))
 }

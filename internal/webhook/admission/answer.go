@@ -53,9 +53,9 @@ const (
 const composedManager = "apiextensions.crossplane.io/composed/"
 
 // denied answers a request that nothing covers.
-func denied(req admission.Request, f *facts, v decision.Verdict) admission.Response {
+func denied(r *request, f *facts, v decision.Verdict) admission.Response {
 	resp := admission.Denied(denial(f, v))
-	if strings.HasPrefix(fieldManager(req), composedManager) {
+	if strings.HasPrefix(r.fieldManager, composedManager) {
 		resp.Result.Code = http.StatusUnprocessableEntity
 		resp.Result.Reason = metav1.StatusReasonInvalid
 	}
@@ -104,24 +104,24 @@ func auditAnnotations(f *facts, v decision.Verdict) map[string]string {
 }
 
 // warnings are what the requester of an admitted write is told.
-func warnings(r *request, f *facts, v decision.Verdict, grant decision.Grant) []string {
+func warnings(r *request, o *outcome) []string {
 	var out []string
-	if v.Reason == decision.ReasonWarned {
-		out = append(out, "kausality: "+denial(f, v))
+	if o.verdict.Reason == decision.ReasonWarned {
+		out = append(out, "kausality: "+denial(o.facts, o.verdict))
 	}
-	out = append(out, deletionWarnings(r, f, v)...)
-	out = append(out, actionWarnings(r, f, v, grant)...)
-	if v.Reason == decision.ReasonOrphan && len(f.index.Policies()) > 0 {
+	out = append(out, deletionWarnings(r, o)...)
+	out = append(out, actionWarnings(r, o)...)
+	if o.verdict.Reason == decision.ReasonOrphan && len(o.index.Policies()) > 0 {
 		out = append(out, fmt.Sprintf("kausality: %s names the owner %s %s, which does not exist; nothing bounds it",
-			objectText(f.Child.GVK.Kind, f.Child.Name), f.goneParent, f.goneName))
+			objectText(o.Child.GVK.Kind, o.Child.Name), o.goneParent, o.goneName))
 	}
-	if f.AdoptsWithoutCause() {
-		out = append(out, "kausality: "+f.strayNotice(r))
+	if o.AdoptsWithoutCause() {
+		out = append(out, "kausality: "+o.strayNotice(r))
 	}
-	if len(grant.Withheld) > 0 {
-		out = append(out, withheldWarning(f, grant.Withheld, grant.Problems))
+	if len(o.grant.Withheld) > 0 {
+		out = append(out, withheldWarning(o.facts, o.grant.Withheld, o.grant.Problems))
 	}
-	return slices.Concat(out, r.misplaced(f), f.waiting(grant))
+	return slices.Concat(out, r.misplaced(o.facts), o.waiting(o.grant))
 }
 
 // waiting is what the requester is told whose change is not carried out as long as
@@ -150,35 +150,35 @@ func (f *facts) otherWithheld(grant decision.Grant) []v1alpha1.Allowance {
 
 // ledgerWarnings are what the requester is told about annotations that have no
 // effect as written.
-func (r *request) ledgerWarnings(f *facts, grant decision.Grant) []string {
+func (r *request) ledgerWarnings(o *outcome) []string {
 	var out []string
 	subject := objectText(r.gvk.Kind, r.objectName())
-	if f.ledgerError != nil {
-		out = append(out, fmt.Sprintf("kausality: the ledger of %s could not be read and counts as empty: %v", subject, f.ledgerError))
+	if o.ledgerError != nil {
+		out = append(out, fmt.Sprintf("kausality: the ledger of %s could not be read and counts as empty: %v", subject, o.ledgerError))
 	}
-	if grant.TooLarge != nil {
-		out = append(out, "kausality: "+r.tooLarge(f, grant))
+	if o.grant.TooLarge != nil {
+		out = append(out, "kausality: "+r.tooLarge(o))
 	}
-	if !f.Operator && !f.copied() && r.forges() {
+	if !o.Operator && !o.copied() && r.forges() {
 		out = append(out, fmt.Sprintf("kausality: what a request says about %s has no effect; the ledger of %s stays as it is",
 			ledger.AnnotationKey(r.new, ledger.NameAllowances), subject))
 	}
-	if a := f.approve; a.asked {
+	if a := o.approve; a.asked {
 		switch {
 		case !a.allowed:
-			out = append(out, fmt.Sprintf("kausality: %s may not approve changes of %s%s", f.Requester.Username, subject, whoMay(f.initiators)))
+			out = append(out, fmt.Sprintf("kausality: %s may not approve changes of %s%s", o.Requester.Username, subject, whoMay(o.initiators)))
 		case len(a.since) > 0:
 			out = append(out, fmt.Sprintf("kausality: not approved on %s, as it was changed since somebody looked at it: %s; look at it again",
 				subject, strings.Join(a.since, ", ")))
-		case len(grant.Problems) > 0:
-			out = append(out, fmt.Sprintf("kausality: not all of %s is approved, as it does not meet %s", subject, problemsText(grant.Problems)))
-		case len(a.changes) > 0 && len(grant.Allowances) == 0 && !f.approves():
-			out = append(out, fmt.Sprintf("kausality: nothing of %s was approved: no rule that %s may initiate is about it", subject, f.Requester.Username))
+		case len(o.grant.Problems) > 0:
+			out = append(out, fmt.Sprintf("kausality: not all of %s is approved, as it does not meet %s", subject, problemsText(o.grant.Problems)))
+		case len(a.changes) > 0 && len(o.grant.Allowances) == 0 && !o.approves():
+			out = append(out, fmt.Sprintf("kausality: nothing of %s was approved: no rule that %s may initiate is about it", subject, o.Requester.Username))
 		case len(a.unknown) > 0:
 			out = append(out, fmt.Sprintf("kausality: not approved on %s, as they are no field paths: %s", subject, strings.Join(a.unknown, ", ")))
 		}
 		// The validating hook is not asked about what only approves.
-		out = append(out, f.waiting(grant)...)
+		out = append(out, o.waiting(o.grant)...)
 	}
 	return out
 }

@@ -134,9 +134,10 @@ func withheldAt(st *approved.Standing, text string) []change.Change {
 }
 
 // approves reports whether the request approves something that was withheld.
-func (f *facts) approves() bool {
-	return f.Child.Standing != nil && f.standing != nil && len(f.approve.changes) > 0 &&
-		len(f.standing.Differences) < len(f.Child.Standing.Differences)
+func (o *outcome) approves() bool {
+	st := o.grant.Standing
+	return o.Child.Standing != nil && st != nil && len(o.approve.changes) > 0 &&
+		len(st.Differences) < len(o.Child.Standing.Differences)
 }
 
 // mayApprove tells whether the requester may approve changes of the object.

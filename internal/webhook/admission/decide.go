@@ -21,84 +21,103 @@ import (
 
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 )
+
+// outcome is what becomes of a request as far as one parent of its object has a say, with
+// the facts by which that was decided. Nothing of it changes any more.
+type outcome struct {
+	*facts
+	// verdict is whether the request may make its changes.
+	verdict decision.Verdict
+	// grant is what the object's own ledger gets by it.
+	grant decision.Grant
+	// next is the ledger that the object has after the request.
+	next ledger.Ledger
+	// deviates is how the ledger that it is about to be stored with differs from that.
+	deviates deviation
+	// setting is what the request makes of the object's gate, where it has one.
+	setting gate.Setting
+}
 
 // decide decides with what the cache knows, and, where a fresher look could make a
 // difference, once more with the parent read live: a cache that is behind the
 // requester's must never cause a denial, nor the loss of a grant, which is worse
 // (D2, D5). Both hooks decide in the same way, so that they agree.
-func (g *Gatherer) decide(ctx context.Context, r *request) (*facts, decision.Verdict, decision.Grant, error) {
+func (g *Gatherer) decide(ctx context.Context, r *request) (*outcome, error) {
 	if g.Current != nil {
 		if err := g.Current(ctx); err != nil {
 			return g.decideBlindly(ctx, r, err)
 		}
 	}
-	f, verdict, grant, err := g.decideOnce(ctx, r, doubtNone)
+	o, err := g.decideOnce(ctx, r, doubtNone, nil)
 	if err != nil {
 		return g.decideBlindly(ctx, r, err)
 	}
-	if why := r.doubts(f, verdict, grant); why != doubtNone {
-		again, sure, earned, err := g.decideOnce(ctx, r, why)
-		switch {
-		case err == nil:
-			f, verdict, grant = again, sure, earned
-		case !stands(f, verdict, grant):
-			return nil, sure, earned, err
-		default:
-			// It is not as sure as it could be, and the requester may try again. To let
-			// through what was refused already would be worse.
-			logf.FromContext(ctx).Error(err, "Cannot look again whether a refusal is right; it stands",
-				"kind", r.gvk.Kind, "namespace", r.namespace, "name", r.objectName(), "operation", r.operation, "user", r.requester.Username)
-		}
+	why := r.doubts(o)
+	if why == doubtNone {
+		return o, nil
 	}
-	f.setGate(r, verdict, grant)
-	return f, verdict, grant, nil
+	again, err := g.decideOnce(ctx, r, why, o.withheldOfParent)
+	switch {
+	case err == nil:
+		return again, nil
+	case !o.stands():
+		return nil, err
+	default:
+		// It is not as sure as it could be, and the requester may try again. To let
+		// through what was refused already would be worse.
+		logf.FromContext(ctx).Error(err, "Cannot look again whether a refusal is right; it stands",
+			"kind", r.gvk.Kind, "namespace", r.namespace, "name", r.objectName(), "operation", r.operation, "user", r.requester.Username)
+		return o, nil
+	}
 }
 
 // decideBlindly decides by what was last known, as nothing can be read because of an error.
 // What is refused by that stands; whether anything else may pass nobody can say.
-func (g *Gatherer) decideBlindly(ctx context.Context, r *request, because error) (*facts, decision.Verdict, decision.Grant, error) {
-	f, verdict, grant, err := g.decideOnce(ctx, r, doubtBlind)
-	if err != nil || !stands(f, verdict, grant) {
-		return nil, verdict, grant, because
+func (g *Gatherer) decideBlindly(ctx context.Context, r *request, because error) (*outcome, error) {
+	o, err := g.decideOnce(ctx, r, doubtBlind, nil)
+	if err != nil || !o.stands() {
+		return nil, because
 	}
 	logf.FromContext(ctx).Error(because, "Cannot look whether a refusal is right; it stands",
 		"kind", r.gvk.Kind, "namespace", r.namespace, "name", r.objectName(), "operation", r.operation, "user", r.requester.Username)
-	f.setGate(r, verdict, grant)
-	return f, verdict, grant, nil
+	return o, nil
 }
 
 // stands reports whether what was decided by the cache holds where it could not be
 // confirmed: a denial, what is withheld or not granted, and allowances that nobody granted.
 // What only passes because of the phase of its parent does not.
-func stands(f *facts, verdict decision.Verdict, grant decision.Grant) bool {
-	return !verdict.Allowed || grant.Incomplete() || len(f.leaving)+len(f.deviates.foreign) > 0
+func (o *outcome) stands() bool {
+	return !o.verdict.Allowed || o.grant.Incomplete() || len(o.leaving)+len(o.deviates.foreign) > 0
 }
 
-// decideOnce decides with the parent read live where there is a doubt.
-func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt) (*facts, decision.Verdict, decision.Grant, error) {
-	f, err := g.gather(ctx, r, why)
+// decideOnce decides with the parent read live where there is a doubt; before is what was
+// seen withheld of the parent when the request was decided before.
+func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt, before []*approved.Standing) (*outcome, error) {
+	f, err := g.gather(ctx, r, why, before)
 	if err != nil {
-		return nil, decision.Verdict{}, decision.Grant{}, err
+		return nil, err
 	}
 	verdict := decision.Decide(ctx, &f.Input)
 	if len(verdict.Uncovered) > 0 && why != doubtNone && why != doubtBlind {
 		if err := g.gatherUpgrades(ctx, r, f); err != nil {
-			return nil, verdict, decision.Grant{}, err
+			return nil, err
 		}
 		if len(f.Upgrades) > 0 {
 			verdict = decision.Decide(ctx, &f.Input)
 		}
 	}
 	f.findApprovedBefore(ctx, r, verdict)
-	grant := decision.Grants(ctx, &f.Input, verdict)
-	f.standing = grant.Standing
-	f.next = f.bound(ctx, r, &grant)
-	f.deviates = f.deviation(r, verdict, grant)
-	return f, verdict, grant, nil
+	o := &outcome{facts: f, verdict: verdict, grant: decision.Grants(ctx, &f.Input, verdict)}
+	o.next = f.bound(ctx, r, &o.grant)
+	o.deviates = o.deviation(r)
+	o.setting = o.gateSetting(r)
+	return o, nil
 }
 
 // doubts are why a fresher look at the parent could make a difference. It could to a
@@ -106,37 +125,37 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt) (*fact
 // because of the phase that the parent was in when the cache last heard of it:
 // observed, a Pod that a rollout created was recorded as healing, without a trace,
 // and a stranger could scale what had just ceased to be initializing.
-func (r *request) doubts(f *facts, v decision.Verdict, grant decision.Grant) doubt {
-	if why := r.doubtAboutParent(f, v, grant); why != doubtNone {
+func (r *request) doubts(o *outcome) doubt {
+	if why := r.doubtAboutParent(o); why != doubtNone {
 		return why
 	}
-	if len(f.deviates.foreign) > 0 || f.hasMissed {
+	if len(o.deviates.foreign) > 0 || o.hasMissed {
 		return doubtLedger
 	}
 	return doubtNone
 }
 
-func (r *request) doubtAboutParent(f *facts, v decision.Verdict, grant decision.Grant) doubt {
+func (r *request) doubtAboutParent(o *outcome) doubt {
 	switch {
-	case f.ParentState != decision.ParentFound && f.reads(r.gvk.GroupKind()) && grant.Incomplete():
+	case o.ParentState != decision.ParentFound && o.reads(r.gvk.GroupKind()) && o.grant.Incomplete():
 		return doubtGrant
-	case f.ParentState != decision.ParentFound:
+	case o.ParentState != decision.ParentFound:
 		return doubtNone
-	case f.doubtsGate(r, v, grant):
+	case o.doubtsGate(r):
 		return doubtGrant
-	case !r.validating && !f.mayEarn():
+	case !r.validating && !o.mayEarn():
 		return doubtNone // The mutating hook gives no verdict, and there is nothing to grant.
-	case grant.Incomplete() && (grant.TooLarge == nil || len(grant.Withheld) > 0):
+	case o.grant.Incomplete() && (o.grant.TooLarge == nil || len(o.grant.Withheld) > 0):
 		return doubtGrant
-	case len(v.Uncovered) > 0:
+	case len(o.verdict.Uncovered) > 0:
 		return doubtUncovered
 	}
-	if f.Adoption != nil {
+	if o.Adoption != nil {
 		return doubtPhase // What makes it a stray, or not, can be a moment old.
 	}
-	switch v.Reason {
+	switch o.verdict.Reason {
 	case decision.ReasonMaintaining, decision.ReasonInitializing, decision.ReasonAdopting, decision.ReasonReleased, decision.ReasonDiscarding:
-		if v.Exercised == nil {
+		if o.verdict.Exercised == nil {
 			return doubtPhase
 		}
 	default:

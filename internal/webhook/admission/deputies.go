@@ -51,9 +51,16 @@ type delegation struct {
 	allowed bool
 }
 
+// targetError is why nobody can say whether a request may have an object of the kind
+// scaled.
+type targetError struct {
+	error
+	kind schema.GroupVersionKind
+}
+
 // judgeDelegation judges what the object of the request will have done to another one, and
-// returns nil where that is nothing that a policy is about. The answer is nil where it may.
-func (v *Validator) judgeDelegation(ctx context.Context, req admission.Request, r *request, f *facts, verdict decision.Verdict) (*delegation, *admission.Response) {
+// returns nil where that is nothing that a policy is about.
+func (v *Validator) judgeDelegation(ctx context.Context, r *request, f *facts, verdict decision.Verdict) (*delegation, error) {
 	deputy, ok := f.index.DeputyOf(r.gvk.GroupKind())
 	if !ok || f.Operator || r.subresource != "" || r.new == nil || !v.changesDeputy(deputy, r) {
 		return nil, nil
@@ -67,17 +74,10 @@ func (v *Validator) judgeDelegation(ctx context.Context, req admission.Request, 
 		return nil, nil
 	}
 	d, err := v.delegate(ctx, r, f, verdict, gvk, name)
-	switch {
-	case err != nil:
-		resp := v.failedAbout(ctx, req, gvk, err)
-		return nil, &resp
-	case d != nil && !d.allowed:
-		resp := refusedDelegation(r, d)
-		v.tellDelegation(r, d, resp)
-		return nil, &resp
-	default:
-		return d, nil
+	if err != nil {
+		return nil, targetError{err, gvk}
 	}
+	return d, nil
 }
 
 // delegate decides whether the requester may have an object scaled, nil where no policy is
@@ -128,7 +128,7 @@ func (v *Validator) delegateOnce(ctx context.Context, r *request, f *facts, verd
 	if d.scale, err = r.scaleOf(target, resource, path); err != nil {
 		return nil, err
 	}
-	if d.facts, err = v.gather(ctx, d.scale, why); err != nil {
+	if d.facts, err = v.gather(ctx, d.scale, why, nil); err != nil {
 		return nil, err
 	}
 	if len(d.facts.OwnPolicies) == 0 && len(d.facts.Bounding()) == 0 {
@@ -171,7 +171,7 @@ func (r *request) scaleOf(target *unstructured.Unstructured, resource schema.Gro
 	as := &request{
 		gvk: target.GroupVersionKind(), resource: resource, subresource: subresourceScale,
 		namespace: target.GetNamespace(), name: target.GetName(), operation: decision.Update,
-		requester: r.requester, user: r.user, dryRun: r.dryRun, validating: true, ledgers: r.ledgers,
+		requester: r.requester, user: r.user, dryRun: r.dryRun, validating: true, noteTaken: true, ledgers: r.ledgers,
 		old: target.DeepCopy(), new: target.DeepCopy(),
 		scale: &record.Content{Path: path.String(), Value: before + 1},
 	}

@@ -47,23 +47,23 @@ type deviation struct {
 
 // deviation compares the ledger of the new object with the one that follows from the
 // old object and the grant.
-func (f *facts) deviation(r *request, v decision.Verdict, grant decision.Grant) deviation {
-	if !f.isLedgerJudged(r, v) {
+func (o *outcome) deviation(r *request) deviation {
+	if !o.isLedgerJudged(r, o.verdict) {
 		return deviation{}
 	}
 	has, _ := r.ledgerAsked() // What cannot be read counts as empty.
 	d := deviation{foreign: has.Without(func(e ledger.Entry) bool {
-		return e.IsWithheld() || hasKey(f.next, e) || hasID(f.stored, e)
+		return e.IsWithheld() || hasKey(o.next, e) || hasID(o.stored, e)
 	})}
-	if v.Reason == decision.ReasonOwn {
+	if o.verdict.Reason == decision.ReasonOwn {
 		return d // What it wants folded in is in the record already.
 	}
-	for _, e := range f.next.Without(func(e ledger.Entry) bool { return e.IsWithheld() || holds(has, e) }) {
+	for _, e := range o.next.Without(func(e ledger.Entry) bool { return e.IsWithheld() || holds(has, e) }) {
 		d.missing = append(d.missing, e.Allowance)
 	}
-	f.withheldDeviation(r, grant.Standing, has, &d)
+	o.withheldDeviation(r, o.grant.Standing, has, &d)
 	if r.subresource == subresourceScale {
-		d.missing = ungenerated(d.missing, f.Child.Generation)
+		d.missing = ungenerated(d.missing, o.Child.Generation)
 	}
 	return d
 }

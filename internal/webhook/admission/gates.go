@@ -62,8 +62,6 @@ type gated struct {
 	bySystem bool
 	// byComposer is true where who composes such objects asks.
 	byComposer bool
-	// setting is what the request makes of the gate, once that is decided.
-	setting gate.Setting
 }
 
 // gatherGate finds out whether the object has a gate that the request goes by. One
@@ -164,15 +162,15 @@ func (f *facts) isLateInitialization(r *request) bool {
 	return !slices.ContainsFunc(f.Changes, elsewhere) && f.gate.IsLateInitialization(r.old, r.new)
 }
 
-// setGate finds out what the request makes of the gate.
-func (f *facts) setGate(r *request, v decision.Verdict, grant decision.Grant) {
-	if f.Gate == nil || r.new == nil {
-		return
+// gateSetting is what the request makes of the gate.
+func (o *outcome) gateSetting(r *request) gate.Setting {
+	if o.Gate == nil || r.new == nil {
+		return gate.Setting{}
 	}
-	f.gate.setting = f.gate.Compute(gate.Write{
-		Old: r.old, New: r.new, Kind: r.gateKind, Ledger: f.next,
-		Brings: grant.OpensGate(), BySystem: f.gate.bySystem, Names: f.names(v),
-		ByAuthor: f.byAuthor(r), FieldManager: r.fieldManager, Approved: approvedFields(grant.Standing),
+	return o.gate.Compute(gate.Write{
+		Old: r.old, New: r.new, Kind: r.gateKind, Ledger: o.next,
+		Brings: o.grant.OpensGate(), BySystem: o.gate.bySystem, Names: o.names(o.verdict),
+		ByAuthor: o.byAuthor(r), FieldManager: r.fieldManager, Approved: approvedFields(o.grant.Standing),
 	})
 }
 
@@ -197,24 +195,24 @@ func (f *facts) byAuthor(r *request) bool {
 // gatePatches are what turns the new object of a request into the one whose gate is
 // set, and whose annotations about it are nobody's but ours: want are all its
 // annotations, which they change.
-func (f *facts) gatePatches(r *request, want map[string]string) []jsonpatch.Operation {
-	if f.gate == nil || f.Operator {
+func (o *outcome) gatePatches(r *request, want map[string]string) []jsonpatch.Operation {
+	if o.gate == nil || o.Operator {
 		return nil
 	}
-	state := f.gate.state
+	state := o.gate.state
 	var ops []jsonpatch.Operation
-	if f.Gate != nil {
-		state = f.gate.setting.State
-		ops = f.gate.Patch(r.new, f.gate.setting)
+	if o.Gate != nil {
+		state = o.setting.State
+		ops = o.gate.Patch(r.new, o.setting)
 	}
 	for _, key := range append(gate.StateKeys(), v1alpha1.AnnotationGateRequested) {
 		delete(want, key)
 	}
 	maps.Copy(want, state.Annotations())
 	if state.Held != nil {
-		want[f.gate.PauseAnnotation()] = "true"
+		want[o.gate.PauseAnnotation()] = "true"
 	}
-	if !f.mayOrphan(r) {
+	if !o.mayOrphan(r) {
 		r.restore(want, v1alpha1.AnnotationOrphan)
 	}
 	return ops
@@ -244,19 +242,19 @@ func (r *request) asksToOrphan() bool {
 }
 
 // gateWarnings tell the requester what the gate does with the request.
-func (f *facts) gateWarnings(r *request) []string {
-	if f.gate == nil || f.Operator {
+func (o *outcome) gateWarnings(r *request) []string {
+	if o.gate == nil || o.Operator {
 		return nil
 	}
 	var out []string
 	object := objectText(r.gvk.Kind, r.objectName())
-	if r.asksToOrphan() && !f.mayOrphan(r) {
+	if r.asksToOrphan() && !o.mayOrphan(r) {
 		out = append(out, fmt.Sprintf("kausality: %s of %s is for who may initiate on it or above it, and was left as it was", v1alpha1.AnnotationOrphan, object))
 	}
-	if f.Gate == nil {
+	if o.Gate == nil {
 		return out
 	}
-	if unsupported := f.gate.setting.Unsupported; len(unsupported) > 0 {
+	if unsupported := o.setting.Unsupported; len(unsupported) > 0 {
 		out = append(out, fmt.Sprintf("kausality: %s may be changed outside (%s), and its provider knows no management policies for that alone; allow Create as well, or update the provider",
 			object, strings.Join(unsupported, ", ")))
 	}
@@ -298,48 +296,48 @@ func (f *facts) leavesContent(r *request) bool {
 
 // doubtsGate tells whether a change of what stands for something outside goes on
 // nowhere, as far as the cache knows: its gate would stay closed (D2).
-func (f *facts) doubtsGate(r *request, v decision.Verdict, grant decision.Grant) bool {
-	if f.Gate == nil || r.new == nil || !v.Allowed || grant.OpensGate() || f.Child.Deleting {
+func (o *outcome) doubtsGate(r *request) bool {
+	if o.Gate == nil || r.new == nil || !o.verdict.Allowed || o.grant.OpensGate() || o.Child.Deleting {
 		return false
 	}
-	switch v.Reason {
+	switch o.verdict.Reason {
 	case decision.ReasonOwn, decision.ReasonBookkeeping, decision.ReasonPlatform:
 		return false
 	default:
-		return !f.leavesContent(r)
+		return !o.leavesContent(r)
 	}
 }
 
 // gateDeviation says what is wrong with the gate that the object would be stored
 // with: another webhook may have written after ours, or ours was not asked. What a
 // system writes for itself is never refused (D16).
-func (f *facts) gateDeviation(r *request, v decision.Verdict) string {
-	if f.Gate == nil || r.new == nil || v.Reason == decision.ReasonOwn || f.gate.bySystem {
+func (o *outcome) gateDeviation(r *request) string {
+	if o.Gate == nil || r.new == nil || o.verdict.Reason == decision.ReasonOwn || o.gate.bySystem {
 		return ""
 	}
 	has, _ := r.ledgerAsked() // What cannot be read opens nothing.
-	for _, e := range f.next {
+	for _, e := range o.next {
 		if e.IsGate() && !holds(has, e) {
 			return "it would lack what was allowed"
 		}
 	}
 	for _, e := range has {
-		if e.IsGate() && !hasKey(f.next, e) && !hasID(f.stored, e) {
+		if e.IsGate() && !hasKey(o.next, e) && !hasID(o.stored, e) {
 			return "it would have what nobody allowed"
 		}
 	}
-	content := f.gate.setting.State.Content
-	if state := gate.ReadState(r.new.GetAnnotations()); content != state.Content || f.gate.setting.State.Name != state.Name {
+	content := o.setting.State.Content
+	if state := gate.ReadState(r.new.GetAnnotations()); content != state.Content || o.setting.State.Name != state.Name {
 		return "what it was allowed for would not be known"
 	}
 	var lets []string
 	switch {
-	case f.Child.Deleting:
-		lets = f.gate.Lets(r.old)
-	case content == f.gate.Content(r.new) && f.gate.IsNamed(r.new, f.gate.setting.State.Name):
-		lets = gate.Verbs(f.next, f.gate.Verbs())
+	case o.Child.Deleting:
+		lets = o.gate.Lets(r.old)
+	case content == o.gate.Content(r.new) && o.gate.IsNamed(r.new, o.setting.State.Name):
+		lets = gate.Verbs(o.next, o.gate.Verbs())
 	}
-	for _, verb := range f.gate.Lets(r.new) {
+	for _, verb := range o.gate.Lets(r.new) {
 		if !slices.Contains(lets, verb) {
 			return "it would let " + verb + " through"
 		}

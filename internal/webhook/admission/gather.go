@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/sets"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/utils/clock"
 
@@ -212,13 +213,6 @@ type facts struct {
 	// lettingGo are changes of the object's labels for which the controller of its
 	// parent would release it, or adopt it.
 	lettingGo []change.Change
-	// next is the ledger that the object has after the request.
-	next ledger.Ledger
-	// standing is how the object compares with its approved content then; nil where
-	// nobody can say.
-	standing *approved.Standing
-	// deviates is how the ledger that it is about to be stored with differs from that.
-	deviates deviation
 	// stored is the object's ledger as its annotation had it.
 	stored ledger.Ledger
 	// leaving are the policies that the object must not leave by this request.
@@ -244,6 +238,13 @@ type facts struct {
 	// are who may initiate on it, or above it, where there is one.
 	adopter           v1alpha1.TargetReference
 	adopterInitiators []string
+	// withheldOfParent is how the parent was seen to compare with its approved content, where
+	// something of it was withheld that the child may be made of.
+	withheldOfParent []*approved.Standing
+	// alive are the Pods of the parent, and places is for how many of them it has room, where a
+	// change of their number is withheld.
+	alive  sets.Set[string]
+	places int64
 	// strays are the children that the parent adopted without a cause.
 	strays []v1alpha1.StrayChild
 	// parentRecord is the parent's record, nil where it has none.
@@ -261,7 +262,7 @@ type facts struct {
 
 // gather gathers the facts. Where there is a doubt, the parent and its record are read
 // from the API server: the cache may be behind the requester's (D5).
-func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, error) {
+func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*approved.Standing) (*facts, error) {
 	f := &facts{index: g.Policies.Index()}
 	f.Requester = r.requester
 	f.Operator = r.requester.Username == g.OperatorUser
@@ -273,6 +274,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	if err != nil {
 		return nil, err
 	}
+	g.gatherTakenBack(r, f, before)
 	own := append([]policy.Holder{scope.Holder(ctx, g.Namespaces, r.current())}, ancestors...)
 	f.OwnPolicies = f.index.InEffect(own)
 	f.initiators = f.index.InitiatorsOf(own)
@@ -301,9 +303,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt) (*facts, e
 	if r.beyondGenerations(ctx, f) || r.mayMoveSwitch(f) {
 		f.Child.Generation++
 	}
-	if f.glass, err = g.glass(ctx, r, f); err != nil {
-		return nil, err
-	}
+	f.glass = g.glass(ctx, r, f)
 	if f.glass.breaks(r) {
 		f.BreakGlass = f.glass.reason
 	}
@@ -492,10 +492,19 @@ func (g *Gatherer) gatherTemplates(r *request, f *facts) {
 		f.Parent.CurrentRevision = textAt(child.Ordinals.CurrentRevision, parent)
 		f.Parent.UpdateRevision = textAt(child.Ordinals.UpdateRevision, parent)
 	}
-	if r.operation == decision.Create {
-		g.withdrawn.note(parent, f.Parent.Known(), f.Parent.Standing)
-		f.Parent.TakenBack, f.Parent.Fields = g.withdrawn.of(parent.GetUID()), parent.Object
+}
+
+// gatherTakenBack fills in what was withheld of the parent some moments ago. What was seen of
+// that while the request was decided before counts as well.
+func (g *Gatherer) gatherTakenBack(r *request, f *facts, before []*approved.Standing) {
+	if r.operation != decision.Create || f.ParentState != decision.ParentFound {
+		return
 	}
+	f.withheldOfParent = before
+	if st := withheldOf(f.Parent.Known(), f.Parent.Standing); st != nil {
+		f.withheldOfParent = withStanding(before, st)
+	}
+	f.Parent.TakenBack, f.Parent.Fields = g.withdrawn.with(f.parent.UID, f.withheldOfParent), f.parentObject.Object
 }
 
 // textAt is the text that an object has in a field, empty where it has none.

@@ -31,6 +31,7 @@ import (
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/metrics"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 var glassBroken = metrics.Factory.NewCounterVec(prometheus.CounterOpts{
@@ -52,6 +53,8 @@ type glass struct {
 	asked bool
 	// allowed is true where the requester may.
 	allowed bool
+	// noted is true where the mutating hook has left a note of it, which is yet to be taken.
+	noted bool
 	// stays is true for a reason that serves the deletion of the object only, or actions
 	// through its status.
 	stays bool
@@ -70,19 +73,19 @@ func (b glass) breaks(r *request) bool {
 // mutating hook has removed the annotation before the validating one sees the
 // object: that one finds a note of it in the parent's record, or in the ledger what
 // it earned.
-func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) (glass, error) {
-	if err := g.takeNote(ctx, r, f); err != nil {
-		return glass{}, err
-	}
+func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) glass {
 	if r.brokenGlass != "" {
-		return glass{asked: true, allowed: true, reason: r.brokenGlass}, nil
+		return glass{asked: true, allowed: true, reason: r.brokenGlass}
+	}
+	if reason, noted := r.brokenGlassNoted(f); noted {
+		return glass{asked: true, allowed: true, noted: true, reason: reason}
 	}
 	b := r.asksToBreakGlass()
 	if !b.asked {
-		return b, nil
+		return b
 	}
 	if r.operation != decision.Delete && f.copied() || r.subresource == subresourceStatus && len(f.Actions) == 0 {
-		return glass{}, nil
+		return glass{}
 	}
 	concerned := f.Bounding()
 	if len(concerned) == 0 {
@@ -98,26 +101,42 @@ func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) (glass, erro
 			"kind", r.gvk.Kind, "namespace", r.namespace, "name", r.objectName(), "user", r.user.Username)
 	}
 	b.allowed = allowed && err == nil
-	return b, nil
+	return b
 }
 
 // brokeGlass tells whether the request was let through, or allows something, only
 // because it breaks the glass.
-func (f *facts) brokeGlass(verdict decision.Verdict, grant decision.Grant) bool {
-	return f.BreakGlass != "" && (verdict.Reason == decision.ReasonBreakGlass || startsWithBrokenGlass(grant))
+func (o *outcome) brokeGlass() bool {
+	return o.BreakGlass != "" && (o.verdict.Reason == decision.ReasonBreakGlass || startsWithBrokenGlass(o.grant))
 }
 
-// takeNote takes what the mutating hook noted for the validating one, which serves
-// this request only.
-func (g *Gatherer) takeNote(ctx context.Context, r *request, f *facts) error {
-	if !r.validating || r.dryRun || r.brokenGlass != "" || f.parentRecord == nil || len(f.parentRecord.Status.BrokenGlass) == 0 {
+// brokenGlassNoted is the reason in the note that the mutating hook left for the
+// validating one, as the record of the parent has it.
+func (r *request) brokenGlassNoted(f *facts) (string, bool) {
+	if !r.validating || r.dryRun || r.noteTaken || f.parentRecord == nil {
+		return "", false
+	}
+	note, ok := record.FindBrokenGlass(f.parentRecord.Status.BrokenGlass, r.noteOfBrokenGlass(""))
+	return note.Reason, ok
+}
+
+// takeNote takes the note by which a request was decided, which serves this request only.
+// Without it, the request is to be decided again.
+func (v *Validator) takeNote(ctx context.Context, r *request, f *facts) error {
+	if !f.glass.noted {
 		return nil
 	}
-	reason, ok, err := g.Records.TakeBrokenGlass(ctx, f.parent, r.noteOfBrokenGlass(""))
-	if ok {
+	reason, ok, err := v.Records.TakeBrokenGlass(ctx, f.parent, r.noteOfBrokenGlass(""))
+	switch {
+	case err != nil:
+		return err
+	case !ok:
+		r.noteTaken = true
+		return errTaken
+	default:
 		r.brokenGlass = reason
+		return nil
 	}
-	return err
 }
 
 // noteOfBrokenGlass is what the two hooks of a request know it by.
@@ -202,8 +221,8 @@ func (r *request) keepsBreakGlass(f *facts) bool {
 
 // glassWarning tells the requester what came of the annotation, where something
 // was asked.
-func (r *request) glassWarning(f *facts, verdict decision.Verdict, grant decision.Grant) string {
-	b, subject := f.glass, objectText(r.gvk.Kind, r.objectName())
+func (r *request) glassWarning(o *outcome) string {
+	b, subject := o.glass, objectText(r.gvk.Kind, r.objectName())
 	switch {
 	case !b.asked:
 		return ""
@@ -212,10 +231,10 @@ func (r *request) glassWarning(f *facts, verdict decision.Verdict, grant decisio
 			r.user.Username, subject, v1alpha1.VerbBreakGlass, strings.Join(b.policies, ", "))
 	case b.stays && r.operation != decision.Delete && r.subresource == "":
 		return fmt.Sprintf("kausality: the reason to break the glass stays on %s and serves its %s only", subject, servedBy(b.reason))
-	case verdict.Reason == decision.ReasonBreakGlass:
+	case o.verdict.Reason == decision.ReasonBreakGlass:
 		return fmt.Sprintf("kausality: the glass is broken: %s of %s is let through though nothing allows it, and recorded",
-			listed(verdict.Uncovered), subject)
-	case startsWithBrokenGlass(grant):
+			listed(o.verdict.Uncovered), subject)
+	case startsWithBrokenGlass(o.grant):
 		return fmt.Sprintf("kausality: the glass is broken: what follows from this change of %s is allowed, and recorded", subject)
 	default:
 		return fmt.Sprintf("kausality: no glass had to be broken for this request for %s; set the annotation in the request that needs it", subject)
@@ -231,19 +250,19 @@ func servedBy(reason string) string {
 }
 
 // actionWarnings tell the same of an action through the status.
-func actionWarnings(r *request, f *facts, verdict decision.Verdict, grant decision.Grant) []string {
-	if r.subresource != subresourceStatus || !f.glass.asked {
+func actionWarnings(r *request, o *outcome) []string {
+	if r.subresource != subresourceStatus || !o.glass.asked {
 		return nil
 	}
-	return []string{r.glassWarning(f, verdict, grant)}
+	return []string{r.glassWarning(o)}
 }
 
 // deletionWarnings tell the same of a deletion, which no mutating hook sees.
-func deletionWarnings(r *request, f *facts, verdict decision.Verdict) []string {
-	if r.operation != decision.Delete || !f.glass.asked {
+func deletionWarnings(r *request, o *outcome) []string {
+	if r.operation != decision.Delete || !o.glass.asked {
 		return nil
 	}
-	return []string{r.glassWarning(f, verdict, decision.Grant{})}
+	return []string{r.glassWarning(o)}
 }
 
 func startsWithBrokenGlass(grant decision.Grant) bool {

@@ -18,6 +18,7 @@ package admission
 
 import (
 	"github.com/prometheus/client_golang/prometheus"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/internal/decision"
@@ -61,11 +62,11 @@ var (
 
 // countGrant counts what a ledger gets. The mutating hook does, which sees approvals
 // too; the validating one does for a scale, which the other does not see.
-func (g *Gatherer) countGrant(req admission.Request, grant decision.Grant) {
+func (g *Gatherer) countGrant(of schema.GroupVersionResource, grant decision.Grant) {
 	if len(grant.Allowances)+len(grant.Withheld) == 0 && grant.TooLarge == nil {
 		return
 	}
-	resource := g.resourceLabel(req)
+	resource := g.resourceLabel(of)
 	granted.WithLabelValues(resource).Add(float64(len(grant.Allowances)))
 	withheld.WithLabelValues(resource).Add(float64(len(grant.Withheld)))
 	if grant.TooLarge != nil {

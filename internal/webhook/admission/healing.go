@@ -47,11 +47,18 @@ func (g *Gatherer) healing(ctx context.Context, r *request, f *facts) error {
 		return err
 	}
 	if r.validating && !r.dryRun {
-		f.Parent.Short = g.replacements.claim(f.parentObject.GetUID(), f.Child.Name, alive, count)
+		f.Parent.Short = g.replacements.hasRoom(f.parentObject.GetUID(), f.Child.Name, alive, count)
 	} else {
 		f.Parent.Short = int64(alive.Delete(f.Child.Name).Len()) < count
 	}
+	f.alive, f.places = alive, count
 	return nil
+}
+
+// takePlace has a Pod that heals take its place, and returns false where others have taken
+// all that there are since it was decided.
+func (v *Validator) takePlace(f *facts) bool {
+	return !f.Parent.Short || v.replacements.claim(f.parentObject.GetUID(), f.Child.Name, f.alive, f.places)
 }
 
 // admittedAgo is how long an admitted Pod may take to be stored and seen.
@@ -66,8 +73,21 @@ type replacements struct {
 	admitted map[types.UID]map[string]time.Time
 }
 
-// claim tells whether a Pod makes no more than count together with those that are
-// alive or admitted, and takes its place then.
+// hasRoom reports whether a Pod makes no more than count together with those that are
+// alive or admitted.
+func (p *replacements) hasRoom(holder types.UID, name string, alive sets.Set[string], count int64) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	others := alive.Clone().Delete(name)
+	for pod, since := range p.admitted[holder] {
+		if pod != name && time.Since(since) <= admittedAgo {
+			others.Insert(pod)
+		}
+	}
+	return int64(others.Len()) < count
+}
+
+// claim reports the same, and has the Pod take its place then.
 func (p *replacements) claim(holder types.UID, name string, alive sets.Set[string], count int64) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -33,18 +33,18 @@ import (
 
 // remember takes note of what an admitted request gave the object's own ledger: as
 // it will be stored, and what was granted besides.
-func (v *Validator) remember(r *request, f *facts, grant decision.Grant) {
-	if r.dryRun || r.new == nil || len(f.OwnPolicies) == 0 || r.new.GetUID() == "" {
+func (v *Validator) remember(r *request, o *outcome) {
+	if r.dryRun || r.new == nil || len(o.OwnPolicies) == 0 || r.new.GetUID() == "" {
 		return
 	}
 	has, _ := r.ledgerAsked() // What cannot be read says nothing.
 	var gained []v1alpha1.Allowance
 	for _, e := range has {
-		if !hasID(f.stored, e) {
+		if !hasID(o.stored, e) {
 			gained = append(gained, e.Allowance)
 		}
 	}
-	for _, e := range (ledger.Ledger{}).Merge(grant.Allowances...).Merge(grant.Withheld...) {
+	for _, e := range (ledger.Ledger{}).Merge(o.grant.Allowances...).Merge(o.grant.Withheld...) {
 		if !holds(has, e) {
 			gained = append(gained, e.Allowance)
 		}
@@ -52,26 +52,28 @@ func (v *Validator) remember(r *request, f *facts, grant decision.Grant) {
 	if r.old != nil {
 		v.admitted.note(r.old)
 	}
-	if r.old != nil && len(grant.Withheld) > 0 {
+	if r.old != nil && len(o.grant.Withheld) > 0 {
 		v.overtaken.note(r.old)
 	}
-	v.withdrawn.note(r.old, policy.Known(r.gvk.GroupKind(), f.OwnPolicies), f.Child.Standing)
-	v.rememberOwn(r, f, f.history(r, gained))
-	v.rememberContent(r, f, len(gained) > 0)
+	if st := withheldOf(policy.Known(r.gvk.GroupKind(), o.OwnPolicies), o.Child.Standing); st != nil && r.old != nil {
+		v.withdrawn.note(r.old.GetUID(), st)
+	}
+	v.rememberOwn(r, o.facts, o.history(r, gained))
+	v.rememberContent(r, o, len(gained) > 0)
 }
 
 // rememberContent takes note of the content that an object at the top of a chain has by
 // the request, where nothing of it is withheld and it can be another one than before: what
 // is changed while no operator looks is found by it.
-func (v *Validator) rememberContent(r *request, f *facts, gains bool) {
-	if v.rememberParents(r, f) {
+func (v *Validator) rememberContent(r *request, o *outcome, gains bool) {
+	if v.rememberParents(r, o.facts) {
 		return
 	}
-	if f.ParentState != decision.NoParent || f.gate != nil || f.standing != nil && len(f.standing.Differences) > 0 ||
-		!gains && (f.record == nil || !f.Triggers()) || v.isUnseen(r, f) {
+	if o.ParentState != decision.NoParent || o.gate != nil || o.grant.Standing != nil && len(o.grant.Standing.Differences) > 0 ||
+		!gains && (o.record == nil || !o.Triggers()) || v.isUnseen(r, o.facts) {
 		return
 	}
-	v.Records.Observe(record.Outcome{Target: r.target(), Approved: record.Known(f.index, r.new, true, f.OwnPolicies, v.DigestKey)})
+	v.Records.Observe(record.Outcome{Target: r.target(), Approved: record.Known(o.index, r.new, true, o.OwnPolicies, v.DigestKey)})
 }
 
 // rememberParents takes note of the parents that an object gets or loses by the request,
@@ -126,29 +128,29 @@ func (f *facts) history(r *request, gained []v1alpha1.Allowance) []v1alpha1.Hist
 
 // rememberAnnotations takes note of an approval, and of a ledger that somebody wrote.
 // Only the mutating hook sees what a request says in its annotations.
-func (m *Mutator) rememberAnnotations(r *request, f *facts, grant decision.Grant) {
+func (m *Mutator) rememberAnnotations(r *request, o *outcome) {
 	if r.dryRun || r.new.GetUID() == "" || r.old == nil {
 		return
 	}
 	var entries []v1alpha1.HistoryEntry
-	base := v1alpha1.HistoryEntry{User: r.requester.Username, Operation: operationText(r), Policies: names(f.OwnPolicies)}
-	if !f.Operator && !f.copied() && r.forges() {
+	base := v1alpha1.HistoryEntry{User: r.requester.Username, Operation: operationText(r), Policies: names(o.OwnPolicies)}
+	if !o.Operator && !o.copied() && r.forges() {
 		e := base
 		e.Event = v1alpha1.EventRestored
 		entries = append(entries, e)
 	}
-	if f.approve.allowed && (len(grant.Allowances) > 0 || f.approves()) {
+	if o.approve.allowed && (len(o.grant.Allowances) > 0 || o.approves()) {
 		e := base
 		e.Event = v1alpha1.EventApproved
-		for _, c := range f.approve.changes {
+		for _, c := range o.approve.changes {
 			if path := c.Path.String(); !slices.Contains(e.Paths, path) {
 				e.Paths = append(e.Paths, path)
 			}
 		}
 		// The validating hook is not asked about what only approves.
-		entries = append(append(entries, f.history(r, grant.Allowances)...), e)
+		entries = append(append(entries, o.history(r, o.grant.Allowances)...), e)
 	}
-	m.rememberOwn(r, f, entries)
+	m.rememberOwn(r, o.facts, entries)
 }
 
 // isUnseen reports whether the object had another content before the request than its

@@ -94,13 +94,13 @@ func outcomeOf(resp admission.Response) string {
 	}
 }
 
-// count counts a verdict by what the audit log says of it.
-func (v *Validator) count(req admission.Request, resp admission.Response) {
+// countVerdict counts a verdict by what the audit log says of it.
+func (v *Validator) countVerdict(req admission.Request, resp admission.Response) {
 	said := resp.AuditAnnotations
 	if said[auditReason] == "" {
 		return // There was nothing to judge.
 	}
-	outcome, resource := outcomeOf(resp), v.resourceLabel(req)
+	outcome, resource := outcomeOf(resp), v.resourceLabel(schema.GroupVersionResource(req.Resource))
 	decisions.WithLabelValues(outcome, said[auditReason], resource).Inc()
 	if said[auditPolicies] == "" {
 		return
@@ -111,8 +111,7 @@ func (v *Validator) count(req admission.Request, resp admission.Response) {
 }
 
 // resourceLabel is the resource of a request as metrics name it.
-func (g *Gatherer) resourceLabel(req admission.Request) string {
-	resource := schema.GroupVersionResource(req.Resource)
+func (g *Gatherer) resourceLabel(resource schema.GroupVersionResource) string {
 	if _, served := g.Kinds.KindFor(resource); !served {
 		return resourceUnknown
 	}

@@ -23,9 +23,8 @@ import (
 	"slices"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
-
-	"kausality.io/operator/internal/decision"
 )
 
 // Mutator is the mutating webhook: it writes the ledger of holders. What a
@@ -35,58 +34,80 @@ type Mutator struct {
 	*Gatherer
 }
 
+var _ hook = (*Mutator)(nil)
+
 // Handle implements admission.Handler.
 func (m *Mutator) Handle(ctx context.Context, req admission.Request) admission.Response {
-	watch := startWatch(hookGrant)
-	resp, grant := m.answer(ctx, req)
-	watch.stop(grantOutcome(resp, grant))
-	if !dryRun(req) {
-		m.countGrant(req, grant)
+	return m.handle(ctx, m, req)
+}
+
+func (*Mutator) name() string { return hookGrant }
+
+// receive implements hook. A deletion takes no patch.
+func (m *Mutator) receive(ctx context.Context, req admission.Request) (*request, error) {
+	r, err := m.decode(ctx, req, false)
+	if err == nil && r.new == nil {
+		return nil, errNothingToJudge
+	}
+	return r, err
+}
+
+// rule implements hook. Verdicts are for the validating webhook to give.
+func (m *Mutator) rule(ctx context.Context, r *request, o *outcome) (*ruling, error) {
+	ru := &ruling{outcome: o}
+	if resp, refused := refusedProof(r, o.facts); refused {
+		return ru.refuse(refusedByProof, resp), nil
+	}
+	ru.wouldWait = o.facts.wouldWait(ctx, r, o.verdict)
+	return ru, nil
+}
+
+// commit implements hook.
+func (m *Mutator) commit(ctx context.Context, r *request, ru *ruling) error {
+	m.noteWithdrawn(ru)
+	if ru.refusal != nil {
+		m.announceProof(r, *ru.refusal)
+		return nil
+	}
+	err := errors.Join(m.noteBrokenGlass(ctx, r, ru.facts, ru.verdict), m.approveStray(ctx, r, ru.facts))
+	if err == nil && r.old != nil {
+		err = m.keepLedger(ctx, r, ru.facts, ru.next)
+	}
+	if err != nil {
+		return err
+	}
+	m.rememberAnnotations(r, ru.outcome)
+	m.announceFull(r, ru.outcome)
+	return nil
+}
+
+// answer implements hook.
+func (m *Mutator) answer(r *request, ru *ruling) admission.Response {
+	o := ru.outcome
+	resp := admission.Patched("", r.patches(o)...)
+	resp.Warnings = slices.Concat(r.ledgerWarnings(o), o.gateWarnings(r), r.misplaced(o.facts))
+	if warning := r.glassWarning(o); warning != "" {
+		resp.Warnings = append(resp.Warnings, warning)
+	}
+	if len(o.grant.Allowances) > 0 {
+		resp.AuditAnnotations = map[string]string{auditGranted: describeGrants(o.grant.Allowances)}
+	}
+	if ru.wouldWait {
+		o.sayWouldWait(r, &resp)
 	}
 	return resp
 }
 
-// answer writes the ledger, and returns what is new in it.
-func (m *Mutator) answer(ctx context.Context, req admission.Request) (admission.Response, decision.Grant) {
-	r, err := m.decode(ctx, req, false)
-	if err != nil {
-		return m.failed(ctx, req, err), decision.Grant{}
-	}
-	if r.new == nil {
-		return admission.Allowed(""), decision.Grant{} // A deletion takes no patch.
-	}
-	f, verdict, grant, err := m.decide(ctx, r)
-	if err == nil {
-		if resp, refused := m.refuseProof(r, f); refused {
-			return resp, decision.Grant{}
-		}
-		err = errors.Join(m.noteBrokenGlass(ctx, r, f, verdict), m.approveStray(ctx, r, f))
-	}
-	if err != nil {
-		return m.failed(ctx, req, err), decision.Grant{}
-	}
-	if r.old != nil {
-		if err := m.keepLedger(ctx, r, f, f.next); err != nil {
-			return lost(ctx, req, err), decision.Grant{}
+// count implements hook.
+func (m *Mutator) count(req admission.Request, ru *ruling, resp admission.Response, dryRun bool) string {
+	grant := ru.grantOf()
+	if !dryRun {
+		m.countGrant(schema.GroupVersionResource(req.Resource), grant)
+		if len(resp.Patches) > 0 {
+			measureLedger(ru.next)
 		}
 	}
-	m.rememberAnnotations(r, f, grant)
-	m.announceFull(r, f, grant)
-	resp := admission.Patched("", r.patches(f)...)
-	resp.Warnings = slices.Concat(r.ledgerWarnings(f, grant), f.gateWarnings(r), r.misplaced(f))
-	if warning := r.glassWarning(f, verdict, grant); warning != "" {
-		resp.Warnings = append(resp.Warnings, warning)
-	}
-	if len(grant.Allowances) > 0 {
-		resp.AuditAnnotations = map[string]string{auditGranted: describeGrants(grant.Allowances)}
-	}
-	if f.wouldWait(ctx, r, verdict) {
-		f.sayWouldWait(r, &resp)
-	}
-	if !r.dryRun && len(resp.Patches) > 0 {
-		measureLedger(f.next)
-	}
-	return resp, grant
+	return grantOutcome(resp, grant)
 }
 
 // seen is the state of the object that its ledger is held against: the object as

@@ -180,7 +180,7 @@ func TestHandlersModifyNothing(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				f, _, _, err := mutator.decide(t.Context(), r)
+				f, err := mutator.decide(t.Context(), r)
 				if err != nil {
 					t.Fatal(err)
 				}

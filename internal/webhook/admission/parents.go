@@ -28,39 +28,33 @@ import (
 	"kausality.io/operator/internal/scope"
 )
 
-// dissent is the verdict on a request by another parent than the one by which the chain of
-// the object goes on.
-type dissent struct {
-	f       *facts
-	verdict decision.Verdict
-}
-
 // otherParents hears the other parents that an object has: each of them bounds it by its
 // own policies, phase and ledger, and a request passes that all of them let through (D5).
-// Causes go on from the first alone. It returns the first that does not let it through, nil
-// where all do. Hardly any object has two parents with policies, and else it costs nothing.
-func (v *Validator) otherParents(ctx context.Context, r *request, f *facts, verdict decision.Verdict) (*dissent, error) {
-	switch verdict.Reason {
+// Causes go on from the first alone. It hears no more after the first that does not let it
+// through. Hardly any object has two parents with policies, and else it costs nothing.
+func (v *Validator) otherParents(ctx context.Context, r *request, o *outcome) ([]hearing, error) {
+	switch o.verdict.Reason {
 	case decision.ReasonOwn, decision.ReasonFinishing, decision.ReasonPlatform, decision.ReasonOrigin:
 		return nil, nil // It is the same whoever the parent is.
 	default:
 	}
-	for _, ref := range v.besides(ctx, r, f) {
+	var heard []hearing
+	for _, ref := range v.besides(ctx, r, o.facts) {
 		by := *r
 		by.by = &ref
-		other, said, _, err := v.decide(ctx, &by)
+		if o.glass.noted {
+			by.brokenGlass = o.glass.reason
+		}
+		other, err := v.decide(ctx, &by)
 		if err != nil {
 			return nil, err
 		}
-		v.observeParent(&by, other, said)
-		if !said.Allowed {
-			return &dissent{other, said}, nil
-		}
-		if err := v.keepUpgrade(ctx, &by, other, said); err != nil {
-			return nil, err
+		heard = append(heard, hearing{&by, other})
+		if !other.verdict.Allowed {
+			break
 		}
 	}
-	return nil, nil
+	return heard, nil
 }
 
 // besides are the parents that bound the object of a request, but for the first.

@@ -34,20 +34,20 @@ var marks = []string{
 // patches are what turns the new object of a request into the one with the
 // ledger that it gets: nothing but annotations of Kausality changes, of these those that
 // are the object's own (D10), and the switch of a gate.
-func (r *request) patches(f *facts) []jsonpatch.Operation {
+func (r *request) patches(o *outcome) []jsonpatch.Operation {
 	have := r.new.GetAnnotations()
-	own := r.ownAnnotations(f, have)
+	own := r.ownAnnotations(o.facts, have)
 	own.leavePrefix()
-	if !f.Operator {
+	if !o.Operator {
 		own.dropForeign()
 	}
-	own.takeCommands(r.keepsBreakGlass(f))
-	if !f.Operator {
+	own.takeCommands(r.keepsBreakGlass(o.facts))
+	if !o.Operator {
 		own.restoreMarks()
 	}
-	own.set(ledger.NameAllowances, f.next.Encode())
-	own.set(ledger.NameApproved, r.approvedText(f))
-	set := f.gatePatches(r, own.want)
+	own.set(ledger.NameAllowances, o.next.Encode())
+	own.set(ledger.NameApproved, r.approvedText(o))
+	set := o.gatePatches(r, own.want)
 	return append(diff(have, own.want), set...)
 }
 

@@ -27,9 +27,9 @@ import (
 	"kausality.io/operator/internal/notice"
 )
 
-// refuseProof refuses a status by which what is withheld would count as carried out, where
+// refusedProof refuses a status by which what is withheld would count as carried out, where
 // it is not for the requester to say that.
-func (m *Mutator) refuseProof(r *request, f *facts) (admission.Response, bool) {
+func refusedProof(r *request, f *facts) (admission.Response, bool) {
 	if r.subresource != subresourceStatus || r.operation != decision.Update {
 		return admission.Response{}, false
 	}
@@ -40,11 +40,16 @@ func (m *Mutator) refuseProof(r *request, f *facts) (admission.Response, bool) {
 	resp := admission.Denied(fmt.Sprintf("this status says that %s of %s is carried out, which is withheld: that is for its controller to say; approve the change, or take it back, to end that",
 		strings.Join(fields, ", "), objectText(f.Child.GVK.Kind, f.Child.Name)))
 	resp.AuditAnnotations = map[string]string{auditReason: "Unwitnessed", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
-	if !r.dryRun {
-		m.Notices.Post(notice.Notice{
-			Reason: notice.Denied, Action: operationText(r), About: r.target(),
-			Text: r.requester.Username + " was refused: " + resp.Result.Message,
-		})
-	}
 	return resp, true
+}
+
+// announceProof tells people of the object that a status of it was refused.
+func (m *Mutator) announceProof(r *request, resp admission.Response) {
+	if r.dryRun {
+		return
+	}
+	m.Notices.Post(notice.Notice{
+		Reason: notice.Denied, Action: operationText(r), About: r.target(),
+		Text: r.requester.Username + " was refused: " + resp.Result.Message,
+	})
 }

@@ -68,6 +68,8 @@ type request struct {
 	validating bool
 	// brokenGlass is the reason that the mutating hook noted, once it is taken.
 	brokenGlass string
+	// noteTaken is true where such a note is not for the request, as another one has got it.
+	noteTaken bool
 	// scale is what a scale sets.
 	scale *record.Content
 	// by is the parent that is heard, where it is not the one by which the chain of the

@@ -80,24 +80,24 @@ func (g *Gatherer) approvable(ctx context.Context, obj *unstructured.Unstructure
 
 // approvedText is the annotation that the object gets: that of before the request where
 // it says the same, so that nobody sees a difference where there is none.
-func (r *request) approvedText(f *facts) string {
+func (r *request) approvedText(o *outcome) string {
 	if r.old == nil {
 		return ""
 	}
 	before := ledger.Annotation(r.old, ledger.NameApproved)
-	if f.Operator && r.movesOwn(ledger.NameApproved) {
+	if o.Operator && r.movesOwn(ledger.NameApproved) {
 		return ledger.Annotation(r.new, ledger.NameApproved)
 	}
-	if f.standing == nil {
+	if o.grant.Standing == nil {
 		// No policy is in effect that could say.
-		if f.Operator {
+		if o.Operator {
 			return ledger.Annotation(r.new, ledger.NameApproved)
 		}
 		return before
 	}
-	state := f.standing.State()
+	state := o.grant.Standing.State()
 	if was, err := approved.Decode(before); err == nil && was.Same(state) {
 		return before
 	}
-	return state.Encode(f.standing.Object.UID)
+	return state.Encode(o.grant.Standing.Object.UID)
 }

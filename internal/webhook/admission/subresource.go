@@ -33,7 +33,7 @@ import (
 
 // errNothingBehind says that the object behind a sub-resource does not exist, so
 // that there is nothing to judge; the API server will say so itself.
-var errNothingBehind = errors.New("no object behind the sub-resource")
+var errNothingBehind = fmt.Errorf("no object behind the sub-resource: %w", errNothingToJudge)
 
 // decode reads a request. A scale becomes an update of the replicas of the object
 // behind it, and an eviction the deletion of its Pod: admission sees only a Scale

@@ -21,7 +21,6 @@ import (
 	"sync"
 	"time"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/internal/approved"
@@ -54,26 +53,51 @@ type withdrawal struct {
 	since     time.Time
 }
 
-// note remembers how an object compares with its approved content, where something of it is
-// withheld that its children may be made of.
-func (w *withdrawn) note(obj *unstructured.Unstructured, known *knowledge.Kind, st *approved.Standing) {
-	if st == nil || obj == nil || len(st.Withheld()) == 0 || !known.HasTemplate() {
+// withheldOf returns how an object compares with its approved content where something of it is
+// withheld that its children may be made of, and else nil.
+func withheldOf(known *knowledge.Kind, st *approved.Standing) *approved.Standing {
+	if st == nil || len(st.Withheld()) == 0 || !known.HasTemplate() {
+		return nil
+	}
+	return st
+}
+
+// note remembers how an object compared with its approved content when something of it was
+// withheld.
+func (w *withdrawn) note(uid types.UID, standings ...*approved.Standing) {
+	if len(standings) == 0 {
 		return
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	now := time.Now()
-	held := w.parents[obj.GetUID()]
-	held.since = now
-	if !slices.ContainsFunc(held.standings, func(other *approved.Standing) bool { return other.Object.Generation == st.Object.Generation }) {
-		held.standings = append(slices.Clone(held.standings), st)
-		held.standings = held.standings[max(0, len(held.standings)-maxWithdrawnEach):]
+	held := withdrawal{standings: w.known(uid, now), since: now}
+	for _, st := range standings {
+		held.standings = withStanding(held.standings, st)
 	}
 	w.prune(now)
 	if w.parents == nil {
 		w.parents = map[types.UID]withdrawal{}
 	}
-	w.parents[obj.GetUID()] = held
+	w.parents[uid] = held
+}
+
+// withStanding are standings with another one, where none is of its generation: the last of
+// them.
+func withStanding(standings []*approved.Standing, st *approved.Standing) []*approved.Standing {
+	if slices.ContainsFunc(standings, func(other *approved.Standing) bool { return other.Object.Generation == st.Object.Generation }) {
+		return standings
+	}
+	out := append(slices.Clone(standings), st)
+	return out[max(0, len(out)-maxWithdrawnEach):]
+}
+
+// known are those of an object that count still. Its callers have the lock.
+func (w *withdrawn) known(uid types.UID, now time.Time) []*approved.Standing {
+	if held, ok := w.parents[uid]; ok && now.Sub(held.since) <= heardWithin {
+		return held.standings
+	}
+	return nil
 }
 
 // prune forgets what is over, and anything where there is too much. Its callers have the
@@ -86,13 +110,14 @@ func (w *withdrawn) prune(now time.Time) {
 	}
 }
 
-// of are how a parent compared with its approved content some moments ago.
-func (w *withdrawn) of(uid types.UID) []*approved.Standing {
+// with are how a parent compared with its approved content some moments ago, and how it was
+// seen to in this request.
+func (w *withdrawn) with(uid types.UID, seen []*approved.Standing) []*approved.Standing {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	known, ok := w.parents[uid]
-	if !ok || time.Since(known.since) > heardWithin {
-		return nil
+	out := w.known(uid, time.Now())
+	for _, st := range seen {
+		out = withStanding(out, st)
 	}
-	return known.standings
+	return out
 }

@@ -32,75 +32,132 @@ type Validator struct {
 	*Gatherer
 }
 
+var _ hook = (*Validator)(nil)
+
 // Handle implements admission.Handler.
 func (v *Validator) Handle(ctx context.Context, req admission.Request) admission.Response {
-	watch := startWatch(hookVerdict)
-	r, err := v.decode(ctx, req)
-	resp := v.judge(ctx, req, r, err)
-	watch.stop(outcomeOf(resp))
-	if !dryRun(req) && (r == nil || !r.dryRun) {
-		v.count(req, resp)
+	return v.handle(ctx, v, req)
+}
+
+func (*Validator) name() string { return hookVerdict }
+
+// receive implements hook.
+func (v *Validator) receive(ctx context.Context, req admission.Request) (*request, error) {
+	return v.decode(ctx, req)
+}
+
+// rule implements hook: a request passes that all parents of the object let through, the
+// policies of the object itself, and those of what it has scaled.
+func (v *Validator) rule(ctx context.Context, r *request, o *outcome) (*ruling, error) {
+	ru := &ruling{outcome: o}
+	if !o.verdict.Allowed {
+		return ru.refuse(refusedByParent, denied(r, o.facts, o.verdict).WithWarnings(deletionWarnings(r, o)...)), nil
 	}
+	var err error
+	if ru.others, err = v.otherParents(ctx, r, o); err != nil {
+		return nil, err
+	}
+	if last := len(ru.others) - 1; last >= 0 && !ru.others[last].verdict.Allowed {
+		return ru.refuse(refusedByParent, denied(r, ru.others[last].facts, ru.others[last].verdict)), nil
+	}
+	if resp, refused := refusal(r, o); refused {
+		return ru.refuse(refusedByOwn, resp), nil
+	}
+	if why := o.gateDeviation(r); why != "" {
+		return ru.refuse(refusedByState, refusedGate(r, o.facts, why)), nil
+	}
+	if o.AdoptsWithoutCause() && !o.hasRoomForStray() {
+		return ru.refuse(refusedByState, refusedStray(r, o.facts)), nil
+	}
+	if ru.deputy, err = v.judgeDelegation(ctx, r, o.facts, o.verdict); err != nil {
+		return nil, err
+	}
+	if d := ru.deputy; d != nil && !d.allowed {
+		return ru.refuse(refusedByTarget, refusedDelegation(r, d)), nil
+	}
+	return ru, nil
+}
+
+// commit implements hook.
+func (v *Validator) commit(ctx context.Context, r *request, ru *ruling) error {
+	v.noteWithdrawn(ru)
+	if err := v.reserve(ctx, r, ru); err != nil {
+		return err
+	}
+	v.observe(r, ru)
+	if ru.refusal != nil {
+		switch ru.refusedBy {
+		case refusedByOwn:
+			v.announceRefusal(r, *ru.refusal)
+			v.rememberRefusal(r, ru.facts, ru.grant, *ru.refusal)
+		case refusedByTarget:
+			v.tellDelegation(r, ru.deputy, *ru.refusal)
+		default:
+		}
+		return nil
+	}
+	for _, other := range ru.others {
+		if err := v.keepUpgrade(ctx, other.r, other.facts, other.verdict); err != nil {
+			return err
+		}
+	}
+	if err := v.keep(ctx, r, ru.outcome); err != nil {
+		return err
+	}
+	v.remember(r, ru.outcome)
+	if ru.deputy != nil {
+		v.noteDelegation(r, ru.deputy)
+	}
+	return nil
+}
+
+// reserve takes what only one request can have: a note that the glass is broken, and the
+// place of a Pod that is gone. It returns errTaken where another request has got it.
+func (v *Validator) reserve(ctx context.Context, r *request, ru *ruling) error {
+	if err := v.reserveBy(ctx, r, ru.facts, ru.refusal == nil); err != nil {
+		return err
+	}
+	for _, other := range ru.others {
+		if err := v.reserveBy(ctx, r, other.facts, ru.refusal == nil); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+func (v *Validator) reserveBy(ctx context.Context, r *request, f *facts, passes bool) error {
+	if err := v.takeNote(ctx, r, f); err != nil {
+		return err
+	}
+	if passes && !r.dryRun && !v.takePlace(f) {
+		return errTaken
+	}
+	return nil
+}
+
+// answer implements hook.
+func (v *Validator) answer(r *request, ru *ruling) admission.Response {
+	resp := admission.Allowed("")
+	resp.AuditAnnotations = auditAnnotations(ru.facts, ru.verdict)
+	if ru.deputy != nil {
+		resp.AuditAnnotations[auditTarget] = ru.deputy.text()
+	}
+	resp.Warnings = warnings(r, ru.outcome)
 	return resp
 }
 
-// judge answers a decoded request, or one that could not be decoded.
-func (v *Validator) judge(ctx context.Context, req admission.Request, r *request, err error) admission.Response {
-	if errors.Is(err, errNothingBehind) {
-		return admission.Allowed("")
+// count implements hook.
+func (v *Validator) count(req admission.Request, _ *ruling, resp admission.Response, dryRun bool) string {
+	if !dryRun {
+		v.countVerdict(req, resp)
 	}
-	if err != nil {
-		return v.failed(ctx, req, err)
-	}
-	f, verdict, grant, err := v.decide(ctx, r)
-	if err != nil {
-		return v.failed(ctx, req, err)
-	}
-	v.observe(req, r, f, verdict, grant)
-	if !verdict.Allowed {
-		return denied(req, f, verdict).WithWarnings(deletionWarnings(r, f, verdict)...)
-	}
-	switch other, err := v.otherParents(ctx, r, f, verdict); {
-	case err != nil:
-		return v.failed(ctx, req, err)
-	case other != nil:
-		return denied(req, other.f, other.verdict)
-	}
-	if resp, refused := refusal(r, f, verdict, grant); refused {
-		v.announceRefusal(r, resp)
-		v.rememberRefusal(r, f, grant, resp)
-		return resp
-	}
-	if why := f.gateDeviation(r, verdict); why != "" {
-		return refusedGate(r, f, why)
-	}
-	if f.AdoptsWithoutCause() && !f.hasRoomForStray() {
-		return refusedStray(r, f)
-	}
-	d, resp := v.judgeDelegation(ctx, req, r, f, verdict)
-	if resp != nil {
-		return *resp
-	}
-	switch err := v.keep(ctx, r, f, verdict, grant); {
-	case errors.As(err, new(lostError)):
-		return lost(ctx, req, err)
-	case err != nil:
-		return v.failed(ctx, req, err)
-	}
-	v.remember(r, f, grant)
-	allowed := admission.Allowed("")
-	allowed.AuditAnnotations = auditAnnotations(f, verdict)
-	if d != nil {
-		v.noteDelegation(r, d)
-		allowed.AuditAnnotations[auditTarget] = d.text()
-	}
-	allowed.Warnings = warnings(r, f, verdict, grant)
-	return allowed
+	return outcomeOf(resp)
 }
 
 // refusal is the answer where the object's own policies stand in the way of what the
 // verdict lets through.
-func refusal(r *request, f *facts, verdict decision.Verdict, grant decision.Grant) (admission.Response, bool) {
+func refusal(r *request, o *outcome) (admission.Response, bool) {
+	f, verdict, grant := o.facts, o.verdict, o.grant
 	switch {
 	case len(f.leaving) > 0 && !selfContained(verdict):
 		return refusedLeaving(f), true
@@ -112,8 +169,8 @@ func refusal(r *request, f *facts, verdict decision.Verdict, grant decision.Gran
 		return refusedDisturbing(f), true
 	case len(grant.Withheld) > 0 && (grant.Refuse || r.subresource == subresourceScale):
 		return refused(f, grant), true
-	case len(f.deviates.foreign) > 0:
-		return refusedForeign(r, f, f.deviates.foreign), true
+	case len(o.deviates.foreign) > 0:
+		return refusedForeign(r, f, o.deviates.foreign), true
 	default:
 		return admission.Response{}, false
 	}
@@ -127,14 +184,15 @@ func selfContained(v decision.Verdict) bool {
 
 // keep writes down what the answer cannot carry, before it is given: who deletes
 // a holder, and what the object's ledger should say and does not.
-func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict decision.Verdict, grant decision.Grant) error {
+func (v *Validator) keep(ctx context.Context, r *request, o *outcome) error {
+	f, verdict := o.facts, o.verdict
 	if r.dryRun {
 		return nil
 	}
 	if err := v.keepUpgrade(ctx, r, f, verdict); err != nil {
 		return err
 	}
-	if err := v.keepForReaders(ctx, f, verdict, grant); err != nil {
+	if err := v.keepForReaders(ctx, f, verdict, o.grant); err != nil {
 		return lostError{err}
 	}
 	if r.operation == decision.Delete {
@@ -152,7 +210,7 @@ func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict deci
 			return err
 		}
 	}
-	d := f.deviates
+	d := o.deviates
 	if len(d.missing)+len(d.ended) == 0 {
 		return nil
 	}
@@ -166,18 +224,20 @@ func (v *Validator) keep(ctx context.Context, r *request, f *facts, verdict deci
 	return nil
 }
 
-// observe takes note of a decision about a bounded child. What changes nothing
-// that counts, or is not bounded, is nobody's business.
-func (v *Validator) observe(req admission.Request, r *request, f *facts, verdict decision.Verdict, grant decision.Grant) {
+// observe takes note of what the parents of the object decided.
+func (v *Validator) observe(r *request, ru *ruling) {
 	if r.dryRun {
 		return
 	}
-	if f.brokeGlass(verdict, grant) {
-		glassBroken.WithLabelValues(v.resourceLabel(req)).Inc()
+	if ru.brokeGlass() {
+		glassBroken.WithLabelValues(v.resourceLabel(r.resource)).Inc()
 	}
 	if r.scale != nil {
-		v.countGrant(req, grant)
-		v.announceFull(r, f, grant)
+		v.countGrant(r.resource, ru.grant)
+		v.announceFull(r, ru.outcome)
 	}
-	v.observeParent(r, f, verdict)
+	v.observeParent(r, ru.facts, ru.verdict)
+	for _, other := range ru.others {
+		v.observeParent(other.r, other.facts, other.verdict)
+	}
 }
