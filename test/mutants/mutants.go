@@ -55,16 +55,17 @@ func (m mutant) suite() string {
 }
 
 const (
-	rules    = "internal/interception/rules.go"
-	webhooks = "internal/interception/webhooks.go"
-	judge    = "internal/decision/judge.go"
-	cover    = "internal/decision/cover.go"
-	gather   = "internal/webhook/admission/gather.go"
-	glass    = "internal/webhook/admission/glass.go"
-	decide   = "internal/webhook/admission/decide.go"
-	validate = "internal/webhook/admission/validate.go"
-	implied  = "internal/policy/implied.go"
-	records  = "config/record-protection/policy.yaml"
+	rules     = "internal/interception/rules.go"
+	webhooks  = "internal/interception/webhooks.go"
+	judge     = "internal/decision/judge.go"
+	cover     = "internal/decision/cover.go"
+	gather    = "internal/webhook/admission/gather.go"
+	parentage = "internal/webhook/admission/parentage.go"
+	glass     = "internal/webhook/admission/glass.go"
+	decide    = "internal/webhook/admission/decide.go"
+	validate  = "internal/webhook/admission/validate.go"
+	implied   = "internal/policy/implied.go"
+	records   = "config/record-protection/policy.yaml"
 )
 
 // unprotected takes out the admission policy that protects ledgers inside the API
@@ -184,7 +185,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "kro takes anything",
-		edits: []edit{{"internal/webhook/admission/strays.go", "		f.taken = r.takes(ref)\n", "		_ = r.takes\n"}},
+		edits: []edit{{"internal/webhook/admission/strays.go", "		p.taken = r.takes(ref)\n", "		_ = r.takes\n"}},
 		ways:  []string{"having kro take somebody's object for an instance of one's own"},
 	},
 	{
@@ -281,7 +282,7 @@ var mutants = []mutant{
 	{
 		name: "the parent is that of the new object",
 		edits: []edit{{
-			gather,
+			parentage,
 			"	if r.old != nil {\n		if ref, ok := scope.Ref(ctx, g.Objects, index, r.old); ok {",
 			"	if r.new == nil {\n		if ref, ok := scope.Ref(ctx, g.Objects, index, r.old); ok {",
 		}},
@@ -299,7 +300,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "owners are known by their names",
-		edits: []edit{{gather, "	case !ref.Names(parent):\n", "	case false:\n"}},
+		edits: []edit{{parentage, "	case !ref.Names(parent):\n", "	case false:\n"}},
 		ways:  []string{"forging an owner that does not exist"},
 	},
 	{
@@ -610,7 +611,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what the cache has of an object is new enough",
-		edits: []edit{{gather, "case known && (why == doubtBlind || !g.overtaken.has(parent)):", "case known:"}, {gather, "		case known:\n			why = doubtOvertaken\n", ""}},
+		edits: []edit{{parentage, "case known && (why == doubtBlind || !g.overtaken.has(parent)):", "case known:"}, {parentage, "		case known:\n			why = doubtOvertaken\n", ""}},
 		unit:  []string{"-run=TestOvertaken", "./internal/webhook/admission"},
 	},
 	{

@@ -23,7 +23,6 @@ import (
 	"slices"
 	"time"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -191,15 +190,9 @@ func (g *Gatherer) now() time.Time {
 // facts are what is known about one request.
 type facts struct {
 	decision.Input
+	parentage
 	// index is the one snapshot of the policies that the request is judged by.
 	index *policy.Index
-	// goneParent and goneName are the kind and the name of the parent that the object
-	// names and that does not exist.
-	goneParent, goneName string
-	// parent is where the child's parent is recorded.
-	parent v1alpha1.TargetReference
-	// parentRecordKey is the name of its AllowanceRecord.
-	parentRecordKey types.NamespacedName
 	// ledgerError is set where the object's stored ledger cannot be read.
 	ledgerError error
 	// hasMissed is true where the object was changed while no operator looked.
@@ -210,17 +203,12 @@ type facts struct {
 	recordError error
 	// gate is what is known of the object's gate, nil where its kind has none.
 	gate *gated
-	// lettingGo are changes of the object's labels for which the controller of its
-	// parent would release it, or adopt it.
-	lettingGo []change.Change
 	// stored is the object's ledger as its annotation had it.
 	stored ledger.Ledger
 	// leaving are the policies that the object must not leave by this request.
 	leaving []*policy.Policy
 	// entering is true where it must not come under another one by this request.
 	entering bool
-	// claimed is true where the parent is the claim of a composite resource.
-	claimed bool
 	// claim is the one that the request gives a composite resource that was free.
 	claim *lineage.Ref
 	// approve is what the request says about approving.
@@ -229,15 +217,6 @@ type facts struct {
 	approvedBefore []change.Change
 	// glass is what the request says about breaking the glass.
 	glass glass
-	// parentObject is the parent itself, nil where there is none.
-	parentObject *unstructured.Unstructured
-	// taken is true where the request gives the object, which was free, to a parent that is
-	// named by labels.
-	taken bool
-	// adopter is where the parent is recorded that adopts the child, and adopterInitiators
-	// are who may initiate on it, or above it, where there is one.
-	adopter           v1alpha1.TargetReference
-	adopterInitiators []string
 	// withheldOfParent is how the parent was seen to compare with its approved content, where
 	// something of it was withheld that the child may be made of.
 	withheldOfParent []*approved.Standing
@@ -245,10 +224,6 @@ type facts struct {
 	// change of their number is withheld.
 	alive  sets.Set[string]
 	places int64
-	// strays are the children that the parent adopted without a cause.
-	strays []v1alpha1.StrayChild
-	// parentRecord is the parent's record, nil where it has none.
-	parentRecord *v1alpha1.AllowanceRecord
 	// version is what makes the request, where that was asked, and upgrades are what the
 	// UpgradeAllowances for it say.
 	version  upgrade.Version
@@ -256,29 +231,24 @@ type facts struct {
 	// initiators are who may initiate on the object, or above it, for messages;
 	// parentInitiators the same for its parent.
 	initiators, parentInitiators []string
-	// approveKey and parentApproveKey are the annotations to approve with.
-	approveKey, parentApproveKey string
+	// approveKey is the annotation to approve changes of the object with.
+	approveKey string
 }
 
 // gather gathers the facts. Where there is a doubt, the parent and its record are read
 // from the API server: the cache may be behind the requester's (D5).
 func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*approved.Standing) (*facts, error) {
-	f := &facts{index: g.Policies.Index()}
-	f.Requester = r.requester
-	f.Operator = r.requester.Username == g.OperatorUser
-	f.Platform = g.Platform
-	f.Operation = r.operation
-	f.Eviction = r.subresource == subresourceEviction
-
-	ancestors, err := g.gatherParent(ctx, r, f, why)
+	index := g.Policies.Index()
+	above, err := g.gatherParent(ctx, r, index, why)
 	if err != nil {
 		return nil, err
 	}
+	f := g.factsBelow(r, index, &above)
 	g.gatherTakenBack(r, f, before)
-	own := append([]policy.Holder{scope.Holder(ctx, g.Namespaces, r.current())}, ancestors...)
+	own := append([]policy.Holder{scope.Holder(ctx, g.Namespaces, r.current())}, above.chain...)
 	f.OwnPolicies = f.index.InEffect(own)
 	f.initiators = f.index.InitiatorsOf(own)
-	f.parentInitiators = f.index.InitiatorsOf(ancestors)
+	f.parentInitiators = f.index.InitiatorsOf(above.chain)
 	f.approveKey = ledger.AnnotationKey(r.current(), ledger.NameApprove)
 	f.AncestorInitiator = !f.Parent.OneSided && f.index.MayInitiateAbove(own, r.requester)
 
@@ -308,6 +278,19 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 		f.BreakGlass = f.glass.reason
 	}
 	return f, nil
+}
+
+// factsBelow are the facts about a request as far as they are known with the parent.
+func (g *Gatherer) factsBelow(r *request, index *policy.Index, above *parentFacts) *facts {
+	f := &facts{index: index, parentage: above.parentage}
+	f.Requester = r.requester
+	f.Operator = r.requester.Username == g.OperatorUser
+	f.Platform = g.Platform
+	f.Operation = r.operation
+	f.Eviction = r.subresource == subresourceEviction
+	f.ParentState, f.Parent = above.state, above.bounds
+	f.Adoption, f.Deletion = above.adoption, above.deletion
+	return f
 }
 
 // gatherChild fills in what there is to know about the object itself.
@@ -387,113 +370,6 @@ func (g *Gatherer) readOwnRecord(ctx context.Context, r *request, f *facts, why 
 	return rec, err
 }
 
-// gatherParent fills in what there is to know about the parent, and returns the chain
-// of holders that begins with it.
-func (g *Gatherer) gatherParent(ctx context.Context, r *request, f *facts, why doubt) ([]policy.Holder, error) {
-	if r.by != nil {
-		return g.gatherOwner(ctx, r, f, *r.by, false, why)
-	}
-	if ref, ok := g.adopter(ctx, r, f.index); ok {
-		return g.gatherOwner(ctx, r, f, ref, true, why)
-	}
-	ref, ok := g.parentRef(ctx, r, f.index)
-	if !ok {
-		f.ParentState = decision.NoParent
-		return nil, nil
-	}
-	ancestors, err := g.gatherOwner(ctx, r, f, ref, false, why)
-	if err != nil {
-		return nil, err
-	}
-	return g.gatherAdopter(ctx, r, f, ancestors, why)
-}
-
-// gatherOwner fills in what there is to know about the object that a reference names as
-// the parent, or that would adopt the object.
-func (g *Gatherer) gatherOwner(ctx context.Context, r *request, f *facts, ref lineage.Ref, adopts bool, why doubt) ([]policy.Holder, error) {
-	policies := f.index.For(ref.GVK.GroupKind())
-	if len(policies) == 0 {
-		f.ParentState = decision.ParentUngoverned
-		return nil, nil
-	}
-	if why == doubtNone && g.Objects.Behind(policies[0].For) {
-		why = doubtBehind
-	}
-	parent, err := g.readParent(ctx, ref, policies[0].For, why)
-	if err != nil {
-		return nil, err
-	}
-	if parent == nil && adopts {
-		f.ParentState = decision.NoParent
-		return nil, nil
-	}
-	if parent == nil {
-		f.ParentState = decision.ParentGone
-		f.goneParent, f.goneName = ref.GVK.Kind, ref.Name
-		if (r.operation == decision.Delete || r.asksToOrphan()) && !ref.Mutual {
-			f.Deletion = g.deletionOf(ctx, v1alpha1.TargetReference{
-				Group: ref.GVK.Group, Version: ref.GVK.Version, Kind: ref.GVK.Kind,
-				Namespace: g.namespaceOf(ref, policies[0].For), Name: ref.Name, UID: ref.UID,
-			})
-		}
-		return nil, nil
-	}
-	ancestors := scope.Chain(ctx, g.Objects, g.Namespaces, f.index, parent)
-	f.parent = record.TargetOf(parent)
-	f.parentRecordKey = types.NamespacedName{Namespace: record.Namespace(f.parent, g.OperatorNamespace), Name: record.Name(f.parent)}
-	f.parentApproveKey = ledger.AnnotationKey(parent, ledger.NameApprove)
-	f.claimed = ref.Mutual
-	f.ParentState = decision.ParentFound
-	f.Parent = decision.Parent{
-		GVK:        parent.GroupVersionKind(),
-		Namespace:  parent.GetNamespace(),
-		Name:       parent.GetName(),
-		UID:        string(parent.GetUID()),
-		Generation: parent.GetGeneration(),
-		Deleting:   parent.GetDeletionTimestamp() != nil,
-		OneSided:   !ref.PointsBack(parent, r.current()),
-		Policies:   f.index.InEffect(ancestors),
-	}
-	known := policy.Known(parent.GroupVersionKind().GroupKind(), f.Parent.Policies)
-	switch {
-	case r.operation != decision.Update:
-	case adopts:
-		f.lettingGo = lineage.Joining(known, parent, r.old, r.new)
-	default:
-		f.lettingGo = lineage.LettingGo(known, parent, r.old, r.new)
-	}
-	// A ledger that cannot be read allows nothing; its holder's own admission
-	// says so.
-	stored, _ := g.ledgers.of(parent)
-	rec, err := g.readLedgerRecord(ctx, f.parent, why, stored)
-	if err != nil {
-		return nil, err
-	}
-	f.parentRecord = rec
-	f.strays = g.strays.with(rec, parent.GetUID(), why)
-	f.Parent.Strays = uidsOf(f.strays)
-	effective := record.Effective(rec, parent, stored)
-	f.Parent.Ledger = effective.Without(ledger.Entry.IsWithheld)
-	f.Parent.Standing = g.parentStanding(ctx, parent, f.Parent.Policies, effective, rec)
-	f.Parent.Adopting = rec != nil && rec.Status.Adopting
-	f.Parent.Blind = f.Parent.Phase() == v1alpha1.PhaseInitializing && lifecycle.Blind(parent, f.Parent.Policies, g.now())
-	if f.Parent.Deleting {
-		f.Deletion = g.deletionOf(ctx, f.parent)
-	}
-	f.parentObject = parent
-	g.gatherTemplates(r, f)
-	return ancestors, nil
-}
-
-// gatherTemplates fills in what there is to know about what a parent makes children of.
-func (g *Gatherer) gatherTemplates(r *request, f *facts) {
-	parent := f.parentObject
-	if child, _ := f.Parent.Known().Child(r.gvk.GroupKind()); child.Ordinals != nil {
-		f.Parent.CurrentRevision = textAt(child.Ordinals.CurrentRevision, parent)
-		f.Parent.UpdateRevision = textAt(child.Ordinals.UpdateRevision, parent)
-	}
-}
-
 // gatherTakenBack fills in what was withheld of the parent some moments ago. What was seen of
 // that while the request was decided before counts as well.
 func (g *Gatherer) gatherTakenBack(r *request, f *facts, before []*approved.Standing) {
@@ -505,52 +381,6 @@ func (g *Gatherer) gatherTakenBack(r *request, f *facts, before []*approved.Stan
 		f.withheldOfParent = withStanding(before, st)
 	}
 	f.Parent.TakenBack, f.Parent.Fields = g.withdrawn.with(f.parent.UID, f.withheldOfParent), f.parentObject.Object
-}
-
-// textAt is the text that an object has in a field, empty where it has none.
-func textAt(at change.Path, obj *unstructured.Unstructured) string {
-	value, _ := at.Value(obj.Object)
-	text, _ := value.(string)
-	return text
-}
-
-// readParent returns the parent, or nil where it does not exist: where the cache
-// does not have the very object that the child names, the API server decides.
-func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.GroupVersionKind, why doubt) (*unstructured.Unstructured, error) {
-	key := types.NamespacedName{Namespace: g.namespaceOf(ref, gvk), Name: ref.Name}
-	if why == doubtNone || why == doubtBlind {
-		parent, err := g.Objects.Get(ctx, gvk, key)
-		known := err == nil && ref.Names(parent)
-		switch {
-		case known && (why == doubtBlind || !g.overtaken.has(parent)):
-			return parent, nil
-		case known:
-			why = doubtOvertaken
-		case why == doubtBlind:
-			return nil, fmt.Errorf("the parent %s %s is not known", gvk.Kind, key)
-		default:
-			why = doubtUncached
-		}
-	}
-	why.read()
-	parent, err := g.Objects.Live(ctx, gvk, key)
-	switch {
-	case apierrors.IsNotFound(err):
-		return nil, nil
-	case err != nil:
-		return nil, fmt.Errorf("reading the parent %s %s: %w", gvk.Kind, key, err)
-	case !ref.Names(parent):
-		return nil, nil
-	}
-	return parent, nil
-}
-
-// namespaceOf is the namespace of a parent of the kind.
-func (g *Gatherer) namespaceOf(ref lineage.Ref, gvk schema.GroupVersionKind) string {
-	if !g.Kinds.Namespaced(gvk) {
-		return ""
-	}
-	return ref.Namespace
 }
 
 // holdsAllowances reports whether a ledger has more than withheld changes.
@@ -584,20 +414,6 @@ func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReferen
 		return nil, fmt.Errorf("reading the allowance record of %s %s/%s: %w", target.Kind, target.Namespace, target.Name, err)
 	}
 	return rec, nil
-}
-
-// parentRef is the parent that bounds the request: that of the object as it was,
-// or, where it had none, as it will be.
-func (g *Gatherer) parentRef(ctx context.Context, r *request, index *policy.Index) (lineage.Ref, bool) {
-	if r.old != nil {
-		if ref, ok := scope.Ref(ctx, g.Objects, index, r.old); ok {
-			return ref, true
-		}
-	}
-	if r.new != nil {
-		return scope.Ref(ctx, g.Objects, index, r.new)
-	}
-	return lineage.Ref{}, false
 }
 
 // findChanges finds the changes of an update that count (D7). Metadata counts

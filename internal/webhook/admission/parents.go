@@ -75,19 +75,19 @@ func (g *Gatherer) besides(ctx context.Context, r *request, f *facts) []lineage.
 
 // joining is the parent that an update gives an object besides the one by which its chain
 // goes on: of several, one whose policies may name the object.
-func (g *Gatherer) joining(ctx context.Context, r *request, f *facts) (lineage.Ref, bool) {
-	if len(lineage.Parents(f.index, r.new)) < 2 {
+func (g *Gatherer) joining(ctx context.Context, r *request, index *policy.Index) (lineage.Ref, bool) {
+	if len(lineage.Parents(index, r.new)) < 2 {
 		return lineage.Ref{}, false
 	}
-	before := lineage.Parents(f.index, r.old)
-	joined := slices.DeleteFunc(scope.Refs(ctx, g.Objects, f.index, r.new), func(ref lineage.Ref) bool {
+	before := lineage.Parents(index, r.old)
+	joined := slices.DeleteFunc(scope.Refs(ctx, g.Objects, index, r.new), func(ref lineage.Ref) bool {
 		return ref.Mutual || slices.ContainsFunc(before, ref.SameParent)
 	})
 	if len(joined) == 0 {
 		return lineage.Ref{}, false
 	}
 	named := func(ref lineage.Ref) bool {
-		return slices.ContainsFunc(f.index.For(ref.GVK.GroupKind()), func(p *policy.Policy) bool { return p.Bounds(r.gvk.GroupKind()) })
+		return slices.ContainsFunc(index.For(ref.GVK.GroupKind()), func(p *policy.Policy) bool { return p.Bounds(r.gvk.GroupKind()) })
 	}
 	return joined[max(slices.IndexFunc(joined, named), 0)], true
 }

@@ -41,57 +41,47 @@ import (
 	"kausality.io/operator/internal/scope"
 )
 
-// gatherAdopter fills in what there is to know about the parent that an update gives the
-// object, and returns the chain of holders that bounds the request: that of the parent
-// from before, or, where that bounds nothing, that of the adopter. Else an owner that
-// nobody governs, or that does not exist, would hide the adoption.
-func (g *Gatherer) gatherAdopter(
-	ctx context.Context, r *request, f *facts, ancestors []policy.Holder, why doubt,
-) ([]policy.Holder, error) {
+// gatherAdopter adds what there is to know about the parent that an update gives the
+// object. What bounds the request is the parent from before, or, where that bounds nothing,
+// the adopter. Else an owner that nobody governs, or that does not exist, would hide the
+// adoption.
+func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.Index, owner *parentFacts, why doubt) (parentFacts, error) {
 	if r.operation != decision.Update || !r.validating && r.subresource == subresourceStatus {
-		return ancestors, nil
+		return *owner, nil
 	}
-	before, hadBefore := scope.Ref(ctx, g.Objects, f.index, r.old)
-	ref, ok := scope.Ref(ctx, g.Objects, f.index, r.new)
+	before, hadBefore := scope.Ref(ctx, g.Objects, index, r.old)
+	ref, ok := scope.Ref(ctx, g.Objects, index, r.new)
 	// A parent that has to point back gives nothing before it does.
 	if ok && hadBefore && before.SameParent(ref) {
-		ref, ok = g.joining(ctx, r, f)
+		ref, ok = g.joining(ctx, r, index)
 	}
-	if !ok || ref.Mutual {
-		return ancestors, nil
+	if !ok || ref.Mutual || owner.state != decision.ParentFound && before.Mutual {
+		return *owner, nil
 	}
-	adopter, above := f, ancestors
-	switch {
-	case f.ParentState != decision.ParentFound:
-		if before.Mutual {
-			return ancestors, nil
-		}
-		f.goneParent, f.Deletion = "", nil
-	case f.Parent.UID != string(ref.UID):
-		adopter = &facts{index: f.index}
-	}
-	if adopter != f || f.ParentState != decision.ParentFound {
+	adopter := *owner
+	if owner.state != decision.ParentFound || owner.bounds.UID != string(ref.UID) {
 		var err error
-		if above, err = g.gatherOwner(ctx, r, adopter, ref, false, why); err != nil {
-			return nil, err
+		if adopter, err = g.gatherOwner(ctx, r, index, ref, false, why); err != nil {
+			return parentFacts{}, err
 		}
 	}
-	if adopter.ParentState == decision.ParentFound {
-		f.Adoption = &decision.Adoption{Parent: adopter.Parent, Initiator: f.mayInitiateOn(above)}
-		f.taken = r.takes(ref)
-		f.adopter, f.adopterInitiators = adopter.parent, f.index.InitiatorsOf(above)
+	p := *owner
+	if p.state != decision.ParentFound {
+		p = adopter
 	}
-	if adopter == f {
-		return above, nil
+	if adopter.state == decision.ParentFound {
+		p.adoption = &decision.Adoption{Parent: adopter.bounds, Initiator: mayInitiateOn(index, adopter.chain, r.requester)}
+		p.taken = r.takes(ref)
+		p.adopter, p.adopterInitiators = adopter.parent, index.InitiatorsOf(adopter.chain)
 	}
-	return ancestors, nil
+	return p, nil
 }
 
-// mayInitiateOn reports whether the requester may initiate on the first of a chain of
-// holders, or on what is above it.
-func (f *facts) mayInitiateOn(chain []policy.Holder) bool {
-	return slices.ContainsFunc(f.index.InEffect(chain), func(p *policy.Policy) bool { return p.MayInitiate(f.Requester) }) ||
-		f.index.MayInitiateAbove(chain, f.Requester)
+// mayInitiateOn reports whether somebody may initiate on the first of a chain of holders,
+// or on what is above it.
+func mayInitiateOn(index *policy.Index, chain []policy.Holder, who policy.Requester) bool {
+	return slices.ContainsFunc(index.InEffect(chain), func(p *policy.Policy) bool { return p.MayInitiate(who) }) ||
+		index.MayInitiateAbove(chain, who)
 }
 
 // gatherSurplus finds out, where a child is deleted whose parent has strays of the same
