@@ -245,7 +245,8 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	}
 	f := g.factsBelow(r, index, &above)
 	g.gatherTakenBack(r, f, before)
-	own := append([]policy.Holder{scope.Holder(ctx, g.Namespaces, r.current())}, above.chain...)
+	own := append(make([]policy.Holder, 0, 1+len(above.chain)), scope.Holder(ctx, g.Namespaces, r.current()))
+	own = append(own, above.chain...)
 	f.OwnPolicies = f.index.InEffect(own)
 	f.initiators = f.index.InitiatorsOf(own)
 	f.parentInitiators = f.index.InitiatorsOf(above.chain)
@@ -420,8 +421,7 @@ func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReferen
 // where a policy names it: as a trigger for the object itself, as a bound for
 // the child that it is. Who its parent is always counts.
 func (r *request) findChanges(f *facts, declared change.Schema) {
-	triggers := make([]change.Pattern, 0, len(f.OwnPolicies))
-	bounds := make([]change.Pattern, 0, len(f.Parent.Policies))
+	var triggers, bounds []change.Pattern // Hardly any policy names metadata.
 	for _, p := range f.OwnPolicies {
 		triggers = append(triggers, p.TriggerMetadata()...)
 	}
