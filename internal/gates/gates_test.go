@@ -56,7 +56,7 @@ func resource(group, kind, plural string, categories ...string) kinds.Resource {
 	return kinds.Resource{GVK: gv.WithKind(kind), GVR: gv.WithResource(plural), Categories: categories}
 }
 
-func registry(t *testing.T, owners ...metav1.OwnerReference) *gates.Registry {
+func newRegistry(t *testing.T, owners ...metav1.OwnerReference) *gates.Registry {
 	t.Helper()
 	definition := &metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Name: "buckets.s3.example.org", OwnerReferences: owners}}
 	definition.SetGroupVersionKind(kinds.Definition().GetObjectKind().GroupVersionKind())
@@ -101,7 +101,7 @@ func TestGate(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			_, kind, ok := registry(t, tt.owners...).Gate(t.Context(), schema.GroupVersionKind{Kind: tt.kind})
+			_, kind, ok := newRegistry(t, tt.owners...).Gate(t.Context(), schema.GroupVersionKind{Kind: tt.kind})
 			if ok == tt.none || kind.Provider != tt.provider {
 				t.Errorf("gate: %t, provider %q, want %q", ok, kind.Provider, tt.provider)
 			}
@@ -124,7 +124,7 @@ func TestBehind(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			var got []string
-			for _, r := range registry(t).Behind(t.Context(), &policy.Policy{}, naming(tt.external)) {
+			for _, r := range newRegistry(t).Behind(t.Context(), &policy.Policy{}, naming(tt.external)) {
 				got = append(got, r.GVR.Resource)
 			}
 			if diff := cmp.Diff(tt.want, got); diff != "" {
@@ -152,7 +152,7 @@ func TestIsSystem(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			if got := registry(t).IsSystem(tt.who); got != tt.want {
+			if got := newRegistry(t).IsSystem(tt.who); got != tt.want {
 				t.Errorf("is a system: %t, want %t", got, tt.want)
 			}
 		})
