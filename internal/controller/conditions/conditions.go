@@ -14,11 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package conditions reads the conditions of objects of any kind, and knows whose objects keep
+// Package conditions reads the conditions of objects of any kind, writes those of Deployments,
+// and knows whose objects keep
 // conditions that are not their controller's.
 package conditions
 
 import (
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
@@ -29,6 +31,29 @@ import (
 // by the merge keys and with the times that only its schema has; of all other kinds it is found
 // out by trying where they keep what Kausality shows.
 var Deployments = schema.GroupKind{Group: "apps", Kind: "Deployment"}
+
+// OfDeployment returns the status that makes a Deployment have a condition, as part of a
+// strategic merge patch. Both times are as RFC 3339 writes them.
+func OfDeployment(conditionType, reason, message, since, updated string) map[string]any {
+	return status(map[string]any{
+		"type":               conditionType,
+		"status":             string(metav1.ConditionTrue),
+		"reason":             reason,
+		"message":            message,
+		"lastTransitionTime": since,
+		"lastUpdateTime":     updated,
+	})
+}
+
+// RemovedOfDeployment returns the status that takes a condition away from a Deployment, as
+// part of a strategic merge patch.
+func RemovedOfDeployment(conditionType string) map[string]any {
+	return status(map[string]any{"$patch": "delete", "type": conditionType})
+}
+
+func status(condition map[string]any) map[string]any {
+	return map[string]any{"conditions": []any{condition}}
+}
 
 // Of returns the condition of a type that an object has, nil where it has
 // none.

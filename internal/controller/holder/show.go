@@ -23,7 +23,6 @@ import (
 	"strings"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -72,16 +71,9 @@ func blockedPatch(obj *unstructured.Unstructured, b *v1alpha1.Blocked) []byte {
 		return nil
 	case isDeployment && b != nil:
 		since := b.Since.UTC().Format(time.RFC3339)
-		patch = conditionPatch(map[string]any{
-			"type":               v1alpha1.ConditionBlocked,
-			"status":             string(metav1.ConditionTrue),
-			"reason":             reasonDenied,
-			"message":            b.Message,
-			"lastUpdateTime":     since,
-			"lastTransitionTime": since,
-		})
+		patch = map[string]any{"status": conditions.OfDeployment(v1alpha1.ConditionBlocked, reasonDenied, b.Message, since, since)}
 	case isDeployment:
-		patch = conditionPatch(map[string]any{"$patch": "delete", "type": v1alpha1.ConditionBlocked})
+		patch = map[string]any{"status": conditions.RemovedOfDeployment(v1alpha1.ConditionBlocked)}
 	case b != nil:
 		patch = annotationPatch(obj, b.Message)
 	default:
@@ -94,10 +86,6 @@ func blockedPatch(obj *unstructured.Unstructured, b *v1alpha1.Blocked) []byte {
 	return raw
 }
 
-func conditionPatch(condition map[string]any) map[string]any {
-	return map[string]any{"status": map[string]any{"conditions": []any{condition}}}
-}
-
 func annotationPatch(obj *unstructured.Unstructured, value any) map[string]any {
 	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{blockedKey(obj): value}}}
 }
@@ -107,7 +95,7 @@ func blockedKey(obj *unstructured.Unstructured) string {
 	return ledger.AnnotationKey(obj, strings.TrimPrefix(v1alpha1.ConditionBlocked, v1alpha1.AnnotationPrefix))
 }
 
-// showsBlocked tells whether the holder shows that it is blocked.
+// showsBlocked reports whether the holder shows that it is blocked.
 func showsBlocked(obj *unstructured.Unstructured) bool {
 	if obj.GroupVersionKind().GroupKind() != conditions.Deployments {
 		return obj.GetAnnotations()[blockedKey(obj)] != ""

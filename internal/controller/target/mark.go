@@ -155,25 +155,23 @@ func (m mark) write(req holders.Request, in place, text string, now time.Time) m
 	if since == "" {
 		since = now.UTC().Format(time.RFC3339)
 	}
-	condition := map[string]any{
-		"type":               v1alpha1.ConditionAffected,
-		"status":             string(metav1.ConditionTrue),
-		"reason":             reasonInEffect,
-		"message":            text,
-		"lastTransitionTime": since,
-	}
 	if req.GVK().GroupKind() == conditions.Deployments {
-		condition["lastUpdateTime"] = now.UTC().Format(time.RFC3339)
-		if text == "" {
-			condition = map[string]any{"$patch": "delete", "type": v1alpha1.ConditionAffected}
+		patch["status"] = conditions.RemovedOfDeployment(v1alpha1.ConditionAffected)
+		if text != "" {
+			patch["status"] = conditions.OfDeployment(v1alpha1.ConditionAffected, reasonInEffect, text, since, now.UTC().Format(time.RFC3339))
 		}
-		patch["status"] = map[string]any{"conditions": []any{condition}}
 		return marking{patch: rawPatch(types.StrategicMergePatchType, patch), status: true}
 	}
 	// Applied, it touches nobody else's conditions; left out, it goes.
 	patch["apiVersion"], patch["kind"] = req.GVK().GroupVersion().String(), req.GVK().Kind
 	if text != "" {
-		patch["status"] = map[string]any{"conditions": []any{condition}}
+		patch["status"] = map[string]any{"conditions": []any{map[string]any{
+			"type":               v1alpha1.ConditionAffected,
+			"status":             string(metav1.ConditionTrue),
+			"reason":             reasonInEffect,
+			"message":            text,
+			"lastTransitionTime": since,
+		}}}
 	}
 	return marking{
 		patch: rawPatch(types.ApplyPatchType, patch), status: true,

@@ -28,6 +28,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	gatecrossplane "kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 )
@@ -50,7 +51,7 @@ const (
 // composedManager is the prefix of the field managers under which Crossplane
 // applies composed resources. Any error but Invalid makes it give up on the
 // whole composite, siblings included (D13).
-const composedManager = "apiextensions.crossplane.io/composed/"
+const composedManager = gatecrossplane.ComposedManager
 
 // denied answers a request that nothing covers.
 func denied(r *request, f *facts, v decision.Verdict) admission.Response {
