@@ -158,7 +158,7 @@ func (in *Input) startFrom(reason Reason) cause {
 // broken glass: the reason that was given.
 const BreakGlassAttestation = "metadata.annotations[" + v1alpha1.AnnotationBreakGlass + "]"
 
-// carries tells whether what a reason lets through must be able to go on further
+// carries reports whether what a reason lets through must be able to go on further
 // down without an allowance, or its chain is stuck half-way.
 func carries(r Reason) bool {
 	switch r {
@@ -179,7 +179,7 @@ func fieldFor(r Reason) string {
 	return "(" + strings.ToLower(string(r)) + ")"
 }
 
-// initializingUnbounded tells whether the holder itself is initializing and none
+// initializingUnbounded reports whether the holder itself is initializing and none
 // of its policies bounds that. Where nothing but time tells that it is, people are not free
 // for it: observed of a kind whose status never tells, a stranger could change anything for
 // ten minutes after the creation of an object.

@@ -131,7 +131,7 @@ func hopOrder(e ledger.Entry) string {
 	return hop.Kind + "/" + hop.Name + "/" + hop.Field
 }
 
-// covers tells whether the entry permits the act on a child of its kind.
+// covers reports whether the entry permits the act on a child of its kind.
 func (e *permit) covers(act Act) bool {
 	if e.Mutation == v1alpha1.Any && len(e.Verbs) == 0 {
 		return true
@@ -145,7 +145,7 @@ func (e *permit) covers(act Act) bool {
 	return e.pattern != nil && e.pattern.Covers(act.Change.Path)
 }
 
-// MatchesKind tells whether an entry is about children of the given kind.
+// MatchesKind reports whether an entry is about children of the given kind.
 func MatchesKind(e ledger.Entry, kind schema.GroupKind) bool {
 	if e.Through != "" {
 		return false
@@ -177,7 +177,7 @@ func kubernetesGroup(group string) bool {
 	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
 }
 
-// allows tells whether the policy entry permits the act on the child's kind.
+// allows reports whether the policy entry permits the act on the child's kind.
 func allows(e policy.Entry, kind schema.GroupKind, act Act) bool {
 	if e.IsExternal() || e.Kind != kind {
 		return false

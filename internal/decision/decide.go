@@ -160,7 +160,7 @@ func bookkeeping(in *Input) bool {
 	return in.LateInitialization || in.Bookkeeping && in.KeepsBooks()
 }
 
-// KeepsBooks tells whether the requester is one of those whose bookkeeping needs no
+// KeepsBooks reports whether the requester is one of those whose bookkeeping needs no
 // cause: a service account that may exercise the parent's allowances, or that a policy
 // in effect for the parent or the child names.
 func (in *Input) KeepsBooks() bool {

@@ -182,7 +182,7 @@ func (in *Input) deletingVerbs(policies []*policy.Policy) []string {
 	return slices.Compact(verbs)
 }
 
-// ExternalDeletion tells whether what a child stands for outside may be deleted along
+// ExternalDeletion reports whether what a child stands for outside may be deleted along
 // with it, for which somebody has to say so: no section permits it by being left out
 // (D16). parentPolicies are those that bound the parent's deletion, which are not in
 // effect any more once it is gone.

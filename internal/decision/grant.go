@@ -57,12 +57,12 @@ type Problem struct {
 	Err error
 }
 
-// OpensGate tells whether the grant has an entry that opens the child's own gate.
+// OpensGate reports whether the grant has an entry that opens the child's own gate.
 func (g *Grant) OpensGate() bool {
 	return slices.ContainsFunc(g.Allowances, func(a v1alpha1.Allowance) bool { return ledger.NewEntry(a).IsGate() })
 }
 
-// Incomplete tells whether a trigger matched and something was not granted. The
+// Incomplete reports whether a trigger matched and something was not granted. The
 // admission webhook then looks again with the parent read live, since a lost
 // grant is worse than a denial (D2).
 func (g *Grant) Incomplete() bool {
@@ -151,7 +151,7 @@ func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	return g.grant
 }
 
-// Triggers tells whether the request changes something of the child that a rule of one
+// Triggers reports whether the request changes something of the child that a rule of one
 // of its own policies is about, whatever the verdict on it.
 func (in *Input) Triggers() bool {
 	return slices.ContainsFunc(slices.Concat(in.OwnChanges, in.Approved), func(c change.Change) bool {
@@ -220,7 +220,7 @@ func (g *granter) change(ctx context.Context, c change.Change, byAct bool) earne
 	return result
 }
 
-// permits tells whether the conditions of a rule let a change that has a cause earn
+// permits reports whether the conditions of a rule let a change that has a cause earn
 // something. What keeps it from that becomes a problem of the grant.
 func (g *granter) permits(ctx context.Context, p *policy.Policy, r *policy.Rule, c change.Change) bool {
 	problem := g.conditions.hold(ctx, r.Conditions)
@@ -233,7 +233,7 @@ func (g *granter) permits(ctx context.Context, p *policy.Policy, r *policy.Rule,
 	return false
 }
 
-// refuses tells whether a rule that the change triggers belongs to a policy that
+// refuses reports whether a rule that the change triggers belongs to a policy that
 // refuses uncaused changes.
 func (in *Input) refuses(c change.Change) bool {
 	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool {

@@ -84,7 +84,7 @@ func reasonFor(phase v1alpha1.Phase, sectionOnly, ledgerOnly bool) Reason {
 	}
 }
 
-// isRelease tells whether the act is the release or adoption of the child by
+// isRelease reports whether the act is the release or adoption of the child by
 // somebody who may exercise the parent's allowances (D5), or by the label of a child
 // that is then replaced: what nobody loses, anybody may set aside. By a label none but an
 // initiator does else: no controller has its own children selected no more, to let go of
@@ -107,7 +107,7 @@ func (in *Input) isRelease(act Act) bool {
 
 var selectorPath = change.Path{}.Field("spec").Field("selector")
 
-// isReplaced tells whether healing makes another child in the place of one that is
+// isReplaced reports whether healing makes another child in the place of one that is
 // lost.
 func (in *Input) isReplaced() bool {
 	return !in.Parent.isWithheld() && slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
@@ -117,7 +117,7 @@ func (in *Input) isReplaced() bool {
 	})
 }
 
-// inSection tells whether the section for the phase lets the act through.
+// inSection reports whether the section for the phase lets the act through.
 func (in *Input) inSection(ctx context.Context, phase v1alpha1.Phase, act Act, conditions *conditions) bool {
 	if in.Parent.OneSided {
 		return false
@@ -150,7 +150,7 @@ func (in *Input) isNamed(section func(*policy.Policy) *policy.Section) bool {
 	})
 }
 
-// within tells whether the union of the policies' sections lets the act through.
+// within reports whether the union of the policies' sections lets the act through.
 // Sections that do not name the child's resource restrict nothing.
 func (in *Input) within(act Act, section func(*policy.Policy) *policy.Section) bool {
 	kind := in.Child.GVK.GroupKind()
@@ -170,7 +170,7 @@ func (in *Input) within(act Act, section func(*policy.Policy) *policy.Section) b
 	return !named
 }
 
-// heldBack tells whether the act may carry out a change of the parent that is
+// heldBack reports whether the act may carry out a change of the parent that is
 // withheld: while there is one, only evictions go on, and the creation of children as
 // the parent's approved content makes them (D2). Neither healing nor the parent's being
 // new is a way around that.
@@ -181,7 +181,7 @@ func (in *Input) heldBack(act Act) bool {
 	return isWithheldOf(in.Referents) || in.Parent.isWithheld() && !in.carriesNothingWithheld(act)
 }
 
-// maintaining tells whether the act needs no allowance.
+// maintaining reports whether the act needs no allowance.
 func (in *Input) maintaining(ctx context.Context, act Act, conditions *conditions) bool {
 	if in.heldBack(act) || in.IsStray() && !in.Eviction || in.makesRoom(act) {
 		return false

@@ -48,7 +48,7 @@ func phaseSet(phase v1alpha1.Phase) phases {
 // as a ControllerChild target, or bounds it by implication.
 func (p *Policy) Bounds(child schema.GroupKind) bool { return p.bounds[child] != 0 }
 
-// BoundsIn tells whether what the policy says about parents in the phase names the
+// BoundsIn reports whether what the policy says about parents in the phase names the
 // resource of the kind: the initializing or the deleting section, or, for steady
 // parents, the rules and the maintaining section. In a phase in which it is not
 // named, the policy restricts nothing (D2, D9).

@@ -32,7 +32,7 @@ type Budget struct {
 // object: as a rule they take a quarter of a second.
 func NewBudget() *Budget { return &Budget{left: celconfig.RuntimeCELCostBudgetMatchConditions} }
 
-// spent tells whether nothing is left. What has no budget has enough.
+// spent reports whether nothing is left. What has no budget has enough.
 func (b *Budget) spent() bool { return b != nil && b.left == 0 }
 
 // spend takes what an evaluation has cost. One that has exceeded its limit does not say.

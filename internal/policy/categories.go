@@ -43,7 +43,7 @@ func (p *Policy) Categorize(of func(schema.GroupKind) []string) {
 	collectMetadata(p)
 }
 
-// HasCategory tells whether a kind that the policy names says that it belongs to a
+// HasCategory reports whether a kind that the policy names says that it belongs to a
 // category.
 func (p *Policy) HasCategory(kind schema.GroupKind, category string) bool {
 	return slices.Contains(p.Categories[kind], category)
@@ -70,7 +70,7 @@ func namingOf(categories []string) *knowledge.Naming {
 	return nil
 }
 
-// HasCategory tells whether a kind that some policy names says that it belongs to a
+// HasCategory reports whether a kind that some policy names says that it belongs to a
 // category.
 func (i *Index) HasCategory(kind schema.GroupKind, category string) bool {
 	return i != nil && slices.Contains(i.categories[kind], category)

@@ -36,7 +36,7 @@ func (c *compiler) policySubjects(subjects []v1alpha1.PolicySubject, path *field
 	return append([]v1alpha1.PolicySubject(nil), subjects...)
 }
 
-// subject tells whether a subject can match anybody.
+// subject reports whether a subject can match anybody.
 func (c *compiler) subject(s v1alpha1.Subject, path *field.Path) bool {
 	return c.soundly(func() {
 		if s.Name == "" {

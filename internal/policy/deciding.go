@@ -91,7 +91,7 @@ func (p *Policy) Superseded(policies []*Policy) []Superseded {
 	return out
 }
 
-// Void tells whether the policy could as well not be there for an object for which
+// Void reports whether the policy could as well not be there for an object for which
 // it and others are in effect, the oldest first: all its deciding fields are
 // superseded, and the rest of it says nothing, or no more than one of the older
 // policies does.

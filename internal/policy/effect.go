@@ -60,7 +60,7 @@ func (i *Index) InEffect(chain []Holder) []*Policy {
 	return effective
 }
 
-// bounds tells whether a policy in effect for the first of the chain names the
+// bounds reports whether a policy in effect for the first of the chain names the
 // resource of the child's kind.
 func (i *Index) bounds(chain []Holder, child schema.GroupKind) bool {
 	return slices.ContainsFunc(i.InEffect(chain), func(p *Policy) bool { return p.Bounds(child) })

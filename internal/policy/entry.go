@@ -53,12 +53,12 @@ type FieldBound struct {
 // IsExternal is true for entries about a system outside the cluster.
 func (e Entry) IsExternal() bool { return e.External != nil }
 
-// AllowsOutside tells whether the entry allows a verb of a system outside the cluster.
+// AllowsOutside reports whether the entry allows a verb of a system outside the cluster.
 func (e Entry) AllowsOutside(verb string) bool {
 	return e.IsExternal() && (slices.Contains(e.ExternalVerbs, verb) || slices.Contains(e.ExternalVerbs, v1alpha1.Any))
 }
 
-// AllowsField tells whether the entry allows the change of a field.
+// AllowsField reports whether the entry allows the change of a field.
 func (e Entry) AllowsField(c change.Change) bool {
 	return slices.ContainsFunc(e.Fields, func(f FieldBound) bool {
 		return (len(f.Verbs) == 0 || slices.Contains(f.Verbs, v1alpha1.MutationVerb(c.Verb))) &&
@@ -93,7 +93,7 @@ type MaintainingEntry struct {
 	Conditions []*Condition
 }
 
-// MatchesSubject tells whether the requester is one of the entry's own subjects.
+// MatchesSubject reports whether the requester is one of the entry's own subjects.
 func (m MaintainingEntry) MatchesSubject(r Requester) bool {
 	return slices.ContainsFunc(m.Subjects, func(s v1alpha1.Subject) bool { return matches(s, r) })
 }

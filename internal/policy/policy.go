@@ -114,7 +114,7 @@ type Consumption struct {
 	MaxOpen time.Duration
 }
 
-// Selects tells whether the policy is about an object of its kind with these
+// Selects reports whether the policy is about an object of its kind with these
 // labels, in a namespace with those.
 //
 // namespaceLabels is nil for cluster-scoped objects. As in admission webhooks, a
@@ -151,7 +151,7 @@ func (p *Policy) Triggered(path change.Path) iter.Seq[*Rule] {
 	}
 }
 
-// HasRuleFor tells whether there is one.
+// HasRuleFor reports whether there is one.
 func (p *Policy) HasRuleFor(path change.Path) bool {
 	for range p.Triggered(path) {
 		return true
@@ -159,7 +159,7 @@ func (p *Policy) HasRuleFor(path change.Path) bool {
 	return false
 }
 
-// AboutChildren tells whether the policy says anything of children. One that does not
+// AboutChildren reports whether the policy says anything of children. One that does not
 // only says who may change the parent itself.
 func (p *Policy) AboutChildren() bool {
 	return len(p.Rules)+len(p.Maintaining) > 0 || p.Initializing != nil || p.Deleting != nil

@@ -24,7 +24,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// matches tells whether the requester is the subject, or belongs to it. As in
+// matches reports whether the requester is the subject, or belongs to it. As in
 // RBAC, a User may also name a service account by its user name.
 func matches(s v1alpha1.Subject, r Requester) bool {
 	switch s.Kind {
@@ -47,7 +47,7 @@ func subjectText(s v1alpha1.Subject) string {
 	return string(s.Kind) + " " + s.Name
 }
 
-// MayInitiate tells whether the requester may start chains on what the policy is
+// MayInitiate reports whether the requester may start chains on what the policy is
 // for, through this policy (D3).
 func (p *Policy) MayInitiate(r Requester) bool {
 	return slices.ContainsFunc(p.subjects, func(s v1alpha1.PolicySubject) bool {
@@ -55,7 +55,7 @@ func (p *Policy) MayInitiate(r Requester) bool {
 	})
 }
 
-// Names tells whether the requester is any subject of the policy.
+// Names reports whether the requester is any subject of the policy.
 func (p *Policy) Names(r Requester) bool {
 	return slices.ContainsFunc(p.subjects, func(s v1alpha1.PolicySubject) bool {
 		return matches(s.Subject, r)
@@ -65,13 +65,13 @@ func (p *Policy) Names(r Requester) bool {
 // Subjects are who the policy is about. The slice must not be changed.
 func (p *Policy) Subjects() []v1alpha1.PolicySubject { return p.subjects }
 
-// HasInitiator tells whether anybody may start a chain through the policy. One
+// HasInitiator reports whether anybody may start a chain through the policy. One
 // without initiators only continues chains (D2).
 func (p *Policy) HasInitiator() bool {
 	return slices.ContainsFunc(p.subjects, func(s v1alpha1.PolicySubject) bool { return s.MayInitiate })
 }
 
-// NamesExercisers tells whether the policy names somebody who may use what was
+// NamesExercisers reports whether the policy names somebody who may use what was
 // allowed without being allowed to start anything.
 func (p *Policy) NamesExercisers() bool {
 	return slices.ContainsFunc(p.subjects, func(s v1alpha1.PolicySubject) bool { return !s.MayInitiate })
@@ -89,7 +89,7 @@ func (p *Policy) Initiators() []string {
 	return names
 }
 
-// MayExercise tells whether the requester may use allowances of a parent on its
+// MayExercise reports whether the requester may use allowances of a parent on its
 // child: where it is any subject of a policy in effect for the parent (parents)
 // or for the child (own). Where these name nobody without mayInitiate, any
 // controller may; people may not (D3).

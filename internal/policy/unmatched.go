@@ -33,7 +33,7 @@ import (
 type Declared interface {
 	// KindFor returns the kind of a resource, and false where it is not served.
 	KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool)
-	// Namespaced tells whether the objects of a kind live in namespaces, and false
+	// Namespaced reports whether the objects of a kind live in namespaces, and false
 	// for known where the kind is not served.
 	Namespaced(kind schema.GroupVersionKind) (namespaced, known bool)
 	// Undeclared says why no object of a kind has anything that a pattern names, and
@@ -111,7 +111,7 @@ var (
 	noField  = change.Pattern{fieldpath.Field("spec"), fieldpath.Field("-")}
 )
 
-// hasClaims tells whether a kind is declared to name claims. A kind that may have any
+// hasClaims reports whether a kind is declared to name claims. A kind that may have any
 // field, or of which nothing is known, declares nothing.
 func (u *unmatched) hasClaims(kind schema.GroupVersionKind) bool {
 	return u.Undeclared(kind, claimRef) == "" && u.Undeclared(kind, noField) != ""

@@ -191,7 +191,7 @@ func whoMay(initiators []string) string {
 	return "; " + anyOf(initiators) + " may"
 }
 
-// forges tells whether the request writes a ledger that would permit something
+// forges reports whether the request writes a ledger that would permit something
 // which the stored one does not.
 func (r *request) forges() bool {
 	key := ledger.AnnotationKey(r.new, ledger.NameAllowances)

@@ -140,7 +140,7 @@ func (o *outcome) approves() bool {
 		len(st.Differences) < len(o.Child.Standing.Differences)
 }
 
-// mayApprove tells whether the requester may approve changes of the object.
+// mayApprove reports whether the requester may approve changes of the object.
 func (f *facts) mayApprove() bool {
 	return f.AncestorInitiator || slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool {
 		return p.MayInitiate(f.Requester)

@@ -163,7 +163,7 @@ func (r *request) doubtAboutParent(o *outcome) doubt {
 	return doubtNone
 }
 
-// mayEarn tells whether the object could get something, if the parent were other than
+// mayEarn reports whether the object could get something, if the parent were other than
 // the cache has it: an allowance, an open gate, or broken glass.
 func (f *facts) mayEarn() bool {
 	return f.Gate != nil || f.BreakGlass != "" || len(f.OwnPolicies) > 0 && (f.Operation != decision.Update || f.Triggers() || len(f.Actions) > 0)

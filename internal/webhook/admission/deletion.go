@@ -93,7 +93,7 @@ func (v *Validator) keepPlatformDeletion(ctx context.Context, r *request, f *fac
 	return errors.Join(errs...)
 }
 
-// deletesOutside tells whether the deleting section of a policy lets go along what is
+// deletesOutside reports whether the deleting section of a policy lets go along what is
 // outside the cluster.
 func deletesOutside(p *policy.Policy) bool {
 	return p.Deleting != nil && slices.ContainsFunc(p.Deleting.Entries, func(e policy.Entry) bool {

@@ -185,7 +185,7 @@ func (f *facts) leaves(ctx context.Context, v decision.Verdict, field change.Cha
 	})
 }
 
-// holds tells whether a ledger has an entry, or a newer one for the same thing by the
+// holds reports whether a ledger has an entry, or a newer one for the same thing by the
 // same initiator. A withheld change is the same whoever made it.
 func holds(l ledger.Ledger, want ledger.Entry) bool {
 	return slices.ContainsFunc(l, func(e ledger.Entry) bool {

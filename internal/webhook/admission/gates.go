@@ -43,7 +43,7 @@ import (
 type Gates interface {
 	// Gate returns the system behind objects of a kind, and false where there is none.
 	Gate(ctx context.Context, kind schema.GroupVersionKind) (gate.Driver, gate.Kind, bool)
-	// IsSystem tells whether the requester is a system behind a gate.
+	// IsSystem reports whether the requester is a system behind a gate.
 	IsSystem(requester policy.Requester) bool
 	// IsComposer reports whether the requester composes objects with a gate.
 	IsComposer(requester policy.Requester) bool
@@ -152,7 +152,7 @@ func (f *facts) names(v decision.Verdict) bool {
 	})
 }
 
-// isLateInitialization tells whether all that an update does is that the system fills
+// isLateInitialization reports whether all that an update does is that the system fills
 // in what it has found out.
 func (f *facts) isLateInitialization(r *request) bool {
 	if f.gate == nil || !f.gate.bySystem || r.operation != decision.Update || len(f.Changes) == 0 {
@@ -218,7 +218,7 @@ func (o *outcome) gatePatches(r *request, want map[string]string) []jsonpatch.Op
 	return ops
 }
 
-// mayOrphan tells whether the requester may let what is outside the cluster be when
+// mayOrphan reports whether the requester may let what is outside the cluster be when
 // the object goes: whoever may initiate on the object, or above it, or may have on what
 // was above it and is gone.
 func (f *facts) mayOrphan(r *request) bool {
@@ -227,7 +227,7 @@ func (f *facts) mayOrphan(r *request) bool {
 		f.ParentState == decision.ParentGone && slices.ContainsFunc(f.index.Policies(), func(p *policy.Policy) bool { return f.wasAbove(p) && p.MayInitiate(r.requester) })
 }
 
-// wasAbove tells whether a policy is for the kind of the parent that is gone, or for one
+// wasAbove reports whether a policy is for the kind of the parent that is gone, or for one
 // that its deletion came from. What the policy selects cannot be told any more; else what
 // is held would stay for ever.
 func (f *facts) wasAbove(p *policy.Policy) bool {
@@ -236,7 +236,7 @@ func (f *facts) wasAbove(p *policy.Policy) bool {
 	})
 }
 
-// asksToOrphan tells whether the request sets the annotation for that.
+// asksToOrphan reports whether the request sets the annotation for that.
 func (r *request) asksToOrphan() bool {
 	return r.new != nil && annotation(r.new, v1alpha1.AnnotationOrphan) != r.stored(v1alpha1.AnnotationOrphan)
 }
@@ -261,7 +261,7 @@ func (o *outcome) gateWarnings(r *request) []string {
 	return out
 }
 
-// wouldWait tells whether a request changes what stands for something outside, and
+// wouldWait reports whether a request changes what stands for something outside, and
 // only policies that do not say Deny want that to wait for an allowance. What the
 // verdict warns of is said already.
 func (f *facts) wouldWait(ctx context.Context, r *request, v decision.Verdict) bool {
@@ -288,13 +288,13 @@ func (f *facts) sayWouldWait(r *request, resp *admission.Response) {
 	}
 }
 
-// leavesContent tells whether an update leaves what the object says outside as it is, so
+// leavesContent reports whether an update leaves what the object says outside as it is, so
 // that its gate needs nothing from the parent.
 func (f *facts) leavesContent(r *request) bool {
 	return r.old != nil && f.gate.Content(r.old) == f.gate.Content(r.new)
 }
 
-// doubtsGate tells whether a change of what stands for something outside goes on
+// doubtsGate reports whether a change of what stands for something outside goes on
 // nowhere, as far as the cache knows: its gate would stay closed (D2).
 func (o *outcome) doubtsGate(r *request) bool {
 	if o.Gate == nil || r.new == nil || !o.verdict.Allowed || o.grant.OpensGate() || o.Child.Deleting {

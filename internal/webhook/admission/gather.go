@@ -62,7 +62,7 @@ type Objects interface {
 	// ListLive reads the objects of a kind from the API server, those of all namespaces where
 	// none is given.
 	ListLive(ctx context.Context, gvk schema.GroupVersionKind, namespace string) ([]*unstructured.Unstructured, error)
-	// Behind tells whether the cache may have an older view of a kind's holders than
+	// Behind reports whether the cache may have an older view of a kind's holders than
 	// those who act on them, because it cannot watch them.
 	Behind(gvk schema.GroupVersionKind) bool
 }
@@ -119,7 +119,7 @@ type Kinds interface {
 	KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool)
 	// ResourceFor returns the resource of a kind.
 	ResourceFor(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool)
-	// Namespaced tells whether objects of the kind live in namespaces.
+	// Namespaced reports whether objects of the kind live in namespaces.
 	Namespaced(kind schema.GroupVersionKind) bool
 	// ReplicasPath is the path that the scale sub-resource of the resource sets.
 	ReplicasPath(resource schema.GroupVersionResource) string
@@ -495,7 +495,7 @@ func (f *facts) toleratesEmpty(kind schema.GroupVersionKind) bool {
 	return !clientgoscheme.Scheme.Recognizes(kind) && f.KeepsBooks()
 }
 
-// copied tells whether the annotations of the request are copies: Crossplane puts
+// copied reports whether the annotations of the request are copies: Crossplane puts
 // those of a claim on its composite resource, the ledger included, on each sync. They
 // are the claim's, ask for nothing, and nobody has to be told of it.
 func (f *facts) copied() bool { return f.claimed && f.KeepsBooks() }
@@ -531,7 +531,7 @@ func named(changes []change.Change, patterns []change.Pattern) []change.Change {
 	return out
 }
 
-// isRelease tells whether the update takes the parent's own reference off the
+// isRelease reports whether the update takes the parent's own reference off the
 // object, or puts it on one that has none, or makes the parent's controller do so,
 // and touches no other lineage. Another parent from before that bounds nothing is none.
 func isRelease(r *request, f *facts) bool {

@@ -69,7 +69,7 @@ func (r *request) mayMoveSwitch(f *facts) bool {
 	return !r.validating && r.old != nil && len(f.Renames) > 0 && f.Child.Generation == r.old.GetGeneration()
 }
 
-// beyondGenerations tells whether no generation tells of what an update triggers:
+// beyondGenerations reports whether no generation tells of what an update triggers:
 // it counts none up, and changes metadata, or approves something of an object, or acts through
 // the status of one, that has settled, by its status or by the condition of a policy in its place. What is there
 // would end what it grants at once, before any controller could act; so that is granted

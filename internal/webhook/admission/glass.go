@@ -42,7 +42,7 @@ var glassBroken = metrics.Factory.NewCounterVec(prometheus.CounterOpts{
 
 // Access tells who may break the glass.
 type Access interface {
-	// MayBreakGlass tells whether a user has v1alpha1.VerbBreakGlass on each of the
+	// MayBreakGlass reports whether a user has v1alpha1.VerbBreakGlass on each of the
 	// policies.
 	MayBreakGlass(ctx context.Context, user authenticationv1.UserInfo, policies []string) (bool, error)
 }
@@ -64,7 +64,7 @@ type glass struct {
 	policies []string
 }
 
-// breaks tells whether the request itself breaks the glass.
+// breaks reports whether the request itself breaks the glass.
 func (b glass) breaks(r *request) bool {
 	return b.allowed && (!b.stays || r.operation == decision.Delete || r.subresource == subresourceStatus)
 }
@@ -104,7 +104,7 @@ func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) glass {
 	return b
 }
 
-// brokeGlass tells whether the request was let through, or allows something, only
+// brokeGlass reports whether the request was let through, or allows something, only
 // because it breaks the glass.
 func (o *outcome) brokeGlass() bool {
 	return o.BreakGlass != "" && (o.verdict.Reason == decision.ReasonBreakGlass || startsWithBrokenGlass(o.grant))
@@ -212,7 +212,7 @@ func (m *Mutator) noteBrokenGlass(ctx context.Context, r *request, f *facts, ver
 	return m.Records.BreakGlass(ctx, f.parent, r.noteOfBrokenGlass(f.glass.reason))
 }
 
-// keepsBreakGlass tells whether the annotation stays on the object: one that serves
+// keepsBreakGlass reports whether the annotation stays on the object: one that serves
 // the deletion, and, as a dry run leaves no notes, one that the validating hook has
 // yet to see.
 func (r *request) keepsBreakGlass(f *facts) bool {

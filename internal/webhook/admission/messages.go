@@ -178,7 +178,7 @@ func (f *facts) initiatorsOf(paths []string) []string {
 	return who
 }
 
-// aboutAny tells whether a rule of the policy is about one of the paths.
+// aboutAny reports whether a rule of the policy is about one of the paths.
 func aboutAny(p *policy.Policy, paths []string) bool {
 	for _, text := range paths {
 		path, err := change.ParsePath(text)

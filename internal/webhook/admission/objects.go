@@ -147,7 +147,7 @@ func (d decoder) one(value jsonText, path []string) (any, error) {
 	return is, err
 }
 
-// skips tells whether a field is left out.
+// skips reports whether a field is left out.
 func (d decoder) skips(path []string, name string) bool {
 	return !d.withManagedFields && name == "managedFields" && isMetadata(path)
 }
@@ -173,7 +173,7 @@ func nameOf(key gjson.Result) string {
 	return name
 }
 
-// isPlain tells whether a string is what is written, without escapes and the like.
+// isPlain reports whether a string is what is written, without escapes and the like.
 func isPlain(s gjson.Result) bool {
 	return s.Type == gjson.String && !strings.Contains(s.Raw, `\`) && utf8.ValidString(s.Raw)
 }

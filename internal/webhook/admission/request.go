@@ -124,7 +124,7 @@ func (g *Gatherer) decode(ctx context.Context, req admission.Request, validating
 	return r, nil
 }
 
-// complete tells whether the request has the objects that its operation is about.
+// complete reports whether the request has the objects that its operation is about.
 func (r *request) complete() bool {
 	switch r.operation {
 	case decision.Create:

@@ -176,7 +176,7 @@ func refusal(r *request, o *outcome) (admission.Response, bool) {
 	}
 }
 
-// selfContained tells whether the reason is one that nothing else can stand in the
+// selfContained reports whether the reason is one that nothing else can stand in the
 // way of.
 func selfContained(v decision.Verdict) bool {
 	return v.Reason == decision.ReasonFinishing || v.Reason == decision.ReasonPlatform

@@ -56,7 +56,7 @@ var connectionsDropped = metrics.Factory.NewCounter(prometheus.CounterOpts{
 	Help:      "Number of connections to the port of the webhooks that were closed for others, as nobody had shown a key over them.",
 })
 
-// Keys are those that a caller may show.
+// Keys are the keys that a caller may show.
 type Keys interface {
 	// Accepts reports whether a key is one of them.
 	Accepts(ctx context.Context, key string) bool

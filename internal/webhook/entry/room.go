@@ -114,7 +114,7 @@ func (m *Room) Within(patience time.Duration, hook http.Handler) http.Handler {
 	})
 }
 
-// timeOf is how long the caller may be kept waiting.
+// timeOf returns for how long the caller may be kept waiting.
 func timeOf(r *http.Request, patience time.Duration) time.Duration {
 	if said, err := time.ParseDuration(r.URL.Query().Get("timeout")); err == nil && said > 0 {
 		patience = min(patience, said)

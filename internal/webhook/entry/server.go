@@ -42,9 +42,9 @@ const (
 	// idleTime is how long a connection stays over which nothing is asked: longer than an
 	// API server keeps it.
 	idleTime = 100 * time.Second
-	// maxHead is how long a request is at most, without its body, in bytes.
+	// maxHead limits the length of a request without its body, in bytes.
 	maxHead = 64 << 10
-	// goodbyeTime is how long what is asked may take once the operator ends.
+	// goodbyeTime limits how long requests may take once the operator ends.
 	goodbyeTime = time.Minute
 	// dialTime bounds the look whether the port answers.
 	dialTime = 10 * time.Second
