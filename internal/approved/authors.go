@@ -28,7 +28,7 @@ import (
 const (
 	// maxAuthors is how many authors a State keeps apart.
 	maxAuthors = 128
-	// maxPath is how long the text of a path is at most, in bytes, in a State and in
+	// maxPath limits the length of the text of a path, in bytes, in a State and in
 	// messages.
 	maxPath = 256
 	// mostShown is how many withheld changes are told apart for people.

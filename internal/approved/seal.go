@@ -170,7 +170,7 @@ func withoutNulls(v any) any {
 	}
 }
 
-// worthSealing is how long a value is at least that takes less room when it is sealed.
+// worthSealing is the least length of a value that takes less room when it is sealed, in bytes.
 const worthSealing = 2*fingerprintSize + len(sealPrefix) + 2
 
 // sealLonger seals the values of content that are longer than a limit: whole fields of

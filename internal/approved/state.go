@@ -35,7 +35,7 @@ import (
 )
 
 const (
-	// MaxBytes is how long the text of a State is at most: with a full ledger that
+	// MaxBytes limits the length of the text of a State, in bytes: with a full ledger that
 	// is a quarter of what all annotations of an object may have.
 	MaxBytes = 32 * 1024
 	// maxUnpacked bounds what a text is unpacked to, in bytes, so that a short one

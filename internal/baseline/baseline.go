@@ -65,7 +65,7 @@ const (
 
 // Holders are the objects that there are.
 type Holders interface {
-	// Kinds are those that are watched.
+	// Kinds are the watched kinds.
 	Kinds() []schema.GroupVersionKind
 	// Watches reports whether all objects of a kind are known.
 	Watches(kind schema.GroupKind) bool

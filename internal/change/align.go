@@ -54,7 +54,7 @@ func align(oldList, newList []any, keys []string) (alignment, bool) {
 	return a, true
 }
 
-// reordered tells whether the items that both lists have stand in another order.
+// reordered reports whether the items that both lists have stand in another order.
 func (a alignment) reordered() bool {
 	last := nowhere
 	for _, from := range a.from {
@@ -69,7 +69,7 @@ func (a alignment) reordered() bool {
 	return false
 }
 
-// samePositions tells whether the same items stand at the same indices, so that
+// samePositions reports whether the same items stand at the same indices, so that
 // there is nothing to align. This is how nearly all lists are, and costs next to
 // nothing.
 func samePositions(oldList, newList []any, keys []string) bool {

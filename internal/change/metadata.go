@@ -68,7 +68,7 @@ func (f *finder) stringMap(name string, v pair) {
 	f.path = f.path[:len(f.path)-1]
 }
 
-// namesMetadata tells whether one of the patterns names expressly what c changed
+// namesMetadata reports whether one of the patterns names expressly what c changed
 // in the metadata.
 func namesMetadata(patterns []Pattern, c Change) bool {
 	return slices.ContainsFunc(patterns, func(p Pattern) bool {
@@ -94,7 +94,7 @@ func NamedMetadata(obj map[string]any, patterns []Pattern) map[string]any {
 	return mapOrNil(out[metadataField])
 }
 
-// isMetadata tells whether the pattern names metadata expressly, which "*" does
+// isMetadata reports whether the pattern names metadata expressly, which "*" does
 // not.
 func (p Pattern) isMetadata() bool {
 	return len(p) > 0 && p[0] == fieldSegment(metadataField)

@@ -26,7 +26,7 @@ type pair struct {
 	old, new any
 }
 
-// isShared tells whether both versions hold the very same map or list, as they do where
+// isShared reports whether both versions hold the very same map or list, as they do where
 // what is the same in both was decoded once: there is no need to look into it.
 func (p pair) isShared() bool {
 	switch o := p.old.(type) {

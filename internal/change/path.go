@@ -63,7 +63,7 @@ func (p Path) String() string {
 	return format(p)
 }
 
-// IsMetadata tells whether the path is the object's metadata or lies below it.
+// IsMetadata reports whether the path is the object's metadata or lies below it.
 func (p Path) IsMetadata() bool {
 	return len(p) > 0 && p[0] == fieldSegment(metadataField)
 }

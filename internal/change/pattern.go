@@ -43,7 +43,7 @@ func (p Pattern) String() string {
 	return format(p)
 }
 
-// Covers tells whether the pattern names what is at path as a whole: it does at
+// Covers reports whether the pattern names what is at path as a whole: it does at
 // its own place and below it, and does not above.
 func (p Pattern) Covers(path Path) bool {
 	return len(p) > 0 && len(p) <= len(path) && agree(p, path)
@@ -54,13 +54,13 @@ func AnyCovers(patterns []Pattern, path Path) bool {
 	return slices.ContainsFunc(patterns, func(p Pattern) bool { return p.Covers(path) })
 }
 
-// Touches tells whether path is at, below or above what the pattern names, for
+// Touches reports whether path is at, below or above what the pattern names, for
 // callers that have no values to see whether the difference above is in it.
 func (p Pattern) Touches(path Path) bool {
 	return len(p) > 0 && agree(p, path)
 }
 
-// Overlaps tells whether there may be a path that both patterns touch, for callers
+// Overlaps reports whether there may be a path that both patterns touch, for callers
 // that have no object to look at.
 func (p Pattern) Overlaps(q Pattern) bool {
 	both := min(len(p), len(q))
@@ -69,7 +69,7 @@ func (p Pattern) Overlaps(q Pattern) bool {
 	})
 }
 
-// agree tells whether each segment of a pattern stands for the one at the same
+// agree reports whether each segment of a pattern stands for the one at the same
 // place of a path, as far as both reach.
 func agree(pattern, segments []Segment) bool {
 	for i := range min(len(pattern), len(segments)) {

@@ -47,7 +47,7 @@ var (
 	steepExponent = regexp.MustCompile(`[eE][+-]?\d{3}`)
 )
 
-// maxQuantity is how long a quantity may be to be read as one.
+// maxQuantity limits the length of a text that is read as a quantity.
 const maxQuantity = 64
 
 // place is where in an object a value is, as far as that tells whether it is a
@@ -83,7 +83,7 @@ func isResourceName(name string) bool {
 		strings.HasPrefix(name, "requests.") || strings.HasPrefix(name, "limits.")
 }
 
-// SameQuantity tells whether two values are the same quantity at a path where
+// SameQuantity reports whether two values are the same quantity at a path where
 // Kubernetes holds one: its API server writes 1000m as 1.
 func SameQuantity(path Path, a, b any) bool {
 	return equalQuantities(placeOf(path), a, b)

@@ -23,7 +23,7 @@ type Schema interface {
 	// ListKeys are the merge keys of the items of the list at path, nil where none
 	// are declared. It must not keep the path.
 	ListKeys(path Path) []string
-	// IsQuantity tells whether the field at path is declared to hold a quantity. It
+	// IsQuantity reports whether the field at path is declared to hold a quantity. It
 	// must not keep the path.
 	IsQuantity(path Path) bool
 }

@@ -37,7 +37,7 @@ const (
 	SecretName = "kausality-digest-key" //nolint:gosec // its name, and not what is in it
 	// field is where it is in the Secret.
 	field = "key"
-	// size is how long it is, in bytes.
+	// size is its length, in bytes.
 	size = 32
 )
 

@@ -43,7 +43,7 @@ type Driver interface {
 
 	// Target is what an object stands for outside, by key.
 	Target(obj *unstructured.Unstructured, kind Kind) Target
-	// MayMatch tells whether an External target may be about some object of a kind.
+	// MayMatch reports whether an External target may be about some object of a kind.
 	MayMatch(external map[string]string, kind Kind) bool
 	// Identity are the fields that say which thing outside an object stands for, by whose
 	// credentials the system gets there, where it leaves what it finds, and whether the
@@ -65,7 +65,7 @@ type Driver interface {
 	Content(obj *unstructured.Unstructured) string
 	// Lets are the verbs that the switch of an object lets through as it is, sorted.
 	Lets(obj *unstructured.Unstructured) []string
-	// IsLateInitialization tells whether an update fills in nothing but what the
+	// IsLateInitialization reports whether an update fills in nothing but what the
 	// system has found out, where before there was nothing.
 	IsLateInitialization(old, updated *unstructured.Unstructured) bool
 	// Compute returns what the switch and the gate's annotations are after a write.
@@ -80,7 +80,7 @@ type Driver interface {
 	ComputeDeletion(obj *unstructured.Unstructured, kind Kind) Setting
 	// Annotations, besides Kausality's own, are those whose change matters.
 	Annotations() []string
-	// IsSwitch tells whether a field is the switch, or below it. Its changes are
+	// IsSwitch reports whether a field is the switch, or below it. Its changes are
 	// nobody's to judge.
 	IsSwitch(path change.Path) bool
 }

@@ -141,7 +141,7 @@ type Progress struct {
 	Path change.Path
 }
 
-// SeemsDone tells whether nothing is left to do but to make sure.
+// SeemsDone reports whether nothing is left to do but to make sure.
 func (p Progress) SeemsDone() bool {
 	return p.Stage == Applied || p.Stage == Confirm || p.Stage == Settling
 }

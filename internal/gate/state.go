@@ -62,7 +62,7 @@ type Hold struct {
 	Paused bool `json:"paused,omitempty"`
 }
 
-// Adopted tells whether the object is under its gate.
+// Adopted reports whether the object is under its gate.
 func (s State) Adopted() bool { return s.Content != "" }
 
 // ReadState reads the annotations of an object. What cannot be read counts as the

@@ -30,7 +30,7 @@ import (
 // that its system knows. A value that nobody knows is left out.
 type Target map[string]string
 
-// Matches tells whether an External target, as a policy or an entry of a ledger
+// Matches reports whether an External target, as a policy or an entry of a ledger
 // names it, is about t: all the keys that it gives must match, and one that is not
 // known never does.
 func (t Target) Matches(external map[string]string) bool {
@@ -50,7 +50,7 @@ type Standing struct {
 	Reporting []*policy.Policy
 }
 
-// Gated tells whether the object has a gate.
+// Gated reports whether the object has a gate.
 func (s Standing) Gated() bool { return len(s.Denying) > 0 }
 
 // Stand asks the policies in effect for the parent of an object, and for the object

@@ -115,7 +115,7 @@ func names(driver gate.Driver, kind gate.Kind, p *policy.Policy) bool {
 	})
 }
 
-// IsSystem tells whether the requester is a system behind a gate.
+// IsSystem reports whether the requester is a system behind a gate.
 func (r *Registry) IsSystem(requester policy.Requester) bool {
 	return requester.IsServiceAccount() && !r.IsComposer(requester) &&
 		slices.ContainsFunc(r.Systems, func(pattern string) bool {

@@ -31,7 +31,7 @@ const (
 	// feedAhead is how many requests wait in a queue that is fed: enough to keep whoever
 	// handles them busy, and few enough that what comes meanwhile is soon handled.
 	feedAhead = 256
-	// feedPause is how long a full queue is left alone.
+	// feedPause is the pause before a full queue is tried again.
 	feedPause = 20 * time.Millisecond
 )
 

@@ -82,7 +82,7 @@ func (c *Cache) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructu
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "objects with the UID"}, string(uid))
 }
 
-// Behind tells whether the cached holders of a kind may be older than what others see,
+// Behind reports whether the cached holders of a kind may be older than what others see,
 // because their watch is broken, or was until a moment ago. How far they are behind
 // while it is not is only a matter of speed.
 func (c *Cache) Behind(gvk schema.GroupVersionKind) bool {
@@ -172,7 +172,7 @@ func (c *Cache) CreatedSince(_ context.Context, gvk schema.GroupVersionKind, sin
 	}
 }
 
-// Has tells whether there is a cached holder of a kind with a namespace and name.
+// Has reports whether there is a cached holder of a kind with a namespace and name.
 func (c *Cache) Has(gvk schema.GroupVersionKind, key types.NamespacedName) bool {
 	w, ok := (*c.kinds.Load())[gvk.GroupKind()]
 	if !ok || !w.ready() {
@@ -232,7 +232,7 @@ func (c *Cache) Kinds() []schema.GroupVersionKind {
 	return kinds
 }
 
-// Watches tells whether the holders of a kind can be read: where it is false,
+// Watches reports whether the holders of a kind can be read: where it is false,
 // that Get does not find an object says nothing about it.
 func (c *Cache) Watches(kind schema.GroupKind) bool {
 	w, ok := (*c.kinds.Load())[kind]

@@ -43,13 +43,13 @@ type Reader interface {
 	List(ctx context.Context, gvk schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error]
 	// CreatedSince goes through those that were created at a time or later.
 	CreatedSince(ctx context.Context, gvk schema.GroupVersionKind, since time.Time) iter.Seq2[*unstructured.Unstructured, error]
-	// Has tells whether there is a cached holder of that name.
+	// Has reports whether there is a cached holder of that name.
 	Has(gvk schema.GroupVersionKind, key types.NamespacedName) bool
 	// Requests goes through their names, which costs less.
 	Requests(gvk schema.GroupVersionKind) iter.Seq[Request]
-	// Kinds are those that are cached.
+	// Kinds returns the cached kinds.
 	Kinds() []schema.GroupVersionKind
-	// Watches tells whether the cache has all holders of a kind.
+	// Watches reports whether the cache has all holders of a kind.
 	Watches(kind schema.GroupKind) bool
 	// Source has the events of all
 	Source() source.TypedSource[Request]

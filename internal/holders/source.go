@@ -72,7 +72,7 @@ func (c *Cache) feedAll(w watched) {
 	}
 }
 
-// gathering is how long changes of a holder wait for further ones, to be looked at
+// gathering is the debounce interval: changes of a holder wait that long for further ones, to be looked at
 // once: a rollout changes a Deployment many times a second, and a reconciler only wants
 // to know what it is like in the end. It is far below what people notice.
 const gathering = 200 * time.Millisecond

@@ -104,7 +104,7 @@ func (r *Resolver) search(ctx context.Context) ([]schema.GroupVersion, error) {
 	return found, nil
 }
 
-// interval is how long the answer may be relied on, and false where it is for good.
+// interval returns for how long the answer may be relied on, and false where it is for good.
 func (c *category) interval() (time.Duration, bool) {
 	if !c.answered || c.asked.IsZero() || c.asked.Before(c.unsettledUntil) {
 		return settlingInterval, true

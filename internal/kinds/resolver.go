@@ -46,9 +46,9 @@ const (
 	// appearing is the same for a group version that was just named: its
 	// definition may have changed right before.
 	appearing = time.Second
-	// settlingInterval is how often the API server is asked in that time.
+	// settlingInterval is the interval between requests to the API server in that time.
 	settlingInterval = 500 * time.Millisecond
-	// missingInterval is how often it is asked about what it does not serve.
+	// missingInterval is the interval between requests for what it does not serve.
 	// Definitions announce themselves; this is for aggregated API servers.
 	missingInterval = time.Minute
 )
@@ -167,7 +167,7 @@ func (r *Resolver) ResourceFor(gvk schema.GroupVersionKind) (schema.GroupVersion
 	return found.GVR, ok
 }
 
-// Namespaced tells whether the objects of a kind live in namespaces.
+// Namespaced reports whether the objects of a kind live in namespaces.
 func (r *Resolver) Namespaced(gvk schema.GroupVersionKind) bool {
 	resource, _ := r.ByKind(gvk)
 	return resource.Namespaced
@@ -232,7 +232,7 @@ func (r *Resolver) Schemas(ctx context.Context, gvks ...schema.GroupVersionKind)
 	return found, errors.Join(errs...)
 }
 
-// Known tells whether the API server has answered about each group version that
+// Known reports whether the API server has answered about each group version that
 // the last Update named. Until then, what ByKind and ByResource do not find may be
 // served all the same.
 func (r *Resolver) Known() bool {
@@ -246,7 +246,7 @@ func (r *Resolver) Known() bool {
 	return len(r.category.names) == 0 || r.category.answered
 }
 
-// Invalidate says that a definition in group has changed. It tells whether that
+// Invalidate says that a definition in group has changed. It reports whether that
 // matters, so that an Update is due.
 func (r *Resolver) Invalidate(group string) bool {
 	r.mu.Lock()
@@ -268,7 +268,7 @@ func (r *Resolver) Invalidate(group string) bool {
 }
 
 // Update makes the Resolver know exactly the named group versions, and those of the
-// categories that it follows, and tells whether anything it says has changed. What cannot be asked stays as it was and
+// categories that it follows, and reports whether anything it says has changed. What cannot be asked stays as it was and
 // is named in the error: an API server that is away for a moment must not make
 // kinds disappear.
 func (r *Resolver) Update(ctx context.Context, named []schema.GroupVersion) (bool, error) {
@@ -310,7 +310,7 @@ func (r *Resolver) NextUpdate() (time.Duration, bool) {
 	return next, found
 }
 
-// interval is how long an answer may be relied on, and false where it is for
+// interval returns for how long an answer may be relied on, and false where it is for
 // good.
 func (k *knowledge) interval() (time.Duration, bool) {
 	switch {

@@ -211,7 +211,7 @@ func isIntOrString(declared *spec.Schema) bool {
 	return set || declared.Format == formatIntOrString
 }
 
-// isOpen tells whether a value may have something below it that is not declared. In
+// isOpen reports whether a value may have something below it that is not declared. In
 // doubt it may: a map without any declared field is taken for free-form.
 func isOpen(declared *spec.Schema) bool {
 	for _, extension := range []string{extensionPreserve, extensionEmbedded} {

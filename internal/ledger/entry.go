@@ -54,7 +54,7 @@ func NewEntry(a v1alpha1.Allowance) Entry {
 // time, so it is made once.
 func (e Entry) Key() string { return e.key }
 
-// KeyOf tells what the allowance permits, or withholds: allowances with equal keys
+// KeyOf returns what the allowance permits, or withholds: allowances with equal keys
 // are about the same thing, whoever they come from.
 func KeyOf(a *v1alpha1.Allowance) string {
 	var b strings.Builder
@@ -96,23 +96,23 @@ func (e Entry) ID() string {
 	return hex.EncodeToString(sum[:8])
 }
 
-// IsWithheld tells whether the entry marks a withheld change.
+// IsWithheld reports whether the entry marks a withheld change.
 func (e Entry) IsWithheld() bool {
 	return e.Relation == v1alpha1.RelationWithheld
 }
 
-// IsExternal tells whether the entry is about a system outside the cluster.
+// IsExternal reports whether the entry is about a system outside the cluster.
 func (e Entry) IsExternal() bool {
 	return e.Relation == v1alpha1.RelationExternal
 }
 
-// IsGate tells whether the entry opens the gate of its own holder: it is about the
+// IsGate reports whether the entry opens the gate of its own holder: it is about the
 // system outside that the holder itself stands for (D16).
 func (e Entry) IsGate() bool {
 	return e.IsExternal() && len(e.External) == 0
 }
 
-// IsCreation tells whether the entry was granted by the creation of its holder:
+// IsCreation reports whether the entry was granted by the creation of its holder:
 // while it has one that is not consumed, the holder is initializing (D9).
 func (e Entry) IsCreation() bool {
 	hop, ok := e.LastHop()

@@ -35,7 +35,7 @@ type Ledger []Entry
 const (
 	// MaxEntries is how many entries a ledger may have (D4).
 	MaxEntries = 64
-	// MaxBytes is how long an encoded ledger may be, in bytes (D4).
+	// MaxBytes limits the length of an encoded ledger, in bytes (D4).
 	MaxBytes = 32 * 1024
 	// maxInput bounds what is parsed: an annotation cannot be longer than this.
 	maxInput = 256 * 1024
@@ -124,7 +124,7 @@ func (l Ledger) Check() error {
 	return nil
 }
 
-// size is how long the encoded ledger is.
+// size returns the length of the encoded ledger, in bytes.
 func (l Ledger) size() int {
 	if len(l) == 0 {
 		return 0

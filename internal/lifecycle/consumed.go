@@ -28,7 +28,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// Consumed tells which entries of an object's ledger are consumed, now that the
+// Consumed returns which entries of an object's ledger are consumed, now that the
 // object is as it is: those for a generation at which it has settled, and creation
 // entries whose initializing.when has become false (D8, D9). policies are those in effect for the
 // object, the oldest first; where two say when, the oldest counts (D19).
@@ -97,7 +97,7 @@ func Conditions(policies []*policy.Policy) (initializing, settled *policy.Condit
 	return initializing, settled
 }
 
-// Midway tells whether an object that no ledger speaks of is in the middle of
+// Midway reports whether an object that no ledger speaks of is in the middle of
 // something (D20). Where its status never tells, it is for as long as an allowance
 // would last from its creation on.
 func Midway(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) bool {

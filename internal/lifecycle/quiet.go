@@ -24,7 +24,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// Quiet tells whether, for the quiet time, neither anything happened to the holder of
+// Quiet reports whether, for the quiet time, neither anything happened to the holder of
 // an entry nor the entry was used (D8).
 type Quiet func(ledger.Entry) bool
 
@@ -33,7 +33,7 @@ func Unknown(ledger.Entry) bool { return false }
 
 func always(ledger.Entry) bool { return true }
 
-// NeedsQuiet tells whether the status of an object can be about an older spec than it
+// NeedsQuiet reports whether the status of an object can be about an older spec than it
 // says. That is so of Crossplane's composite resources: their status is applied without
 // a resourceVersion, so that a reconcile of the spec before reports success at the
 // newer generation. Observed without a quiet time, 3 of 12 approved changes were lost.

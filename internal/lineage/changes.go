@@ -96,7 +96,7 @@ func IsOwner(c change.Change) (uid string, ok bool) {
 	return uid, ok
 }
 
-// IsLineage tells whether the path is one that says who the parent is, or by which
+// IsLineage reports whether the path is one that says who the parent is, or by which
 // the parent knows its child.
 func IsLineage(path change.Path) bool {
 	return IsReference(path) || IsLabel(path)

@@ -46,7 +46,7 @@ var (
 	compositeFields = compositionFields.Union(sets.New("resourceRefs", "crossplane"))
 )
 
-// BookkeepingField tells whether a change of an object of the kind is of a field in
+// BookkeepingField reports whether a change of an object of the kind is of a field in
 // which its system keeps its books (D5): observed, refusing a composite resource its
 // new revision wedges it. Setting the reference to a claim is, removing it never.
 func BookkeepingField(kinds Kinds, kind schema.GroupKind, c change.Change) bool {
@@ -118,7 +118,7 @@ func (boundClaim) Parents(kinds Kinds, obj *unstructured.Unstructured) []Ref {
 	return []Ref{claim}
 }
 
-// PointsBack tells whether the parent that the Ref names knows the child, as far as
+// PointsBack reports whether the parent that the Ref names knows the child, as far as
 // its system asks for that. Crossplane writes the reference of the claim before it
 // creates the composite resource; a claim that was deleted and created again under
 // its name has none.

@@ -48,7 +48,7 @@ type Ref struct {
 	Category string
 }
 
-// Names tells whether obj, which was found under the name that the Ref says, is the
+// Names reports whether obj, which was found under the name that the Ref says, is the
 // parent: an owner is known by its UID alone, a parent that has to point back by its
 // name.
 func (r Ref) Names(obj *unstructured.Unstructured) bool {
@@ -82,7 +82,7 @@ func (r Ref) SameParent(other Ref) bool {
 // Kinds tells what the definitions of kinds say about them: a system is known by what
 // it says of its kinds, never by what they are called.
 type Kinds interface {
-	// HasCategory tells whether a kind says that it belongs to a category.
+	// HasCategory reports whether a kind says that it belongs to a category.
 	HasCategory(kind schema.GroupKind, category string) bool
 }
 

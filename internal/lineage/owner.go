@@ -32,14 +32,14 @@ func (controllerOwner) Parents(_ Kinds, obj *unstructured.Unstructured) []Ref {
 	return owners(obj, true)
 }
 
-// otherOwners are those that do not claim to control the object.
+// otherOwners returns the references that do not claim to control the object.
 type otherOwners struct{}
 
 func (otherOwners) Parents(_ Kinds, obj *unstructured.Unstructured) []Ref {
 	return owners(obj, false)
 }
 
-// owners are those that control the object, or those that do not. The API server lets
+// owners returns the references that control the object, or those that do not. The API server lets
 // an object have one controller.
 func owners(obj *unstructured.Unstructured, controlling bool) []Ref {
 	var refs []Ref

@@ -136,7 +136,7 @@ func selectorOf(parent *unstructured.Unstructured) (labels.Selector, bool) {
 	return selector.Parse(value)
 }
 
-// IsLabel tells whether the path is that of a label.
+// IsLabel reports whether the path is that of a label.
 func IsLabel(path change.Path) bool {
 	return len(path) >= len(labelsPattern) && path.IsMetadata() && path[1].Field == "labels"
 }

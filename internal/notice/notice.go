@@ -65,7 +65,7 @@ const (
 	atOnce = time.Second
 	// remembered is how many notices, and how many objects, are known.
 	remembered = 4096
-	// maxText is how long the note of an Event may be, in bytes.
+	// maxText limits the length of the note of an Event, in bytes.
 	maxText = 1024
 )
 
@@ -139,7 +139,7 @@ type notice struct {
 	reason, action string
 }
 
-// admits tells whether a notice is to be passed on to the recorder, which writes what
+// admits reports whether a notice is to be passed on to the recorder, which writes what
 // is new to it and counts what is not.
 func (b *Board) admits(n Notice, action string) bool {
 	b.mu.Lock()

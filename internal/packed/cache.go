@@ -270,7 +270,7 @@ func (c *Cache[T, P, L]) candidates(ctx context.Context, asked *client.ListOptio
 	return indexer.ByIndex(hashIndex, bucket(hashOf(first.Field, first.Value)))
 }
 
-// matches tells whether an object is one of those that are asked for.
+// matches reports whether an object is one of those that are asked for.
 func (c *Cache[T, P, L]) matches(obj P, asked *client.ListOptions) bool {
 	return c.fields.match(obj, asked.FieldSelector) &&
 		(asked.LabelSelector == nil || asked.LabelSelector.Matches(labels.Set(obj.GetLabels())))

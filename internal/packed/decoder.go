@@ -30,7 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/watch"
 )
 
-// longestEvent is how long an event may be, in bytes: as long as client-go takes them.
+// longestEvent limits the length of an event, in bytes: as long as client-go takes them.
 const longestEvent = 16 << 20
 
 var errLongEvent = fmt.Errorf("an event of the watch is longer than %d bytes", longestEvent)

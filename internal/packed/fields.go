@@ -103,7 +103,7 @@ type fields struct {
 	extract map[string]client.IndexerFunc
 }
 
-// add a field, and tell whether it is the first.
+// add adds a field, and reports whether it is the first.
 func (f *fields) add(field string, extract client.IndexerFunc) (first bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -127,7 +127,7 @@ func (f *fields) hashes(obj client.Object) []uint32 {
 	return slices.Clip(out)
 }
 
-// check tells what of a selector cannot be looked up.
+// check returns what of a selector cannot be looked up.
 func (f *fields) check(selector apifields.Selector) error {
 	f.mu.RLock()
 	defer f.mu.RUnlock()
@@ -142,7 +142,7 @@ func (f *fields) check(selector apifields.Selector) error {
 	return nil
 }
 
-// mayMatch tells whether an object with these hashes may be what a selector is for.
+// mayMatch reports whether an object with these hashes may be what a selector is for.
 func (f *fields) mayMatch(hashes []uint32, selector apifields.Selector) bool {
 	if selector == nil {
 		return true
@@ -155,7 +155,7 @@ func (f *fields) mayMatch(hashes []uint32, selector apifields.Selector) bool {
 	return true
 }
 
-// match tells whether an object is what a selector is for.
+// match reports whether an object is what a selector is for.
 func (f *fields) match(obj client.Object, selector apifields.Selector) bool {
 	if selector == nil {
 		return true

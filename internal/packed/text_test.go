@@ -121,7 +121,7 @@ func FuzzPackText(f *testing.F) {
 	})
 }
 
-// repeats tells whether an object says a name twice, of which decoders make different things.
+// repeats reports whether an object says a name twice, of which decoders make different things.
 func repeats(json gjson.Result) bool {
 	names, found := map[string]bool{}, false
 	json.ForEach(func(key, value gjson.Result) bool {

@@ -39,12 +39,12 @@ const (
 	// SecretName is the name of the Secret with the keys, in the operator's namespace. The
 	// Role for it allows it.
 	SecretName = "kausality-webhook-path" //nolint:gosec // its name, and not what is in it
-	// refreshInterval is how long lies at least between two reads of the Secret for keys
+	// refreshInterval is the least time between two reads of the Secret for keys
 	// that nobody knows, which anybody can show.
 	refreshInterval = time.Second
-	// readTimeout is how long one of them takes at most.
+	// readTimeout limits how long one of them takes.
 	readTimeout = 2 * time.Second
-	// retryInterval is how long is waited after a renewal that failed.
+	// retryInterval is the delay after a renewal that failed.
 	retryInterval = 5 * time.Second
 )
 

@@ -26,7 +26,7 @@ import (
 	"time"
 )
 
-// size is how long a key is, in bytes; in a path it is written in hexadecimal.
+// size is the length of a key, in bytes; in a path it is written in hexadecimal.
 const size = 32
 
 // Ring is the keys that count at a time.
@@ -107,7 +107,7 @@ func (s Schedule) Renew(r Ring, now time.Time, fresh func() string) Ring {
 	return r
 }
 
-// rest is how long a ring stays as it is.
+// rest returns the time for which a ring stays as it is.
 func (s Schedule) rest(r Ring, now time.Time) time.Duration {
 	until := s.Every
 	switch {

@@ -26,13 +26,13 @@ import (
 // What a record says of a request is bounded, as requests are not: a path has the
 // keys of maps in it, and an attestation can be anything.
 const (
-	// maxMessage is how long a message may be in a record, in bytes.
+	// maxMessage limits the length of a message in a record, in bytes.
 	maxMessage = 2048
-	// maxText is how long a path or an attestation may be in a record, in bytes.
+	// maxText limits the length of a path or an attestation in a record, in bytes.
 	maxText = 256
 	// maxItems is how many paths, names, policies and hops are told.
 	maxItems = 16
-	// maxRawLedger is how long a raw ledger may be in a record, in bytes.
+	// maxRawLedger limits the length of a raw ledger in a record, in bytes.
 	maxRawLedger = 32768
 )
 

@@ -26,7 +26,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// UnseenLimit is how long a pending grant waits for the holder to be seen with
+// UnseenLimit is the time for which a pending grant waits for the holder to be seen with
 // the content that it is for (D11), and a deletion for the holder to be deleted.
 const UnseenLimit = time.Minute
 

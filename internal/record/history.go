@@ -77,7 +77,7 @@ func oldestFirst(history []v1alpha1.HistoryEntry) []v1alpha1.HistoryEntry {
 	return out
 }
 
-// repeats tells whether an entry tells of the same as an older one. What happens
+// repeats reports whether an entry tells of the same as an older one. What happens
 // to a child is the same where all is but the time, the child's name, and the
 // message, which has the name. What happens to the ledger is, where its cause is.
 func repeats(e, old v1alpha1.HistoryEntry) bool {

@@ -86,7 +86,7 @@ func isMoving(rec *v1alpha1.AllowanceRecord) bool {
 		slices.ContainsFunc(rec.Status.Versions, func(v v1alpha1.ControllerVersion) bool { return upgrade.IsMoving(&v) })
 }
 
-// usersOf are those that a version is remembered of, and the one who was last denied something.
+// usersOf returns the users of whom a version is remembered, and the one who was last denied something.
 func usersOf(rec *v1alpha1.AllowanceRecord) []string {
 	var users []string
 	for _, v := range rec.Status.Versions {

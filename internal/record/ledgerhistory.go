@@ -130,7 +130,7 @@ func Done(target v1alpha1.TargetReference, history []v1alpha1.HistoryEntry, allo
 	return history
 }
 
-// reached tells whether the target has the generation that something was granted
+// reached reports whether the target has the generation that something was granted
 // for: then its ledger has had the grant, too.
 func reached(granted v1alpha1.HistoryEntry, generation int64) bool {
 	last := len(granted.Trace) - 1
@@ -143,12 +143,12 @@ func tells(history []v1alpha1.HistoryEntry, e v1alpha1.HistoryEntry) bool {
 	return slices.ContainsFunc(history, func(old v1alpha1.HistoryEntry) bool { return repeats(e, old) && step(e) <= step(old) })
 }
 
-// sameCause tells whether two entries come from the same change.
+// sameCause reports whether two entries come from the same change.
 func sameCause(a, b v1alpha1.HistoryEntry) bool {
 	return a.Initiator == b.Initiator && slices.EqualFunc(a.Trace, b.Trace, sameHop)
 }
 
-// sameChain tells whether two entries come from the same change further up, by whichever
+// sameChain reports whether two entries come from the same change further up, by whichever
 // of the changes that it has made below: a rollout changes the number of a ReplicaSet's
 // Pods many times.
 func sameChain(a, b v1alpha1.HistoryEntry) bool {

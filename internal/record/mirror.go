@@ -30,7 +30,7 @@ type Mirror struct {
 	Create bool
 	// Parent is the uid of the holder's parent, for the label of a new record.
 	Parent types.UID
-	// Advance makes a status say what the look has shown, and tells whether that
+	// Advance makes a status say what the look has shown, and reports whether that
 	// changed it. It can be called several times.
 	Advance func(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) bool
 }

@@ -50,7 +50,7 @@ const (
 )
 
 const (
-	// interval is how long outcomes are collected before they are written. Each write
+	// interval is the debounce interval: outcomes are collected that long before they are written. Each write
 	// is a record as a whole: to write fewer of them is worth half a second.
 	interval = 1500 * time.Millisecond
 	// lastWrites is for how long a stopping operator writes what is left: an operator that is
@@ -58,9 +58,9 @@ const (
 	lastWrites = 10 * time.Second
 	// writers is how many records are written at the same time.
 	writers = 4
-	// maxPause is how long what cannot be written waits at most to be tried again.
+	// maxPause is the longest delay before what cannot be written is tried again.
 	maxPause = 15 * time.Second
-	// patience is how long it is tried. API servers are away for minutes when their
+	// patience is the time after which it is given up. API servers are away for minutes when their
 	// version is changed, and what is decided before and after that has to be known.
 	patience = 5 * time.Minute
 )
@@ -248,7 +248,7 @@ func (b *batch) approves(status *v1alpha1.AllowanceRecordStatus) bool {
 	return true
 }
 
-// outcome writes what was observed into a status, and tells whether there was
+// outcome writes what was observed into a status, and reports whether there was
 // anything.
 func (b *batch) outcome(status *v1alpha1.AllowanceRecordStatus) bool {
 	if b.last != nil {

@@ -73,7 +73,7 @@ func ContentHash(obj *unstructured.Unstructured) string {
 	return change.HashOfCounted(lineage.WithoutBooks(obj.Object))
 }
 
-// Counts tells whether a pending grant counts for holder: it does while holder
+// Counts reports whether a pending grant counts for holder: it does while holder
 // has exactly the content that it was granted for.
 func Counts(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
 	if holder == nil {

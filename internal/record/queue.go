@@ -60,14 +60,14 @@ type batch struct {
 	attempts int
 }
 
-// deserves tells whether a holder without a record gets one for the batch: not
+// deserves reports whether a holder without a record gets one for the batch: not
 // for what passes because nothing bounds it (D18).
 func (b *batch) deserves() bool {
 	return b.mirror != nil && b.mirror.Create || b.full != "" ||
 		slices.ContainsFunc(b.history, func(e v1alpha1.HistoryEntry) bool { return e.Event != v1alpha1.EventAllowed })
 }
 
-// grants tells whether a change of the holder allows something.
+// grants reports whether a change of the holder allows something.
 func (b *batch) grants() bool {
 	return slices.ContainsFunc(b.history, func(e v1alpha1.HistoryEntry) bool { return e.Event == v1alpha1.EventGranted })
 }
@@ -202,7 +202,7 @@ func (q *queue) takeOne(uid types.UID) *batch {
 	return b
 }
 
-// mirrors tells whether what waits for a holder is a look at it.
+// mirrors reports whether what waits for a holder is a look at it.
 func (q *queue) mirrors(uid types.UID) bool {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -183,7 +183,7 @@ func (s *Store) read(ctx context.Context, reader client.Reader, ref v1alpha1.Tar
 	return rec, nil
 }
 
-// Update changes the status of the record of an object. mutate tells whether it
+// Update changes the status of the record of an object. mutate reports whether it
 // has changed anything; where it has not, nothing is written. It is called again
 // with a fresh status where somebody else wrote in the meantime. Where there is
 // no record, one is made if create is true.
@@ -319,7 +319,7 @@ func undefined(err error) bool {
 	return apimeta.IsNoMatchError(err) || apierrors.IsNotFound(err) && apierrors.HasStatusCause(err, metav1.CauseTypeUnexpectedServerResponse)
 }
 
-// outdated tells whether a write failed because what it was based on is not so
+// outdated reports whether a write failed because what it was based on is not so
 // any more.
 func outdated(err error) bool {
 	// A record that the cache still has may be gone, and one that it does not

@@ -70,7 +70,7 @@ func (s *Store) RememberVersion(
 	})
 }
 
-// noticed is how long a note about broken glass counts. The two hooks of one
+// noticed is the time for which a note about broken glass counts. The two hooks of one
 // request follow each other within milliseconds.
 const noticed = 30 * time.Second
 
@@ -183,7 +183,7 @@ func (s *Store) KeepDeletion(ctx context.Context, ref v1alpha1.TargetReference, 
 	return nil
 }
 
-// IsApart tells whether a record is one that KeepDeletion has made.
+// IsApart reports whether a record is one that KeepDeletion has made.
 func (s *Store) IsApart(rec *v1alpha1.AllowanceRecord) bool {
 	return rec.Namespace != Namespace(rec.Spec.TargetRef, s.operatorNamespace)
 }

@@ -65,7 +65,7 @@ func Chain(ctx context.Context, holders Getter, namespaces Namespaces, index *po
 	return chain
 }
 
-// IsWhole tells whether nobody is missing in the chain of obj: holders knows each object
+// IsWhole reports whether nobody is missing in the chain of obj: holders knows each object
 // that is named as a parent and whose kind has a policy in index. While somebody is,
 // policies further down that only continue chains are not in effect, and nothing follows
 // from that: what is missing may have been deleted, with the rest to follow.

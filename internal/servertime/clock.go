@@ -63,7 +63,7 @@ func (c *Clock) Now() time.Time {
 	return c.local().Add(c.ahead)
 }
 
-// Since is how long ago a time is.
+// Since returns the time that has passed since.
 func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
 // local is what time it is by this machine's clock, had that made no step.

@@ -181,7 +181,7 @@ func (w *attendedWatch) relay(to chan<- watch.Event) {
 	}
 }
 
-// endsInitialEvents tells whether an event is the bookmark behind everything that there
+// endsInitialEvents reports whether an event is the bookmark behind everything that there
 // was when the watch began.
 func endsInitialEvents(event watch.Event) bool {
 	if event.Type != watch.Bookmark {

@@ -80,7 +80,7 @@ func (e *Entry) derive() {
 	}
 }
 
-// sameEntry tells whether nothing has become of a policy between the two.
+// sameEntry reports whether nothing has become of a policy between the two.
 func sameEntry(e, o Entry) bool {
 	return e.UID == o.UID && e.Policy == o.Policy && e.Served == o.Served &&
 		e.Watched == o.Watched && e.Active == o.Active && e.Adopted == o.Adopted &&
@@ -125,7 +125,7 @@ func (c *Catalog) Policies() []*policy.Policy {
 	return c.active.Index().Policies()
 }
 
-// Known tells whether Policies are complete, and the API server has answered
+// Known reports whether Policies are complete, and the API server has answered
 // about all that the policies name: what they lack, and what is not found to be
 // served, is gone and not just unknown.
 func (c *Catalog) Known() bool {
@@ -142,7 +142,7 @@ func (c *Catalog) Known() bool {
 	return true
 }
 
-// Begun tells whether the policies that there were at the start have been indexed, and
+// Begun reports whether the policies that there were at the start have been indexed, and
 // their objects cached, or have taken too long.
 func (c *Catalog) Begun() bool { return c.begun.Load() }
 
@@ -194,7 +194,7 @@ func (c *Catalog) collect(pick func(Entry) *policy.Policy) []*policy.Policy {
 	return policies
 }
 
-// Watches tells whether the cache has all objects of a kind that policies are
+// Watches reports whether the cache has all objects of a kind that policies are
 // for.
 func (c *Catalog) Watches(kind schema.GroupKind) bool {
 	c.mu.Lock()

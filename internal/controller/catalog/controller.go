@@ -52,7 +52,7 @@ import (
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 
 const (
-	// startSync is how long the objects of all kinds may take to be cached when
+	// startSync limits how long the objects of all kinds may take to be cached when
 	// the operator starts, before it goes on with those that are.
 	startSync = 30 * time.Second
 	// longestStart is the same where nothing is wrong, and there only is much to read.
@@ -81,7 +81,7 @@ type Kinds interface {
 	ByResource(resource schema.GroupVersionResource) (kinds.Resource, bool)
 	// Categories are those that a kind says it belongs to.
 	Categories(kind schema.GroupKind) []string
-	// Known tells whether what is not found is known not to be served.
+	// Known reports whether what is not found is known not to be served.
 	Known() bool
 	// Undeclared says why no object of a kind has anything that a pattern names, and
 	// nothing where one may, or nothing is known of the kind.
@@ -101,7 +101,7 @@ type UpdatedKinds interface {
 	FollowCategories(names ...string)
 	// NextUpdate is when to do so again, if ever.
 	NextUpdate() (time.Duration, bool)
-	// Invalidate says that definitions of a group changed; it tells whether an
+	// Invalidate says that definitions of a group changed; it reports whether an
 	// Update is due.
 	Invalidate(group string) bool
 }
@@ -122,7 +122,7 @@ type HolderWatcher interface {
 	// Watch caches the objects of exactly these kinds. It returns once all are
 	// synced or ctx has ended, with an error for those that are not.
 	Watch(ctx context.Context, kinds []schema.GroupVersionKind) error
-	// Watches tells whether all objects of the kind are in the cache.
+	// Watches reports whether all objects of the kind are in the cache.
 	Watches(kind schema.GroupKind) bool
 	// Reading reports whether objects of some kind are still being read.
 	Reading() bool

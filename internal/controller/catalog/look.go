@@ -32,12 +32,12 @@ import (
 )
 
 const (
-	// lookTimeout is how long a request waits at most for the policies to be looked at, of
+	// lookTimeout limits how long a request waits for the policies to be looked at, of
 	// the seconds that it has.
 	lookTimeout = 1500 * time.Millisecond
 	// lookInterval is how long what was seen counts for others: this many seldom look.
 	lookInterval = 100 * time.Millisecond
-	// indexedInterval is how often a look checks whether the index has caught up.
+	// indexedInterval is the interval at which a look checks whether the index has caught up.
 	indexedInterval = 10 * time.Millisecond
 )
 

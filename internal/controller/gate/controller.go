@@ -55,9 +55,9 @@ const (
 	// heldRecheck is how soon a deletion that is held back is looked at again: what
 	// allows it may be in the record of something above.
 	heldRecheck = 10 * time.Second
-	// tellAfter is how long an open gate stays open before its condition says so.
+	// tellAfter is the time after which the condition of an open gate says that it is open.
 	tellAfter = 3 * time.Second
-	// DefaultSettle is how long a system is given that does not say when it has
+	// DefaultSettle is the time that a system is given which does not say when it has
 	// finished.
 	DefaultSettle = 30 * time.Second
 )
@@ -84,7 +84,7 @@ type Reconciler struct {
 	Drivers Drivers
 	// Records are the AllowanceRecords of the objects, and of what is above them.
 	Records *record.Store
-	// Policies are those that are active.
+	// Policies are the active policies.
 	Policies *policy.Active
 	// Catalog knows all of them, and says when they change.
 	Catalog *catalog.Catalog
@@ -96,7 +96,7 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// Loops are the objects that are written without an end, on which nothing is shown.
 	Loops *writeloop.Finder
-	// Settle is how long a system is given that does not say when it has finished.
+	// Settle is the time that a system is given which does not say when it has finished.
 	Settle time.Duration
 
 	memory memory

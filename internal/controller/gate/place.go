@@ -50,7 +50,7 @@ func (r *Reconciler) place(ctx context.Context, v *view) error {
 	return r.placeInTime(ctx, v)
 }
 
-// isFree tells whether an object that no policy in effect gates is certainly not
+// isFree reports whether an object that no policy in effect gates is certainly not
 // gated. That is not so while the policies are not all known, nor while one that gates
 // what it stands for is not in effect yet: whoever restores a cluster brings objects
 // and policies back in any order. Nor is it while a policy for its parent's kind does,
@@ -95,7 +95,7 @@ func (r *Reconciler) placeInTime(ctx context.Context, v *view) error {
 	return nil
 }
 
-// allowsDeletion tells whether a deletion that was held back is allowed by now: the
+// allowsDeletion reports whether a deletion that was held back is allowed by now: the
 // parent was deleted too, and a policy for it lets its deletion take along what its
 // children stand for outside.
 func (r *Reconciler) allowsDeletion(ctx context.Context, v *view, target gate.Target) (bool, error) {
@@ -113,7 +113,7 @@ func (r *Reconciler) allowsDeletion(ctx context.Context, v *view, target gate.Ta
 	}), nil
 }
 
-// letsDelete tells whether the deleting section of a policy names a target with the
+// letsDelete reports whether the deleting section of a policy names a target with the
 // verb. A section that is left out does not (D16).
 func letsDelete(p *policy.Policy, target gate.Target) bool {
 	return p.Deleting != nil && slices.ContainsFunc(p.Deleting.Entries, func(e policy.Entry) bool {

@@ -208,7 +208,7 @@ func (p plan) apply(v view) *unstructured.Unstructured {
 	return after
 }
 
-// isSet tells whether the gate of an object is as a setting has it.
+// isSet reports whether the gate of an object is as a setting has it.
 func (v view) isSet(want gate.Setting) bool {
 	after := v.obj.DeepCopy()
 	v.driver.Set(after, want)

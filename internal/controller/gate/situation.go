@@ -65,7 +65,7 @@ func (s situation) status() metav1.ConditionStatus {
 	}
 }
 
-// isUrgent tells whether it is said at once. Anything else is said when it has lasted
+// isUrgent reports whether it is said at once. Anything else is said when it has lasted
 // for a moment: most gates are open for less, and each write counts for somebody.
 func (s situation) isUrgent() bool {
 	return s.reason == reasonClosed || s.reason == reasonHeld

@@ -51,7 +51,7 @@ type view struct {
 	ledgerKey string
 	state     gate.State
 	belonging belonging
-	// policies are those that gate it.
+	// policies are the policies that gate it.
 	policies []*policy.Policy
 	// since is when the oldest of the entries that open the gate was first seen.
 	since time.Time
@@ -68,7 +68,7 @@ type view struct {
 
 // limits are how long things may take.
 type limits struct {
-	// settle is how long a system is given that does not say when it has finished.
+	// settle is the time that a system is given which does not say when it has finished.
 	settle time.Duration
 }
 
@@ -109,7 +109,7 @@ func (v view) change() gate.Change {
 	return c
 }
 
-// maxOpen is how long a gate may be open before that shows.
+// maxOpen returns the time after which an open gate is reported as overdue.
 func (v view) maxOpen() time.Duration { return policy.MaxOpen(v.policies) }
 
 // causes names who the open entries go back to, and what they changed.

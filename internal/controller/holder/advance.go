@@ -42,14 +42,14 @@ type plan struct {
 	next time.Time
 }
 
-// mirror advances the status of a record, and tells whether that changed it.
+// mirror advances the status of a record, and reports whether that changed it.
 func (v view) mirror(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) (plan, bool) {
 	before := status.DeepCopy()
 	p := v.advance(ctx, status)
 	return p, !equality.Semantic.DeepEqual(before, status)
 }
 
-// mirrorOnly advances what of a status only mirrors the holder, and tells whether that
+// mirrorOnly advances what of a status only mirrors the holder, and reports whether that
 // changed it. It is for a moment later: what is kept in the record and nowhere else
 // has to follow from a fresh look.
 func (v view) mirrorOnly(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) bool {
@@ -68,7 +68,7 @@ func (v view) mirrorOnly(ctx context.Context, status *v1alpha1.AllowanceRecordSt
 	return !equality.Semantic.DeepEqual(before, status)
 }
 
-// sameCanonical tells whether two statuses are the same in what is kept in the record and
+// sameCanonical reports whether two statuses are the same in what is kept in the record and
 // nowhere else.
 func sameCanonical(a, b *v1alpha1.AllowanceRecordStatus) bool {
 	same := b.DeepCopy()
@@ -131,7 +131,7 @@ func (v view) asRecord(status *v1alpha1.AllowanceRecordStatus) *v1alpha1.Allowan
 	}
 }
 
-// rewrite tells whether the webhook has something to change about the ledger.
+// rewrite reports whether the webhook has something to change about the ledger.
 func (v view) rewrite(fold bool, noted map[string]bool, status *v1alpha1.AllowanceRecordStatus, next *requeue.Soonest) bool {
 	consumed := status.Consumed
 	if v.obj.GetDeletionTimestamp() != nil {
@@ -167,7 +167,7 @@ func (v view) adopt(ctx context.Context, status *v1alpha1.AllowanceRecordStatus,
 	}
 }
 
-// adopting tells whether an adoption that began at a time goes on.
+// adopting reports whether an adoption that began at a time goes on.
 func (v view) adopting(ctx context.Context, since time.Time, next *requeue.Soonest) bool {
 	if v.withheld() {
 		return false

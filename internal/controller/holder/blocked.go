@@ -50,7 +50,7 @@ func (v view) situation(effective ledger.Ledger) situation {
 	return s
 }
 
-// helps tells whether something has come, or something that was in the way is
+// helps reports whether something has come, or something that was in the way is
 // gone, since the holder was blocked: its controllers should try again (D13).
 func (s situation) helps(b *v1alpha1.Blocked) bool {
 	return slices.ContainsFunc(s.allowances, func(id string) bool { return !slices.Contains(b.Allowances, id) }) ||

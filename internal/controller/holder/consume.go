@@ -32,7 +32,7 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// consumption tells which entries of a holder are used up (D8).
+// consumption finds the entries of a holder that are used up (D8).
 type consumption struct {
 	view
 	when, initializing *policy.Condition
@@ -70,7 +70,7 @@ func (v view) consumption(ctx context.Context, status *v1alpha1.AllowanceRecordS
 	return c
 }
 
-// over tells whether an entry is used up. Once it is, it stays so: the record has
+// over reports whether an entry is used up. Once it is, it stays so: the record has
 // noted it. Withheld changes are not used up, but noted where a ledger from before
 // any policy was dropped (D10), and where admission cannot tell that they have reached
 // all children.
@@ -160,7 +160,7 @@ func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alp
 	return remaining, fold
 }
 
-// isAfter tells whether the holder is newer than what the request found that a
+// isAfter reports whether the holder is newer than what the request found that a
 // pending grant is of. Where that had the content of the grant already, or lost it
 // before, it would seem that the grant was folded in, or that its content has gone.
 func (c *consumption) isAfter(p v1alpha1.PendingGrant) bool {
@@ -171,7 +171,7 @@ func (c *consumption) isAfter(p v1alpha1.PendingGrant) bool {
 	return err != nil || order > 0
 }
 
-// awaits tells whether a pending grant may still be seen, and has it looked at again
+// awaits reports whether a pending grant may still be seen, and has it looked at again
 // when it may not any more.
 func (c *consumption) awaits(p v1alpha1.PendingGrant) bool {
 	end := p.Time.Add(record.UnseenLimit)

@@ -90,7 +90,7 @@ type Reconciler struct {
 	Drivers Drivers
 	// Records are their AllowanceRecords.
 	Records *record.Store
-	// Policies are those that are active.
+	// Policies are the active policies.
 	Policies *policy.Active
 	// Namespaces knows the labels of namespaces.
 	Namespaces scope.Namespaces
@@ -108,7 +108,7 @@ type Reconciler struct {
 	Alone bool
 	// DigestKey keys the digests of values in records.
 	DigestKey string
-	// QuietTime is how long nothing may happen to a Crossplane composite resource
+	// QuietTime is the time for which nothing may happen to a Crossplane composite resource
 	// before its status is believed, DefaultQuietTime unless somebody knows better.
 	QuietTime time.Duration
 	// LedgerRestTime is for how long all of the ledger of a custom resource has to be used up

@@ -30,7 +30,7 @@ import (
 	"kausality.io/operator/internal/holders"
 )
 
-// coming is how long a policy may take from its creation until its holders are watched:
+// coming is the time that a policy may take from its creation until its holders are watched:
 // its kind may have to be served first.
 const coming = time.Minute
 

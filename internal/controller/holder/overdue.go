@@ -67,7 +67,7 @@ func (v view) overdue(status *v1alpha1.AllowanceRecordStatus, held ledger.Ledger
 	})
 }
 
-// maxOpen is how long an entry may be open before that shows. One that opens the
+// maxOpen returns the time after which an open entry is reported as overdue. One that opens the
 // object's own gate comes from the policies that gate it, which are most often not
 // about the object.
 func (v view) maxOpen(e ledger.Entry) time.Duration {

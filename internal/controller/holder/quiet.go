@@ -28,7 +28,7 @@ import (
 	"kausality.io/operator/internal/lifecycle"
 )
 
-// DefaultQuietTime is how long nothing may happen to a Crossplane composite resource
+// DefaultQuietTime is the time for which nothing may happen to a Crossplane composite resource
 // before what its status says is believed (D8). It has to be longer than one run of
 // the functions of its composition.
 const DefaultQuietTime = 30 * time.Second

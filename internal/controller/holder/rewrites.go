@@ -29,7 +29,7 @@ const (
 	// firstRetry is the time after the first rewrite that had no effect; it
 	// doubles with each.
 	firstRetry = time.Second
-	// maxRewrites is how often one version of a holder is rewritten in vain.
+	// maxRewrites limits how often one version of a holder is rewritten in vain.
 	maxRewrites = 8
 )
 
@@ -51,7 +51,7 @@ type rewriteState struct {
 	written *unstructured.Unstructured
 }
 
-// start tells whether a rewrite is due now, and when the next one will be, if it
+// start reports whether a rewrite is due now, and when the next one will be, if it
 // has no effect.
 func (r *rewrites) start(obj *unstructured.Unstructured, now time.Time) (next time.Time, due bool) {
 	r.mu.Lock()

@@ -43,7 +43,7 @@ const (
 	// SignOfLifeName is the name of the Lease, in the operator's namespace. The
 	// Role for leader election allows it.
 	SignOfLifeName = "kausality-sign-of-life"
-	// signInterval is how often it is renewed.
+	// signInterval is the interval at which it is renewed.
 	signInterval = 10 * time.Second
 )
 
@@ -64,7 +64,7 @@ type SignOfLifeConfig struct {
 	Records *record.Store
 	// Baseline remembers holders without a record.
 	Baseline *baseline.Memory
-	// Policies are those that are active.
+	// Policies are the active policies.
 	Policies *policy.Active
 	// Namespaces knows the labels of namespaces.
 	Namespaces scope.Namespaces
@@ -336,7 +336,7 @@ func (v view) isUnrecorded(rec *v1alpha1.AllowanceRecord) bool {
 	return rec.Spec.LedgerKnown && rec.Status.Phase == ""
 }
 
-// createdUnwatched tells whether a holder without a record was created after the
+// createdUnwatched reports whether a holder without a record was created after the
 // last sign of life without an admission that traced it: its ledger would have
 // creation entries, or say that the creation is withheld.
 func (v view) createdUnwatched(since *time.Time) bool {
@@ -346,7 +346,7 @@ func (v view) createdUnwatched(since *time.Time) bool {
 	return v.createdSince(since) && !v.stored.Initializing() && !v.withheld()
 }
 
-// createdSince tells whether a holder was created after the last sign of life.
+// createdSince reports whether a holder was created after the last sign of life.
 func (v view) createdSince(since *time.Time) bool {
 	return since != nil && !v.obj.GetCreationTimestamp().Time.Before(wholeSecond(*since))
 }

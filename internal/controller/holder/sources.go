@@ -33,7 +33,7 @@ import (
 	"kausality.io/operator/internal/holders"
 )
 
-// policyDelay is how long after a policy has changed its holders are looked at:
+// policyDelay is the delay after which the holders of a changed policy are looked at:
 // the same event has to reach the index of policies first.
 const policyDelay = time.Second
 
@@ -99,7 +99,7 @@ func (r *Reconciler) policySource(objects cache.Cache) source.TypedSource[holder
 	})
 }
 
-// matters tells whether a policy says something else than before, or is or is not in effect
+// matters reports whether a policy says something else than before, or is or is not in effect
 // any more. What else its status says is told of objects, and not to them.
 func matters(before, after *v1alpha1.AllowancePolicy) bool {
 	type state struct {

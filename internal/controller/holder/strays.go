@@ -31,10 +31,10 @@ import (
 )
 
 const (
-	// strayGrace is how long a stray is kept although it is not there: it is noted before
+	// strayGrace is the time for which a stray is kept although it is not there: it is noted before
 	// its adoption is stored, and a request takes a minute at most.
 	strayGrace = 2 * time.Minute
-	// strayRecheck is how often strays are looked for that are there.
+	// strayRecheck is the interval between reads of the strays that are there.
 	strayRecheck = time.Minute
 )
 

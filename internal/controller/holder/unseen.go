@@ -40,7 +40,7 @@ import (
 	"kausality.io/operator/internal/scope"
 )
 
-// toldWithin is how long another replica may take to say in the record what it has
+// toldWithin is the time that another replica may take to say in the record what it has
 // admitted.
 const toldWithin = 5 * time.Second
 

@@ -96,7 +96,7 @@ func (v view) request() holders.Request {
 	return holders.RequestFor(v.obj.GroupVersionKind(), client.ObjectKeyFromObject(v.obj))
 }
 
-// deservesRecord tells whether the holder gets a record if it has none.
+// deservesRecord reports whether the holder gets a record if it has none.
 func (v view) deservesRecord() bool {
 	return len(v.stored) > 0 || v.unreadable || gate.ReadState(v.obj.GetAnnotations()).Adopted() || len(v.unseen.fields) > 0 || len(v.attached.refs) > 0
 }
@@ -106,7 +106,7 @@ func (v view) holdsAllowances() bool {
 	return slices.ContainsFunc(v.stored, func(e ledger.Entry) bool { return !e.IsWithheld() })
 }
 
-// withheld tells whether the stored ledger has a withheld change.
+// withheld reports whether the stored ledger has a withheld change.
 func (v view) withheld() bool {
 	return slices.ContainsFunc(v.stored, ledger.Entry.IsWithheld)
 }

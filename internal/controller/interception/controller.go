@@ -58,7 +58,7 @@ import (
 
 // PolicySource knows the policies whose requests should reach the operator.
 type PolicySource interface {
-	// Known tells whether Policies are all there are, and what the API server
+	// Known reports whether Policies are all there are, and what the API server
 	// serves of what they name is known. Until then nothing is rendered: what is
 	// not known must not be taken for gone.
 	Known() bool
@@ -106,7 +106,7 @@ type Reconciler struct {
 	// Config is the part of the rendering that never changes. Owners and ClientConfig are
 	// those of the installation.
 	Config interception.Input
-	// Clock tells which authorities have expired.
+	// Clock is the time by which authorities expire.
 	Clock clock.PassiveClock
 	// OnRendered is called when the answer of Rendered may have changed.
 	OnRendered func()

@@ -45,7 +45,7 @@ import (
 // effect only after the last of them.
 const adoptionWriters = 8
 
-// adoptionLooks is how often is looked for holders to record. While some are being
+// adoptionLooks is the interval between searches for holders to record. While some are being
 // recorded, which takes seconds where there are many, others begin something: what they
 // began before the webhooks were asked about them has no allowance either.
 const adoptionLooks = 5
@@ -240,7 +240,7 @@ func related(index *policy.Index, kind schema.GroupKind) []schema.GroupKind {
 	return kinds
 }
 
-// bounds tells whether one of the policies bounds a kind.
+// bounds reports whether one of the policies bounds a kind.
 func bounds(policies []*policy.Policy, child schema.GroupKind) bool {
 	for _, p := range policies {
 		if p.Bounds(child) {

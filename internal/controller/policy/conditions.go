@@ -185,7 +185,7 @@ func waitingMessage(p *policy.Policy, parents []string) string {
 		"through which chains would come. Add a subject that may initiate.", listing.Join(parents, ", "))
 }
 
-// startable tells whether somebody can start the chains that p continues, and if
+// startable reports whether somebody can start the chains that p continues, and if
 // not, which policies for parents name the kind of p.
 func startable(index *policy.Index, p *policy.Policy) (bool, []string) {
 	var parents []string

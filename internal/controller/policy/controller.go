@@ -67,7 +67,7 @@ type Reconciler struct {
 	Client client.Client
 	// Catalog has the policies compiled, and says what has to be known of them.
 	Catalog *catalog.Catalog
-	// Kinds are those that are served.
+	// Kinds are the served kinds.
 	Kinds catalog.Kinds
 	// Rendering says which policies the API server knows of.
 	Rendering Rendering
@@ -138,7 +138,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// isSettled tells whether the status of a policy says how far its generation is in effect,
+// isSettled reports whether the status of a policy says how far its generation is in effect,
 // and not that this is still to come.
 func isSettled(obj *v1alpha1.AllowancePolicy) bool {
 	enforced := apimeta.FindStatusCondition(obj.Status.Conditions, v1alpha1.ConditionEnforced)

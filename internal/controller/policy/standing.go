@@ -88,7 +88,7 @@ func (a *Adoption) standingOf(ctx context.Context, index *policy.Index, p *polic
 	return s, nil
 }
 
-// isVoid tells whether the policy could as well not be there.
+// isVoid reports whether the policy could as well not be there.
 func (s standing) isVoid() bool { return s.affected > 0 && s.void == s.affected }
 
 // nameSets collect names of policies by field.

@@ -47,7 +47,7 @@ type Note struct {
 	Holder holders.Request
 	// adopting and overdue are what the fields of these names are indexed by.
 	Adopting, Overdue bool
-	// open tells whether the holder waits for something that policies say, ended whether
+	// open reports whether the holder waits for something that policies say, ended whether
 	// there is nothing more to be said about it.
 	Open, Ended bool
 	// uid is that of the holder, and ignored has the ids of the parents that are none for it,
@@ -69,7 +69,7 @@ func NoteOf(rec *v1alpha1.AllowanceRecord) any {
 const idSeparator = "\n"
 
 // IgnoreParents has the parents ignored that the records of objects say are none for
-// them, from now on, and tells whether that is known of all records that there were.
+// them, from now on, and reports whether that is known of all records that there were.
 func IgnoreParents(ctx context.Context, objects cache.Cache, ignore func(child types.UID, parents []string)) (known func() bool, err error) {
 	informer, err := informerOfRecords(ctx, objects)
 	if err != nil {
@@ -182,7 +182,7 @@ func noted(obj any) (note Note, ok bool) {
 	return note, ok
 }
 
-// isOpen tells whether a holder waits for something that policies say.
+// isOpen reports whether a holder waits for something that policies say.
 func isOpen(rec *v1alpha1.AllowanceRecord) bool {
 	return len(rec.Status.Active) > 0 || rec.Status.Adopting || rec.Status.Blocked != nil
 }
@@ -191,13 +191,13 @@ func requestOf(rec *v1alpha1.AllowanceRecord) holders.Request {
 	return holders.RequestFor(record.GVK(rec.Spec.TargetRef), record.Key(rec.Spec.TargetRef))
 }
 
-// IsAdopting tells whether the holder of a record is.
+// IsAdopting reports whether the holder of a record is.
 func IsAdopting(obj client.Object) bool {
 	rec, ok := obj.(*v1alpha1.AllowanceRecord)
 	return ok && rec.Status.Adopting
 }
 
-// IsOverdue tells whether the record says that something is.
+// IsOverdue reports whether the record says that something is.
 func IsOverdue(obj client.Object) bool {
 	rec, ok := obj.(*v1alpha1.AllowanceRecord)
 	return ok && overdueNow(&rec.Status)

@@ -22,7 +22,7 @@ import "time"
 
 // How soon an object is looked at again.
 const (
-	// AfterConflict is how long the cache may take to show our own last write.
+	// AfterConflict is the delay after a conflict: the cache may take that long to show our own last write.
 	AfterConflict = 50 * time.Millisecond
 	// WhenGone is for an object that only the API server knows.
 	WhenGone = time.Second
@@ -40,7 +40,7 @@ func (s *Soonest) At(t time.Time) {
 	}
 }
 
-// In is how long it is until then, and zero where there is no such time.
+// In returns the time until then, zero where there is no such time.
 func (s *Soonest) In(now time.Time) time.Duration {
 	if s.Time.IsZero() {
 		return 0

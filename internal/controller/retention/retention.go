@@ -40,11 +40,11 @@ import (
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancerecords,verbs=delete
 
 const (
-	// MinRetention is how long a record stays in any case after its target has
+	// MinRetention is the least time for which a record stays after its target has
 	// ended: what is below the target is deleted in that time, and its traces start
 	// from the record (D9).
 	MinRetention = 10 * time.Minute
-	// sweepInterval is how often records that are over the limits are looked for.
+	// sweepInterval is the interval between searches for records that are over the limits.
 	sweepInterval = time.Minute
 	// deletionRate is how many records are deleted in a second.
 	deletionRate = 10
@@ -66,7 +66,7 @@ type Reconciler struct {
 	Records *record.Store
 	// Clock tells the time.
 	Clock clock.WithTicker
-	// Age is how long a record stays after its target has ended; 0 is for ever.
+	// Age limits how long a record stays after its target has ended; 0 is no limit.
 	Age time.Duration
 	// Count is how many records of what is gone stay in a namespace; 0 is all.
 	Count int

@@ -77,7 +77,7 @@ type Reconciler struct {
 	Kinds Kinds
 	// Namespaces that they live in.
 	Namespaces scope.Namespaces
-	// Policies are those that are active.
+	// Policies are the active policies.
 	Policies *policy.Active
 	// Catalog says when they change, and is told which of them affect other objects
 	// now.
@@ -184,7 +184,7 @@ func (r *Reconciler) leave(ctx context.Context, req holders.Request) (reconcile.
 	return reconcile.Result{RequeueAfter: time.Millisecond}, nil
 }
 
-// awaits tells whether a policy is for a kind whose objects cannot be read yet.
+// awaits reports whether a policy is for a kind whose objects cannot be read yet.
 func (r *Reconciler) awaits(kind schema.GroupKind) bool {
 	return slices.ContainsFunc(r.Catalog.Usable(), func(p *policy.Policy) bool { return p.For.GroupKind() == kind })
 }

@@ -65,7 +65,7 @@ func (k knownTarget) target() target {
 	return t
 }
 
-// equal tells whether two objects are seen alike, UIDs included.
+// equal reports whether two objects are seen alike, UIDs included.
 func (t *target) equal(other *target) bool {
 	return t.mark.uid == other.mark.uid && t.mark.key == other.mark.key && slices.Equal(t.mark.others, other.mark.others) &&
 		t.mark.since == other.mark.since && maps.Equal(t.mark.texts, other.mark.texts) &&
@@ -79,7 +79,7 @@ type targets struct {
 	mu       sync.Mutex
 	byName   map[holders.Request]knownTarget
 	children map[types.UID]map[holders.Request]struct{}
-	// touched are those that were changed since they were looked at.
+	// touched are the objects that changed since the last look at them.
 	touched map[holders.Request]struct{}
 	// last is how the object was seen that was remembered last.
 	last  *target

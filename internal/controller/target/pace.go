@@ -29,15 +29,15 @@ import (
 )
 
 const (
-	// markQuiet is how long an object has to have stayed as it is before it is
+	// markQuiet is the time for which an object has to have stayed as it is before it is
 	// marked: a write in the middle of what its controllers do costs them a conflict.
 	markQuiet = 2 * time.Second
-	// markPatience is how long to wait for that, and for it to settle.
+	// markPatience limits how long to wait for that, and for it to settle.
 	markPatience = 30 * time.Second
-	// maxMarks is how often an object is marked with the same text within
+	// maxMarks limits how often an object is marked with the same text within
 	// markMemory, where somebody takes the mark away.
 	maxMarks = 3
-	// markMemory is how long a mark has to have lasted for its loss to be no fight.
+	// markMemory is the time after which the loss of a mark is no fight any more.
 	markMemory = 10 * time.Minute
 	// siblingGap is the time between marks of two children of one parent: each is an
 	// event for the parent's controller, and Crossplane's stops looking at a composite
@@ -87,7 +87,7 @@ func newPace(perSecond float64) *pace {
 	}
 }
 
-// due tells whether an object is to be marked now, and if not, in how long to ask
+// due reports whether an object is to be marked now, and if not, in how long to ask
 // again; zero is when something happens. settled says that it is not in the middle
 // of anything.
 func (p *pace) due(req holders.Request, parent types.UID, version, wanted string, settled bool, now time.Time) (bool, time.Duration) {

@@ -147,7 +147,7 @@ type losingKinds struct {
 	lost map[schema.GroupKind]int
 }
 
-// add a condition that got lost, and tell whether the kind gets no more from now on.
+// add notes a condition that got lost, and reports whether the kind gets no more from now on.
 func (l *losingKinds) add(kind schema.GroupKind) bool { return l.count(kind, 1) }
 
 // give up on a kind.
@@ -166,7 +166,7 @@ func (l *losingKinds) count(kind schema.GroupKind, n int) bool {
 	return l.lost[kind] >= maxLost
 }
 
-// has tells whether a kind gets no conditions any more.
+// has reports whether a kind gets no conditions any more.
 func (l *losingKinds) has(kind schema.GroupKind) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()

@@ -46,7 +46,7 @@ func newWindow(perSecond float64) *window {
 	return &window{length: time.Duration(windowSlack * length), times: make([]time.Time, n)}
 }
 
-// allow tells whether it may be done now, and then takes it as done.
+// allow reports whether it may be done now, and then takes it as done.
 func (w *window) allow(now time.Time) bool {
 	if now.Sub(w.times[w.oldest]) < w.length {
 		return false

@@ -45,7 +45,7 @@ const (
 	// down what it is about.
 	loopWrites = 30
 	loopTime   = time.Minute
-	// loopMemory is how long a loop is remembered after it was last noticed.
+	// loopMemory is the time for which a loop is remembered after it was last noticed.
 	loopMemory = 10 * time.Minute
 	// knownWritten is how many objects are followed, those that were written last.
 	knownWritten = 4096

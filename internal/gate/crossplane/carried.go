@@ -67,7 +67,7 @@ func (Driver) Has(obj *unstructured.Unstructured, path change.Path) bool {
 	return signalsOf(obj).observed(path) == equal
 }
 
-// isMirrored tells whether status.atProvider may carry a field.
+// isMirrored reports whether status.atProvider may carry a field.
 func isMirrored(path change.Path) bool {
 	return len(path) >= mirrored && path[0].Field == specField && path[1].Field == "forProvider"
 }
@@ -145,7 +145,7 @@ func compareItems(at change.Path, want []any, got any) comparison {
 	return all
 }
 
-// permuted tells whether two lists of the same length have the same items.
+// permuted reports whether two lists of the same length have the same items.
 func permuted(at change.Path, want, got []any) bool {
 	used := make([]bool, len(got))
 	for i, w := range want {
@@ -196,7 +196,7 @@ func text(v any) string {
 	}
 }
 
-// sameNumber tells whether at least one of two values is a number, and the other is
+// sameNumber reports whether at least one of two values is a number, and the other is
 // the same one or the text of it. Whole numbers, which may be too long for a float,
 // have one text only.
 func sameNumber(a, b any) bool {
@@ -212,7 +212,7 @@ func sameNumber(a, b any) bool {
 	return errX == nil && errY == nil && x == y
 }
 
-// sameDocument tells whether two texts are the same JSON object or list, such as an
+// sameDocument reports whether two texts are the same JSON object or list, such as an
 // access policy, which clouds write in their own way.
 func sameDocument(a, b string) bool {
 	if a == "" || b == "" || a[0] != '{' && a[0] != '[' {

@@ -78,7 +78,7 @@ func isAuthor(w gate.Write) bool {
 	return slices.ContainsFunc(w.New.GetManagedFields(), appliedBy(w.FieldManager))
 }
 
-// owns tells whether what a manager applies has the field.
+// owns reports whether what a manager applies has the field.
 func owns(obj *unstructured.Unstructured, manager string) bool {
 	applied := appliedBy(manager)
 	return slices.ContainsFunc(obj.GetManagedFields(), func(e metav1.ManagedFieldsEntry) bool {

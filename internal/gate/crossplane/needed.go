@@ -26,7 +26,7 @@ import (
 	"kausality.io/operator/internal/ledger"
 )
 
-// sparesCreate tells whether a write needs no Create although its ledger allows it: all
+// sparesCreate reports whether a write needs no Create although its ledger allows it: all
 // that allows it is the creation of the parent, which lets whatever follows be created,
 // and what the object stands for is there already. Who creates nothing cannot bring back
 // what has vanished.
@@ -36,7 +36,7 @@ func sparesCreate(w gate.Write) bool {
 	})
 }
 
-// mayHaveToCreate tells whether the provider may have something to create. That is
+// mayHaveToCreate reports whether the provider may have something to create. That is
 // asked where a gate opens: one that is open stays as it was opened, as long as nothing
 // speaks against it, since what a status says in passing is no reason for a write.
 func mayHaveToCreate(w gate.Write) bool {
@@ -55,7 +55,7 @@ func (s signals) isMissing() bool {
 	return s.notFound || s.create == createPending || s.create == createFailed
 }
 
-// exists tells whether the cloud has, or had, what a resource stands for: not while it
+// exists reports whether the cloud has, or had, what a resource stands for: not while it
 // is being created.
 func (s signals) exists() bool {
 	if s.isMissing() {
@@ -71,7 +71,7 @@ func creates(e ledger.Entry) bool {
 	return slices.Contains(e.Mutations, actionCreate) || slices.Contains(e.Mutations, v1alpha1.Any)
 }
 
-// followsCreation tells whether an entry goes with a change that the creation of the
+// followsCreation reports whether an entry goes with a change that the creation of the
 // parent lets through.
 func followsCreation(e ledger.Entry) bool {
 	hops := len(e.Trace)

@@ -96,7 +96,7 @@ func (s signals) operating(c gate.Change) (gate.Progress, bool) {
 	}
 }
 
-// lookedSince tells whether the provider has looked at the cloud since it began to
+// lookedSince reports whether the provider has looked at the cloud since it began to
 // work there, and found all that was changed.
 func (s signals) lookedSince(c gate.Change) bool {
 	becameReady := isTrue(s.ready) && s.current(s.ready) && s.isSinceOperation(s.ready)
@@ -108,7 +108,7 @@ func (s signals) lookedSince(c gate.Change) bool {
 	})
 }
 
-// isSinceOperation tells whether a condition became what it is after the operations
+// isSinceOperation reports whether a condition became what it is after the operations
 // began that are said to go on.
 func (s signals) isSinceOperation(c xpv2.Condition) bool {
 	return !slices.ContainsFunc([]xpv2.Condition{s.async, s.lastAsync}, func(operation xpv2.Condition) bool {
@@ -117,7 +117,7 @@ func (s signals) isSinceOperation(c xpv2.Condition) bool {
 	})
 }
 
-// isUnseen tells whether the status did not show a field as it should be when that was
+// isUnseen reports whether the status did not show a field as it should be when that was
 // changed, so that it shows the change where it does now.
 func isUnseen(path change.Path, c gate.Change) bool {
 	return slices.Contains(c.Unseen, path.String())
@@ -166,7 +166,7 @@ func (s signals) changed(c gate.Change) gate.Progress {
 	}
 }
 
-// asksAgain tells whether a pass should be asked for, of a change that does not show. A
+// asksAgain reports whether a pass should be asked for, of a change that does not show. A
 // provider looks first and writes then, so that what it wrote shows in its next pass
 // only. Where conditions say no generation, the pass that was asked for first may be
 // the one that wrote.

@@ -67,7 +67,7 @@ func ParseRuntime(text string) (Runtime, error) {
 	return Runtime{version: v}, nil
 }
 
-// accepts tells whether a provider accepts the set.
+// accepts reports whether a provider accepts the set.
 func (r Runtime) accepts(set sets.Set[string]) bool {
 	if set.HasAll(actionObserve, actionCreate) {
 		return true

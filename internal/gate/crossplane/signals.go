@@ -90,7 +90,7 @@ func signalsOf(mr *unstructured.Unstructured) signals {
 	return s
 }
 
-// pausedByPolicies tells whether an empty list of management policies, which is how
+// pausedByPolicies reports whether an empty list of management policies, which is how
 // providers are told to do nothing, stands in the resource.
 func pausedByPolicies(mr *unstructured.Unstructured) bool {
 	policies, ok := section(mr.Object, "spec")["managementPolicies"].([]any)
@@ -150,7 +150,7 @@ func conditionOf(list []any, conditionType xpv2.ConditionType) xpv2.Condition {
 	return c
 }
 
-// known tells whether there is such a condition.
+// known reports whether there is such a condition.
 func known(c xpv2.Condition) bool { return c.Reason != "" }
 
 func isTrue(c xpv2.Condition) bool { return c.Status == corev1.ConditionTrue }
@@ -171,18 +171,18 @@ func failed(c xpv2.Condition) bool {
 	return c.Status == corev1.ConditionFalse && c.Reason != reasonOngoing
 }
 
-// current tells whether a condition is about the present generation. One that says
+// current reports whether a condition is about the present generation. One that says
 // none may be.
 func (s signals) current(c xpv2.Condition) bool {
 	return c.ObservedGeneration == 0 || c.ObservedGeneration == s.generation
 }
 
-// answered tells whether the provider has made the pass that it was asked for.
+// answered reports whether the provider has made the pass that it was asked for.
 func (s signals) answered(c gate.Change) bool {
 	return c.Pass != "" && s.handled == c.Pass
 }
 
-// passed tells whether the provider has certainly made a pass at the present
+// passed reports whether the provider has certainly made a pass at the present
 // generation, so that the rest of the status is not about an older one.
 func (s signals) passed(c gate.Change) bool {
 	return s.answered(c) || s.synced.ObservedGeneration != 0 && s.current(s.synced)

@@ -55,7 +55,7 @@ func unseenAfter(w gate.Write, before gate.State) []string {
 	return unseen
 }
 
-// sameValue tells whether two versions of what the status mirrors have the same in a
+// sameValue reports whether two versions of what the status mirrors have the same in a
 // field.
 func sameValue(path change.Path, was, is map[string]any) bool {
 	a, hadA := path[mirrored:].Value(was)
