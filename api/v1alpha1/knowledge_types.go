@@ -65,6 +65,18 @@ type Knowledge struct {
 	// +kubebuilder:validation:MaxItems=16
 	Actions []StatusAction `json:"actions,omitempty"`
 
+	// reported are the fields of the status that others act upon, or that the controller
+	// itself goes on from, such as the artifact of a source that is applied from there:
+	// whoever writes them has something done. Only who may initiate writes them, and who is
+	// named in the policies besides; where these name no service account, any may. Anybody
+	// else is refused. status is all of it. Nothing is caused by such a change.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:Pattern=`^status([.\[]|$)`
+	// +kubebuilder:validation:items:MaxLength=512
+	Reported []string `json:"reported,omitempty"`
+
 	// steering are the fields that say what controllers do with the children: where a
 	// policy has rules about some, its status names the others.
 	// +optional

@@ -929,6 +929,11 @@ func (in *Knowledge) DeepCopyInto(out *Knowledge) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.Reported != nil {
+		in, out := &in.Reported, &out.Reported
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Steering != nil {
 		in, out := &in.Steering, &out.Steering
 		*out = make([]string, len(*in))

@@ -148,6 +148,7 @@ func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	}
 	in.withhold(uncaused, taken, &g.grant)
 	g.judgeActions(ctx)
+	g.judgeReports()
 	return g.grant
 }
 

@@ -70,6 +70,9 @@ type Input struct {
 	// Actions are what the requester does through the status of the object, where that is no
 	// controller's report.
 	Actions []change.Change
+	// Reports are the changes of fields of its status that only who reports them writes, where
+	// the requester is somebody else.
+	Reports []change.Change
 	// Approved are the fields that an initiator approves in this request; they
 	// are treated as just changed (D20).
 	Approved []change.Change

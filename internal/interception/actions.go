@@ -18,6 +18,7 @@ package interception
 
 import (
 	"fmt"
+	"maps"
 	"slices"
 
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -37,53 +38,63 @@ const (
 	inObject place = false
 )
 
-// somebodyActs is true for a request that may change what people change in a status to have
-// a controller act. What those write there who may use what policies allow, and start
-// nothing, is their report, and stays inside the API server.
+// somebodyActs are true for requests that may change what people change in a status to have
+// a controller act, or what others act upon: one expression for each kind, as who is named
+// for one says nothing of another. What those write there who may use what policies allow,
+// and start nothing, is their report, and stays inside the API server.
 func somebodyActs(in Input, where place) []string {
-	resources, reporters := sets.New[string](), newReporters()
+	kinds := map[string]*reporters{}
 	for _, p := range in.Policies {
-		if !p.HasActions() {
+		if !p.HasActions() && !p.HasReports() && !(where == inObject && p.HasProof()) {
 			continue
 		}
 		resource, _, subresources, served := in.Holder(p.For)
 		if !served || slices.Contains(subresources, "status") != bool(where) {
 			continue
 		}
-		resources.Insert(resource.Group + "/" + resource.Resource)
-		reporters.add(p)
+		name := resource.Group + "/" + resource.Resource
+		if kinds[name] == nil {
+			kinds[name] = &reporters{initiators: sets.New[string]()}
+		}
+		kinds[name].add(p)
 	}
-	if resources.Len() == 0 {
-		return nil
+	var out []string
+	for _, name := range slices.Sorted(maps.Keys(kinds)) {
+		out = append(out, fmt.Sprintf(`(request.resource.group + "/" + request.resource.resource == %q && !(%s)
+&& (has(object.status) != has(oldObject.status) || has(object.status) && object.status != oldObject.status))`,
+			name, kinds[name].expression(in.OperatorUser)))
 	}
-	return []string{fmt.Sprintf(`(request.resource.group + "/" + request.resource.resource in %s && !(%s)
-&& has(object.status) && (!has(oldObject.status) || object.status != oldObject.status))`,
-		list(sets.List(resources)...), reporters.expression(in.OperatorUser))}
+	return out
 }
 
-// reporters are who only use what policies allow.
+// reporters are who writes the status of objects of a kind, and by that starts nothing,
+// whichever of the policies for the kind is in effect.
 type reporters struct {
+	// users are named by each of the policies.
 	users sets.Set[string]
-	// anyController is true where a policy names none of them, so that any controller may.
+	// anyController is true where none of them names anybody, so that any controller may.
 	anyController bool
 	// initiators are service accounts that may initiate, and so act.
 	initiators sets.Set[string]
 }
 
-func newReporters() *reporters {
-	return &reporters{users: sets.New[string](), initiators: sets.New[string]()}
-}
-
+// add adds a policy. Where a kind has some through which people act, who may initiate is asked
+// about as well.
 func (r *reporters) add(p *policy.Policy) {
-	r.anyController = r.anyController || !p.NamesExercisers()
+	named := sets.New[string]()
 	for _, s := range p.Subjects() {
 		switch {
-		case s.MayInitiate:
+		case s.MayInitiate && p.HasActions():
 			r.initiators.Insert(userOf(s.Subject))
 		case s.Kind != v1alpha1.SubjectGroup:
-			r.users.Insert(userOf(s.Subject))
+			named.Insert(userOf(s.Subject))
 		}
 	}
+	if r.users == nil {
+		r.users, r.anyController = named, true
+	}
+	r.users = r.users.Intersection(named)
+	r.anyController = r.anyController && !p.NamesExercisers()
 }
 
 func userOf(s v1alpha1.Subject) string {

@@ -50,22 +50,53 @@ func TestActionsAreAskedAbout(t *testing.T) {
 	}
 	controller := v1alpha1.PolicySubject{Subject: v1alpha1.Subject{Kind: v1alpha1.SubjectServiceAccount, Namespace: "argo", Name: "argo-rollouts"}}
 	bot := v1alpha1.PolicySubject{Subject: v1alpha1.Subject{Kind: v1alpha1.SubjectServiceAccount, Namespace: "ci", Name: "bot"}, MayInitiate: true}
+	observer := bot
+	observer.MayInitiate = false
+	ofDeployments := func(subjects ...v1alpha1.PolicySubject) *policy.Policy {
+		for i := range subjects {
+			subjects[i].MayInitiate = false
+		}
+		return compile(t, v1alpha1.AllowancePolicySpec{
+			For: v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: "Deployment"}, Subjects: subjects,
+			Knowledge: &v1alpha1.Knowledge{Reported: []string{"status"}},
+		})
+	}
+	ofThings := func(knowledge v1alpha1.Knowledge) *policy.Policy {
+		return compile(t, v1alpha1.AllowancePolicySpec{
+			For:      v1alpha1.ParentKind{APIGroup: "argoproj.io", APIVersion: "v1alpha1", Kind: "Thing"},
+			Subjects: []v1alpha1.PolicySubject{bot}, Knowledge: &knowledge,
+		})
+	}
+	reported := ofThings(v1alpha1.Knowledge{Reported: []string{"status"}})
+	proving := ofThings(v1alpha1.Knowledge{Proves: []string{"spec"}})
 	tests := map[string]struct {
 		policy    *policy.Policy
+		besides   *policy.Policy
 		user      string
 		inObject  bool
 		unchanged bool
+		gone      bool
 		want      bool
 	}{
-		"a person":                                  {policy: of(controller), want: true},
-		"a person, of a status in the object":       {policy: of(controller), inObject: true, want: true},
-		"a person who changes nothing":              {policy: of(controller), unchanged: true},
-		"its controller":                            {policy: of(controller), user: named},
-		"its controller, of a status in the object": {policy: of(controller), user: named, inObject: true},
-		"another service account":                   {policy: of(controller), user: another, want: true},
-		"any, where none is named":                  {policy: of(), user: another},
-		"one that may initiate, where none is":      {policy: of(bot), user: another, want: true},
-		"the operator":                              {policy: of(controller), user: operatorUser},
+		"a person":                                   {policy: of(controller), want: true},
+		"a person, of a status in the object":        {policy: of(controller), inObject: true, want: true},
+		"a person who takes the status away":         {policy: of(controller), inObject: true, gone: true, want: true},
+		"a controller of another kind":               {policy: of(controller), besides: ofDeployments(bot), user: another, want: true},
+		"one that only another policy names":         {policy: of(controller), besides: of(observer), user: another, want: true},
+		"one that each of two policies names":        {policy: of(controller), besides: of(controller, observer), user: named},
+		"any, where an initiator is named":           {policy: of(bot), user: named},
+		"one that may initiate, of what is reported": {policy: reported, user: another},
+		"a person, of what is reported":              {policy: reported, want: true},
+		"a person, of what proves something":         {policy: proving, want: false},
+		"the same in the object":                     {policy: proving, inObject: true, want: true},
+		"any, where another policy names some":       {policy: of(), besides: of(controller), user: another, want: true},
+		"a person who changes nothing":               {policy: of(controller), unchanged: true},
+		"its controller":                             {policy: of(controller), user: named},
+		"its controller, of a status in the object":  {policy: of(controller), user: named, inObject: true},
+		"another service account":                    {policy: of(controller), user: another, want: true},
+		"any, where none is named":                   {policy: of(), user: another},
+		"one that may initiate, where none is":       {policy: of(bot), user: another, want: true},
+		"the operator":                               {policy: of(controller), user: operatorUser},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -77,8 +108,19 @@ func TestActionsAreAskedAbout(t *testing.T) {
 			if tc.unchanged {
 				r.object = r.old
 			}
+			if tc.gone {
+				without := obj("")
+				unstructured.RemoveNestedField(without.Object, "status")
+				r.object = without
+			}
 			in := Input{OperatorUser: operatorUser, Policies: []*policy.Policy{tc.policy}}
-			in.Holder = func(schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+			if tc.besides != nil {
+				in.Policies = append(in.Policies, tc.besides)
+			}
+			in.Holder = func(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+				if kind.Kind == "Deployment" {
+					return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, true, []string{"status"}, true
+				}
 				return resource, true, subresources, true
 			}
 			attributes := r.attributes(t, false)

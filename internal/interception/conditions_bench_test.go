@@ -46,7 +46,7 @@ func BenchmarkConditions(b *testing.B) {
 			"status": map[string]any{"seen": replicas},
 		}
 	}
-	in := Input{OperatorUser: operatorUser}
+	in := Input{OperatorUser: operatorUser, Holder: withStatus}
 	old := custom(thingWith(1, 1, "a"))
 	objects := map[string]map[string]any{
 		"a change":  thingWith(1, 2, "a"),

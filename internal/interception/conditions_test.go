@@ -412,7 +412,7 @@ func TestConditions(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			in := Input{OperatorUser: operatorUser, Policies: tc.policies}
+			in := Input{OperatorUser: operatorUser, Policies: tc.policies, Holder: withStatus}
 			for _, converted := range []bool{false, true} {
 				attributes := tc.request.attributes(t, converted)
 				if got := called(t, grantConditions(in), attributes); got != tc.grant {
@@ -486,7 +486,7 @@ func TestConditionsHaveABound(t *testing.T) {
 	}
 	for name, tc := range cases {
 		t.Run(name, func(t *testing.T) {
-			in := Input{OperatorUser: operatorUser, Policies: []*policy.Policy{policyNaming(t, "metadata.annotations[jira]")}}
+			in := Input{OperatorUser: operatorUser, Policies: []*policy.Policy{policyNaming(t, "metadata.annotations[jira]")}, Holder: withStatus}
 			attributes := request{operation: admission.Update, kind: thing, object: custom(tc.object), old: custom(tc.old)}.attributes(t, false)
 			for _, conditions := range [][]admissionregistrationv1.MatchCondition{
 				grantConditions(in), verdictConditions(in), glassConditions(), protectionConditions(in, nil),
@@ -573,4 +573,9 @@ func compile(t *testing.T, spec v1alpha1.AllowancePolicySpec) *policy.Policy {
 		t.Fatal(errs.ToAggregate())
 	}
 	return compiled
+}
+
+// withStatus has any kind served, with the sub-resource for its status.
+func withStatus(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+	return kind.GroupVersion().WithResource(strings.ToLower(kind.Kind) + "s"), true, []string{"scale", "status"}, true
 }

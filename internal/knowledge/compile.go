@@ -54,6 +54,9 @@ func Compile(declaration *v1alpha1.Knowledge, path *field.Path) (*Kind, field.Er
 	for i, a := range declaration.Actions {
 		out.Actions = append(out.Actions, c.action(a, path.Child("actions").Index(i)))
 	}
+	for i, text := range declaration.Reported {
+		out.Reported = append(out.Reported, c.ofStatus(text, path.Child("reported").Index(i)))
+	}
 	if h := declaration.History; h != nil {
 		out.History = c.history(h, path.Child("history"))
 	}
@@ -103,6 +106,15 @@ func (c *compiler) inStatus(text string, at *field.Path) change.Path {
 	path := c.path(text, at)
 	if path != nil && (len(path) < 2 || path[0].Field != statusField) {
 		c.report(field.Invalid(at, text, "has to be a field of the status"))
+	}
+	return path
+}
+
+// ofStatus compiles a path of the status, or that of all of it.
+func (c *compiler) ofStatus(text string, at *field.Path) change.Path {
+	path := c.needed(text, at)
+	if path != nil && path[0].Field != statusField {
+		c.report(field.Invalid(at, text, "has to be the status, or a field of it"))
 	}
 	return path
 }

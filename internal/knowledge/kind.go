@@ -43,6 +43,8 @@ type Kind struct {
 	Bookkeeping []Bookkeeping
 	// Actions are what people change in the status.
 	Actions []Action
+	// Reported are the fields of the status that only who reports them writes.
+	Reported []change.Path
 	// Steering are the fields that say what controllers do with the children.
 	Steering []change.Path
 	// Selector says what spec.selector is for, empty where there is none.
@@ -232,6 +234,7 @@ var setters = map[string]func(to, from *Kind){
 	"childMetadata":    func(to, from *Kind) { to.TemplateMetadata = from.TemplateMetadata },
 	"bookkeeping":      func(to, from *Kind) { to.Bookkeeping = from.Bookkeeping },
 	"actions":          func(to, from *Kind) { to.Actions = from.Actions },
+	"reported":         func(to, from *Kind) { to.Reported = from.Reported },
 	"steering":         func(to, from *Kind) { to.Steering = from.Steering },
 	"selector":         func(to, from *Kind) { to.Selector = from.Selector },
 	"history":          func(to, from *Kind) { to.History = from.History },

@@ -99,6 +99,7 @@ func TestCompile(t *testing.T) {
 			want: []string{"knowledge.children[0].template", "knowledge.children[1].upkeep"},
 		},
 		"an action outside of the status": {text: "{actions: [{path: spec.promote}]}", want: []string{"knowledge.actions[0].path"}},
+		"a report outside of the status":  {text: "{reported: [status, spec.promote, '']}", want: []string{"knowledge.reported[1]", "knowledge.reported[2]"}},
 		"bookkeeping of nothing":          {text: "{bookkeeping: [{operations: []}]}", want: []string{"knowledge.bookkeeping[0].operations"}},
 		"a history without a resource": {
 			text: "{history: {target: {}, of: {apiVersion: v1, resource: pods}}}", want: []string{"knowledge.history.target.resource"},
@@ -177,6 +178,45 @@ func TestChanges(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
 				t.Errorf("actions (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// What is reported changes with any field of a status, where it is all of that.
+func TestReports(t *testing.T) {
+	tests := map[string]struct {
+		reported, old, updated string
+		proves                 string
+		inObject               bool
+		want                   []string
+	}{
+		"nothing":                               {reported: "[status]", old: "{status: {a: 1}}", updated: "{spec: {a: 2}, status: {a: 1}}"},
+		"all of it":                             {reported: "[status]", old: "{status: {a: 1, b: 1}}", updated: "{status: {b: 2, c: 1}}", want: []string{"Delete status.a", "Mutate status.b", "Insert status.c"}},
+		"a status that is new":                  {reported: "[status]", old: "{}", updated: "{status: {a: {b: 1}}}", want: []string{"Insert status.a"}},
+		"a status that goes":                    {reported: "[status]", old: "{status: {a: 1}}", updated: "{}", want: []string{"Delete status.a"}},
+		"a field of it":                         {reported: "[status.a]", old: "{status: {a: {b: 1}}}", updated: "{status: {a: {b: 2}, c: 1}}", want: []string{"Mutate status.a"}},
+		"another field":                         {reported: "[status.a]", old: "{status: {b: 1}}", updated: "{status: {b: 2}}"},
+		"of what proves nothing, in the object": {reported: "[status.a]", inObject: true, old: "{status: {b: 1}}", updated: "{status: {b: 2}}"},
+		"of a proof in the object":              {reported: "[status.a]", proves: "[spec.a]", inObject: true, old: "{status: {b: 1}}", updated: "{status: {b: 2}}", want: []string{"Mutate status.b"}},
+		"of a proof elsewhere":                  {reported: "[status.a]", proves: "[spec.a]", old: "{status: {b: 1}}", updated: "{status: {b: 2}}"},
+		"a status that is none":                 {reported: "[status]", old: "{status: 1}", updated: "{status: [2]}"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if tc.proves == "" {
+				tc.proves = "[]"
+			}
+			known, errs := Compile(declared(t, "{reported: "+tc.reported+", proves: "+tc.proves+"}"), nil)
+			if len(errs) > 0 {
+				t.Fatal(errs.ToAggregate())
+			}
+			var got []string
+			for _, c := range known.Reports(object(t, tc.old), object(t, tc.updated), tc.inObject) {
+				got = append(got, string(c.Verb)+" "+c.Path.String())
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("changes (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -56,6 +56,7 @@ func Fields(declaration *v1alpha1.Knowledge, path *field.Path) []Named {
 	for i, a := range declaration.Actions {
 		n.add(path.Child("actions").Index(i).Child("path"), a.Path)
 	}
+	n.all(path.Child("reported"), declaration.Reported)
 	return n.found
 }
 

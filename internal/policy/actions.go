@@ -54,6 +54,14 @@ func isAction(trigger change.Pattern, actions []change.Pattern) bool {
 	return slices.ContainsFunc(actions, trigger.Overlaps)
 }
 
+// HasReports reports whether only who reports them may write some fields of the status of
+// objects of the policy's kind.
+func (p *Policy) HasReports() bool { return len(p.Known().Reported) > 0 }
+
+// HasProof reports whether a status proves something of objects of the policy's kind. Where it
+// is a part of the object, only who reports it may write it.
+func (p *Policy) HasProof() bool { return len(p.Known().Proves) > 0 }
+
 // HasActions reports whether people act on objects of the policy's kind through the status,
 // where the policy says what follows.
 func (p *Policy) HasActions() bool { return len(p.Rules) > 0 && len(p.Known().Actions) > 0 }

@@ -241,6 +241,11 @@ var mutants = []mutant{
 		ways:  []string{"giving the parent an owner of one's own that has a policy"},
 	},
 	{
+		name:  "any service account adopts",
+		edits: []edit{{"internal/webhook/admission/attaching.go", "	return parent.Known().Selector != \"\" || ", "	return true || "}},
+		ways:  []string{"giving the parent an owner of one's own that has a policy"},
+	},
+	{
 		name:  "who was attached while nobody looked is a parent",
 		edits: []edit{{"internal/holders/ignored.go", "	return ok && slices.Contains(parents, parent.ID())", "	return false && ok && slices.Contains(parents, parent.ID())"}},
 		ways:  []string{"giving the parent an owner of one's own while nobody looks"},
@@ -497,9 +502,29 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestActions", "./internal/decision"},
 	},
 	{
-		name:  "the API server asks about no status that people write",
-		edits: []edit{{"internal/interception/actions.go", "	if resources.Len() == 0 {", "	if resources.Len() >= 0 {"}},
+		name:  "anybody reports what others act upon",
+		edits: []edit{{"internal/decision/reports.go", "	g.grant.Refuse = true\n", ""}},
+		ways: []string{
+			"having something else applied, by the status of its source",
+			"choosing what lost Pods of a StatefulSet are made of, by its status",
+			"reporting that what is withheld is carried out, in the object itself",
+		},
+		unit: []string{"-run=TestReports", "./internal/decision"},
+	},
+	{
+		name:  "who is named for one kind reports of another",
+		edits: []edit{{"internal/interception/actions.go", `		name := resource.Group + "/" + resource.Resource`, `		name := resource.Group[:0]`}, {"internal/interception/actions.go", `request.resource.resource == %q && `, `request.resource.resource != %q && `}},
 		ways:  []string{"acting through the status of somebody's object"},
+		unit:  []string{"-run=TestActionsAreAskedAbout", "./internal/interception"},
+	},
+	{
+		name:  "the API server asks about no status that people write",
+		edits: []edit{{"internal/interception/actions.go", "		if !p.HasActions() && ", "		if true || !p.HasActions() && "}},
+		ways: []string{
+			"acting through the status of somebody's object", "having something else applied, by the status of its source",
+			"choosing what lost Pods of a StatefulSet are made of, by its status",
+			"reporting that what is withheld is carried out, in the object itself",
+		},
 	},
 	{
 		name:  "an age that nothing tells frees people",

@@ -60,6 +60,9 @@ children:
 # AllowancePolicy certificates
 proves:
 - spec.dnsNames
+# built in
+reported:
+- status
 `
 	if diff := cmp.Diff(want, got); diff != "" {
 		t.Errorf("what is known (-want +got):\n%s", diff)

@@ -302,9 +302,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	if r.operation == decision.Update && (r.validating || r.subresource != subresourceStatus) {
 		r.findChanges(f, declared)
 		f.Release = isRelease(r, f)
-		if r.validating && !f.ReportsStatus() {
-			f.Actions = policy.Known(r.gvk.GroupKind(), f.OwnPolicies).Changes(r.old.Object, r.new.Object)
-		}
+		f.gatherStatus(r)
 	}
 	ownChanges := f.OwnChanges
 	f.OwnChanges, f.Changes = f.withoutSwitch(f.OwnChanges), f.withoutSwitch(f.Changes)
@@ -356,6 +354,23 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 		f.Child.Standing = g.standing(ctx, r.old, f.OwnPolicies, effective, rec)
 	}
 	f.record, f.recordError = rec, err
+}
+
+// gatherStatus fills in what the requester does through the status of the object, or reports
+// there without being the one to do so. In the mutating hook that may yet be ignored.
+func (f *facts) gatherStatus(r *request) {
+	if !r.validating {
+		return
+	}
+	known := policy.Known(r.gvk.GroupKind(), f.OwnPolicies)
+	if !f.ReportsStatus() {
+		f.Actions = known.Changes(r.old.Object, r.new.Object)
+	}
+	if !f.MayReport() {
+		// Of built-in kinds the API server takes the status from the sub-resource alone.
+		inObject := r.subresource == "" && !clientgoscheme.Scheme.Recognizes(r.gvk)
+		f.Reports = known.Reports(r.old.Object, r.new.Object, inObject)
+	}
 }
 
 // readOwnRecord reads the record of the object itself.

@@ -84,7 +84,7 @@ func (g *Gatherer) glass(ctx context.Context, r *request, f *facts) glass {
 	if !b.asked {
 		return b
 	}
-	if r.operation != decision.Delete && f.copied() || r.subresource == subresourceStatus && len(f.Actions) == 0 {
+	if r.operation != decision.Delete && f.copied() || r.subresource == subresourceStatus && len(f.Actions)+len(f.Reports) == 0 {
 		return glass{}
 	}
 	concerned := f.Bounding()

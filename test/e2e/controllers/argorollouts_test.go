@@ -207,7 +207,7 @@ var _ = Describe("Argo Rollouts", Label(controllers.ArgoRollouts.Name), func() {
 		s.is(ctx, web, "Paused", map[string]int{"web:1": 3, "web:2": 1})
 		s.quiet(ctx)
 		s.look()
-		for _, action := range []string{promote, promoteFull, abort} {
+		for _, action := range []string{promote, promoteFull, abort, `{"status":{"stableRS":"theirs"}}`} {
 			refused(s.mallory.Status().Patch(ctx, web, client.RawPatch(types.MergePatchType, []byte(action))))
 		}
 		s.quiet(ctx)

@@ -204,6 +204,7 @@ var _ = Describe("cert-manager", Label(controllers.CertManager.Name), func() {
 		s.look()
 		before := s.secret(ctx, Default).Data[corev1.TLSCertKey]
 		refused(s.renew(ctx, s.mallory, web))
+		refused(s.mallory.Status().Patch(ctx, web, client.RawPatch(types.MergePatchType, []byte(`{"status":{"nextPrivateKeySecretName":"theirs"}}`))))
 		Expect(s.renew(ctx, s.bob, web)).To(Succeed())
 		Eventually(ctx, func(g Gomega) { g.Expect(s.secret(ctx, g).Data[corev1.TLSCertKey]).NotTo(Equal(before)) }).
 			WithTimeout(within).Should(Succeed())

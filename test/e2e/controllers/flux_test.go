@@ -192,6 +192,12 @@ var _ = Describe("Flux", Label(controllers.KustomizeController.Name), func() {
 		refused(patch(ctx, s.mallory, source.object, `{"spec":{"url":"https://git.example.org/theirs"}}`))
 		refused(patch(ctx, s.mallory, flux, `{"spec":{"path":"./theirs"}}`))
 		refused(s.mallory.Delete(ctx, source.object))
+		for object, status := range map[*unstructured.Unstructured]string{
+			source.object: `{"status":{"artifact":{"url":"http://theirs.example.org","revision":"theirs"}}}`,
+			flux:          `{"status":{"inventory":{"entries":[{"id":"` + s.namespace + `_theirs__Secret","v":"v1"}]}}}`,
+		} {
+			refused(s.mallory.Status().Patch(ctx, object.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(status))))
+		}
 		Expect(patch(ctx, s.mallory, flux, `{"metadata":{"annotations":{"reconcile.fluxcd.io/requestedAt":"now"}}}`)).To(Succeed(), "it changes nothing")
 		merge(ctx, s.bob, source.object, `{"spec":{"url":"https://git.example.org/moved"}}`)
 		source.push(ctx, shop("shop:2"))
