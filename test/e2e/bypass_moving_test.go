@@ -295,6 +295,8 @@ func changingParents() []bypass {
 			behind := patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"apiVersion":"v1","kind":"ConfigMap","name":"kube-root-ca.crt","uid":%q},{"apiVersion":"v1","kind":"ConfigMap","name":"app","uid":%q}]}}`,
 				shared.rootCA(ctx, d.Namespace), app.UID))
 			refused(s.rogue.try(ctx, d, behind), "is for who may initiate on it")
+			robot := shared.as("system:serviceaccount:"+d.Namespace+":default", "system:serviceaccounts", "system:masters")
+			refused(robot.try(ctx, d, attached), "is for who may initiate on it")
 			Expect(shared.alice().try(ctx, d, attached, client.DryRunAll)).To(Succeed())
 		}},
 		{"leaving the policy by a label", func(ctx context.Context, s *scene) {

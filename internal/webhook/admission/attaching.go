@@ -53,10 +53,23 @@ func (f *facts) attaches() bool {
 	if !slices.ContainsFunc(adopter, func(p *policy.Policy) bool { return p.Bounds(kind) }) {
 		return false
 	}
-	if f.Requester.IsServiceAccount() && policy.MayExercise(f.Requester, adopter, f.OwnPolicies) && !f.taken {
+	if f.adoptsForParent() && !f.taken {
 		return false
 	}
 	return !f.mayAttach()
+}
+
+// adoptsForParent reports whether the requester acts for the parent that it gives the object:
+// a service account that its policies, or the object's, name. Where these leave it open who acts
+// for them, that is believed of a parent whose controller adopts what it selects, and of no
+// other: any service account could be somebody's own.
+func (f *facts) adoptsForParent() bool {
+	parent := f.Adoption.Parent
+	if !f.Requester.IsServiceAccount() || !policy.MayExercise(f.Requester, parent.Policies, f.OwnPolicies) {
+		return false
+	}
+	names := func(p *policy.Policy) bool { return p.Names(f.Requester) }
+	return parent.Known().Selector != "" || slices.ContainsFunc(slices.Concat(parent.Policies, f.OwnPolicies), names)
 }
 
 // takes reports whether an update gives an object that was free to a parent which is named by
