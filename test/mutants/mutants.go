@@ -244,6 +244,7 @@ var mutants = []mutant{
 		name:  "any service account adopts",
 		edits: []edit{{"internal/webhook/admission/attaching.go", "	return parent.Known().Selector != \"\" || ", "	return true || "}},
 		ways:  []string{"giving the parent an owner of one's own that has a policy"},
+		unit:  []string{"-run=TestAttaching", "./internal/webhook/admission"},
 	},
 	{
 		name:  "who was attached while nobody looked is a parent",

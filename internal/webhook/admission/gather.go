@@ -356,23 +356,6 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	f.record, f.recordError = rec, err
 }
 
-// gatherStatus fills in what the requester does through the status of the object, or reports
-// there without being the one to do so. In the mutating hook that may yet be ignored.
-func (f *facts) gatherStatus(r *request) {
-	if !r.validating {
-		return
-	}
-	known := policy.Known(r.gvk.GroupKind(), f.OwnPolicies)
-	if !f.ReportsStatus() {
-		f.Actions = known.Changes(r.old.Object, r.new.Object)
-	}
-	if !f.MayReport() {
-		// Of built-in kinds the API server takes the status from the sub-resource alone.
-		inObject := r.subresource == "" && !clientgoscheme.Scheme.Recognizes(r.gvk)
-		f.Reports = known.Reports(r.old.Object, r.new.Object, inObject)
-	}
-}
-
 // readOwnRecord reads the record of the object itself.
 func (g *Gatherer) readOwnRecord(ctx context.Context, r *request, f *facts, why doubt) (*v1alpha1.AllowanceRecord, error) {
 	rec, err := g.readRecord(ctx, r.target(), why)
