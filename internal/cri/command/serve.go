@@ -78,6 +78,7 @@ func (o *serveOptions) addTo(flags *pflag.FlagSet) {
 	flags.StringVar(&o.runtime, "runtime-endpoint", "", "The runtime's socket, such as unix:///run/containerd/containerd.sock.")
 	flags.StringArrayVar(&o.endpoints, "endpoint", nil, "SOCKET=FILE: a socket to make, and the file of its rules. It may be given several times.")
 	flags.Uint32Var(&o.mode, "socket-mode", 0o660, "The mode of the sockets.")
+	flags.Lookup("socket-mode").DefValue = "0660"
 	flags.IntVar(&o.group, "socket-group", -1, "The number of the sockets' group; -1 is that of this process.")
 	flags.BoolVar(&o.auditAll, "audit-all", false, "Write an audit line for each call, and not only for those that are refused or may change something.")
 	flags.StringVar(&o.address, "health-address", "", "Where to answer /metrics, /healthz and /readyz by HTTP, such as 127.0.0.1:9477; empty for nowhere.")
