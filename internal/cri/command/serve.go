@@ -86,18 +86,20 @@ func (o *serveOptions) addTo(flags *pflag.FlagSet) {
 	flags.IntVar(&o.limits.Connections, "max-connections", o.limits.Connections, "How many connections a socket has at a time. A quarter is kept for processes in no container.")
 	flags.IntVar(&o.limits.ConnectionsPerContainer, "max-connections-per-container", o.limits.ConnectionsPerContainer, "How many of them a container has.")
 	flags.IntVar(&o.limits.CallsPerConnection, "max-calls-per-connection", o.limits.CallsPerConnection, "How many calls a connection has at a time.")
+	flags.IntVar(&o.limits.CallsPerContainer, "max-calls-per-container", o.limits.CallsPerContainer, "How many calls all connections of a container have at a time.")
 	flags.IntVar(&o.limits.LookupsPerContainer, "max-lookups-per-container", o.limits.LookupsPerContainer, "How many questions to the runtime are asked at a time for judging a container's calls.")
 	flags.IntVar(&o.limits.RequestsPerContainer, "max-requests-per-container", o.limits.RequestsPerContainer, "How many requests of a container are read at a time.")
 	flags.IntVar(&o.limits.ResponseBytesPerContainer, "max-response-bytes-per-container", o.limits.ResponseBytesPerContainer, "How much of responses is held that a container does not read.")
 	flags.IntVar(&o.limits.MemoryBytes, "max-memory-bytes", o.limits.MemoryBytes, "How much all containers of a socket together hold of requests and responses.")
 	flags.DurationVar(&o.limits.Lookup, "lookup-timeout", o.limits.Lookup, "How long a question to the runtime may take.")
+	flags.DurationVar(&o.limits.Unread, "unread-timeout", o.limits.Unread, "How long a container may leave a message of a stream unread.")
 }
 
 // check says what is wrong with flags.
 func (o *serveOptions) check() error {
 	l := o.limits
 	for _, limit := range []int{
-		l.MessageBytes, l.Connections, l.ConnectionsPerContainer, l.CallsPerConnection, l.LookupsPerContainer, l.RequestsPerContainer,
+		l.MessageBytes, l.Connections, l.ConnectionsPerContainer, l.CallsPerConnection, l.CallsPerContainer, l.LookupsPerContainer, l.RequestsPerContainer,
 	} {
 		if limit < 1 {
 			return errors.New("a limit is 1 at least")
@@ -114,8 +116,8 @@ func (o *serveOptions) check() error {
 		return errors.New("--max-response-bytes-per-container is --max-message-bytes at least")
 	case l.MemoryBytes < l.MessageBytes:
 		return errors.New("--max-memory-bytes is --max-message-bytes at least")
-	case l.Lookup <= 0:
-		return errors.New("--lookup-timeout is more than 0")
+	case l.Lookup <= 0, l.Unread <= 0:
+		return errors.New("--lookup-timeout and --unread-timeout are more than 0")
 	}
 	return nil
 }

@@ -35,6 +35,7 @@ import (
 
 	"golang.org/x/net/http2"
 	"golang.org/x/net/http2/hpack"
+	"google.golang.org/grpc"
 	"google.golang.org/grpc/codes"
 	"google.golang.org/grpc/metadata"
 	"google.golang.org/grpc/status"
@@ -347,6 +348,53 @@ func TestBypass(t *testing.T) {
 			wantCode(t, err, codes.Unavailable)
 		},
 
+		"events that are never read": func(t *testing.T) {
+			queue := newEventQueue(t)
+			s := runtimeOf(t, queue.listen, func(o *Options) { o.Limits.Unread = 200 * time.Millisecond })
+			listen := func(as string) grpc.ClientStream {
+				stream, err := s.dial(as).NewStream(t.Context(), downstream, services+"GetContainerEvents", grpc.ForceCodecV2(codec{}))
+				if err == nil {
+					err = errors.Join(stream.SendMsg(framed(nil)), stream.CloseSend())
+				}
+				if err != nil {
+					t.Fatal(err)
+				}
+				return stream
+			}
+			unread, kubelet := listen("a"), listen("host")
+			s.eventually("both listen", func() bool { return queue.listening() == 2 })
+			go queue.send()
+			for range 200 {
+				event := &frame{}
+				if err := kubelet.RecvMsg(event); err != nil {
+					t.Fatal(err)
+				}
+				event.free()
+			}
+			s.eventually("one listens", func() bool { return queue.listening() == 1 })
+			var err error
+			for err == nil {
+				err = unread.RecvMsg(&frame{})
+			}
+			wantCode(t, err, codes.ResourceExhausted)
+		},
+		"more calls than a container has": func(t *testing.T) {
+			s := newStand(t, ownOnly, func(o *Options) { o.Limits.CallsPerContainer = 2 })
+			for range 2 {
+				stream, err := s.client("a").GetContainerEvents(t.Context(), &runtimeapi.GetEventsRequest{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				if _, err := stream.Header(); err != nil {
+					t.Fatal(err)
+				}
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), 100*time.Millisecond)
+			defer cancel()
+			_, err := s.client("a").Version(ctx, &runtimeapi.VersionRequest{})
+			wantCode(t, err, codes.DeadlineExceeded)
+			wantCode(t, s.exec("b", inB), codes.OK)
+		},
 		"more connections than a container has": func(t *testing.T) {
 			s := newStand(t, ownOnly, func(o *Options) { o.Limits.ConnectionsPerContainer = 2 })
 			for range 2 {

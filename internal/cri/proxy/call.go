@@ -62,6 +62,9 @@ type call struct {
 	target  runtimerules.Target
 	held    int
 
+	// unread ends a stream of a container that does not read it; nil for other calls.
+	unread *time.Timer
+
 	// reading is set while the request is held, and holding is how many bytes that are.
 	reading bool
 	holding int64
@@ -90,6 +93,10 @@ func (s *Server) handle(_ any, stream grpc.ServerStream) error {
 
 // answer reads the request, judges it, and passes it on.
 func (c *call) answer() error {
+	if err := c.connection.share.begin(c.stream.Context()); err != nil {
+		return c.end(outcomeLimited, status.FromContextError(err).Err())
+	}
+	defer c.connection.share.end()
 	if err := c.connection.share.requests.Acquire(c.stream.Context(), 1); err != nil {
 		return c.end(outcomeLimited, status.FromContextError(err).Err())
 	}
@@ -266,10 +273,18 @@ func (c *call) relay(request *frame) error {
 		if !c.rules.Load().Plan(c.path).Has(basis) {
 			end(errRulesChanged)
 		}
+		if c.connection.share.key != host {
+			c.unread = time.AfterFunc(c.options.Limits.Unread, func() { end(errUnread) })
+			c.unread.Stop()
+			defer c.unread.Stop()
+		}
 	}
 	err := c.forward(ctx, request)
-	if errors.Is(context.Cause(ctx), errRulesChanged) {
-		return c.end(outcomeAllowed, status.Error(codes.Unavailable, "kausality-cri: "+errRulesChanged.Error()))
+	switch cause := context.Cause(ctx); {
+	case errors.Is(cause, errRulesChanged):
+		return c.end(outcomeAllowed, status.Error(codes.Unavailable, "kausality-cri: "+cause.Error()))
+	case errors.Is(cause, errUnread):
+		return c.end(outcomeLimited, status.Error(codes.ResourceExhausted, "kausality-cri: "+cause.Error()))
 	}
 	return err
 }
@@ -333,6 +348,10 @@ func (c *call) pass(response *frame) error {
 		if response, err = c.cut(response.bytes()); err != nil || response == nil {
 			return err
 		}
+	}
+	if c.unread != nil {
+		c.unread.Reset(c.options.Limits.Unread)
+		defer c.unread.Stop()
 	}
 	return c.stream.SendMsg(response)
 }

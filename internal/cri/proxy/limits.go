@@ -38,6 +38,8 @@ type Limits struct {
 	ConnectionsPerContainer int
 	// CallsPerConnection is how many calls a connection has at a time.
 	CallsPerConnection int
+	// CallsPerContainer is how many calls all connections of a container have at a time.
+	CallsPerContainer int
 	// LookupsPerContainer is how many questions to the runtime are asked at a time for
 	// judgements of one container's calls.
 	LookupsPerContainer int
@@ -52,6 +54,9 @@ type Limits struct {
 	MemoryBytes int
 	// Lookup is how long a question to the runtime may take.
 	Lookup time.Duration
+	// Unread is how long a container may leave a message of a stream unread. There are runtimes
+	// that send each event to all who listen, one after the other, and wait for each of them.
+	Unread time.Duration
 }
 
 // DefaultLimits are what nodes get by with.
@@ -60,11 +65,13 @@ var DefaultLimits = Limits{
 	Connections:               256,
 	ConnectionsPerContainer:   16,
 	CallsPerConnection:        64,
+	CallsPerContainer:         64,
 	LookupsPerContainer:       8,
 	RequestsPerContainer:      4,
 	ResponseBytesPerContainer: 32 << 20,
 	MemoryBytes:               512 << 20,
 	Lookup:                    2 * time.Second,
+	Unread:                    5 * time.Second,
 }
 
 // hostFactor is how many times what a container may hold is what all processes may that
@@ -96,6 +103,8 @@ type share struct {
 	of          *shares
 	key         string
 	connections int
+	// calls has a place for each call.
+	calls *semaphore.Weighted
 	// requests has a place for each request that is being read.
 	requests *semaphore.Weighted
 	// responses are the bytes of those that are being written.
@@ -120,6 +129,7 @@ func (s *shares) connect(key string) (*share, error) {
 		}
 		found = &share{
 			of: s, key: key,
+			calls:     semaphore.NewWeighted(int64(s.limits.CallsPerContainer)),
 			requests:  semaphore.NewWeighted(factor * int64(s.limits.RequestsPerContainer)),
 			responses: semaphore.NewWeighted(factor * int64(s.limits.ResponseBytesPerContainer)),
 			lookups:   semaphore.NewWeighted(factor * int64(s.limits.LookupsPerContainer)),
@@ -139,6 +149,22 @@ func (s *shares) connect(key string) (*share, error) {
 	found.connections++
 	s.byKey[key] = found
 	return found, nil
+}
+
+// begin waits until a call may be made; processes in no container make as many as their
+// connections have.
+func (s *share) begin(ctx context.Context) error {
+	if s.key == host {
+		return nil
+	}
+	return s.calls.Acquire(ctx, 1)
+}
+
+// end lets another call be made.
+func (s *share) end() {
+	if s.key != host {
+		s.calls.Release(1)
+	}
 }
 
 // hold waits until memory of all containers is left; processes in none have their own.

@@ -37,9 +37,10 @@ import (
 )
 
 // runtimeOf has a stand's proxy before a runtime that answers each call in one way.
-func runtimeOf(t *testing.T, answer grpc.StreamHandler) *stand {
+func runtimeOf(t *testing.T, answer grpc.StreamHandler, change ...func(*Options)) *stand {
 	t.Helper()
-	s := newStand(t, allowAll, func(o *Options) { o.Runtime = filepath.Join(filepath.Dir(o.Runtime), "odd.sock") })
+	change = append(change, func(o *Options) { o.Runtime = filepath.Join(filepath.Dir(o.Runtime), "odd.sock") })
+	s := newStand(t, allowAll, change...)
 	server := grpc.NewServer(grpc.UnknownServiceHandler(answer), grpc.ForceServerCodecV2(codec{}))
 	listener := s.listen("odd.sock")
 	go func() { _ = server.Serve(listener) }()
@@ -122,8 +123,8 @@ func TestBytesPassAsTheyCame(t *testing.T) {
 	}
 }
 
-// Who does not read is waited for, by the runtime as well: nothing is kept in between but
-// what fits into windows.
+// A process of the node that does not read is waited for, by the runtime as well: nothing is
+// kept in between but what fits into windows.
 func TestBackPressure(t *testing.T) {
 	const size, most = 64 << 10, 64
 	var sent atomic.Int64
@@ -138,7 +139,7 @@ func TestBackPressure(t *testing.T) {
 	})
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
-	stream, err := s.dial("a").NewStream(ctx, downstream, services+"GetContainerEvents", grpc.ForceCodecV2(codec{}))
+	stream, err := s.dial("host").NewStream(ctx, downstream, services+"GetContainerEvents", grpc.ForceCodecV2(codec{}))
 	if err != nil {
 		t.Fatal(err)
 	}

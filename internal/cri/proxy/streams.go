@@ -31,6 +31,8 @@ var (
 	errForeign = caller.ErrForeign
 	// errRulesChanged ends streams.
 	errRulesChanged = errors.New("the rules that allowed this stream have changed: open it again")
+	// errUnread ends streams, too.
+	errUnread = errors.New("a message of this stream was not read for too long: read on, or close it")
 )
 
 // streams are the open streams, each with what allowed it.
