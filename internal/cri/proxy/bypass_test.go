@@ -351,8 +351,10 @@ func TestBypass(t *testing.T) {
 		"events that are never read": func(t *testing.T) {
 			queue := newEventQueue(t)
 			s := runtimeOf(t, queue.listen, func(o *Options) { o.Limits.Unread = 200 * time.Millisecond })
+			ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+			defer cancel()
 			listen := func(as string) grpc.ClientStream {
-				stream, err := s.dial(as).NewStream(t.Context(), downstream, services+"GetContainerEvents", grpc.ForceCodecV2(codec{}))
+				stream, err := s.dial(as).NewStream(ctx, downstream, services+"GetContainerEvents", grpc.ForceCodecV2(codec{}))
 				if err == nil {
 					err = errors.Join(stream.SendMsg(framed(nil)), stream.CloseSend())
 				}

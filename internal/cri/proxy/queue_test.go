@@ -43,8 +43,9 @@ type listening struct {
 	gone   chan struct{}
 }
 
-func newEventQueue(t testing.TB) *eventQueue {
-	return &eventQueue{t: t, listeners: map[*listening]bool{}}
+func newEventQueue(tb testing.TB) *eventQueue {
+	tb.Helper()
+	return &eventQueue{t: tb, listeners: map[*listening]bool{}}
 }
 
 // listen answers a call with events.
