@@ -140,6 +140,12 @@ KUBELET_VERSION := $(shell sed -n 's|^[[:space:]]*k8s.io/kubernetes \(v[0-9.]*\)
 CRI_CONTAINERD := containerd containerd-shim-runc-v2 bridge host-local loopback
 CRI_BINARIES := $(addprefix $(CRI_BIN)/,$(CRI_CONTAINERD) runc crictl critest kubelet)
 
+# What runc is built with, and the shell of its containers, where they are missing.
+.PHONY: cri-packages
+cri-packages: ## Install what "make cri-binaries" needs of Debian; as root.
+	@{ pkg-config --exists libseccomp && command -v busybox; } >/dev/null 2>&1 || { \
+		apt-get update -q && apt-get install -yq --no-install-recommends libseccomp-dev pkg-config busybox-static; }
+
 .PHONY: cri-binaries
 cri-binaries: $(CRI_BINARIES) $(CRI_BIN)/busybox $(CRI_BIN)/pod ## Build containerd, runc, crictl, critest and a kubelet.
 
@@ -178,7 +184,7 @@ $(CRI_BIN)/critest:
 
 # What enters containers has to be in C, and what it may call there is libseccomp's.
 $(CRI_BIN)/runc:
-	@pkg-config --exists libseccomp || { echo "runc needs the headers of libseccomp: install libseccomp-dev and pkg-config" >&2; exit 1; }
+	@pkg-config --exists libseccomp || { echo "runc needs the headers of libseccomp: install libseccomp-dev and pkg-config (make cri-packages)" >&2; exit 1; }
 	@echo "$(@F) (first build: about 30 seconds, cached afterwards)"
 	@mkdir -p $(@D)
 	@CGO_ENABLED=1 go -C test/peers/runc build -tags seccomp -ldflags '-s -w' -o $(abspath $@) github.com/opencontainers/runc
@@ -187,7 +193,7 @@ $(CRI_BIN)/runc:
 # The shell of critest's containers.
 $(CRI_BIN)/busybox:
 	@mkdir -p $(@D)
-	@install -m 0755 "$$(command -v busybox)" $@ || { echo "critest's containers have a shell: install busybox-static" >&2; exit 1; }
+	@install -m 0755 "$$(command -v busybox)" $@ || { echo "critest's containers have a shell: install busybox-static (make cri-packages)" >&2; exit 1; }
 
 # The program of the containers; go knows what has changed.
 .PHONY: $(CRI_BIN)/pod
