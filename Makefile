@@ -300,7 +300,7 @@ release: $(KUSTOMIZE) $(HELM) $(CYCLONEDX) ## Write dist: the files of the relea
 
 .PHONY: docker-build
 docker-build: ## Build the image IMG for this machine's platform.
-	$(CONTAINER_TOOL) build -t $(IMG) .
+	$(CONTAINER_TOOL) build --build-arg=VERSION=$(VERSION) -t $(IMG) .
 
 .PHONY: docker-build-bundle
 docker-build-bundle: ## Build the image IMG of the bundle for OLM.
@@ -308,7 +308,7 @@ docker-build-bundle: ## Build the image IMG of the bundle for OLM.
 
 .PHONY: docker-build-cri
 docker-build-cri: ## Build the image IMG of kausality-cri for this machine's platform.
-	$(CONTAINER_TOOL) build --target=kausality-cri -t $(IMG) .
+	$(CONTAINER_TOOL) build --build-arg=VERSION=$(VERSION) --target=kausality-cri -t $(IMG) .
 
 .PHONY: docker-push
 docker-push: ## Push the image IMG.
@@ -316,7 +316,11 @@ docker-push: ## Push the image IMG.
 
 .PHONY: docker-buildx
 docker-buildx: ## Build the image IMG for all PLATFORMS, and push it with its SBOM and provenance.
-	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(CONTAINER_TOOL) buildx build --push --platform=$(PLATFORMS) --sbom=true --provenance=mode=max -t $(IMG) .
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(CONTAINER_TOOL) buildx build --push --build-arg=VERSION=$(VERSION) --platform=$(PLATFORMS) --sbom=true --provenance=mode=max -t $(IMG) .
+
+.PHONY: docker-buildx-cri
+docker-buildx-cri: ## Build the image IMG of kausality-cri for all PLATFORMS, and push it with its SBOM and provenance.
+	SOURCE_DATE_EPOCH=$$(git log -1 --format=%ct) $(CONTAINER_TOOL) buildx build --push --build-arg=VERSION=$(VERSION) --target=kausality-cri --platform=$(PLATFORMS) --sbom=true --provenance=mode=max -t $(IMG) .
 
 .PHONY: build-installer
 build-installer: manifests generate $(KUSTOMIZE) ## Write dist/install.yaml: all of OVERLAY in one file.

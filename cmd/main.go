@@ -33,6 +33,7 @@ func main() {
 	logging.BindFlags(flag.CommandLine)
 	flag.Parse()
 	ctrl.SetLogger(zap.New(zap.UseFlagOptions(&logging)))
+	ctrl.Log.WithName("setup").Info("Starting Kausality", "version", builtVersion())
 
 	if err := run(ctrl.SetupSignalHandler(), opts); err != nil {
 		fmt.Fprintf(os.Stderr, "kausality: %v\n", err)

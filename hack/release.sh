@@ -36,7 +36,7 @@ work=$(mktemp -d)
 trap 'rm -r "${work}"' EXIT
 for program in cmd:manager cmd/kubectl-kausality:kubectl-kausality cmd/kausality-cri:kausality-cri; do
   # As in the Dockerfile and in krew.sh.
-  CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -ldflags='-s -w' -o "${work}/${program#*:}" "./${program%:*}"
+  CGO_ENABLED=0 GOOS=linux GOARCH=amd64 go build -trimpath -ldflags="-s -w -X main.version=${version}" -o "${work}/${program#*:}" "./${program%:*}"
   bin/cyclonedx-gomod bin -json -noserial -version "${version}" "${work}/${program#*:}" |
     sed 's|"timestamp": "[^"]*"|"timestamp": "1970-01-01T00:00:00Z"|' >"dist/${program#*:}.cdx.json"
 done
