@@ -45,7 +45,7 @@ const (
 func somebodyActs(in Input, where place) []string {
 	kinds := map[string]*reporters{}
 	for _, p := range in.Policies {
-		if !p.HasActions() && !p.HasReports() && !(where == inObject && p.HasProof()) {
+		if !p.HasActions() && !p.HasReports() && (where != inObject || !p.HasProof()) {
 			continue
 		}
 		resource, _, subresources, served := in.Holder(p.For)
@@ -58,7 +58,7 @@ func somebodyActs(in Input, where place) []string {
 		}
 		kinds[name].add(p)
 	}
-	var out []string
+	out := make([]string, 0, len(kinds))
 	for _, name := range slices.Sorted(maps.Keys(kinds)) {
 		out = append(out, fmt.Sprintf(`(request.resource.group + "/" + request.resource.resource == %q && !(%s)
 && (has(object.status) != has(oldObject.status) || has(object.status) && object.status != oldObject.status))`,
