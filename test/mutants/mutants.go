@@ -669,7 +669,7 @@ var mutants = []mutant{
 	{
 		name: "annotations do not count",
 		edits: []edit{
-			{gather, "	bounds = append(bounds, f.identity(r)...)\n", ""},
+			{gather, "bounds := f.identity(r)\n", "var bounds []change.Pattern\n"},
 			{"internal/decision/renamed.go", "	if len(in.Renames) == 0 || ", "	if len(in.Renames) >= 0 || "},
 		},
 		ways:  []string{"naming somebody else's resource in the cloud", "naming it in a composite resource that is new"},

@@ -419,14 +419,14 @@ func (g *Gatherer) readRecord(ctx context.Context, target v1alpha1.TargetReferen
 // where a policy names it: as a trigger for the object itself, as a bound for
 // the child that it is. Who its parent is always counts.
 func (r *request) findChanges(f *facts, declared change.Schema) {
-	var triggers, bounds []change.Pattern // Hardly any policy names metadata.
+	var triggers []change.Pattern // Hardly any policy names metadata.
 	for _, p := range f.OwnPolicies {
 		triggers = append(triggers, p.TriggerMetadata()...)
 	}
+	bounds := f.identity(r)
 	for _, p := range f.Parent.Policies {
 		bounds = append(bounds, p.ChildMetadata(r.gvk.GroupKind())...)
 	}
-	bounds = append(bounds, f.identity(r)...)
 	toleratesEmpty := f.toleratesEmpty(r.gvk)
 	found := change.Find(r.old.Object, r.new.Object, change.Options{
 		Metadata:      slices.Concat(triggers, bounds),

@@ -58,7 +58,7 @@ func (m *Mutator) rule(ctx context.Context, r *request, o *outcome) (*ruling, er
 	if resp, refused := refusedProof(r, o.facts); refused {
 		return ru.refuse(refusedByProof, resp), nil
 	}
-	ru.wouldWait = o.facts.wouldWait(ctx, r, o.verdict)
+	ru.wouldWait = o.wouldWait(ctx, r, o.verdict)
 	return ru, nil
 }
 
