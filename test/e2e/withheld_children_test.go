@@ -277,7 +277,8 @@ var _ = Describe("What is withheld of a custom resource", func() {
 		consumption  *v1alpha1.Consumption
 		report       func(context.Context, *actor, *unstructured.Unstructured) error
 	}
-	second := &v1alpha1.Consumption{TTL: &metav1.Duration{Duration: time.Second}}
+	// Longer than its controller takes for the first child, on a busy machine as well.
+	seconds := &v1alpha1.Consumption{TTL: &metav1.Duration{Duration: 5 * time.Second}}
 
 	DescribeTable("stays so when its controller says that all is well:", func(ctx SpecContext, k kind) {
 		group := defineThingsAs(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
@@ -351,8 +352,8 @@ var _ = Describe("What is withheld of a custom resource", func() {
 	},
 		Entry("observedGeneration and Ready", SpecTimeout(specTimeout), kind{report: reportObserved}),
 		Entry("a condition with a generation", SpecTimeout(specTimeout), kind{report: reportInCondition}),
-		Entry("a condition without a generation", SpecTimeout(specTimeout), kind{report: reportReadyOnly, consumption: second}),
-		Entry("no status", SpecTimeout(specTimeout), kind{report: reportNothing, consumption: second}),
+		Entry("a condition without a generation", SpecTimeout(specTimeout), kind{report: reportReadyOnly, consumption: seconds}),
+		Entry("no status", SpecTimeout(specTimeout), kind{report: reportNothing, consumption: seconds}),
 		Entry("observedGeneration alone, as its policy knows", SpecTimeout(specTimeout), kind{
 			report:      reportGenerationOnly,
 			consumption: &v1alpha1.Consumption{When: "object.status.observedGeneration >= allowance.generation"},
