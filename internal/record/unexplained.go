@@ -56,6 +56,32 @@ func Unexplained(was, content *v1alpha1.ApprovedContent, policies []*policy.Poli
 	return fields
 }
 
+// StillUnexplained are those of the fields in found, which an object was found to have
+// otherwise than approved, of which that is so still: they are not put back, the content that
+// is approved meanwhile is another one than the object has, and no grant since is about them.
+func StillUnexplained(found, approved, content *v1alpha1.ApprovedContent, policies []*policy.Policy, effective ledger.Ledger) []v1alpha1.ContentDigest {
+	return slices.DeleteFunc(ChangedSince(found, content, policies), func(d v1alpha1.ContentDigest) bool {
+		now, known := digestOf(content, d.Path)
+		then, was := digestOf(approved, d.Path)
+		return approved != nil && now == then && known == was ||
+			slices.ContainsFunc(effective, func(e ledger.Entry) bool {
+				return !e.IsWithheld() && e.Generation > found.Generation && (isAtOrAbove(e.Mutation, d.Path) || isAtOrAbove(d.Path, e.Mutation))
+			})
+	})
+}
+
+func digestOf(content *v1alpha1.ApprovedContent, path string) (digest string, known bool) {
+	if content == nil {
+		return "", false
+	}
+	for _, d := range content.Digests {
+		if d.Path == path {
+			return d.Digest, true
+		}
+	}
+	return "", false
+}
+
 // IsSeen reports whether a generation of an object is the one at which its content was
 // approved, or none, as objects have whose kind counts none.
 func IsSeen(was *v1alpha1.ApprovedContent, generation int64) bool {

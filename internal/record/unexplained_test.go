@@ -22,6 +22,11 @@ import (
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
 )
 
 // TestIsScaled shows that a scale counts for the replicas alone, and since a time.
@@ -48,6 +53,45 @@ func TestIsScaled(t *testing.T) {
 			}})
 			if got := IsScaled(obj, tc.path, tc.since); got != tc.want {
 				t.Errorf("got %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestStillUnexplained shows what ends that a field is unexplained, which it was once.
+func TestStillUnexplained(t *testing.T) {
+	trigger, err := change.ParsePattern("spec")
+	if err != nil {
+		t.Fatal(err)
+	}
+	policies := []*policy.Policy{{Action: v1alpha1.ActionDeny, Rules: []policy.Rule{{Trigger: trigger}}}}
+	of := func(generation int64, template string) *v1alpha1.ApprovedContent {
+		return &v1alpha1.ApprovedContent{Generation: generation, Digests: []v1alpha1.ContentDigest{{Path: "spec.template", Digest: template}}}
+	}
+	entry := func(mutation string, generation int64, relation v1alpha1.Relation) ledger.Ledger {
+		return ledger.Ledger{{Allowance: v1alpha1.Allowance{Mutation: mutation, Generation: generation, Relation: relation}}}
+	}
+	tests := map[string]struct {
+		approved, content *v1alpha1.ApprovedContent
+		effective         ledger.Ledger
+		want              bool
+	}{
+		"as it was found":                {approved: of(4, "ours"), content: of(5, "theirs"), want: true},
+		"changed again":                  {approved: of(4, "ours"), content: of(6, "theirs again"), want: true},
+		"put back":                       {approved: of(4, "ours"), content: of(6, "ours")},
+		"approved":                       {approved: of(5, "theirs"), content: of(5, "theirs")},
+		"approved, and changed again":    {approved: of(5, "theirs"), content: of(6, "theirs again"), want: true},
+		"a record that knows nothing":    {content: of(5, "theirs"), want: true},
+		"granted":                        {approved: of(4, "ours"), content: of(5, "theirs"), effective: entry("spec.template", 5, v1alpha1.RelationControllerChild)},
+		"part of it granted":             {approved: of(4, "ours"), content: of(5, "theirs"), effective: entry("spec.template.spec", 5, v1alpha1.RelationControllerChild)},
+		"granted before":                 {approved: of(4, "ours"), content: of(5, "theirs"), effective: entry("spec.template", 4, v1alpha1.RelationControllerChild), want: true},
+		"another field granted":          {approved: of(4, "ours"), content: of(5, "theirs"), effective: entry("spec.replicas", 5, v1alpha1.RelationControllerChild), want: true},
+		"noted as withheld, and no more": {approved: of(4, "ours"), content: of(5, "theirs"), effective: entry("spec.template", 5, v1alpha1.RelationWithheld), want: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := len(StillUnexplained(of(4, "ours"), tc.approved, tc.content, policies, tc.effective)) > 0; got != tc.want {
+				t.Errorf("unexplained: %t, want %t", got, tc.want)
 			}
 		})
 	}

@@ -222,7 +222,8 @@ var _ = Describe("What a stranger changes while the operator is away", Serial, f
 		touch(ctx, s)
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(s.set), s.set)).To(Succeed())
-			g.Expect(withheldOf(s.set)).To(ContainElement(HavePrefix("spec.template")))
+			g.Expect(withheldOf(s.set)).To(ContainElement(HavePrefix("spec.template")),
+				"at generation %d of %s, of which the record says: %+v", s.set.Generation, s.set.Annotations, shared.record(ctx, g, s.set).Status)
 		}).WithTimeout(foundTimeout).Should(Succeed())
 		s.losesOne(ctx, "web:evil")
 	},

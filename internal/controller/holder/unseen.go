@@ -46,8 +46,9 @@ const toldWithin = 5 * time.Second
 
 // unseen is what has been changed of a holder while no operator looked.
 type unseen struct {
-	// fields that were changed, with the digests of what was approved.
-	fields []v1alpha1.ContentDigest
+	// fields that were changed, with the digests of what was approved, at a generation.
+	fields     []v1alpha1.ContentDigest
+	generation int64
 	// until is when it is certain that nobody tells of the change any more; zero where
 	// it is.
 	until time.Time
@@ -74,8 +75,10 @@ func (r *Reconciler) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allo
 	if found, ok := r.changedUnseen.Load(v.obj.GetUID()); ok {
 		// What is changed from now on does not make it a change that somebody has seen.
 		v.unseen, _ = found.(unseen)
-		v.unseen.fields = record.ChangedSince(&v1alpha1.ApprovedContent{Digests: v.unseen.fields}, v.content, v.policies)
-		if v.isMarked(knows) || len(v.unseen.fields) == 0 {
+		v.unseen.fields = v.stillUnseen(knows)
+		// Only what the object itself says stays: a note of it in the record counts for the
+		// object as it was, which somebody may change in a way that we are not asked about.
+		if v.withheld() || len(v.unseen.fields) == 0 {
 			r.changedUnseen.Delete(v.obj.GetUID())
 			v.unseen = unseen{}
 		}
@@ -151,18 +154,20 @@ func (r *Reconciler) lookUnseen(
 		return nil
 	}
 	first := r.looked.add(v.obj.GetUID())
-	changed, told := record.LastChange(live), away.over.Add(toldWithin)
-	if changed.After(away.until) && v.now.After(told) {
+	changed := record.LastChange(live)
+	told, late := away.told(changed, v.now, first)
+	if late {
 		return nil
 	}
 	// Who only removes something, or clears what is said of managers, leaves no time.
-	if late := changed.Before(wholeSecond(away.since)); late && (!first || record.IsSeen(knows.Approved, v.obj.GetGeneration())) {
+	if changed.Before(wholeSecond(away.since)) && (!first || record.IsSeen(knows.Approved, v.obj.GetGeneration())) {
 		return nil
 	}
 	proven, since := lifecycle.Proven(live, v.policies), metav1.NewTime(wholeSecond(away.since))
 	if v.isMarked(knows) || record.ChildWaits(knows) {
 		proven = nil
 	}
+	v.unseen.generation = knows.Approved.Generation
 	v.unseen.fields = slices.DeleteFunc(fields, func(d v1alpha1.ContentDigest) bool {
 		path, err := change.ParsePath(d.Path)
 		return record.IsScaled(live, d.Path, &since) || err == nil && (change.AnyCovers(proven, path) || r.isOutside(ctx, live, path))
@@ -176,6 +181,22 @@ func (r *Reconciler) lookUnseen(
 	}
 	r.changedUnseen.Store(v.obj.GetUID(), v.unseen)
 	return nil
+}
+
+// told is until when another replica may tell of a change that was made at a time, and true
+// where that is over, so that the change is none that nobody has seen.
+//
+// When something was last changed only says that much: a label moves it on. A first look
+// that comes late, as those of a busy operator do, is not taken for one that came too late.
+func (a absence) told(changed, now time.Time, first bool) (until time.Time, over bool) {
+	until = a.over.Add(toldWithin)
+	if !changed.After(a.until) || !now.After(until) {
+		return until, false
+	}
+	if !first {
+		return time.Time{}, true
+	}
+	return now.Add(toldWithin), false
 }
 
 // isOutside reports whether what a holder stands for has what the holder says at a path: the
@@ -204,6 +225,13 @@ func (v view) unexplained(knows *v1alpha1.AllowanceRecordStatus, since time.Time
 	return record.Unexplained(was, v.content, policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
 }
 
+// stillUnseen are the fields that were found changed while nobody looked, and are neither put
+// back nor approved since.
+func (v view) stillUnseen(knows *v1alpha1.AllowanceRecordStatus) []v1alpha1.ContentDigest {
+	was := &v1alpha1.ApprovedContent{Generation: v.unseen.generation, Digests: v.unseen.fields}
+	return record.StillUnexplained(was, knows.Approved, v.content, v.policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
+}
+
 // isMarked reports whether something of the holder is withheld, or was at the last look.
 func (v view) isMarked(status *v1alpha1.AllowanceRecordStatus) bool {
 	return v.withheld() || status.WithheldCount > 0
@@ -219,16 +247,29 @@ func (v view) approve(status *v1alpha1.AllowanceRecordStatus, next *requeue.Soon
 		return // Whose its parents are is not known yet.
 	case v.withheld(), status.Adopting:
 		// The object has what is approved itself, or all of it is until it settles.
-		if status.Approved != nil {
-			status.Approved.Parents = v.content.Parents
-		}
+		v.keepApproved(status)
 	case !v.unseen.until.IsZero():
 		next.At(v.unseen.until)
 	case len(v.unseen.fields) > 0:
 		v.withhold(status)
+	case slices.ContainsFunc(status.PendingGrants, marks):
+		// The object has it with its next request, unless somebody changes it before.
+		v.keepApproved(status)
 	case !equality.Semantic.DeepEqual(status.Approved, v.content):
 		status.Approved = v.content
 	}
+}
+
+// keepApproved leaves it with what content is approved.
+func (v view) keepApproved(status *v1alpha1.AllowanceRecordStatus) {
+	if status.Approved != nil {
+		status.Approved.Parents = v.content.Parents
+	}
+}
+
+// marks reports whether a grant withholds something.
+func marks(p v1alpha1.PendingGrant) bool {
+	return slices.ContainsFunc(p.Allowances, func(a v1alpha1.Allowance) bool { return a.Relation == v1alpha1.RelationWithheld })
 }
 
 // withhold has what was changed while nobody looked withheld, by a grant that is folded in

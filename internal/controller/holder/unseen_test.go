@@ -164,3 +164,61 @@ func TestWithholdUnseen(t *testing.T) {
 		t.Error("what was changed counts as approved")
 	}
 }
+
+// TestTold shows until when another replica may tell of a change. What moved on the time of the
+// last one, a label that nobody is asked about, makes none of it seen at the first look.
+func TestTold(t *testing.T) {
+	a := absence{since: controllertest.Noon.Add(-time.Minute), until: controllertest.Noon, over: controllertest.Noon}
+	tests := map[string]struct {
+		changed, now time.Duration
+		first        bool
+		until        time.Duration
+		over         bool
+	}{
+		"changed meanwhile, looked at soon":                   {changed: -time.Second, now: time.Second, first: true, until: toldWithin},
+		"changed meanwhile, looked at late":                   {changed: -time.Second, now: time.Minute, first: true, until: toldWithin},
+		"changed since, looked at soon":                       {changed: time.Second, now: 2 * time.Second, first: true, until: toldWithin},
+		"changed since, looked at late":                       {changed: time.Second, now: 8 * time.Second, first: true, until: 8*time.Second + toldWithin},
+		"changed since, and not looked at for the first time": {changed: time.Second, now: 8 * time.Second, over: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			until, over := a.told(controllertest.Noon.Add(tc.changed), controllertest.Noon.Add(tc.now), tc.first)
+			if over != tc.over || !over && !until.Equal(controllertest.Noon.Add(tc.until)) {
+				t.Errorf("until %s, over: %t", until, over)
+			}
+		})
+	}
+}
+
+// TestUnseenUntilTheObjectSaysSo shows that what was changed while nobody looked does not
+// become approved because it is noted: what is noted counts for the object as it was, and a
+// label that nobody is asked about makes it another one.
+func TestUnseenUntilTheObjectSaysSo(t *testing.T) {
+	approved, now := contentAt(4, "spec.template", "a"), contentAt(5, "spec.template", "b")
+	policies := []*policy.Policy{about(t, controllertest.Noon, "spec.template")}
+	v := look(makeHolder().Unstructured, policies, controllertest.Noon)
+	v.content, v.unseen = now, unseen{fields: approved.Digests, generation: 4}
+	status := &v1alpha1.AllowanceRecordStatus{Approved: approved}
+	var next requeue.Soonest
+	v.approve(status, &next)
+	if len(status.PendingGrants) != 1 {
+		t.Fatalf("nothing withheld: %+v", status)
+	}
+
+	v.unseen = unseen{}
+	v.approve(status, &next)
+	if !cmp.Equal(status.Approved, approved) {
+		t.Errorf("what is to be withheld counts as approved")
+	}
+
+	v.unseen = unseen{fields: approved.Digests, generation: 4}
+	status.WithheldCount = 1
+	if got := v.stillUnseen(status); len(got) != 1 {
+		t.Errorf("forgotten as it is noted")
+	}
+	status.Approved = now
+	if got := v.stillUnseen(status); len(got) > 0 {
+		t.Errorf("still unseen, though approved: %v", got)
+	}
+}
