@@ -358,6 +358,7 @@ var mutants = []mutant{
 			"writing a ledger", "writing a ledger for a generation to come", "writing a ledger through the status", "creating an object with a ledger",
 			"removing a ledger, and what is withheld with it", "copying the ledger of another object", "writing the ledger of a ReplicaSet",
 			"writing a ledger under the key that an object gets with an owner",
+			"deleting the object at the top, and making it again as it was",
 		},
 	},
 	{
@@ -401,6 +402,23 @@ var mutants = []mutant{
 		name:  "allowances go on while something is withheld",
 		edits: []edit{{cover, "!in.Parent.isWithheld() &&", "true &&"}},
 		ways:  []string{"changing the parent in the middle of somebody's rollout"},
+	},
+	{
+		name:  "allowances go on after the deletion of who has them",
+		edits: []edit{{cover, "!in.Parent.OneSided && !in.Parent.Deleting &&", "!in.Parent.OneSided &&"}},
+		ways:  []string{"keeping the object at the top from its end, after its deletion"},
+	},
+	{
+		name:  "healing carries out what is withheld",
+		edits: []edit{{judge, "in.heldBack(act) || in.IsStray()", "in.IsStray()"}},
+		ways: []string{
+			"draining Pods while something is withheld", "having the scheduler preempt a Pod while something is withheld",
+		},
+	},
+	{
+		name:  "nobody asks for kube-system",
+		edits: []edit{{"internal/interception/webhooks.go", "return err == nil && !selector.Empty()", "return err != nil && !selector.Empty()"}},
+		ways:  []string{"changing a child in kube-system of a parent outside of namespaces"},
 	},
 	{
 		name:  "a scale is let through to wait",
