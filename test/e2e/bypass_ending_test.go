@@ -37,7 +37,9 @@ import (
 func endingObjects() []bypass {
 	return []bypass{
 		{"deleting the object at the top, and making it again as it was", func(ctx context.Context, s *scene) {
-			d, _ := s.rollingOut(ctx, "again")
+			d := builders.MakeDeployment(s.ns, "again").Image("again:" + unready).Obj()
+			d.Spec.Selector.MatchLabels["app"], d.Spec.Template.Labels["app"] = d.Name, d.Name
+			Expect(shared.alice().Create(ctx, d)).To(Succeed())
 			Expect(ledgerOf(Default, d, ledgerKey)).To(ContainElement(HaveField("Initiator", alice)))
 			again := builders.MakeDeployment(s.ns, d.Name).Obj()
 			again.Annotations, again.Labels, again.Spec = d.Annotations, d.Labels, *d.Spec.DeepCopy()
