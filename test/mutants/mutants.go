@@ -77,7 +77,7 @@ var unprotected = edit{"internal/interception/admissionpolicy.go", "if len(rules
 var believed = edit{
 	decide,
 	"	if len(f.Child.Ledger) > 0 {\n		kept = f.Child.Ledger.Without(",
-	"	if kept, _ = r.ledgerAsked(); r.old != nil {\n		kept = kept.Without(",
+	"	if r.new != nil {\n		kept, _ = r.ledgerAsked()\n	}\n	if r.old != nil {\n		kept = kept.Without(",
 }
 
 // without is the mutant whose configuration does not have the API server ask about
