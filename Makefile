@@ -214,6 +214,11 @@ bench-cri: build cri-bench-binaries ## Measure what kausality-cri adds to calls 
 	go build -o bin/bench-cri ./test/bench/cri
 	bin/bench-cri $(CRI)
 
+.PHONY: bench-critest
+bench-critest: build cri-binaries ## Measure critest's Pods and containers on a real containerd with and without kausality-cri; as root (CRI: flags).
+	go build -o bin/bench-cri ./test/bench/cri
+	bin/bench-cri -critest $(CRI)
+
 .PHONY: soak-cri
 soak-cri: build cri-bench-binaries ## See whether kausality-cri grows over 1,000,000 calls and 10,000 connections; as root (CRI: flags).
 	go build -o bin/bench-cri ./test/bench/cri

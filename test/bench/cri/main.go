@@ -20,6 +20,9 @@ limitations under the License.
 // published proxy that looks at nothing, and no proxy, in one run and in turn. The runtime
 // runs nothing, and is as fast as can be.
 //
+// With -critest it is the lives of real Pods and containers of a containerd, as critest
+// measures them.
+//
 // It is in namespaces and control groups of its own (see test/node), as its clients have to
 // be in a container.
 package main
@@ -49,6 +52,7 @@ var (
 	save    = flag.String("save", "", "the file for all that was measured, as JSON")
 	growth  = flag.Bool("growth", false, "instead, see whether memory grows over calls and connections")
 	calls   = flag.Int("calls", 1_000_000, "how many calls -growth makes")
+	lived   = flag.Bool("critest", false, "instead, compare critest's benchmarks of real Pods and containers with and without us")
 	connect = flag.Int("connections", 10_000, "how many connections -growth opens")
 )
 
@@ -78,6 +82,9 @@ func fail(err error) {
 
 // run measures what the flags ask for.
 func run(ctx context.Context) error {
+	if *lived {
+		return critestBenchmarks(ctx)
+	}
 	s, err := begin(ctx)
 	if err != nil {
 		return err
