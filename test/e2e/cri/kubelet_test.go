@@ -20,7 +20,9 @@ package cri
 
 import (
 	"context"
+	"encoding/json"
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"time"
@@ -29,6 +31,7 @@ import (
 	. "github.com/onsi/gomega"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"kausality.io/operator/internal/cri/audit"
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/node"
 )
@@ -55,6 +58,14 @@ var _ = Describe("A kubelet", Ordered, Serial, func() {
 			}
 			Expect(cp.Stop()).To(Succeed())
 		})
+		// With Kausality itself, which says who is behind the Pods that audit lines name.
+		_, err = controlplane.InstallOperator(ctx, cp, controlplane.OperatorOptions{
+			Binary: filepath.Join(root, "bin", "manager"), Overlay: filepath.Join(root, "config", "default"),
+		})
+		Expect(err).NotTo(HaveOccurred())
+		kubectl(ctx, cp, "apply", "-k", filepath.Join(root, "config", "samples"))
+		kubectl(ctx, cp, "wait", "--for=condition=Enforced", "allowancepolicy", "--all", "--timeout=30s")
+		kubectl(ctx, cp, "create", "rolebinding", "everybody-edits", "--clusterrole=edit", "--group=system:authenticated")
 		Expect(node.StartKubelet(ctx, cp, filepath.Join(root, "bin", "cri"), allSocket)).To(Succeed())
 		kubectl(ctx, cp, "wait", "node/kubelet", "--for=create", "--timeout=60s")
 		kubectl(ctx, cp, "wait", "node/kubelet", "--for=condition=Ready", "--timeout=60s")
@@ -62,16 +73,20 @@ var _ = Describe("A kubelet", Ordered, Serial, func() {
 
 	It("runs a Deployment's Pods behind us", func(ctx SpecContext) {
 		kubectl(ctx, cp, "apply", "-f", filepath.Join("testdata", "web.yaml"))
+		// One of its Pods is on a node of kwok.
+		kubectl(ctx, cp, "create", "deployment", "played", "--image="+node.Image)
 		kubectl(ctx, cp, "rollout", "status", "deployment/web", "--timeout=60s")
 		name := strings.TrimSpace(kubectl(ctx, cp, "get", "pods", "-l=app=web", "-o=name"))
 		// By the URLs of the runtime, which only the kubelet can open.
 		Expect(kubectl(ctx, cp, "logs", name, "-c=main")).To(ContainSubstring("answering"))
 		Expect(kubectl(ctx, cp, "exec", name, "-c=main", "--", "pod", "read", "/etc/hostname")).To(ContainSubstring("web-"))
 
-		kubectl(ctx, cp, "set", "env", "deployment/web", "CHANGED=yes")
+		kubectl(ctx, cp, "set", "env", "deployment/web", "CHANGED=yes", "--as=alice", "--as-group=platform-team", "--as-group=system:authenticated")
 		kubectl(ctx, cp, "rollout", "status", "deployment/web", "--timeout=60s")
 		Eventually(ctx, func() string { return kubectl(ctx, cp, "get", "pods", "-l=app=web", "-o=name") }).
 			WithTimeout(time.Minute).Should(SatisfyAll(HavePrefix("pod/"), Not(ContainSubstring(strings.TrimPrefix(name, "pod/")))))
+		kubectl(ctx, cp, "rollout", "status", "deployment/played", "--timeout=60s")
+		Expect(kubectl(ctx, cp, "get", "pods", "-l=app=played", "-o=jsonpath={.items[*].spec.nodeName}")).NotTo(ContainSubstring(node.Kubelet))
 	}, NodeTimeout(clusterTimeout))
 
 	It("runs the DaemonSet, by which a Pod restarts its own sidecar", func(ctx SpecContext) {
@@ -96,11 +111,37 @@ var _ = Describe("A kubelet", Ordered, Serial, func() {
 		Eventually(ctx, func() string {
 			return kubectl(ctx, cp, "get", name, "-o=jsonpath={.status.containerStatuses[?(@.name=='sidecar')].restartCount}")
 		}).WithTimeout(time.Minute).Should(Equal("1"))
-		ours := strings.TrimSpace(kubectl(ctx, cp, "get", "pods", "-n=kausality-cri", "-o=name", "--field-selector=spec.nodeName=kubelet"))
-		lines := kubectl(ctx, cp, "logs", "-n=kausality-cri", ours)
-		Expect(lines).To(ContainSubstring(`"pod":"` + strings.TrimPrefix(name, "pod/")))
+		ours := strings.TrimSpace(kubectl(ctx, cp, "get", "pods", "-n=kausality-cri", "-o=name", "--field-selector=spec.nodeName="+node.Kubelet))
+		line := lineOf(kubectl(ctx, cp, "logs", "-n=kausality-cri", ours), "/StopContainer")
+		Expect(line.Outcome).To(Equal("allowed"))
+		Expect(line.Caller.Pod).To(Equal(strings.TrimPrefix(name, "pod/")))
+		Expect(line.Target.ContainerID).To(Equal(sidecar))
+		Expect(line.Target.UID).To(Equal(kubectl(ctx, cp, "get", name, "-o=jsonpath={.metadata.uid}")))
+
+		By("going on from the audit line")
+		// Records are written a moment after what they tell of.
+		Eventually(ctx, func(g Gomega) {
+			out, err := exec.CommandContext(ctx, filepath.Join(root, "bin", "kubectl-kausality"), "--kubeconfig="+cp.Kubeconfig(),
+				"--cache-dir="+filepath.Join(cp.Dir(), "kubectl"), "--namespace="+line.Target.Namespace, "trace", "pod/"+line.Target.Pod).CombinedOutput()
+			g.Expect(err).NotTo(HaveOccurred(), string(out))
+			GinkgoWriter.Print(string(out))
+			g.Expect(string(out)).To(SatisfyAll(ContainSubstring("alice"), ContainSubstring("spec.template.spec.containers[0].env")))
+		}).Should(Succeed())
 	}, NodeTimeout(clusterTimeout))
 })
+
+// lineOf is the first audit line of a method.
+func lineOf(log, method string) audit.Line {
+	GinkgoHelper()
+	for text := range strings.Lines(log) {
+		var line audit.Line
+		if json.Unmarshal([]byte(text), &line) == nil && strings.HasSuffix(line.Method, method) && line.Target != nil {
+			return line
+		}
+	}
+	Fail("no line of " + method + " in:\n" + log)
+	return audit.Line{}
+}
 
 // kubectl returns what kubectl prints.
 func kubectl(ctx context.Context, cp *controlplane.ControlPlane, args ...string) string {
