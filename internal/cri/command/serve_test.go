@@ -159,6 +159,97 @@ func TestServe(t *testing.T) {
 	}
 }
 
+// A changed file counts within five seconds, in whatever way it was changed; and a bad one
+// changes nothing.
+func TestServeFollowsFiles(t *testing.T) {
+	const none = "rules: []"
+	folder := t.TempDir()
+	in := func(parts ...string) string { return filepath.Join(append([]string{folder}, parts...)...) }
+	must := func(err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	write := func(text string, parts ...string) {
+		t.Helper()
+		must(os.MkdirAll(filepath.Dir(in(parts...)), 0o700))
+		must(os.WriteFile(in(parts...), []byte(text), 0o600))
+	}
+	fake, err := net.Listen("unix", in("runtime.sock")) //nolint:noctx // it does not wait
+	must(err)
+	server := grpc.NewServer()
+	runtimeapi.RegisterRuntimeServiceServer(server, runtime{})
+	go func() { _ = server.Serve(fake) }()
+	defer server.Stop()
+
+	for _, name := range []string{"place", "rename", "bad"} {
+		write(versionOnly, name, "rules.yaml")
+	}
+	// As a kubelet mounts a ConfigMap.
+	write(versionOnly, "map", "..1", "rules.yaml")
+	write(none, "map", "..2", "rules.yaml")
+	must(os.Symlink("..1", in("map", "..data")))
+	must(os.Symlink(filepath.Join("..data", "rules.yaml"), in("map", "rules.yaml")))
+	changes := map[string]func(){
+		"place": func() { write(none, "place", "rules.yaml") },
+		"rename": func() {
+			write(none, "rename", "new")
+			must(os.Rename(in("rename", "new"), in("rename", "rules.yaml")))
+		},
+		"map": func() {
+			must(os.Symlink("..2", in("map", "..data_tmp")))
+			must(os.Rename(in("map", "..data_tmp"), in("map", "..data")))
+		},
+		"bad": func() { write("rules: nothing", "bad", "rules.yaml") },
+	}
+
+	args := []string{"serve", "--runtime-endpoint=" + in("runtime.sock")}
+	clients := map[string]runtimeapi.RuntimeServiceClient{}
+	for name := range changes {
+		args = append(args, "--endpoint="+in(name+".sock")+"="+in(name, "rules.yaml"))
+		conn, err := grpc.NewClient("unix://"+in(name+".sock"), grpc.WithTransportCredentials(insecure.NewCredentials()))
+		must(err)
+		t.Cleanup(func() { _ = conn.Close() })
+		clients[name] = runtimeapi.NewRuntimeServiceClient(conn)
+	}
+	var out, log output
+	cmd := New(genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &log})
+	cmd.SetArgs(args)
+	ctx, stop := context.WithCancel(t.Context())
+	ended := make(chan error, 1)
+	go func() { ended <- cmd.ExecuteContext(ctx) }()
+	defer func() {
+		stop()
+		if err := <-ended; err != nil {
+			t.Error(err)
+		}
+	}()
+	code := func(name string) codes.Code {
+		_, err := clients[name].Version(t.Context(), &runtimeapi.VersionRequest{}, grpc.WaitForReady(true))
+		return status.Code(err)
+	}
+	for name := range changes {
+		if got := code(name); got != codes.OK {
+			t.Fatalf("%s: %s", name, got)
+		}
+	}
+	for _, change := range changes {
+		change()
+	}
+	changed := time.Now()
+	for _, name := range []string{"place", "rename", "map"} {
+		eventually(t, name, func() bool { return code(name) == codes.PermissionDenied })
+		if took := time.Since(changed); took > 5*time.Second {
+			t.Errorf("%s: it counts after %s", name, took)
+		}
+	}
+	eventually(t, "the bad file is told of", func() bool { return strings.Contains(log.String(), "those from before stay in effect") })
+	if got := code("bad"); got != codes.OK {
+		t.Error(got)
+	}
+}
+
 func get(t *testing.T, address, path string) string {
 	t.Helper()
 	request, err := http.NewRequestWithContext(t.Context(), http.MethodGet, "http://"+address+path, http.NoBody)
