@@ -31,14 +31,34 @@ import (
 
 // Each sample is applied, and Pod A tries what it lets through, and what not. Where the fake runtime has no such
 // method, Unimplemented is its answer.
-func TestSamples(t *testing.T) {
-	verbose := protowire.AppendVarint(protowire.AppendTag(nil, 2, protowire.VarintType), 1)
-	type try struct {
-		path string
-		data []byte
-		want codes.Code
+// try is a call of Pod A, and what it is answered.
+type try struct {
+	path string
+	data []byte
+	want codes.Code
+}
+
+// The fake runtime answers few methods; that it lacks the others is its own answer.
+const through = codes.Unimplemented
+
+// verbose asks for the environment of a container as well.
+func verbose(id string) []byte {
+	return protowire.AppendVarint(protowire.AppendTag(field(1, id), 2, protowire.VarintType), 1)
+}
+
+// tried makes calls of a stand.
+func (s *stand) tried(t *testing.T, tries []try) {
+	t.Helper()
+	for _, try := range tries {
+		if try.data == nil {
+			try.data = []byte{}
+		}
+		t.Run(try.path, func(t *testing.T) { wantCode(t, s.frames("a", try.path, try.data), try.want) })
 	}
-	const through, refused = codes.Unimplemented, codes.PermissionDenied
+}
+
+func TestSamples(t *testing.T) {
+	const refused = codes.PermissionDenied
 	for file, c := range map[string]struct {
 		notes int
 		tries []try
@@ -53,7 +73,7 @@ func TestSamples(t *testing.T) {
 			{services + "ListContainers", nil, codes.OK},
 			{services + "StreamContainers", nil, through},
 			{services + "ContainerStatus", field(1, inB), through},
-			{services + "ContainerStatus", append(field(1, inB), verbose...), refused},
+			{services + "ContainerStatus", verbose(inB), refused},
 			{services + "Status", nil, through},
 			{images + "ListImages", nil, through},
 			{images + "ImageStatus", nil, through},
@@ -78,7 +98,7 @@ func TestSamples(t *testing.T) {
 			{services + "StopContainer", field(1, inA), codes.OK},
 			{services + "StopContainer", field(1, inB), refused},
 			{services + "ContainerStatus", field(1, inA), through},
-			{services + "ContainerStatus", append(field(1, inA), verbose...), refused},
+			{services + "ContainerStatus", verbose(inA), refused},
 			{services + "ContainerStatus", field(1, inB), refused},
 			{services + "ContainerStats", field(1, inB), refused},
 			{services + "PodSandboxStatus", field(1, podA), through},
@@ -108,13 +128,7 @@ func TestSamples(t *testing.T) {
 			if notes := rules.Notes(); len(notes) != c.notes {
 				t.Errorf("warnings: %v", notes)
 			}
-			s := newStand(t, string(text))
-			for _, try := range c.tries {
-				if try.data == nil {
-					try.data = []byte{}
-				}
-				t.Run(try.path, func(t *testing.T) { wantCode(t, s.frames("a", try.path, try.data), try.want) })
-			}
+			newStand(t, string(text)).tried(t, c.tries)
 		})
 	}
 }
