@@ -21,6 +21,7 @@ package cri
 import (
 	"context"
 	"encoding/json"
+	"errors"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -104,8 +105,8 @@ var _ = Describe("A kubelet", Ordered, Serial, func() {
 		crictl := func(args ...string) string {
 			return kubectl(ctx, cp, append([]string{"exec", name, "-c=main", "--", "crictl", "--runtime-endpoint=unix://" + ownSocket}, args...)...)
 		}
-		ids := strings.Fields(crictl("ps", "--quiet"))
-		Expect(ids).To(HaveLen(2))
+		Expect(strings.Fields(crictl("ps", "--quiet"))).To(HaveLen(2))
+		main := strings.TrimSpace(crictl("ps", "--quiet", "--name=main"))
 		sidecar := strings.TrimSpace(crictl("ps", "--quiet", "--name=sidecar"))
 		crictl("stop", sidecar)
 		Eventually(ctx, func() string {
@@ -127,8 +128,45 @@ var _ = Describe("A kubelet", Ordered, Serial, func() {
 			GinkgoWriter.Print(string(out))
 			g.Expect(string(out)).To(SatisfyAll(ContainSubstring("alice"), ContainSubstring("spec.template.spec.containers[0].env")))
 		}).Should(Succeed())
+
+		By("changing the rules in the ConfigMap")
+		const rules = "configmap/rules"
+		good := kubectl(ctx, cp, "get", rules, "-n=kausality-cri", "-o=jsonpath={.data.own-containers\\.yaml}")
+		Expect(cp.Kubectl(ctx, "patch", rules, "-n=kausality-cri", "--type=merge", "-p", rulesPatch("rules: []")).Run()).To(Succeed())
+		touch := func() {
+			// Kubelets look at the volumes of a Pod that has changed, and else once in a while.
+			kubectl(ctx, cp, "annotate", ours, "-n=kausality-cri", "--overwrite", "looked-at="+time.Now().Format(time.RFC3339Nano))
+		}
+		list := func() (string, error) {
+			out, err := cp.Kubectl(ctx, "exec", name, "-c=main", "--", "crictl", "--runtime-endpoint=unix://"+ownSocket, "ps", "--quiet").CombinedOutput()
+			return string(out), err
+		}
+		Eventually(ctx, func() (string, error) {
+			touch()
+			out, err := list()
+			if err == nil {
+				return out, errors.New("it is still allowed")
+			}
+			return out, nil
+		}).WithTimeout(time.Minute).WithPolling(time.Second).Should(ContainSubstring("no rule allows it"))
+		Expect(cp.Kubectl(ctx, "patch", rules, "-n=kausality-cri", "--type=merge", "-p", rulesPatch(good)).Run()).To(Succeed())
+		Eventually(ctx, func() error { touch(); _, err := list(); return err }).WithTimeout(time.Minute).WithPolling(time.Second).Should(Succeed())
+
+		By("restarting it")
+		kubectl(ctx, cp, "delete", ours, "-n=kausality-cri", "--timeout=60s")
+		Eventually(ctx, list).WithTimeout(time.Minute).WithPolling(time.Second).Should(ContainSubstring(main))
+		Expect(strings.TrimSpace(kubectl(ctx, cp, "get", "pods", "-n=kausality-cri", "-o=name", "--field-selector=spec.nodeName="+node.Kubelet))).
+			NotTo(Equal(ours))
 	}, NodeTimeout(clusterTimeout))
 })
+
+// rulesPatch makes a text the rules of the DaemonSet.
+func rulesPatch(rules string) string {
+	GinkgoHelper()
+	patch, err := json.Marshal(map[string]any{"data": map[string]string{"own-containers.yaml": rules}})
+	Expect(err).NotTo(HaveOccurred())
+	return string(patch)
+}
 
 // lineOf is the first audit line of a method.
 func lineOf(log, method string) audit.Line {
