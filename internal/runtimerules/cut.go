@@ -24,7 +24,8 @@ import (
 
 // Cut is what filters leave of a response.
 type Cut struct {
-	// Response is what remains, as it is on the wire.
+	// Response is what remains, as it is on the wire: the bytes that were given, where all of
+	// a message stays, and others that it shares with nobody.
 	Response []byte
 	// Nothing is set where all of a message is held back.
 	Nothing bool

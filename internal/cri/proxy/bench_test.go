@@ -68,6 +68,40 @@ func BenchmarkCalls(b *testing.B) {
 	}
 }
 
+// BenchmarkEvents is what an event costs.
+func BenchmarkEvents(b *testing.B) {
+	const rules = `[{method: "/*/GetContainerEvents", action: allow, filters: [{field: ., filterField: PodSandboxStatus.Id, operator: equals, source: podSandboxIdFromPID}]}]`
+	for name, c := range map[string]struct{ rules, socket string }{
+		"direct":   {allowAll, "runtime"},
+		"proxied":  {allowAll, "a"},
+		"filtered": {rules, "a"},
+	} {
+		b.Run(name, func(b *testing.B) {
+			s := newStand(b, c.rules)
+			stream, err := runtimeapi.NewRuntimeServiceClient(s.dial(c.socket)).GetContainerEvents(b.Context(), &runtimeapi.GetEventsRequest{})
+			if err != nil {
+				b.Fatal(err)
+			}
+			one := event(podA)
+			go func() {
+				for {
+					select {
+					case s.runtime.events <- one:
+					case <-stream.Context().Done():
+						return
+					}
+				}
+			}()
+			b.ReportAllocs()
+			for b.Loop() {
+				if _, err := stream.Recv(); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
 func version(b *testing.B, client runtimeapi.RuntimeServiceClient) error {
 	b.Helper()
 	_, err := client.Version(b.Context(), &runtimeapi.VersionRequest{})

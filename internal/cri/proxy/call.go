@@ -345,7 +345,7 @@ func (c *call) pass(response *frame) error {
 	defer c.connection.share.let(size)
 	if c.verdict.Step.Filters() {
 		var err error
-		if response, err = c.cut(response.bytes()); err != nil || response == nil {
+		if response, err = c.cut(response); err != nil || response == nil {
 			return err
 		}
 	}
@@ -356,12 +356,15 @@ func (c *call) pass(response *frame) error {
 	return c.stream.SendMsg(response)
 }
 
-// cut is what filters leave of a response; nil if that is nothing.
-func (c *call) cut(data []byte) (*frame, error) {
+// cut is what filters leave of a response; nil if that is nothing. A response of which all
+// stays goes on as it came.
+func (c *call) cut(response *frame) (*frame, error) {
+	data := response.whole()
 	for {
 		cut := c.verdict.Step.Cut(data, c.facts)
 		switch {
 		case cut.Err != nil:
+			response.free()
 			return nil, c.end(outcomeUndecided, status.Error(codes.Unavailable, "kausality-cri: the response cannot be filtered: "+cut.Err.Error()))
 		case len(cut.Questions) > 0:
 			c.ask(cut.Questions)
@@ -373,11 +376,20 @@ func (c *call) cut(data []byte) (*frame, error) {
 			c.held += cut.Held
 			c.metrics.held.WithLabelValues(c.metrics.endpoint, c.path).Add(float64(cut.Held))
 		}
+		if !cut.Nothing && same(cut.Response, data) {
+			return response, nil
+		}
+		response.free()
 		if cut.Nothing {
 			return nil, nil
 		}
 		return framed(cut.Response), nil
 	}
+}
+
+// same reports whether two texts are one and the same in memory.
+func same(a, b []byte) bool {
+	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
 // now is the time of audit lines.

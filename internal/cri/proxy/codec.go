@@ -38,6 +38,17 @@ func (f *frame) bytes() []byte {
 	return out
 }
 
+// whole are the message's bytes in one piece, as they came where that is what they are. They
+// are the frame's: nobody changes them, and they are gone when it is sent or freed.
+func (f *frame) whole() []byte {
+	if len(f.data) != 1 {
+		one := f.data.MaterializeToBuffer(mem.DefaultBufferPool())
+		f.data.Free()
+		f.data = mem.BufferSlice{one}
+	}
+	return f.data[0].ReadOnlyData()
+}
+
 func (f *frame) free() {
 	f.data.Free()
 	f.data = nil
