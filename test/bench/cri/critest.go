@@ -36,7 +36,7 @@ import (
 )
 
 // lives are how many Pods, and how many containers, critest makes in a block.
-const lives = 4
+const lives = 10
 
 // The files that critest's benchmarks write, by what they are about.
 var lifecycles = map[string]string{

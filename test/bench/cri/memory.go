@@ -32,6 +32,8 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
+
 	"kausality.io/operator/test/bench/stats"
 	"kausality.io/operator/test/node"
 )
@@ -177,18 +179,21 @@ func (s *stage) allocations(ctx context.Context) error {
 // grow sees whether memory grows over many calls, and then over many connections.
 func (s *stage) grow(ctx context.Context) error {
 	const samples = 50
-	clients, closed, err := dial(filepath.Join(s.folder, "own.sock"), 1)
+	clients, closed, err := dial(filepath.Join(s.folder, "own.sock"), callers)
 	if err != nil {
 		return err
 	}
 	defer closed()
-	scenario := []func(context.Context) error{
-		func(ctx context.Context) error { return version(ctx, clients[0]) },
-		func(ctx context.Context) error { return status(known)(ctx, clients[0]) },
-		func(ctx context.Context) error { return status(unknown)(ctx, clients[0]) },
+	call := func(by, i int) error {
+		switch i % 3 {
+		case 0:
+			return version(ctx, clients[by])
+		case 1:
+			return status(known)(ctx, clients[by])
+		}
+		return status(unknown)(ctx, clients[by])
 	}
-	call := func(i int) error { return scenario[i%len(scenario)](ctx) }
-	open := func(int) error {
+	open := func(int, int) error {
 		one, closed, err := dial(filepath.Join(s.folder, "own.sock"), 1)
 		if err != nil {
 			return err
@@ -197,23 +202,19 @@ func (s *stage) grow(ctx context.Context) error {
 		return version(ctx, one[0])
 	}
 	// What is remembered of containers is bounded, and is to be full.
-	for i := range *calls / 10 {
-		if err := call(i); err != nil {
-			return err
-		}
+	if err := spread(*calls/10, call); err != nil {
+		return err
 	}
 	grew := false
 	for _, of := range []struct {
 		name string
 		n    int
-		once func(int) error
+		once func(by, i int) error
 	}{{"calls", *calls, call}, {"connections", *connect, open}} {
 		var x, y []float64
 		for sample := range samples {
-			for i := range of.n / samples {
-				if err := of.once(i); err != nil {
-					return err
-				}
+			if err := spread(of.n/samples, of.once); err != nil {
+				return err
 			}
 			inUse, err := s.metric(ctx, "go_memstats_heap_inuse_bytes")
 			if err != nil {
@@ -240,6 +241,25 @@ func (s *stage) grow(ctx context.Context) error {
 		return errors.New("memory grows")
 	}
 	return nil
+}
+
+// callers are how many call at a time while memory is looked at.
+const callers = 4
+
+// spread has the callers do something together, as often as n says.
+func spread(n int, once func(by, i int) error) error {
+	var group errgroup.Group
+	for by := range callers {
+		group.Go(func() error {
+			for i := by; i < n; i += callers {
+				if err := once(by, i); err != nil {
+					return err
+				}
+			}
+			return nil
+		})
+	}
+	return group.Wait()
 }
 
 // tolerated is how many MiB the heap may grow: when it is collected is chance.
