@@ -24,6 +24,7 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"syscall"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -59,6 +60,16 @@ var _ = Describe("Callers", func() {
 			Expect(err).NotTo(HaveOccurred(), name)
 			Expect(strings.Fields(printed)).To(ConsistOf(podA.main, podA.sidecar), name)
 		}
+	}, NodeTimeout(specTimeout))
+
+	It("tells processes in a PID namespace of their own within a container", func(ctx SpecContext) {
+		// Whose number is 1 there, and another for the node.
+		cmd := exec.CommandContext(ctx, filepath.Join(root, "bin", "cri", "pod"), append([]string{"within"}, append(groups(podB.main, "nested"),
+			"--", filepath.Join(root, "bin", "cri", "crictl"), "--runtime-endpoint=unix://"+ownSocket, "ps", "--quiet")...)...)
+		cmd.SysProcAttr = &syscall.SysProcAttr{Cloneflags: syscall.CLONE_NEWPID}
+		out, err := cmd.Output()
+		Expect(err).NotTo(HaveOccurred())
+		Expect(strings.Fields(string(out))).To(ConsistOf(podB.main, podB.sidecar))
 	}, NodeTimeout(specTimeout))
 
 	It("has no Pod for a process of the node", func(ctx SpecContext) {
