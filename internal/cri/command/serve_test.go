@@ -143,8 +143,10 @@ func TestServe(t *testing.T) {
 	}
 	write("rules: []")
 	eventually(t, "the rules count", func() bool { return code() == codes.PermissionDenied })
-	if got := get(t, address, "/readyz"); got != "ok\n" {
-		t.Error(got)
+	for _, path := range []string{"/healthz", "/readyz"} {
+		if got := get(t, address, path); got != "ok\n" {
+			t.Errorf("%s: %s", path, got)
+		}
 	}
 	stop()
 	if err := <-ended; err != nil {
