@@ -44,6 +44,10 @@ const (
 	idleTime = 100 * time.Second
 	// maxHead limits the length of a request without its body, in bytes.
 	maxHead = 64 << 10
+	// farewellTime is how long requests are answered once the operator ends, with the word that
+	// the next one be asked elsewhere. An API server keeps connections: what it has just sent
+	// over one that is closed at that moment is answered by nobody.
+	farewellTime = time.Second
 	// goodbyeTime limits how long requests may take once the operator ends.
 	goodbyeTime = time.Minute
 	// dialTime bounds the look whether the port answers.
@@ -63,7 +67,7 @@ type Server struct {
 	// Clients are who may connect.
 	Clients Clients
 
-	started atomic.Bool
+	started, leaving atomic.Bool
 }
 
 // NewServer makes a Server that listens on a port.
@@ -76,17 +80,25 @@ func NewServer(host string, port int, certificate func(*tls.ClientHelloInfo) (*t
 
 // Start implements manager.Runnable.
 func (s *Server) Start(ctx context.Context) error {
-	cfg := &tls.Config{GetCertificate: s.Certificate, MinVersion: tls.VersionTLS12}
-	s.Clients.Configure(cfg)
 	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", s.Address)
 	if err != nil {
 		return fmt.Errorf("listening for the API server: %w", err)
 	}
-	srv := newHTTPServer(ctx, s.WebhookMux())
+	return s.serve(ctx, listener)
+}
+
+// serve returns when all is answered that was asked until the context ended.
+func (s *Server) serve(ctx context.Context, listener net.Listener) error {
+	cfg := &tls.Config{GetCertificate: s.Certificate, MinVersion: tls.VersionTLS12}
+	s.Clients.Configure(cfg)
+	// What is being answered goes on where the operator ends.
+	srv := newHTTPServer(context.WithoutCancel(ctx), s.untilLeaving(s.WebhookMux()))
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
 		<-ctx.Done()
+		s.leaving.Store(true)
+		<-time.After(farewellTime)
 		ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), goodbyeTime)
 		defer cancel()
 		if err := srv.Shutdown(ctx); err != nil {
@@ -99,6 +111,16 @@ func (s *Server) Start(ctx context.Context) error {
 	}
 	<-ended
 	return nil
+}
+
+// untilLeaving has connections end with their next answer once the operator ends.
+func (s *Server) untilLeaving(next http.Handler) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		if s.leaving.Load() {
+			w.Header().Set("Connection", "close")
+		}
+		next.ServeHTTP(w, r)
+	})
 }
 
 // newHTTPServer makes the server of connections, which are guarded.
