@@ -19,6 +19,8 @@ package access
 import (
 	"context"
 	"errors"
+	"os"
+	"slices"
 	"testing"
 	"time"
 
@@ -30,6 +32,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
+	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/kinds"
@@ -130,6 +133,58 @@ func TestRoleOfAPolicy(t *testing.T) {
 			}
 		})
 	}
+}
+
+// The role that is installed for workloads is enough for any policy about them: what a policy is about without
+// saying so is part of it.
+func TestShippedRoleIsEnoughForWorkloads(t *testing.T) {
+	text, err := os.ReadFile("../../config/access/workloads/role.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var shipped rbacv1.ClusterRole
+	if err := yaml.UnmarshalStrict(text, &shipped); err != nil {
+		t.Fatal(err)
+	}
+	all := servedKinds{
+		served("apps", "ReplicaSet", "replicasets", "scale", "status"), served("apps", "Deployment", "deployments", "scale", "status"),
+		served("apps", "StatefulSet", "statefulsets", "scale", "status"), served("apps", "DaemonSet", "daemonsets", "status"),
+		served("apps", "ControllerRevision", "controllerrevisions"), served("batch", "Job", "jobs", "status"),
+		served("batch", "CronJob", "cronjobs", "status"), served("", "Pod", "pods", "status"),
+	}
+	for _, parent := range all {
+		for _, child := range all {
+			if parent.GVK.Kind == "Pod" || parent.GVK.Kind == "ControllerRevision" {
+				continue // They are no parents.
+			}
+			p := &v1alpha1.AllowancePolicy{}
+			p.Spec.For = v1alpha1.ParentKind{APIGroup: parent.GVK.Group, APIVersion: "v1", Kind: parent.GVK.Kind}
+			p.Spec.Initializing = &v1alpha1.InitializingSection{Policies: []v1alpha1.PolicyEntry{{
+				Target:   v1alpha1.Target{APIGroup: &child.GVR.Group, APIVersion: "v1", Resource: child.GVR.Resource},
+				Relation: v1alpha1.RelationControllerChild, Verbs: []string{"Create"},
+			}}}
+			compiled, errs := policy.Compile(p, all.kindFor)
+			if len(errs) > 0 {
+				t.Fatal(errs)
+			}
+			for _, need := range Of(compiled, all, nil) {
+				if !allows(shipped.Rules, need) {
+					t.Errorf("a policy for %s that names %s takes the right to %s, which is not installed", parent.GVK.Kind, child.GVR.Resource, need)
+				}
+			}
+		}
+	}
+}
+
+// allows reports whether one of the rules gives a right.
+func allows(rules []rbacv1.PolicyRule, need Need) bool {
+	resource := need.Resource
+	if need.Subresource != "" {
+		resource += "/" + need.Subresource
+	}
+	return slices.ContainsFunc(rules, func(r rbacv1.PolicyRule) bool {
+		return slices.Contains(r.APIGroups, need.Group) && slices.Contains(r.Resources, resource) && slices.Contains(r.Verbs, need.Verb)
+	})
 }
 
 // What has been answered is asked again: soon where a right is missing, and later where it is there.
