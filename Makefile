@@ -175,6 +175,11 @@ e2e-cri: build controlplane-binaries cri-binaries ## Run the tests of kausality-
 	@echo "=== end to end with containerd: containers that try each other"
 	go test $(RACE) -count=1 -timeout=20m ./test/e2e/cri -ginkgo.no-color
 
+.PHONY: e2e-install
+e2e-install: build controlplane-binaries $(KUSTOMIZE) $(HELM) ## Follow docs/install.md into an empty cluster and out again, and lose replicas (some 10 minutes).
+	@echo "=== in and out: kubectl, Helm, in any order, and with the operator dead"
+	go test $(RACE) -count=1 -timeout=30m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter='!olm && !upgrade'
+
 .PHONY: mutants
 mutants: controlplane-binaries ## Take each check out, and see the tests of the ways around it fail (some 15 minutes).
 	go run ./test/mutants
