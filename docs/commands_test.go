@@ -36,6 +36,35 @@ var unrun = map[string]string{
 	"What the operator may":       "tested by test/e2e/access_test.go, with another policy",
 }
 
+// The overview says of each page with commands whether tests run them.
+func TestPagesSayWhichCommandsAreRun(t *testing.T) {
+	overview, err := os.ReadFile("README.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, said, found := strings.Cut(string(overview), "\n## Which commands tests run\n")
+	if !found {
+		t.Fatal("the overview does not say which commands tests run")
+	}
+	paths, err := filepath.Glob("*.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		has, says := strings.Contains(string(text), "```sh\n"), strings.Contains(said, "]("+path+")")
+		switch {
+		case has && !says:
+			t.Errorf("the overview does not say whether tests run the commands of %s", path)
+		case !has && says:
+			t.Errorf("the overview says who runs the commands of %s, which has none", path)
+		}
+	}
+}
+
 // Each command of install.md is run by test/e2e/install, which reads it from there, or is said not to be.
 func TestInstallCommandsAreRun(t *testing.T) {
 	page, err := os.ReadFile("install.md")
