@@ -180,6 +180,11 @@ e2e-install: build controlplane-binaries $(KUSTOMIZE) $(HELM) ## Follow docs/ins
 	@echo "=== in and out: kubectl, Helm, in any order, and with the operator dead"
 	go test $(RACE) -count=1 -timeout=30m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter='!olm && !upgrade'
 
+.PHONY: e2e-olm
+e2e-olm: build controlplane-binaries olm-binaries ## Have OLM's own operator install the bundle and take it out again (some 2 minutes).
+	@echo "=== in and out with OLM"
+	go test $(RACE) -count=1 -timeout=20m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter=olm
+
 .PHONY: mutants
 mutants: controlplane-binaries ## Take each check out, and see the tests of the ways around it fail (some 15 minutes).
 	go run ./test/mutants

@@ -133,6 +133,17 @@ $(PEERS_BIN)/kro-crds/.copied:
 	$(call controller-definitions,github.com/kubernetes-sigs/kro,helm/crds/*.yaml)
 	@touch $@
 
+# OLM's operator, which only "make e2e-olm" runs, and its definitions.
+.PHONY: olm-binaries
+olm-binaries: $(PEERS_BIN)/olm $(PEERS_BIN)/olm-crds/.copied
+
+$(PEERS_BIN)/olm $(PEERS_BIN)/olm-crds/.copied: test/peers/olm/go.mod test/peers/olm/go.sum
+$(PEERS_BIN)/olm:
+	$(call controller-build,github.com/operator-framework/operator-lifecycle-manager/cmd/olm,4 minutes)
+$(PEERS_BIN)/olm-crds/.copied:
+	$(call controller-definitions,github.com/operator-framework/api,crds/*.yaml)
+	@touch $@
+
 # A container runtime, what it runs containers with, and who asks it: only
 # "make e2e-cri" has them.
 CRI_BIN := bin/cri
