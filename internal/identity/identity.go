@@ -161,6 +161,8 @@ func (p *Pods) Running(ctx context.Context, username string) ([]string, error) {
 	return slices.Compact(images), nil
 }
 
+// +kubebuilder:rbac:groups="",resources=serviceaccounts,verbs=get
+
 // Exists reports whether there is the service account of a user name, and true where that
 // cannot be found out.
 func (p *Pods) Exists(ctx context.Context, username string) bool {
