@@ -50,6 +50,7 @@ import (
 	"kausality.io/operator/internal/access"
 	"kausality.io/operator/internal/baseline"
 	"kausality.io/operator/internal/certs"
+	"kausality.io/operator/internal/composition"
 	catalogcontroller "kausality.io/operator/internal/controller/catalog"
 	gatecontroller "kausality.io/operator/internal/controller/gate"
 	holdercontroller "kausality.io/operator/internal/controller/holder"
@@ -117,8 +118,10 @@ type operator struct {
 	baseline *baseline.Memory
 	// upgrades are the UpgradeAllowances that let something through.
 	upgrades *upgrade.Active
-	// versions knows which version of a controller makes a request.
-	versions *identity.Pods
+	// pods knows which version of a controller makes a request, and revisions what Crossplane
+	// composes from.
+	pods      *identity.Pods
+	revisions *composition.Revisions
 	// current compares the indexed policies with those of the API server.
 	current *catalogcontroller.Look
 }
@@ -280,7 +283,8 @@ func (o *operator) setupShared(ctx context.Context) error {
 	o.policies, o.upgrades = &policy.Active{}, &upgrade.Active{}
 	o.catalog = catalogcontroller.New(o.policies)
 	o.current = catalogcontroller.NewLook(o.catalog, o.GetAPIReader(), o.behind(&v1alpha1.AllowancePolicy{}))
-	o.versions = identity.NewPods(o.GetAPIReader(), o.clock)
+	o.pods = identity.NewPods(o.GetAPIReader(), o.clock)
+	o.revisions = composition.NewRevisions(o.GetAPIReader(), func() composition.Kinds { return o.policies.Index() }, o.clock)
 	o.records = record.NewStore(record.Config{
 		Client:            o.GetClient(),
 		Live:              o.GetAPIReader(),
@@ -419,7 +423,7 @@ func (o *operator) setupUpgrades() error {
 		Records:    o.records,
 		Holders:    o.holders,
 		Namespaces: o.namespaces,
-		Runners:    o.versions,
+		Runners:    o.runners(),
 		Clock:      o.clock,
 	}
 	return errors.Join(
@@ -435,6 +439,23 @@ func (o *operator) setupUpgrades() error {
 			Clock:      o.clock,
 		}),
 	)
+}
+
+// sources know the versions that upgrades are of.
+func (o *operator) sources() upgrade.Sources {
+	return upgrade.Sources{
+		v1alpha1.UpgradeOfController:  o.pods,
+		v1alpha1.UpgradeOfComposition: composition.Compositions{Revisions: o.revisions},
+		v1alpha1.UpgradeOfFunction:    composition.Functions{Revisions: o.revisions},
+	}
+}
+
+// runners know what runs, of what does.
+func (o *operator) runners() upgrade.Runners {
+	return upgrade.Runners{
+		v1alpha1.UpgradeOfController: o.pods,
+		v1alpha1.UpgradeOfFunction:   composition.Functions{Revisions: o.revisions},
+	}
 }
 
 // known fails until the policies are known, and which parents are none.
@@ -496,7 +517,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		OperatorUser:      o.user(),
 		Platform:          o.platform(),
 		Upgrades:          o.upgrades,
-		Versions:          o.versions,
+		Versions:          o.sources(),
 		Gates:             o.gates,
 		Holds:             admission.AnnotationWriter{Client: o.GetClient()},
 		DigestKey:         o.digestKey,
@@ -517,7 +538,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 	server.Register(interception.PolicyPath, entry.NewSmallRoom().Within(policyTimeout, policies))
 	small := entry.NewSmallRoom()
 	server.Register(interception.UpgradeStampPath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceStamp(o.Manager)))
-	server.Register(interception.UpgradePath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceHook(o.Manager, o.policies, o.versions)))
+	server.Register(interception.UpgradePath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceHook(o.Manager, o.policies, o.runners(), o.pods)))
 	return nil
 }
 

@@ -34,7 +34,7 @@ import (
 )
 
 var (
-	fence    = regexp.MustCompile("(?s)```([a-z]*)\n(.*?)\n```")
+	fence    = regexp.MustCompile("(?s)```([a-z]*)\n(.*?)\n *```")
 	code     = regexp.MustCompile("`[^`\n]*`")
 	link     = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading  = regexp.MustCompile(`(?m)^#{1,6} (.+)$`)

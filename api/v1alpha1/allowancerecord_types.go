@@ -268,6 +268,11 @@ type Decision struct {
 	// message that the requester got.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// upgrades are the UpgradeAllowances that did not let a denied request through, with
+	// their generations.
+	// +optional
+	// +listType=atomic
+	Upgrades []string `json:"upgrades,omitempty"`
 }
 
 // ApprovedContent identifies content without telling it.
@@ -402,6 +407,13 @@ type Blocked struct {
 	// +optional
 	// +listType=atomic
 	Policies []string `json:"policies,omitempty"`
+	// user whose request was denied.
+	// +optional
+	User string `json:"user,omitempty"`
+	// upgrades are the UpgradeAllowances that did not let it through, with their generations.
+	// +optional
+	// +listType=atomic
+	Upgrades []string `json:"upgrades,omitempty"`
 }
 
 // MaxStrays is how many strays a record names. The adoption of more is refused: a

@@ -34,7 +34,9 @@ type UpgradeAllowanceSpec struct {
 	// +kubebuilder:validation:XValidation:rule="self == oldSelf",message="serviceAccount is immutable: make another UpgradeAllowance"
 	ServiceAccount string `json:"serviceAccount"`
 
-	// triggers are what an upgrade is of. Default [Controller].
+	// triggers are what an upgrade is of: Controller, the program that writes the children;
+	// Composition, the CompositionRevision by which Crossplane composes a composite resource;
+	// Function, the package of a Function that it composes with. Default [Controller].
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={Controller}
@@ -45,7 +47,9 @@ type UpgradeAllowanceSpec struct {
 	// versions are patterns of the images that may do this, in which * stands for any
 	// characters, such as "registry.example.org/crossplane:v2.*". Two images that match the
 	// same pattern are the same version. Left out, each image is a version of its own, and
-	// any may do this but those that ran when the UpgradeAllowance was accepted.
+	// any may do this but those that ran when the UpgradeAllowance was accepted. The packages of
+	// Functions are images too. Of Compositions they are patterns of the names of
+	// CompositionRevisions, which are the same version where their specs are the same.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
@@ -79,11 +83,17 @@ type UpgradeAllowanceSpec struct {
 
 // UpgradeTrigger is what an upgrade is of.
 //
-// +kubebuilder:validation:Enum=Controller
+// +kubebuilder:validation:Enum=Controller;Composition;Function
 type UpgradeTrigger string
 
-// UpgradeOfController is the upgrade of the program that writes the children.
-const UpgradeOfController UpgradeTrigger = "Controller"
+const (
+	// UpgradeOfController is the upgrade of the program that writes the children.
+	UpgradeOfController UpgradeTrigger = "Controller"
+	// UpgradeOfComposition is that of the Composition by which Crossplane composes them.
+	UpgradeOfComposition UpgradeTrigger = "Composition"
+	// UpgradeOfFunction is that of a Function with which Crossplane composes them.
+	UpgradeOfFunction UpgradeTrigger = "Function"
+)
 
 // UpgradeDetection says by what a new version is known.
 //
@@ -111,14 +121,16 @@ type UpgradeAllowanceStatus struct {
 	// +optional
 	AcceptedAt *metav1.Time `json:"acceptedAt,omitempty"`
 
-	// ranBefore are the images that ran as the service account then. Where a parent does
-	// not remember any version, these are no upgrade for it unless versions names them.
+	// ranBefore are the images that ran as the service account then, and, with trigger
+	// Function, the packages of the active Functions. Where a parent does not remember any
+	// version, these are no upgrade for it unless versions names them.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
 	RanBefore []string `json:"ranBefore,omitempty"`
 
-	// runs are the images that run as the service account now.
+	// runs are the images that run as the service account now, and, with trigger Function,
+	// the packages of the active Functions.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=64
@@ -163,18 +175,27 @@ type BlockedParent struct {
 	Paths []string `json:"paths,omitempty"`
 }
 
-// ControllerVersion is a version of a controller that acted on children of an object.
+// ControllerVersion is a version of what makes the children of an object: of a controller that
+// acted on them, or of what they are made from.
 type ControllerVersion struct {
-	// id is the same for the same user and trigger, and, of what was declared, for the same
-	// UpgradeAllowance.
+	// id is the same for the same trigger, and for the same user of a Controller, or the
+	// same Function; of what was declared, for the same UpgradeAllowance.
 	ID string `json:"id"`
-	// user name of the controller.
+	// user name of the controller, or of who had the object made from another revision.
 	User string `json:"user"`
 	// trigger is what was upgraded.
 	Trigger UpgradeTrigger `json:"trigger"`
-	// image of the controller's Pod; left out where it was declared.
+	// image of the controller's Pod, or the package of a Function; left out where it was
+	// declared.
 	// +optional
 	Image string `json:"image,omitempty"`
+	// revision is the name of the revision that the children are made from; left out of a
+	// controller.
+	// +optional
+	Revision string `json:"revision,omitempty"`
+	// digest identifies what that revision says: two that say the same are one version.
+	// +optional
+	Digest string `json:"digest,omitempty"`
 	// podCreated is when that Pod was created.
 	// +optional
 	PodCreated *metav1.Time `json:"podCreated,omitempty"`

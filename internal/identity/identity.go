@@ -90,9 +90,17 @@ func only(values authenticationv1.ExtraValue) string {
 	return values[0]
 }
 
-// Of is the version that makes the requests of a user. A Pod is read once a minute at most.
-// An error says that it cannot be read now; what cannot be known at all is no error.
-func (p *Pods) Of(ctx context.Context, user authenticationv1.UserInfo) (upgrade.Version, error) {
+// Of implements upgrade.Source: the one version is that which makes the requests of the user. A
+// Pod is read once a minute at most.
+func (p *Pods) Of(ctx context.Context, r upgrade.Request) ([]upgrade.Version, error) {
+	v, err := p.of(ctx, r.User)
+	if err != nil {
+		return nil, err
+	}
+	return []upgrade.Version{v}, nil
+}
+
+func (p *Pods) of(ctx context.Context, user authenticationv1.UserInfo) (upgrade.Version, error) {
 	by, why := boundTo(user)
 	if why != "" {
 		return upgrade.Version{Unknown: why}, nil

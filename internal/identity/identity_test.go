@@ -84,11 +84,11 @@ func TestOf(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			pods := NewPods(fake.NewClientBuilder().WithObjects(tt.pod).Build(), testingclock.NewFakeClock(created.Time))
-			got, err := pods.Of(t.Context(), tt.user)
+			got, err := pods.Of(t.Context(), upgrade.Request{User: tt.user})
 			if err != nil {
 				t.Fatal(err)
 			}
-			if diff := cmp.Diff(tt.want, got); diff != "" {
+			if diff := cmp.Diff([]upgrade.Version{tt.want}, got); diff != "" {
 				t.Errorf("version (-want +got):\n%s", diff)
 			}
 		})
@@ -102,11 +102,11 @@ func TestOfRemembers(t *testing.T) {
 	pods := NewPods(c, now)
 	image := func() string {
 		t.Helper()
-		v, err := pods.Of(t.Context(), boundUser("controller-0", "1"))
+		v, err := pods.Of(t.Context(), upgrade.Request{User: boundUser("controller-0", "1")})
 		if err != nil {
 			t.Fatal(err)
 		}
-		return v.Image
+		return v[0].Image
 	}
 	image()
 	changed := &corev1.Pod{}

@@ -78,7 +78,7 @@ type Outcome struct {
 	// Approved identifies the content that Target has by now, where that is approved; nil
 	// where nobody asked.
 	Approved *v1alpha1.ApprovedContent
-	// MadeBy is a version of a controller that made children of Target while it was new; nil
+	// MadeBy are the versions that made children of Target while it was new; nil
 	// where nobody tells.
 	MadeBy *MadeBy
 	// Full says why a change of Target allows nothing, where its ledger has no room
@@ -86,12 +86,12 @@ type Outcome struct {
 	Full string
 }
 
-// MadeBy is a version of a controller that is found out when the outcome is written.
+// MadeBy are versions that are found out when the outcome is written.
 type MadeBy struct {
 	// User of the controller: of several outcomes of the same user one is asked.
 	User string
-	// Find returns the version, nil where it cannot be found out.
-	Find func(ctx context.Context) *v1alpha1.ControllerVersion
+	// Find returns those that can be found out.
+	Find func(ctx context.Context) []v1alpha1.ControllerVersion
 }
 
 // Observe takes note of an outcome. It returns at once and never fails: what is
@@ -228,11 +228,9 @@ func (s *Store) writeBatch(ctx context.Context, b *batch) error {
 
 // versions finds out which made children of the holder while it was new.
 func (b *batch) versions(ctx context.Context) []v1alpha1.ControllerVersion {
-	var out []v1alpha1.ControllerVersion
+	out := make([]v1alpha1.ControllerVersion, 0, len(b.madeBy))
 	for _, user := range slices.Sorted(maps.Keys(b.madeBy)) {
-		if v := b.madeBy[user].Find(ctx); v != nil {
-			out = append(out, *v)
-		}
+		out = append(out, b.madeBy[user].Find(ctx)...)
 	}
 	return out
 }

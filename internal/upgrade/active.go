@@ -18,6 +18,7 @@ package upgrade
 
 import (
 	"cmp"
+	"maps"
 	"slices"
 	"sync/atomic"
 )
@@ -38,6 +39,27 @@ func (a *Active) For(user string) []*Allowance {
 		return (*byUser)[user]
 	}
 	return nil
+}
+
+// Selecting returns those that select a parent with these labels, in a namespace with those, in
+// the order of users and names.
+func (a *Active) Selecting(object, namespace map[string]string) []*Allowance {
+	if a == nil {
+		return nil
+	}
+	byUser := a.byUser.Load()
+	if byUser == nil {
+		return nil
+	}
+	var out []*Allowance
+	for _, user := range slices.Sorted(maps.Keys(*byUser)) {
+		for _, each := range (*byUser)[user] {
+			if each.Selects(object, namespace) {
+				out = append(out, each)
+			}
+		}
+	}
+	return out
 }
 
 // Set replaces them for all requests that begin after it.

@@ -17,9 +17,11 @@ limitations under the License.
 package upgrade
 
 import (
+	"fmt"
 	"regexp"
 	"slices"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,12 +40,16 @@ type Allowance struct {
 	Generation int64
 	// User is the name of the user whose new versions it is about.
 	User string
-	// Declared is true where each request counts as a new version's.
+	// Triggers are what upgrades are of.
+	Triggers []v1alpha1.UpgradeTrigger
+	// Declared is true where each request counts as one of a new version of the controller.
 	Declared bool
 	// ChangedBy is who last changed its spec.
 	ChangedBy string
 	// RanBefore are the images that ran when it was accepted.
 	RanBefore []string
+	// AcceptedAt is when that was; zero where it was not yet.
+	AcceptedAt time.Time
 	// Entries are what it lets through.
 	Entries []policy.Entry
 
@@ -61,11 +67,21 @@ func Compile(u *v1alpha1.UpgradeAllowance, kinds policy.KindResolver) (*Allowanc
 		UID:        u.UID,
 		Generation: u.Generation,
 		User:       u.Spec.ServiceAccount,
+		Triggers:   u.Spec.Triggers,
 		Declared:   u.Spec.Detection == v1alpha1.DetectionDeclared,
 		ChangedBy:  u.Annotations[v1alpha1.AnnotationChangedBy],
 		RanBefore:  u.Status.RanBefore,
 	}
+	if len(out.Triggers) == 0 {
+		out.Triggers = []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}
+	}
+	if u.Status.AcceptedAt != nil {
+		out.AcceptedAt = u.Status.AcceptedAt.Time
+	}
 	errs := accountErrors(u, path)
+	if out.Declared && !out.Has(v1alpha1.UpgradeOfController) {
+		errs = append(errs, field.Forbidden(path.Child("detection"), "Declared is about versions of controllers, which spec.triggers does not have"))
+	}
 	for i, pattern := range u.Spec.Versions {
 		if strings.Trim(pattern, "*") == "" {
 			errs = append(errs, field.Invalid(path.Child("versions").Index(i), pattern,
@@ -116,17 +132,42 @@ func glob(pattern string) *regexp.Regexp {
 	return regexp.MustCompile("^" + strings.Join(parts, ".*") + "$")
 }
 
-// Names reports whether an image may be let through: one of the versions, or any where there
-// are none.
-func (a *Allowance) Names(image string) bool {
-	return len(a.versions) == 0 || slices.ContainsFunc(a.versions, func(v *regexp.Regexp) bool { return v.MatchString(image) })
+// Has reports whether a trigger is one of those that it is about.
+func (a *Allowance) Has(trigger v1alpha1.UpgradeTrigger) bool {
+	return slices.Contains(a.Triggers, trigger)
 }
 
-// isSame reports whether two images are the same version.
-func (a *Allowance) isSame(image, other string) bool {
-	return image == other || slices.ContainsFunc(a.versions, func(v *regexp.Regexp) bool {
-		return v.MatchString(image) && v.MatchString(other)
+// Names reports whether an image, or a revision, may be let through: one of the versions, or
+// any where there are none.
+func (a *Allowance) Names(version string) bool {
+	return len(a.versions) == 0 || slices.ContainsFunc(a.versions, func(v *regexp.Regexp) bool { return v.MatchString(version) })
+}
+
+// isSame reports whether a version is the one that a parent remembers: of revisions, where
+// they say the same; of images, where one pattern names both.
+func (a *Allowance) isSame(known *v1alpha1.ControllerVersion, by Version) bool {
+	if by.Image == "" {
+		return known.Revision == by.Revision || known.Digest != "" && known.Digest == by.Digest
+	}
+	return known.Image == by.Image || slices.ContainsFunc(a.versions, func(v *regexp.Regexp) bool {
+		return v.MatchString(known.Image) && v.MatchString(by.Image)
 	})
+}
+
+// wasThere reports whether a version was there when the UpgradeAllowance was accepted.
+func (a *Allowance) wasThere(by Version) bool {
+	if by.Image == "" {
+		return by.Created.Before(a.AcceptedAt)
+	}
+	return slices.Contains(a.RanBefore, by.Image)
+}
+
+// ID names one generation of it.
+func (a *Allowance) ID() string { return fmt.Sprintf("%s/%d", a.Name, a.Generation) }
+
+// IsAbout reports whether it names children of a kind.
+func (a *Allowance) IsAbout(kind string) bool {
+	return slices.ContainsFunc(a.Entries, func(e policy.Entry) bool { return !e.IsExternal() && e.Kind.Kind == kind })
 }
 
 // Selects reports whether a parent with these labels may be upgraded, in a namespace with

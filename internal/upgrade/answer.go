@@ -35,16 +35,6 @@ const (
 	UsedInterval = 10 * time.Second
 )
 
-// Version is the version of a controller that makes a request.
-type Version struct {
-	// Image of its Pod.
-	Image string
-	// PodCreated is when the Pod was created.
-	PodCreated time.Time
-	// Unknown says why that is not known, empty where it is.
-	Unknown string
-}
-
 // Answer is whether a request may pass as part of an upgrade of its parent.
 type Answer struct {
 	// Open is true where it may, as far as the entries cover it.
@@ -56,38 +46,50 @@ type Answer struct {
 	Why string
 }
 
-// ID is what a parent remembers the versions of a controller by: its user, and, of what is
+// id is what a parent remembers a version by: what it is of, which of these, and, of what is
 // declared, the UpgradeAllowance as well.
-func (a *Allowance) ID() string {
-	id := string(v1alpha1.UpgradeOfController) + "/" + a.User
-	if a.Declared {
-		id += "/" + string(a.UID)
+func (a *Allowance) id(of Version) string {
+	if a.declares(of.About()) {
+		return of.id(a.User) + "/" + string(a.UID)
 	}
-	return id
+	return of.id(a.User)
+}
+
+// declares reports whether each request counts as one of a new version.
+func (a *Allowance) declares(trigger v1alpha1.UpgradeTrigger) bool {
+	return a.Declared && trigger == v1alpha1.UpgradeOfController
 }
 
 // Ask says whether a request by a version is part of an upgrade of a parent that remembers
 // these. It is the same for the same request however often it is asked, and by whomever.
 func (a *Allowance) Ask(memory []v1alpha1.ControllerVersion, by Version, now time.Time) Answer {
-	known := find(memory, a.ID())
+	known := find(memory, a.id(by))
 	switch {
-	case a.Declared:
+	case a.declares(by.About()):
 		return a.askDeclared(memory, known, now)
 	case by.Unknown != "":
 		return Answer{Why: "the version that makes the request is not known: " + by.Unknown}
-	case !a.Names(by.Image):
-		return Answer{Why: fmt.Sprintf("image %s is none of its versions", by.Image)}
-	case known == nil && len(a.versions) == 0 && slices.Contains(a.RanBefore, by.Image):
-		return Answer{Why: fmt.Sprintf("image %s ran when it was accepted, and spec.versions does not name it", by.Image)}
+	case !a.Names(by.name()):
+		return Answer{Why: fmt.Sprintf("%s is none of its versions", by)}
+	case known == nil && len(a.versions) == 0 && a.wasThere(by):
+		return Answer{Why: fmt.Sprintf("%s %s when it was accepted, and spec.versions does not name it", by, ran(by))}
 	case known == nil:
 		return a.begin(memory, by, now)
-	case a.isSame(known.Image, by.Image):
+	case a.isSame(known, by):
 		return a.goOn(*known, now)
 	case known.PodCreated != nil && !by.PodCreated.After(known.PodCreated.Time):
-		return Answer{Why: fmt.Sprintf("image %s is in an older Pod than image %s, which the parent was upgraded to or made by", by.Image, known.Image)}
+		return Answer{Why: fmt.Sprintf("%s is in an older Pod than %s, which the parent was upgraded to or made by", by, Text(known))}
 	default:
 		return a.begin(memory, by, now)
 	}
+}
+
+// ran is what a version did that was there.
+func ran(by Version) string {
+	if by.Image == "" {
+		return "was there"
+	}
+	return "ran"
 }
 
 func (a *Allowance) askDeclared(memory []v1alpha1.ControllerVersion, known *v1alpha1.ControllerVersion, now time.Time) Answer {
@@ -99,11 +101,11 @@ func (a *Allowance) askDeclared(memory []v1alpha1.ControllerVersion, known *v1al
 
 // begin lets a version through that the parent does not remember.
 func (a *Allowance) begin(memory []v1alpha1.ControllerVersion, by Version, now time.Time) Answer {
-	if find(memory, a.ID()) == nil && len(memory) >= maxVersions {
+	if find(memory, a.id(by)) == nil && len(memory) >= maxVersions {
 		return Answer{Why: "the record of the parent has no room for another version"}
 	}
 	note := v1alpha1.ControllerVersion{
-		ID: a.ID(), User: a.User, Trigger: v1alpha1.UpgradeOfController, Image: by.Image,
+		ID: a.id(by), User: a.User, Trigger: by.About(), Image: by.Image, Revision: by.Revision, Digest: by.Digest,
 		UpgradeAllowance: a.Name, UpgradeAllowanceUID: a.UID,
 		Since: metav1.NewTime(now), LastUsed: new(metav1.NewTime(now)),
 	}
@@ -116,10 +118,10 @@ func (a *Allowance) begin(memory []v1alpha1.ControllerVersion, by Version, now t
 // goOn lets the version through that the parent is being upgraded to.
 func (a *Allowance) goOn(known v1alpha1.ControllerVersion, now time.Time) Answer {
 	switch {
-	case !IsMoving(&known) && a.Declared:
+	case !IsMoving(&known) && a.declares(known.Trigger):
 		return Answer{Why: "the parent was upgraded by it"}
 	case !IsMoving(&known):
-		return Answer{Why: fmt.Sprintf("the parent was upgraded to image %s, or made by it", known.Image)}
+		return Answer{Why: fmt.Sprintf("the parent was upgraded to %s, or made by it", Text(&known))}
 	case known.LastUsed != nil && now.Sub(known.LastUsed.Time) < UsedInterval:
 		return Answer{Open: true}
 	default:
@@ -152,10 +154,30 @@ func MadeBy(user string, by Version, now time.Time) *v1alpha1.ControllerVersion 
 		return nil
 	}
 	at := metav1.NewTime(now)
-	return &v1alpha1.ControllerVersion{
-		ID: (&Allowance{User: user}).ID(), User: user, Trigger: v1alpha1.UpgradeOfController, Image: by.Image,
-		PodCreated: new(metav1.NewTime(by.PodCreated)), Since: at, MovedAt: &at,
+	out := &v1alpha1.ControllerVersion{
+		ID: by.id(user), User: user, Trigger: by.About(), Image: by.Image, Revision: by.Revision, Digest: by.Digest,
+		Since: at, MovedAt: &at,
 	}
+	if !by.PodCreated.IsZero() {
+		out.PodCreated = new(metav1.NewTime(by.PodCreated))
+	}
+	return out
+}
+
+// Leaves is what a parent remembers that is about to be made from another revision: the one
+// that it leaves, so that the other one is an upgrade. It is nil where the two say the same, or
+// where the parent remembers as much.
+func Leaves(memory []v1alpha1.ControllerVersion, user string, old, next Version, now time.Time) *v1alpha1.ControllerVersion {
+	if old.Digest != "" && old.Digest == next.Digest {
+		return nil
+	}
+	if known := find(memory, old.id(user)); known != nil && (known.Revision == old.Revision || known.Digest != "" && known.Digest == old.Digest) {
+		return nil
+	}
+	if len(memory) >= maxVersions {
+		return nil
+	}
+	return MadeBy(user, old, now)
 }
 
 // Remember returns what a parent remembers with another version, which takes the place of the

@@ -284,8 +284,11 @@ var _ = Describe("An UpgradeAllowance", func() {
 		}, "versions are of images", SpecTimeout(specTimeout)),
 		Entry("with a pattern of all images", func(u *v1alpha1.UpgradeAllowance) { u.Spec.Versions = []string{"*"} },
 			"it matches all images", SpecTimeout(specTimeout)),
-		Entry("of something that does not exist yet", func(u *v1alpha1.UpgradeAllowance) { u.Spec.Triggers = []v1alpha1.UpgradeTrigger{"Composition"} },
+		Entry("of something that does not exist", func(u *v1alpha1.UpgradeAllowance) { u.Spec.Triggers = []v1alpha1.UpgradeTrigger{"Weather"} },
 			"spec.triggers", SpecTimeout(specTimeout)),
+		Entry("that is declared, and is of no controller", func(u *v1alpha1.UpgradeAllowance) {
+			u.Spec.Detection, u.Spec.Triggers = v1alpha1.DetectionDeclared, []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfComposition}
+		}, "Declared is about versions of controllers", SpecTimeout(specTimeout)),
 		Entry("that allows nothing", func(u *v1alpha1.UpgradeAllowance) { u.Spec.Policies = nil },
 			"spec.policies", SpecTimeout(specTimeout)),
 		Entry("that deletes what is outside", func(u *v1alpha1.UpgradeAllowance) {
@@ -327,7 +330,7 @@ var _ = Describe("An UpgradeAllowance", func() {
 		Expect(out).To(ContainSubstring("namespaceSelector"))
 		out, err = shared.kubectl(ctx, "apply", "--dry-run=server", "-k", filepath.Join(samples, "upgrades"))
 		Expect(err).NotTo(HaveOccurred(), out)
-		Expect(strings.Count(out, "created (server dry run)")).To(Equal(2), out)
+		Expect(strings.Count(out, "created (server dry run)")).To(Equal(4), out)
 	}, SpecTimeout(specTimeout))
 
 	It("upgrades each parent once where nobody can tell versions apart", func(ctx SpecContext) {

@@ -127,6 +127,56 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestUpgradeOfAController", "./internal/webhook/admission"},
 	},
 	{
+		name:  "upgrade: labels of a Composition are one",
+		edits: []edit{{"internal/upgrade/allowance.go", `known.Revision == by.Revision || known.Digest != "" && known.Digest == by.Digest`, "known.Revision == by.Revision"}},
+		unit:  []string{"-run=TestAskAboutRevisions", "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: a parent forgets from what it was made",
+		edits: []edit{{"internal/webhook/admission/validate.go", "	v.keepLeft(ctx, r, f)\n", ""}},
+		unit:  []string{"-run=TestUpgradeOfARevision", "./internal/webhook/admission"},
+	},
+	{
+		name:  "upgrade: back to the first revision is none",
+		edits: []edit{{"internal/upgrade/answer.go", `known != nil && (known.Revision == old.Revision || known.Digest != "" && known.Digest == old.Digest)`, "known != nil"}},
+		unit:  []string{"-run=TestLeaves", "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: the number of a CompositionRevision counts",
+		edits: []edit{{"internal/composition/revisions.go", `	delete(spec, "revision")`+"\n", ""}},
+		unit:  []string{"-run=TestDigest", "./internal/composition"},
+	},
+	{
+		name:  "upgrade: claims are composed",
+		edits: []edit{{"internal/composition/revisions.go", "obj == nil || !r.kinds().HasCategory(obj.GroupVersionKind().GroupKind(), lineage.CategoryComposite)", "obj == nil"}},
+		unit:  []string{"-run=TestCompositions", "./internal/composition"},
+	},
+	{
+		name:  "upgrade: any revision of a Function counts",
+		edits: []edit{{"internal/composition/functions.go", "	return state == active\n", `	return state != ""`+"\n"}},
+		unit:  []string{"-run=TestFunctions|TestRunning", "./internal/composition"},
+	},
+	{
+		name:  "upgrade: an UpgradeAllowance is about all triggers",
+		edits: []edit{{"internal/webhook/admission/upgrade.go", "if a.Has(by.About()) {", "if true {"}},
+		unit:  []string{"-run=TestUpgradeOfARevision", "./internal/webhook/admission"},
+	},
+	{
+		name:  "upgrade: what waits is woken again and again",
+		edits: []edit{{"internal/controller/holder/blocked.go", "!slices.Contains(b.Upgrades, a.ID()) && !slices.Contains(d.Upgrades, a.ID())", "true"}},
+		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
+	},
+	{
+		name:  "upgrade: what waits is not woken",
+		edits: []edit{{"internal/controller/holder/blocked.go", "waiting && !now.helps(b) && !(now.upgradeHelps(b, status.LastDenial) && showsBlocked(v.obj))", "waiting && !now.helps(b)"}},
+		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
+	},
+	{
+		name:  "upgrade: what waits is woken before it is shown",
+		edits: []edit{{"internal/controller/holder/blocked.go", "(now.upgradeHelps(b, status.LastDenial) && showsBlocked(v.obj))", "now.upgradeHelps(b, status.LastDenial)"}},
+		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
+	},
+	{
 		name:  "upgrade: a stamp is what a request says",
 		edits: []edit{{"internal/upgrade/stamp.go", "	out[v1alpha1.AnnotationChangedBy], out[v1alpha1.AnnotationChangedSpec] = user, now\n", ""}},
 		unit:  []string{"-run=TestStamp", "./internal/upgrade"},

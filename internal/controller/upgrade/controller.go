@@ -66,12 +66,6 @@ const (
 	stateBlocked = "blocked"
 )
 
-// Runners knows what runs as a user. *identity.Pods is one.
-type Runners interface {
-	// Running are the images that run as the user.
-	Running(ctx context.Context, username string) ([]string, error)
-}
-
 // Reconciler accepts UpgradeAllowances, and says in their status what has become of them.
 type Reconciler struct {
 	// Client reads them from a cache, and writes their status.
@@ -85,8 +79,8 @@ type Reconciler struct {
 	// Holders are the parents, and Namespaces knows the labels of theirs.
 	Holders    scope.Getter
 	Namespaces scope.Namespaces
-	// Runners knows what runs.
-	Runners Runners
+	// Runners know what runs.
+	Runners upgrade.Runners
 	// Clock tells the time.
 	Clock clock.PassiveClock
 }
@@ -138,7 +132,7 @@ func (r *Reconciler) look(ctx context.Context, u *v1alpha1.UpgradeAllowance) (*v
 	v.bounded = slices.ContainsFunc(v.allowance.Entries, func(e policy.Entry) bool {
 		return slices.ContainsFunc(r.Policies.Index().Policies(), func(p *policy.Policy) bool { return !e.IsExternal() && p.Bounds(e.Kind) })
 	})
-	images, err := r.Runners.Running(ctx, u.Spec.ServiceAccount)
+	images, err := r.Runners.Running(ctx, u.Spec.ServiceAccount, v.allowance.Triggers)
 	switch {
 	case apierrors.IsForbidden(err):
 		v.forbidden = true

@@ -92,7 +92,7 @@ func (v *view) accepted() metav1.Condition {
 			"Its spec was changed while Kausality was not asked, so that nobody knows by whom: delete it and create it again, or change its spec.")
 	case v.forbidden && v.u.Status.AcceptedAt == nil:
 		return condition(v1alpha1.ConditionAccepted, v1alpha1.ReasonForbidden, false,
-			"Kausality may not list the Pods of the service account, by which it knows versions: it takes a ClusterRole such as kausality-access-workloads.")
+			"Kausality may not list the Pods of the service account, or FunctionRevisions, by which it knows versions: it takes a ClusterRole such as kausality-access-workloads.")
 	default:
 		return condition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted, true, "It can work.")
 	}
@@ -113,8 +113,8 @@ func (v *view) enforced(accepted metav1.Condition) metav1.Condition {
 	case v.allowance.Declared:
 		return say(v1alpha1.ReasonEnforced, "Each parent is upgraded once by it, whatever version makes the requests.")
 	case v.forbidden:
-		return say(v1alpha1.ReasonForbidden, "Kausality may not read the Pods of the service account, by which it knows versions.")
-	case len(v.runs) == 0:
+		return say(v1alpha1.ReasonForbidden, "Kausality may not read the Pods of the service account, or FunctionRevisions, by which it knows versions.")
+	case len(v.runs) == 0 && v.allowance.Has(v1alpha1.UpgradeOfController):
 		return say(v1alpha1.ReasonIdentityUnknown, fmt.Sprintf("No Pod runs as %s, so that no version of it is known. "+
 			"Where its tokens are bound to none, as those of the controller manager, detection Declared serves.", v.u.Spec.ServiceAccount))
 	default:

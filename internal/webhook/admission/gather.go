@@ -148,8 +148,9 @@ type Gatherer struct {
 	Access Access
 	// Upgrades are the UpgradeAllowances that let something through; nil where there are none.
 	Upgrades *upgrade.Active
-	// Versions knows which version of a controller makes a request; nil where nobody does.
-	Versions Versions
+	// Versions know which versions make a request, by what an upgrade is of; nil where nobody
+	// does.
+	Versions upgrade.Sources
 	// Gates are the kinds whose objects have one.
 	Gates Gates
 	// Holds holds deletions back.
@@ -224,9 +225,9 @@ type facts struct {
 	// change of their number is withheld.
 	alive  sets.Set[string]
 	places int64
-	// version is what makes the request, where that was asked, and upgrades are what the
+	// versions are what makes the request, where that was asked, and upgrades are what the
 	// UpgradeAllowances for it say.
-	version  upgrade.Version
+	versions []upgrade.Version
 	upgrades []upgradeAsked
 	// initiators are who may initiate on the object, or above it, for messages;
 	// parentInitiators the same for its parent.

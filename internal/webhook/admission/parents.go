@@ -133,6 +133,9 @@ func (v *Validator) observeParent(r *request, f *facts, verdict decision.Verdict
 		return
 	default:
 		d := describe(r, f, verdict)
+		if !verdict.Allowed {
+			d.Upgrades = f.askedUpgrades()
+		}
 		v.Records.Observe(record.Outcome{Target: f.parent, Decision: &d, MadeBy: v.madeBy(r, f, verdict)})
 		v.announce(r, f, d)
 	}

@@ -21,8 +21,9 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
@@ -32,45 +33,66 @@ import (
 	"kausality.io/operator/internal/upgrade"
 )
 
-// Versions knows which version of a controller makes a request. *identity.Pods is one.
-type Versions interface {
-	// Of is the version that makes the requests of a user. An error says that it cannot be
-	// read now.
-	Of(ctx context.Context, user authenticationv1.UserInfo) (upgrade.Version, error)
-}
-
 // upgradeAsked is an UpgradeAllowance for the requester, and what it says of the request.
 type upgradeAsked struct {
 	*upgrade.Allowance
-	answer upgrade.Answer
+	// answers are about each version that it is about.
+	answers []versionAnswer
+	// why says why it is about none.
+	why string
+}
+
+// versionAnswer is what it says about one version.
+type versionAnswer struct {
+	upgrade.Answer
+	by upgrade.Version
+}
+
+// open are the answers that let the request through.
+func (a upgradeAsked) open() []versionAnswer {
+	return slices.DeleteFunc(slices.Clone(a.answers), func(answer versionAnswer) bool { return !answer.Open })
 }
 
 // gatherUpgrades finds out whether a request that nothing covers is part of an upgrade of the
-// parent. It reads the Pod of the requester, and is asked only where everything else was read
+// parent. It reads what the request comes from, and is asked only where everything else was read
 // live: no request is kept waiting for it that something covers.
 func (g *Gatherer) gatherUpgrades(ctx context.Context, r *request, f *facts) error {
 	if g.Versions == nil || !f.MayUpgrade() || !r.requester.IsController() {
 		return nil
 	}
-	by, err := g.Versions.Of(ctx, r.user)
-	if err != nil {
-		return err
+	allowances := g.Upgrades.For(r.requester.Username)
+	for _, trigger := range g.Versions.Triggers() {
+		versions, err := g.Versions[trigger].Of(ctx, upgrade.Request{User: r.user, Parent: f.parentObject})
+		if err != nil && slices.ContainsFunc(allowances, func(a *upgrade.Allowance) bool { return a.Has(trigger) }) {
+			return err
+		}
+		f.versions = append(f.versions, versions...)
 	}
-	f.version = by
 	parent := scope.Holder(ctx, g.Namespaces, f.parentObject)
-	for _, a := range g.Upgrades.For(r.requester.Username) {
-		asked := upgradeAsked{a, upgrade.Answer{Why: "it does not select " + f.parentText()}}
+	for _, a := range allowances {
+		asked := upgradeAsked{Allowance: a, why: "it does not select " + f.parentText()}
 		if a.Selects(parent.Labels, parent.NamespaceLabels) {
-			asked.answer = a.Ask(f.rememberedVersions(), by, g.now())
+			asked.answers, asked.why = f.askFor(a, g.now()), "it is about no version that makes the request"
 		}
 		f.upgrades = append(f.upgrades, asked)
-		if asked.answer.Open {
+		if len(asked.open()) > 0 {
 			f.Upgrades = append(f.Upgrades, decision.Upgrade{
 				Name: a.Name, Generation: a.Generation, Initiator: a.ChangedBy, Entries: a.Entries,
 			})
 		}
 	}
 	return nil
+}
+
+// askFor asks an UpgradeAllowance about each version that makes the request.
+func (f *facts) askFor(a *upgrade.Allowance, now time.Time) []versionAnswer {
+	var out []versionAnswer
+	for _, by := range f.versions {
+		if a.Has(by.About()) {
+			out = append(out, versionAnswer{a.Ask(f.rememberedVersions(), by, now), by})
+		}
+	}
+	return out
 }
 
 // rememberedVersions are the versions that the parent remembers.
@@ -81,20 +103,30 @@ func (f *facts) rememberedVersions() []v1alpha1.ControllerVersion {
 	return f.parentRecord.Status.Versions
 }
 
-// keepUpgrade has the parent remember the version that is let through, before it is: another
-// replica, or this one after it was started anew, must not let the next one through for it.
+// keepUpgrade has the parent remember the versions that are let through, before the request is:
+// another replica, or this one after it was started anew, must not let the next one through for
+// it.
 func (v *Validator) keepUpgrade(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
 	if r.dryRun || verdict.Upgrade == nil {
 		return nil
 	}
 	i := slices.IndexFunc(f.upgrades, func(a upgradeAsked) bool { return a.Name == verdict.Upgrade.Name })
-	asked := f.upgrades[i]
-	if asked.answer.Note == nil {
-		return nil
+	for _, answer := range f.upgrades[i].open() {
+		if answer.Note == nil {
+			continue
+		}
+		if err := v.keepVersion(ctx, r, f, f.upgrades[i].Allowance, answer.by); err != nil {
+			return err
+		}
 	}
+	return nil
+}
+
+// keepVersion does that for one version of those that the request comes from.
+func (v *Validator) keepVersion(ctx context.Context, r *request, f *facts, by *upgrade.Allowance, version upgrade.Version) error {
 	begins, open := false, false
 	err := v.Records.RememberVersion(ctx, f.parent, func(memory []v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion {
-		answer := asked.Ask(memory, f.version, v.now())
+		answer := by.Ask(memory, version, v.now())
 		open = answer.Open
 		begins = answer.Note != nil && answer.Note.LastUsed.Equal(&answer.Note.Since)
 		return answer.Note
@@ -107,39 +139,93 @@ func (v *Validator) keepUpgrade(ctx context.Context, r *request, f *facts, verdi
 	case begins:
 		v.Notices.Post(notice.Notice{
 			Reason: notice.Upgrading, Action: operationText(r), About: f.parent, Normal: true,
-			Text: fmt.Sprintf("%s is being upgraded to %s of %s, as UpgradeAllowance %s by %s lets it through",
-				f.parentText(), versionText(f.version), asked.User, asked.Name, asked.ChangedBy),
+			Text: fmt.Sprintf("%s is being upgraded to %s, as UpgradeAllowance %s by %s lets it through",
+				f.parentText(), versionText(version, by.User), by.Name, by.ChangedBy),
 		})
 	}
 	return nil
 }
 
-func versionText(v upgrade.Version) string {
-	if v.Image == "" {
-		return "a declared version"
+// versionText names what a parent is upgraded to.
+func versionText(v upgrade.Version, user string) string {
+	switch {
+	case v.About() != v1alpha1.UpgradeOfController:
+		return v.String()
+	case v.Image == "":
+		return "a declared version of " + user
+	default:
+		return v.String() + " of " + user
 	}
-	return "image " + v.Image
 }
 
-// madeBy is the version that makes the children of a parent that is new: what the parent
-// remembers first. It is found out later, while nobody waits; nil where there is none to find.
+// keepLeft has an object remember what its children were made from when it goes over to
+// something else by its own write, before anything is made from that: the other one is an
+// upgrade then. What cannot be remembered holds up nobody: such an object is upgraded like one
+// that remembers nothing.
+func (v *Validator) keepLeft(ctx context.Context, r *request, f *facts) {
+	if r.dryRun || r.operation != decision.Update || r.subresource != "" || len(f.OwnPolicies) == 0 {
+		return
+	}
+	for _, trigger := range v.Versions.Triggers() {
+		source, ok := v.Versions[trigger].(upgrade.Leaver)
+		if !ok {
+			continue
+		}
+		left, next, ok := source.Left(ctx, r.old, r.new)
+		if !ok {
+			continue
+		}
+		note := func(memory []v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion {
+			return upgrade.Leaves(memory, r.requester.Username, left, next, v.now())
+		}
+		if f.record != nil && note(f.record.Status.Versions) == nil {
+			continue
+		}
+		if err := v.Records.RememberVersion(ctx, r.target(), note); err != nil {
+			logf.FromContext(ctx).Error(err, "Cannot remember what an object was made from; as long as nothing does, only spec.versions of an UpgradeAllowance can tell that it is an upgrade",
+				"kind", r.gvk.Kind, "namespace", r.namespace, "name", r.objectName(), "left", left.String())
+		}
+	}
+}
+
+// madeBy are the versions that make the children of a parent that is new: what the parent
+// remembers first. They are found out later, while nobody waits; nil where there is none to find.
 func (v *Validator) madeBy(r *request, f *facts, verdict decision.Verdict) *record.MadeBy {
 	if v.Versions == nil || !verdict.Allowed || !r.requester.IsServiceAccount() || f.Parent.Phase() != v1alpha1.PhaseInitializing ||
 		verdict.Reason != decision.ReasonInitializing && verdict.Reason != decision.ReasonCovered || f.remembersVersionOf(r.requester.Username) {
 		return nil
 	}
-	user, now := r.user, v.now()
-	return &record.MadeBy{User: user.Username, Find: func(ctx context.Context) *v1alpha1.ControllerVersion {
-		by, err := v.Versions.Of(ctx, user)
-		if err != nil {
-			return nil // Then the next request tells, or none.
+	asked, now := upgrade.Request{User: r.user, Parent: f.parentObject}, v.now()
+	return &record.MadeBy{User: r.user.Username, Find: func(ctx context.Context) []v1alpha1.ControllerVersion {
+		var out []v1alpha1.ControllerVersion
+		for _, trigger := range v.Versions.Triggers() {
+			versions, err := v.Versions[trigger].Of(ctx, asked)
+			if err != nil {
+				continue // Then the next request tells, or none.
+			}
+			for _, by := range versions {
+				if made := upgrade.MadeBy(asked.User.Username, by, now); made != nil {
+					out = append(out, *made)
+				}
+			}
 		}
-		return upgrade.MadeBy(user.Username, by, now)
+		return out
 	}}
 }
 
 func (f *facts) remembersVersionOf(user string) bool {
-	return slices.ContainsFunc(f.rememberedVersions(), func(v v1alpha1.ControllerVersion) bool { return v.User == user })
+	return slices.ContainsFunc(f.rememberedVersions(), func(v v1alpha1.ControllerVersion) bool {
+		return v.User == user && v.Trigger == v1alpha1.UpgradeOfController
+	})
+}
+
+// askedUpgrades are the UpgradeAllowances that were asked, with their generations.
+func (f *facts) askedUpgrades() []string {
+	var out []string
+	for _, a := range f.upgrades {
+		out = append(out, a.ID())
+	}
+	return out
 }
 
 // upgradeText says what a denial has to do with an upgrade: why no UpgradeAllowance lets the
@@ -151,27 +237,44 @@ func (f *facts) upgradeText() string {
 	}
 	out := make([]string, 0, len(f.upgrades))
 	for _, a := range f.upgrades {
-		why := a.answer.Why
-		if a.answer.Open {
-			why = "spec.policies does not cover it"
-		}
-		out = append(out, fmt.Sprintf("UpgradeAllowance %s does not let it through: %s", a.Name, why))
+		out = append(out, fmt.Sprintf("UpgradeAllowance %s does not let it through: %s", a.Name, a.whyNot()))
 	}
 	return strings.Join(out, "; ") + "."
 }
 
+// whyNot says why an UpgradeAllowance does not let a request through.
+func (a upgradeAsked) whyNot() string {
+	switch {
+	case len(a.open()) > 0:
+		return "spec.policies does not cover it"
+	case len(a.answers) == 0:
+		return a.why
+	}
+	whys := make([]string, 0, len(a.answers))
+	for _, answer := range a.answers {
+		whys = append(whys, answer.Why)
+	}
+	slices.Sort(whys)
+	return strings.Join(slices.Compact(whys), ", and ")
+}
+
 // newVersionText tells of an upgrade that nobody has agreed to.
 func (f *facts) newVersionText() string {
-	if f.version.Image == "" {
-		return ""
-	}
 	user := f.Requester.Username
-	for _, known := range f.rememberedVersions() {
-		if known.User == user && known.Image != "" && known.Image != f.version.Image {
-			return fmt.Sprintf("The request comes from image %s, and %s was made by, or upgraded to, image %s: if this is an upgrade, "+
-				"agree to it by an UpgradeAllowance with spec.serviceAccount %s, see kubectl explain upgradeallowance.spec.",
-				f.version.Image, f.parentText(), known.Image, user)
+	for _, by := range f.versions {
+		if known, is := upgrade.Replaces(f.rememberedVersions(), user, by); is {
+			return fmt.Sprintf("The request comes from %s, and %s was made by, or upgraded to, %s: if this is an upgrade, "+
+				"agree to it by an UpgradeAllowance with spec.serviceAccount %s%s, see kubectl explain upgradeallowance.spec.",
+				by, f.parentText(), upgrade.Text(known), user, triggerText(by.About()))
 		}
 	}
 	return ""
+}
+
+// triggerText names a trigger that is not the default.
+func triggerText(trigger v1alpha1.UpgradeTrigger) string {
+	if trigger == v1alpha1.UpgradeOfController {
+		return ""
+	}
+	return fmt.Sprintf(" and spec.triggers [%s]", trigger)
 }

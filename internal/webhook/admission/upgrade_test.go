@@ -61,12 +61,12 @@ type pods struct {
 	asked    int
 }
 
-func (p *pods) Of(_ context.Context, user authenticationv1.UserInfo) (upgrade.Version, error) {
+func (p *pods) Of(_ context.Context, r upgrade.Request) ([]upgrade.Version, error) {
 	p.asked++
-	if pod := user.Extra["pod"]; len(pod) == 1 {
-		return p.versions[pod[0]], p.broken
+	if pod := r.User.Extra["pod"]; len(pod) == 1 {
+		return []upgrade.Version{p.versions[pod[0]]}, p.broken
 	}
-	return upgrade.Version{Unknown: "its token is bound to no Pod"}, p.broken
+	return []upgrade.Version{{Unknown: "its token is bound to no Pod"}}, p.broken
 }
 
 // upgrading is a world in which the controller of ReplicaSets is upgraded.
@@ -108,7 +108,7 @@ func newUpgrading(t *testing.T, parent *unstructured.Unstructured, allowances ..
 	}
 	active.Set(compiled)
 	g := u.validator.Gatherer
-	g.Upgrades, g.Versions, g.Clock = active, u.pods, u.clock
+	g.Upgrades, g.Versions, g.Clock = active, upgrade.Sources{v1alpha1.UpgradeOfController: u.pods}, u.clock
 	return u
 }
 
@@ -310,10 +310,137 @@ func TestVersionThatMakesChildren(t *testing.T) {
 		if o.MadeBy == nil {
 			continue
 		}
-		if v := o.MadeBy.Find(t.Context()); o.MadeBy.User != deployer || v == nil || v.Image != "controller:v1" || upgrade.IsMoving(v) {
+		if v := o.MadeBy.Find(t.Context()); o.MadeBy.User != deployer || len(v) != 1 || v[0].Image != "controller:v1" || upgrade.IsMoving(&v[0]) {
 			t.Errorf("made by %s: %+v", o.MadeBy.User, v)
 		}
 		return
 	}
 	t.Error("nobody asks")
+}
+
+// byNote is a source by an annotation of the parent, in place of the reference of a composite
+// resource.
+type byNote struct{ upgrade.Source }
+
+const revisionNote = "example.org/revision"
+
+func (byNote) version(obj *unstructured.Unstructured) upgrade.Version {
+	name := obj.GetAnnotations()[revisionNote]
+	return upgrade.Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: name, Digest: strings.ToUpper(name[:1])}
+}
+
+func (n byNote) Of(_ context.Context, r upgrade.Request) ([]upgrade.Version, error) {
+	if r.Parent.GetAnnotations()[revisionNote] == "" {
+		return nil, nil
+	}
+	return []upgrade.Version{n.version(r.Parent)}, nil
+}
+
+func (n byNote) Left(_ context.Context, before, after *unstructured.Unstructured) (left, next upgrade.Version, ok bool) {
+	if before.GetAnnotations()[revisionNote] == after.GetAnnotations()[revisionNote] {
+		return upgrade.Version{}, upgrade.Version{}, false
+	}
+	return n.version(before), n.version(after), true
+}
+
+// revised is Deployment web made from a revision.
+func revised(revision string) *unstructured.Unstructured {
+	return annotate(deployment(3), revisionNote, revision)
+}
+
+// have replaces the parent.
+func (u *upgrading) have(parent *unstructured.Unstructured) {
+	u.cached[key("Deployment", "web")], u.live[key("Deployment", "web")] = parent, parent
+}
+
+// TestUpgradeOfARevision has a parent go over to another revision by its own write.
+func TestUpgradeOfARevision(t *testing.T) {
+	agreed := strings.Replace(replicaSetUpgrade, "spec:", "spec:\n  triggers: [Composition, Function]", 1)
+	u := newUpgrading(t, revised("a1"), agreed)
+	u.validator.Versions = upgrade.Sources{v1alpha1.UpgradeOfComposition: byNote{}, v1alpha1.UpgradeOfController: u.pods}
+	u.records["uid-web"] = &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{UID: "uid-web"}}}
+	u.pods.broken = errAway // Nobody asks an UpgradeAllowance of revisions about Pods.
+	remembers := func() (out []string) {
+		for _, v := range u.records["uid-web"].Status.Versions {
+			out = append(out, v.ID+" "+v.Revision)
+		}
+		return out
+	}
+	move := func(from, to string, dry bool) {
+		t.Helper()
+		req := asking(t, "mallory", nil, revised(from), revised(to))
+		req.DryRun = &dry
+		if resp := u.validator.Handle(t.Context(), req); !resp.Allowed {
+			t.Fatalf("from %s to %s: %v", from, to, resp.Result)
+		}
+		if !dry {
+			u.have(revised(to))
+		}
+	}
+	expect := func(what string, want ...string) {
+		t.Helper()
+		if diff := cmp.Diff(want, remembers()); diff != "" {
+			t.Errorf("%s, it remembers (-want +got):\n%s", what, diff)
+		}
+	}
+	child := func(what string, want bool, says string) {
+		t.Helper()
+		resp := u.validator.Handle(t.Context(), by(t, "new"))
+		if resp.Allowed != want {
+			t.Errorf("%s: allowed %t: %v", what, resp.Allowed, resp.Result)
+		}
+		if !want && !strings.Contains(resp.Result.Message, says) {
+			t.Errorf("%s: %q does not say %q", what, resp.Result.Message, says)
+		}
+		if want && resp.AuditAnnotations[auditReason] != "Upgrade" {
+			t.Errorf("%s: %v", what, resp.AuditAnnotations)
+		}
+	}
+
+	move("a1", "b1", true)
+	expect("after a dry run")
+	move("a1", "a2", false)
+	expect("after a change of labels")
+	move("a2", "b1", false)
+	expect("before anything is made from it", "Composition a2")
+	child("the next revision", true, "")
+	expect("with the next revision", "Composition b1")
+	u.moved()
+	child("once it is over", false, "UpgradeAllowance v2 does not let it through: the parent was upgraded to CompositionRevision b1, or made by it")
+	move("b1", "a1", false)
+	child("back again", true, "")
+	expect("back again", "Composition a1")
+
+	u.validator.Upgrades = nil
+	move("a1", "b1", false)
+	child("what nobody agreed to", false, "The request comes from CompositionRevision b1, and Deployment web was made by, or upgraded to, CompositionRevision a1: "+
+		"if this is an upgrade, agree to it by an UpgradeAllowance with spec.serviceAccount "+deployer+" and spec.triggers [Composition]")
+}
+
+// TestLeavingIsNeverInTheWay has what cannot be remembered hold up nobody.
+func TestLeavingIsNeverInTheWay(t *testing.T) {
+	u := newUpgrading(t, revised("a1"))
+	u.validator.Versions = upgrade.Sources{v1alpha1.UpgradeOfComposition: byNote{}}
+	u.validator.Records = unremembered{store{u.world}}
+	if resp := u.validator.Handle(t.Context(), asking(t, "mallory", nil, revised("a1"), revised("b1"))); !resp.Allowed {
+		t.Error(resp.Result)
+	}
+}
+
+// TestDenialSaysWhatWasAsked has the record of a parent say which UpgradeAllowances did not help.
+func TestDenialSaysWhatWasAsked(t *testing.T) {
+	u := newUpgrading(t, deployment(3), replicaSetUpgrade).rememberingOld()
+	for pod, want := range map[string][]string{"old": {"v2/2"}, "new": nil} {
+		u.observed = nil
+		u.validator.Handle(t.Context(), by(t, pod))
+		var got []string
+		for _, o := range u.observed {
+			if o.Decision != nil {
+				got = append(got, o.Decision.Upgrades...)
+			}
+		}
+		if diff := cmp.Diff(want, got); diff != "" {
+			t.Errorf("by the %s one (-want +got):\n%s", pod, diff)
+		}
+	}
 }

@@ -192,6 +192,7 @@ func (v *Validator) keep(ctx context.Context, r *request, o *outcome) error {
 	if err := v.keepUpgrade(ctx, r, f, verdict); err != nil {
 		return err
 	}
+	v.keepLeft(ctx, r, f)
 	if err := v.keepForReaders(ctx, f, verdict, o.grant); err != nil {
 		return lostError{err}
 	}

@@ -85,10 +85,8 @@ func decodeUpgrade(decoder admission.Decoder, req admission.Request) (before, af
 	return before, after, nil
 }
 
-// Runners knows what runs as a user. *identity.Pods is one.
-type Runners interface {
-	// Running are the images that run as the user.
-	Running(ctx context.Context, username string) ([]string, error)
+// Accounts knows service accounts. *identity.Pods is one.
+type Accounts interface {
 	// Exists reports whether the service account of the user is not known to be absent.
 	Exists(ctx context.Context, username string) bool
 }
@@ -101,15 +99,19 @@ type UpgradeAllowanceValidator struct {
 	Mapper apimeta.RESTMapper
 	// Policies are those that are active.
 	Policies *policy.Active
-	// Runners knows what runs.
-	Runners Runners
+	// Runners know what runs.
+	Runners upgrade.Runners
+	// Accounts knows who may run.
+	Accounts Accounts
 }
 
 var _ admission.Validator[*v1alpha1.UpgradeAllowance] = (*UpgradeAllowanceValidator)(nil)
 
 // UpgradeAllowanceHook is the webhook for UpgradeAllowances.
-func UpgradeAllowanceHook(mgr ctrl.Manager, policies *policy.Active, runners Runners) http.Handler {
-	return admission.WithValidator(mgr.GetScheme(), &UpgradeAllowanceValidator{Mapper: mgr.GetRESTMapper(), Policies: policies, Runners: runners})
+func UpgradeAllowanceHook(mgr ctrl.Manager, policies *policy.Active, runners upgrade.Runners, accounts Accounts) http.Handler {
+	return admission.WithValidator(mgr.GetScheme(), &UpgradeAllowanceValidator{
+		Mapper: mgr.GetRESTMapper(), Policies: policies, Runners: runners, Accounts: accounts,
+	})
 }
 
 // ValidateCreate implements admission.Validator.
@@ -184,13 +186,13 @@ func (v *UpgradeAllowanceValidator) unbounded(a *upgrade.Allowance) admission.Wa
 // runs is one of. Both may come later.
 func (v *UpgradeAllowanceValidator) unmatched(ctx context.Context, u *v1alpha1.UpgradeAllowance, a *upgrade.Allowance) admission.Warnings {
 	var out admission.Warnings
-	if !v.Runners.Exists(ctx, a.User) {
+	if !v.Accounts.Exists(ctx, a.User) {
 		out = append(out, fmt.Sprintf("spec.serviceAccount: %s does not exist", a.User))
 	}
-	if len(u.Spec.Versions) == 0 {
-		return out
+	if len(u.Spec.Versions) == 0 || a.Has(v1alpha1.UpgradeOfComposition) {
+		return out // Revisions do not run.
 	}
-	images, err := v.Runners.Running(ctx, a.User)
+	images, err := v.Runners.Running(ctx, a.User, a.Triggers)
 	if err != nil || slices.ContainsFunc(images, a.Names) {
 		return out // What cannot be looked up is nothing to warn of.
 	}

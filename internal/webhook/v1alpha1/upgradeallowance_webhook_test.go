@@ -113,7 +113,7 @@ spec:
 			if tt.resource != "" {
 				u.Spec.Policies[0].Target.Resource = tt.resource
 			}
-			v := &UpgradeAllowanceValidator{Mapper: mapper, Policies: active, Runners: tt.runs}
+			v := &UpgradeAllowanceValidator{Mapper: mapper, Policies: active, Runners: upgrade.Runners{v1alpha1.UpgradeOfController: tt.runs}, Accounts: tt.runs}
 			got, err := v.ValidateCreate(as("hans"), stampedBy(u, "hans"))
 			if err != nil {
 				t.Fatal(err)
@@ -126,7 +126,7 @@ spec:
 }
 
 func TestUpgradeAllowanceRefusals(t *testing.T) {
-	v := &UpgradeAllowanceValidator{Mapper: validator().Mapper, Policies: &policy.Active{}, Runners: runners{}}
+	v := &UpgradeAllowanceValidator{Mapper: validator().Mapper, Policies: &policy.Active{}, Accounts: runners{}}
 	made := stampedBy(newUpgrade(t), "hans")
 
 	forged := made.DeepCopy()

@@ -1,0 +1,172 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package upgrade
+
+import (
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// of is an UpgradeAllowance of some triggers that was accepted half an hour after the epoch.
+func of(tb testing.TB, ranBefore, versions []string, triggers ...v1alpha1.UpgradeTrigger) *Allowance {
+	tb.Helper()
+	accepted := metav1.NewTime(after(30))
+	a, errs := Compile(&v1alpha1.UpgradeAllowance{
+		ObjectMeta: metav1.ObjectMeta{Name: "upgrade", UID: "1"},
+		Spec:       v1alpha1.UpgradeAllowanceSpec{ServiceAccount: controller, Triggers: triggers, Versions: versions},
+		Status:     v1alpha1.UpgradeAllowanceStatus{AcceptedAt: &accepted, RanBefore: ranBefore},
+	}, noKinds)
+	if len(errs) > 0 {
+		tb.Fatal(errs)
+	}
+	return a
+}
+
+// revision is a CompositionRevision that says something, and was created some minutes after the
+// epoch.
+func revision(name, says string, minutes int) Version {
+	return Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: name, Digest: says, Created: after(minutes)}
+}
+
+// function is a package of Function f.
+func function(image string) Version {
+	return Version{Trigger: v1alpha1.UpgradeOfFunction, Of: "f", Image: image, Revision: "f-" + image}
+}
+
+func TestAskAboutRevisions(t *testing.T) {
+	compositions, named := of(t, nil, nil, v1alpha1.UpgradeOfComposition), of(t, nil, []string{"db-*"}, v1alpha1.UpgradeOfComposition)
+	functions, versioned := of(t, []string{"f:v1"}, nil, v1alpha1.UpgradeOfFunction), of(t, []string{"f:v1"}, []string{"f:v1*", "f:v2*"}, v1alpha1.UpgradeOfFunction)
+	remembers := func(v Version) []v1alpha1.ControllerVersion {
+		return []v1alpha1.ControllerVersion{*MadeBy("whoever", v, after(1))}
+	}
+	tests := map[string]struct {
+		allowance *Allowance
+		memory    []v1alpha1.ControllerVersion
+		by        Version
+		want      string // why not
+	}{
+		"another revision":                       {allowance: compositions, memory: remembers(revision("a", "A", 1)), by: revision("b", "B", 40)},
+		"back to the first":                      {allowance: compositions, memory: remembers(revision("b", "B", 40)), by: revision("a", "A", 1)},
+		"the same revision":                      {allowance: compositions, memory: remembers(revision("a", "A", 1)), by: revision("a", "A", 1), want: "the parent was upgraded to CompositionRevision a, or made by it"},
+		"one that says the same":                 {allowance: compositions, memory: remembers(revision("a", "A", 1)), by: revision("c", "A", 40), want: "the parent was upgraded to CompositionRevision a, or made by it"},
+		"one that nobody could read":             {allowance: compositions, memory: remembers(revision("a", "", 1)), by: revision("c", "", 40)},
+		"no memory, and a revision from before":  {allowance: compositions, by: revision("b", "B", 20), want: "CompositionRevision b was there when it was accepted, and spec.versions does not name it"},
+		"no memory, and a new revision":          {allowance: compositions, by: revision("b", "B", 40)},
+		"no memory, and one that is named":       {allowance: named, by: revision("db-b", "B", 20)},
+		"another one under the same pattern":     {allowance: named, memory: remembers(revision("db-a", "A", 1)), by: revision("db-b", "B", 20)},
+		"one that is not named":                  {allowance: named, memory: remembers(revision("db-a", "A", 1)), by: revision("x-b", "B", 40), want: "CompositionRevision x-b is none of its versions"},
+		"one that does not exist":                {allowance: compositions, by: Version{Trigger: v1alpha1.UpgradeOfComposition, Unknown: "it is gone"}, want: "the version that makes the request is not known: it is gone"},
+		"another package":                        {allowance: functions, memory: remembers(function("f:v1")), by: function("f:v2")},
+		"back to the first package":              {allowance: functions, memory: remembers(function("f:v2")), by: function("f:v1")},
+		"no memory, and a package from before":   {allowance: functions, by: function("f:v1"), want: "package f:v1 ran when it was accepted, and spec.versions does not name it"},
+		"no memory, and a new package":           {allowance: functions, by: function("f:v2")},
+		"a package that is rebuilt":              {allowance: versioned, memory: remembers(function("f:v2.0")), by: function("f:v2.1"), want: "the parent was upgraded to package f:v2.0, or made by it"},
+		"another Function than the parent knows": {allowance: functions, memory: remembers(Version{Trigger: v1alpha1.UpgradeOfFunction, Of: "g", Image: "f:v2"}), by: function("f:v2")},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := tt.allowance.Ask(tt.memory, tt.by, after(60))
+			if got.Why != tt.want || got.Open != (tt.want == "") {
+				t.Fatalf("open %t: %q, want %q", got.Open, got.Why, tt.want)
+			}
+			if !got.Open {
+				return
+			}
+			if got.Note == nil || got.Note.Revision != tt.by.Revision || got.Note.Digest != tt.by.Digest || got.Note.Trigger != tt.by.Trigger || got.Note.User != controller {
+				t.Fatalf("remembered: %+v", got.Note)
+			}
+			moving := Remember(tt.memory, *got.Note)
+			if again := tt.allowance.Ask(moving, tt.by, after(60).Add(time.Second)); !again.Open || again.Note != nil {
+				t.Errorf("while it moves: %+v", again)
+			}
+			moved := moving
+			for i := range moved {
+				moved[i].MovedAt = new(metav1.NewTime(after(61)))
+			}
+			if again := tt.allowance.Ask(moved, tt.by, after(62)); again.Open {
+				t.Error("open for ever")
+			}
+		})
+	}
+}
+
+func TestLeaves(t *testing.T) {
+	a, b, c := revision("a", "A", 1), revision("b", "B", 2), revision("c", "A", 3)
+	knows := func(v Version) []v1alpha1.ControllerVersion {
+		return []v1alpha1.ControllerVersion{*MadeBy("crossplane", v, after(1))}
+	}
+	crowded := make([]v1alpha1.ControllerVersion, maxVersions)
+	tests := map[string]struct {
+		memory    []v1alpha1.ControllerVersion
+		old, next Version
+		want      string
+	}{
+		"the first change that is seen":              {old: a, next: b, want: "a"},
+		"labels only":                                {old: a, next: c},
+		"what is remembered":                         {memory: knows(a), old: a, next: b},
+		"what says the same as what is remembered":   {memory: knows(a), old: c, next: b},
+		"back from what nobody had to agree to":      {memory: knows(a), old: b, next: a, want: "b"},
+		"what cannot be read, by its name":           {old: Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "x"}, next: Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "y"}, want: "x"},
+		"no room":                                    {memory: crowded, old: a, next: b},
+		"what cannot be read, and is remembered so":  {memory: knows(Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "x"}), old: Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "x"}, next: b},
+		"another one of which nothing could be read": {memory: knows(Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "x"}), old: Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: "z"}, next: b, want: "z"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Leaves(tt.memory, "alice", tt.old, tt.next, after(9))
+			if tt.want == "" {
+				if got != nil {
+					t.Fatalf("remembers %+v", got)
+				}
+				return
+			}
+			if got == nil || got.Revision != tt.want || got.ID != "Composition" || IsMoving(got) || got.User != "alice" {
+				t.Errorf("remembers %+v", got)
+			}
+		})
+	}
+}
+
+func TestSelecting(t *testing.T) {
+	canary := compiled(t, nil)
+	canary.Name, canary.User = "canary", "b"
+	canary.objectSelector, _ = metav1.LabelSelectorAsSelector(&metav1.LabelSelector{MatchLabels: map[string]string{"stage": "canary"}})
+	all := compiled(t, nil)
+	all.Name, all.User = "all", "a"
+	var active Active
+	if got := active.Selecting(nil, nil); got != nil {
+		t.Errorf("of none: %v", got)
+	}
+	active.Set([]*Allowance{canary, all})
+	names := func(labels map[string]string) (out []string) {
+		for _, a := range active.Selecting(labels, nil) {
+			out = append(out, a.Name)
+		}
+		return out
+	}
+	if diff := cmp.Diff([]string{"all", "canary"}, names(map[string]string{"stage": "canary"})); diff != "" {
+		t.Error(diff)
+	}
+	if diff := cmp.Diff([]string{"all"}, names(nil)); diff != "" {
+		t.Error(diff)
+	}
+}
