@@ -361,6 +361,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Drivers:        o.gates,
 		Records:        o.records,
 		Policies:       o.policies,
+		Upgrades:       o.upgrades,
 		Namespaces:     o.namespaces,
 		SignOfLife:     sign,
 		Baseline:       o.baseline,

@@ -168,12 +168,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: what waits is not woken",
-		edits: []edit{{"internal/controller/holder/blocked.go", "waiting && !now.helps(b) && !(now.upgradeHelps(b, status.LastDenial) && showsBlocked(v.obj))", "waiting && !now.helps(b)"}},
+		edits: []edit{{"internal/controller/holder/blocked.go", "waiting && !now.helps(b) && (!now.upgradeHelps(b, status.LastDenial) || !showsBlocked(v.obj))", "waiting && !now.helps(b)"}},
 		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
 	},
 	{
 		name:  "upgrade: what waits is woken before it is shown",
-		edits: []edit{{"internal/controller/holder/blocked.go", "(now.upgradeHelps(b, status.LastDenial) && showsBlocked(v.obj))", "now.upgradeHelps(b, status.LastDenial)"}},
+		edits: []edit{{"internal/controller/holder/blocked.go", "(!now.upgradeHelps(b, status.LastDenial) || !showsBlocked(v.obj))", "!now.upgradeHelps(b, status.LastDenial)"}},
 		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
 	},
 	{

@@ -26,6 +26,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/upgrade"
 )
 
 // situation is what a blocked holder has: what could help differs from it.
@@ -36,10 +37,12 @@ type situation struct {
 	withheld []string
 	// policies in effect, with their generations.
 	policies []string
+	// upgrades are the UpgradeAllowances that select the holder.
+	upgrades []*upgrade.Allowance
 }
 
 func (v view) situation(effective ledger.Ledger) situation {
-	s := situation{policies: policiesOf(v.policies)}
+	s := situation{policies: policiesOf(v.policies), upgrades: v.upgrades}
 	for _, e := range effective {
 		if e.IsWithheld() {
 			s.withheld = append(s.withheld, e.Mutation)
@@ -58,6 +61,16 @@ func (s situation) helps(b *v1alpha1.Blocked) bool {
 		!slices.Equal(s.policies, b.Policies)
 }
 
+// upgradeHelps reports whether an UpgradeAllowance has come, or has changed, that could let through
+// what was denied: one of whoever was denied it, that names the child, and that was not asked
+// then. Each counts once: what is denied again was asked about it.
+func (s situation) upgradeHelps(b *v1alpha1.Blocked, d *v1alpha1.Decision) bool {
+	return d != nil && slices.ContainsFunc(s.upgrades, func(a *upgrade.Allowance) bool {
+		return (a.User == b.User || a.User == d.User) && a.IsAbout(d.Kind) &&
+			!slices.Contains(b.Upgrades, a.ID()) && !slices.Contains(d.Upgrades, a.ID())
+	})
+}
+
 // answer begins and ends the time in which the holder is blocked. It begins with
 // a denial, and what has been denied until it ends is answered. A holder that has
 // settled waits for nothing.
@@ -65,8 +78,8 @@ func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Le
 	now := v.situation(effective)
 	waiting := !v.progress.Settled && v.obj.GetDeletionTimestamp() == nil
 	if b := status.Blocked; b != nil {
-		if waiting && !now.helps(b) {
-			return
+		if waiting && !now.helps(b) && (!now.upgradeHelps(b, status.LastDenial) || !showsBlocked(v.obj)) {
+			return // To be woken by what is taken away, a controller has to be shown it first.
 		}
 		status.Blocked, status.AnsweredDenials = nil, status.Denials
 		return
@@ -84,6 +97,8 @@ func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Le
 		Allowances: now.allowances,
 		Withheld:   now.withheld,
 		Policies:   now.policies,
+		User:       status.LastDenial.User,
+		Upgrades:   status.LastDenial.Upgrades,
 	}
 }
 

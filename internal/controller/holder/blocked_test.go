@@ -23,11 +23,13 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/controllertest"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/upgrade"
 )
 
 func denied(count int64) v1alpha1.AllowanceRecordStatus {
@@ -209,5 +211,95 @@ func TestSituation(t *testing.T) {
 	want := situation{allowances: []string{idOf(grantOf("spec.replicas", 5))}, withheld: []string{"spec.template"}, policies: []string{}}
 	if diff := cmp.Diff(want, s, cmp.AllowUnexported(situation{})); diff != "" {
 		t.Errorf("situation (-want +got):\n%s", diff)
+	}
+}
+
+// TestAnswerToUpgrades has what waits woken by an UpgradeAllowance that comes, once.
+func TestAnswerToUpgrades(t *testing.T) {
+	someone := &policy.Policy{Name: "deployment", Generation: 1}
+	const crossplane = "system:serviceaccount:crossplane-system:crossplane"
+	agreed := func(name string, generation int64, user, kind string) *upgrade.Allowance {
+		return &upgrade.Allowance{Name: name, Generation: generation, User: user, Entries: []policy.Entry{{Kind: schema.GroupKind{Kind: kind}}}}
+	}
+	helpful := agreed("upgrade", 2, crossplane, "ReplicaSet")
+	tests := map[string]struct {
+		asked    []string
+		upgrades []*upgrade.Allowance
+		// last is who was denied something since, if that is somebody else.
+		last   string
+		hidden bool
+		want   bool // whether it still waits
+	}{
+		"none":                       {want: true},
+		"one that comes":             {upgrades: []*upgrade.Allowance{helpful}},
+		"one that was asked":         {asked: []string{"upgrade/2"}, upgrades: []*upgrade.Allowance{helpful}, want: true},
+		"one that has changed":       {asked: []string{"upgrade/1"}, upgrades: []*upgrade.Allowance{helpful}},
+		"one for somebody else":      {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, "other", "ReplicaSet")}, want: true},
+		"one about something else":   {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, crossplane, "Service")}, want: true},
+		"one that comes second":      {asked: []string{"upgrade/2"}, upgrades: []*upgrade.Allowance{helpful, agreed("more", 1, crossplane, "ReplicaSet")}},
+		"one, and a stranger since":  {upgrades: []*upgrade.Allowance{helpful}, last: "mallory"},
+		"one before it is shown":     {upgrades: []*upgrade.Allowance{helpful}, hidden: true, want: true},
+		"one that goes":              {asked: []string{"upgrade/2"}, want: true},
+		"a stranger, and one of his": {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, "mallory", "ReplicaSet")}, last: "mallory"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			status := denied(1)
+			status.LastDenial.User, status.LastDenial.Upgrades = crossplane, tt.asked
+			h := makeHolder()
+			v := look(h.Unstructured, []*policy.Policy{someone}, controllertest.Noon)
+			v.advance(t.Context(), &status)
+			if status.Blocked == nil {
+				t.Fatal("a denial does not block")
+			}
+			if !tt.hidden {
+				patch := blockedPatch(h.Unstructured, status.Blocked)
+				if patch == nil {
+					t.Fatal("it is not shown")
+				}
+				shown := h.DeepCopy()
+				if err := unstructured.SetNestedSlice(shown.Object, []any{map[string]any{"type": v1alpha1.ConditionBlocked, "status": "True"}}, "status", "conditions"); err != nil {
+					t.Fatal(err)
+				}
+				v = look(shown, []*policy.Policy{someone}, controllertest.Noon)
+			}
+			if tt.last != "" {
+				status.LastDenial = &v1alpha1.Decision{User: tt.last, Kind: "ReplicaSet"}
+			}
+			v.upgrades = tt.upgrades
+			v.advance(t.Context(), &status)
+			if (status.Blocked != nil) != tt.want {
+				t.Errorf("waits: %t", status.Blocked != nil)
+			}
+			if !tt.want && status.AnsweredDenials != status.Denials {
+				t.Errorf("%d of %d denials are answered", status.AnsweredDenials, status.Denials)
+			}
+		})
+	}
+}
+
+func TestMayLetThroughMore(t *testing.T) {
+	of := func(generation int64, accepted bool) *v1alpha1.UpgradeAllowance {
+		u := &v1alpha1.UpgradeAllowance{ObjectMeta: metav1.ObjectMeta{Generation: generation}}
+		if accepted {
+			u.Status.AcceptedAt = new(controllertest.Before(time.Minute))
+		}
+		return u
+	}
+	tests := map[string]struct {
+		before, after *v1alpha1.UpgradeAllowance
+		want          bool
+	}{
+		"its status counts":  {before: of(1, true), after: of(1, true)},
+		"it is accepted":     {before: of(1, false), after: of(1, true), want: true},
+		"it changes":         {before: of(1, true), after: of(2, true), want: true},
+		"it is not accepted": {before: of(1, false), after: of(2, false)},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := mayLetThroughMore(tt.before, tt.after); got != tt.want {
+				t.Errorf("%t", got)
+			}
+		})
 	}
 }

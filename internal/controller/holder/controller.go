@@ -47,6 +47,7 @@ import (
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
+	"kausality.io/operator/internal/upgrade"
 )
 
 // Holders are of any kind that a policy may name. They are read and watched;
@@ -92,6 +93,8 @@ type Reconciler struct {
 	Records *record.Store
 	// Policies are the active policies.
 	Policies *policy.Active
+	// Upgrades are the UpgradeAllowances that let something through; nil where there are none.
+	Upgrades *upgrade.Active
 	// Namespaces knows the labels of namespaces.
 	Namespaces scope.Namespaces
 	// SignOfLife decides about holders that are seen for the first time.
@@ -136,6 +139,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(recordSource(mgr.GetCache())).
 		WatchesRawSource(r.lostSource(mgr.GetCache())).
 		WatchesRawSource(r.policySource(mgr.GetCache())).
+		WatchesRawSource(upgradeSource(mgr.GetCache())).
 		WatchesRawSource(r.alarms.Source()).
 		WithOptions(controller.TypedOptions[holders.Request]{MaxConcurrentReconciles: workers}).
 		Complete(r)
@@ -214,6 +218,7 @@ func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured,
 	}
 	inEffect, gating := r.governing(ctx, obj)
 	v := r.look(obj, inEffect, gating, r.Clock.Now())
+	v.upgrades = r.upgradesOf(ctx, obj)
 	rec, waits, err := r.recover(ctx, &v, rec, next)
 	if waits || err != nil {
 		return err
@@ -242,7 +247,7 @@ func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured,
 		v = r.look(rewritten, v.policies, v.gating, v.now)
 		// No content of it changes by that.
 		v.content, v.unseen, v.parents, v.attached = before.content, before.unseen, before.parents, before.attached
-		v.isLost = before.isLost
+		v.isLost, v.upgrades = before.isLost, before.upgrades
 	}
 	return r.mirror(ctx, v, rec, next)
 }

@@ -31,6 +31,7 @@ import (
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/upgrade"
 )
 
 // view is one look at a holder. What follows from it is decided by its methods,
@@ -45,7 +46,9 @@ type view struct {
 	// policies are those in effect, the oldest first.
 	policies []*policy.Policy
 	// gating are the policies that gate it, the oldest first.
-	gating   []*policy.Policy
+	gating []*policy.Policy
+	// upgrades are the UpgradeAllowances that select it.
+	upgrades []*upgrade.Allowance
 	progress lifecycle.Progress
 	now      time.Time
 	// changed is since when the holder has its spec, and quietTime how long nothing
