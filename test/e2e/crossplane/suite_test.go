@@ -111,7 +111,7 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 		Binary:  *operatorBin,
 		Overlay: *operatorSetup,
 		ExtraFlags: []string{
-			"--composite-quiet-time=" + quietTime.String(), "--gate-settle-time=" + settleTime.String(),
+			"--composite-quiet-time=" + quietTime.String(), "--upgrade-quiet-time=" + upgradeQuietTime.String(), "--gate-settle-time=" + settleTime.String(),
 			"--crossplane-providers=" + olderGroup + "=" + olderProvider, "--crossplane-runtimes=" + olderProvider + "=v1.19.0",
 		},
 	})

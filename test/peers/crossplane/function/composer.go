@@ -34,10 +34,25 @@ const answerValidity = time.Minute
 // composer composes what the input of a call spells out.
 type composer struct {
 	fnv1.UnimplementedFunctionRunnerServiceServer
+
+	// also is what is set in each managed resource beside what the input says.
+	also also
+}
+
+// also is a field and its value; none where the path is empty.
+type also struct{ path, value string }
+
+// addTo sets the field in a resource that has parameters for a provider.
+func (a also) addTo(content map[string]any) error {
+	paved := fieldpath.Pave(content)
+	if _, err := paved.GetValue("spec.forProvider"); a.path == "" || fieldpath.IsNotFound(err) {
+		return nil
+	}
+	return paved.SetValue(a.path, a.value)
 }
 
 // RunFunction implements the service that Crossplane calls.
-func (composer) RunFunction(ctx context.Context, request *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
+func (c composer) RunFunction(ctx context.Context, request *fnv1.RunFunctionRequest) (*fnv1.RunFunctionResponse, error) {
 	response := &fnv1.RunFunctionResponse{
 		Meta:    &fnv1.ResponseMeta{Tag: request.GetMeta().GetTag(), Ttl: durationpb.New(answerValidity)},
 		Desired: request.GetDesired(),
@@ -48,7 +63,7 @@ func (composer) RunFunction(ctx context.Context, request *fnv1.RunFunctionReques
 		err = pause(ctx, delay)
 	}
 	if err == nil {
-		err = compose(in, request.GetObserved(), desired(response))
+		err = compose(in, c.also, request.GetObserved(), desired(response))
 	}
 	if err != nil {
 		response.Results = append(response.Results, &fnv1.Result{Severity: fnv1.Severity_SEVERITY_FATAL, Message: err.Error()})
@@ -80,7 +95,7 @@ func pause(ctx context.Context, delay time.Duration) error {
 }
 
 // compose adds the resources of an input to the desired state.
-func compose(in input, observed, desired *fnv1.State) error {
+func compose(in input, adds also, observed, desired *fnv1.State) error {
 	composite := fieldpath.Pave(observed.GetComposite().GetResource().AsMap())
 	for _, t := range in.Resources {
 		wanted, err := t.wanted(composite)
@@ -91,6 +106,9 @@ func compose(in input, observed, desired *fnv1.State) error {
 			continue
 		}
 		content, err := t.compose(composite)
+		if err == nil {
+			err = adds.addTo(content)
+		}
 		if err != nil {
 			return fmt.Errorf("resource %s: %w", t.Name, err)
 		}

@@ -28,6 +28,7 @@ import (
 	"net/http"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 	"time"
 
@@ -45,6 +46,8 @@ const headerTimeout = 5 * time.Second
 type options struct {
 	address, health string
 	ca, cert, key   string
+	// also is a field that is set in each managed resource, and its value.
+	also string
 }
 
 func main() {
@@ -54,6 +57,7 @@ func main() {
 	flag.StringVar(&o.ca, "client-ca-file", "", "certificate of the authority that Crossplane has its certificate from")
 	flag.StringVar(&o.cert, "cert-file", "", "certificate to serve with")
 	flag.StringVar(&o.key, "key-file", "", "key of that certificate")
+	flag.StringVar(&o.also, "also", "", "what to set in each managed resource beside what the input says, such as spec.forProvider.engine=mysql")
 	flag.Parse()
 
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
@@ -80,8 +84,9 @@ func (o options) serve(ctx context.Context) error {
 	if err != nil {
 		return errors.Join(err, functions.Close())
 	}
+	path, value, _ := strings.Cut(o.also, "=")
 	server := grpc.NewServer(grpc.Creds(credentials.NewTLS(config)))
-	fnv1.RegisterFunctionRunnerServiceServer(server, composer{})
+	fnv1.RegisterFunctionRunnerServiceServer(server, composer{also: also{path, value}})
 	ready := &http.Server{ReadHeaderTimeout: headerTimeout, Handler: http.HandlerFunc(func(http.ResponseWriter, *http.Request) {})}
 
 	ended := make(chan error, 2)
