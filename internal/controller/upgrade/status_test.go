@@ -133,6 +133,9 @@ func TestIsBlocked(t *testing.T) {
 		"it passed since":                            {denial: denial(user, later(1)), versions: used},
 		"it passed before":                           {denial: denial(user, later(11)), versions: used, want: true},
 		"the parent was made by it":                  {denial: denial(user, later(1)), versions: []v1alpha1.ControllerVersion{{User: user}}, want: true},
+		"it has moved since to a revision":           {denial: denial(user, later(1)), versions: []v1alpha1.ControllerVersion{{User: user, Trigger: v1alpha1.UpgradeOfComposition, MovedAt: new(later(10))}}},
+		"it has moved to a revision before":          {denial: denial(user, later(11)), versions: []v1alpha1.ControllerVersion{{User: user, Trigger: v1alpha1.UpgradeOfComposition, MovedAt: new(later(10))}}, want: true},
+		"it has moved since to an image":             {denial: denial(user, later(1)), versions: []v1alpha1.ControllerVersion{{User: user, Trigger: v1alpha1.UpgradeOfController, MovedAt: new(later(10))}}, want: true},
 		"somebody else passed since, and it did not": {denial: denial(user, later(1)), versions: []v1alpha1.ControllerVersion{{User: "other", LastUsed: new(later(10))}}, want: true},
 	}
 	for name, tt := range tests {
