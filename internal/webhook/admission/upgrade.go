@@ -19,6 +19,7 @@ package admission
 import (
 	"context"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -60,13 +61,20 @@ func (g *Gatherer) gatherUpgrades(ctx context.Context, r *request, f *facts) err
 	if g.Versions == nil || !f.MayUpgrade() || !r.requester.IsController() {
 		return nil
 	}
-	allowances := g.Upgrades.For(r.requester.Username)
+	unread := map[v1alpha1.UpgradeTrigger]error{}
 	for _, trigger := range g.Versions.Triggers() {
 		versions, err := g.Versions[trigger].Of(ctx, upgrade.Request{User: r.user, Parent: f.parentObject})
-		if err != nil && slices.ContainsFunc(allowances, func(a *upgrade.Allowance) bool { return a.Has(trigger) }) {
-			return err
+		if err != nil {
+			unread[trigger] = err
 		}
 		f.versions = append(f.versions, versions...)
+	}
+	// An UpgradeAllowance that comes while that is read counts: who waits for it is woken once.
+	allowances := g.Upgrades.For(r.requester.Username)
+	for _, trigger := range slices.Sorted(maps.Keys(unread)) {
+		if slices.ContainsFunc(allowances, func(a *upgrade.Allowance) bool { return a.Has(trigger) }) {
+			return unread[trigger]
+		}
 	}
 	parent := scope.Holder(ctx, g.Namespaces, f.parentObject)
 	for _, a := range allowances {
@@ -221,7 +229,7 @@ func (f *facts) remembersVersionOf(user string) bool {
 
 // askedUpgrades are the UpgradeAllowances that were asked, with their generations.
 func (f *facts) askedUpgrades() []string {
-	var out []string
+	out := make([]string, 0, len(f.upgrades))
 	for _, a := range f.upgrades {
 		out = append(out, a.ID())
 	}
