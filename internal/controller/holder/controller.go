@@ -331,7 +331,11 @@ func (r *Reconciler) mirror(ctx context.Context, v view, rec *v1alpha1.Allowance
 	if before.Blocked == nil && after.Blocked != nil {
 		return nil
 	}
-	return r.showBlocked(ctx, v, after.Blocked)
+	blocked, err := r.stillBlocked(ctx, v, after.Blocked)
+	if err != nil {
+		return err
+	}
+	return r.showBlocked(ctx, v, blocked)
 }
 
 // policiesOf names the policies of a list with their generations.

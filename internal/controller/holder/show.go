@@ -30,6 +30,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/record"
 )
 
 // reasonDenied is the reason of the condition.
@@ -61,6 +62,20 @@ func (r *Reconciler) showBlocked(ctx context.Context, v view, b *v1alpha1.Blocke
 			v.obj.GetKind(), client.ObjectKeyFromObject(v.obj), err)
 	}
 	return nil
+}
+
+// stillBlocked is b where the holder shows it, and else what the API server has: a cached record
+// may be from before the holder was not blocked any more, and whoever waits would be woken by it
+// once more.
+func (r *Reconciler) stillBlocked(ctx context.Context, v view, b *v1alpha1.Blocked) (*v1alpha1.Blocked, error) {
+	if b == nil || showsBlocked(v.obj) {
+		return b, nil
+	}
+	rec, err := r.Records.Live(ctx, record.TargetOf(v.obj))
+	if err != nil || rec == nil {
+		return nil, err
+	}
+	return rec.Status.Blocked, nil
 }
 
 // blockedPatch is what makes the holder show it; nil where it does already.
