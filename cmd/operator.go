@@ -445,9 +445,10 @@ func (o *operator) setupUpgrades() error {
 // sources know the versions that upgrades are of.
 func (o *operator) sources() upgrade.Sources {
 	return upgrade.Sources{
-		v1alpha1.UpgradeOfController:  o.pods,
-		v1alpha1.UpgradeOfComposition: composition.Compositions{Revisions: o.revisions},
-		v1alpha1.UpgradeOfFunction:    composition.Functions{Revisions: o.revisions},
+		v1alpha1.UpgradeOfController:    o.pods,
+		v1alpha1.UpgradeOfComposition:   composition.Compositions{Revisions: o.revisions},
+		v1alpha1.UpgradeOfFunction:      composition.Functions{Revisions: o.revisions},
+		v1alpha1.UpgradeOfResourceGraph: identity.Graphs{Live: o.GetAPIReader()},
 	}
 }
 

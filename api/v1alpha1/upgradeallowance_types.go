@@ -36,7 +36,8 @@ type UpgradeAllowanceSpec struct {
 
 	// triggers are what an upgrade is of: Controller, the program that writes the children;
 	// Composition, the CompositionRevision by which Crossplane composes a composite resource;
-	// Function, the package of a Function that it composes with. Default [Controller].
+	// Function, the package of a Function that it composes with; ResourceGraph, the graph of kro
+	// that they are made from. Default [Controller].
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={Controller}
@@ -48,8 +49,8 @@ type UpgradeAllowanceSpec struct {
 	// characters, such as "registry.example.org/crossplane:v2.*". Two images that match the
 	// same pattern are the same version. Left out, each image is a version of its own, and
 	// any may do this but those that ran when the UpgradeAllowance was accepted. The packages of
-	// Functions are images too. Of Compositions they are patterns of the names of
-	// CompositionRevisions, which are the same version where their specs are the same.
+	// Functions are images too. Of Compositions and graphs they are patterns of the names of
+	// CompositionRevisions and GraphRevisions, which are the same version where they say the same.
 	// +optional
 	// +listType=set
 	// +kubebuilder:validation:MaxItems=16
@@ -83,7 +84,7 @@ type UpgradeAllowanceSpec struct {
 
 // UpgradeTrigger is what an upgrade is of.
 //
-// +kubebuilder:validation:Enum=Controller;Composition;Function
+// +kubebuilder:validation:Enum=Controller;Composition;Function;ResourceGraph
 type UpgradeTrigger string
 
 const (
@@ -93,6 +94,8 @@ const (
 	UpgradeOfComposition UpgradeTrigger = "Composition"
 	// UpgradeOfFunction is that of a Function with which Crossplane composes them.
 	UpgradeOfFunction UpgradeTrigger = "Function"
+	// UpgradeOfResourceGraph is that of the graph from which kro makes them.
+	UpgradeOfResourceGraph UpgradeTrigger = "ResourceGraph"
 )
 
 // UpgradeDetection says by what a new version is known.

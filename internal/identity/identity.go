@@ -14,8 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package identity finds out which version of a controller makes a request: the image of the
-// Pod that its token is bound to (D12). Nothing else that reaches a webhook tells of it.
+// Package identity finds out which version makes a request: of a controller the image of the
+// Pod that its token is bound to (D12), as nothing else that reaches a webhook tells of it; of a
+// graph of kro the revision that is served.
 package identity
 
 import (

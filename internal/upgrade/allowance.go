@@ -137,6 +137,12 @@ func (a *Allowance) Has(trigger v1alpha1.UpgradeTrigger) bool {
 	return slices.Contains(a.Triggers, trigger)
 }
 
+// IsOfRevisions reports whether one of its triggers is about revisions, which have names and do
+// not run.
+func (a *Allowance) IsOfRevisions() bool {
+	return a.Has(v1alpha1.UpgradeOfComposition) || a.Has(v1alpha1.UpgradeOfResourceGraph)
+}
+
 // Names reports whether an image, or a revision, may be let through: one of the versions, or
 // any where there are none.
 func (a *Allowance) Names(version string) bool {
@@ -146,8 +152,12 @@ func (a *Allowance) Names(version string) bool {
 // isSame reports whether a version is the one that a parent remembers: of revisions, where
 // they say the same; of images, where one pattern names both.
 func (a *Allowance) isSame(known *v1alpha1.ControllerVersion, by Version) bool {
-	if by.Image == "" {
-		return known.Revision == by.Revision || known.Digest != "" && known.Digest == by.Digest
+	switch {
+	case by.Image != "":
+	case known.Digest != "" && by.Digest != "":
+		return known.Digest == by.Digest
+	default:
+		return known.Revision == by.Revision
 	}
 	return known.Image == by.Image || slices.ContainsFunc(a.versions, func(v *regexp.Regexp) bool {
 		return v.MatchString(known.Image) && v.MatchString(by.Image)

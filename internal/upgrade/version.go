@@ -35,6 +35,8 @@ type Request struct {
 	User authenticationv1.UserInfo
 	// Parent of the object that it is about.
 	Parent *unstructured.Unstructured
+	// At is when it was made; zero is now.
+	At time.Time
 }
 
 // Source knows the versions that a trigger is about. There is one for each trigger.

@@ -105,6 +105,31 @@ var mutants = []mutant{
 	without("evictions are not judged", `{name: "eviction", operation: create, podsOnly: true},`, ``,
 		"evicting a Pod that no policy lets anybody delete"),
 	{
+		name:  "upgrade: a graph that says the same is another one",
+		edits: []edit{{"internal/upgrade/allowance.go", "return known.Digest == by.Digest", "return known.Revision == by.Revision"}},
+		unit:  []string{"-run=TestAskAboutGraphs", "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: a graph that was there is new",
+		edits: []edit{{"internal/upgrade/allowance.go", "return by.Created.Before(a.AcceptedAt)", "return false"}},
+		unit:  []string{"-run=TestAskAboutGraphs", "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: what is declared of a controller is of its graphs",
+		edits: []edit{{"internal/upgrade/answer.go", "return a.Declared && trigger == v1alpha1.UpgradeOfController", "return a.Declared"}},
+		unit:  []string{"-run=TestDeclaredIsOfControllers", "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: an instance is of the graph that its label names",
+		edits: []edit{{"internal/identity/graphs.go", "serving == nil || !isOf(serving, r.Parent)", "serving == nil"}},
+		unit:  []string{"-run=TestGraphs", "./internal/identity"},
+	},
+	{
+		name:  "upgrade: an instance is made from a graph that comes later",
+		edits: []edit{{"internal/graphrevision/graphrevision.go", " || !at.IsZero() && revision.CreationTimestamp.After(at)", ""}},
+		unit:  []string{"-run=TestServed", "./internal/graphrevision"},
+	},
+	{
 		name: "upgrade: an older Pod takes its turn",
 		edits: []edit{{
 			"internal/upgrade/answer.go", "known.PodCreated != nil && !by.PodCreated.After(known.PodCreated.Time)", "known.PodCreated == nil",
@@ -128,7 +153,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: labels of a Composition are one",
-		edits: []edit{{"internal/upgrade/allowance.go", `known.Revision == by.Revision || known.Digest != "" && known.Digest == by.Digest`, "known.Revision == by.Revision"}},
+		edits: []edit{{"internal/upgrade/allowance.go", `known.Digest != "" && by.Digest != ""`, "false"}},
 		unit:  []string{"-run=TestAskAboutRevisions", "./internal/upgrade"},
 	},
 	{
@@ -143,7 +168,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: the number of a CompositionRevision counts",
-		edits: []edit{{"internal/composition/revisions.go", `	delete(spec, "revision")`+"\n", ""}},
+		edits: []edit{{"internal/composition/revisions.go", `	delete(spec, "revision")` + "\n", ""}},
 		unit:  []string{"-run=TestDigest", "./internal/composition"},
 	},
 	{
@@ -153,7 +178,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: any revision of a Function counts",
-		edits: []edit{{"internal/composition/functions.go", "	return state == active\n", `	return state != ""`+"\n"}},
+		edits: []edit{{"internal/composition/functions.go", "	return state == active\n", `	return state != ""` + "\n"}},
 		unit:  []string{"-run=TestFunctions|TestRunning", "./internal/composition"},
 	},
 	{

@@ -22,7 +22,6 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-	krorevisions "github.com/kubernetes-sigs/kro/api/internal.kro.run/v1alpha1"
 	krov1alpha1 "github.com/kubernetes-sigs/kro/api/v1alpha1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -82,44 +81,6 @@ func TestSettings(t *testing.T) {
 		if _, err := ParseSettings(flags[0], flags[1], flags[2], false); err == nil {
 			t.Errorf("%q are taken", flags)
 		}
-	}
-}
-
-func TestNewest(t *testing.T) {
-	graph := &krov1alpha1.ResourceGraphDefinition{ObjectMeta: metav1.ObjectMeta{Name: "webapp"}}
-	revision := func(of string, number int64, status metav1.ConditionStatus) krorevisions.GraphRevision {
-		out := krorevisions.GraphRevision{}
-		out.Spec.Revision, out.Spec.Snapshot.Name = number, of
-		out.Spec.Snapshot.Spec.Schema = &krov1alpha1.Schema{Kind: strings.Repeat("K", int(number))}
-		if status != "" {
-			out.Status.Conditions = krov1alpha1.Conditions{{Type: krorevisions.GraphRevisionConditionTypeGraphVerified, Status: status}}
-		}
-		return out
-	}
-	tests := map[string]struct {
-		revisions []krorevisions.GraphRevision
-		want      string
-		pending   bool
-	}{
-		"none":                         {},
-		"the newest":                   {revisions: []krorevisions.GraphRevision{revision("webapp", 2, "True"), revision("webapp", 3, "True"), revision("webapp", 1, "True")}, want: "KKK"},
-		"not an invalid one":           {revisions: []krorevisions.GraphRevision{revision("webapp", 1, "True"), revision("webapp", 2, "False")}, want: "K"},
-		"one that is not decided yet":  {revisions: []krorevisions.GraphRevision{revision("webapp", 1, "True"), revision("webapp", 2, "")}, want: "K", pending: true},
-		"one that never was decided":   {revisions: []krorevisions.GraphRevision{revision("webapp", 1, "Unknown"), revision("webapp", 2, "True")}, want: "KK"},
-		"the first is not decided yet": {revisions: []krorevisions.GraphRevision{revision("webapp", 1, "")}, pending: true},
-		"not that of another graph":    {revisions: []krorevisions.GraphRevision{revision("other", 1, "True")}},
-	}
-	for name, tc := range tests {
-		t.Run(name, func(t *testing.T) {
-			got, pending := newest(graph, tc.revisions)
-			kind := ""
-			if got != nil {
-				kind = got.Spec.Schema.Kind
-			}
-			if kind != tc.want || pending != tc.pending || got != nil && got.Name != graph.Name {
-				t.Errorf("newest() = %q, %t", kind, pending)
-			}
-		})
 	}
 }
 

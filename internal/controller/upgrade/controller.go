@@ -160,15 +160,7 @@ func (r *Reconciler) count(ctx context.Context, v *view, rec *v1alpha1.Allowance
 	if rec.Status.EndedAt != nil {
 		return nil
 	}
-	for i := range rec.Status.Versions {
-		switch known := &rec.Status.Versions[i]; {
-		case known.UpgradeAllowanceUID != v.u.UID || v.u.UID == "":
-		case upgrade.IsMoving(known):
-			v.moving++
-		default:
-			v.moved++
-		}
-	}
+	v.countParent(rec.Status.Versions)
 	if !v.isBlocked(rec) {
 		return nil
 	}

@@ -47,6 +47,21 @@ type view struct {
 	now           metav1.Time
 }
 
+// countParent counts a parent that remembers these versions: once, of however many it was
+// upgraded to.
+func (v *view) countParent(versions []v1alpha1.ControllerVersion) {
+	mine := slices.DeleteFunc(slices.Clone(versions), func(known v1alpha1.ControllerVersion) bool {
+		return known.UpgradeAllowanceUID != v.u.UID || v.u.UID == ""
+	})
+	switch {
+	case len(mine) == 0:
+	case slices.ContainsFunc(mine, func(known v1alpha1.ControllerVersion) bool { return upgrade.IsMoving(&known) }):
+		v.moving++
+	default:
+		v.moved++
+	}
+}
+
 // isBlocked reports whether the last that a record says of the service account is a denial. What
 // is made from a revision has settled only where nothing was denied since: then it waits no more,
 // whenever something was last let through, which is known to some seconds.
@@ -139,7 +154,7 @@ func (v *view) upgraded(status *v1alpha1.UpgradeAllowanceStatus) metav1.Conditio
 		return say(v1alpha1.ReasonMoving, fmt.Sprintf("%d parents are being upgraded, %d were.", status.Moving, status.Moved))
 	case status.Moved > 0:
 		return say(v1alpha1.ReasonUpgraded, fmt.Sprintf("%d parents were upgraded.", status.Moved))
-	case !v.allowance.Declared && len(v.runs) > 0 && !slices.ContainsFunc(v.runs, v.isNew):
+	case !v.allowance.Declared && !v.allowance.IsOfRevisions() && len(v.runs) > 0 && !slices.ContainsFunc(v.runs, v.isNew):
 		return say(v1alpha1.ReasonWaitingForVersion, "No parent was upgraded. All that runs now ran when this was accepted, or is no version that spec.versions names: "+
 			"parents that do not remember another version are upgraded to it only if spec.versions names it.")
 	default:

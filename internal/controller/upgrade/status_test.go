@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/controllertest"
@@ -167,6 +168,37 @@ func TestUsable(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if _, got := usable(tt.u, controllertest.ServedKinds()); got != tt.want {
 				t.Errorf("usable: %v", got)
+			}
+		})
+	}
+}
+
+// TestCountParent counts a parent once, of however many versions it was upgraded to.
+func TestCountParent(t *testing.T) {
+	version := func(by types.UID, moved bool) v1alpha1.ControllerVersion {
+		v := v1alpha1.ControllerVersion{UpgradeAllowanceUID: by}
+		if moved {
+			v.MovedAt = new(accepted)
+		}
+		return v
+	}
+	u := agreed(func(u *v1alpha1.UpgradeAllowance) { u.UID = "mine" })
+	tests := map[string]struct {
+		versions      []v1alpha1.ControllerVersion
+		moving, moved int32
+	}{
+		"nothing":             {},
+		"of another":          {versions: []v1alpha1.ControllerVersion{version("other", true), version("", false)}},
+		"moved twice":         {versions: []v1alpha1.ControllerVersion{version("mine", true), version("mine", true)}, moved: 1},
+		"moved, and moving":   {versions: []v1alpha1.ControllerVersion{version("mine", true), version("mine", false)}, moving: 1},
+		"moving, and another": {versions: []v1alpha1.ControllerVersion{version("mine", false), version("other", true)}, moving: 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			v := &view{u: u}
+			v.countParent(tt.versions)
+			if v.moving != tt.moving || v.moved != tt.moved {
+				t.Errorf("%d moving, %d moved", v.moving, v.moved)
 			}
 		})
 	}

@@ -199,14 +199,21 @@ func (v *Validator) keepLeft(ctx context.Context, r *request, f *facts) {
 // madeBy are the versions that make the children of a parent that is new: what the parent
 // remembers first. They are found out later, while nobody waits; nil where there is none to find.
 func (v *Validator) madeBy(r *request, f *facts, verdict decision.Verdict) *record.MadeBy {
-	if v.Versions == nil || !verdict.Allowed || !r.requester.IsServiceAccount() || f.Parent.Phase() != v1alpha1.PhaseInitializing ||
-		verdict.Reason != decision.ReasonInitializing && verdict.Reason != decision.ReasonCovered || f.remembersVersionOf(r.requester.Username) {
+	if !verdict.Allowed || !r.requester.IsServiceAccount() || f.Parent.Phase() != v1alpha1.PhaseInitializing ||
+		verdict.Reason != decision.ReasonInitializing && verdict.Reason != decision.ReasonCovered {
 		return nil
 	}
-	asked, now := upgrade.Request{User: r.user, Parent: f.parentObject}, v.now()
+	triggers := slices.DeleteFunc(v.Versions.Triggers(), func(t v1alpha1.UpgradeTrigger) bool {
+		return f.remembersVersionOf(t, r.requester.Username)
+	})
+	if len(triggers) == 0 {
+		return nil
+	}
+	now := v.now()
+	asked := upgrade.Request{User: r.user, Parent: f.parentObject, At: now}
 	return &record.MadeBy{User: r.user.Username, Find: func(ctx context.Context) []v1alpha1.ControllerVersion {
 		var out []v1alpha1.ControllerVersion
-		for _, trigger := range v.Versions.Triggers() {
+		for _, trigger := range triggers {
 			versions, err := v.Versions[trigger].Of(ctx, asked)
 			if err != nil {
 				continue // Then the next request tells, or none.
@@ -221,9 +228,9 @@ func (v *Validator) madeBy(r *request, f *facts, verdict decision.Verdict) *reco
 	}}
 }
 
-func (f *facts) remembersVersionOf(user string) bool {
+func (f *facts) remembersVersionOf(trigger v1alpha1.UpgradeTrigger, user string) bool {
 	return slices.ContainsFunc(f.rememberedVersions(), func(v v1alpha1.ControllerVersion) bool {
-		return v.User == user && v.Trigger == v1alpha1.UpgradeOfController
+		return v.User == user && v.Trigger == trigger
 	})
 }
 

@@ -444,3 +444,66 @@ func TestDenialSaysWhatWasAsked(t *testing.T) {
 		}
 	}
 }
+
+// graphs is a source of what children are made from.
+type graphs struct{ version upgrade.Version }
+
+func (g *graphs) Of(_ context.Context, r upgrade.Request) ([]upgrade.Version, error) {
+	if r.Parent == nil || r.Parent.GetName() != "web" {
+		return nil, errors.New("it is asked about something else")
+	}
+	return []upgrade.Version{g.version}, nil
+}
+
+// TestUpgradeOfWhatChildrenAreMadeFrom has a parent remember that beside the controller.
+func TestUpgradeOfWhatChildrenAreMadeFrom(t *testing.T) {
+	revision := func(name, digest string) upgrade.Version {
+		return upgrade.Version{Trigger: v1alpha1.UpgradeOfResourceGraph, Revision: name, Digest: digest, Created: upgradeBegan}
+	}
+	ofGraphs := strings.Replace(replicaSetUpgrade, "spec:", "spec:\n  triggers: [ResourceGraph]", 1)
+	tests := map[string]struct {
+		allowances []string
+		serves     upgrade.Version
+		want       bool
+		says       string
+	}{
+		"another revision":            {allowances: []string{ofGraphs}, serves: revision("web-r2", "b"), want: true},
+		"the revision that it is of":  {allowances: []string{ofGraphs}, serves: revision("web-r1", "a"), says: "the parent was upgraded to revision web-r1, or made by it"},
+		"upgrades of controllers":     {allowances: []string{replicaSetUpgrade}, serves: revision("web-r2", "b"), says: "UpgradeAllowance v2 does not let it through: the parent was upgraded to image controller:v1"},
+		"nobody agreed":               {serves: revision("web-r2", "b"), says: "The request comes from revision web-r2, and Deployment web was made by, or upgraded to, revision web-r1"},
+		"nobody agreed, and none new": {serves: revision("web-r1", "a"), says: "is not allowed by its parent"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			u := newUpgrading(t, deployment(3), tt.allowances...).rememberingOld()
+			source := &graphs{tt.serves}
+			u.validator.Versions[v1alpha1.UpgradeOfResourceGraph] = source
+			status := &u.records["uid-web"].Status
+			status.Versions = upgrade.Remember(status.Versions, *upgrade.MadeBy(deployer, revision("web-r1", "a"), upgradeBegan))
+			resp := u.validator.Handle(t.Context(), by(t, "old"))
+			if resp.Allowed != tt.want {
+				t.Fatalf("allowed %t: %v", resp.Allowed, resp.Result)
+			}
+			if !tt.want {
+				if !strings.Contains(resp.Result.Message, tt.says) || tt.says == "is not allowed by its parent" && strings.Contains(resp.Result.Message, "The request comes from") {
+					t.Errorf("%q does not say %q", resp.Result.Message, tt.says)
+				}
+				return
+			}
+			if resp.AuditAnnotations[auditReason] != "Upgrade" {
+				t.Errorf("%v", resp.AuditAnnotations)
+			}
+			var known []string
+			for i := range status.Versions {
+				known = append(known, upgrade.Text(&status.Versions[i]))
+			}
+			if diff := cmp.Diff([]string{"image controller:v1", "revision web-r2"}, known); diff != "" {
+				t.Errorf("remembered (-want +got):\n%s", diff)
+			}
+			status.Versions[1].MovedAt = new(metav1.NewTime(u.clock.Now()))
+			if resp := u.validator.Handle(t.Context(), by(t, "old")); resp.Allowed {
+				t.Error("it passes again once it is over")
+			}
+		})
+	}
+}

@@ -189,7 +189,7 @@ func (v *UpgradeAllowanceValidator) unmatched(ctx context.Context, u *v1alpha1.U
 	if !v.Accounts.Exists(ctx, a.User) {
 		out = append(out, fmt.Sprintf("spec.serviceAccount: %s does not exist", a.User))
 	}
-	if len(u.Spec.Versions) == 0 || a.Has(v1alpha1.UpgradeOfComposition) {
+	if len(u.Spec.Versions) == 0 || a.IsOfRevisions() {
 		return out // Revisions do not run.
 	}
 	images, err := v.Runners.Running(ctx, a.User, a.Triggers)
