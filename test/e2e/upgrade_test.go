@@ -36,6 +36,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
@@ -141,6 +142,16 @@ func upgradeOf(user string) *v1alpha1.UpgradeAllowance {
 	}
 }
 
+// suggestionOf is what would have let version 2 through for the first Thing.
+func suggestionOf(user string) v1alpha1.UpgradeAllowanceSpec {
+	spec := upgradeOf(user).Spec
+	spec.Triggers = []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}
+	for i := range spec.Policies {
+		spec.Policies[i].Target.APIGroup = new("")
+	}
+	return spec
+}
+
 // A new version of a controller brings the children of each parent in line once, as somebody has
 // agreed to, and does nothing else that nobody caused.
 var _ = Describe("An upgrade of a controller", func() {
@@ -183,9 +194,17 @@ var _ = Describe("An upgrade of a controller", func() {
 		Expect(err).To(MatchError(denied, "denied"))
 		Expect(err).To(MatchError(ContainSubstring("an UpgradeAllowance with spec.serviceAccount " + user)))
 
-		By("agreeing to it")
+		By("agreeing to what would have let it through, as the plugin writes it")
 		stranger.setThing(ctx, things[2], `{"config":"theirs"}`)
-		agreed := upgradeOf(user)
+		agreed, reader := &v1alpha1.UpgradeAllowance{}, shared.as("reader", "system:masters")
+		Eventually(ctx, func(g Gomega) {
+			out, err := reader.kausality(ctx, ns, "upgrade", "suggest", ns+"/controller")
+			g.Expect(err).NotTo(HaveOccurred(), out)
+			g.Expect(out).To(SatisfyAll(HavePrefix("# What would have let refusals through."), ContainSubstring("for Thing/app-0\n")))
+			g.Expect(yaml.UnmarshalStrict([]byte(out), agreed)).To(Succeed(), out)
+			g.Expect(agreed.Spec).To(Equal(suggestionOf(user)))
+		}).Should(Succeed())
+		agreed.Name += "-" + ns
 		Expect(greta.Create(ctx, agreed)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, agreed)) })
 		Expect(agreed.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationChangedBy, "greta"))
@@ -251,6 +270,12 @@ var _ = Describe("An upgrade of a controller", func() {
 			g.Expect(agreed.Status).To(SatisfyAll(HaveField("Moved", int32(2)), HaveField("Moving", int32(0)),
 				HaveField("RanBefore", ConsistOf(v1, v2)), HaveField("Runs", ConsistOf(v1, v2))))
 		}).Should(Succeed())
+		reader.reads(ctx, ns, SatisfyAll(
+			HavePrefix("UpgradeAllowance/"+agreed.Name+" of "+user+", by greta\n"),
+			MatchRegexp(`Blocked +\S+ ago +`+ns+` +Thing/app-0 +image `+v2+` +update of`),
+			MatchRegexp(`Blocked +\S+ ago +`+ns+` +Thing/app-2 +image `+v1+` +create of`),
+			ContainSubstring("kubectl kausality upgrade suggest "+ns+"/controller\n"),
+		), "upgrade", agreed.Name)
 
 		By("going on to do what was caused")
 		audit := shared.watch(ns)

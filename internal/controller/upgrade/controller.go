@@ -161,7 +161,7 @@ func (r *Reconciler) count(ctx context.Context, v *view, rec *v1alpha1.Allowance
 		return nil
 	}
 	v.countParent(rec.Status.Versions)
-	if !v.isBlocked(rec) {
+	if !upgrade.IsBlocked(v.u, &rec.Status) {
 		return nil
 	}
 	parent, err := r.Holders.Get(ctx, record.GVK(rec.Spec.TargetRef), record.Key(rec.Spec.TargetRef))

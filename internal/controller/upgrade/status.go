@@ -62,20 +62,6 @@ func (v *view) countParent(versions []v1alpha1.ControllerVersion) {
 	}
 }
 
-// isBlocked reports whether the last that a record says of the service account is a denial. What
-// is made from a revision has settled only where nothing was denied since: then it waits no more,
-// whenever something was last let through, which is known to some seconds.
-func (v *view) isBlocked(rec *v1alpha1.AllowanceRecord) bool {
-	d := rec.Status.LastDenial
-	if d == nil || d.User != v.u.Spec.ServiceAccount || v.u.Status.AcceptedAt == nil || d.Time.Before(v.u.Status.AcceptedAt) {
-		return false
-	}
-	return !slices.ContainsFunc(rec.Status.Versions, func(known v1alpha1.ControllerVersion) bool {
-		return known.User == d.User && (known.LastUsed != nil && d.Time.Before(known.LastUsed) ||
-			known.Trigger != v1alpha1.UpgradeOfController && known.MovedAt != nil && d.Time.Before(known.MovedAt))
-	})
-}
-
 // say writes it into the status.
 func (v *view) say(status *v1alpha1.UpgradeAllowanceStatus) {
 	accepted := v.accepted()

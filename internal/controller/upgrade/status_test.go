@@ -141,9 +141,8 @@ func TestIsBlocked(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			rec := &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{LastDenial: tt.denial, Versions: tt.versions}}
-			v := looked(t, agreed(func(*v1alpha1.UpgradeAllowance) {}), func(*view) {})
-			if got := v.isBlocked(rec); got != tt.want {
+			status := &v1alpha1.AllowanceRecordStatus{LastDenial: tt.denial, Versions: tt.versions}
+			if got := upgrade.IsBlocked(agreed(func(*v1alpha1.UpgradeAllowance) {}), status); got != tt.want {
 				t.Errorf("blocked: %v", got)
 			}
 		})

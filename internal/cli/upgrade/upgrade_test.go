@@ -1,0 +1,275 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package upgrade
+
+import (
+	"errors"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/policy"
+)
+
+const user = "system:serviceaccount:web-system:web-controller"
+
+var now = time.Date(2026, time.November, 25, 12, 0, 0, 0, time.UTC)
+
+func before(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
+
+// agreed is an UpgradeAllowance that was accepted an hour ago.
+func agreed() *v1alpha1.UpgradeAllowance {
+	u := &v1alpha1.UpgradeAllowance{Spec: v1alpha1.UpgradeAllowanceSpec{
+		ServiceAccount: user, Triggers: []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController, v1alpha1.UpgradeOfComposition},
+	}}
+	u.Name, u.UID = "v2", "uid-of-v2"
+	u.Annotations = map[string]string{v1alpha1.AnnotationChangedBy: "greta"}
+	u.Status.AcceptedAt = new(before(time.Hour))
+	u.Status.Conditions = []metav1.Condition{
+		{Type: v1alpha1.ConditionEnforced, Status: metav1.ConditionTrue, Message: "New versions are let through by it."},
+		{Type: v1alpha1.ConditionUpgraded, Status: metav1.ConditionFalse, Reason: "Blocked", Message: "Something was denied."},
+	}
+	return u
+}
+
+// recordOf is the record of a Deployment in namespace shop.
+func recordOf(name string, status v1alpha1.AllowanceRecordStatus) v1alpha1.AllowanceRecord {
+	return v1alpha1.AllowanceRecord{
+		Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{
+			Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: name, UID: types.UID(name),
+		}},
+		Status: status,
+	}
+}
+
+// image is a version of the controller that a parent remembers, and by is it let through.
+func image(image string, since time.Duration, moved bool, by types.UID) v1alpha1.ControllerVersion {
+	v := v1alpha1.ControllerVersion{
+		ID: "Controller/" + user, User: user, Trigger: v1alpha1.UpgradeOfController, Image: image, Since: before(since), UpgradeAllowanceUID: by,
+	}
+	if moved {
+		v.MovedAt = new(before(since - time.Minute))
+	}
+	return v
+}
+
+func TestCollect(t *testing.T) {
+	versions := func(v ...v1alpha1.ControllerVersion) v1alpha1.AllowanceRecordStatus {
+		return v1alpha1.AllowanceRecordStatus{Versions: v}
+	}
+	denied := versions(image("web:v1", 2*time.Hour, true, ""))
+	denied.LastDenial = &v1alpha1.Decision{
+		User: user, Time: before(5 * time.Minute), Operation: "Update", Kind: "ReplicaSet", Name: "web-1", Paths: []string{"spec.replicas"},
+	}
+	denied.Active = []v1alpha1.Allowance{{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Initiator: "mallory"}}
+	deniedBefore := versions(image("web:v1", 2*time.Hour, true, ""))
+	deniedBefore.LastDenial = &v1alpha1.Decision{User: user, Time: before(90 * time.Minute)}
+	ended := versions(image("web:v2", time.Minute, false, "uid-of-v2"))
+	ended.EndedAt = new(before(time.Second))
+	tests := map[string]struct {
+		status v1alpha1.AllowanceRecordStatus
+		want   []Parent
+	}{
+		"nothing is remembered": {},
+		"it is over":            {status: ended},
+		"it is moving": {
+			status: versions(image("web:v2", time.Minute, false, "uid-of-v2")),
+			want:   []Parent{{State: Moving, Versions: []string{"image web:v2"}, Since: before(time.Minute), On: "until it has settled and nothing more is written"}},
+		},
+		"it has moved": {
+			status: versions(image("web:v2", 10*time.Minute, true, "uid-of-v2")),
+			want:   []Parent{{State: Moved, Versions: []string{"image web:v2"}, Since: before(9 * time.Minute)}},
+		},
+		"another UpgradeAllowance moved it before": {
+			status: versions(image("web:v1", 2*time.Hour, true, "uid-of-v1")),
+			want:   []Parent{{State: Waits, Versions: []string{"image web:v1"}, Since: before(2 * time.Hour), On: "no change of its children was asked for"}},
+		},
+		"it was made since":       {status: versions(image("web:v2", time.Minute, true, ""))},
+		"it was denied something": {status: denied, want: []Parent{{State: Blocked, Versions: []string{"image web:v1"}, Since: before(5 * time.Minute), On: "update of ReplicaSet/web-1: spec.replicas; spec.paused by mallory is withheld: kubectl kausality why -n shop deployment/web"}}},
+		"it was denied something before": {
+			status: deniedBefore,
+			want:   []Parent{{State: Waits, Versions: []string{"image web:v1"}, Since: before(2 * time.Hour), On: "no change of its children was asked for"}},
+		},
+		"somebody else had it go over to another revision": {
+			status: versions(v1alpha1.ControllerVersion{ID: "Composition", User: "alice", Trigger: v1alpha1.UpgradeOfComposition, Revision: "db-a", Since: before(2 * time.Hour), MovedAt: new(before(2 * time.Hour))}),
+			want:   []Parent{{State: Waits, Versions: []string{"CompositionRevision db-a"}, Since: before(2 * time.Hour), On: "no change of its children was asked for"}},
+		},
+		"it is about nothing of this": {
+			status: versions(v1alpha1.ControllerVersion{ID: "Function/a", User: user, Trigger: v1alpha1.UpgradeOfFunction, Image: "a:v1", Since: before(2 * time.Hour)}),
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			rec := recordOf("web", tt.status)
+			for i := range tt.want {
+				tt.want[i].Object = rec.Spec.TargetRef
+			}
+			got := collect(agreed(), []v1alpha1.AllowanceRecord{rec}).Parents
+			if diff := cmp.Diff(append([]Parent{}, tt.want...), got); diff != "" {
+				t.Errorf("parents (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRender shows the blocked ones first.
+func TestRender(t *testing.T) {
+	blocked := v1alpha1.AllowanceRecordStatus{
+		Versions:   []v1alpha1.ControllerVersion{image("web:v1", 2*time.Hour, true, "")},
+		LastDenial: &v1alpha1.Decision{User: user, Time: before(5 * time.Minute), Operation: "Update", Kind: "ReplicaSet", Name: "b-1", Paths: []string{"spec.replicas"}},
+	}
+	moved := v1alpha1.AllowanceRecordStatus{Versions: []v1alpha1.ControllerVersion{image("web:v2", 10*time.Minute, true, "uid-of-v2")}}
+	report := collect(agreed(), []v1alpha1.AllowanceRecord{recordOf("a", moved), recordOf("b", blocked)})
+	const want = `UpgradeAllowance/v2 of system:serviceaccount:web-system:web-controller, by greta
+It lets through what is new of: Controller, Composition.
+Enforced: yes. New versions are let through by it.
+Upgraded: no, Blocked. Something was denied.
+
+  STATE     AGE      NAMESPACE   PARENT         MADE FROM      WAITS FOR
+  Blocked   5m ago   shop        Deployment/b   image web:v1   update of ReplicaSet/b-1: spec.replicas
+  Moved     9m ago   shop        Deployment/a   image web:v2
+
+Why:                        kubectl kausality why -n shop deployment/b
+What would let it through:  kubectl kausality upgrade suggest web-system/web-controller
+`
+	if diff := cmp.Diff(want, render(report, text.Terminal{Width: 110}, now)); diff != "" {
+		t.Errorf("text (-want +got):\n%s", diff)
+	}
+	if got := render(collect(agreed(), nil), text.Terminal{}, now); !strings.HasSuffix(got, "\nNo AllowanceRecord tells of a parent that it is about.\n") {
+		t.Errorf("without parents: %s", got)
+	}
+}
+
+// policies bound the ReplicaSets of Deployments.
+func policies(t *testing.T) cluster.Policies {
+	t.Helper()
+	p := &v1alpha1.AllowancePolicy{}
+	if err := yaml.UnmarshalStrict([]byte(`
+metadata: {name: deployment}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  rules:
+  - trigger: spec.template
+    policies:
+    - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+      relation: ControllerChild
+      verbs: [Create, Update]
+      mutations: [{jsonPath: spec.replicas}]
+`), p); err != nil {
+		t.Fatal(err)
+	}
+	compiled, errs := policy.Compile(p, func(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+		return gvr.GroupVersion().WithKind("ReplicaSet"), gvr.Resource == "replicasets"
+	})
+	if len(errs) > 0 {
+		t.Fatal(errs.ToAggregate())
+	}
+	return cluster.Policies{Index: policy.NewIndex([]*policy.Policy{compiled})}
+}
+
+func TestSuggest(t *testing.T) {
+	denial := func(change func(*v1alpha1.HistoryEntry), paths ...string) v1alpha1.HistoryEntry {
+		e := v1alpha1.HistoryEntry{
+			Event: v1alpha1.EventDenied, Time: before(5 * time.Minute), User: user, Kind: "ReplicaSet", Policies: []string{"deployment"}, Paths: paths,
+		}
+		change(&e)
+		return e
+	}
+	as := func(*v1alpha1.HistoryEntry) {}
+	web := recordOf("web", v1alpha1.AllowanceRecordStatus{
+		Versions: []v1alpha1.ControllerVersion{
+			image("web:v1", time.Hour, true, ""), {ID: "Composition", User: "alice", Trigger: v1alpha1.UpgradeOfComposition, Revision: "a"},
+			{ID: "Controller/other", User: "other", Trigger: v1alpha1.UpgradeOfController, Image: "other:v1"},
+		},
+		History: []v1alpha1.HistoryEntry{
+			denial(as, "spec.template.spec.containers[0].image", "spec.replicas"),
+			denial(func(e *v1alpha1.HistoryEntry) { e.Count = 3 }, v1alpha1.MutationCreateObject, "metadata.ownerReferences"),
+			denial(func(e *v1alpha1.HistoryEntry) { e.User = "mallory" }, "spec.paused"),
+			denial(func(e *v1alpha1.HistoryEntry) { e.Time = before(2 * time.Hour) }, "spec.paused"),
+			denial(func(e *v1alpha1.HistoryEntry) { e.Event = v1alpha1.EventAllowed }, "spec.paused"),
+			denial(func(e *v1alpha1.HistoryEntry) { e.Kind = "Secret" }, "data"),
+		},
+	})
+	other := recordOf("other", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{
+		denial(as, v1alpha1.MutationDeleteObject), denial(as, "spec.template.spec.containers[1].image"),
+	}})
+	s, err := suggestFrom([]v1alpha1.AllowanceRecord{web, other}, policies(t), user, now.Add(-time.Hour))
+	if err != nil {
+		t.Fatal(err)
+	}
+	got, err := s.write()
+	if err != nil {
+		t.Fatal(err)
+	}
+	const want = `# What would have let refusals through. Cut it down to what you want before you apply it.
+# replicasets: refused 6 times, for Deployment/web, Deployment/other
+# triggers: of all these the parents remember a version. Keep what you change.
+# Not in it: whose child a ReplicaSet is (metadata.ownerReferences), no UpgradeAllowance lets anybody change.
+# Not in it: no policy that there is names the resource of kind Secret any more.
+apiVersion: kausality.io/v1alpha1
+kind: UpgradeAllowance
+metadata:
+  name: upgrade-web-controller
+spec:
+  serviceAccount: system:serviceaccount:web-system:web-controller
+  triggers:
+  - Composition
+  - Controller
+  policies:
+  - target:
+      apiGroup: apps
+      apiVersion: v1
+      resource: replicasets
+    relation: ControllerChild
+    verbs:
+    - Create
+    - Delete
+    mutations:
+    - jsonPath: spec.replicas
+    - jsonPath: spec.template.spec.containers[*].image
+`
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("suggestion (-want +got):\n%s", diff)
+	}
+	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{web}, policies(t), "nobody", now); !errors.Is(err, errNothing) {
+		t.Errorf("of nobody: %v", err)
+	}
+}
+
+func TestUserOf(t *testing.T) {
+	tests := map[string]string{
+		"web-system/web-controller": user, user: user, "system:kube-controller-manager": "system:kube-controller-manager",
+		"web-controller": "", "/web-controller": "", "web-system/": "", "a/b/c": "",
+	}
+	for arg, want := range tests {
+		t.Run(arg, func(t *testing.T) {
+			if got, err := userOf(arg); got != want || (err != nil) != (want == "") {
+				t.Errorf("user %q, %v", got, err)
+			}
+		})
+	}
+}
