@@ -82,7 +82,7 @@ func (r *Reconciler) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allo
 			r.changedUnseen.Delete(v.obj.GetUID())
 			v.unseen = unseen{}
 		}
-	} else if fields := v.unexplained(knows, away.since); len(fields) > 0 {
+	} else if fields := v.unexplained(knows, known(rec, away.since)); len(fields) > 0 {
 		if err := r.lookUnseen(ctx, v, knows, fields, away); err != nil {
 			return err
 		}
@@ -213,14 +213,14 @@ func (r *Reconciler) isOutside(ctx context.Context, obj *unstructured.Unstructur
 // where nothing says why: no grant, and nothing that is withheld.
 //
 // What a policy withholds that came while no operator looked was nobody's to withhold
-// before.
-func (v view) unexplained(knows *v1alpha1.AllowanceRecordStatus, since time.Time) []v1alpha1.ContentDigest {
+// before: until is when policies were there that are known to have been looked at.
+func (v view) unexplained(knows *v1alpha1.AllowanceRecordStatus, until time.Time) []v1alpha1.ContentDigest {
 	was := knows.Approved
 	if was == nil || v.isMarked(knows) || knows.Adopting {
 		return nil
 	}
 	policies := slices.DeleteFunc(slices.Clone(v.policies), func(p *policy.Policy) bool {
-		return p.Created.After(since.Add(signInterval))
+		return p.Created.After(until)
 	})
 	return record.Unexplained(was, v.content, policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
 }
@@ -230,6 +230,16 @@ func (v view) unexplained(knows *v1alpha1.AllowanceRecordStatus, since time.Time
 func (v view) stillUnseen(knows *v1alpha1.AllowanceRecordStatus) []v1alpha1.ContentDigest {
 	was := &v1alpha1.ApprovedContent{Generation: v.unseen.generation, Digests: v.unseen.fields}
 	return record.StillUnexplained(was, knows.Approved, v.content, v.policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
+}
+
+// known is until when an operator looked: for some time after its last sign of life, which may
+// be late or get lost, and at least until it made the record.
+func known(rec *v1alpha1.AllowanceRecord, since time.Time) time.Time {
+	until := since.Add(signInterval)
+	if rec != nil && rec.CreationTimestamp.After(until) {
+		return rec.CreationTimestamp.Time
+	}
+	return until
 }
 
 // isMarked reports whether something of the holder is withheld, or was at the last look.

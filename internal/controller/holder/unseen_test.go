@@ -59,6 +59,7 @@ func TestExplained(t *testing.T) {
 	tests := map[string]struct {
 		holder testHolder
 		came   time.Time
+		record *v1alpha1.AllowanceRecord
 		status v1alpha1.AllowanceRecordStatus
 		now    *v1alpha1.ApprovedContent
 		want   bool
@@ -119,6 +120,11 @@ func TestExplained(t *testing.T) {
 			holder: makeHolder(), came: controllertest.Noon.Add(time.Minute), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
 			now: contentAt(5, "spec.template", theirs), want: true,
 		},
+		"by a policy that is older than the record, after a sign of life that got lost": {
+			holder: makeHolder(), came: controllertest.Noon.Add(time.Minute), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
+			record: &v1alpha1.AllowanceRecord{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(controllertest.Noon.Add(time.Minute))}},
+			now:    contentAt(5, "spec.template", theirs),
+		},
 		"a label, which no generation counts": {
 			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(5, "metadata.labels.team", ours)},
 			now: contentAt(5, "metadata.labels.team", theirs),
@@ -129,7 +135,7 @@ func TestExplained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := look(tc.holder.Unstructured, []*policy.Policy{about(t, tc.came, "spec.replicas", "spec.template", "spec.paused", "metadata.labels.team")}, controllertest.Noon)
 			v.content = tc.now
-			if got := len(v.unexplained(&tc.status, controllertest.Noon)) == 0; got != tc.want {
+			if got := len(v.unexplained(&tc.status, known(tc.record, controllertest.Noon))) == 0; got != tc.want {
 				t.Errorf("explained: %t, want %t", got, tc.want)
 			}
 		})
