@@ -247,14 +247,23 @@ func (f *facts) askedUpgrades() []string {
 // request through, or that one could, where it comes from another version than the one that
 // the parent remembers. It is empty where nothing is known of that.
 func (f *facts) upgradeText() string {
-	if len(f.upgrades) == 0 {
-		return f.newVersionText()
-	}
 	out := make([]string, 0, len(f.upgrades))
 	for _, a := range f.upgrades {
 		out = append(out, fmt.Sprintf("UpgradeAllowance %s does not let it through: %s", a.Name, a.whyNot()))
 	}
-	return strings.Join(out, "; ") + "."
+	// One for other parents, or for something else that makes the request, agrees to nothing here.
+	var hint string
+	if !slices.ContainsFunc(f.upgrades, func(a upgradeAsked) bool { return len(a.answers) > 0 }) {
+		hint = f.newVersionText()
+	}
+	switch {
+	case len(out) == 0:
+		return hint
+	case hint == "":
+		return strings.Join(out, "; ") + "."
+	default:
+		return strings.Join(out, "; ") + ". " + hint
+	}
 }
 
 // whyNot says why an UpgradeAllowance does not let a request through.

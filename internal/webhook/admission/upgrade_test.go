@@ -220,7 +220,10 @@ func TestUpgradeThatIsNone(t *testing.T) {
 		"nobody agreed": {
 			says: "The request comes from image controller:v2, and Deployment web was made by, or upgraded to, image controller:v1", says2: "kubectl explain upgradeallowance.spec",
 		},
-		"another parent":  {allowances: []string{elsewhere}, says: "it does not select Deployment web"},
+		"another parent": {
+			allowances: []string{elsewhere}, says: "it does not select Deployment web. ",
+			says2: "The request comes from image controller:v2, and Deployment web was made by, or upgraded to, image controller:v1",
+		},
 		"something else":  {allowances: []string{other}, says: "UpgradeAllowance v2 does not let it through: spec.policies does not cover it"},
 		"a stranger's":    {allowances: []string{replicaSetUpgrade}, request: func(r admission.Request) admission.Request { r.UserInfo.Username = "mallory"; return r }, says: "is not allowed by its parent"},
 		"cannot be read":  {allowances: []string{replicaSetUpgrade}, change: func(_ *testing.T, u *upgrading) { u.pods.broken = errAway }, says: "is not allowed by its parent"},
