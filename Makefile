@@ -145,7 +145,7 @@ test-e2e: build shifted-operator controlplane-binaries peers-binaries controller
 	go test $(RACE) -count=1 -p=1 -timeout=10m ./test/controlplane/...
 	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color --label-filter='!controllers' ./test/e2e
 	@echo "=== end to end with Crossplane: a provider, and a cloud that remembers"
-	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=15m --silence-skips --no-color ./test/e2e/crossplane
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=25m --silence-skips --no-color ./test/e2e/crossplane
 	@echo "=== end to end with $(CONTROLLER_OF_TEST): a published controller"
 	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=10m --silence-skips --no-color \
 		--label-filter='$(CONTROLLER_OF_TEST) && smoke' ./test/e2e/controllers -- -controllers=$(CONTROLLER_OF_TEST)
