@@ -164,8 +164,8 @@ var _ = Describe("Self-managed certificates", func() {
 					Update: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.UpdateOption) error {
 						if _, ok := obj.(*corev1.Secret); ok {
 							once.Do(func() {
+								close(refused) // Before anybody can make it anew.
 								_ = k8s.Delete(ctx, secret)
-								close(refused)
 							})
 						}
 						return c.Update(ctx, obj, opts...)
