@@ -85,11 +85,17 @@ func groups(container, name string) []string {
 	GinkgoHelper()
 	var out []string
 	err := filepath.WalkDir("/sys/fs/cgroup", func(path string, entry os.DirEntry, err error) error {
-		if err == nil && entry.IsDir() && entry.Name() == container {
+		switch {
+		case err != nil || !entry.IsDir():
+			return err
+		case entry.Name() == container:
 			out = append(out, filepath.Join(path, name))
 			return filepath.SkipDir
+		case len(entry.Name()) == len(container):
+			return filepath.SkipDir // Another container may have groups of this one's name.
+		default:
+			return nil
 		}
-		return err
 	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(out).NotTo(BeEmpty())
