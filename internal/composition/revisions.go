@@ -22,9 +22,6 @@ package composition
 
 import (
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"fmt"
 	"maps"
 	"slices"
@@ -40,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/upgrade"
 )
 
 // +kubebuilder:rbac:groups=apiextensions.crossplane.io,resources=compositionrevisions,verbs=get
@@ -50,8 +48,6 @@ const (
 	maxRevisions = 512
 	// remembered is for how long: but for its number, the spec of a revision never changes.
 	remembered = 10 * time.Minute
-	// digestSize is how many bytes of the digest of a spec are kept.
-	digestSize = 16
 )
 
 var compositionRevision = schema.GroupVersionKind{Group: "apiextensions.crossplane.io", Version: "v1", Kind: "CompositionRevision"}
@@ -127,16 +123,11 @@ func digest(obj *unstructured.Unstructured) string {
 	spec, _, _ := unstructured.NestedMap(obj.Object, "spec")
 	spec = maps.Clone(spec)
 	delete(spec, "revision")
-	encoded, err := json.Marshal(spec)
-	if err != nil {
-		return "" // It was decoded from JSON.
-	}
-	sum := sha256.Sum256(encoded)
-	return hex.EncodeToString(sum[:digestSize])
+	return upgrade.Digest(spec)
 }
 
-// functions are the names of those in the pipeline of a CompositionRevision, each once and in
-// order.
+// functions returns the names of the Functions in the pipeline of a CompositionRevision, each once
+// and in order.
 func functions(obj *unstructured.Unstructured) []string {
 	pipeline, _, _ := unstructured.NestedSlice(obj.Object, "spec", "pipeline")
 	var out []string

@@ -19,9 +19,6 @@ package identity
 import (
 	"cmp"
 	"context"
-	"crypto/sha256"
-	"encoding/hex"
-	"encoding/json"
 	"errors"
 	"fmt"
 
@@ -37,13 +34,9 @@ import (
 	"kausality.io/operator/internal/upgrade"
 )
 
-const (
-	// graphLabel is the label by which kro says which graph an instance is of. kro sets it
-	// before it makes a child, and puts it back.
-	graphLabel = "kro.run/resource-graph-definition-name"
-	// digestBytes of the digest of a revision are remembered.
-	digestBytes = 16
-)
+// graphLabel is the label by which kro says which graph an instance is of. kro sets it before it
+// makes a child, and puts it back.
+const graphLabel = "kro.run/resource-graph-definition-name"
 
 // Graphs know which revision of its graph kro makes the children of an instance from. No
 // request names it: it is the one that kro serves, which it has persisted before it uses it.
@@ -68,7 +61,7 @@ func (g Graphs) Of(ctx context.Context, r upgrade.Request) ([]upgrade.Version, e
 	return []upgrade.Version{v}, nil
 }
 
-// served is the revision that kro serves of a graph.
+// served returns the revision that kro serves of a graph.
 func (g Graphs) served(ctx context.Context, name string, r upgrade.Request) (upgrade.Version, error) {
 	none := upgrade.Version{Trigger: v1alpha1.UpgradeOfResourceGraph}
 	revisions, err := graphrevision.List(ctx, g.Live, name)
@@ -87,13 +80,8 @@ func (g Graphs) served(ctx context.Context, name string, r upgrade.Request) (upg
 		none.Unknown = fmt.Sprintf("kro serves no graph %s for kind %s", name, r.Parent.GetKind())
 		return none, nil
 	}
-	said, err := json.Marshal(serving.Spec.Snapshot.Spec)
-	if err != nil {
-		return none, fmt.Errorf("encoding revision %s: %w", serving.Name, err)
-	}
-	sum := sha256.Sum256(said)
 	return upgrade.Version{
-		Trigger: v1alpha1.UpgradeOfResourceGraph, Revision: serving.Name, Digest: hex.EncodeToString(sum[:digestBytes]),
+		Trigger: v1alpha1.UpgradeOfResourceGraph, Revision: serving.Name, Digest: upgrade.Digest(serving.Spec.Snapshot.Spec),
 		Created: serving.CreationTimestamp.Time,
 	}, nil
 }

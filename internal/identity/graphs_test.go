@@ -32,7 +32,7 @@ import (
 	"kausality.io/operator/internal/upgrade"
 )
 
-// revisions are those that the API server has of graph webapp, or why it does not answer.
+// revisions stands for an API server with revisions of the graph webapp, or one that does not answer.
 type revisions struct {
 	client.Reader
 	broken error

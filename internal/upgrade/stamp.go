@@ -36,8 +36,8 @@ func Stamp(before, after *v1alpha1.UpgradeAllowance, user string) map[string]str
 	if out == nil {
 		out = map[string]string{}
 	}
-	now := digest(&after.Spec)
-	if before != nil && digest(&before.Spec) == now {
+	now := Digest(&after.Spec)
+	if before != nil && Digest(&before.Spec) == now {
 		for _, key := range []string{v1alpha1.AnnotationChangedBy, v1alpha1.AnnotationChangedSpec} {
 			delete(out, key)
 			if value, had := before.Annotations[key]; had {
@@ -52,13 +52,15 @@ func Stamp(before, after *v1alpha1.UpgradeAllowance, user string) map[string]str
 
 // IsStamped reports whether the stamp of an UpgradeAllowance is about the spec that it has.
 func IsStamped(u *v1alpha1.UpgradeAllowance) bool {
-	return u.Annotations[v1alpha1.AnnotationChangedBy] != "" && u.Annotations[v1alpha1.AnnotationChangedSpec] == digest(&u.Spec)
+	return u.Annotations[v1alpha1.AnnotationChangedBy] != "" && u.Annotations[v1alpha1.AnnotationChangedSpec] == Digest(&u.Spec)
 }
 
-func digest(spec *v1alpha1.UpgradeAllowanceSpec) string {
+// Digest identifies what a spec says, in hexadecimal digits: one that was decoded from JSON. It is
+// empty for what cannot be encoded.
+func Digest(spec any) string {
 	encoded, err := json.Marshal(spec)
 	if err != nil {
-		return "" // It was decoded from JSON.
+		return ""
 	}
 	sum := sha256.Sum256(encoded)
 	return hex.EncodeToString(sum[:digestSize])
