@@ -218,10 +218,12 @@ func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured,
 	}
 	inEffect, gating := r.governing(ctx, obj)
 	v := r.look(obj, inEffect, gating, r.Clock.Now())
-	v.upgrades = r.upgradesOf(ctx, obj)
 	rec, waits, err := r.recover(ctx, &v, rec, next)
 	if waits || err != nil {
 		return err
+	}
+	if rec != nil && rec.Status.Blocked != nil {
+		v.upgrades = r.upgradesOf(ctx, obj)
 	}
 	if err := r.findUnseen(ctx, &v, rec); err != nil {
 		return err

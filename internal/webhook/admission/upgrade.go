@@ -19,7 +19,6 @@ package admission
 import (
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"strings"
 	"time"
@@ -37,9 +36,9 @@ import (
 // upgradeAsked is an UpgradeAllowance for the requester, and what it says of the request.
 type upgradeAsked struct {
 	*upgrade.Allowance
-	// answers are about each version that it is about.
+	// answers has one for each version of the request that its triggers are about.
 	answers []versionAnswer
-	// why says why it is about none.
+	// why says why there are none.
 	why string
 }
 
@@ -49,7 +48,7 @@ type versionAnswer struct {
 	by upgrade.Version
 }
 
-// open are the answers that let the request through.
+// open returns the answers that let the request through.
 func (a upgradeAsked) open() []versionAnswer {
 	return slices.DeleteFunc(slices.Clone(a.answers), func(answer versionAnswer) bool { return !answer.Open })
 }
@@ -61,8 +60,8 @@ func (g *Gatherer) gatherUpgrades(ctx context.Context, r *request, f *facts) err
 	if g.Versions == nil || !f.MayUpgrade() || !r.requester.IsController() {
 		return nil
 	}
-	unread := map[v1alpha1.UpgradeTrigger]error{}
-	for _, trigger := range g.Versions.Triggers() {
+	triggers, unread := g.Versions.Triggers(), map[v1alpha1.UpgradeTrigger]error{}
+	for _, trigger := range triggers {
 		versions, err := g.Versions[trigger].Of(ctx, upgrade.Request{User: r.user, Parent: f.parentObject})
 		if err != nil {
 			unread[trigger] = err
@@ -71,9 +70,9 @@ func (g *Gatherer) gatherUpgrades(ctx context.Context, r *request, f *facts) err
 	}
 	// An UpgradeAllowance that comes while that is read counts: who waits for it is woken once.
 	allowances := g.Upgrades.For(r.requester.Username)
-	for _, trigger := range slices.Sorted(maps.Keys(unread)) {
-		if slices.ContainsFunc(allowances, func(a *upgrade.Allowance) bool { return a.Has(trigger) }) {
-			return unread[trigger]
+	for _, trigger := range triggers {
+		if err := unread[trigger]; err != nil && slices.ContainsFunc(allowances, func(a *upgrade.Allowance) bool { return a.Has(trigger) }) {
+			return err
 		}
 	}
 	parent := scope.Holder(ctx, g.Namespaces, f.parentObject)
@@ -174,12 +173,12 @@ func (v *Validator) keepLeft(ctx context.Context, r *request, f *facts) {
 	if r.dryRun || r.operation != decision.Update || r.subresource != "" || len(f.OwnPolicies) == 0 {
 		return
 	}
-	for _, trigger := range v.Versions.Triggers() {
-		source, ok := v.Versions[trigger].(upgrade.Leaver)
+	for _, source := range v.Versions {
+		leaver, ok := source.(upgrade.Leaver)
 		if !ok {
 			continue
 		}
-		left, next, ok := source.Left(ctx, r.old, r.new)
+		left, next, ok := leaver.Left(ctx, r.old, r.new)
 		if !ok {
 			continue
 		}
