@@ -80,7 +80,7 @@ func endingObjects() []bypass {
 		}},
 		{"having the scheduler preempt a Pod while something is withheld", func(ctx context.Context, _ *scene) {
 			const port, name = 8080, "preempted"
-			place := dedicatedNode(ctx, name)
+			_, place := dedicatedNode(ctx, name)
 			s := guard(ctx, name, func(set *appsv1.StatefulSet) {
 				set.Spec.Replicas = new(int32(1))
 				set.Spec.UpdateStrategy.Type = appsv1.OnDeleteStatefulSetStrategyType
@@ -103,10 +103,12 @@ func endingObjects() []bypass {
 	}
 }
 
-// dedicatedNode makes a node of a spec's own, and returns what has Pods run there.
-func dedicatedNode(ctx context.Context, name string) func(*corev1.PodSpec) {
+// dedicated is the label and the taint of nodes that a spec has for itself.
+const dedicated = "e2e.example.org/dedicated"
+
+// dedicatedNode makes a node for one spec, and returns it with what makes Pods run there.
+func dedicatedNode(ctx context.Context, name string) (*corev1.Node, func(*corev1.PodSpec)) {
 	GinkgoHelper()
-	const dedicated = "e2e.example.org/dedicated"
 	node := &corev1.Node{
 		ObjectMeta: metav1.ObjectMeta{
 			GenerateName: "node-" + name + "-", Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, Labels: map[string]string{dedicated: name},
@@ -117,7 +119,7 @@ func dedicatedNode(ctx context.Context, name string) func(*corev1.PodSpec) {
 	node.Spec.Taints = []corev1.Taint{{Key: dedicated, Value: name, Effect: corev1.TaintEffectNoSchedule}}
 	Expect(shared.Create(ctx, node)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, node) })
-	return func(spec *corev1.PodSpec) {
+	return node, func(spec *corev1.PodSpec) {
 		spec.NodeSelector = map[string]string{dedicated: name}
 		spec.Tolerations = []corev1.Toleration{{Key: dedicated, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
 	}

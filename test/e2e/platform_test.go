@@ -17,7 +17,6 @@ limitations under the License.
 package e2e
 
 import (
-	"context"
 	"fmt"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -46,25 +45,14 @@ var _ = Describe("Platform actors", func() {
 `))
 
 		By("running a Pod on a node of its own")
-		const dedicated = "e2e.example.org/dedicated"
-		node := &corev1.Node{
-			ObjectMeta: metav1.ObjectMeta{
-				Name: "node-" + ns, Annotations: map[string]string{"kwok.x-k8s.io/node": "fake"}, Labels: map[string]string{dedicated: ns},
-			},
-		}
-		// As long as the node is there it keeps the Pods of other specs away: they would
-		// be lost with it.
-		keepOthersAway := corev1.Taint{Key: dedicated, Value: ns, Effect: corev1.TaintEffectNoSchedule}
-		node.Spec.Taints = []corev1.Taint{keepOthersAway}
-		Expect(shared.Create(ctx, node)).To(Succeed())
-		DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, node) })
+		node, place := dedicatedNode(ctx, ns)
+		keepOthersAway := node.Spec.Taints[0]
 		d := builders.MakeDeployment(ns, "web").Obj()
 		rs := &appsv1.ReplicaSet{
 			ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "web"},
 			Spec:       appsv1.ReplicaSetSpec{Replicas: new(int32(1)), Selector: d.Spec.Selector, Template: d.Spec.Template},
 		}
-		rs.Spec.Template.Spec.NodeSelector = map[string]string{dedicated: ns}
-		rs.Spec.Template.Spec.Tolerations = []corev1.Toleration{{Key: dedicated, Operator: corev1.TolerationOpExists, Effect: corev1.TaintEffectNoSchedule}}
+		place(&rs.Spec.Template.Spec)
 		Expect(shared.alice().Create(ctx, rs)).To(Succeed())
 		ready := func() {
 			GinkgoHelper()

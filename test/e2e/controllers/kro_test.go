@@ -265,19 +265,7 @@ var _ = Describe("kro", Label(controllers.Kro.Name), func() {
 		By("an edit that kro does not accept")
 		edit := func(expression string) {
 			GinkgoHelper()
-			Eventually(ctx, func() error {
-				if err := shared.Get(ctx, client.ObjectKeyFromObject(graph), graph); err != nil {
-					return err
-				}
-				resources, _, _ := unstructured.NestedSlice(graph.Object, "spec", "resources")
-				deployment, ok := resources[0].(map[string]any)
-				Expect(ok).To(BeTrue())
-				Expect(unstructured.SetNestedSlice(deployment, []any{
-					map[string]any{"name": "app", "image": expression},
-				}, "template", "spec", "template", "spec", "containers")).To(Succeed())
-				Expect(unstructured.SetNestedSlice(graph.Object, resources, "spec", "resources")).To(Succeed())
-				return shared.Update(ctx, graph)
-			}).WithTimeout(within).Should(Succeed())
+			editTemplate(ctx, graph, []any{map[string]any{"name": "app", "image": expression}}, "spec", "template", "spec", "containers")
 		}
 		edit("${schema.spec.missing}")
 		Eventually(ctx, func(g Gomega) {

@@ -36,8 +36,7 @@ import (
 // kroUser is the service account of kro.
 const kroUser = "system:serviceaccount:kro-system:kro"
 
-// editTemplate changes a field of the template of the first resource of a graph, and waits
-// until kro serves that.
+// editTemplate changes a field of the template of the first resource of a graph.
 func editTemplate(ctx context.Context, graph *unstructured.Unstructured, value any, fields ...string) {
 	GinkgoHelper()
 	Eventually(ctx, func() error {
@@ -51,7 +50,6 @@ func editTemplate(ctx context.Context, graph *unstructured.Unstructured, value a
 		Expect(unstructured.SetNestedSlice(graph.Object, resources, "spec", "resources")).To(Succeed())
 		return shared.Update(ctx, graph)
 	}).WithTimeout(within).Should(Succeed())
-	serving(ctx, graph)
 }
 
 // remembers waits until the record of an instance says from which revision its children are
@@ -145,6 +143,7 @@ var _ = Describe("An edited graph of kro", Label(controllers.Kro.Name), func() {
 		By("being denied before anybody has agreed, but for an instance that it changes nothing of")
 		const more = "${schema.spec.replicas > 1 ? schema.spec.replicas + 1 : schema.spec.replicas}"
 		editTemplate(ctx, graph, more, "spec", "replicas")
+		serving(ctx, graph)
 		s.refusedFor(ctx, grown)
 		s.refusedFor(ctx, other)
 		s.has(ctx, "grown", "web:1", 2)
@@ -188,6 +187,7 @@ var _ = Describe("An edited graph of kro", Label(controllers.Kro.Name), func() {
 		By("putting the graph back, which is an upgrade of its own")
 		s.look()
 		editTemplate(ctx, graph, "${schema.spec.replicas}", "spec", "replicas")
+		serving(ctx, graph)
 		s.replicas(ctx, "grown", 2)
 		s.carriedOut(ctx, grown)
 		s.carriedOut(ctx, other)

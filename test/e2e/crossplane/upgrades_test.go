@@ -233,6 +233,15 @@ func provideUpgraded(ctx context.Context, group, kind string, manual bool, edits
 	return d
 }
 
+// instanceGets waits until the instance has a backup window like that.
+func (d *upgraded) instanceGets(ctx context.Context, window OmegaMatcher, within time.Duration) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d.instance), d.instance)).To(Succeed())
+		g.Expect(windowOf(d.instance)).To(window)
+	}).WithTimeout(within).Should(Succeed())
+}
+
 // settings are what the ConfigMap of a composite resource holds.
 func (d *upgraded) settings(ctx context.Context, g Gomega) map[string]string {
 	var list corev1.ConfigMapList
@@ -276,10 +285,7 @@ var _ = Describe("An upgrade of a Composition", func() {
 
 		By("being agreed to, and so woken")
 		agreed := shared.agree(ctx, group, func(*v1alpha1.UpgradeAllowance) {})
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d.instance), d.instance)).To(Succeed())
-			g.Expect(windowOf(d.instance)).To(Equal(window))
-		}).WithTimeout(retriedAtOnce).Should(Succeed())
+		d.instanceGets(ctx, Equal(window), retriedAtOnce)
 		Expect(audit.TracesOf(stage.OfAny(d.instance), controlplane.ByUser(crossplaneUser), controlplane.Succeeded)).To(ContainElement(SatisfyAll(
 			HavePrefix("greta "), ContainSubstring(`{"kind":"UpgradeAllowance","name":"`+agreed.Name+`","generation":1,"field":"(upgrade)"}`),
 			ContainSubstring(`"kind":"`+composed+`"`))))
@@ -294,10 +300,7 @@ var _ = Describe("An upgrade of a Composition", func() {
 		third := shared.recompose(ctx, composed, group, `[{"op":"remove","path":"RESOURCES/0/base/spec/forProvider/backupWindow"}]`)
 		Expect(third).To(Equal(first), "names come back")
 		d.follows(ctx, third)
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d.instance), d.instance)).To(Succeed())
-			g.Expect(windowOf(d.instance)).To(BeEmpty())
-		}).WithTimeout(retriedAtOnce).Should(Succeed())
+		d.instanceGets(ctx, BeEmpty(), retriedAtOnce)
 		d.isOver(ctx, first)
 
 		By("being none where labels change only")
@@ -334,10 +337,7 @@ var _ = Describe("An upgrade of a Composition", func() {
 			agreed.Spec.Policies[i].Mutations = append(agreed.Spec.Policies[i].Mutations, v1alpha1.FieldMutation{JSONPath: "spec.forProvider.allocatedStorage"})
 		}
 		Expect(shared.As("greta", user.SystemPrivilegedGroup).Update(ctx, agreed)).To(Succeed())
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d.instance), d.instance)).To(Succeed())
-			g.Expect(windowOf(d.instance)).To(Equal("04:00-05:00"))
-		}).WithTimeout(retriedAtOnce).Should(Succeed())
+		d.instanceGets(ctx, Equal("04:00-05:00"), retriedAtOnce)
 		d.isOver(ctx, last)
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(agreed), agreed)).To(Succeed())
@@ -419,10 +419,7 @@ var _ = Describe("An upgrade of a Function", Serial, func() {
 			u.Spec.Triggers = []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfFunction}
 		})
 		Expect(agreed.Status.RanBefore).To(ContainElement(secondFunction.Package()))
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d.instance), d.instance)).To(Succeed())
-			g.Expect(windowOf(d.instance)).To(Equal(window))
-		}).WithTimeout(retriedAtOnce).Should(Succeed())
+		d.instanceGets(ctx, Equal(window), retriedAtOnce)
 		Expect(audit.TracesOf(stage.OfAny(d.instance), controlplane.ByUser(crossplaneUser), controlplane.Succeeded)).To(ContainElement(SatisfyAll(
 			HavePrefix("greta "), ContainSubstring(`{"kind":"UpgradeAllowance","name":"`+agreed.Name+`"`))))
 		isOver := func(version crossplane.FunctionVersion) {
@@ -435,10 +432,7 @@ var _ = Describe("An upgrade of a Function", Serial, func() {
 
 		By("being put back, which is another upgrade")
 		activate(ctx, firstFunction, secondFunction)
-		Eventually(ctx, func(g Gomega) {
-			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d.instance), d.instance)).To(Succeed())
-			g.Expect(windowOf(d.instance)).To(BeEmpty())
-		}).WithTimeout(2 * time.Minute).Should(Succeed())
+		d.instanceGets(ctx, BeEmpty(), 2*time.Minute)
 		isOver(firstFunction)
 		shared.Becomes(ctx, d.composite, "Responsive")
 	}, SpecTimeout(3*specTimeout))
