@@ -66,6 +66,7 @@ const (
 	validate  = "internal/webhook/admission/validate.go"
 	implied   = "internal/policy/implied.go"
 	records   = "config/record-protection/policy.yaml"
+	unseen    = "internal/controller/holder/unseen.go"
 )
 
 // unprotected takes out the admission policy that protects ledgers inside the API
@@ -582,6 +583,21 @@ var mutants = []mutant{
 		ways:  []string{"changing the parent"},
 		// The controller looks as well, and is hardly ever later than a test.
 		unit: []string{"-run=TestMissed", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a label makes seen what nobody saw",
+		edits: []edit{{unseen, "	if !first {\n		return time.Time{}, true", "	if first || !first {\n		return time.Time{}, true"}},
+		unit:  []string{"-run=TestTold", "./internal/controller/holder"},
+	},
+	{
+		name:  "what is noted is approved meanwhile",
+		edits: []edit{{unseen, "slices.ContainsFunc(status.PendingGrants, marks)", "slices.ContainsFunc(status.PendingGrants, marks) && false"}},
+		unit:  []string{"-run=TestUnseenUntilTheObjectSaysSo", "./internal/controller/holder"},
+	},
+	{
+		name:  "a lost sign of life makes a policy new",
+		edits: []edit{{unseen, "rec.CreationTimestamp.After(until)", "rec.CreationTimestamp.Before(nil)"}},
+		unit:  []string{"-run=TestExplained", "./internal/controller/holder"},
 	},
 	{
 		name:  "an approval is of whatever is there",
