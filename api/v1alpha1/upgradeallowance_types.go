@@ -90,11 +90,11 @@ type UpgradeTrigger string
 const (
 	// UpgradeOfController is the upgrade of the program that writes the children.
 	UpgradeOfController UpgradeTrigger = "Controller"
-	// UpgradeOfComposition is that of the Composition by which Crossplane composes them.
+	// UpgradeOfComposition is the upgrade of the Composition by which Crossplane composes them.
 	UpgradeOfComposition UpgradeTrigger = "Composition"
-	// UpgradeOfFunction is that of a Function with which Crossplane composes them.
+	// UpgradeOfFunction is the upgrade of a Function with which Crossplane composes them.
 	UpgradeOfFunction UpgradeTrigger = "Function"
-	// UpgradeOfResourceGraph is that of the graph from which kro makes them.
+	// UpgradeOfResourceGraph is the upgrade of the graph from which kro makes them.
 	UpgradeOfResourceGraph UpgradeTrigger = "ResourceGraph"
 )
 

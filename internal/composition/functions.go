@@ -75,8 +75,8 @@ func (f Functions) Of(ctx context.Context, r upgrade.Request) ([]upgrade.Version
 	return out, nil
 }
 
-// Running are the packages of all active Functions, each once and in order, whoever composes
-// with them.
+// Running implements upgrade.Runner: it returns the packages of all active Functions, whoever
+// composes with them.
 func (f Functions) Running(ctx context.Context, _ string) ([]string, error) {
 	found, err := f.list(ctx)
 	if err != nil {

@@ -56,9 +56,10 @@ func Unexplained(was, content *v1alpha1.ApprovedContent, policies []*policy.Poli
 	return fields
 }
 
-// StillUnexplained are those of the fields in found, which an object was found to have
-// otherwise than approved, of which that is so still: they are not put back, the content that
-// is approved meanwhile is another one than the object has, and no grant since is about them.
+// StillUnexplained returns the fields in found that are still unexplained. found has the fields
+// that differed from what was approved when somebody looked, with their approved digests. A field
+// is explained once it is put back, once approved has it as the object does, or once a grant
+// that is newer than found is about it.
 func StillUnexplained(found, approved, content *v1alpha1.ApprovedContent, policies []*policy.Policy, effective ledger.Ledger) []v1alpha1.ContentDigest {
 	return slices.DeleteFunc(ChangedSince(found, content, policies), func(d v1alpha1.ContentDigest) bool {
 		now, known := digestOf(content, d.Path)

@@ -41,7 +41,7 @@ type Request struct {
 
 // Source knows the versions that a trigger is about. There is one for each trigger.
 type Source interface {
-	// Of are the versions that a request comes from: one of a controller, one of each thing
+	// Of returns the versions that a request comes from: one of a controller, one of each thing
 	// that the children of the parent are made from. An error says that they cannot be read
 	// now; what cannot be known at all is no error, and what a trigger is not about has none.
 	Of(ctx context.Context, r Request) ([]Version, error)
@@ -49,28 +49,28 @@ type Source interface {
 
 // Leaver is a Source of something that an object itself names.
 type Leaver interface {
-	// Left are the version that the object names before a write of it, and the one that it
-	// names afterwards; false where the write changes nothing about that. What cannot be read
+	// Left returns the version that the object names before a write of it, and the one that it
+	// names afterwards; ok is false where the write changes nothing about that. What cannot be read
 	// is known by its name.
 	Left(ctx context.Context, before, after *unstructured.Unstructured) (left, next Version, ok bool)
 }
 
-// Sources are those of all triggers.
+// Sources has the Source of each trigger.
 type Sources map[v1alpha1.UpgradeTrigger]Source
 
-// Triggers returns those that there is a source of, in order.
+// Triggers returns the triggers that have a source, in order.
 func (s Sources) Triggers() []v1alpha1.UpgradeTrigger { return slices.Sorted(maps.Keys(s)) }
 
 // Runner knows what runs.
 type Runner interface {
-	// Running are the images that run for a user, each once and in order.
+	// Running returns the images that run for a user, each once and in order.
 	Running(ctx context.Context, username string) ([]string, error)
 }
 
-// Runners are those of the triggers that are about images.
+// Runners has the Runner of each trigger that is about images.
 type Runners map[v1alpha1.UpgradeTrigger]Runner
 
-// Running are the images that run of what the triggers are about, each once and in order.
+// Running returns the images that run and that the triggers are about, each once and in order.
 func (r Runners) Running(ctx context.Context, username string, triggers []v1alpha1.UpgradeTrigger) ([]string, error) {
 	var all []string
 	for _, trigger := range triggers {

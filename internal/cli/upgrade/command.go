@@ -76,8 +76,7 @@ It is for a person to cut down before it is applied: what was refused for anothe
 an upgrade is in it, too.`
 
 func suggestion(flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams) *cobra.Command {
-	const hour = time.Hour
-	since := hour
+	since := time.Hour
 	cmd := &cobra.Command{
 		Use:   "suggest NAMESPACE/SERVICEACCOUNT",
 		Short: "Write the UpgradeAllowance that would have let refusals through",

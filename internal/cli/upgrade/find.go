@@ -76,7 +76,7 @@ func triggersOf(u *v1alpha1.UpgradeAllowance) []string {
 	return out
 }
 
-// parentOf is what a record tells of a parent, false where the upgrade is not about it.
+// parentOf returns what a record tells of a parent, and false where the upgrade is not about it.
 func parentOf(u *v1alpha1.UpgradeAllowance, rec *v1alpha1.AllowanceRecord) (Parent, bool) {
 	if rec.Status.EndedAt != nil {
 		return Parent{}, false
@@ -85,7 +85,7 @@ func parentOf(u *v1alpha1.UpgradeAllowance, rec *v1alpha1.AllowanceRecord) (Pare
 	var mine []*v1alpha1.ControllerVersion
 	for i := range rec.Status.Versions {
 		known := &rec.Status.Versions[i]
-		if !slices.Contains(triggersOf(u), string(known.Trigger)) || !isOf(known, u.Spec.ServiceAccount) {
+		if !slices.Contains(u.Spec.Triggers, known.Trigger) || !isOf(known, u.Spec.ServiceAccount) {
 			continue
 		}
 		mine = append(mine, known)
@@ -124,7 +124,7 @@ func isOf(known *v1alpha1.ControllerVersion, account string) bool {
 	return known.User == account || known.Trigger != v1alpha1.UpgradeOfController
 }
 
-// withheldOf says what is withheld of a parent, which no upgrade carries out.
+// withheldOf returns what is withheld of a parent, which no upgrade carries out.
 func withheldOf(rec *v1alpha1.AllowanceRecord) string {
 	for _, a := range rec.Status.Active {
 		if a.Relation == v1alpha1.RelationWithheld {
@@ -134,7 +134,7 @@ func withheldOf(rec *v1alpha1.AllowanceRecord) string {
 	return ""
 }
 
-// selected leaves out the parents that the upgrade does not select. Those that cannot be read stay.
+// selected removes the parents that the upgrade does not select. Those that cannot be read stay.
 func (r *Report) selected(ctx context.Context, c client.Reader, u *v1alpha1.UpgradeAllowance) {
 	if u.Spec.NamespaceSelector == nil && u.Spec.ObjectSelector == nil {
 		return
@@ -152,7 +152,7 @@ func (r *Report) selected(ctx context.Context, c client.Reader, u *v1alpha1.Upgr
 	})
 }
 
-// labelsOf are the labels of an object and of its namespace, nil where it is in none.
+// labelsOf returns the labels of an object and those of its namespace, which are nil where it has none.
 func labelsOf(ctx context.Context, c client.Reader, ref v1alpha1.TargetReference) (object, namespace map[string]string, err error) {
 	read := func(gvk schema.GroupVersionKind, key types.NamespacedName) (map[string]string, error) {
 		obj := &metav1.PartialObjectMetadata{}

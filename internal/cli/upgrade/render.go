@@ -66,7 +66,7 @@ func render(r *Report, t text.Terminal, now time.Time) string {
 	return out.String()
 }
 
-// stateOf is what a condition says, in a word.
+// stateOf returns what a condition says: yes, or no and why.
 func stateOf(c *metav1.Condition) string {
 	if c.Status == metav1.ConditionTrue {
 		return "yes"

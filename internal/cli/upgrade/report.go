@@ -22,13 +22,13 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// Report is how far an upgrade is.
+// Report says how far an upgrade is.
 type Report struct {
 	// Name of the UpgradeAllowance.
 	Name string `json:"name"`
 	// ChangedBy is who last changed its spec.
 	ChangedBy string `json:"changedBy,omitempty"`
-	// ServiceAccount and Triggers are those of its spec.
+	// ServiceAccount and Triggers are copied from its spec.
 	ServiceAccount string   `json:"serviceAccount"`
 	Triggers       []string `json:"triggers"`
 	// Conditions of its status.
@@ -56,9 +56,9 @@ type Parent struct {
 	Object v1alpha1.TargetReference `json:"object"`
 	// State of it.
 	State State `json:"state"`
-	// Versions that it remembers, as far as the upgrade is about them.
+	// Versions that it remembers and that the upgrade is about.
 	Versions []string `json:"versions"`
-	// Since is when it was blocked, or when it came to be in the state otherwise.
+	// Since is when it came to be in the state.
 	Since metav1.Time `json:"since"`
 	// On what it waits.
 	On string `json:"on,omitempty"`

@@ -42,7 +42,8 @@ import (
 // errNothing says that there is nothing to suggest.
 var errNothing = errors.New("nothing to suggest")
 
-// userOf is the user name of NAMESPACE/NAME of a service account, or of a user name itself.
+// userOf returns the user name of a service account, which is given as NAMESPACE/NAME or as the user
+// name itself.
 func userOf(arg string) (string, error) {
 	if strings.HasPrefix(arg, "system:") {
 		return arg, nil
@@ -54,7 +55,7 @@ func userOf(arg string) (string, error) {
 	return serviceaccount.MakeUsername(namespace, name), nil
 }
 
-// accountOf is the argument that names a user.
+// accountOf returns the argument of which userOf makes a user name.
 func accountOf(user string) string {
 	if namespace, name, err := serviceaccount.SplitUsername(user); err == nil {
 		return namespace + "/" + name
@@ -90,8 +91,8 @@ type asked struct {
 	count          int64
 }
 
-// suggestFrom is the UpgradeAllowance that would have let through what records say that a user
-// was refused.
+// suggestFrom makes the UpgradeAllowance that would have let through what a user was refused, as
+// records say.
 func suggestFrom(records []v1alpha1.AllowanceRecord, policies cluster.Policies, user string, since time.Time) (*suggested, error) {
 	out := &suggested{}
 	var entries []v1alpha1.PolicyEntry
@@ -115,8 +116,8 @@ func suggestFrom(records []v1alpha1.AllowanceRecord, policies cluster.Policies, 
 	return out, nil
 }
 
-// refusals are what a user was refused, by resource, and the triggers that the parents remember
-// a version of.
+// refusals returns what a user was refused, by resource, and the triggers of the versions that the
+// parents remember.
 func (s *suggested) refusals(records []v1alpha1.AllowanceRecord, policies cluster.Policies, user string, since time.Time) (all []*asked, triggers []v1alpha1.UpgradeTrigger) {
 	for i := range records {
 		rec := &records[i]
@@ -145,7 +146,7 @@ func (s *suggested) refusals(records []v1alpha1.AllowanceRecord, policies cluste
 	return all, slices.Compact(triggers)
 }
 
-// triggersIn are those that a record remembers a version of that is about a user.
+// triggersIn returns the trigger of each version that a record remembers of a user.
 func triggersIn(rec *v1alpha1.AllowanceRecord, user string) (out []v1alpha1.UpgradeTrigger) {
 	for i := range rec.Status.Versions {
 		if known := &rec.Status.Versions[i]; isOf(known, user) {
@@ -155,7 +156,7 @@ func triggersIn(rec *v1alpha1.AllowanceRecord, user string) (out []v1alpha1.Upgr
 	return out
 }
 
-// resourceOf is the resource of a kind that the policies name: a record has only the kind.
+// resourceOf finds the resource of a kind in the policies: a record has only the kind.
 func resourceOf(policies []*policy.Policy, kind string) (schema.GroupVersionResource, bool) {
 	for _, p := range policies {
 		for _, e := range p.Entries() {
@@ -203,7 +204,7 @@ func (a *asked) add(e v1alpha1.HistoryEntry, parent v1alpha1.TargetReference, s 
 	a.count += max(e.Count, 1)
 }
 
-// anyItem is a path for any item of its lists: in the next parent it is another one.
+// anyItem returns a path as a pattern for any item of its lists: in the next parent it is another one.
 func anyItem(path change.Path) string {
 	pattern := change.Pattern(slices.Clone(path))
 	for i := range pattern {
@@ -214,7 +215,7 @@ func anyItem(path change.Path) string {
 	return pattern.String()
 }
 
-// entry is what lets it through, false where nothing would.
+// entry makes the entry that lets it through, and false where none would.
 func (a *asked) entry() (v1alpha1.PolicyEntry, bool) {
 	group := a.resource.Group
 	e := v1alpha1.PolicyEntry{
@@ -243,7 +244,7 @@ func some(names []string) string {
 	return fmt.Sprintf("%s and %d more", strings.Join(names[:most], ", "), len(names)-most)
 }
 
-// written is what a person has to see of it.
+// written has the fields of an UpgradeAllowance that a person has to see.
 type written struct {
 	APIVersion string                        `json:"apiVersion"`
 	Kind       string                        `json:"kind"`
@@ -251,7 +252,7 @@ type written struct {
 	Spec       v1alpha1.UpgradeAllowanceSpec `json:"spec"`
 }
 
-// write is it as YAML.
+// write encodes it as YAML, with comments.
 func (s *suggested) write() (string, error) {
 	var out strings.Builder
 	out.WriteString("# What would have let refusals through. Cut it down to what you want before you apply it.\n")

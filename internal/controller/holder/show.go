@@ -64,9 +64,9 @@ func (r *Reconciler) showBlocked(ctx context.Context, v view, b *v1alpha1.Blocke
 	return nil
 }
 
-// stillBlocked is b where the holder shows it, and else what the API server has: a cached record
-// may be from before the holder was not blocked any more, and whoever waits would be woken by it
-// once more.
+// stillBlocked returns b where the holder shows it, and reads it from the API server otherwise: a
+// cached record may be older than the end of the block, and to show that again would wake whoever
+// waits once more.
 func (r *Reconciler) stillBlocked(ctx context.Context, v view, b *v1alpha1.Blocked) (*v1alpha1.Blocked, error) {
 	if b == nil || showsBlocked(v.obj) {
 		return b, nil

@@ -76,8 +76,8 @@ func (r *Reconciler) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allo
 		// What is changed from now on does not make it a change that somebody has seen.
 		v.unseen, _ = found.(unseen)
 		v.unseen.fields = v.stillUnseen(knows)
-		// Only what the object itself says stays: a note of it in the record counts for the
-		// object as it was, which somebody may change in a way that we are not asked about.
+		// A mark on the object stays. One that is only noted in the record does not: it counts
+		// for the object as it was, and somebody may change that without our being asked.
 		if v.withheld() || len(v.unseen.fields) == 0 {
 			r.changedUnseen.Delete(v.obj.GetUID())
 			v.unseen = unseen{}
@@ -183,11 +183,11 @@ func (r *Reconciler) lookUnseen(
 	return nil
 }
 
-// told is until when another replica may tell of a change that was made at a time, and true
-// where that is over, so that the change is none that nobody has seen.
+// told returns until when another replica may still tell of a change that was made at a time. over
+// is true once that is past: then the change is taken for one that somebody has seen.
 //
-// When something was last changed only says that much: a label moves it on. A first look
-// that comes late, as those of a busy operator do, is not taken for one that came too late.
+// changed is when anything of the object was last changed, and a label that nobody is asked about
+// moves it on. So it proves nothing at the first look, which a busy operator may have late.
 func (a absence) told(changed, now time.Time, first bool) (until time.Time, over bool) {
 	until = a.over.Add(toldWithin)
 	if !changed.After(a.until) || !now.After(until) {
@@ -225,15 +225,15 @@ func (v view) unexplained(knows *v1alpha1.AllowanceRecordStatus, until time.Time
 	return record.Unexplained(was, v.content, policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
 }
 
-// stillUnseen are the fields that were found changed while nobody looked, and are neither put
-// back nor approved since.
+// stillUnseen returns the fields that were found changed while nobody looked, without those that
+// were put back or approved since.
 func (v view) stillUnseen(knows *v1alpha1.AllowanceRecordStatus) []v1alpha1.ContentDigest {
 	was := &v1alpha1.ApprovedContent{Generation: v.unseen.generation, Digests: v.unseen.fields}
 	return record.StillUnexplained(was, knows.Approved, v.content, v.policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
 }
 
-// known is until when an operator looked: for some time after its last sign of life, which may
-// be late or get lost, and at least until it made the record.
+// known returns the time of which it is known that an operator still looked at the holder: that of
+// its last sign of life, which comes at intervals, or that of the record, if it is later.
 func known(rec *v1alpha1.AllowanceRecord, since time.Time) time.Time {
 	until := since.Add(signInterval)
 	if rec != nil && rec.CreationTimestamp.After(until) {
@@ -270,7 +270,7 @@ func (v view) approve(status *v1alpha1.AllowanceRecordStatus, next *requeue.Soon
 	}
 }
 
-// keepApproved leaves it with what content is approved.
+// keepApproved leaves the approved content as it is, but for the parents.
 func (v view) keepApproved(status *v1alpha1.AllowanceRecordStatus) {
 	if status.Approved != nil {
 		status.Approved.Parents = v.content.Parents

@@ -33,15 +33,15 @@ import (
 	"kausality.io/operator/internal/upgrade"
 )
 
-// upgradesOf are the UpgradeAllowances that select a holder.
+// upgradesOf returns the UpgradeAllowances that select a holder.
 func (r *Reconciler) upgradesOf(ctx context.Context, obj *unstructured.Unstructured) []*upgrade.Allowance {
 	h := scope.Holder(ctx, r.Namespaces, obj)
 	return r.Upgrades.Selecting(h.Labels, h.NamespaceLabels)
 }
 
-// upgradeSource makes those holders reconcile that wait, when an UpgradeAllowance comes or
-// changes that may let through what was denied. One of those that are there at the start may
-// have come while nobody looked.
+// upgradeSource has holders that are blocked reconciled when an UpgradeAllowance comes, or changes
+// in a way that may let through what was denied. Those that are there at the start may have come
+// while nobody looked.
 func upgradeSource(objects cache.Cache) source.TypedSource[holders.Request] {
 	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
 		feeder := holders.NewFeeder()

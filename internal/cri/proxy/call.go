@@ -356,8 +356,8 @@ func (c *call) pass(response *frame) error {
 	return c.stream.SendMsg(response)
 }
 
-// cut is what filters leave of a response; nil if that is nothing. A response of which all
-// stays goes on as it came.
+// cut filters a response, and returns what is left of it, nil if that is nothing. A response of
+// which all stays goes on as it came.
 func (c *call) cut(response *frame) (*frame, error) {
 	data := response.whole()
 	for {

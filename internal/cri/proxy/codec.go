@@ -38,8 +38,8 @@ func (f *frame) bytes() []byte {
 	return out
 }
 
-// whole are the message's bytes in one piece, as they came where that is what they are. They
-// are the frame's: nobody changes them, and they are gone when it is sent or freed.
+// whole returns the message's bytes in one piece, without a copy where they came so. They belong to
+// the frame: nobody may change them, and they are gone when it is sent or freed.
 func (f *frame) whole() []byte {
 	if len(f.data) != 1 {
 		one := f.data.MaterializeToBuffer(mem.DefaultBufferPool())

@@ -103,7 +103,8 @@ func readAll(path string) string {
 	return string(raw)
 }
 
-// words are those of a text, whatever its lines and columns are, but for what is another one each time.
+// words normalizes a text for comparison: lines and columns do not count, nor does what differs in
+// each run, such as ages.
 func words(text string) string {
 	text = age.ReplaceAllString(text, "0s")
 	text = uid.ReplaceAllString(text, "-uid")

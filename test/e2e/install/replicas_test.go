@@ -69,7 +69,7 @@ var _ = Describe("Two replicas", Label("ha"), Ordered, func() {
 		w.stop(operators[name])
 		delete(operators, name)
 	}
-	// lose ends one at once, and returns when that was.
+	// lose kills an operator, and returns the time.
 	lose := func(name string) time.Time {
 		GinkgoHelper()
 		Expect(operators[name].Kill()).To(Succeed())
