@@ -23,6 +23,7 @@ import (
 	"os"
 	"slices"
 	"strings"
+	"sync"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -48,8 +49,17 @@ type Witness struct {
 	Log string
 	// About is what the witness looks at.
 	About []controlplane.AuditFilter
-	// offset is where in the log the witness began to look.
+	// read is what it has read so far; without, it reads the whole log whenever it is asked.
+	read *reading
+}
+
+// reading is what was read of a log, each line once: a spec asks over and over again while it
+// waits, and the log of a suite becomes long.
+type reading struct {
+	mu sync.Mutex
+	// offset is where in the log the next line begins.
 	offset int64
+	events controlplane.AuditEvents
 }
 
 // Watch begins to look at what the filters want, such as all in a namespace.
@@ -57,7 +67,7 @@ func (c *Cluster) Watch(about ...controlplane.AuditFilter) Witness {
 	GinkgoHelper()
 	info, err := os.Stat(c.AuditLog)
 	Expect(err).NotTo(HaveOccurred())
-	return Witness{Log: c.AuditLog, About: about, offset: info.Size()}
+	return Witness{Log: c.AuditLog, About: about, read: &reading{offset: wholeLine(c.AuditLog, info.Size())}}
 }
 
 // Writes are the writes that pass the filters, events apart: nobody acts upon
@@ -70,32 +80,35 @@ func (w Witness) Writes(filters ...controlplane.AuditFilter) controlplane.AuditE
 // Requests are the requests that pass the filters, those that only read among them.
 func (w Witness) Requests(filters ...controlplane.AuditFilter) controlplane.AuditEvents {
 	GinkgoHelper()
-	// The log may have been cut in the middle of a line when the witness began.
-	events, _, err := controlplane.ReadAuditFrom(w.Log, w.wholeLine())
+	read := w.read
+	if read == nil {
+		read = &reading{}
+	}
+	read.mu.Lock()
+	defer read.mu.Unlock()
+	events, offset, err := controlplane.ReadAuditFrom(w.Log, read.offset)
 	Expect(err).NotTo(HaveOccurred())
-	return events.Where(slices.Concat(w.About, filters)...)
+	read.offset = offset
+	read.events = append(read.events, events.Where(w.About...)...)
+	return read.events.Where(filters...)
 }
 
-// wholeLine is where the first whole line after the offset begins.
-func (w Witness) wholeLine() int64 {
+// wholeLine returns where in a log the line begins that is cut by an offset: whoever writes it may
+// not have come to its end.
+func wholeLine(log string, offset int64) int64 {
 	GinkgoHelper()
-	if w.offset == 0 {
-		return 0
-	}
-	f, err := os.Open(w.Log)
+	f, err := os.Open(log)
 	Expect(err).NotTo(HaveOccurred())
 	defer f.Close() //nolint:errcheck // Only read from.
 	before := make([]byte, 1)
-	for at := w.offset; ; at-- {
-		if at == 0 {
-			return 0
-		}
-		_, err := f.ReadAt(before, at-1)
+	for ; offset > 0; offset-- {
+		_, err := f.ReadAt(before, offset-1)
 		Expect(err).NotTo(HaveOccurred())
 		if before[0] == '\n' {
-			return at
+			break
 		}
 	}
+	return offset
 }
 
 // UntilQuiet waits until there was no write for a moment.
