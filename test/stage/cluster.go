@@ -45,6 +45,10 @@ var Scheme = controlplane.NewScheme()
 // share.
 type Cluster struct {
 	Kubeconfig, AuditLog, Kubectl string
+	// KeepsNamespaces leaves the namespaces of specs to the end of the control plane. What a
+	// gate holds keeps a namespace that is deleted, and its controller goes through all kinds of
+	// it over and over again.
+	KeepsNamespaces bool
 
 	Config        *rest.Config `json:"-"`
 	client.Client `json:"-"`
@@ -120,12 +124,14 @@ func (c *Cluster) RunKubectl(ctx context.Context, args ...string) (string, error
 	return out.String(), err
 }
 
-// MakeNamespace creates a namespace, which goes with the spec.
+// MakeNamespace creates a namespace, which goes with the spec unless the cluster keeps it.
 func (c *Cluster) MakeNamespace(ctx context.Context, labels map[string]string) string {
 	GinkgoHelper()
 	namespace := &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{GenerateName: "e2e-", Labels: labels}}
 	Expect(c.Create(ctx, namespace)).To(Succeed())
-	DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(c.Delete(ctx, namespace)) })
+	if !c.KeepsNamespaces {
+		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(c.Delete(ctx, namespace)) })
+	}
 	c.allowPeople(ctx, namespace.Name)
 	// Pods cannot be created before the namespace has its service account.
 	Eventually(ctx, func() error {

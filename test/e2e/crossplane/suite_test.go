@@ -127,7 +127,9 @@ var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	}
 	first.governDeletions(ctx)
 	first.offerOlder(ctx)
-	raw, err := json.Marshal(&world{Cluster: stage.Connect(members), CloudURL: crossplane.CloudURL(members)})
+	cluster := stage.Connect(members)
+	cluster.KeepsNamespaces = true
+	raw, err := json.Marshal(&world{Cluster: cluster, CloudURL: crossplane.CloudURL(members)})
 	Expect(err).NotTo(HaveOccurred())
 	return raw
 }, func(raw []byte) {
