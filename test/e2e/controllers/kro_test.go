@@ -18,6 +18,7 @@ package controllers
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
@@ -45,14 +46,18 @@ var graphFile = filepath.Join(root, "internal", "cli", "derive", "testdata", "we
 
 var serviceKind = schema.GroupVersionKind{Version: "v1", Kind: "Service"}
 
-// serve has kro serve the sample under another name and kind, which go with the spec.
-func serve(ctx context.Context, kind string) *unstructured.Unstructured {
+// serve has kro serve the sample under another name and kind, which go with the spec, and with
+// what edits make of it.
+func serve(ctx context.Context, kind string, edits ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	GinkgoHelper()
 	text, err := os.ReadFile(graphFile)
 	Expect(err).NotTo(HaveOccurred())
 	graph := &unstructured.Unstructured{}
 	Expect(yaml.Unmarshal([]byte(strings.ReplaceAll(string(text), "kind: WebApp", "kind: "+kind)), &graph.Object)).To(Succeed())
 	graph.SetName(strings.ToLower(kind))
+	for _, edit := range edits {
+		edit(graph)
+	}
 	Expect(shared.Create(ctx, graph)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(shared.Delete(ctx, graph))).To(Succeed()) })
 	serving(ctx, graph)
@@ -162,7 +167,45 @@ func (s *scene) has(ctx context.Context, name, image string, replicas int64) {
 	Expect(selector).To(Equal(name))
 }
 
+// operate is what people do with instances of a graph.
+func (s *scene) operate(ctx context.Context, kind string) {
+	GinkgoHelper()
+	var all []*unstructured.Unstructured
+	for i := range 3 {
+		all = append(all, s.instance(ctx, kind, fmt.Sprintf("web-%d", i)))
+	}
+	for _, spec := range []string{`{"image":"web:2"}`, `{"replicas":3}`} {
+		By("changing " + spec)
+		for _, instance := range all {
+			merge(ctx, s.alice, instance, `{"spec":`+spec+`}`)
+		}
+		for _, instance := range all {
+			s.carriedOut(ctx, instance)
+		}
+	}
+	By("having children pruned, and others made")
+	merge(ctx, s.alice, all[0], `{"spec":{"name":"shop"}}`)
+	s.carriedOut(ctx, all[0])
+	s.has(ctx, "shop", "web:2", 3)
+	By("deleting them")
+	for _, instance := range all {
+		Expect(s.alice.Delete(ctx, instance)).To(Succeed())
+	}
+	for _, instance := range all {
+		shared.Gone(ctx, instance)
+	}
+	Eventually(ctx, func(g Gomega) { g.Expect(s.pods(ctx, g)).To(BeEmpty()) }).WithTimeout(within).Should(Succeed())
+}
+
 var _ = Describe("kro", Label(controllers.Kro.Name), func() {
+	It("does its work, with not many more writes", func(ctx SpecContext) {
+		governs(ctx, serve(ctx, "CountedApp"), "")
+		serve(ctx, "FreeApp")
+		compare(ctx, controllers.Kro.Name, func(ctx context.Context, s *scene) {
+			s.operate(ctx, map[bool]string{true: "CountedApp", false: "FreeApp"}[s.governed])
+		})
+	}, SpecTimeout(2*specTimeout))
+
 	It("carries out what initiators change, and nothing else", func(ctx SpecContext) {
 		graph := serve(ctx, "WebApp")
 		By("deriving a policy that is in effect for nobody")

@@ -74,8 +74,12 @@ type world struct {
 	*stage.Cluster
 }
 
-// shared is the cluster of all specs.
-var shared *world
+var (
+	// shared is the cluster of all specs.
+	shared *world
+	// members are what it runs in; only the process that runs Serial specs has them.
+	members *controlplane.ControlPlane
+)
 
 func TestControllers(t *testing.T) {
 	RegisterFailHandler(Fail)
@@ -83,7 +87,7 @@ func TestControllers(t *testing.T) {
 }
 
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
-	members := stage.StartControlPlane(ctx, controlplane.Options{})
+	members = stage.StartControlPlane(ctx, controlplane.Options{})
 	wanted := slices.DeleteFunc(slices.Clone(all), func(c *controllers.Controller) bool {
 		return !slices.Contains(strings.Split(*started, ","), c.Name)
 	})

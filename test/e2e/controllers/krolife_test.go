@@ -1,0 +1,152 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package controllers
+
+import (
+	"context"
+	"time"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	eventsv1 "k8s.io/api/events/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/controllers"
+	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
+)
+
+var configMapKind = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
+
+// withNote adds a ConfigMap to the sample that has nothing to do with what else is in it.
+func withNote(graph *unstructured.Unstructured) {
+	resources, _, _ := unstructured.NestedSlice(graph.Object, "spec", "resources")
+	note := map[string]any{"id": "note", "template": map[string]any{
+		"apiVersion": "v1", "kind": "ConfigMap",
+		"metadata": map[string]any{"name": "${schema.metadata.name}-note"},
+		"data":     map[string]any{"text": "${schema.spec.text}"},
+	}}
+	Expect(unstructured.SetNestedSlice(graph.Object, append(resources, note), "spec", "resources")).To(Succeed())
+	Expect(unstructured.SetNestedField(graph.Object, `string | default="none"`, "spec", "schema", "spec", "text")).To(Succeed())
+}
+
+// deniedEvents are how many Events tell of denials in the namespace.
+func (s *scene) deniedEvents(ctx context.Context) int {
+	GinkgoHelper()
+	var list eventsv1.EventList
+	Expect(shared.List(ctx, &list, client.InNamespace(s.namespace))).To(Succeed())
+	denied := 0
+	for _, event := range list.Items {
+		if event.Reason == "Denied" {
+			denied++
+		}
+	}
+	return denied
+}
+
+var _ = Describe("An instance of kro", Label(controllers.Kro.Name), func() {
+	It("goes on with its other children while one is refused, which costs next to nothing, and ends with its namespace", func(ctx SpecContext) {
+		graph := serve(ctx, "NotedApp", withNote)
+		governs(ctx, graph, "")
+		s := setScene(ctx, false)
+		web := s.instance(ctx, "NotedApp", "web")
+		merge(ctx, s.mallory, web, `{"spec":{"image":"web:theirs"}}`)
+		s.refusedFor(ctx, web)
+		merge(ctx, s.alice, web, `{"spec":{"text":"ours"}}`)
+		note := s.ref(configMapKind, "web-note")
+		Eventually(ctx, func(g Gomega) {
+			live(ctx, g, note)
+			text, _, _ := unstructured.NestedString(note.Object, "data", "text")
+			g.Expect(text).To(Equal("ours"))
+		}).WithTimeout(within).Should(Succeed())
+		s.has(ctx, "web", "web:1", 1)
+
+		By("trying again and again")
+		s.look()
+		denied := s.deniedEvents(ctx)
+		Eventually(ctx, func() []string { return s.refusals() }).WithTimeout(within).Should(HaveLen(4))
+		Expect(denied).To(Equal(1))
+		Expect(s.deniedEvents(ctx)).To(Equal(denied))
+		Expect(describe(s.counted())).To(HaveLen(0), "what is written while nothing happens")
+
+		By("approving it")
+		approve(ctx, s.alice, web)
+		s.carriedOut(ctx, web)
+		s.has(ctx, "web", "web:theirs", 1)
+
+		By("deleting the namespace")
+		s.look()
+		Expect(s.alice.Delete(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}})).To(Succeed())
+		Eventually(ctx, func() error { return shared.Get(ctx, client.ObjectKey{Name: s.namespace}, &corev1.Namespace{}) }).
+			WithTimeout(2 * within).Should(MatchError(apierrors.IsNotFound, "not found"))
+		Expect(s.refusals()).To(BeEmpty())
+	}, SpecTimeout(specTimeout))
+
+	It("is bound by nothing any more when its graph is deleted", func(ctx SpecContext) {
+		graph := serve(ctx, "EndedApp")
+		governs(ctx, graph, "")
+		s := setScene(ctx, false)
+		s.instance(ctx, "EndedApp", "web")
+		deployment := s.ref(deploymentKind, "web")
+		refused(patch(ctx, s.mallory, deployment, `{"spec":{"replicas":2}}`))
+		Expect(s.alice.Delete(ctx, graph)).To(Succeed())
+		Eventually(ctx, func() error {
+			return shared.Get(ctx, client.ObjectKey{Name: "kro-" + graph.GetName()}, &v1alpha1.AllowancePolicy{})
+		}).
+			WithTimeout(within).Should(MatchError(apierrors.IsNotFound, "not found"))
+		Eventually(ctx, func() error { return patch(ctx, s.mallory, deployment, `{"spec":{"replicas":2}}`) }).WithTimeout(within).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+
+	// It ends a process, which only the process of the suite can that has started it.
+	It("is carried out by a kro that was killed, as far as somebody may cause it", Serial, func(ctx SpecContext) {
+		governs(ctx, serve(ctx, "KilledApp"), "")
+		s := setScene(ctx, false)
+		var all []*unstructured.Unstructured
+		for _, name := range []string{"one", "two", "three"} {
+			all = append(all, s.instance(ctx, "KilledApp", name))
+		}
+		s.look()
+		for _, instance := range all {
+			merge(ctx, s.alice, instance, `{"spec":{"image":"web:2"}}`)
+		}
+		Expect(members.Kill(controllers.Kro.Name)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) { Expect(members.Restart(ctx, controllers.Kro.Name)).To(Succeed()) })
+		merge(ctx, s.alice, all[0], `{"spec":{"replicas":2}}`)
+		merge(ctx, s.mallory, all[1], `{"spec":{"replicas":5}}`)
+		Expect(members.Restart(ctx, controllers.Kro.Name)).To(Succeed())
+		s.carriedOut(ctx, all[0])
+		s.has(ctx, "one", "web:2", 2)
+		s.carriedOut(ctx, all[2])
+		s.has(ctx, "three", "web:2", 1)
+		s.refusedFor(ctx, all[1])
+		deployment := s.ref(deploymentKind, "two")
+		live(ctx, Default, deployment)
+		replicas, _, _ := unstructured.NestedInt64(deployment.Object, "spec", "replicas")
+		Expect(replicas).To(Equal(int64(1)))
+		merge(ctx, s.mallory, all[1], `{"spec":{"replicas":1}}`)
+		s.carriedOut(ctx, all[1])
+		s.has(ctx, "two", "web:2", 1)
+		Expect(s.counted().Where(controlplane.ByUser(kroUser), controlplane.OfResource("apps", "deployments"))).
+			To(HaveEach(HaveField("Annotations", HaveKey(stage.AuditTrace))))
+	}, SpecTimeout(specTimeout+time.Minute))
+})
