@@ -44,10 +44,10 @@ func ReadAudit(path string) (AuditEvents, error) {
 }
 
 // ReadAuditFrom returns the events of the audit log at path that begin at the
-// given offset in bytes, and the offset to go on from. The API server may be
+// given offset in bytes and that all filters want, and the offset to go on from. The API server may be
 // writing to the log: a last line that is not complete is left for the next
 // call.
-func ReadAuditFrom(path string, offset int64) (AuditEvents, int64, error) {
+func ReadAuditFrom(path string, offset int64, filters ...AuditFilter) (AuditEvents, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {
 		return nil, offset, fmt.Errorf("reading the audit log: %w", err)
@@ -69,7 +69,9 @@ func ReadAuditFrom(path string, offset int64) (AuditEvents, int64, error) {
 		if err := json.Unmarshal(line, &event); err != nil {
 			return events, offset, fmt.Errorf("the audit log %s does not parse at offset %d: %w", path, offset, err)
 		}
-		events = append(events, event)
+		if wanted(&event, filters) {
+			events = append(events, event)
+		}
 		offset += int64(len(line))
 	}
 }
@@ -81,11 +83,16 @@ type AuditFilter func(*auditv1.Event) bool
 func (e AuditEvents) Where(filters ...AuditFilter) AuditEvents {
 	var kept AuditEvents
 	for i := range e {
-		if !slices.ContainsFunc(filters, func(wanted AuditFilter) bool { return !wanted(&e[i]) }) {
+		if wanted(&e[i], filters) {
 			kept = append(kept, e[i])
 		}
 	}
 	return kept
+}
+
+// wanted reports whether all filters want an event.
+func wanted(event *auditv1.Event, filters []AuditFilter) bool {
+	return !slices.ContainsFunc(filters, func(wants AuditFilter) bool { return !wants(event) })
 }
 
 // Writes wants requests that changed something, or would have if they had not

@@ -100,7 +100,7 @@ func expectTraced(ctx context.Context, d *appsv1.Deployment, creator, name strin
 		creator + " -> Deployment/" + name + " (created) -> ReplicaSet/" + rs.Name + " (created)"))
 	Expect(ways(rs)).To(HaveEach(HavePrefix(creator + " -> Deployment/" + name + " (created) -> ReplicaSet/" + rs.Name)))
 
-	w := witness{stage.Witness{Log: shared.AuditLog, About: []controlplane.AuditFilter{controlplane.InNamespace(d.Namespace)}}}
+	w := witness{stage.WholeLog(shared.AuditLog, controlplane.InNamespace(d.Namespace))}
 	traces := w.tracesOf(controlplane.OfResource("", "pods"), controlplane.ByVerb("create"))
 	Expect(traces).NotTo(BeEmpty())
 	for _, trace := range traces {

@@ -121,7 +121,7 @@ var _ = SynchronizedAfterSuite(func() {}, func() {
 	if shared == nil {
 		return // It did not start.
 	}
-	unasked := stage.Witness{Log: shared.AuditLog}.Requests(controlplane.FailedOpen, func(event *auditv1.Event) bool {
+	unasked := stage.WholeLog(shared.AuditLog, controlplane.FailedOpen).Requests(func(event *auditv1.Event) bool {
 		return alone.IsZero() || event.RequestReceivedTimestamp.Time.Before(alone)
 	})
 	var lines []string

@@ -45,12 +45,10 @@ const (
 
 // Witness reads from the audit log what was written since the witness was called.
 type Witness struct {
-	// Log is the audit log.
-	Log string
-	// About is what the witness looks at.
-	About []controlplane.AuditFilter
-	// read is what it has read so far; without, it reads the whole log whenever it is asked.
-	read *reading
+	log string
+	// about is what the witness looks at, and only what is asked for of that.
+	about, only []controlplane.AuditFilter
+	read        *reading
 }
 
 // reading is what was read of a log, each line once: a spec asks over and over again while it
@@ -67,7 +65,20 @@ func (c *Cluster) Watch(about ...controlplane.AuditFilter) Witness {
 	GinkgoHelper()
 	info, err := os.Stat(c.AuditLog)
 	Expect(err).NotTo(HaveOccurred())
-	return Witness{Log: c.AuditLog, About: about, read: &reading{offset: wholeLine(c.AuditLog, info.Size())}}
+	w := WholeLog(c.AuditLog, about...)
+	w.read.offset = wholeLine(c.AuditLog, info.Size())
+	return w
+}
+
+// WholeLog looks at what the filters want of all that is in an audit log.
+func WholeLog(log string, about ...controlplane.AuditFilter) Witness {
+	return Witness{log: log, about: about, read: &reading{}}
+}
+
+// Only returns the same witness, asked for less.
+func (w Witness) Only(filters ...controlplane.AuditFilter) Witness {
+	w.only = slices.Concat(w.only, filters)
+	return w
 }
 
 // Writes are the writes that pass the filters, events apart: nobody acts upon
@@ -80,17 +91,13 @@ func (w Witness) Writes(filters ...controlplane.AuditFilter) controlplane.AuditE
 // Requests are the requests that pass the filters, those that only read among them.
 func (w Witness) Requests(filters ...controlplane.AuditFilter) controlplane.AuditEvents {
 	GinkgoHelper()
-	read := w.read
-	if read == nil {
-		read = &reading{}
-	}
-	read.mu.Lock()
-	defer read.mu.Unlock()
-	events, offset, err := controlplane.ReadAuditFrom(w.Log, read.offset)
+	w.read.mu.Lock()
+	defer w.read.mu.Unlock()
+	events, offset, err := controlplane.ReadAuditFrom(w.log, w.read.offset, w.about...)
 	Expect(err).NotTo(HaveOccurred())
-	read.offset = offset
-	read.events = append(read.events, events.Where(w.About...)...)
-	return read.events.Where(filters...)
+	w.read.offset = offset
+	w.read.events = append(w.read.events, events...)
+	return w.read.events.Where(slices.Concat(w.only, filters)...)
 }
 
 // wholeLine returns where in a log the line begins that is cut by an offset: whoever writes it may

@@ -87,7 +87,7 @@ var _ = Describe("An instance of kro", Label(controllers.Kro.Name), func() {
 		Eventually(ctx, func() []string { return s.refusals() }).WithTimeout(within).Should(HaveLen(4))
 		Expect(denied).To(Equal(1))
 		Expect(s.deniedEvents(ctx)).To(Equal(denied))
-		Expect(describe(s.counted())).To(HaveLen(0), "what is written while nothing happens")
+		Expect(describe(s.counted())).To(BeEmpty(), "what is written while nothing happens")
 
 		By("approving it")
 		approve(ctx, s.alice, web)

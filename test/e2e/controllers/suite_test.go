@@ -114,7 +114,7 @@ var _ = SynchronizedAfterSuite(func() {}, func() {
 	if shared == nil {
 		return // It did not start.
 	}
-	unasked := stage.Witness{Log: shared.AuditLog}.Requests(controlplane.FailedOpen)
+	unasked := stage.WholeLog(shared.AuditLog, controlplane.FailedOpen).Requests()
 	Expect(describe(unasked)).To(BeEmpty(), "the webhook did not answer, though the operator was there")
 })
 

@@ -30,7 +30,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/crossplane/cloud"
 	"kausality.io/operator/test/crossplane/provider/apis/cluster"
 	"kausality.io/operator/test/stage"
@@ -400,8 +399,7 @@ func claiming() []bypass {
 			Expect(unstructured.SetNestedStringMap(claim.Object, map[string]string{
 				"apiVersion": free.GetAPIVersion(), "kind": free.GetKind(), "name": free.GetName(),
 			}, "spec", "resourceRef")).To(Succeed())
-			audit := shared.Watch()
-			audit.About = []controlplane.AuditFilter{stage.OfAny(free)}
+			audit := shared.Watch(stage.OfAny(free))
 			Expect(s.rogue.Create(ctx, claim)).To(Succeed())
 
 			By("having Crossplane try")

@@ -85,8 +85,8 @@ var _ = Describe("A claim whose size is changed", func() {
 		} {
 			Expect(traceOf(audit, hop.object)).To(Equal(hop.kinds), "of what let %s change", hop.object.GetKind())
 		}
-		audit.About = []controlplane.AuditFilter{controlplane.Since(approved), stage.OfAny(claim, composite, instance)} // Others are refused things.
-		Expect(audit.Refusals("system:serviceaccount:" + crossplane.Namespace + ":")).To(BeEmpty())
+		// Others are refused things.
+		Expect(audit.Only(controlplane.Since(approved), stage.OfAny(claim, composite, instance)).Refusals("system:serviceaccount:" + crossplane.Namespace + ":")).To(BeEmpty())
 	}, SpecTimeout(specTimeout))
 })
 

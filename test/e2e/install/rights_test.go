@@ -72,7 +72,7 @@ var _ = Describe("The shipped roles", Label("rights"), func() {
 		Expect(w.Delete(ctx, stuck)).To(Succeed())
 		w.sh(ctx, "kubectl delete allowancepolicies --all")
 		w.completes(ctx, web, "web:last")
-		asked := (stage.Witness{Log: w.AuditLog}).Requests(controlplane.ByUser(controlplane.OperatorUser))
+		asked := stage.WholeLog(w.AuditLog, controlplane.ByUser(controlplane.OperatorUser)).Requests()
 		Expect(asked).NotTo(BeEmpty())
 		var refused []string
 		for _, event := range asked.Where(controlplane.Refused(http.StatusForbidden)) {
