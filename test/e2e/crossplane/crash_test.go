@@ -18,12 +18,14 @@ package crossplane
 
 import (
 	"context"
+	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/crossplane"
 	"kausality.io/operator/test/crossplane/cloud"
 	"kausality.io/operator/test/crossplane/provider/apis/instance"
@@ -40,6 +42,13 @@ var _ = Describe("While a gate is open", Serial, Ordered, func() {
 	midway := func(ctx context.Context, traits string, fault cloud.Fault) *gatedInstance {
 		GinkgoHelper()
 		i := provision(ctx, group, databaseKind, traits)
+		audit := shared.Watch(stage.OfAny(i.instance))
+		DeferCleanup(func(ctx SpecContext) {
+			if CurrentSpecReport().Failed() {
+				AddReportEntry("events", told(audit.Writes(controlplane.Succeeded)))
+				AddReportEntry("calls", fmt.Sprintf("%+v", shared.calls(ctx, i.instance).Mutations()))
+			}
+		})
 		fault.Verb, fault.Times = cloud.Update, 1
 		i.opened(ctx, fault)
 		if traits == string(instance.Async) {
