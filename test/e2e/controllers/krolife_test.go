@@ -32,7 +32,6 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/controllers"
-	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/stage"
 )
 
@@ -70,7 +69,9 @@ var _ = Describe("An instance of kro", Label(controllers.Kro.Name), func() {
 		governs(ctx, graph, "")
 		s := setScene(ctx, false)
 		web := s.instance(ctx, "NotedApp", "web")
-		merge(ctx, s.mallory, web, `{"spec":{"image":"web:theirs"}}`)
+		// While something of the instance is withheld, nothing passes; this is none of it.
+		merge(ctx, s.alice, s.ref(deploymentKind, "web"), `{"metadata":{"annotations":{"kausality.io/break-glass":"to see what kro may do about it"}},
+			"spec":{"replicas":4}}`)
 		s.refusedFor(ctx, web)
 		merge(ctx, s.alice, web, `{"spec":{"text":"ours"}}`)
 		note := s.ref(configMapKind, "web-note")
@@ -79,20 +80,22 @@ var _ = Describe("An instance of kro", Label(controllers.Kro.Name), func() {
 			text, _, _ := unstructured.NestedString(note.Object, "data", "text")
 			g.Expect(text).To(Equal("ours"))
 		}).WithTimeout(within).Should(Succeed())
-		s.has(ctx, "web", "web:1", 1)
+		s.has(ctx, "web", "web:1", 4)
 
 		By("trying again and again")
 		s.look()
+		Eventually(ctx, func() []string { return s.refusals() }).WithTimeout(within).Should(HaveLen(2))
 		denied := s.deniedEvents(ctx)
+		Expect(denied).To(BeNumerically(">=", 1))
+		s.look()
 		Eventually(ctx, func() []string { return s.refusals() }).WithTimeout(within).Should(HaveLen(4))
-		Expect(denied).To(Equal(1))
 		Expect(s.deniedEvents(ctx)).To(Equal(denied))
-		Expect(describe(s.counted())).To(BeEmpty(), "what is written while nothing happens")
+		Expect(describe(s.counted())).To(HaveEach(ContainSubstring(kroUser)), "others write while nothing happens")
 
 		By("approving it")
 		approve(ctx, s.alice, web)
 		s.carriedOut(ctx, web)
-		s.has(ctx, "web", "web:theirs", 1)
+		s.has(ctx, "web", "web:1", 1)
 
 		By("deleting the namespace")
 		s.look()
@@ -146,7 +149,6 @@ var _ = Describe("An instance of kro", Label(controllers.Kro.Name), func() {
 		merge(ctx, s.mallory, all[1], `{"spec":{"replicas":1}}`)
 		s.carriedOut(ctx, all[1])
 		s.has(ctx, "two", "web:2", 1)
-		Expect(s.counted().Where(controlplane.ByUser(kroUser), controlplane.OfResource("apps", "deployments"))).
-			To(HaveEach(HaveField("Annotations", HaveKey(stage.AuditTrace))))
+		s.caused("deployments", stage.AliceName, "patch")
 	}, SpecTimeout(specTimeout+time.Minute))
 })
