@@ -30,6 +30,9 @@ RACE ?= $(if $(filter 1,$(shell go env CGO_ENABLED)),-race)
 # How many processes run specs against the one cluster; they wait more than they work.
 E2E_PROCS ?= 3
 
+comma := ,
+space := $(subst ,, )
+
 SHELL = /usr/bin/env bash -o pipefail
 .SHELLFLAGS = -ec
 # The go command spreads its work over the processors by itself, and the tests
@@ -154,9 +157,10 @@ test-e2e: build shifted-operator controlplane-binaries peers-binaries controller
 	bin/stranger -seed=1 -acts=120
 
 .PHONY: e2e-controllers
-e2e-controllers: build controlplane-binaries controllers-binaries ## Run the tests with published controllers, of which "make test" runs one (some 10 minutes).
+e2e-controllers: build controlplane-binaries controllers-binaries ## Run the tests with published controllers, of which "make test" runs one (CONTROLLERS: which; some 15 minutes).
 	@echo "=== end to end with $(CONTROLLERS): published controllers, and what they write"
-	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=30m --silence-skips --no-color ./test/e2e/controllers
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=30m --silence-skips --no-color \
+		--label-filter='$(subst $(space), || ,$(CONTROLLERS))' ./test/e2e/controllers -- -controllers=$(subst $(space),$(comma),$(CONTROLLERS))
 	@echo "=== end to end with a controller that does the worst that is legal"
 	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=15m --silence-skips --no-color --label-filter=controllers ./test/e2e
 
