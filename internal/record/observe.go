@@ -72,6 +72,9 @@ type Outcome struct {
 	Target v1alpha1.TargetReference
 	// Decision about the child. Its time is set where it is left out.
 	Decision *v1alpha1.Decision
+	// Shown is true where Target showed that it is blocked when the decision was made. Whoever
+	// was denied something then is woken when that is taken away, however late it is recorded.
+	Shown bool
 	// History has what happens to Target itself. Times are set where they are left
 	// out.
 	History []v1alpha1.HistoryEntry
@@ -112,7 +115,7 @@ func (s *Store) Observe(o Outcome) {
 		if d.Time.IsZero() {
 			d.Time = now
 		}
-		b.decide(d)
+		b.decide(d, o.Shown)
 	}
 	if o.MadeBy != nil {
 		b.madeBy = map[string]MadeBy{o.MadeBy.User: *o.MadeBy}
@@ -256,6 +259,10 @@ func (b *batch) outcome(status *v1alpha1.AllowanceRecordStatus) bool {
 		status.LastDenial = b.lastDenial.DeepCopy()
 	}
 	status.Denials += b.denials
+	if status.Blocked == nil {
+		// What was shown to them is taken away, or about to be.
+		status.AnsweredDenials += b.shown
+	}
 	for _, e := range oldestFirst(b.history) {
 		// What was granted may have ended before anybody looked at the holder.
 		if e.Event == v1alpha1.EventGranted && e.Initiator != "" {

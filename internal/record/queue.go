@@ -43,6 +43,8 @@ type batch struct {
 	// them.
 	lastDenial *v1alpha1.Decision
 	denials    int64
+	// shown is how many of them were of a holder that showed that it is blocked.
+	shown int64
 	// history is what happened, the newest first.
 	history []v1alpha1.HistoryEntry
 	// full says why the last change of the holder allows nothing, empty where it does
@@ -72,12 +74,15 @@ func (b *batch) grants() bool {
 	return slices.ContainsFunc(b.history, func(e v1alpha1.HistoryEntry) bool { return e.Event == v1alpha1.EventGranted })
 }
 
-// decide adds a decision about a child.
-func (b *batch) decide(d v1alpha1.Decision) {
+// decide adds a decision about a child of a holder that showed that it is blocked, or did not.
+func (b *batch) decide(d v1alpha1.Decision, shown bool) {
 	b.last = &d
 	b.history = WithHistory(b.history, entryOf(d))
 	if d.Result == ResultDenied {
 		b.lastDenial, b.denials = &d, 1
+		if shown {
+			b.shown = 1
+		}
 	}
 }
 
@@ -93,7 +98,7 @@ func (b *batch) add(later *batch) {
 		b.full = later.full
 	}
 	if later.lastDenial != nil {
-		b.lastDenial = later.lastDenial
+		b.lastDenial = lastDenial(b.lastDenial, later.lastDenial)
 	}
 	if later.approved != nil {
 		b.approved = later.approved
@@ -104,10 +109,22 @@ func (b *batch) add(later *batch) {
 		maps.Copy(b.madeBy, later.madeBy)
 	}
 	b.denials += later.denials
+	b.shown += later.shown
 	b.history = WithHistory(b.history, oldestFirst(later.history)...)
 	if later.mirror != nil {
 		b.mirror = b.mirror.then(later.mirror)
 	}
+}
+
+// lastDenial returns the later one of two denials. It says of those UpgradeAllowances that they
+// were asked that were asked about both: one that came in between could let the earlier through.
+func lastDenial(before, d *v1alpha1.Decision) *v1alpha1.Decision {
+	if before == nil || before.User != d.User {
+		return d
+	}
+	both := *d
+	both.Upgrades = slices.DeleteFunc(slices.Clone(d.Upgrades), func(id string) bool { return !slices.Contains(before.Upgrades, id) })
+	return &both
 }
 
 // queue holds one batch for each holder that something was decided about. When

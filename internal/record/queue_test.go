@@ -35,7 +35,7 @@ var ever = time.Unix(1<<40, 0)
 
 func batchOf(uid types.UID, d v1alpha1.Decision) *batch {
 	b := &batch{target: v1alpha1.TargetReference{UID: uid}}
-	b.decide(d)
+	b.decide(d, false)
 	return b
 }
 
@@ -227,5 +227,64 @@ func TestQueueKeepsTheLatestLook(t *testing.T) {
 	}
 	if q.takeOne("a") != nil || len(q.take(ever)) != 0 {
 		t.Error("what was taken waits still")
+	}
+}
+
+// TestAskedAboutAll has a batch of denials say which UpgradeAllowances all of them were asked about.
+func TestAskedAboutAll(t *testing.T) {
+	of := func(user string, asked ...string) v1alpha1.Decision {
+		return v1alpha1.Decision{Result: ResultDenied, User: user, Upgrades: asked}
+	}
+	tests := map[string]struct {
+		denials []v1alpha1.Decision
+		want    []string
+	}{
+		"one":                     {denials: []v1alpha1.Decision{of("a", "one/1")}, want: []string{"one/1"}},
+		"two about the same":      {denials: []v1alpha1.Decision{of("a", "one/1"), of("a", "one/1")}, want: []string{"one/1"}},
+		"one that comes meantime": {denials: []v1alpha1.Decision{of("a", "one/1"), of("a", "one/1", "two/1")}, want: []string{"one/1"}},
+		"those of two":            {denials: []v1alpha1.Decision{of("a", "one/1"), of("b", "two/1")}, want: []string{"two/1"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			q := newQueue(10, time.Now)
+			for _, d := range tt.denials {
+				q.put(batchOf("a", d))
+			}
+			if diff := cmp.Diff(tt.want, q.takeOne("a").lastDenial.Upgrades); diff != "" {
+				t.Errorf("asked (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestOutcomeAnswersWhatWasShown has denials answered whose end of waiting was shown, or will be.
+func TestOutcomeAnswersWhatWasShown(t *testing.T) {
+	tests := map[string]struct {
+		shown   []bool
+		blocked bool
+		want    int64
+	}{
+		"before anything is shown":           {shown: []bool{false}},
+		"while it is shown":                  {shown: []bool{true}, blocked: true},
+		"after the end, of before it":        {shown: []bool{true, true}, want: 2},
+		"after the end, of before and after": {shown: []bool{true, false}, want: 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			q := newQueue(10, time.Now)
+			for _, shown := range tt.shown {
+				b := &batch{target: v1alpha1.TargetReference{UID: "a"}}
+				b.decide(denial("no"), shown)
+				q.put(b)
+			}
+			status := v1alpha1.AllowanceRecordStatus{}
+			if tt.blocked {
+				status.Blocked = &v1alpha1.Blocked{}
+			}
+			q.takeOne("a").outcome(&status)
+			if status.AnsweredDenials != tt.want || status.Denials != int64(len(tt.shown)) {
+				t.Errorf("%d of %d denials are answered, want %d", status.AnsweredDenials, status.Denials, tt.want)
+			}
+		})
 	}
 }

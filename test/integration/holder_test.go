@@ -48,6 +48,7 @@ import (
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/scope"
+	"kausality.io/operator/internal/upgrade"
 )
 
 var (
@@ -61,6 +62,8 @@ type operatorParts struct {
 	holders *holders.Cache
 	records *record.Store
 	active  *policy.Active
+	// upgrades are the UpgradeAllowances that let something through.
+	upgrades *upgrade.Active
 }
 
 // startParts runs them until the end of the spec or container.
@@ -82,10 +85,10 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 			Client: mgr.GetClient(), Live: mgr.GetAPIReader(),
 			OperatorNamespace: operatorNamespace,
 		}),
-		active: &policy.Active{},
+		active: &policy.Active{}, upgrades: &upgrade.Active{},
 	}
 	namespaces := scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
-	Expect(followHolders(mgr, cache, p.records, p.active, namespaces)).To(Succeed())
+	Expect(followHolders(mgr, cache, p.records, p.active, p.upgrades, namespaces)).To(Succeed())
 	Expect(mgr.Add(cache)).To(Succeed())
 
 	p.active.Set(policy.NewIndex([]*policy.Policy{startingPolicy("Deployment", "platform-team"), startingPolicy("ReplicaSet", "platform-team")}))
@@ -97,7 +100,9 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 
 // followHolders adds what keeps records of holders, and consumes what is in their
 // ledgers.
-func followHolders(mgr ctrl.Manager, cache *holders.Cache, records *record.Store, active *policy.Active, namespaces scope.Namespaces) error {
+func followHolders(
+	mgr ctrl.Manager, cache *holders.Cache, records *record.Store, active *policy.Active, upgrades *upgrade.Active, namespaces scope.Namespaces,
+) error {
 	known := baseline.New(baseline.Config{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,
 		Holders: cache, Looked: cache.Looked(), Clock: clock.RealClock{},
@@ -108,7 +113,7 @@ func followHolders(mgr ctrl.Manager, cache *holders.Cache, records *record.Store
 	})
 	holder := &holdercontroller.Reconciler{
 		Loops:  writeloop.NewFinder(),
-		Client: mgr.GetClient(), Holders: cache, Records: records, Policies: active,
+		Client: mgr.GetClient(), Holders: cache, Records: records, Policies: active, Upgrades: upgrades,
 		Namespaces: namespaces, SignOfLife: sign, Baseline: known, Events: mgr.GetEventRecorder("kausality"), Clock: clock.RealClock{},
 	}
 	return errors.Join(holder.SetupWithManager(mgr), mgr.Add(records), mgr.Add(sign), mgr.Add(known))
@@ -192,7 +197,7 @@ func reportSettled(ctx context.Context, d *appsv1.Deployment) {
 func deniedUpdate(target v1alpha1.TargetReference) record.Outcome {
 	return record.Outcome{Target: target, Decision: &v1alpha1.Decision{
 		Result: record.ResultDenied, Reason: "Denied", Operation: "Update",
-		User: "system:serviceaccount:kube-system:deployment-controller",
+		User: deploymentsUser,
 		Kind: "ReplicaSet", Name: "web-1", Paths: []string{"spec.replicas"},
 		Message: "nothing covers spec.replicas of ReplicaSet web-1",
 	}}

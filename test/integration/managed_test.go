@@ -63,7 +63,7 @@ func startGates(ctx context.Context, wrap ...func(client.Client) client.Client) 
 			Client: writer, Holders: c.holders, Drivers: c.gates, Records: c.records, Policies: c.active, Catalog: c.catalog,
 			Namespaces: c.namespaces, Events: mgr.GetEventRecorder("kausality"), Clock: clock.RealClock{}, Settle: settleTime,
 		}
-		return errors.Join(followHolders(mgr, c.holders, c.records, c.active, c.namespaces), gates.SetupWithManager(mgr))
+		return errors.Join(followHolders(mgr, c.holders, c.records, c.active, nil, c.namespaces), gates.SetupWithManager(mgr))
 	})
 }
 

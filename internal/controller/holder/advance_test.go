@@ -66,6 +66,15 @@ func (h testHolder) version(version string) testHolder {
 	return h
 }
 
+// blocked shows that a change of its children waits.
+func (h testHolder) blocked() testHolder {
+	h.Object["status"] = map[string]any{
+		"observedGeneration": int64(4),
+		"conditions":         []any{map[string]any{"type": v1alpha1.ConditionBlocked, "status": "True"}},
+	}
+	return h
+}
+
 // settled has the status that the deployment controller reports at the end.
 func (h testHolder) settled() testHolder {
 	h.Object["status"] = map[string]any{

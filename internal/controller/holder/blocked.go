@@ -20,10 +20,12 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/upgrade"
@@ -53,21 +55,39 @@ func (v view) situation(effective ledger.Ledger) situation {
 	return s
 }
 
-// helps reports whether something has come, or something that was in the way is
-// gone, since the holder was blocked: its controllers should try again (D13).
-func (s situation) helps(b *v1alpha1.Blocked) bool {
+// deniedTogether is the time within which the requests of one reconcile are denied.
+const deniedTogether = time.Minute
+
+// writtenHelps reports whether something has come, or something that was in the way is
+// gone, since the holder was blocked: its controllers should try again (D13). Each is a write of
+// the holder, which wakes them.
+func (s situation) writtenHelps(b *v1alpha1.Blocked) bool {
 	return slices.ContainsFunc(s.allowances, func(id string) bool { return !slices.Contains(b.Allowances, id) }) ||
-		slices.ContainsFunc(b.Withheld, func(path string) bool { return !slices.Contains(s.withheld, path) }) ||
-		!slices.Equal(s.policies, b.Policies)
+		slices.ContainsFunc(b.Withheld, func(path string) bool { return !slices.Contains(s.withheld, path) })
+}
+
+// unwrittenHelps is that of what comes without a write of the holder.
+func (s situation) unwrittenHelps(status *v1alpha1.AllowanceRecordStatus) bool {
+	return !slices.Equal(s.policies, status.Blocked.Policies) || s.upgradeHelps(status)
 }
 
 // upgradeHelps reports whether an UpgradeAllowance has come, or has changed, that could let through
 // what was denied: one of whoever was denied it, that names the child, and that was not asked
 // then. Each counts once: what is denied again was asked about it.
-func (s situation) upgradeHelps(b *v1alpha1.Blocked, d *v1alpha1.Decision) bool {
+func (s situation) upgradeHelps(status *v1alpha1.AllowanceRecordStatus) bool {
+	b, d := status.Blocked, status.LastDenial
 	return d != nil && slices.ContainsFunc(s.upgrades, func(a *upgrade.Allowance) bool {
-		return (a.User == b.User || a.User == d.User) && a.IsAbout(d.Kind) &&
-			!slices.Contains(b.Upgrades, a.ID()) && !slices.Contains(d.Upgrades, a.ID())
+		return !slices.Contains(b.Upgrades, a.ID()) && !slices.Contains(d.Upgrades, a.ID()) &&
+			((a.User == b.User || a.User == d.User) && a.IsAbout(d.Kind) || wasDenied(status, a))
+	})
+}
+
+// wasDenied reports whether a child that an UpgradeAllowance names was denied whoever it is for
+// since the holder is blocked: of several children only the last is the last that was denied.
+func wasDenied(status *v1alpha1.AllowanceRecordStatus, a *upgrade.Allowance) bool {
+	since := status.Blocked.Since.Add(-deniedTogether)
+	return slices.ContainsFunc(status.History, func(e v1alpha1.HistoryEntry) bool {
+		return e.Event == v1alpha1.EventDenied && e.User == a.User && !e.Time.Time.Before(since) && a.IsAbout(e.Kind)
 	})
 }
 
@@ -78,7 +98,7 @@ func (v view) answer(status *v1alpha1.AllowanceRecordStatus, effective ledger.Le
 	now := v.situation(effective)
 	waiting := !v.progress.Settled && v.obj.GetDeletionTimestamp() == nil
 	if b := status.Blocked; b != nil {
-		if waiting && !now.helps(b) && (!now.upgradeHelps(b, status.LastDenial) || !showsBlocked(v.obj)) {
+		if waiting && !now.writtenHelps(b) && (!now.unwrittenHelps(status) || !conditions.ShowsBlocked(v.obj)) {
 			return // To be woken by what is taken away, a controller has to be shown it first.
 		}
 		status.Blocked, status.AnsweredDenials = nil, status.Denials

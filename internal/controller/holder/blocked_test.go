@@ -23,7 +23,6 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -88,12 +87,15 @@ func TestAnswer(t *testing.T) {
 			policies: []*policy.Policy{someone}, wantBlocked: true,
 		},
 		"a policy changes": {
-			status: blockedBy(), holder: makeHolder(), policies: []*policy.Policy{{Name: "deployment", Generation: 2}}, wantAnswered: 1,
+			status: blockedBy(), holder: makeHolder().blocked(), policies: []*policy.Policy{{Name: "deployment", Generation: 2}}, wantAnswered: 1,
 		},
 		"a policy comes": {
-			status: blockedBy(), holder: makeHolder(), policies: []*policy.Policy{someone, {Name: "more", Generation: 1}}, wantAnswered: 1,
+			status: blockedBy(), holder: makeHolder().blocked(), policies: []*policy.Policy{someone, {Name: "more", Generation: 1}}, wantAnswered: 1,
 		},
-		"a policy goes":         {status: blockedBy(), holder: makeHolder(), wantAnswered: 1},
+		"a policy goes": {status: blockedBy(), holder: makeHolder().blocked(), wantAnswered: 1},
+		"a policy changes before it is shown": {
+			status: blockedBy(), holder: makeHolder(), policies: []*policy.Policy{{Name: "deployment", Generation: 2}}, wantBlocked: true,
+		},
 		"the holder settles":    {status: blockedBy(), holder: makeHolder().settled(), policies: []*policy.Policy{someone}, wantAnswered: 1},
 		"the holder is deleted": {status: blockedBy(), holder: makeHolder().deleting(), policies: []*policy.Policy{someone}, wantAnswered: 1},
 		"denied again after an answer": {
@@ -222,7 +224,12 @@ func TestAnswerToUpgrades(t *testing.T) {
 		return &upgrade.Allowance{Name: name, Generation: generation, User: user, Entries: []policy.Entry{{Kind: schema.GroupKind{Kind: kind}}}}
 	}
 	helpful := agreed("upgrade", 2, crossplane, "ReplicaSet")
+	was := func(kind string, since time.Duration) []v1alpha1.HistoryEntry {
+		return []v1alpha1.HistoryEntry{{Event: v1alpha1.EventDenied, User: crossplane, Kind: kind, Time: controllertest.Before(since)}}
+	}
+	service := agreed("upgrade", 2, crossplane, "Service")
 	tests := map[string]struct {
+		history  []v1alpha1.HistoryEntry
 		asked    []string
 		upgrades []*upgrade.Allowance
 		// last is who was denied something since, if that is somebody else.
@@ -230,22 +237,24 @@ func TestAnswerToUpgrades(t *testing.T) {
 		hidden bool
 		want   bool // whether it still waits
 	}{
-		"none":                       {want: true},
-		"one that comes":             {upgrades: []*upgrade.Allowance{helpful}},
-		"one that was asked":         {asked: []string{"upgrade/2"}, upgrades: []*upgrade.Allowance{helpful}, want: true},
-		"one that has changed":       {asked: []string{"upgrade/1"}, upgrades: []*upgrade.Allowance{helpful}},
-		"one for somebody else":      {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, "other", "ReplicaSet")}, want: true},
-		"one about something else":   {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, crossplane, "Service")}, want: true},
-		"one that comes second":      {asked: []string{"upgrade/2"}, upgrades: []*upgrade.Allowance{helpful, agreed("more", 1, crossplane, "ReplicaSet")}},
-		"one, and a stranger since":  {upgrades: []*upgrade.Allowance{helpful}, last: "mallory"},
-		"one before it is shown":     {upgrades: []*upgrade.Allowance{helpful}, hidden: true, want: true},
-		"one that goes":              {asked: []string{"upgrade/2"}, want: true},
-		"a stranger, and one of his": {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, "mallory", "ReplicaSet")}, last: "mallory"},
+		"none":                                {want: true},
+		"one that comes":                      {upgrades: []*upgrade.Allowance{helpful}},
+		"one that was asked":                  {asked: []string{"upgrade/2"}, upgrades: []*upgrade.Allowance{helpful}, want: true},
+		"one that has changed":                {asked: []string{"upgrade/1"}, upgrades: []*upgrade.Allowance{helpful}},
+		"one for somebody else":               {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, "other", "ReplicaSet")}, want: true},
+		"one about something else":            {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, crossplane, "Service")}, want: true},
+		"one about what was denied before it": {history: was("Service", 30*time.Second), upgrades: []*upgrade.Allowance{service}},
+		"one about what was denied long ago":  {history: was("Service", time.Hour), upgrades: []*upgrade.Allowance{service}, want: true},
+		"one that comes second":               {asked: []string{"upgrade/2"}, upgrades: []*upgrade.Allowance{helpful, agreed("more", 1, crossplane, "ReplicaSet")}},
+		"one, and a stranger since":           {upgrades: []*upgrade.Allowance{helpful}, last: "mallory"},
+		"one before it is shown":              {upgrades: []*upgrade.Allowance{helpful}, hidden: true, want: true},
+		"one that goes":                       {asked: []string{"upgrade/2"}, want: true},
+		"a stranger, and one of his":          {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, "mallory", "ReplicaSet")}, last: "mallory"},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			status := denied(1)
-			status.LastDenial.User, status.LastDenial.Upgrades = crossplane, tt.asked
+			status.LastDenial.User, status.LastDenial.Upgrades, status.History = crossplane, tt.asked, tt.history
 			h := makeHolder()
 			v := look(h.Unstructured, []*policy.Policy{someone}, controllertest.Noon)
 			v.advance(t.Context(), &status)
@@ -253,15 +262,10 @@ func TestAnswerToUpgrades(t *testing.T) {
 				t.Fatal("a denial does not block")
 			}
 			if !tt.hidden {
-				patch := blockedPatch(h.Unstructured, status.Blocked)
-				if patch == nil {
+				if blockedPatch(h.Unstructured, status.Blocked) == nil {
 					t.Fatal("it is not shown")
 				}
-				shown := h.DeepCopy()
-				if err := unstructured.SetNestedSlice(shown.Object, []any{map[string]any{"type": v1alpha1.ConditionBlocked, "status": "True"}}, "status", "conditions"); err != nil {
-					t.Fatal(err)
-				}
-				v = look(shown, []*policy.Policy{someone}, controllertest.Noon)
+				v = look(makeHolder().blocked().Unstructured, []*policy.Policy{someone}, controllertest.Noon)
 			}
 			if tt.last != "" {
 				status.LastDenial = &v1alpha1.Decision{User: tt.last, Kind: "ReplicaSet"}
@@ -273,32 +277,6 @@ func TestAnswerToUpgrades(t *testing.T) {
 			}
 			if !tt.want && status.AnsweredDenials != status.Denials {
 				t.Errorf("%d of %d denials are answered", status.AnsweredDenials, status.Denials)
-			}
-		})
-	}
-}
-
-func TestMayLetThroughMore(t *testing.T) {
-	of := func(generation int64, accepted bool) *v1alpha1.UpgradeAllowance {
-		u := &v1alpha1.UpgradeAllowance{ObjectMeta: metav1.ObjectMeta{Generation: generation}}
-		if accepted {
-			u.Status.AcceptedAt = new(controllertest.Before(time.Minute))
-		}
-		return u
-	}
-	tests := map[string]struct {
-		before, after *v1alpha1.UpgradeAllowance
-		want          bool
-	}{
-		"its status counts":  {before: of(1, true), after: of(1, true)},
-		"it is accepted":     {before: of(1, false), after: of(1, true), want: true},
-		"it changes":         {before: of(1, true), after: of(2, true), want: true},
-		"it is not accepted": {before: of(1, false), after: of(2, false)},
-	}
-	for name, tt := range tests {
-		t.Run(name, func(t *testing.T) {
-			if got := mayLetThroughMore(tt.before, tt.after); got != tt.want {
-				t.Errorf("%t", got)
 			}
 		})
 	}

@@ -308,7 +308,10 @@ func (r *Reconciler) mirror(ctx context.Context, v view, rec *v1alpha1.Allowance
 	// deleted before it is back, nobody could see it again. Before it nothing counts of what
 	// the holder holds.
 	first := mirror.Create && (rec == nil || rec.Status.Phase == "")
-	if !first && sameCanonical(before, after) {
+	// So is the end of a block, and before the holder ceases to show it: whoever is denied
+	// something after that must not count as answered, and who was woken is not to be again.
+	ends := before.Blocked != nil && after.Blocked == nil
+	if !first && !ends && sameCanonical(before, after) {
 		r.Records.MirrorSoon(record.TargetOf(v.obj), mirror, changed && rec != nil)
 	} else {
 		mirror.Advance = func(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) bool {
@@ -333,11 +336,7 @@ func (r *Reconciler) mirror(ctx context.Context, v view, rec *v1alpha1.Allowance
 	if before.Blocked == nil && after.Blocked != nil {
 		return nil
 	}
-	blocked, err := r.stillBlocked(ctx, v, after.Blocked)
-	if err != nil {
-		return err
-	}
-	return r.showBlocked(ctx, v, blocked)
+	return r.show(ctx, v, after.Blocked, next)
 }
 
 // policiesOf names the policies of a list with their generations.

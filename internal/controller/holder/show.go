@@ -20,7 +20,6 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"strings"
 	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,20 +28,25 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/conditions"
-	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/record"
 )
 
 // reasonDenied is the reason of the condition.
 const reasonDenied = "Denied"
 
-// showBlocked shows on the holder whether it is blocked: one write when that
-// begins, and one when it ends, which wakes controllers that have given up (D13). Where
-// somebody writes over it without an end it is not shown; records and Events tell of it.
-func (r *Reconciler) showBlocked(ctx context.Context, v view, b *v1alpha1.Blocked) error {
-	if _, loops := r.Loops.GoesOn(v.request(), r.Clock.Now()); loops {
-		b = nil
+// show shows on the holder what it is to show where a look finds that it is blocked by b, or not.
+func (r *Reconciler) show(ctx context.Context, v view, b *v1alpha1.Blocked, next *requeue.Soonest) error {
+	shown, err := r.shownBlocked(ctx, v, b, next)
+	if err != nil {
+		return err
 	}
+	return r.showBlocked(ctx, v, shown)
+}
+
+// showBlocked shows on the holder whether it is blocked: one write when that
+// begins, and one when it ends, which wakes controllers that have given up (D13).
+func (r *Reconciler) showBlocked(ctx context.Context, v view, b *v1alpha1.Blocked) error {
 	patch := blockedPatch(v.obj, b)
 	if patch == nil {
 		return nil
@@ -64,11 +68,19 @@ func (r *Reconciler) showBlocked(ctx context.Context, v view, b *v1alpha1.Blocke
 	return nil
 }
 
-// stillBlocked returns b where the holder shows it, and reads it from the API server otherwise: a
-// cached record may be older than the end of the block, and to show that again would wake whoever
-// waits once more.
-func (r *Reconciler) stillBlocked(ctx context.Context, v view, b *v1alpha1.Blocked) (*v1alpha1.Blocked, error) {
-	if b == nil || showsBlocked(v.obj) {
+// shownBlocked returns what the holder is to show. That is b where it shows it already, and what
+// the API server has otherwise: a cached record may be older than the end of the block, and to show
+// that again would wake whoever waits once more. Where somebody writes over it without an end,
+// nothing is shown until that is forgotten; records and Events tell of it.
+func (r *Reconciler) shownBlocked(ctx context.Context, v view, b *v1alpha1.Blocked, next *requeue.Soonest) (*v1alpha1.Blocked, error) {
+	if b == nil {
+		return nil, nil
+	}
+	if until, loops := r.Loops.GoesOn(v.request(), r.Clock.Now()); loops {
+		next.At(until)
+		return nil, nil
+	}
+	if conditions.ShowsBlocked(v.obj) {
 		return b, nil
 	}
 	rec, err := r.Records.Live(ctx, record.TargetOf(v.obj))
@@ -81,7 +93,7 @@ func (r *Reconciler) stillBlocked(ctx context.Context, v view, b *v1alpha1.Block
 // blockedPatch is what makes the holder show it; nil where it does already.
 func blockedPatch(obj *unstructured.Unstructured, b *v1alpha1.Blocked) []byte {
 	var patch map[string]any
-	switch isDeployment, shown := obj.GroupVersionKind().GroupKind() == conditions.Deployments, showsBlocked(obj); {
+	switch isDeployment, shown := obj.GroupVersionKind().GroupKind() == conditions.Deployments, conditions.ShowsBlocked(obj); {
 	case shown == (b != nil):
 		return nil
 	case isDeployment && b != nil:
@@ -102,18 +114,5 @@ func blockedPatch(obj *unstructured.Unstructured, b *v1alpha1.Blocked) []byte {
 }
 
 func annotationPatch(obj *unstructured.Unstructured, value any) map[string]any {
-	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{blockedKey(obj): value}}}
-}
-
-// blockedKey is the annotation of a holder that keeps no foreign conditions.
-func blockedKey(obj *unstructured.Unstructured) string {
-	return ledger.AnnotationKey(obj, strings.TrimPrefix(v1alpha1.ConditionBlocked, v1alpha1.AnnotationPrefix))
-}
-
-// showsBlocked reports whether the holder shows that it is blocked.
-func showsBlocked(obj *unstructured.Unstructured) bool {
-	if obj.GroupVersionKind().GroupKind() != conditions.Deployments {
-		return obj.GetAnnotations()[blockedKey(obj)] != ""
-	}
-	return conditions.Of(obj, v1alpha1.ConditionBlocked) != nil
+	return map[string]any{"metadata": map[string]any{"annotations": map[string]any{conditions.BlockedKey(obj): value}}}
 }

@@ -21,6 +21,7 @@ import (
 	"slices"
 
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
@@ -136,7 +137,9 @@ func (v *Validator) observeParent(r *request, f *facts, verdict decision.Verdict
 		if !verdict.Allowed {
 			d.Upgrades = f.askedUpgrades()
 		}
-		v.Records.Observe(record.Outcome{Target: f.parent, Decision: &d, MadeBy: v.madeBy(r, f, verdict)})
+		v.Records.Observe(record.Outcome{
+			Target: f.parent, Decision: &d, Shown: conditions.ShowsBlocked(f.parentObject), MadeBy: v.madeBy(r, f, verdict),
+		})
 		v.announce(r, f, d)
 	}
 }

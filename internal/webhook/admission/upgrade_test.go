@@ -448,6 +448,36 @@ func TestDenialSaysWhatWasAsked(t *testing.T) {
 	}
 }
 
+// TestDenialSaysWhatTheParentShowed has a denial say whether its parent showed that it is blocked,
+// as the API server has it: the cache may be from before whoever waits was woken.
+func TestDenialSaysWhatTheParentShowed(t *testing.T) {
+	shows := func(blocked bool) *unstructured.Unstructured {
+		d := deployment(3)
+		if blocked {
+			_ = unstructured.SetNestedSlice(d.Object, []any{map[string]any{"type": v1alpha1.ConditionBlocked, "status": "True"}}, "status", "conditions")
+		}
+		return d
+	}
+	for name, tt := range map[string]struct{ cached, live bool }{
+		"nothing": {}, "that it is": {cached: true, live: true}, "that it is, since": {live: true}, "nothing any more": {cached: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			u := newUpgrading(t, shows(tt.cached), replicaSetUpgrade).rememberingOld()
+			u.live[key("Deployment", "web")] = shows(tt.live)
+			u.validator.Handle(t.Context(), by(t, "old"))
+			var got []bool
+			for _, o := range u.observed {
+				if o.Decision != nil {
+					got = append(got, o.Shown)
+				}
+			}
+			if diff := cmp.Diff([]bool{tt.live}, got); diff != "" {
+				t.Errorf("it showed (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // graphs is a source of what children are made from.
 type graphs struct{ version upgrade.Version }
 
