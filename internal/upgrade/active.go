@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"sync"
 	"sync/atomic"
 )
 
@@ -27,6 +28,33 @@ import (
 // is safe for concurrent use.
 type Active struct {
 	byUser atomic.Pointer[map[string][]*Allowance]
+	// setting has one at a time set them, and guards onCome.
+	setting sync.Mutex
+	onCome  []func()
+}
+
+// Any reports whether there are any. A nil Active has none.
+func (a *Active) Any() bool {
+	if a == nil {
+		return false
+	}
+	byUser := a.byUser.Load()
+	return byUser != nil && len(*byUser) > 0
+}
+
+// OnCome has come called whenever there is one, or a generation of one, that was not there before,
+// after requests are asked about it, and at once where there are some already. A nil Active never
+// calls it.
+func (a *Active) OnCome(come func()) {
+	if a == nil {
+		return
+	}
+	a.setting.Lock()
+	defer a.setting.Unlock()
+	a.onCome = append(a.onCome, come)
+	if a.Any() {
+		come()
+	}
 }
 
 // For are those for the versions of a user, by name. The slice must not be changed. A nil
@@ -64,6 +92,11 @@ func (a *Active) Selecting(object, namespace map[string]string) []*Allowance {
 
 // Set replaces them for all requests that begin after it.
 func (a *Active) Set(allowances []*Allowance) {
+	a.setting.Lock()
+	defer a.setting.Unlock()
+	come := slices.ContainsFunc(allowances, func(each *Allowance) bool {
+		return !slices.ContainsFunc(a.For(each.User), func(old *Allowance) bool { return old.UID == each.UID && old.ID() == each.ID() })
+	})
 	byUser := map[string][]*Allowance{}
 	for _, each := range allowances {
 		byUser[each.User] = append(byUser[each.User], each)
@@ -72,4 +105,10 @@ func (a *Active) Set(allowances []*Allowance) {
 		slices.SortFunc(each, func(x, y *Allowance) int { return cmp.Compare(x.Name, y.Name) })
 	}
 	a.byUser.Store(&byUser)
+	if !come {
+		return
+	}
+	for _, each := range a.onCome {
+		each()
+	}
 }

@@ -22,6 +22,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
 )
@@ -168,5 +169,52 @@ func TestSelecting(t *testing.T) {
 	}
 	if diff := cmp.Diff([]string{"all"}, names(nil)); diff != "" {
 		t.Error(diff)
+	}
+}
+
+func TestOnCome(t *testing.T) {
+	allowance := func(name string, generation int64) *Allowance {
+		return &Allowance{Name: name, UID: types.UID(name), Generation: generation, User: controller}
+	}
+	anew := allowance("one", 1)
+	anew.UID = "another"
+	tests := map[string]struct {
+		before, after []*Allowance
+		want          int
+	}{
+		"none":                            {},
+		"one comes":                       {after: []*Allowance{allowance("one", 1)}, want: 1},
+		"one was there":                   {before: []*Allowance{allowance("one", 1)}, want: 1},
+		"one stays":                       {before: []*Allowance{allowance("one", 1)}, after: []*Allowance{allowance("one", 1)}, want: 1},
+		"one changes":                     {before: []*Allowance{allowance("one", 1)}, after: []*Allowance{allowance("one", 2)}, want: 2},
+		"one is made anew":                {before: []*Allowance{allowance("one", 1)}, after: []*Allowance{anew}, want: 2},
+		"another one goes, and one stays": {before: []*Allowance{allowance("one", 1), allowance("two", 1)}, after: []*Allowance{allowance("one", 1)}, want: 1},
+		"two come":                        {after: []*Allowance{allowance("one", 1), allowance("two", 1)}, want: 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			var active Active
+			active.Set(tt.before)
+			came, known := 0, len(tt.before)
+			active.OnCome(func() {
+				came++
+				if len(active.For(controller)) != known {
+					t.Errorf("%d are known when one comes", len(active.For(controller)))
+				}
+			})
+			known = len(tt.after)
+			active.Set(tt.after)
+			if came != tt.want {
+				t.Errorf("told %d times, want %d", came, tt.want)
+			}
+			if active.Any() != (len(tt.after) > 0) {
+				t.Errorf("any: %t", active.Any())
+			}
+		})
+	}
+	var nobody *Active
+	nobody.OnCome(func() { t.Error("it comes from nobody") })
+	if nobody.Any() {
+		t.Error("nobody has some")
 	}
 }

@@ -194,13 +194,48 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: what waits is not woken",
-		edits: []edit{{"internal/controller/holder/blocked.go", "waiting && !now.helps(b) && (!now.upgradeHelps(b, status.LastDenial) || !showsBlocked(v.obj))", "waiting && !now.helps(b)"}},
+		edits: []edit{{"internal/controller/holder/blocked.go", "waiting && !now.writtenHelps(b) && (!now.unwrittenHelps(status) || !conditions.ShowsBlocked(v.obj))", "waiting && !now.writtenHelps(b) && !(conditions.ShowsBlocked(v.obj) && false)"}},
 		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
 	},
 	{
 		name:  "upgrade: what waits is woken before it is shown",
-		edits: []edit{{"internal/controller/holder/blocked.go", "(!now.upgradeHelps(b, status.LastDenial) || !showsBlocked(v.obj))", "!now.upgradeHelps(b, status.LastDenial)"}},
+		edits: []edit{{"internal/controller/holder/blocked.go", "(!now.unwrittenHelps(status) || !conditions.ShowsBlocked(v.obj))", "!(now.unwrittenHelps(status) || conditions.ShowsBlocked(v.obj) && false)"}},
 		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
+	},
+	{
+		name:  "upgrade: only who was denied something last is woken",
+		edits: []edit{{"internal/controller/holder/blocked.go", " || wasDenied(status, a))", ")"}},
+		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
+	},
+	{
+		name:  "upgrade: what waits is woken before that is written",
+		edits: []edit{{"internal/controller/holder/controller.go", "ends := before.Blocked != nil && after.Blocked == nil", "ends := false"}},
+		unit:  []string{"-run=TestWokenOnce|TestDenialsAroundTheWake", "./internal/controller/holder"},
+	},
+	{
+		name:  "upgrade: a denial that was answered is recorded late, and wakes once more",
+		edits: []edit{{"internal/record/observe.go", "status.AnsweredDenials += b.shown", "status.AnsweredDenials += 0 * b.shown"}},
+		unit:  []string{"-run=TestDenialsAroundTheWake", "./internal/controller/holder"},
+	},
+	{
+		name:  "upgrade: a denial after the wake is answered by it",
+		edits: []edit{{"internal/record/queue.go", "		if shown {\n			b.shown = 1", "		if shown || true {\n			b.shown = 1"}},
+		unit:  []string{"-run=TestDenialsAroundTheWake", "./internal/controller/holder"},
+	},
+	{
+		name:  "upgrade: one that comes between two denials was asked about both",
+		edits: []edit{{"internal/record/queue.go", "if before == nil || before.User != d.User {", "if before == nil || before.User != d.User || true {"}},
+		unit:  []string{"-run=TestAskedAboutAll", "./internal/record"},
+	},
+	{
+		name:  "upgrade: nobody hears that there is another one",
+		edits: []edit{{"internal/upgrade/active.go", "	if !come {\n", "	if true || !come {\n"}},
+		unit:  []string{"-run=TestOnCome", "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: what is not shown for a while is forgotten",
+		edits: []edit{{"internal/controller/holder/show.go", "		next.At(until)\n", "		_ = until\n"}},
+		unit:  []string{"-run=TestShownWhenALoopIsForgotten", "./internal/controller/holder"},
 	},
 	{
 		name:  "upgrade: a stamp is what a request says",

@@ -139,7 +139,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(recordSource(mgr.GetCache())).
 		WatchesRawSource(r.lostSource(mgr.GetCache())).
 		WatchesRawSource(r.policySource(mgr.GetCache())).
-		WatchesRawSource(upgradeSource(mgr.GetCache())).
+		WatchesRawSource(upgradeSource(mgr.GetCache(), r.Upgrades)).
 		WatchesRawSource(r.alarms.Source()).
 		WithOptions(controller.TypedOptions[holders.Request]{MaxConcurrentReconciles: workers}).
 		Complete(r)
@@ -218,12 +218,10 @@ func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured,
 	}
 	inEffect, gating := r.governing(ctx, obj)
 	v := r.look(obj, inEffect, gating, r.Clock.Now())
+	v.upgrades = r.upgradesOf(ctx, obj)
 	rec, waits, err := r.recover(ctx, &v, rec, next)
 	if waits || err != nil {
 		return err
-	}
-	if rec != nil && rec.Status.Blocked != nil {
-		v.upgrades = r.upgradesOf(ctx, obj)
 	}
 	if err := r.findUnseen(ctx, &v, rec); err != nil {
 		return err

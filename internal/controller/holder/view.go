@@ -47,7 +47,7 @@ type view struct {
 	policies []*policy.Policy
 	// gating are the policies that gate it, the oldest first.
 	gating []*policy.Policy
-	// upgrades are the UpgradeAllowances that select it, where it is blocked.
+	// upgrades are the UpgradeAllowances that select it.
 	upgrades []*upgrade.Allowance
 	progress lifecycle.Progress
 	now      time.Time
