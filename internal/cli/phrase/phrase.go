@@ -27,6 +27,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/duration"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"kausality.io/operator/api/v1alpha1"
 )
@@ -124,9 +125,35 @@ func Trace(initiator string, hops []v1alpha1.TraceHop) string {
 		parts = append(parts, initiator)
 	}
 	for _, h := range hops {
-		parts = append(parts, strings.TrimSpace(Object(h.Kind, h.Name)+" "+h.Field))
+		parts = append(parts, strings.TrimSpace(Object(h.Kind, h.Name)+" "+Change(h.Kind, h.Field)))
 	}
 	return strings.Join(parts, " → ")
+}
+
+// upgraded is the field of hops by which an upgrade goes, and kindUpgradeAllowance the kind of the
+// first of them.
+const upgraded, kindUpgradeAllowance = "(upgrade)", "UpgradeAllowance"
+
+// Change says what the hop of a trace does with an object of a kind: the field that changes, but
+// of an upgrade in words.
+func Change(kind, field string) string {
+	switch {
+	case field != upgraded:
+		return field
+	case kind == kindUpgradeAllowance:
+		return "agrees to an upgrade"
+	default:
+		return "is upgraded"
+	}
+}
+
+// Account returns a service account as NAMESPACE/NAME, by the name of its user, and any other user
+// as it is.
+func Account(user string) string {
+	if namespace, name, err := serviceaccount.SplitUsername(user); err == nil {
+		return namespace + "/" + name
+	}
+	return user
 }
 
 // Who names those who may do something. Where a policy names nobody, it is who may

@@ -72,7 +72,7 @@ func renderLately(r *Lately, t text.Terminal, now time.Time) string {
 		if c.Since != nil {
 			when = phrase.Ago(c.Since.Time, now)
 		}
-		table.Row(when, c.who(), phrase.Object(c.First.Kind, c.First.Name), c.First.What, c.touched())
+		table.Row(when, c.who(), phrase.Object(c.First.Kind, c.First.Name), phrase.Change(c.First.Kind, c.First.What), c.touched())
 	}
 	out := table.Render(t, "")
 	if r.More > 0 {

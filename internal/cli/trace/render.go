@@ -164,7 +164,7 @@ func (d drawing) label(n *Node) string {
 	}
 	label := name
 	if n.What != "" {
-		label += "  " + n.What
+		label += "  " + phrase.Change(n.Kind, n.What)
 	}
 	if len(n.Generations) > 0 {
 		label += d.terminal.Paint(text.Faint, ", "+generations(n.Generations))

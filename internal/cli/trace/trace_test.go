@@ -110,6 +110,15 @@ func TestTrace(t *testing.T) {
 			Trace: []v1alpha1.TraceHop{hop("Deployment", "web", "(deleted)", 0)},
 		},
 	})
+	agreed := []v1alpha1.TraceHop{hop("UpgradeAllowance", "v2", "(upgrade)", 2), hop("Deployment", "web", "(upgrade)", 3)}
+	upgraded := recordOf("Deployment", "web", "", history(v1alpha1.HistoryEntry{
+		Time: before(time.Minute), Event: v1alpha1.EventExercised, Operation: "Update", Kind: "ReplicaSet",
+		Names: []string{"web-1"}, Paths: []string{"spec.replicas"}, Initiator: "greta", Trace: agreed,
+	}))
+	gone := recordOf("Deployment", "web", "", v1alpha1.AllowanceRecordStatus{
+		Phase:    v1alpha1.PhaseDeleting,
+		Deletion: &v1alpha1.Deletion{Time: before(5 * time.Minute), User: "controller", Initiator: "greta", Trace: agreed},
+	})
 	older := recordOf("Deployment", "web", "", history(granted(0, "older", image)))
 	older.CreationTimestamp, older.Spec.TargetRef.UID = before(24*time.Hour), "older"
 
@@ -118,6 +127,29 @@ func TestTrace(t *testing.T) {
 		wide  bool
 		want  string
 	}{
+		"what an upgrade changed": {
+			sight: sight{
+				target: target("apps", "ReplicaSet", "web-1"), uid: "web-1", parent: "web",
+				records: []v1alpha1.AllowanceRecord{upgraded},
+			},
+			want: `ReplicaSet/web-1 in namespace shop
+
+greta, 60s ago
+└── UpgradeAllowance/v2  agrees to an upgrade, generation 2
+    └── Deployment/web  is upgraded, generation 3
+        └── ReplicaSet/web-1  changed spec.replicas
+`,
+		},
+		"what an upgrade deleted": {
+			sight: sight{target: target("apps", "Deployment", "web"), uid: "web", records: []v1alpha1.AllowanceRecord{gone}},
+			want: `Deployment/web in namespace shop, Deleting
+Deleted 5m ago by controller: greta → UpgradeAllowance/v2 agrees to an upgrade → Deployment/web is upgraded
+
+greta, 5m ago
+└── UpgradeAllowance/v2  agrees to an upgrade, generation 2
+    └── Deployment/web  is upgraded, generation 3
+`,
+		},
 		"a root and what came of its changes": {
 			sight: sight{
 				target: target("apps", "Deployment", "web"), uid: "web",

@@ -55,14 +55,6 @@ func userOf(arg string) (string, error) {
 	return serviceaccount.MakeUsername(namespace, name), nil
 }
 
-// accountOf returns the argument of which userOf makes a user name.
-func accountOf(user string) string {
-	if namespace, name, err := serviceaccount.SplitUsername(user); err == nil {
-		return namespace + "/" + name
-	}
-	return user
-}
-
 // suggested is an UpgradeAllowance, and where it comes from.
 type suggested struct {
 	upgrade *v1alpha1.UpgradeAllowance
@@ -107,7 +99,7 @@ func suggestFrom(records []v1alpha1.AllowanceRecord, policies cluster.Policies, 
 		return nil, fmt.Errorf("%w: no AllowanceRecord tells that %s was refused anything since %s that an UpgradeAllowance could let through%s",
 			errNothing, user, since.UTC().Format(time.RFC3339), strings.Join(append([]string{""}, out.notes...), "; "))
 	}
-	_, name, _ := strings.Cut(accountOf(user), "/")
+	_, name, _ := strings.Cut(phrase.Account(user), "/")
 	out.upgrade = &v1alpha1.UpgradeAllowance{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "UpgradeAllowance"},
 		ObjectMeta: metav1.ObjectMeta{Name: "upgrade-" + cmp.Or(name, "controller-manager")},

@@ -79,6 +79,7 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 					Record:       rec.Name,
 					Waiting:      latest && rec.Status.Blocked != nil,
 					Remedies:     remedies(policies.Named(e.Policies...), e),
+					Upgrade:      upgradeOf(rec, e),
 				})
 			}
 			latest = false

@@ -79,12 +79,27 @@ func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string 
 	for _, remedy := range r.Remedies {
 		facts.Row("allowed by", remedyText(r, remedy))
 	}
+	if r.Upgrade != nil {
+		renderUpgrade(&facts, r.Upgrade)
+	}
 	if wide {
 		facts.Row("record", r.Record)
 		facts.Row("answer", r.Message)
 	}
 	out.WriteString(facts.Render(t, indent))
 	return out.String()
+}
+
+// renderUpgrade adds what there is to say of an upgrade.
+func renderUpgrade(facts *text.Table, u *Upgrade) {
+	facts.Row("upgrade", u.Told)
+	if len(u.Versions) > 0 {
+		facts.Row("made from", strings.Join(u.Versions, ", "))
+	}
+	if len(u.Asked) > 0 {
+		facts.Row("asked", "UpgradeAllowance "+strings.Join(u.Asked, ", ")+" (name/generation)")
+	}
+	facts.Cells(text.Cell{Text: "command"}, text.Cell{Text: u.Command, Unbroken: true})
 }
 
 // renderRefusedItself adds what there is to say of a change that the object's own policies

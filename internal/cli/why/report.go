@@ -52,6 +52,22 @@ type Refusal struct {
 	Waiting bool `json:"waiting"`
 	// Remedies are what would have allowed it.
 	Remedies []Remedy `json:"remedies"`
+	// Upgrade says what it has to do with an upgrade of the parent; nil where nothing is known
+	// of that.
+	Upgrade *Upgrade `json:"upgrade,omitempty"`
+}
+
+// Upgrade is what a refusal has to do with an upgrade.
+type Upgrade struct {
+	// Told is which version the request comes from and which one the parent was made by, and
+	// which UpgradeAllowances were asked and why they do not let it through.
+	Told string `json:"told"`
+	// Versions are those of what makes the children that the parent remembers.
+	Versions []string `json:"versions,omitempty"`
+	// Asked are the UpgradeAllowances, with their generations, that were asked last.
+	Asked []string `json:"asked,omitempty"`
+	// Command writes the UpgradeAllowance that would have let through what was refused.
+	Command string `json:"command"`
 }
 
 // Remedy is what would have allowed a part of a refused change.

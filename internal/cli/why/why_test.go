@@ -117,6 +117,18 @@ func TestWhy(t *testing.T) {
 	leave.Message = "labels are for others"
 	scale.Count, scale.FirstTime, scale.Paths = 4, new(before(3*time.Minute)), []string{"spec.replicas"}
 	itself := recordOf("shop", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{scale, leave}})
+	const crossplane = "system:serviceaccount:crossplane-system:crossplane"
+	upgrades := func(message string, status v1alpha1.AllowanceRecordStatus) []v1alpha1.AllowanceRecord {
+		e := denial(time.Minute, "Update", "up-1", "spec.minReadySeconds")
+		e.User, e.Message = crossplane, message
+		status.History = []v1alpha1.HistoryEntry{e}
+		return []v1alpha1.AllowanceRecord{recordOf("up", status)}
+	}
+	made := v1alpha1.ControllerVersion{User: "alice", Trigger: v1alpha1.UpgradeOfComposition, Revision: "web-1"}
+	moving := made
+	moving.Revision, moving.UpgradeAllowance = "web-2", "v2"
+	moved := v1alpha1.ControllerVersion{User: crossplane, Trigger: v1alpha1.UpgradeOfController, Image: "crossplane:v2", UpgradeAllowance: "v1", MovedAt: new(before(time.Hour))}
+	others := v1alpha1.ControllerVersion{User: "somebody-else", Trigger: v1alpha1.UpgradeOfController, Image: "else:v1"}
 	kind := func(kind string) schema.GroupVersionKind {
 		return schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}
 	}
@@ -212,6 +224,44 @@ Refused 2m ago  update of Deployment/shop
   asked by     mallory
   refused by   AllowancePolicy deployment
   answer       labels are for others
+`,
+		},
+		"of an upgrade that nobody agreed to": {
+			records: upgrades("no. The request comes from CompositionRevision web-2, and Deployment up was made by, or upgraded to, CompositionRevision web-1: "+
+				"if this is an upgrade, agree to it by an UpgradeAllowance. Details: kubectl get allowancerecord",
+				v1alpha1.AllowanceRecordStatus{Versions: []v1alpha1.ControllerVersion{made, others}}),
+			subject: &cluster.Target{GVK: kind("ReplicaSet"), Namespace: "shop", Name: "up-1"},
+			want: `Refused 60s ago  update of ReplicaSet/up-1
+  asked by      system:serviceaccount:crossplane-system:crossplane
+  not covered   spec.minReadySeconds
+  bounded by    Deployment/up, through AllowancePolicy deployment
+  allowed by    no rule of deployment, whatever changes: it would need another rule, or breaking the
+                glass
+  upgrade       The request comes from CompositionRevision web-2, and Deployment up was made by, or
+                upgraded to, CompositionRevision web-1: if this is an upgrade, agree to it by an
+                UpgradeAllowance.
+  made from     CompositionRevision web-1
+  command       kubectl kausality upgrade suggest crossplane-system/crossplane
+`,
+		},
+		"of an upgrade that wants more than was agreed to": {
+			records: upgrades("no. UpgradeAllowance v2 does not let it through: spec.policies does not cover it. Details: kubectl get allowancerecord",
+				v1alpha1.AllowanceRecordStatus{
+					Versions:   []v1alpha1.ControllerVersion{moving, moved},
+					LastDenial: &v1alpha1.Decision{User: crossplane, Kind: "ReplicaSet", Upgrades: []string{"v2/3"}},
+				}),
+			subject: &cluster.Target{GVK: kind("Deployment"), Namespace: "shop", Name: "up"},
+			want: `Refused 60s ago  update of ReplicaSet/up-1
+  asked by      system:serviceaccount:crossplane-system:crossplane
+  not covered   spec.minReadySeconds
+  bounded by    Deployment/up, through AllowancePolicy deployment
+  allowed by    no rule of deployment, whatever changes: it would need another rule, or breaking the
+                glass
+  upgrade       UpgradeAllowance v2 does not let it through: spec.policies does not cover it.
+  made from     CompositionRevision web-2 (being upgraded to it, by UpgradeAllowance v2), image
+                crossplane:v2 (upgraded to it, by UpgradeAllowance v1)
+  asked         UpgradeAllowance v2/3 (name/generation)
+  command       kubectl kausality upgrade suggest crossplane-system/crossplane
 `,
 		},
 		"of what was never refused": {

@@ -26,6 +26,7 @@ import (
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/upgrade"
 )
 
 // denial is what a refused requester is told: which object, bounded by whom, what
@@ -60,7 +61,7 @@ func denial(f *facts, v decision.Verdict) string {
 	if text := f.upgradeText(); text != "" {
 		b.WriteString(" " + text)
 	}
-	fmt.Fprintf(&b, " Details: kubectl get allowancerecord%s %s -o yaml", namespaceFlag(f.parentRecordKey.Namespace), f.parentRecordKey.Name)
+	b.WriteString(upgrade.Details(fmt.Sprintf("kubectl get allowancerecord%s %s -o yaml", namespaceFlag(f.parentRecordKey.Namespace), f.parentRecordKey.Name)))
 	return b.String()
 }
 

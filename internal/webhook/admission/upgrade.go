@@ -248,7 +248,7 @@ func (f *facts) askedUpgrades() []string {
 func (f *facts) upgradeText() string {
 	out := make([]string, 0, len(f.upgrades))
 	for _, a := range f.upgrades {
-		out = append(out, fmt.Sprintf("UpgradeAllowance %s does not let it through: %s", a.Name, a.whyNot()))
+		out = append(out, upgrade.SaysNo(a.Name, a.whyNot()))
 	}
 	// One for other parents, or for something else that makes the request, agrees to nothing here.
 	var hint string
@@ -286,9 +286,8 @@ func (f *facts) newVersionText() string {
 	user := f.Requester.Username
 	for _, by := range f.versions {
 		if known, is := upgrade.Replaces(f.rememberedVersions(), user, by); is {
-			return fmt.Sprintf("The request comes from %s, and %s was made by, or upgraded to, %s: if this is an upgrade, "+
-				"agree to it by an UpgradeAllowance with spec.serviceAccount %s%s, see kubectl explain upgradeallowance.spec.",
-				by, f.parentText(), upgrade.Text(known), user, triggerText(by.About()))
+			return upgrade.Agree(by, f.parentText(), upgrade.Text(known), fmt.Sprintf(
+				"an UpgradeAllowance with spec.serviceAccount %s%s, see kubectl explain upgradeallowance.spec", user, triggerText(by.About())))
 		}
 	}
 	return ""

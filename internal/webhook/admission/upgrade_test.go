@@ -153,6 +153,9 @@ func TestUpgradeOfAController(t *testing.T) {
 		if !want && !strings.Contains(resp.Result.Message, says) {
 			t.Errorf("%s: %q does not say %q", what, resp.Result.Message, says)
 		}
+		if told := upgrade.Told(resp.Result.Message); !want && (!strings.Contains(told, says) || strings.Contains(told, "Details")) {
+			t.Errorf("%s: of upgrades it says %q", what, told)
+		}
 		if want && (resp.AuditAnnotations[auditReason] != "Upgrade" || !strings.Contains(resp.AuditAnnotations[auditTrace], `greta [{"kind":"UpgradeAllowance","name":"v2","generation":2,"field":"(upgrade)"}`)) {
 			t.Errorf("%s: %v", what, resp.AuditAnnotations)
 		}
