@@ -174,7 +174,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: claims are composed",
-		edits: []edit{{"internal/composition/revisions.go", "obj == nil || !r.kinds().HasCategory(obj.GroupVersionKind().GroupKind(), lineage.CategoryComposite)", "obj == nil"}},
+		edits: []edit{{"internal/composition/revisions.go", "obj == nil || !r.kinds().HasCategory(obj.GroupVersionKind().GroupKind(), lineage.CategoryComposite)", `obj == nil || lineage.CategoryComposite == ""`}},
 		unit:  []string{"-run=TestCompositions", "./internal/composition"},
 	},
 	{

@@ -35,7 +35,8 @@ const long = `Tell which policies affect an object, as a parent and as a child: 
 controllers may do to its children right now, what may be done to it, why not more,
 and whose change would allow it.
 
-Of a KIND alone: what Kausality knows of it, by itself or by policies.`
+Of a KIND alone: what Kausality knows of it, by itself or by policies, and which
+UpgradeAllowances would let through changes of the children of such objects.`
 
 const example = `  # What may happen to the children of this Deployment?
   kubectl kausality explain deployment/web

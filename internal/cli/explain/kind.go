@@ -37,6 +37,10 @@ type KnownKind struct {
 	Knowledge *v1alpha1.Knowledge `json:"knowledge,omitempty"`
 	// From are who says it, by the fields of Knowledge: "built in", or the name of a policy.
 	From map[string]string `json:"from,omitempty"`
+	// Upgrades are the UpgradeAllowances that would let through changes of its children.
+	Upgrades []Upgrade `json:"upgrades,omitempty"`
+	// Note says what could not be read.
+	Note string `json:"note,omitempty"`
 }
 
 const fromBuiltIn = "built in"
@@ -56,7 +60,13 @@ func readKind(ctx context.Context, c *cluster.Cluster, name string) (*KnownKind,
 	if len(all) == 0 {
 		known = knowledge.BuiltIn(gvk.GroupKind(), c.Categories(gvk.GroupKind())...)
 	}
-	return knownKind(v1alpha1.ParentKind{APIGroup: gvk.Group, APIVersion: gvk.Version, Kind: gvk.Kind}, all, known), nil
+	out := knownKind(v1alpha1.ParentKind{APIGroup: gvk.Group, APIVersion: gvk.Version, Kind: gvk.Kind}, all, known)
+	upgrades, err := c.Upgrades(ctx)
+	if err != nil {
+		out.Note = fmt.Sprintf("Which upgrades are agreed to cannot be told: %v", err)
+	}
+	out.Upgrades = upgradesFor(all, upgrades)
+	return out, nil
 }
 
 // knownKind says who says what is known of a kind. policies are all for it, the oldest first.
@@ -71,8 +81,17 @@ func knownKind(kind v1alpha1.ParentKind, policies []*policy.Policy, known *knowl
 	return out
 }
 
-// text shows what is known in the form of spec.knowledge, field by field, with who says it.
+// text shows what is known, and which upgrades are agreed to.
 func (k *KnownKind) text() string {
+	text := k.knowledgeText() + upgradesText(k.Upgrades)
+	if k.Note != "" {
+		text += "\n" + k.Note + "\n"
+	}
+	return text
+}
+
+// knowledgeText shows what is known in the form of spec.knowledge, field by field, with who says it.
+func (k *KnownKind) knowledgeText() string {
 	name := k.Kind.Kind
 	if k.Kind.APIGroup != "" {
 		name += " of " + k.Kind.APIGroup
