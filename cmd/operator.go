@@ -448,7 +448,7 @@ func (o *operator) sources() upgrade.Sources {
 		v1alpha1.UpgradeOfController:    o.pods,
 		v1alpha1.UpgradeOfComposition:   composition.Compositions{Revisions: o.revisions},
 		v1alpha1.UpgradeOfFunction:      composition.Functions{Revisions: o.revisions},
-		v1alpha1.UpgradeOfResourceGraph: identity.Graphs{Live: o.GetAPIReader()},
+		v1alpha1.UpgradeOfResourceGraph: identity.NewGraphs(o.GetAPIReader()),
 	}
 }
 

@@ -58,7 +58,9 @@ func (f Functions) Of(ctx context.Context, r upgrade.Request) ([]upgrade.Version
 	}
 	var out []upgrade.Version
 	for _, function := range composed.functions {
-		found, err := f.list(ctx, client.MatchingLabels{labelPackage: function})
+		found, err := f.lists.Do(ctx, function, func(ctx context.Context) ([]unstructured.Unstructured, error) {
+			return f.list(ctx, client.MatchingLabels{labelPackage: function})
+		})
 		v := upgrade.Version{Trigger: v1alpha1.UpgradeOfFunction, Of: function}
 		switch i := slices.IndexFunc(found, isActive); {
 		case apierrors.IsForbidden(err):

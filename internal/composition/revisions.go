@@ -37,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/sharedread"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -63,6 +64,8 @@ type Revisions struct {
 	reader client.Reader
 	kinds  func() Kinds
 	known  *utilcache.LRUExpireCache
+	// lists have denials at the same time share the list of the revisions of a Function.
+	lists sharedread.Group[[]unstructured.Unstructured]
 }
 
 // NewRevisions returns Revisions that are read from the API server: no cache is kept of those

@@ -31,6 +31,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/graphrevision"
+	"kausality.io/operator/internal/sharedread"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -42,8 +43,15 @@ const graphLabel = "kro.run/resource-graph-definition-name"
 // request names it: it is the one that kro serves, which it has persisted before it uses it.
 // They are safe for concurrent use.
 type Graphs struct {
-	// Live reads from the API server: a revision that is a moment old makes requests.
-	Live client.Reader
+	live client.Reader
+	// lists have denials at the same time share the list of the revisions of a graph.
+	lists *sharedread.Group[[]krorevisions.GraphRevision]
+}
+
+// NewGraphs returns Graphs that are read from the API server by live: a revision that is a moment
+// old makes requests.
+func NewGraphs(live client.Reader) Graphs {
+	return Graphs{live: live, lists: &sharedread.Group[[]krorevisions.GraphRevision]{}}
 }
 
 var _ upgrade.Source = Graphs{}
@@ -64,7 +72,9 @@ func (g Graphs) Of(ctx context.Context, r upgrade.Request) ([]upgrade.Version, e
 // served returns the revision that kro serves of a graph.
 func (g Graphs) served(ctx context.Context, name string, r upgrade.Request) (upgrade.Version, error) {
 	none := upgrade.Version{Trigger: v1alpha1.UpgradeOfResourceGraph}
-	revisions, err := graphrevision.List(ctx, g.Live, name)
+	revisions, err := g.lists.Do(ctx, name, func(ctx context.Context) ([]krorevisions.GraphRevision, error) {
+		return graphrevision.List(ctx, g.live, name)
+	})
 	switch {
 	case errors.Is(err, graphrevision.ErrNotServed):
 		none.Unknown = err.Error()

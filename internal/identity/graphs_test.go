@@ -111,7 +111,7 @@ func TestGraphs(t *testing.T) {
 				}
 				r.At = at
 			}
-			all, err := Graphs{Live: tt.live}.Of(t.Context(), r)
+			all, err := NewGraphs(tt.live).Of(t.Context(), r)
 			if (err != nil) != tt.fails || (len(all) == 0) != (tt.none || tt.fails) {
 				t.Fatal(all, err)
 			}
@@ -133,7 +133,7 @@ func TestGraphs(t *testing.T) {
 func TestGraphsThatSayTheSame(t *testing.T) {
 	digest := func(number, image string) string {
 		t.Helper()
-		v, err := Graphs{Live: revisions{text: []string{revisionText(number, image)}}}.Of(t.Context(), upgrade.Request{Parent: instance("example.com/v1", "WebApp", "webapp")})
+		v, err := NewGraphs(revisions{text: []string{revisionText(number, image)}}).Of(t.Context(), upgrade.Request{Parent: instance("example.com/v1", "WebApp", "webapp")})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -238,6 +238,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestShownWhenALoopIsForgotten", "./internal/controller/holder"},
 	},
 	{
+		name:  "upgrade: each denial reads for itself",
+		edits: []edit{{"internal/sharedread/sharedread.go", "	if goesOn {\n", "	if goesOn && false {\n"}},
+		unit:  []string{"-run=TestNothingIsOlderThanTheQuestion", "./internal/sharedread"},
+	},
+	{
 		name:  "upgrade: a stamp is what a request says",
 		edits: []edit{{"internal/upgrade/stamp.go", "	out[v1alpha1.AnnotationChangedBy], out[v1alpha1.AnnotationChangedSpec] = user, now\n", ""}},
 		unit:  []string{"-run=TestStamp", "./internal/upgrade"},
