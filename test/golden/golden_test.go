@@ -22,6 +22,7 @@ import (
 	"encoding/json"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -125,17 +126,9 @@ func kept[T any](t *testing.T, folder, plural string) {
 // definition is the present schema of a kind.
 func definition(t *testing.T, plural string) (*apiextensions.JSONSchemaProps, *structuralschema.Structural) {
 	t.Helper()
-	raw, err := os.ReadFile(filepath.Join(definitions, "kausality.io_"+plural+".yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var crd apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(raw, &crd); err != nil {
-		t.Fatal(err)
-	}
 	declared := &apiextensions.JSONSchemaProps{}
 	if err := apiextensionsv1.Convert_v1_JSONSchemaProps_To_apiextensions_JSONSchemaProps(
-		crd.Spec.Versions[0].Schema.OpenAPIV3Schema, declared, nil); err != nil {
+		crd(t, plural).Spec.Versions[0].Schema.OpenAPIV3Schema, declared, nil); err != nil {
 		t.Fatal(err)
 	}
 	structural, err := structuralschema.NewStructural(declared)
@@ -143,6 +136,20 @@ func definition(t *testing.T, plural string) (*apiextensions.JSONSchemaProps, *s
 		t.Fatal(err)
 	}
 	return declared, structural
+}
+
+// crd is the present definition of a kind.
+func crd(t *testing.T, plural string) *apiextensionsv1.CustomResourceDefinition {
+	t.Helper()
+	raw, err := os.ReadFile(filepath.Join(definitions, "kausality.io_"+plural+".yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	out := &apiextensionsv1.CustomResourceDefinition{}
+	if err := yaml.Unmarshal(raw, out); err != nil {
+		t.Fatal(err)
+	}
+	return out
 }
 
 // plain is an object as JSON has it, so that numbers compare.
@@ -157,6 +164,49 @@ func plain(t *testing.T, o map[string]any) map[string]any {
 		t.Fatal(err)
 	}
 	return out
+}
+
+// TestTheReleaseIsKept has each version that is released leave what it has written behind.
+func TestTheReleaseIsKept(t *testing.T) {
+	raw, err := os.ReadFile("../../charts/kausality/Chart.yaml")
+	if err != nil {
+		t.Fatal(err)
+	}
+	var chart struct {
+		Version string `json:"version"`
+	}
+	if err := yaml.Unmarshal(raw, &chart); err != nil || chart.Version == "" {
+		t.Fatalf("the chart has no version: %v", err)
+	}
+	if _, err := os.Stat(filepath.Join("testdata", "v"+chart.Version)); err != nil {
+		t.Errorf("release %s has no folder: see testdata/README.md for how to make it: %v", chart.Version, err)
+	}
+}
+
+// TestVersionsAreServed has a version of a kind not go while a release that is kept has stored it, and
+// nothing be stored in a version that one may not go back to.
+func TestVersionsAreServed(t *testing.T) {
+	for _, plural := range []string{"allowancepolicies", "allowancerecords"} {
+		var served, stored []string
+		for _, version := range crd(t, plural).Spec.Versions {
+			if version.Served {
+				served = append(served, version.Name)
+			}
+			if version.Storage {
+				stored = append(stored, version.Name)
+			}
+		}
+		for _, folder := range releases(t) {
+			for _, o := range objects(t, folder, plural) {
+				if version := o.GroupVersionKind().Version; !slices.Contains(served, version) {
+					t.Errorf("%s has stored %s as %s, of which %v are served", folder, plural, version, served)
+				}
+			}
+		}
+		if !cmp.Equal(stored, []string{v1alpha1.GroupVersion.Version}) {
+			t.Errorf("%s are stored as %v: docs/install.md says when that may be another version", plural, stored)
+		}
+	}
 }
 
 // TestPoliciesCompile has policies mean something still.
