@@ -58,7 +58,7 @@ import (
 // +kubebuilder:rbac:groups=kro.run,resources=resourcegraphdefinitions,verbs=get;list;watch
 // +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch;create;patch
-// +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies/status,verbs=get;patch
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
 const (

@@ -42,7 +42,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
-// +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies/status,verbs=get;patch
+// +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancerecords,verbs=get;list;watch
 
 // Rendering knows what the API server has been told to ask about.

@@ -44,7 +44,7 @@ import (
 )
 
 // +kubebuilder:rbac:groups=kausality.io,resources=upgradeallowances,verbs=get;list;watch
-// +kubebuilder:rbac:groups=kausality.io,resources=upgradeallowances/status,verbs=get;patch
+// +kubebuilder:rbac:groups=kausality.io,resources=upgradeallowances/status,verbs=patch
 
 const (
 	// lookInterval is how often is looked what has become of an UpgradeAllowance.

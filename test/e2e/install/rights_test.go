@@ -35,6 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/bench/metrics"
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/stage"
 )
@@ -48,16 +49,19 @@ rules:
 `
 
 var _ = Describe("The shipped roles", Label("rights"), func() {
-	It("are enough for everything: nothing is refused to the operator", func(ctx SpecContext) {
+	It("are enough for everything, and not more: nothing is refused to the operator, and nothing is never used", func(ctx SpecContext) {
 		policy := filepath.Join(GinkgoT().TempDir(), "audit.yaml")
 		Expect(os.WriteFile(policy, []byte(auditAll), 0o600)).To(Succeed())
 		w := newWorld(ctx, "--audit-policy-file="+policy)
+		operator := w.Watch(controlplane.ByUser(controlplane.OperatorUser))
 		for _, command := range documented(withKubectl) {
 			w.sh(ctx, command)
 		}
 		operators := w.runAll(ctx)
 		web, stuck := w.live(ctx, v1alpha1.FailurePolicyIgnore)
 		w.useAll(ctx)
+		_, err := metrics.NewScraper(ctx, w.Client, w.cp.MetricsURL(operators[0].Name), w.namespace)
+		Expect(err).NotTo(HaveOccurred())
 
 		By("another replica leading, with another key and another certificate")
 		w.sh(ctx, `kubectl -n kausality-system delete secret kausality-webhook-path`)
@@ -72,13 +76,14 @@ var _ = Describe("The shipped roles", Label("rights"), func() {
 		Expect(w.Delete(ctx, stuck)).To(Succeed())
 		w.sh(ctx, "kubectl delete allowancepolicies --all")
 		w.completes(ctx, web, "web:last")
-		asked := stage.WholeLog(w.AuditLog, controlplane.ByUser(controlplane.OperatorUser)).Requests()
+		asked := operator.Requests()
 		Expect(asked).NotTo(BeEmpty())
 		var refused []string
 		for _, event := range asked.Where(controlplane.Refused(http.StatusForbidden)) {
 			refused = append(refused, stage.DescribeEvent(&event))
 		}
 		Expect(refused).To(BeEmpty())
+		w.usesAll(ctx, operator)
 	}, SpecTimeout(specTimeout))
 })
 
