@@ -148,7 +148,7 @@ test-e2e: build shifted-operator controlplane-binaries peers-binaries controller
 	go test $(RACE) -count=1 -p=1 -timeout=10m ./test/controlplane/...
 	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color --label-filter='!controllers' ./test/e2e
 	@echo "=== end to end with Crossplane: a provider, and a cloud that remembers"
-	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=25m --silence-skips --no-color ./test/e2e/crossplane
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=25m --silence-skips --no-color --label-filter='!previous' ./test/e2e/crossplane
 	@echo "=== end to end with $(CONTROLLER_OF_TEST): a published controller"
 	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=10m --silence-skips --no-color \
 		--label-filter='$(CONTROLLER_OF_TEST) && smoke' ./test/e2e/controllers -- -controllers=$(CONTROLLER_OF_TEST)
@@ -179,6 +179,9 @@ e2e-cri: build controlplane-binaries cri-binaries ## Run the tests of kausality-
 	@echo "=== end to end with containerd: containers that try each other"
 	go test $(RACE) -count=1 -timeout=20m ./test/e2e/cri -ginkgo.no-color
 
+# The commit of the previous release, which "make e2e-upgrade" goes up from and back to. A release names the one before it.
+PREVIOUS ?= c08ae1979cbf1a007e50751057391cdebd221e4d
+
 .PHONY: e2e-install
 e2e-install: build controlplane-binaries $(KUSTOMIZE) $(HELM) ## Follow docs/install.md into an empty cluster and out again, and lose replicas (some 10 minutes).
 	@echo "=== in and out: kubectl, Helm, in any order, and with the operator dead"
@@ -188,6 +191,20 @@ e2e-install: build controlplane-binaries $(KUSTOMIZE) $(HELM) ## Follow docs/ins
 e2e-olm: build controlplane-binaries olm-binaries ## Have OLM's own operator install the bundle and take it out again (some 2 minutes).
 	@echo "=== in and out with OLM"
 	go test $(RACE) -count=1 -timeout=20m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter=olm
+
+.PHONY: e2e-upgrade
+e2e-upgrade: build controlplane-binaries $(KUSTOMIZE) peers-binaries previous-operator ## Go up from the previous release, back, and up again, under load and with gates (some 6 minutes).
+	@echo "=== up from $(PREVIOUS), and back"
+	go test $(RACE) -count=1 -timeout=30m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter=upgrade
+	go test $(RACE) -count=1 -timeout=20m ./test/e2e/crossplane -ginkgo.no-color -ginkgo.label-filter=previous
+
+# Its operator is built from the sources of that commit, which need the history.
+.PHONY: previous-operator
+previous-operator:
+	@git cat-file -e $(PREVIOUS)^{commit} 2>/dev/null || { echo "the history has no $(PREVIOUS): git fetch --unshallow, or name another PREVIOUS" >&2; exit 1; }
+	@rm -rf bin/previous && mkdir -p bin/previous/tree
+	git archive $(PREVIOUS) | tar -x -C bin/previous/tree
+	go -C bin/previous/tree build -o $(LOCALBIN)/previous/manager ./cmd
 
 .PHONY: mutants
 mutants: controlplane-binaries ## Take each check out, and see the tests of the ways around it fail (some 15 minutes).
