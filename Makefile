@@ -185,12 +185,17 @@ PREVIOUS ?= c08ae1979cbf1a007e50751057391cdebd221e4d
 .PHONY: e2e-install
 e2e-install: build controlplane-binaries $(KUSTOMIZE) $(HELM) ## Follow docs/install.md into an empty cluster and out again, and lose replicas (some 10 minutes).
 	@echo "=== in and out: kubectl, Helm, in any order, and with the operator dead"
-	go test $(RACE) -count=1 -timeout=30m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter='!olm && !upgrade'
+	go test $(RACE) -count=1 -timeout=30m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter='!olm && !upgrade && !cert-manager'
 
 .PHONY: e2e-olm
 e2e-olm: build controlplane-binaries olm-binaries ## Have OLM's own operator install the bundle and take it out again (some 2 minutes).
 	@echo "=== in and out with OLM"
 	go test $(RACE) -count=1 -timeout=20m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter=olm
+
+.PHONY: e2e-cert-manager
+e2e-cert-manager: build controlplane-binaries $(KUSTOMIZE) cert-manager-binaries ## Have cert-manager renew the serving certificate under load (some 3 minutes).
+	@echo "=== with certificates of cert-manager"
+	go test $(RACE) -count=1 -timeout=20m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter=cert-manager
 
 .PHONY: e2e-upgrade
 e2e-upgrade: build controlplane-binaries $(KUSTOMIZE) peers-binaries previous-operator ## Go up from the previous release, back, and up again, under load and with gates (some 6 minutes).

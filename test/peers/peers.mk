@@ -76,6 +76,9 @@ controllers-binaries: $(foreach c,$(CONTROLLERS),$(PEERS_BIN)/$(c) $(PEERS_BIN)/
 .PHONY: controller-of-test-binaries
 controller-of-test-binaries: $(foreach c,$(CONTROLLER_OF_TEST),$(PEERS_BIN)/$(c) $(PEERS_BIN)/$(c)-crds/.copied)
 
+.PHONY: cert-manager-binaries
+cert-manager-binaries: $(PEERS_BIN)/cert-manager $(PEERS_BIN)/cert-manager-crds/.copied
+
 # controller-build announces and builds one of them.
 # $(1): package, $(2): how long the very first build takes on two cores.
 define controller-build

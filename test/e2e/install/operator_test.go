@@ -74,9 +74,36 @@ func (w *world) mount(ctx context.Context, pod corev1.PodSpec, dir string) {
 	source := pod.Volumes[i].Secret
 	secret := &corev1.Secret{}
 	Expect(w.Get(ctx, client.ObjectKey{Namespace: operatorKey.Namespace, Name: source.SecretName}, secret)).To(Succeed())
-	Expect(os.MkdirAll(dir, 0o700)).To(Succeed())
+	content := map[string][]byte{}
 	for _, item := range source.Items {
-		Expect(os.WriteFile(filepath.Join(dir, item.Path), secret.Data[item.Key], 0o600)).To(Succeed())
+		content[item.Path] = secret.Data[item.Key]
+	}
+	// Without a list each key is a file.
+	if len(source.Items) == 0 {
+		content = secret.Data
+	}
+	project(dir, content)
+}
+
+// projected is the link to what is mounted at present.
+const projected = "..data"
+
+// project writes files as a kubelet does: all of them change at once, by a link that becomes another.
+func project(dir string, content map[string][]byte) {
+	GinkgoHelper()
+	Expect(os.MkdirAll(dir, 0o700)).To(Succeed())
+	fresh, err := os.MkdirTemp(dir, "..")
+	Expect(err).NotTo(HaveOccurred())
+	for name, data := range content {
+		Expect(os.WriteFile(filepath.Join(fresh, name), data, 0o600)).To(Succeed())
+	}
+	next := filepath.Join(dir, projected+"_tmp")
+	Expect(os.Symlink(filepath.Base(fresh), next)).To(Succeed())
+	Expect(os.Rename(next, filepath.Join(dir, projected))).To(Succeed())
+	for name := range content {
+		if err := os.Symlink(filepath.Join(projected, name), filepath.Join(dir, name)); err != nil {
+			Expect(err).To(MatchError(os.ErrExist))
+		}
 	}
 }
 
