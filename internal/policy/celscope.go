@@ -24,6 +24,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/version"
 	apiservercel "k8s.io/apiserver/pkg/cel"
 	"k8s.io/apiserver/pkg/cel/environment"
+
+	"kausality.io/operator/internal/nullsafe"
 )
 
 // The variables of CEL expressions.
@@ -81,7 +83,7 @@ var userType = apiservercel.NewObjectType("kausality.User", map[string]*apiserve
 func newEnv(variables ...cel.EnvOption) (*cel.Env, error) {
 	set, err := environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()).Extend(environment.VersionedOptions{
 		IntroducedVersion: version.MajorMinor(1, 0),
-		EnvOptions:        append(nullSafeOptions(), variables...),
+		EnvOptions:        append(nullsafe.Options(), variables...),
 		DeclTypes:         []*apiservercel.DeclType{requestType},
 	})
 	if err != nil {

@@ -20,12 +20,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
 	"github.com/google/cel-go/interpreter"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+
+	"kausality.io/operator/internal/nullsafe"
 )
 
 // Condition is a compiled CEL expression that yields true or false (D14).
@@ -48,12 +49,12 @@ func compileCondition(in scope, source string) (*Condition, error) {
 	}
 	parsed, issues := env.Parse(source)
 	if issues.Err() != nil {
-		return nil, compileError(issues)
+		return nil, nullsafe.CompileError(issues)
 	}
-	makeNullSafe(parsed, env.Variables())
+	nullsafe.Rewrite(parsed, env.Variables())
 	checked, issues := env.Check(parsed)
 	if issues.Err() != nil {
-		return nil, compileError(issues)
+		return nil, nullsafe.CompileError(issues)
 	}
 	if t := checked.OutputType(); !t.IsExactType(cel.BoolType) && !t.IsExactType(cel.DynType) {
 		return nil, fmt.Errorf("the expression must yield true or false, and yields %s", cel.FormatCELType(t))
@@ -63,15 +64,6 @@ func compileCondition(in scope, source string) (*Condition, error) {
 		return nil, fmt.Errorf("the expression cannot be run: %w", err)
 	}
 	return &Condition{scope: in, source: source, program: program}, nil
-}
-
-// compileError puts all that CEL has to say about an expression into one line.
-func compileError(issues *cel.Issues) error {
-	problems := make([]string, 0, len(issues.Errors()))
-	for _, e := range issues.Errors() {
-		problems = append(problems, fmt.Sprintf("line %d, column %d: %s", e.Location.Line(), e.Location.Column()+1, e.Message))
-	}
-	return errors.New("the expression does not compile: " + strings.Join(problems, "; "))
 }
 
 // Source returns the expression as the policy has it.

@@ -32,6 +32,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/nullsafe"
 )
 
 // An expression says nothing of its own of what it compares: object is of no type for CEL,
@@ -302,7 +303,7 @@ var results = map[string]change.ValueType{
 	operators.LogicalAnd: change.ValueBool, operators.LogicalOr: change.ValueBool, operators.LogicalNot: change.ValueBool,
 	overloads.TypeConvertInt: change.ValueNumber, overloads.TypeConvertUint: change.ValueNumber, overloads.TypeConvertDouble: change.ValueNumber,
 	overloads.TypeConvertString: change.ValueText, overloads.TypeConvertBool: change.ValueBool, overloads.Size: change.ValueNumber,
-	fnHas: change.ValueBool, operators.In: change.ValueBool,
+	nullsafe.FunctionHas: change.ValueBool, operators.In: change.ValueBool,
 }
 
 func (j *judging) call(call ast.CallExpr) inferred {

@@ -14,10 +14,13 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package policy
+package nullsafe
 
 import (
+	"errors"
+	"fmt"
 	"slices"
+	"strings"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/ast"
@@ -27,10 +30,12 @@ import (
 	"github.com/google/cel-go/common/types"
 )
 
-// makeNullSafe rewrites a parsed expression.
-func makeNullSafe(parsed *cel.Ast, variables []*decls.VariableDecl) {
+// Rewrite makes the selections of a parsed expression null-safe, before it is checked. The
+// variables are those that it may use; a name with a dot, such as variables.source, is one
+// variable, from which selections start.
+func Rewrite(parsed *cel.Ast, variables []*decls.VariableDecl) {
 	tree := parsed.NativeRep()
-	n := &nullSafe{fac: ast.NewExprFactory(), info: tree.SourceInfo(), nextID: ast.MaxID(tree)}
+	n := &rewriter{fac: ast.NewExprFactory(), info: tree.SourceInfo(), nextID: ast.MaxID(tree)}
 	for _, v := range variables {
 		// A declared type tells what there is; its fields are never absent.
 		if v.Type() == cel.DynType {
@@ -40,7 +45,8 @@ func makeNullSafe(parsed *cel.Ast, variables []*decls.VariableDecl) {
 	n.value(tree.Expr())
 }
 
-type nullSafe struct {
+// rewriter rewrites one expression.
+type rewriter struct {
 	fac    ast.ExprFactory
 	info   *ast.SourceInfo
 	nextID int64
@@ -51,15 +57,21 @@ type nullSafe struct {
 }
 
 // value rewrites e so that a selection yields what it finds, or null.
-func (n *nullSafe) value(e ast.Expr) { n.rewrite(e, fnValue) }
+func (n *rewriter) value(e ast.Expr) { n.rewrite(e, fnValue) }
 
 // items rewrites e so that a selection yields what it finds, or an empty list.
-func (n *nullSafe) items(e ast.Expr) { n.rewrite(e, fnItems) }
+func (n *rewriter) items(e ast.Expr) { n.rewrite(e, fnItems) }
 
-func (n *nullSafe) rewrite(e ast.Expr, wrapper string) {
-	if n.selects(e) {
+func (n *rewriter) rewrite(e ast.Expr, wrapper string) {
+	switch {
+	case n.selects(e):
 		// Whoever writes a.?b wants the optional value.
 		if asked := n.open(e); !asked {
+			n.wrap(e, wrapper)
+		}
+		return
+	case n.isQualified(e):
+		if wrapper == fnItems {
 			n.wrap(e, wrapper)
 		}
 		return
@@ -88,12 +100,14 @@ func (n *nullSafe) rewrite(e ast.Expr, wrapper string) {
 	}
 }
 
-func (n *nullSafe) call(e ast.Expr) {
+func (n *rewriter) call(e ast.Expr) {
 	call := e.AsCall()
 	switch name := call.FunctionName(); {
-	case name == fnHas:
+	case name == FunctionHas:
 		selection := call.Args()[0]
-		n.open(selection)
+		if !n.isQualified(selection) {
+			n.open(selection)
+		}
 		e.SetKindCase(n.fac.NewCall(e.ID(), fnPresent, selection))
 	case name == operators.In && len(call.Args()) == 2:
 		n.value(call.Args()[0])
@@ -112,7 +126,7 @@ func (n *nullSafe) call(e ast.Expr) {
 	}
 }
 
-func (n *nullSafe) comprehension(c ast.ComprehensionExpr) {
+func (n *rewriter) comprehension(c ast.ComprehensionExpr) {
 	n.items(c.IterRange())
 	n.value(c.AccuInit())
 	outer := n.names
@@ -124,11 +138,11 @@ func (n *nullSafe) comprehension(c ast.ComprehensionExpr) {
 }
 
 // selects is true for a selection that may find nothing.
-func (n *nullSafe) selects(e ast.Expr) bool {
-	operand, ok := selectionOperand(e)
+func (n *rewriter) selects(e ast.Expr) bool {
+	operand, ok := n.operand(e)
 	for ok {
 		e = operand
-		operand, ok = selectionOperand(e)
+		operand, ok = n.operand(e)
 		if !ok {
 			return e.Kind() != ast.IdentKind || slices.Contains(n.names, e.AsIdent())
 		}
@@ -136,11 +150,28 @@ func (n *nullSafe) selects(e ast.Expr) bool {
 	return false
 }
 
+// operand returns what a selection starts from. A qualified name is none.
+func (n *rewriter) operand(e ast.Expr) (ast.Expr, bool) {
+	if n.isQualified(e) {
+		return nil, false
+	}
+	return selectionOperand(e)
+}
+
+// isQualified reports whether e is the name of a variable that has a dot in it.
+func (n *rewriter) isQualified(e ast.Expr) bool {
+	if e.Kind() != ast.SelectKind {
+		return false
+	}
+	operand := e.AsSelect().Operand()
+	return operand.Kind() == ast.IdentKind && slices.Contains(n.names, operand.AsIdent()+"."+e.AsSelect().FieldName())
+}
+
 // open turns a selection, and the selections that it starts from, into optional
 // ones. It is true where one of them was optional as written.
-func (n *nullSafe) open(e ast.Expr) (asked bool) {
+func (n *rewriter) open(e ast.Expr) (asked bool) {
 	operand, _ := selectionOperand(e)
-	if _, ok := selectionOperand(operand); ok {
+	if _, ok := n.operand(operand); ok {
 		asked = n.open(operand)
 	} else {
 		n.value(operand)
@@ -164,15 +195,21 @@ func (n *nullSafe) open(e ast.Expr) (asked bool) {
 }
 
 // wrap puts a function call around e, in place.
-func (n *nullSafe) wrap(e ast.Expr, function string) {
-	call := e.AsCall()
-	inner := n.fac.NewCall(n.newID(e.ID()), call.FunctionName(), call.Args()...)
+func (n *rewriter) wrap(e ast.Expr, function string) {
+	var inner ast.Expr
+	if e.Kind() == ast.SelectKind {
+		selection := e.AsSelect()
+		inner = n.fac.NewSelect(n.newID(e.ID()), selection.Operand(), selection.FieldName())
+	} else {
+		call := e.AsCall()
+		inner = n.fac.NewCall(n.newID(e.ID()), call.FunctionName(), call.Args()...)
+	}
 	e.SetKindCase(n.fac.NewCall(e.ID(), function, inner))
 }
 
 // newID returns the identifier of a new node that, for error messages, stands
 // where the node with the old one does.
-func (n *nullSafe) newID(old int64) int64 {
+func (n *rewriter) newID(old int64) int64 {
 	n.nextID++
 	if where, ok := n.info.GetOffsetRange(old); ok {
 		n.info.SetOffsetRange(n.nextID, where)
@@ -194,4 +231,13 @@ func selectionOperand(e ast.Expr) (ast.Expr, bool) {
 	default:
 	}
 	return nil, false
+}
+
+// CompileError puts all that CEL has to say about an expression into one line.
+func CompileError(issues *cel.Issues) error {
+	problems := make([]string, 0, len(issues.Errors()))
+	for _, e := range issues.Errors() {
+		problems = append(problems, fmt.Sprintf("line %d, column %d: %s", e.Location.Line(), e.Location.Column()+1, e.Message))
+	}
+	return errors.New("the expression does not compile: " + strings.Join(problems, "; "))
 }

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package policy
+package nullsafe
 
 import (
 	"github.com/google/cel-go/cel"
@@ -30,8 +30,8 @@ import (
 // fast, and what it finds goes through one of three functions. Their names begin
 // with @, which no user can write.
 const (
-	// fnHas is has(x) between parsing and checking.
-	fnHas = "@has"
+	// FunctionHas is has(x) between parsing and checking.
+	FunctionHas = "@has"
 	// fnPresent is true where a selection finds something other than null.
 	fnPresent = "@present"
 	// fnValue is what a selection finds, or null.
@@ -41,9 +41,9 @@ const (
 	fnItems = "@items"
 )
 
-// nullSafeOptions declare the functions and replace the macro has(), which in
-// stock CEL refuses has(a['b']) and fails where a itself is absent.
-func nullSafeOptions() []cel.EnvOption {
+// Options declare the functions that Rewrite puts in, and replace the macro has(), which
+// in stock CEL refuses has(a['b']) and fails where a itself is absent.
+func Options() []cel.EnvOption {
 	unary := func(name string, result *cel.Type, f func(ref.Val) ref.Val) cel.EnvOption {
 		return cel.Function(name, cel.Overload(name+"_dyn", []*cel.Type{cel.DynType}, result, cel.UnaryBinding(f)))
 	}
@@ -80,5 +80,5 @@ func expandHas(eh cel.MacroExprFactory, _ ast.Expr, args []ast.Expr) (ast.Expr, 
 	if _, ok := selectionOperand(args[0]); !ok {
 		return nil, eh.NewError(args[0].ID(), "has() needs a selection, such as has(object.spec.x) or has(object.metadata.labels['x'])")
 	}
-	return eh.NewCall(fnHas, args[0]), nil
+	return eh.NewCall(FunctionHas, args[0]), nil
 }
