@@ -17,6 +17,7 @@ limitations under the License.
 package generate
 
 import (
+	"encoding/base64"
 	"encoding/json"
 	"fmt"
 	"maps"
@@ -266,7 +267,31 @@ func contentOf(m traits.Mapper, id ID, clone bool) (map[string]any, error) {
 		metadata["namespace"] = id.Namespace
 	}
 	fields["metadata"] = metadata
+	if id.GroupKind() == (schema.GroupKind{Kind: "Secret"}) {
+		encodeStringData(fields)
+	}
 	return fields, nil
+}
+
+// encodeStringData puts what a Secret has in stringData where the API server puts it. It keeps
+// no stringData, so that a Secret which is wanted with some would never be as it is wanted.
+func encodeStringData(secret map[string]any) {
+	plain, ok := secret["stringData"].(map[string]any)
+	if !ok {
+		return
+	}
+	delete(secret, "stringData")
+	data, _ := secret["data"].(map[string]any)
+	if data == nil {
+		data = map[string]any{}
+		secret["data"] = data
+	}
+	for key, value := range plain {
+		if text, ok := value.(string); ok {
+			value = base64.StdEncoding.EncodeToString([]byte(text))
+		}
+		data[key] = value
+	}
 }
 
 // want adds an object to what is wanted. The same one may be applied several times.

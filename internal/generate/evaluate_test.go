@@ -171,6 +171,10 @@ func TestEvaluate(t *testing.T) {
 			expression: `generator.ApplyAll('shop', {` + widget + `, 'metadata': {'finalizers': ['a/b'], 'uid': 'x', 'resourceVersion': '1', 'labels': {'app.kubernetes.io/instance': 'i'}}, 'status': {'a': 1}})`,
 			want:       `{apiVersion: example.org/v1, kind: Widget, metadata: {name: made, namespace: shop, finalizers: [a/b], labels: {app.kubernetes.io/instance: i}}, status: {a: 1}}`,
 		},
+		"stringData of a Secret": {
+			expression: `generator.ApplyAll('shop', {'apiVersion': 'v1', 'kind': 'Secret', 'stringData': {'a': 'plain', 'b': 'plain'}, 'data': {'b': 'b3ZlcnJpZGRlbg==', 'c': 'Yg=='}})`,
+			want:       `{apiVersion: v1, kind: Secret, metadata: {name: made, namespace: shop}, data: {a: cGxhaW4=, b: cGxhaW4=, c: Yg==}}`,
+		},
 		"a variable that is not asked for does not fail": {
 			expression: `object.spec.none == null || generator.ApplyAll(variables.bad, {})`,
 			variables:  []string{"bad", `object.spec.none.split(',')[0]`},
