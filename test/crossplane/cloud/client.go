@@ -79,7 +79,7 @@ func (c Client) Inject(ctx context.Context, fault Fault) error {
 	return c.request(ctx, http.MethodPost, faultsPath, fault, nil)
 }
 
-// Clear takes back all faults of an instance.
+// Clear takes back all faults of an instance, and has its calls go on that are delayed.
 func (c Client) Clear(ctx context.Context, name string) error {
 	return c.request(ctx, http.MethodDelete, faultsPath+"/"+name, nil, nil)
 }

@@ -146,6 +146,35 @@ func TestBehindTheBack(t *testing.T) {
 	}
 }
 
+// A delayed call goes on when the faults are taken back.
+func TestClear(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s := NewServer(&bytes.Buffer{})
+		s.instances["db"] = Parameters{}
+		s.faults = []*Fault{{Name: "db", Delay: Duration(time.Hour)}}
+		began := time.Now()
+		done := make(chan struct{})
+		ask := func(method, path string) {
+			s.Handler().ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(t.Context(), method, path, http.NoBody))
+		}
+		go func() {
+			defer close(done)
+			ask(http.MethodDelete, instancesPath+"db")
+		}()
+		synctest.Wait()
+		ask(http.MethodDelete, faultsPath+"/other")
+		<-time.After(time.Minute)
+		ask(http.MethodDelete, faultsPath+"/db")
+		<-done
+		if took := time.Since(began); took != time.Minute {
+			t.Errorf("it took %s", took)
+		}
+		if _, exists := s.instances["db"]; exists {
+			t.Error("it was not carried out")
+		}
+	})
+}
+
 // A call goes on when the one who called has given up.
 func TestImpatience(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

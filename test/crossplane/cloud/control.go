@@ -82,9 +82,13 @@ func (s *Server) inject(w http.ResponseWriter, r *http.Request) {
 	s.faults = append(s.faults, fault)
 }
 
-// clear takes back all faults of an instance.
+// clear takes back all faults of an instance, and has its calls go on that are delayed.
 func (s *Server) clear(_ http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	if delayed := s.delayed[r.PathValue("name")]; delayed != nil {
+		close(delayed)
+		delete(s.delayed, r.PathValue("name"))
+	}
 	s.faults = slices.DeleteFunc(s.faults, func(f *Fault) bool { return f.Name == r.PathValue("name") })
 }

@@ -29,8 +29,8 @@ type Fault struct {
 	Verb Verb `json:"verb,omitempty"`
 	// Times is how many calls it is for; 0 for all, until it is cleared.
 	Times int `json:"times,omitempty"`
-	// Delay is how long a call takes. A call goes on when the one who called has
-	// given up.
+	// Delay is how long a call takes, unless the faults are cleared before. A call goes on
+	// when the one who called has given up.
 	Delay Duration `json:"delay,omitzero"`
 	// Outcome is what comes of a call: Done if empty, Refused, or Partial, by which
 	// only the first of the parameters that change, by name, is changed.

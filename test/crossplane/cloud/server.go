@@ -56,12 +56,14 @@ type Server struct {
 	instances map[string]Parameters
 	calls     Calls
 	faults    []*Fault
+	// delayed has, by the name of an instance, what is closed once its faults are taken back.
+	delayed map[string]chan struct{}
 }
 
 // NewServer returns an empty cloud that writes its log to the given writer: a line
 // for each call that is received, and one for what came of it.
 func NewServer(log io.Writer) *Server {
-	return &Server{log: log, instances: map[string]Parameters{}}
+	return &Server{log: log, instances: map[string]Parameters{}, delayed: map[string]chan struct{}{}}
 }
 
 // Handler serves the cloud.
@@ -95,7 +97,10 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, verb Verb) {
 	number, fault := s.receive(Call{By: r.Header.Get(CallerHeader), Verb: verb, Name: name, Parameters: asked})
 	if fault.Delay > 0 {
 		// Whether or not somebody waits for it.
-		<-time.After(time.Duration(fault.Delay))
+		select {
+		case <-time.After(time.Duration(fault.Delay)):
+		case <-s.takenBack(name):
+		}
 	}
 	code, instance := s.carryOut(number, fault.Outcome)
 	if code >= http.StatusBadRequest {
@@ -103,6 +108,16 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request, verb Verb) {
 		return
 	}
 	answer(w, instance)
+}
+
+// takenBack returns what is closed once the faults of an instance are taken back.
+func (s *Server) takenBack(name string) <-chan struct{} {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if s.delayed[name] == nil {
+		s.delayed[name] = make(chan struct{})
+	}
+	return s.delayed[name]
 }
 
 // receive notes a call, and returns its number and what is to go wrong.
