@@ -18,6 +18,7 @@ package controllers
 
 import (
 	"context"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -29,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/controllers"
@@ -61,6 +63,48 @@ func (s *scene) deniedEvents(ctx context.Context) int {
 		}
 	}
 	return denied
+}
+
+// serveOuter has kro serve a graph of which an instance makes one of another graph, what has no
+// namespace, and what is in a namespace that it names.
+func serveOuter(ctx context.Context, kind, inner string) *unstructured.Unstructured {
+	GinkgoHelper()
+	graph := &unstructured.Unstructured{}
+	Expect(yaml.Unmarshal([]byte(`
+apiVersion: kro.run/v1alpha1
+kind: ResourceGraphDefinition
+metadata: {name: `+strings.ToLower(kind)+`}
+spec:
+  schema:
+    apiVersion: v1alpha1
+    kind: `+kind+`
+    group: example.com
+    spec: {image: string, elsewhere: string}
+  resources:
+  - id: inner
+    template:
+      apiVersion: example.com/v1alpha1
+      kind: `+inner+`
+      metadata: {name: "${schema.metadata.name}-inner"}
+      spec: {name: "${schema.metadata.name}-inner", image: "${schema.spec.image}", replicas: 1}
+  - id: role
+    template:
+      apiVersion: rbac.authorization.k8s.io/v1
+      kind: ClusterRole
+      metadata: {name: "${schema.metadata.namespace}-${schema.metadata.name}"}
+      rules:
+      - {apiGroups: [""], resources: [pods], resourceNames: ["${schema.spec.image}"], verbs: [get]}
+  - id: note
+    template:
+      apiVersion: v1
+      kind: ConfigMap
+      metadata: {name: "${schema.metadata.name}-note", namespace: "${schema.spec.elsewhere}"}
+      data: {image: "${schema.spec.image}"}
+`), &graph.Object)).To(Succeed())
+	Expect(shared.Create(ctx, graph)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) { Expect(client.IgnoreNotFound(shared.Delete(ctx, graph))).To(Succeed()) })
+	serving(ctx, graph)
+	return graph
 }
 
 var _ = Describe("An instance of kro", Label(controllers.Kro.Name), func() {
@@ -103,6 +147,58 @@ var _ = Describe("An instance of kro", Label(controllers.Kro.Name), func() {
 		Eventually(ctx, func() error { return shared.Get(ctx, client.ObjectKey{Name: s.namespace}, &corev1.Namespace{}) }).
 			WithTimeout(2 * within).Should(MatchError(apierrors.IsNotFound, "not found"))
 		Expect(s.refusals()).To(BeEmpty())
+	}, SpecTimeout(specTimeout))
+
+	It("bounds what it makes without a namespace, in another one, and through an instance of another graph", func(ctx SpecContext) {
+		governs(ctx, serve(ctx, "InnerApp"), "")
+		governs(ctx, serveOuter(ctx, "OuterApp", "InnerApp"), "")
+		s, elsewhere := setScene(ctx, false), setScene(ctx, false)
+		outer := s.object(`
+apiVersion: example.com/v1alpha1
+kind: OuterApp
+metadata: {name: shop}
+spec: {image: "web:1", elsewhere: ` + elsewhere.namespace + `}
+`)
+		Expect(s.alice.Create(ctx, outer)).To(Succeed())
+		s.carriedOut(ctx, outer)
+		role := s.ref(schema.GroupVersionKind{Group: "rbac.authorization.k8s.io", Version: "v1", Kind: "ClusterRole"}, s.namespace+"-shop")
+		role.SetNamespace("")
+		note, inner := elsewhere.ref(configMapKind, "shop-note"), s.ref(outer.GroupVersionKind().GroupVersion().WithKind("InnerApp"), "shop-inner")
+		follows := func(image string) {
+			GinkgoHelper()
+			Eventually(ctx, func(g Gomega) {
+				live(ctx, g, role)
+				rules, _, _ := unstructured.NestedSlice(role.Object, "rules")
+				g.Expect(rules).To(ConsistOf(HaveKeyWithValue("resourceNames", ConsistOf(image))))
+				live(ctx, g, note)
+				said, _, _ := unstructured.NestedString(note.Object, "data", "image")
+				g.Expect(said).To(Equal(image))
+				g.Expect(s.pods(ctx, g)).To(Equal(map[string]int{image: 1}))
+			}).WithTimeout(within).Should(Succeed())
+			s.carriedOut(ctx, inner)
+			s.carriedOut(ctx, outer)
+		}
+		follows("web:1")
+
+		By("an initiator changing it")
+		s.look()
+		merge(ctx, s.alice, outer, `{"spec":{"image":"web:2"}}`)
+		follows("web:2")
+		s.causedThrough("deployments", stage.AliceName, "OuterApp", "patch")
+		Expect(s.refusals()).To(BeEmpty())
+
+		By("a stranger changing what it has made")
+		for object, change := range map[*unstructured.Unstructured]string{
+			role: `{"rules":[]}`, note: `{"data":{"image":"web:theirs"}}`, inner: `{"spec":{"image":"web:theirs"}}`,
+			s.ref(deploymentKind, "shop-inner"): `{"spec":{"replicas":7}}`,
+		} {
+			refused(patch(ctx, s.mallory, object.DeepCopy(), change))
+			Expect(s.mallory.Delete(ctx, object.DeepCopy())).To(MatchError(ContainSubstring("kausality.io")), object.GetKind())
+		}
+
+		By("deleting it")
+		Expect(s.alice.Delete(ctx, outer)).To(Succeed())
+		shared.Gone(ctx, outer, inner, role, note)
 	}, SpecTimeout(specTimeout))
 
 	It("is bound by nothing any more when its graph is deleted", func(ctx SpecContext) {
