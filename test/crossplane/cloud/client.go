@@ -49,10 +49,11 @@ func (c Client) Do(ctx context.Context, verb Verb, name string, asked Parameters
 	return instance, err
 }
 
-// Calls returns the log.
-func (c Client) Calls(ctx context.Context) (Calls, error) {
+// Calls returns what the log has of an instance. The whole log becomes long: providers look at all
+// that there is every few seconds.
+func (c Client) Calls(ctx context.Context, name string) (Calls, error) {
 	var calls Calls
-	err := c.request(ctx, http.MethodGet, callsPath, nil, &calls)
+	err := c.request(ctx, http.MethodGet, callsPath+name, nil, &calls)
 	return calls, err
 }
 

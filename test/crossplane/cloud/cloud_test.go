@@ -95,14 +95,14 @@ func TestFaults(t *testing.T) {
 			if diff := cmp.Diff(tc.want, has); diff != "" {
 				t.Errorf("the instance (-want +got):\n%s", diff)
 			}
-			calls, err := client.Calls(t.Context())
+			calls, err := client.Calls(t.Context(), "db")
 			if err != nil {
 				t.Fatal(err)
 			}
 			if diff := cmp.Diff([]Verb{Create, tc.verb}, calls.Mutations().Verbs()); diff != "" {
 				t.Errorf("mutations (-want +got):\n%s", diff)
 			}
-			if got := calls.On("db").Of(tc.verb).With(tc.outcome); len(got) != 1 || got[0].By != "a test" {
+			if got := calls.Of(tc.verb).With(tc.outcome); len(got) != 1 || got[0].By != "a test" {
 				t.Errorf("calls: %+v, want one with outcome %s", calls, tc.outcome)
 			}
 			if lines := strings.Count(log.String(), "\n"); lines != 4 {
@@ -140,9 +140,12 @@ func TestBehindTheBack(t *testing.T) {
 	if _, err := client.Do(t.Context(), Observe, "db", nil); !errors.Is(err, ErrNotFound) {
 		t.Errorf("after the loss: got error %v, want %v", err, ErrNotFound)
 	}
-	calls, err := client.Calls(t.Context())
+	calls, err := client.Calls(t.Context(), "db")
 	if err != nil || len(calls.Mutations()) != 1 || len(calls.Observations()) != 2 {
 		t.Errorf("calls: %+v, %v", calls, err)
+	}
+	if calls, err := client.Calls(t.Context(), "other"); err != nil || len(calls) > 0 {
+		t.Errorf("calls on another one: %+v, %v", calls, err)
 	}
 }
 

@@ -63,11 +63,11 @@ func (s *Server) lose(_ http.ResponseWriter, r *http.Request) {
 	delete(s.instances, r.PathValue("name"))
 }
 
-// tell returns the log.
-func (s *Server) tell(w http.ResponseWriter, _ *http.Request) {
+// tell returns what the log has of an instance.
+func (s *Server) tell(w http.ResponseWriter, r *http.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	answer(w, s.calls)
+	answer(w, s.calls.On(r.PathValue("name")))
 }
 
 // inject adds a fault. The first that is about a call counts.

@@ -37,7 +37,7 @@ const CallerHeader = "X-Caller"
 const (
 	instancesPath = "/instances/"
 	controlPath   = "/control/instances/"
-	callsPath     = "/control/calls"
+	callsPath     = "/control/calls/"
 	faultsPath    = "/control/faults"
 	// ReadyPath answers as soon as the cloud works.
 	ReadyPath = "/readyz"
@@ -77,7 +77,7 @@ func (s *Server) Handler() http.Handler {
 	mux.HandleFunc("GET "+controlPath+"{name}", s.peek)
 	mux.HandleFunc("PATCH "+controlPath+"{name}", s.drift)
 	mux.HandleFunc("DELETE "+controlPath+"{name}", s.lose)
-	mux.HandleFunc("GET "+callsPath, s.tell)
+	mux.HandleFunc("GET "+callsPath+"{name}", s.tell)
 	mux.HandleFunc("POST "+faultsPath, s.inject)
 	mux.HandleFunc("DELETE "+faultsPath+"/{name}", s.clear)
 	mux.HandleFunc("GET "+ReadyPath, func(http.ResponseWriter, *http.Request) {})

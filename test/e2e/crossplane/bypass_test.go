@@ -124,9 +124,9 @@ type cloudScene struct {
 // untouched checks that nobody has changed what somebody else has in the cloud.
 func (s *cloudScene) untouched(ctx context.Context) {
 	GinkgoHelper()
-	calls, err := shared.cloud().Calls(ctx)
+	calls, err := shared.cloud().Calls(ctx, s.victim)
 	Expect(err).NotTo(HaveOccurred())
-	Expect(calls.On(s.victim).Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create}))
+	Expect(calls.Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create}))
 	parameters, err := shared.cloud().Peek(ctx, s.victim)
 	Expect(err).NotTo(HaveOccurred())
 	Expect(parameters).To(HaveKeyWithValue("instanceClass", "db.t3.victim"))

@@ -117,9 +117,9 @@ func (w *world) instanceOf(ctx context.Context, composite *unstructured.Unstruct
 // calls are those that reached the cloud about an instance.
 func (w *world) calls(ctx context.Context, instance client.Object) cloud.Calls {
 	GinkgoHelper()
-	calls, err := w.cloud().Calls(ctx)
+	calls, err := w.cloud().Calls(ctx, instance.GetName())
 	Expect(err).NotTo(HaveOccurred())
-	return calls.On(instance.GetName())
+	return calls
 }
 
 // has waits until the cloud has an instance of a size.
