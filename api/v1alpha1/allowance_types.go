@@ -152,6 +152,9 @@ const (
 	FieldReads = "(reads)"
 	// FieldDeleted is the field of a hop whose object was deleted.
 	FieldDeleted = "(deleted)"
+	// FieldUpgrade is the field of the hops by which an upgrade goes: the UpgradeAllowance, and the
+	// parent that is upgraded.
+	FieldUpgrade = "(upgrade)"
 
 	// MutationCreateObject is the mutation of an allowance to create children.
 	MutationCreateObject = "create"

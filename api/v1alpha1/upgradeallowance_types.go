@@ -21,6 +21,10 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 )
 
+// KindUpgradeAllowance is the kind of UpgradeAllowances. The trace of what one lets through begins
+// with it.
+const KindUpgradeAllowance = "UpgradeAllowance"
+
 // UpgradeAllowanceSpec says what a new version of a controller may do, once, to the
 // children of each parent, although no change of the parent allows it.
 //

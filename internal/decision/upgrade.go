@@ -36,9 +36,6 @@ type Upgrade struct {
 	Entries []policy.Entry
 }
 
-// kindUpgradeAllowance is the kind of the first hop of what an upgrade causes.
-const kindUpgradeAllowance = "UpgradeAllowance"
-
 // upgraded allows where one UpgradeAllowance covers all that nothing else does.
 func upgraded(in *Input, judged judgement) (Verdict, bool) {
 	if len(in.Upgrades) == 0 || !in.MayUpgrade() {
@@ -78,10 +75,9 @@ func (in *Input) startFromUpgrade(u *Upgrade) cause {
 
 // CausedByUpgrade is who agreed to an upgrade, and the way from there to the parent.
 func (in *Input) CausedByUpgrade(u *Upgrade) (initiator string, trace []v1alpha1.TraceHop) {
-	field := fieldFor(ReasonUpgrade)
 	return u.Initiator, []v1alpha1.TraceHop{
-		{Kind: kindUpgradeAllowance, Name: u.Name, Generation: u.Generation, Field: field},
-		{Kind: in.Parent.GVK.Kind, Name: in.Parent.Name, Generation: in.Parent.Generation, Field: field},
+		{Kind: v1alpha1.KindUpgradeAllowance, Name: u.Name, Generation: u.Generation, Field: v1alpha1.FieldUpgrade},
+		{Kind: in.Parent.GVK.Kind, Name: in.Parent.Name, Generation: in.Parent.Generation, Field: v1alpha1.FieldUpgrade},
 	}
 }
 

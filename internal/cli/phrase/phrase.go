@@ -130,17 +130,13 @@ func Trace(initiator string, hops []v1alpha1.TraceHop) string {
 	return strings.Join(parts, " → ")
 }
 
-// upgraded is the field of hops by which an upgrade goes, and kindUpgradeAllowance the kind of the
-// first of them.
-const upgraded, kindUpgradeAllowance = "(upgrade)", "UpgradeAllowance"
-
 // Change says what the hop of a trace does with an object of a kind: the field that changes, but
 // of an upgrade in words.
 func Change(kind, field string) string {
 	switch {
-	case field != upgraded:
+	case field != v1alpha1.FieldUpgrade:
 		return field
-	case kind == kindUpgradeAllowance:
+	case kind == v1alpha1.KindUpgradeAllowance:
 		return "agrees to an upgrade"
 	default:
 		return "is upgraded"

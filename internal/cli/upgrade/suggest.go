@@ -101,7 +101,7 @@ func suggestFrom(records []v1alpha1.AllowanceRecord, policies cluster.Policies, 
 	}
 	_, name, _ := strings.Cut(phrase.Account(user), "/")
 	out.upgrade = &v1alpha1.UpgradeAllowance{
-		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: "UpgradeAllowance"},
+		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindUpgradeAllowance},
 		ObjectMeta: metav1.ObjectMeta{Name: "upgrade-" + cmp.Or(name, "controller-manager")},
 		Spec:       v1alpha1.UpgradeAllowanceSpec{ServiceAccount: user, Triggers: triggers, Policies: entries},
 	}

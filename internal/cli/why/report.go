@@ -62,7 +62,7 @@ type Upgrade struct {
 	// Told is which version the request comes from and which one the parent was made by, and
 	// which UpgradeAllowances were asked and why they do not let it through.
 	Told string `json:"told"`
-	// Versions are those of what makes the children that the parent remembers.
+	// Versions are the versions of what makes its children, as the parent remembers them.
 	Versions []string `json:"versions,omitempty"`
 	// Asked are the UpgradeAllowances, with their generations, that were asked last.
 	Asked []string `json:"asked,omitempty"`

@@ -162,7 +162,7 @@ const upgradeStampName = "mupgradeallowance.kausality.io"
 func (v *UpgradeAllowanceValidator) validate(ctx context.Context, u *v1alpha1.UpgradeAllowance) (admission.Warnings, error) {
 	compiled, errs := upgrade.Compile(u, kindsOf(v.Mapper))
 	if len(errs) > 0 {
-		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind("UpgradeAllowance").GroupKind(), u.Name, errs)
+		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind(v1alpha1.KindUpgradeAllowance).GroupKind(), u.Name, errs)
 	}
 	return slices.Concat(v.unbounded(compiled), v.unmatched(ctx, u, compiled)), nil
 }
