@@ -75,7 +75,7 @@ func (cp *ControlPlane) launchWithPort(ctx context.Context, plan func(port int) 
 func (cp *ControlPlane) Launch(ctx context.Context, n int, plan func(ports []int) (Program, error)) error {
 	var failed error
 	for range launchTries {
-		ports, err := freePorts(ctx, n)
+		ports, err := FreePorts(ctx, n)
 		if err != nil {
 			return err
 		}

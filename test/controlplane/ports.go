@@ -34,10 +34,10 @@ const (
 	portTries = 100
 )
 
-// freePorts returns n loopback ports that nobody listens on at the moment.
+// FreePorts returns n loopback ports that nobody listens on at the moment.
 // Somebody else may be quicker to take one, so callers try again with others
 // when that happens.
-func freePorts(ctx context.Context, n int) ([]int, error) {
+func FreePorts(ctx context.Context, n int) ([]int, error) {
 	var (
 		config    net.ListenConfig
 		listeners []net.Listener

@@ -214,16 +214,5 @@ func startWebhookProxy(ctx context.Context, dir, operator string, oneIn int64) *
 // lost is how many calls were lost by now.
 func (p *webhookProxy) lost() int64 { return p.losses.Load() }
 
-// freePort is a port that nobody listens on at this moment.
-func freePort(ctx context.Context) int {
-	GinkgoHelper()
-	listener, err := new(net.ListenConfig).Listen(ctx, "tcp", "localhost:0")
-	Expect(err).NotTo(HaveOccurred())
-	address, ok := listener.Addr().(*net.TCPAddr)
-	Expect(ok).To(BeTrue())
-	Expect(listener.Close()).To(Succeed())
-	return address.Port
-}
-
 // quietLog keeps connections that are cut on purpose out of the output.
 func quietLog() *log.Logger { return log.New(GinkgoWriter, "proxy: ", log.LstdFlags) }

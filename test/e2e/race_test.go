@@ -62,14 +62,17 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 		redirect(kubeconfig, api)
 
 		By("putting another one between the API server and the operator")
-		certs, port := filepath.Join(dir, "certs"), freePort(ctx)
-		webhooks = startWebhookProxy(ctx, certs, "localhost:"+strconv.Itoa(port), lostCalls)
+		certs := filepath.Join(dir, "certs")
+		ports, err := controlplane.FreePorts(ctx, 1)
+		Expect(err).NotTo(HaveOccurred())
+		port := strconv.Itoa(ports[0])
+		webhooks = startWebhookProxy(ctx, certs, "localhost:"+port, lostCalls)
 		_, err = controlplane.InstallOperator(ctx, cp, controlplane.OperatorOptions{
 			Binary: *operatorBin, Overlay: *operatorSetup, WebhookURL: webhooks.URL,
 			ExtraFlags: []string{
 				"--kubeconfig=" + kubeconfig,
 				"--cert-dir=" + certs,
-				"--webhook-port=" + strconv.Itoa(port),
+				"--webhook-port=" + port,
 				"--webhook-timeout-seconds=10",
 			},
 		})

@@ -138,7 +138,7 @@ func definition(t *testing.T, plural string) (*apiextensions.JSONSchemaProps, *s
 	return declared, structural
 }
 
-// crd is the present definition of a kind.
+// crd returns the present definition of a kind.
 func crd(t *testing.T, plural string) *apiextensionsv1.CustomResourceDefinition {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(definitions, "kausality.io_"+plural+".yaml"))

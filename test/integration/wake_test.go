@@ -70,7 +70,7 @@ func (s *shownBlocked) seen() []bool {
 // deploymentsUser is who is denied something by deniedUpdate.
 const deploymentsUser = "system:serviceaccount:kube-system:deployment-controller"
 
-// agreement is an UpgradeAllowance for whoever is denied something by deniedUpdate.
+// agreement returns an UpgradeAllowance for whoever is denied something by deniedUpdate.
 func agreement(name string) *v1alpha1.UpgradeAllowance {
 	return &v1alpha1.UpgradeAllowance{
 		ObjectMeta: metav1.ObjectMeta{Name: name},

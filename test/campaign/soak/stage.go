@@ -20,10 +20,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"net"
 	"os"
 	"path/filepath"
-	"strconv"
 	"sync"
 	"time"
 
@@ -117,11 +115,11 @@ func set(ctx context.Context) (_ *stage, err error) {
 
 // install starts the operator, which serves its profiles, and applies the sample policies.
 func (s *stage) install(ctx context.Context) error {
-	port, err := freePort(ctx)
+	ports, err := controlplane.FreePorts(ctx, 1)
 	if err != nil {
 		return err
 	}
-	s.pprof = controlplane.HostPort(port)
+	s.pprof = controlplane.HostPort(ports[0])
 	_, err = controlplane.InstallOperator(ctx, s.cp, controlplane.OperatorOptions{
 		Binary: filepath.Join(*root, "bin", "manager"), Overlay: filepath.Join(*root, "config", "dev"),
 		ExtraFlags: []string{"--pprof-bind-address=" + s.pprof, "--leader-elect"},
@@ -145,20 +143,6 @@ func (s *stage) process() int {
 		}
 	}
 	return 0
-}
-
-// freePort is one that nobody listens on.
-func freePort(ctx context.Context) (int, error) {
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", controlplane.HostPort(0))
-	if err != nil {
-		return 0, err
-	}
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	if err != nil {
-		return 0, errors.Join(err, listener.Close())
-	}
-	number, err := strconv.Atoi(port)
-	return number, errors.Join(err, listener.Close())
 }
 
 // sample looks at the operator until the context ends.

@@ -167,7 +167,7 @@ func (s *scene) has(ctx context.Context, name, image string, replicas int64) {
 	Expect(selector).To(Equal(name))
 }
 
-// operate is what people do with instances of a graph.
+// operate does what people do with instances of a graph.
 func (s *scene) operate(ctx context.Context, kind string) {
 	GinkgoHelper()
 	var all []*unstructured.Unstructured

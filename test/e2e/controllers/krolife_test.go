@@ -51,7 +51,7 @@ func withNote(graph *unstructured.Unstructured) {
 	Expect(unstructured.SetNestedField(graph.Object, `string | default="none"`, "spec", "schema", "spec", "text")).To(Succeed())
 }
 
-// deniedEvents are how many Events tell of denials in the namespace.
+// deniedEvents counts the Events that tell of denials in the namespace.
 func (s *scene) deniedEvents(ctx context.Context) int {
 	GinkgoHelper()
 	var list eventsv1.EventList

@@ -17,7 +17,6 @@ limitations under the License.
 package crossplane
 
 import (
-	"context"
 	"flag"
 	"net"
 	"path/filepath"
@@ -54,7 +53,9 @@ var _ = Describe("An upgrade from the previous release, and back again", Label("
 		before := func() *controlplane.Operator {
 			GinkgoHelper()
 			// It has to be told where it is reached, which it does not read from what is installed.
-			port := strconv.Itoa(freePort(ctx))
+			ports, err := controlplane.FreePorts(ctx, 1)
+			Expect(err).NotTo(HaveOccurred())
+			port := strconv.Itoa(ports[0])
 			url := "https://" + net.JoinHostPort("localhost", port)
 			return release(controlplane.OperatorOptions{
 				Binary: filepath.Join(filepath.Dir(*previous), "manager"), Overlay: filepath.Join(*previous, "config", "dev"),
@@ -111,17 +112,6 @@ var _ = Describe("An upgrade from the previous release, and back again", Label("
 		Expect(w.calls(ctx, instances["held"]).Mutations().Verbs()).To(Equal([]cloud.Verb{cloud.Create}))
 	}, SpecTimeout(startTimeout+3*specTimeout))
 })
-
-// freePort is one that nobody listens on.
-func freePort(ctx context.Context) int {
-	GinkgoHelper()
-	listener, err := (&net.ListenConfig{}).Listen(ctx, "tcp", "127.0.0.1:0")
-	Expect(err).NotTo(HaveOccurred())
-	defer listener.Close() //nolint:errcheck // Nobody has connected.
-	address, ok := listener.Addr().(*net.TCPAddr)
-	Expect(ok).To(BeTrue())
-	return address.Port
-}
 
 // asTheyWere waits until one gate is open, one closed, and one holds a deletion back.
 func (w *world) asTheyWere(ctx SpecContext, instances map[string]*unstructured.Unstructured) {

@@ -17,7 +17,6 @@ limitations under the License.
 package install
 
 import (
-	"cmp"
 	"context"
 	"net/http"
 	"os"
@@ -30,6 +29,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	rbacv1 "k8s.io/api/rbac/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -46,15 +46,9 @@ type right struct {
 	namespace, name string
 }
 
-// String is the right as the documentation names it.
-func (r right) String() string { return r.verb + " " + groupResource(r.resource, r.group) }
-
-// groupResource writes a resource as kubectl does, such as deployments/status.apps.
-func groupResource(resource, group string) string {
-	if group == "" {
-		return resource
-	}
-	return resource + "." + group
+// String returns the right as the documentation names it.
+func (r right) String() string {
+	return r.verb + " " + schema.GroupResource{Group: r.group, Resource: r.resource}.String()
 }
 
 // allows reports whether a request takes the right.
@@ -76,7 +70,7 @@ func wasForbidden(event *auditv1.Event) bool {
 	return event.ResponseStatus != nil && event.ResponseStatus.Code == http.StatusForbidden
 }
 
-// rights are all that RBAC gives the operator.
+// rights returns all that RBAC gives the operator.
 func (w *world) rights(ctx context.Context) []right {
 	GinkgoHelper()
 	var all []right
@@ -115,7 +109,7 @@ func (w *world) rights(ctx context.Context) []right {
 	return all
 }
 
-// rulesOf are the rules of a role.
+// rulesOf returns the rules of a role.
 func (w *world) rulesOf(ctx context.Context, ref rbacv1.RoleRef, namespace string) []rbacv1.PolicyRule {
 	GinkgoHelper()
 	if ref.Kind == "ClusterRole" {
@@ -128,7 +122,7 @@ func (w *world) rulesOf(ctx context.Context, ref rbacv1.RoleRef, namespace strin
 	return role.Rules
 }
 
-// unused are the rights that no request took, each once, in order.
+// unused returns the rights that no request took, each once, in order.
 func unused(rights []right, asked controlplane.AuditEvents) []string {
 	var out []string
 	for _, r := range rights {
@@ -136,11 +130,11 @@ func unused(rights []right, asked controlplane.AuditEvents) []string {
 			out = append(out, r.String())
 		}
 	}
-	slices.SortFunc(out, cmp.Compare[string])
+	slices.Sort(out)
 	return slices.Compact(out)
 }
 
-// explained are the rights that docs/install.md says are used elsewhere than in this run.
+// explained returns the rights that docs/install.md says are used elsewhere than in this run.
 func explained() []string {
 	GinkgoHelper()
 	page, err := os.ReadFile(filepath.Join(root, "docs", "install.md"))

@@ -189,7 +189,7 @@ var _ = Describe("An upgrade from the previous release, and back again", Label("
 	}, SpecTimeout(specTimeout))
 })
 
-// previousInstall is what "make deploy" of the previous release does.
+// previousInstall returns the commands by which "make deploy" of the previous release installs it.
 func previousInstall() []string {
 	GinkgoHelper()
 	at, err := filepath.Abs(*previous)
@@ -255,7 +255,7 @@ func (w *world) haveReady(ctx context.Context, g Gomega, d *appsv1.Deployment, c
 	}
 }
 
-// ledgers are the annotations of Kausality on the objects of the team.
+// ledgers returns the annotations of Kausality on the objects of the team.
 func (w *world) ledgers(ctx context.Context) map[string]map[string]string {
 	GinkgoHelper()
 	out := map[string]map[string]string{}
@@ -322,7 +322,7 @@ func keepsRecords(after, before map[string]v1alpha1.AllowanceRecord) {
 	Expect(still).NotTo(BeZero())
 }
 
-// records are the AllowanceRecords of the team by name.
+// records returns the AllowanceRecords of the team by name.
 func (w *world) records(ctx context.Context) map[string]v1alpha1.AllowanceRecord {
 	GinkgoHelper()
 	list, out := &v1alpha1.AllowanceRecordList{}, map[string]v1alpha1.AllowanceRecord{}
@@ -334,7 +334,7 @@ func (w *world) records(ctx context.Context) map[string]v1alpha1.AllowanceRecord
 	return out
 }
 
-// withheld is how much of an object is withheld, by its record.
+// withheld returns how much of an object is withheld, by its record.
 func (w *world) withheld(ctx context.Context, d *appsv1.Deployment) int32 {
 	GinkgoHelper()
 	for _, record := range w.records(ctx) {
