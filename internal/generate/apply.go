@@ -33,7 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 )
 
-// apply is generator.ApplyAll: it collects what is wanted in a namespace, and is true. What
+// apply implements generator.ApplyAll: it collects what is wanted in a namespace, and returns true. What
 // is applied is an object, a List of objects, or a list of these, nested.
 func (e *evaluation) apply(namespace string, value ref.Val) ref.Val {
 	if namespace != "" && len(validation.IsDNS1123Label(namespace)) > 0 {
@@ -75,7 +75,7 @@ func (e *evaluation) applyAll(namespace string, value ref.Val, depth int) error 
 	return &Error{Reason: ReasonObject, Detail: fmt.Sprintf("generator.ApplyAll was called with a %s: it takes objects, and lists of them", value.Type().TypeName())}
 }
 
-// itemsOf are the items of a List, such as resource.List yields.
+// itemsOf returns the items of a List, such as resource.List yields.
 func itemsOf(m traits.Mapper) (traits.Lister, bool) {
 	if kind := stringIn(m, "kind"); kind != "" && !strings.HasSuffix(kind, "List") {
 		return nil, false
@@ -85,7 +85,7 @@ func itemsOf(m traits.Mapper) (traits.Lister, bool) {
 	return items, ok
 }
 
-// stringIn is a field that is a string, empty where it is not.
+// stringIn returns a field that is a string, empty where it is not.
 func stringIn(m traits.Mapper, name string) string {
 	held, _ := m.Find(types.String(name))
 	return text(held)
@@ -132,7 +132,7 @@ func (e *evaluation) applyOne(namespace string, m traits.Mapper) error {
 	return e.want(Wanted{ID: id, Content: content, Source: source})
 }
 
-// kindOf is the kind of an object that is applied, and whether there is something to apply.
+// kindOf returns the kind of an object that is applied, and whether there is something to apply.
 func (e *evaluation) kindOf(m traits.Mapper) (schema.GroupVersionKind, bool, error) {
 	apiVersion, kind := stringIn(m, "apiVersion"), stringIn(m, "kind")
 	if apiVersion == "" && kind == "" && len(e.gone) > 0 {
@@ -159,7 +159,7 @@ func (e *evaluation) kindOf(m traits.Mapper) (schema.GroupVersionKind, bool, err
 	return gvk, in.served, nil
 }
 
-// nameOf is the name of an object that is applied: that of the policy where it says none. A
+// nameOf returns the name of an object that is applied: that of the policy where it says none. A
 // name that is absent, because what it is made of is, is none.
 func (e *evaluation) nameOf(m traits.Mapper) (string, error) {
 	metadata, ok := metadataOf(m)
@@ -180,14 +180,14 @@ func (e *evaluation) nameOf(m traits.Mapper) (string, error) {
 	return name, nil
 }
 
-// metadataOf is the metadata of an object, if it has any.
+// metadataOf returns the metadata of an object, if it has any.
 func metadataOf(m traits.Mapper) (traits.Mapper, bool) {
 	held, _ := m.Find(types.String("metadata"))
 	metadata, ok := held.(traits.Mapper)
 	return metadata, ok
 }
 
-// namespaceIn is where an object goes: where it is applied to, or, if that says nothing, where
+// namespaceIn returns where an object goes: where it is applied to, or, if that says nothing, where
 // it says itself. An object that was written, and not just read, may say that it goes
 // elsewhere.
 func namespaceIn(m traits.Mapper, to string, moves bool) (namespace string, elsewhere bool, err error) {
@@ -212,8 +212,8 @@ func namespaceIn(m traits.Mapper, to string, moves bool) (namespace string, else
 	return to, own != to, nil
 }
 
-// sourceOf is the object that an object is a clone of: what was read, or what was read and has
-// its kind and name. It is gone where such an object was asked for and is not there.
+// sourceOf returns the object that an object is a clone of: what was read, or what was read and has
+// its kind and name. gone is true where such an object was asked for and is not there.
 func (e *evaluation) sourceOf(id ID, read *object) (source *ID, gone bool) {
 	if read != nil {
 		return &read.from, false
@@ -224,7 +224,7 @@ func (e *evaluation) sourceOf(id ID, read *object) (source *ID, gone bool) {
 	return nil, e.namesake(slices.Values(e.gone), id) != nil
 }
 
-// namesake is the first of the objects, in order, that has the kind and the name of another
+// namesake returns the first of the objects, in order, that has the kind and the name of another
 // one. An object that a policy looks for where it would make it is not its source.
 func (e *evaluation) namesake(among func(func(ID) bool), id ID) *ID {
 	var out *ID
@@ -236,7 +236,7 @@ func (e *evaluation) namesake(among func(func(ID) bool), id ID) *ID {
 	return out
 }
 
-// contentOf is an object as it is wanted.
+// contentOf returns an object as it is wanted.
 func contentOf(m traits.Mapper, id ID, clone bool) (map[string]any, error) {
 	value, err := native(m)
 	if err != nil {

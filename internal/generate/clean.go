@@ -27,7 +27,7 @@ var serverFields = []string{
 	"deletionGracePeriodSeconds", "managedFields", "selfLink", "generateName",
 }
 
-// cleaned is an object that was read, without what belongs to that one object: its identity,
+// cleaned returns an object that was read, without what belongs to that one object: its identity,
 // its owners, its end, what its controller reports, and the marks by which somebody takes it
 // for his own. A copy with these would be pruned, adopted or reverted.
 func cleaned(read map[string]any) map[string]any {
@@ -65,7 +65,7 @@ func unmark(metadata map[string]any) {
 	}
 }
 
-// markDomains are those of keys that say whose an object is, with all domains below them.
+// markDomains are the domains of keys that say whose an object is. What is below them counts too.
 var markDomains = []string{
 	"kausality.io",
 	"meta.helm.sh", "helm.sh",

@@ -59,7 +59,7 @@ func compiled(t *testing.T, text string) *Policy {
 	return p
 }
 
-// proposal is a policy of the proposal: its text, but for group and version.
+// proposal returns a policy of the proposal: its text, but for group and version.
 func proposal(t *testing.T, name string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("testdata", "proposal", name+".yaml"))
@@ -106,7 +106,7 @@ var served = map[schema.GroupVersionResource]schema.GroupVersionKind{
 	{Group: "example.org", Version: "v1", Resource: "widgets"}:                    {Group: "example.org", Version: "v1", Kind: "Widget"},
 }
 
-// resourceFor is what a kind of the test cluster is served as.
+// resourceFor returns what a kind of the test cluster is served as.
 func resourceFor(kind schema.GroupVersionKind) schema.GroupVersionResource {
 	for resource, is := range served {
 		if is == kind {
@@ -160,7 +160,7 @@ func (c *cluster) List(resource schema.GroupVersionResource, namespace string, s
 	return out, nil
 }
 
-// triggerOf is a watched object as a trigger.
+// triggerOf returns a watched object as a trigger.
 func triggerOf(object map[string]any) *Trigger {
 	kind := (&unstructured.Unstructured{Object: object}).GroupVersionKind()
 	return &Trigger{Resource: resourceFor(kind), Object: object}

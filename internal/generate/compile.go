@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 )
 
 // Policy is a compiled GeneratingPolicy. It is immutable, and safe for concurrent use.
@@ -58,9 +59,6 @@ func (p *Policy) NeedsAdmission() bool {
 
 // identifier is what CEL takes for a name.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
-
-// serviceAccount is the user name of a service account.
-var serviceAccount = regexp.MustCompile(`^system:serviceaccount:[a-z0-9]([-a-z0-9]*[a-z0-9])?:[a-z0-9]([-a-z0-9.]*[a-z0-9])?$`)
 
 var (
 	specPath  = field.NewPath("spec")
@@ -94,7 +92,7 @@ func Compile(name string, spec *Spec) (*Policy, []string, field.ErrorList) {
 	reading = c.compileVariables(reading, spec.Variables)
 	c.compileConditions(reading, spec.MatchConditions)
 	c.compileGenerate(reading, spec.Generate)
-	if spec.ServiceAccount != "" && !serviceAccount.MatchString(spec.ServiceAccount) {
+	if _, _, err := serviceaccount.SplitUsername(spec.ServiceAccount); err != nil && spec.ServiceAccount != "" {
 		c.invalid(specPath.Child("serviceAccount"), spec.ServiceAccount, "must be the user name of a service account, such as system:serviceaccount:NAMESPACE:NAME")
 	}
 	if len(c.errs) > 0 {

@@ -31,7 +31,7 @@ import (
 // everything is the wildcard of rules.
 const everything = "*"
 
-// operations are those that rules may name.
+// operations are the ones that a rule may name.
 var operations = []admissionregistrationv1.OperationType{
 	admissionregistrationv1.OperationAll, admissionregistrationv1.Create, admissionregistrationv1.Update,
 	admissionregistrationv1.Delete, admissionregistrationv1.Connect,

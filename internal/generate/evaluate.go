@@ -80,7 +80,7 @@ func (p *Policy) Evaluate(ctx context.Context, trigger *Trigger, from Snapshot) 
 		// A policy does not act on its own offspring: that ends every loop.
 		return &Result{}, nil
 	}
-	_, matches, err := p.matcher.match(trigger)
+	matches, err := p.matcher.matches(trigger)
 	if err != nil {
 		return nil, &Error{Field: matchPath, Reason: ReasonRead, Detail: "whether the trigger matches cannot be told", Err: err}
 	}
@@ -134,7 +134,7 @@ func (e *evaluation) matched(ctx context.Context) (bool, error) {
 	return failed == nil, failed
 }
 
-// onlyBools is an error where a generate expression yields something other than what
+// onlyBools returns an error where a generate expression yields something other than what
 // generator.ApplyAll does, or lists of it: then it forgot to apply what it made.
 func onlyBools(v ref.Val, depth int) error {
 	switch v := v.(type) {

@@ -29,7 +29,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 )
 
-// policyOf is a policy for Namespaces and ConfigMaps with these variables and this expression.
+// policyOf compiles a policy for Namespaces and ConfigMaps with these variables and this expression.
 func policyOf(t *testing.T, expression string, variables ...string) *Policy {
 	t.Helper()
 	var text strings.Builder

@@ -83,7 +83,7 @@ func newEvaluation(p *Policy, trigger *Trigger, from Snapshot) *evaluation {
 	}
 }
 
-// orNull is an object, or null where there is none.
+// orNull returns an object, or null where there is none.
 func orNull(content map[string]any) ref.Val {
 	if content == nil {
 		return types.NullValue
@@ -116,7 +116,7 @@ func (e *evaluation) ResolveName(name string) (any, bool) {
 // Parent implements cel.Activation: there is none.
 func (e *evaluation) Parent() cel.Activation { return nil }
 
-// variable is the value of a variable, evaluated when it is first asked for.
+// variable returns the value of a variable, evaluated when it is first asked for.
 func (e *evaluation) variable(name string) (any, bool) {
 	if v, ok := e.variables[name]; ok {
 		return v, true
@@ -133,12 +133,12 @@ func (e *evaluation) variable(name string) (any, bool) {
 	return v, true
 }
 
-// allReads are what was read, in order.
+// allReads returns what was read, in order.
 func (e *evaluation) allReads() []Read {
 	return slices.SortedFunc(maps.Keys(e.reads), compareReads)
 }
 
-// result is what was collected.
+// result returns what was collected.
 func (e *evaluation) result() *Result {
 	out := &Result{Matched: true, Reads: e.allReads(), LeftOut: e.leftOut}
 	for _, id := range slices.SortedFunc(maps.Keys(e.wanted), ID.Compare) {

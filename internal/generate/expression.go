@@ -169,7 +169,7 @@ func isIdent(e ast.Expr, name string) bool {
 	return e.Kind() == ast.IdentKind && e.AsIdent() == name
 }
 
-// constant is what a literal string says.
+// constant returns what a literal string says, and false for any other expression.
 func constant(e ast.Expr) (string, bool) {
 	if e.Kind() != ast.LiteralKind {
 		return "", false

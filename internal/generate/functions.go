@@ -34,7 +34,7 @@ var (
 	generatorType = types.NewOpaqueType("kausality.Generator")
 )
 
-// functions are those that expressions have beside Kubernetes' own. Kyverno writes some of
+// functions declares what expressions can call beside Kubernetes' own functions. Kyverno writes some of
 // them in other ways; they mean the same.
 func functions() []cel.EnvOption {
 	var out []cel.EnvOption
@@ -79,13 +79,13 @@ func functions() []cel.EnvOption {
 // same returns its argument.
 func same(v ref.Val) ref.Val { return v }
 
-// text is the value of an argument that is a string, as its overload says.
+// text returns the value of an argument that is a string, as its overload says.
 func text(v ref.Val) string {
 	s, _ := v.(types.String)
 	return string(s)
 }
 
-// of is the evaluation that a variable with functions belongs to.
+// of returns the evaluation that a variable with functions belongs to.
 func of(v ref.Val) *evaluation {
 	h, _ := v.(*handle)
 	return h.run
@@ -138,7 +138,7 @@ func newObject(content map[string]any, from ID) *object {
 	return &object{Mapper: asMap(content), content: content, from: from}
 }
 
-// asMap is an object as CEL sees it.
+// asMap returns an object as CEL sees it.
 func asMap(content map[string]any) traits.Mapper {
 	return types.NewStringInterfaceMap(types.DefaultTypeAdapter, content)
 }

@@ -33,10 +33,10 @@ type ID struct {
 	Name string
 }
 
-// GroupKind is the kind of the object.
+// GroupKind returns the kind of the object.
 func (i ID) GroupKind() schema.GroupKind { return schema.GroupKind{Group: i.Group, Kind: i.Kind} }
 
-// String is the object as messages name it.
+// String returns the object as messages name it.
 func (i ID) String() string {
 	if i.Namespace == "" {
 		return fmt.Sprintf("%s %s", i.GroupKind(), i.Name)
@@ -50,7 +50,7 @@ func (i ID) Compare(other ID) int {
 		cmp.Compare(i.Namespace, other.Namespace), cmp.Compare(i.Name, other.Name))
 }
 
-// idOf is which object this is.
+// idOf returns which object this is.
 func idOf(object map[string]any) ID {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)

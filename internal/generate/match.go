@@ -54,7 +54,7 @@ type Trigger struct {
 	Above []string
 }
 
-// id is which object the trigger is.
+// id returns which object the trigger is.
 func (t *Trigger) id() ID {
 	if t.Object != nil {
 		return idOf(t.Object)
@@ -72,21 +72,13 @@ type matcher struct {
 	exact              bool
 }
 
-// match returns as what a trigger matches, and whether it does. What is excluded does not. It
-// is an error where the labels of the trigger's Namespace matter, and it is not known.
-func (m *matcher) match(t *Trigger) (schema.GroupVersionResource, bool, error) {
-	if !m.matchesLabels(t) {
-		return schema.GroupVersionResource{}, false, nil
+// matches reports whether a trigger matches. What is excluded does not. It is an error where the
+// labels of the trigger's Namespace matter, and it is not known.
+func (m *matcher) matches(t *Trigger) (bool, error) {
+	if !m.matchesLabels(t) || m.matchesRules(m.exclude, t) || !m.matchesRules(m.rules, t) {
+		return false, nil
 	}
-	if _, excluded := m.matchesRules(m.exclude, t); excluded {
-		return schema.GroupVersionResource{}, false, nil
-	}
-	as, matches := m.matchesRules(m.rules, t)
-	if !matches {
-		return schema.GroupVersionResource{}, false, nil
-	}
-	matches, err := m.matchesNamespace(t)
-	return as, matches, err
+	return m.matchesNamespace(t)
 }
 
 // matchesLabels reports whether the trigger is selected, as it is or as it was.
@@ -116,9 +108,9 @@ func (m *matcher) matchesNamespace(t *Trigger) (bool, error) {
 	return m.namespaces.Matches(labelsOf(of)), nil
 }
 
-// matchesRules returns the resource by which one of the rules matches: what the trigger was
-// read as, or another one by which it is served where the policy takes these for the same.
-func (m *matcher) matchesRules(of []admissionregistrationv1.NamedRuleWithOperations, t *Trigger) (schema.GroupVersionResource, bool) {
+// matchesRules reports whether one of the rules matches: by the resource that the trigger was read
+// as, or by another one by which it is served where the policy takes these for the same.
+func (m *matcher) matchesRules(of []admissionregistrationv1.NamedRuleWithOperations, t *Trigger) bool {
 	as := []schema.GroupVersionResource{t.Resource}
 	if !m.exact {
 		as = append(as, t.Equivalent...)
@@ -134,14 +126,14 @@ func (m *matcher) matchesRules(of []admissionregistrationv1.NamedRuleWithOperati
 					schema.GroupVersionKind{}, namespaceOf(resource, id), id.Name, resource, t.Subresource, operation, nil, false, nil)}
 				return matcher.Matches()
 			}) {
-				return resource, true
+				return true
 			}
 		}
 	}
-	return schema.GroupVersionResource{}, false
+	return false
 }
 
-// operationsOf are what may have been done to the trigger.
+// operationsOf returns what may have been done to the trigger.
 func operationsOf(t *Trigger) []admission.Operation {
 	if t.Operation != "" {
 		return []admission.Operation{admission.Operation(t.Operation)}
@@ -149,7 +141,7 @@ func operationsOf(t *Trigger) []admission.Operation {
 	return []admission.Operation{admission.Create, admission.Update}
 }
 
-// namespaceOf is the namespace of a request: that of a Namespace is itself.
+// namespaceOf returns the namespace of a request: that of a Namespace is itself.
 func namespaceOf(resource schema.GroupVersionResource, id ID) string {
 	if resource == namespacesResource {
 		return id.Name
@@ -157,7 +149,7 @@ func namespaceOf(resource schema.GroupVersionResource, id ID) string {
 	return id.Namespace
 }
 
-// labelsOf are the labels of an object; what is no string is none.
+// labelsOf returns the labels of an object, without what is no string.
 func labelsOf(object map[string]any) labels.Set {
 	metadata, _ := object["metadata"].(map[string]any)
 	held, _ := metadata["labels"].(map[string]any)

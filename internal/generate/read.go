@@ -36,7 +36,7 @@ func compareReads(a, b Read) int {
 	)
 }
 
-// get is resource.Get: an object, or null where it is not there.
+// get implements resource.Get: it returns an object, or null where it is not there.
 func (e *evaluation) get(apiVersion, resource, namespace, name string) ref.Val {
 	if name == "" {
 		return failed(ReasonEvaluation, "resource.Get was called with an empty name: resource.List reads all objects", nil)
@@ -63,7 +63,7 @@ func (e *evaluation) get(apiVersion, resource, namespace, name string) ref.Val {
 	})
 }
 
-// list is resource.List: a List, which is empty where there is nothing.
+// list implements resource.List: it returns a List, which is empty where there is nothing.
 func (e *evaluation) list(apiVersion, resource, namespace string, by traits.Mapper) ref.Val {
 	gvr, err := resourceOf(apiVersion, resource)
 	if err != nil {
@@ -123,7 +123,7 @@ func (e *evaluation) wasRead(content map[string]any) ref.Val {
 	return newObject(content, id)
 }
 
-// resourceOf is what the first two arguments of resource.Get and resource.List name.
+// resourceOf returns what the first two arguments of resource.Get and resource.List name.
 func resourceOf(apiVersion, resource string) (schema.GroupVersionResource, error) {
 	gv, err := schema.ParseGroupVersion(apiVersion)
 	if err != nil || gv.Version == "" {
@@ -135,7 +135,7 @@ func resourceOf(apiVersion, resource string) (schema.GroupVersionResource, error
 	return gv.WithResource(resource), nil
 }
 
-// selectorFrom is the selector for the labels that resource.List was called with.
+// selectorFrom returns the selector for the labels that resource.List was called with.
 func selectorFrom(by traits.Mapper) (labels.Selector, error) {
 	if by == nil {
 		return labels.Everything(), nil
@@ -157,7 +157,7 @@ func selectorFrom(by traits.Mapper) (labels.Selector, error) {
 	return selector, nil
 }
 
-// failed is an error as the value of a function.
+// failed returns an error as the value of a function.
 func failed(reason Reason, detail string, err error) ref.Val {
 	return types.WrapErr(&Error{Reason: reason, Detail: detail, Err: err})
 }

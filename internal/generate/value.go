@@ -34,7 +34,7 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// native is a value of CEL as JSON holds it. What is null or absent is left out of maps and
+// native converts a value of CEL to what JSON holds. What is null or absent is left out of maps and
 // lists. Errors name types, never values.
 func native(v ref.Val) (any, error) {
 	switch v := v.(type) {
@@ -133,7 +133,7 @@ func isPlain(v any) bool {
 	return false
 }
 
-// pruned is a copy without nulls.
+// pruned returns a copy without nulls.
 func pruned(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -156,7 +156,7 @@ func pruned(v any) any {
 	return v
 }
 
-// replaced is a value with another one at a path. It shares with the old one what is beside
+// replaced returns a value with another one at a path. It shares with the old one what is beside
 // the path, and changes nothing of it.
 func replaced(in any, path change.Path, to any) (any, error) {
 	if len(path) == 0 {

@@ -16,6 +16,9 @@ limitations under the License.
 
 // Package sharedread has those who read the same at the same time share what is read, so that a
 // storm of them costs one read after the other. Nothing is remembered.
+//
+// golang.org/x/sync/singleflight would hand out a read that began before the question, and is
+// older than what is asked about.
 package sharedread
 
 import (

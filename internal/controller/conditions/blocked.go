@@ -25,8 +25,8 @@ import (
 	"kausality.io/operator/internal/ledger"
 )
 
-// BlockedKey is the annotation by which an object that keeps no foreign conditions shows that it
-// is blocked.
+// BlockedKey returns the annotation by which an object that keeps no foreign conditions shows that
+// it is blocked.
 func BlockedKey(obj *unstructured.Unstructured) string {
 	return ledger.AnnotationKey(obj, strings.TrimPrefix(v1alpha1.ConditionBlocked, v1alpha1.AnnotationPrefix))
 }

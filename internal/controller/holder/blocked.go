@@ -66,7 +66,8 @@ func (s situation) writtenHelps(b *v1alpha1.Blocked) bool {
 		slices.ContainsFunc(b.Withheld, func(path string) bool { return !slices.Contains(s.withheld, path) })
 }
 
-// unwrittenHelps is that of what comes without a write of the holder.
+// unwrittenHelps reports whether a policy or an UpgradeAllowance has come, gone or changed that may
+// help: that is no write of the holder, so that its controllers do not hear of it.
 func (s situation) unwrittenHelps(status *v1alpha1.AllowanceRecordStatus) bool {
 	return !slices.Equal(s.policies, status.Blocked.Policies) || s.upgradeHelps(status)
 }
@@ -82,8 +83,8 @@ func (s situation) upgradeHelps(status *v1alpha1.AllowanceRecordStatus) bool {
 	})
 }
 
-// wasDenied reports whether a child that an UpgradeAllowance names was denied whoever it is for
-// since the holder is blocked: of several children only the last is the last that was denied.
+// wasDenied reports whether whoever an UpgradeAllowance is for was denied a change of a child that it
+// names since the holder is blocked. The history tells: the last denial is about one child only.
 func wasDenied(status *v1alpha1.AllowanceRecordStatus, a *upgrade.Allowance) bool {
 	since := status.Blocked.Since.Add(-deniedTogether)
 	return slices.ContainsFunc(status.History, func(e v1alpha1.HistoryEntry) bool {

@@ -35,7 +35,8 @@ import (
 // reasonDenied is the reason of the condition.
 const reasonDenied = "Denied"
 
-// show shows on the holder what it is to show where a look finds that it is blocked by b, or not.
+// show brings what the holder shows up to date with b, which a look has found: nil where nothing is
+// blocked.
 func (r *Reconciler) show(ctx context.Context, v view, b *v1alpha1.Blocked, next *requeue.Soonest) error {
 	shown, err := r.shownBlocked(ctx, v, b, next)
 	if err != nil {
@@ -68,7 +69,7 @@ func (r *Reconciler) showBlocked(ctx context.Context, v view, b *v1alpha1.Blocke
 	return nil
 }
 
-// shownBlocked returns what the holder is to show. That is b where it shows it already, and what
+// shownBlocked returns what the holder is to show: b where it shows that already, and what
 // the API server has otherwise: a cached record may be older than the end of the block, and to show
 // that again would wake whoever waits once more. Where somebody writes over it without an end,
 // nothing is shown until that is forgotten; records and Events tell of it.

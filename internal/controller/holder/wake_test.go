@@ -60,7 +60,7 @@ type waiting struct {
 
 const waitingUser = "system:serviceaccount:crossplane-system:crossplane"
 
-// helpful is an UpgradeAllowance that lets through what was denied.
+// helpful returns an UpgradeAllowance that lets through what was denied.
 func helpful() *upgrade.Allowance {
 	return &upgrade.Allowance{Name: "upgrade", Generation: 2, User: waitingUser, Entries: []policy.Entry{{Kind: schema.GroupKind{Kind: "ReplicaSet"}}}}
 }

@@ -65,7 +65,7 @@ func isIntact(wanted, there map[string]any) bool {
 	return true
 }
 
-// ownedFields are the fields of an object that were applied, as its managedFields have them.
+// ownedFields returns the fields of an object that were applied, as its managedFields have them.
 // Those of another version of its kind may have other names.
 func ownedFields(there map[string]any, apiVersion any) (map[string]any, bool) {
 	metadata, _ := there["metadata"].(map[string]any)
@@ -166,7 +166,7 @@ func isSame(a, b any) bool {
 	return equality.Semantic.DeepEqual(a, b)
 }
 
-// otherData are the keys of a ConfigMap or a Secret that are not wanted: these are data as a
+// otherData returns the keys of a ConfigMap or a Secret that are not wanted: these are data as a
 // whole, and what somebody puts beside it is read like the rest.
 func otherData(wanted, there map[string]any) []change.Path {
 	if wanted["apiVersion"] != "v1" || wanted["kind"] != "ConfigMap" && wanted["kind"] != "Secret" {

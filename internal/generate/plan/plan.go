@@ -107,7 +107,7 @@ func (m *maker) step(id generate.ID, there *Existing, w *want) (Step, bool) {
 	return m.unwanted(id, there), true
 }
 
-// afterPolicy is what becomes of an object when its policy is deleted: a clone stays, and so
+// afterPolicy says what becomes of an object when its policy is deleted: a clone stays, and so
 // does what was made once.
 func (m *maker) afterPolicy(id generate.ID, there *Existing) Step {
 	switch {
@@ -122,7 +122,7 @@ func (m *maker) afterPolicy(id generate.ID, there *Existing) Step {
 	return Step{Do: Delete, Reason: PolicyDeleted}
 }
 
-// missing is what to do about an object that is wanted and not there.
+// missing says what to do about an object that is wanted and not there.
 func (m *maker) missing(id generate.ID, w *want) Step {
 	if older := m.older(id); older != nil {
 		return Step{Do: Leave, Reason: Overruled, By: older}
@@ -137,12 +137,12 @@ func (m *maker) missing(id generate.ID, w *want) Step {
 	return m.make(Create, Wanted, w, by[0], w.by)
 }
 
-// withoutIt are the triggers that want an object and that it was not made for yet.
+// withoutIt returns the triggers that want an object and that it was not made for yet.
 func (m *maker) withoutIt(id generate.ID, w *want) []generate.ID {
 	return slices.DeleteFunc(slices.Clone(w.by), func(by generate.ID) bool { return m.triggers[by].Made[id] })
 }
 
-// wanted is what to do about an object that is wanted and there.
+// wanted says what to do about an object that is wanted and there.
 func (m *maker) wanted(id generate.ID, there *Existing, w *want, ours bool) Step {
 	older := m.older(id)
 	switch {
@@ -178,7 +178,7 @@ func (m *maker) wanted(id generate.ID, there *Existing, w *want, ours bool) Step
 	return Step{Do: Leave, Reason: InPlace, MadeFor: w.by}
 }
 
-// still are the triggers that an object is for: those that it was made for and that want it
+// still returns the triggers that an object is for: those that it was made for and that want it
 // still, or may, and then those that want it as well. The first keeps deciding, so that two
 // that want it otherwise do not take turns.
 func (m *maker) still(before []generate.ID, w *want) []generate.ID {
@@ -202,7 +202,7 @@ func (m *maker) isUnknown(id generate.ID) bool {
 	return t == nil || t.State == Unknown
 }
 
-// unwanted is what becomes of an object that the policy made, and that nobody wants.
+// unwanted says what becomes of an object that the policy made, and that nobody wants.
 func (m *maker) unwanted(id generate.ID, there *Existing) Step {
 	switch {
 	case !m.policy.Synchronize, !there.Marks.Synchronized:
@@ -222,7 +222,7 @@ func (m *maker) unwanted(id generate.ID, there *Existing) Step {
 	return Step{Do: Delete, Reason: reason}
 }
 
-// make is a step that writes the object as one of the triggers wants it.
+// make makes a step that writes the object as one of the triggers wants it.
 func (m *maker) make(do Verb, reason Reason, w *want, as generate.ID, triggers []generate.ID) Step {
 	object := w.objects[as]
 	// Whoever decides comes first.
@@ -236,7 +236,7 @@ func (m *maker) make(do Verb, reason Reason, w *want, as generate.ID, triggers [
 	}
 }
 
-// older is the oldest of the policies that want the object and are older.
+// older returns the oldest of the policies that want the object and are older.
 func (m *maker) older(id generate.ID) *PolicyRef {
 	first := m.heir(id)
 	if first != nil && first.olderThan(m.policy.PolicyRef) {
@@ -245,7 +245,7 @@ func (m *maker) older(id generate.ID) *PolicyRef {
 	return nil
 }
 
-// heir is the oldest of the other policies that want the object.
+// heir returns the oldest of the other policies that want the object.
 func (m *maker) heir(id generate.ID) *PolicyRef {
 	var out *PolicyRef
 	for i, rival := range m.rivals[id] {

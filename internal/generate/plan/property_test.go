@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/internal/generate"
 )
 
-// names are those of the triggers and of the objects of a drawn world.
+// names are what the triggers and the objects of a drawn world are called.
 var names = []string{"a", "b", "c"}
 
 func triggerNamed(name string) generate.ID { return generate.ID{Kind: "Namespace", Name: name} }
@@ -166,7 +166,7 @@ func wantedBySomebody(w *world, id generate.ID) bool {
 	return false
 }
 
-// wantedFor is what is wanted of an object for a trigger, nil where it is not.
+// wantedFor returns what is wanted of an object for a trigger, nil where it is not.
 func wantedFor(trigger *Trigger, id generate.ID) *generate.Wanted {
 	i := slices.IndexFunc(trigger.Wanted, func(o generate.Wanted) bool { return o.ID == id })
 	if trigger.State != Evaluated || i < 0 {

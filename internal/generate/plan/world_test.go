@@ -36,7 +36,7 @@ func newWorld(p Policy) *world {
 	return &world{policy: p, triggers: map[generate.ID]*Trigger{}, objects: map[generate.ID]*Existing{}, rivals: map[generate.ID][]PolicyRef{}}
 }
 
-// trigger is a trigger that wants these objects.
+// trigger has a trigger want these objects.
 func (w *world) trigger(id generate.ID, state State, wanted ...generate.Wanted) {
 	t := w.triggers[id]
 	if t == nil {
@@ -46,7 +46,7 @@ func (w *world) trigger(id generate.ID, state State, wanted ...generate.Wanted) 
 	t.State, t.Wanted = state, wanted
 }
 
-// plan is what there is to do.
+// plan returns what there is to do.
 func (w *world) plan() []Step {
 	var triggers []Trigger
 	for _, t := range w.triggers {
@@ -93,7 +93,7 @@ func leaveOthers(before, after map[string]any) {
 	}
 }
 
-// applied is an object as the API server has it after it was applied.
+// applied returns an object as the API server has it after it was applied.
 func applied(id generate.ID, content map[string]any, marks *Marks) *Existing {
 	content = runtime.DeepCopyJSON(content)
 	fields := owns(content)
@@ -108,7 +108,7 @@ func applied(id generate.ID, content map[string]any, marks *Marks) *Existing {
 	return &Existing{ID: id, Content: content, Marks: marks}
 }
 
-// owns are the managed fields for all that an object has; lists are atomic.
+// owns returns the managed fields for all that an object has; lists are atomic.
 func owns(content map[string]any) map[string]any {
 	out := map[string]any{}
 	for name, held := range content {
@@ -142,7 +142,7 @@ func (w *world) modify(id generate.ID, key, value string) {
 	w.objects[id] = &Existing{ID: id, Content: content, Marks: object.Marks}
 }
 
-// copyOf is the world as it is, which does not change with the other one.
+// copyOf returns a copy of the world, which does not change with it.
 func (w *world) copyOf() *world {
 	out := newWorld(w.policy)
 	for id, t := range w.triggers {
@@ -155,7 +155,7 @@ func (w *world) copyOf() *world {
 	return out
 }
 
-// beingDeleted is an object on its way out.
+// beingDeleted returns an object on its way out.
 func beingDeleted(object *Existing) *Existing {
 	content := runtime.DeepCopyJSON(object.Content)
 	metadata, _ := content["metadata"].(map[string]any)
@@ -163,7 +163,7 @@ func beingDeleted(object *Existing) *Existing {
 	return &Existing{ID: object.ID, Content: content, Marks: object.Marks}
 }
 
-// configMap is a ConfigMap of one value that is wanted.
+// configMap returns a ConfigMap of one value that is wanted.
 func configMap(name, value string, source *generate.ID) generate.Wanted {
 	return generate.Wanted{
 		ID: generate.ID{Kind: "ConfigMap", Namespace: "shop", Name: name},
