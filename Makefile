@@ -108,6 +108,7 @@ lint: verify $(GOLANGCI_LINT) ## Check generated files and run all linters.
 	$(GOLANGCI_LINT) run
 	cd hack/chart && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix hack/chart
 	cd hack/bundle && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix hack/bundle
+	cd test/bench/scale && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/bench/scale
 	cd test/peers/crossplane && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/crossplane
 	cd test/peers/cert-manager && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/cert-manager
 
@@ -133,6 +134,7 @@ test: test-unit test-integration test-e2e ## Run every test: unit, integration, 
 test-unit: ## Run unit and property tests, and the seeds of the fuzz targets.
 	@echo "=== unit, property and fuzz seeds"
 	go test $(RACE) -timeout=10m $(OPERATOR_PACKAGES) ./test/crossplane/... ./test/demo/... ./test/mutants/... ./test/bench/... ./test/campaign/... ./test/clockshift/... ./test/golden/...
+	go -C test/bench/scale test ./...
 	@echo "=== the Helm chart, object by object, and the bundle for OLM"
 	go -C hack/chart test -count=1 ./...
 	go -C hack/bundle test -count=1 ./...
@@ -262,7 +264,8 @@ soak-cri: build cri-bench-binaries ## See whether kausality-cri grows over 1,000
 
 .PHONY: bench-scale
 bench-scale: ## Measure how costs grow with policies, rules, ledgers and sizes, and draw docs/benchmarks (SCALE: flags).
-	go run ./test/bench/scale $(SCALE)
+	go -C test/bench/scale build -o $(LOCALBIN)/bench-scale .
+	bin/bench-scale $(SCALE)
 
 # What "make campaign" plans by, how many Deployments it rolls, and further flags.
 SEED ?= 1

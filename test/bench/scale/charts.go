@@ -19,7 +19,7 @@ package main
 import (
 	"math"
 
-	"kausality.io/operator/test/bench/plot"
+	"kausality.io/operator/test/bench/scale/plot"
 )
 
 // The packages that have the benchmarks.

@@ -24,7 +24,7 @@ import (
 
 	"golang.org/x/perf/benchmath"
 
-	"kausality.io/operator/test/bench/plot"
+	"kausality.io/operator/test/bench/scale/plot"
 	"kausality.io/operator/test/bench/stats"
 )
 

@@ -26,7 +26,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
 
-	"kausality.io/operator/test/bench/plot"
+	"kausality.io/operator/test/bench/scale/plot"
 	"kausality.io/operator/test/bench/stats"
 )
 
