@@ -148,7 +148,9 @@ test-integration: controlplane-binaries ## Run the tests that need a real API se
 test-e2e: build shifted-operator controlplane-binaries peers-binaries controller-of-test-binaries ## Run the tests that need a whole control plane with its controllers.
 	@echo "=== end to end: etcd, API server, controllers, scheduler and nodes"
 	go test $(RACE) -count=1 -p=1 -timeout=10m ./test/controlplane/...
-	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color --label-filter='!controllers' ./test/e2e
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color --label-filter='!controllers && !alone' ./test/e2e
+	@echo "=== end to end, what takes the operator away: a cluster for each process"
+	E2E_APART=yes go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=20m --silence-skips --no-color --label-filter=alone ./test/e2e
 	@echo "=== end to end with Crossplane: a provider, and a cloud that remembers"
 	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=25m --silence-skips --no-color --label-filter='!previous' ./test/e2e/crossplane
 	@echo "=== end to end with $(CONTROLLER_OF_TEST): a published controller"

@@ -35,7 +35,7 @@ import (
 // An autoscaler writes nothing but the scale of what it scales, which can carry no
 // ledger (D11). It is the controller manager's, and sees what a metrics API of the
 // specs says.
-var _ = Describe("An autoscaler", Ordered, Serial, func() {
+var _ = Describe("An autoscaler", Ordered, alone, func() {
 	var (
 		metrics *metricsAPI
 		ns      string

@@ -29,7 +29,7 @@ import (
 // "make campaign-badinput" tries more, in another order for each seed.
 // Alone: some of its policies are accepted, and with them what the API server asks about
 // ConfigMaps, of which other specs are too, changes.
-var _ = Describe("Bad input", Serial, func() {
+var _ = Describe("Bad input", alone, func() {
 	It("is accepted or refused, soon, and harms nobody", func(ctx SpecContext) {
 		const (
 			seed    = 1

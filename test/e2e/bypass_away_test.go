@@ -90,7 +90,7 @@ func serially() []bypass {
 	}
 }
 
-var _ = Describe("Bypass", Serial, Ordered, ContinueOnFailure, func() {
+var _ = Describe("Bypass", alone, func() {
 	for _, b := range serially() {
 		It(b.way, func(ctx SpecContext) { b.try(ctx, nil) }, SpecTimeout(specTimeout))
 	}

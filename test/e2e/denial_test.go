@@ -186,7 +186,7 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 		Expect(err).NotTo(HaveOccurred(), out)
 		shared.complete(ctx, d, "1")
 		Expect(audit.refusals()).To(BeEmpty())
-	}, Serial, SpecTimeout(specTimeout))
+	}, alone, SpecTimeout(specTimeout))
 
 	It("leaves what is nobody's child alone", func(ctx SpecContext) {
 		alone := &appsv1.ReplicaSet{Spec: *rs.Spec.DeepCopy()}

@@ -100,7 +100,7 @@ var _ = Describe("An allowance", func() {
 		for _, who := range []*actor{shared.serviceAccount(deploymentController), shared.mallory()} {
 			Expect(who.try(ctx, rs, replicas(9))).To(MatchError(denied, "denied"))
 		}
-	}, Serial, SpecTimeout(specTimeout))
+	}, alone, SpecTimeout(specTimeout))
 
 	It("ends although nobody saw its holder settle, and change again", func(ctx SpecContext) {
 		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
@@ -122,7 +122,7 @@ var _ = Describe("An allowance", func() {
 		shared.expectEnded(ctx, Default, d)
 		rs := shared.newestReplicaSet(ctx, d)
 		Expect(shared.serviceAccount(deploymentController).try(ctx, rs, replicas(9))).To(MatchError(denied, "denied"))
-	}, Serial, SpecTimeout(specTimeout))
+	}, alone, SpecTimeout(specTimeout))
 
 	It("keeps its own trace beside that of somebody else", func(ctx SpecContext) {
 		const imagePath = "spec.template.spec.containers[0].image"

@@ -38,7 +38,7 @@ import (
 
 // An operator that is away stops nothing that no policy wants stopped; nobody gains
 // an allowance, and nothing stays stuck, when it is back (D10, D20).
-var _ = Describe("While the operator is away", Serial, func() {
+var _ = Describe("While the operator is away", alone, func() {
 	const everything = `[{"kind":"*","mutation":"*","generation":1,"initiator":"alice","trace":[{"kind":"Deployment","name":"x","generation":1,"field":"spec"}]}]`
 	var (
 		ns    string

@@ -160,7 +160,7 @@ var _ = Describe("A policy", func() {
 			By("thinking better of it")
 			Expect(shared.Patch(ctx, p, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"failurePolicy":"Ignore"}}`)))).To(Succeed())
 			asked(ctx, rules(admissionregistrationv1.Ignore))
-		}, Serial, SpecTimeout(specTimeout))
+		}, alone, SpecTimeout(specTimeout))
 
 		It("is asked about when the kind comes later", func(ctx SpecContext) {
 			later := "later." + group
@@ -451,7 +451,7 @@ var _ = Describe("A policy", func() {
 })
 
 // What the API server asks the operator.
-var _ = Describe("The API server", Serial, Ordered, func() {
+var _ = Describe("The API server", alone, Ordered, func() {
 	It("asks nothing while there are no policies", func(ctx SpecContext) {
 		for _, p := range shared.samplePolicies(ctx) {
 			Expect(shared.Delete(ctx, p)).To(Succeed())

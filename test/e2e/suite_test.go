@@ -25,6 +25,7 @@ import (
 	"encoding/json"
 	"flag"
 	"fmt"
+	"os"
 	"path/filepath"
 	"testing"
 	"time"
@@ -76,10 +77,10 @@ type cluster struct {
 }
 
 var (
-	// shared is the cluster of all specs but those that break things.
+	// shared is the cluster of all specs but those that start one of their own.
 	shared *cluster
-	// operator is the operator in it, and members are what it runs in; only the
-	// process that runs Serial specs has them.
+	// operator is the operator in it, and members are what it runs in; only processes
+	// that run specs which are alone have them.
 	operator *controlplane.Operator
 	members  *controlplane.ControlPlane
 	scheme   = stage.Scheme
@@ -90,39 +91,64 @@ func TestE2E(t *testing.T) {
 	RunSpecs(t, "End to end")
 }
 
+// apart says that each process of the suite has a cluster of its own, in which one spec runs
+// at a time. Those that need that, as they take the operator away or change what it asks
+// about, need not wait for each other then.
+var apart = os.Getenv("E2E_APART") != ""
+
+// alone decorates what no other spec may run beside in its cluster.
+var alone = func() []any {
+	if apart {
+		return []any{Label("alone")}
+	}
+	return []any{Label("alone"), Serial}
+}()
+
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
-	cp, installed := startCluster(ctx, controlplane.Options{})
-	operator, members = installed, cp
-	c := connect(cp)
-	c.applySamplePolicies(ctx)
-	raw, err := json.Marshal(c)
+	if apart {
+		return nil
+	}
+	startShared(ctx)
+	raw, err := json.Marshal(shared)
 	Expect(err).NotTo(HaveOccurred())
 	return raw
-}, func(raw []byte) {
+}, func(ctx SpecContext, raw []byte) {
+	if apart {
+		startShared(ctx)
+		return
+	}
 	shared = &cluster{}
 	Expect(json.Unmarshal(raw, shared)).To(Succeed())
 	shared.Dial()
 }, NodeTimeout(startTimeout))
 
+// startShared starts the cluster of the specs, with the sample policies.
+func startShared(ctx context.Context) {
+	GinkgoHelper()
+	members, operator = startCluster(ctx, controlplane.Options{})
+	shared = connect(members)
+	shared.applySamplePolicies(ctx)
+}
+
 var _ = BeforeEach(stage.SetDefaults)
 
-// alone is when the specs began that run alone, since some of them take the operator away.
-var alone time.Time
+// aloneSince is when the specs began that run alone, since some of them take the operator away.
+var aloneSince time.Time
 
 var _ = ReportBeforeEach(func(spec SpecReport) {
-	if spec.IsSerial && alone.IsZero() {
-		alone = time.Now()
+	if spec.IsSerial && aloneSince.IsZero() {
+		aloneSince = time.Now()
 	}
 })
 
 // A spec that fails since nobody was asked does not look like it: what it sees is that
 // something passed, or that an annotation is not there.
 var _ = SynchronizedAfterSuite(func() {}, func() {
-	if shared == nil {
-		return // It did not start.
+	if shared == nil || apart {
+		return // It did not start, or each spec may have taken the operator away.
 	}
 	unasked := stage.WholeLog(shared.AuditLog, controlplane.FailedOpen).Requests(func(event *auditv1.Event) bool {
-		return alone.IsZero() || event.RequestReceivedTimestamp.Time.Before(alone)
+		return aloneSince.IsZero() || event.RequestReceivedTimestamp.Time.Before(aloneSince)
 	})
 	var lines []string
 	for _, event := range unasked {

@@ -127,7 +127,7 @@ func (c *cluster) findsUnseen(ctx context.Context, obj client.Object) {
 
 // What is changed while no operator looks is found when it is back, by what it makes
 // different from what was approved (D2).
-var _ = Describe("What a stranger changes while the operator is away", Serial, func() {
+var _ = Describe("What a stranger changes while the operator is away", alone, func() {
 	onDelete := func(ctx context.Context, policies string) *guarded {
 		GinkgoHelper()
 		s := guard(ctx, policies, func(set *appsv1.StatefulSet) {
@@ -282,7 +282,7 @@ var _ = Describe("What a stranger changes while the operator is away", Serial, f
 })
 
 // What nobody needs a right for is not withheld because nobody looked.
-var _ = Describe("What goes on while the operator is away", Serial, func() {
+var _ = Describe("What goes on while the operator is away", alone, func() {
 	It("is not withheld: annotations, scaling, status and other controllers", func(ctx SpecContext) {
 		ns := shared.newNamespace(ctx)
 		owner, stranger := shared.alice(), shared.mallory()
