@@ -168,9 +168,21 @@ func (m *Memory) Of(req holders.Request, uid types.UID) *v1alpha1.ApprovedConten
 	return e.content()
 }
 
-// Note remembers what an object is like.
-func (m *Memory) Note(req holders.Request, uid types.UID, content *v1alpha1.ApprovedContent) {
-	e := entryOf(uid, content)
+// PoliciesOf returns when the last of the policies was created that were in effect for an object
+// when it was last looked at; zero where that is not known.
+func (m *Memory) PoliciesOf(req holders.Request, uid types.UID) time.Time {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if e, ok := m.entries[req]; ok && e.uid == uid && e.policies != 0 {
+		return time.Unix(e.policies, 0)
+	}
+	return time.Time{}
+}
+
+// Note remembers what an object is like, with policies of which the last one was created at a
+// time.
+func (m *Memory) Note(req holders.Request, uid types.UID, content *v1alpha1.ApprovedContent, policies time.Time) {
+	e := entryOf(uid, content, policies)
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	was, known := m.entries[req]
@@ -255,7 +267,9 @@ func (m *Memory) take(l line, name string, watched map[schema.GroupKind]schema.G
 	}
 	req := holders.RequestFor(gvk, key)
 	if was, known := m.entries[req]; !known || was.generation < l.Generation {
-		m.entries[req] = entryOf(l.UID, &v1alpha1.ApprovedContent{Generation: l.Generation, Digests: l.Digests, Parents: l.Parents})
+		e := entryOf(l.UID, &v1alpha1.ApprovedContent{Generation: l.Generation, Digests: l.Digests, Parents: l.Parents}, time.Time{})
+		e.policies = l.Policies
+		m.entries[req] = e
 	}
 }
 
@@ -340,6 +354,7 @@ func lineOf(req holders.Request, e entry) line {
 	return line{
 		Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name,
 		UID: e.uid, Generation: content.Generation, Digests: content.Digests, Parents: content.Parents,
+		Policies: e.policies,
 	}
 }
 

@@ -41,6 +41,8 @@ var apps = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "A
 
 const namespace = "kausality-system"
 
+var noon = time.Date(2026, 6, 1, 12, 0, 0, 0, time.UTC)
+
 // world is which objects there are.
 type world map[string]bool
 
@@ -102,7 +104,7 @@ func TestMemory(t *testing.T) {
 	before := start(t, c, there)
 	want := contentOf(3, "0a", "", "0b0c")
 	for name := range there {
-		before.Note(reqOf(name), types.UID(name), want)
+		before.Note(reqOf(name), types.UID(name), want, noon)
 	}
 	before.Forget(reqOf("recorded"))
 	flush(t, before)
@@ -118,6 +120,11 @@ func TestMemory(t *testing.T) {
 			t.Errorf("of %s (-want +got):\n%s", name, diff)
 		}
 	}
+	for uid, known := range map[types.UID]time.Time{"web": noon, "another": {}} {
+		if got := after.PoliciesOf(reqOf("web"), uid); !got.Equal(known) {
+			t.Errorf("of %s policies until %s were looked at, want %s", uid, got, known)
+		}
+	}
 	if got := after.Of(reqOf("web"), "another"); got != nil {
 		t.Errorf("an object that was made anew is like the one before: %+v", got)
 	}
@@ -131,20 +138,26 @@ func TestNothingIsWrittenAtRest(t *testing.T) {
 	if got := writes(t, c); len(got) > 0 {
 		t.Errorf("with nothing to remember: %v", got)
 	}
-	m.Note(reqOf("web"), "u", contentOf(1, "aa"))
+	m.Note(reqOf("web"), "u", contentOf(1, "aa"), time.Time{})
 	flush(t, m)
 	first := writes(t, c)
-	m.Note(reqOf("web"), "u", contentOf(1, "aa"))
+	m.Note(reqOf("web"), "u", contentOf(1, "aa"), time.Time{})
 	m.Forget(reqOf("other"))
 	flush(t, m)
 	flush(t, start(t, c, world{"web": true}))
 	if diff := cmp.Diff(first, writes(t, c)); diff != "" {
 		t.Errorf("written again (-before +after):\n%s", diff)
 	}
-	m.Note(reqOf("web"), "u", contentOf(2, "ab"))
+	m.Note(reqOf("web"), "u", contentOf(2, "ab"), time.Time{})
 	flush(t, m)
-	if cmp.Equal(first, writes(t, c)) {
+	second := writes(t, c)
+	if cmp.Equal(first, second) {
 		t.Error("a change was not written")
+	}
+	m.Note(reqOf("web"), "u", contentOf(2, "ab"), noon)
+	flush(t, m)
+	if cmp.Equal(second, writes(t, c)) {
+		t.Error("another policy was not written")
 	}
 }
 
@@ -167,7 +180,7 @@ func TestMany(t *testing.T) {
 	for i := range many {
 		name := fmt.Sprintf("app-%d", i)
 		there[name], want[name] = true, wide(i)
-		m.Note(reqOf(name), types.UID(name), want[name])
+		m.Note(reqOf(name), types.UID(name), want[name], time.Time{})
 	}
 	flush(t, m)
 	if m.shards < 2 {
@@ -218,7 +231,7 @@ func TestUnreadable(t *testing.T) {
 		BinaryData: map[string][]byte{field: []byte("broken")},
 	}).Build()
 	m := start(t, c, world{"web": true})
-	m.Note(reqOf("web"), "u", contentOf(1, "aa"))
+	m.Note(reqOf("web"), "u", contentOf(1, "aa"), time.Time{})
 	flush(t, m)
 	if got := start(t, c, world{"web": true}).Of(reqOf("web"), "u"); got == nil {
 		t.Error("it was not made anew")
@@ -237,10 +250,10 @@ func TestText(t *testing.T) {
 		for range rapid.IntRange(0, 2).Draw(rt, "parents") {
 			content.Parents = append(content.Parents, segment.Draw(rt, "parent"))
 		}
-		if diff := cmp.Diff(content, entryOf("u", content).content()); diff != "" {
+		if diff := cmp.Diff(content, entryOf("u", content, time.Time{}).content()); diff != "" {
 			rt.Fatalf("in memory (-want +got):\n%s", diff)
 		}
-		l := lineOf(reqOf("web"), entryOf("u", content))
+		l := lineOf(reqOf("web"), entryOf("u", content, time.Time{}))
 		text, err := encode([]line{l})
 		if err != nil {
 			rt.Fatal(err)

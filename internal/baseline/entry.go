@@ -19,6 +19,7 @@ package baseline
 import (
 	"encoding/hex"
 	"strings"
+	"time"
 	"unique"
 
 	"k8s.io/apimachinery/pkg/types"
@@ -31,6 +32,9 @@ import (
 type entry struct {
 	uid        types.UID
 	generation int64
+	// policies is when the last of its policies was created that an operator has looked at, in
+	// seconds; zero where that is not known.
+	policies int64
 	// paths are those of the fields, in lines, and digests the bytes of theirs, one after
 	// the other.
 	paths   unique.Handle[string]
@@ -41,8 +45,9 @@ type entry struct {
 	parents string
 }
 
-// entryOf makes an entry of the content of an object.
-func entryOf(uid types.UID, content *v1alpha1.ApprovedContent) entry {
+// entryOf makes an entry of the content of an object, with policies of which the last one was
+// created at a time.
+func entryOf(uid types.UID, content *v1alpha1.ApprovedContent, policies time.Time) entry {
 	paths := make([]string, 0, len(content.Digests))
 	var digests strings.Builder
 	sizes := make([]byte, 0, len(content.Digests))
@@ -56,10 +61,18 @@ func entryOf(uid types.UID, content *v1alpha1.ApprovedContent) entry {
 		sizes = append(sizes, byte(len(raw))) //nolint:gosec // maxDigest bounds it
 	}
 	return entry{
-		uid: uid, generation: content.Generation,
+		uid: uid, generation: content.Generation, policies: seconds(policies),
 		paths: unique.Make(strings.Join(paths, "\n")), digests: digests.String(), sizes: unique.Make(string(sizes)).Value(),
 		parents: strings.Join(content.Parents, "\n"),
 	}
+}
+
+// seconds returns a time as an entry has it.
+func seconds(t time.Time) int64 {
+	if t.IsZero() {
+		return 0
+	}
+	return t.Unix()
 }
 
 // maxDigest is more than any digest has, in bytes.

@@ -41,6 +41,8 @@ type line struct {
 	Generation int64                    `json:"generation,omitempty"`
 	Digests    []v1alpha1.ContentDigest `json:"digests,omitempty"`
 	Parents    []string                 `json:"parents,omitempty"`
+	// Policies is when the last of its policies was created, in seconds.
+	Policies int64 `json:"policies,omitempty"`
 }
 
 // maxText is how much a text may have when it is decompressed: what is larger nobody of

@@ -82,7 +82,7 @@ func (r *Reconciler) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allo
 			r.changedUnseen.Delete(v.obj.GetUID())
 			v.unseen = unseen{}
 		}
-	} else if fields := v.unexplained(knows, known(rec, away.since)); len(fields) > 0 {
+	} else if fields := v.unexplained(knows, known(rec, r.Baseline.PoliciesOf(v.request(), v.obj.GetUID()), away.since)); len(fields) > 0 {
 		if err := r.lookUnseen(ctx, v, knows, fields, away); err != nil {
 			return err
 		}
@@ -135,7 +135,7 @@ func (r *Reconciler) remember(v view, rec *v1alpha1.AllowanceRecord) {
 	case v.content == nil, rec != nil && rec.Status.Approved != nil:
 		r.Baseline.Forget(req)
 	case rec == nil && !v.deservesRecord():
-		r.Baseline.Note(req, v.obj.GetUID(), v.content)
+		r.Baseline.Note(req, v.obj.GetUID(), v.content, newest(v.policies))
 	}
 }
 
@@ -232,14 +232,29 @@ func (v view) stillUnseen(knows *v1alpha1.AllowanceRecordStatus) []v1alpha1.Cont
 	return record.StillUnexplained(was, knows.Approved, v.content, v.policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
 }
 
-// known returns the time of which it is known that an operator still looked at the holder: that of
-// its last sign of life, which comes at intervals, or that of the record, if it is later.
-func known(rec *v1alpha1.AllowanceRecord, since time.Time) time.Time {
+// known returns until when a policy was created that an operator has looked at the holder by: until
+// its last sign of life, which comes at intervals and may be lost, or what the record or the
+// baseline of the holder show, if that is later.
+func known(rec *v1alpha1.AllowanceRecord, baseline, since time.Time) time.Time {
 	until := since.Add(signInterval)
 	if rec != nil && rec.CreationTimestamp.After(until) {
-		return rec.CreationTimestamp.Time
+		until = rec.CreationTimestamp.Time
+	}
+	if baseline.After(until) {
+		return baseline
 	}
 	return until
+}
+
+// newest returns when the last one of some policies was created.
+func newest(policies []*policy.Policy) time.Time {
+	var last time.Time
+	for _, p := range policies {
+		if p.Created.After(last) {
+			last = p.Created.Time
+		}
+	}
+	return last
 }
 
 // isMarked reports whether something of the holder is withheld, or was at the last look.

@@ -60,9 +60,11 @@ func TestExplained(t *testing.T) {
 		holder testHolder
 		came   time.Time
 		record *v1alpha1.AllowanceRecord
-		status v1alpha1.AllowanceRecordStatus
-		now    *v1alpha1.ApprovedContent
-		want   bool
+		// remembered is until when policies were created that it was looked at by, without a record.
+		remembered time.Time
+		status     v1alpha1.AllowanceRecordStatus
+		now        *v1alpha1.ApprovedContent
+		want       bool
 	}{
 		"another content at another generation": {
 			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
@@ -125,6 +127,14 @@ func TestExplained(t *testing.T) {
 			record: &v1alpha1.AllowanceRecord{ObjectMeta: metav1.ObjectMeta{CreationTimestamp: metav1.NewTime(controllertest.Noon.Add(time.Minute))}},
 			now:    contentAt(5, "spec.template", theirs),
 		},
+		"by a policy that was looked at, of what has no record, after a sign of life that got lost": {
+			holder: makeHolder(), came: controllertest.Noon.Add(time.Minute), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
+			remembered: controllertest.Noon.Add(time.Minute), now: contentAt(5, "spec.template", theirs),
+		},
+		"by a policy that came after the last one that was looked at": {
+			holder: makeHolder(), came: controllertest.Noon.Add(2 * time.Minute), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.template", ours)},
+			remembered: controllertest.Noon.Add(time.Minute), now: contentAt(5, "spec.template", theirs), want: true,
+		},
 		"a label, which no generation counts": {
 			holder: makeHolder(), status: v1alpha1.AllowanceRecordStatus{Approved: contentAt(5, "metadata.labels.team", ours)},
 			now: contentAt(5, "metadata.labels.team", theirs),
@@ -135,7 +145,7 @@ func TestExplained(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			v := look(tc.holder.Unstructured, []*policy.Policy{about(t, tc.came, "spec.replicas", "spec.template", "spec.paused", "metadata.labels.team")}, controllertest.Noon)
 			v.content = tc.now
-			if got := len(v.unexplained(&tc.status, known(tc.record, controllertest.Noon))) == 0; got != tc.want {
+			if got := len(v.unexplained(&tc.status, known(tc.record, tc.remembered, controllertest.Noon))) == 0; got != tc.want {
 				t.Errorf("explained: %t, want %t", got, tc.want)
 			}
 		})
