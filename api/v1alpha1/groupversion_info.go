@@ -43,6 +43,7 @@ func addKnownTypes(scheme *runtime.Scheme) error {
 		&AllowancePolicy{}, &AllowancePolicyList{},
 		&AllowanceRecord{}, &AllowanceRecordList{},
 		&UpgradeAllowance{}, &UpgradeAllowanceList{},
+		&GeneratingPolicy{}, &GeneratingPolicyList{},
 	)
 	metav1.AddToGroupVersion(scheme, GroupVersion)
 	return nil

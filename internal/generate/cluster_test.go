@@ -29,13 +29,15 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
+
+	kausality "kausality.io/operator/api/v1alpha1"
 )
 
 // manifest is a GeneratingPolicy as it is written.
 type manifest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              Spec `json:"spec"`
+	Spec              kausality.GeneratingPolicySpec `json:"spec"`
 }
 
 // parsePolicy reads a policy. A field that there is not is an error.

@@ -28,6 +28,8 @@ import (
 	"k8s.io/apimachinery/pkg/util/validation/field"
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+
+	kausality "kausality.io/operator/api/v1alpha1"
 )
 
 // Policy is a compiled GeneratingPolicy. It is immutable, and safe for concurrent use.
@@ -35,7 +37,7 @@ type Policy struct {
 	// Name of the policy.
 	Name string
 	// Evaluation is what its spec says of when it is evaluated.
-	Evaluation Evaluation
+	Evaluation kausality.GeneratingEvaluation
 
 	matcher    matcher
 	conditions []*expression
@@ -76,7 +78,7 @@ type compiler struct {
 
 // Compile compiles a policy. What cannot work is an error with the path of the field; what
 // cannot matter is a warning.
-func Compile(name string, spec *Spec) (*Policy, []string, field.ErrorList) {
+func Compile(name string, spec *kausality.GeneratingPolicySpec) (*Policy, []string, field.ErrorList) {
 	c := &compiler{
 		out: &Policy{
 			Name: name, Evaluation: spec.Evaluation, variables: map[string]*expression{},
@@ -187,7 +189,7 @@ func (c *compiler) compileConditions(env *cel.Env, of []admissionregistrationv1.
 	}
 }
 
-func (c *compiler) compileGenerate(env *cel.Env, of []Generation) {
+func (c *compiler) compileGenerate(env *cel.Env, of []kausality.Generation) {
 	at := specPath.Child("generate")
 	if len(of) == 0 {
 		c.errs = append(c.errs, field.Required(at, "a policy without it generates nothing"))

@@ -24,6 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	kausality "kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/generate"
 )
 
@@ -38,7 +39,7 @@ var (
 func policy(synchronize bool) Policy {
 	return Policy{
 		PolicyRef:  PolicyRef{Name: "policy", UID: "p", Created: time.Unix(1000, 0)},
-		Evaluation: generate.Evaluation{Synchronize: synchronize},
+		Evaluation: kausality.GeneratingEvaluation{Synchronize: synchronize},
 	}
 }
 
