@@ -36,7 +36,7 @@ import (
 const definitionInterval = time.Second
 
 // definitions are the resources that nothing works without.
-var definitions = []string{"allowancepolicies", "allowancerecords", "upgradeallowances"}
+var definitions = []string{"allowancepolicies", "allowancerecords", "upgradeallowances", "generatingpolicies"}
 
 // awaitDefinitions returns once the API server serves our own kinds. An operator that ended
 // instead would be started again after minutes only, once it has done so a few times.

@@ -30,6 +30,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/openapi"
@@ -53,6 +54,7 @@ import (
 	"kausality.io/operator/internal/composition"
 	catalogcontroller "kausality.io/operator/internal/controller/catalog"
 	gatecontroller "kausality.io/operator/internal/controller/gate"
+	generatingcontroller "kausality.io/operator/internal/controller/generating"
 	holdercontroller "kausality.io/operator/internal/controller/holder"
 	interceptioncontroller "kausality.io/operator/internal/controller/interception"
 	krocontroller "kausality.io/operator/internal/controller/kro"
@@ -67,6 +69,7 @@ import (
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/gates"
+	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/identity"
 	"kausality.io/operator/internal/interception"
@@ -96,6 +99,7 @@ type operator struct {
 	// clock is the API server's, which all replicas go by.
 	clock      *servertime.Clock
 	certs      *certs.Certs
+	discovery  *discovery.DiscoveryClient
 	kinds      *kinds.Resolver
 	holders    *holders.Cache
 	records    *record.Store
@@ -252,7 +256,7 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if o.certs, err = certs.Setup(ctx, o.Manager, certOptions); err != nil {
 		return fmt.Errorf("setting up the serving certificate: %w", err)
 	}
-	discoveryClient, err := discovery.NewDiscoveryClientForConfigAndClient(o.GetConfig(), o.GetHTTPClient())
+	o.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(o.GetConfig(), o.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("setting up discovery: %w", err)
 	}
@@ -266,8 +270,8 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if err := record.Index(ctx, o.GetFieldIndexer()); err != nil {
 		return err
 	}
-	o.kinds = kinds.New(discoveryClient, kinds.Reader{Reader: o.GetAPIReader(), Metadata: o.GetClient()},
-		openapi.NewClientWithContext(discoveryClient.RESTClient()), o.clock)
+	o.kinds = kinds.New(o.discovery, kinds.Reader{Reader: o.GetAPIReader(), Metadata: o.GetClient()},
+		openapi.NewClientWithContext(o.discovery.RESTClient()), o.clock)
 	mapper := kinds.Mapper{RESTMapper: o.GetRESTMapper(), Resolver: o.kinds}
 	if o.holders, err = holders.New(o.GetConfig(), o.GetHTTPClient(), mapper); err != nil {
 		return err
@@ -398,6 +402,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		target.SetupWithManager(o.Manager),
 		o.kroController().SetupWithManager(o.Manager),
 		o.setupUpgrades(),
+		o.generatingController().SetupWithManager(o.Manager),
 		o.Add(heap{}),
 		o.Add(sign),
 		o.Add(o.baseline),
@@ -541,7 +546,26 @@ func (o *operator) setupWebhooks(context.Context) error {
 	small := entry.NewSmallRoom()
 	server.Register(interception.UpgradeStampPath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceStamp(o.Manager)))
 	server.Register(interception.UpgradePath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceHook(o.Manager, o.policies, o.runners(), o.pods)))
+	server.Register(interception.GeneratingPath, small.Within(policyTimeout, webhookv1alpha1.GeneratingPolicyHook(o.Manager, o.generator())))
 	return nil
+}
+
+// generatingController carries out GeneratingPolicies.
+func (o *operator) generatingController() *generatingcontroller.Reconciler {
+	return &generatingcontroller.Reconciler{
+		Client:         o.GetClient(),
+		Live:           o.GetAPIReader(),
+		Discovery:      o.discovery,
+		Records:        o.records,
+		Events:         o.GetEventRecorder("kausality"),
+		Clock:          o.clock,
+		DefaultAccount: o.generator(),
+	}
+}
+
+// generator is the user name of the service account of GeneratingPolicies that name none.
+func (o *operator) generator() string {
+	return serviceaccount.MakeUsername(o.namespace, generate.DefaultServiceAccount)
 }
 
 // newSignOfLife tells other replicas, and those to come, that somebody looks.

@@ -36,6 +36,7 @@ import (
 
 	// These declare all metrics.
 	_ "kausality.io/operator/internal/controller/gate"
+	_ "kausality.io/operator/internal/controller/generating"
 	_ "kausality.io/operator/internal/controller/holder"
 	_ "kausality.io/operator/internal/controller/policy"
 	_ "kausality.io/operator/internal/controller/target"

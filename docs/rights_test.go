@@ -102,5 +102,5 @@ func TestRightsAreExplained(t *testing.T) {
 
 // isForPeople reports whether a role is for others than the operator.
 func isForPeople(name string) bool {
-	return cmp.Or(strings.HasPrefix(name, "allowance"), strings.HasPrefix(name, "upgradeallowance"), name == "metrics-reader")
+	return cmp.Or(strings.HasPrefix(name, "allowance"), strings.HasPrefix(name, "upgradeallowance"), strings.HasPrefix(name, "generatingpolicy"), name == "metrics-reader")
 }

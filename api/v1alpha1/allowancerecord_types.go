@@ -215,6 +215,13 @@ type AllowanceRecordStatus struct {
 	// +kubebuilder:validation:MaxItems=32
 	Versions []ControllerVersion `json:"versions,omitempty"`
 
+	// generated are the objects that GeneratingPolicies which do not synchronize have made for
+	// the target. They are not made again, also where they were deleted.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=1024
+	Generated []GeneratedObject `json:"generated,omitempty"`
+
 	// deletion says who asked for the deletion of the target.
 	// +optional
 	Deletion *Deletion `json:"deletion,omitempty"`
@@ -231,6 +238,22 @@ type AllowanceRecordStatus struct {
 	// +listType=map
 	// +listMapKey=type
 	Conditions []metav1.Condition `json:"conditions,omitempty"`
+}
+
+// GeneratedObject is an object that a GeneratingPolicy made for a target.
+type GeneratedObject struct {
+	// policy is the name of the GeneratingPolicy.
+	Policy string `json:"policy"`
+	// group of the object; left out for the core group.
+	// +optional
+	Group string `json:"group,omitempty"`
+	// kind of the object.
+	Kind string `json:"kind"`
+	// namespace of the object; left out where it has none.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
+	// name of the object.
+	Name string `json:"name"`
 }
 
 // Decision is what admission decided about one request for a child.

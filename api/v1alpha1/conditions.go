@@ -107,6 +107,11 @@ const (
 	ReasonBlocked = "Blocked"
 )
 
+// ReasonGeneratingFailed is the reason of Enforced=False of a GeneratingPolicy where it cannot be
+// evaluated for a trigger, or an object cannot be written. GeneratingPolicies have ConditionAccepted and
+// ConditionEnforced.
+const ReasonGeneratingFailed = "Failed"
+
 // Condition types and reasons of an AllowanceRecord.
 const (
 	// ConditionOverdue is True while an allowance of the target is open for longer

@@ -58,7 +58,7 @@ type GeneratingPolicySpec struct {
 	// serviceAccount is the user name of the service account that reads and writes, such as
 	// system:serviceaccount:shop:generator. Who sets it must be allowed to impersonate it. Left
 	// out, it is kausality-generator in the operator's namespace, which may do only what a role
-	// with the label kausality.io/aggregate-to-generator gives it.
+	// with the label rbac.kausality.io/aggregate-to-generator gives it.
 	// +optional
 	// +kubebuilder:validation:MaxLength=340
 	ServiceAccount string `json:"serviceAccount,omitempty"`
@@ -107,6 +107,13 @@ type GeneratingPolicyStatus struct {
 	// +kubebuilder:validation:MaxItems=256
 	Since []GeneratingSince `json:"since,omitempty"`
 
+	// kinds are those of which objects were made. They are watched, also when no trigger is
+	// there any more.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=64
+	Kinds []GeneratedKind `json:"kinds,omitempty"`
+
 	// triggers counts the objects that match.
 	// +optional
 	Triggers GeneratingTriggers `json:"triggers,omitempty"`
@@ -135,6 +142,21 @@ type GeneratingSince struct {
 	// Left out, all of them do: the resource was not served yet.
 	// +optional
 	ResourceVersion string `json:"resourceVersion,omitempty"`
+
+	// time is when that was: an object counts once something other than its status was
+	// written since.
+	Time metav1.Time `json:"time"`
+}
+
+// GeneratedKind is a kind, in the version in which its objects are applied.
+type GeneratedKind struct {
+	// group of the kind; left out for the core group.
+	// +optional
+	Group string `json:"group,omitempty"`
+	// version of the kind.
+	Version string `json:"version"`
+	// kind of the objects.
+	Kind string `json:"kind"`
 }
 
 // GeneratingTriggers counts triggers.

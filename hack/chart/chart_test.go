@@ -89,6 +89,7 @@ func TestInstallsTheSame(t *testing.T) {
 			values: object{"crds": object{"install": false}},
 			without: []id{
 				{kindDefinition, "", "allowancepolicies.kausality.io"},
+				{kindDefinition, "", "generatingpolicies.kausality.io"},
 				{kindDefinition, "", "allowancerecords.kausality.io"},
 				{kindDefinition, "", "upgradeallowances.kausality.io"},
 			},
@@ -311,7 +312,7 @@ func TestDefinitionsStay(t *testing.T) {
 			kept++
 		}
 	}
-	if kept != 3 {
+	if kept != 4 {
 		t.Errorf("the chart has %d definitions", kept)
 	}
 }

@@ -44,11 +44,12 @@ const kindDefinition = "CustomResourceDefinition"
 
 // conditions are those of objects that may be left out.
 var conditions = map[id]string{
-	{kindDefinition, "", "allowancepolicies.kausality.io"}: ".Values.crds.install",
-	{kindDefinition, "", "upgradeallowances.kausality.io"}: ".Values.crds.install",
-	{kindDefinition, "", "allowancerecords.kausality.io"}:  ".Values.crds.install",
-	{"ClusterRole", "", prefix + "access-workloads"}:       ".Values.access.workloads",
-	{"Issuer", namespace, prefix + "selfsigned-issuer"}:    "not .Values.certificates.issuerRef",
+	{kindDefinition, "", "allowancepolicies.kausality.io"}:  ".Values.crds.install",
+	{kindDefinition, "", "upgradeallowances.kausality.io"}:  ".Values.crds.install",
+	{kindDefinition, "", "generatingpolicies.kausality.io"}: ".Values.crds.install",
+	{kindDefinition, "", "allowancerecords.kausality.io"}:   ".Values.crds.install",
+	{"ClusterRole", "", prefix + "access-workloads"}:        ".Values.access.workloads",
+	{"Issuer", namespace, prefix + "selfsigned-issuer"}:     "not .Values.certificates.issuerRef",
 }
 
 // setting is a place in an object that a value of the chart fills in.

@@ -43,20 +43,35 @@ type Policy struct {
 	conditions []*expression
 	variables  map[string]*expression
 	generate   []*expression
-	// needsRequest is true where an expression is about what only a request says.
-	needsRequest bool
+	// usesNamespace is true where an expression uses namespaceObject.
+	usesNamespace bool
+	// aboutRequests are the expressions about what only a request says.
+	aboutRequests []*field.Path
 	// budget is what its expressions may cost together for one trigger.
 	budget uint64
 }
 
 // NeedsRequest reports whether the policy can only be evaluated at admission: its expressions
 // use request or oldObject, so that nothing of it is left to see afterwards.
-func (p *Policy) NeedsRequest() bool { return p.needsRequest }
+func (p *Policy) NeedsRequest() bool { return len(p.aboutRequests) > 0 }
+
+// AboutRequests says of each expression that needs the request that it cannot be evaluated, for
+// who has only the objects that are there.
+func (p *Policy) AboutRequests() field.ErrorList {
+	var out field.ErrorList
+	for _, at := range p.aboutRequests {
+		out = append(out, field.Forbidden(at, "uses request or oldObject, of which nothing is left to see once the trigger is there: use object and namespaceObject"))
+	}
+	return out
+}
+
+// UsesNamespace reports whether an expression uses namespaceObject.
+func (p *Policy) UsesNamespace() bool { return p.usesNamespace }
 
 // NeedsAdmission reports whether there are triggers of the policy that leave nothing to watch:
 // it needs the request, or matches deletions, connections or sub-resources.
 func (p *Policy) NeedsAdmission() bool {
-	return p.needsRequest || slices.ContainsFunc(p.matcher.rules, leavesNothing)
+	return p.NeedsRequest() || slices.ContainsFunc(p.matcher.rules, leavesNothing)
 }
 
 // identifier is what CEL takes for a name.

@@ -21,7 +21,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/google/cel-go/cel"
 	"github.com/google/cel-go/common/types"
@@ -76,13 +75,9 @@ const (
 // Evaluate says which objects the policy wants for a trigger. An error is an *Error, or says
 // that the context ended; it says nothing about what is wanted.
 func (p *Policy) Evaluate(ctx context.Context, trigger *Trigger, from Snapshot) (*Result, error) {
-	if slices.Contains(trigger.Above, p.Name) {
-		// A policy does not act on its own offspring: that ends every loop.
-		return &Result{}, nil
-	}
-	matches, err := p.matcher.matches(trigger)
+	matches, err := p.Matches(trigger)
 	if err != nil {
-		return nil, &Error{Field: matchPath, Reason: ReasonRead, Detail: "whether the trigger matches cannot be told", Err: err}
+		return nil, err
 	}
 	if !matches {
 		return &Result{}, nil

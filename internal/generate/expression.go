@@ -83,7 +83,10 @@ func (c *compiler) compile(env *cel.Env, source string, at *field.Path, later se
 			}
 		}
 	}
-	c.out.needsRequest = c.out.needsRequest || x.names.HasAny(varRequest, varOldObject)
+	c.out.usesNamespace = c.out.usesNamespace || x.names.Has(varNamespace)
+	if x.names.HasAny(varRequest, varOldObject) {
+		c.out.aboutRequests = append(c.out.aboutRequests, x.field)
+	}
 	return x
 }
 

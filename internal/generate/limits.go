@@ -16,6 +16,10 @@ limitations under the License.
 
 package generate
 
+// DefaultServiceAccount is the name, in the operator's namespace, of the service account of a policy
+// that names none.
+const DefaultServiceAccount = "kausality-generator"
+
 // The limits of a policy, and of one evaluation. Past one of an evaluation, its trigger is
 // reported, and what there is for it is left as it is.
 const (

@@ -65,6 +65,20 @@ func (t *Trigger) id() ID {
 // namespacesResource is what Namespaces are served as.
 var namespacesResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
+// Matches reports whether a trigger matches what the policy says of its triggers, conditions apart,
+// and is none of the policy's own offspring. It reads nothing.
+func (p *Policy) Matches(trigger *Trigger) (bool, error) {
+	if slices.Contains(trigger.Above, p.Name) {
+		// A policy does not act on its own offspring: that ends every loop.
+		return false, nil
+	}
+	matches, err := p.matcher.matches(trigger)
+	if err != nil {
+		return false, &Error{Field: matchPath, Reason: ReasonRead, Detail: "whether the trigger matches cannot be told", Err: err}
+	}
+	return matches, nil
+}
+
 // matcher is compiled matchConstraints.
 type matcher struct {
 	rules, exclude     []admissionregistrationv1.NamedRuleWithOperations

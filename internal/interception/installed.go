@@ -39,6 +39,9 @@ const (
 	UpgradePath      = "/validate-kausality-io-v1alpha1-upgradeallowance"
 )
 
+// GeneratingPath is where the API server asks about GeneratingPolicies.
+const GeneratingPath = "/validate-kausality-io-v1alpha1-generatingpolicy"
+
 // Installed is what the installation says that the operator is part of. It is the master switch:
 // nothing is rendered without one, and what is rendered goes with it.
 type Installed struct {
@@ -100,7 +103,8 @@ func IsOfOwnKinds(obj any) bool {
 	switch c := obj.(type) {
 	case *admissionregistrationv1.ValidatingWebhookConfiguration:
 		return slices.ContainsFunc(c.Webhooks, func(webhook admissionregistrationv1.ValidatingWebhook) bool {
-			return calls(webhook.ClientConfig, PolicyPath) || calls(webhook.ClientConfig, UpgradePath)
+			return calls(webhook.ClientConfig, PolicyPath) || calls(webhook.ClientConfig, UpgradePath) ||
+				calls(webhook.ClientConfig, GeneratingPath)
 		})
 	case *admissionregistrationv1.MutatingWebhookConfiguration:
 		return slices.ContainsFunc(c.Webhooks, func(webhook admissionregistrationv1.MutatingWebhook) bool {

@@ -106,6 +106,7 @@ func TestIsOfOwnKinds(t *testing.T) {
 		want bool
 	}{
 		"of policies":               {obj: validating(PolicyPath), want: true},
+		"of generation":             {obj: validating(GeneratingPath), want: true},
 		"of upgrades":               {obj: validating(UpgradePath), want: true},
 		"the stamp of upgrades":     {obj: mutating(UpgradeStampPath), want: true},
 		"of others":                 {obj: validating("/validate")},

@@ -192,7 +192,7 @@ func newGeneration(text string, resource schema.GroupVersionResource, trigger st
 	Expect(errs).To(BeEmpty())
 	return &generation{
 		compiled: compiled, resource: resource, trigger: trigger,
-		policy: plan.Policy{PolicyRef: plan.PolicyRef{Name: compiled.Name, UID: "uid"}, Evaluation: compiled.Evaluation},
+		policy: plan.Policy{PolicyRef: plan.PolicyRef{Name: compiled.Name, UID: "uid"}, GeneratingEvaluation: compiled.Evaluation},
 		made:   map[generate.ID]bool{}, marks: map[generate.ID]*plan.Marks{}, kinds: map[generate.ID]schema.GroupVersionKind{},
 	}
 }

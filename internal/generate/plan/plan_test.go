@@ -39,7 +39,7 @@ var (
 func policy(synchronize bool) Policy {
 	return Policy{
 		PolicyRef:  PolicyRef{Name: "policy", UID: "p", Created: time.Unix(1000, 0)},
-		Evaluation: kausality.GeneratingEvaluation{Synchronize: synchronize},
+		GeneratingEvaluation: kausality.GeneratingEvaluation{Synchronize: synchronize},
 	}
 }
 

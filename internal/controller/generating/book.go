@@ -1,0 +1,492 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package generating
+
+import (
+	"maps"
+	"slices"
+	"sync"
+
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/generate/plan"
+)
+
+// request is one trigger of one policy.
+type request struct {
+	policy  string
+	trigger generate.ID
+}
+
+// entry is what is known of a policy that was accepted. What does not change until it is set up
+// anew is read without the lock of the book.
+type entry struct {
+	plan.Policy
+	generation int64
+	compiled   *generate.Policy
+	account    string
+	// resources are those of the triggers; more is true where there may be more.
+	resources []resource
+	more      bool
+	since     map[string]v1alpha1.GeneratingSince
+
+	// pending are the triggers that were not looked at since the policy was set up.
+	pending map[generate.ID]bool
+	// deferred have something to do that waits until all of them were.
+	deferred map[generate.ID]bool
+	triggers map[generate.ID]*outcome
+	// wants are the triggers that want an object, and wantedBy the objects that a trigger wants.
+	wants, wantedBy map[generate.ID]map[generate.ID]bool
+	// readKinds are the kinds that it reads.
+	readKinds map[schema.GroupVersionKind]bool
+	// kinds are those of which objects were made, as the status has them; toMake are more.
+	kinds, toMake map[schema.GroupVersionKind]bool
+}
+
+// outcome is what came of looking at a trigger.
+type outcome struct {
+	matched bool
+	// failure is why it could not be evaluated.
+	failure *v1alpha1.GeneratingFailure
+	reads   []generate.Read
+	// objects are those that are wanted for it, or were made, and what became of each.
+	objects map[generate.ID]*objectOutcome
+	// waits counts what is wanted of kinds that are not served.
+	waits int
+}
+
+// state is what became of an object.
+type state string
+
+const (
+	made        state = "made"
+	waiting     state = "waiting"
+	refused     state = "refused"
+	conflicting state = "conflicting"
+	failed      state = "failed"
+)
+
+type objectOutcome struct {
+	state   state
+	failure *v1alpha1.GeneratingFailure
+}
+
+// book is what is known of all policies.
+type book struct {
+	mu       sync.Mutex
+	policies map[string]*entry
+	// setUp are the policies that were looked at since the start, accepted or not.
+	setUp map[string]bool
+	// madeBy are the objects that are there, by policy and trigger, and marked what each says.
+	madeBy map[request]map[generate.ID]bool
+	marked map[generate.ID]*plan.Marks
+	kindOf map[generate.ID]schema.GroupVersionKind
+}
+
+func newBook() *book {
+	return &book{
+		policies: map[string]*entry{}, setUp: map[string]bool{},
+		madeBy: map[request]map[generate.ID]bool{}, marked: map[generate.ID]*plan.Marks{}, kindOf: map[generate.ID]schema.GroupVersionKind{},
+	}
+}
+
+// get returns the policy, nil where it is not accepted.
+func (b *book) get(name string) *entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.policies[name]
+}
+
+// all returns the accepted policies.
+func (b *book) all() []*entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Values(b.policies))
+}
+
+// noteMade remembers what an object says of how it came to be; nil where it is gone, or says nothing.
+// It returns what it said before.
+func (b *book) noteMade(id generate.ID, kind schema.GroupVersionKind, marks *plan.Marks) *plan.Marks {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	before := b.marked[id]
+	if before != nil {
+		for _, trigger := range before.Triggers {
+			of := request{before.Policy.Name, trigger}
+			delete(b.madeBy[of], id)
+			if len(b.madeBy[of]) == 0 {
+				delete(b.madeBy, of)
+			}
+		}
+	}
+	if marks == nil {
+		delete(b.marked, id)
+		delete(b.kindOf, id)
+		return before
+	}
+	b.marked[id], b.kindOf[id] = marks, kind
+	for _, trigger := range marks.Triggers {
+		of := request{marks.Policy.Name, trigger}
+		if b.madeBy[of] == nil {
+			b.madeBy[of] = map[generate.ID]bool{}
+		}
+		b.madeBy[of][id] = true
+	}
+	return before
+}
+
+// madeFor returns the objects that a policy made for a trigger.
+func (b *book) madeFor(req request) []generate.ID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(b.madeBy[req]))
+}
+
+// madeByPolicy returns all objects that say that a policy made them, with their triggers.
+func (b *book) madeByPolicy(name string) (objects, triggers []generate.ID) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	seen := map[generate.ID]bool{}
+	for req, ids := range b.madeBy {
+		if req.policy == name {
+			triggers = append(triggers, req.trigger)
+			maps.Copy(seen, ids)
+		}
+	}
+	return slices.Collect(maps.Keys(seen)), triggers
+}
+
+// kind returns the version of a kind in which an object is watched.
+func (b *book) kind(id generate.ID) (schema.GroupVersionKind, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	kind, ok := b.kindOf[id]
+	return kind, ok
+}
+
+// known is what is known of an object: who wants it, and who made it.
+type known struct {
+	// wants are the triggers of the policy that want it.
+	wants map[generate.ID]bool
+	marks *plan.Marks
+	// rivals are the other policies that want it.
+	rivals []plan.PolicyRef
+	before *objectOutcome
+}
+
+// of returns what is known of an object.
+func (b *book) of(req request, id generate.ID) known {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := known{marks: b.marked[id]}
+	for name, e := range b.policies {
+		switch {
+		case len(e.wants[id]) == 0:
+		case name == req.policy:
+			out.wants = maps.Clone(e.wants[id])
+		default:
+			out.rivals = append(out.rivals, e.PolicyRef)
+		}
+	}
+	if e := b.policies[req.policy]; e != nil && e.triggers[req.trigger] != nil {
+		out.before = e.triggers[req.trigger].objects[id]
+	}
+	return out
+}
+
+// wanted notes what a trigger wants now, and returns what else has to be looked at: where another
+// policy wants what this one began or ceased to want.
+func (b *book) wanted(e *entry, trigger generate.ID, objects []generate.Wanted) []request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	now := map[generate.ID]bool{}
+	for i := range objects {
+		now[objects[i].ID] = true
+	}
+	var changed []generate.ID
+	for id := range e.wantedBy[trigger] {
+		if now[id] {
+			continue
+		}
+		if delete(e.wants[id], trigger); len(e.wants[id]) == 0 {
+			delete(e.wants, id)
+		}
+		changed = append(changed, id)
+	}
+	if e.wantedBy[trigger] = now; len(now) == 0 {
+		delete(e.wantedBy, trigger)
+	}
+	for id := range now {
+		if e.wants[id] == nil {
+			e.wants[id] = map[generate.ID]bool{}
+		}
+		if !e.wants[id][trigger] {
+			e.wants[id][trigger] = true
+			changed = append(changed, id)
+		}
+	}
+	return b.rivalsFor(e.Name, changed)
+}
+
+// wantedFor returns the objects that a trigger wants, as far as is known.
+func (b *book) wantedFor(e *entry, trigger generate.ID) []generate.ID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(e.wantedBy[trigger]))
+}
+
+// rivalsFor returns triggers of other policies that want objects, one for each.
+func (b *book) rivalsFor(policy string, ids []generate.ID) []request {
+	var out []request
+	for _, id := range ids {
+		for name, other := range b.policies {
+			if name == policy {
+				continue
+			}
+			for trigger := range other.wants[id] {
+				out = append(out, request{name, trigger})
+				break
+			}
+		}
+	}
+	return out
+}
+
+// wanting returns a trigger of each policy that wants an object.
+func (b *book) wanting(id generate.ID) []request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.rivalsFor("", []generate.ID{id})
+}
+
+// looked notes what came of looking at a trigger, and returns those that waited for the last one.
+func (b *book) looked(e *entry, trigger generate.ID, out *outcome) []request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if out == nil || !out.matched && out.failure == nil && len(out.objects) == 0 && len(out.reads) == 0 {
+		delete(e.triggers, trigger)
+	} else {
+		e.triggers[trigger] = out
+	}
+	if !e.pending[trigger] {
+		return nil
+	}
+	delete(e.pending, trigger)
+	return b.released()
+}
+
+// released returns what was deferred, where nothing is pending any more.
+func (b *book) released() []request {
+	if !b.settled() {
+		return nil
+	}
+	var next []request
+	for name, e := range b.policies {
+		for trigger := range e.deferred {
+			next = append(next, request{name, trigger})
+		}
+		clear(e.deferred)
+	}
+	return next
+}
+
+// releasedNow is released for who has set a policy up.
+func (b *book) releasedNow() []request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.released()
+}
+
+// pendingOf returns the triggers that are still to be looked at.
+func (b *book) pendingOf(e *entry) []generate.ID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(e.pending))
+}
+
+// isSetUp reports whether a policy was looked at since the start, and all of its triggers were.
+func (b *book) isSetUp(name string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.policies[name]
+	return b.setUp[name] && (e == nil || len(e.pending) == 0)
+}
+
+// settled reports whether each trigger of each policy was looked at: only then is known who wants
+// an object.
+func (b *book) settled() bool {
+	for _, e := range b.policies {
+		if len(e.pending) > 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// mayTake reports whether everything is known that says who wants an object. Where it is not, the
+// trigger is looked at again once it is. expected are the policies that there are.
+func (b *book) mayTake(e *entry, trigger generate.ID, expected []string) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if b.settled() && !slices.ContainsFunc(expected, func(name string) bool { return !b.setUp[name] }) {
+		return true
+	}
+	e.deferred[trigger] = true
+	return false
+}
+
+// put sets a policy up. It is looked at anew with all of its triggers.
+func (b *book) put(e *entry, pending map[generate.ID]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if before := b.policies[e.Name]; before != nil && before.UID == e.UID {
+		e.wants, e.wantedBy, e.triggers, e.toMake, e.deferred = before.wants, before.wantedBy, before.triggers, before.toMake, before.deferred
+		maps.Copy(e.kinds, before.kinds)
+	}
+	for trigger := range e.triggers {
+		pending[trigger] = true
+	}
+	for trigger := range e.wantedBy {
+		pending[trigger] = true
+	}
+	e.pending = pending
+	b.policies[e.Name], b.setUp[e.Name] = e, true
+}
+
+// drop forgets a policy, and returns what others have to look at. exists is true where it is there
+// and cannot be accepted.
+func (b *book) drop(name string, exists bool) []request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.policies[name]
+	delete(b.policies, name)
+	if b.setUp[name] = exists; !exists {
+		delete(b.setUp, name)
+	}
+	next := b.released()
+	if e != nil {
+		next = append(next, b.rivalsFor(name, slices.Collect(maps.Keys(e.wants)))...)
+	}
+	return next
+}
+
+// readers returns the triggers whose evaluation read an object.
+func (b *book) readers(of schema.GroupVersionResource, namespace, name string, sets ...labels.Set) []request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []request
+	for policy, e := range b.policies {
+		for trigger, known := range e.triggers {
+			if slices.ContainsFunc(known.reads, func(r generate.Read) bool { return covers(r, of, namespace, name, sets) }) {
+				out = append(out, request{policy, trigger})
+			}
+		}
+	}
+	return out
+}
+
+// covers reports whether an object is among what was read, as it is or as it was.
+func covers(r generate.Read, of schema.GroupVersionResource, namespace, name string, sets []labels.Set) bool {
+	if r.Resource != of || r.Namespace != "" && r.Namespace != namespace || r.Name != "" && r.Name != name {
+		return false
+	}
+	selector, err := labels.Parse(r.Selector)
+	return err != nil || slices.ContainsFunc(sets, func(set labels.Set) bool { return selector.Matches(set) })
+}
+
+// outcomes returns the objects of which is known what became of them for a trigger.
+func (b *book) outcomes(e *entry, trigger generate.ID) []generate.ID {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e.triggers[trigger] == nil {
+		return nil
+	}
+	return slices.Collect(maps.Keys(e.triggers[trigger].objects))
+}
+
+// isEvaluated reports whether is known what a trigger wants.
+func (b *book) isEvaluated(e *entry, trigger generate.ID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return !e.pending[trigger] && (e.triggers[trigger] == nil || e.triggers[trigger].failure == nil)
+}
+
+// noteRead notes that a policy reads a kind.
+func (b *book) noteRead(e *entry, kind schema.GroupVersionKind) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e.readKinds[kind] = true
+}
+
+// needs returns what tells whether a policy watches a kind; it is not known while triggers are pending.
+func (b *book) needs(e *entry) (func(schema.GroupVersionKind) bool, bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	kinds := maps.Clone(e.readKinds)
+	for _, of := range e.resources {
+		kinds[of.gvk] = true
+		if of.namespaced {
+			kinds[namespaceKind] = true
+		}
+	}
+	return func(kind schema.GroupVersionKind) bool { return kinds[kind] }, len(e.pending) == 0
+}
+
+// wantsKind notes a kind of which an object is about to be made, and reports whether the status of
+// the policy has it already.
+func (b *book) wantsKind(e *entry, kind schema.GroupVersionKind) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	if e.kinds[kind] {
+		return true
+	}
+	e.toMake[kind] = true
+	return false
+}
+
+// kindsOf returns the kinds of which a policy made objects, or is about to.
+func (b *book) kindsOf(e *entry) map[schema.GroupVersionKind]bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := maps.Clone(e.kinds)
+	maps.Copy(out, e.toMake)
+	return out
+}
+
+// storedKinds notes that the status has these kinds.
+func (b *book) storedKinds(e *entry, kinds map[schema.GroupVersionKind]bool) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for kind := range kinds {
+		e.kinds[kind] = true
+		delete(e.toMake, kind)
+	}
+}
+
+func sinceOf(status *v1alpha1.GeneratingPolicyStatus, uid types.UID) map[string]v1alpha1.GeneratingSince {
+	out := map[string]v1alpha1.GeneratingSince{}
+	for _, since := range status.Since {
+		if since.PolicyUID == uid {
+			out[since.Resource] = since
+		}
+	}
+	return out
+}

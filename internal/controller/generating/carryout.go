@@ -1,0 +1,400 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package generating
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"regexp"
+	"slices"
+	"strings"
+
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/generate/plan"
+)
+
+// Reasons of failures, beside those of evaluations.
+const (
+	reasonFailed      = "Failed"
+	reasonRefused     = "Refused"
+	reasonConflicting = "Conflicting"
+	reasonWaiting     = "Waiting"
+)
+
+// carryOut plans for the objects that a look at a trigger is about, and does what is planned.
+func (l *look) carryOut(ctx context.Context, trigger plan.Trigger) error {
+	ids := l.concerned(trigger, l.book.wantedFor(l.of, trigger.ID))
+	for _, id := range l.book.outcomes(l.of, trigger.ID) {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	about := make(map[generate.ID]known, len(ids))
+	var existing []plan.Existing
+	for _, id := range ids {
+		about[id] = l.book.of(l.req, id)
+		there, ok, err := l.existing(ctx, id, about[id])
+		if err != nil {
+			return err
+		}
+		if !ok {
+			delete(about, id)
+			continue
+		}
+		if there != nil {
+			existing = append(existing, *there)
+		}
+	}
+	others, err := l.others(ctx, trigger, about)
+	if errors.Is(err, errNotSynced) {
+		l.unseen = true
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	steps := l.plan(trigger, others, about, existing)
+	for i, step := range steps {
+		k, ok := about[step.ID]
+		if !ok {
+			continue
+		}
+		err := l.take(ctx, step, k)
+		if errors.Is(err, errExists) {
+			// Somebody has it, and the watch does not show it.
+			there, lookErr := l.live(ctx, step.ID)
+			if lookErr != nil {
+				return lookErr
+			}
+			if there != nil {
+				existing = append(existing, *there)
+				if again := l.plan(trigger, others, about, existing); i < len(again) && again[i].ID == step.ID {
+					err = l.take(ctx, again[i], k)
+				}
+			}
+		}
+		if err != nil {
+			if ctx.Err() != nil {
+				return ctx.Err()
+			}
+			l.failed(step.ID, k, err)
+		}
+	}
+	return nil
+}
+
+func (l *look) plan(trigger plan.Trigger, others []plan.Trigger, about map[generate.ID]known, existing []plan.Existing) []plan.Step {
+	rivals := map[generate.ID][]plan.PolicyRef{}
+	for id, k := range about {
+		rivals[id] = k.rivals
+	}
+	return plan.For(l.of.Policy, append([]plan.Trigger{trigger}, others...), existing, rivals)
+}
+
+// existing returns an object as it is, nil where it is not there. It is not ok where that is about to be
+// known.
+func (l *look) existing(ctx context.Context, id generate.ID, k known) (there *plan.Existing, ok bool, err error) {
+	kind, isWanted := l.kinds[id]
+	if !isWanted {
+		if kind, ok = l.book.kind(id); !ok {
+			return nil, true, nil
+		}
+	}
+	of, served := l.served.byGVK[kind]
+	if !served {
+		return nil, true, nil
+	}
+	switch err := l.results.follow(ctx, of, l.of.Name); {
+	case errors.Is(err, errNotSynced):
+		l.unseen = true
+		return nil, false, nil
+	case err != nil:
+		l.failed(id, k, err)
+		return nil, false, nil
+	}
+	if isWanted && !l.book.wantsKind(l.of, kind) {
+		// The status of the policy has to name it first: else nobody knows where to look for it later.
+		l.policyQueue.put(requestOf(l.of.Name), 0)
+		l.unseen = true
+		return nil, false, nil
+	}
+	object, err := l.results.get(ctx, kind, id.Namespace, id.Name)
+	if err != nil {
+		return nil, false, err
+	}
+	if l.written.isBehind(id, object) {
+		l.unseen = true
+		return nil, false, nil
+	}
+	if object == nil && k.before != nil && k.before.state == conflicting {
+		there, err := l.live(ctx, id)
+		return there, err == nil, err
+	}
+	return existingOf(id, object), true, nil
+}
+
+func existingOf(id generate.ID, object *unstructured.Unstructured) *plan.Existing {
+	if object == nil {
+		return nil
+	}
+	marks, _ := plan.MarksOf(id, object.Object)
+	return &plan.Existing{ID: id, Content: object.Object, Marks: marks}
+}
+
+// live reads an object from the API server.
+func (l *look) live(ctx context.Context, id generate.ID) (*plan.Existing, error) {
+	kind, ok := l.kinds[id]
+	if !ok {
+		return nil, nil
+	}
+	object := objectOf(kind)
+	if err := l.Live.Get(ctx, client.ObjectKey{Namespace: id.Namespace, Name: id.Name}, object); err != nil {
+		if apierrors.IsNotFound(err) {
+			return nil, nil
+		}
+		return nil, fmt.Errorf("looking for %s: %w", id, err)
+	}
+	l.extra[id] = object
+	return existingOf(id, object), nil
+}
+
+// errExists says that an object that was to be created is there.
+var errExists = errors.New("the object is there already")
+
+// take takes one step.
+func (l *look) take(ctx context.Context, step plan.Step, k known) error {
+	if step.Do == plan.Delete || step.Reason == plan.TakenOver {
+		mayTake, err := l.mayTake(ctx)
+		if err != nil {
+			return err
+		}
+		if !mayTake {
+			l.became(step.ID, k, waiting, nil)
+			return nil
+		}
+	}
+	var err error
+	switch step.Do {
+	case plan.Create, plan.Apply:
+		err = l.write(ctx, step, k)
+	case plan.Delete:
+		err = l.delete(ctx, step)
+	case plan.Leave:
+		l.left(step, k)
+		if step.Reason != plan.MadeOnce {
+			return nil
+		}
+	}
+	if err != nil {
+		return err
+	}
+	if !l.of.Synchronize {
+		return l.remember(ctx, step.ID, step.MadeFor)
+	}
+	return nil
+}
+
+// mayTake reports whether all is known that says who wants what.
+func (l *look) mayTake(ctx context.Context) (bool, error) {
+	policies := &v1alpha1.GeneratingPolicyList{}
+	if err := l.Client.List(ctx, policies, client.UnsafeDisableDeepCopy); err != nil {
+		return false, fmt.Errorf("listing GeneratingPolicies: %w", err)
+	}
+	names := make([]string, 0, len(policies.Items))
+	for i := range policies.Items {
+		names = append(names, policies.Items[i].Name)
+	}
+	return l.book.mayTake(l.of, l.req.trigger, names), nil
+}
+
+// left notes what became of an object that is left as it is.
+func (l *look) left(step plan.Step, k known) {
+	switch {
+	case step.Reason.IsConflict():
+		message := "it is there, and no GeneratingPolicy made it: delete it, or give the policy's another name"
+		if step.By != nil {
+			message = fmt.Sprintf("GeneratingPolicy %s is older, wants it too, and decides", step.By.Name)
+		}
+		l.became(step.ID, k, conflicting, l.failure(step.ID, reasonConflicting, message))
+	case step.Reason == plan.BeingDeleted:
+		l.became(step.ID, k, waiting, nil)
+	case step.Reason == plan.InPlace, step.Reason == plan.NotKnown, step.Reason == plan.MadeOnce && len(step.MadeFor) > 0:
+		l.became(step.ID, k, made, nil)
+	}
+}
+
+// write creates or applies an object.
+func (l *look) write(ctx context.Context, step plan.Step, k known) error {
+	of := l.served.byGVK[l.kinds[step.ID]]
+	if of.gvk.Empty() {
+		of = l.served.byGVK[(&unstructured.Unstructured{Object: step.Content}).GroupVersionKind()]
+	}
+	if k.before != nil && k.before.state == refused {
+		// What was refused is tried again once it may be written.
+		for _, verb := range []string{"patch", "create"} {
+			if err := l.rights.require(ctx, l.right(verb, of, step.ID)); err != nil {
+				return err
+			}
+		}
+	}
+	content, err := plan.Marked(step, l.above[step.Marks.Triggers[0]])
+	if err != nil {
+		return err
+	}
+	var object *unstructured.Unstructured
+	if step.Do == plan.Create {
+		object, err = l.writer.create(ctx, l.of.account, of, content)
+		if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+			return errExists
+		}
+	} else {
+		object, err = l.writer.update(ctx, l.of.account, of, content, pointers(step.Remove))
+	}
+	writes.WithLabelValues(l.of.Name, strings.ToLower(string(step.Do)), resultOfWrite(err)).Inc()
+	if err != nil {
+		return l.explained(ctx, string(step.Do), of, step.ID, err)
+	}
+	l.written.note(step.ID, object.GetResourceVersion(), "")
+	l.became(step.ID, k, made, nil)
+	return nil
+}
+
+// delete deletes an object.
+func (l *look) delete(ctx context.Context, step plan.Step) error {
+	kind, _ := l.book.kind(step.ID)
+	of := l.served.byGVK[kind]
+	object, err := l.results.get(ctx, kind, step.ID.Namespace, step.ID.Name)
+	if err != nil || object == nil {
+		return err
+	}
+	return l.deleteObject(ctx, l.of, of, step, object)
+}
+
+// deleteObject deletes an object, if it is as it was looked at.
+func (r *Reconciler) deleteObject(ctx context.Context, e *entry, of resource, step plan.Step, object *unstructured.Unstructured) error {
+	err := r.writer.delete(ctx, e.account, of, object)
+	writes.WithLabelValues(e.Name, "delete", resultOfWrite(err)).Inc()
+	switch {
+	case apierrors.IsConflict(err):
+		return nil // It was changed meanwhile, which the watch shows.
+	case err != nil:
+		return r.explain(ctx, e, "delete", of, step.ID, err)
+	}
+	r.written.note(step.ID, "", object.GetUID())
+	r.tell(e.Name, corev1.EventTypeNormal, "Deleted", "Delete", fmt.Sprintf("%s was deleted: %s", step.ID, step.Reason))
+	return nil
+}
+
+func (l *look) right(verb string, of resource, id generate.ID) right {
+	return rightTo(l.of, verb, of, id)
+}
+
+func rightTo(e *entry, verb string, of resource, id generate.ID) right {
+	return right{user: e.account, verb: verb, GroupResource: of.gvr.GroupResource(), namespace: id.Namespace}
+}
+
+func (l *look) explained(ctx context.Context, verb string, of resource, id generate.ID, err error) error {
+	return l.explain(ctx, l.of, strings.ToLower(verb), of, id, err)
+}
+
+// explain says which right is missing, where that is why something was refused.
+func (r *Reconciler) explain(ctx context.Context, e *entry, verb string, of resource, id generate.ID, err error) error {
+	if !apierrors.IsForbidden(err) || apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause) {
+		return err
+	}
+	if missing := r.rights.requireImpersonation(ctx, e.account); missing != nil {
+		return missing
+	}
+	verbs := []string{"patch", "create"}
+	if verb == "delete" {
+		verbs = []string{verb}
+	}
+	for _, verb := range verbs {
+		if missing := r.rights.require(ctx, rightTo(e, verb, of, id)); missing != nil {
+			return missing
+		}
+	}
+	return err
+}
+
+// deniedBy finds who refused a request. The rest of the message may tell values.
+var deniedBy = regexp.MustCompile(`(?:admission webhook "[^"]+"|ValidatingAdmissionPolicy '[^']+'|exceeded quota: [^,]+|attempting to grant RBAC permissions not currently held)`)
+
+// failed notes that a step could not be taken.
+func (l *look) failed(id generate.ID, k known, err error) {
+	var missing *missingRight
+	var account *missingImpersonation
+	state, reason, message := failed, reasonFailed, err.Error()
+	switch {
+	case errors.As(err, &missing), errors.As(err, &account):
+		state, reason = refused, v1alpha1.ReasonForbidden
+	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
+		state, reason, message = waiting, reasonWaiting, "its namespace is being deleted"
+	case apierrors.IsNotFound(err):
+		state, reason, message = waiting, reasonWaiting, "its namespace, or its kind, is not there"
+	case apierrors.IsForbidden(err), apierrors.IsInvalid(err), apierrors.IsBadRequest(err):
+		state, reason, message = refused, reasonRefused, "the API server refuses it: "+string(apierrors.ReasonForError(err))
+		if by := deniedBy.FindString(err.Error()); by != "" {
+			message += ", " + by
+		}
+	case errors.Is(err, errExists):
+		state, reason, message = waiting, reasonWaiting, "it comes and goes"
+	}
+	l.became(id, k, state, l.failure(id, reason, message))
+}
+
+func (l *look) failure(id generate.ID, reason, message string) *v1alpha1.GeneratingFailure {
+	return &v1alpha1.GeneratingFailure{Trigger: referenceTo(&l.req.trigger), Object: referenceTo(&id), Reason: reason, Message: clipped(message)}
+}
+
+// became notes what became of an object, and tells of it where that is news.
+func (l *look) became(id generate.ID, k known, is state, why *v1alpha1.GeneratingFailure) {
+	l.out.objects[id] = &objectOutcome{state: is, failure: why}
+	if (is == refused || is == conflicting) && (k.before == nil || k.before.state != is) {
+		l.tell(l.of.Name, corev1.EventTypeWarning, why.Reason, "Generate", fmt.Sprintf("%s for %s: %s", id, l.req.trigger, why.Message))
+	}
+}
+
+// tell tells an event on a policy.
+func (r *Reconciler) tell(policy, kind, reason, action, note string) {
+	on := &v1alpha1.GeneratingPolicy{}
+	if err := r.Client.Get(context.Background(), nameOf(policy), on); err != nil {
+		return // It is gone.
+	}
+	r.Events.Eventf(on, nil, kind, reason, action, "%s", clipped(note))
+}
+
+// pointers are JSON pointers to fields of data.
+func pointers(paths []change.Path) []string {
+	var out []string
+	for _, path := range paths {
+		var b strings.Builder
+		for _, segment := range path {
+			b.WriteString("/" + strings.NewReplacer("~", "~0", "/", "~1").Replace(segment.Field))
+		}
+		out = append(out, b.String())
+	}
+	return out
+}

@@ -1,0 +1,256 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package generating
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/tools/events"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller"
+	"sigs.k8s.io/controller-runtime/pkg/handler"
+	"sigs.k8s.io/controller-runtime/pkg/predicate"
+	"sigs.k8s.io/controller-runtime/pkg/reconcile"
+	"sigs.k8s.io/controller-runtime/pkg/source"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/generate/plan"
+	"kausality.io/operator/internal/record"
+)
+
+const (
+	// workers is how many triggers are seen to at a time.
+	workers = 8
+	// again is when to look again for what is about to be known, and later for what somebody has to
+	// do something about.
+	again, later = 100 * time.Millisecond, 15 * time.Second
+	// firstBackoff and maxBackoff are the times between tries of what fails.
+	firstBackoff, maxBackoff = 200 * time.Millisecond, 20 * time.Second
+	// statusInterval is the least time between two writes of the status of one policy.
+	statusInterval = time.Second
+	// maxSharers is how many triggers of a changed object are looked at again. One is enough, where
+	// it is still there.
+	maxSharers = 8
+)
+
+// namespaceKind is the kind of Namespaces.
+var namespaceKind = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+
+// Reconciler carries out GeneratingPolicies.
+type Reconciler struct {
+	// Client reads policies from a cache, and writes their status.
+	Client client.Client
+	// Live reads from the API server.
+	Live client.Reader
+	// Discovery asks what it serves.
+	Discovery discovery.DiscoveryInterfaceWithContext
+	// Records remember what was made once.
+	Records *record.Store
+	// Events are told on policies.
+	Events events.EventRecorder
+	// Clock tells the time.
+	Clock clock.PassiveClock
+	// DefaultAccount is the user name of the service account of policies that name none.
+	DefaultAccount string
+
+	book    *book
+	serving *serving
+	rights  *reviews
+	writer  *writer
+	written *written
+	// objects are triggers and what is read, results what was made.
+	objects, results *watches
+	policyQueue      queue[reconcile.Request]
+	triggerQueue     queue[request]
+}
+
+// queue is the work queue of a controller, once that has started.
+type queue[R comparable] struct {
+	add chan struct{}
+	in  workqueue.TypedRateLimitingInterface[R]
+}
+
+func newQueue[R comparable]() queue[R] { return queue[R]{add: make(chan struct{})} }
+
+// source is what a controller hands its queue to.
+func (q *queue[R]) source() source.TypedSource[R] {
+	return source.TypedFunc[R](func(_ context.Context, in workqueue.TypedRateLimitingInterface[R]) error {
+		q.in = in
+		close(q.add)
+		return nil
+	})
+}
+
+// put adds work, after a while. Before the controller has started there is none to do.
+func (q *queue[R]) put(r R, after time.Duration) {
+	select {
+	case <-q.add:
+		q.in.AddAfter(r, after)
+	default:
+	}
+}
+
+// SetupWithManager has the manager run it.
+func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
+	var err error
+	r.book = newBook()
+	r.serving = &serving{discovery: r.Discovery, clock: r.Clock}
+	r.rights = &reviews{client: r.Client, clock: r.Clock}
+	r.writer = newWriter(mgr.GetConfig())
+	r.written = newWritten(r.Clock)
+	r.policyQueue, r.triggerQueue = newQueue[reconcile.Request](), newQueue[request]()
+	if r.objects, err = newWatches(mgr, false, r.rights); err != nil {
+		return err
+	}
+	if r.results, err = newWatches(mgr, true, r.rights); err != nil {
+		return err
+	}
+	r.objects.changed, r.results.changed = r.objectChanged, r.resultChanged
+
+	triggers, err := controller.NewTyped("generatingtrigger", mgr, controller.TypedOptions[request]{
+		Reconciler:              reconcile.TypedFunc[request](r.reconcileTrigger),
+		MaxConcurrentReconciles: workers,
+		RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[request](firstBackoff, maxBackoff),
+	})
+	if err != nil {
+		return fmt.Errorf("making the controller of triggers: %w", err)
+	}
+	policies, err := controller.NewTyped("generatingpolicy", mgr, controller.TypedOptions[reconcile.Request]{
+		Reconciler:  reconcile.Func(r.reconcilePolicy),
+		RateLimiter: workqueue.NewTypedItemExponentialFailureRateLimiter[reconcile.Request](firstBackoff, maxBackoff),
+	})
+	if err != nil {
+		return fmt.Errorf("making the controller of GeneratingPolicies: %w", err)
+	}
+	return errors.Join(
+		triggers.Watch(r.triggerQueue.source()),
+		policies.Watch(r.policyQueue.source()),
+		policies.Watch(source.Kind(mgr.GetCache(), client.Object(&v1alpha1.GeneratingPolicy{}), &handler.EnqueueRequestForObject{}, predicate.GenerationChangedPredicate{})),
+	)
+}
+
+// look has triggers looked at.
+func (r *Reconciler) look(requests ...request) {
+	for _, req := range requests {
+		r.triggerQueue.put(req, 0)
+	}
+}
+
+// say has the status of a policy written soon.
+func (r *Reconciler) say(policy string) {
+	r.policyQueue.put(reconcile.Request{NamespacedName: types.NamespacedName{Name: policy}}, statusInterval)
+}
+
+// objectChanged looks at whom a change concerns of an object that is a trigger, is read, or is a
+// Namespace with triggers.
+func (r *Reconciler) objectChanged(of resource, before, after *unstructured.Unstructured) {
+	is := after
+	if is == nil {
+		is = before
+	}
+	id := idOf(is)
+	for _, e := range r.book.all() {
+		if e.isOf(id.GroupKind()) {
+			r.look(request{e.Name, id})
+		}
+	}
+	var sets []labels.Set
+	for _, object := range []*unstructured.Unstructured{before, after} {
+		if object != nil {
+			sets = append(sets, object.GetLabels())
+		}
+	}
+	r.look(r.book.readers(of.gvr, id.Namespace, id.Name, sets...)...)
+	if of.gvk == namespaceKind && before != nil && after != nil && (!equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) ||
+		!equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations())) {
+		r.namespaceChanged(id.Name)
+	}
+}
+
+// namespaceChanged looks at all triggers in a namespace.
+func (r *Reconciler) namespaceChanged(namespace string) {
+	for _, e := range r.book.all() {
+		for _, of := range e.resources {
+			if !of.namespaced || !r.objects.isSynced(of.gvk) {
+				continue
+			}
+			found, err := r.objects.list(context.Background(), of.gvk, namespace, labels.Everything())
+			if err != nil {
+				continue // It is not watched any more.
+			}
+			for i := range found {
+				r.look(request{e.Name, idOf(&found[i])})
+			}
+		}
+	}
+}
+
+// resultChanged looks at whom a change of what was made concerns.
+func (r *Reconciler) resultChanged(of resource, before, after *unstructured.Unstructured) {
+	is, marks := after, (*plan.Marks)(nil)
+	if after == nil {
+		is = before
+	}
+	id := idOf(is)
+	if after != nil {
+		marks, _ = plan.MarksOf(id, after.Object)
+	} else {
+		r.written.gone(id, before)
+	}
+	for _, known := range []*plan.Marks{r.book.noteMade(id, of.gvk, marks), marks} {
+		if known == nil {
+			continue
+		}
+		for _, trigger := range known.Triggers[:min(len(known.Triggers), maxSharers)] {
+			r.look(request{known.Policy.Name, trigger})
+		}
+	}
+	r.look(r.book.wanting(id)...)
+}
+
+func idOf(object *unstructured.Unstructured) generate.ID {
+	gvk := object.GroupVersionKind()
+	return generate.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
+}
+
+// isOf reports whether the objects of a kind are triggers, if they match.
+func (e *entry) isOf(kind schema.GroupKind) bool {
+	_, ok := e.resource(kind)
+	return ok
+}
+
+func (e *entry) resource(kind schema.GroupKind) (resource, bool) {
+	for _, of := range e.resources {
+		if of.gvk.GroupKind() == kind {
+			return of, true
+		}
+	}
+	return resource{}, false
+}

@@ -1,0 +1,156 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package generating
+
+import (
+	"cmp"
+	"context"
+	"fmt"
+	"maps"
+	"slices"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate"
+)
+
+// maxFailures is how many failures a status names, and maxKinds how many kinds.
+const maxFailures, maxKinds = 16, 64
+
+// summary is what has become of all triggers of a policy.
+type summary struct {
+	triggers v1alpha1.GeneratingTriggers
+	objects  v1alpha1.GeneratingObjects
+	failures []v1alpha1.GeneratingFailure
+}
+
+// summaryOf counts what has become of the triggers of a policy.
+func (b *book) summaryOf(e *entry) summary {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := summary{}
+	out.triggers.Pending = count(len(e.pending))
+	states := map[generate.ID]*objectOutcome{}
+	for _, trigger := range slices.SortedFunc(maps.Keys(e.triggers), generate.ID.Compare) {
+		known := e.triggers[trigger]
+		switch {
+		case known.failure != nil:
+			out.triggers.Failed++
+			out.failures = append(out.failures, *known.failure)
+		case known.matched:
+			out.triggers.Matching++
+		}
+		out.objects.Waiting += count(known.waits)
+		for id, object := range known.objects {
+			if before := states[id]; before == nil || before.state == made {
+				states[id] = object
+			}
+		}
+	}
+	for _, id := range slices.SortedFunc(maps.Keys(states), generate.ID.Compare) {
+		switch object := states[id]; object.state {
+		case made:
+			out.objects.Made++
+		case waiting:
+			out.objects.Waiting++
+		case refused:
+			out.objects.Refused++
+		case conflicting:
+			out.objects.Conflicting++
+		case failed:
+			out.objects.Failed++
+		}
+		if why := states[id].failure; why != nil {
+			out.failures = append(out.failures, *why)
+		}
+	}
+	out.failures = out.failures[:min(len(out.failures), maxFailures)]
+	return out
+}
+
+func count(n int) int32 {
+	return int32(n) //nolint:gosec // There are not that many objects.
+}
+
+// report says in the status of a policy what has become of it.
+func (r *Reconciler) report(ctx context.Context, p *v1alpha1.GeneratingPolicy, e *entry) error {
+	s := r.book.summaryOf(e)
+	after := p.DeepCopy()
+	after.Status.Triggers, after.Status.Objects, after.Status.Failures = s.triggers, s.objects, s.failures
+	kinds := r.book.kindsOf(e)
+	if len(kinds) > maxKinds {
+		return fmt.Errorf("GeneratingPolicy %s makes objects of more than %d kinds", p.Name, maxKinds)
+	}
+	after.Status.Kinds = nil
+	for kind := range kinds {
+		after.Status.Kinds = append(after.Status.Kinds, v1alpha1.GeneratedKind(kind))
+	}
+	slices.SortFunc(after.Status.Kinds, func(a, b v1alpha1.GeneratedKind) int {
+		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
+	})
+	setCondition(after, v1alpha1.ConditionAccepted, true, v1alpha1.ReasonAccepted, "Nothing is missed from now on.")
+	reason, message := s.standing()
+	setCondition(after, v1alpha1.ConditionEnforced, reason == v1alpha1.ReasonEnforced, reason, message)
+	for state, n := range map[state]int32{
+		made: s.objects.Made, waiting: s.objects.Waiting, refused: s.objects.Refused, conflicting: s.objects.Conflicting, failed: s.objects.Failed,
+	} {
+		objectStates.WithLabelValues(p.Name, string(state)).Set(float64(n))
+	}
+	if err := r.patchStatus(ctx, p, after); err != nil {
+		return err
+	}
+	r.book.storedKinds(e, kinds)
+	return nil
+}
+
+// standing says whether there is all that the policy wants.
+func (s *summary) standing() (reason, message string) {
+	first := ""
+	if len(s.failures) > 0 {
+		first = ": " + s.failures[0].Message
+	}
+	switch {
+	case s.triggers.Pending > 0:
+		return v1alpha1.ReasonPending, fmt.Sprintf("%d triggers are still to be looked at.", s.triggers.Pending)
+	case s.objects.Refused > 0:
+		return v1alpha1.ReasonForbidden, clipped(fmt.Sprintf("%d objects are refused%s", s.objects.Refused, first))
+	case s.objects.Conflicting > 0:
+		return v1alpha1.ReasonConflicted, clipped(fmt.Sprintf("%d objects are somebody else's%s", s.objects.Conflicting, first))
+	case s.triggers.Failed > 0 || s.objects.Failed > 0:
+		return v1alpha1.ReasonGeneratingFailed, clipped(fmt.Sprintf("%d triggers and %d objects fail%s", s.triggers.Failed, s.objects.Failed, first))
+	case s.objects.Waiting > 0:
+		return v1alpha1.ReasonWaiting, clipped(fmt.Sprintf("%d objects wait for something%s", s.objects.Waiting, first))
+	default:
+		return v1alpha1.ReasonEnforced, fmt.Sprintf("There is all that it wants: %d objects for %d triggers.", s.objects.Made, s.triggers.Matching)
+	}
+}
+
+func conditionOf(p *v1alpha1.GeneratingPolicy, kind string) *metav1.Condition {
+	return apimeta.FindStatusCondition(p.Status.Conditions, kind)
+}
+
+func setCondition(p *v1alpha1.GeneratingPolicy, kind string, is bool, reason, message string) {
+	status := metav1.ConditionFalse
+	if is {
+		status = metav1.ConditionTrue
+	}
+	apimeta.SetStatusCondition(&p.Status.Conditions, metav1.Condition{
+		Type: kind, Status: status, Reason: reason, Message: message, ObservedGeneration: p.Generation,
+	})
+}

@@ -1,0 +1,391 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package generating
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	ctrl "sigs.k8s.io/controller-runtime"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/generate/plan"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/watchstate"
+)
+
+// look is one look at a trigger.
+type look struct {
+	*Reconciler
+	of     *entry
+	req    request
+	served *served
+	// above are the policies by which the trigger was made.
+	above map[generate.ID][]string
+	// extra are objects that only the API server shows: they are there, and have no label.
+	extra map[generate.ID]*unstructured.Unstructured
+	// kinds are the versions in which objects are wanted.
+	kinds map[generate.ID]schema.GroupVersionKind
+	// unseen is true where something is not known yet that is about to be.
+	unseen bool
+	out    *outcome
+}
+
+// reconcileTrigger evaluates a policy for a trigger, and does what there is to do.
+func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Result, error) {
+	e := r.book.get(req.policy)
+	if e == nil || e.Deleted {
+		return ctrl.Result{}, nil
+	}
+	began := r.Clock.Now()
+	what, err := r.serving.get(ctx)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
+	l := &look{
+		Reconciler: r, of: e, req: req, served: what,
+		above: map[generate.ID][]string{}, extra: map[generate.ID]*unstructured.Unstructured{}, kinds: map[generate.ID]schema.GroupVersionKind{},
+		out: &outcome{objects: map[generate.ID]*objectOutcome{}},
+	}
+	trigger, err := l.evaluate(ctx, req.trigger, l.out)
+	switch {
+	case ctx.Err() != nil:
+		return ctrl.Result{}, ctx.Err()
+	case errors.Is(err, errNotSynced):
+		return ctrl.Result{RequeueAfter: again}, nil
+	case err != nil:
+		l.out.failure = failureOf(&req.trigger, nil, err)
+	}
+	evaluations.WithLabelValues(e.Name, string(resultOf(l.out, err))).Inc()
+	if trigger.State != plan.Unknown {
+		r.look(r.book.wanted(e, req.trigger, trigger.Wanted)...)
+	}
+	err = l.carryOut(ctx, trigger)
+	if err != nil || l.unseen {
+		if ctx.Err() == nil && err == nil {
+			return ctrl.Result{RequeueAfter: again}, nil
+		}
+		return ctrl.Result{}, err
+	}
+	if r.book.get(req.policy) != e {
+		r.triggerQueue.put(req, 0) // The policy was changed meanwhile.
+		return ctrl.Result{}, nil
+	}
+	r.look(r.book.looked(e, req.trigger, l.out)...)
+	r.say(e.Name)
+	lag.WithLabelValues(e.Name).Observe(r.Clock.Since(began).Seconds())
+	if l.out.needsAnotherLook() {
+		return ctrl.Result{RequeueAfter: later}, nil
+	}
+	return ctrl.Result{}, nil
+}
+
+// needsAnotherLook reports whether something may go on that no watch shows: a right that is given, a
+// conflict that is gone, a kind that comes to be served.
+func (o *outcome) needsAnotherLook() bool {
+	if o.failure != nil || o.waits > 0 {
+		return true
+	}
+	for _, object := range o.objects {
+		if object.state != made {
+			return true
+		}
+	}
+	return false
+}
+
+// evaluate says what the policy wants for a trigger. An error is about a trigger that is Unknown.
+func (l *look) evaluate(ctx context.Context, id generate.ID, out *outcome) (plan.Trigger, error) {
+	t := plan.Trigger{ID: id}
+	of, ok := l.of.resource(id.GroupKind())
+	if !ok {
+		if l.of.more {
+			return t, &generate.Error{Reason: generate.ReasonRead, Detail: fmt.Sprintf("%s is not served now", id.GroupKind())}
+		}
+		t.State = plan.Evaluated // The policy is not about such objects.
+		return t, nil
+	}
+	if !l.objects.isSynced(of.gvk) {
+		return t, errNotSynced
+	}
+	object, err := l.objects.get(ctx, of.gvk, id.Namespace, id.Name)
+	if err != nil {
+		return t, err
+	}
+	if object == nil {
+		t.State = plan.Gone
+		return t, nil
+	}
+	if t.Made, err = l.madeOnce(ctx, object); err != nil {
+		return t, err
+	}
+	if !l.counts(of, object, t.Made) {
+		t.State = plan.Evaluated
+		return t, nil
+	}
+	result, err := l.ask(ctx, of, object, out)
+	if err != nil {
+		return t, err
+	}
+	t.State, t.Wanted = plan.Evaluated, result.Objects
+	out.matched, out.waits = result.Matched, len(result.NotServed)
+	for i := range result.Objects {
+		wanted := &unstructured.Unstructured{Object: result.Objects[i].Content}
+		l.kinds[result.Objects[i].ID] = wanted.GroupVersionKind()
+	}
+	return t, nil
+}
+
+// ask evaluates the policy for a trigger that counts.
+func (l *look) ask(ctx context.Context, of resource, object *unstructured.Unstructured, out *outcome) (*generate.Result, error) {
+	trigger := &generate.Trigger{Resource: of.gvr, Equivalent: l.served.equivalent(of), Object: object.Object}
+	id := idOf(object)
+	if marks, above := plan.MarksOf(id, object.Object); marks != nil {
+		trigger.Above = append([]string{marks.Policy.Name}, above...)
+	}
+	l.above[id] = trigger.Above
+	switch {
+	case of.gvk == namespaceKind:
+		trigger.Namespace = object.Object
+	case of.namespaced:
+		namespace, err := l.objects.get(ctx, namespaceKind, "", object.GetNamespace())
+		if err != nil {
+			return nil, err
+		}
+		if namespace != nil {
+			trigger.Namespace = namespace.Object
+		}
+	}
+	from := snapshot{ctx: ctx, of: l.of, served: l.served, from: l.objects, rights: l.rights, followed: l.Reconciler.reads(l.of)}
+	matches, err := l.of.compiled.Matches(trigger)
+	if err != nil || !matches {
+		return &generate.Result{}, err
+	}
+	// What the policy says about a trigger shows what is in it.
+	if err := l.rights.requireRead(ctx, l.of.account, of.gvr.GroupResource(), object.GetNamespace(), object.GetName()); err != nil {
+		return nil, err
+	}
+	if l.of.compiled.UsesNamespace() && of.namespaced {
+		if err := l.rights.requireRead(ctx, l.of.account, schema.GroupResource{Resource: "namespaces"}, "", object.GetNamespace()); err != nil {
+			return nil, err
+		}
+	}
+	result, err := l.of.compiled.Evaluate(ctx, trigger, from)
+	if err != nil {
+		return nil, err
+	}
+	out.reads = result.Reads
+	return result, nil
+}
+
+// counts reports whether an object is a trigger, whatever the policy says of it: with
+// generateExisting each one is, and without it each that was written since the policy was accepted, its
+// status apart. Once something was made for it, it stays one.
+func (l *look) counts(of resource, object *unstructured.Unstructured, before map[generate.ID]bool) bool {
+	since, ok := l.of.since[of.gvr.GroupResource().String()]
+	if l.of.GenerateExisting || ok && since.ResourceVersion == "" || len(before) > 0 || len(l.book.madeFor(request{l.of.Name, idOf(object)})) > 0 {
+		return true
+	}
+	if !ok || !watchstate.IsBefore(since.ResourceVersion, object.GetResourceVersion()) {
+		return false
+	}
+	managers := object.GetManagedFields()
+	for i := range managers {
+		if m := &managers[i]; m.Subresource != "status" && (m.Time == nil || !m.Time.Before(&since.Time)) {
+			return true
+		}
+	}
+	return len(managers) == 0
+}
+
+// madeOnce returns what the record of a trigger remembers that was made for it.
+func (l *look) madeOnce(ctx context.Context, object *unstructured.Unstructured) (map[generate.ID]bool, error) {
+	if l.of.Synchronize {
+		return nil, nil
+	}
+	rec, err := l.Records.Get(ctx, record.TargetOf(object))
+	if err != nil || rec == nil {
+		return nil, err
+	}
+	out := map[generate.ID]bool{}
+	for _, made := range rec.Status.Generated {
+		if made.Policy == l.of.Name {
+			out[generate.ID{Group: made.Group, Kind: made.Kind, Namespace: made.Namespace, Name: made.Name}] = true
+		}
+	}
+	return out, nil
+}
+
+// remember has the records of triggers remember that an object was made for them.
+func (l *look) remember(ctx context.Context, object generate.ID, triggers []generate.ID) error {
+	note := v1alpha1.GeneratedObject{Policy: l.of.Name, Group: object.Group, Kind: object.Kind, Namespace: object.Namespace, Name: object.Name}
+	for _, id := range triggers {
+		of, ok := l.of.resource(id.GroupKind())
+		if !ok {
+			continue
+		}
+		trigger, err := l.objects.get(ctx, of.gvk, id.Namespace, id.Name)
+		if err != nil || trigger == nil {
+			return err
+		}
+		known, err := l.madeOnce(ctx, trigger)
+		if err != nil {
+			return err
+		}
+		if known[object] {
+			continue
+		}
+		if err := l.Records.Update(ctx, record.TargetOf(trigger), true, func(status *v1alpha1.AllowanceRecordStatus) bool {
+			if slices.Contains(status.Generated, note) {
+				return false
+			}
+			status.Generated = append(status.Generated, note)
+			return true
+		}); err != nil {
+			return fmt.Errorf("remembering that %s was made for %s: %w", object, id, err)
+		}
+	}
+	return nil
+}
+
+// concerned returns the objects that a look at the trigger is about: what is wanted for it, was
+// wanted, or was made for it.
+func (l *look) concerned(trigger plan.Trigger, before []generate.ID) []generate.ID {
+	ids := map[generate.ID]bool{}
+	for i := range trigger.Wanted {
+		ids[trigger.Wanted[i].ID] = true
+	}
+	for _, id := range slices.Concat(before, l.book.madeFor(l.req)) {
+		ids[id] = true
+	}
+	return slices.SortedFunc(maps.Keys(ids), generate.ID.Compare)
+}
+
+// others returns the other triggers that want one of the objects or that one was made for, as far as
+// is known. Only of the one that decides what an object is like is asked what it wants.
+func (l *look) others(ctx context.Context, trigger plan.Trigger, about map[generate.ID]known) ([]plan.Trigger, error) {
+	wants := map[generate.ID][]generate.Wanted{}
+	deciding := map[generate.ID]bool{}
+	for id, k := range about {
+		var order []generate.ID
+		if k.marks != nil && k.marks.Policy.Name == l.of.Name {
+			order = append(order, k.marks.Triggers...)
+			for _, by := range order {
+				wants[by] = slices.Clip(wants[by]) // It is looked at, if only to see whether it is there.
+			}
+		}
+		for _, by := range slices.SortedFunc(maps.Keys(k.wants), generate.ID.Compare) {
+			wants[by] = append(wants[by], generate.Wanted{ID: id})
+			if !slices.Contains(order, by) {
+				order = append(order, by)
+			}
+		}
+		if i := slices.IndexFunc(order, func(by generate.ID) bool { return k.wants[by] }); i >= 0 {
+			deciding[order[i]] = true
+		}
+	}
+	delete(wants, trigger.ID)
+	var out []plan.Trigger
+	for _, id := range slices.SortedFunc(maps.Keys(wants), generate.ID.Compare) {
+		other, err := l.other(ctx, id, wants[id], deciding[id])
+		if errors.Is(err, errNotSynced) || ctx.Err() != nil {
+			return nil, errNotSynced
+		}
+		if err != nil {
+			other = plan.Trigger{ID: id} // It stays as it is.
+		}
+		out = append(out, other)
+	}
+	return out, nil
+}
+
+// other returns what is known of another trigger: what it wants as far as it was evaluated, and all of
+// it where it decides.
+func (l *look) other(ctx context.Context, id generate.ID, wants []generate.Wanted, decides bool) (plan.Trigger, error) {
+	if decides {
+		return l.evaluate(ctx, id, &outcome{})
+	}
+	t := plan.Trigger{ID: id}
+	of, ok := l.of.resource(id.GroupKind())
+	if !ok {
+		return l.evaluate(ctx, id, &outcome{})
+	}
+	object, err := l.objects.get(ctx, of.gvk, id.Namespace, id.Name)
+	if err != nil {
+		return t, err
+	}
+	if object == nil {
+		t.State = plan.Gone
+		return t, nil
+	}
+	if !l.book.isEvaluated(l.of, id) {
+		return t, nil
+	}
+	if t.Made, err = l.madeOnce(ctx, object); err != nil {
+		return t, err
+	}
+	t.State, t.Wanted = plan.Evaluated, wants
+	return t, nil
+}
+
+// reads returns what notes that the policy reads a kind.
+func (r *Reconciler) reads(e *entry) func(schema.GroupVersionKind) {
+	return func(kind schema.GroupVersionKind) { r.book.noteRead(e, kind) }
+}
+
+// failureOf describes a failure for the status.
+func failureOf(trigger, object *generate.ID, err error) *v1alpha1.GeneratingFailure {
+	out := &v1alpha1.GeneratingFailure{Trigger: referenceTo(trigger), Object: referenceTo(object), Reason: reasonFailed, Message: clipped(err.Error())}
+	var own *generate.Error
+	var right *missingRight
+	var account *missingImpersonation
+	switch {
+	case errors.As(err, &right), errors.As(err, &account):
+		out.Reason = v1alpha1.ReasonForbidden
+	case errors.As(err, &own):
+		out.Reason = string(own.Reason)
+	}
+	return out
+}
+
+func referenceTo(id *generate.ID) *v1alpha1.GeneratingReference {
+	if id == nil {
+		return nil
+	}
+	return &v1alpha1.GeneratingReference{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
+}
+
+const maxMessage = 1024
+
+func clipped(text string) string {
+	if len(text) <= maxMessage {
+		return text
+	}
+	return text[:maxMessage-3] + "..."
+}
+
+// nameOf is the key of a policy.
+func nameOf(policy string) types.NamespacedName { return types.NamespacedName{Name: policy} }
+
+func requestOf(policy string) ctrl.Request { return ctrl.Request{NamespacedName: nameOf(policy)} }

@@ -1,0 +1,120 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package plan
+
+import (
+	"crypto/sha256"
+	"encoding/hex"
+	"encoding/json"
+	"fmt"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/validation"
+
+	kausality "kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate"
+)
+
+// written is the annotation that an object says by how it came to be.
+type written struct {
+	Policy       writtenPolicy `json:"policy"`
+	Object       writtenID     `json:"object"`
+	Triggers     []writtenID   `json:"triggers"`
+	Source       *writtenID    `json:"source,omitempty"`
+	Above        []string      `json:"above,omitempty"`
+	Synchronized bool          `json:"synchronized,omitempty"`
+	Digest       string        `json:"digest"`
+}
+
+type writtenPolicy struct {
+	Name    string    `json:"name"`
+	UID     types.UID `json:"uid"`
+	Created time.Time `json:"created"`
+}
+
+type writtenID struct {
+	Group     string `json:"group,omitempty"`
+	Kind      string `json:"kind"`
+	Namespace string `json:"namespace,omitempty"`
+	Name      string `json:"name"`
+}
+
+// Marked returns the content of a step with its marks on it. above are the policies by which its
+// trigger was made.
+func Marked(step Step, above []string) (map[string]any, error) {
+	w := written{
+		Policy: writtenPolicy{Name: step.Marks.Policy.Name, UID: step.Marks.Policy.UID, Created: step.Marks.Policy.Created},
+		Object: writtenID(step.ID), Above: above, Synchronized: step.Marks.Synchronized, Digest: step.Marks.Digest,
+	}
+	for _, id := range step.Marks.Triggers {
+		w.Triggers = append(w.Triggers, writtenID(id))
+	}
+	if source := step.Marks.Source; source != nil {
+		of := writtenID(*source)
+		w.Source = &of
+	}
+	encoded, err := json.Marshal(w)
+	if err != nil {
+		return nil, fmt.Errorf("writing how %s came to be: %w", step.ID, err)
+	}
+	out := (&unstructured.Unstructured{Object: step.Content}).DeepCopy()
+	out.SetAnnotations(with(out.GetAnnotations(), kausality.AnnotationGeneratedFrom, string(encoded)))
+	out.SetLabels(with(out.GetLabels(), kausality.LabelGeneratedBy, LabelOf(step.Marks.Policy.Name)))
+	return out.Object, nil
+}
+
+func with(to map[string]string, key, value string) map[string]string {
+	if to == nil {
+		to = map[string]string{}
+	}
+	to[key] = value
+	return to
+}
+
+// LabelOf is the value of the label of what a policy made.
+func LabelOf(policy string) string {
+	if len(validation.IsValidLabelValue(policy)) == 0 {
+		return policy
+	}
+	sum := sha256.Sum256([]byte(policy))
+	return hex.EncodeToString(sum[:16])
+}
+
+// MarksOf returns what an object says of how it came to be, and the policies by which its trigger
+// was made. They are nil where no policy made it, where that cannot be read, and of a copy: its
+// annotation is about another object.
+func MarksOf(id generate.ID, content map[string]any) (marks *Marks, above []string) {
+	text := (&unstructured.Unstructured{Object: content}).GetAnnotations()[kausality.AnnotationGeneratedFrom]
+	var w written
+	if text == "" || json.Unmarshal([]byte(text), &w) != nil || generate.ID(w.Object) != id || w.Policy.Name == "" {
+		return nil, nil
+	}
+	marks = &Marks{
+		Policy:       PolicyRef{Name: w.Policy.Name, UID: w.Policy.UID, Created: w.Policy.Created},
+		Synchronized: w.Synchronized, Digest: w.Digest,
+	}
+	for _, trigger := range w.Triggers {
+		marks.Triggers = append(marks.Triggers, generate.ID(trigger))
+	}
+	if w.Source != nil {
+		source := generate.ID(*w.Source)
+		marks.Source = &source
+	}
+	return marks, w.Above
+}

@@ -1,0 +1,399 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package integration
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"slices"
+	"strings"
+	"sync"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
+	"k8s.io/client-go/transport"
+	"k8s.io/utils/clock"
+	ctrl "sigs.k8s.io/controller-runtime"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
+	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+	generatingcontroller "kausality.io/operator/internal/controller/generating"
+	"kausality.io/operator/internal/controller/recordevents"
+	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/record"
+)
+
+// asked are the requests of an operator, by method and path.
+type asked struct {
+	mu       sync.Mutex
+	requests []string
+}
+
+func (a *asked) over(next http.RoundTripper) http.RoundTripper {
+	return roundTripper(func(req *http.Request) (*http.Response, error) {
+		a.mu.Lock()
+		a.requests = append(a.requests, req.Method+" "+req.URL.Path)
+		a.mu.Unlock()
+		return next.RoundTrip(req)
+	})
+}
+
+// about returns the requests whose method and path have one of the texts in them.
+func (a *asked) about(texts ...string) []string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return slices.DeleteFunc(slices.Clone(a.requests), func(request string) bool {
+		return !slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(request, text) })
+	})
+}
+
+type roundTripper func(*http.Request) (*http.Response, error)
+
+// RoundTrip implements http.RoundTripper.
+func (r roundTripper) RoundTrip(req *http.Request) (*http.Response, error) { return r(req) }
+
+// generatorUser is as whom policies write that name nobody.
+var generatorUser = "system:serviceaccount:" + operatorNamespace + ":" + generate.DefaultServiceAccount
+
+// startGenerating runs the reconciler of GeneratingPolicies until stop is called.
+func startGenerating(ctx context.Context) (stop func(), requests *asked) {
+	GinkgoHelper()
+	requests = &asked{}
+	cfg := cluster.ConfigAs(operatorUser, "system:masters", "system:authenticated")
+	cfg.QPS = -1
+	cfg.WrapTransport = transport.Wrappers(cfg.WrapTransport, requests.over)
+	var records *record.Cache
+	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
+		Scheme:     scheme,
+		Metrics:    metricsserver.Options{BindAddress: "0"},
+		Controller: ctrlconfig.Controller{SkipNameValidation: new(true)},
+		NewCache: func(cfg *rest.Config, opts cache.Options) (_ cache.Cache, err error) {
+			records, err = record.NewCache(cfg, opts, recordevents.NoteOf, nil)
+			return records, err
+		},
+	})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(record.Index(ctx, mgr.GetFieldIndexer())).To(Succeed())
+	discovered, err := discovery.NewDiscoveryClientForConfig(cfg)
+	Expect(err).NotTo(HaveOccurred())
+	Expect((&generatingcontroller.Reconciler{
+		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Discovery: discovered, Events: mgr.GetEventRecorder("kausality"),
+		Records: record.NewStore(record.Config{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: operatorNamespace, All: records.All}),
+		Clock:   clock.RealClock{}, DefaultAccount: generatorUser,
+	}).SetupWithManager(mgr)).To(Succeed())
+	return run(ctx, mgr), requests
+}
+
+// letWrite gives a service account rights to ConfigMaps, and takes them back after the spec or container.
+func letWrite(ctx context.Context, user string, verbs ...string) {
+	GinkgoHelper()
+	name := "spec-" + strings.ReplaceAll(user, ":", "-")
+	apply(ctx,
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
+			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs},
+		}},
+		&rbacv1.ClusterRoleBinding{
+			ObjectMeta: metav1.ObjectMeta{Name: name},
+			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
+			Subjects:   []rbacv1.Subject{{APIGroup: rbacv1.GroupName, Kind: "User", Name: user}},
+		})
+}
+
+// generating is a policy for the ConfigMaps of a namespace with the label make, for which it wants the
+// ConfigMap "made": with their value, or as a clone of "source".
+func generating(namespace string, synchronize, clone bool) *v1alpha1.GeneratingPolicy {
+	GinkgoHelper()
+	wanted := `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}, 'data': {'key': object.data.key}}`
+	if clone {
+		wanted = `variables.source == null ? null : variables.source.setField('metadata.name', 'made')`
+	}
+	text := fmt.Sprintf(`
+metadata: {name: %[1]s}
+spec:
+  evaluation: {synchronize: %[2]t}
+  matchConstraints:
+    objectSelector: {matchLabels: {make: "yes"}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
+  matchConditions: [{name: here, expression: object.metadata.namespace == '%[1]s'}]
+  variables: [{name: source, expression: "resource.Get('v1', 'configmaps', '%[1]s', 'source')"}]
+  generate: [{expression: "generator.ApplyAll('%[1]s', %[3]s)"}]`, namespace, synchronize, wanted)
+	p := &v1alpha1.GeneratingPolicy{}
+	Expect(yaml.UnmarshalStrict([]byte(text), p)).To(Succeed())
+	return p
+}
+
+func newConfigMap(namespace, name, value string, labels map[string]string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: name, Labels: labels}, Data: map[string]string{"key": value}}
+}
+
+// configMapIs returns what to poll: the value of a ConfigMap, or that it is gone.
+func configMapIs(ctx context.Context, namespace, name string) func() string {
+	return func() string {
+		found := &corev1.ConfigMap{}
+		if err := k8s.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, found); err != nil {
+			Expect(client.IgnoreNotFound(err)).To(Succeed())
+			return "gone"
+		}
+		return found.Data["key"]
+	}
+}
+
+func patchConfigMap(ctx context.Context, namespace, name, patch string) {
+	GinkgoHelper()
+	Expect(k8s.Patch(ctx, newConfigMap(namespace, name, "", nil), client.RawPatch(types.MergePatchType, []byte(patch)), client.FieldOwner("somebody"))).To(Succeed())
+}
+
+// generatingStatus returns what to poll: the status of a policy.
+func generatingStatus(ctx context.Context, name string) func(Gomega) v1alpha1.GeneratingPolicyStatus {
+	return func(g Gomega) v1alpha1.GeneratingPolicyStatus {
+		p := &v1alpha1.GeneratingPolicy{}
+		g.Expect(k8s.Get(ctx, client.ObjectKey{Name: name}, p)).To(Succeed())
+		return p.Status
+	}
+}
+
+func generatingCondition(kind, reason string) OmegaMatcher {
+	return HaveField("Conditions", ContainElement(And(HaveField("Type", kind), HaveField("Reason", reason))))
+}
+
+// trigger labels make a ConfigMap a trigger.
+var triggerLabels = map[string]string{"make": "yes"}
+
+var _ = Describe("A GeneratingPolicy", Ordered, func() {
+	var stop func()
+	var requests *asked
+	BeforeAll(func(ctx SpecContext) {
+		letWrite(ctx, generatorUser, "create", "delete", "get", "list", "patch", "watch")
+		stop, requests = startGenerating(ctx)
+	})
+
+	It("costs nothing where there is none", func(ctx SpecContext) {
+		Eventually(func() []string { return requests.about("/generatingpolicies") }).ShouldNot(BeEmpty())
+		Consistently(func() []string {
+			return requests.about("/configmaps", "/namespaces", "/secrets", "accessreviews", "GET /apis ", "PATCH", "POST", "PUT", "DELETE")
+		}, "300ms").Should(BeEmpty())
+	})
+
+	type row struct {
+		// synchronize and clone are of the policy, orphan too.
+		synchronize, clone, orphan bool
+		act                        func(ctx context.Context, namespace string)
+		becomes                    string
+	}
+	deleted := func(name string) func(context.Context, string) {
+		return func(ctx context.Context, namespace string) {
+			Expect(k8s.Delete(ctx, newConfigMap(namespace, name, "", nil))).To(Succeed())
+		}
+	}
+	changed := func(name, patch string) func(context.Context, string) {
+		return func(ctx context.Context, namespace string) { patchConfigMap(ctx, namespace, name, patch) }
+	}
+	policyDeleted := func(ctx context.Context, namespace string) {
+		Expect(k8s.Delete(ctx, &v1alpha1.GeneratingPolicy{ObjectMeta: metav1.ObjectMeta{Name: namespace}})).To(Succeed())
+	}
+	policyChanged := func(ctx context.Context, namespace string) {
+		p := &v1alpha1.GeneratingPolicy{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Name: namespace}, p)).To(Succeed())
+		before := p.DeepCopy()
+		p.Spec.Generate[0].Expression = fmt.Sprintf(
+			`generator.ApplyAll('%s', {'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}, 'data': {'key': 'policy'}})`, namespace)
+		Expect(k8s.Patch(ctx, p, client.MergeFrom(before))).To(Succeed())
+	}
+	const other = `{"data": {"key": "other"}}`
+	DescribeTable("does what the synchronization tables say", func(ctx SpecContext, r row) {
+		namespace := newNamespace(ctx)
+		p := generating(namespace, r.synchronize, r.clone)
+		p.Spec.Evaluation.OrphanDownstreamOnPolicyDelete = r.orphan
+		apply(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		apply(ctx, newConfigMap(namespace, "source", "source", nil), newConfigMap(namespace, "trigger", "trigger", triggerLabels))
+		before := "trigger"
+		if r.clone {
+			before = "source"
+		}
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal(before))
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonEnforced))
+		r.act(ctx, namespace)
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal(r.becomes))
+		Consistently(configMapIs(ctx, namespace, "made"), "300ms").Should(Equal(r.becomes))
+	},
+		Entry("data, sync: Delete Downstream", row{synchronize: true, act: deleted("made"), becomes: "trigger"}),
+		Entry("data, sync: Delete Policy, retaining", row{synchronize: true, orphan: true, act: policyDeleted, becomes: "trigger"}),
+		Entry("data, sync: Delete Policy", row{synchronize: true, act: policyDeleted, becomes: "gone"}),
+		Entry("data, sync: Delete Trigger", row{synchronize: true, act: deleted("trigger"), becomes: "gone"}),
+		Entry("data, sync: Modify Downstream", row{synchronize: true, act: changed("made", other), becomes: "trigger"}),
+		Entry("data, sync: Modify Policy", row{synchronize: true, act: policyChanged, becomes: "policy"}),
+		Entry("data, sync: Modify Trigger, which matches still", row{synchronize: true, act: changed("trigger", other), becomes: "other"}),
+		Entry("data, sync: Modify Trigger, which does not match any more", row{synchronize: true, act: changed("trigger", `{"metadata": {"labels": null}}`), becomes: "gone"}),
+		Entry("data, no sync: Delete Downstream", row{act: deleted("made"), becomes: "gone"}),
+		Entry("data, no sync: Delete Policy", row{act: policyDeleted, becomes: "trigger"}),
+		Entry("data, no sync: Delete Trigger", row{act: deleted("trigger"), becomes: "trigger"}),
+		Entry("data, no sync: Modify Downstream", row{act: changed("made", other), becomes: "other"}),
+		Entry("data, no sync: Modify Policy", row{act: policyChanged, becomes: "trigger"}),
+		Entry("data, no sync: Modify Trigger", row{act: changed("trigger", other), becomes: "trigger"}),
+		Entry("clone, sync: Delete Downstream", row{synchronize: true, clone: true, act: deleted("made"), becomes: "source"}),
+		Entry("clone, sync: Delete Policy", row{synchronize: true, clone: true, act: policyDeleted, becomes: "source"}),
+		Entry("clone, sync: Delete Source", row{synchronize: true, clone: true, act: deleted("source"), becomes: "gone"}),
+		Entry("clone, sync: Delete Trigger", row{synchronize: true, clone: true, act: deleted("trigger"), becomes: "gone"}),
+		Entry("clone, sync: Modify Downstream", row{synchronize: true, clone: true, act: changed("made", other), becomes: "source"}),
+		Entry("clone, sync: Modify Source", row{synchronize: true, clone: true, act: changed("source", other), becomes: "other"}),
+		Entry("clone, no sync: Delete Source", row{clone: true, act: deleted("source"), becomes: "source"}),
+		Entry("clone, no sync: Modify Source", row{clone: true, act: changed("source", other), becomes: "source"}),
+		Entry("clone, no sync: Delete Trigger", row{clone: true, act: deleted("trigger"), becomes: "source"}),
+	)
+
+	It("does not act on triggers from before it, unless it says so, or they are written", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		apply(ctx, newConfigMap(namespace, "trigger", "before", triggerLabels))
+		p := generating(namespace, true, false)
+		apply(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonEnforced))
+		Expect(configMapIs(ctx, namespace, "made")()).To(Equal("gone"))
+		before := p.DeepCopy()
+		p.Spec.Evaluation.GenerateExisting = true
+		Expect(k8s.Patch(ctx, p, client.MergeFrom(before))).To(Succeed())
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("before"))
+		before = p.DeepCopy()
+		p.Spec.Evaluation.GenerateExisting = false
+		Expect(k8s.Patch(ctx, p, client.MergeFrom(before))).To(Succeed())
+		Consistently(configMapIs(ctx, namespace, "made"), "300ms").Should(Equal("before"), "what was made stays")
+	})
+
+	It("leaves alone what it did not make, and gives way to an older policy", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		apply(ctx, newConfigMap(namespace, "made", "somebody's", nil))
+		p := generating(namespace, true, false)
+		apply(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		trigger := newConfigMap(namespace, "trigger", "trigger", triggerLabels)
+		apply(ctx, trigger)
+		Eventually(generatingStatus(ctx, p.Name)).Should(And(
+			generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonConflicted), HaveField("Objects.Conflicting", BeEquivalentTo(1)),
+			HaveField("Failures", ContainElement(And(HaveField("Reason", "Conflicting"), HaveField("Object.Name", "made"))))))
+		found := newConfigMap(namespace, "made", "", nil)
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(found), found)).To(Succeed())
+		Expect(found.Data).To(Equal(map[string]string{"key": "somebody's"}))
+		Expect(found.Annotations).To(BeEmpty())
+
+		By("having the trigger deleted")
+		Expect(k8s.Delete(ctx, trigger)).To(Succeed())
+		Eventually(generatingStatus(ctx, p.Name)).Should(HaveField("Objects.Conflicting", BeEquivalentTo(0)))
+		Expect(configMapIs(ctx, namespace, "made")()).To(Equal("somebody's"))
+		Expect(k8s.Delete(ctx, found)).To(Succeed())
+
+		By("having another policy want the same")
+		younger := generating(namespace, true, false)
+		younger.Name += "-younger"
+		younger.Spec.Generate[0].Expression = strings.Replace(younger.Spec.Generate[0].Expression, "object.data.key", "'younger'", 1)
+		apply(ctx, younger)
+		Eventually(generatingStatus(ctx, younger.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		apply(ctx, newConfigMap(namespace, "trigger", "trigger", triggerLabels))
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("trigger"))
+		Eventually(generatingStatus(ctx, younger.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonConflicted))
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(found), found)).To(Succeed())
+		uid := found.UID
+		Expect(k8s.Delete(ctx, p)).To(Succeed())
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("younger"))
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(found), found)).To(Succeed())
+		Expect(found.UID).To(Equal(uid), "it is taken over without a gap")
+	})
+
+	It("deletes nothing where it cannot be evaluated", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		p := generating(namespace, true, false)
+		apply(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		apply(ctx, newConfigMap(namespace, "trigger", "trigger", triggerLabels))
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("trigger"))
+		before := p.DeepCopy()
+		p.Spec.Generate[0].Expression = fmt.Sprintf(
+			`generator.ApplyAll('%s', {'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': object.data.nothing + 'x'}})`, namespace)
+		Expect(k8s.Patch(ctx, p, client.MergeFrom(before))).To(Succeed())
+		Eventually(generatingStatus(ctx, p.Name)).Should(And(
+			generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonGeneratingFailed), HaveField("Triggers.Failed", BeEquivalentTo(1)),
+			HaveField("Failures", ContainElement(HaveField("Trigger.Name", "trigger")))))
+		Consistently(configMapIs(ctx, namespace, "made"), "300ms").Should(Equal("trigger"))
+	})
+
+	It("writes as its service account, says which right is missing, and goes on with it", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		user := "system:serviceaccount:" + namespace + ":few"
+		p := generating(namespace, true, false)
+		p.Spec.ServiceAccount = user
+		apply(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		apply(ctx, newConfigMap(namespace, "trigger", "trigger", triggerLabels))
+		Eventually(generatingStatus(ctx, p.Name)).Should(And(
+			generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonGeneratingFailed),
+			HaveField("Failures", ContainElement(And(HaveField("Reason", v1alpha1.ReasonForbidden), HaveField("Message", ContainSubstring("may not get configmaps")))))))
+		letWrite(ctx, user, "get", "list")
+		Eventually(generatingStatus(ctx, p.Name)).Should(And(
+			generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonForbidden),
+			HaveField("Failures", ContainElement(And(HaveField("Reason", v1alpha1.ReasonForbidden), HaveField("Message", ContainSubstring("verbs [create, patch, delete]")))))))
+		Expect(configMapIs(ctx, namespace, "made")()).To(Equal("gone"))
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "spec-" + strings.ReplaceAll(user, ":", "-")}}
+		Expect(k8s.Patch(ctx, role, client.RawPatch(types.JSONPatchType,
+			[]byte(`[{"op": "replace", "path": "/rules/0/verbs", "value": ["create", "delete", "get", "list", "patch"]}]`)))).To(Succeed())
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("trigger"))
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonEnforced))
+	})
+
+	It("catches up with what happened while it was away, and writes nothing where nothing did", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		p := generating(namespace, true, false)
+		p.Spec.Generate[0].Expression = fmt.Sprintf(
+			`generator.ApplyAll('%s', {'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made-' + object.metadata.name}, 'data': {'key': object.data.key}})`, namespace)
+		apply(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		for _, name := range []string{"still", "goes", "changes", "modified"} {
+			apply(ctx, newConfigMap(namespace, name, "before", triggerLabels))
+			Eventually(configMapIs(ctx, namespace, "made-"+name)).Should(Equal("before"))
+		}
+		Eventually(generatingStatus(ctx, p.Name)).Should(And(
+			generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonEnforced), HaveField("Objects.Made", BeEquivalentTo(4))))
+
+		By("being started again with all in place")
+		stop()
+		stop, requests = startGenerating(ctx)
+		Eventually(func() []string { return requests.about("POST /apis/authorization") }).ShouldNot(BeEmpty())
+		writing := func() []string { return requests.about("PATCH ", "DELETE ", "/configmaps/made", "PUT ") }
+		Consistently(writing, "1s").Should(BeEmpty())
+
+		By("being away while things change")
+		stop()
+		apply(ctx, newConfigMap(namespace, "new", "new", triggerLabels))
+		Expect(k8s.Delete(ctx, newConfigMap(namespace, "goes", "", nil))).To(Succeed())
+		patchConfigMap(ctx, namespace, "changes", other)
+		patchConfigMap(ctx, namespace, "made-modified", other)
+		stop, requests = startGenerating(ctx)
+		for name, value := range map[string]string{"new": "new", "goes": "gone", "changes": "other", "modified": "before", "still": "before"} {
+			Eventually(configMapIs(ctx, namespace, "made-"+name)).Should(Equal(value), name)
+		}
+		Expect(requests.about("made-still")).To(BeEmpty(), "what is as it should be is not written")
+	})
+})
