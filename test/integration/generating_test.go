@@ -20,14 +20,22 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"os"
+	"path/filepath"
 	"slices"
 	"strings"
 	"sync"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
 	corev1 "k8s.io/api/core/v1"
+	networkingv1 "k8s.io/api/networking/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
@@ -39,6 +47,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	ctrlconfig "sigs.k8s.io/controller-runtime/pkg/config"
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -46,6 +55,7 @@ import (
 	"kausality.io/operator/internal/controller/recordevents"
 	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/record"
+	webhookv1alpha1 "kausality.io/operator/internal/webhook/v1alpha1"
 )
 
 // asked are the requests of an operator, by method and path.
@@ -104,7 +114,7 @@ func startGenerating(ctx context.Context) (stop func(), requests *asked) {
 	Expect((&generatingcontroller.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Discovery: discovered, Events: mgr.GetEventRecorder("kausality"),
 		Records: record.NewStore(record.Config{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: operatorNamespace, All: records.All}),
-		Clock:   clock.RealClock{}, DefaultAccount: generatorUser,
+		Clock:   clock.RealClock{}, DefaultAccount: generatorUser, Retry: time.Second,
 	}).SetupWithManager(mgr)).To(Succeed())
 	return run(ctx, mgr), requests
 }
@@ -112,11 +122,15 @@ func startGenerating(ctx context.Context) (stop func(), requests *asked) {
 // letWrite gives a service account rights to ConfigMaps, and takes them back after the spec or container.
 func letWrite(ctx context.Context, user string, verbs ...string) {
 	GinkgoHelper()
-	name := "spec-" + strings.ReplaceAll(user, ":", "-")
+	letDo(ctx, user, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs})
+}
+
+// letDo gives somebody rights, and takes them back after the spec or container.
+func letDo(ctx context.Context, user string, rules ...rbacv1.PolicyRule) {
+	GinkgoHelper()
+	name := fmt.Sprintf("spec-%s-%s", strings.ReplaceAll(user, ":", "-"), rules[0].Resources[0])
 	apply(ctx,
-		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: []rbacv1.PolicyRule{
-			{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: verbs},
-		}},
+		&rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: name}, Rules: rules},
 		&rbacv1.ClusterRoleBinding{
 			ObjectMeta: metav1.ObjectMeta{Name: name},
 			RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: name},
@@ -356,11 +370,106 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 			generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonForbidden),
 			HaveField("Failures", ContainElement(And(HaveField("Reason", v1alpha1.ReasonForbidden), HaveField("Message", ContainSubstring("verbs [create, patch, delete]")))))))
 		Expect(configMapIs(ctx, namespace, "made")()).To(Equal("gone"))
-		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "spec-" + strings.ReplaceAll(user, ":", "-")}}
+		role := &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "spec-" + strings.ReplaceAll(user, ":", "-") + "-configmaps"}}
 		Expect(k8s.Patch(ctx, role, client.RawPatch(types.JSONPatchType,
 			[]byte(`[{"op": "replace", "path": "/rules/0/verbs", "value": ["create", "delete", "get", "list", "patch"]}]`)))).To(Succeed())
 		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("trigger"))
 		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonEnforced))
+	})
+
+	It("reads nothing for a service account that may not read it, and nothing is deleted for that", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		user := "system:serviceaccount:" + namespace + ":triggers"
+		letDo(ctx, user,
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get"}, ResourceNames: []string{"trigger", "source"}},
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"create", "patch"}})
+		p := generating(namespace, true, true)
+		p.Spec.ServiceAccount = user
+		apply(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		apply(ctx, newConfigMap(namespace, "source", "source", nil), newConfigMap(namespace, "hidden", "hidden", nil), newConfigMap(namespace, "trigger", "trigger", triggerLabels))
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("source"))
+		before := p.DeepCopy()
+		p.Spec.Variables[0].Expression = strings.Replace(p.Spec.Variables[0].Expression, "'source'", "'hidden'", 1)
+		Expect(k8s.Patch(ctx, p, client.MergeFrom(before))).To(Succeed())
+		Eventually(generatingStatus(ctx, p.Name)).Should(HaveField("Failures", ContainElement(And(
+			HaveField("Reason", v1alpha1.ReasonForbidden), HaveField("Message", ContainSubstring("may not get configmaps"))))))
+		Consistently(configMapIs(ctx, namespace, "made"), "300ms").Should(Equal("source"))
+	})
+
+	It("is what the samples say", func(ctx SpecContext) {
+		team := newNamespace(ctx)
+		letDo(ctx, generatorUser,
+			rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"namespaces", "secrets", "resourcequotas"}, Verbs: []string{"get", "list", "create", "patch"}},
+			rbacv1.PolicyRule{APIGroups: []string{"networking.k8s.io"}, Resources: []string{"networkpolicies"}, Verbs: []string{"create", "patch"}},
+			rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"rolebindings"}, Verbs: []string{"create", "patch"}},
+			rbacv1.PolicyRule{APIGroups: []string{rbacv1.GroupName}, Resources: []string{"clusterroles"}, Verbs: []string{"bind"}})
+		apply(ctx, &rbacv1.ClusterRole{ObjectMeta: metav1.ObjectMeta{Name: "admin"}},
+			&corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "registry"}, Data: map[string][]byte{"password": []byte("x")}})
+		paths, err := filepath.Glob(filepath.Join("..", "..", "config", "samples", "generating", "kausality_*.yaml"))
+		Expect(err).NotTo(HaveOccurred())
+		Expect(paths).To(HaveLen(4))
+		for _, path := range paths {
+			text, err := os.ReadFile(path)
+			Expect(err).NotTo(HaveOccurred())
+			p := &v1alpha1.GeneratingPolicy{}
+			Expect(yaml.UnmarshalStrict(text, p)).To(Succeed())
+			apply(ctx, p)
+			Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		}
+		Expect(k8s.Patch(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}, client.RawPatch(types.MergePatchType,
+			[]byte(`{"metadata": {"labels": {"team": "shop", "size": "large"}, "annotations": {"example.org/owner": "anna"}}}`)))).To(Succeed())
+		Eventually(func(g Gomega) {
+			key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: team, Name: name} }
+			quota, binding, secret := &corev1.ResourceQuota{}, &rbacv1.RoleBinding{}, &corev1.Secret{}
+			g.Expect(k8s.Get(ctx, key("team"), quota)).To(Succeed())
+			g.Expect(quota.Spec.Hard.Pods().Value()).To(BeEquivalentTo(100))
+			g.Expect(k8s.Get(ctx, key("owner"), binding)).To(Succeed())
+			g.Expect(binding.Subjects).To(HaveExactElements(HaveField("Name", "anna")))
+			g.Expect(k8s.Get(ctx, key("registry"), secret)).To(Succeed())
+			g.Expect(secret.Data).To(HaveKey("password"))
+			g.Expect(k8s.Get(ctx, key("default-deny"), &networkingv1.NetworkPolicy{})).To(Succeed())
+		}).Should(Succeed())
+	})
+
+	It("is refused where it cannot work, and to who may not act as its service account", func(ctx SpecContext) {
+		validator := &webhookv1alpha1.GeneratingPolicyValidator{Client: k8s, DefaultAccount: generatorUser}
+		as := func(user string) context.Context {
+			return admission.NewContextWithRequest(ctx, admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+				UserInfo: authenticationv1.UserInfo{Username: user, Groups: []string{"system:authenticated"}},
+			}})
+		}
+		const author = "spec-author"
+		p := generating(operatorNamespace, true, false)
+		_, err := validator.ValidateCreate(as(author), p)
+		Expect(err).To(MatchError(And(ContainSubstring("spec.serviceAccount"), ContainSubstring("impersonate"), ContainSubstring(generatorUser))))
+		named := p.DeepCopy()
+		named.Spec.ServiceAccount = "system:serviceaccount:kube-system:strong"
+		_, err = validator.ValidateUpdate(as(author), p, named)
+		Expect(err).To(MatchError(ContainSubstring("system:serviceaccount:kube-system:strong")))
+		changed := named.DeepCopy()
+		changed.Spec.Generate[0].Name = "changed"
+		_, err = validator.ValidateUpdate(as(author), named, changed)
+		Expect(apierrors.IsForbidden(err)).To(BeTrue(), "who writes the spec decides what the account does, whoever named it: %v", err)
+		_, err = validator.ValidateUpdate(as(author), named, named)
+		Expect(err).NotTo(HaveOccurred(), "what stays as it is was judged before")
+
+		letDo(ctx, author, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"strong"}})
+		Eventually(func() error { _, err := validator.ValidateCreate(as(author), named); return err }).Should(Succeed())
+
+		named.Spec.Generate[0].Expression = "generator.ApplyAll(request.userInfo.username, [])"
+		_, err = validator.ValidateCreate(as(author), named)
+		Expect(apierrors.IsInvalid(err)).To(BeTrue())
+		Expect(err).To(MatchError(ContainSubstring("spec.generate[0].expression")))
+		named.Spec.Generate[0].Expression = "no CEL"
+		_, err = validator.ValidateCreate(as(author), named)
+		Expect(err).To(MatchError(ContainSubstring("spec.generate[0].expression")))
+		named = p.DeepCopy()
+		named.Spec.ServiceAccount = "system:serviceaccount:kube-system:strong"
+		named.Spec.MatchConstraints.ResourceRules[0].Operations = []admissionregistrationv1.OperationType{"CREATE", "DELETE"}
+		warnings, err := validator.ValidateCreate(as(author), named)
+		Expect(err).NotTo(HaveOccurred())
+		Expect(warnings).To(ContainElement(ContainSubstring("spec.matchConstraints.resourceRules")))
 	})
 
 	It("catches up with what happened while it was away, and writes nothing where nothing did", func(ctx SpecContext) {

@@ -106,6 +106,36 @@ var mutants = []mutant{
 	without("evictions are not judged", `{name: "eviction", operation: create, podsOnly: true},`, ``,
 		"evicting a Pod that no policy lets anybody delete"),
 	{
+		name:  "generating: what somebody made is overwritten",
+		edits: []edit{{"internal/controller/generating/writer.go", "\tobject.SetResourceVersion(neverWritten)\n", ""}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "leaves alone what it did not make"},
+	},
+	{
+		name:  "generating: what cannot be evaluated wants nothing",
+		edits: []edit{{"internal/controller/generating/trigger.go", "\tresult, err := l.ask(ctx, of, object, out)\n\tif err != nil {\n\t\treturn t, err\n\t}\n", "\tresult, err := l.ask(ctx, of, object, out)\n\tif err != nil {\n\t\tresult = &generate.Result{}\n\t}\n"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "deletes nothing where it cannot be evaluated"},
+	},
+	{
+		name:  "generating: the operator writes as itself",
+		edits: []edit{{"internal/controller/generating/writer.go", "\tconfig.Impersonate = rest.ImpersonationConfig{UserName: account}\n", "\tconfig.Impersonate.Groups = w.config.Impersonate.Groups\n"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "writes as its service account"},
+	},
+	{
+		name:  "generating: triggers are read whatever the account may",
+		edits: []edit{{"internal/controller/generating/trigger.go", "\tif err := l.rights.requireRead(ctx, l.of.account, of.gvr.GroupResource(), object.GetNamespace(), object.GetName()); err != nil {\n\t\treturn nil, err\n\t}\n", ""}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "writes as its service account"},
+	},
+	{
+		name:  "generating: sources are read whatever the account may",
+		edits: []edit{{"internal/controller/generating/snapshot.go", "\tif err := s.rights.requireRead(s.ctx, s.of.account, of.GroupResource(), namespace, name); err != nil {\n\t\treturn r, err\n\t}\n", ""}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "reads nothing for a service account"},
+	},
+	{
+		name:  "generating: anybody may use any service account",
+		edits: []edit{{"internal/webhook/v1alpha1/generatingpolicy_webhook.go", "\tif review.Status.Allowed {", "\tif review.Status.Allowed || true {"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "is refused where it cannot work"},
+	},
+	{
 		name:  "upgrade: a graph that says the same is another one",
 		edits: []edit{{"internal/upgrade/allowance.go", "return known.Digest == by.Digest", "return known.Revision == by.Revision"}},
 		unit:  []string{"-run=TestAskAboutGraphs", "./internal/upgrade"},

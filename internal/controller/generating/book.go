@@ -128,18 +128,8 @@ func (b *book) noteMade(id generate.ID, kind schema.GroupVersionKind, marks *pla
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	before := b.marked[id]
-	if before != nil {
-		for _, trigger := range before.Triggers {
-			of := request{before.Policy.Name, trigger}
-			delete(b.madeBy[of], id)
-			if len(b.madeBy[of]) == 0 {
-				delete(b.madeBy, of)
-			}
-		}
-	}
+	b.unmark(id)
 	if marks == nil {
-		delete(b.marked, id)
-		delete(b.kindOf, id)
 		return before
 	}
 	b.marked[id], b.kindOf[id] = marks, kind
@@ -153,25 +143,36 @@ func (b *book) noteMade(id generate.ID, kind schema.GroupVersionKind, marks *pla
 	return before
 }
 
+// forgetKind forgets the objects of a kind that is not watched any more.
+func (b *book) forgetKind(kind schema.GroupVersionKind) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	for id, of := range b.kindOf {
+		if of == kind {
+			b.unmark(id)
+		}
+	}
+}
+
+// unmark forgets what an object says.
+func (b *book) unmark(id generate.ID) {
+	if marks := b.marked[id]; marks != nil {
+		for _, trigger := range marks.Triggers {
+			of := request{marks.Policy.Name, trigger}
+			if delete(b.madeBy[of], id); len(b.madeBy[of]) == 0 {
+				delete(b.madeBy, of)
+			}
+		}
+	}
+	delete(b.marked, id)
+	delete(b.kindOf, id)
+}
+
 // madeFor returns the objects that a policy made for a trigger.
 func (b *book) madeFor(req request) []generate.ID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return slices.Collect(maps.Keys(b.madeBy[req]))
-}
-
-// madeByPolicy returns all objects that say that a policy made them, with their triggers.
-func (b *book) madeByPolicy(name string) (objects, triggers []generate.ID) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	seen := map[generate.ID]bool{}
-	for req, ids := range b.madeBy {
-		if req.policy == name {
-			triggers = append(triggers, req.trigger)
-			maps.Copy(seen, ids)
-		}
-	}
-	return slices.Collect(maps.Keys(seen)), triggers
 }
 
 // kind returns the version of a kind in which an object is watched.

@@ -183,6 +183,9 @@ func (l *look) live(ctx context.Context, id generate.ID) (*plan.Existing, error)
 // errExists says that an object that was to be created is there.
 var errExists = errors.New("the object is there already")
 
+// errChanged says that an object was changed after it was looked at.
+var errChanged = errors.New("the object was changed meanwhile")
+
 // take takes one step.
 func (l *look) take(ctx context.Context, step plan.Step, k known) error {
 	if step.Do == plan.Delete || step.Reason == plan.TakenOver {
@@ -289,7 +292,12 @@ func (l *look) delete(ctx context.Context, step plan.Step) error {
 	if err != nil || object == nil {
 		return err
 	}
-	return l.deleteObject(ctx, l.of, of, step, object)
+	err = l.deleteObject(ctx, l.of, of, step, object)
+	if errors.Is(err, errChanged) {
+		l.unseen = true
+		return nil
+	}
+	return err
 }
 
 // deleteObject deletes an object, if it is as it was looked at.
@@ -298,7 +306,7 @@ func (r *Reconciler) deleteObject(ctx context.Context, e *entry, of resource, st
 	writes.WithLabelValues(e.Name, "delete", resultOfWrite(err)).Inc()
 	switch {
 	case apierrors.IsConflict(err):
-		return nil // It was changed meanwhile, which the watch shows.
+		return errChanged
 	case err != nil:
 		return r.explain(ctx, e, "delete", of, step.ID, err)
 	}

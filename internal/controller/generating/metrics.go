@@ -17,9 +17,8 @@ limitations under the License.
 package generating
 
 import (
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
-
 	"github.com/prometheus/client_golang/prometheus"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
 	"kausality.io/operator/internal/metrics"
 )

@@ -51,6 +51,9 @@ func (e *errRefused) Error() string { return e.message }
 
 // reconcilePolicy sets a policy up where that is due, and says in its status what has become of it.
 func (r *Reconciler) reconcilePolicy(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
+	if !r.triggerQueue.hasStarted() {
+		return ctrl.Result{RequeueAfter: again}, nil
+	}
 	p := &v1alpha1.GeneratingPolicy{}
 	if err := r.Client.Get(ctx, req.NamespacedName, p); err != nil {
 		if !apierrors.IsNotFound(err) {
@@ -84,7 +87,7 @@ func (r *Reconciler) reconcilePolicy(ctx context.Context, req ctrl.Request) (ctr
 		err = r.objects.keep(ctx, p.Name, needed)
 	}
 	if e.more {
-		return ctrl.Result{RequeueAfter: later}, err
+		return ctrl.Result{RequeueAfter: r.Retry}, err
 	}
 	return ctrl.Result{}, err
 }
@@ -119,7 +122,7 @@ func (r *Reconciler) refuse(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 	setCondition(after, v1alpha1.ConditionEnforced, false, refusal.reason, "It is not accepted.")
 	result := ctrl.Result{}
 	if refusal.reason != v1alpha1.ReasonInvalid {
-		result.RequeueAfter = later
+		result.RequeueAfter = r.Retry
 	}
 	return result, client.IgnoreNotFound(r.patchStatus(ctx, p, after))
 }
@@ -164,7 +167,7 @@ func (r *Reconciler) setUp(ctx context.Context, p *v1alpha1.GeneratingPolicy, be
 func (r *Reconciler) entryOf(p *v1alpha1.GeneratingPolicy) *entry {
 	e := &entry{
 		Policy: plan.Policy{
-			PolicyRef:  plan.PolicyRef{Name: p.Name, UID: p.UID, Created: p.CreationTimestamp.UTC()},
+			PolicyRef:            plan.PolicyRef{Name: p.Name, UID: p.UID, Created: p.CreationTimestamp.UTC()},
 			GeneratingEvaluation: p.Spec.Evaluation, Deleted: p.DeletionTimestamp != nil,
 		},
 		generation: p.Generation, account: cmp.Or(p.Spec.ServiceAccount, r.DefaultAccount), since: sinceOf(&p.Status, p.UID),
@@ -336,7 +339,10 @@ func (r *Reconciler) end(ctx context.Context, p *v1alpha1.GeneratingPolicy) (ctr
 			return ctrl.Result{RequeueAfter: again}, nil
 		}
 	}
-	if err := r.deleteMade(ctx, e, what); err != nil {
+	switch err := r.deleteMade(ctx, e, what); {
+	case errors.Is(err, errChanged):
+		return ctrl.Result{RequeueAfter: again}, nil
+	case err != nil:
 		return r.refuse(ctx, p, nil, fmt.Errorf("deleting what GeneratingPolicy %s made: %w", p.Name, err))
 	}
 	after := p.DeepCopy()

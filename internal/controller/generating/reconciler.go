@@ -17,6 +17,7 @@ limitations under the License.
 package generating
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -48,9 +49,10 @@ import (
 const (
 	// workers is how many triggers are seen to at a time.
 	workers = 8
-	// again is when to look again for what is about to be known, and later for what somebody has to
-	// do something about.
-	again, later = 100 * time.Millisecond, 15 * time.Second
+	// again is when to look again for what is about to be known.
+	again = 100 * time.Millisecond
+	// defaultRetry is when to look again for what somebody has to do something about.
+	defaultRetry = 15 * time.Second
 	// firstBackoff and maxBackoff are the times between tries of what fails.
 	firstBackoff, maxBackoff = 200 * time.Millisecond, 20 * time.Second
 	// statusInterval is the least time between two writes of the status of one policy.
@@ -79,6 +81,9 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// DefaultAccount is the user name of the service account of policies that name none.
 	DefaultAccount string
+	// Retry is when what waits for somebody to do something is looked at again, such as to give a
+	// right; 15 seconds where it is left out.
+	Retry time.Duration
 
 	book    *book
 	serving *serving
@@ -108,12 +113,20 @@ func (q *queue[R]) source() source.TypedSource[R] {
 	})
 }
 
-// put adds work, after a while. Before the controller has started there is none to do.
-func (q *queue[R]) put(r R, after time.Duration) {
+// hasStarted reports whether work is done that is put in.
+func (q *queue[R]) hasStarted() bool {
 	select {
 	case <-q.add:
-		q.in.AddAfter(r, after)
+		return true
 	default:
+		return false
+	}
+}
+
+// put adds work, after a while. Before the controller has started there is none to do.
+func (q *queue[R]) put(r R, after time.Duration) {
+	if q.hasStarted() {
+		q.in.AddAfter(r, after)
 	}
 }
 
@@ -122,7 +135,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	var err error
 	r.book = newBook()
 	r.serving = &serving{discovery: r.Discovery, clock: r.Clock}
-	r.rights = &reviews{client: r.Client, clock: r.Clock}
+	r.Retry = cmp.Or(r.Retry, defaultRetry)
+	r.rights = &reviews{client: r.Client, clock: r.Clock, refusedFor: r.Retry / 2}
 	r.writer = newWriter(mgr.GetConfig())
 	r.written = newWritten(r.Clock)
 	r.policyQueue, r.triggerQueue = newQueue[reconcile.Request](), newQueue[request]()
@@ -133,6 +147,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		return err
 	}
 	r.objects.changed, r.results.changed = r.objectChanged, r.resultChanged
+	r.results.ended = r.book.forgetKind
 
 	triggers, err := controller.NewTyped("generatingtrigger", mgr, controller.TypedOptions[request]{
 		Reconciler:              reconcile.TypedFunc[request](r.reconcileTrigger),

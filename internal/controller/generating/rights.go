@@ -34,8 +34,8 @@ import (
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=selfsubjectaccessreviews,verbs=create
 
 const (
-	// permittedFor and refusedFor are how long an answer of a review counts.
-	permittedFor, refusedFor = time.Minute, 10 * time.Second
+	// permittedFor is how long a right that was found counts.
+	permittedFor = time.Minute
 	// maxReviews is how many answers are remembered.
 	maxReviews = 10_000
 )
@@ -77,6 +77,8 @@ func (m *missingRight) Error() string {
 type reviews struct {
 	client client.Client
 	clock  clock.PassiveClock
+	// refusedFor is how long a right that was not found counts as missing.
+	refusedFor time.Duration
 
 	mu      sync.Mutex
 	answers map[right]reviewed
@@ -125,7 +127,7 @@ func (r *reviews) allows(ctx context.Context, what right) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	known = reviewed{allowed: allowed, until: r.clock.Now().Add(refusedFor)}
+	known = reviewed{allowed: allowed, until: r.clock.Now().Add(r.refusedFor)}
 	if allowed {
 		known.until = r.clock.Now().Add(permittedFor)
 	}

@@ -96,7 +96,7 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 	r.say(e.Name)
 	lag.WithLabelValues(e.Name).Observe(r.Clock.Since(began).Seconds())
 	if l.out.needsAnotherLook() {
-		return ctrl.Result{RequeueAfter: later}, nil
+		return ctrl.Result{RequeueAfter: r.Retry}, nil
 	}
 	return ctrl.Result{}, nil
 }

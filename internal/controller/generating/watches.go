@@ -44,6 +44,8 @@ type watches struct {
 	rights *reviews
 	// changed is told of each change; before is nil for a new object, after for one that is gone.
 	changed func(resource, *unstructured.Unstructured, *unstructured.Unstructured)
+	// ended is told of a kind that is not watched any more; it may be nil.
+	ended func(schema.GroupVersionKind)
 
 	mu    sync.Mutex
 	kinds map[schema.GroupVersionKind]*watched
@@ -165,6 +167,9 @@ func (w *watches) keep(ctx context.Context, policy string, needed func(schema.Gr
 		if len(known.policies) == 0 {
 			errs = append(errs, w.cache.RemoveInformer(ctx, objectOf(gvk)))
 			delete(w.kinds, gvk)
+			if w.ended != nil {
+				w.ended(gvk)
+			}
 		}
 	}
 	return errors.Join(errs...)

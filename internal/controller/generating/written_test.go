@@ -1,0 +1,75 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package generating
+
+import (
+	"testing"
+	"time"
+
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+	testingclock "k8s.io/utils/clock/testing"
+
+	"kausality.io/operator/internal/generate"
+)
+
+func TestWatchIsBehindUntilItShowsTheLastWrite(t *testing.T) {
+	id := generate.ID{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
+	object := func(uid, version string) *unstructured.Unstructured {
+		out := &unstructured.Unstructured{}
+		out.SetUID(types.UID(uid))
+		out.SetResourceVersion(version)
+		return out
+	}
+	type shows struct {
+		object *unstructured.Unstructured
+		behind bool
+	}
+	for name, tc := range map[string]struct {
+		version string
+		deleted types.UID
+		gone    *unstructured.Unstructured
+		later   time.Duration
+		then    []shows
+	}{
+		"a write":                                 {version: "9", then: []shows{{nil, true}, {object("a", "8"), true}, {object("a", "9"), false}, {object("a", "8"), false}}},
+		"a write, and somebody else's":            {version: "9", then: []shows{{object("a", "10"), false}}},
+		"a write of what is gone since":           {version: "9", gone: object("a", "11"), then: []shows{{nil, false}}},
+		"a write, before which another one ended": {version: "9", gone: object("b", "7"), then: []shows{{nil, true}}},
+		"a write that is never shown":             {version: "9", later: catchUp + time.Second, then: []shows{{nil, false}}},
+		"a deletion":                              {deleted: "a", then: []shows{{object("a", "9"), true}, {nil, false}}},
+		"a deletion, and another object":          {deleted: "a", then: []shows{{object("b", "9"), false}}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
+			w := newWritten(clock)
+			if w.isBehind(id, nil) {
+				t.Fatal("it is behind what nobody wrote")
+			}
+			w.note(id, tc.version, tc.deleted)
+			if tc.gone != nil {
+				w.gone(id, tc.gone)
+			}
+			clock.SetTime(clock.Now().Add(tc.later))
+			for i, s := range tc.then {
+				if got := w.isBehind(id, s.object); got != s.behind {
+					t.Errorf("%d: it is behind: %t, want %t", i, got, s.behind)
+				}
+			}
+		})
+	}
+}
