@@ -20,6 +20,7 @@ import (
 	"maps"
 	"slices"
 	"sync"
+	"time"
 
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -41,8 +42,10 @@ type request struct {
 type entry struct {
 	plan.Policy
 	generation int64
-	compiled   *generate.Policy
-	account    string
+	// begun is when it was set up.
+	begun    time.Time
+	compiled *generate.Policy
+	account  string
 	// resources are those of the triggers; more is true where there may be more.
 	resources []resource
 	more      bool

@@ -170,7 +170,7 @@ func (r *Reconciler) entryOf(p *v1alpha1.GeneratingPolicy) *entry {
 			PolicyRef:            plan.PolicyRef{Name: p.Name, UID: p.UID, Created: p.CreationTimestamp.UTC()},
 			GeneratingEvaluation: p.Spec.Evaluation, Deleted: p.DeletionTimestamp != nil,
 		},
-		generation: p.Generation, account: cmp.Or(p.Spec.ServiceAccount, r.DefaultAccount), since: sinceOf(&p.Status, p.UID),
+		generation: p.Generation, begun: r.Clock.Now(), account: cmp.Or(p.Spec.ServiceAccount, r.DefaultAccount), since: sinceOf(&p.Status, p.UID),
 		pending: map[generate.ID]bool{}, deferred: map[generate.ID]bool{}, triggers: map[generate.ID]*outcome{},
 		wants: map[generate.ID]map[generate.ID]bool{}, wantedBy: map[generate.ID]map[generate.ID]bool{},
 		readKinds: map[schema.GroupVersionKind]bool{}, kinds: map[schema.GroupVersionKind]bool{}, toMake: map[schema.GroupVersionKind]bool{},
@@ -230,7 +230,7 @@ func (r *Reconciler) noteSince(ctx context.Context, p *v1alpha1.GeneratingPolicy
 			since[name] = known
 			continue
 		}
-		note := v1alpha1.GeneratingSince{PolicyUID: p.UID, Resource: name, Time: metav1.NewTime(r.Clock.Now())}
+		note := v1alpha1.GeneratingSince{PolicyUID: p.UID, Resource: name, Time: metav1.NewTime(r.Clock.Now()).Rfc3339Copy()}
 		if !later {
 			list := &metav1.PartialObjectMetadataList{}
 			list.SetGroupVersionKind(of.gvk.GroupVersion().WithKind(of.gvk.Kind + "List"))

@@ -55,8 +55,8 @@ const (
 	defaultRetry = 15 * time.Second
 	// firstBackoff and maxBackoff are the times between tries of what fails.
 	firstBackoff, maxBackoff = 200 * time.Millisecond, 20 * time.Second
-	// statusInterval is the least time between two writes of the status of one policy.
-	statusInterval = time.Second
+	// defaultInterval is between two writes of the status of one policy.
+	defaultInterval = time.Second
 	// maxSharers is how many triggers of a changed object are looked at again. One is enough, where
 	// it is still there.
 	maxSharers = 8
@@ -84,6 +84,9 @@ type Reconciler struct {
 	// Retry is when what waits for somebody to do something is looked at again, such as to give a
 	// right; 15 seconds where it is left out.
 	Retry time.Duration
+	// Interval is the least time between two writes of the status of one policy; a second where it is
+	// left out.
+	Interval time.Duration
 
 	book    *book
 	serving *serving
@@ -135,7 +138,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	var err error
 	r.book = newBook()
 	r.serving = &serving{discovery: r.Discovery, clock: r.Clock}
-	r.Retry = cmp.Or(r.Retry, defaultRetry)
+	r.Retry, r.Interval = cmp.Or(r.Retry, defaultRetry), cmp.Or(r.Interval, defaultInterval)
 	r.rights = &reviews{client: r.Client, clock: r.Clock, refusedFor: r.Retry / 2}
 	r.writer = newWriter(mgr.GetConfig())
 	r.written = newWritten(r.Clock)
@@ -180,7 +183,7 @@ func (r *Reconciler) look(requests ...request) {
 
 // say has the status of a policy written soon.
 func (r *Reconciler) say(policy string) {
-	r.policyQueue.put(reconcile.Request{NamespacedName: types.NamespacedName{Name: policy}}, statusInterval)
+	r.policyQueue.put(reconcile.Request{NamespacedName: types.NamespacedName{Name: policy}}, r.Interval)
 }
 
 // objectChanged looks at whom a change concerns of an object that is a trigger, is read, or is a

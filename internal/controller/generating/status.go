@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -32,6 +33,9 @@ import (
 
 // maxFailures is how many failures a status names, and maxKinds how many kinds.
 const maxFailures, maxKinds = 16, 64
+
+// progressAfter is when the status tells of the progress of a run that began with what it says.
+const progressAfter = 10 * time.Second
 
 // summary is what has become of all triggers of a policy.
 type summary struct {
@@ -92,7 +96,14 @@ func count(n int) int32 {
 func (r *Reconciler) report(ctx context.Context, p *v1alpha1.GeneratingPolicy, e *entry) error {
 	s := r.book.summaryOf(e)
 	after := p.DeepCopy()
-	after.Status.Triggers, after.Status.Objects, after.Status.Failures = s.triggers, s.objects, s.failures
+	if r.isUnderway(p, e, &s) {
+		r.policyQueue.put(requestOf(p.Name), progressAfter)
+	} else {
+		after.Status.Triggers, after.Status.Objects, after.Status.Failures = s.triggers, s.objects, s.failures
+		setCondition(after, v1alpha1.ConditionAccepted, true, v1alpha1.ReasonAccepted, "Nothing is missed from now on.")
+		reason, message := s.standing()
+		setCondition(after, v1alpha1.ConditionEnforced, reason == v1alpha1.ReasonEnforced, reason, message)
+	}
 	kinds := r.book.kindsOf(e)
 	if len(kinds) > maxKinds {
 		return fmt.Errorf("GeneratingPolicy %s makes objects of more than %d kinds", p.Name, maxKinds)
@@ -104,9 +115,6 @@ func (r *Reconciler) report(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 	slices.SortFunc(after.Status.Kinds, func(a, b v1alpha1.GeneratedKind) int {
 		return cmp.Or(cmp.Compare(a.Group, b.Group), cmp.Compare(a.Kind, b.Kind), cmp.Compare(a.Version, b.Version))
 	})
-	setCondition(after, v1alpha1.ConditionAccepted, true, v1alpha1.ReasonAccepted, "Nothing is missed from now on.")
-	reason, message := s.standing()
-	setCondition(after, v1alpha1.ConditionEnforced, reason == v1alpha1.ReasonEnforced, reason, message)
 	for state, n := range map[state]int32{
 		made: s.objects.Made, waiting: s.objects.Waiting, refused: s.objects.Refused, conflicting: s.objects.Conflicting, failed: s.objects.Failed,
 	} {
@@ -117,6 +125,13 @@ func (r *Reconciler) report(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 	}
 	r.book.storedKinds(e, kinds)
 	return nil
+}
+
+// isUnderway reports whether what the status says of a policy may well be true still, as after a restart:
+// then nothing is written until each trigger was looked at, or that takes long.
+func (r *Reconciler) isUnderway(p *v1alpha1.GeneratingPolicy, e *entry, s *summary) bool {
+	said := conditionOf(p, v1alpha1.ConditionEnforced)
+	return s.triggers.Pending > 0 && said != nil && said.ObservedGeneration == p.Generation && r.Clock.Since(e.begun) < progressAfter
 }
 
 // standing says whether there is all that the policy wants.
