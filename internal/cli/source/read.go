@@ -127,7 +127,7 @@ func split(file, text string) ([]*Document, []Problem) {
 		case problem != nil:
 			problems = append(problems, *problem)
 		case doc != nil:
-			docs = append(docs, doc)
+			docs = append(docs, doc.items()...)
 		}
 		begin = i + 1
 	}
