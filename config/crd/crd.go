@@ -24,3 +24,8 @@ import _ "embed"
 //
 //go:embed bases/kausality.io_allowancepolicies.yaml
 var AllowancePolicies []byte
+
+// GeneratingPolicies is the definition of GeneratingPolicies, as YAML.
+//
+//go:embed bases/kausality.io_generatingpolicies.yaml
+var GeneratingPolicies []byte

@@ -43,7 +43,10 @@ func TestRun(t *testing.T) {
 			opts:  check.Options{Files: []string{"testdata/policies"}, CRDs: []string{"testdata/crds"}},
 			sound: true,
 		},
-		"samples": {opts: check.Options{Files: []string{"../../../config/samples"}}, sound: true, cases: 19},
+		"generating-lint":    {opts: check.Options{Files: []string{"testdata/generating-lint.yaml"}}},
+		"generating":         {opts: check.Options{Files: []string{"testdata/generating.yaml"}}, sound: true, cases: 11},
+		"generating-failing": {opts: check.Options{Files: []string{"testdata/generating-failing.yaml"}}, cases: 6},
+		"samples":            {opts: check.Options{Files: []string{"../../../config/samples"}}, sound: true, cases: 19},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -95,7 +98,7 @@ func TestNothingToCheck(t *testing.T) {
 		want  string
 	}{
 		"no such file":  {files: []string{"testdata/none.yaml"}, want: "testdata/none.yaml cannot be read: no such file or directory"},
-		"nothing in it": {files: []string{"testdata/crds"}, want: "there is no AllowancePolicy and no PolicyTest in testdata/crds"},
+		"nothing in it": {files: []string{"testdata/crds"}, want: "there is no AllowancePolicy, GeneratingPolicy or PolicyTest in testdata/crds"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -22,23 +22,12 @@ package check
 import (
 	"context"
 	"errors"
-	"fmt"
 	"strings"
 
-	"k8s.io/apiextensions-apiserver/pkg/apis/apiextensions"
-	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	structuralschema "k8s.io/apiextensions-apiserver/pkg/apiserver/schema"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/cel"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/defaulting"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/schema/listtype"
-	"k8s.io/apiextensions-apiserver/pkg/apiserver/validation"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	apivalidation "k8s.io/apimachinery/pkg/api/validation"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/util/validation/field"
-	celconfig "k8s.io/apiserver/pkg/apis/cel"
-	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/config/crd"
@@ -53,39 +42,30 @@ var policyKind = v1alpha1.GroupVersion.WithKind("AllowancePolicy")
 
 // linter says what the API server would.
 type linter struct {
-	structural *structuralschema.Structural
-	schema     validation.SchemaValidator
-	rules      *cel.Validator
-	kinds      *offline.Kinds
-	webhook    *webhookv1alpha1.AllowancePolicyValidator
+	policies, generating *shape
+	kinds                *offline.Kinds
+	webhook              *webhookv1alpha1.AllowancePolicyValidator
 }
 
 func newLinter(kinds *offline.Kinds) (*linter, error) {
-	var definition apiextensionsv1.CustomResourceDefinition
-	if err := yaml.Unmarshal(crd.AllowancePolicies, &definition); err != nil {
-		return nil, fmt.Errorf("reading the definition of AllowancePolicies: %w", err)
-	}
-	var declared apiextensions.CustomResourceValidation
-	err := apiextensionsv1.Convert_v1_CustomResourceValidation_To_apiextensions_CustomResourceValidation(
-		definition.Spec.Versions[0].Schema, &declared, nil)
+	policies, err := newShape(crd.AllowancePolicies)
 	if err != nil {
-		return nil, fmt.Errorf("reading the schema of AllowancePolicies: %w", err)
+		return nil, err
 	}
-	l := &linter{kinds: kinds, webhook: &webhookv1alpha1.AllowancePolicyValidator{Mapper: kinds.Mapper(), Schemas: kinds}}
-	if l.structural, err = structuralschema.NewStructural(declared.OpenAPIV3Schema); err != nil {
-		return nil, fmt.Errorf("reading the schema of AllowancePolicies: %w", err)
+	generating, err := newShape(crd.GeneratingPolicies)
+	if err != nil {
+		return nil, err
 	}
-	if l.schema, _, err = validation.NewSchemaValidator(declared.OpenAPIV3Schema); err != nil {
-		return nil, fmt.Errorf("reading the schema of AllowancePolicies: %w", err)
-	}
-	l.rules = cel.NewValidator(l.structural, true, celconfig.PerCallLimit)
-	return l, nil
+	return &linter{
+		policies: policies, generating: generating, kinds: kinds,
+		webhook: &webhookv1alpha1.AllowancePolicyValidator{Mapper: kinds.Mapper(), Schemas: kinds},
+	}, nil
 }
 
 // lint returns the compiled policy of a document, nil where anything is wrong with it,
 // and what there is to say about it.
 func (l *linter) lint(ctx context.Context, doc *source.Document) (*policy.Policy, []Finding) {
-	if wrong := l.malformed(ctx, doc); len(wrong) > 0 {
+	if wrong := l.policies.malformed(ctx, doc, &v1alpha1.AllowancePolicy{}); len(wrong) > 0 {
 		return nil, wrong
 	}
 	p := &v1alpha1.AllowancePolicy{}
@@ -118,34 +98,6 @@ func (l *linter) unknown(p *policy.Policy) []string {
 		if !e.IsExternal() && e.Kind.Empty() {
 			out = append(out, e.Resource.GroupResource().String())
 		}
-	}
-	return out
-}
-
-// malformed says what the API server itself refuses. It fills in the defaults.
-func (l *linter) malformed(ctx context.Context, doc *source.Document) []Finding {
-	var errs field.ErrorList
-	name := nameOf(doc)
-	if name == "" {
-		errs = append(errs, field.Required(field.NewPath("metadata", "name"), "each policy has a name"))
-	} else if wrong := apivalidation.NameIsDNSSubdomain(name, false); len(wrong) > 0 {
-		errs = append(errs, field.Invalid(field.NewPath("metadata", "name"), name, strings.Join(wrong, "; ")))
-	}
-	defaulting.Default(doc.Object, l.structural)
-	misshapen := validation.ValidateCustomResource(nil, doc.Object, l.schema)
-	errs = append(errs, misshapen...)
-	var out []Finding
-	if len(misshapen) == 0 {
-		// Only what has the right shape can be asked for more.
-		for _, wrong := range doc.Decode(&v1alpha1.AllowancePolicy{}) {
-			out = append(out, problem(wrong))
-		}
-		errs = append(errs, listtype.ValidateListSetsAndMaps(nil, l.structural, doc.Object)...)
-		more, _ := l.rules.Validate(ctx, nil, l.structural, doc.Object, nil, celconfig.RuntimeCELCostBudget)
-		errs = append(errs, more...)
-	}
-	for _, err := range errs {
-		out = append(out, problem(doc.Problem(err.Field, "%s", body(err))))
 	}
 	return out
 }

@@ -22,6 +22,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/offline"
+	"kausality.io/operator/internal/generate"
 )
 
 // testKind is that of files with tests. It is no kind of the API server.
@@ -52,12 +53,16 @@ type TestMetadata struct {
 	Name string `json:"name,omitempty"`
 }
 
-// Case is one request and the answer that it should get.
+// Case is one request and the answer that it should get; or, with a trigger, what
+// GeneratingPolicies should want for that.
 type Case struct {
 	// Name says what the case shows.
 	Name string `json:"name"`
+	// Trigger is an object for which GeneratingPolicies may want others. With a user, it is
+	// as that user's request has left it; without, it is just there.
+	Trigger *Trigger `json:"trigger,omitempty"`
 	// User and Groups are who makes the request.
-	User   string   `json:"user"`
+	User   string   `json:"user,omitempty"`
 	Groups []string `json:"groups,omitempty"`
 	// MayBreakGlass gives the user the right to.
 	MayBreakGlass bool `json:"mayBreakGlass,omitempty"`
@@ -110,6 +115,43 @@ type Expectation struct {
 	Withheld *[]string `json:"withheld,omitempty"`
 	// Cleared are all paths whose change is no longer withheld.
 	Cleared *[]string `json:"cleared,omitempty"`
-	// Message is part of what the requester is told: of the refusal, or of a warning.
+	// Message is part of what the requester is told: of the refusal, or of a warning. With a
+	// trigger, it is part of why the policies could not be evaluated.
 	Message string `json:"message,omitempty"`
+
+	// Generated are all objects that are wanted for the trigger; none where the list is
+	// empty. Of each only the fields that are given must agree.
+	Generated *[]map[string]any `json:"generated,omitempty"`
+	// Absent are objects that are not wanted for it, as KIND/NAME or KIND/NAMESPACE/NAME.
+	Absent []string `json:"absent,omitempty"`
+	// LeftOut counts what is applied and not wanted, by why, such as SourceGone.
+	LeftOut *map[generate.LeftOut]int `json:"leftOut,omitempty"`
+}
+
+// ofTriggers returns a field that is given, and that only cases with a trigger can have.
+func (e *Expectation) ofTriggers() string {
+	switch {
+	case e.Generated != nil:
+		return "generated"
+	case e.Absent != nil:
+		return "absent"
+	case e.LeftOut != nil:
+		return "leftOut"
+	}
+	return ""
+}
+
+// ofRequests returns a field that is given, and that only cases without a trigger can have.
+func (e *Expectation) ofRequests() string {
+	switch {
+	case e.Allowed != nil:
+		return "allowed"
+	case e.Grants != nil:
+		return "grants"
+	case e.Withheld != nil:
+		return "withheld"
+	case e.Cleared != nil:
+		return "cleared"
+	}
+	return ""
 }

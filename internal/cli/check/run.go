@@ -26,6 +26,7 @@ import (
 
 	"kausality.io/operator/internal/cli/offline"
 	"kausality.io/operator/internal/cli/source"
+	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -45,9 +46,21 @@ type checker struct {
 	report *Report
 	// linted are the policies by file and line: those that tests name were perhaps
 	// linted before.
-	linted map[source.Place]*policy.Policy
-	// places are where the policies are, by name.
+	linted map[source.Place]*compiled
+	// places are where the policies are, by kind and name.
 	places map[string]source.Place
+}
+
+// compiled is what a document was compiled to: one of the two, or neither.
+type compiled struct {
+	policy     *policy.Policy
+	generating *generate.Policy
+}
+
+// compiledSet are the policies that requests and triggers of a test meet.
+type compiledSet struct {
+	policies   []*policy.Policy
+	generating []*generate.Policy
 }
 
 // Run checks the files. The error says what cannot be read.
@@ -63,7 +76,7 @@ func Run(ctx context.Context, opts Options) (*Report, error) {
 	c := &checker{
 		kinds:  offline.NewKinds(),
 		report: &Report{},
-		linted: map[source.Place]*policy.Policy{},
+		linted: map[source.Place]*compiled{},
 		places: map[string]source.Place{},
 	}
 	c.say(append(malformed, wrong...))
@@ -91,7 +104,7 @@ func Run(ctx context.Context, opts Options) (*Report, error) {
 		c.run(ctx, test, policies)
 	}
 	if c.report.Policies+len(tests)+len(c.report.Findings) == 0 {
-		return nil, fmt.Errorf("there is no AllowancePolicy and no %s in %s", testKind.Kind, strings.Join(opts.Files, ", "))
+		return nil, fmt.Errorf("there is no AllowancePolicy, GeneratingPolicy or %s in %s", testKind.Kind, strings.Join(opts.Files, ", "))
 	}
 	return c.report, nil
 }
@@ -148,49 +161,64 @@ func (c *checker) define(docs []*source.Document) {
 
 // lint lints the policies among the documents, each once, and returns those that can be
 // compiled.
-func (c *checker) lint(ctx context.Context, docs []*source.Document) ([]*policy.Policy, error) {
+func (c *checker) lint(ctx context.Context, docs []*source.Document) (*compiledSet, error) {
 	l, err := newLinter(c.kinds)
 	if err != nil {
 		return nil, err
 	}
-	var out []*policy.Policy
+	out := &compiledSet{}
 	for _, doc := range docs {
-		if doc.GVK() != policyKind {
+		if gvk := doc.GVK(); gvk != policyKind && gvk != generatingKind {
 			continue
 		}
 		place := doc.At("")
-		compiled, known := c.linted[place]
+		one, known := c.linted[place]
 		if !known {
 			var findings []Finding
-			compiled, findings = l.lint(ctx, doc)
-			c.linted[place] = compiled
+			one, findings = l.compile(ctx, doc)
+			c.linted[place] = one
 			c.report.Policies++
 			c.report.add(findings...)
 			c.report.add(c.twice(doc)...)
 		}
-		if compiled != nil {
-			out = append(out, compiled)
-			c.report.Unknown = append(c.report.Unknown, l.unknown(compiled)...)
+		if one.policy != nil {
+			out.policies = append(out.policies, one.policy)
+			c.report.Unknown = append(c.report.Unknown, l.unknown(one.policy)...)
+		}
+		if one.generating != nil {
+			out.generating = append(out.generating, one.generating)
+			c.report.Unknown = append(c.report.Unknown, l.unknownTriggers(doc)...)
 		}
 	}
 	c.report.Unknown = slices.Compact(slices.Sorted(slices.Values(c.report.Unknown)))
 	return out, nil
 }
 
+// compile lints a policy of either kind.
+func (l *linter) compile(ctx context.Context, doc *source.Document) (*compiled, []Finding) {
+	if doc.GVK() == generatingKind {
+		p, findings := l.lintGenerating(ctx, doc)
+		return &compiled{generating: p}, findings
+	}
+	p, findings := l.lint(ctx, doc)
+	return &compiled{policy: p}, findings
+}
+
 // twice finds a policy of the same name in another place.
 func (c *checker) twice(doc *source.Document) []Finding {
 	name := nameOf(doc)
-	other, known := c.places[name]
+	key := doc.GVK().Kind + "/" + name
+	other, known := c.places[key]
 	if !known {
-		c.places[name] = doc.At("")
+		c.places[key] = doc.At("")
 		return nil
 	}
 	return []Finding{problem(doc.Problem("metadata.name", "%s is also the name of the policy in %s: the cluster would keep one of them", name, other))}
 }
 
 // run runs the cases of a test.
-func (c *checker) run(ctx context.Context, test *loaded, policies []*policy.Policy) {
-	index := policy.NewIndex(policies)
+func (c *checker) run(ctx context.Context, test *loaded, policies *compiledSet) {
+	index := policy.NewIndex(policies.policies)
 	for i := range test.Cases {
 		path, one := fmt.Sprintf("cases[%d]", i), &test.Cases[i]
 		result := CaseResult{Place: test.doc.At(path), Test: test.Metadata.Name, Name: one.Name}
@@ -198,17 +226,32 @@ func (c *checker) run(ctx context.Context, test *loaded, policies []*policy.Poli
 			c.report.add(problem(test.doc.Problem(path, "the case has no name")))
 			continue
 		}
-		world, request, wrong := scene(c.kinds, index, &test.PolicyTest, one)
+		var wrong *fault
+		if one.Trigger == nil {
+			result.Differences, wrong = c.ask(ctx, index, test, one)
+		} else {
+			result.Differences, wrong = c.generate(ctx, policies.generating, test, one)
+		}
 		if wrong != nil {
 			c.report.add(problem(test.doc.Problem(wrong.in(path), "%v", wrong.err)))
 			continue
 		}
-		answer, err := world.Ask(ctx, request)
-		if err != nil {
-			c.report.add(problem(test.doc.Problem(path, "%v", err)))
-			continue
-		}
-		result.Differences = differences(&one.Expect, &answer)
 		c.report.Cases = append(c.report.Cases, result)
 	}
+}
+
+// ask judges the request of a case.
+func (c *checker) ask(ctx context.Context, index *policy.Index, test *loaded, one *Case) ([]Difference, *fault) {
+	if field := one.Expect.ofTriggers(); field != "" {
+		return nil, faulty("expect."+field, "it is of cases with a trigger")
+	}
+	world, request, wrong := scene(c.kinds, index, &test.PolicyTest, one)
+	if wrong != nil {
+		return nil, wrong
+	}
+	answer, err := world.Ask(ctx, request)
+	if err != nil {
+		return nil, &fault{err: err}
+	}
+	return differences(&one.Expect, &answer), nil
 }

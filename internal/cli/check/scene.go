@@ -47,8 +47,11 @@ type fault struct {
 
 // in is the path of the field, where the case is at a path.
 func (f *fault) in(path string) string {
-	if f.ofTest {
+	switch {
+	case f.ofTest:
 		return f.field
+	case f.field == "":
+		return path
 	}
 	return path + "." + f.field
 }
@@ -63,15 +66,8 @@ func scene(kinds *offline.Kinds, index *policy.Index, test *PolicyTest, c *Case)
 	if c.MayBreakGlass {
 		world.GlassBreakers.Insert(c.User)
 	}
-	for i, content := range test.Objects {
-		if err := exist(world, content); err != nil {
-			return nil, offline.Request{}, &fault{field: fmt.Sprintf("objects[%d]", i), ofTest: true, err: err}
-		}
-	}
-	for i, content := range c.Objects {
-		if err := exist(world, content); err != nil {
-			return nil, offline.Request{}, faulty(fmt.Sprintf("objects[%d]", i), "%w", err)
-		}
+	if wrong := furnish(world, test, c); wrong != nil {
+		return nil, offline.Request{}, wrong
 	}
 	if c.Old != nil {
 		if err := exist(world, c.Old); err != nil {
@@ -93,6 +89,21 @@ func scene(kinds *offline.Kinds, index *policy.Index, test *PolicyTest, c *Case)
 		adopt(world, request.New)
 	}
 	return world, request, wrong
+}
+
+// furnish puts the objects of a test, and of a case, into the world.
+func furnish(world *offline.World, test *PolicyTest, c *Case) *fault {
+	for i, content := range test.Objects {
+		if err := exist(world, content); err != nil {
+			return &fault{field: fmt.Sprintf("objects[%d]", i), ofTest: true, err: err}
+		}
+	}
+	for i, content := range c.Objects {
+		if err := exist(world, content); err != nil {
+			return faulty(fmt.Sprintf("objects[%d]", i), "%w", err)
+		}
+	}
+	return nil
 }
 
 // exist puts an object into the world; it replaces one of the same name.

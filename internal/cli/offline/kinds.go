@@ -179,6 +179,18 @@ func (k *Kinds) ResourceFor(gvk schema.GroupVersionKind) (schema.GroupVersionRes
 	return mapping.Resource, true
 }
 
+// versionsOf are the resources of a kind, in all its versions.
+func (k *Kinds) versionsOf(kind schema.GroupKind) []schema.GroupVersionResource {
+	var out []schema.GroupVersionResource
+	for gvk := range k.all {
+		if resource, known := k.ResourceFor(gvk); gvk.GroupKind() == kind && known {
+			out = append(out, resource)
+		}
+	}
+	slices.SortFunc(out, func(a, b schema.GroupVersionResource) int { return cmp.Compare(a.Version, b.Version) })
+	return out
+}
+
 // extensions is a group that Kubernetes no longer serves.
 const extensions = "extensions"
 
