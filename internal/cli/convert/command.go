@@ -27,15 +27,16 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/exit"
 	"kausality.io/operator/internal/cli/offline"
 	"kausality.io/operator/internal/cli/source"
 	"kausality.io/operator/internal/cli/text"
 )
 
-const long = `Convert policies of other forms to AllowancePolicies, without a cluster: those of
-kausal.io/v1alpha1, and those of kausality.io/v1alpha1 that are written in short.
+const long = `Convert policies of other forms to those of Kausality, without a cluster:
+AllowancePolicies of kausal.io/v1alpha1, AllowancePolicies and UpgradeAllowances of
+kausality.io/v1alpha1 that are written in short, and GeneratingPolicies and
+NamespacedGeneratingPolicies of Kyverno 1.19.
 
 The policies are written to the standard output. What cannot be said in them is
 told on the standard error, with its place; with --strict, nothing is written then.
@@ -43,6 +44,9 @@ See what the result does with "kubectl kausality policy check".`
 
 const examples = `  # What becomes of the policies of a directory
   kubectl kausality convert -f old/ > policies.yaml
+
+  # The GeneratingPolicies of Kyverno in a cluster
+  kubectl get generatingpolicies.policies.kyverno.io -o yaml | kubectl kausality convert -f -
 
   # In a pipeline, only if nothing is lost
   kubectl kausality convert --strict -f - < old.yaml | kubectl apply -f -`
@@ -63,7 +67,7 @@ func Command(streams genericiooptions.IOStreams) *cobra.Command {
 	opts := options{format: formatYAML}
 	cmd := &cobra.Command{
 		Use:     "convert -f FILE",
-		Short:   "Convert policies of kausal.io, or written in short, to AllowancePolicies",
+		Short:   "Convert policies of Kyverno, of kausal.io, or written in short",
 		Long:    long,
 		Example: examples,
 		Args:    cobra.NoArgs,
@@ -103,18 +107,24 @@ func (o *options) run(streams genericiooptions.IOStreams) error {
 	}
 	tell("error", text.Bad, malformed)
 	lost := 0
-	var policies []Policy
+	var objects []Object
+	places := map[string]source.Place{}
 	for _, doc := range docs {
 		if offline.IsDefinition(doc.GVK()) {
 			continue
 		}
 		converted := Document(doc, kinds)
+		if o := converted.Object; o != nil {
+			name := o.Kind + " " + o.Metadata.Name
+			if other, twice := places[name]; twice {
+				converted.Lost = append(converted.Lost, doc.Problem("metadata.name", "another %s is from %s: the cluster would keep one of them", name, other))
+			}
+			places[name] = doc.At("")
+			objects = append(objects, *o)
+		}
 		tell("lost", text.Bad, converted.Lost)
 		tell("note", text.Wait, converted.Notes)
 		lost += len(converted.Lost)
-		if converted.Policy != nil {
-			policies = append(policies, *converted.Policy)
-		}
 	}
 	if _, err := io.WriteString(streams.ErrOut, told.String()); err != nil {
 		return fmt.Errorf("telling what is lost: %w", err)
@@ -124,29 +134,26 @@ func (o *options) run(streams genericiooptions.IOStreams) error {
 		return errors.New("not all files could be read: nothing is written")
 	case lost > 0 && o.strict:
 		return errors.New("not everything can be converted: nothing is written")
-	case len(policies) == 0:
+	case len(objects) == 0:
 		return fmt.Errorf("there is no policy to convert in %s", strings.Join(o.files, ", "))
 	}
-	return o.write(streams.Out, policies)
+	return o.write(streams.Out, objects)
 }
 
-// policyList is how kubectl takes several objects as JSON.
-type policyList struct {
+// objectList is how kubectl takes several objects as JSON.
+type objectList struct {
 	metav1.TypeMeta `json:",inline"`
-	Items           []Policy `json:"items"`
+	Items           []Object `json:"items"`
 }
 
-func (o *options) write(w io.Writer, policies []Policy) error {
+func (o *options) write(w io.Writer, objects []Object) error {
 	if o.format == formatJSON {
 		encoder := json.NewEncoder(w)
 		encoder.SetIndent("", "  ")
-		return encoder.Encode(policyList{
-			TypeMeta: metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: policyKind + "List"},
-			Items:    policies,
-		})
+		return encoder.Encode(objectList{TypeMeta: metav1.TypeMeta{APIVersion: "v1", Kind: "List"}, Items: objects})
 	}
-	for i, p := range policies {
-		block, err := source.Block(p)
+	for i, object := range objects {
+		block, err := source.Block(object)
 		if err != nil {
 			return err
 		}
@@ -154,7 +161,7 @@ func (o *options) write(w io.Writer, policies []Policy) error {
 			block = "---\n" + block
 		}
 		if _, err := io.WriteString(w, block); err != nil {
-			return fmt.Errorf("writing policy %s: %w", p.Metadata.Name, err)
+			return fmt.Errorf("writing %s %s: %w", object.Kind, object.Metadata.Name, err)
 		}
 	}
 	return nil

@@ -14,17 +14,18 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package convert turns policies of other forms into AllowancePolicies: those of
-// kausal.io, the ancestor of Kausality, and such as are written in short.
+// Package convert turns policies of other forms into those of Kausality: AllowancePolicies of
+// kausal.io, its ancestor, AllowancePolicies and UpgradeAllowances that are written in short, and
+// GeneratingPolicies of Kyverno.
 package convert
 
 import (
 	"fmt"
 	"maps"
 	"slices"
+	"strings"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -39,47 +40,62 @@ const policyKind = "AllowancePolicy"
 
 // Converted is what a document became.
 type Converted struct {
-	// Policy is nil where the document cannot be converted.
-	Policy *Policy
-	// Lost is what the document says and the policy does not.
+	// Object is nil where the document cannot be converted.
+	Object *Object
+	// Lost is what the document says and the object does not.
 	Lost []source.Problem
-	// Notes are what the policy means that the document did not.
+	// Notes are what the object means that the document did not.
 	Notes []source.Problem
 }
 
-// Policy is an AllowancePolicy as people write it: without a status.
-type Policy struct {
+// Object is what a document became, as people write it: without a status.
+type Object struct {
 	metav1.TypeMeta `json:",inline"`
-	Metadata        metav1.ObjectMeta            `json:"metadata"`
-	Spec            v1alpha1.AllowancePolicySpec `json:"spec"`
+	Metadata        metav1.ObjectMeta `json:"metadata"`
+	// Spec points to that of the kind.
+	Spec any `json:"spec"`
 }
 
 // Document converts a document. Kinds are looked up where it names only the kind.
 func Document(doc *source.Document, kinds *offline.Kinds) Converted {
-	c := converter{doc: doc, kinds: kinds}
+	c := converter{doc: doc, kinds: kinds, unusable: map[string]bool{}}
 	gvk := doc.GVK()
-	switch {
-	case gvk.Kind == "UpgradeAllowance":
-		c.losef("kind", "there is no UpgradeAllowance in this version of Kausality")
-		return c.Converted
-	case gvk.Kind != policyKind || gvk.Group != ancestor && gvk.Group != v1alpha1.GroupVersion.Group:
-		c.losef("kind", "a %s is no policy, and is left out", kindText(gvk))
+	isOurs := gvk.Group == v1alpha1.GroupVersion.Group
+	isPolicy := gvk.Kind == policyKind && (isOurs || gvk.Group == ancestor)
+	isUpgrade := gvk.Kind == v1alpha1.KindUpgradeAllowance && isOurs
+	if !isPolicy && !isUpgrade && !isGenerating(gvk) {
+		c.losef("kind", "%s", noPolicy(gvk))
 		return c.Converted
 	}
 	spec, ok := doc.Object["spec"].(map[string]any)
-	if !ok {
+	switch {
+	case !ok:
 		c.losef("spec", "the policy has no spec")
-		return c.Converted
-	}
-	if gvk.Group == ancestor {
-		spec = c.fromAncestor(spec)
-	} else {
+	case isGenerating(gvk):
+		c.fromGenerating(spec, gvk)
+	case isUpgrade:
+		c.lengthenUpgrade(spec)
+		c.Object = c.decode(gvk.Kind, c.metadata(), spec, &v1alpha1.UpgradeAllowanceSpec{})
+	case gvk.Group == ancestor:
+		if spec = c.fromAncestor(spec); spec != nil {
+			c.Object = c.decode(policyKind, c.metadata(), spec, &v1alpha1.AllowancePolicySpec{})
+		}
+	default:
 		c.lengthen(spec)
-	}
-	if spec != nil {
-		c.write(spec)
+		c.Object = c.decode(policyKind, c.metadata(), spec, &v1alpha1.AllowancePolicySpec{})
 	}
 	return c.Converted
+}
+
+// noPolicy says why a document of a kind is not converted.
+func noPolicy(gvk schema.GroupVersionKind) string {
+	switch {
+	case gvk.Group == "kyverno.io" && strings.HasSuffix(gvk.Kind, "Policy"):
+		return fmt.Sprintf("a %s of kyverno.io is not converted: write its generate rules as a %s first, as Kyverno's documentation shows", gvk.Kind, generatingKind)
+	case gvk.Kind == "PolicyException" && strings.HasSuffix(gvk.Group, "kyverno.io"):
+		return "a PolicyException is not converted: say what is exempt in matchConditions or excludeResourceRules of the policy"
+	}
+	return fmt.Sprintf("a %s is no policy, and is left out", kindText(gvk))
 }
 
 func kindText(gvk schema.GroupVersionKind) string {
@@ -94,6 +110,10 @@ type converter struct {
 	Converted
 	doc   *source.Document
 	kinds *offline.Kinds
+	// namespace is that of a policy of a namespace.
+	namespace string
+	// unusable are the fields without which there is no policy.
+	unusable map[string]bool
 }
 
 func (c *converter) losef(path, format string, args ...any) {
@@ -113,25 +133,21 @@ func (c *converter) others(m map[string]any, prefix string, known ...string) {
 	}
 }
 
-// write makes the policy of a spec that is in full. What it has no field for is lost.
-func (c *converter) write(spec map[string]any) {
-	metadata, _, err := unstructured.NestedMap(c.doc.Object, "metadata")
-	if err != nil {
-		c.losef("metadata", "it has no fields")
-	}
+// decode makes the object of a spec that is in full. What it has no field for is lost.
+func (c *converter) decode(kind string, metadata, spec map[string]any, into any) *Object {
 	c.others(c.doc.Object, "", "apiVersion", "kind", "metadata", "spec", "status")
 	full, err := source.Of(map[string]any{
-		"apiVersion": v1alpha1.GroupVersion.String(), "kind": policyKind, "metadata": metadata, "spec": spec,
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": kind, "metadata": metadata, "spec": spec,
 	})
 	if err != nil {
 		c.losef("spec", "%v", err)
-		return
+		return nil
 	}
-	policy := &Policy{}
-	for _, wrong := range full.Decode(policy) {
+	object := &Object{Spec: into}
+	for _, wrong := range full.Decode(object) {
 		c.losef(wrong.Field, "%s", wrong.Message)
 	}
-	c.Policy = policy
+	return object
 }
 
 // list is the value of a field that may be given as one item in place of a list.

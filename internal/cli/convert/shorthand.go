@@ -43,7 +43,13 @@ func (c *converter) lengthen(spec map[string]any) {
 	c.each(spec, "spec", "rules", c.entries)
 }
 
-// entries writes out the entries of a section or a rule.
+// lengthenUpgrade writes out what is written in short in the spec of an UpgradeAllowance.
+func (c *converter) lengthenUpgrade(spec map[string]any) {
+	lists(spec, "triggers", "versions")
+	c.entries(spec, "spec")
+}
+
+// entries writes out the entries of a section or a rule, or of an UpgradeAllowance.
 func (c *converter) entries(parent map[string]any, path string) {
 	lists(parent, "conditions", "capture", "policies")
 	c.each(parent, path, "policies", func(entry map[string]any, path string) {
