@@ -136,6 +136,32 @@ var mutants = []mutant{
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "is refused where it cannot work"},
 	},
 	{
+		name: "convert: a policy of a namespace is about all namespaces",
+		edits: []edit{{"internal/cli/convert/namespaced.go", "labels[corev1.LabelMetadataName] = c.namespace",
+			"delete(labels, corev1.LabelMetadataName)"}},
+		unit: []string{"-run=TestConvert", "./internal/cli/convert"},
+	},
+	{
+		name:  "convert: a policy of a namespace is about what is in none",
+		edits: []edit{{"internal/cli/convert/namespaced.go", `limited["scope"] = scopeNamespaced`, `limited["scope"] = rule["scope"]`}},
+		unit:  []string{"-run=TestConvert", "./internal/cli/convert"},
+	},
+	{
+		name:  "convert: a policy of a namespace may name another one",
+		edits: []edit{{"internal/cli/convert/expression.go", "c.unusable[path] = true", "delete(c.unusable, path)"}},
+		unit:  []string{"-run=TestConvert", "./internal/cli/convert"},
+	},
+	{
+		name:  "convert: a policy that would be refused is written",
+		edits: []edit{{"internal/cli/convert/generating.go", "if len(c.unusable) > 0 {", "if len(c.unusable) > 0 && false {"}},
+		unit:  []string{"-run=TestConvert", "./internal/cli/convert"},
+	},
+	{
+		name:  "policy check: an evaluation that fails passes where nothing is said of it",
+		edits: []edit{{"internal/cli/check/trigger.go", "if o.reason != e.Reason {", `if o.reason != e.Reason && e.Reason != "" {`}},
+		unit:  []string{"-run=TestRun", "./internal/cli/check"},
+	},
+	{
 		name:  "upgrade: a graph that says the same is another one",
 		edits: []edit{{"internal/upgrade/allowance.go", "return known.Digest == by.Digest", "return known.Revision == by.Revision"}},
 		unit:  []string{"-run=TestAskAboutGraphs", "./internal/upgrade"},

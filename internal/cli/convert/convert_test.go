@@ -105,8 +105,8 @@ func TestConvertedPoliciesGenerate(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !report.Sound(false) || len(report.Cases) != 8 {
-		t.Errorf("%d cases, want 8, all of them sound:\n%s", len(report.Cases), report.Text(text.Terminal{Width: text.DefaultWidth}, true))
+	if !report.Sound(false) || len(report.Cases) != 9 {
+		t.Errorf("%d cases, want 9, all of them sound:\n%s", len(report.Cases), report.Text(text.Terminal{Width: text.DefaultWidth}, true))
 	}
 }
 
