@@ -71,6 +71,8 @@ var markDomains = []string{
 	"meta.helm.sh", "helm.sh",
 	"argocd.argoproj.io",
 	"toolkit.fluxcd.io",
+	// Kyverno knows by its labels what it has generated itself, and deletes that.
+	"kyverno.io",
 	"applyset.kubernetes.io",
 }
 
@@ -83,7 +85,7 @@ func isMark(key string, value any) bool {
 		"app.kubernetes.io/instance":
 		return true
 	case "app.kubernetes.io/managed-by":
-		return value == "Helm"
+		return value == "Helm" || value == "kyverno"
 	}
 	domain, _, _ := strings.Cut(key, "/")
 	for _, mark := range markDomains {

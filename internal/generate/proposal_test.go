@@ -35,7 +35,7 @@ metadata:
   creationTimestamp: "2026-01-01T00:00:00Z"
   ownerReferences: [{apiVersion: v1, kind: ConfigMap, name: owner, uid: 1a}]
   finalizers: [example.org/kept]
-  labels: {team: x, app.kubernetes.io/managed-by: Helm, kustomize.toolkit.fluxcd.io/name: apps, argocd.argoproj.io/instance: a}
+  labels: {team: x, app.kubernetes.io/managed-by: Helm, kustomize.toolkit.fluxcd.io/name: apps, argocd.argoproj.io/instance: a, generate.kyverno.io/policy-name: p}
   annotations:
     note: kept
     kubectl.kubernetes.io/last-applied-configuration: "{}"
@@ -46,7 +46,7 @@ data: {registry: registry.example.org}`
 	secrets = `
 apiVersion: v1
 kind: Secret
-metadata: {name: source-secret, namespace: default, labels: {allowedToBeCloned: "true"}, annotations: {note: x, argocd.argoproj.io/tracking-id: y}}
+metadata: {name: source-secret, namespace: default, labels: {allowedToBeCloned: "true", app.kubernetes.io/managed-by: kyverno}, annotations: {note: x, argocd.argoproj.io/tracking-id: y}}
 type: Opaque
 data: {password: aHVudGVyMg==}
 ---
