@@ -27,11 +27,12 @@ import (
 	"kausality.io/operator/internal/cli/text"
 )
 
-const long = `Check AllowancePolicies without a cluster, such as in CI.
+const long = `Check AllowancePolicies and GeneratingPolicies without a cluster, such as in CI.
 
 Each policy is held against what the API server and Kausality's webhook would say
 if it was applied, errors and warnings. Files of kind PolicyTest have cases: a
-request in a world of objects, and the answer that the policies should give.
+request in a world of objects, and the answer that the policies should give; or a
+trigger, and the objects that should be generated for it.
 
 Kubernetes' own kinds are known. Others are from CustomResourceDefinitions among
 the files, or under --crds.

@@ -134,6 +134,8 @@ func (o *options) run(streams genericiooptions.IOStreams) error {
 		return errors.New("not all files could be read: nothing is written")
 	case lost > 0 && o.strict:
 		return errors.New("not everything can be converted: nothing is written")
+	case len(objects) == 0 && lost > 0:
+		return fmt.Errorf("nothing in %s can be converted", strings.Join(o.files, ", "))
 	case len(objects) == 0:
 		return fmt.Errorf("there is no policy to convert in %s", strings.Join(o.files, ", "))
 	}

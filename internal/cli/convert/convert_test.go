@@ -134,6 +134,7 @@ func TestConvertFails(t *testing.T) {
 		"lost, and strict":  {args: []string{"-f", "testdata/lossy.in.yaml", "--strict"}, code: exit.Findings, want: "not everything can be converted"},
 		"no YAML":           {args: []string{"-f", "-"}, stdin: "a: [", code: exit.Findings, want: "not all files could be read"},
 		"nothing in it":     {args: []string{"-f", "-"}, stdin: "# nothing", code: exit.Findings, want: "there is no policy to convert in -"},
+		"all of it lost":    {args: []string{"-f", "-"}, stdin: "kind: ConfigMap", code: exit.Findings, want: "nothing in - can be converted"},
 		"a broken CRD file": {args: []string{"-f", "-", "--crds", "testdata/none"}, code: exit.Usage, want: "testdata/none cannot be read"},
 	}
 	for name, tc := range tests {
