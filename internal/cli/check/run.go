@@ -103,6 +103,7 @@ func Run(ctx context.Context, opts Options) (*Report, error) {
 		}
 		c.run(ctx, test, policies)
 	}
+	c.report.Unknown = slices.Compact(slices.Sorted(slices.Values(c.report.Unknown)))
 	if c.report.Policies+len(tests)+len(c.report.Findings) == 0 {
 		return nil, fmt.Errorf("there is no AllowancePolicy, GeneratingPolicy or %s in %s", testKind.Kind, strings.Join(opts.Files, ", "))
 	}
@@ -190,7 +191,6 @@ func (c *checker) lint(ctx context.Context, docs []*source.Document) (*compiledS
 			c.report.Unknown = append(c.report.Unknown, l.unknownTriggers(doc)...)
 		}
 	}
-	c.report.Unknown = slices.Compact(slices.Sorted(slices.Values(c.report.Unknown)))
 	return out, nil
 }
 

@@ -78,6 +78,13 @@ func (c *checker) generate(ctx context.Context, policies []*generate.Policy, tes
 	if err != nil {
 		return nil, &fault{err: err}
 	}
+	for _, read := range outcome.reads {
+		// What is not known is not there, which says nothing about a cluster.
+		if _, known := c.kinds.KindFor(read.Resource); !known {
+			c.report.Unknown = append(c.report.Unknown, read.Resource.GroupResource().String())
+		}
+	}
+	c.report.Unknown = append(c.report.Unknown, outcome.notServed...)
 	return outcome.differences(&one.Expect)
 }
 
@@ -154,6 +161,10 @@ func nameIn(world *offline.World, content map[string]any) string {
 type outcome struct {
 	objects map[generate.ID]generate.Wanted
 	leftOut map[generate.LeftOut]int
+	// reads are what the policies read.
+	reads []generate.Read
+	// notServed are the kinds of what they apply that are not known.
+	notServed []string
 	// reason and message say why there is none.
 	reason, message string
 }
@@ -174,6 +185,10 @@ func evaluate(ctx context.Context, policies []*generate.Policy, trigger *generat
 		}
 		if err != nil {
 			return nil, err
+		}
+		out.reads = append(out.reads, result.Reads...)
+		for _, kind := range result.NotServed {
+			out.notServed = append(out.notServed, kind.GroupKind().String())
 		}
 		for reason, n := range result.LeftOut {
 			out.leftOut[reason] += n
