@@ -124,11 +124,14 @@ func (c *converter) notef(path, format string, args ...any) {
 	c.Notes = append(c.Notes, c.doc.Problem(path, format, args...))
 }
 
+// noSuchField is what a document in full says of a field, too.
+const noSuchField = "there is no such field"
+
 // others loses the fields of a map that are none of those known.
 func (c *converter) others(m map[string]any, prefix string, known ...string) {
 	for _, name := range slices.Sorted(maps.Keys(m)) {
 		if !slices.Contains(known, name) {
-			c.losef(prefix+name, "there is no such field")
+			c.losef(prefix+name, noSuchField)
 		}
 	}
 }
@@ -146,6 +149,8 @@ func (c *converter) decode(kind string, metadata, spec map[string]any, into any)
 	object := &Object{Spec: into}
 	for _, wrong := range full.Decode(object) {
 		c.losef(wrong.Field, "%s", wrong.Message)
+		// Behind a value of another type, the rest may not have been read.
+		c.unusable[wrong.Field] = wrong.Message != noSuchField
 	}
 	return object
 }

@@ -128,12 +128,17 @@ func TestConvertFails(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"no files":          {code: exit.Usage, want: "which policies?"},
-		"no such file":      {args: []string{"-f", "none.yaml"}, code: exit.Usage, want: "none.yaml cannot be read: no such file or directory"},
-		"no such format":    {args: []string{"-f", "-", "-o", "xml"}, code: exit.Usage, want: "--output=xml is none of json, yaml"},
-		"lost, and strict":  {args: []string{"-f", "testdata/lossy.in.yaml", "--strict"}, code: exit.Findings, want: "not everything can be converted"},
-		"no YAML":           {args: []string{"-f", "-"}, stdin: "a: [", code: exit.Findings, want: "not all files could be read"},
-		"nothing in it":     {args: []string{"-f", "-"}, stdin: "# nothing", code: exit.Findings, want: "there is no policy to convert in -"},
+		"no files":         {code: exit.Usage, want: "which policies?"},
+		"no such file":     {args: []string{"-f", "none.yaml"}, code: exit.Usage, want: "none.yaml cannot be read: no such file or directory"},
+		"no such format":   {args: []string{"-f", "-", "-o", "xml"}, code: exit.Usage, want: "--output=xml is none of json, yaml"},
+		"lost, and strict": {args: []string{"-f", "testdata/lossy.in.yaml", "--strict"}, code: exit.Findings, want: "not everything can be converted"},
+		"no YAML":          {args: []string{"-f", "-"}, stdin: "a: [", code: exit.Findings, want: "not all files could be read"},
+		"nothing in it":    {args: []string{"-f", "-"}, stdin: "# nothing", code: exit.Findings, want: "there is no policy to convert in -"},
+		"not of its type": {
+			args:  []string{"-f", "-"},
+			stdin: "{apiVersion: policies.kyverno.io/v1, kind: GeneratingPolicy, metadata: {name: p}, spec: {variables: [{name: 1, expression: a}], matchConstraints: {resourceRules: [{apiGroups: [\"\"], apiVersions: [v1], operations: [CREATE], resources: [pods]}]}, generate: [{expression: 'generator.apply(\"a\", [object])'}]}}",
+			code:  exit.Findings, want: "nothing in - can be converted",
+		},
 		"all of it lost":    {args: []string{"-f", "-"}, stdin: "kind: ConfigMap", code: exit.Findings, want: "nothing in - can be converted"},
 		"a broken CRD file": {args: []string{"-f", "-", "--crds", "testdata/none"}, code: exit.Usage, want: "testdata/none cannot be read"},
 	}

@@ -84,7 +84,7 @@ func (c *converter) fromGenerating(spec map[string]any, gvk schema.GroupVersionK
 		c.losef(err.Field, "%s", cmp.Or(c.foreign(spec, err.Field), err.Detail, err.ErrorBody()))
 		c.unusable[err.Field] = true
 	}
-	if len(c.unusable) > 0 {
+	if slices.Contains(slices.Collect(maps.Values(c.unusable)), true) {
 		c.losef("spec", "the policy is left out: without what is lost it would not be what it was")
 		return
 	}
