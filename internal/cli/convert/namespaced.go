@@ -19,6 +19,7 @@ package convert
 import (
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/util/validation"
@@ -61,19 +62,19 @@ func (c *converter) limit(spec map[string]any) {
 	}
 	var rules []any
 	c.each(match, "spec.matchConstraints", "resourceRules", func(rule map[string]any, path string) {
-		ofNamespaces := includes(rule["apiGroups"], "") && includes(rule["resources"], namespacesResource)
-		if !onlyNamespaces(rule) {
+		ofNamespaces := namespacesAmong(rule)
+		if !slices.Equal(ofNamespaces, list(rule["resources"])) {
 			if rule["scope"] != scopeCluster {
 				limited := maps.Clone(rule)
 				limited["scope"] = scopeNamespaced
 				rules = append(rules, limited)
-			} else if !ofNamespaces {
+			} else if len(ofNamespaces) == 0 {
 				c.losef(path, "it is about what is in no namespace, and never matches in a policy of one")
 			}
 		}
-		if ofNamespaces && rule["scope"] != scopeNamespaced {
+		if len(ofNamespaces) > 0 && rule["scope"] != scopeNamespaced {
 			itself := maps.Clone(rule)
-			itself["apiGroups"], itself["resources"] = []any{""}, []any{namespacesResource}
+			itself["apiGroups"], itself["resources"] = []any{""}, ofNamespaces
 			rules = append(rules, itself)
 		}
 	})
@@ -83,24 +84,46 @@ func (c *converter) limit(spec map[string]any) {
 		selector = map[string]any{}
 	}
 	labels, _ := selector["matchLabels"].(map[string]any)
-	if other, given := labels[corev1.LabelMetadataName]; given && other != c.namespace {
-		c.losef("spec.matchConstraints.namespaceSelector", "it selects another namespace than %s, and never matches in a policy of that", c.namespace)
-	}
 	if labels == nil {
 		labels = map[string]any{}
 	}
-	labels[corev1.LabelMetadataName] = c.namespace
+	if other, given := labels[corev1.LabelMetadataName]; given && other != c.namespace {
+		c.notef("spec.matchConstraints.namespaceSelector", "it selects another namespace than %s, so that the policy never matches", c.namespace)
+		selector["matchExpressions"] = append(list(selector["matchExpressions"]),
+			map[string]any{"key": corev1.LabelMetadataName, "operator": "In", "values": []any{c.namespace}})
+	} else {
+		labels[corev1.LabelMetadataName] = c.namespace
+	}
 	selector["matchLabels"] = labels
 	match["namespaceSelector"] = selector
 }
 
-// includes reports whether a list of names has one, or all.
-func includes(names any, name string) bool {
-	return slices.ContainsFunc(list(names), func(held any) bool { return held == name || held == everything || held == "*/*" })
-}
-
-// onlyNamespaces reports whether a rule is about Namespaces and nothing else.
-func onlyNamespaces(rule map[string]any) bool {
-	return !slices.ContainsFunc(list(rule["apiGroups"]), func(group any) bool { return group != "" }) &&
-		!slices.ContainsFunc(list(rule["resources"]), func(resource any) bool { return resource != namespacesResource })
+// namespacesAmong returns what a rule names that is about Namespaces themselves: their resource, and
+// its sub-resources.
+func namespacesAmong(rule map[string]any) []any {
+	if !slices.ContainsFunc(list(rule["apiGroups"]), func(group any) bool { return group == "" || group == everything }) {
+		return nil
+	}
+	var out []any
+	add := func(resource string) {
+		if !slices.Contains(out, any(resource)) {
+			out = append(out, resource)
+		}
+	}
+	for _, resource := range list(rule["resources"]) {
+		text, _ := resource.(string)
+		name, sub, hasSub := strings.Cut(text, "/")
+		switch {
+		case name == namespacesResource:
+			add(text)
+		case name == everything && !hasSub:
+			add(namespacesResource)
+		case text == "*/*":
+			add(namespacesResource)
+			add(namespacesResource + "/*")
+		case name == everything:
+			add(namespacesResource + "/" + sub)
+		}
+	}
+	return out
 }
