@@ -63,7 +63,7 @@ func (c *converter) limit(spec map[string]any) {
 	var rules []any
 	c.each(match, "spec.matchConstraints", "resourceRules", func(rule map[string]any, path string) {
 		ofNamespaces := namespacesAmong(rule)
-		if !slices.Equal(ofNamespaces, list(rule["resources"])) {
+		if !slices.Equal(ofNamespaces, list(rule["resources"])) || !slices.Equal(list(rule["apiGroups"]), []any{""}) {
 			if rule["scope"] != scopeCluster {
 				limited := maps.Clone(rule)
 				limited["scope"] = scopeNamespaced

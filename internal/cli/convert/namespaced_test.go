@@ -43,6 +43,11 @@ func TestLimit(t *testing.T) {
 			match: `{resourceRules: [{apiGroups: [example.org], resources: [namespaces]}]}`,
 			want:  `{resourceRules: [{apiGroups: [example.org], resources: [namespaces], scope: Namespaced}], namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}}`,
 		},
+		"any group's resource of that name": {
+			match: `{resourceRules: [{apiGroups: ["*"], resources: [namespaces]}]}`,
+			want: `{resourceRules: [{apiGroups: ["*"], resources: [namespaces], scope: Namespaced}, {apiGroups: [""], resources: [namespaces]}],
+				namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: shop}}}`,
+		},
 		"everything": {
 			match: `{resourceRules: [{apiGroups: ["*"], resources: ["*", "*/*", "*/scale"], scope: "*"}]}`,
 			want: `{resourceRules: [
