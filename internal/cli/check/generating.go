@@ -46,16 +46,18 @@ func (l *linter) lintGenerating(ctx context.Context, doc *source.Document) (*gen
 		return nil, []Finding{problem(doc.Problem("", "%v", err))}
 	}
 	compiled, warnings, errs := generate.Compile(p.Name, &p.Spec)
+	if compiled != nil {
+		errs = compiled.AboutRequests()
+	}
 	var out []Finding
 	for _, err := range errs {
 		out = append(out, problem(doc.Problem(err.Field, "%s", withoutExpression(err))))
 	}
-	if compiled == nil {
+	if len(errs) > 0 {
 		return nil, out
 	}
-	if p.Spec.Evaluation.GenerateExisting && compiled.NeedsRequest() {
-		warnings = append(warnings, "spec.evaluation.generateExisting: the expressions use request or oldObject, "+
-			"and of what exists already no request is known: the policy fails for it")
+	if compiled.NeedsAdmission() {
+		warnings = append(warnings, "spec.matchConstraints.resourceRules: DELETE, CONNECT and sub-resources leave nothing to watch: they match nothing")
 	}
 	for _, w := range warnings {
 		out = append(out, warning(doc, w))
@@ -66,7 +68,7 @@ func (l *linter) lintGenerating(ctx context.Context, doc *source.Document) (*gen
 // withoutExpression is what is wrong with a field. An expression is not repeated: its line says
 // which it is.
 func withoutExpression(err *field.Error) string {
-	if err.Type == field.ErrorTypeInvalid && strings.HasSuffix(err.Field, ".expression") {
+	if (err.Type == field.ErrorTypeInvalid || err.Type == field.ErrorTypeForbidden) && strings.HasSuffix(err.Field, ".expression") {
 		return err.Detail
 	}
 	return body(err)

@@ -58,8 +58,7 @@ type TestMetadata struct {
 type Case struct {
 	// Name says what the case shows.
 	Name string `json:"name"`
-	// Trigger is an object for which GeneratingPolicies may want others. With a user, it is
-	// as that user's request has left it; without, it is just there.
+	// Trigger is an object for which GeneratingPolicies may want others.
 	Trigger *Trigger `json:"trigger,omitempty"`
 	// User and Groups are who makes the request.
 	User   string   `json:"user,omitempty"`

@@ -76,7 +76,10 @@ func (c *converter) fromGenerating(spec map[string]any, gvk schema.GroupVersionK
 	if object == nil {
 		return
 	}
-	_, _, errs := generate.Compile(name, out)
+	compiled, _, errs := generate.Compile(name, out)
+	if compiled != nil {
+		errs = compiled.AboutRequests()
+	}
 	for _, err := range errs {
 		if c.unusable[err.Field] {
 			continue
@@ -87,6 +90,9 @@ func (c *converter) fromGenerating(spec map[string]any, gvk schema.GroupVersionK
 	if slices.Contains(slices.Collect(maps.Values(c.unusable)), true) {
 		c.losef("spec", "the policy is left out: without what is lost it would not be what it was")
 		return
+	}
+	if compiled.NeedsAdmission() {
+		c.losef("spec.matchConstraints.resourceRules", "DELETE, CONNECT and sub-resources leave nothing to watch: they match nothing")
 	}
 	c.Object = object
 }

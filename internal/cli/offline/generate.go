@@ -18,13 +18,10 @@ package offline
 
 import (
 	"fmt"
-	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -94,28 +91,20 @@ func withNamespaceLabel(obj *unstructured.Unstructured) *unstructured.Unstructur
 	return out
 }
 
-// Trigger returns an object as GeneratingPolicies see it: as a request has left it, where
-// somebody made one, or as it is.
-func (w *World) Trigger(r Request) (*generate.Trigger, error) {
-	r.Old, r.New = withNamespaceLabel(r.Old), withNamespaceLabel(r.New)
-	shape := r.New
-	if shape == nil {
-		shape = r.Old
-	}
-	resource, known := w.Kinds.ResourceFor(shape.GroupVersionKind())
+// Trigger returns an object as GeneratingPolicies see it.
+func (w *World) Trigger(obj *unstructured.Unstructured) (*generate.Trigger, error) {
+	obj = withNamespaceLabel(obj)
+	resource, known := w.Kinds.ResourceFor(obj.GroupVersionKind())
 	if !known {
-		return nil, fmt.Errorf("%s in %s is not known: give its CustomResourceDefinition", shape.GetKind(), shape.GetAPIVersion())
+		return nil, fmt.Errorf("%s in %s is not known: give its CustomResourceDefinition", obj.GetKind(), obj.GetAPIVersion())
 	}
-	out := &generate.Trigger{
-		Resource: resource, Operation: admissionregistrationv1.OperationType(strings.ToUpper(string(r.Operation))),
-		Object: contentOf(r.New), OldObject: contentOf(r.Old),
-	}
-	for _, other := range w.Kinds.versionsOf(shape.GroupVersionKind().GroupKind()) {
+	out := &generate.Trigger{Resource: resource, Object: obj.Object}
+	for _, other := range w.Kinds.versionsOf(obj.GroupVersionKind().GroupKind()) {
 		if other != resource {
 			out.Equivalent = append(out.Equivalent, other)
 		}
 	}
-	if namespace := shape.GetNamespace(); namespace != "" {
+	if namespace := obj.GetNamespace(); namespace != "" {
 		found := w.Find(namespaceKind, types.NamespacedName{Name: namespace})
 		if found == nil {
 			found = &unstructured.Unstructured{Object: map[string]any{
@@ -124,24 +113,5 @@ func (w *World) Trigger(r Request) (*generate.Trigger, error) {
 		}
 		out.Namespace = withNamespaceLabel(found).Object
 	}
-	if r.Username == "" {
-		return out, nil
-	}
-	call, err := w.encode(r)
-	if err != nil {
-		return nil, err
-	}
-	if out.Request, err = runtime.DefaultUnstructuredConverter.ToUnstructured(&call.AdmissionRequest); err != nil {
-		return nil, fmt.Errorf("the request for %s %s: %w", shape.GetKind(), shape.GetName(), err)
-	}
-	delete(out.Request, "object")
-	delete(out.Request, "oldObject")
 	return out, nil
-}
-
-func contentOf(obj *unstructured.Unstructured) map[string]any {
-	if obj == nil {
-		return nil
-	}
-	return obj.Object
 }
