@@ -259,8 +259,9 @@ func isOptional(e ast.Expr) bool {
 			return isOptional(call.Args()[0])
 		}
 		return receiver(call) == "optional"
+	default:
+		return false
 	}
-	return false
 }
 
 func isVariables(e ast.Expr) bool { return e.Kind() == ast.IdentKind && e.AsIdent() == "variables" }

@@ -23,6 +23,9 @@ import (
 	"github.com/google/cel-go/common/ast"
 )
 
+// noCounterpart is what there is to say where nothing else would do.
+const noCounterpart = "it has no counterpart"
+
 // notHere are functions and variables of Kyverno that Kausality has not, by the name that
 // they begin with, and why.
 var notHere = map[string]string{
@@ -33,17 +36,17 @@ var notHere = map[string]string{
 	"yaml":           "read a field of an object in place of a text",
 	"time":           "what is generated may not depend on when that is",
 	"random":         "what is generated would be something else each time",
-	"hash":           "it has no counterpart",
-	"sha1":           "it has no counterpart",
-	"sha256":         "it has no counterpart",
-	"md5":            "it has no counterpart",
-	"math":           "it has no counterpart",
-	"gzip":           "it has no counterpart",
-	"x509":           "it has no counterpart",
+	"hash":           noCounterpart,
+	"sha1":           noCounterpart,
+	"sha256":         noCounterpart,
+	"md5":            noCounterpart,
+	"math":           noCounterpart,
+	"gzip":           noCounterpart,
+	"x509":           noCounterpart,
 	"base64":         "a Secret may have what is not encoded in stringData",
 	"regex":          "matches and findAll take regular expressions",
-	"transform":      "it has no counterpart",
-	"listObjToMap":   "it has no counterpart",
+	"transform":      noCounterpart,
+	"listObjToMap":   noCounterpart,
 	"exceptions":     "say what is exempt in matchConditions",
 	"resource.post":  "evaluating a policy writes nothing",
 	"resource.togvr": `name the version and the resource, such as resource.Get("apps/v1", "deployments", …)`,
@@ -93,6 +96,7 @@ func nameOf(e ast.Expr) string {
 		if e.AsIdent() == "exceptions" {
 			return "exceptions"
 		}
+	default:
 	}
 	return ""
 }

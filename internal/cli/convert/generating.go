@@ -148,11 +148,11 @@ func (c *converter) evaluation(spec map[string]any) {
 	}
 	if admission, ok := evaluation["admission"].(map[string]any); ok {
 		c.others(admission, at+"admission.", "enabled")
-		if admission["enabled"] == false {
+		if is(admission["enabled"], false) {
 			c.losef(at+"admission", "here a policy is always about triggers that are written after it, too")
 		}
 	}
-	if evaluation["skipBackgroundRequests"] == true {
+	if is(evaluation["skipBackgroundRequests"], true) {
 		c.losef(at+"skipBackgroundRequests", "here what another policy generates is a trigger like any other; only what the policy itself has led to is none")
 	}
 	delete(evaluation, "admission")
@@ -160,6 +160,12 @@ func (c *converter) evaluation(spec map[string]any) {
 	if len(evaluation) == 0 {
 		delete(spec, "evaluation")
 	}
+}
+
+// is reports whether a switch was given, and how.
+func is(given any, value bool) bool {
+	held, ok := given.(bool)
+	return ok && held == value
 }
 
 // withoutCounterpart loses the fields that Kausality has not.
@@ -170,7 +176,7 @@ func (c *converter) withoutCounterpart(spec map[string]any) {
 	if given := spec["webhookConfiguration"]; given != nil {
 		c.losef("spec.webhookConfiguration", "triggers are watched: no request waits for the policy")
 	}
-	if spec["useServerSideApply"] == false {
+	if is(spec["useServerSideApply"], false) {
 		c.notef("spec.useServerSideApply", "objects are always written by server-side apply: fields that others add to them stay")
 	}
 	for _, name := range []string{"auditAnnotations", "webhookConfiguration", "useServerSideApply"} {

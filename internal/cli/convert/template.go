@@ -248,7 +248,7 @@ func segmentsOf(text string) ([]segment, error) {
 			plain.Reset()
 		}
 	}
-	for len(text) > 0 {
+	for text != "" {
 		if rest, ok := strings.CutPrefix(text, escaped); ok {
 			plain.WriteString(begins)
 			text = rest

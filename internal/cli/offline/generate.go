@@ -108,7 +108,7 @@ func (w *World) Trigger(obj *unstructured.Unstructured) (*generate.Trigger, erro
 		found := w.Find(namespaceKind, types.NamespacedName{Name: namespace})
 		if found == nil {
 			found = &unstructured.Unstructured{Object: map[string]any{
-				"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace},
+				"apiVersion": "v1", "kind": namespaceKind.Kind, "metadata": map[string]any{"name": namespace},
 			}}
 		}
 		out.Namespace = withNamespaceLabel(found).Object

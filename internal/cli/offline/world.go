@@ -177,7 +177,7 @@ func (o objects) Behind(schema.GroupVersionKind) bool { return false }
 // described has its name as a label.
 func (o objects) Labels(_ context.Context, name string) map[string]string {
 	labels := map[string]string{corev1.LabelMetadataName: name}
-	if obj := o.Find(schema.GroupKind{Kind: "Namespace"}, types.NamespacedName{Name: name}); obj != nil {
+	if obj := o.Find(namespaceKind, types.NamespacedName{Name: name}); obj != nil {
 		maps.Copy(labels, obj.GetLabels())
 	}
 	return labels
