@@ -79,6 +79,9 @@ func (c *converter) fromGenerating(spec map[string]any, gvk schema.GroupVersionK
 	compiled, _, errs := generate.Compile(name, out)
 	if compiled != nil {
 		errs = compiled.AboutRequests()
+		if len(errs) == 0 && compiled.NeedsAdmission() {
+			c.losef("spec.matchConstraints.resourceRules", "DELETE, CONNECT and sub-resources leave nothing to watch: they match nothing")
+		}
 	}
 	for _, err := range errs {
 		if c.unusable[err.Field] {
@@ -90,9 +93,6 @@ func (c *converter) fromGenerating(spec map[string]any, gvk schema.GroupVersionK
 	if slices.Contains(slices.Collect(maps.Values(c.unusable)), true) {
 		c.losef("spec", "the policy is left out: without what is lost it would not be what it was")
 		return
-	}
-	if compiled.NeedsAdmission() {
-		c.losef("spec.matchConstraints.resourceRules", "DELETE, CONNECT and sub-resources leave nothing to watch: they match nothing")
 	}
 	c.Object = object
 }
