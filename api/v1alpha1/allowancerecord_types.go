@@ -291,8 +291,8 @@ type Decision struct {
 	// message that the requester got.
 	// +optional
 	Message string `json:"message,omitempty"`
-	// upgrades are the UpgradeAllowances that did not let a denied request through, with
-	// their generations.
+	// upgrades are the UpgradeAllowances that select the target and did not let a denied request
+	// through, with their generations.
 	// +optional
 	// +listType=atomic
 	Upgrades []string `json:"upgrades,omitempty"`
@@ -433,7 +433,8 @@ type Blocked struct {
 	// user whose request was denied.
 	// +optional
 	User string `json:"user,omitempty"`
-	// upgrades are the UpgradeAllowances that did not let it through, with their generations.
+	// upgrades are the UpgradeAllowances that select the target and did not let it through, with
+	// their generations.
 	// +optional
 	// +listType=atomic
 	Upgrades []string `json:"upgrades,omitempty"`

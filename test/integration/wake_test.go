@@ -25,8 +25,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -116,4 +118,32 @@ var _ = Describe("What waits for an UpgradeAllowance", Ordered, func() {
 		Eventually(written.seen).Should(HaveLen(2))
 		Consistently(written.seen).WithTimeout(4 * time.Second).Should(Equal([]bool{true, false}))
 	})
+
+	DescribeTable("is woken by one that comes to select it", func(ctx SpecContext, name string, selects func(*v1alpha1.UpgradeAllowanceSpec), relabel func(*appsv1.Deployment) client.Object, want ...bool) {
+		d := deploymentWith(ctx, namespace, name)
+		written := watchBlocked(ctx, d)
+		p.records.Observe(deniedUpdate(targetOf(d, deployments)))
+		Eventually(written.seen).Should(Equal([]bool{true}))
+		u := agreement(name)
+		selects(&u.Spec)
+		p.agree(ctx, u)
+		Consistently(written.seen).WithTimeout(3 * time.Second).Should(Equal([]bool{true}))
+
+		Expect(k8s.Patch(ctx, relabel(d), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"labels":{"stage":"`+name+`"}}}`)))).To(Succeed())
+		Eventually(written.seen).Should(Equal(want))
+		Consistently(written.seen).WithTimeout(3 * time.Second).Should(Equal(want))
+	},
+		Entry("as its namespace is relabelled, of which nobody else tells it", "namespace-relabelled",
+			func(spec *v1alpha1.UpgradeAllowanceSpec) {
+				spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"stage": "namespace-relabelled"}}
+			},
+			func(d *appsv1.Deployment) client.Object {
+				return &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: d.Namespace}}
+			}, true, false),
+		Entry("as it is relabelled itself", "relabelled",
+			func(spec *v1alpha1.UpgradeAllowanceSpec) {
+				spec.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"stage": "relabelled"}}
+			},
+			func(d *appsv1.Deployment) client.Object { return d.DeepCopy() }, true, true, false),
+	)
 })

@@ -140,6 +140,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(r.lostSource(mgr.GetCache())).
 		WatchesRawSource(r.policySource(mgr.GetCache())).
 		WatchesRawSource(upgradeSource(mgr.GetCache(), r.Upgrades)).
+		WatchesRawSource(namespaceSource(mgr.GetCache())).
 		WatchesRawSource(r.alarms.Source()).
 		WithOptions(controller.TypedOptions[holders.Request]{MaxConcurrentReconciles: workers}).
 		Complete(r)

@@ -31,6 +31,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/recordevents"
 	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/scope"
 )
 
 // policyDelay is the delay after which the holders of a changed policy are looked at:
@@ -115,4 +116,27 @@ func matters(before, after *v1alpha1.AllowancePolicy) bool {
 	}
 	return before.Generation != after.Generation || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 		!maps.Equal(states(before), states(after))
+}
+
+// namespaceSource makes those holders reconcile that wait in a namespace whose labels change:
+// another policy may select them then, or an UpgradeAllowance, and nothing is written that their
+// controllers would hear of. The delay is for other replicas, which have to know the labels before
+// whoever is woken asks them.
+func namespaceSource(objects cache.Cache) source.TypedSource[holders.Request] {
+	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+		feeder := holders.NewFeeder()
+		go feeder.Run(ctx, queue, policyDelay)
+		type untold = workqueue.TypedRateLimitingInterface[holders.Request]
+		return source.TypedKind(objects, scope.PartialNamespace(), handler.TypedFuncs[*metav1.PartialObjectMetadata, holders.Request]{
+			UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*metav1.PartialObjectMetadata], _ untold) {
+				if maps.Equal(e.ObjectOld.Labels, e.ObjectNew.Labels) {
+					return
+				}
+				namespace := e.ObjectNew.Name
+				feeder.Ask(namespace, recordevents.Holders(ctx, objects, func(note recordevents.Note) bool {
+					return note.Open && note.Holder.Key().Namespace == namespace
+				}))
+			},
+		}).Start(ctx, queue)
+	})
 }

@@ -17,12 +17,22 @@ limitations under the License.
 package holder
 
 import (
+	"context"
 	"testing"
+	"time"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/client-go/util/workqueue"
+	"sigs.k8s.io/controller-runtime/pkg/cache"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	fakeinformers "sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/record"
+	"kausality.io/operator/internal/scope"
 )
 
 func TestMatters(t *testing.T) {
@@ -66,5 +76,81 @@ func TestMatters(t *testing.T) {
 				t.Errorf("matters() = %t", got)
 			}
 		})
+	}
+}
+
+// namespaceEvents hands its handler to the test, which plays what happens to namespaces.
+type namespaceEvents struct {
+	*fakeinformers.FakeInformer
+
+	handlers chan toolscache.ResourceEventHandler
+}
+
+func (e namespaceEvents) AddEventHandlerWithOptions(
+	handler toolscache.ResourceEventHandler, _ toolscache.HandlerOptions,
+) (toolscache.ResourceEventHandlerRegistration, error) {
+	e.handlers <- handler
+	return e.AddEventHandler(handler)
+}
+
+// cachedRecords is an informer of the records that a cache has.
+type cachedRecords struct {
+	*fakeinformers.FakeInformer
+
+	store toolscache.Store
+}
+
+func (r cachedRecords) GetStore() toolscache.Store { return r.store }
+
+// informers are those of a cache.
+type informers struct {
+	cache.Cache
+
+	namespaces namespaceEvents
+	records    cachedRecords
+}
+
+func (i informers) GetInformer(_ context.Context, obj client.Object, _ ...cache.InformerGetOption) (cache.Informer, error) {
+	if _, ok := obj.(*v1alpha1.AllowanceRecord); ok {
+		return i.records, nil
+	}
+	return i.namespaces, nil
+}
+
+func (informers) WaitForCacheSync(context.Context) bool { return true }
+
+// TestNamespaceSource has those looked at that wait in a namespace which is relabelled.
+func TestNamespaceSource(t *testing.T) {
+	store := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
+	waiting := func(namespace, name string, blocked *v1alpha1.Blocked) holders.Request {
+		target := v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: namespace, Name: name}
+		rec := &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: target}, Status: v1alpha1.AllowanceRecordStatus{Blocked: blocked}}
+		rec.Namespace, rec.Name = namespace, name
+		if err := store.Add(rec); err != nil {
+			t.Fatal(err)
+		}
+		return holders.RequestFor(record.GVK(target), record.Key(target))
+	}
+	want := waiting("shop", "web", &v1alpha1.Blocked{})
+	waiting("shop", "idle", nil)
+	waiting("other", "web", &v1alpha1.Blocked{})
+	events := namespaceEvents{FakeInformer: fakeinformers.NewFakeInformer(fakeinformers.Synced), handlers: make(chan toolscache.ResourceEventHandler, 1)}
+	objects := informers{namespaces: events, records: cachedRecords{fakeinformers.NewFakeInformer(fakeinformers.Synced), store}}
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[holders.Request]())
+	defer queue.ShutDown()
+	if err := namespaceSource(objects).Start(t.Context(), queue); err != nil {
+		t.Fatal(err)
+	}
+	handler := <-events.handlers
+	before, after := scope.PartialNamespace(), scope.PartialNamespace()
+	before.Name, after.Name, after.Labels = "shop", "shop", map[string]string{"stage": "canary"}
+	handler.OnUpdate(before, before.DeepCopy())
+	handler.OnUpdate(before, after)
+	time.AfterFunc(10*time.Second, queue.ShutDown)
+	if got, _ := queue.Get(); got != want {
+		t.Errorf("looked at %v, want %v", got, want)
+	}
+	if queue.Len() > 0 {
+		t.Errorf("%d more are looked at", queue.Len())
 	}
 }

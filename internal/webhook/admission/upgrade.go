@@ -36,6 +36,8 @@ import (
 // upgradeAsked is an UpgradeAllowance for the requester, and what it says of the request.
 type upgradeAsked struct {
 	*upgrade.Allowance
+	// selects is true where it selects the parent.
+	selects bool
 	// answers has one for each version of the request that its triggers are about.
 	answers []versionAnswer
 	// why says why there are none.
@@ -79,6 +81,7 @@ func (g *Gatherer) gatherUpgrades(ctx context.Context, r *request, f *facts) err
 	for _, a := range allowances {
 		asked := upgradeAsked{Allowance: a, why: "it does not select " + f.parentText()}
 		if a.Selects(parent.Labels, parent.NamespaceLabels) {
+			asked.selects = true
 			asked.answers, asked.why = f.askFor(a, g.now()), "it is about no version that makes the request"
 		}
 		f.upgrades = append(f.upgrades, asked)
@@ -233,11 +236,14 @@ func (f *facts) remembersVersionOf(trigger v1alpha1.UpgradeTrigger, user string)
 	})
 }
 
-// askedUpgrades are the UpgradeAllowances that were asked, with their generations.
+// askedUpgrades are the UpgradeAllowances that select the parent and were asked, with their
+// generations. One that comes to select it, as labels change, has not been asked yet: it may help.
 func (f *facts) askedUpgrades() []string {
 	out := make([]string, 0, len(f.upgrades))
 	for _, a := range f.upgrades {
-		out = append(out, a.ID())
+		if a.selects {
+			out = append(out, a.ID())
+		}
 	}
 	return out
 }

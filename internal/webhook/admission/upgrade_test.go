@@ -451,6 +451,30 @@ func TestDenialSaysWhatWasAsked(t *testing.T) {
 	}
 }
 
+// TestDenialIsOfThoseThatSelect has a denial name no UpgradeAllowance for other parents: it may come
+// to select this one, and help then.
+func TestDenialIsOfThoseThatSelect(t *testing.T) {
+	for name, selector := range map[string]string{"objects": "objectSelector", "namespaces": "namespaceSelector"} {
+		t.Run(name, func(t *testing.T) {
+			u := newUpgrading(t, deployment(3), strings.Replace(replicaSetUpgrade, "spec:", "spec:\n  "+selector+": {matchLabels: {stage: canary}}", 1)).rememberingOld()
+			u.validator.Handle(t.Context(), by(t, "new"))
+			denials := 0
+			for _, o := range u.observed {
+				if o.Decision == nil {
+					continue
+				}
+				denials++
+				if len(o.Decision.Upgrades) > 0 {
+					t.Errorf("asked %v", o.Decision.Upgrades)
+				}
+			}
+			if denials != 1 {
+				t.Errorf("%d denials", denials)
+			}
+		})
+	}
+}
+
 // TestDenialSaysWhatTheParentShowed has a denial say whether its parent showed that it is blocked,
 // as the API server has it: the cache may be from before whoever waits was woken.
 func TestDenialSaysWhatTheParentShowed(t *testing.T) {
