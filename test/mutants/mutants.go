@@ -289,6 +289,31 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestOnCome", "./internal/upgrade"},
 	},
 	{
+		name:  "kro: who changes a label may change anything, where there is no room",
+		edits: []edit{{"internal/derive/kro/limits.go", "	if b.unbindMetadata(resource) {", "	if resource.Resource == \"\" && b.unbindMetadata(resource) {"}},
+		unit:  []string{"-run=TestLabelsAllowNothingElse", "./internal/derive/kro"},
+	},
+	{
+		name:  "kro: a trigger that reaches labels only allows anything, where there is no room",
+		edits: []edit{{"internal/derive/kro/limits.go", "		return len(c.of) == 0\n", "		return false\n"}},
+		unit:  []string{"-run=TestLabelsAllowNothingElse", "./internal/derive/kro"},
+	},
+	{
+		name:  "upgrade: each replica remembers for itself",
+		edits: []edit{{"internal/record/store.go", "		read = s.stored // whatever fails below fails because the cache is behind\n", ""}},
+		unit:  []string{"-run=TestReplicasRememberOneUpgrade", "./internal/record"},
+	},
+	{
+		name:  "upgrade: one for other parents was asked",
+		edits: []edit{{"internal/webhook/admission/upgrade.go", "		if a.selects {\n", "		if a.selects || true {\n"}},
+		unit:  []string{"-run=TestDenialIsOfThoseThatSelect", "./internal/webhook/admission"},
+	},
+	{
+		name:  "upgrade: nobody in a namespace hears that it is relabelled",
+		edits: []edit{{"internal/controller/holder/sources.go", "if maps.Equal(e.ObjectOld.Labels, e.ObjectNew.Labels) {", "if true {"}},
+		unit:  []string{"-run=TestNamespaceSource", "./internal/controller/holder"},
+	},
+	{
 		name:  "upgrade: what is not shown for a while is forgotten",
 		edits: []edit{{"internal/controller/holder/show.go", "		next.At(until)\n", "		_ = until\n"}},
 		unit:  []string{"-run=TestShownWhenALoopIsForgotten", "./internal/controller/holder"},

@@ -195,12 +195,45 @@ func (b *builder) mergeFields(resource schema.GroupVersionResource) {
 		b.replace(resource, above)
 		return
 	}
+	if b.unbindMetadata(resource) {
+		return
+	}
 	b.each(resource, func(t *target) {
 		if len(t.fields) > 0 {
 			t.fields, t.any = map[string]*field{}, true
 		}
 	})
 	b.note(Note{Field: "*", Message: fmt.Sprintf("any field of %s is allowed where single ones were derived, as there is no room for more in a policy or a ledger", resource.Resource)})
+}
+
+// unbindMetadata has labels and annotations of a resource not bounded any more, and reports whether
+// some were. They count only where they are named one by one: to allow any field for their sake would
+// let whoever may change a label change all else.
+func (b *builder) unbindMetadata(resource schema.GroupVersionResource) bool {
+	unbound := false
+	unbind := func(c *changes) (empty bool) {
+		t, ok := c.of[resource]
+		if !ok {
+			return false
+		}
+		named := len(t.fields)
+		maps.DeleteFunc(t.fields, func(_ string, f *field) bool { return change.Path(f.path).IsMetadata() })
+		if len(t.fields) == named {
+			return false
+		}
+		unbound = true
+		if len(t.mutations()) == 0 {
+			delete(c.of, resource)
+		}
+		return len(c.of) == 0
+	}
+	// A rule without entries would allow anything.
+	maps.DeleteFunc(b.triggers, func(_ string, c *changes) bool { return unbind(c) })
+	unbind(b.maintaining)
+	if unbound {
+		b.note(Note{Field: "metadata", Message: fmt.Sprintf("labels and annotations of %s are not bounded, as there is no room for them in a policy or a ledger", resource.Resource)})
+	}
+	return unbound
 }
 
 // replace puts one field of a resource in place of all below it.

@@ -25,6 +25,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	krov1alpha1 "github.com/kubernetes-sigs/kro/api/v1alpha1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/yaml"
@@ -156,6 +157,67 @@ func TestFits(t *testing.T) {
 				t.Errorf("rules name %d of %d kinds", len(reached), tc.kinds)
 			}
 		})
+	}
+}
+
+// labeled is a graph of a Secret with many labels and little data, each made of a field of its own.
+func labeled(labels, data int) *krov1alpha1.ResourceGraphDefinition {
+	rgd := wide(0, 0, false)
+	var spec, secret strings.Builder
+	secret.WriteString("apiVersion: v1\nkind: Secret\nmetadata:\n  name: fixed\n  labels:\n")
+	for i := range labels {
+		fmt.Fprintf(&spec, "l%d: string\n", i)
+		fmt.Fprintf(&secret, "    l%d: ${schema.spec.l%d}\n", i, i)
+	}
+	secret.WriteString("stringData:\n")
+	for i := range data {
+		fmt.Fprintf(&spec, "d%d: string\n", i)
+		fmt.Fprintf(&secret, "  d%d: ${schema.spec.d%d}\n", i, i)
+	}
+	for text, into := range map[string]*runtime.RawExtension{spec.String(): &rgd.Spec.Schema.Spec, secret.String(): {}} {
+		raw, err := yaml.YAMLToJSON([]byte(text))
+		if err != nil {
+			panic(err)
+		}
+		into.Raw = raw
+		if into != &rgd.Spec.Schema.Spec {
+			rgd.Spec.Resources = []*krov1alpha1.Resource{{ID: "secret", Template: *into}}
+		}
+	}
+	return rgd
+}
+
+// TestLabelsAllowNothingElse has who may change a label not allowed anything else for want of room.
+func TestLabelsAllowNothingElse(t *testing.T) {
+	for labels, bounded := range map[int]bool{20: true, 60: false} {
+		d, err := Derive(labeled(labels, 3), Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkFits(t, d.Policy)
+		var data, metadata int
+		for _, r := range d.Policy.Spec.Rules {
+			if len(r.Policies) == 0 {
+				t.Errorf("%d labels: %s allows anything", labels, r.Trigger)
+			}
+			for _, e := range r.Policies {
+				if len(e.Mutations) != 1 {
+					t.Errorf("%d labels: %s allows %v of %s", labels, r.Trigger, e.Mutations, e.Target.Resource)
+					continue
+				}
+				switch path := e.Mutations[0].JSONPath; {
+				case strings.HasPrefix(path, "stringData"):
+					data++
+				case strings.HasPrefix(path, "metadata.labels"):
+					metadata++
+				default:
+					t.Errorf("%d labels: %s allows %s", labels, r.Trigger, path)
+				}
+			}
+		}
+		if data != 3 || (metadata == labels) != bounded || (metadata == 0) == bounded || (len(d.Notes) == 0) != bounded {
+			t.Errorf("%d labels: rules for %d fields and %d labels; notes %v", labels, data, metadata, d.Notes)
+		}
 	}
 }
 

@@ -17,6 +17,7 @@ limitations under the License.
 package kro
 
 import (
+	"flag"
 	"fmt"
 	"go/build"
 	"io/fs"
@@ -574,6 +575,9 @@ func graphsIn(tb testing.TB, dir string) map[string]*krov1alpha1.ResourceGraphDe
 	return out
 }
 
+// further is where more graphs are that TestOracle asks about, such as those of somebody's cluster.
+var further = flag.String("graphs", "", "a directory with further graphs, as YAML, to ask kro about")
+
 // TestOracle asks kro's runtime what it makes of instances, and of instances of which one
 // thing was changed: all that differs has to be allowed, and what is allowed should differ.
 func TestOracle(t *testing.T) {
@@ -582,9 +586,13 @@ func TestOracle(t *testing.T) {
 	}
 	module := kroModule(t)
 	type total struct{ graphs, refused, variants, failed, pending, changes, denied, allowed, unused int }
-	for name, dir := range map[string]string{
+	all := map[string]string{
 		"our own": "testdata", "kro's examples": filepath.Join(module, "examples"), "kro's tests": filepath.Join(module, "test"),
-	} {
+	}
+	if *further != "" {
+		all = map[string]string{*further: *further}
+	}
+	for name, dir := range all {
 		t.Run(name, func(t *testing.T) {
 			var sum total
 			for file, rgd := range graphsIn(t, dir) {
