@@ -78,6 +78,9 @@ var KustomizeController = &Controller{
 	},
 }
 
+// KroBefore is the binary of the version of kro before the one that runs.
+const KroBefore = "kro-previous"
+
 // Kro makes what ResourceGraphDefinitions say of their instances. It lives where its
 // documentation has its chart installed.
 var Kro = &Controller{

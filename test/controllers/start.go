@@ -39,10 +39,35 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, all ...*Controlle
 	return nil
 }
 
+// Replace ends a controller and starts another version of it in its place, as the binary of a name
+// has it: the definitions of its kinds, its service account and its token stay what they are.
+func (c *Controller) Replace(ctx context.Context, cp *controlplane.ControlPlane, binary string) error {
+	path, err := findBinary(cp, binary)
+	if err != nil {
+		return err
+	}
+	if err := cp.Remove(c.Name); err != nil {
+		return fmt.Errorf("ending %s: %w", c.Name, err)
+	}
+	if err := c.launch(ctx, cp, path); err != nil {
+		return fmt.Errorf("starting %s in its place: %w", binary, err)
+	}
+	return nil
+}
+
+// findBinary returns the path of a binary that "make controllers-binaries" has built.
+func findBinary(cp *controlplane.ControlPlane, name string) (string, error) {
+	path := filepath.Join(filepath.Dir(cp.BinDir()), "peers", name)
+	if _, err := os.Stat(path); err != nil {
+		return "", fmt.Errorf("it is not built: run \"make controllers-binaries\" first: %w", err)
+	}
+	return path, nil
+}
+
 func (c *Controller) start(ctx context.Context, cp *controlplane.ControlPlane) error {
-	binary := filepath.Join(filepath.Dir(cp.BinDir()), "peers", c.Name)
-	if _, err := os.Stat(binary); err != nil {
-		return fmt.Errorf("it is not built: run \"make controllers-binaries\" first: %w", err)
+	binary, err := findBinary(cp, c.Name)
+	if err != nil {
+		return err
 	}
 	definitions, err := readDefinitions(binary + "-crds")
 	if err != nil {
@@ -51,17 +76,26 @@ func (c *Controller) start(ctx context.Context, cp *controlplane.ControlPlane) e
 	if err := cp.Apply(ctx, append(definitions, c.identity()...)); err != nil {
 		return err
 	}
-	kubeconfig := filepath.Join(cp.Dir(), c.Name+".kubeconfig")
-	if err := cp.WriteKubeconfigFor(ctx, c.Namespace, c.Name, kubeconfig); err != nil {
+	if err := cp.WriteKubeconfigFor(ctx, c.Namespace, c.Name, c.kubeconfig(cp)); err != nil {
 		return err
 	}
+	return c.launch(ctx, cp, binary)
+}
+
+// kubeconfig is where that of the controller is.
+func (c *Controller) kubeconfig(cp *controlplane.ControlPlane) string {
+	return filepath.Join(cp.Dir(), c.Name+".kubeconfig")
+}
+
+// launch starts a binary as the controller.
+func (c *Controller) launch(ctx context.Context, cp *controlplane.ControlPlane, binary string) error {
 	return cp.Launch(ctx, 2, func(ports []int) (controlplane.Program, error) {
 		return controlplane.Program{
 			Name: c.Name,
 			Path: binary,
 			Args: c.args([2]int(ports)),
 			Env: []string{
-				clientcmd.RecommendedConfigPathEnvVar + "=" + kubeconfig,
+				clientcmd.RecommendedConfigPathEnvVar + "=" + c.kubeconfig(cp),
 				"POD_NAMESPACE=" + c.Namespace, "RUNTIME_NAMESPACE=" + c.Namespace,
 			},
 			ReadyURL: "http://" + controlplane.HostPort(ports[0]) + c.readyPath,

@@ -80,11 +80,12 @@ controller-of-test-binaries: $(foreach c,$(CONTROLLER_OF_TEST),$(PEERS_BIN)/$(c)
 cert-manager-binaries: $(PEERS_BIN)/cert-manager $(PEERS_BIN)/cert-manager-crds/.copied
 
 # controller-build announces and builds one of them.
-# $(1): package, $(2): how long the very first build takes on two cores.
+# $(1): package, $(2): how long the very first build takes on two cores, $(3): further flags of the
+# linker.
 define controller-build
 	@echo "$(@F) (first build: about $(2), cached afterwards)"
 	@mkdir -p $(@D)
-	@CGO_ENABLED=0 go -C test/peers/$(@F) build -ldflags '-s -w' -o $(abspath $@) $(1)
+	@CGO_ENABLED=0 go -C test/peers/$(@F) build -ldflags '-s -w $(3)' -o $(abspath $@) $(1)
 	@touch $@
 endef
 
@@ -130,11 +131,19 @@ $(PEERS_BIN)/kustomize-controller-crds/.copied: $(CONTROLLER_GEN)
 	@cd $(CONTROLLER_DIR) && $(CONTROLLER_GEN) crd paths=github.com/fluxcd/source-controller/api/v1 output:crd:dir=$(abspath $(@D))
 	@touch $@
 
+# Its version is on all that it makes, as the linker says it.
+kro-version = -X sigs.k8s.io/release-utils/version.gitVersion=$(shell sed -n 's|.*kubernetes-sigs/kro \(v[0-9.]*\).*|\1|p' test/peers/$(@F)/go.mod)
+
 $(PEERS_BIN)/kro:
-	$(call controller-build,github.com/kubernetes-sigs/kro/cmd/controller,2 minutes)
+	$(call controller-build,github.com/kubernetes-sigs/kro/cmd/controller,2 minutes,$(kro-version))
 $(PEERS_BIN)/kro-crds/.copied:
 	$(call controller-definitions,github.com/kubernetes-sigs/kro,helm/crds/*.yaml)
 	@touch $@
+
+# The version before it, from which specs upgrade.
+$(PEERS_BIN)/kro-previous: test/peers/kro-previous/go.mod test/peers/kro-previous/go.sum
+	$(call controller-build,github.com/kubernetes-sigs/kro/cmd/controller,20 seconds after kro,$(kro-version))
+controllers-binaries: $(if $(filter kro,$(CONTROLLERS)),$(PEERS_BIN)/kro-previous)
 
 # OLM's operator, which only "make e2e-olm" runs, and its definitions.
 .PHONY: olm-binaries
