@@ -19,8 +19,10 @@ package e2e
 import (
 	"context"
 	"errors"
+	"flag"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strings"
 	"time"
 
@@ -43,6 +45,9 @@ import (
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/stage"
 )
+
+// upgradedParents is how many parents a controller upgrades; the third is withheld meanwhile.
+var upgradedParents = flag.Int("parents", 3, "how many parents a controller upgrades, at least 3")
 
 // upgradeTimeout bounds specs that wait for an upgrade to be over, which takes more than half a
 // minute after its last write.
@@ -169,7 +174,7 @@ var _ = Describe("An upgrade of a controller", func() {
 		By("version 1 making the children")
 		first := runVersion(ctx, ns, "controller-1", v1)
 		var things []*unstructured.Unstructured
-		for i := range 3 {
+		for i := range *upgradedParents {
 			thing := builders.MakeThing(group, ns, fmt.Sprintf("app-%d", i))
 			thing.Object["spec"] = map[string]any{"config": "a"}
 			Expect(owner.Create(ctx, thing)).To(Succeed())
@@ -216,7 +221,8 @@ var _ = Describe("An upgrade of a controller", func() {
 		Expect(rogue.reconcileAs(ctx, things[0].DeepCopy())).To(MatchError(denied, "denied"))
 
 		By("version 2 upgrading each parent over several writes")
-		for _, thing := range things[:2] {
+		upgraded := slices.Concat(things[:2], things[3:])
+		for _, thing := range upgraded {
 			audit := shared.watch(ns)
 			Eventually(ctx, func() error { return second.reconcileAs(ctx, thing) }).Should(Succeed())
 			for _, event := range []struct{ verb, resource string }{{"update", "configmaps"}, {"create", "services"}} {
@@ -254,7 +260,7 @@ var _ = Describe("An upgrade of a controller", func() {
 		}
 
 		By("being over once nothing more passes")
-		for _, thing := range things[:2] {
+		for _, thing := range upgraded {
 			Eventually(ctx, func() bool {
 				_, over := image(thing)
 				return over
@@ -267,7 +273,7 @@ var _ = Describe("An upgrade of a controller", func() {
 		Expect(err).To(MatchError(ContainSubstring("the parent was upgraded to image " + v2)))
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(agreed), agreed)).To(Succeed())
-			g.Expect(agreed.Status).To(SatisfyAll(HaveField("Moved", int32(2)), HaveField("Moving", int32(0)),
+			g.Expect(agreed.Status).To(SatisfyAll(HaveField("Moved", int32(len(upgraded))), HaveField("Moving", int32(0)),
 				HaveField("RanBefore", ConsistOf(v1, v2)), HaveField("Runs", ConsistOf(v1, v2))))
 		}).Should(Succeed())
 		reader.reads(ctx, ns, SatisfyAll(
@@ -276,6 +282,14 @@ var _ = Describe("An upgrade of a controller", func() {
 			MatchRegexp(`Blocked +\S+ ago +`+ns+` +Thing/app-2 +image `+v1+` +create of`),
 			ContainSubstring("kubectl kausality upgrade suggest "+ns+"/controller\n"),
 		), "upgrade", agreed.Name)
+
+		By("saying so to who goes by the runbook")
+		steps := stage.Commands(filepath.Join(root, "docs", "upgrading.md"), "Your own controller")
+		for i, says := range []string{"spec:", v1, agreed.Name + " of " + user} {
+			Expect(shared.RunShell(ctx, ns, strings.NewReplacer("NAMESPACE/SERVICEACCOUNT", ns+"/controller", "NAME", agreed.Name,
+				"KIND/PARENT", "things."+group+"/app-0").Replace(steps[i]))).To(ContainSubstring(says))
+		}
+		Expect(steps).To(HaveLen(3))
 
 		By("going on to do what was caused")
 		audit := shared.watch(ns)

@@ -22,12 +22,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
 	"sync"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+
+	"kausality.io/operator/test/stage"
 )
 
 // The image that the documentation leaves to the reader.
@@ -36,35 +37,15 @@ const (
 	tag      = "v0.1.0"
 )
 
-var (
-	heading = regexp.MustCompile(`(?m)^#{2,3} (.+)$`)
-	shell   = regexp.MustCompile("(?s)```sh\n(.*?)\n```")
-)
-
 // documented are the blocks of commands that a section of docs/install.md has, without those
 // of sections below it.
 func documented(section string) []string {
 	GinkgoHelper()
-	page, err := os.ReadFile(filepath.Join(root, "docs", "install.md"))
-	Expect(err).NotTo(HaveOccurred())
-	text, all := string(page), heading.FindAllSubmatchIndex(page, -1)
-	for i, at := range all {
-		if text[at[2]:at[3]] != section {
-			continue
-		}
-		end := len(text)
-		if i+1 < len(all) {
-			end = all[i+1][0]
-		}
-		var blocks []string
-		for _, block := range shell.FindAllStringSubmatch(text[at[1]:end], -1) {
-			blocks = append(blocks, strings.NewReplacer("<registry>", registry, "<tag>", tag).Replace(block[1]))
-		}
-		Expect(blocks).NotTo(BeEmpty(), "%q has no commands", section)
-		return blocks
+	blocks := stage.Commands(filepath.Join(root, "docs", "install.md"), section)
+	for i := range blocks {
+		blocks[i] = strings.NewReplacer("<registry>", registry, "<tag>", tag).Replace(blocks[i])
 	}
-	Fail("docs/install.md has no section " + section)
-	return nil
+	return blocks
 }
 
 // gocaches are where make finds what go has built before.
