@@ -39,6 +39,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/crossplane"
+	"kausality.io/operator/test/crossplane/cloud"
 	"kausality.io/operator/test/stage"
 )
 
@@ -350,6 +351,50 @@ var _ = Describe("An upgrade of a Composition", func() {
 		Entry("of a claim that follows by itself", SpecTimeout(2*specTimeout), claimKind, "claimed.example.org", false),
 		Entry("of a claim that is moved by hand", SpecTimeout(2*specTimeout), claimKind, "handed.example.org", true),
 	)
+})
+
+var _ = Describe("An upgrade of a Composition that reaches the cloud", func() {
+	It("opens the gates that its External entries name, and the cloud is asked once", func(ctx SpecContext) {
+		const group = "outside.example.org"
+		shared.offer(ctx, group, limitedBy(""))
+		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(gatedDatabases, "GROUP", group))...)
+		db := database(group, databaseKind, shared.MakeNamespace(ctx, nil), "main", medium)
+		db.SetLabels(map[string]string{groupLabel: group})
+		Expect(shared.initiator().Create(ctx, db)).To(Succeed())
+		instance := shared.instanceOf(ctx, db, "instance")
+		shared.has(ctx, instance, medium)
+		shared.Becomes(ctx, db, "Synced", "Ready")
+		shared.quiet(ctx, db, instance)
+		asked := func() []cloud.Verb { return shared.calls(ctx, instance).Mutations().Verbs() }
+
+		By("waiting for somebody to agree")
+		shared.recompose(ctx, databaseKind, group, fmt.Sprintf(`[{"op":"add","path":"RESOURCES/0/base/spec/forProvider/backupWindow","value":%q}]`, window))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(db), db)).To(Succeed())
+			g.Expect(db.GetAnnotations()).To(HaveKey(v1alpha1.ConditionBlocked))
+		}).Should(Succeed())
+		Expect(asked()).To(Equal([]cloud.Verb{cloud.Create}))
+
+		By("being agreed to, outside as well")
+		audit := shared.Watch()
+		shared.agree(ctx, group, func(u *v1alpha1.UpgradeAllowance) {
+			u.Spec.Policies = append(u.Spec.Policies, v1alpha1.PolicyEntry{
+				Target: v1alpha1.Target{External: map[string]string{"provider": "provider-aws"}}, Relation: v1alpha1.RelationExternal, Verbs: []string{"Update"},
+			})
+		})
+		Eventually(ctx, func(g Gomega) {
+			parameters, err := shared.cloud().Peek(ctx, instance.GetName())
+			g.Expect(err).NotTo(HaveOccurred())
+			g.Expect(parameters).To(HaveKeyWithValue("backupWindow", window))
+		}).Should(Succeed())
+		Expect(audit.TracesOf(stage.OfAny(instance), controlplane.ByUser(crossplaneUser), controlplane.Succeeded)).To(ContainElement(HavePrefix("greta ")))
+		shared.quiet(ctx, db, instance)
+		Expect(asked()).To(Equal([]cloud.Verb{cloud.Create, cloud.Update}))
+
+		By("closing again")
+		Expect(shared.cloud().Drift(ctx, instance.GetName(), cloud.Parameters{"backupWindow": "05:00-06:00"})).To(Succeed())
+		Consistently(ctx, asked).WithTimeout(twoLooks).Should(Equal([]cloud.Verb{cloud.Create, cloud.Update}))
+	}, SpecTimeout(specTimeout))
 })
 
 // The function of the spec about them, in two versions.
