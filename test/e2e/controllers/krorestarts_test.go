@@ -84,7 +84,7 @@ func (s *scene) causedOrMarked() {
 	GinkgoHelper()
 	for _, event := range s.appliedByKro("deployments") {
 		switch reason := event.Annotations[stage.AuditReason]; reason {
-		case "", "Unchanged", "Maintaining":
+		case "", "Unchanged", "Maintaining", "Released":
 		default:
 			Expect(reason).To(Equal("Covered"), stage.DescribeEvent(&event))
 			Expect(event.Annotations[stage.AuditTrace]).To(HavePrefix(stage.AliceName+" "), stage.DescribeEvent(&event))
