@@ -31,7 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
-	"k8s.io/client-go/discovery"
+	clientdiscovery "k8s.io/client-go/discovery"
 	clientgoscheme "k8s.io/client-go/kubernetes/scheme"
 	"k8s.io/client-go/openapi"
 	"k8s.io/client-go/rest"
@@ -49,6 +49,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/access"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/baseline"
 	"kausality.io/operator/internal/certs"
 	"kausality.io/operator/internal/composition"
@@ -66,19 +67,18 @@ import (
 	upgradecontroller "kausality.io/operator/internal/controller/upgrade"
 	"kausality.io/operator/internal/controller/writeloop"
 	"kausality.io/operator/internal/digestkey"
+	"kausality.io/operator/internal/discovery"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/gate/crossplane"
-	"kausality.io/operator/internal/gates"
+	"kausality.io/operator/internal/gate/registry"
 	"kausality.io/operator/internal/generate"
-	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/identity"
 	"kausality.io/operator/internal/interception"
-	"kausality.io/operator/internal/kinds"
-	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/pathkey"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 	"kausality.io/operator/internal/servertime"
 	"kausality.io/operator/internal/upgrade"
 	"kausality.io/operator/internal/watchstate"
@@ -99,15 +99,15 @@ type operator struct {
 	// clock is the API server's, which all replicas go by.
 	clock      *servertime.Clock
 	certs      *certs.Certs
-	discovery  *discovery.DiscoveryClient
-	kinds      *kinds.Resolver
-	holders    *holders.Cache
+	discovery  *clientdiscovery.DiscoveryClient
+	kinds      *discovery.Resolver
+	holders    *objectcache.Cache
 	records    *record.Store
 	cache      *record.Cache
 	policies   *policy.Active
 	catalog    *catalogcontroller.Catalog
-	namespaces scope.Namespaces
-	gates      *gates.Registry
+	namespaces ancestry.Namespaces
+	gates      *registry.Registry
 	// pathKeys are what the API server shows of itself.
 	pathKeys *pathkey.Keeper
 	// digestKey keys digests of values.
@@ -198,7 +198,7 @@ func (o *operator) setupManager(ctx context.Context) error {
 	}
 
 	byObject := map[client.Object]cache.ByObject{}
-	for _, add := range []func() (client.Object, cache.ByObject){scope.NamespaceCache, kinds.DefinitionCache} {
+	for _, add := range []func() (client.Object, cache.ByObject){ancestry.NamespaceCache, discovery.DefinitionCache} {
 		obj, opts := add()
 		byObject[obj] = opts
 	}
@@ -256,7 +256,7 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if o.certs, err = certs.Setup(ctx, o.Manager, certOptions); err != nil {
 		return fmt.Errorf("setting up the serving certificate: %w", err)
 	}
-	o.discovery, err = discovery.NewDiscoveryClientForConfigAndClient(o.GetConfig(), o.GetHTTPClient())
+	o.discovery, err = clientdiscovery.NewDiscoveryClientForConfigAndClient(o.GetConfig(), o.GetHTTPClient())
 	if err != nil {
 		return fmt.Errorf("setting up discovery: %w", err)
 	}
@@ -270,17 +270,17 @@ func (o *operator) setupShared(ctx context.Context) error {
 	if err := record.Index(ctx, o.GetFieldIndexer()); err != nil {
 		return err
 	}
-	o.kinds = kinds.New(o.discovery, kinds.Reader{Reader: o.GetAPIReader(), Metadata: o.GetClient()},
+	o.kinds = discovery.New(o.discovery, discovery.Reader{Reader: o.GetAPIReader(), Metadata: o.GetClient()},
 		openapi.NewClientWithContext(o.discovery.RESTClient()), o.clock)
-	mapper := kinds.Mapper{RESTMapper: o.GetRESTMapper(), Resolver: o.kinds}
-	if o.holders, err = holders.New(o.GetConfig(), o.GetHTTPClient(), mapper); err != nil {
+	mapper := discovery.Mapper{RESTMapper: o.GetRESTMapper(), Resolver: o.kinds}
+	if o.holders, err = objectcache.New(o.GetConfig(), o.GetHTTPClient(), mapper); err != nil {
 		return err
 	}
 	// What is first asked for while somebody waits would be waited for, too.
-	if _, err := o.GetCache().GetInformer(ctx, scope.PartialNamespace(), cache.BlockUntilSynced(false)); err != nil {
+	if _, err := o.GetCache().GetInformer(ctx, ancestry.PartialNamespace(), cache.BlockUntilSynced(false)); err != nil {
 		return fmt.Errorf("preparing to watch namespaces: %w", err)
 	}
-	o.namespaces = scope.NamespaceReader{Cached: o.GetClient(), Live: o.GetAPIReader(), Behind: o.behind(scope.PartialNamespace())}
+	o.namespaces = ancestry.NamespaceReader{Cached: o.GetClient(), Live: o.GetAPIReader(), Behind: o.behind(ancestry.PartialNamespace())}
 	if o.gates, err = o.gateRegistry(); err != nil {
 		return err
 	}
@@ -515,7 +515,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Objects:           o.holders,
 		Namespaces:        o.namespaces,
 		Records:           o.records,
-		Notices:           notice.NewBoard(o.GetEventRecorder("kausality"), o.clock),
+		Notices:           eventrecorder.NewBoard(o.GetEventRecorder("kausality"), o.clock),
 		Kinds:             o.kinds,
 		OperatorNamespace: o.namespace,
 		Clock:             o.clock,
@@ -602,12 +602,12 @@ func (o *operator) gateController(loops *writeloop.Finder) *gatecontroller.Recon
 }
 
 // gateRegistry knows the kinds with gates.
-func (o *operator) gateRegistry() (*gates.Registry, error) {
-	providers, err := gates.ParseMapping(o.crossplaneProviders)
+func (o *operator) gateRegistry() (*registry.Registry, error) {
+	providers, err := registry.ParseMapping(o.crossplaneProviders)
 	if err != nil {
 		return nil, fmt.Errorf("--crossplane-providers: %w", err)
 	}
-	versions, err := gates.ParseMapping(o.crossplaneRuntimes)
+	versions, err := registry.ParseMapping(o.crossplaneRuntimes)
 	if err != nil {
 		return nil, fmt.Errorf("--crossplane-runtimes: %w", err)
 	}
@@ -617,7 +617,7 @@ func (o *operator) gateRegistry() (*gates.Registry, error) {
 			return nil, fmt.Errorf("--crossplane-runtimes: %w", err)
 		}
 	}
-	return &gates.Registry{
+	return &registry.Registry{
 		Drivers:     gate.Drivers{crossplane.Driver{Runtimes: runtimes}},
 		Served:      o.kinds,
 		Definitions: o.GetClient(),

@@ -35,29 +35,29 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/policy"
 )
 
 // servedKinds are those that are served.
-type servedKinds []kinds.Resource
+type servedKinds []discovery.Resource
 
-func (s servedKinds) ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool) {
+func (s servedKinds) ByKind(kind schema.GroupVersionKind) (discovery.Resource, bool) {
 	for _, r := range s {
 		if r.GVK == kind {
 			return r, true
 		}
 	}
-	return kinds.Resource{}, false
+	return discovery.Resource{}, false
 }
 
-func (s servedKinds) ByResource(resource schema.GroupVersionResource) (kinds.Resource, bool) {
+func (s servedKinds) ByResource(resource schema.GroupVersionResource) (discovery.Resource, bool) {
 	for _, r := range s {
 		if r.GVR == resource {
 			return r, true
 		}
 	}
-	return kinds.Resource{}, false
+	return discovery.Resource{}, false
 }
 
 func (s servedKinds) kindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
@@ -65,9 +65,9 @@ func (s servedKinds) kindFor(resource schema.GroupVersionResource) (schema.Group
 	return r.GVK, ok
 }
 
-func served(group, kind, resource string, subresources ...string) kinds.Resource {
+func served(group, kind, resource string, subresources ...string) discovery.Resource {
 	gv := schema.GroupVersion{Group: group, Version: "v1"}
-	return kinds.Resource{GVK: gv.WithKind(kind), GVR: gv.WithResource(resource), Subresources: subresources}
+	return discovery.Resource{GVK: gv.WithKind(kind), GVR: gv.WithResource(resource), Subresources: subresources}
 }
 
 func TestRoleOfAPolicy(t *testing.T) {
@@ -81,7 +81,7 @@ func TestRoleOfAPolicy(t *testing.T) {
 	for name, tc := range map[string]struct {
 		group, kind string
 		targets     []v1alpha1.Target
-		gated       []kinds.Resource
+		gated       []discovery.Resource
 		want        []rbacv1.PolicyRule
 	}{
 		"a kind with a status, and Pods": {
@@ -103,7 +103,7 @@ func TestRoleOfAPolicy(t *testing.T) {
 		},
 		"what has a gate": {
 			group: "example.org", kind: "Plain",
-			gated: []kinds.Resource{served("example.org", "Gated", "gateds", "status")},
+			gated: []discovery.Resource{served("example.org", "Gated", "gateds", "status")},
 			want: []rbacv1.PolicyRule{
 				rule("example.org", []string{"gateds", "plains"}, "get", "list", "patch", "watch"),
 				rule("example.org", []string{"gateds/status"}, "patch"),

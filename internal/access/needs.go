@@ -28,7 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -55,17 +55,17 @@ func (n Need) String() string {
 // Served knows how the API server serves what policies name.
 type Served interface {
 	// ByKind returns the resource of a kind, and false where it is not served.
-	ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool)
+	ByKind(kind schema.GroupVersionKind) (discovery.Resource, bool)
 	// ByResource returns a resource by its name, and false where it is not served.
-	ByResource(resource schema.GroupVersionResource) (kinds.Resource, bool)
+	ByResource(resource schema.GroupVersionResource) (discovery.Resource, bool)
 }
 
 // Of are the rights that the operator needs for a policy, sorted. Objects of its kind, and those
 // that have a gate, are kept in a cache, carry annotations, and show what becomes of them. Of what
 // else it names single objects are read, and of Pods all that belong to one.
-func Of(p *policy.Policy, served Served, gated []kinds.Resource) []Need {
+func Of(p *policy.Policy, served Served, gated []discovery.Resource) []Need {
 	needs := sets.Set[Need]{}
-	add := func(resource kinds.Resource, subresource string, verbs ...string) {
+	add := func(resource discovery.Resource, subresource string, verbs ...string) {
 		for _, verb := range verbs {
 			needs.Insert(Need{Group: resource.GVR.Group, Resource: resource.GVR.Resource, Subresource: subresource, Verb: verb})
 		}

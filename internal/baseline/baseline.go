@@ -43,7 +43,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 const (
@@ -98,7 +98,7 @@ type Memory struct {
 	recall recall
 
 	mu      sync.Mutex
-	entries map[holders.Request]entry
+	entries map[objectcache.Request]entry
 	// shards is how many ConfigMaps there are, a power of two, and dirty those of them that
 	// do not have what is remembered.
 	shards int
@@ -109,7 +109,7 @@ type Memory struct {
 func New(cfg Config) *Memory {
 	return &Memory{
 		Config: cfg, loaded: make(chan struct{}),
-		entries: map[holders.Request]entry{}, shards: 1, dirty: map[int]bool{},
+		entries: map[objectcache.Request]entry{}, shards: 1, dirty: map[int]bool{},
 	}
 }
 
@@ -158,7 +158,7 @@ func (m *Memory) Wait(ctx context.Context) error {
 }
 
 // Of is what an object was like when it was last looked at; nil where that is not known.
-func (m *Memory) Of(req holders.Request, uid types.UID) *v1alpha1.ApprovedContent {
+func (m *Memory) Of(req objectcache.Request, uid types.UID) *v1alpha1.ApprovedContent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	e, ok := m.entries[req]
@@ -170,7 +170,7 @@ func (m *Memory) Of(req holders.Request, uid types.UID) *v1alpha1.ApprovedConten
 
 // PoliciesOf returns when the last of the policies was created that were in effect for an object
 // when it was last looked at; zero where that is not known.
-func (m *Memory) PoliciesOf(req holders.Request, uid types.UID) time.Time {
+func (m *Memory) PoliciesOf(req objectcache.Request, uid types.UID) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e, ok := m.entries[req]; ok && e.uid == uid && e.policies != 0 {
@@ -181,7 +181,7 @@ func (m *Memory) PoliciesOf(req holders.Request, uid types.UID) time.Time {
 
 // Note remembers what an object is like, with policies of which the last one was created at a
 // time.
-func (m *Memory) Note(req holders.Request, uid types.UID, content *v1alpha1.ApprovedContent, policies time.Time) {
+func (m *Memory) Note(req objectcache.Request, uid types.UID, content *v1alpha1.ApprovedContent, policies time.Time) {
 	e := entryOf(uid, content, policies)
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -197,7 +197,7 @@ func (m *Memory) Note(req holders.Request, uid types.UID, content *v1alpha1.Appr
 }
 
 // Forget an object: it is gone, has a record, or no policy is in effect for it.
-func (m *Memory) Forget(req holders.Request) {
+func (m *Memory) Forget(req objectcache.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	if e, known := m.entries[req]; known {
@@ -265,7 +265,7 @@ func (m *Memory) take(l line, name string, watched map[schema.GroupKind]schema.G
 		m.dirty[shard] = true
 		return
 	}
-	req := holders.RequestFor(gvk, key)
+	req := objectcache.RequestFor(gvk, key)
 	if was, known := m.entries[req]; !known || was.generation < l.Generation {
 		e := entryOf(l.UID, &v1alpha1.ApprovedContent{Generation: l.Generation, Digests: l.Digests, Parents: l.Parents}, time.Time{})
 		e.policies = l.Policies
@@ -349,7 +349,7 @@ func (m *Memory) texts() (texts map[int][]byte, largest int, err error) {
 	return texts, largest, nil
 }
 
-func lineOf(req holders.Request, e entry) line {
+func lineOf(req objectcache.Request, e entry) line {
 	gvk, key, content := req.GVK(), req.Key(), e.content()
 	return line{
 		Group: gvk.Group, Kind: gvk.Kind, Namespace: key.Namespace, Name: key.Name,

@@ -34,7 +34,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 var apps = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "App"}
@@ -64,8 +64,8 @@ func start(t *testing.T, c client.Client, there world) *Memory {
 	return m
 }
 
-func reqOf(name string) holders.Request {
-	return holders.RequestFor(apps, types.NamespacedName{Namespace: "shop", Name: name})
+func reqOf(name string) objectcache.Request {
+	return objectcache.RequestFor(apps, types.NamespacedName{Namespace: "shop", Name: name})
 }
 
 func contentOf(generation int64, values ...string) *v1alpha1.ApprovedContent {

@@ -26,7 +26,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // youth is for how long after the first request it is not taken for granted that the leader
@@ -66,7 +66,7 @@ func (m *Memory) Since() (time.Time, bool) {
 func (m *Memory) LastKnown(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName, uid types.UID) *v1alpha1.ApprovedContent {
 	select {
 	case <-m.loaded:
-		return m.Of(holders.RequestFor(gvk, key), uid)
+		return m.Of(objectcache.RequestFor(gvk, key), uid)
 	default:
 	}
 	r := &m.recall

@@ -21,15 +21,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/packed"
+	"kausality.io/operator/internal/objectcache/compressed"
 )
 
 // Cache is a cache for a manager in which AllowanceRecords, of which there may be very
 // many, are packed.
-type Cache = packed.Cache[v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecordList]
+type Cache = compressed.Cache[v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecordList]
 
 // NewCache makes a Cache, for manager.Options.NewCache, which notes something of each
 // record, and has all watches attended; note and attend may be nil.
-func NewCache(cfg *rest.Config, opts cache.Options, note func(*v1alpha1.AllowanceRecord) any, attend packed.Attend) (*Cache, error) {
-	return packed.NewCache[v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecordList](cfg, opts, note, attend)
+func NewCache(cfg *rest.Config, opts cache.Options, note func(*v1alpha1.AllowanceRecord) any, attend compressed.Attend) (*Cache, error) {
+	return compressed.NewCache[v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecordList](cfg, opts, note, attend)
 }

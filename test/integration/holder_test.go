@@ -40,14 +40,14 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/baseline"
 	holdercontroller "kausality.io/operator/internal/controller/holder"
 	"kausality.io/operator/internal/controller/writeloop"
-	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -59,7 +59,7 @@ var (
 // operatorParts are what runs in these specs: everything that follows holders,
 // without a webhook of its own.
 type operatorParts struct {
-	holders *holders.Cache
+	holders *objectcache.Cache
 	records *record.Store
 	active  *policy.Active
 	// upgrades are the UpgradeAllowances that let something through.
@@ -77,7 +77,7 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 	})
 	Expect(err).NotTo(HaveOccurred())
 	Expect(record.Index(ctx, mgr.GetFieldIndexer())).To(Succeed())
-	cache, err := holders.New(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper())
+	cache, err := objectcache.New(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper())
 	Expect(err).NotTo(HaveOccurred())
 	p := &operatorParts{
 		holders: cache,
@@ -87,7 +87,7 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 		}),
 		active: &policy.Active{}, upgrades: &upgrade.Active{},
 	}
-	namespaces := scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
+	namespaces := ancestry.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
 	Expect(followHolders(mgr, cache, p.records, p.active, p.upgrades, namespaces)).To(Succeed())
 	Expect(mgr.Add(cache)).To(Succeed())
 
@@ -101,7 +101,7 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 // followHolders adds what keeps records of holders, and consumes what is in their
 // ledgers.
 func followHolders(
-	mgr ctrl.Manager, cache *holders.Cache, records *record.Store, active *policy.Active, upgrades *upgrade.Active, namespaces scope.Namespaces,
+	mgr ctrl.Manager, cache *objectcache.Cache, records *record.Store, active *policy.Active, upgrades *upgrade.Active, namespaces ancestry.Namespaces,
 ) error {
 	known := baseline.New(baseline.Config{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,

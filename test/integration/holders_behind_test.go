@@ -32,7 +32,7 @@ import (
 	"k8s.io/client-go/rest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 var _ = Describe("The cache of holders", func() {
@@ -44,7 +44,7 @@ var _ = Describe("The cache of holders", func() {
 		cfg.Host = "https://" + line.address
 		httpClient, err := rest.HTTPClientFor(cfg)
 		Expect(err).NotTo(HaveOccurred())
-		cache, err := holders.New(cfg, httpClient, k8s.RESTMapper())
+		cache, err := objectcache.New(cfg, httpClient, k8s.RESTMapper())
 		Expect(err).NotTo(HaveOccurred())
 		run(ctx, cache)
 		Expect(cache.Watch(ctx, []schema.GroupVersionKind{configMaps})).To(Succeed())

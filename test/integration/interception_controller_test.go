@@ -37,8 +37,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	interceptioncontroller "kausality.io/operator/internal/controller/interception"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/interception"
-	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -88,10 +88,10 @@ func (f *fixedPolicies) notify() {
 
 // followKinds has served know one group version as its definitions change, as
 // catalog.Reconciler does, and calls changed when it says something else.
-func followKinds(mgr ctrl.Manager, served *kinds.Resolver, gv schema.GroupVersion, changed func()) error {
+func followKinds(mgr ctrl.Manager, served *discovery.Resolver, gv schema.GroupVersion, changed func()) error {
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("kinds").
-		WatchesMetadata(kinds.Definition(), &handler.EnqueueRequestForObject{}).
+		WatchesMetadata(discovery.Definition(), &handler.EnqueueRequestForObject{}).
 		Complete(reconcile.Func(func(ctx context.Context, request reconcile.Request) (reconcile.Result, error) {
 			_, group, _ := strings.Cut(request.Name, ".")
 			served.Invalidate(group)

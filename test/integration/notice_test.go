@@ -28,7 +28,7 @@ import (
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/eventrecorder"
 )
 
 // The recorder of client-go takes events for one that differ in their notes only.
@@ -43,17 +43,17 @@ var _ = Describe("Notices", func() {
 		recording, stop := context.WithCancel(context.WithoutCancel(ctx))
 		DeferCleanup(stop)
 		Expect(broadcaster.StartRecordingToSinkWithContext(recording)).To(Succeed())
-		board := notice.NewBoard(broadcaster.NewRecorder(scheme, "kausality"), clock.RealClock{})
+		board := eventrecorder.NewBoard(broadcaster.NewRecorder(scheme, "kausality"), clock.RealClock{})
 		about, below := targetOf(parent, deployments), targetOf(child, deployments)
 		post := func(reason, text string) {
-			board.Post(notice.Notice{Reason: reason, Action: "Update", Text: text, About: about, Child: &below})
+			board.Post(eventrecorder.Notice{Reason: reason, Action: "Update", Text: text, About: about, Child: &below})
 		}
 		for range 15 {
-			post(notice.Denied, "mallory was refused")
+			post(eventrecorder.Denied, "mallory was refused")
 		}
-		post(notice.Denied, "bob was refused")
-		post(notice.BreakGlass, `carol broke the glass for the reason "fire"`)
-		post(notice.BreakGlass, `dave broke the glass for the reason "water"`)
+		post(eventrecorder.Denied, "bob was refused")
+		post(eventrecorder.BreakGlass, `carol broke the glass for the reason "fire"`)
+		post(eventrecorder.BreakGlass, `dave broke the glass for the reason "water"`)
 
 		notesOn := func(g Gomega, obj client.Object) []string {
 			var list eventsv1.EventList
@@ -77,7 +77,7 @@ var _ = Describe("Notices", func() {
 
 		By("posting more than anybody could read")
 		for i := range 100 {
-			post(notice.Denied, fmt.Sprint("attempt ", i))
+			post(eventrecorder.Denied, fmt.Sprint("attempt ", i))
 		}
 		Eventually(ctx, func(g Gomega) { g.Expect(notesOn(g, parent)).To(HaveLen(25)) }).Should(Succeed())
 		Consistently(ctx, func(g Gomega) { g.Expect(notesOn(g, parent)).To(HaveLen(25)) }).Should(Succeed())

@@ -30,15 +30,15 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/client-go/discovery"
+	clientdiscovery "k8s.io/client-go/discovery"
 	"k8s.io/client-go/openapi"
 	"k8s.io/utils/clock"
 	"k8s.io/utils/ptr"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/interception"
-	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -56,15 +56,15 @@ const (
 )
 
 // newResolver knows nothing yet.
-func newResolver() *kinds.Resolver {
+func newResolver() *discovery.Resolver {
 	GinkgoHelper()
-	c, err := discovery.NewDiscoveryClientForConfig(config)
+	c, err := clientdiscovery.NewDiscoveryClientForConfig(config)
 	Expect(err).NotTo(HaveOccurred())
-	return kinds.New(c, kinds.Reader{Reader: k8s}, openapi.NewClientWithContext(c.RESTClient()), clock.RealClock{})
+	return discovery.New(c, discovery.Reader{Reader: k8s}, openapi.NewClientWithContext(c.RESTClient()), clock.RealClock{})
 }
 
 // serves knows what the API server serves of a group version now.
-func serves(ctx context.Context, gv schema.GroupVersion) *kinds.Resolver {
+func serves(ctx context.Context, gv schema.GroupVersion) *discovery.Resolver {
 	GinkgoHelper()
 	resolver := newResolver()
 	_, err := resolver.Update(ctx, []schema.GroupVersion{gv})

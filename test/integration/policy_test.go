@@ -37,19 +37,19 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	catalogcontroller "kausality.io/operator/internal/controller/catalog"
 	policycontroller "kausality.io/operator/internal/controller/policy"
 	"kausality.io/operator/internal/controller/recordevents"
 	targetcontroller "kausality.io/operator/internal/controller/target"
 	"kausality.io/operator/internal/controller/writeloop"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/gate/crossplane"
-	"kausality.io/operator/internal/gates"
-	"kausality.io/operator/internal/holders"
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/gate/registry"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 // inEffectWithin is how soon a policy takes effect (D15): two seconds, and more where
@@ -73,13 +73,13 @@ func (r *rendering) Off() bool { return false }
 type policyControllers struct {
 	active     *policy.Active
 	catalog    *catalogcontroller.Catalog
-	served     *kinds.Resolver
+	served     *discovery.Resolver
 	index      *catalogcontroller.Reconciler
 	records    *record.Store
 	rendering  *rendering
-	holders    *holders.Cache
-	namespaces scope.Namespaces
-	gates      *gates.Registry
+	holders    *objectcache.Cache
+	namespaces ancestry.Namespaces
+	gates      *registry.Registry
 	// stop ends them, as the end of the spec does.
 	stop func()
 }
@@ -88,8 +88,8 @@ type policyControllers struct {
 // of the spec.
 func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *policyControllers) error) *policyControllers {
 	GinkgoHelper()
-	namespaces, namespaceCache := scope.NamespaceCache()
-	definitions, definitionCache := kinds.DefinitionCache()
+	namespaces, namespaceCache := ancestry.NamespaceCache()
+	definitions, definitionCache := discovery.DefinitionCache()
 	cfg := cluster.ConfigAs(operatorUser, "system:masters", "system:authenticated")
 	var records *record.Cache
 	mgr, err := ctrl.NewManager(cfg, ctrl.Options{
@@ -107,7 +107,7 @@ func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *p
 	Expect(err).NotTo(HaveOccurred())
 	Expect(record.Index(ctx, mgr.GetFieldIndexer())).To(Succeed())
 	c := &policyControllers{active: &policy.Active{}, rendering: &rendering{}}
-	c.holders, err = holders.New(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper())
+	c.holders, err = objectcache.New(mgr.GetConfig(), mgr.GetHTTPClient(), mgr.GetRESTMapper())
 	Expect(err).NotTo(HaveOccurred())
 	Expect(mgr.Add(c.holders)).To(Succeed())
 	c.catalog = catalogcontroller.New(c.active)
@@ -118,7 +118,7 @@ func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *p
 	c.gates = registryOf(mgr, c.served)
 	c.index = &catalogcontroller.Reconciler{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: c.holders, Records: c.records, Gates: c.gates}
 	Expect(c.index.SetupWithManager(mgr)).To(Succeed())
-	c.namespaces = scope.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
+	c.namespaces = ancestry.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
 	Expect((&targetcontroller.Reconciler{
 		Client: mgr.GetClient(), Holders: c.holders, Kinds: c.served, Namespaces: c.namespaces,
 		Policies: c.active, Catalog: c.catalog, Rate: targetRate, Clock: clock.RealClock{}, Loops: writeloop.NewFinder(),
@@ -393,8 +393,8 @@ var _ = Describe("Policies", func() {
 })
 
 // registryOf knows the kinds with gates that a resolver knows.
-func registryOf(mgr ctrl.Manager, served *kinds.Resolver) *gates.Registry {
-	return &gates.Registry{
+func registryOf(mgr ctrl.Manager, served *discovery.Resolver) *registry.Registry {
+	return &registry.Registry{
 		Drivers: gate.Drivers{crossplane.Driver{}}, Served: served, Definitions: mgr.GetClient(),
 		Systems: []string{"system:serviceaccount:crossplane-system:provider-*"},
 	}

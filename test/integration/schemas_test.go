@@ -25,12 +25,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/internal/change"
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/discovery"
 )
 
 // changesOf are the changes between two versions of the spec of a kind, as
 // schemas have them.
-func changesOf(served *kinds.Resolver, kind schema.GroupVersionKind, before, after map[string]any) []string {
+func changesOf(served *discovery.Resolver, kind schema.GroupVersionKind, before, after map[string]any) []string {
 	GinkgoHelper()
 	declared := served.Schema(kind)
 	if declared == nil {

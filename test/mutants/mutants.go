@@ -377,7 +377,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "labels name a parent by its name",
-		edits: []edit{{"internal/scope/scope.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID == \"\" || ref.Category != \"\" {"}, {"internal/lineage/labeled.go", "	if naming == nil {", "	if naming != nil {"}},
+		edits: []edit{{"internal/ancestry/scope.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID == \"\" || ref.Category != \"\" {"}, {"internal/lineage/labeled.go", "	if naming == nil {", "	if naming != nil {"}},
 		ways:  []string{"naming the parent of a child otherwise by its labels", "having a child not found by its labels when it is deleted"},
 	},
 	{
@@ -409,12 +409,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "owners are known by what they are called",
-		edits: []edit{{"internal/scope/scope.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID != \"none\" {"}},
+		edits: []edit{{"internal/ancestry/scope.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID != \"none\" {"}},
 		ways:  []string{"creating a child that names its owner otherwise"},
 	},
 	{
 		name:  "the first owner bounds alone",
-		edits: []edit{{"internal/scope/scope.go", "	for _, ref := range refs {\n		if located", "	for _, ref := range refs[:min(1, len(refs))] {\n		if located"}},
+		edits: []edit{{"internal/ancestry/scope.go", "	for _, ref := range refs {\n		if located", "	for _, ref := range refs[:min(1, len(refs))] {\n		if located"}},
 		ways:  []string{"creating a child behind an owner that nobody governs"},
 	},
 	{
@@ -445,7 +445,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "who was attached while nobody looked is a parent",
-		edits: []edit{{"internal/holders/ignored.go", "	return ok && slices.Contains(parents, parent.ID())", "	return false && ok && slices.Contains(parents, parent.ID())"}},
+		edits: []edit{{"internal/objectcache/ignored.go", "	return ok && slices.Contains(parents, parent.ID())", "	return false && ok && slices.Contains(parents, parent.ID())"}},
 		ways:  []string{"giving the parent an owner of one's own while nobody looks"},
 	},
 	{
@@ -486,8 +486,8 @@ var mutants = []mutant{
 		name: "the parent is that of the new object",
 		edits: []edit{{
 			parentage,
-			"	if r.old != nil {\n		if ref, ok := scope.Ref(ctx, g.Objects, index, r.old); ok {",
-			"	if r.new == nil {\n		if ref, ok := scope.Ref(ctx, g.Objects, index, r.old); ok {",
+			"	if r.old != nil {\n		if ref, ok := ancestry.Ref(ctx, g.Objects, index, r.old); ok {",
+			"	if r.new == nil {\n		if ref, ok := ancestry.Ref(ctx, g.Objects, index, r.old); ok {",
 		}},
 		ways: []string{"taking the owner away and changing the child at once", "naming another owner", "making another owner the controller"},
 	},

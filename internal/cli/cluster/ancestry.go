@@ -29,10 +29,10 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 // Ancestry is an object and what stands above it, itself first: which policies are in
@@ -41,25 +41,25 @@ func (c *Cluster) Ancestry(
 	ctx context.Context, policies Policies, obj *unstructured.Unstructured, notes []string,
 ) (chain []policy.Holder, told []string) {
 	labels := &namespaces{cluster: c, notes: notes}
-	chain = scope.Chain(ctx, holders{c}, labels, policies.Index, obj)
+	chain = ancestry.Chain(ctx, holders{c}, labels, policies.Index, obj)
 	return chain, labels.notes
 }
 
 // holders reads holders live.
 type holders struct{ *Cluster }
 
-// Get implements scope.Getter.
+// Get implements ancestry.Getter.
 func (h holders) Get(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
 	return h.Object(ctx, gvk, key)
 }
 
-// ByUID implements scope.Getter. The API server finds nothing by UID, so that a parent is
+// ByUID implements ancestry.Getter. The API server finds nothing by UID, so that a parent is
 // found only under the coordinates by which its child names it.
 func (holders) ByUID(_ context.Context, uid types.UID) (*unstructured.Unstructured, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Resource: "objects with the UID"}, string(uid))
 }
 
-// Ignores implements scope.Getter: the record of an object says which of its parents are
+// Ignores implements ancestry.Getter: the record of an object says which of its parents are
 // none for it. What cannot be read says nothing.
 func (h holders) Ignores(ctx context.Context, obj *unstructured.Unstructured, parent lineage.Ref) bool {
 	records, err := h.RecordsOf(ctx, Target{GVK: obj.GroupVersionKind(), Namespace: obj.GetNamespace(), Name: obj.GetName()})
@@ -70,7 +70,7 @@ func (h holders) Ignores(ctx context.Context, obj *unstructured.Unstructured, pa
 
 // Parent is the parent of an object by which its chain goes on, and false where it has none.
 func (c *Cluster) Parent(ctx context.Context, policies Policies, obj *unstructured.Unstructured) (lineage.Ref, bool) {
-	return scope.Ref(ctx, holders{c}, policies.Index, obj)
+	return ancestry.Ref(ctx, holders{c}, policies.Index, obj)
 }
 
 // namespaces reads the labels of namespaces, and notes what it cannot read.
@@ -80,7 +80,7 @@ type namespaces struct {
 	known   map[string]map[string]string
 }
 
-// Labels implements scope.Namespaces.
+// Labels implements ancestry.Namespaces.
 func (n *namespaces) Labels(ctx context.Context, name string) map[string]string {
 	if labels, ok := n.known[name]; ok {
 		return labels
@@ -102,7 +102,7 @@ func (n *namespaces) Labels(ctx context.Context, name string) map[string]string 
 // ParentUID is the UID of the parent of an object, empty where it has none or that
 // cannot be read.
 func (c *Cluster) ParentUID(ctx context.Context, policies Policies, obj *unstructured.Unstructured) types.UID {
-	uid, _ := scope.ParentUID(ctx, holders{c}, policies.Index, obj)
+	uid, _ := ancestry.ParentUID(ctx, holders{c}, policies.Index, obj)
 	return uid
 }
 

@@ -21,38 +21,38 @@ import (
 	"fmt"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/client-go/discovery"
+	clientdiscovery "k8s.io/client-go/discovery"
 	"k8s.io/client-go/openapi"
 	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/access"
-	"kausality.io/operator/internal/gates"
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/discovery"
+	"kausality.io/operator/internal/gate/registry"
 	"kausality.io/operator/internal/policy"
 )
 
 // unmarked reads definitions without asking whose they are, for which the operator needs no
 // other rights.
-type unmarked struct{ kinds.Reader }
+type unmarked struct{ discovery.Reader }
 
-// Markers implements kinds.Definitions.
+// Markers implements discovery.Definitions.
 func (unmarked) Markers(context.Context, schema.GroupResource) ([]string, error) { return nil, nil }
 
 // Needs are the rights that the operator needs for policies, and the kinds that they are for and
 // that are not served. providers is the operator's mapping of groups to Crossplane's providers.
 func (c *Cluster) Needs(ctx context.Context, policies []v1alpha1.AllowancePolicy, providers string) ([]access.Need, []string, error) {
-	mapping, err := gates.ParseMapping(providers)
+	mapping, err := registry.ParseMapping(providers)
 	if err != nil {
 		return nil, nil, fmt.Errorf("--crossplane-providers: %w", err)
 	}
-	asked, ok := c.discovery.(kinds.Discovery)
+	asked, ok := c.discovery.(discovery.Discovery)
 	if !ok {
-		asked = discovery.NewDiscoveryClient(c.discovery.RESTClient())
+		asked = clientdiscovery.NewDiscoveryClient(c.discovery.RESTClient())
 	}
-	served := kinds.New(asked, unmarked{kinds.Reader{Reader: c}}, openapi.NewClientWithContext(c.discovery.RESTClient()), clock.RealClock{})
-	registry := &gates.Registry{Drivers: gates.Drivers(), Served: served, Definitions: c, Providers: mapping}
-	served.FollowCategories(registry.Categories()...)
+	served := discovery.New(asked, unmarked{discovery.Reader{Reader: c}}, openapi.NewClientWithContext(c.discovery.RESTClient()), clock.RealClock{})
+	gates := &registry.Registry{Drivers: registry.Drivers(), Served: served, Definitions: c, Providers: mapping}
+	served.FollowCategories(gates.Categories()...)
 
 	compiled := make([]*policy.Policy, 0, len(policies))
 	var named []schema.GroupVersion
@@ -75,7 +75,7 @@ func (c *Cluster) Needs(ctx context.Context, policies []v1alpha1.AllowancePolicy
 		if _, ok := served.ByKind(p.For); !ok {
 			unserved = append(unserved, p.For.GroupKind().String())
 		}
-		needs = append(needs, access.Of(p, served, registry.Behind(ctx, p))...)
+		needs = append(needs, access.Of(p, served, gates.Behind(ctx, p))...)
 	}
 	return needs, unserved, nil
 }

@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/knowledge"
 	"kausality.io/operator/internal/policy"
 )
@@ -105,7 +105,7 @@ func (c *Cluster) markers(resource schema.GroupResource) []string {
 	c.marked = map[string][]string{}
 	for _, naming := range knowledge.Namings() {
 		list := &metav1.PartialObjectMetadataList{}
-		gvk := kinds.Definition().GetObjectKind().GroupVersionKind()
+		gvk := discovery.Definition().GetObjectKind().GroupVersionKind()
 		list.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 		if err := c.List(context.Background(), list, client.MatchingLabels{naming.Category: "true"}); err != nil {
 			continue

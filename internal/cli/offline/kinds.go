@@ -39,7 +39,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/internal/change"
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/discovery"
 )
 
 // Kinds are those that Kubernetes itself serves, and those of
@@ -49,7 +49,7 @@ type Kinds struct {
 	all        sets.Set[schema.GroupVersionKind]
 	categories map[schema.GroupKind][]string
 	replicas   map[schema.GroupVersionResource]string
-	schemas    map[schema.GroupVersionKind]*kinds.Schema
+	schemas    map[schema.GroupVersionKind]*discovery.Schema
 	types      map[schema.GroupVersionKind]reflect.Type
 }
 
@@ -60,7 +60,7 @@ func NewKinds() *Kinds {
 		all:        sets.New[schema.GroupVersionKind](),
 		categories: map[schema.GroupKind][]string{},
 		replicas:   map[schema.GroupVersionResource]string{},
-		schemas:    map[schema.GroupVersionKind]*kinds.Schema{},
+		schemas:    map[schema.GroupVersionKind]*discovery.Schema{},
 		types:      map[schema.GroupVersionKind]reflect.Type{},
 	}
 	// Anybody may add to the scheme of client-go.
@@ -119,7 +119,7 @@ func (k *Kinds) Define(definition *apiextensionsv1.CustomResourceDefinition) err
 		gv := schema.GroupVersion{Group: definition.Spec.Group, Version: version.Name}
 		resource := gv.WithResource(names.Plural)
 		k.all.Insert(gv.WithKind(names.Kind))
-		k.categories[schema.GroupKind{Group: gv.Group, Kind: names.Kind}] = slices.Concat(names.Categories, kinds.MarkersOf(definition))
+		k.categories[schema.GroupKind{Group: gv.Group, Kind: names.Kind}] = slices.Concat(names.Categories, discovery.MarkersOf(definition))
 		k.mapper.AddSpecific(gv.WithKind(names.Kind), resource, gv.WithResource(strings.ToLower(names.Kind)), scope)
 		if s := version.Subresources; s != nil && s.Scale != nil {
 			k.replicas[resource] = strings.TrimPrefix(s.Scale.SpecReplicasPath, ".")
@@ -131,7 +131,7 @@ func (k *Kinds) Define(definition *apiextensionsv1.CustomResourceDefinition) err
 		if err != nil {
 			return fmt.Errorf("schema of version %s: %w", version.Name, err)
 		}
-		k.schemas[gv.WithKind(names.Kind)] = kinds.NewSchema(declared)
+		k.schemas[gv.WithKind(names.Kind)] = discovery.NewSchema(declared)
 	}
 	return nil
 }
@@ -233,13 +233,13 @@ func (k *Kinds) Schema(gvk schema.GroupVersionKind) change.Schema {
 
 // Schemas implements what the webhook of AllowancePolicies asks: which fields there
 // are. Those of Kubernetes' own kinds are those of the Go types.
-func (k *Kinds) Schemas(_ context.Context, gvks ...schema.GroupVersionKind) (map[schema.GroupVersionKind]*kinds.Schema, error) {
-	out := map[schema.GroupVersionKind]*kinds.Schema{}
+func (k *Kinds) Schemas(_ context.Context, gvks ...schema.GroupVersionKind) (map[schema.GroupVersionKind]*discovery.Schema, error) {
+	out := map[schema.GroupVersionKind]*discovery.Schema{}
 	for _, gvk := range gvks {
 		if s, ok := k.schemas[gvk]; ok {
 			out[gvk] = s
 		} else if t, ok := k.types[gvk]; ok {
-			out[gvk] = kinds.NewSchema(declared(t))
+			out[gvk] = discovery.NewSchema(declared(t))
 		}
 	}
 	return out, nil

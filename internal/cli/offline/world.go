@@ -33,10 +33,10 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
-	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/webhook/admission"
@@ -287,4 +287,4 @@ func (r *records) DeletionOf(context.Context, types.UID) (*v1alpha1.Deletion, er
 func (r *records) Observe(record.Outcome) {}
 
 // Post implements admission.Notices.
-func (r *records) Post(notice.Notice) {}
+func (r *records) Post(eventrecorder.Notice) {}

@@ -28,7 +28,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
-	knowngates "kausality.io/operator/internal/gates"
+	knowngates "kausality.io/operator/internal/gate/registry"
 )
 
 // kind is one whose objects are looked at.

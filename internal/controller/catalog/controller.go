@@ -42,8 +42,8 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/gate"
-	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -76,9 +76,9 @@ type Kinds interface {
 	// KindFor returns the kind of a resource, and false where it is not served.
 	KindFor(resource schema.GroupVersionResource) (schema.GroupVersionKind, bool)
 	// ByKind returns the resource of a kind, and false where it is not served.
-	ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool)
+	ByKind(kind schema.GroupVersionKind) (discovery.Resource, bool)
 	// ByResource returns a resource by its name, and false where it is not served.
-	ByResource(resource schema.GroupVersionResource) (kinds.Resource, bool)
+	ByResource(resource schema.GroupVersionResource) (discovery.Resource, bool)
 	// Categories are those that a kind says it belongs to.
 	Categories(kind schema.GroupKind) []string
 	// Known reports whether what is not found is known not to be served.
@@ -92,7 +92,7 @@ type Kinds interface {
 }
 
 // UpdatedKinds are Kinds that have to be told what to know, and when that may
-// have changed. *kinds.Resolver is the one.
+// have changed. *discovery.Resolver is the one.
 type UpdatedKinds interface {
 	Kinds
 	// Update looks up what may have changed of the named group versions.
@@ -112,7 +112,7 @@ type GateKinds interface {
 	// Categories are those of all kinds that have gates.
 	Categories() []string
 	// Behind are the resources that External entries of the policies may be about.
-	Behind(ctx context.Context, policies ...*policy.Policy) []kinds.Resource
+	Behind(ctx context.Context, policies ...*policy.Policy) []discovery.Resource
 	// Gate returns the system behind objects of a kind, and false where there is none.
 	Gate(ctx context.Context, kind schema.GroupVersionKind) (gate.Driver, gate.Kind, bool)
 }
@@ -154,7 +154,7 @@ type Reconciler struct {
 	// started is when the policies were first indexed.
 	started time.Time
 	// behind are the resources that External entries were last known to be about.
-	behind []kinds.Resource
+	behind []discovery.Resource
 	// lingering are kinds that no policy gates any more, while objects are still as
 	// their gates left them: somebody has to see these.
 	lingering []schema.GroupVersionKind
@@ -178,7 +178,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	return b.
 		Watches(&v1alpha1.AllowancePolicy{}, enqueue).
-		WatchesMetadata(kinds.Definition(), r.definitionEvents()).
+		WatchesMetadata(discovery.Definition(), r.definitionEvents()).
 		WatchesRawSource(atStart).
 		WithOptions(controller.Options{
 			NeedLeaderElection: new(false),

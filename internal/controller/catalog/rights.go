@@ -26,7 +26,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/internal/access"
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -45,7 +45,7 @@ func (r *Reconciler) review(ctx context.Context) error {
 	var errs []error
 	log := logf.FromContext(ctx)
 	for _, p := range r.Catalog.servedPolicies() {
-		var gated []kinds.Resource
+		var gated []discovery.Resource
 		if slices.ContainsFunc(p.Entries(), policy.Entry.IsExternal) {
 			gated = r.Gates.Behind(ctx, p)
 		}

@@ -32,8 +32,8 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/gate"
-	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
@@ -63,15 +63,15 @@ func (k Kinds) KindFor(resource schema.GroupVersionResource) (schema.GroupVersio
 }
 
 // ByKind returns the resource of a kind.
-func (k Kinds) ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool) {
+func (k Kinds) ByKind(kind schema.GroupVersionKind) (discovery.Resource, bool) {
 	name, ok := k[kind]
-	return kinds.Resource{GVR: kind.GroupVersion().WithResource(name), GVK: kind}, ok
+	return discovery.Resource{GVR: kind.GroupVersion().WithResource(name), GVK: kind}, ok
 }
 
 // ByResource returns a resource with its kind.
-func (k Kinds) ByResource(resource schema.GroupVersionResource) (kinds.Resource, bool) {
+func (k Kinds) ByResource(resource schema.GroupVersionResource) (discovery.Resource, bool) {
 	kind, ok := k.KindFor(resource)
-	return kinds.Resource{GVR: resource, GVK: kind}, ok
+	return discovery.Resource{GVR: resource, GVK: kind}, ok
 }
 
 // Categories returns none.
@@ -241,7 +241,7 @@ type NoGates struct{}
 func (NoGates) Categories() []string { return nil }
 
 // Behind returns none.
-func (NoGates) Behind(context.Context, ...*policy.Policy) []kinds.Resource { return nil }
+func (NoGates) Behind(context.Context, ...*policy.Policy) []discovery.Resource { return nil }
 
 // Gate returns none.
 func (NoGates) Gate(context.Context, schema.GroupVersionKind) (gate.Driver, gate.Kind, bool) {

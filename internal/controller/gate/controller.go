@@ -36,14 +36,14 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/controller/writeloop"
 	"kausality.io/operator/internal/gate"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 const (
@@ -79,7 +79,7 @@ type Drivers interface {
 type Reconciler struct {
 	client.Client
 	// Holders has the objects.
-	Holders holders.Reader
+	Holders objectcache.Reader
 	// Drivers set the gates.
 	Drivers Drivers
 	// Records are the AllowanceRecords of the objects, and of what is above them.
@@ -89,7 +89,7 @@ type Reconciler struct {
 	// Catalog knows all of them, and says when they change.
 	Catalog *catalog.Catalog
 	// Namespaces knows the labels of namespaces.
-	Namespaces scope.Namespaces
+	Namespaces ancestry.Namespaces
 	// Events are about the objects.
 	Events events.EventRecorder
 	// Clock tells the time.
@@ -104,19 +104,19 @@ type Reconciler struct {
 
 // SetupWithManager adds the reconciler to mgr.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return builder.TypedControllerManagedBy[holders.Request](mgr).
+	return builder.TypedControllerManagedBy[objectcache.Request](mgr).
 		Named("gate").
 		WatchesRawSource(r.Holders.Source()).
 		WatchesRawSource(r.policySource(r.Catalog.Changes())).
-		WithOptions(controller.TypedOptions[holders.Request]{
+		WithOptions(controller.TypedOptions[objectcache.Request]{
 			MaxConcurrentReconciles: workers,
-			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[holders.Request](minBackoff, maxBackoff),
+			RateLimiter:             workqueue.NewTypedItemExponentialFailureRateLimiter[objectcache.Request](minBackoff, maxBackoff),
 		}).
 		Complete(r)
 }
 
 // Reconcile implements reconcile.TypedReconciler.
-func (r *Reconciler) Reconcile(ctx context.Context, req holders.Request) (reconcile.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req objectcache.Request) (reconcile.Result, error) {
 	driver, kind, ok := r.Drivers.Gate(ctx, req.GVK())
 	if !ok {
 		r.memory.forget(req)
@@ -143,7 +143,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req holders.Request) (reconc
 }
 
 // follow looks at an object, and does what is to be done about it.
-func (r *Reconciler) follow(ctx context.Context, req holders.Request, obj *unstructured.Unstructured, driver gate.Driver, kind gate.Kind) (time.Duration, error) {
+func (r *Reconciler) follow(ctx context.Context, req objectcache.Request, obj *unstructured.Unstructured, driver gate.Driver, kind gate.Kind) (time.Duration, error) {
 	memory := r.memory.of(req, obj.GetUID())
 	v := look(obj, driver, kind, r.Clock.Now())
 	v.limits.settle = r.Settle

@@ -22,7 +22,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // memory is what the controller remembers of objects. None of it matters after a
@@ -30,7 +30,7 @@ import (
 // for shorter.
 type memory struct {
 	mu   sync.Mutex
-	gate map[holders.Request]*remembered
+	gate map[objectcache.Request]*remembered
 }
 
 // remembered is what is known of one object.
@@ -54,14 +54,14 @@ type remembered struct {
 }
 
 // of returns what is remembered of an object, and forgets an earlier one of its name.
-func (m *memory) of(req holders.Request, uid types.UID) *remembered {
+func (m *memory) of(req objectcache.Request, uid types.UID) *remembered {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	r := m.gate[req]
 	if r == nil || r.uid != uid {
 		m.forgetLocked(req)
 		if m.gate == nil {
-			m.gate = map[holders.Request]*remembered{}
+			m.gate = map[objectcache.Request]*remembered{}
 		}
 		r = &remembered{uid: uid}
 		m.gate[req] = r
@@ -70,13 +70,13 @@ func (m *memory) of(req holders.Request, uid types.UID) *remembered {
 }
 
 // forget an object.
-func (m *memory) forget(req holders.Request) {
+func (m *memory) forget(req objectcache.Request) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	m.forgetLocked(req)
 }
 
-func (m *memory) forgetLocked(req holders.Request) {
+func (m *memory) forgetLocked(req objectcache.Request) {
 	if r := m.gate[req]; r != nil {
 		r.count(req, "")
 		delete(m.gate, req)
@@ -84,7 +84,7 @@ func (m *memory) forgetLocked(req holders.Request) {
 }
 
 // count counts the object under another reason.
-func (r *remembered) count(req holders.Request, reason string) {
+func (r *remembered) count(req objectcache.Request, reason string) {
 	kind := req.GVK().GroupKind().String()
 	if r.reason == reason {
 		return

@@ -20,24 +20,24 @@ import (
 	"context"
 	"slices"
 
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 // place fills in what is known of an object beside what it says itself.
 func (r *Reconciler) place(ctx context.Context, v *view) error {
 	index := r.Policies.Index()
-	chain := scope.Chain(ctx, r.Holders, r.Namespaces, index, v.obj)
+	chain := ancestry.Chain(ctx, r.Holders, r.Namespaces, index, v.obj)
 	target := v.driver.Target(v.obj, v.kind)
 	v.policies = gate.StandOf(index, chain, target).Denying
 	switch {
 	case len(v.policies) > 0:
 		v.belonging = gated
-	case r.isFree(ctx, v, target, scope.IsWhole(ctx, r.Holders, index, v.obj)):
+	case r.isFree(ctx, v, target, ancestry.IsWhole(ctx, r.Holders, index, v.obj)):
 		v.belonging = free
 	}
 	if held := v.state.Held; held != nil && !held.Allowed {
@@ -65,7 +65,7 @@ func (r *Reconciler) isFree(ctx context.Context, v *view, target gate.Target, al
 	if r.Catalog.AnyFor(v.kind.GVK.GroupKind(), waits) {
 		return false
 	}
-	parent, hasParent := scope.Ref(ctx, r.Holders, r.Policies.Index(), v.obj)
+	parent, hasParent := ancestry.Ref(ctx, r.Holders, r.Policies.Index(), v.obj)
 	switch {
 	case !hasParent:
 		return true
@@ -99,7 +99,7 @@ func (r *Reconciler) placeInTime(ctx context.Context, v *view) error {
 // parent was deleted too, and a policy for it lets its deletion take along what its
 // children stand for outside.
 func (r *Reconciler) allowsDeletion(ctx context.Context, v *view, target gate.Target) (bool, error) {
-	parent, ok := scope.Ref(ctx, r.Holders, r.Policies.Index(), v.obj)
+	parent, ok := ancestry.Ref(ctx, r.Holders, r.Policies.Index(), v.obj)
 	if !ok {
 		return false, nil
 	}

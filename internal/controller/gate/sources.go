@@ -24,19 +24,19 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/event"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // policySource makes each object with a gate reconcile when policies change.
-func (r *Reconciler) policySource(changes <-chan event.GenericEvent) source.TypedSource[holders.Request] {
-	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+func (r *Reconciler) policySource(changes <-chan event.GenericEvent) source.TypedSource[objectcache.Request] {
+	return source.TypedFunc[objectcache.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[objectcache.Request]) error {
 		go func() {
 			for {
 				select {
 				case <-ctx.Done():
 					return
 				case <-changes:
-					holders.Feed(ctx, queue, r.gated(ctx))
+					objectcache.Feed(ctx, queue, r.gated(ctx))
 				}
 			}
 		}()
@@ -45,8 +45,8 @@ func (r *Reconciler) policySource(changes <-chan event.GenericEvent) source.Type
 }
 
 // gated are all cached objects of kinds that have a gate.
-func (r *Reconciler) gated(ctx context.Context) iter.Seq[holders.Request] {
-	return func(yield func(holders.Request) bool) {
+func (r *Reconciler) gated(ctx context.Context) iter.Seq[objectcache.Request] {
+	return func(yield func(objectcache.Request) bool) {
 		for _, gvk := range r.Holders.Kinds() {
 			if _, _, ok := r.Drivers.Gate(ctx, gvk); !ok {
 				continue

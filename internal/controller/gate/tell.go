@@ -28,7 +28,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/requeue"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // eventAction is what the operator does when it makes an event about a gate.
@@ -36,7 +36,7 @@ const eventAction = "Gate"
 
 // tell shows the situation of an object in its condition, once it has lasted, and as long
 // as nobody writes over that without an end.
-func (r *Reconciler) tell(ctx context.Context, req holders.Request, v view, p plan, written *unstructured.Unstructured, memory *remembered, next *requeue.Soonest) error {
+func (r *Reconciler) tell(ctx context.Context, req objectcache.Request, v view, p plan, written *unstructured.Unstructured, memory *remembered, next *requeue.Soonest) error {
 	before, has := readCondition(written)
 	if p.situation == nil {
 		memory.count(req, "")

@@ -27,12 +27,12 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 // attached are parents that somebody gave a holder while no operator looked.
@@ -81,12 +81,12 @@ func (r *Reconciler) findAttached(ctx context.Context, v *view, knows *v1alpha1.
 func (r *Reconciler) bounding(ctx context.Context, v *view) []lineage.Ref {
 	index := r.Policies.Index()
 	kind := v.obj.GroupVersionKind().GroupKind()
-	return slices.DeleteFunc(scope.Refs(ctx, r.Holders, index, v.obj), func(ref lineage.Ref) bool {
-		parent := scope.Parent(ctx, r.Holders, ref)
+	return slices.DeleteFunc(ancestry.Refs(ctx, r.Holders, index, v.obj), func(ref lineage.Ref) bool {
+		parent := ancestry.Parent(ctx, r.Holders, ref)
 		if parent == nil || ref.Controller && lineage.Keeps(index.Known(parent.GroupVersionKind().GroupKind()), parent, v.obj) {
 			return true
 		}
-		above := index.InEffect(scope.Chain(ctx, r.Holders, r.Namespaces, index, parent))
+		above := index.InEffect(ancestry.Chain(ctx, r.Holders, r.Namespaces, index, parent))
 		return !slices.ContainsFunc(above, func(p *policy.Policy) bool { return p.Bounds(kind) })
 	})
 }

@@ -38,15 +38,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/baseline"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/controller/writeloop"
 	"kausality.io/operator/internal/gate"
-	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -84,7 +84,7 @@ type Drivers interface {
 type Reconciler struct {
 	client.Client
 	// Holders are the holders.
-	Holders holders.Reader
+	Holders objectcache.Reader
 	// Looked is closed once it is known which kinds are watched.
 	Looked <-chan struct{}
 	// Drivers set the gates of those that have one; nil where none does.
@@ -96,7 +96,7 @@ type Reconciler struct {
 	// Upgrades are the UpgradeAllowances that let something through; nil where there are none.
 	Upgrades *upgrade.Active
 	// Namespaces knows the labels of namespaces.
-	Namespaces scope.Namespaces
+	Namespaces ancestry.Namespaces
 	// SignOfLife decides about holders that are seen for the first time.
 	SignOfLife *SignOfLife
 	// Baseline remembers what holders without a record are like.
@@ -128,12 +128,12 @@ type Reconciler struct {
 	rewrites    rewrites
 	specs       specs
 	usedUp      usedUp
-	alarms      holders.Alarms
+	alarms      objectcache.Alarms
 }
 
 // SetupWithManager adds the reconciler to mgr.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	return builder.TypedControllerManagedBy[holders.Request](mgr).
+	return builder.TypedControllerManagedBy[objectcache.Request](mgr).
 		Named("holder").
 		WatchesRawSource(r.Holders.Source()).
 		WatchesRawSource(recordSource(mgr.GetCache())).
@@ -142,12 +142,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		WatchesRawSource(upgradeSource(mgr.GetCache(), r.Upgrades)).
 		WatchesRawSource(namespaceSource(mgr.GetCache())).
 		WatchesRawSource(r.alarms.Source()).
-		WithOptions(controller.TypedOptions[holders.Request]{MaxConcurrentReconciles: workers}).
+		WithOptions(controller.TypedOptions[objectcache.Request]{MaxConcurrentReconciles: workers}).
 		Complete(r)
 }
 
 // Reconcile implements reconcile.TypedReconciler.
-func (r *Reconciler) Reconcile(ctx context.Context, req holders.Request) (reconcile.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req objectcache.Request) (reconcile.Result, error) {
 	ctx = logf.IntoContext(ctx, logf.FromContext(ctx).WithValues("kind", req.GVK().Kind, "namespace", req.Key().Namespace, "name", req.Key().Name))
 	// A record whose holder went while nobody watched has no other event than this
 	// one.
@@ -200,7 +200,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req holders.Request) (reconc
 
 // get returns a holder, nil where there is none. Of a kind that is not watched, or was left
 // in between, nothing is known.
-func (r *Reconciler) get(ctx context.Context, req holders.Request) (obj *unstructured.Unstructured, watched bool, err error) {
+func (r *Reconciler) get(ctx context.Context, req objectcache.Request) (obj *unstructured.Unstructured, watched bool, err error) {
 	if !r.Holders.Watches(req.GVK().GroupKind()) {
 		return nil, false, nil
 	}
@@ -271,7 +271,7 @@ func (r *Reconciler) look(obj *unstructured.Unstructured, policies, gating []*po
 // oldest first.
 func (r *Reconciler) governing(ctx context.Context, obj *unstructured.Unstructured) (inEffect, gating []*policy.Policy) {
 	index := r.Policies.Index()
-	chain := scope.Chain(ctx, r.Holders, r.Namespaces, index, obj)
+	chain := ancestry.Chain(ctx, r.Holders, r.Namespaces, index, obj)
 	if gate.ReadState(obj.GetAnnotations()).Adopted() && r.Drivers != nil {
 		if driver, kind, ok := r.Drivers.Gate(ctx, obj.GroupVersionKind()); ok {
 			gating = gate.StandOf(index, chain, driver.Target(obj, kind)).Denying
@@ -292,7 +292,7 @@ func (r *Reconciler) mirror(ctx context.Context, v view, rec *v1alpha1.Allowance
 		before = &rec.Status
 	}
 	after := before.DeepCopy()
-	parent, known := scope.ParentUID(ctx, r.Holders, r.Policies.Index(), v.obj)
+	parent, known := ancestry.ParentUID(ctx, r.Holders, r.Policies.Index(), v.obj)
 	if !known && rec != nil {
 		// What is above a claim's composite resource is found by name, and not any more
 		// once the claim is gone; the record still says it.

@@ -27,7 +27,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/requeue"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // coming is the time that a policy may take from its creation until its holders are watched:
@@ -36,7 +36,7 @@ const coming = time.Minute
 
 // unwatched is what to do about a holder that nobody watches: where a policy is for its
 // kind, or has just been made, it is looked at again.
-func (r *Reconciler) unwatched(ctx context.Context, req holders.Request) (reconcile.Result, error) {
+func (r *Reconciler) unwatched(ctx context.Context, req objectcache.Request) (reconcile.Result, error) {
 	kind := req.GVK().GroupKind()
 	if len(r.Policies.Index().For(kind)) > 0 {
 		return reconcile.Result{RequeueAfter: requeue.WhenUnread}, nil
@@ -62,7 +62,7 @@ func forKind(p *v1alpha1.AllowancePolicy) schema.GroupKind {
 // leave takes back what is shown on a holder that no policy is for any more: that
 // it is blocked. The write wakes its controller, which may have given up (D13).
 // The ledger stays, and counts for nothing.
-func (r *Reconciler) leave(ctx context.Context, req holders.Request) error {
+func (r *Reconciler) leave(ctx context.Context, req objectcache.Request) error {
 	r.Baseline.Forget(req)
 	records, err := r.Records.Of(ctx, req.GVK().GroupKind(), req.Key())
 	if err != nil {

@@ -32,11 +32,11 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/baseline"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 const (
@@ -57,7 +57,7 @@ type SignOfLifeConfig struct {
 	// Namespace is the operator's.
 	Namespace string
 	// Holders are the holders.
-	Holders holders.Reader
+	Holders objectcache.Reader
 	// Looked is closed once they are cached.
 	Looked <-chan struct{}
 	// Records are their AllowanceRecords.
@@ -67,7 +67,7 @@ type SignOfLifeConfig struct {
 	// Policies are the active policies.
 	Policies *policy.Active
 	// Namespaces knows the labels of namespaces.
-	Namespaces scope.Namespaces
+	Namespaces ancestry.Namespaces
 	// Clock is the real one where it is left out.
 	Clock clock.WithTicker
 }
@@ -91,7 +91,7 @@ type SignOfLife struct {
 	looked, lookedThere time.Time
 
 	mu   sync.Mutex
-	seen map[holders.Request]types.UID
+	seen map[objectcache.Request]types.UID
 }
 
 // NewSignOfLife makes a SignOfLife; add it to the manager.
@@ -102,7 +102,7 @@ func NewSignOfLife(cfg SignOfLifeConfig) *SignOfLife {
 	return &SignOfLife{
 		SignOfLifeConfig: cfg,
 		ready:            make(chan struct{}),
-		seen:             map[holders.Request]types.UID{},
+		seen:             map[objectcache.Request]types.UID{},
 	}
 }
 
@@ -235,7 +235,7 @@ func (s *SignOfLife) firstLook(ctx context.Context) error {
 			if err != nil {
 				return err
 			}
-			inEffect := index.InEffect(scope.Chain(ctx, s.Holders, s.Namespaces, index, obj))
+			inEffect := index.InEffect(ancestry.Chain(ctx, s.Holders, s.Namespaces, index, obj))
 			if err := s.decide(ctx, look(obj, inEffect, now), rec); err != nil {
 				return err
 			}
@@ -294,7 +294,7 @@ func (s *SignOfLife) Look(ctx context.Context, v view, rec *v1alpha1.AllowanceRe
 }
 
 // Forget a holder that is gone.
-func (s *SignOfLife) Forget(req holders.Request) {
+func (s *SignOfLife) Forget(req objectcache.Request) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	delete(s.seen, req)

@@ -29,9 +29,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/controller/recordevents"
-	"kausality.io/operator/internal/holders"
-	"kausality.io/operator/internal/scope"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // policyDelay is the delay after which the holders of a changed policy are looked at:
@@ -39,23 +39,23 @@ import (
 const policyDelay = time.Second
 
 // recordSource makes a holder reconcile when its record changes.
-func recordSource(objects cache.Cache) source.TypedSource[holders.Request] {
-	return recordevents.Source(objects, func(queue workqueue.TypedRateLimitingInterface[holders.Request], holder holders.Request, _, _ recordevents.Note) {
+func recordSource(objects cache.Cache) source.TypedSource[objectcache.Request] {
+	return recordevents.Source(objects, func(queue workqueue.TypedRateLimitingInterface[objectcache.Request], holder objectcache.Request, _, _ recordevents.Note) {
 		queue.Add(holder)
 	})
 }
 
 // lostSource makes those holders reconcile that there are records of at the start, and that
 // are gone or that nobody watches: of all others their own events tell.
-func (r *Reconciler) lostSource(objects cache.Cache) source.TypedSource[holders.Request] {
-	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+func (r *Reconciler) lostSource(objects cache.Cache) source.TypedSource[objectcache.Request] {
+	return source.TypedFunc[objectcache.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[objectcache.Request]) error {
 		go func() {
 			select {
 			case <-ctx.Done():
 				return
 			case <-r.Looked:
 			}
-			holders.Feed(ctx, queue, recordevents.Holders(ctx, objects, func(note recordevents.Note) bool {
+			objectcache.Feed(ctx, queue, recordevents.Holders(ctx, objects, func(note recordevents.Note) bool {
 				return !note.Ended && !r.Holders.Has(note.Holder.GVK(), note.Holder.Key())
 			}))
 		}()
@@ -67,15 +67,15 @@ func (r *Reconciler) lostSource(objects cache.Cache) source.TypedSource[holders.
 // has changed, or whether it is in effect: those that are open, adopting or blocked. A
 // policy that comes makes all reconcile that there are records of: they may have gone while
 // none was for their kind, when nobody watched.
-func (r *Reconciler) policySource(objects cache.Cache) source.TypedSource[holders.Request] {
-	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
-		feeder := holders.NewFeeder()
+func (r *Reconciler) policySource(objects cache.Cache) source.TypedSource[objectcache.Request] {
+	return source.TypedFunc[objectcache.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[objectcache.Request]) error {
+		feeder := objectcache.NewFeeder()
 		go feeder.Run(ctx, queue, policyDelay)
 		ask := func(name string, wanted func(recordevents.Note) bool) {
 			feeder.Ask(name, recordevents.Holders(ctx, objects, wanted))
 		}
-		type policyEvents = handler.TypedFuncs[*v1alpha1.AllowancePolicy, holders.Request]
-		type untold = workqueue.TypedRateLimitingInterface[holders.Request]
+		type policyEvents = handler.TypedFuncs[*v1alpha1.AllowancePolicy, objectcache.Request]
+		type untold = workqueue.TypedRateLimitingInterface[objectcache.Request]
 		askOpen := func() { ask("", func(note recordevents.Note) bool { return note.Open }) }
 		return source.TypedKind(objects, &v1alpha1.AllowancePolicy{}, policyEvents{
 			CreateFunc: func(_ context.Context, e event.TypedCreateEvent[*v1alpha1.AllowancePolicy], _ untold) {
@@ -122,12 +122,12 @@ func matters(before, after *v1alpha1.AllowancePolicy) bool {
 // another policy may select them then, or an UpgradeAllowance, and nothing is written that their
 // controllers would hear of. The delay is for other replicas, which have to know the labels before
 // whoever is woken asks them.
-func namespaceSource(objects cache.Cache) source.TypedSource[holders.Request] {
-	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
-		feeder := holders.NewFeeder()
+func namespaceSource(objects cache.Cache) source.TypedSource[objectcache.Request] {
+	return source.TypedFunc[objectcache.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[objectcache.Request]) error {
+		feeder := objectcache.NewFeeder()
 		go feeder.Run(ctx, queue, policyDelay)
-		type untold = workqueue.TypedRateLimitingInterface[holders.Request]
-		return source.TypedKind(objects, scope.PartialNamespace(), handler.TypedFuncs[*metav1.PartialObjectMetadata, holders.Request]{
+		type untold = workqueue.TypedRateLimitingInterface[objectcache.Request]
+		return source.TypedKind(objects, ancestry.PartialNamespace(), handler.TypedFuncs[*metav1.PartialObjectMetadata, objectcache.Request]{
 			UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*metav1.PartialObjectMetadata], _ untold) {
 				if maps.Equal(e.ObjectOld.Labels, e.ObjectNew.Labels) {
 					return

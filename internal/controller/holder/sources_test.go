@@ -30,9 +30,9 @@ import (
 	fakeinformers "sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/ancestry"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 func TestMatters(t *testing.T) {
@@ -122,27 +122,27 @@ func (informers) WaitForCacheSync(context.Context) bool { return true }
 // TestNamespaceSource has those looked at that wait in a namespace which is relabelled.
 func TestNamespaceSource(t *testing.T) {
 	store := toolscache.NewStore(toolscache.MetaNamespaceKeyFunc)
-	waiting := func(namespace, name string, blocked *v1alpha1.Blocked) holders.Request {
+	waiting := func(namespace, name string, blocked *v1alpha1.Blocked) objectcache.Request {
 		target := v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: namespace, Name: name}
 		rec := &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: target}, Status: v1alpha1.AllowanceRecordStatus{Blocked: blocked}}
 		rec.Namespace, rec.Name = namespace, name
 		if err := store.Add(rec); err != nil {
 			t.Fatal(err)
 		}
-		return holders.RequestFor(record.GVK(target), record.Key(target))
+		return objectcache.RequestFor(record.GVK(target), record.Key(target))
 	}
 	want := waiting("shop", "web", &v1alpha1.Blocked{})
 	waiting("shop", "idle", nil)
 	waiting("other", "web", &v1alpha1.Blocked{})
 	events := namespaceEvents{FakeInformer: fakeinformers.NewFakeInformer(fakeinformers.Synced), handlers: make(chan toolscache.ResourceEventHandler, 1)}
 	objects := informers{namespaces: events, records: cachedRecords{fakeinformers.NewFakeInformer(fakeinformers.Synced), store}}
-	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[holders.Request]())
+	queue := workqueue.NewTypedRateLimitingQueue(workqueue.DefaultTypedControllerRateLimiter[objectcache.Request]())
 	defer queue.ShutDown()
 	if err := namespaceSource(objects).Start(t.Context(), queue); err != nil {
 		t.Fatal(err)
 	}
 	handler := <-events.handlers
-	before, after := scope.PartialNamespace(), scope.PartialNamespace()
+	before, after := ancestry.PartialNamespace(), ancestry.PartialNamespace()
 	before.Name, after.Name, after.Labels = "shop", "shop", map[string]string{"stage": "canary"}
 	handler.OnUpdate(before, before.DeepCopy())
 	handler.OnUpdate(before, after)

@@ -34,14 +34,14 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/controllertest"
 	"kausality.io/operator/internal/controller/requeue"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
 // pods are all that there are, by their names.
 type pods struct {
-	holders.Reader
+	objectcache.Reader
 	there map[string]*unstructured.Unstructured
 }
 

@@ -31,13 +31,13 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 // toldWithin is the time that another replica may take to say in the record what it has
@@ -98,7 +98,7 @@ func (r *Reconciler) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allo
 // isAtTop reports whether a holder is at the top of a chain, so that nobody changes it but
 // who means to.
 func (r *Reconciler) isAtTop(ctx context.Context, v *view) bool {
-	parent, known := scope.ParentUID(ctx, r.Holders, r.Policies.Index(), v.obj)
+	parent, known := ancestry.ParentUID(ctx, r.Holders, r.Policies.Index(), v.obj)
 	return parent == "" && known
 }
 

@@ -24,9 +24,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/controller/recordevents"
-	"kausality.io/operator/internal/holders"
-	"kausality.io/operator/internal/scope"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -36,7 +36,7 @@ func (r *Reconciler) upgradesOf(ctx context.Context, obj *unstructured.Unstructu
 	if !r.Upgrades.Any() {
 		return nil
 	}
-	h := scope.Holder(ctx, r.Namespaces, obj)
+	h := ancestry.Holder(ctx, r.Namespaces, obj)
 	return r.Upgrades.Selecting(h.Labels, h.NamespaceLabels)
 }
 
@@ -45,9 +45,9 @@ func (r *Reconciler) upgradesOf(ctx context.Context, obj *unstructured.Unstructu
 // nothing that helps, and is not told again. Those that are there at the start may have come while
 // nobody looked. The delay is for other replicas, which have to know of it before whoever is woken
 // asks them.
-func upgradeSource(objects cache.Cache, upgrades *upgrade.Active) source.TypedSource[holders.Request] {
-	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
-		feeder := holders.NewFeeder()
+func upgradeSource(objects cache.Cache, upgrades *upgrade.Active) source.TypedSource[objectcache.Request] {
+	return source.TypedFunc[objectcache.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[objectcache.Request]) error {
+		feeder := objectcache.NewFeeder()
 		go feeder.Run(ctx, queue, policyDelay)
 		upgrades.OnCome(func() {
 			feeder.Ask("", recordevents.Holders(ctx, objects, func(note recordevents.Note) bool { return note.Open }))

@@ -27,9 +27,9 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
-	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/upgrade"
 )
@@ -95,8 +95,8 @@ func look(obj *unstructured.Unstructured, policies []*policy.Policy, now time.Ti
 }
 
 // request names the holder.
-func (v view) request() holders.Request {
-	return holders.RequestFor(v.obj.GroupVersionKind(), client.ObjectKeyFromObject(v.obj))
+func (v view) request() objectcache.Request {
+	return objectcache.RequestFor(v.obj.GroupVersionKind(), client.ObjectKeyFromObject(v.obj))
 }
 
 // deservesRecord reports whether the holder gets a record if it has none.

@@ -37,14 +37,14 @@ import (
 	"kausality.io/operator/internal/controller/controllertest"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/controller/writeloop"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/upgrade"
 )
 
 // noHolders are none beside the one that is looked at.
-type noHolders struct{ holders.Reader }
+type noHolders struct{ objectcache.Reader }
 
 func (noHolders) Get(_ context.Context, gvk schema.GroupVersionKind, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)

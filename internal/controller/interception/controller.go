@@ -48,8 +48,8 @@ import (
 	"kausality.io/operator/internal/certs"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/requeue"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/interception"
-	"kausality.io/operator/internal/kinds"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -80,12 +80,12 @@ type PathKeySource interface {
 }
 
 // ServedResources knows how the API server serves what policies name.
-// *kinds.Resolver is the one.
+// *discovery.Resolver is the one.
 type ServedResources interface {
 	// ByKind returns the resource of a kind, and false where it is not served.
-	ByKind(schema.GroupVersionKind) (kinds.Resource, bool)
+	ByKind(schema.GroupVersionKind) (discovery.Resource, bool)
 	// ByResource returns a resource by its name, and false where it is not served.
-	ByResource(schema.GroupVersionResource) (kinds.Resource, bool)
+	ByResource(schema.GroupVersionResource) (discovery.Resource, bool)
 }
 
 // Reconciler keeps the webhook configurations and the admission policy equal to

@@ -51,8 +51,8 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/derive/kro"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/interception"
-	"kausality.io/operator/internal/kinds"
 )
 
 // +kubebuilder:rbac:groups=kro.run,resources=resourcegraphdefinitions,verbs=get;list;watch
@@ -121,7 +121,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			!maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()) ||
 			!equality.Semantic.DeepEqual(e.ObjectOld.GetOwnerReferences(), e.ObjectNew.GetOwnerReferences())
 	}}
-	definition, ok := kinds.Definition().(*metav1.PartialObjectMetadata)
+	definition, ok := discovery.Definition().(*metav1.PartialObjectMetadata)
 	if !ok {
 		return errors.New("definitions are not watched by their metadata")
 	}
@@ -253,7 +253,7 @@ func initiators(p *v1alpha1.AllowancePolicy) int {
 func (r *Reconciler) watch(ctx context.Context) error {
 	graphs := &metav1.PartialObjectMetadata{}
 	graphs.SetGroupVersionKind(krov1alpha1.GroupVersion.WithKind(graphKind))
-	definition := kinds.Definition()
+	definition := discovery.Definition()
 	err := r.Client.Get(ctx, types.NamespacedName{Name: graphDefinition}, definition)
 	switch there := err == nil && definition.GetDeletionTimestamp() == nil; {
 	case client.IgnoreNotFound(err) != nil:

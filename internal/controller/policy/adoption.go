@@ -33,12 +33,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 // adoptionWriters is how many records are written at a time. A policy takes
@@ -52,7 +52,7 @@ const adoptionLooks = 5
 
 // Holders reads the cached objects of the kinds that policies are for.
 type Holders interface {
-	scope.Getter
+	ancestry.Getter
 	// List goes through all objects of a kind, which the caller does not modify.
 	List(ctx context.Context, kind schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error]
 }
@@ -74,7 +74,7 @@ type Adoption struct {
 	// Holders are looked at.
 	Holders Holders
 	// Namespaces that they live in.
-	Namespaces scope.Namespaces
+	Namespaces ancestry.Namespaces
 	// Records say which of them are adopting.
 	Records AdoptionRecords
 	// Writer takes approved content off them that is not theirs any more.
@@ -184,7 +184,7 @@ func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, c
 				continue
 			}
 			if n := arriving(ctx, obj, policies, a.Clock.Now()); n.midway || n.raw != "" || n.outdated != "" {
-				if parent, known := scope.ParentUID(ctx, a.Holders, after, obj); known {
+				if parent, known := ancestry.ParentUID(ctx, a.Holders, after, obj); known {
 					n.parent = &parent
 				}
 				newcomers = append(newcomers, n)
@@ -196,7 +196,7 @@ func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, c
 
 // inEffect are the policies of index that are in effect for an object.
 func (a *Adoption) inEffect(ctx context.Context, index *policy.Index, obj *unstructured.Unstructured) []*policy.Policy {
-	return index.InEffect(scope.Chain(ctx, a.Holders, a.Namespaces, index, obj))
+	return index.InEffect(ancestry.Chain(ctx, a.Holders, a.Namespaces, index, obj))
 }
 
 // arriving is an object as the policies find it that first take effect for it.

@@ -31,7 +31,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/recordevents"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -67,7 +67,7 @@ func indexAttention(ctx context.Context, indexer client.FieldIndexer) error {
 
 // attentionSource makes policies reconcile when that changes of a record for their kind.
 func (r *Reconciler) attentionSource(objects cache.Cache) source.Source {
-	return recordevents.Source(objects, func(queue workqueue.TypedRateLimitingInterface[reconcile.Request], holder holders.Request, before, after recordevents.Note) {
+	return recordevents.Source(objects, func(queue workqueue.TypedRateLimitingInterface[reconcile.Request], holder objectcache.Request, before, after recordevents.Note) {
 		if before.Adopting == after.Adopting && before.Overdue == after.Overdue {
 			return
 		}

@@ -37,7 +37,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/requeue"
-	knowngates "kausality.io/operator/internal/gates"
+	knowngates "kausality.io/operator/internal/gate/registry"
 	"kausality.io/operator/internal/policy"
 )
 

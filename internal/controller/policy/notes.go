@@ -26,12 +26,12 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 // doubts are what notesOn goes by.
@@ -170,7 +170,7 @@ func (a *Adoption) withUncoveredOwner(ctx context.Context, kinds []schema.GroupK
 	if len(index.For(kind)) > 0 || slices.Contains(kinds, kind) {
 		return kinds
 	}
-	if holder := scope.Holder(ctx, a.Namespaces, obj); p.Selects(holder.Labels, holder.NamespaceLabels) {
+	if holder := ancestry.Holder(ctx, a.Namespaces, obj); p.Selects(holder.Labels, holder.NamespaceLabels) {
 		kinds = append(kinds, kind)
 	}
 	return kinds

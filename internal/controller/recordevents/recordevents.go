@@ -35,7 +35,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/record"
 )
 
@@ -44,7 +44,7 @@ import (
 // than to get them.
 type Note struct {
 	// holder is what the record is about.
-	Holder holders.Request
+	Holder objectcache.Request
 	// adopting and overdue are what the fields of these names are indexed by.
 	Adopting, Overdue bool
 	// open reports whether the holder waits for something that policies say, ended whether
@@ -105,7 +105,7 @@ func IgnoreParents(ctx context.Context, objects cache.Cache, ignore func(child t
 // that there are at the start. Of before there is nothing where one comes, and of after where
 // one goes.
 func Source[R comparable](
-	objects cache.Cache, tell func(queue workqueue.TypedRateLimitingInterface[R], holder holders.Request, before, after Note),
+	objects cache.Cache, tell func(queue workqueue.TypedRateLimitingInterface[R], holder objectcache.Request, before, after Note),
 ) source.TypedSource[R] {
 	return source.TypedFunc[R](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[R]) error {
 		informer, err := informerOfRecords(ctx, objects)
@@ -135,8 +135,8 @@ func Source[R comparable](
 }
 
 // Holders are those of all cached records that are wanted.
-func Holders(ctx context.Context, objects cache.Cache, wanted func(Note) bool) iter.Seq[holders.Request] {
-	return func(yield func(holders.Request) bool) {
+func Holders(ctx context.Context, objects cache.Cache, wanted func(Note) bool) iter.Seq[objectcache.Request] {
+	return func(yield func(objectcache.Request) bool) {
 		informer, err := informerOfRecords(ctx, objects)
 		if err != nil {
 			if ctx.Err() == nil {
@@ -187,8 +187,8 @@ func isOpen(rec *v1alpha1.AllowanceRecord) bool {
 	return len(rec.Status.Active) > 0 || rec.Status.Adopting || rec.Status.Blocked != nil
 }
 
-func requestOf(rec *v1alpha1.AllowanceRecord) holders.Request {
-	return holders.RequestFor(record.GVK(rec.Spec.TargetRef), record.Key(rec.Spec.TargetRef))
+func requestOf(rec *v1alpha1.AllowanceRecord) objectcache.Request {
+	return objectcache.RequestFor(record.GVK(rec.Spec.TargetRef), record.Key(rec.Spec.TargetRef))
 }
 
 // IsAdopting reports whether the holder of a record is.

@@ -26,7 +26,7 @@ import (
 	toolscache "k8s.io/client-go/tools/cache"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // packed is a record as a cache packs it.
@@ -42,7 +42,7 @@ func TestNoteOf(t *testing.T) {
 		},
 	}
 	want := Note{
-		Holder:   holders.RequestFor(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, types.NamespacedName{Namespace: "shop", Name: "web"}),
+		Holder:   objectcache.RequestFor(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, types.NamespacedName{Namespace: "shop", Name: "web"}),
 		Adopting: true, Overdue: true, Open: true,
 	}
 	for name, tc := range map[string]struct {
@@ -61,7 +61,7 @@ func TestNoteOf(t *testing.T) {
 			if ok != tc.wantOK {
 				t.Errorf("noted() is %t", ok)
 			}
-			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(Note{}), cmp.Comparer(func(a, b holders.Request) bool { return a == b })); diff != "" {
+			if diff := cmp.Diff(tc.want, got, cmp.AllowUnexported(Note{}), cmp.Comparer(func(a, b objectcache.Request) bool { return a == b })); diff != "" {
 				t.Errorf("noted() (-want +got):\n%s", diff)
 			}
 		})

@@ -33,7 +33,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/record"
 )
 
@@ -58,7 +58,7 @@ type Reconciler struct {
 	// Client deletes records.
 	Client client.Client
 	// Holders are read where their kind is not watched any more.
-	Holders holders.Reader
+	Holders objectcache.Reader
 	// Looked is closed once it is known which kinds are watched: before that, it looks as
 	// if none were.
 	Looked <-chan struct{}

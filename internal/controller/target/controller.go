@@ -37,14 +37,14 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/controller/writeloop"
-	"kausality.io/operator/internal/holders"
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/discovery"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
-	"kausality.io/operator/internal/scope"
 )
 
 // affectedDelay is for how long changes of what policies affect are collected before
@@ -55,10 +55,10 @@ const affectedDelay = 2 * time.Second
 const workers = 4
 
 // Kinds knows what the API server serves and declares of kinds.
-// *kinds.Resolver is the one.
+// *discovery.Resolver is the one.
 type Kinds interface {
 	// ByKind returns the resource of a kind, and false where it is not served.
-	ByKind(kind schema.GroupVersionKind) (kinds.Resource, bool)
+	ByKind(kind schema.GroupVersionKind) (discovery.Resource, bool)
 	// Schema returns what is declared about the fields of a kind, nil where nothing
 	// is.
 	Schema(kind schema.GroupVersionKind) change.Schema
@@ -72,11 +72,11 @@ type Reconciler struct {
 	// Client writes the marks.
 	Client client.Client
 	// Holders are the objects.
-	Holders holders.Reader
+	Holders objectcache.Reader
 	// Kinds of the objects.
 	Kinds Kinds
 	// Namespaces that they live in.
-	Namespaces scope.Namespaces
+	Namespaces ancestry.Namespaces
 	// Policies are the active policies.
 	Policies *policy.Active
 	// Catalog says when they change, and is told which of them affect other objects
@@ -92,27 +92,27 @@ type Reconciler struct {
 	Loops *writeloop.Finder
 
 	known  targets
-	feeder *holders.Feeder
+	feeder *objectcache.Feeder
 	pace   *pace
 	losing losingKinds
 }
 
 // SetupWithManager adds the reconciler to mgr.
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
-	r.pace, r.feeder = newPace(r.Rate), holders.NewFeeder()
-	return builder.TypedControllerManagedBy[holders.Request](mgr).
+	r.pace, r.feeder = newPace(r.Rate), objectcache.NewFeeder()
+	return builder.TypedControllerManagedBy[objectcache.Request](mgr).
 		Named("target").
 		WatchesRawSource(r.holderSource()).
 		WatchesRawSource(r.policySource()).
 		WatchesRawSource(r.namespaceSource(mgr.GetCache())).
 		WatchesRawSource(r.feederSource()).
 		WatchesRawSource(r.known.source()).
-		WithOptions(controller.TypedOptions[holders.Request]{MaxConcurrentReconciles: workers}).
+		WithOptions(controller.TypedOptions[objectcache.Request]{MaxConcurrentReconciles: workers}).
 		Complete(r)
 }
 
 // Reconcile implements reconcile.TypedReconciler.
-func (r *Reconciler) Reconcile(ctx context.Context, req holders.Request) (reconcile.Result, error) {
+func (r *Reconciler) Reconcile(ctx context.Context, req objectcache.Request) (reconcile.Result, error) {
 	if !r.Holders.Watches(req.GVK().GroupKind()) {
 		return r.leave(ctx, req)
 	}
@@ -141,7 +141,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req holders.Request) (reconc
 // of its objects any more either: of one that was changed since it was looked at, or that had
 // a mark which is not there, the API server says what it shows. What was seen last may be older
 // than a write of the mark, by this process or by somebody who put it back.
-func (r *Reconciler) leave(ctx context.Context, req holders.Request) (reconcile.Result, error) {
+func (r *Reconciler) leave(ctx context.Context, req objectcache.Request) (reconcile.Result, error) {
 	known := r.known.get(req)
 	if r.awaits(req.GVK().GroupKind()) {
 		// The first events of a kind come before all of its objects can be read; that
@@ -189,7 +189,7 @@ func (r *Reconciler) awaits(kind schema.GroupKind) bool {
 	return slices.ContainsFunc(r.Catalog.Usable(), func(p *policy.Policy) bool { return p.For.GroupKind() == kind })
 }
 
-func (r *Reconciler) forget(req holders.Request) {
+func (r *Reconciler) forget(req objectcache.Request) {
 	r.changed(r.known.forget(req), nil)
 	r.pace.forget(req)
 	r.Loops.Forget(req)
@@ -198,9 +198,9 @@ func (r *Reconciler) forget(req holders.Request) {
 // seen is what can be seen of an object.
 func (r *Reconciler) seen(ctx context.Context, obj *unstructured.Unstructured) target {
 	index := r.Policies.Index()
-	parent, _ := scope.ParentUID(ctx, r.Holders, index, obj)
+	parent, _ := ancestry.ParentUID(ctx, r.Holders, index, obj)
 	t := target{mark: markOf(obj), parent: parent}
-	for _, p := range index.InEffect(scope.Chain(ctx, r.Holders, r.Namespaces, index, obj)) {
+	for _, p := range index.InEffect(ancestry.Chain(ctx, r.Holders, r.Namespaces, index, obj)) {
 		t.policies = append(t.policies, p.Name)
 		if p.TargetStatus == v1alpha1.TargetStatusShow && p.AboutChildren() {
 			t.show = append(t.show, p.Name)

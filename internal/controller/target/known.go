@@ -28,7 +28,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // target is what is remembered of an object.
@@ -77,19 +77,19 @@ func (t *target) equal(other *target) bool {
 // for use.
 type targets struct {
 	mu       sync.Mutex
-	byName   map[holders.Request]knownTarget
-	children map[types.UID]map[holders.Request]struct{}
+	byName   map[objectcache.Request]knownTarget
+	children map[types.UID]map[objectcache.Request]struct{}
 	// touched are the objects that changed since the last look at them.
-	touched map[holders.Request]struct{}
+	touched map[objectcache.Request]struct{}
 	// last is how the object was seen that was remembered last.
 	last  *target
-	queue workqueue.TypedRateLimitingInterface[holders.Request]
+	queue workqueue.TypedRateLimitingInterface[objectcache.Request]
 }
 
 // source queues the children of objects for which other policies are in effect than
 // before: a policy may be in effect for a child because one is for its parent (D2).
-func (t *targets) source() source.TypedSource[holders.Request] {
-	return source.TypedFunc[holders.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+func (t *targets) source() source.TypedSource[objectcache.Request] {
+	return source.TypedFunc[objectcache.Request](func(_ context.Context, queue workqueue.TypedRateLimitingInterface[objectcache.Request]) error {
 		t.mu.Lock()
 		defer t.mu.Unlock()
 		t.queue = queue
@@ -99,17 +99,17 @@ func (t *targets) source() source.TypedSource[holders.Request] {
 
 // set remembers an object as it is now, and returns the policies that were in effect
 // for the one of its name.
-func (t *targets) set(req holders.Request, now target) []string {
+func (t *targets) set(req objectcache.Request, now target) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.drop(req)
 	if t.byName == nil {
-		t.byName, t.children = map[holders.Request]knownTarget{}, map[types.UID]map[holders.Request]struct{}{}
+		t.byName, t.children = map[objectcache.Request]knownTarget{}, map[types.UID]map[objectcache.Request]struct{}{}
 	}
 	t.byName[req] = t.remembered(now)
 	if now.parent != "" {
 		if t.children[now.parent] == nil {
-			t.children[now.parent] = map[holders.Request]struct{}{}
+			t.children[now.parent] = map[objectcache.Request]struct{}{}
 		}
 		t.children[now.parent][req] = struct{}{}
 	}
@@ -134,17 +134,17 @@ func (t *targets) remembered(now target) knownTarget {
 }
 
 // touch notes that an object was changed, and has yet to be looked at.
-func (t *targets) touch(req holders.Request) {
+func (t *targets) touch(req objectcache.Request) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	if t.touched == nil {
-		t.touched = map[holders.Request]struct{}{}
+		t.touched = map[objectcache.Request]struct{}{}
 	}
 	t.touched[req] = struct{}{}
 }
 
 // look notes that an object is looked at, and reports whether it was changed before.
-func (t *targets) look(req holders.Request) bool {
+func (t *targets) look(req objectcache.Request) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	_, touched := t.touched[req]
@@ -153,7 +153,7 @@ func (t *targets) look(req holders.Request) bool {
 }
 
 // forget an object that is gone, and return the policies that were in effect for it.
-func (t *targets) forget(req holders.Request) []string {
+func (t *targets) forget(req objectcache.Request) []string {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	before := t.drop(req)
@@ -163,14 +163,14 @@ func (t *targets) forget(req holders.Request) []string {
 }
 
 // get returns what is known of an object.
-func (t *targets) get(req holders.Request) target {
+func (t *targets) get(req objectcache.Request) target {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.byName[req].target()
 }
 
 // drop removes what is known of an object, and returns it.
-func (t *targets) drop(req holders.Request) target {
+func (t *targets) drop(req objectcache.Request) target {
 	known := t.byName[req].target()
 	delete(t.byName, req)
 	delete(t.children[known.parent], req)
@@ -192,8 +192,8 @@ func (t *targets) queueChildren(parents ...types.UID) {
 
 // in are the objects in a namespace, and all objects where it is empty, that are known when
 // they are asked for.
-func (t *targets) in(namespace string) iter.Seq[holders.Request] {
-	return func(yield func(holders.Request) bool) {
+func (t *targets) in(namespace string) iter.Seq[objectcache.Request] {
+	return func(yield func(objectcache.Request) bool) {
 		t.mu.Lock()
 		known := slices.Collect(maps.Keys(t.byName))
 		t.mu.Unlock()

@@ -33,14 +33,14 @@ import (
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/controllertest"
 	"kausality.io/operator/internal/controller/writeloop"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 )
 
 // leaving are holders of a kind that is watched for so many questions more. What is there
 // is known to the API server alone.
 type leaving struct {
-	holders.Reader
+	objectcache.Reader
 	api     client.Client
 	watched int
 }
@@ -91,7 +91,7 @@ func TestTargetLeaves(t *testing.T) {
 			r := &Reconciler{
 				Client: held.api, Holders: held, Catalog: catalog.New(&policy.Active{}), Rate: 10, Clock: clock, pace: newPace(10), Loops: writeloop.NewFinder(),
 			}
-			req := holders.RequestFor(tc.seen.GroupVersionKind(), client.ObjectKeyFromObject(tc.seen))
+			req := objectcache.RequestFor(tc.seen.GroupVersionKind(), client.ObjectKeyFromObject(tc.seen))
 			r.known.set(req, target{mark: markOf(tc.seen), showed: tc.showed})
 			if tc.touched {
 				r.known.touch(req)

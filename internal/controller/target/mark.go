@@ -31,8 +31,8 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/controller/listing"
-	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // reasonInEffect is the reason of the condition. Its message names the policies, as
@@ -133,7 +133,7 @@ type marking struct {
 const fieldOwner = client.FieldOwner("kausality-target-status")
 
 // write makes an object show a text in a place, or nothing there.
-func (m mark) write(req holders.Request, in place, text string, now time.Time) marking {
+func (m mark) write(req objectcache.Request, in place, text string, now time.Time) marking {
 	metadata := map[string]any{"uid": m.uid} // It is not for one that is created anew.
 	patch := map[string]any{"metadata": metadata}
 	if in == inAnnotation {

@@ -25,7 +25,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/controllertest"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // showing gives an object a condition and an annotation; empty is none.
@@ -99,7 +99,7 @@ func TestMark(t *testing.T) {
 			m := markOf(tc.obj)
 			var got []string
 			if in, text, differs := m.differs(tc.where, tc.policies); differs {
-				patch := m.write(holders.RequestFor(tc.obj.GroupVersionKind(), types.NamespacedName{}), in, text, controllertest.Noon).patch
+				patch := m.write(objectcache.RequestFor(tc.obj.GroupVersionKind(), types.NamespacedName{}), in, text, controllertest.Noon).patch
 				raw, err := patch.Data(nil)
 				if err != nil {
 					t.Fatal(err)

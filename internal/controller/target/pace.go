@@ -25,7 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 const (
@@ -56,7 +56,7 @@ type pace struct {
 	writes *window
 	// latest is when last something was asked of these.
 	latest time.Time
-	states map[holders.Request]*paceState
+	states map[objectcache.Request]*paceState
 	// siblings is when the last child of a parent, by its UID, is marked.
 	siblings map[types.UID]time.Time
 }
@@ -82,7 +82,7 @@ func newPace(perSecond float64) *pace {
 	return &pace{
 		slots:    rate.NewLimiter(rate.Limit(float64(len(writes.times))/writes.length.Seconds()), 1),
 		writes:   writes,
-		states:   map[holders.Request]*paceState{},
+		states:   map[objectcache.Request]*paceState{},
 		siblings: map[types.UID]time.Time{},
 	}
 }
@@ -90,7 +90,7 @@ func newPace(perSecond float64) *pace {
 // due reports whether an object is to be marked now, and if not, in how long to ask
 // again; zero is when something happens. settled says that it is not in the middle
 // of anything.
-func (p *pace) due(req holders.Request, parent types.UID, version, wanted string, settled bool, now time.Time) (bool, time.Duration) {
+func (p *pace) due(req objectcache.Request, parent types.UID, version, wanted string, settled bool, now time.Time) (bool, time.Duration) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.states[req]
@@ -161,7 +161,7 @@ func (s *paceState) earliest(settled bool) time.Time {
 }
 
 // done remembers the version of an object that came of marking it.
-func (p *pace) done(req holders.Request, version string) {
+func (p *pace) done(req objectcache.Request, version string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.states[req]; s != nil {
@@ -170,7 +170,7 @@ func (p *pace) done(req holders.Request, version string) {
 }
 
 // failed makes the last mark of an object count for nothing.
-func (p *pace) failed(req holders.Request) {
+func (p *pace) failed(req objectcache.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	if s := p.states[req]; s != nil && s.marks > 0 {
@@ -182,7 +182,7 @@ func (p *pace) failed(req holders.Request) {
 // one that came of marking it. The object is behind where the cache has yet to tell
 // of the mark; and the mark is lost where somebody has taken it away, which is told
 // once.
-func (p *pace) fate(req holders.Request, version, wanted string, now time.Time) (behind, lost bool) {
+func (p *pace) fate(req objectcache.Request, version, wanted string, now time.Time) (behind, lost bool) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	s := p.states[req]
@@ -200,7 +200,7 @@ func (p *pace) fate(req holders.Request, version, wanted string, now time.Time) 
 }
 
 // forget an object.
-func (p *pace) forget(req holders.Request) {
+func (p *pace) forget(req objectcache.Request) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	delete(p.states, req)

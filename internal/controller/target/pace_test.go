@@ -27,11 +27,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/internal/controller/controllertest"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
-func named(name string) holders.Request {
-	return holders.RequestFor(controllertest.Workload("Deployment", name).GroupVersionKind(), types.NamespacedName{Namespace: "shop", Name: name})
+func named(name string) objectcache.Request {
+	return objectcache.RequestFor(controllertest.Workload("Deployment", name).GroupVersionKind(), types.NamespacedName{Namespace: "shop", Name: name})
 }
 
 func TestPaceWaits(t *testing.T) {

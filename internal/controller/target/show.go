@@ -32,12 +32,12 @@ import (
 
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/conditions"
-	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/lifecycle"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // show makes an object show the policies in effect for it, if it does not.
-func (r *Reconciler) show(ctx context.Context, req holders.Request, obj *unstructured.Unstructured, t target) (reconcile.Result, error) {
+func (r *Reconciler) show(ctx context.Context, req objectcache.Request, obj *unstructured.Unstructured, t target) (reconcile.Result, error) {
 	if r.Rate <= 0 || obj.GetDeletionTimestamp() != nil {
 		return reconcile.Result{}, nil
 	}
@@ -84,7 +84,7 @@ func (r *Reconciler) show(ctx context.Context, req holders.Request, obj *unstruc
 
 // write makes an object show a text in a place, and returns the version that came of
 // it; none where the object is gone.
-func (r *Reconciler) write(ctx context.Context, req holders.Request, m mark, in place, text string) (string, error) {
+func (r *Reconciler) write(ctx context.Context, req objectcache.Request, m mark, in place, text string) (string, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(req.GVK())
 	obj.SetNamespace(req.Key().Namespace)

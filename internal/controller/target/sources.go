@@ -29,43 +29,43 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/handler"
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
-	"kausality.io/operator/internal/holders"
-	"kausality.io/operator/internal/scope"
+	"kausality.io/operator/internal/ancestry"
+	"kausality.io/operator/internal/objectcache"
 )
 
 // holderSource has each object looked at when it changes. Where its kind is left before
 // that, it is known that what was seen of the object is old.
-func (r *Reconciler) holderSource() source.TypedSource[holders.Request] {
-	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+func (r *Reconciler) holderSource() source.TypedSource[objectcache.Request] {
+	return source.TypedFunc[objectcache.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[objectcache.Request]) error {
 		return r.Holders.Source().Start(ctx, touching{queue, &r.known})
 	})
 }
 
 // touching is a queue that notes of which objects there are events.
 type touching struct {
-	workqueue.TypedRateLimitingInterface[holders.Request]
+	workqueue.TypedRateLimitingInterface[objectcache.Request]
 	known *targets
 }
 
 // AddAfter implements workqueue.TypedDelayingInterface.
-func (q touching) AddAfter(req holders.Request, after time.Duration) {
+func (q touching) AddAfter(req objectcache.Request, after time.Duration) {
 	q.known.touch(req)
 	q.TypedRateLimitingInterface.AddAfter(req, after)
 }
 
 // policySource has all objects looked at when the active policies change.
-func (r *Reconciler) policySource() source.TypedSource[holders.Request] {
-	return source.TypedChannel(r.Catalog.Changes(), handler.TypedFuncs[client.Object, holders.Request]{
-		GenericFunc: func(context.Context, event.GenericEvent, workqueue.TypedRateLimitingInterface[holders.Request]) {
+func (r *Reconciler) policySource() source.TypedSource[objectcache.Request] {
+	return source.TypedChannel(r.Catalog.Changes(), handler.TypedFuncs[client.Object, objectcache.Request]{
+		GenericFunc: func(context.Context, event.GenericEvent, workqueue.TypedRateLimitingInterface[objectcache.Request]) {
 			r.feeder.Ask("", r.known.in(""))
 		},
 	})
 }
 
 // namespaceSource has the objects in a namespace looked at when its labels change.
-func (r *Reconciler) namespaceSource(objects cache.Cache) source.TypedSource[holders.Request] {
-	return source.TypedKind(objects, scope.PartialNamespace(), handler.TypedFuncs[*metav1.PartialObjectMetadata, holders.Request]{
-		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*metav1.PartialObjectMetadata], _ workqueue.TypedRateLimitingInterface[holders.Request]) {
+func (r *Reconciler) namespaceSource(objects cache.Cache) source.TypedSource[objectcache.Request] {
+	return source.TypedKind(objects, ancestry.PartialNamespace(), handler.TypedFuncs[*metav1.PartialObjectMetadata, objectcache.Request]{
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*metav1.PartialObjectMetadata], _ workqueue.TypedRateLimitingInterface[objectcache.Request]) {
 			if !maps.Equal(e.ObjectOld.Labels, e.ObjectNew.Labels) {
 				r.feeder.Ask(e.ObjectNew.Name, r.known.in(e.ObjectNew.Name))
 			}
@@ -74,8 +74,8 @@ func (r *Reconciler) namespaceSource(objects cache.Cache) source.TypedSource[hol
 }
 
 // feederSource queues what these ask for.
-func (r *Reconciler) feederSource() source.TypedSource[holders.Request] {
-	return source.TypedFunc[holders.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[holders.Request]) error {
+func (r *Reconciler) feederSource() source.TypedSource[objectcache.Request] {
+	return source.TypedFunc[objectcache.Request](func(ctx context.Context, queue workqueue.TypedRateLimitingInterface[objectcache.Request]) error {
 		go r.feeder.Run(ctx, queue, 0)
 		return nil
 	})

@@ -35,11 +35,11 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/controller/requeue"
 	"kausality.io/operator/internal/metrics"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -77,8 +77,8 @@ type Reconciler struct {
 	// Records tell which parents have moved, and what was denied.
 	Records *record.Store
 	// Holders are the parents, and Namespaces knows the labels of theirs.
-	Holders    scope.Getter
-	Namespaces scope.Namespaces
+	Holders    ancestry.Getter
+	Namespaces ancestry.Namespaces
 	// Runners know what runs.
 	Runners upgrade.Runners
 	// Clock tells the time.
@@ -171,7 +171,7 @@ func (r *Reconciler) count(ctx context.Context, v *view, rec *v1alpha1.Allowance
 	if err != nil {
 		return fmt.Errorf("reading %s %s, for which something was denied: %w", rec.Spec.TargetRef.Kind, record.Key(rec.Spec.TargetRef), err)
 	}
-	holder := scope.Holder(ctx, r.Namespaces, parent)
+	holder := ancestry.Holder(ctx, r.Namespaces, parent)
 	if v.allowance.Selects(holder.Labels, holder.NamespaceLabels) {
 		v.blocked = append(v.blocked, blockedParent(rec))
 	}

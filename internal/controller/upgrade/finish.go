@@ -30,10 +30,10 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -49,11 +49,11 @@ const (
 // runs on the replica that leads.
 type Finisher struct {
 	// Holders are the parents.
-	Holders scope.Getter
+	Holders ancestry.Getter
 	// Looked is closed once it is known which parents there are.
 	Looked <-chan struct{}
 	// Namespaces knows the labels of namespaces.
-	Namespaces scope.Namespaces
+	Namespaces ancestry.Namespaces
 	// Policies are those that are active.
 	Policies *policy.Active
 	// Records remember the versions.
@@ -140,7 +140,7 @@ func (f *Finisher) finishOne(ctx context.Context, rec *v1alpha1.AllowanceRecord)
 // tell, the quiet time tells alone.
 func (f *Finisher) hasSettled(ctx context.Context, parent *unstructured.Unstructured) bool {
 	index := f.Policies.Index()
-	policies := index.InEffect(scope.Chain(ctx, f.Holders, f.Namespaces, index, parent))
+	policies := index.InEffect(ancestry.Chain(ctx, f.Holders, f.Namespaces, index, parent))
 	return lifecycle.SettledAt(ctx, parent, policies, parent.GetGeneration()) ||
 		policy.Deciding(policies, policy.FieldConsumptionWhen) == nil && lifecycle.Of(parent, policies).Timed
 }

@@ -36,8 +36,8 @@ import (
 	"k8s.io/utils/lru"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/holders"
 	"kausality.io/operator/internal/metrics"
+	"kausality.io/operator/internal/objectcache"
 )
 
 const (
@@ -86,7 +86,7 @@ func NewFinder() *Finder { return &Finder{written: lru.New(knownWritten)} }
 
 // Saw notes an object as it is seen now, and reports whether a loop is noticed by that,
 // which is once in a while as long as it goes on.
-func (l *Finder) Saw(req holders.Request, obj *unstructured.Unstructured, now time.Time) bool {
+func (l *Finder) Saw(req objectcache.Request, obj *unstructured.Unstructured, now time.Time) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	last, _ := l.written.Get(req)
@@ -122,7 +122,7 @@ func (l *Finder) Saw(req holders.Request, obj *unstructured.Unstructured, now ti
 
 // GoesOn reports whether a loop of an object was noticed, and when it is forgotten. Where
 // nobody looks for loops, there are none.
-func (l *Finder) GoesOn(req holders.Request, now time.Time) (until time.Time, ok bool) {
+func (l *Finder) GoesOn(req objectcache.Request, now time.Time) (until time.Time, ok bool) {
 	if l == nil {
 		return time.Time{}, false
 	}
@@ -137,7 +137,7 @@ func (l *Finder) GoesOn(req holders.Request, now time.Time) (until time.Time, ok
 }
 
 // Forget an object that is gone.
-func (l *Finder) Forget(req holders.Request) {
+func (l *Finder) Forget(req objectcache.Request) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.written.Remove(req)

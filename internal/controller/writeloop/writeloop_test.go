@@ -26,7 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/internal/controller/controllertest"
-	"kausality.io/operator/internal/holders"
+	"kausality.io/operator/internal/objectcache"
 )
 
 func TestLoops(t *testing.T) {
@@ -75,7 +75,7 @@ func TestLoops(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			l := NewFinder()
 			obj := controllertest.Workload("StatefulSet", "web")
-			req := holders.RequestFor(obj.GroupVersionKind(), types.NamespacedName{Name: "web"})
+			req := objectcache.RequestFor(obj.GroupVersionKind(), types.NamespacedName{Name: "web"})
 			now, got := start, 0
 			for n := range tc.writes + 1 {
 				obj = obj.DeepCopy()

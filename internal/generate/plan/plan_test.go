@@ -38,7 +38,7 @@ var (
 
 func policy(synchronize bool) Policy {
 	return Policy{
-		PolicyRef:  PolicyRef{Name: "policy", UID: "p", Created: time.Unix(1000, 0)},
+		PolicyRef:            PolicyRef{Name: "policy", UID: "p", Created: time.Unix(1000, 0)},
 		GeneratingEvaluation: kausality.GeneratingEvaluation{Synchronize: synchronize},
 	}
 }

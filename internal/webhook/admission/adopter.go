@@ -22,10 +22,10 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
 
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
-	"kausality.io/operator/internal/scope"
 )
 
 // adopter finds the parent whose controller would take what the request writes into
@@ -47,7 +47,7 @@ func (g *Gatherer) adopter(ctx context.Context, r *request, index *policy.Index)
 			if err != nil || !lineage.WouldAdopt(known, parent, r.new) {
 				continue
 			}
-			for _, p := range index.InEffect(scope.Chain(ctx, g.Objects, g.Namespaces, index, parent)) {
+			for _, p := range index.InEffect(ancestry.Chain(ctx, g.Objects, g.Namespaces, index, parent)) {
 				if p.Bounds(kind) {
 					return lineage.AdopterRef(parent), true
 				}

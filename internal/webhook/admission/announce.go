@@ -24,23 +24,23 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
-	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/record"
 )
 
 // announce tells people of a decision about a child that was refused, or for which
 // the glass was broken.
 func (v *Validator) announce(r *request, f *facts, d v1alpha1.Decision) {
-	n := notice.Notice{Action: d.Operation, About: f.parent}
+	n := eventrecorder.Notice{Action: d.Operation, About: f.parent}
 	switch d.Result {
 	case record.ResultDenied:
-		n.Reason, n.Text = notice.Denied, d.User+" was refused: "+d.Message
+		n.Reason, n.Text = eventrecorder.Denied, d.User+" was refused: "+d.Message
 	case record.ResultBrokeGlass:
-		n.Reason, n.Text = notice.BreakGlass, d.User+" broke the glass: "+d.Message
+		n.Reason, n.Text = eventrecorder.BreakGlass, d.User+" broke the glass: "+d.Message
 	default:
 		return
 	}
-	if r.operation == decision.Create && n.Reason == notice.Denied {
+	if r.operation == decision.Create && n.Reason == eventrecorder.Denied {
 		// There is no child, and each attempt has another name for it.
 		if base := r.new.GetGenerateName(); base != "" {
 			n.Text = strings.ReplaceAll(n.Text, r.objectName(), base+"*")
@@ -58,8 +58,8 @@ func (v *Validator) announceRefusal(r *request, resp admission.Response) {
 	if r.dryRun || r.old == nil {
 		return
 	}
-	v.Notices.Post(notice.Notice{
-		Reason: notice.Denied, Action: operationText(r), About: r.target(),
+	v.Notices.Post(eventrecorder.Notice{
+		Reason: eventrecorder.Denied, Action: operationText(r), About: r.target(),
 		Text: r.requester.Username + " was refused: " + resp.Result.Message,
 	})
 }
@@ -71,7 +71,7 @@ func (g *Gatherer) announceFull(r *request, o *outcome) {
 		return
 	}
 	text := r.tooLarge(o)
-	g.Notices.Post(notice.Notice{Reason: notice.LedgerFull, Action: operationText(r), About: r.target(), Text: text})
+	g.Notices.Post(eventrecorder.Notice{Reason: eventrecorder.LedgerFull, Action: operationText(r), About: r.target(), Text: text})
 	g.Records.Observe(record.Outcome{Target: r.target(), Full: text})
 }
 

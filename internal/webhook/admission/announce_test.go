@@ -27,7 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/eventrecorder"
 )
 
 // secret is the value of a field: nobody must be told of it.
@@ -51,29 +51,29 @@ func TestAnnounce(t *testing.T) {
 		req    admission.Request
 		policy string
 		parent *unstructured.Unstructured
-		want   []notice.Notice
+		want   []eventrecorder.Notice
 		// says is part of the text.
 		says string
 	}{
 		"a denial, to parent and child": {
 			req:  asking(t, "mallory", nil, replicaSet(3), counted(replicaSet(secret))),
-			want: []notice.Notice{{Reason: notice.Denied, Action: "Update", About: web, Child: &child}},
+			want: []eventrecorder.Notice{{Reason: eventrecorder.Denied, Action: "Update", About: web, Child: &child}},
 			says: "mallory was refused: changing spec.replicas of ReplicaSet web-1 is not allowed",
 		},
 		"a creation that was denied has no child, whatever name it was given": {
 			req:  asking(t, "mallory", nil, nil, generated),
-			want: []notice.Notice{{Reason: notice.Denied, Action: "Create", About: web}},
+			want: []eventrecorder.Notice{{Reason: eventrecorder.Denied, Action: "Create", About: web}},
 			says: "creation of ReplicaSet web-* is not allowed",
 		},
 		"broken glass": {
 			req: asking(t, "mallory", glassBreakers, replicaSet(3),
 				counted(annotate(replicaSet(secret), "replicaset.kausality.io/break-glass", "fire"))),
-			want: []notice.Notice{{Reason: notice.BreakGlass, Action: "Update", About: web, Child: &child}},
+			want: []eventrecorder.Notice{{Reason: eventrecorder.BreakGlass, Action: "Update", About: web, Child: &child}},
 			says: `mallory broke the glass: changing spec.replicas of ReplicaSet web-1, for the reason "fire"`,
 		},
 		"a change that its own policy refuses": {
 			req: asking(t, "mallory", nil, deployment(3), counted(deployment(secret))), policy: refusing,
-			want: []notice.Notice{{Reason: notice.Denied, Action: "Update", About: web}},
+			want: []eventrecorder.Notice{{Reason: eventrecorder.Denied, Action: "Update", About: web}},
 			says: "mallory was refused: the change of spec.replicas of Deployment web was refused",
 		},
 		"nothing on a dry run":       {req: rehearsed},
@@ -91,7 +91,7 @@ func TestAnnounce(t *testing.T) {
 			w := &world{cached: at, live: at, records: map[types.UID]*v1alpha1.AllowanceRecord{}}
 			_, validator := w.hooks(t, test.policy, replicaSetPolicy)
 			validator.Handle(t.Context(), test.req)
-			if diff := cmp.Diff(test.want, w.notices, cmpopts.IgnoreFields(notice.Notice{}, "Text")); diff != "" {
+			if diff := cmp.Diff(test.want, w.notices, cmpopts.IgnoreFields(eventrecorder.Notice{}, "Text")); diff != "" {
 				t.Fatalf("notices (-want +got):\n%s", diff)
 			}
 			for _, n := range w.notices {

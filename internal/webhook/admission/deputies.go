@@ -33,7 +33,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
-	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
@@ -226,8 +226,8 @@ func (v *Validator) tellDelegation(r *request, d *delegation, resp admission.Res
 	if r.dryRun || !d.exists {
 		return
 	}
-	v.Notices.Post(notice.Notice{
-		Reason: notice.Denied, Action: operationText(r), About: d.scale.target(),
+	v.Notices.Post(eventrecorder.Notice{
+		Reason: eventrecorder.Denied, Action: operationText(r), About: d.scale.target(),
 		Text: r.requester.Username + " was refused: " + resp.Result.Message,
 	})
 }

@@ -31,16 +31,16 @@ import (
 	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/lineage"
-	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -110,7 +110,7 @@ type Records interface {
 // Notices are for people.
 type Notices interface {
 	// Post makes Events of a notice, some time later.
-	Post(n notice.Notice)
+	Post(n eventrecorder.Notice)
 }
 
 // Kinds knows the kinds that the API server serves.
@@ -135,7 +135,7 @@ type Gatherer struct {
 	// Objects are the holders.
 	Objects Objects
 	// Namespaces knows the labels of namespaces.
-	Namespaces scope.Namespaces
+	Namespaces ancestry.Namespaces
 	// Records are the AllowanceRecords.
 	Records Records
 	// Notices tell people what was decided.
@@ -246,7 +246,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	}
 	f := g.factsBelow(r, index, &above)
 	g.gatherTakenBack(r, f, before)
-	own := append(make([]policy.Holder, 0, 1+len(above.chain)), scope.Holder(ctx, g.Namespaces, r.current()))
+	own := append(make([]policy.Holder, 0, 1+len(above.chain)), ancestry.Holder(ctx, g.Namespaces, r.current()))
 	own = append(own, above.chain...)
 	f.OwnPolicies = f.index.InEffect(own)
 	f.initiators = f.index.InitiatorsOf(own)

@@ -26,9 +26,9 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/policy"
-	"kausality.io/operator/internal/scope"
 )
 
 // leaving are the policies in effect for the object that would not select it any
@@ -40,7 +40,7 @@ func (g *Gatherer) leaving(ctx context.Context, r *request, f *facts) []*policy.
 		maps.Equal(r.old.GetLabels(), r.new.GetLabels()) {
 		return nil
 	}
-	next := scope.Holder(ctx, g.Namespaces, r.new)
+	next := ancestry.Holder(ctx, g.Namespaces, r.new)
 	var out []*policy.Policy
 	for _, p := range f.OwnPolicies {
 		if p.Selects(next.Labels, next.NamespaceLabels) || f.letsGo(p) {
@@ -71,8 +71,8 @@ func (g *Gatherer) entering(ctx context.Context, r *request, f *facts) bool {
 	if !slices.ContainsFunc(f.OwnPolicies, denies) && !bounded {
 		return false // Nobody has a say about it yet.
 	}
-	before := scope.Holder(ctx, g.Namespaces, r.old)
-	next := scope.Holder(ctx, g.Namespaces, r.new)
+	before := ancestry.Holder(ctx, g.Namespaces, r.old)
+	next := ancestry.Holder(ctx, g.Namespaces, r.new)
 	enters := func(p *policy.Policy) bool {
 		return p.HasInitiator() && p.Selects(next.Labels, next.NamespaceLabels) && !p.Selects(before.Labels, before.NamespaceLabels)
 	}

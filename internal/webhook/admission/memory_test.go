@@ -39,7 +39,7 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
-	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/webhook/entry"
 )
 
@@ -90,7 +90,7 @@ func dense(tb testing.TB, obj *unstructured.Unstructured, kib int) *unstructured
 // unheard tells nobody: there is too much to tell.
 type unheard struct{}
 
-func (unheard) Post(notice.Notice) {}
+func (unheard) Post(eventrecorder.Notice) {}
 
 // Many large reviews at a time do not take more memory than there is, and small ones are
 // answered meanwhile.

@@ -34,8 +34,8 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/ledger"
-	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/record"
 )
 
@@ -286,10 +286,10 @@ func TestMutate(t *testing.T) {
 			if diff := cmp.Diff(tc.want, readable(t, patched(t, tc.after, resp))); diff != "" {
 				t.Errorf("annotations (-want +got):\n%s", diff)
 			}
-			var full []notice.Notice
+			var full []eventrecorder.Notice
 			if strings.Contains(tc.warns, "full") {
-				full = []notice.Notice{{
-					Reason: notice.LedgerFull, Action: "Update", About: record.TargetOf(tc.before),
+				full = []eventrecorder.Notice{{
+					Reason: eventrecorder.LedgerFull, Action: "Update", About: record.TargetOf(tc.before),
 					Text: strings.TrimPrefix(resp.Warnings[0], "kausality: "),
 				}}
 			}

@@ -26,6 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
@@ -33,7 +34,6 @@ import (
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 // parentage is what facts have of the parent of an object, beside what a decision depends on.
@@ -131,7 +131,7 @@ func (g *Gatherer) gatherOwner(
 		}
 		return p, nil
 	}
-	p.chain = scope.Chain(ctx, g.Objects, g.Namespaces, index, parent)
+	p.chain = ancestry.Chain(ctx, g.Objects, g.Namespaces, index, parent)
 	p.parent = record.TargetOf(parent)
 	p.parentRecordKey = types.NamespacedName{Namespace: record.Namespace(p.parent, g.OperatorNamespace), Name: record.Name(p.parent)}
 	p.parentApproveKey = ledger.AnnotationKey(parent, ledger.NameApprove)
@@ -190,12 +190,12 @@ func (p *parentFacts) gatherRevisions(r *request) {
 // or, where it had none, as it will be.
 func (g *Gatherer) parentRef(ctx context.Context, r *request, index *policy.Index) (lineage.Ref, bool) {
 	if r.old != nil {
-		if ref, ok := scope.Ref(ctx, g.Objects, index, r.old); ok {
+		if ref, ok := ancestry.Ref(ctx, g.Objects, index, r.old); ok {
 			return ref, true
 		}
 	}
 	if r.new != nil {
-		return scope.Ref(ctx, g.Objects, index, r.new)
+		return ancestry.Ref(ctx, g.Objects, index, r.new)
 	}
 	return lineage.Ref{}, false
 }

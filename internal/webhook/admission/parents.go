@@ -20,13 +20,13 @@ import (
 	"context"
 	"slices"
 
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 // otherParents hears the other parents that an object has: each of them bounds it by its
@@ -70,7 +70,7 @@ func (g *Gatherer) besides(ctx context.Context, r *request, f *facts) []lineage.
 	if named < 2 {
 		return nil
 	}
-	refs := scope.Refs(ctx, g.Objects, f.index, obj)
+	refs := ancestry.Refs(ctx, g.Objects, f.index, obj)
 	return refs[min(1, len(refs)):]
 }
 
@@ -81,7 +81,7 @@ func (g *Gatherer) joining(ctx context.Context, r *request, index *policy.Index)
 		return lineage.Ref{}, false
 	}
 	before := lineage.Parents(index, r.old)
-	joined := slices.DeleteFunc(scope.Refs(ctx, g.Objects, index, r.new), func(ref lineage.Ref) bool {
+	joined := slices.DeleteFunc(ancestry.Refs(ctx, g.Objects, index, r.new), func(ref lineage.Ref) bool {
 		return ref.Mutual || slices.ContainsFunc(before, ref.SameParent)
 	})
 	if len(joined) == 0 {

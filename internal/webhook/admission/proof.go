@@ -23,8 +23,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/lifecycle"
-	"kausality.io/operator/internal/notice"
 )
 
 // refusedProof refuses a status by which what is withheld would count as carried out, where
@@ -48,8 +48,8 @@ func (m *Mutator) announceProof(r *request, resp admission.Response) {
 	if r.dryRun {
 		return
 	}
-	m.Notices.Post(notice.Notice{
-		Reason: notice.Denied, Action: operationText(r), About: r.target(),
+	m.Notices.Post(eventrecorder.Notice{
+		Reason: eventrecorder.Denied, Action: operationText(r), About: r.target(),
 		Text: r.requester.Username + " was refused: " + resp.Result.Message,
 	})
 }

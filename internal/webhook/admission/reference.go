@@ -31,11 +31,11 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 )
 
 // gatherReferents fills in what the parent of the object reads, and what the object itself
@@ -207,7 +207,7 @@ func (g *Gatherer) referent(
 	if !waits && !anyReads(throughs(f.index.For(obj.GroupVersionKind().GroupKind()), bears), reader, now) {
 		return decision.Referent{}, false, nil
 	}
-	chain := scope.Chain(ctx, g.Objects, g.Namespaces, f.index, obj)
+	chain := ancestry.Chain(ctx, g.Objects, g.Namespaces, f.index, obj)
 	policies := f.index.InEffect(chain)
 	ways := throughs(policies, bears)
 	target := record.TargetOf(obj)

@@ -33,12 +33,12 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
-	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
-	"kausality.io/operator/internal/scope"
 )
 
 // gatherAdopter adds what there is to know about the parent that an update gives the
@@ -49,8 +49,8 @@ func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.
 	if r.operation != decision.Update || !r.validating && r.subresource == subresourceStatus {
 		return *owner, nil
 	}
-	before, hadBefore := scope.Ref(ctx, g.Objects, index, r.old)
-	ref, ok := scope.Ref(ctx, g.Objects, index, r.new)
+	before, hadBefore := ancestry.Ref(ctx, g.Objects, index, r.old)
+	ref, ok := ancestry.Ref(ctx, g.Objects, index, r.new)
 	// A parent that has to point back gives nothing before it does.
 	if ok && hadBefore && before.SameParent(ref) {
 		ref, ok = g.joining(ctx, r, index)
@@ -198,8 +198,8 @@ func (f *facts) strayText(r *request) string {
 // without a cause.
 func (v *Validator) announceStray(r *request, f *facts) {
 	child := r.target()
-	v.Notices.Post(notice.Notice{
-		Reason: notice.Stray, Action: operationText(r), About: f.adopter, Child: &child, Text: f.strayNotice(r),
+	v.Notices.Post(eventrecorder.Notice{
+		Reason: eventrecorder.Stray, Action: operationText(r), About: f.adopter, Child: &child, Text: f.strayNotice(r),
 	})
 }
 

@@ -28,7 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/eventrecorder"
 )
 
 // free is a ReplicaSet without an owner, unless one is given.
@@ -96,7 +96,7 @@ func TestAdoptionWithoutCauseIsNoted(t *testing.T) {
 			if got := strings.Join(noted, ","); got != tt.stray {
 				t.Errorf("got strays %q, want %q", got, tt.stray)
 			}
-			if posted := len(w.notices) > 0 && w.notices[0].Reason == notice.Stray; posted != (tt.stray != "") {
+			if posted := len(w.notices) > 0 && w.notices[0].Reason == eventrecorder.Stray; posted != (tt.stray != "") {
 				t.Errorf("notices: %+v", w.notices)
 			}
 		})

@@ -26,10 +26,10 @@ import (
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/decision"
-	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/record"
-	"kausality.io/operator/internal/scope"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -77,7 +77,7 @@ func (g *Gatherer) gatherUpgrades(ctx context.Context, r *request, f *facts) err
 			return err
 		}
 	}
-	parent := scope.Holder(ctx, g.Namespaces, f.parentObject)
+	parent := ancestry.Holder(ctx, g.Namespaces, f.parentObject)
 	for _, a := range allowances {
 		asked := upgradeAsked{Allowance: a, why: "it does not select " + f.parentText()}
 		if a.Selects(parent.Labels, parent.NamespaceLabels) {
@@ -147,8 +147,8 @@ func (v *Validator) keepVersion(ctx context.Context, r *request, f *facts, by *u
 	case !open:
 		return lostError{fmt.Errorf("the upgrade of %s was over in the meantime", f.parentText())}
 	case begins:
-		v.Notices.Post(notice.Notice{
-			Reason: notice.Upgrading, Action: operationText(r), About: f.parent, Normal: true,
+		v.Notices.Post(eventrecorder.Notice{
+			Reason: eventrecorder.Upgrading, Action: operationText(r), About: f.parent, Normal: true,
 			Text: fmt.Sprintf("%s is being upgraded to %s, as UpgradeAllowance %s by %s lets it through",
 				f.parentText(), versionText(version, by.User), by.Name, by.ChangedBy),
 		})

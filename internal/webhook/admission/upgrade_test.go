@@ -34,7 +34,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/notice"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -179,7 +179,7 @@ func TestUpgradeOfAController(t *testing.T) {
 	}
 	var told []string
 	for _, n := range u.notices {
-		if n.Reason == notice.Upgrading {
+		if n.Reason == eventrecorder.Upgrading {
 			told = append(told, n.Text)
 		}
 	}

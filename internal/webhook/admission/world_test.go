@@ -39,11 +39,11 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/gate"
 	gatecrossplane "kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
-	"kausality.io/operator/internal/notice"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/upgrade"
@@ -93,7 +93,7 @@ type world struct {
 	deletions    []v1alpha1.Deletion
 	kept         []v1alpha1.Deletion
 	observed     []record.Outcome
-	notices      []notice.Notice
+	notices      []eventrecorder.Notice
 	liveReads    atomic.Int64
 	holds        []map[string]string
 	ignored      map[types.UID][]string
@@ -286,7 +286,7 @@ func (s store) DeletionOf(_ context.Context, uid types.UID) (*v1alpha1.Deletion,
 
 func (s store) Observe(o record.Outcome) { s.observed = append(s.observed, o) }
 
-func (w *world) Post(n notice.Notice) { w.notices = append(w.notices, n) }
+func (w *world) Post(n eventrecorder.Notice) { w.notices = append(w.notices, n) }
 
 // served are the kinds of the tests.
 type served struct{}

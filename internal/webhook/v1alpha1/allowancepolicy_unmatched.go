@@ -28,7 +28,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -73,7 +73,7 @@ func (v *AllowancePolicyValidator) unmatched(ctx context.Context, p *v1alpha1.Al
 type declared struct {
 	mapper  apimeta.RESTMapper
 	kindFor policy.KindResolver
-	schemas map[schema.GroupVersionKind]*kinds.Schema
+	schemas map[schema.GroupVersionKind]*discovery.Schema
 }
 
 // KindFor implements policy.Declared.

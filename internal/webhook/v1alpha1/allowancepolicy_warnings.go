@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/gates"
+	"kausality.io/operator/internal/gate/registry"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -39,7 +39,7 @@ func (v *AllowancePolicyValidator) warnings(ctx context.Context, p *v1alpha1.All
 		v.unservedParent(compiled),
 		unservedTargets(compiled),
 		v.unmatched(ctx, p, compiled),
-		gates.Drivers().Unmatched(compiled),
+		registry.Drivers().Unmatched(compiled),
 		initiators(p, compiled),
 		compiled.Unmaintained(),
 		waiting(compiled),

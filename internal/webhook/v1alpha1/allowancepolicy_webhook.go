@@ -29,7 +29,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -45,11 +45,11 @@ type AllowancePolicyValidator struct {
 }
 
 // Schemas knows what the API server declares about the fields of kinds.
-// *kinds.Resolver is the one.
+// *discovery.Resolver is the one.
 type Schemas interface {
 	// Schemas returns what is declared of kinds, without those of which nothing is,
 	// or of which the error says why that cannot be known.
-	Schemas(ctx context.Context, gvks ...schema.GroupVersionKind) (map[schema.GroupVersionKind]*kinds.Schema, error)
+	Schemas(ctx context.Context, gvks ...schema.GroupVersionKind) (map[schema.GroupVersionKind]*discovery.Schema, error)
 }
 
 var _ admission.Validator[*v1alpha1.AllowancePolicy] = (*AllowancePolicyValidator)(nil)

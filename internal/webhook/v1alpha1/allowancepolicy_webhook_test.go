@@ -34,7 +34,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/kinds"
+	"kausality.io/operator/internal/discovery"
 )
 
 func validator() *AllowancePolicyValidator {
@@ -56,7 +56,7 @@ func validator() *AllowancePolicyValidator {
 // noSchemas are those of an API server that cannot be asked.
 type noSchemas struct{}
 
-func (noSchemas) Schemas(context.Context, ...schema.GroupVersionKind) (map[schema.GroupVersionKind]*kinds.Schema, error) {
+func (noSchemas) Schemas(context.Context, ...schema.GroupVersionKind) (map[schema.GroupVersionKind]*discovery.Schema, error) {
 	return nil, errors.New("the API server is away")
 }
 

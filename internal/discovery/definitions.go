@@ -1,0 +1,100 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package discovery
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"strings"
+
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+)
+
+// +kubebuilder:rbac:groups=apiextensions.k8s.io,resources=customresourcedefinitions,verbs=get;list;watch
+
+// Reader reads CustomResourceDefinitions from the API server. They are large and
+// seldom asked for, so that a cache of them would not pay.
+type Reader struct {
+	client.Reader
+	// Metadata reads what their metadata says, which is asked of each kind; nil for the same
+	// Reader. See DefinitionCache.
+	Metadata client.Reader
+}
+
+var _ Definitions = Reader{}
+
+// Markers implements Definitions.
+func (r Reader) Markers(ctx context.Context, resource schema.GroupResource) ([]string, error) {
+	if !strings.Contains(resource.Group, ".") {
+		return nil, nil // One of Kubernetes' own groups.
+	}
+	from := r.Metadata
+	if from == nil {
+		from = r.Reader
+	}
+	definition := Definition()
+	key := types.NamespacedName{Name: resource.String()}
+	if err := client.IgnoreNotFound(from.Get(ctx, key, definition)); err != nil {
+		return nil, fmt.Errorf("reading CustomResourceDefinition %s: %w", key.Name, err)
+	}
+	return MarkersOf(definition), nil
+}
+
+// MarkersOf are the labels of a definition by which a system marks the kinds that are its own.
+func MarkersOf(definition metav1.Object) []string {
+	var out []string
+	for key, value := range definition.GetLabels() {
+		if isMarker(key, value) {
+			out = append(out, key)
+		}
+	}
+	slices.Sort(out)
+	return out
+}
+
+// isMarker reports whether a label is a marker. Without a slash it could be taken for a
+// category.
+func isMarker(key, value string) bool {
+	return value == "true" && strings.Contains(key, "/")
+}
+
+// ReplicasPath implements Definitions.
+func (r Reader) ReplicasPath(ctx context.Context, resource schema.GroupVersionResource) (string, error) {
+	obj := &unstructured.Unstructured{}
+	obj.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
+	key := types.NamespacedName{Name: resource.GroupResource().String()}
+	if err := client.IgnoreNotFound(r.Get(ctx, key, obj)); err != nil {
+		return "", fmt.Errorf("reading CustomResourceDefinition %s: %w", key.Name, err)
+	}
+	var definition apiextensionsv1.CustomResourceDefinition
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &definition); err != nil {
+		return "", fmt.Errorf("decoding CustomResourceDefinition %s: %w", key.Name, err)
+	}
+	for _, version := range definition.Spec.Versions {
+		if version.Name == resource.Version && version.Subresources != nil && version.Subresources.Scale != nil {
+			return strings.TrimPrefix(version.Subresources.Scale.SpecReplicasPath, "."), nil
+		}
+	}
+	return "", nil
+}

@@ -1,0 +1,351 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package discovery_test
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+
+	"kausality.io/operator/internal/discovery"
+)
+
+var (
+	apps    = schema.GroupVersion{Group: "apps", Version: "v1"}
+	example = schema.GroupVersion{Group: "example.com", Version: "v1"}
+)
+
+// cluster serves documents by group version, and counts what it is asked.
+type cluster struct {
+	served map[string][]metav1.APIResource
+	paths  map[string]string
+	// markers of definitions, by resource.
+	markers map[string][]string
+	err     error
+	asked   int
+	// searched is how often all that is served was asked for.
+	searched int
+
+	documents   map[string]string
+	documentErr error
+	read        int
+}
+
+func (c *cluster) ServerResourcesForGroupVersionWithContext(_ context.Context, groupVersion string) (*metav1.APIResourceList, error) {
+	c.asked++
+	if c.err != nil {
+		return nil, c.err
+	}
+	resources, ok := c.served[groupVersion]
+	if !ok {
+		return nil, apierrors.NewNotFound(schema.GroupResource{}, groupVersion)
+	}
+	return &metav1.APIResourceList{GroupVersion: groupVersion, APIResources: resources}, nil
+}
+
+func (c *cluster) ServerPreferredResourcesWithContext(context.Context) ([]*metav1.APIResourceList, error) {
+	c.searched++
+	if c.err != nil {
+		return nil, c.err
+	}
+	var out []*metav1.APIResourceList
+	for groupVersion, resources := range c.served {
+		out = append(out, &metav1.APIResourceList{GroupVersion: groupVersion, APIResources: resources})
+	}
+	return out, nil
+}
+
+func (c *cluster) ReplicasPath(_ context.Context, resource schema.GroupVersionResource) (string, error) {
+	return c.paths[resource.Resource], nil
+}
+
+func (c *cluster) Markers(_ context.Context, resource schema.GroupResource) ([]string, error) {
+	return c.markers[resource.Resource], nil
+}
+
+func workloads() *cluster {
+	return &cluster{
+		served: map[string][]metav1.APIResource{"apps/v1": {
+			{Name: "deployments/status", Kind: "Deployment", Namespaced: true},
+			{Name: "deployments", Kind: "Deployment", Namespaced: true},
+			{Name: "deployments/scale", Kind: "Scale", Group: "autoscaling", Version: "v1", Namespaced: true},
+			{Name: "controllerrevisions", Kind: "ControllerRevision", Namespaced: true},
+		}},
+		paths: map[string]string{},
+	}
+}
+
+func TestResolverKnowsWhatIsServed(t *testing.T) {
+	served := workloads()
+	served.served["example.com/v1"] = []metav1.APIResource{
+		{Name: "widgets", Kind: "Widget", Categories: []string{"crossplane", "composite"}},
+		{Name: "widgets/scale", Kind: "Scale"},
+	}
+	served.paths["widgets"] = "spec.count"
+	served.markers = map[string][]string{"widgets": {"kro.run/owned"}}
+	r := discovery.New(served, served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+	if _, ok := r.ByKind(apps.WithKind("Deployment")); ok {
+		t.Error("ByKind() knows a kind before the first Update")
+	}
+	changed, err := r.Update(t.Context(), []schema.GroupVersion{apps, example, apps})
+	if !changed || err != nil {
+		t.Fatalf("Update() = %t, %v, want true, nil", changed, err)
+	}
+	if served.asked != 2 {
+		t.Errorf("the API server was asked %d times about 2 group versions", served.asked)
+	}
+	for name, tc := range map[string]struct {
+		resource schema.GroupVersionResource
+		want     discovery.Resource
+	}{
+		"with sub-resources": {apps.WithResource("deployments"), discovery.Resource{
+			GVR: apps.WithResource("deployments"), GVK: apps.WithKind("Deployment"), Namespaced: true,
+			Subresources: []string{"scale", "status"}, ReplicasPath: "spec.replicas",
+		}},
+		"without": {apps.WithResource("controllerrevisions"), discovery.Resource{
+			GVR: apps.WithResource("controllerrevisions"), GVK: apps.WithKind("ControllerRevision"), Namespaced: true,
+		}},
+		"cluster-scoped, with a path of its own": {example.WithResource("widgets"), discovery.Resource{
+			GVR: example.WithResource("widgets"), GVK: example.WithKind("Widget"),
+			Subresources: []string{"scale"}, ReplicasPath: "spec.count", Categories: []string{"composite", "crossplane", "kro.run/owned"},
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			byResource, ok := r.ByResource(tc.resource)
+			if diff := cmp.Diff(tc.want, byResource); !ok || diff != "" {
+				t.Errorf("ByResource() = %t (-want +got):\n%s", ok, diff)
+			}
+			byKind, ok := r.ByKind(tc.want.GVK)
+			if diff := cmp.Diff(tc.want, byKind); !ok || diff != "" {
+				t.Errorf("ByKind() = %t (-want +got):\n%s", ok, diff)
+			}
+			if got, ok := r.KindFor(tc.resource); !ok || got != tc.want.GVK {
+				t.Errorf("KindFor() = %v, %t", got, ok)
+			}
+			if got := r.Namespaced(tc.want.GVK); got != tc.want.Namespaced {
+				t.Errorf("Namespaced() = %t", got)
+			}
+			if got := r.ReplicasPath(tc.resource); got != tc.want.ReplicasPath {
+				t.Errorf("ReplicasPath() = %q", got)
+			}
+			if got := r.Categories(tc.want.GVK.GroupKind()); !slices.Equal(got, tc.want.Categories) {
+				t.Errorf("Categories() = %q", got)
+			}
+		})
+	}
+	if _, ok := r.KindFor(apps.WithResource("deployments/scale")); ok {
+		t.Error("KindFor() takes a sub-resource for a resource")
+	}
+	if _, ok := r.ByKind(apps.WithKind("Scale")); ok {
+		t.Error("ByKind() takes the kind of a sub-resource for that of a resource")
+	}
+}
+
+func TestResolverAsksOnlyWhenItMatters(t *testing.T) {
+	served := workloads()
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	r := discovery.New(served, served, served, clock)
+	named := []schema.GroupVersion{apps}
+	update := func(wantAsked int, wantChanged bool) {
+		t.Helper()
+		before := served.asked
+		changed, err := r.Update(t.Context(), named)
+		if err != nil {
+			t.Fatalf("Update(): %v", err)
+		}
+		if asked := served.asked - before; asked != wantAsked || changed != wantChanged {
+			t.Errorf("Update() asked %d times and returned %t, want %d and %t", asked, changed, wantAsked, wantChanged)
+		}
+	}
+	pass := func(d time.Duration) { clock.SetTime(clock.Now().Add(d)) }
+
+	update(1, true)
+	update(0, false)
+	pass(time.Hour)
+	update(1, false) // what was just named is looked at once more
+	pass(time.Hour)
+	update(0, false)
+	if _, ok := r.NextUpdate(); ok {
+		t.Error("NextUpdate() wants another look at what has settled")
+	}
+
+	// Something appears in another group, then in one that is named.
+	if r.Invalidate("example.com") {
+		t.Error("Invalidate() takes a group for relevant that nobody names")
+	}
+	named = append(named, example)
+	update(1, false)
+	pass(2 * time.Second)
+	update(1, false)
+	if next, ok := r.NextUpdate(); !ok || next != time.Minute {
+		t.Errorf("NextUpdate() = %v, %t, want to look for the missing group version in a minute", next, ok)
+	}
+	if !r.Invalidate("example.com") {
+		t.Error("Invalidate() takes a named group for irrelevant")
+	}
+	update(1, false) // discovery lags behind the definition
+	served.served["example.com/v1"] = widgetResources
+	if next, ok := r.NextUpdate(); !ok || next != 500*time.Millisecond {
+		t.Errorf("NextUpdate() = %v, %t, want to look again in half a second", next, ok)
+	}
+	pass(500 * time.Millisecond)
+	update(1, true)
+	if !hasWidgets(r) {
+		t.Error("ByKind() does not know what has appeared")
+	}
+
+	// It goes again, and discovery lags again.
+	r.Invalidate("example.com")
+	update(1, false)
+	delete(served.served, "example.com/v1")
+	pass(time.Second)
+	update(1, true)
+	if hasWidgets(r) {
+		t.Error("ByKind() knows what is gone")
+	}
+	pass(10 * time.Second)
+	update(1, false)
+	pass(10 * time.Second)
+	update(0, false)
+
+	// What is not named any more is forgotten.
+	named = named[:1]
+	update(0, false)
+	if r.Invalidate("example.com") {
+		t.Error("Invalidate() remembers a group that is not named any more")
+	}
+}
+
+func TestResolverKeepsWhatItCannotAskAbout(t *testing.T) {
+	served := workloads()
+	r := discovery.New(served, served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+	if _, err := r.Update(t.Context(), []schema.GroupVersion{apps}); err != nil {
+		t.Fatalf("Update(): %v", err)
+	}
+	served.err = errors.New("the API server is shutting down")
+	r.Invalidate("apps")
+	changed, err := r.Update(t.Context(), []schema.GroupVersion{apps})
+	if changed || !errors.Is(err, served.err) {
+		t.Errorf("Update() = %t, %v, want false and the error", changed, err)
+	}
+	if _, ok := r.ByKind(apps.WithKind("Deployment")); !ok {
+		t.Error("ByKind() has forgotten a kind because nobody could be asked")
+	}
+	if !r.Known() {
+		t.Error("Known() has forgotten an answer because nobody could be asked again")
+	}
+}
+
+func TestResolverTellsUnknownFromUnserved(t *testing.T) {
+	served := workloads()
+	served.err = errors.New("the API server is starting")
+	clock := clocktesting.NewFakePassiveClock(time.Unix(1000, 0))
+	r := discovery.New(served, served, served, clock)
+	if _, err := r.Update(t.Context(), []schema.GroupVersion{example}); !errors.Is(err, served.err) {
+		t.Errorf("Update() = %v, want the error", err)
+	}
+	if r.Known() {
+		t.Error("Known() takes what nobody could be asked about for known")
+	}
+	served.err = nil
+	clock.SetTime(clock.Now().Add(time.Second))
+	if _, err := r.Update(t.Context(), []schema.GroupVersion{example}); err != nil {
+		t.Errorf("Update(): %v", err)
+	}
+	if !r.Known() || hasWidgets(r) {
+		t.Error("Known() does not know that nothing is served")
+	}
+}
+
+func TestReaderReplicasPath(t *testing.T) {
+	definition := &apiextensionsv1.CustomResourceDefinition{
+		ObjectMeta: metav1.ObjectMeta{Name: "widgets.example.com"},
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
+			{Name: "v1", Subresources: &apiextensionsv1.CustomResourceSubresources{
+				Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.count"},
+			}},
+			{Name: "v2"},
+		}},
+	}
+	scheme := runtime.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	reader := discovery.Reader{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(definition).Build()}
+	for name, tc := range map[string]struct {
+		resource schema.GroupVersionResource
+		want     string
+	}{
+		"a version with it":    {example.WithResource("widgets"), "spec.count"},
+		"a version without it": {schema.GroupVersionResource{Group: "example.com", Version: "v2", Resource: "widgets"}, ""},
+		"no definition":        {apps.WithResource("deployments"), ""},
+	} {
+		t.Run(name, func(t *testing.T) {
+			got, err := reader.ReplicasPath(t.Context(), tc.resource)
+			if err != nil || got != tc.want {
+				t.Errorf("ReplicasPath() = %q, %v, want %q", got, err, tc.want)
+			}
+		})
+	}
+}
+
+func TestMarkers(t *testing.T) {
+	definition := &apiextensionsv1.CustomResourceDefinition{ObjectMeta: metav1.ObjectMeta{
+		Name:   "widgets.example.com",
+		Labels: map[string]string{"kro.run/owned": "true", "kro.run/other": "false", "composite": "true", "a.io/b": "true", "app": "kro"},
+	}}
+	scheme := runtime.NewScheme()
+	if err := apiextensionsv1.AddToScheme(scheme); err != nil {
+		t.Fatal(err)
+	}
+	all := fake.NewClientBuilder().WithScheme(scheme).WithObjects(definition).Build()
+	for name, tc := range map[string]struct {
+		resource schema.GroupResource
+		want     []string
+	}{
+		"those that are true, and no category": {schema.GroupResource{Group: "example.com", Resource: "widgets"}, []string{"a.io/b", "kro.run/owned"}},
+		"no definition":                        {schema.GroupResource{Group: "example.com", Resource: "gadgets"}, nil},
+		"a kind of Kubernetes":                 {schema.GroupResource{Group: "apps", Resource: "deployments"}, nil},
+	} {
+		t.Run(name, func(t *testing.T) {
+			for _, reader := range []discovery.Reader{{Reader: all}, {Metadata: all}} {
+				got, err := reader.Markers(t.Context(), tc.resource)
+				if diff := cmp.Diff(tc.want, got); err != nil || diff != "" {
+					t.Errorf("Markers() = %v (-want +got):\n%s", err, diff)
+				}
+			}
+		})
+	}
+}
+
+var widgetResources = []metav1.APIResource{{Name: "widgets", Kind: "Widget"}}
+
+func hasWidgets(r *discovery.Resolver) bool {
+	_, ok := r.ByKind(example.WithKind("Widget"))
+	return ok
+}
