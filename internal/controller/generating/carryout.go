@@ -176,7 +176,6 @@ func (l *look) live(ctx context.Context, id generate.ID) (*plan.Existing, error)
 		}
 		return nil, fmt.Errorf("looking for %s: %w", id, err)
 	}
-	l.extra[id] = object
 	return existingOf(id, object), nil
 }
 

@@ -82,13 +82,6 @@ func (s *serving) get(ctx context.Context) (*served, error) {
 	return s.known, nil
 }
 
-// forget has the API server asked again.
-func (s *serving) forget() {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	s.known = nil
-}
-
 func newServed(lists []*metav1.APIResourceList, partly bool) *served {
 	out := &served{byGVR: map[schema.GroupVersionResource]resource{}, byGVK: map[schema.GroupVersionKind]resource{}, partly: partly}
 	for _, list := range lists {
@@ -109,16 +102,6 @@ func newServed(lists []*metav1.APIResourceList, partly bool) *served {
 		}
 	}
 	return out
-}
-
-// ofKind returns the resource of a kind in the version that the API server prefers.
-func (s *served) ofKind(kind schema.GroupKind) (resource, bool) {
-	for _, r := range s.resources {
-		if r.gvk.GroupKind() == kind {
-			return r, true
-		}
-	}
-	return resource{}, false
 }
 
 // equivalent returns the other resources by which the objects of one are served.

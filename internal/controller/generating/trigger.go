@@ -43,8 +43,6 @@ type look struct {
 	served *served
 	// above are the policies by which the trigger was made.
 	above map[generate.ID][]string
-	// extra are objects that only the API server shows: they are there, and have no label.
-	extra map[generate.ID]*unstructured.Unstructured
 	// kinds are the versions in which objects are wanted.
 	kinds map[generate.ID]schema.GroupVersionKind
 	// unseen is true where something is not known yet that is about to be.
@@ -65,7 +63,7 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 	}
 	l := &look{
 		Reconciler: r, of: e, req: req, served: what,
-		above: map[generate.ID][]string{}, extra: map[generate.ID]*unstructured.Unstructured{}, kinds: map[generate.ID]schema.GroupVersionKind{},
+		above: map[generate.ID][]string{}, kinds: map[generate.ID]schema.GroupVersionKind{},
 		out: &outcome{objects: map[generate.ID]*objectOutcome{}},
 	}
 	trigger, err := l.evaluate(ctx, req.trigger, l.out)
