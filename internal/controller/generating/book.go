@@ -162,7 +162,8 @@ func (b *book) unmark(id generate.ID) {
 	if marks := b.marked[id]; marks != nil {
 		for _, trigger := range marks.Triggers {
 			of := request{marks.Policy.Name, trigger}
-			if delete(b.madeBy[of], id); len(b.madeBy[of]) == 0 {
+			delete(b.madeBy[of], id)
+			if len(b.madeBy[of]) == 0 {
 				delete(b.madeBy, of)
 			}
 		}
@@ -230,7 +231,8 @@ func (b *book) wanted(e *entry, trigger generate.ID, objects []generate.Wanted) 
 		if now[id] {
 			continue
 		}
-		if delete(e.wants[id], trigger); len(e.wants[id]) == 0 {
+		delete(e.wants[id], trigger)
+		if len(e.wants[id]) == 0 {
 			delete(e.wants, id)
 		}
 		changed = append(changed, id)

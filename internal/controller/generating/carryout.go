@@ -395,7 +395,7 @@ func (r *Reconciler) tell(policy, kind, reason, action, note string) {
 
 // pointers are JSON pointers to fields of data.
 func pointers(paths []change.Path) []string {
-	var out []string
+	out := make([]string, 0, len(paths))
 	for _, path := range paths {
 		var b strings.Builder
 		for _, segment := range path {

@@ -175,7 +175,7 @@ func (l *look) ask(ctx context.Context, of resource, object *unstructured.Unstru
 			trigger.Namespace = namespace.Object
 		}
 	}
-	from := snapshot{ctx: ctx, of: l.of, served: l.served, from: l.objects, rights: l.rights, followed: l.Reconciler.reads(l.of)}
+	from := snapshot{ctx: ctx, of: l.of, served: l.served, from: l.objects, rights: l.rights, followed: l.reads(l.of)}
 	matches, err := l.of.compiled.Matches(trigger)
 	if err != nil || !matches {
 		return &generate.Result{}, err

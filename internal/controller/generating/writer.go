@@ -132,7 +132,7 @@ func (w *writer) delete(ctx context.Context, account string, of resource, object
 		return err
 	}
 	err = on.Delete(ctx, object.GetName(), metav1.DeleteOptions{
-		Preconditions:     &metav1.Preconditions{UID: ptr.To(object.GetUID()), ResourceVersion: ptr.To(object.GetResourceVersion())},
+		Preconditions:     &metav1.Preconditions{UID: new(object.GetUID()), ResourceVersion: new(object.GetResourceVersion())},
 		PropagationPolicy: ptr.To(metav1.DeletePropagationBackground),
 	})
 	if apierrors.IsNotFound(err) {
