@@ -63,7 +63,7 @@ func awaitDefinitions(ctx context.Context, cfg *rest.Config) error {
 	})
 }
 
-// missingOf is the name of a definition whose resource is not served, empty where all are.
+// missingOf returns the name of a definition whose resource is not served, empty where all are.
 func missingOf(served *metav1.APIResourceList) string {
 	for _, name := range definitions {
 		if !slices.ContainsFunc(served.APIResources, func(r metav1.APIResource) bool { return r.Name == name }) {

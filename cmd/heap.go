@@ -50,7 +50,7 @@ const (
 // wait until it has doubled costs the double. Whoever sets GOGC knows better.
 type heap struct{}
 
-// NeedLeaderElection is false: each replica has the objects.
+// NeedLeaderElection returns false: each replica has the objects.
 func (heap) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
@@ -76,7 +76,7 @@ func (heap) Start(ctx context.Context) error {
 	}
 }
 
-// gcPercent is by how much a heap of which so much is in use may grow.
+// gcPercent returns by how much a heap of which so much is in use may grow.
 func gcPercent(live uint64) int {
 	room := max(heapRoom-(max(float64(live), spacious)-spacious)/heapPart, minHeapRoom)
 	percent := math.Round(100 * room / float64(max(live, 1)))

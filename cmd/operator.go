@@ -563,7 +563,7 @@ func (o *operator) generatingController() *generatingcontroller.Reconciler {
 	}
 }
 
-// generator is the user name of the service account of GeneratingPolicies that name none.
+// generator returns the user name of the service account of GeneratingPolicies that name none.
 func (o *operator) generator() string {
 	return serviceaccount.MakeUsername(o.namespace, generate.DefaultServiceAccount)
 }
@@ -640,7 +640,7 @@ func (o *operator) setupProbes(context.Context) error {
 	)
 }
 
-// names are those that the API server calls the operator by: the Service, or the host where it
+// names returns those that the API server calls the operator by: the Service, or the host where it
 // runs outside of the cluster.
 func (o *operator) names(installed *interception.Installed) (service string, hosts []string) {
 	if installed == nil {

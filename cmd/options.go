@@ -191,17 +191,17 @@ func (o *options) validate() error {
 	return errors.Join(errs...)
 }
 
-// user is the name under which the operator makes its requests.
+// user returns the name under which the operator makes its requests.
 func (o *options) user() string {
 	return "system:serviceaccount:" + o.namespace + ":" + o.serviceAccount
 }
 
-// platform are the users that keep the cluster alive.
+// platform returns the users that keep the cluster alive.
 func (o *options) platform() decision.Platform {
 	return append(splitList(o.platformUsers), splitList(o.extraPlatformUsers)...)
 }
 
-// splitList are the items of a comma-separated list.
+// splitList returns the items of a comma-separated list.
 func splitList(list string) []string {
 	var out []string
 	for item := range strings.SplitSeq(list, ",") {

@@ -33,7 +33,7 @@ type syncing struct {
 	done atomic.Bool
 }
 
-// NeedLeaderElection is false: each replica answers requests.
+// NeedLeaderElection returns false: each replica answers requests.
 func (s *syncing) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.
@@ -42,7 +42,7 @@ func (s *syncing) Start(ctx context.Context) error {
 	return nil
 }
 
-// check is a healthz.Checker.
+// check returns a healthz.Checker.
 func (s *syncing) check(*http.Request) error {
 	if !s.done.Load() {
 		return errNotSynced

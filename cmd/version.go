@@ -22,8 +22,8 @@ import "runtime/debug"
 // repository to ask.
 var version string
 
-// builtVersion is the version of the program: what it was built as, or else that of its module,
-// which the go command takes from the repository.
+// builtVersion returns the version of the program: what it was built as, or else that of its
+// module, which the go command takes from the repository.
 func builtVersion() string {
 	if version != "" {
 		return version

@@ -41,7 +41,7 @@ var (
 	noAnchor = regexp.MustCompile(`[^\p{L}\p{N} _-]`)
 )
 
-// pages are the documents that users read, by path.
+// pages returns the documents that users read, by path.
 func pages(t *testing.T) map[string]string {
 	t.Helper()
 	paths, err := filepath.Glob("*.md")
@@ -111,7 +111,7 @@ func TestLinksLead(t *testing.T) {
 	}
 }
 
-// anchors are the names by which the headings of a page can be linked to.
+// anchors returns the names by which the headings of a page can be linked to.
 func anchors(t *testing.T, path string) map[string]bool {
 	t.Helper()
 	text, err := os.ReadFile(path)

@@ -64,7 +64,7 @@ type metric struct {
 	labels []string
 }
 
-// documented are the metrics of docs/metrics.md by name.
+// documented returns the metrics of docs/metrics.md by name.
 func documented(t *testing.T) map[string]metric {
 	t.Helper()
 	found := map[string]metric{}
@@ -167,7 +167,7 @@ func TestQueriesAsk(t *testing.T) {
 	}
 }
 
-// ofAPIServers are the metrics by which an API server counts what it could not ask.
+// ofAPIServers returns the metrics by which an API server counts what it could not ask.
 func ofAPIServers(t *testing.T) map[string]metric {
 	t.Helper()
 	admissionmetrics.Metrics.ObserveWebhookFailOpen(t.Context(), "webhook", "validating")
@@ -225,7 +225,7 @@ func problemsOf(known map[string]metric, asked map[string]bool, expression strin
 	return problems
 }
 
-// expressionsOf are the queries in a document, at any depth.
+// expressionsOf returns the queries in a document, at any depth.
 func expressionsOf(content any) []string {
 	var out []string
 	switch content := content.(type) {

@@ -175,7 +175,7 @@ func place(o options, csv *v1alpha1.ClusterServiceVersion, object *unstructured.
 	}
 }
 
-// base is what the ClusterServiceVersion says to people.
+// base returns what the ClusterServiceVersion says to people.
 func base(o options) (*v1alpha1.ClusterServiceVersion, error) {
 	raw, err := os.ReadFile(filepath.Join(o.config, "olm", "kausality.clusterserviceversion.yaml"))
 	if err != nil {
@@ -204,7 +204,7 @@ func base(o options) (*v1alpha1.ClusterServiceVersion, error) {
 	return csv, err
 }
 
-// examples are the objects in a folder, as consoles want them.
+// examples returns the objects in a folder, as consoles want them.
 func examples(folder string) (string, error) {
 	paths, err := filepath.Glob(filepath.Join(folder, "*.yaml"))
 	if err != nil {
@@ -239,7 +239,7 @@ func archLabels(csv *v1alpha1.ClusterServiceVersion, pod corev1.PodSpec) {
 	}
 }
 
-// webhook is one as OLM wants it, which makes its Service.
+// webhook returns one as OLM wants it, which makes its Service.
 func webhook(w admissionregistrationv1.ValidatingWebhook) v1alpha1.WebhookDescription {
 	target := intstr.FromInt32(9443)
 	return v1alpha1.WebhookDescription{
@@ -255,7 +255,7 @@ func webhook(w admissionregistrationv1.ValidatingWebhook) v1alpha1.WebhookDescri
 	}
 }
 
-// mutating is the same for one that fills something in.
+// mutating returns the same for one that fills something in.
 func mutating(w admissionregistrationv1.MutatingWebhook) v1alpha1.WebhookDescription {
 	d := webhook(admissionregistrationv1.ValidatingWebhook{
 		Name: w.Name, ClientConfig: w.ClientConfig, Rules: w.Rules, FailurePolicy: w.FailurePolicy,
@@ -291,7 +291,7 @@ func describe(crd *apiextensionsv1.CustomResourceDefinition) v1alpha1.CRDDescrip
 	return d
 }
 
-// spaced is a name for people: "Failure Policy" for failurePolicy.
+// spaced returns a name for people: "Failure Policy" for failurePolicy.
 func spaced(name string) string {
 	var out strings.Builder
 	for i, r := range name {
@@ -321,7 +321,7 @@ func fileName(object *unstructured.Unstructured) string {
 	return strings.ToLower(object.GetKind()) + "_" + object.GetName() + ".yaml"
 }
 
-// as is an object of a known type; a field that the type does not have is an error.
+// as returns an object of a known type; a field that the type does not have is an error.
 func as[T any](object *unstructured.Unstructured) (*T, error) {
 	typed := new(T)
 	return typed, runtime.DefaultUnstructuredConverter.FromUnstructuredWithValidation(object.Object, typed, true)

@@ -196,7 +196,7 @@ func TestPermissions(t *testing.T) {
 	}
 }
 
-// recordProtection is the role that only a bundle has.
+// recordProtection returns the role that only a bundle has.
 func recordProtection(t *testing.T) []*unstructured.Unstructured {
 	t.Helper()
 	objects, err := build(root + "/config/olm")
@@ -283,7 +283,7 @@ func load(t *testing.T) *manifests.Bundle {
 	return bundle
 }
 
-// files are those that are written, by path.
+// files returns those that are written, by path.
 func files(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -326,7 +326,7 @@ func load(t *testing.T) *chart.Chart {
 	return c
 }
 
-// renderChart is what Helm makes of the chart.
+// renderChart returns what Helm makes of the chart.
 func renderChart(values object, release string) ([]object, error) {
 	c, err := loader.Load(chartFolder)
 	if err != nil {
@@ -373,7 +373,7 @@ func raw(t *testing.T) []object {
 	return objects
 }
 
-// rendered are the chart's objects without what names the tool.
+// rendered returns the chart's objects without what names the tool.
 func rendered(values object, release string) ([]object, error) {
 	if values == nil {
 		values = object{}
@@ -402,7 +402,7 @@ func withoutTool(o object) {
 	}
 }
 
-// byID are objects as JSON has them, so that numbers compare.
+// byID returns objects as JSON has them, so that numbers compare.
 func byID(objects []object) map[id]object {
 	out := map[id]object{}
 	for _, o := range objects {
@@ -424,7 +424,7 @@ func asJSON(o object) object {
 	return out
 }
 
-// moved are the objects in another namespace, wherever they name it.
+// moved returns the objects in another namespace, wherever they name it.
 func moved(t *testing.T, objects []object, to string) []object {
 	t.Helper()
 	var out []object
@@ -459,7 +459,7 @@ func texts(t *testing.T, folder string) map[string]string {
 	return out
 }
 
-// get is what stands at a path, of which a number is a place in a list, and -1 the last one.
+// get returns what stands at a path, of which a number is a place in a list, and -1 the last one.
 func get(t *testing.T, o object, path string) any {
 	t.Helper()
 	var here any = o

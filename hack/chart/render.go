@@ -153,7 +153,7 @@ func render(s *sources) (map[string]string, error) {
 	return files, nil
 }
 
-// objects are those of config/default and of what is added to it, with places for values.
+// objects returns those of config/default and of what is added to it, with places for values.
 func objects(s *sources, resources, components []string) (map[id]object, error) {
 	built, err := s.with(resources, components)
 	if err != nil {
@@ -197,7 +197,7 @@ func label(key id, o object) {
 	}
 }
 
-// mergeObjects is merge for objects, of which there may be only one.
+// mergeObjects returns merge for objects, of which there may be only one.
 func mergeObjects(condition string, then, otherwise object) any {
 	switch {
 	case then == nil:
@@ -209,7 +209,7 @@ func mergeObjects(condition string, then, otherwise object) any {
 	}
 }
 
-// document is the template of one object.
+// document returns the template of one object.
 func document(key id, value any) string {
 	wanted := conditions[key]
 	if alternative, ok := value.(either); ok {
@@ -231,7 +231,7 @@ func document(key id, value any) string {
 	return "{{- if " + wanted + " }}\n" + text + "{{- end }}\n"
 }
 
-// fileName is that of an object's template: its kind and its name.
+// fileName returns that of an object's template: its kind and its name.
 func fileName(key id) string {
 	name := strings.TrimPrefix(key.name, prefix)
 	if key.kind == kindDefinition {

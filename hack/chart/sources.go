@@ -69,7 +69,7 @@ func readSources(config string) (*sources, error) {
 	})
 }
 
-// with is config/default with further folders of config: resources, and components.
+// with returns config/default with further folders of config: resources, and components.
 func (s *sources) with(resources, components []string) ([]object, error) {
 	raw, err := s.fs.ReadFile(root + "default/kustomization.yaml")
 	if err != nil {
@@ -98,7 +98,7 @@ func (s *sources) with(resources, components []string) ([]object, error) {
 	return s.build("chart")
 }
 
-// build are the objects of one overlay.
+// build returns the objects of one overlay.
 func (s *sources) build(overlay string) ([]object, error) {
 	built, err := krusty.MakeKustomizer(krusty.MakeDefaultOptions()).Run(s.fs, root+overlay)
 	if err != nil {

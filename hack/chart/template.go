@@ -46,7 +46,7 @@ type (
 	}
 )
 
-// merge is one value where the condition holds, and another one where it does not.
+// merge returns one value where the condition holds, and another one where it does not.
 func merge(condition string, then, otherwise any) any {
 	if equality.Semantic.DeepEqual(then, otherwise) {
 		return then
@@ -189,7 +189,7 @@ func (w *writer) nested(lead string, indent int, fields func(*writer)) {
 	w.put(text)
 }
 
-// scalar is a value as YAML has it, in the namespace of the release. Braces that would be
+// scalar returns a value as YAML has it, in the namespace of the release. Braces that would be
 // taken for an expression are written by one.
 func scalar(value any, indent int) string {
 	if value == namespace {

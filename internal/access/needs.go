@@ -60,9 +60,9 @@ type Served interface {
 	ByResource(resource schema.GroupVersionResource) (discovery.Resource, bool)
 }
 
-// Of are the rights that the operator needs for a policy, sorted. Objects of its kind, and those
-// that have a gate, are kept in a cache, carry annotations, and show what becomes of them. Of what
-// else it names single objects are read, and of Pods all that belong to one.
+// Of returns the rights that the operator needs for a policy, sorted. Objects of its kind, and
+// those that have a gate, are kept in a cache, carry annotations, and show what becomes of them. Of
+// what else it names single objects are read, and of Pods all that belong to one.
 func Of(p *policy.Policy, served Served, gated []discovery.Resource) []Need {
 	needs := sets.Set[Need]{}
 	add := func(resource discovery.Resource, subresource string, verbs ...string) {

@@ -127,7 +127,7 @@ func Refs(ctx context.Context, holders Getter, index *policy.Index, obj *unstruc
 	return out
 }
 
-// named are the parents that obj names, but for those that are none for it.
+// named returns the parents that obj names, but for those that are none for it.
 func named(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) []lineage.Ref {
 	return slices.DeleteFunc(lineage.Parents(index, obj), func(ref lineage.Ref) bool { return holders.Ignores(ctx, obj, ref) })
 }

@@ -239,14 +239,14 @@ func TestParentUID(t *testing.T) {
 	}
 }
 
-// calling is an object that knows its owner as another one.
+// calling returns an object that knows its owner as another one.
 func calling(obj, owner *unstructured.Unstructured, kind, name string) *unstructured.Unstructured {
 	obj = obj.DeepCopy()
 	obj.SetOwnerReferences([]metav1.OwnerReference{{APIVersion: "example.com/v1", Kind: kind, Name: name, UID: owner.GetUID()}})
 	return obj
 }
 
-// also is an object with several owners, of which none controls it.
+// also returns an object with several owners, of which none controls it.
 func also(obj *unstructured.Unstructured, owners ...*unstructured.Unstructured) *unstructured.Unstructured {
 	var refs []metav1.OwnerReference
 	for _, o := range owners {

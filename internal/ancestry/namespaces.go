@@ -97,7 +97,7 @@ func NamespaceCache() (client.Object, cache.ByObject) {
 	}
 }
 
-// PartialNamespace is what is known of a namespace, for those who watch or read it.
+// PartialNamespace returns what is known of a namespace, for those who watch or read it.
 func PartialNamespace() *metav1.PartialObjectMetadata {
 	namespace := &metav1.PartialObjectMetadata{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

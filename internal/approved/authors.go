@@ -55,7 +55,7 @@ func claimsOf(authors []Author) []claim {
 	return out
 }
 
-// claimsTo are the authors of differences.
+// claimsTo returns the authors of differences.
 func claimsTo(differences []Difference) []claim {
 	out := make([]claim, 0, len(differences))
 	for _, d := range differences {
@@ -64,7 +64,7 @@ func claimsTo(differences []Difference) []claim {
 	return out
 }
 
-// authorsOf are the authors of claims.
+// authorsOf returns the authors of claims.
 func authorsOf(claims []claim) []Author {
 	out := make([]Author, 0, len(claims))
 	for _, c := range claims {
@@ -107,7 +107,7 @@ func authorsAt(claims []claim) *authorNode {
 	return root
 }
 
-// find is the number of the first claim with a path, else of the first above or below
+// find returns the number of the first claim with a path, else of the first above or below
 // it, -1 for none.
 func (n *authorNode) find(path change.Path) int {
 	found := -1
@@ -123,7 +123,7 @@ func (n *authorNode) find(path change.Path) int {
 	return first(found, n.below)
 }
 
-// first is the lower one of two numbers that are not negative.
+// first returns the lower one of two numbers that are not negative.
 func first(a, b int) int {
 	if a < 0 || b >= 0 && b < a {
 		return b
@@ -131,7 +131,7 @@ func first(a, b int) int {
 	return a
 }
 
-// gathered are claims whose paths are short and few enough to be kept: of longer paths,
+// gathered returns claims whose paths are short and few enough to be kept: of longer paths,
 // and of more, the fields further up stand for them.
 func gathered(claims []claim) []claim { return summarize(claims, maxAuthors) }
 
@@ -160,7 +160,7 @@ func summarize(claims []claim, most int) []claim {
 	return joined(short, low)
 }
 
-// shortened is a path whose text has no more than maxPath bytes, or one segment.
+// shortened returns a path whose text has no more than maxPath bytes, or one segment.
 func shortened(p change.Path) change.Path {
 	size := 0
 	for i, s := range p {
@@ -176,7 +176,7 @@ func shortened(p change.Path) change.Path {
 	return p
 }
 
-// joined are the claims with their paths cut to a depth, the latest of each path.
+// joined returns the claims with their paths cut to a depth, the latest of each path.
 func joined(claims []claim, depth int) []claim {
 	out := make([]claim, 0, len(claims))
 	index := map[string]int{}
@@ -197,7 +197,7 @@ func joined(claims []claim, depth int) []claim {
 	return out
 }
 
-// outsideLists is the part of a path before the first list: an index says little
+// outsideLists returns the part of a path before the first list: an index says little
 // without what follows it.
 func outsideLists(p change.Path) change.Path {
 	for i := range p {
@@ -216,7 +216,7 @@ type Shown struct {
 	Digest string
 }
 
-// Summary is what of the withheld changes is shown: at most mostShown of them. What are
+// Summary returns what of the withheld changes is shown: at most mostShown of them. What are
 // more is a change of a field further up.
 func (st *Standing) Summary() []Shown {
 	withheld := st.Withheld()

@@ -21,7 +21,7 @@ import (
 	"testing"
 )
 
-// deployment is a Deployment of a usual size.
+// deployment returns a Deployment of a usual size.
 func deployment(b *testing.B) map[string]any {
 	b.Helper()
 	obj := object(b, `
@@ -70,7 +70,7 @@ status: {replicas: 3, observedGeneration: 1}
 	return obj
 }
 
-// changed is a Deployment of which one image is withheld.
+// changed returns a Deployment of which one image is withheld.
 func changed(b *testing.B) *holder {
 	b.Helper()
 	h := newHolder(b, deployment(b))

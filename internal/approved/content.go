@@ -45,7 +45,7 @@ type Object struct {
 	Ignores func(change.Path) bool
 }
 
-// content is what of an object can be withheld, with the metadata that patterns name. It
+// content returns what of an object can be withheld, with the metadata that patterns name. It
 // shares values with the object.
 func content(fields map[string]any, patterns []change.Pattern) map[string]any {
 	out := change.Counted(fields)
@@ -72,7 +72,7 @@ func (o *Object) counts(c change.Change) bool {
 	return o.Triggers(c) || o.Concerns != nil && containsSeal(c.Old) && o.Concerns(c.Path)
 }
 
-// clone is a value that can be modified without the other.
+// clone returns a value that can be modified without the other.
 func clone(v any) any {
 	switch v := v.(type) {
 	case map[string]any:

@@ -53,7 +53,7 @@ func Fields(uid string, obj map[string]any, patterns []change.Pattern) []Field {
 	return out
 }
 
-// roots are the fields that a pattern is about.
+// roots returns the fields that a pattern is about.
 func roots(obj map[string]any, p change.Pattern) []change.Path {
 	end := slices.IndexFunc(p, func(s change.Segment) bool { return s.Type != fieldpath.SegmentField })
 	if end < 0 {

@@ -102,7 +102,7 @@ type holder struct {
 	text string
 }
 
-// newHolder is an object of which every field triggers.
+// newHolder returns an object of which every field triggers.
 func newHolder(t tester, fields map[string]any) *holder {
 	return &holder{t: t, object: Object{
 		UID: uid, Generation: 1, Fields: fields,
@@ -167,7 +167,7 @@ func (h *holder) store(st *Standing) {
 func always(change.Change) bool { return true }
 func never(change.Change) bool  { return false }
 
-// told are the differences of a standing with their authors, those that wait in
+// told returns the differences of a standing with their authors, those that wait in
 // parentheses.
 func told(st *Standing) []string {
 	var out []string
@@ -184,7 +184,7 @@ func told(st *Standing) []string {
 	return out
 }
 
-// asJSON is a text of a value.
+// asJSON returns a text of a value.
 func asJSON(v any) string {
 	raw, err := json.Marshal(v)
 	if err != nil {
@@ -202,7 +202,7 @@ func sameContent(st *Standing, want map[string]any) string {
 	return cmp.Diff(want, st.Content()) + fmt.Sprint(found)
 }
 
-// with is an object with another value at a path, where nil removes it.
+// with returns an object with another value at a path, where nil removes it.
 func with(tb testing.TB, obj map[string]any, at string, value any) map[string]any {
 	tb.Helper()
 	out, _ := clone(obj).(map[string]any)
@@ -216,7 +216,7 @@ func with(tb testing.TB, obj map[string]any, at string, value any) map[string]an
 	return out
 }
 
-// numbered is a map with fields of a name and a number.
+// numbered returns a map with fields of a name and a number.
 func numbered(name string, n int, value func(i int) any) map[string]any {
 	out := map[string]any{}
 	for i := range n {
@@ -225,7 +225,7 @@ func numbered(name string, n int, value func(i int) any) map[string]any {
 	return out
 }
 
-// noise is a text of so many bytes that does not get shorter by packing.
+// noise returns a text of so many bytes that does not get shorter by packing.
 func noise(seed string, n int) string {
 	var out []byte
 	for sum := sha256.Sum256([]byte(seed)); len(out) < n; sum = sha256.Sum256(sum[:]) {
@@ -234,7 +234,7 @@ func noise(seed string, n int) string {
 	return string(out[:n])
 }
 
-// packed is a text that is unpacked to another one.
+// packed returns a text that is unpacked to another one.
 func packed(tb testing.TB, text string) string {
 	tb.Helper()
 	var out bytes.Buffer

@@ -48,7 +48,7 @@ func (w *writer) number() int {
 
 func (w *writer) text() string { return fmt.Sprintf("%s%d;", w.prefix, w.number()) }
 
-// value is JSON of some depth. Items of lists have names, names that several have, or none.
+// value returns JSON of some depth. Items of lists have names, names that several have, or none.
 func (w *writer) value(depth int) any {
 	kind := w.roll(8)
 	switch {
@@ -79,7 +79,7 @@ func (w *writer) fields(depth int) map[string]any {
 	return m
 }
 
-// object is an object with a spec, data and labels.
+// object returns an object with a spec, data and labels.
 func (w *writer) object() map[string]any {
 	return map[string]any{
 		"kind": "Thing", "spec": w.fields(4), "data": w.fields(2),
@@ -87,7 +87,7 @@ func (w *writer) object() map[string]any {
 	}
 }
 
-// edit is a copy of v in which a few things differ.
+// edit returns a copy of v in which a few things differ.
 func (w *writer) edit(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -142,7 +142,7 @@ func (w *writer) editList(v []any) []any {
 
 var writerText = regexp.MustCompile(`(good|evil)[0-9]+;`)
 
-// writtenIn are the strings of a value that a writer has written.
+// writtenIn returns the strings of a value that a writer has written.
 func writtenIn(t *rapid.T, v any) sets.Set[string] {
 	text, err := json.Marshal(v)
 	if err != nil {
@@ -200,7 +200,7 @@ func some(t *rapid.T) func(change.Change) bool {
 	}
 }
 
-// toward is an object with some of the changes that make it another one.
+// toward returns an object with some of the changes that make it another one.
 func (g *game) toward(to map[string]any) map[string]any {
 	var except []change.Change
 	is := some(g.t)
@@ -214,7 +214,7 @@ func (g *game) toward(to map[string]any) map[string]any {
 	return next
 }
 
-// approvedObject is the object as it is approved.
+// approvedObject returns the object as it is approved.
 func (g *game) approvedObject() map[string]any {
 	out, _ := clone(g.now().Content()).(map[string]any)
 	out["kind"] = "Thing"
@@ -383,7 +383,7 @@ type op struct {
 	value any
 }
 
-// item is where a list has the item with a name.
+// item returns where a list has the item with a name.
 func item(list []any, name string) int {
 	return slices.IndexFunc(list, func(v any) bool {
 		m, _ := v.(map[string]any)
@@ -464,7 +464,7 @@ var places = rapid.Custom(func(t *rapid.T) place {
 	return at
 })
 
-// inOrder is a value with the items of lists in order of their names.
+// inOrder returns a value with the items of lists in order of their names.
 func inOrder(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -489,7 +489,7 @@ func inOrder(v any) any {
 	}
 }
 
-// edits are edits of an object at places of which none is within another.
+// edits returns edits of an object at places of which none is within another.
 func edits(t *rapid.T, text func() string) []op {
 	var ops []op
 	for range rapid.IntRange(1, 4).Draw(t, "edits") {
@@ -562,7 +562,7 @@ func toMap(v any) map[string]any {
 	return m
 }
 
-// valueAt is what v holds at a place.
+// valueAt returns what v holds at a place.
 func valueAt(v any, at place) any {
 	for _, part := range at {
 		if part[0] != '#' {

@@ -43,7 +43,7 @@ const sealPrefix = "kausality.io/sealed:"
 // MarshalText writes what sealsIn reads.
 func (s seal) MarshalText() ([]byte, error) { return []byte(sealPrefix + string(s)), nil }
 
-// sealsIn is a decoded value with its seals.
+// sealsIn returns a decoded value with its seals.
 func sealsIn(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -139,7 +139,7 @@ func digestOf(content map[string]any) string {
 	return hex.EncodeToString(sum[:fingerprintSize])
 }
 
-// canonical is a text that is the same for values that are the same, nulls left out.
+// canonical returns a text that is the same for values that are the same, nulls left out.
 func canonical(v any) string {
 	raw, err := json.Marshal(withoutNulls(v))
 	if err != nil {
@@ -202,7 +202,7 @@ func sealBelow(v any, levels, limit int, uid string) any {
 	return v
 }
 
-// unknown is content of which only the names of the fields are known.
+// unknown returns content of which only the names of the fields are known.
 func unknown(content map[string]any) map[string]any {
 	out := make(map[string]any, len(content))
 	for name := range content {

@@ -67,7 +67,7 @@ type Mark struct {
 	Unknown bool
 }
 
-// Print is the fingerprint of a value of an object, empty for none: for a Mark.
+// Print returns the fingerprint of a value of an object, empty for none: for a Mark.
 func Print(uid string, v any) string {
 	if v == nil {
 		return ""
@@ -199,7 +199,7 @@ type Request struct {
 	Approves func(Difference) bool
 }
 
-// After is how the object compares with its approved content after a request.
+// After returns how the object compares with its approved content after a request.
 func (st *Standing) After(r Request) *Standing {
 	next := &Standing{Object: r.New}
 	if st.content == nil && len(r.Uncaused) == 0 {
@@ -232,7 +232,7 @@ func (st *Standing) After(r Request) *Standing {
 	return next.fitted()
 }
 
-// moved are the authors of the differences, at the places where the next version of the
+// moved returns the authors of the differences, at the places where the next version of the
 // object has them. content is that which was approved.
 func (st *Standing) moved(content map[string]any, next *Standing) []claim {
 	claims := claimsTo(st.Differences)
@@ -298,10 +298,10 @@ func (st *Standing) unseal(now map[string]any) {
 	st.content, _ = unseal(st.content, now, st.Object.UID, st.Object.Schema, nil).(map[string]any)
 }
 
-// all is everything of the object that can be approved.
+// all returns everything of the object that can be approved.
 func (st *Standing) all() map[string]any { return content(st.Object.Fields, st.patterns) }
 
-// Content is the approved content of the object. It is shared and must not be modified.
+// Content returns the approved content of the object. It is shared and must not be modified.
 func (st *Standing) Content() map[string]any {
 	if st.content == nil {
 		return content(st.Object.Fields, st.Object.Metadata)
@@ -309,7 +309,7 @@ func (st *Standing) Content() map[string]any {
 	return st.content
 }
 
-// Withheld are the differences that count.
+// Withheld returns the differences that count.
 func (st *Standing) Withheld() []Difference {
 	var out []Difference
 	for _, d := range st.Differences {
@@ -320,7 +320,7 @@ func (st *Standing) Withheld() []Difference {
 	return out
 }
 
-// Approve is how the object compares once the differences are approved for which
+// Approve returns how the object compares once the differences are approved for which
 // approves holds.
 func (st *Standing) Approve(approves func(Difference) bool) *Standing {
 	if len(st.Differences) == 0 {
@@ -331,7 +331,7 @@ func (st *Standing) Approve(approves func(Difference) bool) *Standing {
 	return next.fitted()
 }
 
-// fitted is how the object compares with as much of the approved content as can be kept:
+// fitted returns how the object compares with as much of the approved content as can be kept:
 // people are told what whoever looks next finds.
 func (st *Standing) fitted() *Standing {
 	s := st.State()
@@ -343,7 +343,7 @@ func (st *Standing) fitted() *Standing {
 	return Now(kept, Pending{}, st.Object)
 }
 
-// State is what is to be kept of the object, nil for nothing.
+// State returns what is to be kept of the object, nil for nothing.
 func (st *Standing) State() *State {
 	if len(st.Differences) == 0 {
 		return nil
@@ -357,7 +357,7 @@ func (st *Standing) State() *State {
 	}
 }
 
-// both are the patterns of two lists, each once.
+// both returns the patterns of two lists, each once.
 func both(a, b []change.Pattern) []change.Pattern {
 	out := slices.Clone(a)
 	for _, p := range b {

@@ -123,7 +123,7 @@ var sealings = []struct{ levels, limit int }{
 	{1, worthSealing}, {0, worthSealing},
 }
 
-// Encode is the text of a State, the same for the same State. Where it would be longer
+// Encode returns the text of a State, the same for the same State. Where it would be longer
 // than MaxBytes, values are sealed until it is not, the longest first.
 func (s *State) Encode(uid string) string {
 	if s == nil {
@@ -170,7 +170,7 @@ var packers = sync.Pool{New: func() any {
 	return w
 }}
 
-// encode is the text of a State as it is. The answer is false where it is too long.
+// encode returns the text of a State as it is. The answer is false where it is too long.
 func (s *State) encode() (text string, ok bool) {
 	raw := s.raw()
 	if len(raw) > maxUnpacked {
@@ -217,7 +217,7 @@ func (s *State) patterns() []change.Pattern {
 	return out
 }
 
-// texts are the patterns in order, each once.
+// texts returns the patterns in order, each once.
 func texts(patterns []change.Pattern) []string {
 	out := sets.New[string]()
 	for _, p := range patterns {

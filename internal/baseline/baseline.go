@@ -157,7 +157,7 @@ func (m *Memory) Wait(ctx context.Context) error {
 	}
 }
 
-// Of is what an object was like when it was last looked at; nil where that is not known.
+// Of returns what an object was like when it was last looked at; nil where that is not known.
 func (m *Memory) Of(req objectcache.Request, uid types.UID) *v1alpha1.ApprovedContent {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -304,7 +304,7 @@ func (m *Memory) flush(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// render is what is to be written, by shards. It divides them where they have become too
+// render returns what is to be written, by shards. It divides them where they have become too
 // large.
 func (m *Memory) render() (map[int][]byte, error) {
 	m.mu.Lock()
@@ -323,7 +323,7 @@ func (m *Memory) render() (map[int][]byte, error) {
 	}
 }
 
-// texts are those of the dirty shards, and how large the largest is.
+// texts returns those of the dirty shards, and how large the largest is.
 func (m *Memory) texts() (texts map[int][]byte, largest int, err error) {
 	if len(m.dirty) == 0 {
 		return nil, 0, nil

@@ -83,7 +83,7 @@ func flush(t *testing.T, m *Memory) {
 	}
 }
 
-// writes are the versions of the ConfigMaps, by their names.
+// writes returns the versions of the ConfigMaps, by their names.
 func writes(t *testing.T, c client.Client) map[string]string {
 	t.Helper()
 	var list corev1.ConfigMapList

@@ -78,7 +78,7 @@ func seconds(t time.Time) int64 {
 // maxDigest is more than any digest has, in bytes.
 const maxDigest = 255
 
-// content is what entryOf was given.
+// content returns what entryOf was given.
 func (e entry) content() *v1alpha1.ApprovedContent {
 	out := &v1alpha1.ApprovedContent{Generation: e.generation}
 	if e.parents != "" {

@@ -43,7 +43,7 @@ type recall struct {
 	lines map[types.UID]*v1alpha1.ApprovedContent
 }
 
-// Since is when the first request came, and true for a minute: what was changed before it
+// Since returns when the first request came, and true for a minute: what was changed before it
 // may not have been found yet. Admission asks, in all replicas.
 func (m *Memory) Since() (time.Time, bool) {
 	r := &m.recall
@@ -60,7 +60,7 @@ func (m *Memory) Since() (time.Time, bool) {
 	return r.since, false
 }
 
-// LastKnown is what an object was like when an operator last looked; nil where that is not
+// LastKnown returns what an object was like when an operator last looked; nil where that is not
 // known. It may read what was remembered from the API server, once; where that fails, it is
 // tried again with the next object.
 func (m *Memory) LastKnown(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName, uid types.UID) *v1alpha1.ApprovedContent {

@@ -87,7 +87,7 @@ func decode(text []byte) ([]line, error) {
 	}
 }
 
-// shardOf is which of a number of shards tells of an object; of twice as many, it is that
+// shardOf returns which of a number of shards tells of an object; of twice as many, it is that
 // one or one that is new.
 func shardOf(uid types.UID, shards int) int {
 	h := fnv.New32a()

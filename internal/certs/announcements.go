@@ -62,7 +62,7 @@ func (a announcements) have(ctx context.Context, ca []byte) bool {
 	return true
 }
 
-// bundlesOf are the CA bundles of a webhook configuration, to be changed.
+// bundlesOf returns the CA bundles of a webhook configuration, to be changed.
 func bundlesOf(obj client.Object) []*[]byte {
 	var out []*[]byte
 	switch configuration := obj.(type) {

@@ -145,7 +145,7 @@ func Setup(ctx context.Context, mgr manager.Manager, opts Options) (*Certs, erro
 // Ready is closed once there is a certificate: the webhook server cannot start before.
 func (c *Certs) Ready() <-chan struct{} { return c.ready }
 
-// CABundle is what the API server verifies the webhooks with, PEM-encoded. It is
+// CABundle returns what the API server verifies the webhooks with, PEM-encoded. It is
 // empty until Ready, and in ModeMounted also if there is no ca.crt: the API server
 // then trusts what its host trusts.
 func (c *Certs) CABundle() []byte {
@@ -158,7 +158,7 @@ func (c *Certs) CABundle() []byte {
 // changes may be told as one. It is for one receiver.
 func (c *Certs) Changed() <-chan event.GenericEvent { return c.changed[0] }
 
-// GetCertificate is what the webhook server serves with.
+// GetCertificate returns what the webhook server serves with.
 func (c *Certs) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -168,7 +168,7 @@ func (c *Certs) GetCertificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	return c.current, nil
 }
 
-// Healthz is a check for probes: it fails while there is no certificate to serve
+// Healthz returns a check for probes: it fails while there is no certificate to serve
 // with, or one that clients refuse.
 func (c *Certs) Healthz(*http.Request) error {
 	current, err := c.GetCertificate(nil)
@@ -206,7 +206,7 @@ func (c *Certs) follow(ctx context.Context, offered, former pair) (outgoing pair
 	return c.handover.outgoing(offered), wait, nil
 }
 
-// serving is what is served with, empty before there is anything.
+// serving returns what is served with, empty before there is anything.
 func (c *Certs) serving() pair {
 	c.stepping.Lock()
 	defer c.stepping.Unlock()

@@ -45,7 +45,7 @@ func (p pair) equal(o pair) bool {
 	return bytes.Equal(p.cert, o.cert) && bytes.Equal(p.key, o.key) && bytes.Equal(p.ca, o.ca)
 }
 
-// leaf is the certificate that can be served with; nil where it cannot.
+// leaf returns the certificate that can be served with; nil where it cannot.
 func (p pair) leaf() *x509.Certificate {
 	both, err := tls.X509KeyPair(p.cert, p.key)
 	if err != nil {
@@ -126,7 +126,7 @@ func (h *handover) step(offered, former pair, now time.Time, told func(ca []byte
 	return 0
 }
 
-// outgoing is what was served with before the offered authority, empty once nobody does.
+// outgoing returns what was served with before the offered authority, empty once nobody does.
 func (h *handover) outgoing(offered pair) pair {
 	if !h.serving.equal(offered) {
 		return h.serving
@@ -134,7 +134,7 @@ func (h *handover) outgoing(offered pair) pair {
 	return h.previous
 }
 
-// bundle is what clients are to trust: the authorities of what is offered, and of what is
+// bundle returns what clients are to trust: the authorities of what is offered, and of what is
 // served with elsewhere or was a moment ago.
 func (h *handover) bundle(offered pair) []byte {
 	out := bytes.Clone(offered.ca)

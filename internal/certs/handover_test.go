@@ -27,7 +27,7 @@ import (
 	"k8s.io/client-go/util/cert"
 )
 
-// signed is a pair whose certificate is its own authority.
+// signed returns a pair whose certificate is its own authority.
 func signed(t *testing.T) pair {
 	t.Helper()
 	certPEM, keyPEM, err := cert.GenerateSelfSignedCertKey("webhook.ns.svc", nil, nil)
@@ -166,7 +166,7 @@ func TestWithFormer(t *testing.T) {
 	}
 }
 
-// writtenAuthority is one authority, which comes behind the certificate that it has signed.
+// writtenAuthority returns one authority, which comes behind the certificate that it has signed.
 func writtenAuthority(t *testing.T) []byte {
 	t.Helper()
 	var last []byte

@@ -57,7 +57,7 @@ type mounted struct {
 	renewed chan struct{}
 }
 
-// NeedLeaderElection is false: each replica serves.
+// NeedLeaderElection returns false: each replica serves.
 func (*mounted) NeedLeaderElection() bool { return false }
 
 // Start implements manager.Runnable.

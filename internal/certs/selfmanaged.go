@@ -159,7 +159,7 @@ func (w *fileWriter) leave(serving pair) error {
 	return writeFile(filepath.Join(w.certs.dir, certFile), serving.cert)
 }
 
-// pairIn is the certificate under keys of a Secret that begin so.
+// pairIn returns the certificate under keys of a Secret that begin so.
 func pairIn(secret *corev1.Secret, prefix string) pair {
 	return pair{cert: secret.Data[prefix+certFile], key: secret.Data[prefix+keyFile], ca: secret.Data[prefix+caFile]}
 }

@@ -113,7 +113,7 @@ func indexByKey(list []any, keys []string) (map[string]int, bool) {
 	return index, true
 }
 
-// identity is a text of the values that an item has for the keys. Some may be
+// identity returns a text of the values that an item has for the keys. Some may be
 // absent, as a protocol that is left to its default, but not all.
 func identity(item any, keys []string) (string, bool) {
 	fields, ok := item.(map[string]any)

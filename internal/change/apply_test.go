@@ -92,7 +92,7 @@ func bySegment(changes []Change, depth int) map[Segment][]Change {
 	return sorted
 }
 
-// prune is v without what is as good as absent.
+// prune returns v without what is as good as absent.
 func prune(v any, opts Options) any {
 	switch v := v.(type) {
 	case map[string]any:

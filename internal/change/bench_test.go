@@ -26,7 +26,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 )
 
-// workload is an object of about 50 KiB with a Pod template of many containers.
+// workload returns an object of about 50 KiB with a Pod template of many containers.
 func workload(b *testing.B) map[string]any {
 	b.Helper()
 	var containers []any
@@ -67,7 +67,7 @@ func workload(b *testing.B) map[string]any {
 	return obj
 }
 
-// container is one of a workload.
+// container returns one of a workload.
 func container(b *testing.B, obj map[string]any, i int) map[string]any {
 	b.Helper()
 	v, _ := path("spec", "template", "spec", "containers", i).Value(obj)

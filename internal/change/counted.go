@@ -28,11 +28,11 @@ const metadataField = "metadata"
 // where a policy names them (D7).
 var uncounted = sets.New("apiVersion", "kind", metadataField, "status")
 
-// Counted is obj without the top-level fields that do not count. It shares values with
+// Counted returns obj without the top-level fields that do not count. It shares values with
 // obj.
 func Counted(obj map[string]any) map[string]any { return counted(obj) }
 
-// counted is obj without the top-level fields that do not count.
+// counted returns obj without the top-level fields that do not count.
 func counted(obj map[string]any) map[string]any {
 	c := maps.Clone(obj)
 	maps.DeleteFunc(c, func(name string, _ any) bool { return uncounted.Has(name) })

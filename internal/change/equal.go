@@ -138,7 +138,7 @@ func equalScalars(a, b any) bool {
 	return foreign(a) == foreign(b)
 }
 
-// foreign is a text of a value that JSON does not have.
+// foreign returns a text of a value that JSON does not have.
 func foreign(v any) string {
 	return fmt.Sprintf("%T(%#v)", v, v)
 }
@@ -183,7 +183,7 @@ func floatNumber(f float64) number {
 	return number{fraction: math.Float64bits(f)}
 }
 
-// String is the shortest decimal text of the number.
+// String returns the shortest decimal text of the number.
 func (n number) String() string {
 	if n.fraction == 0 {
 		return strconv.FormatInt(n.integer, 10)

@@ -22,7 +22,7 @@ import (
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 )
 
-// Follow is where newObj has what oldObj has at path: an item of a list moves when
+// Follow returns where newObj has what oldObj has at path: an item of a list moves when
 // others are inserted or removed before it. The answer is false where an item on
 // the way is gone. What oldObj does not have either stays where it is.
 func Follow(path Path, oldObj, newObj map[string]any, schema Schema) (Path, bool) {
@@ -47,7 +47,7 @@ func Follow(path Path, oldObj, newObj map[string]any, schema Schema) (Path, bool
 	return f.path, true
 }
 
-// follow is where the new one of two lists has an item of the old one.
+// follow returns where the new one of two lists has an item of the old one.
 func (f *finder) follow(s Segment, lists pair) (Segment, bool) {
 	o, oldIsList := lists.old.([]any)
 	n, newIsList := lists.new.([]any)
@@ -65,7 +65,7 @@ func (f *finder) follow(s Segment, lists pair) (Segment, bool) {
 	return indexSegment(i), true
 }
 
-// Counterpart is the index at which the list b has the item of the list a with an index,
+// Counterpart returns the index at which the list b has the item of the list a with an index,
 // by the keys that Find aligns them by, else at the same index where both are equally
 // long. path is where both lists are in their objects.
 func Counterpart(a, b []any, i int, schema Schema, path Path) (int, bool) {

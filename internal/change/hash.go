@@ -28,7 +28,7 @@ import (
 // two values with the same hash, to have one approved and the other carried out.
 const hashSize = 16
 
-// CanonicalHash is a hash of v in 32 hexadecimal digits. Empty values are as good
+// CanonicalHash returns a hash of v in 32 hexadecimal digits. Empty values are as good
 // as absent, whatever Find counts: it is for content that its own controllers write
 // anew, with empty structs of their Go types. So values between which Find sees no
 // difference have equal hashes, and so do those that differ in empty values alone.
@@ -40,13 +40,13 @@ func CanonicalHash(v any) string {
 	return comparison{tolerateEmpty: true}.hash(v)
 }
 
-// StrictHash is a hash like CanonicalHash in which {} and [] are values: two values
+// StrictHash returns a hash like CanonicalHash in which {} and [] are values: two values
 // have equal hashes just where Find, without Options, sees no difference.
 func StrictHash(v any) string {
 	return comparison{}.hash(v)
 }
 
-// HashOfCounted is the CanonicalHash of everything in obj that counts without a
+// HashOfCounted returns the CanonicalHash of everything in obj that counts without a
 // policy naming it, empty values apart. It says which content of an object a pending
 // grant is for (D11).
 func HashOfCounted(obj map[string]any) string {

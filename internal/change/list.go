@@ -110,13 +110,13 @@ var mergeKeys = map[string][][]string{
 // nameKey is the key of all other lists: containers, env, volumes and the like.
 var nameKey = []string{"name"}
 
-// MergeKeys are the keys by which the items of a list of that name may be told apart
+// MergeKeys returns the keys by which the items of a list of that name may be told apart
 // where no schema says how, for callers that have no object to look at.
 func MergeKeys(list string) []string {
 	return slices.Concat(append(mergeKeys[list], nameKey)...)
 }
 
-// keysFor are the keys to try for the items of the lists at the present path, nil
+// keysFor returns the keys to try for the items of the lists at the present path, nil
 // if they cannot have any.
 func (f *finder) keysFor(oldList, newList []any) []string {
 	if len(oldList) == 0 || len(newList) == 0 {

@@ -90,7 +90,7 @@ func (m *merger) exceptsBelow() bool {
 	return at < len(m.except) && len(m.except[at].Path) > len(m.path) && m.path.Overlaps(m.except[at].Path)
 }
 
-// merge is what ours holds at the present path after it followed.
+// merge returns what ours holds at the present path after it followed.
 func (m *merger) merge(ours, base, theirs held) held {
 	if base.there == theirs.there && (pair{base.value, theirs.value}).isShared() || m.isExcepted(false) {
 		return ours
@@ -114,7 +114,7 @@ func (m *merger) merge(ours, base, theirs held) held {
 	return theirs
 }
 
-// bothHold are base and theirs where both hold maps, or lists. Base may have lost one that
+// bothHold returns base and theirs where both hold maps, or lists. Base may have lost one that
 // ours still has: theirs has not removed what is in it.
 func bothHold[T map[string]any | []any](ours, base, theirs held) (b, t T, ok bool) {
 	b, inBase := base.value.(T)

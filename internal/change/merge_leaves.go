@@ -64,7 +64,7 @@ func (o leafOwners) hasOther(leaf, id string) bool {
 	return slices.ContainsFunc(o[leaf], func(owner string) bool { return owner != id })
 }
 
-// foreign are the leaves of the items of base that theirs has no more as they were,
+// foreign returns the leaves of the items of base that theirs has no more as they were,
 // those left out that ours has in the same item.
 func (l *threeLists) foreign() leafOwners {
 	out := leafOwners{}
@@ -110,7 +110,7 @@ func leaves(v any, at []byte, visit func(leaf string)) {
 	visit(leafText(v, at))
 }
 
-// strip is a value without some of its leaves. The answer is false where none is left.
+// strip returns a value without some of its leaves. The answer is false where none is left.
 func strip(v any, at []byte, drop func(leaf string) bool) (rest any, some bool) {
 	switch held := v.(type) {
 	case map[string]any:

@@ -38,7 +38,7 @@ func newIdentified(items []any, ids []string) identified {
 	return identified{items, ids, index}
 }
 
-// item is the item with an identity. It is there even where it is null.
+// item returns the item with an identity. It is there even where it is null.
 func (l identified) item(id string) held {
 	i, ok := l.index[id]
 	if !ok {
@@ -57,7 +57,7 @@ type threeLists struct {
 	renamed map[string]string
 }
 
-// before is the identity that an item of theirs has in base and in ours.
+// before returns the identity that an item of theirs has in base and in ours.
 func (l *threeLists) before(id string) string {
 	if was, ok := l.renamed[id]; ok {
 		return was
@@ -134,7 +134,7 @@ func (l *threeLists) isTouched(id string) bool {
 	return b.there && (!o.there || !comparison{}.equal(place{}, o.value, b.value))
 }
 
-// withoutKeys is a text of what an item holds besides its keys.
+// withoutKeys returns a text of what an item holds besides its keys.
 func withoutKeys(item any, keys []string) string {
 	fields, _ := item.(map[string]any)
 	fields = maps.Clone(fields)
@@ -144,13 +144,13 @@ func withoutKeys(item any, keys []string) string {
 	return textOf(fields)
 }
 
-// textOf is a text that is the same for items that are equal.
+// textOf returns a text that is the same for items that are equal.
 func textOf(item any) string {
 	text, _ := comparison{}.appendCanonical(nil, place{}, item)
 	return string(text)
 }
 
-// withKeys is an item that can be told from others: one of which ours only has what was
+// withKeys returns an item that can be told from others: one of which ours only has what was
 // changed of it lacks its keys.
 func (l *threeLists) withKeys(item, from any) any {
 	fields, ok := item.(map[string]any)
@@ -287,7 +287,7 @@ func isScalar(v any) bool {
 	}
 }
 
-// order is that of the items of ours and theirs: of theirs where it differs from that of
+// order returns that of the items of ours and theirs: of theirs where it differs from that of
 // base.
 func (l *threeLists) order() []string {
 	if reordered(l.base, l.theirs) {

@@ -33,7 +33,7 @@ import (
 // allMetadata names everything below metadata.
 var allMetadata = []Pattern{{fieldSegment(metadataField)}}
 
-// excepted are the changes of which one of the texts is the beginning of what lines
+// excepted returns the changes of which one of the texts is the beginning of what lines
 // writes; "*" is all of them.
 func excepted(t *testing.T, changes []Change, texts []string) []Change {
 	t.Helper()
@@ -509,7 +509,7 @@ func (w *writer) text() string {
 	return fmt.Sprintf("%s%d;", w.prefix, w.n)
 }
 
-// value is JSON of some depth. Items of lists have names, names that several have, or none.
+// value returns JSON of some depth. Items of lists have names, names that several have, or none.
 func (w *writer) value(depth int) any {
 	kind := w.roll(8)
 	switch {
@@ -536,7 +536,7 @@ func (w *writer) value(depth int) any {
 	return l
 }
 
-// edit is a copy of v in which a few things differ.
+// edit returns a copy of v in which a few things differ.
 func (w *writer) edit(v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -601,7 +601,7 @@ var threeVersions = rapid.Custom(func(t *rapid.T) [3]map[string]any {
 	return [3]map[string]any{ours, base, theirs}
 })
 
-// some are some of the changes.
+// some returns some of the changes.
 func some(t *rapid.T, changes []Change) []Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(Change) bool { return rapid.Bool().Draw(t, "some") })
 }
@@ -638,7 +638,7 @@ func TestPropertyMergeDoesNotDependOnTheOrderOfChanges(t *testing.T) {
 
 var writerText = regexp.MustCompile(`(first|ours|base|theirs)[0-9]+;`)
 
-// textsOf are the strings of a value that a writer has written.
+// textsOf returns the strings of a value that a writer has written.
 func textsOf(t *rapid.T, v any) sets.Set[string] {
 	text, err := json.Marshal(v)
 	if err != nil {

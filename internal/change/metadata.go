@@ -77,7 +77,7 @@ func namesMetadata(patterns []Pattern, c Change) bool {
 	})
 }
 
-// NamedMetadata is the metadata of an object that the patterns name expressly, nil where
+// NamedMetadata returns the metadata of an object that the patterns name expressly, nil where
 // there is none: what Find compares where it is given them.
 func NamedMetadata(obj map[string]any, patterns []Pattern) map[string]any {
 	nothing := map[string]any{metadataField: map[string]any{}}
@@ -100,7 +100,7 @@ func (p Pattern) isMetadata() bool {
 	return len(p) > 0 && p[0] == fieldSegment(metadataField)
 }
 
-// mapOrNil is the map that v is, nil if it is none.
+// mapOrNil returns the map that v is, nil if it is none.
 func mapOrNil(v any) map[string]any {
 	m, _ := v.(map[string]any)
 	return m

@@ -55,7 +55,7 @@ func ParsePath(s string) (Path, error) {
 	return segments, nil
 }
 
-// String is the canonical text of the path: traces and ledgers hold it, and
+// String returns the canonical text of the path: traces and ledgers hold it, and
 // equal paths have equal texts. Fields are dotted, list indices bracketed. Keys
 // that users choose (those of labels, annotations, data, …) and keys that are no
 // identifier are bracketed as well.
@@ -68,7 +68,7 @@ func (p Path) IsMetadata() bool {
 	return len(p) > 0 && p[0] == fieldSegment(metadataField)
 }
 
-// Value is what obj holds at the path, and whether it holds anything there. An
+// Value returns what obj holds at the path, and whether it holds anything there. An
 // explicit null or empty value is something.
 func (p Path) Value(obj map[string]any) (any, bool) {
 	var at any = obj
@@ -132,7 +132,7 @@ func (p Path) Remove(obj map[string]any) {
 	}
 }
 
-// step is what v holds under one segment.
+// step returns what v holds under one segment.
 func step(v any, s Segment) (any, bool) {
 	switch v := v.(type) {
 	case map[string]any:
@@ -165,13 +165,13 @@ func put(v any, s Segment, held any) bool {
 	return false
 }
 
-// Field is the path of a field of the map at p.
+// Field returns the path of a field of the map at p.
 func (p Path) Field(name string) Path { return p.below(fieldSegment(name)) }
 
-// Index is the path of an item of the list at p.
+// Index returns the path of an item of the list at p.
 func (p Path) Index(i int) Path { return p.below(indexSegment(i)) }
 
-// below is the path of what lies at rest under p. It shares no memory with p.
+// below returns the path of what lies at rest under p. It shares no memory with p.
 func (p Path) below(rest ...Segment) Path {
 	return slices.Concat(p, rest)
 }

@@ -38,7 +38,7 @@ func ParsePattern(s string) (Pattern, error) {
 	return segments, nil
 }
 
-// String is the canonical text of the pattern, which ParsePattern reads.
+// String returns the canonical text of the pattern, which ParsePattern reads.
 func (p Pattern) String() string {
 	return format(p)
 }
@@ -146,7 +146,7 @@ func (p Pattern) expand(found []Path, at Path, v any) []Path {
 	return found
 }
 
-// heads are the segments, in order, that the first one of the pattern stands for
+// heads returns the segments, in order, that the first one of the pattern stands for
 // in any of the values.
 func (p Pattern) heads(values ...any) []Segment {
 	if p[0] != wildcard {

@@ -47,7 +47,7 @@ func PatternsOf(patterns []Pattern) Patterns {
 	return out
 }
 
-// below is the node that a segment of a pattern leads to.
+// below returns the node that a segment of a pattern leads to.
 func (n *patternNode) below(s Segment) *patternNode {
 	if s == wildcard {
 		if n.any == nil {
@@ -66,7 +66,7 @@ func (n *patternNode) below(s Segment) *patternNode {
 	return next
 }
 
-// Touching are the numbers, in order, of the patterns that touch a path, as
+// Touching returns the numbers, in order, of the patterns that touch a path, as
 // Pattern.Touches has it.
 func (p *Patterns) Touching(path Path) []int {
 	found := p.root.touching(nil, path)

@@ -72,7 +72,7 @@ var (
 	})
 )
 
-// anyValue is JSON of some depth. Items of lists often have keys.
+// anyValue returns JSON of some depth. Items of lists often have keys.
 func anyValue(depth int) *rapid.Generator[any] {
 	if depth == 0 {
 		return anyScalar
@@ -103,7 +103,7 @@ var versions = rapid.Custom(func(t *rapid.T) [2]map[string]any {
 	return [2]map[string]any{before, after}
 })
 
-// edited is a copy of v in which a few things differ.
+// edited returns a copy of v in which a few things differ.
 func edited(t *rapid.T, v any) any {
 	switch v := v.(type) {
 	case map[string]any:
@@ -188,7 +188,7 @@ func TestPropertyStrictFindsAllThatTolerantFinds(t *testing.T) {
 	})
 }
 
-// sharing is the new version of two with all in it that the old one has too: the very
+// sharing returns the new version of two with all in it that the old one has too: the very
 // same maps and lists, as where both were decoded together.
 func sharing(before, after any) any {
 	if cmp.Equal(before, after) {
@@ -263,7 +263,7 @@ func TestPropertyHashesAreEqualWhereNothingDiffers(t *testing.T) {
 	})
 }
 
-// hashOf is the hash of what counts that is as strict as Find with the options.
+// hashOf returns the hash of what counts that is as strict as Find with the options.
 func hashOf(obj map[string]any, opts Options) string {
 	if opts.TolerateEmpty {
 		return HashOfCounted(obj)
@@ -297,7 +297,7 @@ func TestPropertyPatternsSurviveTheirText(t *testing.T) {
 	})
 }
 
-// patternFor is a pattern that often covers the path, or is below it.
+// patternFor returns a pattern that often covers the path, or is below it.
 func patternFor(t *rapid.T, p Path) Pattern {
 	pattern := Pattern(slices.Clone(p))
 	for i := range pattern {

@@ -61,7 +61,7 @@ func (p place) field(name string) place {
 	return place{parent: p.name, name: name}
 }
 
-// placeOf is the place that a path leads to.
+// placeOf returns the place that a path leads to.
 func placeOf(path Path) place {
 	var at place
 	for _, s := range path[max(0, len(path)-2):] {
@@ -102,7 +102,7 @@ func sameQuantity(a, b any) bool {
 	return ok && x == y
 }
 
-// quantityOf is the canonical text of the quantity that v is, if it is one.
+// quantityOf returns the canonical text of the quantity that v is, if it is one.
 // Quantities of equal value have equal texts. Numbers are quantities too: kinds
 // may allow both forms.
 func quantityOf(v any) (string, bool) {

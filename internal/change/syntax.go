@@ -98,7 +98,7 @@ func parse(text string) ([]Segment, error) {
 	return parsed, nil
 }
 
-// badIndex is the position of a number in brackets that the parser took for a key,
+// badIndex returns the position of a number in brackets that the parser took for a key,
 // as it is no index, -1 if there is none.
 func badIndex(text string) int {
 	for _, at := range bracketedInteger.FindAllStringIndex(text, -1) {

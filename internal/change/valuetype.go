@@ -28,7 +28,7 @@ const (
 	ValueMap    ValueType = "an object"
 )
 
-// TypeOfValue is the type of a value of an object, empty for null.
+// TypeOfValue returns the type of a value of an object, empty for null.
 func TypeOfValue(v any) ValueType {
 	switch v.(type) {
 	case string:

@@ -62,7 +62,7 @@ func Run(ctx context.Context, streams genericiooptions.IOStreams, args []string)
 	return err
 }
 
-// arguments are those of the command. Under the name by which kubectl asks a plugin
+// arguments returns those of the command. Under the name by which kubectl asks a plugin
 // for completions, the program completes.
 func arguments(args []string) []string {
 	if strings.HasPrefix(filepath.Base(args[0]), completer) {
@@ -71,7 +71,7 @@ func arguments(args []string) []string {
 	return args[1:]
 }
 
-// New is the command with all that it has below it.
+// New returns the command with all that it has below it.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "kubectl-kausality",
@@ -104,7 +104,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 	return root
 }
 
-// policies is the command with all that is about policies as such.
+// policies returns the command with all that is about policies as such.
 func policies(streams genericiooptions.IOStreams) *cobra.Command {
 	cmd := &cobra.Command{
 		Use:   "policy",
@@ -115,7 +115,7 @@ func policies(streams genericiooptions.IOStreams) *cobra.Command {
 	return cmd
 }
 
-// version is that of the module the program was built from.
+// version returns that of the module the program was built from.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

@@ -57,7 +57,7 @@ func parse(t *testing.T, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// composition is a revision, with a number, that adds a field.
+// composition returns a revision, with a number, that adds a field.
 func composition(t *testing.T, name, number, adds string) *unstructured.Unstructured {
 	t.Helper()
 	obj := parse(t, `
@@ -93,7 +93,7 @@ func composite(t *testing.T, kind, spec string) *unstructured.Unstructured {
 	return parse(t, `{apiVersion: example.com/v1, kind: `+kind+`, metadata: {name: main}, spec: `+spec+`}`)
 }
 
-// read are Revisions of some objects, with a count of what is read.
+// read returns Revisions of some objects, with a count of what is read.
 func read(t *testing.T, broken func(kind string) error, objects ...*unstructured.Unstructured) (*Revisions, *int) {
 	t.Helper()
 	scheme := runtime.NewScheme()

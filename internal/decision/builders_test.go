@@ -156,7 +156,7 @@ type replaced struct {
 	value any
 }
 
-// aRequest is one by the requester for an object without a parent.
+// aRequest returns one by the requester for an object without a parent.
 func aRequest(who policy.Requester, op Operation, gvk schema.GroupVersionKind, name string) *request {
 	r := &request{}
 	r.Requester = who
@@ -229,7 +229,7 @@ func (r *request) compare() *request {
 	return r
 }
 
-// asApproved is an object with what was approved of it.
+// asApproved returns an object with what was approved of it.
 func asApproved(obj map[string]any, was []replaced) map[string]any {
 	for _, each := range was {
 		obj = holding(obj, each.path, each.value)
@@ -237,7 +237,7 @@ func asApproved(obj map[string]any, was []replaced) map[string]any {
 	return obj
 }
 
-// standing is how an object compares with its approved content, by what would be stored
+// standing returns how an object compares with its approved content, by what would be stored
 // of it after a stranger has made the one out of the other.
 func standing(uid string, policies []*policy.Policy, content, present map[string]any) *approved.Standing {
 	o := approved.Object{UID: uid, Generation: 6, Fields: content, Triggers: Withholds(policies)}
@@ -257,7 +257,7 @@ func standing(uid string, policies []*policy.Policy, content, present map[string
 	return approved.Now(stored, approved.Pending{}, changed)
 }
 
-// holding is an object with a value at a path, nil for none. Items of lists that are
+// holding returns an object with a value at a path, nil for none. Items of lists that are
 // missing on the way are made.
 func holding(obj map[string]any, path change.Path, value any) map[string]any {
 	out, _ := put(runtime.DeepCopyJSON(obj), path, value).(map[string]any)
@@ -286,7 +286,7 @@ func put(at any, path change.Path, value any) any {
 	return fields
 }
 
-// object is the YAML of one, with numbers as the API machinery has them.
+// object returns the YAML of one, with numbers as the API machinery has them.
 func object(tb testing.TB, text string) map[string]any {
 	tb.Helper()
 	raw, err := yaml.YAMLToJSON([]byte(text))
@@ -351,7 +351,7 @@ func (r *request) with(f func(*Input)) *request {
 	return r
 }
 
-// allowance is one on Deployment web, granted to alice for a change of a field.
+// allowance returns one on Deployment web, granted to alice for a change of a field.
 func allowance(kind, mutation, field string) v1alpha1.Allowance {
 	return v1alpha1.Allowance{
 		Kind: kind, Mutation: mutation, Generation: 7, Initiator: "alice",

@@ -38,7 +38,7 @@ func (in *Input) CarriesMetadata() bool {
 		policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
 }
 
-// Carried are those changes of labels and annotations that show something of what is
+// Carried returns those changes of labels and annotations that show something of what is
 // withheld of the parent: its key, or its value. What else is written there, such as the
 // books of the child's own controllers, goes on.
 func (in *Input) Carried(metadata []change.Change) []change.Change {
@@ -63,7 +63,7 @@ const (
 	leastLength = 3
 )
 
-// textsOf are the name of a field, and the names and values of all that its value has, as
+// textsOf returns the name of a field, and the names and values of all that its value has, as
 // labels and annotations would show them.
 func textsOf(name string, value any) []string {
 	var out []string

@@ -113,7 +113,7 @@ func (in *Input) chainOfHolder(op Operation, v Verdict) cause {
 	return o
 }
 
-// fromDeletion is the cause of what happens to a child because its parent is going
+// fromDeletion returns the cause of what happens to a child because its parent is going
 // or gone.
 func (in *Input) fromDeletion(v Verdict) (cause, bool) {
 	d := in.CausedByDeletion(v)
@@ -123,7 +123,7 @@ func (in *Input) fromDeletion(v Verdict) (cause, bool) {
 	return cause{initiator: d.Initiator, trace: slices.Clone(d.Trace)}, true
 }
 
-// CausedByDeletion is the deletion of the parent where that is why the request
+// CausedByDeletion returns the deletion of the parent where that is why the request
 // passes: its phase lets it through, or the garbage collector follows it. Else it
 // is nil.
 func (in *Input) CausedByDeletion(v Verdict) *v1alpha1.Deletion {
@@ -170,7 +170,7 @@ func carries(r Reason) bool {
 	}
 }
 
-// fieldFor is the field of a hop that stands for a reason, such as
+// fieldFor returns the field of a hop that stands for a reason, such as
 // "(maintaining)".
 func fieldFor(r Reason) string {
 	if r == ReasonAdopting {
@@ -188,7 +188,7 @@ func (in *Input) initializingUnbounded() bool {
 		!slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return p.Initializing != nil })
 }
 
-// hop is the hop of the holder itself.
+// hop returns the hop of the holder itself.
 func (in *Input) hop(field string, attestations map[string]string) v1alpha1.TraceHop {
 	return v1alpha1.TraceHop{
 		Kind:         in.Child.GVK.Kind,
@@ -199,7 +199,7 @@ func (in *Input) hop(field string, attestations map[string]string) v1alpha1.Trac
 	}
 }
 
-// parentTrace is the trace of one of the parent's entries. A parent that was
+// parentTrace returns the trace of one of the parent's entries. A parent that was
 // created under generateName did not know its own name then.
 func (in *Input) parentTrace(trace []v1alpha1.TraceHop) []v1alpha1.TraceHop {
 	out := slices.Clone(trace)

@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// manyChanges is a request that changes thousands of fields, each of which triggers
+// manyChanges returns a request that changes thousands of fields, each of which triggers
 // a rule whose condition is about all of them.
 func manyChanges(tb testing.TB, who policy.Requester, condition string) *Input {
 	tb.Helper()

@@ -55,7 +55,7 @@ func permits(entries ledger.Ledger) []permit {
 	return out
 }
 
-// usable are the entries of the parent's ledger that the requester may exercise
+// usable returns the entries of the parent's ledger that the requester may exercise
 // on the child. While a change of the parent is withheld there are none (D2), and
 // none once the parent is being deleted: then its deletion is the cause (D9). Nor are
 // there any of a parent that does not know the child, or on one that it adopted without
@@ -67,7 +67,7 @@ func (in *Input) usable() []permit {
 	return append(in.allowances(), in.referred()...)
 }
 
-// allowances are what is usable, whether or not the child is a stray.
+// allowances returns what is usable, whether or not the child is a stray.
 func (in *Input) allowances() []permit {
 	if !in.parentAllows() {
 		return nil
@@ -84,7 +84,7 @@ func (in *Input) parentAllows() bool {
 		!isWithheldOf(in.Referents) && policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
 }
 
-// justification is the one entry that is said to have caused the act, of those
+// justification returns the one entry that is said to have caused the act, of those
 // that cover it: one of the parent, or else of what was written last of all that is read;
 // of these the newest, then the first by kind, name and field of the hop that granted it
 // (D2, "Linearity" in the specification).
@@ -102,7 +102,7 @@ func justification(entries []permit, act Act) (ledger.Entry, bool) {
 	return best.Entry, true
 }
 
-// covering are the entries that cover the act.
+// covering returns the entries that cover the act.
 func covering(entries []permit, act Act) ledger.Ledger {
 	var out ledger.Ledger
 	for i := range entries {
@@ -164,7 +164,7 @@ func namesKind(e ledger.Entry, kind schema.GroupKind) bool {
 	return e.APIGroup == kind.Group || e.APIGroup == "" && kubernetesGroup(kind.Group)
 }
 
-// entryGroup is the group to write in an entry for the kind: none for the groups
+// entryGroup returns the group to write in an entry for the kind: none for the groups
 // of Kubernetes itself, in which a kind is known by its name alone (D4).
 func entryGroup(group string) string {
 	if kubernetesGroup(group) {

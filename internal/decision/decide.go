@@ -174,7 +174,7 @@ func origin(in *Input) bool {
 	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) })
 }
 
-// Bounding are the policies of the parent that bound the child in its phase:
+// Bounding returns the policies of the parent that bound the child in its phase:
 // those that name it in any section, but of a steady parent those that name it
 // for that phase. That the initializing or the deleting section of a policy may
 // restrict nothing is for the section to say: what it lets through is caused by
@@ -240,7 +240,7 @@ func enforced(in *Input, judged judgement) (Verdict, bool) {
 	return v, true
 }
 
-// uncovered is the verdict, still to be given, on what nothing covers.
+// uncovered returns the verdict, still to be given, on what nothing covers.
 func (in *Input) uncovered(judged judgement) Verdict {
 	return Verdict{
 		Policies:  in.Bounding(),

@@ -47,7 +47,7 @@ func Delegate(ctx context.Context, in *Input) (Verdict, bool) {
 	}
 }
 
-// lasting is the input without the phases that let anybody through.
+// lasting returns the input without the phases that let anybody through.
 func (in *Input) lasting() *Input {
 	out := *in
 	out.Child.Ledger = in.Child.Ledger.Without(func(e ledger.Entry) bool {
@@ -69,7 +69,7 @@ func (in *Input) isCause(v Verdict) bool {
 	})
 }
 
-// causes are the targets of the rules that withhold a change without a cause, each with
+// causes returns the targets of the rules that withhold a change without a cause, each with
 // whether it has one by one of them.
 func (g *granter) causes(c change.Change) map[string]bool {
 	targets := map[string]bool{}

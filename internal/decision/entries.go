@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// grantsOf are the allowances of one rule: those of its entries, or, where it
+// grantsOf returns the allowances of one rule: those of its entries, or, where it
 // has none, one for anything in the cluster.
 func (in *Input) grantsOf(r *policy.Rule, initiator string, trace []v1alpha1.TraceHop) []v1alpha1.Allowance {
 	if r.AllowsAnything() {
@@ -40,7 +40,7 @@ func (in *Input) grantsOf(r *policy.Rule, initiator string, trace []v1alpha1.Tra
 	return append(out, in.throughEntries(r.Through, initiator, trace)...)
 }
 
-// anything is the allowance to do anything to any child.
+// anything returns the allowance to do anything to any child.
 func (in *Input) anything(initiator string, trace []v1alpha1.TraceHop) v1alpha1.Allowance {
 	return v1alpha1.Allowance{
 		Kind:       v1alpha1.Any,
@@ -91,7 +91,7 @@ var allVerbs = []v1alpha1.MutationVerb{
 	v1alpha1.MutationDelete, v1alpha1.MutationInsert, v1alpha1.MutationMutate,
 }
 
-// fieldVerbs are the verbs of an allowance for a field: left out where all are
+// fieldVerbs returns the verbs of an allowance for a field: left out where all are
 // meant, but for "*", which without verbs would include creation and deletion.
 func fieldVerbs(f policy.FieldBound) []v1alpha1.MutationVerb {
 	verbs := slices.Sorted(slices.Values(f.Verbs))
@@ -168,7 +168,7 @@ const (
 	maxField = 256
 )
 
-// shortened is the text of a path: of one whose keys are very long, that of a field above.
+// shortened returns the text of a path: of one whose keys are very long, that of a field above.
 func shortened(path change.Path) string {
 	for len(path) > 1 && len(path.String()) > maxField {
 		path = path[:len(path)-1]
@@ -176,7 +176,7 @@ func shortened(path change.Path) string {
 	return path.String()
 }
 
-// attestationKey is the path as the policy has it, or, where that has a wildcard,
+// attestationKey returns the path as the policy has it, or, where that has a wildcard,
 // the concrete path.
 func attestationKey(c policy.Capture, path change.Path) string {
 	if strings.Contains(c.Text, "*") {

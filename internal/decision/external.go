@@ -34,7 +34,7 @@ const (
 	externalDelete = "Delete"
 )
 
-// external are the entries that a child behind a gate gets: what lets the request
+// external returns the entries that a child behind a gate gets: what lets the request
 // through may go on outside the cluster, as far as the parent's External entries say
 // (D16). They leave out the target, which is what the child itself stands for.
 func (in *Input) external(v Verdict) []v1alpha1.Allowance {
@@ -65,7 +65,7 @@ type source struct {
 	verbs []string
 }
 
-// opening is the entry of the child that follows from a permission of the parent.
+// opening returns the entry of the child that follows from a permission of the parent.
 func (in *Input) opening(s source, act Act) v1alpha1.Allowance {
 	field := act.String()
 	if act.Operation == Create {
@@ -80,7 +80,7 @@ func (in *Input) opening(s source, act Act) v1alpha1.Allowance {
 	}
 }
 
-// outside are the permissions of the parent, those of the entries, that go with what
+// outside returns the permissions of the parent, those of the entries, that go with what
 // lets one act through: what is usable, or the reason of the verdict.
 func (in *Input) outside(act Act, v Verdict, usable []permit, entries ledger.Ledger) []source {
 	if caused := covering(usable, act); len(caused) > 0 {
@@ -106,7 +106,7 @@ func (in *Input) outside(act Act, v Verdict, usable []permit, entries ledger.Led
 	}
 }
 
-// outsideEntries are the entries of the parent's ledger that permit something
+// outsideEntries returns the entries of the parent's ledger that permit something
 // outside which the child stands for. While a change of the parent is withheld there
 // are none, and none once it is being deleted.
 func (in *Input) outsideEntries() ledger.Ledger {
@@ -125,7 +125,7 @@ func (in *Input) outsideEntries() ledger.Ledger {
 	})
 }
 
-// sources are the permissions in those of the entries for which go on holds.
+// sources returns the permissions in those of the entries for which go on holds.
 func (in *Input) sources(entries ledger.Ledger, goOn func(ledger.Entry) bool) []source {
 	var out []source
 	for _, e := range entries {
@@ -149,7 +149,7 @@ func goOnWith(covering ledger.Ledger) func(ledger.Entry) bool {
 	}
 }
 
-// deletingSources is what the External entries of the deleting section say, where it
+// deletingSources returns what the External entries of the deleting section say, where it
 // lets an act through. A maintaining section has none: what needs no change of the
 // parent changes nothing outside.
 func (in *Input) deletingSources(v Verdict) []source {
@@ -164,7 +164,7 @@ func (in *Input) deletingSources(v Verdict) []source {
 	return []source{{cause: from, verbs: verbs}}
 }
 
-// deletingVerbs are those that the External entries of the policies' deleting
+// deletingVerbs returns those that the External entries of the policies' deleting
 // sections have for what the child stands for.
 func (in *Input) deletingVerbs(policies []*policy.Policy) []string {
 	var verbs []string

@@ -61,7 +61,7 @@ maintaining:
   - {target: {apiGroup: cloud.example.com, apiVersion: v1, resource: buckets}, relation: ControllerChild, mutations: [{jsonPath: spec.tags}]}
 `
 
-// shopEntry is one in the ledger of Shop web, by an initiator, for a change of a
+// shopEntry returns one in the ledger of Shop web, by an initiator, for a change of a
 // field.
 func shopEntry(initiator, field string, edit func(*v1alpha1.Allowance)) v1alpha1.Allowance {
 	a := v1alpha1.Allowance{
@@ -84,7 +84,7 @@ func mayOutside(external map[string]string, verbs ...string) func(*v1alpha1.Allo
 	}
 }
 
-// opened is an entry of a gate in short.
+// opened returns an entry of a gate in short.
 func opened(g Grant) []string {
 	var out []string
 	for _, a := range g.Allowances {

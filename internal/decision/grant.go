@@ -84,7 +84,7 @@ func Grants(ctx context.Context, in *Input, v Verdict) Grant {
 	return grant
 }
 
-// ownGrant is what the child's own policies grant.
+// ownGrant returns what the child's own policies grant.
 func (in *Input) ownGrant(ctx context.Context, v Verdict) Grant {
 	if len(in.OwnPolicies) == 0 {
 		return Grant{}

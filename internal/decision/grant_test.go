@@ -59,7 +59,7 @@ func inShort(g Grant) outcome {
 	return out
 }
 
-// left is what is withheld after the request, with what is approved of it.
+// left returns what is withheld after the request, with what is approved of it.
 func left(g Grant) []string {
 	if g.Standing == nil {
 		return nil

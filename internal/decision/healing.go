@@ -31,7 +31,7 @@ import (
 // podKind is the only kind of children that are counted.
 var podKind = schema.GroupKind{Kind: "Pod"}
 
-// WithheldCount is how many Pods the parent has by its approved content where something
+// WithheldCount returns how many Pods the parent has by its approved content where something
 // of it is withheld and the request creates one: while fewer are alive, it heals. The
 // admission webhook finds out whether that is so, and sets Parent.Short. It is false
 // where the number is as approved.
@@ -62,7 +62,7 @@ func (p *Parent) differsAt(path change.Path) bool {
 	return false
 }
 
-// approvedValue is what the approved content has in a field, nil for nothing. It fails
+// approvedValue returns what the approved content has in a field, nil for nothing. It fails
 // where that is not known, as the value, or one above it, is not kept.
 func (p *Parent) approvedValue(path change.Path) (any, bool) {
 	content := p.Standing.Content()
@@ -81,7 +81,7 @@ func (p *Parent) approvedValue(path change.Path) (any, bool) {
 	return nil, false
 }
 
-// approvedNumber is a number of the approved content, missing where it has none. It
+// approvedNumber returns a number of the approved content, missing where it has none. It
 // fails where that is not known.
 func (p *Parent) approvedNumber(field change.Path, missing int64) (int64, bool) {
 	value, known := p.approvedValue(field)
@@ -205,7 +205,7 @@ func (in *Input) isInOrder(m knowledge.Child) bool {
 	}
 }
 
-// ordinal is the number of a child, by its name.
+// ordinal returns the number of a child, by its name.
 func (in *Input) ordinal() (int64, bool) {
 	number, ok := strings.CutPrefix(in.Child.Name, in.Parent.Name+"-")
 	ordinal, err := strconv.ParseInt(number, 10, 64)
@@ -291,7 +291,7 @@ func (t *templates) carries(d change.Change) bool {
 	})
 }
 
-// place is where the child has what a difference is about. What the present template does
+// place returns where the child has what a difference is about. What the present template does
 // not have in a list has the index that it has in the approved one.
 func (t *templates) place(d change.Change) (change.Path, bool) {
 	if !removesItem(d) {

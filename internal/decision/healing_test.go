@@ -98,7 +98,7 @@ func edit(tb testing.TB, obj, fields map[string]any) map[string]any {
 	return out
 }
 
-// madeOf is what a controller makes of the template of a parent.
+// madeOf returns what a controller makes of the template of a parent.
 func madeOf(parent map[string]any) map[string]any {
 	spec, _ := parent["spec"].(map[string]any)
 	for _, field := range []string{"template", "jobTemplate"} {
@@ -109,7 +109,7 @@ func madeOf(parent map[string]any) map[string]any {
 	return map[string]any{}
 }
 
-// injected is a Pod with what controllers, the API server and webhooks add to what its
+// injected returns a Pod with what controllers, the API server and webhooks add to what its
 // template has.
 func injected(tb testing.TB, pod map[string]any) map[string]any {
 	tb.Helper()
@@ -213,7 +213,7 @@ func differences(st *approved.Standing) []string {
 	return out
 }
 
-// templateChanges are changes of a Pod template, by name, below its path.
+// templateChanges returns changes of a Pod template, by name, below its path.
 func templateChanges() map[string]map[string]any {
 	list := func(items ...any) []any { return items }
 	return map[string]map[string]any{
@@ -268,7 +268,7 @@ func templateChanges() map[string]map[string]any {
 	}
 }
 
-// below are the fields under a path.
+// below returns the fields under a path.
 func below(above string, fields map[string]any) map[string]any {
 	out := map[string]any{}
 	for path, value := range fields {

@@ -231,7 +231,7 @@ type Parent struct {
 	Surplus []string
 }
 
-// Known is what is known of the parent's kind.
+// Known returns what is known of the parent's kind.
 func (p *Parent) Known() *knowledge.Kind { return policy.Known(p.GVK.GroupKind(), p.Policies) }
 
 // Phase of the parent: it is what bounds the child (D9).
@@ -271,7 +271,7 @@ func (a Act) String() string {
 	}
 }
 
-// Acts are all that the request does to the child.
+// Acts returns all that the request does to the child.
 func (in *Input) Acts() []Act {
 	if in.Operation != Update {
 		return []Act{{Operation: in.Operation}}

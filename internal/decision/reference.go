@@ -75,7 +75,7 @@ func (in *Input) HoldingBack() []Referent {
 	return slices.DeleteFunc(slices.Clone(in.Referents), func(r Referent) bool { return !r.IsWithheld() })
 }
 
-// referred are the entries of what the parent reads that the requester may exercise on the
+// referred returns the entries of what the parent reads that the requester may exercise on the
 // child.
 func (in *Input) referred() []permit {
 	if len(in.Referents) == 0 || !in.parentAllows() {
@@ -88,7 +88,7 @@ func (in *Input) referred() []permit {
 	return out
 }
 
-// ownReferred are the entries of what the child itself reads that cause what the requester
+// ownReferred returns the entries of what the child itself reads that cause what the requester
 // changes of the child as a holder.
 func (in *Input) ownReferred() []permit {
 	if len(in.OwnReferents) == 0 || isWithheldOf(in.OwnReferents) || !policy.MayExercise(in.Requester, in.OwnPolicies, nil) {
@@ -98,7 +98,7 @@ func (in *Input) ownReferred() []permit {
 	return permitsThrough(in.OwnReferents, kind, kind)
 }
 
-// permitsThrough are the entries about objects of a kind through readers of a kind.
+// permitsThrough returns the entries about objects of a kind through readers of a kind.
 func permitsThrough(referents []Referent, reader, kind schema.GroupKind) []permit {
 	out := make([]permit, 0, len(referents))
 	for i, r := range slices.SortedStableFunc(slices.Values(referents), lastWritten) {
@@ -139,7 +139,7 @@ func (in *Input) throughEntries(entries []policy.ThroughEntry, initiator string,
 	return out
 }
 
-// toReaders is what the rules allow readers of the child altogether: its creation, or its
+// toReaders returns what the rules allow readers of the child altogether: its creation, or its
 // deletion, is a change of all that they are about. Who is no cause of it by the policy of
 // a rule allows nothing by that.
 func (in *Input) toReaders(initiator string, trace []v1alpha1.TraceHop, v Verdict) []v1alpha1.Allowance {
@@ -179,7 +179,7 @@ func (in *Input) Disturbs(v Verdict) bool {
 	})
 }
 
-// ForReader is what the request allows somebody who reads the child no more, as entries of
+// ForReader returns what the request allows somebody who reads the child no more, as entries of
 // the ledger of that reader: the deletion of the child, or an update by which it is read no
 // more, changes what the reader is made of, and leaves no ledger of the child to say so. No
 // generation of the reader tells of it, so that time ends it (D8).
@@ -202,7 +202,7 @@ func (in *Input) ForReader(r Reader, v Verdict, grant Grant) []v1alpha1.Allowanc
 	return out
 }
 
-// reads is the hop of an object that reads the one before in a trace.
+// reads returns the hop of an object that reads the one before in a trace.
 func reads(kind, name string, generation int64) v1alpha1.TraceHop {
 	return v1alpha1.TraceHop{Kind: kind, Name: name, Generation: generation, Field: v1alpha1.FieldReads}
 }

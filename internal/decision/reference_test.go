@@ -50,7 +50,7 @@ rules:
 
 var configGVK = schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}
 
-// configChange is what the ledger of a ConfigMap gets that somebody changes.
+// configChange returns what the ledger of a ConfigMap gets that somebody changes.
 func configChange(t *testing.T, who policy.Requester) Grant {
 	t.Helper()
 	r := aRequest(who, Update, configGVK, "config").changing(t, "a", "b", "data.key")
@@ -60,7 +60,7 @@ func configChange(t *testing.T, who policy.Requester) Grant {
 	return Grants(t.Context(), &r.Input, v)
 }
 
-// referentOf is the ConfigMap after the request.
+// referentOf returns the ConfigMap after the request.
 func referentOf(grant Grant) Referent {
 	return Referent{GVK: configGVK, Namespace: "default", Name: "config", Ledger: ledger.Ledger{}.Merge(grant.Allowances...), Standing: grant.Standing}
 }

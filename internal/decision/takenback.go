@@ -24,7 +24,7 @@ import (
 	"kausality.io/operator/internal/knowledge"
 )
 
-// takenBack are the fields in which a child that is about to be created has what was
+// takenBack returns the fields in which a child that is about to be created has what was
 // withheld of its parent and is there no more (D2): its controller has not heard yet that
 // it was taken back, or changed. It tries again.
 func (in *Input) takenBack() []change.Path {
@@ -50,7 +50,7 @@ func (in *Input) isOfOlderRevision(m knowledge.Child) bool {
 	return m.Ordinals != nil && in.Parent.CurrentRevision != in.Parent.UpdateRevision && in.isOf(in.Parent.CurrentRevision, m.Ordinals)
 }
 
-// carried are the fields of the template in which the child has what was withheld before,
+// carried returns the fields of the template in which the child has what was withheld before,
 // where the present template has something else.
 func (in *Input) carried(before *approved.Standing, m knowledge.Child, now any) []change.Path {
 	then, _ := m.Template.Value(before.Object.Fields)

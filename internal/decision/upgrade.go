@@ -73,7 +73,7 @@ func (in *Input) startFromUpgrade(u *Upgrade) cause {
 	return cause{initiator: initiator, trace: trace}
 }
 
-// CausedByUpgrade is who agreed to an upgrade, and the way from there to the parent.
+// CausedByUpgrade returns who agreed to an upgrade, and the way from there to the parent.
 func (in *Input) CausedByUpgrade(u *Upgrade) (initiator string, trace []v1alpha1.TraceHop) {
 	return u.Initiator, []v1alpha1.TraceHop{
 		{Kind: v1alpha1.KindUpgradeAllowance, Name: u.Name, Generation: u.Generation, Field: v1alpha1.FieldUpgrade},
@@ -81,7 +81,7 @@ func (in *Input) CausedByUpgrade(u *Upgrade) (initiator string, trace []v1alpha1
 	}
 }
 
-// upgradeSources is what the External entries of an UpgradeAllowance say of what the child
+// upgradeSources returns what the External entries of an UpgradeAllowance say of what the child
 // stands for.
 func (in *Input) upgradeSources(u *Upgrade) []source {
 	var verbs []string

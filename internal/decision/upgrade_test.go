@@ -29,7 +29,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// upgradeTo is what greta has agreed to, by the YAML of its entries.
+// upgradeTo returns what greta has agreed to, by the YAML of its entries.
 func upgradeTo(tb testing.TB, name, entries string) Upgrade {
 	tb.Helper()
 	var declared []v1alpha1.PolicyEntry

@@ -49,7 +49,7 @@ func Concerns(policies []*policy.Policy) func(change.Path) bool {
 	}
 }
 
-// Withheld are what is withheld of a holder, as its ledger tells people: which fields,
+// Withheld returns what is withheld of a holder, as its ledger tells people: which fields,
 // since whose change, and the digest that an approval of it names.
 func Withheld(st *approved.Standing) ledger.Ledger {
 	if st == nil || len(st.Differences) == 0 {
@@ -68,7 +68,7 @@ func Withheld(st *approved.Standing) ledger.Ledger {
 	return ledger.Ledger{}.Merge(marks...)
 }
 
-// Marked are the withheld changes that a ledger tells of and that a rule of the policies
+// Marked returns the withheld changes that a ledger tells of and that a rule of the policies
 // in effect for its holder is about: for those who show ledgers. What counts is found by
 // comparing the holder with its approved content.
 func Marked(l ledger.Ledger, policies []*policy.Policy) ledger.Ledger {
@@ -81,7 +81,7 @@ func Marked(l ledger.Ledger, policies []*policy.Policy) ledger.Ledger {
 	})
 }
 
-// Approvals are what approves withheld changes as they are: each field with the digest of
+// Approvals returns what approves withheld changes as they are: each field with the digest of
 // what it holds, so that nothing is approved that came since.
 func Approvals(withheld []v1alpha1.Allowance) []string {
 	out := make([]string, 0, len(withheld))
@@ -100,7 +100,7 @@ func Approvals(withheld []v1alpha1.Allowance) []string {
 // approvalSeparator stands between a field and the digest of what is approved of it.
 const approvalSeparator = "@"
 
-// ParseApproval is the field that a part of an approval names, and the digest, empty
+// ParseApproval returns the field that a part of an approval names, and the digest, empty
 // where it has none.
 func ParseApproval(text string) (path, digest string) {
 	i := strings.LastIndex(text, approvalSeparator)
@@ -132,7 +132,7 @@ func (p *Parent) Withholds(path change.Path) bool {
 // took effect: while something of it is withheld, it may not (D20).
 func (p *Parent) isAdopting() bool { return p.Adopting && !p.OneSided && !p.isWithheld() }
 
-// object is the child after the request, as its approved content is compared with.
+// object returns the child after the request, as its approved content is compared with.
 func (in *Input) object() approved.Object {
 	o := in.Child.Standing.Object
 	o.Generation, o.Fields = in.Child.Generation, in.Child.New
@@ -182,7 +182,7 @@ func isPartOf(c change.Change, d approved.Difference, schema change.Schema) bool
 // removesItem reports whether a change takes an item out of a list.
 func removesItem(c change.Change) bool { return c.Verb == change.Delete && c.Path.IsItem() }
 
-// shown are the entries that tell of differences: of each its own, else the next above.
+// shown returns the entries that tell of differences: of each its own, else the next above.
 func shown(entries ledger.Ledger, differences []approved.Difference) []v1alpha1.Allowance {
 	paths := make([]change.Path, len(entries))
 	for i, e := range entries {

@@ -31,7 +31,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// containers is a Deployment with these containers, each of them YAML.
+// containers returns a Deployment with these containers, each of them YAML.
 func containers(tb testing.TB, list string) map[string]any {
 	tb.Helper()
 	return object(tb, "spec: {template: {spec: {containers: "+list+"}}}")
@@ -283,7 +283,7 @@ const (
 	aboutTickets  = `{for: {apiGroup: apps, apiVersion: v1, kind: Deployment}, rules: [{trigger: "metadata.annotations[ticket]"}]}`
 )
 
-// onlyTo is aboutReplicas for a policy that denies nothing.
+// onlyTo returns aboutReplicas for a policy that denies nothing.
 func onlyTo(action string) string {
 	return strings.TrimSuffix(aboutReplicas, "}") + ", validationActions: [" + action + "]}"
 }

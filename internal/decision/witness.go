@@ -21,7 +21,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// Unwitnessed are the withheld fields of the object that a status would prove to be carried
+// Unwitnessed returns the withheld fields of the object that a status would prove to be carried
 // out, where it comes from somebody whose word does not count for that: whether children are
 // as the object has them is for those to say who make them so (D2, D8). Else anybody could
 // have a change of theirs count as approved, by reporting that it is done. proven are the
@@ -39,7 +39,7 @@ func (in *Input) Unwitnessed(before, proven []change.Pattern) []string {
 	return out
 }
 
-// reports is true where the requester may say what became of the children of the object:
+// reports returns true where the requester may say what became of the children of the object:
 // who may use its allowances, initiators among them.
 func (in *Input) reports() bool {
 	return in.Operator || in.Requester.Username == controllerManager || platform(in) ||

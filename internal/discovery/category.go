@@ -51,7 +51,7 @@ func (r *Resolver) FollowCategories(names ...string) {
 	r.category = category{names: names, unsettledUntil: r.clock.Now().Add(appearing)}
 }
 
-// InCategory are the resources that are known to belong to a category, sorted by
+// InCategory returns the resources that are known to belong to a category, sorted by
 // group and name.
 func (r *Resolver) InCategory(name string) []Resource {
 	var out []Resource

@@ -61,7 +61,7 @@ func (r Reader) Markers(ctx context.Context, resource schema.GroupResource) ([]s
 	return MarkersOf(definition), nil
 }
 
-// MarkersOf are the labels of a definition by which a system marks the kinds that are its own.
+// MarkersOf returns the labels of a definition by which a system marks the kinds that are its own.
 func MarkersOf(definition metav1.Object) []string {
 	var out []string
 	for key, value := range definition.GetLabels() {

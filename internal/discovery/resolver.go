@@ -180,7 +180,7 @@ func (r *Resolver) ReplicasPath(gvr schema.GroupVersionResource) string {
 	return resource.ReplicasPath
 }
 
-// Categories are those that the kind says it belongs to, none where nothing is known
+// Categories returns those that the kind says it belongs to, none where nothing is known
 // of it.
 func (r *Resolver) Categories(kind schema.GroupKind) []string {
 	return r.served.Load().categories[kind]
@@ -201,7 +201,7 @@ func (r *Resolver) Undeclared(gvk schema.GroupVersionKind, pattern change.Patter
 	return r.served.Load().schemas[gvk].Undeclared(pattern)
 }
 
-// TypeOf is what kind of value objects of a kind have at a pattern, empty where that is not
+// TypeOf returns what kind of value objects of a kind have at a pattern, empty where that is not
 // declared.
 func (r *Resolver) TypeOf(gvk schema.GroupVersionKind, pattern change.Pattern) change.ValueType {
 	return r.served.Load().schemas[gvk].TypeOf(pattern)

@@ -198,7 +198,7 @@ var valueTypes = map[string]change.ValueType{
 	"array": change.ValueList, "object": change.ValueMap,
 }
 
-// valueType is what kind of value is declared, empty where it may be of several.
+// valueType returns what kind of value is declared, empty where it may be of several.
 func valueType(declared *spec.Schema) change.ValueType {
 	if isIntOrString(declared) || len(declared.Type) != 1 {
 		return ""
@@ -229,7 +229,7 @@ func isOpen(declared *spec.Schema) bool {
 		len(declared.Properties) == 0 && (declared.AdditionalProperties == nil || declared.AdditionalProperties.Schema == nil)
 }
 
-// listKeys are the merge keys of a list. Those for server-side apply are complete;
+// listKeys returns the merge keys of a list. Those for server-side apply are complete;
 // the one for strategic merge patches is what older lists have.
 func listKeys(declared *spec.Schema) []string {
 	if keys, ok := declared.Extensions.GetStringSlice(extensionListKeys); ok {

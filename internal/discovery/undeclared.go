@@ -50,7 +50,7 @@ func (s *Schema) Undeclared(pattern change.Pattern) string {
 	}
 }
 
-// TypeOf is what kind of value is at the place that the pattern names, empty where that is
+// TypeOf returns what kind of value is at the place that the pattern names, empty where that is
 // not declared.
 func (s *Schema) TypeOf(pattern change.Pattern) change.ValueType {
 	if s == nil {
@@ -89,7 +89,7 @@ func (n *node) follow(pattern change.Pattern) (int, *node) {
 	return furthest, end
 }
 
-// below is what a segment may stand for.
+// below returns what a segment may stand for.
 func (n *node) below(s change.Segment) []*node {
 	var nodes []*node
 	switch s.Type {
@@ -115,7 +115,7 @@ func (n *node) below(s change.Segment) []*node {
 	return nodes
 }
 
-// clip is the text of a pattern, cut where it gets too long for a message.
+// clip returns the text of a pattern, cut where it gets too long for a message.
 func clip(pattern change.Pattern) string {
 	text := pattern.String()
 	if len(text) > maxPath {

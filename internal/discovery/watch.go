@@ -25,7 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 )
 
-// Definition is what to watch of CustomResourceDefinitions: that they change, in which
+// Definition returns what to watch of CustomResourceDefinitions: that they change, in which
 // group, and whose they are, is all that a Resolver has to be told.
 func Definition() client.Object {
 	definition := &metav1.PartialObjectMetadata{}

@@ -110,7 +110,7 @@ type Change struct {
 	Waited bool
 }
 
-// ChangeOf is the change that the External entries in an object's own ledger go with.
+// ChangeOf returns the change that the External entries in an object's own ledger go with.
 func ChangeOf(l ledger.Ledger, s State) Change {
 	c := Change{Unseen: s.Unseen}
 	for _, e := range l {

@@ -89,7 +89,7 @@ func ReadState(annotations map[string]string) State {
 	return s
 }
 
-// Annotations are what State is written as; those that are not there should be
+// Annotations returns what State is written as; those that are not there should be
 // absent.
 func (s State) Annotations() map[string]string {
 	out := map[string]string{}
@@ -120,7 +120,7 @@ func encode(v any) string {
 	return string(text)
 }
 
-// StateKeys are the annotations that hold a State.
+// StateKeys returns the annotations that hold a State.
 func StateKeys() []string {
 	return []string{
 		v1alpha1.AnnotationGateCeiling, v1alpha1.AnnotationGateContent,

@@ -53,7 +53,7 @@ type Pods struct {
 	known  *utilcache.LRUExpireCache
 }
 
-// NewPods is one that reads Pods from the API server: no cache is kept of those of others.
+// NewPods returns one that reads Pods from the API server: no cache is kept of those of others.
 func NewPods(live client.Reader, now clock.PassiveClock) *Pods {
 	return &Pods{reader: live, known: utilcache.NewLRUExpireCacheWithClock(maxPods, now)}
 }
@@ -78,7 +78,7 @@ func boundTo(user authenticationv1.UserInfo) (pod bound, why string) {
 	return bound{types.NamespacedName{Namespace: namespace, Name: name}, types.UID(uid), account}, ""
 }
 
-// split is the namespace and the name of the service account with a user name.
+// split returns the namespace and the name of the service account with a user name.
 func split(username string) (namespace, name string, ok bool) {
 	namespace, name, err := serviceaccount.SplitUsername(username)
 	return namespace, name, err == nil
@@ -131,7 +131,7 @@ func (p *Pods) of(ctx context.Context, user authenticationv1.UserInfo) (upgrade.
 	return version, nil
 }
 
-// mainImage is the image in the spec of the Pod's main container: what the kubelet reports is
+// mainImage returns the image in the spec of the Pod's main container: what the kubelet reports is
 // not there yet when the first requests are made, and what else is in the Pod may have been
 // injected.
 func mainImage(pod *corev1.Pod) string {
@@ -143,7 +143,7 @@ func mainImage(pod *corev1.Pod) string {
 	return pod.Spec.Containers[max(i, 0)].Image
 }
 
-// Running are the images of the Pods that run as a user now, each once and in order. There are
+// Running returns the images of the Pods that run as a user now, each once and in order. There are
 // none of who is no service account.
 func (p *Pods) Running(ctx context.Context, username string) ([]string, error) {
 	namespace, account, ok := split(username)

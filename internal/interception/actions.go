@@ -38,7 +38,7 @@ const (
 	inObject place = false
 )
 
-// somebodyActs are true for requests that may change what people change in a status to have
+// somebodyActs returns true for requests that may change what people change in a status to have
 // a controller act, or what others act upon: one expression for each kind, as who is named
 // for one says nothing of another. What those write there who may use what policies allow,
 // and start nothing, is their report, and stays inside the API server.
@@ -104,7 +104,7 @@ func userOf(s v1alpha1.Subject) string {
 	return s.Name
 }
 
-// expression is true for requests by one of them. Who is known by a group is asked about.
+// expression returns true for requests by one of them. Who is known by a group is asked about.
 func (r *reporters) expression(operator string) string {
 	users := r.users.Difference(r.initiators).Insert(operator)
 	out := `has(request.userInfo.username) && (request.userInfo.username in ` + list(sets.List(users)...)

@@ -101,7 +101,7 @@ func protectionConditions(in Input, resources []*resource) []admissionregistrati
 	}
 }
 
-// concernsProtection is true where there is something to drop, to restore, or to make
+// concernsProtection returns true where there is something to drop, to restore, or to make
 // blank, as protectionVariables have it.
 func concernsProtection(in Input) string {
 	return protectionText(in, `[{new}].exists(new, [{old}].exists(old,
@@ -180,7 +180,7 @@ var byController = fmt.Sprintf(`(request.kind.kind != "Binding" && has(request.u
 && (request.userInfo.username.startsWith(%q) || request.userInfo.username == %q))`,
 	serviceaccount.ServiceAccountUsernamePrefix, user.KubeControllerManager)
 
-// byCopier is true where a controller asks that may copy annotations both ways. Crossplane
+// byCopier returns true where a controller asks that may copy annotations both ways. Crossplane
 // copies one way only, and what is put back costs it no write (D10).
 func byCopier(in Input) string {
 	return fmt.Sprintf(`(%s && !(request.userInfo.username in %s))`, byController, list(in.Composers...))

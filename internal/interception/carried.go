@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/sets"
 )
 
-// showsParent is true for a change of any annotation of an object whose parents may show
+// showsParent returns true for a change of any annotation of an object whose parents may show
 // anything there that they say: also what is withheld of them. Labels are compared anyway.
 func showsParent(in Input) []string {
 	resources := sets.New[string]()

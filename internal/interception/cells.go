@@ -84,10 +84,10 @@ func (v values) equal(w values) bool {
 	return v.missing == w.missing && v.but == w.but && v.listed.Equal(w.listed)
 }
 
-// none is true where no label satisfies them.
+// none returns true where no label satisfies them.
 func (v values) none() bool { return !v.missing && !v.but && v.listed.Len() == 0 }
 
-// sayable is true where a LabelSelector can say it: it cannot say "missing, or one of".
+// sayable returns true where a LabelSelector can say it: it cannot say "missing, or one of".
 func (v values) sayable() bool { return !v.missing || v.but || v.listed.Len() == 0 }
 
 // cell is a set of namespaces: those whose labels are as it says.
@@ -100,7 +100,7 @@ func (c cell) of(key string) values {
 	return anyValues
 }
 
-// with is the cell with one label restricted further, and false where nothing is left.
+// with returns the cell with one label restricted further, and false where nothing is left.
 func (c cell) with(key string, v values) (cell, bool) {
 	v = c.of(key).and(v)
 	if v.none() {
@@ -258,7 +258,7 @@ func merge(a, b cell) (cell, bool) {
 	return nil, false
 }
 
-// selector is the cell as the API server takes it.
+// selector returns the cell as the API server takes it.
 func (c cell) selector() *metav1.LabelSelector {
 	selector := &metav1.LabelSelector{}
 	say := func(key string, operator metav1.LabelSelectorOperator, listed ...string) {
@@ -285,7 +285,7 @@ func (c cell) selector() *metav1.LabelSelector {
 	return selector
 }
 
-// text is the same for equal cells only.
+// text returns the same for equal cells only.
 func (c cell) text() string {
 	expressions := c.selector().MatchExpressions
 	parts := make([]string, 0, len(expressions))

@@ -99,7 +99,7 @@ func TestDivide(t *testing.T) {
 	})
 }
 
-// compiled is a selector as the API server sees it.
+// compiled returns a selector as the API server sees it.
 func compiled(t interface{ Fatal(...any) }, s *metav1.LabelSelector) labels.Selector {
 	selector, err := metav1.LabelSelectorAsSelector(s)
 	if err != nil {

@@ -61,7 +61,7 @@ var manyText = strconv.Itoa(many)
 // an expression of its own.
 var withoutSpec = []string{"apiVersion", "kind", "metadata", "spec", "status"}
 
-// grantConditions are those of the mutating hook.
+// grantConditions returns those of the mutating hook.
 func grantConditions(in Input) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
 		{Name: "status-of-a-ledger", Expression: statusOfLedger(in)},
@@ -69,7 +69,7 @@ func grantConditions(in Input) []admissionregistrationv1.MatchCondition {
 	}
 }
 
-// glassConditions are those of the mutating hook for what holds no ledger: it is
+// glassConditions returns those of the mutating hook for what holds no ledger: it is
 // called only where somebody breaks the glass.
 func glassConditions() []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{{
@@ -80,7 +80,7 @@ func glassConditions() []admissionregistrationv1.MatchCondition {
 	}}
 }
 
-// verdictConditions are those of the validating hook.
+// verdictConditions returns those of the validating hook.
 func verdictConditions(in Input) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
 		{Name: "not-already-deleted", Expression: notAlreadyDeleted},
@@ -178,12 +178,12 @@ func statusWithMetadata(in Input) string {
 	return anyOf(append(alternatives, somebodyActs(in, inStatus)...)...)
 }
 
-// metadataDiffers is true where one of the fields of metadata does.
+// metadataDiffers returns true where one of the fields of metadata does.
 func metadataDiffers(fields sets.Set[string]) string {
 	return list(sets.List(fields)...) + ".exists(f, (f in object.metadata) != (f in oldObject.metadata) || (f in object.metadata && object.metadata[f] != oldObject.metadata[f]))"
 }
 
-// annotationDiffers is true where an annotation with one of these keys, or one of
+// annotationDiffers returns true where an annotation with one of these keys, or one of
 // ours where that is asked for, was set, changed or removed, and where there are
 // too many annotations to look at and any was.
 func annotationDiffers(keys sets.Set[string], orOurs bool) string {
@@ -205,7 +205,7 @@ func annotationDiffers(keys sets.Set[string], orOurs bool) string {
 // object it is for.
 var ours = fmt.Sprintf(`(k.startsWith(%q) || k.contains(%q))`, v1alpha1.AnnotationPrefix, "."+v1alpha1.AnnotationPrefix)
 
-// prefix is that of the annotations which are the own ones of a variable, as
+// prefix returns that of the annotations which are the own ones of a variable, as
 // ledger.AnnotationPrefix has it. The variable itself must not be null.
 func prefix(variable string) string {
 	return strings.NewReplacer("{v}", variable, "{prefix}", v1alpha1.AnnotationPrefix, "{owners}", strconv.Itoa(ledger.MaxOwners)).Replace(
@@ -216,12 +216,12 @@ func prefix(variable string) string {
 : "{prefix}")`)
 }
 
-// says is true where a variable has an annotation of its own with a value.
+// says returns true where a variable has an annotation of its own with a value.
 func says(variable, name string) string {
 	return fmt.Sprintf(`[%[1]s].exists(a, size(a) > 0 && [%[2]s + %[3]q].exists(k, k in a && a[k] != ""))`, annotations(variable), prefix(variable), name)
 }
 
-// annotations are those of a variable, and an empty map where it has none. The
+// annotations returns those of a variable, and an empty map where it has none. The
 // variable itself must not be null.
 func annotations(variable string) string {
 	return fmt.Sprintf(`(has(%[1]s.metadata) && has(%[1]s.metadata.annotations) && %[1]s.metadata.annotations != null ? %[1]s.metadata.annotations : {})`, variable)
@@ -263,12 +263,12 @@ func (n namedFields) add(pattern change.Pattern) {
 	}
 }
 
-// anyOf is true as soon as one of the expressions is, even if an earlier one fails.
+// anyOf returns true as soon as one of the expressions is, even if an earlier one fails.
 func anyOf(expressions ...string) string {
 	return strings.Join(expressions, "\n|| ")
 }
 
-// list is a list of strings.
+// list returns a list of strings.
 func list(items ...string) string {
 	quoted := make([]string, len(items))
 	for i, item := range items {

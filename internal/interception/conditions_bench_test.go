@@ -25,7 +25,7 @@ import (
 	"k8s.io/apiserver/pkg/admission/plugin/webhook/matchconditions"
 )
 
-// BenchmarkConditions is what the conditions cost the API server at each request for an
+// BenchmarkConditions measures what the conditions cost the API server at each request for an
 // object of 2 KiB with a ledger.
 func BenchmarkConditions(b *testing.B) {
 	thingWith := func(generation, replicas int64, note string) map[string]any {

@@ -56,7 +56,7 @@ type request struct {
 	user        string // jane if empty
 }
 
-// attributes are those of the request. API servers hand objects of built-in kinds
+// attributes returns those of the request. API servers hand objects of built-in kinds
 // to CEL as they are or, up to Kubernetes 1.36, converted.
 func (r request) attributes(tb testing.TB, converted bool) *admission.VersionedAttributes {
 	tb.Helper()
@@ -108,7 +108,7 @@ func deployment(change ...func(*appsv1.Deployment)) *appsv1.Deployment {
 
 var replicaSets = appsv1.SchemeGroupVersion.WithKind("ReplicaSet")
 
-// replicaSet is a ReplicaSet with the metadata of such a Deployment.
+// replicaSet returns a ReplicaSet with the metadata of such a Deployment.
 func replicaSet(change ...func(*appsv1.Deployment)) *appsv1.ReplicaSet {
 	return &appsv1.ReplicaSet{TypeMeta: metav1.TypeMeta{APIVersion: "apps/v1", Kind: "ReplicaSet"}, ObjectMeta: deployment(change...).ObjectMeta}
 }
@@ -541,7 +541,7 @@ func evaluator(tb testing.TB, conditions []admissionregistrationv1.MatchConditio
 var conditionCompiler = admissioncel.NewConditionCompiler(
 	environment.MustBaseEnvSet(environment.DefaultCompatibilityVersion()))
 
-// policyNaming is a policy with a path of metadata as its trigger.
+// policyNaming returns a policy with a path of metadata as its trigger.
 func policyNaming(t *testing.T, path string) *policy.Policy {
 	t.Helper()
 	return compile(t, v1alpha1.AllowancePolicySpec{
@@ -550,7 +550,7 @@ func policyNaming(t *testing.T, path string) *policy.Policy {
 	})
 }
 
-// policyBounding is a policy that bounds a path of metadata of its children.
+// policyBounding returns a policy that bounds a path of metadata of its children.
 func policyBounding(t *testing.T, path string) *policy.Policy {
 	t.Helper()
 	return compile(t, v1alpha1.AllowancePolicySpec{

@@ -54,7 +54,7 @@ func deputyHooks(in Input, scope cell, resources []*resource) []admissionregistr
 	return hooks
 }
 
-// numbered is the suffix of the i-th hook of several.
+// numbered returns the suffix of the i-th hook of several.
 func numbered(suffix string, i int) string {
 	if i == 0 {
 		return suffix
@@ -87,14 +87,14 @@ func deputyHook(in Input, d policy.Deputy, kinds sets.Set[string], suffix string
 	}
 }
 
-// unnamed are the kinds of deputies that no policy names.
+// unnamed returns the kinds of deputies that no policy names.
 func unnamed(resources []*resource) []policy.Deputy {
 	return slices.DeleteFunc(slices.Clone(policy.Deputies()), func(d policy.Deputy) bool {
 		return slices.ContainsFunc(resources, func(r *resource) bool { return r.GroupResource == d.Resource.GroupResource() })
 	})
 }
 
-// scaled are the kinds that policies name and that can be scaled, and the namespaces in which
+// scaled returns the kinds that policies name and that can be scaled, and the namespaces in which
 // requests about them wait while the operator cannot be reached.
 func (in *Input) scaled() (kinds sets.Set[string], failing []labels.Selector) {
 	kinds = sets.New[string]()

@@ -56,7 +56,7 @@ type demand struct {
 	parent schema.GroupKind
 }
 
-// demands are those of a policy: as for parents, as for their children, and as for what its
+// demands returns those of a policy: as for parents, as for their children, and as for what its
 // External entries are about; none where it does not say Fail.
 func (in *Input) demands(p *policy.Policy, namespaced bool) (parents, children, gated []demand) {
 	if p.FailurePolicy != v1alpha1.FailurePolicyFail {
@@ -92,7 +92,7 @@ func namesKubeSystem(selector labels.Selector) bool {
 		!selector.Matches(labels.Set{corev1.LabelMetadataName: nobody})
 }
 
-// outsideKubeSystem is a selector without kube-system, where only another policy asks for it.
+// outsideKubeSystem returns a selector without kube-system, where only another policy asks for it.
 func outsideKubeSystem(selector labels.Selector) labels.Selector {
 	other, err := labels.NewRequirement(corev1.LabelMetadataName, selection.NotIn, []string{metav1.NamespaceSystem})
 	if err != nil {
@@ -111,7 +111,7 @@ type placement struct {
 	conditions []admissionregistrationv1.MatchCondition
 }
 
-// placements are all there are, with names that stay the same while policies do.
+// placements returns all there are, with names that stay the same while policies do.
 func placements(scope cell, resources []*resource) []placement {
 	var lax []*resource
 	groups := map[string][]*resource{}
@@ -161,7 +161,7 @@ type way struct {
 	waits, passes []admissionregistrationv1.MatchCondition
 }
 
-// waysOf are those of resources whose demands are for the same namespaces.
+// waysOf returns those of resources whose demands are for the same namespaces.
 func waysOf(scope cell, resources []*resource) []way {
 	ways := map[string]*way{}
 	for _, p := range partition(scope, resources[0].selectors()) {
@@ -189,7 +189,7 @@ func waysOf(scope cell, resources []*resource) []way {
 	return all
 }
 
-// selectors are those of the namespaces in which requests for the resource wait, each
+// selectors returns those of the namespaces in which requests for the resource wait, each
 // once. What is in no namespace is in the scope of each webhook, whatever its selector
 // says.
 func (r *resource) selectors() []labels.Selector {
@@ -207,7 +207,7 @@ func (r *resource) selectors() []labels.Selector {
 	return selectors
 }
 
-// in are the demands that are for namespaces in which such selectors match.
+// in returns the demands that are for namespaces in which such selectors match.
 func (r *resource) in(matching sets.Set[string]) []demand {
 	if !r.namespaced {
 		return r.demands
@@ -221,7 +221,7 @@ func (r *resource) in(matching sets.Set[string]) []demand {
 	return in
 }
 
-// divided is the same for resources whose requests wait in the same namespaces.
+// divided returns the same for resources whose requests wait in the same namespaces.
 func (r *resource) divided() string {
 	selectors := r.selectors()
 	text := make([]string, 0, len(selectors))
@@ -231,7 +231,7 @@ func (r *resource) divided() string {
 	return strings.Join(text, "|")
 }
 
-// sparing are expressions for what does not wait although a policy names its resource in
+// sparing returns expressions for what does not wait although a policy names its resource in
 // namespaces in which such selectors match, and the resources that they are about.
 func sparing(resources []*resource, matching sets.Set[string]) (expressions []string, spared []*resource) {
 	for _, r := range resources {
@@ -254,13 +254,13 @@ func sparing(resources []*resource, matching sets.Set[string]) (expressions []st
 	return expressions, spared
 }
 
-// bothAre is true where an expression is of the object before and after, as far as there
+// bothAre returns true where an expression is of the object before and after, as far as there
 // are these.
 func bothAre(format, expression string) string {
 	return fmt.Sprintf(`[object, oldObject].all(o, o == null || `+format+`)`, expression)
 }
 
-// only is true for requests for a resource in which the objects are such ones: what other
+// only returns true for requests for a resource in which the objects are such ones: what other
 // sub-resources are asked with says nothing of them.
 func only(r *resource) string {
 	return fmt.Sprintf(`request.resource.group == %q && request.resource.resource == %q
@@ -292,7 +292,7 @@ var priorities = map[schema.GroupResource]string{
 	{Group: batchv1.GroupName, Resource: "cronjobs"}:           "spec.jobTemplate." + inTemplate,
 }
 
-// reaches is true where o has one of the values at a path. What is in the data of a
+// reaches returns true where o has one of the values at a path. What is in the data of a
 // ControllerRevision is anybody's to say, and may be no map.
 func reaches(path, values string) string {
 	at := "o"
@@ -307,7 +307,7 @@ func reaches(path, values string) string {
 	return strings.Join(append(conditions, fmt.Sprintf("%s in %s", at, values)), " && ")
 }
 
-// owners are the kinds of owners that policies with Fail are about, where the resource is
+// owners returns the kinds of owners that policies with Fail are about, where the resource is
 // Pods and nothing else can make these wait: a Pod that none of them owns is bounded by no
 // such policy, and whoever makes it one's must ask for that.
 func (r *resource) owners(demands []demand) []schema.GroupKind {
@@ -324,7 +324,7 @@ func (r *resource) owners(demands []demand) []schema.GroupKind {
 	return slices.SortedFunc(maps.Keys(kinds), func(a, b schema.GroupKind) int { return cmp.Compare(a.String(), b.String()) })
 }
 
-// ownedBy is true where one of the owners of o is of one of the kinds, or there are too many
+// ownedBy returns true where one of the owners of o is of one of the kinds, or there are too many
 // to look at.
 func ownedBy(owners []schema.GroupKind) string {
 	kinds := make([]string, len(owners))
@@ -341,7 +341,7 @@ func ownedBy(owners []schema.GroupKind) string {
 // few are nobody's.
 const manyOwners = 100
 
-// labeledBy are the selectors of the parents, where the resource is that of parents only, and
+// labeledBy returns the selectors of the parents, where the resource is that of parents only, and
 // each policy with Fail selects them by label.
 func labeledBy(demands []demand) []labels.Selector {
 	byText := map[string]labels.Selector{}
@@ -361,7 +361,7 @@ func labeledBy(demands []demand) []labels.Selector {
 	return selectors
 }
 
-// anyMatches is true where the labels of o match one of the selectors.
+// anyMatches returns true where the labels of o match one of the selectors.
 func anyMatches(selectors []labels.Selector) string {
 	alternatives := make([]string, 0, len(selectors))
 	for _, selector := range selectors {

@@ -37,7 +37,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// failing is a policy with failurePolicy Fail.
+// failing returns a policy with failurePolicy Fail.
 func failing(t *testing.T, spec v1alpha1.AllowancePolicySpec, namespaces, objects *metav1.LabelSelector) *policy.Policy {
 	t.Helper()
 	spec.FailurePolicy = v1alpha1.FailurePolicyFail
@@ -222,7 +222,7 @@ func TestFailsWhereItIsSelected(t *testing.T) {
 	}
 }
 
-// broken is a policy with failurePolicy Fail whose namespaceSelector is not valid.
+// broken returns a policy with failurePolicy Fail whose namespaceSelector is not valid.
 func broken(t *testing.T, spec v1alpha1.AllowancePolicySpec) *policy.Policy {
 	t.Helper()
 	spec.FailurePolicy = v1alpha1.FailurePolicyFail

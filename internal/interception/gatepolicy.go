@@ -75,7 +75,7 @@ var (
 ? {new}.filter(k, k.startsWith("{gate}") && (oldObject == null || !(k in {old}))) : [])`)
 )
 
-// concernsGate are true where the switch of a gate has to be set, or a hold to be kept.
+// concernsGate returns true where the switch of a gate has to be set, or a hold to be kept.
 func concernsGate(resources []*resource) []string {
 	annotations := []string{"size(" + keptOfGate + ") > 0", "size(" + broughtOfGate + ") > 0"}
 	if !anyGated(resources) {

@@ -128,7 +128,7 @@ func calls(config admissionregistrationv1.WebhookClientConfig, path string) bool
 	return err == nil && called.Path == path
 }
 
-// withoutPath is how the operator is reached, whichever hook is called.
+// withoutPath returns how the operator is reached, whichever hook is called.
 func withoutPath(config admissionregistrationv1.WebhookClientConfig) admissionregistrationv1.WebhookClientConfig {
 	out := *config.DeepCopy()
 	if out.Service != nil {

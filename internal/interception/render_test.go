@@ -91,7 +91,7 @@ func inputOf(policies ...*policy.Policy) Input {
 	}
 }
 
-// forKind is a policy for a kind ("group/version/Kind") with a rule that names
+// forKind returns a policy for a kind ("group/version/Kind") with a rule that names
 // resources ("group/version/resources").
 func forKind(t *testing.T, kind string, resources ...string) *policy.Policy {
 	t.Helper()

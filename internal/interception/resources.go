@@ -129,7 +129,7 @@ func (in *Input) gated(p *policy.Policy) []Gated {
 	return in.Gated(p)
 }
 
-// targets are the resources in the cluster that p bounds. Those of External entries
+// targets returns the resources in the cluster that p bounds. Those of External entries
 // are the gate driver's to find (D16).
 func targets(p *policy.Policy) sets.Set[schema.GroupVersionResource] {
 	result := sets.New[schema.GroupVersionResource]()

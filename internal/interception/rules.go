@@ -60,7 +60,7 @@ var annotating = map[string]admissionregistrationv1.OperationType{
 	"binding":  create,
 }
 
-// grantRules are the requests in which a holder's ledger may grow or shrink: its
+// grantRules returns the requests in which a holder's ledger may grow or shrink: its
 // creation and updates, and its status, whose reports consume allowances (D8); and
 // those in which a gate is set.
 func grantRules(resources []*resource) []admissionregistrationv1.RuleWithOperations {
@@ -77,7 +77,7 @@ func grantRules(resources []*resource) []admissionregistrationv1.RuleWithOperati
 	return rules.sorted()
 }
 
-// glassRules are the requests in which the mutating hook removes an annotation
+// glassRules returns the requests in which the mutating hook removes an annotation
 // that breaks the glass (D13); those for holders it sees anyway.
 func glassRules(resources []*resource) []admissionregistrationv1.RuleWithOperations {
 	var rules ruleList
@@ -89,7 +89,7 @@ func glassRules(resources []*resource) []admissionregistrationv1.RuleWithOperati
 	return rules.sorted()
 }
 
-// verdictRules are the requests that can change a bounded object or a holder.
+// verdictRules returns the requests that can change a bounded object or a holder.
 func verdictRules(resources []*resource) []admissionregistrationv1.RuleWithOperations {
 	var rules ruleList
 	for _, r := range resources {
@@ -103,7 +103,7 @@ func verdictRules(resources []*resource) []admissionregistrationv1.RuleWithOpera
 	return rules.sorted()
 }
 
-// protectionRules are the requests that can write annotations of a holder, or of an
+// protectionRules returns the requests that can write annotations of a holder, or of an
 // object with a gate.
 func protectionRules(resources []*resource) []admissionregistrationv1.RuleWithOperations {
 	var rules ruleList

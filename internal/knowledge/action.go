@@ -47,7 +47,7 @@ func (c *compiler) action(a v1alpha1.StatusAction, path *field.Path) Action {
 	return out
 }
 
-// Changes are the changes of actions between two versions of an object, in the order of
+// Changes returns the changes of actions between two versions of an object, in the order of
 // the actions. A field that comes or goes with the status is changed.
 func (k *Kind) Changes(old, updated map[string]any) []change.Change {
 	var out []change.Change
@@ -59,7 +59,7 @@ func (k *Kind) Changes(old, updated map[string]any) []change.Change {
 	return out
 }
 
-// changed is the change of what the action is about.
+// changed returns the change of what the action is about.
 func (a Action) changed(old, updated map[string]any) (change.Change, bool) {
 	was, before := a.find(old)
 	is, after := a.find(updated)
@@ -75,7 +75,7 @@ func (a Action) changed(old, updated map[string]any) (change.Change, bool) {
 	return c, true
 }
 
-// find is where an object has what the action is about, and what.
+// find returns where an object has what the action is about, and what.
 func (a Action) find(object map[string]any) (change.Path, any) {
 	if len(a.Item) == 0 {
 		value, _ := change.Path(a.Pattern).Value(object)

@@ -53,7 +53,7 @@ type declarations struct {
 	namings    []*Naming
 }
 
-// BuiltIn is what Kausality knows by itself of a kind, which says that it belongs to some
+// BuiltIn returns what Kausality knows by itself of a kind, which says that it belongs to some
 // categories. Of a kind that it does not know it says nothing.
 func BuiltIn(kind schema.GroupKind, categories ...string) *Kind {
 	if k, known := builtIn().kinds[kind]; known {

@@ -116,7 +116,7 @@ type Child struct {
 	AtRest bool
 }
 
-// AllMarks are the metadata by which the controller tells what a child is.
+// AllMarks returns the metadata by which the controller tells what a child is.
 func (c *Child) AllMarks() []change.Pattern {
 	out := slices.Clone(c.Marks)
 	if c.Ordinals != nil {
@@ -164,7 +164,7 @@ type Bookkeeping struct {
 	Fields []Field
 }
 
-// Source is the declaration, nil where nothing is known.
+// Source returns the declaration, nil where nothing is known.
 func (k *Kind) Source() *v1alpha1.Knowledge { return k.source }
 
 // Child returns what is known of a kind of children.
@@ -204,7 +204,7 @@ func (f Field) Holds(object map[string]any) bool {
 	return err == nil && string(encoded) == f.Value
 }
 
-// Over is what is known of a kind by a declaration that leaves out what another one says.
+// Over returns what is known of a kind by a declaration that leaves out what another one says.
 func (k *Kind) Over(other *Kind) *Kind {
 	if k == nil || k.source == nil {
 		return other
@@ -243,7 +243,7 @@ var setters = map[string]func(to, from *Kind){
 	"annotationsCount": func(to, from *Kind) { to.AnnotationsCount = from.AnnotationsCount },
 }
 
-// fieldName is the name of a field of Knowledge in JSON.
+// fieldName returns the name of a field of Knowledge in JSON.
 func fieldName(i int) string {
 	name, _, _ := strings.Cut(reflect.TypeFor[v1alpha1.Knowledge]().Field(i).Tag.Get("json"), ",")
 	return name

@@ -30,7 +30,7 @@ type Named struct {
 	Path string
 }
 
-// Fields are all fields of objects of its kind that a declaration names.
+// Fields returns all fields of objects of its kind that a declaration names.
 func Fields(declaration *v1alpha1.Knowledge, path *field.Path) []Named {
 	if declaration == nil {
 		return nil

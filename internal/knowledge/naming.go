@@ -53,7 +53,7 @@ type naming struct {
 	Found     []string `json:"found"`
 }
 
-// Namings are all that are built in, by category.
+// Namings returns all that are built in, by category.
 func Namings() []*Naming { return builtIn().namings }
 
 // NamingOf returns how objects of a category are named, nil where not by labels.
@@ -64,10 +64,10 @@ func NamingOf(category string) *Naming {
 	return nil
 }
 
-// Label is the path of a label.
+// Label returns the path of a label.
 func Label(key string) change.Path { return change.Path(labelsOf).Field(key) }
 
-// Identity are the paths of what says which object the parent is, and of what its controller
+// Identity returns the paths of what says which object the parent is, and of what its controller
 // finds the child by: all that counts, but for the version.
 func (n *Naming) Identity() []change.Path {
 	out := make([]change.Path, 0, 5+len(n.Found))

@@ -23,7 +23,7 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// Reports are the changes between two versions of an object of what only who reports it
+// Reports returns the changes between two versions of an object of what only who reports it
 // writes. Where that is all of the status, it is the fields of it that differ. So it is of a
 // status that proves something and is a part of the object, which inObject says: there is no
 // other request by which it is written.
@@ -43,7 +43,7 @@ func (k *Kind) Reports(old, updated map[string]any, inObject bool) []change.Chan
 	return out
 }
 
-// fieldsOf are the fields of the status that a path is about.
+// fieldsOf returns the fields of the status that a path is about.
 func fieldsOf(path change.Path, objects ...map[string]any) []change.Path {
 	if len(path) > 1 {
 		return []change.Path{path}

@@ -50,7 +50,7 @@ func NewEntry(a v1alpha1.Allowance) Entry {
 	return Entry{Allowance: a, raw: raw, key: KeyOf(&a)}
 }
 
-// Key is KeyOf the entry's allowance. Ledgers are sorted and searched by it all the
+// Key returns KeyOf the entry's allowance. Ledgers are sorted and searched by it all the
 // time, so it is made once.
 func (e Entry) Key() string { return e.key }
 
@@ -82,7 +82,7 @@ func KeyOf(a *v1alpha1.Allowance) string {
 	return b.String()
 }
 
-// ordered is the list itself where it is in order already, as it mostly is.
+// ordered returns the list itself where it is in order already, as it mostly is.
 func ordered[T cmp.Ordered](list []T) []T {
 	if slices.IsSorted(list) {
 		return list
@@ -126,7 +126,7 @@ func (e Entry) IsForReaders() bool {
 	return e.Through != ""
 }
 
-// LastHop is the hop of the holder itself.
+// LastHop returns the hop of the holder itself.
 func (e Entry) LastHop() (v1alpha1.TraceHop, bool) {
 	if len(e.Trace) == 0 {
 		return v1alpha1.TraceHop{}, false

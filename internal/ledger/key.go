@@ -48,7 +48,7 @@ const (
 // not everything can be in the key of an annotation.
 var uidStart = regexp.MustCompile(`^[0-9a-f]{8}`)
 
-// AnnotationPrefix is the prefix under which an object keeps its annotations of
+// AnnotationPrefix returns the prefix under which an object keeps its annotations of
 // Kausality: kausality.io/ where it has no owner, else that of its kind. Controllers
 // copy all annotations of an object onto those that they make for it, and rewrite what
 // differs; nobody has to know which do, as what they copy is under another key than what
@@ -77,12 +77,12 @@ func AnnotationPrefix(obj *unstructured.Unstructured) string {
 	return kind + "." + v1alpha1.AnnotationPrefix
 }
 
-// AnnotationKey is the key of an annotation of the object's own, such as NameAllowances.
+// AnnotationKey returns the key of an annotation of the object's own, such as NameAllowances.
 func AnnotationKey(obj *unstructured.Unstructured, name string) string {
 	return AnnotationPrefix(obj) + name
 }
 
-// Annotation is the value of an annotation of the object's own, empty where it has none.
+// Annotation returns the value of an annotation of the object's own, empty where it has none.
 func Annotation(obj *unstructured.Unstructured, name string) string {
 	value, _, _ := unstructured.NestedString(obj.Object, "metadata", "annotations", AnnotationKey(obj, name))
 	return value
@@ -94,7 +94,7 @@ func IsOurs(key string) bool {
 	return ok && isDomain(domain)
 }
 
-// NameOf is the name of an annotation in the domain of Kausality, whatever object it is
+// NameOf returns the name of an annotation in the domain of Kausality, whatever object it is
 // for, and false for others.
 func NameOf(key string) (string, bool) {
 	domain, name, ok := strings.Cut(key, "/")

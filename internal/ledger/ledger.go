@@ -136,7 +136,7 @@ func (l Ledger) size() int {
 	return n
 }
 
-// Allowances are the plain allowances of the ledger, withheld changes included.
+// Allowances returns the plain allowances of the ledger, withheld changes included.
 func (l Ledger) Allowances() []v1alpha1.Allowance {
 	if len(l) == 0 {
 		return nil

@@ -21,7 +21,7 @@ import (
 	"testing"
 )
 
-// deploymentObject is a Deployment with the parts that these tests vary.
+// deploymentObject returns a Deployment with the parts that these tests vary.
 func deploymentObject(generation int, spec, status string) string {
 	return fmt.Sprintf(`
 apiVersion: apps/v1

@@ -76,7 +76,7 @@ func replicas(spec map[string]any) int64 {
 	return 1
 }
 
-// compute is kstatus' judgement of the object as one of a kind that it knows. A status that
+// compute returns kstatus' judgement of the object as one of a kind that it knows. A status that
 // kstatus cannot read is Unknown, which no caller takes for success.
 func compute(obj *unstructured.Unstructured, as schema.GroupVersionKind) kstatus.Status {
 	if obj.GroupVersionKind().GroupKind() != as.GroupKind() {
@@ -90,7 +90,7 @@ func compute(obj *unstructured.Unstructured, as schema.GroupVersionKind) kstatus
 	return result.Status
 }
 
-// unfinished is the answer for an object that kstatus does not call Current.
+// unfinished returns the answer for an object that kstatus does not call Current.
 func unfinished(judgement kstatus.Status) (Progress, bool) {
 	if judgement == kstatus.FailedStatus {
 		return working(whyFailed)

@@ -56,7 +56,7 @@ func Of(obj *unstructured.Unstructured, policies []*policy.Policy) Progress {
 	return progress
 }
 
-// knownOf is what is known of the kind of an object.
+// knownOf returns what is known of the kind of an object.
 func knownOf(obj *unstructured.Unstructured, policies []*policy.Policy) *knowledge.Kind {
 	return policy.Known(obj.GroupVersionKind().GroupKind(), policies)
 }

@@ -23,7 +23,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// Proven are the fields of which the status of obj proves that all children are as the
+// Proven returns the fields of which the status of obj proves that all children are as the
 // object has them. A change of them that is withheld is over then: there is nothing left
 // to hold back (D2). What a status proves is declared for each kind, or it proves nothing:
 // observed, a Certificate says that it is Ready at its new generation without having looked

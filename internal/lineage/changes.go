@@ -24,7 +24,7 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// Changes are the changes of the fields that say who the parents are. They count
+// Changes returns the changes of the fields that say who the parents are. They count
 // like those of spec: else dropping the owner would be the way around every
 // bound (D5). Of the parents, the first counts, and those that bind holds for.
 //
@@ -54,7 +54,7 @@ func Changes(kinds Kinds, old, updated *unstructured.Unstructured, binds func(Re
 	return changes
 }
 
-// renamed are the changes that make of a reference another one to the same object.
+// renamed returns the changes that make of a reference another one to the same object.
 func (r Ref) renamed(to Ref) []change.Change {
 	if r.Mutual || r.Category != "" {
 		return nil // It has no UID, and is another one by another name; or see relabeled.
@@ -76,7 +76,7 @@ func (r Ref) renamed(to Ref) []change.Change {
 	return changes
 }
 
-// refChange is a change of a reference, with the UID that it is about.
+// refChange returns a change of a reference, with the UID that it is about.
 func refChange(ref Ref, path string, verb change.Verb) change.Change {
 	parsed, err := change.ParsePath(path)
 	if err != nil {

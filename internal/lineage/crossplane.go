@@ -66,7 +66,7 @@ func BookkeepingField(kinds Kinds, kind schema.GroupKind, c change.Change) bool 
 // books are all of these fields, and the reference to a claim.
 var books = claimFields.Union(compositeFields).Insert(claimRefField)
 
-// WithoutBooks is an object without the fields in which Crossplane keeps its books,
+// WithoutBooks returns an object without the fields in which Crossplane keeps its books,
 // whatever its kind: what it writes into an object right after that was created does
 // not make another one of it. The object itself stays as it is.
 func WithoutBooks(obj map[string]any) map[string]any {

@@ -40,7 +40,7 @@ func parse(tb testing.TB, text string) *unstructured.Unstructured {
 	return obj
 }
 
-// composite is XDatabase db-x7, with more of a spec.
+// composite returns XDatabase db-x7, with more of a spec.
 func composite(tb testing.TB, spec string) *unstructured.Unstructured {
 	tb.Helper()
 	return parse(tb, "{apiVersion: example.com/v1, kind: XDatabase, metadata: {name: db-x7}, spec: {size: 1"+spec+"}}")

@@ -52,7 +52,7 @@ func (labeled) Parents(kinds Kinds, obj *unstructured.Unstructured) []Ref {
 	return refs
 }
 
-// relabeled are the changes of all else by which a parent that is named by labels, and its
+// relabeled returns the changes of all else by which a parent that is named by labels, and its
 // controller, know their child.
 func (r Ref) relabeled(old, updated *unstructured.Unstructured) []change.Change {
 	naming := knowledge.NamingOf(r.Category)

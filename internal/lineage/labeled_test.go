@@ -30,7 +30,7 @@ import (
 // graphs has a kind that kro serves.
 var graphs = categorized{"WebApp": "kro.run/owned", "XDatabase": CategoryComposite, "Database": CategoryClaim}
 
-// kroLabels are what kro puts on a child of WebApp shop/web, with changes.
+// kroLabels returns what kro puts on a child of WebApp shop/web, with changes.
 func kroLabels(changes map[string]string) map[string]string {
 	labels := map[string]string{
 		"kro.run/instance-id": "u1", "kro.run/instance-group": "example.com", "kro.run/instance-version": "v1alpha1", "kro.run/instance-kind": "WebApp",

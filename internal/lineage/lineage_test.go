@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// owned is a Pod with these owner references, each of them YAML.
+// owned returns a Pod with these owner references, each of them YAML.
 func owned(tb testing.TB, owners string) *unstructured.Unstructured {
 	tb.Helper()
 	pod := &unstructured.Unstructured{}

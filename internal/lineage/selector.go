@@ -46,7 +46,7 @@ func mustParse(text string) change.Pattern {
 	return pattern
 }
 
-// LettingGo are the changes of labels by which the parent's controller would let go
+// LettingGo returns the changes of labels by which the parent's controller would let go
 // of its child. They count like taking the owner off, since they come to the same:
 // observed, a stranger's label on a ReplicaSet made the Deployment controller
 // release it, after which it was nobody's, and could be deleted with all its Pods.
@@ -74,7 +74,7 @@ func WouldAdopt(known *knowledge.Kind, parent, obj *unstructured.Unstructured) b
 	return ok && selects.Matches(labels.Set(obj.GetLabels()))
 }
 
-// Joining are the changes of labels by which an object comes to be one that the
+// Joining returns the changes of labels by which an object comes to be one that the
 // parent's controller would adopt.
 func Joining(known *knowledge.Kind, parent, old, updated *unstructured.Unstructured) []change.Change {
 	if WouldAdopt(known, parent, old) || !WouldAdopt(known, parent, updated) {
@@ -117,7 +117,7 @@ func Forsakes(known *knowledge.Kind, parent, child *unstructured.Unstructured) b
 	})
 }
 
-// selectedBy are the changes of the labels that a selector asks for.
+// selectedBy returns the changes of the labels that a selector asks for.
 func selectedBy(selects labels.Selector, old, updated *unstructured.Unstructured) []change.Change {
 	requirements, _ := selects.Requirements()
 	concerned := map[string]bool{}

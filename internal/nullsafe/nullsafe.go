@@ -137,7 +137,7 @@ func (n *rewriter) comprehension(c ast.ComprehensionExpr) {
 	n.names = outer
 }
 
-// selects is true for a selection that may find nothing.
+// selects returns true for a selection that may find nothing.
 func (n *rewriter) selects(e ast.Expr) bool {
 	operand, ok := n.operand(e)
 	for ok {

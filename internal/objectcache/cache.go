@@ -122,7 +122,7 @@ func (c *Cache) Start(ctx context.Context) error {
 	return c.cache.Start(ctx)
 }
 
-// NeedLeaderElection is false: the webhook of each replica reads the cache.
+// NeedLeaderElection returns false: the webhook of each replica reads the cache.
 func (c *Cache) NeedLeaderElection() bool { return false }
 
 // GetCache makes a manager start the informers together with its own cache,

@@ -39,7 +39,7 @@ import (
 
 var things = schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}
 
-// thing is an object of some 2 KiB.
+// thing returns an object of some 2 KiB.
 func thing(i int) map[string]any {
 	var items []any
 	for j := range 32 {
@@ -57,7 +57,7 @@ func thing(i int) map[string]any {
 	}
 }
 
-// watching is a cache of things that an API server streams, and which reads them as it
+// watching returns a cache of things that an API server streams, and which reads them as it
 // is told they are scoped.
 func watching(tb testing.TB, count int, scope apimeta.RESTScope) *Cache {
 	tb.Helper()
@@ -193,7 +193,7 @@ func TestHoldersAreSmall(t *testing.T) {
 	}
 }
 
-// heap is how much is allocated that is in use.
+// heap returns how much is allocated that is in use.
 func heap() int64 {
 	var stats runtime.MemStats
 	runtime.GC()
@@ -202,7 +202,7 @@ func heap() int64 {
 	return int64(stats.HeapAlloc)
 }
 
-// BenchmarkGet is what a read of the webhook costs: of a holder that was read a moment
+// BenchmarkGet measures what a read of the webhook costs: of a holder that was read a moment
 // ago, and of one that was not.
 func BenchmarkGet(b *testing.B) {
 	c := watching(b, 10_000, apimeta.RESTScopeNamespace)

@@ -30,7 +30,7 @@ import (
 	"k8s.io/client-go/util/workqueue"
 )
 
-// numbered are n requests; asked counts how often they were asked for.
+// numbered returns n requests; asked counts how often they were asked for.
 func numbered(prefix string, n int, asked *atomic.Int32) iter.Seq[Request] {
 	return func(yield func(Request) bool) {
 		asked.Add(1)

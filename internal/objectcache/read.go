@@ -218,7 +218,7 @@ func (c *Cache) all(gvk schema.GroupVersionKind) iter.Seq[*packedHolder] {
 	}
 }
 
-// Kinds are the kinds whose holders can be read, in a stable order.
+// Kinds returns the kinds whose holders can be read, in a stable order.
 func (c *Cache) Kinds() []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, w := range *c.kinds.Load() {

@@ -36,7 +36,7 @@ type place struct {
 	namespace string
 }
 
-// RequestFor is the request for a holder of the kind, in the version that is watched.
+// RequestFor returns the request for a holder of the kind, in the version that is watched.
 func RequestFor(gvk schema.GroupVersionKind, key types.NamespacedName) Request {
 	return Request{place: unique.Make(place{gvk: gvk, namespace: key.Namespace}), name: key.Name}
 }
@@ -44,7 +44,7 @@ func RequestFor(gvk schema.GroupVersionKind, key types.NamespacedName) Request {
 // GVK of the holder, in the version that is watched.
 func (r Request) GVK() schema.GroupVersionKind { return r.place.Value().gvk }
 
-// Key is the namespace and name of the holder.
+// Key returns the namespace and name of the holder.
 func (r Request) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: r.place.Value().namespace, Name: r.name}
 }

@@ -40,7 +40,7 @@ var cachedHolders = metrics.Factory.NewGaugeVec(prometheus.GaugeOpts{
 	Help:      "Number of objects of a kind that are watched because a policy is for the kind.",
 }, []string{"kind"})
 
-// Source is what a controller watches to be told of every holder of every kind,
+// Source returns what a controller watches to be told of every holder of every kind,
 // the kinds that Watch adds later included.
 func (c *Cache) Source() source.TypedSource[Request] {
 	return eventSource{cache: c}
@@ -105,7 +105,7 @@ func (s *subscribers) add(ctx context.Context, queue workqueue.TypedRateLimiting
 	return sub
 }
 
-// all are those that there are now.
+// all returns those that there are now.
 func (s *subscribers) all() map[*subscription]struct{} {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

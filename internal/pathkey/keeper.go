@@ -103,7 +103,7 @@ func Open(ctx context.Context, cfg Config) (*Keeper, error) {
 	return k, nil
 }
 
-// Current is the key that the API server is to show.
+// Current returns the key that the API server is to show.
 func (k *Keeper) Current() string { return k.known().Current }
 
 // Changed tells when the keys are others. Several changes may be told as one. It is for
@@ -126,7 +126,7 @@ func (k *Keeper) known() Ring {
 	return k.ring
 }
 
-// now is the time as the Secret has it.
+// now returns the time as the Secret has it.
 func (k *Keeper) now() time.Time { return k.Clock.Now().UTC().Truncate(time.Millisecond) }
 
 // refresh reads the Secret, unless that was done a moment ago, or somebody does so.
@@ -208,5 +208,5 @@ func (k *Keeper) Watch(ctx context.Context, cfg *rest.Config, opts cache.Options
 // Watch follows the Secret.
 type Watch struct{ cache.Cache }
 
-// NeedLeaderElection is false: each replica accepts keys.
+// NeedLeaderElection returns false: each replica accepts keys.
 func (*Watch) NeedLeaderElection() bool { return false }

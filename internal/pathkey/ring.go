@@ -71,12 +71,12 @@ const (
 	longestAfter = 10 * time.Minute
 )
 
-// Every is the schedule on which a key is shown for so long.
+// Every returns the schedule on which a key is shown for so long.
 func Every(d time.Duration) Schedule {
 	return Schedule{Every: d, Ahead: min(longestAhead, d/4), After: min(longestAfter, d/2)}
 }
 
-// Step is the ring that follows now, how long that stays so, and whether it is another
+// Step returns the ring that follows now, how long that stays so, and whether it is another
 // one. fresh makes a key.
 func (s Schedule) Step(r Ring, now time.Time, fresh func() string) (next Ring, wait time.Duration, changed bool) {
 	next = r
@@ -98,7 +98,7 @@ func (s Schedule) Step(r Ring, now time.Time, fresh func() string) (next Ring, w
 	return next, s.rest(next, now), next != r
 }
 
-// Renew is the ring with another key to come, unless one came a while ago.
+// Renew returns the ring with another key to come, unless one came a while ago.
 func (s Schedule) Renew(r Ring, now time.Time, fresh func() string) Ring {
 	if r.Current == "" || r.Next != "" || r.Previous != "" {
 		return r

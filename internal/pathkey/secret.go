@@ -61,7 +61,7 @@ func (k *Keeper) write(ctx context.Context, secret *corev1.Secret, ring Ring) (*
 	return secret, k.Client.Create(ctx, secret)
 }
 
-// ringOf is the ring that a Secret has. What is no key, as a person may have written it, is
+// ringOf returns the ring that a Secret has. What is no key, as a person may have written it, is
 // none; a time that cannot be read is one long ago.
 func ringOf(secret *corev1.Secret) Ring {
 	ring := Ring{
@@ -83,7 +83,7 @@ func keyIn(secret *corev1.Secret, field string) string {
 	return key
 }
 
-// dataOf is what a Secret says of a ring.
+// dataOf returns what a Secret says of a ring.
 func dataOf(ring Ring) map[string][]byte {
 	data := map[string][]byte{
 		fieldCurrent: []byte(ring.Current),

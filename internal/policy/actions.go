@@ -22,7 +22,7 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// Acted is the rule for an action that somebody has taken through the status of an object
+// Acted returns the rule for an action that somebody has taken through the status of an object
 // (D2): the one that a trigger of the policy is about, or else one with all that its rules
 // allow together. Whoever acts does not say what of the object is to be carried out.
 func (p *Policy) Acted(action change.Path) *Rule {

@@ -24,7 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// benchmarkIndex is the chain of two policies among n for other kinds.
+// benchmarkIndex returns the chain of two policies among n for other kinds.
 func benchmarkIndex(b *testing.B, n int) *Index {
 	b.Helper()
 	policies := indexOfChain(b).Policies()
@@ -58,7 +58,7 @@ func BenchmarkIndexInEffect(b *testing.B) {
 	}
 }
 
-// BenchmarkIndexInEffectOfKind is about n policies for the same kind, each for the
+// BenchmarkIndexInEffectOfKind measures about n policies for the same kind, each for the
 // objects of another namespace.
 func BenchmarkIndexInEffectOfKind(b *testing.B) {
 	for _, n := range scales {
@@ -91,7 +91,7 @@ func askInEffect(b *testing.B, index *Index) {
 	}
 }
 
-// BenchmarkTriggered is about the rules of one policy that a change triggers.
+// BenchmarkTriggered measures about the rules of one policy that a change triggers.
 func BenchmarkTriggered(b *testing.B) {
 	for _, n := range scales {
 		var rules strings.Builder

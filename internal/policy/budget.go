@@ -28,7 +28,7 @@ type Budget struct {
 	left uint64
 }
 
-// NewBudget is what the API server grants the match conditions of webhooks about one
+// NewBudget returns what the API server grants the match conditions of webhooks about one
 // object: as a rule they take a quarter of a second.
 func NewBudget() *Budget { return &Budget{left: celconfig.RuntimeCELCostBudgetMatchConditions} }
 

@@ -66,7 +66,7 @@ func (c *candidates) add(p *Policy) {
 	}
 }
 
-// asksFor are the values of one label of which an object, or its namespace, has one if
+// asksFor returns the values of one label of which an object, or its namespace, has one if
 // the policy selects the object.
 func asksFor(p *Policy) []labelValue {
 	for _, ofNamespace := range []bool{true, false} {
@@ -90,7 +90,7 @@ func asksFor(p *Policy) []labelValue {
 	return nil
 }
 
-// selecting are the policies that select a holder, the oldest first.
+// selecting returns the policies that select a holder, the oldest first.
 func (c *candidates) selecting(h Holder) iter.Seq[*Policy] {
 	return func(yield func(*Policy) bool) {
 		if c == nil {
@@ -113,7 +113,7 @@ func (c *candidates) selecting(h Holder) iter.Seq[*Policy] {
 	}
 }
 
-// places are those of the policies that may select the holder.
+// places returns those of the policies that may select the holder.
 func (c *candidates) places(h Holder) []int {
 	places := slices.Clone(c.others)
 	for name := range c.names {

@@ -53,7 +53,7 @@ func (p *Policy) HasCategory(kind schema.GroupKind, category string) bool {
 // they do not. Such children may be in any namespace.
 func (p *Policy) Naming() *knowledge.Naming { return namingOf(p.Categories[p.For.GroupKind()]) }
 
-// Naming is the same for the objects of a kind that some policy names.
+// Naming returns the same for the objects of a kind that some policy names.
 func (i *Index) Naming(kind schema.GroupKind) *knowledge.Naming {
 	if i == nil {
 		return nil

@@ -52,7 +52,7 @@ func Deciding(policies []*Policy, f DecidingField) *Policy {
 	return nil
 }
 
-// TTL is how long an allowance lasts where only time can tell, for an object for
+// TTL returns how long an allowance lasts where only time can tell, for an object for
 // which policies are in effect, the oldest first.
 func TTL(policies []*Policy) time.Duration {
 	if p := Deciding(policies, FieldTTL); p != nil {
@@ -61,7 +61,7 @@ func TTL(policies []*Policy) time.Duration {
 	return DefaultTTL
 }
 
-// MaxOpen is how long an allowance may be open before that shows, for an object for
+// MaxOpen returns how long an allowance may be open before that shows, for an object for
 // which policies are in effect, the oldest first.
 func MaxOpen(policies []*Policy) time.Duration {
 	if p := Deciding(policies, FieldMaxOpen); p != nil {
@@ -132,7 +132,7 @@ func reports(errs field.ErrorList, f DecidingField) bool {
 	return slices.ContainsFunc(errs, func(err *field.Error) bool { return err.Field == string(f) })
 }
 
-// addingOf is the text of all in a policy that adds up with others, to compare;
+// addingOf returns the text of all in a policy that adds up with others, to compare;
 // empty where nothing does.
 func addingOf(spec *v1alpha1.AllowancePolicySpec) string {
 	rest := spec.DeepCopy()

@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 )
 
-// aged is a policy for Deployments, made on a day, with this in its spec.
+// aged returns a policy for Deployments, made on a day, with this in its spec.
 func aged(tb testing.TB, name string, day int, spec ...string) *Policy {
 	tb.Helper()
 	return compile(tb, fmt.Sprintf("metadata: {name: %s, creationTimestamp: \"2026-01-%02dT00:00:00Z\"}\n%s",

@@ -61,7 +61,7 @@ func deputyOf(kind schema.GroupKind, known *knowledge.Kind) (Deputy, bool) {
 	return Deputy{Kind: kind, Scales: known.Scales}, known.Scales != nil
 }
 
-// Metadata are the patterns of what counts of an object's metadata, in a version.
+// Metadata returns the patterns of what counts of an object's metadata, in a version.
 func (d Deputy) Metadata(version string) []change.Pattern {
 	patterns := Represented(d.Kind.WithVersion(version))
 	for _, key := range d.Annotations {

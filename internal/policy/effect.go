@@ -95,7 +95,7 @@ func (i *Index) MayInitiateAbove(chain []Holder, r Requester) bool {
 	})
 }
 
-// InitiatorsOf are who may initiate on the first of a chain of holders; where its policies
+// InitiatorsOf returns who may initiate on the first of a chain of holders; where its policies
 // name nobody, on the next one above it where that counts for it.
 func (i *Index) InitiatorsOf(chain []Holder) []string {
 	for _, policies := range slices.Concat([][]*Policy{i.InEffect(chain)}, i.Approving(chain)) {

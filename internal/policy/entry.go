@@ -50,7 +50,7 @@ type FieldBound struct {
 	Verbs []v1alpha1.MutationVerb
 }
 
-// IsExternal is true for entries about a system outside the cluster.
+// IsExternal returns true for entries about a system outside the cluster.
 func (e Entry) IsExternal() bool { return e.External != nil }
 
 // AllowsOutside reports whether the entry allows a verb of a system outside the cluster.

@@ -75,13 +75,13 @@ func compile(tb testing.TB, text string) *Policy {
 	return compiled
 }
 
-// forDeployments is a policy for Deployments with this in its spec, each line of
+// forDeployments returns a policy for Deployments with this in its spec, each line of
 // which is indented by two.
 func forDeployments(spec string) string {
 	return "metadata: {name: test}\nspec:\n  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}\n" + spec
 }
 
-// specPolicies are the policies of the specification, by name.
+// specPolicies returns the policies of the specification, by name.
 func specPolicies(tb testing.TB) map[string]string {
 	tb.Helper()
 	files, err := filepath.Glob(filepath.Join("testdata", "spec", "*.yaml"))

@@ -42,7 +42,7 @@ func (c *compiler) imply(p *Policy) {
 	}
 }
 
-// historyLabels are the labels that count on the history of the policy's kind although no
+// historyLabels returns the labels that count on the history of the policy's kind although no
 // entry names them: they relate children to one of its templates, and a change of one makes
 // the controller replace children.
 func (p *Policy) historyLabels() []change.Pattern {

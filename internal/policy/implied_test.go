@@ -27,7 +27,7 @@ import (
 
 var controllerRevisions = schema.GroupKind{Group: "apps", Kind: "ControllerRevision"}
 
-// forKind is a policy for a kind of the group apps with this in its spec, each line of
+// forKind returns a policy for a kind of the group apps with this in its spec, each line of
 // which is indented by two.
 func forKind(kind, spec string) string {
 	return "metadata: {name: test}\nspec:\n  for: {apiGroup: apps, apiVersion: v1, kind: " + kind + "}\n" + spec

@@ -81,7 +81,7 @@ func ByAge(a, b *Policy) int {
 	return cmp.Or(a.Created.Compare(b.Created.Time), cmp.Compare(a.Name, b.Name))
 }
 
-// Policies are all policies, the oldest first. The slice must not be changed.
+// Policies returns all policies, the oldest first. The slice must not be changed.
 func (i *Index) Policies() []*Policy {
 	if i == nil {
 		return nil
@@ -89,7 +89,7 @@ func (i *Index) Policies() []*Policy {
 	return i.policies
 }
 
-// For are the policies for a kind in any version, the oldest first, whether or not
+// For returns the policies for a kind in any version, the oldest first, whether or not
 // they select an object. The slice must not be changed.
 func (i *Index) For(kind schema.GroupKind) []*Policy {
 	if i == nil || i.byKind[kind] == nil {
@@ -98,7 +98,7 @@ func (i *Index) For(kind schema.GroupKind) []*Policy {
 	return i.byKind[kind].policies
 }
 
-// Keepers are the kinds that keep their history in objects of the kind, where a policy
+// Keepers returns the kinds that keep their history in objects of the kind, where a policy
 // bounds it. The slice must not be changed.
 func (i *Index) Keepers(history schema.GroupKind) []schema.GroupVersionKind {
 	if i == nil {
@@ -126,7 +126,7 @@ func (i *Index) Called(kind schema.GroupKind) (schema.GroupVersionKind, bool) {
 	return schema.GroupVersionKind{}, false
 }
 
-// selecting are the policies that select a holder, the oldest first.
+// selecting returns the policies that select a holder, the oldest first.
 func (i *Index) selecting(h Holder) iter.Seq[*Policy] {
 	if i == nil {
 		return (*candidates)(nil).selecting(h)

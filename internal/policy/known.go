@@ -29,7 +29,7 @@ import (
 // knowledgePath is where a policy says what it knows of its kind.
 const knowledgePath = "spec.knowledge"
 
-// Known is what is known of a kind: what the policies in effect for an object of it say,
+// Known returns what is known of a kind: what the policies in effect for an object of it say,
 // the oldest first, each field by the oldest that has it, over what is built in.
 func Known(kind schema.GroupKind, policies []*Policy) *knowledge.Kind {
 	known := knowledge.BuiltIn(kind, categoriesOf(kind, policies)...)
@@ -51,20 +51,20 @@ func categoriesOf(kind schema.GroupKind, policies []*Policy) []string {
 	return nil
 }
 
-// Known is what is known of the policy's kind by the policy alone.
+// Known returns what is known of the policy's kind by the policy alone.
 func (p *Policy) Known() *knowledge.Kind { return Known(p.For.GroupKind(), []*Policy{p}) }
 
-// Known is what is known of a kind by all policies, whatever objects they select.
+// Known returns what is known of a kind by all policies, whatever objects they select.
 func (i *Index) Known(kind schema.GroupKind) *knowledge.Kind { return Known(kind, i.For(kind)) }
 
-// KnowledgeField is the deciding field for a field of what policies know of their kind, such
+// KnowledgeField returns the deciding field for a field of what policies know of their kind, such
 // as settled.
 func KnowledgeField(name string) DecidingField { return DecidingField(knowledgePath + "." + name) }
 
 // isKnowledge reports whether the field is part of what a policy knows of its kind.
 func (f DecidingField) isKnowledge() bool { return strings.HasPrefix(string(f), knowledgePath+".") }
 
-// fieldsOfKnowledge are the deciding fields that a declaration has, with what they say.
+// fieldsOfKnowledge returns the deciding fields that a declaration has, with what they say.
 func fieldsOfKnowledge(declared *v1alpha1.Knowledge) map[DecidingField]string {
 	out := map[DecidingField]string{}
 	for name, text := range knowledge.Said(declared) {

@@ -31,7 +31,7 @@ import (
 
 var canaryKind = schema.GroupKind{Group: "example.org", Kind: "Canary"}
 
-// canary is a policy for a kind that nobody knows, with this in its spec.
+// canary returns a policy for a kind that nobody knows, with this in its spec.
 func canary(t *testing.T, name string, age int, spec string) *Policy {
 	t.Helper()
 	p := compile(t, "metadata: {name: "+name+"}\nspec:\n  for: {apiGroup: example.org, apiVersion: v1, kind: Canary}\n"+spec)

@@ -31,7 +31,7 @@ const categoryComposite = "composite"
 // another one in the place of an object that is called otherwise, and deletes it.
 var composedName = change.Pattern(annotationPath("crossplane.io/composition-resource-name"))
 
-// marksOf are the patterns of the marks of children of a kind, whatever entries say: the
+// marksOf returns the patterns of the marks of children of a kind, whatever entries say: the
 // metadata by which the controller of their parent tells what each of them is, such as the
 // revision that a Pod was made of. A change of it has the controller replace the child, or
 // take it for another one, so it counts like a change of the content. Controllers write it

@@ -31,15 +31,15 @@ import (
 // annotations onto ReplicaSets, would be refused what a policy only watches on
 // Deployments.
 
-// TriggerMetadata are the triggers that lie under metadata: what counts on the
+// TriggerMetadata returns the triggers that lie under metadata: what counts on the
 // objects that the policy is for.
 func (p *Policy) TriggerMetadata() []change.Pattern { return p.triggerMetadata }
 
-// ChildMetadata are the bounds that lie under metadata of children of the kind:
+// ChildMetadata returns the bounds that lie under metadata of children of the kind:
 // what counts on them.
 func (p *Policy) ChildMetadata(kind schema.GroupKind) []change.Pattern { return p.childMetadata[kind] }
 
-// MetadataPatterns are all paths under metadata that the policy names, for
+// MetadataPatterns returns all paths under metadata that the policy names, for
 // whichever object: what has to be looked at, not what counts.
 func (p *Policy) MetadataPatterns() []change.Pattern {
 	var all patternSet

@@ -139,7 +139,7 @@ func misjudges(in scope, source string, fields Fields) []string {
 	return j.found
 }
 
-// parsed is the tree of an expression, nil where it is none.
+// parsed returns the tree of an expression, nil where it is none.
 func parsed(in scope, source string) *cel.Ast {
 	env, err := in()
 	if err != nil {
@@ -254,7 +254,7 @@ func literal(e ast.Expr) inferred {
 	}
 }
 
-// below is what a value has at a segment.
+// below returns what a value has at a segment.
 func (j *judging) below(v inferred, segment change.Segment) inferred {
 	if v.in == "" {
 		return inferred{}
@@ -332,7 +332,7 @@ func (j *judging) call(call ast.CallExpr) inferred {
 	return inferred{valueType: results[name], text: string(results[name])}
 }
 
-// index is what a value has at an index or key.
+// index returns what a value has at an index or key.
 func (j *judging) index(v inferred, key ast.Expr) inferred {
 	if key.Kind() == ast.LiteralKind {
 		if k, ok := key.AsLiteral().(types.String); ok {

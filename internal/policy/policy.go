@@ -139,7 +139,7 @@ func (p *Policy) NamespaceSelector() labels.Selector { return p.namespaceSelecto
 // ObjectSelector selects the parents by label: nothing where it is not valid.
 func (p *Policy) ObjectSelector() labels.Selector { return p.objectSelector }
 
-// Triggered are the rules, in order, whose trigger touches a path: its change may be
+// Triggered returns the rules, in order, whose trigger touches a path: its change may be
 // what they are about.
 func (p *Policy) Triggered(path change.Path) iter.Seq[*Rule] {
 	return func(yield func(*Rule) bool) {
@@ -176,7 +176,7 @@ func (p *Policy) IsAboutReaders() bool {
 	return len(p.Throughs()) > 0 && len(p.Entries()) == 0
 }
 
-// Entries are the entries of all sections: initializing, deleting, maintaining and
+// Entries returns the entries of all sections: initializing, deleting, maintaining and
 // the rules. What the policy bounds by implication comes last, as entries that allow
 // nothing.
 func (p *Policy) Entries() []Entry {

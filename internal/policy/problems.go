@@ -30,7 +30,7 @@ const (
 	maxProblems = 16
 )
 
-// told are problems as an answer, and the condition of a policy, have room for them.
+// told returns problems as an answer, and the condition of a policy, have room for them.
 func told(all field.ErrorList) field.ErrorList {
 	all = all[:min(len(all), maxProblems)]
 	for _, problem := range all {

@@ -38,7 +38,7 @@ var represented = map[schema.GroupVersionKind]map[string]string{
 	},
 }
 
-// Represented are the patterns of the annotations that stand for fields in a version of a
+// Represented returns the patterns of the annotations that stand for fields in a version of a
 // kind, in order.
 func Represented(kind schema.GroupVersionKind) []change.Pattern {
 	out := make([]change.Pattern, 0, len(represented[kind]))
@@ -48,7 +48,7 @@ func Represented(kind schema.GroupVersionKind) []change.Pattern {
 	return out
 }
 
-// AsField is the change of the field that an annotation stands for in a version of a kind,
+// AsField returns the change of the field that an annotation stands for in a version of a kind,
 // and any other change as it is.
 func AsField(kind schema.GroupVersionKind, c change.Change) change.Change {
 	for key, field := range represented[kind] {

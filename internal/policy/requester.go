@@ -40,7 +40,7 @@ func (r Requester) IsServiceAccount() bool {
 	return strings.HasPrefix(r.Username, serviceaccount.ServiceAccountUsernamePrefix)
 }
 
-// IsController is true for service accounts, and for the user that all built-in
+// IsController returns true for service accounts, and for the user that all built-in
 // controllers share where the controller manager runs without
 // --use-service-account-credentials (D3).
 func (r Requester) IsController() bool {

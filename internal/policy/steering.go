@@ -16,7 +16,7 @@ limitations under the License.
 
 package policy
 
-// Unruled are the fields by which anybody steers what happens to the children of an object
+// Unruled returns the fields by which anybody steers what happens to the children of an object
 // although the policy has rules about others: no rule touches them. A rollout is held back
 // by some fields as much as it is started by others: a partition that somebody takes away
 // finishes it, under the allowance of who began it. So rules that are about one such field

@@ -62,7 +62,7 @@ func (p *Policy) Names(r Requester) bool {
 	})
 }
 
-// Subjects are who the policy is about. The slice must not be changed.
+// Subjects returns who the policy is about. The slice must not be changed.
 func (p *Policy) Subjects() []v1alpha1.PolicySubject { return p.subjects }
 
 // HasInitiator reports whether anybody may start a chain through the policy. One

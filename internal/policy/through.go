@@ -73,12 +73,12 @@ func (t *Through) IsRead(reader *unstructured.Unstructured, o Read) bool {
 	}
 }
 
-// NamesIn are the names of what reader reads, where it has these.
+// NamesIn returns the names of what reader reads, where it has these.
 func (t *Through) NamesIn(reader *unstructured.Unstructured) []string {
 	return texts(t.NamedBy, reader.Object)
 }
 
-// NamesOf are the names of readers that an object has, where it has these.
+// NamesOf returns the names of readers that an object has, where it has these.
 func (t *Through) NamesOf(obj map[string]any) []string { return texts(t.Names, obj) }
 
 // OwnNamespace reports whether reader reads nothing but what is in its own namespace, or in
@@ -120,7 +120,7 @@ func selects(at change.Path, reader *unstructured.Unstructured, of map[string]st
 	return ok && compiled.Matches(labels.Set(of))
 }
 
-// texts are the strings at the patterns, without empty ones.
+// texts returns the strings at the patterns, without empty ones.
 func texts(patterns []change.Pattern, obj map[string]any) []string {
 	var out []string
 	for _, p := range patterns {
@@ -134,7 +134,7 @@ func texts(patterns []change.Pattern, obj map[string]any) []string {
 	return out
 }
 
-// Throughs are the entries of all rules about the children of readers, or about readers.
+// Throughs returns the entries of all rules about the children of readers, or about readers.
 func (p *Policy) Throughs() []ThroughEntry {
 	var out []ThroughEntry
 	for i := range p.Rules {
@@ -143,7 +143,7 @@ func (p *Policy) Throughs() []ThroughEntry {
 	return out
 }
 
-// ReadBy are the policies whose objects readers of a kind read, where they say something
+// ReadBy returns the policies whose objects readers of a kind read, where they say something
 // of a kind of children of these, or of readers themselves. The slice must not be changed.
 func (i *Index) ReadBy(reader, target schema.GroupKind) []*Policy {
 	if i == nil {

@@ -28,7 +28,7 @@ import (
 	"kausality.io/operator/internal/ledger"
 )
 
-// PendingOf is what is known of the approved content of a holder besides its state: what
+// PendingOf returns what is known of the approved content of a holder besides its state: what
 // grants have ended that could not be carried into it and that count (D11), and, where it
 // has no state, what of its effective ledger is withheld: by such a grant, or since a
 // version of Kausality that kept no approved content.

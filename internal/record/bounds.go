@@ -36,7 +36,7 @@ const (
 	maxRawLedger = 32768
 )
 
-// shortened is an entry within the bounds.
+// shortened returns an entry within the bounds.
 func shortened(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	e.Message = cut(e.Message, maxMessage)
 	e.Paths, e.Names, e.Policies = shortTexts(e.Paths), shortTexts(e.Names), shortTexts(e.Policies)
@@ -44,7 +44,7 @@ func shortened(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	return e
 }
 
-// shortDecision is a decision within the bounds.
+// shortDecision returns a decision within the bounds.
 func shortDecision(d v1alpha1.Decision) v1alpha1.Decision {
 	d.Message = cut(d.Message, maxMessage)
 	d.Paths, d.Policies = shortTexts(d.Paths), shortTexts(d.Policies)
@@ -86,7 +86,7 @@ func shortTrace(trace []v1alpha1.TraceHop) []v1alpha1.TraceHop {
 	return out
 }
 
-// Raw is a ledger that could not be read, as a record keeps it.
+// Raw returns a ledger that could not be read, as a record keeps it.
 func Raw(text string) string {
 	return cut(strings.ToValidUTF8(text, "\uFFFD"), maxRawLedger)
 }

@@ -43,7 +43,7 @@ func ContentOf(obj *unstructured.Unstructured, policies []*policy.Policy, key st
 	return out
 }
 
-// triggersOf are the fields whose changes policies withhold.
+// triggersOf returns the fields whose changes policies withhold.
 func triggersOf(policies []*policy.Policy) []change.Pattern {
 	var out []change.Pattern
 	for _, p := range policies {
@@ -57,7 +57,7 @@ func triggersOf(policies []*policy.Policy) []change.Pattern {
 	return out
 }
 
-// ChangedSince are the fields that an object has otherwise than by earlier content of it,
+// ChangedSince returns the fields that an object has otherwise than by earlier content of it,
 // with their earlier digests, as far as policies are about them. Fields that only the later
 // content identifies were not looked at before.
 func ChangedSince(earlier, content *v1alpha1.ApprovedContent, policies []*policy.Policy) []v1alpha1.ContentDigest {

@@ -26,7 +26,7 @@ import (
 	"kausality.io/operator/internal/ledger"
 )
 
-// Effective is what counts of a holder's ledger now: stored, which is what its
+// Effective returns what counts of a holder's ledger now: stored, which is what its
 // annotation says, with the pending grants that count, without what is consumed
 // (D8) and without entries for a generation that holder cannot have yet (D10).
 //

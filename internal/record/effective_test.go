@@ -32,7 +32,7 @@ import (
 
 const holderUID = types.UID("holder-uid")
 
-// holder is a Deployment of generation 5 with some replicas.
+// holder returns a Deployment of generation 5 with some replicas.
 func holder(replicas int64) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1",

@@ -30,7 +30,7 @@ import (
 // the content that it is for (D11), and a deletion for the holder to be deleted.
 const UnseenLimit = time.Minute
 
-// Awaited is until when a holder that does not exist may still come. A record can be
+// Awaited returns until when a holder that does not exist may still come. A record can be
 // older than its holder: a grant that goes with the creation of the holder is recorded
 // before the holder is stored, and the record is there before the grant is in it.
 func Awaited(created metav1.Time, status *v1alpha1.AllowanceRecordStatus) time.Time {

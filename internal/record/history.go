@@ -124,7 +124,7 @@ func together(old, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	return e
 }
 
-// counted is an entry that happened once more than an older one.
+// counted returns an entry that happened once more than an older one.
 func counted(old, e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	first := old.Time
 	for _, other := range []*metav1.Time{old.FirstTime, e.FirstTime} {
@@ -172,7 +172,7 @@ func sizeOf(e *v1alpha1.HistoryEntry) int {
 	return size
 }
 
-// entryOf is a decision about a child, as the history tells it.
+// entryOf returns a decision about a child, as the history tells it.
 func entryOf(d v1alpha1.Decision) v1alpha1.HistoryEntry {
 	e := v1alpha1.HistoryEntry{
 		Time: d.Time, Event: v1alpha1.HistoryEvent(d.Result), User: d.User, Operation: d.Operation, Reason: d.Reason,
@@ -190,7 +190,7 @@ func entryOf(d v1alpha1.Decision) v1alpha1.HistoryEntry {
 	return e
 }
 
-// DeletedEntry is the deletion of the target, as its history tells it.
+// DeletedEntry returns the deletion of the target, as its history tells it.
 func DeletedEntry(d *v1alpha1.Deletion) v1alpha1.HistoryEntry {
 	return v1alpha1.HistoryEntry{
 		Time: d.Time, Event: v1alpha1.EventDeleted, User: d.User, Initiator: d.Initiator, Trace: d.Trace, Policies: d.Policies,

@@ -36,7 +36,7 @@ func minute(n int) metav1.Time {
 	return metav1.NewTime(historyStart.Add(time.Duration(n) * time.Minute))
 }
 
-// refusal is a denied creation of a Pod.
+// refusal returns a denied creation of a Pod.
 func refusal(at int, name string) v1alpha1.HistoryEntry {
 	return v1alpha1.HistoryEntry{
 		Time: minute(at), Event: v1alpha1.EventDenied, User: "controller", Operation: "Create", Kind: "Pod",
@@ -55,7 +55,7 @@ func byUser(e v1alpha1.HistoryEntry, user string) v1alpha1.HistoryEntry {
 	return e
 }
 
-// granted is a change by alice; told by admission where it says the operation.
+// granted returns a change by alice; told by admission where it says the operation.
 func granted(at int, event v1alpha1.HistoryEvent, generation int64, operation string) v1alpha1.HistoryEntry {
 	return v1alpha1.HistoryEntry{
 		Time: minute(at), Event: event, Operation: operation, Initiator: "alice", Paths: []string{"spec.replicas"},
@@ -63,7 +63,7 @@ func granted(at int, event v1alpha1.HistoryEvent, generation int64, operation st
 	}
 }
 
-// scaled is a change by the Deployment controller that follows from one by alice.
+// scaled returns a change by the Deployment controller that follows from one by alice.
 func scaled(at int, event v1alpha1.HistoryEvent, generation int64, operation string) v1alpha1.HistoryEntry {
 	e := granted(at, event, 5, operation)
 	e.Trace = append(e.Trace, v1alpha1.TraceHop{Kind: "ReplicaSet", Name: "web-1", Generation: generation, Field: "spec.replicas"})

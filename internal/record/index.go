@@ -72,7 +72,7 @@ func targetValue(kind schema.GroupKind, key types.NamespacedName) string {
 	return kind.String() + "/" + key.String()
 }
 
-// indexedIf is the index of what is so, and none of what is not.
+// indexedIf returns the index of what is so, and none of what is not.
 func indexedIf(is bool) []string {
 	if !is {
 		return nil
@@ -188,7 +188,7 @@ func (s *Store) InheritedDeletion(ctx context.Context, rec *v1alpha1.AllowanceRe
 	return inherit(d, DeletedHop(rec.Spec.TargetRef)), nil
 }
 
-// inherit is the deletion of what hops lead to, below an object that was deleted.
+// inherit returns the deletion of what hops lead to, below an object that was deleted.
 func inherit(d *v1alpha1.Deletion, hops ...v1alpha1.TraceHop) *v1alpha1.Deletion {
 	d = d.DeepCopy()
 	if len(hops) > 0 {
@@ -198,7 +198,7 @@ func inherit(d *v1alpha1.Deletion, hops ...v1alpha1.TraceHop) *v1alpha1.Deletion
 	return d
 }
 
-// DeletedHop is the hop of an object that was deleted.
+// DeletedHop returns the hop of an object that was deleted.
 func DeletedHop(ref v1alpha1.TargetReference) v1alpha1.TraceHop {
 	return v1alpha1.TraceHop{Kind: ref.Kind, Name: ref.Name, Field: v1alpha1.FieldDeleted}
 }

@@ -26,7 +26,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// LedgerHistory is what the history of a target tells of entries of its ledger: one
+// LedgerHistory returns what the history of a target tells of entries of its ledger: one
 // entry for all that one change gave, with event where it gave allowances, and with
 // withheld where it is withheld. Their order is that of the allowances.
 func LedgerHistory(target v1alpha1.TargetReference, allowances []v1alpha1.Allowance, event, withheld v1alpha1.HistoryEvent, at metav1.Time) []v1alpha1.HistoryEntry {
@@ -161,7 +161,7 @@ func sameChain(a, b v1alpha1.HistoryEntry) bool {
 	return a.Initiator == b.Initiator && slices.EqualFunc(a.Trace[:last], b.Trace[:last], sameHop) && sameHop(end, b.Trace[last])
 }
 
-// step is the generation of the target that an entry is about.
+// step returns the generation of the target that an entry is about.
 func step(e v1alpha1.HistoryEntry) int64 {
 	if len(e.Trace) == 0 {
 		return 0

@@ -68,7 +68,7 @@ type packedRecord interface {
 	Unpack() (*v1alpha1.AllowanceRecord, error)
 }
 
-// keyIn is the name of the record that an informer tells of.
+// keyIn returns the name of the record that an informer tells of.
 func keyIn(obj any) (types.NamespacedName, bool) {
 	switch obj := obj.(type) {
 	case *v1alpha1.AllowanceRecord:
@@ -80,7 +80,7 @@ func keyIn(obj any) (types.NamespacedName, bool) {
 	}
 }
 
-// recordIn is the record that an informer tells of, nil where there is none in it.
+// recordIn returns the record that an informer tells of, nil where there is none in it.
 func recordIn(obj any) *v1alpha1.AllowanceRecord {
 	switch obj := obj.(type) {
 	case *v1alpha1.AllowanceRecord:
@@ -145,13 +145,13 @@ func (s *Store) gone(obj any) {
 	}
 }
 
-// lostOf is the record of an object that had not ended, as it was when somebody deleted it;
+// lostOf returns the record of an object that had not ended, as it was when somebody deleted it;
 // nil where nobody did, or it has been put back.
 func (s *Store) lostOf(ref v1alpha1.TargetReference) *v1alpha1.AllowanceRecord {
 	return s.lost.of(s.key(ref), ref.UID)
 }
 
-// key is the name of the record of an object.
+// key returns the name of the record of an object.
 func (s *Store) key(ref v1alpha1.TargetReference) types.NamespacedName {
 	return types.NamespacedName{Namespace: Namespace(ref, s.operatorNamespace), Name: Name(ref)}
 }
@@ -198,7 +198,7 @@ func (s *Store) restore(rec *v1alpha1.AllowanceRecord) bool {
 	return true
 }
 
-// phaseOf is the phase of a target whose record was made with its first allowances.
+// phaseOf returns the phase of a target whose record was made with its first allowances.
 func phaseOf(rec *v1alpha1.AllowanceRecord) v1alpha1.Phase {
 	if rec.Status.Phase == "" {
 		return v1alpha1.PhaseSteady // The next look says which it is.

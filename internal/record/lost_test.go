@@ -42,7 +42,7 @@ func storing(t *testing.T, records ...client.Object) *Store {
 	return NewStore(Config{Client: c, Live: c, OperatorNamespace: "kausality-system"})
 }
 
-// recordNamed is recordWith as the API server has it.
+// recordNamed returns recordWith as the API server has it.
 func recordNamed(status v1alpha1.AllowanceRecordStatus) *v1alpha1.AllowanceRecord {
 	rec := recordWith(status)
 	rec.Spec.LedgerKnown = false

@@ -35,7 +35,7 @@ type Mirror struct {
 	Advance func(ctx context.Context, status *v1alpha1.AllowanceRecordStatus) bool
 }
 
-// then is a later look in the place of an earlier one that has not been written. What
+// then returns a later look in the place of an earlier one that has not been written. What
 // deserved a record then has one.
 func (m *Mirror) then(later *Mirror) *Mirror {
 	next := *later

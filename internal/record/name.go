@@ -101,7 +101,7 @@ func Namespace(ref v1alpha1.TargetReference, operatorNamespace string) string {
 	return ref.Namespace
 }
 
-// TargetOf is the reference by which obj is recorded.
+// TargetOf returns the reference by which obj is recorded.
 func TargetOf(obj *unstructured.Unstructured) v1alpha1.TargetReference {
 	gvk := obj.GroupVersionKind()
 	return v1alpha1.TargetReference{
@@ -114,17 +114,17 @@ func TargetOf(obj *unstructured.Unstructured) v1alpha1.TargetReference {
 	}
 }
 
-// GVK is the kind of a target in the version that it is recorded by.
+// GVK returns the kind of a target in the version that it is recorded by.
 func GVK(ref v1alpha1.TargetReference) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: ref.Group, Version: ref.Version, Kind: ref.Kind}
 }
 
-// Key is the namespace and name of a target.
+// Key returns the namespace and name of a target.
 func Key(ref v1alpha1.TargetReference) types.NamespacedName {
 	return types.NamespacedName{Namespace: ref.Namespace, Name: ref.Name}
 }
 
-// ParentOf is the uid of the parent of a record's target, empty where it has none, or that
+// ParentOf returns the uid of the parent of a record's target, empty where it has none, or that
 // is not known. The label, which whoever may patch records writes, counts only in a record
 // of an older version, which has nothing else.
 func ParentOf(rec *v1alpha1.AllowanceRecord) types.UID {

@@ -123,7 +123,7 @@ func (s *Store) Observe(o Outcome) {
 	outcomesDropped.Add(float64(s.outcomes.put(b)))
 }
 
-// NeedLeaderElection is false: each replica writes what it has decided.
+// NeedLeaderElection returns false: each replica writes what it has decided.
 func (s *Store) NeedLeaderElection() bool { return false }
 
 // Start writes what is observed until ctx ends, and then what is left. Each holder has

@@ -58,7 +58,7 @@ func Known(
 	return out
 }
 
-// IgnoredParents are the ids of the parents that are none for the target of a record.
+// IgnoredParents returns the ids of the parents that are none for the target of a record.
 func IgnoredParents(rec *v1alpha1.AllowanceRecord) []string {
 	if rec == nil {
 		return nil
@@ -70,7 +70,7 @@ func IgnoredParents(rec *v1alpha1.AllowanceRecord) []string {
 	return out
 }
 
-// IgnoredParent is a parent that is none from a time on.
+// IgnoredParent returns a parent that is none from a time on.
 func IgnoredParent(ref lineage.Ref, now metav1.Time) v1alpha1.IgnoredParent {
 	return v1alpha1.IgnoredParent{
 		ID: ref.ID(), APIVersion: ref.GVK.GroupVersion().String(), Kind: ref.GVK.Kind, Name: ref.Name, Time: now,

@@ -67,7 +67,7 @@ func NewPending(scaled *Content, contentHash string, grants []v1alpha1.Allowance
 	return p
 }
 
-// ContentHash is a hash of everything that counts in an object, but for what its system
+// ContentHash returns a hash of everything that counts in an object, but for what its system
 // writes into it for itself, empty values of its Go types included.
 func ContentHash(obj *unstructured.Unstructured) string {
 	return change.HashOfCounted(lineage.WithoutBooks(obj.Object))
@@ -89,7 +89,7 @@ func Counts(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
 	return err == nil && value == *p.Value
 }
 
-// Allowances are those of a pending grant that counts for holder, with the
+// Allowances returns those of a pending grant that counts for holder, with the
 // generation that holder has where the request could not know it.
 func Allowances(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) []v1alpha1.Allowance {
 	generation := holder.GetGeneration()

@@ -227,7 +227,7 @@ func (q *queue) mirrors(uid types.UID) bool {
 	return b != nil && b.mirror != nil
 }
 
-// next is when the first batch is due, and false where none is.
+// next returns when the first batch is due, and false where none is.
 func (q *queue) next() (time.Time, bool) {
 	q.mu.Lock()
 	defer q.mu.Unlock()

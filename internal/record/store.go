@@ -126,7 +126,7 @@ func (s *Store) Get(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha
 // Behind reports whether the cached records may be older than what others see.
 func (s *Store) Behind() bool { return s.behind != nil && s.behind() }
 
-// own is Get of a record that may be modified.
+// own returns Get of a record that may be modified.
 func (s *Store) own(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
 	return s.read(ctx, s.client, ref)
 }
@@ -161,7 +161,7 @@ func (s *Store) Live(ctx context.Context, ref v1alpha1.TargetReference) (*v1alph
 	return s.lostOf(ref), nil
 }
 
-// stored is the record as the API server has it, which may be modified.
+// stored returns the record as the API server has it, which may be modified.
 func (s *Store) stored(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
 	return s.read(ctx, s.live, ref)
 }
@@ -194,7 +194,7 @@ func (s *Store) Update(ctx context.Context, ref v1alpha1.TargetReference, create
 	return s.update(ctx, ref, "", create, mutate)
 }
 
-// update is Update; a record that it makes is labeled with the uid of its target's
+// update returns Update; a record that it makes is labeled with the uid of its target's
 // parent.
 func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, create bool, mutate func(*v1alpha1.AllowanceRecordStatus) bool) error {
 	read, known := s.own, ""
@@ -228,7 +228,7 @@ func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent
 	})
 }
 
-// goesOn is the version of a record that was read, nil where there is none. It fails where
+// goesOn returns the version of a record that was read, nil where there is none. It fails where
 // another read saw a later one: what is to be written is of what was there then.
 func goesOn(rec *v1alpha1.AllowanceRecord, known string) (string, error) {
 	switch {

@@ -117,7 +117,7 @@ func indexOfBrokenGlass(notes []v1alpha1.BrokenGlass, request v1alpha1.BrokenGla
 	})
 }
 
-// counting are the notes that count still.
+// counting returns the notes that count still.
 func (s *Store) counting(notes []v1alpha1.BrokenGlass) []v1alpha1.BrokenGlass {
 	now := s.clock.Now()
 	var out []v1alpha1.BrokenGlass

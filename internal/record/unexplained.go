@@ -37,7 +37,7 @@ const (
 	scaledPath = "spec.replicas"
 )
 
-// Unexplained are the fields that an object of a content has otherwise than was known to be
+// Unexplained returns the fields that an object of a content has otherwise than was known to be
 // approved, with the digests of that, where it is not known why: by a grant in its effective
 // ledger that is newer than what was known, as an operator that was killed may not have told
 // of what it granted in its last two seconds. New defaults count up no generation; of
@@ -97,7 +97,7 @@ func IsScaled(obj *unstructured.Unstructured, path string, since *metav1.Time) b
 	})
 }
 
-// LastChange is when an object was last changed but for its status, in whole seconds; who
+// LastChange returns when an object was last changed but for its status, in whole seconds; who
 // only takes something away leaves no time.
 func LastChange(obj *unstructured.Unstructured) time.Time {
 	var last time.Time

@@ -80,7 +80,7 @@ type cutter struct {
 	err       error
 }
 
-// message is what remains of a message whose list is at the end of a path. Fields that are
+// message returns what remains of a message whose list is at the end of a path. Fields that are
 // not known go from beside the list: they may say the same in another way.
 func (c *cutter) message(data []byte, list path) []byte {
 	out := []byte{}
@@ -117,7 +117,7 @@ func (c *cutter) keeps(element []byte) bool {
 	return one.truth == holds
 }
 
-// find is the text at the end of a path; of several, the last counts, as for who reads the
+// find returns the text at the end of a path; of several, the last counts, as for who reads the
 // message. It is empty where there is none.
 func (c *cutter) find(data []byte, to path) []byte {
 	var out []byte

@@ -101,7 +101,7 @@ func said(yes bool) answer {
 	return answer{truth: fails}
 }
 
-// pod is the sandbox of the caller, and holds if there is one.
+// pod returns the sandbox of the caller, and holds if there is one.
 func (f Facts) pod() (string, answer) {
 	switch {
 	case f.Caller == nil:

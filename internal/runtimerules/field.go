@@ -53,7 +53,7 @@ func resolve(message protoreflect.MessageDescriptor, text string) (path, error) 
 	return out, nil
 }
 
-// named is the field of a message that has a name in Go, in the API's own language, or
+// named returns the field of a message that has a name in Go, in the API's own language, or
 // in JSON.
 func named(message protoreflect.MessageDescriptor, name string) protoreflect.FieldDescriptor {
 	for i := range message.Fields().Len() {
@@ -73,7 +73,7 @@ func fieldNames(message protoreflect.MessageDescriptor) []string {
 	return out
 }
 
-// goName is the name that generated code has for a field.
+// goName returns the name that generated code has for a field.
 func goName(name string) string {
 	var b strings.Builder
 	for word := range strings.SplitSeq(name, "_") {
@@ -84,10 +84,10 @@ func goName(name string) string {
 	return b.String()
 }
 
-// leaf is the field that a path ends at.
+// leaf returns the field that a path ends at.
 func (p path) leaf() protoreflect.FieldDescriptor { return p[len(p)-1] }
 
-// holder is the message that has the leaf: an empty one where the way to it is absent.
+// holder returns the message that has the leaf: an empty one where the way to it is absent.
 func (p path) holder(message protoreflect.Message) protoreflect.Message {
 	for _, field := range p[:len(p)-1] {
 		message = message.Get(field).Message()
@@ -95,7 +95,7 @@ func (p path) holder(message protoreflect.Message) protoreflect.Message {
 	return message
 }
 
-// value is that of the leaf: the zero value where it is absent.
+// value returns that of the leaf: the zero value where it is absent.
 func (p path) value(message protoreflect.Message) protoreflect.Value {
 	return p.holder(message).Get(p.leaf())
 }

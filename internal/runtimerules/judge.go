@@ -60,7 +60,7 @@ type Verdict struct {
 	Questions []Question
 }
 
-// Rule is the rule that decided; nil where none did.
+// Rule returns the rule that decided; nil where none did.
 func (v Verdict) Rule() *Rule {
 	if v.Step == nil {
 		return nil
@@ -74,7 +74,7 @@ const maxObstacles = 3
 // Plan returns what the file says of a method; nil for one that the API does not have.
 func (r *Rules) Plan(path string) *Plan { return r.plans[path] }
 
-// Unknown is the verdict on a call of a method that the API does not have. It is never
+// Unknown returns the verdict on a call of a method that the API does not have. It is never
 // forwarded, since nobody knows what it does.
 func (r *Rules) Unknown(path string) Verdict {
 	for _, rule := range r.patterns {
@@ -94,7 +94,7 @@ func (p *Plan) ReadsRequest() bool {
 	return len(p.Steps) > 0 && len(p.Steps[0].conditions) > 0
 }
 
-// Judge is the verdict on a call. The request is looked at where ReadsRequest says so.
+// Judge returns the verdict on a call. The request is looked at where ReadsRequest says so.
 func (p *Plan) Judge(request proto.Message, facts Facts) Verdict {
 	var obstacles []string
 	for _, step := range p.Steps {
@@ -129,7 +129,7 @@ func refusal(obstacles []string) string {
 	return strings.Join(obstacles, "; ")
 }
 
-// allow is the verdict of a rule whose conditions hold.
+// allow returns the verdict of a rule whose conditions hold.
 func (s *Step) allow(request proto.Message, facts Facts) Verdict {
 	if len(s.filters) > 0 {
 		switch _, pod := facts.pod(); pod.truth {
@@ -188,7 +188,7 @@ func (c condition) test(request protoreflect.Message, facts Facts) answer {
 	return said(value.String() == pod)
 }
 
-// complete is the request with the ids of containers in full: what a short one stands for
+// complete returns the request with the ids of containers in full: what a short one stands for
 // may be another container by the time that the runtime looks.
 func (s *Step) complete(request proto.Message, facts Facts) proto.Message {
 	completed := false

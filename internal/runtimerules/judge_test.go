@@ -35,7 +35,7 @@ const (
 	foreign = "foreign-container"
 )
 
-// known is what a judgement can find out in these tests.
+// known returns what a judgement can find out in these tests.
 func known() Facts {
 	return Facts{
 		Caller: &Caller{PodSandboxID: mine},
@@ -50,7 +50,7 @@ func known() Facts {
 	}
 }
 
-// host is a caller that is in no Pod.
+// host returns a caller that is in no Pod.
 func host() Facts {
 	out := known()
 	out.Caller = &Caller{}

@@ -70,7 +70,7 @@ func describe(file protoreflect.FileDescriptor) map[string]*Method {
 	return out
 }
 
-// messageType is the generated type of a message of the API; all are registered by the
+// messageType returns the generated type of a message of the API; all are registered by the
 // package that has the descriptors.
 func messageType(message protoreflect.MessageDescriptor) protoreflect.MessageType {
 	found, err := protoregistry.GlobalTypes.FindMessageByName(message.FullName())
@@ -136,7 +136,7 @@ func nearest(written string, candidates []string) (string, bool) {
 	return best, best != ""
 }
 
-// distance is how many characters have to be put in, left out or replaced to make one
+// distance returns how many characters have to be put in, left out or replaced to make one
 // of two words into the other.
 func distance(a, b string) int {
 	row := make([]int, len(b)+1)

@@ -91,7 +91,7 @@ func parse(file string, text []byte) ([]*Rule, *ProblemsError) {
 	return rules, p.problems
 }
 
-// document is the one that a file has.
+// document returns the one that a file has.
 func (p *parser) document(text []byte) *yamlv3.Node {
 	decoder := yamlv3.NewDecoder(bytes.NewReader(text))
 	var document, another yamlv3.Node
@@ -237,7 +237,7 @@ func (p *parser) source(node *yamlv3.Node) string {
 	return text
 }
 
-// required is the text of a key that has to be there.
+// required returns the text of a key that has to be there.
 func (p *parser) required(node *yamlv3.Node, fields map[string]*yamlv3.Node, what, key string) string {
 	field := fields[key]
 	if field == nil {
@@ -255,7 +255,7 @@ func (p *parser) text(node *yamlv3.Node, key string) string {
 	return node.Value
 }
 
-// mapping are the values of a mapping by key. It is nil for what is none.
+// mapping returns the values of a mapping by key. It is nil for what is none.
 func (p *parser) mapping(node *yamlv3.Node, what string, keys ...string) map[string]*yamlv3.Node {
 	if node.Kind != yamlv3.MappingNode {
 		p.problems.addf(node.Line, "%s is a mapping with the keys %v", what, keys)

@@ -70,17 +70,17 @@ func TestParseGood(t *testing.T) {
 	}
 }
 
-// conditions is a rule for ListContainers with a condition.
+// conditions returns a rule for ListContainers with a condition.
 func conditions(condition string) string {
 	return "- method: /runtime.v1.RuntimeService/ListContainers\n  action: allow\n  conditions:\n  - " + condition
 }
 
-// onExec is the same for Exec.
+// onExec returns the same for Exec.
 func onExec(condition string) string {
 	return "- method: /runtime.v1.RuntimeService/Exec\n  action: allow\n  conditions:\n  - " + condition
 }
 
-// filtering is a rule for ListContainers with a filter.
+// filtering returns a rule for ListContainers with a filter.
 func filtering(filter string) string {
 	return "- method: /runtime.v1.RuntimeService/ListContainers\n  action: allow\n  filters:\n  - " + filter
 }

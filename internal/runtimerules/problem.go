@@ -68,7 +68,7 @@ func (p *ProblemsError) err() error {
 	return p
 }
 
-// meant is the end of a message about a word that nobody knows.
+// meant returns the end of a message about a word that nobody knows.
 func meant(written string, candidates []string) string {
 	if near, ok := nearest(written, candidates); ok {
 		return fmt.Sprintf("did you mean %s?", near)

@@ -105,7 +105,7 @@ type Scalar struct {
 // String names the rule in messages to people.
 func (r *Rule) String() string { return fmt.Sprintf("rule %d (line %d)", r.Number, r.Line) }
 
-// String is the condition as one reads it aloud. The value is the admin's own.
+// String returns the condition as one reads it aloud. The value is the admin's own.
 func (c Condition) String() string {
 	return c.Field + " " + string(c.Operator) + " " + c.operand()
 }
@@ -120,12 +120,12 @@ func (c Condition) operand() string {
 	return c.Value.Text
 }
 
-// String is the filter as one reads it aloud.
+// String returns the filter as one reads it aloud.
 func (f Filter) String() string {
 	return fmt.Sprintf("%s where %s %s %s", f.Field, f.FilterField, f.Operator, f.Source)
 }
 
-// meaning is all of a rule by which a call is judged: the same for two rules that differ
+// meaning returns all of a rule by which a call is judged: the same for two rules that differ
 // only in where they stand.
 func (r *Rule) meaning() string {
 	var b strings.Builder

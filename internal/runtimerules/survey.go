@@ -51,7 +51,7 @@ func (r *Rules) Answers() []Answer {
 	return out
 }
 
-// verdict is what a rule does, for people.
+// verdict returns what a rule does, for people.
 func (s *Step) verdict() string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "%s by %s", s.Rule.Action, s.Rule)
@@ -90,7 +90,7 @@ func (r *Rules) Notes() []Problem {
 	return out
 }
 
-// idle are the rules that no call reaches.
+// idle returns the rules that no call reaches.
 func (r *Rules) idle() []Problem {
 	reached := map[*Rule]bool{}
 	for _, plan := range r.plans {
@@ -112,7 +112,7 @@ func (r *Rules) filters() bool {
 	return slices.ContainsFunc(r.List, func(rule *Rule) bool { return len(rule.Filters) > 0 })
 }
 
-// root is why a rule is as good as root on the node for whoever may use it; empty where
+// root returns why a rule is as good as root on the node for whoever may use it; empty where
 // it is not known to be.
 func (s *Step) root(method *Method) string {
 	switch method.Path[strings.LastIndex(method.Path, "/")+1:] {

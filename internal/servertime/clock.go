@@ -56,7 +56,7 @@ type Clock struct {
 // New makes a Clock.
 func New() *Clock { return &Clock{began: time.Now()} }
 
-// Now is what time it is.
+// Now returns what time it is.
 func (c *Clock) Now() time.Time {
 	c.mu.RLock()
 	defer c.mu.RUnlock()
@@ -66,7 +66,7 @@ func (c *Clock) Now() time.Time {
 // Since returns the time that has passed since.
 func (c *Clock) Since(t time.Time) time.Duration { return c.Now().Sub(t) }
 
-// local is what time it is by this machine's clock, had that made no step.
+// local returns what time it is by this machine's clock, had that made no step.
 func (c *Clock) local() time.Time { return c.began.Add(time.Since(c.began)) }
 
 // answered takes note that the API server said what time it was in an answer to what was sent,
@@ -78,13 +78,13 @@ func (c *Clock) answered(sent, received, said time.Time) {
 	clockAhead.Set(c.Ahead().Seconds())
 }
 
-// agree is what is nearest to what was believed of all that is possible: what an API server
+// agree returns what is nearest to what was believed of all that is possible: what an API server
 // says is a second long, and answers take a while.
 func agree(believed, least, most time.Duration) time.Duration {
 	return min(max(believed, least), most)
 }
 
-// Ahead is by how much the API server's clock is ahead of that of this machine, which may have
+// Ahead returns by how much the API server's clock is ahead of that of this machine, which may have
 // made a step.
 func (c *Clock) Ahead() time.Duration {
 	// Without the monotonic clock.

@@ -33,7 +33,7 @@ type listener struct {
 	clock *Clock
 }
 
-// WrappedRoundTripper is what is asked; client-go looks for it.
+// WrappedRoundTripper returns what is asked; client-go looks for it.
 func (l listener) WrappedRoundTripper() http.RoundTripper { return l.next }
 
 // RoundTrip implements http.RoundTripper.

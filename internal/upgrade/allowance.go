@@ -122,7 +122,7 @@ func accountErrors(u *v1alpha1.UpgradeAllowance, path *field.Path) field.ErrorLi
 	return errs
 }
 
-// glob is an expression that matches what a pattern does, in which * stands for any
+// glob returns an expression that matches what a pattern does, in which * stands for any
 // characters.
 func glob(pattern string) *regexp.Regexp {
 	parts := strings.Split(pattern, "*")

@@ -46,7 +46,7 @@ type Answer struct {
 	Why string
 }
 
-// id is what a parent remembers a version by: what it is of, which of these, and, of what is
+// id returns what a parent remembers a version by: what it is of, which of these, and, of what is
 // declared, the UpgradeAllowance as well.
 func (a *Allowance) id(of Version) string {
 	if a.declares(of.About()) {
@@ -84,7 +84,7 @@ func (a *Allowance) Ask(memory []v1alpha1.ControllerVersion, by Version, now tim
 	}
 }
 
-// ran is what a version did that was there.
+// ran returns what a version did that was there.
 func ran(by Version) string {
 	if by.Image == "" {
 		return "was there"
@@ -147,7 +147,7 @@ func IsOver(v *v1alpha1.ControllerVersion, settled bool, quiet time.Duration, no
 	return settled, 0
 }
 
-// MadeBy is what a parent remembers whose children a version made while it was new; nil where
+// MadeBy returns what a parent remembers whose children a version made while it was new; nil where
 // the version is not known.
 func MadeBy(user string, by Version, now time.Time) *v1alpha1.ControllerVersion {
 	if by.Unknown != "" {
@@ -164,7 +164,7 @@ func MadeBy(user string, by Version, now time.Time) *v1alpha1.ControllerVersion 
 	return out
 }
 
-// Leaves is what a parent remembers that is about to be made from another revision: the one
+// Leaves returns what a parent remembers that is about to be made from another revision: the one
 // that it leaves, so that the other one is an upgrade. It is nil where the two say the same, or
 // where the parent remembers as much.
 func Leaves(memory []v1alpha1.ControllerVersion, user string, old, next Version, now time.Time) *v1alpha1.ControllerVersion {
@@ -189,7 +189,7 @@ func Remember(memory []v1alpha1.ControllerVersion, v v1alpha1.ControllerVersion)
 	return memory
 }
 
-// RememberFirst is Remember of a version by which the parent was made: what it remembers
+// RememberFirst returns Remember of a version by which the parent was made: what it remembers
 // already stays, and where there is no room it is forgotten.
 func RememberFirst(memory []v1alpha1.ControllerVersion, v v1alpha1.ControllerVersion) []v1alpha1.ControllerVersion {
 	if find(memory, v.ID) != nil || len(memory) >= maxVersions {

@@ -39,7 +39,7 @@ const (
 
 var epoch = time.Date(2026, 11, 24, 0, 0, 0, 0, time.UTC)
 
-// after is a time some minutes later than the epoch.
+// after returns a time some minutes later than the epoch.
 func after(minutes int) time.Time { return epoch.Add(time.Duration(minutes) * time.Minute) }
 
 func noKinds(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {

@@ -26,12 +26,12 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// graph is a revision of one, with a digest of what it says, and minutes after the start.
+// graph returns a revision of one, with a digest of what it says, and minutes after the start.
 func graph(revision, digest string, minutes int) Version {
 	return Version{Trigger: v1alpha1.UpgradeOfResourceGraph, Revision: revision, Digest: digest, Created: after(minutes)}
 }
 
-// ofGraphs is an UpgradeAllowance for them that was accepted ten minutes after the start.
+// ofGraphs returns an UpgradeAllowance for them that was accepted ten minutes after the start.
 func ofGraphs(t *testing.T, versions ...string) *Allowance {
 	t.Helper()
 	u := &v1alpha1.UpgradeAllowance{Spec: v1alpha1.UpgradeAllowanceSpec{

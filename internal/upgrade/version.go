@@ -110,12 +110,12 @@ type Version struct {
 	Unknown string
 }
 
-// About is the trigger that the version is of.
+// About returns the trigger that the version is of.
 func (v Version) About() v1alpha1.UpgradeTrigger {
 	return cmp.Or(v.Trigger, v1alpha1.UpgradeOfController)
 }
 
-// id is what a parent remembers the version by: a controller by its user, anything else by
+// id returns what a parent remembers the version by: a controller by its user, anything else by
 // what it is, whoever makes the requests.
 func (v Version) id(user string) string {
 	id := string(v.About())
@@ -128,13 +128,13 @@ func (v Version) id(user string) string {
 	return id
 }
 
-// name is what patterns are about.
+// name returns what patterns are about.
 func (v Version) name() string { return cmp.Or(v.Image, v.Revision) }
 
-// String is the version as messages name it, empty where nothing is known of it.
+// String returns the version as messages name it, empty where nothing is known of it.
 func (v Version) String() string { return text(v.About(), v.Image, v.Revision) }
 
-// Text is a version that a parent remembers, as messages name it.
+// Text returns a version that a parent remembers, as messages name it.
 func Text(v *v1alpha1.ControllerVersion) string { return text(v.Trigger, v.Image, v.Revision) }
 
 func text(trigger v1alpha1.UpgradeTrigger, image, revision string) string {

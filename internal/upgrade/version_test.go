@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// of is an UpgradeAllowance of some triggers that was accepted half an hour after the epoch.
+// of returns an UpgradeAllowance of some triggers that was accepted half an hour after the epoch.
 func of(tb testing.TB, ranBefore, versions []string, triggers ...v1alpha1.UpgradeTrigger) *Allowance {
 	tb.Helper()
 	accepted := metav1.NewTime(after(30))
@@ -42,13 +42,13 @@ func of(tb testing.TB, ranBefore, versions []string, triggers ...v1alpha1.Upgrad
 	return a
 }
 
-// revision is a CompositionRevision that says something, and was created some minutes after the
-// epoch.
+// revision returns a CompositionRevision that says something, and was created some minutes after
+// the epoch.
 func revision(name, says string, minutes int) Version {
 	return Version{Trigger: v1alpha1.UpgradeOfComposition, Revision: name, Digest: says, Created: after(minutes)}
 }
 
-// function is a package of Function f.
+// function returns a package of Function f.
 func function(image string) Version {
 	return Version{Trigger: v1alpha1.UpgradeOfFunction, Of: "f", Image: image, Revision: "f-" + image}
 }

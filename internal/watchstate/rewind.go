@@ -81,7 +81,7 @@ func (w rewinding) WatchWithContext(ctx context.Context, options metav1.ListOpti
 	return toolscache.ToWatcherWithContext(w.ListerWatcher).WatchWithContext(ctx, options)
 }
 
-// rewound is an ErrRewound where the API server has not got to a version yet, and another
+// rewound returns an ErrRewound where the API server has not got to a version yet, and another
 // error where it cannot say: an API server that starts may answer a watch before it answers
 // a list, and what such a watch waits for would never come. A watch that goes on from no
 // version has nothing to compare, and costs no list.

@@ -66,7 +66,7 @@ func (w *Watches) Behind(example runtime.Object) bool {
 	return len(states) == 0
 }
 
-// keyOf is the type of an object and, where that is for any kind, the kind.
+// keyOf returns the type of an object and, where that is for any kind, the kind.
 func keyOf(example runtime.Object) string {
 	if partial, ok := example.(*metav1.PartialObjectMetadata); ok {
 		return partial.GroupVersionKind().String()

@@ -57,7 +57,7 @@ type State struct {
 	late time.Time
 }
 
-// New is the State of a watch that has not begun.
+// New returns the State of a watch that has not begun.
 func New(c clock.PassiveClock) *State {
 	return &State{clock: c, down: c.Now()}
 }

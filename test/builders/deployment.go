@@ -91,7 +91,7 @@ func (b *DeploymentBuilder) Annotation(key, value string) *DeploymentBuilder {
 	return b
 }
 
-// Obj is the Deployment that was made.
+// Obj returns the Deployment that was made.
 func (b *DeploymentBuilder) Obj() *appsv1.Deployment {
 	return b.DeepCopy()
 }

@@ -23,7 +23,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ThingKind is the kind Thing in a group.
+// ThingKind returns the kind Thing in a group.
 func ThingKind(group string) schema.GroupVersionKind {
 	return schema.GroupVersionKind{Group: group, Version: "v1", Kind: "Thing"}
 }

@@ -147,7 +147,7 @@ func New(dir, name string) (Clock, error) {
 	return c, c.Set(0)
 }
 
-// Env is what the process has to have in its environment, as NAME=value.
+// Env returns what the process has to have in its environment, as NAME=value.
 func (c Clock) Env() string { return env + "=" + c.file }
 
 // Set makes the clock ahead by so much, in whole seconds, or behind where that is negative.

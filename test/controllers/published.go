@@ -37,7 +37,7 @@ type Controller struct {
 	args func(ports [2]int) []string
 }
 
-// User is who the controller is for the API server.
+// User returns who the controller is for the API server.
 func (c *Controller) User() string { return serviceaccount.MakeUsername(c.Namespace, c.Name) }
 
 // ArgoRollouts makes ReplicaSets of Rollouts. Its ports are on all interfaces: its flags

@@ -82,7 +82,7 @@ func (c *Controller) start(ctx context.Context, cp *controlplane.ControlPlane) e
 	return c.launch(ctx, cp, binary)
 }
 
-// kubeconfig is where that of the controller is.
+// kubeconfig returns where that of the controller is.
 func (c *Controller) kubeconfig(cp *controlplane.ControlPlane) string {
 	return filepath.Join(cp.Dir(), c.Name+".kubeconfig")
 }
@@ -127,7 +127,7 @@ func readDefinitions(dir string) ([]*unstructured.Unstructured, error) {
 	return all, nil
 }
 
-// identity is the service account of the controller, with all rights.
+// identity returns the service account of the controller, with all rights.
 func (c *Controller) identity() []*unstructured.Unstructured {
 	rbac := "rbac.authorization.k8s.io"
 	return []*unstructured.Unstructured{

@@ -38,7 +38,7 @@ const tokenValidity = certValidity
 // The caller owns the returned value.
 func (cp *ControlPlane) AdminConfig() *rest.Config { return rest.CopyConfig(cp.admin) }
 
-// ConfigAs is AdminConfig impersonating the given user, who for the API server
+// ConfigAs returns AdminConfig impersonating the given user, who for the API server
 // and its admission hooks is then the one who asks. A real user is in group
 // system:authenticated, a service account also in system:serviceaccounts and
 // that of its namespace; name them where they matter.
@@ -69,7 +69,7 @@ func (cp *ControlPlane) WriteKubeconfigFor(ctx context.Context, namespace, servi
 	})
 }
 
-// ServingFiles are the certificate and the key with which the components serve on
+// ServingFiles returns the certificate and the key with which the components serve on
 // localhost, and the certificate of the authority that signed it. Whatever else
 // runs beside the control plane may serve with them, too.
 func (cp *ControlPlane) ServingFiles() (authority, certificate, key string) {

@@ -114,7 +114,7 @@ func Writes(event *auditv1.Event) bool {
 	return true
 }
 
-// dryRun tells whether the request asked not to be carried out.
+// dryRun reports whether the request asked not to be carried out.
 func dryRun(event *auditv1.Event) bool {
 	if uri, err := url.Parse(event.RequestURI); err == nil && uri.Query().Has("dryRun") {
 		return true

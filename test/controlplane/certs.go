@@ -62,7 +62,7 @@ func newAuthority(name string) (*authority, error) {
 	return &authority{cert: cert, key: key}, nil
 }
 
-// bundle is the authority's own certificate in PEM.
+// bundle returns the authority's own certificate in PEM.
 func (a *authority) bundle() []byte { return certPEM(a.cert.Raw) }
 
 // issue signs a certificate for what cfg describes, with a new key; both in

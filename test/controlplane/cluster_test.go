@@ -104,7 +104,7 @@ func whoAmI(t *testing.T, cfg *rest.Config) authenticationv1.UserInfo {
 	return review.Status.UserInfo
 }
 
-// deployment is the deployment web with three replicas of an image.
+// deployment returns the deployment web with three replicas of an image.
 func deployment(image string) *appsv1.Deployment {
 	labels := map[string]string{"app": webName}
 	return &appsv1.Deployment{

@@ -201,7 +201,7 @@ func (cp *ControlPlane) startScheduler(ctx context.Context) error {
 	})
 }
 
-// controllerFlags are what kube-controller-manager and kube-scheduler have in
+// controllerFlags returns what kube-controller-manager and kube-scheduler have in
 // common.
 func (cp *ControlPlane) controllerFlags(kubeconfig string, port int) []string {
 	return []string{

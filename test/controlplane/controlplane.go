@@ -260,7 +260,7 @@ func stopWaves(members []*member) [][]*member {
 	return waves
 }
 
-// Complete tells whether the start of the control plane came to its end. Open
+// Complete reports whether the start of the control plane came to its end. Open
 // may find one of which it did not, which is good for nothing but Stop.
 func (cp *ControlPlane) Complete() bool {
 	cp.mu.Lock()
@@ -268,20 +268,20 @@ func (cp *ControlPlane) Complete() bool {
 	return cp.complete
 }
 
-// Dir is the folder with everything that belongs to the control plane.
+// Dir returns the folder with everything that belongs to the control plane.
 func (cp *ControlPlane) Dir() string { return cp.opts.Dir }
 
-// BinDir is the folder with the executables, kubectl among them.
+// BinDir returns the folder with the executables, kubectl among them.
 func (cp *ControlPlane) BinDir() string { return cp.opts.BinDir }
 
-// Kubeconfig is the file by which kubectl and others reach the API server with
+// Kubeconfig returns the file by which kubectl and others reach the API server with
 // all rights.
 func (cp *ControlPlane) Kubeconfig() string { return cp.path(kubeconfigFile) }
 
-// AuditLog is the file that ReadAudit reads.
+// AuditLog returns the file that ReadAudit reads.
 func (cp *ControlPlane) AuditLog() string { return cp.opts.AuditLog }
 
-// Log is the file with the output of the process of the given name: that of a
+// Log returns the file with the output of the process of the given name: that of a
 // Component or of an operator.
 func (cp *ControlPlane) Log(name string) string { return cp.path(name + ".log") }
 
@@ -293,7 +293,7 @@ func (cp *ControlPlane) binary(name string) string {
 	return filepath.Join(cp.opts.BinDir, name)
 }
 
-// runs tells whether the component is one of those to be started.
+// runs reports whether the component is one of those to be started.
 func (cp *ControlPlane) runs(component Component) bool {
 	return slices.Contains(cp.opts.Components, component)
 }

@@ -64,7 +64,7 @@ type Program struct {
 	ReadyURL string
 }
 
-// launchWithPort is Launch for a program with one port.
+// launchWithPort returns Launch for a program with one port.
 func (cp *ControlPlane) launchWithPort(ctx context.Context, plan func(port int) Program) error {
 	return cp.Launch(ctx, 1, func(ports []int) (Program, error) { return plan(ports[0]), nil })
 }
@@ -195,7 +195,7 @@ func diedError(m *member) error {
 	return err
 }
 
-// environment is that of this program without what could lead a child to the
+// environment returns that of this program without what could lead a child to the
 // files of the user or to another cluster.
 func (cp *ControlPlane) environment(extra []string) []string {
 	drop := []string{"HOME", "KUBECONFIG"}

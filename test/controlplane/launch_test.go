@@ -49,7 +49,7 @@ func script(name, text string) Program {
 	return Program{Name: name, Path: "/bin/sh", Args: []string{"-c", text}}
 }
 
-// sleeper is a program that is ready at once.
+// sleeper returns a program that is ready at once.
 func sleeper(t *testing.T, name string) Program {
 	t.Helper()
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) {}))

@@ -144,7 +144,7 @@ func (a *applier) waitCurrent(ctx context.Context, object *unstructured.Unstruct
 	return nil
 }
 
-// resource is where the object is read and written. A kind that was defined
+// resource returns where the object is read and written. A kind that was defined
 // just now is served a moment before the API server tells that it is.
 func (a *applier) resource(ctx context.Context, object *unstructured.Unstructured) (dynamic.ResourceInterface, error) {
 	gvk := object.GroupVersionKind()

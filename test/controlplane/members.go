@@ -46,7 +46,7 @@ func (cp *ControlPlane) Status() []MemberStatus {
 	return status
 }
 
-// Args are the arguments that a process was started with; none where there is no
+// Args returns the arguments that a process was started with; none where there is no
 // process of that name.
 func (cp *ControlPlane) Args(name string) []string {
 	m, err := cp.member(name)

@@ -184,13 +184,13 @@ func (cp *ControlPlane) installOverlay(ctx context.Context, overlay, webhookURL 
 	return cp.Apply(ctx, objects)
 }
 
-// MetricsURL is where the operator of that name serves its metrics, to whoever has a
+// MetricsURL returns where the operator of that name serves its metrics, to whoever has a
 // token that RBAC lets read them; "" where there is no such operator.
 func (cp *ControlPlane) MetricsURL(operator string) string {
 	return cp.urlOf(operator, metricsFlag, "https", "/metrics")
 }
 
-// ReadyURL is where the operator of that name says whether it can answer; "" where there is
+// ReadyURL returns where the operator of that name says whether it can answer; "" where there is
 // no such operator.
 func (cp *ControlPlane) ReadyURL(operator string) string {
 	return cp.urlOf(operator, healthFlag, "http", readyPath)
@@ -205,7 +205,7 @@ func (cp *ControlPlane) urlOf(operator, flag, scheme, path string) string {
 	return ""
 }
 
-// Log is the file with the operator's output.
+// Log returns the file with the operator's output.
 func (o *Operator) Log() string { return o.cp.Log(o.Name) }
 
 // Stop ends the operator the orderly way. What is installed in the cluster

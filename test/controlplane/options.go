@@ -44,11 +44,11 @@ const (
 	Kwok Component = "kwok"
 )
 
-// StorageOnly are the components that a test needs which plays all controllers
+// StorageOnly returns the components that a test needs which plays all controllers
 // itself.
 func StorageOnly() []Component { return []Component{Etcd, APIServer} }
 
-// AllComponents are the components of a cluster in which workloads work.
+// AllComponents returns the components of a cluster in which workloads work.
 func AllComponents() []Component {
 	return []Component{Etcd, APIServer, ControllerManager, Scheduler, Kwok}
 }

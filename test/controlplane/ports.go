@@ -66,5 +66,5 @@ func FreePorts(ctx context.Context, n int) ([]int, error) {
 	return nil, fmt.Errorf("no free port on %s between %d and %d: %w", loopback, portMin, portMax, lastErr)
 }
 
-// HostPort is a port of the loopback interface, as an address.
+// HostPort returns a port of the loopback interface, as an address.
 func HostPort(port int) string { return net.JoinHostPort(loopback, strconv.Itoa(port)) }

@@ -70,7 +70,7 @@ egressSelections:
 	return s, nil
 }
 
-// APIServerFlags are what kube-apiserver has to be started with.
+// APIServerFlags returns what kube-apiserver has to be started with.
 func (s *Services) APIServerFlags() []string {
 	return []string{"--egress-selector-config-file=" + s.config()}
 }

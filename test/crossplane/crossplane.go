@@ -126,7 +126,7 @@ func Start(ctx context.Context, cp *controlplane.ControlPlane, opts Options) err
 	return nil
 }
 
-// defaultBinDir is the folder with the binaries where nobody says otherwise.
+// defaultBinDir returns the folder with the binaries where nobody says otherwise.
 func defaultBinDir(cp *controlplane.ControlPlane) string {
 	return filepath.Join(filepath.Dir(cp.BinDir()), "peers")
 }
@@ -146,7 +146,7 @@ func (in *installation) checkBinaries() error {
 
 func (in *installation) binary(name string) string { return filepath.Join(in.BinDir, name) }
 
-// certs is the folder with the certificates that Crossplane and the function show
+// certs returns the folder with the certificates that Crossplane and the function show
 // each other.
 func (in *installation) certs(name string) string {
 	return filepath.Join(in.cp.Dir(), "crossplane-certs", name)
@@ -208,7 +208,7 @@ func (in *installation) initialize(ctx context.Context) error {
 	return nil
 }
 
-// environment is what Crossplane's chart sets.
+// environment returns what Crossplane's chart sets.
 func (in *installation) environment() []string {
 	return []string{
 		clientcmd.RecommendedConfigPathEnvVar + "=" + in.kubeconfig,

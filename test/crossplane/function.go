@@ -65,10 +65,10 @@ type FunctionVersion struct {
 	Also string
 }
 
-// Revision is the name of its FunctionRevision.
+// Revision returns the name of its FunctionRevision.
 func (v FunctionVersion) Revision() string { return fmt.Sprintf("%s-%d", v.Name, v.Number) }
 
-// Package is its package.
+// Package returns its package.
 func (v FunctionVersion) Package() string { return fmt.Sprintf("example.org/%s:v%d", v.Name, v.Number) }
 
 // StartFunction starts a version of a function beside others, and tells Crossplane where it is.

@@ -82,7 +82,7 @@ func (in *installation) startCloud(ctx context.Context) error {
 	})
 }
 
-// CloudLog is the file with what the cloud was asked for: a line for each call, and
+// CloudLog returns the file with what the cloud was asked for: a line for each call, and
 // one for what came of it.
 func CloudLog(cp *controlplane.ControlPlane) string {
 	return filepath.Join(cp.Dir(), "cloud-calls.log")
@@ -215,7 +215,7 @@ func StartProvider(ctx context.Context, cp *controlplane.ControlPlane, opts Prov
 	})
 }
 
-// CloudURL is where the cloud serves, for a cloud.Client; "" where there is none.
+// CloudURL returns where the cloud serves, for a cloud.Client; "" where there is none.
 func CloudURL(cp *controlplane.ControlPlane) string {
 	for _, arg := range cp.Args(Cloud) {
 		if address, found := strings.CutPrefix(arg, "--address="); found {

@@ -62,7 +62,7 @@ func (s *story) refuse(ctx context.Context) error {
 	return err
 }
 
-// notCovered is the answer to a change of the ReplicaSet's size: what was not
+// notCovered returns the answer to a change of the ReplicaSet's size: what was not
 // covered, who bounds it, and who could help.
 func notCovered(rs *appsv1.ReplicaSet) answer {
 	return answer{refused: true, says: []string{

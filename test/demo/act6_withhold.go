@@ -71,7 +71,7 @@ func (s *story) withhold(ctx context.Context) error {
 	return s.claim("no ReplicaSet has moved, and the same Pods run", same(before, after))
 }
 
-// below are the generations of the ReplicaSets, and the Pods, by uid.
+// below returns the generations of the ReplicaSets, and the Pods, by uid.
 func (s *story) below(ctx context.Context) (map[types.UID]int64, error) {
 	all, err := s.replicaSets(ctx)
 	if err != nil {

@@ -70,12 +70,12 @@ func (a answer) check(out string, succeeded bool) error {
 	return nil
 }
 
-// spaced is a text with one space wherever there was any.
+// spaced returns a text with one space wherever there was any.
 func spaced(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// quoted is a command line that a shell takes apart into args again.
+// quoted returns a command line that a shell takes apart into args again.
 func quoted(args []string) string {
 	parts := make([]string, 0, len(args))
 	for _, arg := range args {

@@ -90,7 +90,7 @@ func (p production) perform(ctx context.Context) (checked int, err error) {
 	return s.checked, nil
 }
 
-// reasonFor is why the performance ended: err, unless it was made to.
+// reasonFor returns why the performance ended: err, unless it was made to.
 func reasonFor(ctx, limited context.Context, err error) error {
 	switch {
 	case ctx.Err() != nil:

@@ -101,7 +101,7 @@ func (s *story) covered(initiator person, field string) condition {
 	}
 }
 
-// hopTexts are the objects of a way.
+// hopTexts returns the objects of a way.
 func hopTexts(hops []v1alpha1.TraceHop) []string {
 	texts := make([]string, 0, len(hops))
 	for _, hop := range hops {
@@ -110,7 +110,7 @@ func hopTexts(hops []v1alpha1.TraceHop) []string {
 	return texts
 }
 
-// isHop tells whether the hop is the object.
+// isHop reports whether the hop is the object.
 func isHop(hop v1alpha1.TraceHop, kind, name string) bool {
 	return hop.Kind == kind && hop.Name == name
 }

@@ -143,7 +143,7 @@ func (s *story) settled(ctx context.Context) error {
 	return nil
 }
 
-// ledgerText is the annotation that is the ledger of a Deployment or ReplicaSet.
+// ledgerText returns the annotation that is the ledger of a Deployment or ReplicaSet.
 // That of a ReplicaSet has a key of its own: what is under the other one is the
 // Deployment controller's copy (D10).
 func ledgerText(obj client.Object) string {
@@ -153,7 +153,7 @@ func ledgerText(obj client.Object) string {
 	return obj.GetAnnotations()[v1alpha1.AnnotationAllowances]
 }
 
-// blocked is the message of the Deployment's Blocked condition, empty where it is
+// blocked returns the message of the Deployment's Blocked condition, empty where it is
 // not blocked.
 func blocked(d *appsv1.Deployment) string {
 	for _, c := range d.Status.Conditions {

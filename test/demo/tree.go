@@ -25,7 +25,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// drawn is the ways from persons to Pods, as a tree for each person. Ways that
+// drawn returns the ways from persons to Pods, as a tree for each person. Ways that
 // begin the same share their beginning; all is in the order in which it happened.
 func drawn(pods []created) string {
 	var roots []treeprint.Tree
@@ -52,7 +52,7 @@ func drawn(pods []created) string {
 	return out.String()
 }
 
-// hopText is one object of a way, and what happened to it.
+// hopText returns one object of a way, and what happened to it.
 func hopText(hop v1alpha1.TraceHop) string {
 	return fmt.Sprintf("%s/%s %s, generation %d", hop.Kind, hop.Name, hop.Field, hop.Generation)
 }

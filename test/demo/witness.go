@@ -64,7 +64,7 @@ type chain struct {
 	hops      []v1alpha1.TraceHop
 }
 
-// chainOf is the chain in the audit annotations of a request.
+// chainOf returns the chain in the audit annotations of a request.
 func chainOf(event *auditv1.Event) (chain, error) {
 	initiator, hops, found := strings.Cut(annotated(event, auditTrace), " ")
 	if !found {

@@ -142,7 +142,7 @@ var _ = Describe("Breaking the glass", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// glassBreaker is somebody who may break the glass in a namespace.
+// glassBreaker returns somebody who may break the glass in a namespace.
 func (c *cluster) glassBreaker(ctx context.Context, ns string) *actor {
 	GinkgoHelper()
 	group := "on-call-" + ns

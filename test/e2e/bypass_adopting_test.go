@@ -34,7 +34,7 @@ import (
 // auditStray is the audit annotation of an adoption without a cause.
 const auditStray = "verdict.kausality.io/stray"
 
-// adoptingStrays are the ways to have a controller take something for its own that
+// adoptingStrays returns the ways to have a controller take something for its own that
 // nobody asked it to.
 func adoptingStrays() []bypass {
 	return []bypass{
@@ -129,7 +129,7 @@ func (c *cluster) hasStray(ctx context.Context, audit witness, parent, child cli
 	}).Should(Succeed())
 }
 
-// rootCA is the UID of an object that each namespace has, and that no policy is for.
+// rootCA returns the UID of an object that each namespace has, and that no policy is for.
 func (c *cluster) rootCA(ctx context.Context, namespace string) types.UID {
 	GinkgoHelper()
 	var ca corev1.ConfigMap
@@ -137,7 +137,7 @@ func (c *cluster) rootCA(ctx context.Context, namespace string) types.UID {
 	return ca.UID
 }
 
-// straysOf are the strays in the record of an object.
+// straysOf returns the strays in the record of an object.
 func (c *cluster) straysOf(ctx context.Context, g Gomega, obj client.Object) []types.UID {
 	GinkgoHelper()
 	var uids []types.UID
@@ -147,7 +147,7 @@ func (c *cluster) straysOf(ctx context.Context, g Gomega, obj client.Object) []t
 	return uids
 }
 
-// podsNamed are the names of the Pods with the label app that are there to stay.
+// podsNamed returns the names of the Pods with the label app that are there to stay.
 func (c *cluster) podsNamed(ctx context.Context, g Gomega, namespace, app string) []string {
 	GinkgoHelper()
 	var list corev1.PodList

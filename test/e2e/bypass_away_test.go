@@ -30,7 +30,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// serially are the ways that nothing else may go on beside: those that begin while no operator
+// serially returns the ways that nothing else may go on beside: those that begin while no operator
 // looks, each of which ends it and has it back, and those for which it is asked about what runs
 // the cluster.
 func serially() []bypass {

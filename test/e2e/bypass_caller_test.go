@@ -44,7 +44,7 @@ import (
 // types leave out.
 var deploymentType = metav1.TypeMeta{APIVersion: "apps/v1", Kind: "Deployment"}
 
-// askingTheWebhook are the ways of somebody who talks to the operator's port, and not to
+// askingTheWebhook returns the ways of somebody who talks to the operator's port, and not to
 // the API server.
 func askingTheWebhook() []bypass {
 	return []bypass{
@@ -162,7 +162,7 @@ func (s *scene) nothingFollows(ctx context.Context) {
 	}, quietMoment).Should(Succeed())
 }
 
-// review is what the API server asks about a request of alice's for the Deployment.
+// review returns what the API server asks about a request of alice's for the Deployment.
 func (s *scene) review(operation admissionv1.Operation, subresource string, before, after runtime.Object) *admissionv1.AdmissionReview {
 	GinkgoHelper()
 	request := &admissionv1.AdmissionRequest{

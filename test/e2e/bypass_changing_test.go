@@ -37,7 +37,7 @@ import (
 	"kausality.io/operator/test/builders"
 )
 
-// changingChildren are the requests by which a child can be changed.
+// changingChildren returns the requests by which a child can be changed.
 func changingChildren() []bypass {
 	return []bypass{
 		{"updating a child", func(ctx context.Context, s *scene) {
@@ -119,7 +119,7 @@ func changingChildren() []bypass {
 	}
 }
 
-// another is a ReplicaSet that names the Deployment as its owner.
+// another returns a ReplicaSet that names the Deployment as its owner.
 func (s *scene) another(name, generateName string) *appsv1.ReplicaSet {
 	rs := &appsv1.ReplicaSet{Spec: *s.rs.Spec.DeepCopy()}
 	rs.Namespace, rs.Name, rs.GenerateName = s.ns, name, generateName
@@ -131,7 +131,7 @@ func podImage(image string) patch {
 	return patch(fmt.Sprintf(`{"spec":{"containers":[{"name":%q,"image":%q}]}}`, builders.Container, image))
 }
 
-// strict is a namespace with a ReplicaSet of one Pod, which is replaced when it is
+// strict returns a namespace with a ReplicaSet of one Pod, which is replaced when it is
 // lost, and may be deleted by nobody.
 func (s *scene) strict(ctx context.Context, name string, with func(*corev1.PodSpec)) string {
 	policies := name + "-" + s.ns

@@ -44,7 +44,7 @@ const (
 	portAnnotation = "things.example.org/port"
 )
 
-// converting are the ways of somebody who writes in another version than policies name, of a
+// converting returns the ways of somebody who writes in another version than policies name, of a
 // kind that a conversion webhook converts.
 func converting() []bypass {
 	older := func(child client.Object) *unstructured.Unstructured {

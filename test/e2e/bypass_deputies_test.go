@@ -35,7 +35,7 @@ import (
 	"kausality.io/operator/test/builders"
 )
 
-// usingDeputies are the ways to have something scaled by a controller that may.
+// usingDeputies returns the ways to have something scaled by a controller that may.
 func usingDeputies() []bypass {
 	return []bypass{
 		{"making an autoscaler for the parent", func(ctx context.Context, s *scene) {

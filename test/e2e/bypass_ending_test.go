@@ -32,7 +32,7 @@ import (
 	"kausality.io/operator/test/controlplane"
 )
 
-// endingObjects are the ways by which something ends that is nobody's child, or that
+// endingObjects returns the ways by which something ends that is nobody's child, or that
 // Kubernetes itself ends: that is let through, and nothing more comes of it.
 func endingObjects() []bypass {
 	return []bypass{

@@ -67,7 +67,7 @@ func (s *scene) history(ctx context.Context, name, kind string) history {
 	return history{ns, kind, &revisions.Items[0]}
 }
 
-// another is a revision for the same set with another template. Its keys are sorted:
+// another returns a revision for the same set with another template. Its keys are sorted:
 // data is compared as bytes, and a patch of anything else sorts them.
 func (h history) another(name string) *appsv1.ControllerRevision {
 	raw := fmt.Sprintf(`{"spec":{"template":{"$patch":"replace","metadata":{"labels":{"app":"web"}},"spec":{"containers":[{"image":"web:rogue","name":%q}]}}}}`,
@@ -93,7 +93,7 @@ func (h history) intact(ctx context.Context) {
 	shared.hasPods(ctx, h.ns, map[string]int{"web:1": 2})
 }
 
-// writingHistory are the ways to have the controller of a set make other Pods, by the
+// writingHistory returns the ways to have the controller of a set make other Pods, by the
 // revisions in which it keeps their templates. Their data cannot be changed, so that
 // they have to be replaced.
 func writingHistory() []bypass {

@@ -35,7 +35,7 @@ import (
 	"kausality.io/operator/test/stage"
 )
 
-// knownThings are what an administrator says of Things: the same as in the documentation.
+// knownThings returns what an administrator says of Things: the same as in the documentation.
 func knownThings() *v1alpha1.Knowledge {
 	GinkgoHelper()
 	return documented("kinds.md", "canary")[0].Spec.Knowledge
@@ -46,7 +46,7 @@ func (a *actor) patchStatus(ctx context.Context, obj client.Object, status strin
 	return a.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(`{"status":`+status+`}`)))
 }
 
-// unknownKinds are the ways around that go through what nobody here has heard of a kind.
+// unknownKinds returns the ways around that go through what nobody here has heard of a kind.
 func unknownKinds() []bypass {
 	return []bypass{
 		{"acting through the status of somebody's object", func(ctx context.Context, s *scene) {

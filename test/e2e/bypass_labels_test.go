@@ -94,7 +94,7 @@ spec:
 	return g
 }
 
-// made is an instance that somebody makes.
+// made returns an instance that somebody makes.
 func (g *graph) made(ctx context.Context, who *actor, name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	instance := builders.MakeThing(g.group, g.ns, name)
@@ -112,7 +112,7 @@ func (g *graph) settle(ctx context.Context, instance *unstructured.Unstructured)
 	shared.over(ctx, instance)
 }
 
-// childOf is what kro makes of an instance.
+// childOf returns what kro makes of an instance.
 func (g *graph) childOf(instance *unstructured.Unstructured, name string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{
 		ObjectMeta: metav1.ObjectMeta{
@@ -122,7 +122,7 @@ func (g *graph) childOf(instance *unstructured.Unstructured, name string) *corev
 	}
 }
 
-// labels are those that kro gives to the children of an instance.
+// labels returns those that kro gives to the children of an instance.
 func (g *graph) labels(instance *unstructured.Unstructured) map[string]string {
 	kind := instance.GroupVersionKind()
 	return map[string]string{
@@ -147,7 +147,7 @@ func configure(ctx context.Context, who *actor, child *corev1.ConfigMap, value s
 	return who.Patch(ctx, child.DeepCopy(), client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"data":{"config":%q}}`, value)))
 }
 
-// namedByLabels are the ways to take a child away from a parent that labels name, or to give
+// namedByLabels returns the ways to take a child away from a parent that labels name, or to give
 // it something.
 func namedByLabels() []bypass {
 	const id = "metadata.labels[kro.run/instance-id]"

@@ -46,7 +46,7 @@ func forgedLedger(generation int64) string {
 	return string(raw)
 }
 
-// writingLedgers are the ways to come by an allowance that nobody gave.
+// writingLedgers returns the ways to come by an allowance that nobody gave.
 func writingLedgers() []bypass {
 	// gained checks that the controller may do no more than before.
 	gainedNothing := func(ctx context.Context, s *scene) {

@@ -38,7 +38,7 @@ import (
 	"kausality.io/operator/test/builders"
 )
 
-// mistakingChildren are the ways to have a controller take a child for another one, by the
+// mistakingChildren returns the ways to have a controller take a child for another one, by the
 // metadata that it tells its children apart by.
 func mistakingChildren() []bypass {
 	replacing := func(kind, other string) func(context.Context, *scene) {
@@ -115,7 +115,7 @@ func (s *scene) stays(ctx context.Context, pod *corev1.Pod) {
 	}).WithTimeout(quietMoment).Should(Succeed())
 }
 
-// reportingFalsely are the ways to have what is withheld count as carried out.
+// reportingFalsely returns the ways to have what is withheld count as carried out.
 func reportingFalsely() []bypass {
 	return []bypass{
 		{"reporting that what is withheld is carried out", func(ctx context.Context, s *scene) {
@@ -141,7 +141,7 @@ func reportingFalsely() []bypass {
 	}
 }
 
-// letGoBySubresource are the ways to take the owner of a child away by sub-resources that
+// letGoBySubresource returns the ways to take the owner of a child away by sub-resources that
 // take the whole object, of kinds that are in no namespace.
 func letGoBySubresource() []bypass {
 	return []bypass{
@@ -189,14 +189,14 @@ func (s *scene) outside(ctx context.Context, name, target string) *rbacv1.Cluste
 	return role
 }
 
-// powerful is alice with all rights of RBAC.
+// powerful returns alice with all rights of RBAC.
 func (s *scene) powerful() *actor { return shared.as(alice, platformTeam, "system:masters") }
 
 func ownedBy(role *rbacv1.ClusterRole) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: role.Name, UID: role.UID}}
 }
 
-// certificateRequest is one that an API server takes.
+// certificateRequest returns one that an API server takes.
 func certificateRequest() []byte {
 	GinkgoHelper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -34,7 +34,7 @@ import (
 	"kausality.io/operator/test/builders"
 )
 
-// movingChildren are the ways to take a child away from what bounds it, or to give
+// movingChildren returns the ways to take a child away from what bounds it, or to give
 // something to it.
 func movingChildren() []bypass {
 	const owners = "metadata.ownerReferences"
@@ -159,7 +159,7 @@ func (s *scene) without() patch {
 	return patch(fmt.Sprintf(`{"metadata":{"ownerReferences":[{"$patch":"delete","uid":%q}]}}`, s.d.UID))
 }
 
-// usingAllowances are the ways to use allowances that are not there, or are not
+// usingAllowances returns the ways to use allowances that are not there, or are not
 // for that.
 func usingAllowances() []bypass {
 	return []bypass{
@@ -218,7 +218,7 @@ func breaking(reason string, n int32) patch {
 		v1alpha1.ReplicaSetAnnotationPrefix, reason, n))
 }
 
-// changingParents are the ways to have the controllers do it, by changes of the
+// changingParents returns the ways to have the controllers do it, by changes of the
 // parent that are not the requester's to start.
 func changingParents() []bypass {
 	// untouched tells whether no Pod of a Deployment has another image than before.
@@ -318,7 +318,7 @@ func changingParents() []bypass {
 	}
 }
 
-// ownApp is an object of the rogue's, under a policy of the rogue's that lets everything
+// ownApp returns an object of the rogue's, under a policy of the rogue's that lets everything
 // through while it is new, as an owner of ReplicaSets.
 func (s *scene) ownApp(ctx context.Context, controller bool) []metav1.OwnerReference {
 	GinkgoHelper()
@@ -349,7 +349,7 @@ func (s *scene) joint(ctx context.Context, d *appsv1.Deployment, selector string
 	shared.apply(ctx, p)
 }
 
-// labeled is a Deployment that a policy selects by its label.
+// labeled returns a Deployment that a policy selects by its label.
 func (s *scene) labeled(ctx context.Context) *appsv1.Deployment {
 	policies := "leaving-" + s.ns
 	ns := shared.newNamespaceFor(ctx, policies)

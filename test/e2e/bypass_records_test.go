@@ -35,7 +35,7 @@ import (
 	"kausality.io/operator/test/controlplane"
 )
 
-// losingRecords are the ways to have what is kept in records, and nowhere else,
+// losingRecords returns the ways to have what is kept in records, and nowhere else,
 // forgotten.
 func losingRecords() []bypass {
 	protected := func(err error, what string) {

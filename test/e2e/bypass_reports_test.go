@@ -35,7 +35,7 @@ import (
 	"kausality.io/operator/test/builders"
 )
 
-// misreporting are the ways to have something done by a status that others act upon.
+// misreporting returns the ways to have something done by a status that others act upon.
 func misreporting() []bypass {
 	return []bypass{
 		{"having something else applied, by the status of its source", func(ctx context.Context, s *scene) {

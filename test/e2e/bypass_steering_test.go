@@ -31,7 +31,7 @@ import (
 	"kausality.io/operator/test/builders"
 )
 
-// steeringRollouts are the ways to have somebody's rollout go on, by a field that only says
+// steeringRollouts returns the ways to have somebody's rollout go on, by a field that only says
 // how far it goes: under the samples, and under the policies of the documentation.
 func steeringRollouts() []bypass {
 	return []bypass{
@@ -91,7 +91,7 @@ func (s *scene) resumed(ctx context.Context, d *appsv1.Deployment, pods map[stri
 	shared.alice().change(ctx, d, approve("spec.paused"))
 }
 
-// documented are the policies of a name that a page of the documentation spells out.
+// documented returns the policies of a name that a page of the documentation spells out.
 func documented(page, name string) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
 	text, err := os.ReadFile(filepath.Join(root, "docs", page))

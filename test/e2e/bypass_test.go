@@ -61,7 +61,7 @@ func setScene(ctx context.Context) *scene {
 	return s
 }
 
-// deployment is the Deployment as it is now.
+// deployment returns the Deployment as it is now.
 func (s *scene) deployment(ctx context.Context) *appsv1.Deployment {
 	GinkgoHelper()
 	d := &appsv1.Deployment{}
@@ -69,7 +69,7 @@ func (s *scene) deployment(ctx context.Context) *appsv1.Deployment {
 	return d
 }
 
-// pod is one of the Pods as they are now.
+// pod returns one of the Pods as they are now.
 func (s *scene) pod(ctx context.Context) *corev1.Pod {
 	GinkgoHelper()
 	var pods corev1.PodList

@@ -82,7 +82,7 @@ func (c *copier) have(ctx context.Context, obj *unstructured.Unstructured, want 
 	return c.Update(ctx, obj)
 }
 
-// copies are the annotations of an object along with all of another one.
+// copies returns the annotations of an object along with all of another one.
 func copies(onto, from *unstructured.Unstructured) map[string]string {
 	out := maps.Clone(onto.GetAnnotations())
 	if out == nil {
@@ -96,7 +96,7 @@ func copies(onto, from *unstructured.Unstructured) map[string]string {
 	return out
 }
 
-// onlyKnown are the annotations of an object that are not ours.
+// onlyKnown returns the annotations of an object that are not ours.
 func onlyKnown(obj *unstructured.Unstructured) map[string]string {
 	out := map[string]string{}
 	for key, value := range obj.GetAnnotations() {

@@ -112,7 +112,7 @@ func expectTraced(ctx context.Context, d *appsv1.Deployment, creator, name strin
 	}
 }
 
-// ways are the traces in the ledger of a ReplicaSet, in words.
+// ways returns the traces in the ledger of a ReplicaSet, in words.
 func ways(rs *appsv1.ReplicaSet) []string {
 	GinkgoHelper()
 	var out []string

@@ -113,7 +113,7 @@ var _ = Describe("An operator that is crowded", func() {
 	}, SpecTimeout(startTimeout+specTimeout))
 })
 
-// reviewOf is what the API server would ask about a stranger's change of a ReplicaSet that is
+// reviewOf returns what the API server would ask about a stranger's change of a ReplicaSet that is
 // twice as large as that.
 func reviewOf(rs *appsv1.ReplicaSet, half int) []byte {
 	GinkgoHelper()
@@ -168,7 +168,7 @@ func (d *dribbling) Read(p []byte) (int, error) {
 	}
 }
 
-// manifestLimits are what the manifest gives the operator: how many bytes, and what it is told
+// manifestLimits returns what the manifest gives the operator: how many bytes, and what it is told
 // about that in its environment.
 func manifestLimits() (limit int64, env []string) {
 	GinkgoHelper()
@@ -187,7 +187,7 @@ func manifestLimits() (limit int64, env []string) {
 
 var highWater = regexp.MustCompile(`(?m)^VmHWM:\s+(\d+) kB$`)
 
-// peakMemory is how many bytes of memory a process had at most.
+// peakMemory returns how many bytes of memory a process had at most.
 func peakMemory(cp *controlplane.ControlPlane, name string) int64 {
 	GinkgoHelper()
 	for _, member := range cp.Status() {

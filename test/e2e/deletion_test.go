@@ -154,7 +154,7 @@ var _ = Describe("The deletion of a Deployment", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// deletionOf is the trace of the deletion of an object in words.
+// deletionOf returns the trace of the deletion of an object in words.
 func (c *cluster) deletionOf(ctx context.Context, g Gomega, obj client.Object) string {
 	GinkgoHelper()
 	deletion := c.record(ctx, g, obj).Status.Deletion

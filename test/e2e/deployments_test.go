@@ -157,7 +157,7 @@ func expectRolledOut(g Gomega, d *appsv1.Deployment) {
 		To(Equal([]int32{want, want, want, 0}), "replicas, updated, available and unavailable of %s", d.Name)
 }
 
-// replicaSets are those of a Deployment, the newest revision last.
+// replicaSets returns those of a Deployment, the newest revision last.
 func (c *cluster) replicaSets(ctx context.Context, g Gomega, d *appsv1.Deployment) []appsv1.ReplicaSet {
 	GinkgoHelper()
 	var list appsv1.ReplicaSetList
@@ -176,7 +176,7 @@ func revisionOf(obj client.Object) int {
 	return n
 }
 
-// newestReplicaSet is the ReplicaSet of the newest revision of a Deployment.
+// newestReplicaSet returns the ReplicaSet of the newest revision of a Deployment.
 func (c *cluster) newestReplicaSet(ctx context.Context, d *appsv1.Deployment) *appsv1.ReplicaSet {
 	GinkgoHelper()
 	var rs appsv1.ReplicaSet
@@ -188,7 +188,7 @@ func (c *cluster) newestReplicaSet(ctx context.Context, d *appsv1.Deployment) *a
 	return &rs
 }
 
-// pods are the Pods in a namespace that are there to stay, by their image.
+// pods returns the Pods in a namespace that are there to stay, by their image.
 func (c *cluster) pods(ctx context.Context, g Gomega, namespace string) map[string]int {
 	GinkgoHelper()
 	var list corev1.PodList
@@ -208,7 +208,7 @@ func (c *cluster) hasPods(ctx context.Context, namespace string, want map[string
 	Eventually(ctx, func(g Gomega) { g.Expect(c.pods(ctx, g, namespace)).To(Equal(want)) }).Should(Succeed())
 }
 
-// scales are the sizes of the ReplicaSets of a Deployment, the newest revision
+// scales returns the sizes of the ReplicaSets of a Deployment, the newest revision
 // last.
 func (c *cluster) scales(ctx context.Context, g Gomega, d *appsv1.Deployment) []int32 {
 	GinkgoHelper()
@@ -231,7 +231,7 @@ func ledgerOf(g Gomega, obj client.Object, key string) []v1alpha1.Allowance {
 	return ledger
 }
 
-// way is a trace in words: who, and which field of what.
+// way returns a trace in words: who, and which field of what.
 func way(a v1alpha1.Allowance) string {
 	hops := []string{a.Initiator}
 	for _, hop := range a.Trace {
@@ -244,7 +244,7 @@ func keysOf(m map[string]string) []string {
 	return slices.Sorted(maps.Keys(m))
 }
 
-// anyPod is a Pod in a namespace.
+// anyPod returns a Pod in a namespace.
 func (c *cluster) anyPod(ctx context.Context, namespace string) *corev1.Pod {
 	GinkgoHelper()
 	var list corev1.PodList

@@ -40,7 +40,7 @@ func (c *cluster) accepts(ctx context.Context, g Gomega, p *v1alpha1.AllowancePo
 	return condition.Message
 }
 
-// unwrapped is text as it is without the ends of lines.
+// unwrapped returns text as it is without the ends of lines.
 func unwrapped(text string) string { return strings.Join(strings.Fields(text), " ") }
 
 // An expression can compile, and yet never hold for any object of the kind (D14).

@@ -34,7 +34,7 @@ import (
 	"kausality.io/operator/test/controlplane"
 )
 
-// bob is another person who may initiate.
+// bob returns another person who may initiate.
 func (c *cluster) bob() *actor { return c.as("bob", platformTeam) }
 
 // An allowance lasts until its holder has settled, however long that takes and
@@ -166,7 +166,7 @@ var _ = Describe("An allowance", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// saidOfPolicies is what the status of each policy says of how far it is in effect, and
+// saidOfPolicies returns what the status of each policy says of how far it is in effect, and
 // since when.
 func (c *cluster) saidOfPolicies(ctx context.Context) map[string][]metav1.Condition {
 	GinkgoHelper()

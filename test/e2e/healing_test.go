@@ -107,7 +107,7 @@ func readyReplicas(workload client.Object) int32 {
 	}
 }
 
-// somePods are n Pods of a namespace.
+// somePods returns n Pods of a namespace.
 func somePods(ctx context.Context, namespace string, n int) []corev1.Pod {
 	GinkgoHelper()
 	var pods corev1.PodList
@@ -116,7 +116,7 @@ func somePods(ctx context.Context, namespace string, n int) []corev1.Pod {
 	return pods.Items[:n]
 }
 
-// alive is how many Pods of a namespace are not being deleted.
+// alive returns how many Pods of a namespace are not being deleted.
 func alive(ctx context.Context, g Gomega, namespace string) int {
 	var pods corev1.PodList
 	g.Expect(shared.List(ctx, &pods, client.InNamespace(namespace))).To(Succeed())

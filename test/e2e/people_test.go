@@ -60,13 +60,13 @@ type warnings struct{ *stage.Warnings }
 // take returns the warnings since it was last called, one a line.
 func (w warnings) take() string { return w.Take() }
 
-// alice is a person who may initiate.
+// alice returns a person who may initiate.
 func (c *cluster) alice() *actor { return c.actor(c.Alice()) }
 
-// mallory is a person who may change Deployments and may not initiate.
+// mallory returns a person who may change Deployments and may not initiate.
 func (c *cluster) mallory() *actor { return c.actor(c.Mallory()) }
 
-// serviceAccount is a service account that no policy names, unless it is one of
+// serviceAccount returns a service account that no policy names, unless it is one of
 // the controllers'.
 func (c *cluster) serviceAccount(user string) *actor {
 	GinkgoHelper()

@@ -36,7 +36,7 @@ import (
 // more on a machine that is busy with other things.
 const effectTimeout = 10 * time.Second
 
-// samplePolicies are those of config/samples, for all namespaces but those whose
+// samplePolicies returns those of config/samples, for all namespaces but those whose
 // specs bring policies of their own.
 func (c *cluster) samplePolicies(ctx context.Context) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
@@ -60,14 +60,14 @@ func (c *cluster) applySamplePolicies(ctx context.Context) {
 	}
 }
 
-// samplePoliciesFor are those of config/samples under other names, for the
+// samplePoliciesFor returns those of config/samples under other names, for the
 // namespaces that newNamespaceFor makes.
 func (c *cluster) samplePoliciesFor(ctx context.Context, policies string) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
 	return forOwn(policies, c.samplePolicies(ctx))
 }
 
-// kindPoliciesFor are those in testdata for kinds of parents, such as job, for the
+// kindPoliciesFor returns those in testdata for kinds of parents, such as job, for the
 // namespaces that newNamespaceFor makes.
 func kindPoliciesFor(policies string, kinds ...string) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
@@ -101,7 +101,7 @@ func (c *cluster) newNamespaceUnder(ctx context.Context, spec string, kinds ...s
 	return c.newNamespaceFor(ctx, policies)
 }
 
-// ownPolicy is a policy of the namespaces that newNamespaceFor makes for its name.
+// ownPolicy returns a policy of the namespaces that newNamespaceFor makes for its name.
 // The platform team may initiate; what else is in its spec is given.
 func ownPolicy(name, group, kind, rest string) *v1alpha1.AllowancePolicy {
 	GinkgoHelper()

@@ -56,7 +56,7 @@ func (c *cluster) webhooks(ctx context.Context, g Gomega) webhooks {
 	return webhooks{mutating: mutating.Webhooks, validating: validating.Webhooks}
 }
 
-// resources are those of a group that the API server asks about, each with what
+// resources returns those of a group that the API server asks about, each with what
 // happens while nobody answers: Fail where it is that in some namespaces.
 func (w webhooks) resources(group string) map[string]admissionregistrationv1.FailurePolicyType {
 	out := map[string]admissionregistrationv1.FailurePolicyType{}
@@ -101,7 +101,7 @@ func defineThingsAs(ctx context.Context, change func(*apiextensionsv1.CustomReso
 	return group
 }
 
-// thingPolicy is a policy for the kind that defineThings defined.
+// thingPolicy returns a policy for the kind that defineThings defined.
 func thingPolicy(group, name string) *v1alpha1.AllowancePolicy {
 	GinkgoHelper()
 	return parsePolicies(fmt.Sprintf(`

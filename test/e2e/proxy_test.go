@@ -211,7 +211,7 @@ func startWebhookProxy(ctx context.Context, dir, operator string, oneIn int64) *
 	return proxy
 }
 
-// lost is how many calls were lost by now.
+// lost returns how many calls were lost by now.
 func (p *webhookProxy) lost() int64 { return p.losses.Load() }
 
 // quietLog keeps connections that are cut on purpose out of the output.

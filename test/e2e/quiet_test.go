@@ -77,7 +77,7 @@ var _ = Describe("Between rollouts", func() {
 	}, SpecTimeout(4*time.Minute))
 })
 
-// story is what people do with a Deployment in the course of its life.
+// story returns what people do with a Deployment in the course of its life.
 func story(ctx context.Context, ns string) *appsv1.Deployment {
 	GinkgoHelper()
 	owner := shared.alice()

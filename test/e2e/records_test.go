@@ -30,19 +30,19 @@ import (
 	"kausality.io/operator/test/builders"
 )
 
-// records are those of an object, which may have lived more than once.
+// records returns those of an object, which may have lived more than once.
 func (c *cluster) records(ctx context.Context, g Gomega, obj client.Object) []v1alpha1.AllowanceRecord {
 	GinkgoHelper()
 	return c.Records(ctx, g, obj)
 }
 
-// record is the record of an object.
+// record returns the record of an object.
 func (c *cluster) record(ctx context.Context, g Gomega, obj client.Object) v1alpha1.AllowanceRecord {
 	GinkgoHelper()
 	return c.Record(ctx, g, obj)
 }
 
-// recorded is the record of an object, once it has one that says something.
+// recorded returns the record of an object, once it has one that says something.
 func (c *cluster) recorded(ctx context.Context, obj client.Object) v1alpha1.AllowanceRecord {
 	GinkgoHelper()
 	return c.Recorded(ctx, obj)

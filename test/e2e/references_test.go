@@ -113,7 +113,7 @@ func newReading(ctx context.Context) *reading {
 	return r
 }
 
-// object is one that the reader selects.
+// object returns one that the reader selects.
 func (r *reading) object(name string) *unstructured.Unstructured {
 	obj := builders.MakeThing(r.read, r.ns, name)
 	obj.SetLabels(map[string]string{"team": "a"})
@@ -172,7 +172,7 @@ func (r *reading) waits(ctx context.Context, text string) {
 	r.expect(ctx, map[string]string{"one": "first", "other": "first"})
 }
 
-// readByParents are the ways to change a child by what its parent reads.
+// readByParents returns the ways to change a child by what its parent reads.
 func readByParents() []bypass {
 	refused := MatchError(ContainSubstring("is for who may initiate on it, as it is read by Thing reader"))
 	return []bypass{

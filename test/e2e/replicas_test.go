@@ -79,7 +79,7 @@ func startReplicas(ctx context.Context, cp *controlplane.ControlPlane, serve fro
 	return s
 }
 
-// flags are the values of a flag of the replicas that were started.
+// flags returns the values of a flag of the replicas that were started.
 func (s *service) flags(prefix string) []string {
 	var out []string
 	for _, name := range s.names {
@@ -92,7 +92,7 @@ func (s *service) flags(prefix string) []string {
 	return out
 }
 
-// addresses are where the replicas that were started serve webhooks.
+// addresses returns where the replicas that were started serve webhooks.
 func (s *service) addresses() []string {
 	out := s.flags("--webhook-port=")
 	for i, port := range out {

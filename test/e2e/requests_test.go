@@ -174,7 +174,7 @@ var _ = Describe("A change", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// traces are the objects in a namespace with their versions: what a request may have
+// traces returns the objects in a namespace with their versions: what a request may have
 // left behind.
 func (c *cluster) traces(ctx context.Context, g Gomega, namespace string) map[string]string {
 	GinkgoHelper()

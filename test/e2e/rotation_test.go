@@ -273,7 +273,7 @@ func (p *probing) end() {
 	p.ended.Wait()
 }
 
-// trusted are the bundles of authorities by which the API server trusts the webhooks.
+// trusted returns the bundles of authorities by which the API server trusts the webhooks.
 func (c *cluster) trusted(ctx context.Context) ([][]byte, error) {
 	own, verdicts := &admissionregistrationv1.ValidatingWebhookConfiguration{}, &admissionregistrationv1.ValidatingWebhookConfiguration{}
 	grants, stamps := &admissionregistrationv1.MutatingWebhookConfiguration{}, &admissionregistrationv1.MutatingWebhookConfiguration{}

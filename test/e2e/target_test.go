@@ -45,7 +45,7 @@ const (
 // operatorUser is who the operator is.
 var operatorUser = serviceaccount.MakeUsername(controlplane.OperatorNamespace, "kausality-controller-manager")
 
-// affectedOf is what a Deployment shows of the policies in effect for it.
+// affectedOf returns what a Deployment shows of the policies in effect for it.
 func affectedOf(d *appsv1.Deployment) string {
 	for _, condition := range d.Status.Conditions {
 		if condition.Type == v1alpha1.ConditionAffected {

@@ -128,7 +128,7 @@ func reportGenerationOnly(ctx context.Context, who *actor, thing *unstructured.U
 	return who.Status().Update(ctx, thing)
 }
 
-// reportGenerationAsText is what Argo Rollouts does.
+// reportGenerationAsText returns what Argo Rollouts does.
 func reportGenerationAsText(ctx context.Context, who *actor, thing *unstructured.Unstructured) error {
 	thing.Object["status"] = map[string]any{"observedGeneration": strconv.FormatInt(thing.GetGeneration(), 10), "phase": "Healthy"}
 	return who.Status().Update(ctx, thing)
@@ -168,7 +168,7 @@ func (c *cluster) over(ctx context.Context, holder client.Object) {
 	}).Should(Succeed())
 }
 
-// thingPolicies are those in testdata for the Things of a group.
+// thingPolicies returns those in testdata for the Things of a group.
 func thingPolicies(group string) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
 	all := readPolicies("thing", strings.NewReplacer("GROUP", group))

@@ -130,7 +130,7 @@ func makeController(ctx context.Context, ns string) (user string) {
 	return serviceaccount.MakeUsername(ns, "controller")
 }
 
-// upgradeOf is what greta agrees to for the controller: a format, and Services.
+// upgradeOf returns what greta agrees to for the controller: a format, and Services.
 func upgradeOf(user string) *v1alpha1.UpgradeAllowance {
 	return &v1alpha1.UpgradeAllowance{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "upgrade-"},
@@ -147,7 +147,7 @@ func upgradeOf(user string) *v1alpha1.UpgradeAllowance {
 	}
 }
 
-// suggestionOf is what would have let version 2 through for the first Thing.
+// suggestionOf returns what would have let version 2 through for the first Thing.
 func suggestionOf(user string) v1alpha1.UpgradeAllowanceSpec {
 	spec := upgradeOf(user).Spec
 	spec.Triggers = []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}

@@ -39,7 +39,7 @@ import (
 	"kausality.io/operator/test/controlplane"
 )
 
-// makesPods is a policy that lets Pods be made at first, be replaced, and be made for
+// makesPods returns a policy that lets Pods be made at first, be replaced, and be made for
 // changes of the fields.
 func makesPods(name, group, kind string, triggers ...string) *v1alpha1.AllowancePolicy {
 	GinkgoHelper()

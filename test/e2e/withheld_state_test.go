@@ -43,7 +43,7 @@ import (
 // something is withheld.
 const approvedKey = v1alpha1.AnnotationApproved
 
-// withheldOf are the fields that the ledger of an object says are withheld.
+// withheldOf returns the fields that the ledger of an object says are withheld.
 func withheldOf(obj client.Object) []string { return stage.WithheldOf(obj) }
 
 // withholding checks that just these fields of an object are withheld, and that it has
@@ -82,7 +82,7 @@ func (a *actor) hasEvicted(ctx context.Context, pod *corev1.Pod) {
 	}).Should(Succeed())
 }
 
-// makings are the Pods that a user has asked for, as they were asked for, those that
+// makings returns the Pods that a user has asked for, as they were asked for, those that
 // were refused among them where that is wanted.
 func (w witness) makings(user string, filters ...controlplane.AuditFilter) []string {
 	GinkgoHelper()
@@ -124,7 +124,7 @@ func containers(told ...string) []corev1.Container {
 	return out
 }
 
-// contents are what the Pods in a namespace run that are there to stay, each told as
+// contents returns what the Pods in a namespace run that are there to stay, each told as
 // "name=image name=image".
 func (c *cluster) contents(ctx context.Context, g Gomega, namespace string) map[string]int {
 	GinkgoHelper()

@@ -373,7 +373,7 @@ var _ = Describe("What goes on while the operator is away", alone, func() {
 	}, SpecTimeout(2*specTimeout))
 })
 
-// objectsOf are Deployments as objects.
+// objectsOf returns Deployments as objects.
 func objectsOf(all []*appsv1.Deployment) []client.Object {
 	out := make([]client.Object, 0, len(all)+1)
 	for _, d := range all {

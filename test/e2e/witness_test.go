@@ -51,14 +51,14 @@ func (c *cluster) watch(namespace string) witness {
 	return witness{c.Watch(controlplane.InNamespace(namespace))}
 }
 
-// writes are the writes that pass the filters, events apart: nobody acts upon
+// writes returns the writes that pass the filters, events apart: nobody acts upon
 // these.
 func (w witness) writes(filters ...controlplane.AuditFilter) controlplane.AuditEvents {
 	GinkgoHelper()
 	return w.Writes(filters...)
 }
 
-// refusals are the writes of controllers that were refused, other than for a
+// refusals returns the writes of controllers that were refused, other than for a
 // conflict or for an object that has gone.
 func (w witness) refusals() []string {
 	GinkgoHelper()
@@ -78,7 +78,7 @@ func (w witness) tries(ctx context.Context, user, parent string) {
 	}).Should(ContainElement(ContainSubstring(parent)), "the controller did not even try")
 }
 
-// tracesOf are the traces that the verdicts on writes name.
+// tracesOf returns the traces that the verdicts on writes name.
 func (w witness) tracesOf(filters ...controlplane.AuditFilter) []string {
 	GinkgoHelper()
 	return w.TracesOf(filters...)
@@ -98,7 +98,7 @@ func userOf(event *auditv1.Event) string { return stage.UserOf(event) }
 
 func describeEvent(event *auditv1.Event) string { return stage.DescribeEvent(event) }
 
-// usersOf are who made requests.
+// usersOf returns who made requests.
 func usersOf(events controlplane.AuditEvents) []string {
 	var out []string
 	for _, event := range events {

@@ -73,7 +73,7 @@ func (c *cluster) lasts(ctx context.Context, holder client.Object, phase v1alpha
 	Consistently(ctx, held).WithTimeout(quietMoment).Should(Succeed())
 }
 
-// podWrites are the writes of whole Pods by one user that were let through. A controller that
+// podWrites returns the writes of whole Pods by one user that were let through. A controller that
 // has not heard that it has deleted a Pod already, which is ending, deletes it once more.
 func (w witness) podWrites(user string, verbs ...string) controlplane.AuditEvents {
 	GinkgoHelper()

@@ -114,7 +114,7 @@ func (w *worst) look(ctx context.Context) error {
 	return errors.Join(failed...)
 }
 
-// fresh is the same controller for one look.
+// fresh returns the same controller for one look.
 func (w *worst) fresh() *worst {
 	return &worst{copier: copier{actor: w.actor}, habits: w.habits, group: w.group, namespace: w.namespace, done: lateBy}
 }
@@ -230,7 +230,7 @@ func (w *worst) report(ctx context.Context, thing *unstructured.Unstructured, st
 	return w.write(ctx, thing, status)
 }
 
-// status is what it says of a Thing, with what it has said before of its children.
+// status returns what it says of a Thing, with what it has said before of its children.
 func (w *worst) status(thing *unstructured.Unstructured, state string) map[string]any {
 	status := map[string]any{"conditions": []any{map[string]any{"type": "Ready", "status": state}}}
 	if w.generation != nil {
@@ -388,7 +388,7 @@ var _ = Describe("A controller that does the worst that is legal", Label(labelCo
 	}
 })
 
-// versions are those of the Things and ConfigMaps in a namespace.
+// versions returns those of the Things and ConfigMaps in a namespace.
 func versions(ctx context.Context, g Gomega, group, ns string) map[string]string {
 	out := map[string]string{}
 	for _, kind := range []schema.GroupVersionKind{builders.ThingKind(group), corev1.SchemeGroupVersion.WithKind("ConfigMap")} {
@@ -402,7 +402,7 @@ func versions(ctx context.Context, g Gomega, group, ns string) map[string]string
 	return out
 }
 
-// worstPolicy is one for Things whose controller recreates rather than updates.
+// worstPolicy returns one for Things whose controller recreates rather than updates.
 func worstPolicy(group string) *v1alpha1.AllowancePolicy {
 	GinkgoHelper()
 	p := thingPolicy(group, "worst-"+group)

@@ -47,7 +47,7 @@ import (
 
 const definitions = "../../config/crd/bases"
 
-// releases are the folders of testdata.
+// releases returns the folders of testdata.
 func releases(t *testing.T) []string {
 	t.Helper()
 	folders, err := filepath.Glob("testdata/v*")
@@ -57,7 +57,7 @@ func releases(t *testing.T) []string {
 	return folders
 }
 
-// objects are those of one file.
+// objects returns those of one file.
 func objects(t *testing.T, folder, name string) []unstructured.Unstructured {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(folder, name+".yaml"))
@@ -123,7 +123,7 @@ func kept[T any](t *testing.T, folder, plural string) {
 	}
 }
 
-// definition is the present schema of a kind.
+// definition returns the present schema of a kind.
 func definition(t *testing.T, plural string) (*apiextensions.JSONSchemaProps, *structuralschema.Structural) {
 	t.Helper()
 	declared := &apiextensions.JSONSchemaProps{}
@@ -152,7 +152,7 @@ func crd(t *testing.T, plural string) *apiextensionsv1.CustomResourceDefinition 
 	return out
 }
 
-// plain is an object as JSON has it, so that numbers compare.
+// plain returns an object as JSON has it, so that numbers compare.
 func plain(t *testing.T, o map[string]any) map[string]any {
 	t.Helper()
 	raw, err := json.Marshal(o)

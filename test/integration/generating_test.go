@@ -138,8 +138,8 @@ func letDo(ctx context.Context, user string, rules ...rbacv1.PolicyRule) {
 		})
 }
 
-// generating is a policy for the ConfigMaps of a namespace with the label make, for which it wants the
-// ConfigMap "made": with their value, or as a clone of "source".
+// generating returns a policy for the ConfigMaps of a namespace with the label make, for which it
+// wants the ConfigMap "made": with their value, or as a clone of "source".
 func generating(namespace string, synchronize, clone bool) *v1alpha1.GeneratingPolicy {
 	GinkgoHelper()
 	wanted := `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}, 'data': {'key': object.data.key}}`

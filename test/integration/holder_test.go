@@ -128,7 +128,7 @@ func forgetSignOfLife(ctx context.Context) *coordinationv1.Lease {
 	return lease
 }
 
-// startingPolicy is in effect for all objects of a kind of apps/v1: a group may
+// startingPolicy returns in effect for all objects of a kind of apps/v1: a group may
 // initiate.
 func startingPolicy(kind, group string) *policy.Policy {
 	GinkgoHelper()
@@ -148,7 +148,7 @@ func startingPolicy(kind, group string) *policy.Policy {
 	return compiled
 }
 
-// targetOf is the reference by which an object of apps/v1 is recorded.
+// targetOf returns the reference by which an object of apps/v1 is recorded.
 func targetOf(object client.Object, kind schema.GroupVersionKind) v1alpha1.TargetReference {
 	return v1alpha1.TargetReference{
 		Group: kind.Group, Version: kind.Version, Kind: kind.Kind,
@@ -193,7 +193,7 @@ func reportSettled(ctx context.Context, d *appsv1.Deployment) {
 	Expect(k8s.Status().Update(ctx, d)).To(Succeed())
 }
 
-// deniedUpdate is the outcome of a refused update of a ReplicaSet.
+// deniedUpdate returns the outcome of a refused update of a ReplicaSet.
 func deniedUpdate(target v1alpha1.TargetReference) record.Outcome {
 	return record.Outcome{Target: target, Decision: &v1alpha1.Decision{
 		Result: record.ResultDenied, Reason: "Denied", Operation: "Update",
@@ -203,7 +203,7 @@ func deniedUpdate(target v1alpha1.TargetReference) record.Outcome {
 	}}
 }
 
-// recordStatus is the status of the record of a target, for Eventually.
+// recordStatus returns the status of the record of a target, for Eventually.
 func recordStatus(p *operatorParts, target v1alpha1.TargetReference) func(Gomega, context.Context) *v1alpha1.AllowanceRecordStatus {
 	return func(g Gomega, ctx context.Context) *v1alpha1.AllowanceRecordStatus {
 		rec, err := p.records.Live(ctx, target)

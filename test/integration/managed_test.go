@@ -136,7 +136,7 @@ func maxOpen(limit time.Duration) func(*v1alpha1.AllowancePolicy) {
 // thingLedgerKey is the key of the ledger of a thing, which has an owner.
 const thingLedgerKey = "thing." + ledgerKey
 
-// unmanaged is a thing that has not been under its gate.
+// unmanaged returns a thing that has not been under its gate.
 func (m *managedThings) unmanaged(name string) *unstructured.Unstructured {
 	thing := newThing(m.group, m.namespace, name)
 	thing.SetOwnerReferences([]metav1.OwnerReference{*metav1.NewControllerRef(m.owner, corev1.SchemeGroupVersion.WithKind("ConfigMap"))})
@@ -144,7 +144,7 @@ func (m *managedThings) unmanaged(name string) *unstructured.Unstructured {
 	return thing
 }
 
-// thing is one under its gate, which is as its ledger says, as admission would have
+// thing returns one under its gate, which is as its ledger says, as admission would have
 // it.
 func (m *managedThings) thing(name string, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
 	thing := m.unmanaged(name)
@@ -162,7 +162,7 @@ func (m *managedThings) thing(name string, allowances ...v1alpha1.Allowance) *un
 // sizeField is the field of things that changes.
 const sizeField = "spec.forProvider.size"
 
-// opener is an allowance that opens the gate of a thing, for it to be updated.
+// opener returns an allowance that opens the gate of a thing, for it to be updated.
 func (m *managedThings) opener(name string) v1alpha1.Allowance {
 	return v1alpha1.Allowance{
 		Relation: v1alpha1.RelationExternal, Mutations: []string{"Update"}, Generation: 1, Initiator: "alice",
@@ -232,7 +232,7 @@ func reported(ctx context.Context, thing *unstructured.Unstructured, synced map[
 	})).To(Succeed())
 }
 
-// gateOf is the condition of a thing that tells of its gate.
+// gateOf returns the condition of a thing that tells of its gate.
 func gateOf(ctx context.Context, g Gomega, thing *unstructured.Unstructured) metav1.Condition {
 	g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(thing), thing)).To(Succeed())
 	return conditionIn(thing, v1alpha1.ConditionGate)
@@ -249,7 +249,7 @@ func shows(ctx context.Context, thing *unstructured.Unstructured, status metav1.
 	return shown
 }
 
-// isClosed tells whether the gate of a thing is closed, and its ledger empty.
+// isClosed reports whether the gate of a thing is closed, and its ledger empty.
 func isClosed(ctx context.Context, thing *unstructured.Unstructured) func(Gomega) {
 	return func(g Gomega) {
 		g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(thing), thing)).To(Succeed())
@@ -264,7 +264,7 @@ var (
 	openSwitch   = []string{"Observe", "Update", "LateInitialize"}
 )
 
-// policiesOf are the management policies of a thing as it is.
+// policiesOf returns the management policies of a thing as it is.
 func policiesOf(thing *unstructured.Unstructured) []string {
 	policies, _, _ := unstructured.NestedStringSlice(thing.Object, "spec", crossplane.SwitchField)
 	return policies
@@ -276,7 +276,7 @@ func changedf(ctx context.Context, thing *unstructured.Unstructured, format stri
 	Expect(k8s.Patch(ctx, thing, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, format, args...)))).To(Succeed())
 }
 
-// eventsOn are the reasons of the events about an object.
+// eventsOn returns the reasons of the events about an object.
 func eventsOn(ctx context.Context, g Gomega, object client.Object) []string {
 	var list eventsv1.EventList
 	g.Expect(k8s.List(ctx, &list, client.InNamespace(object.GetNamespace()))).To(Succeed())

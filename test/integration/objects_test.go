@@ -72,7 +72,7 @@ func serves(ctx context.Context, gv schema.GroupVersion) *discovery.Resolver {
 	return resolver
 }
 
-// policyFor is a policy for a kind ("group/version/Kind") with a rule that names
+// policyFor returns a policy for a kind ("group/version/Kind") with a rule that names
 // resources ("group/version/resources").
 func policyFor(ctx context.Context, kind string, resources ...string) *policy.Policy {
 	GinkgoHelper()

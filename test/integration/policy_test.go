@@ -215,7 +215,7 @@ func settle(ctx context.Context, d *appsv1.Deployment) {
 	Expect(k8s.Status().Update(ctx, d)).To(Succeed())
 }
 
-// adopting are the names of the objects in a namespace that are adopting.
+// adopting returns the names of the objects in a namespace that are adopting.
 func adopting(ctx context.Context, namespace string) func() ([]string, error) {
 	return func() ([]string, error) {
 		var records v1alpha1.AllowanceRecordList

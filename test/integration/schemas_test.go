@@ -28,7 +28,7 @@ import (
 	"kausality.io/operator/internal/discovery"
 )
 
-// changesOf are the changes between two versions of the spec of a kind, as
+// changesOf returns the changes between two versions of the spec of a kind, as
 // schemas have them.
 func changesOf(served *discovery.Resolver, kind schema.GroupVersionKind, before, after map[string]any) []string {
 	GinkgoHelper()

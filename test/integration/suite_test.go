@@ -97,8 +97,8 @@ var _ = BeforeSuite(func(ctx SpecContext) {
 	Expect(k8s.Create(ctx, newInstalled())).To(Succeed())
 }, NodeTimeout(startTimeout))
 
-// newInstalled is the installed configuration without which nothing is intercepted. It has the API
-// server ask about nothing, as no operator answers.
+// newInstalled returns the installed configuration without which nothing is intercepted. It has the
+// API server ask about nothing, as no operator answers.
 func newInstalled() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	return &admissionregistrationv1.ValidatingWebhookConfiguration{
 		ObjectMeta: metav1.ObjectMeta{Name: "installed"},
@@ -113,7 +113,7 @@ func newInstalled() *admissionregistrationv1.ValidatingWebhookConfiguration {
 	}
 }
 
-// clientAs is a client that impersonates a user with all rights.
+// clientAs returns a client that impersonates a user with all rights.
 func clientAs(user string) client.Client {
 	GinkgoHelper()
 	c, err := client.New(cluster.ConfigAs(user, "system:masters", "system:authenticated"), client.Options{Scheme: scheme})

@@ -66,7 +66,7 @@ func watchUpdates(ctx context.Context, namespace string) *updates {
 	return u
 }
 
-// seen are the times of the updates since it was last asked.
+// seen returns the times of the updates since it was last asked.
 func (u *updates) seen() []time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -92,7 +92,7 @@ func conditionOf(ctx context.Context, obj *unstructured.Unstructured, conditionT
 	}
 }
 
-// conditionIn is the condition of an object as it is, empty where it has none.
+// conditionIn returns the condition of an object as it is, empty where it has none.
 func conditionIn(obj *unstructured.Unstructured, conditionType string) metav1.Condition {
 	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
 	for _, c := range conditions {

@@ -31,7 +31,7 @@ const (
 	criSocket     = "internal/cri/command/socket.go"
 )
 
-// ofCRI is a mutant of kausality-cri. The tests of its ways are in one package.
+// ofCRI returns a mutant of kausality-cri. The tests of its ways are in one package.
 func ofCRI(name, in string, edits []edit, ways ...string) mutant {
 	return mutant{name: "cri: " + name, edits: edits, ways: ways, bypassesOf: "./internal/cri/" + in}
 }

@@ -256,7 +256,7 @@ func crashed(spec types.SpecReport) bool {
 		spec.State.Is(types.SpecStateFailureStates) && crashOf(spec.Failure.Message) != ""
 }
 
-// setup is the kustomization with what the mutant needs in the cluster: a copy where the
+// setup returns the kustomization with what the mutant needs in the cluster: a copy where the
 // mutant replaces something of it.
 func (t trial) setup(m mutant) (string, error) {
 	if !slices.ContainsFunc(m.edits, edit.isSetup) {

@@ -37,7 +37,7 @@ type mutant struct {
 	bypassesOf string
 }
 
-// tests are what have to fail: those of the ways, or, where it closes none by itself, the
+// tests returns what have to fail: those of the ways, or, where it closes none by itself, the
 // unit tests.
 func (m mutant) tests() []string {
 	if len(m.ways) == 0 {
@@ -46,7 +46,7 @@ func (m mutant) tests() []string {
 	return m.ways
 }
 
-// suite is the package that has the tests of the ways.
+// suite returns the package that has the tests of the ways.
 func (m mutant) suite() string {
 	if m.cloud {
 		return inCloud
@@ -81,7 +81,7 @@ var believed = edit{
 	"	if r.new != nil {\n		kept, _ = r.ledgerAsked()\n	}\n	if r.old != nil {\n		kept = kept.Without(",
 }
 
-// without is the mutant whose configuration does not have the API server ask about
+// without returns the mutant whose configuration does not have the API server ask about
 // an operation or a sub-resource.
 func without(name, find, replace string, ways ...string) mutant {
 	return mutant{name: name, edits: []edit{{rules, find, replace}}, ways: ways}

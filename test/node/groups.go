@@ -49,7 +49,7 @@ func groupsOf(text string) groupList { return strings.Split(text, ":") }
 
 func (g groupList) String() string { return strings.Join(g, ":") }
 
-// hierarchies are where each is mounted that this process is in, and its group there.
+// hierarchies returns where each is mounted that this process is in, and its group there.
 func hierarchies() (map[string]string, error) {
 	text, err := os.ReadFile("/proc/self/cgroup")
 	if err != nil {

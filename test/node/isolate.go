@@ -65,7 +65,7 @@ func Main(run func() int) int {
 	return code
 }
 
-// Root is a folder that is gone when Main returns.
+// Root returns a folder that is gone when Main returns.
 func Root() string { return os.Getenv(rootEnv) }
 
 // outside makes what the namespaces need, and takes it away again.
@@ -137,7 +137,7 @@ func exitCode(state *os.ProcessState, err error) (int, error) {
 	return 0, err
 }
 
-// first is the first process of the PID namespace. It goes into the control groups, which
+// first returns the first process of the PID namespace. It goes into the control groups, which
 // are the roots of those of the program.
 func first() (int, error) {
 	if err := groupsOf(os.Getenv(groupsEnv)).join(); err != nil {

@@ -56,7 +56,7 @@ func Begin(name, path string, args ...string) (*Process, error) {
 	return p, nil
 }
 
-// Log is the file that has what a process of a name writes.
+// Log returns the file that has what a process of a name writes.
 func Log(name string) string { return "/var/log/" + name + ".log" }
 
 // Start starts it again, when it has ended.
@@ -85,7 +85,7 @@ func (p *Process) Start() error {
 	return nil
 }
 
-// PID is its number.
+// PID returns its number.
 func (p *Process) PID() int {
 	p.mu.Lock()
 	defer p.mu.Unlock()

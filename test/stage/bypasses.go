@@ -36,7 +36,7 @@ const (
 
 var bypassRow = regexp.MustCompile(`(?m)^\| \d+ \| ([^|]+) \|`)
 
-// DocumentedBypasses are the ways that the page of bypasses lists under a heading, up to
+// DocumentedBypasses returns the ways that the page of bypasses lists under a heading, up to
 // the next one.
 func DocumentedBypasses(page, heading string) []string {
 	GinkgoHelper()

@@ -35,7 +35,7 @@ import (
 // Observing are the management policies of a gate that is closed.
 const Observing = "Observe,LateInitialize"
 
-// Condition is one of an object's conditions, or nil.
+// Condition returns one of an object's conditions, or nil.
 func Condition(object *unstructured.Unstructured, kind string) map[string]any {
 	all, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, each := range all {
@@ -66,7 +66,7 @@ func (c *Cluster) Gone(ctx context.Context, objects ...*unstructured.Unstructure
 	}
 }
 
-// CompositeOf is the composite resource of a claim.
+// CompositeOf returns the composite resource of a claim.
 func (c *Cluster) CompositeOf(ctx context.Context, claim *unstructured.Unstructured) *unstructured.Unstructured {
 	GinkgoHelper()
 	composite := &unstructured.Unstructured{}
@@ -92,7 +92,7 @@ func (c *Cluster) Closed(ctx context.Context, managed *unstructured.Unstructured
 	}).Should(Succeed())
 }
 
-// PoliciesOf are the management policies of a managed resource.
+// PoliciesOf returns the management policies of a managed resource.
 func PoliciesOf(managed *unstructured.Unstructured) string {
 	policies, _, _ := unstructured.NestedStringSlice(managed.Object, "spec", "managementPolicies")
 	return strings.Join(policies, ",")
@@ -106,7 +106,7 @@ type Opening struct {
 	Trace string
 }
 
-// OpeningOf is how the gate of a managed resource is set.
+// OpeningOf returns how the gate of a managed resource is set.
 func OpeningOf(managed *unstructured.Unstructured) Opening {
 	GinkgoHelper()
 	policies, _, err := unstructured.NestedStringSlice(managed.Object, "spec", "managementPolicies")
@@ -127,7 +127,7 @@ func OpeningOf(managed *unstructured.Unstructured) Opening {
 	return out
 }
 
-// ConsumedOf are the causes of what was consumed, as a record says.
+// ConsumedOf returns the causes of what was consumed, as a record says.
 func ConsumedOf(status v1alpha1.AllowanceRecordStatus) []string {
 	var out []string
 	for _, e := range status.History {

@@ -50,13 +50,13 @@ type Actor struct {
 	Warned  *Warnings
 }
 
-// Alice is a person who may initiate.
+// Alice returns a person who may initiate.
 func (c *Cluster) Alice() *Actor { return c.As(AliceName, PlatformTeam) }
 
-// Mallory is a person who may change Deployments and may not initiate.
+// Mallory returns a person who may change Deployments and may not initiate.
 func (c *Cluster) Mallory() *Actor { return c.As(MalloryName, Developers) }
 
-// ServiceAccount is a service account that no policy names, unless it is one of
+// ServiceAccount returns a service account that no policy names, unless it is one of
 // the controllers'.
 func (c *Cluster) ServiceAccount(user string) *Actor {
 	GinkgoHelper()
@@ -65,7 +65,7 @@ func (c *Cluster) ServiceAccount(user string) *Actor {
 	return c.As(user, serviceaccount.MakeGroupNames(namespace)...)
 }
 
-// As is whoever is named.
+// As returns whoever is named.
 func (c *Cluster) As(user string, groups ...string) *Actor {
 	GinkgoHelper()
 	a := &Actor{

@@ -30,7 +30,7 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// Records are those of an object, which may have lived more than once.
+// Records returns those of an object, which may have lived more than once.
 func (c *Cluster) Records(ctx context.Context, g Gomega, obj client.Object) []v1alpha1.AllowanceRecord {
 	GinkgoHelper()
 	var list v1alpha1.AllowanceRecordList
@@ -39,7 +39,7 @@ func (c *Cluster) Records(ctx context.Context, g Gomega, obj client.Object) []v1
 	return list.Items
 }
 
-// Record is the record of an object.
+// Record returns the record of an object.
 func (c *Cluster) Record(ctx context.Context, g Gomega, obj client.Object) v1alpha1.AllowanceRecord {
 	GinkgoHelper()
 	all := c.Records(ctx, g, obj)
@@ -47,7 +47,7 @@ func (c *Cluster) Record(ctx context.Context, g Gomega, obj client.Object) v1alp
 	return all[0]
 }
 
-// Recorded is the record of an object, once it has one that says something.
+// Recorded returns the record of an object, once it has one that says something.
 func (c *Cluster) Recorded(ctx context.Context, obj client.Object) v1alpha1.AllowanceRecord {
 	GinkgoHelper()
 	var rec v1alpha1.AllowanceRecord
@@ -58,7 +58,7 @@ func (c *Cluster) Recorded(ctx context.Context, obj client.Object) v1alpha1.Allo
 	return rec
 }
 
-// LedgerKey is the annotation that has the ledger of an object.
+// LedgerKey returns the annotation that has the ledger of an object.
 func LedgerKey(obj client.Object) string {
 	metadata := &unstructured.Unstructured{}
 	metadata.SetGroupVersionKind(obj.GetObjectKind().GroupVersionKind())
@@ -66,7 +66,7 @@ func LedgerKey(obj client.Object) string {
 	return ledger.AnnotationKey(metadata, ledger.NameAllowances)
 }
 
-// WithheldOf are the fields that the ledger of an object says are withheld.
+// WithheldOf returns the fields that the ledger of an object says are withheld.
 func WithheldOf(obj client.Object) []string {
 	GinkgoHelper()
 	var entries []v1alpha1.Allowance

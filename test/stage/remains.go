@@ -31,7 +31,7 @@ import (
 	"kausality.io/operator/test/controlplane"
 )
 
-// Remains are what is of Kausality on objects of others, by listing everything there is in the
+// Remains returns what is of Kausality on objects of others, by listing everything there is in the
 // cluster: annotations, labels, finalizers and conditions in its domain. What is installed is its own.
 func (c *Cluster) Remains(ctx context.Context, g Gomega) []string {
 	GinkgoHelper()

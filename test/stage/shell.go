@@ -31,7 +31,7 @@ import (
 	"kausality.io/operator/test/pages"
 )
 
-// Commands are the blocks of commands that a section of a page of docs has.
+// Commands returns the blocks of commands that a section of a page of docs has.
 func Commands(page, section string) []string {
 	GinkgoHelper()
 	blocks, err := pages.Section(page, section, "sh")

@@ -81,14 +81,14 @@ func (w Witness) Only(filters ...controlplane.AuditFilter) Witness {
 	return w
 }
 
-// Writes are the writes that pass the filters, events apart: nobody acts upon
+// Writes returns the writes that pass the filters, events apart: nobody acts upon
 // these.
 func (w Witness) Writes(filters ...controlplane.AuditFilter) controlplane.AuditEvents {
 	GinkgoHelper()
 	return w.Requests(slices.Concat([]controlplane.AuditFilter{controlplane.Writes, notAnEvent}, filters)...)
 }
 
-// Requests are the requests that pass the filters, those that only read among them.
+// Requests returns the requests that pass the filters, those that only read among them.
 func (w Witness) Requests(filters ...controlplane.AuditFilter) controlplane.AuditEvents {
 	GinkgoHelper()
 	w.read.mu.Lock()
@@ -133,7 +133,7 @@ func (w Witness) UntilQuiet(ctx context.Context, moment time.Duration) {
 	}).Should(Succeed())
 }
 
-// Refusals are the writes of users with the given beginning of their name that were
+// Refusals returns the writes of users with the given beginning of their name that were
 // refused, other than for a conflict or for an object that has gone.
 func (w Witness) Refusals(prefix string) []string {
 	GinkgoHelper()
@@ -144,7 +144,7 @@ func (w Witness) Refusals(prefix string) []string {
 	return out
 }
 
-// TracesOf are the traces that the verdicts on writes name.
+// TracesOf returns the traces that the verdicts on writes name.
 func (w Witness) TracesOf(filters ...controlplane.AuditFilter) []string {
 	GinkgoHelper()
 	var out []string
@@ -193,7 +193,7 @@ func Failed(event *auditv1.Event) bool {
 	return code >= http.StatusBadRequest && code != http.StatusConflict && code != http.StatusNotFound
 }
 
-// annotation is what the operator says about a request, whichever of its webhooks was
+// annotation returns what the operator says about a request, whichever of its webhooks was
 // asked: policies that fail closed have one of their own.
 func annotation(event *auditv1.Event, key string) (string, bool) {
 	value, ok := event.Annotations[key]
@@ -203,7 +203,7 @@ func annotation(event *auditv1.Event, key string) (string, bool) {
 	return value, ok
 }
 
-// UserOf is who made a request, as whom it was judged.
+// UserOf returns who made a request, as whom it was judged.
 func UserOf(event *auditv1.Event) string {
 	if event.ImpersonatedUser != nil {
 		return event.ImpersonatedUser.Username
@@ -211,7 +211,7 @@ func UserOf(event *auditv1.Event) string {
 	return event.User.Username
 }
 
-// CodeOf is the HTTP status of the answer to a request.
+// CodeOf returns the HTTP status of the answer to a request.
 func CodeOf(event *auditv1.Event) int32 {
 	if event.ResponseStatus == nil {
 		return 0

@@ -97,7 +97,7 @@ func (o *options) run(ctx context.Context, c *cluster.Cluster, names []string, s
 	return (&printers.YAMLPrinter{}).PrintObj(access.ClusterRole(o.name, needs), streams.Out)
 }
 
-// nameFor is the name of the role: one for all policies of a cluster, else one for these.
+// nameFor returns the name of the role: one for all policies of a cluster, else one for these.
 func nameFor(policies []v1alpha1.AllowancePolicy, named bool) string {
 	if !named {
 		return "kausality-access-policies"
@@ -109,7 +109,7 @@ func nameFor(policies []v1alpha1.AllowancePolicy, named bool) string {
 	return "kausality-access-" + strings.Join(parts, "-")
 }
 
-// policies are those of the files, or of the cluster, all or by name.
+// policies returns those of the files, or of the cluster, all or by name.
 func (o *options) policies(ctx context.Context, c *cluster.Cluster, names []string, streams genericiooptions.IOStreams) ([]v1alpha1.AllowancePolicy, error) {
 	var list v1alpha1.AllowancePolicyList
 	if len(o.files) > 0 {

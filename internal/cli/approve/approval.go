@@ -151,7 +151,7 @@ func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Repor
 	}, nil
 }
 
-// useful is an error where the approval allows nothing and ends nothing.
+// useful returns an error where the approval allows nothing and ends nothing.
 func useful(r *Report) (*Report, error) {
 	if len(r.Added)+len(r.Removed) > 0 {
 		return r, nil
@@ -163,7 +163,7 @@ func useful(r *Report) (*Report, error) {
 	return nil, errors.New("nothing is approved: " + strings.Join(r.Warnings, "; "))
 }
 
-// withheld are what approves the changes of an object that are withheld, as they are.
+// withheld returns what approves the changes of an object that are withheld, as they are.
 func withheld(obj *unstructured.Unstructured) []string {
 	entries, err := stored(obj)
 	if err != nil {
@@ -181,7 +181,7 @@ func stored(obj *unstructured.Unstructured) (ledger.Ledger, error) {
 	return entries, nil
 }
 
-// only are the allowances of a ledger that another one does not have.
+// only returns the allowances of a ledger that another one does not have.
 func only(of, other ledger.Ledger) []v1alpha1.Allowance {
 	return of.Without(func(e ledger.Entry) bool {
 		return slices.ContainsFunc(other, func(o ledger.Entry) bool { return o.ID() == e.ID() })

@@ -40,7 +40,7 @@ type Report struct {
 	Warnings []string `json:"warnings,omitempty"`
 }
 
-// unversioned is the report without what changes with every generation.
+// unversioned returns the report without what changes with every generation.
 func (r *Report) unversioned() Report {
 	out := Report{Object: r.Object, Paths: r.Paths, Warnings: r.Warnings}
 	for _, a := range r.Added {

@@ -112,7 +112,7 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 	return report, nil
 }
 
-// objects are the object before and after the change; before is nil where it does not
+// objects returns the object before and after the change; before is nil where it does not
 // exist.
 func (q *question) objects(ctx context.Context, args []string) (before, after *unstructured.Unstructured, err error) {
 	if q.edit.file == "" {
@@ -155,7 +155,7 @@ func (q *question) send(ctx context.Context, before, after *unstructured.Unstruc
 	return q.them.Update(ctx, after, client.DryRunAll)
 }
 
-// message is what is said, without which webhook says it.
+// message returns what is said, without which webhook says it.
 func message(err error) string {
 	_, text, found := strings.Cut(err.Error(), "denied the request: ")
 	if !found {
@@ -164,7 +164,7 @@ func message(err error) string {
 	return text
 }
 
-// paths are those of what changes.
+// paths returns those of what changes.
 func paths(kinds lineage.Kinds, before, after *unstructured.Unstructured) []string {
 	if before == nil {
 		return []string{v1alpha1.FieldCreated}
@@ -218,7 +218,7 @@ func (r *Report) compare(before, after *unstructured.Unstructured) error {
 	return nil
 }
 
-// initiators are who may initiate changes of the object; where its policies name
+// initiators returns who may initiate changes of the object; where its policies name
 // nobody, of what is above it.
 func initiators(policies cluster.Policies, h holder) []string {
 	return slices.Compact(slices.Sorted(slices.Values(policies.InitiatorsOf(h.chain))))

@@ -51,7 +51,7 @@ func (e *edit) check() error {
 	return nil
 }
 
-// object is the one object of the file.
+// object returns the one object of the file.
 func (e *edit) object(stdin io.Reader) (*unstructured.Unstructured, error) {
 	docs, malformed, err := source.Read([]string{e.file}, stdin)
 	if err != nil {

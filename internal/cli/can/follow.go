@@ -61,7 +61,7 @@ type permission struct {
 	conditions     []string
 }
 
-// granted are the permissions of allowances, for the kinds that the policies of their
+// granted returns the permissions of allowances, for the kinds that the policies of their
 // holder name.
 func (f *follower) granted(h holder, allowances []v1alpha1.Allowance) []permission {
 	var out []permission
@@ -100,7 +100,7 @@ func fieldText(path string) string {
 	return "change " + path
 }
 
-// possible are the permissions that changes of a holder would give by its policies:
+// possible returns the permissions that changes of a holder would give by its policies:
 // changes of fields by their rules, and its creation by the initializing section.
 func (f *follower) possible(h holder, fields []change.Pattern, created bool) []permission {
 	var out []permission
@@ -124,7 +124,7 @@ func (f *follower) possible(h holder, fields []change.Pattern, created bool) []p
 	return out
 }
 
-// ofRule are the permissions that a rule gives.
+// ofRule returns the permissions that a rule gives.
 func (f *follower) ofRule(h holder, r *policy.Rule, policies []*policy.Policy) []permission {
 	if r.AllowsAnything() {
 		return anythingTo(childKinds(policies))
@@ -162,7 +162,7 @@ func anythingTo(kinds []schema.GroupKind) []permission {
 	return out
 }
 
-// childKinds are the kinds that policies name.
+// childKinds returns the kinds that policies name.
 func childKinds(policies []*policy.Policy) []schema.GroupKind {
 	var kinds []schema.GroupKind
 	for _, p := range policies {
@@ -175,7 +175,7 @@ func childKinds(policies []*policy.Policy) []schema.GroupKind {
 	return kinds
 }
 
-// follow is what the permissions of a holder come to: the children that there are, and
+// follow returns what the permissions of a holder come to: the children that there are, and
 // those that would be created. above are the kinds further up.
 func (f *follower) follow(ctx context.Context, h holder, permissions []permission, possible bool, depth int) []*Node {
 	var out []*Node
@@ -204,7 +204,7 @@ func (f *follower) follow(ctx context.Context, h holder, permissions []permissio
 	return out
 }
 
-// existing are the children that there are of which something may happen.
+// existing returns the children that there are of which something may happen.
 func (f *follower) existing(ctx context.Context, h holder, p permission, possible bool, depth int) []*Node {
 	children, err := f.cluster.Children(ctx, f.policies, p.kind, h.obj)
 	if err != nil {

@@ -54,7 +54,7 @@ func render(r *Report, t text.Terminal, wide bool) string {
 	return out.String()
 }
 
-// sentence is the answer in short.
+// sentence returns the answer in short.
 func (r *Report) sentence(t text.Terminal) string {
 	object := phrase.Target(r.Object)
 	if r.Object.Namespace != "" {
@@ -118,7 +118,7 @@ func (d drawing) draw(onto treeprint.Tree, nodes []*Node) {
 	}
 }
 
-// alike tells whether the same may happen to two objects of a kind that exist.
+// alike reports whether the same may happen to two objects of a kind that exist.
 func (n *Node) alike(other *Node) bool {
 	return n.Kind == other.Kind && n.Name != "" && other.Name != "" && strings.Join(n.What, ",") == strings.Join(other.What, ",")
 }

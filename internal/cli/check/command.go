@@ -46,7 +46,7 @@ const examples = `  # All policies and tests of a directory
   # What is about to be applied, with warnings as errors
   kustomize build . | kubectl kausality policy check --strict -f -`
 
-// Command is "policy check".
+// Command returns "policy check".
 func Command(streams genericiooptions.IOStreams) *cobra.Command {
 	opts := Options{Stdin: streams.In}
 	var strict, verbose bool

@@ -124,7 +124,7 @@ func compareGrants(want, got []v1alpha1.Allowance) []Difference {
 	return []Difference{d}
 }
 
-// agrees tells whether an allowance has all that another one gives.
+// agrees reports whether an allowance has all that another one gives.
 func agrees(want, got v1alpha1.Allowance) bool {
 	wanted, err := fieldsOf(want)
 	if err != nil {
@@ -138,7 +138,7 @@ func fieldsOf(a v1alpha1.Allowance) (map[string]any, error) {
 	return runtime.DefaultUnstructuredConverter.ToUnstructured(&a)
 }
 
-// within tells whether a value has all that another one gives. Lists are complete.
+// within reports whether a value has all that another one gives. Lists are complete.
 func within(want, got any) bool {
 	switch want := want.(type) {
 	case map[string]any:
@@ -159,7 +159,7 @@ func within(want, got any) bool {
 	}
 }
 
-// oneLine is an allowance as a test would have it.
+// oneLine returns an allowance as a test would have it.
 func oneLine(a v1alpha1.Allowance) string {
 	line, err := source.Line(a)
 	if err != nil {

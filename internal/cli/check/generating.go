@@ -65,8 +65,8 @@ func (l *linter) lintGenerating(ctx context.Context, doc *source.Document) (*gen
 	return compiled, out
 }
 
-// withoutExpression is what is wrong with a field. An expression is not repeated: its line says
-// which it is.
+// withoutExpression returns what is wrong with a field. An expression is not repeated: its line
+// says which it is.
 func withoutExpression(err *field.Error) string {
 	if (err.Type == field.ErrorTypeInvalid || err.Type == field.ErrorTypeForbidden) && strings.HasSuffix(err.Field, ".expression") {
 		return err.Detail
@@ -91,7 +91,7 @@ func (l *linter) unknownTriggers(doc *source.Document) []string {
 	return slices.Sorted(maps.Keys(out))
 }
 
-// resourcesOf are the resources that a rule names, without those that it leaves open.
+// resourcesOf returns the resources that a rule names, without those that it leaves open.
 func resourcesOf(rule *admissionregistrationv1.NamedRuleWithOperations) map[schema.GroupVersionResource]bool {
 	out := map[schema.GroupVersionResource]bool{}
 	for _, group := range rule.APIGroups {

@@ -102,13 +102,13 @@ func (l *linter) unknown(p *policy.Policy) []string {
 	return out
 }
 
-// nameOf is the name of the object in a document.
+// nameOf returns the name of the object in a document.
 func nameOf(doc *source.Document) string {
 	name, _, _ := unstructured.NestedString(doc.Object, "metadata", "name")
 	return name
 }
 
-// body is what is wrong with a field, without the field. A value that is more than one
+// body returns what is wrong with a field, without the field. A value that is more than one
 // line says nothing that its line does not.
 func body(err *field.Error) string {
 	switch err.BadValue.(type) {
@@ -123,7 +123,7 @@ func body(err *field.Error) string {
 	return err.ErrorBody()
 }
 
-// refusal is what the webhook refuses, field by field.
+// refusal returns what the webhook refuses, field by field.
 func refusal(doc *source.Document, err error) []Finding {
 	var status apierrors.APIStatus
 	if !errors.As(err, &status) || status.Status().Details == nil {

@@ -37,7 +37,7 @@ type CaseResult struct {
 	Differences []Difference `json:"differences,omitempty"`
 }
 
-// Passed tells whether the answer is what is expected.
+// Passed reports whether the answer is what is expected.
 func (r CaseResult) Passed() bool { return len(r.Differences) == 0 }
 
 // Report is what a check has found.
@@ -82,12 +82,12 @@ func (r *Report) failed() int {
 	return n
 }
 
-// Sound tells whether nothing is wrong. To the strict, a warning is.
+// Sound reports whether nothing is wrong. To the strict, a warning is.
 func (r *Report) Sound(strict bool) bool {
 	return r.count(SeverityError) == 0 && r.failed() == 0 && (!strict || r.count(SeverityWarning) == 0)
 }
 
-// Text is the report for people. verbose lists the cases that passed, too.
+// Text returns the report for people. verbose lists the cases that passed, too.
 func (r *Report) Text(terminal text.Terminal, verbose bool) string {
 	var out strings.Builder
 	findings := slices.Clone(r.Findings)

@@ -45,7 +45,7 @@ type fault struct {
 	err    error
 }
 
-// in is the path of the field, where the case is at a path.
+// in returns the path of the field, where the case is at a path.
 func (f *fault) in(path string) string {
 	switch {
 	case f.ofTest:
@@ -169,7 +169,7 @@ func adopt(world *offline.World, obj *unstructured.Unstructured) {
 	}
 }
 
-// named is the object that KIND/NAME, or KIND/NAMESPACE/NAME, names.
+// named returns the object that KIND/NAME, or KIND/NAMESPACE/NAME, names.
 func named(world *offline.World, text string) (*unstructured.Unstructured, error) {
 	parts := strings.Split(text, "/")
 	if len(parts) != 2 && len(parts) != 3 {
@@ -212,7 +212,7 @@ func hold(obj *unstructured.Unstructured, allowances []v1alpha1.Allowance) {
 	obj.SetAnnotations(annotations)
 }
 
-// requestOf is the request of a case.
+// requestOf returns the request of a case.
 func requestOf(world *offline.World, c *Case) (offline.Request, *fault) {
 	r := offline.Request{Username: c.User, Groups: c.Groups, Operation: operation(c)}
 	switch {
@@ -243,7 +243,7 @@ func requestOf(world *offline.World, c *Case) (offline.Request, *fault) {
 	return r, wrong
 }
 
-// operation is what a case does where it does not say so.
+// operation returns what a case does where it does not say so.
 func operation(c *Case) offline.Operation {
 	switch {
 	case c.Operation != "":

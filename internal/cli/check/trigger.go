@@ -268,7 +268,7 @@ func compareGenerated(want, got []map[string]any) []Difference {
 	return []Difference{d}
 }
 
-// inLine is an object as a test would have it.
+// inLine returns an object as a test would have it.
 func inLine(object map[string]any) string {
 	line, err := source.Line(object)
 	if err != nil {
@@ -277,7 +277,7 @@ func inLine(object map[string]any) string {
 	return line
 }
 
-// counts is what was left out as a test would have it.
+// counts returns what was left out as a test would have it.
 func counts(of map[generate.LeftOut]int) string {
 	line, err := source.Line(of)
 	if err != nil || len(of) == 0 {

@@ -35,7 +35,7 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// Ancestry is an object and what stands above it, itself first: which policies are in
+// Ancestry returns an object and what stands above it, itself first: which policies are in
 // effect depends on it. What cannot be read is added to the notes.
 func (c *Cluster) Ancestry(
 	ctx context.Context, policies Policies, obj *unstructured.Unstructured, notes []string,
@@ -68,7 +68,7 @@ func (h holders) Ignores(ctx context.Context, obj *unstructured.Unstructured, pa
 	})
 }
 
-// Parent is the parent of an object by which its chain goes on, and false where it has none.
+// Parent returns the parent of an object by which its chain goes on, and false where it has none.
 func (c *Cluster) Parent(ctx context.Context, policies Policies, obj *unstructured.Unstructured) (lineage.Ref, bool) {
 	return ancestry.Ref(ctx, holders{c}, policies.Index, obj)
 }
@@ -99,14 +99,14 @@ func (n *namespaces) Labels(ctx context.Context, name string) map[string]string 
 	return labels
 }
 
-// ParentUID is the UID of the parent of an object, empty where it has none or that
+// ParentUID returns the UID of the parent of an object, empty where it has none or that
 // cannot be read.
 func (c *Cluster) ParentUID(ctx context.Context, policies Policies, obj *unstructured.Unstructured) types.UID {
 	uid, _ := ancestry.ParentUID(ctx, holders{c}, policies.Index, obj)
 	return uid
 }
 
-// Children are the objects of a kind of which an object is the parent.
+// Children returns the objects of a kind of which an object is the parent.
 func (c *Cluster) Children(ctx context.Context, policies Policies, kind schema.GroupKind, parent *unstructured.Unstructured) ([]*unstructured.Unstructured, error) {
 	mapping, err := c.mapper.RESTMapping(kind)
 	if err != nil {

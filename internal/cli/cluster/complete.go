@@ -62,7 +62,7 @@ func matching(names []string, prefix, typed string) []cobra.Completion {
 	return out
 }
 
-// names are those of the objects of a kind. What cannot be read has none: there is
+// names returns those of the objects of a kind. What cannot be read has none: there is
 // nobody to tell.
 func (c *Cluster) names(ctx context.Context, kind string) []string {
 	gvk, err := c.kind(kind)
@@ -81,7 +81,7 @@ func (c *Cluster) names(ctx context.Context, kind string) []string {
 	return out
 }
 
-// policedKinds are the kinds that policies are for, as the beginning of KIND/NAME.
+// policedKinds returns the kinds that policies are for, as the beginning of KIND/NAME.
 func (c *Cluster) policedKinds(ctx context.Context) []string {
 	var list v1alpha1.AllowancePolicyList
 	if err := c.List(ctx, &list, client.Limit(mostNames)); err != nil {

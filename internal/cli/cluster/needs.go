@@ -39,8 +39,8 @@ type unmarked struct{ discovery.Reader }
 // Markers implements discovery.Definitions.
 func (unmarked) Markers(context.Context, schema.GroupResource) ([]string, error) { return nil, nil }
 
-// Needs are the rights that the operator needs for policies, and the kinds that they are for and
-// that are not served. providers is the operator's mapping of groups to Crossplane's providers.
+// Needs returns the rights that the operator needs for policies, and the kinds that they are for
+// and that are not served. providers is the operator's mapping of groups to Crossplane's providers.
 func (c *Cluster) Needs(ctx context.Context, policies []v1alpha1.AllowancePolicy, providers string) ([]access.Need, []string, error) {
 	mapping, err := registry.ParseMapping(providers)
 	if err != nil {

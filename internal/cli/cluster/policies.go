@@ -59,7 +59,7 @@ func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 	return out, nil
 }
 
-// Named are the compiled policies of these names, as far as they still exist.
+// Named returns the compiled policies of these names, as far as they still exist.
 func (p Policies) Named(names ...string) []*policy.Policy {
 	var out []*policy.Policy
 	for _, name := range names {
@@ -72,7 +72,7 @@ func (p Policies) Named(names ...string) []*policy.Policy {
 	return out
 }
 
-// kindOf is the policy.KindResolver of the cluster.
+// kindOf returns the policy.KindResolver of the cluster.
 func (c *Cluster) kindOf(gvr schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
 	gvk, err := c.mapper.KindFor(gvr)
 	return gvk, err == nil && gvk.GroupVersion() == gvr.GroupVersion()
@@ -96,7 +96,7 @@ func (c *Cluster) Categories(kind schema.GroupKind) []string {
 	return nil
 }
 
-// markers are the labels by which a system whose children name their parents by labels marks
+// markers returns the labels by which a system whose children name their parents by labels marks
 // the definition of a resource as its own. They are read once; what cannot be read says none.
 func (c *Cluster) markers(resource schema.GroupResource) []string {
 	if c.marked != nil {
@@ -117,7 +117,7 @@ func (c *Cluster) markers(resource schema.GroupResource) []string {
 	return c.marked[resource.String()]
 }
 
-// Namespaced tells whether the objects of a kind live in namespaces, as far as that
+// Namespaced reports whether the objects of a kind live in namespaces, as far as that
 // can be told.
 func (c *Cluster) Namespaced(kind schema.GroupKind) bool {
 	mapping, err := c.mapper.RESTMapping(kind)

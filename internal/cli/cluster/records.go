@@ -26,7 +26,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// Records are all AllowanceRecords of a namespace, or of all where it is empty.
+// Records returns all AllowanceRecords of a namespace, or of all where it is empty.
 func (c *Cluster) Records(ctx context.Context, namespace string, opts ...client.ListOption) ([]v1alpha1.AllowanceRecord, error) {
 	var list v1alpha1.AllowanceRecordList
 	if err := c.List(ctx, &list, append(opts, client.InNamespace(namespace))...); err != nil {
@@ -39,7 +39,7 @@ func (c *Cluster) Records(ctx context.Context, namespace string, opts ...client.
 	return list.Items, nil
 }
 
-// RecordsOf are the AllowanceRecords of all objects that have, or had, the name of
+// RecordsOf returns the AllowanceRecords of all objects that have, or had, the name of
 // the target, the newest first. Those of cluster-scoped objects are looked for in
 // all namespaces, as only the operator knows its own.
 func (c *Cluster) RecordsOf(ctx context.Context, t Target) ([]v1alpha1.AllowanceRecord, error) {

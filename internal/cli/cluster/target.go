@@ -46,7 +46,7 @@ func (t Target) String() string {
 	return t.GVK.Kind + "/" + t.Name + " in namespace " + t.Namespace
 }
 
-// Is tells whether a record's target is, or was, by this name.
+// Is reports whether a record's target is, or was, by this name.
 func (t Target) Is(ref v1alpha1.TargetReference) bool {
 	return t.GVK.GroupKind() == record.GVK(ref).GroupKind() && t.Name == ref.Name && t.Namespace == ref.Namespace
 }
@@ -76,7 +76,7 @@ func (c *Cluster) Target(args []string) (Target, error) {
 // Kind resolves what a user calls a kind, as Target does.
 func (c *Cluster) Kind(arg string) (schema.GroupVersionKind, error) { return c.kind(arg) }
 
-// TargetOf is the target that an object in a file is.
+// TargetOf returns the target that an object in a file is.
 func (c *Cluster) TargetOf(obj *unstructured.Unstructured) (Target, error) {
 	gvk := obj.GroupVersionKind()
 	mapping, err := c.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)

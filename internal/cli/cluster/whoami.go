@@ -25,7 +25,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// Whoami is the user that the cluster takes requests to come from, an impersonated
+// Whoami returns the user that the cluster takes requests to come from, an impersonated
 // one included.
 func (c *Cluster) Whoami(ctx context.Context) (policy.Requester, error) {
 	review := &authenticationv1.SelfSubjectReview{}

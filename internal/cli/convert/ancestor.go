@@ -25,7 +25,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// fromAncestor is the spec that a policy of kausal.io stands for, nil where there is
+// fromAncestor returns the spec that a policy of kausal.io stands for, nil where there is
 // none. Its match becomes a rule for each field, with the conditions and captures of
 // all.
 func (c *converter) fromAncestor(spec map[string]any) map[string]any {
@@ -66,7 +66,7 @@ func (c *converter) fromAncestor(spec map[string]any) map[string]any {
 	return out
 }
 
-// rules are one for each field.
+// rules returns one for each field.
 func rules(match map[string]any, fields, entries []any) []any {
 	out := make([]any, 0, len(fields))
 	for _, field := range fields {
@@ -82,7 +82,7 @@ func rules(match map[string]any, fields, entries []any) []any {
 	return out
 }
 
-// allow is the entry that an item of allow stands for.
+// allow returns the entry that an item of allow stands for.
 func (c *converter) allow(allow map[string]any, path string) (map[string]any, bool) {
 	c.others(allow, path+".", "kind", "relation", "mutations")
 	if relation, given := allow["relation"]; given && relation != "Child" {

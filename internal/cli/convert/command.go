@@ -62,7 +62,7 @@ const (
 	formatJSON = "json"
 )
 
-// Command is "convert".
+// Command returns "convert".
 func Command(streams genericiooptions.IOStreams) *cobra.Command {
 	opts := options{format: formatYAML}
 	cmd := &cobra.Command{

@@ -155,7 +155,7 @@ func (c *converter) decode(kind string, metadata, spec map[string]any, into any)
 	return object
 }
 
-// list is the value of a field that may be given as one item in place of a list.
+// list returns the value of a field that may be given as one item in place of a list.
 func list(value any) []any {
 	switch value := value.(type) {
 	case nil:

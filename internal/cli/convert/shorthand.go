@@ -64,7 +64,7 @@ func (c *converter) entries(parent map[string]any, path string) {
 	})
 }
 
-// relationOf is what a target can only have.
+// relationOf returns what a target can only have.
 func relationOf(target any) v1alpha1.Relation {
 	if fields, ok := target.(map[string]any); ok && fields["external"] != nil {
 		return v1alpha1.RelationExternal
@@ -157,7 +157,7 @@ func (c *converter) subjects(subjects []any, path string) []any {
 	return out
 }
 
-// subject is the subject that a name stands for, as user names and groups are written
+// subject returns the subject that a name stands for, as user names and groups are written
 // in requests.
 func (c *converter) subject(name, path string) map[string]any {
 	if namespace, account, err := serviceaccount.SplitUsername(name); err == nil {

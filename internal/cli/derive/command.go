@@ -72,7 +72,7 @@ const (
 	formatJSON = "json"
 )
 
-// Command is "derive".
+// Command returns "derive".
 func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams) *cobra.Command {
 	opts := options{format: formatYAML, account: kro.DefaultAccount}
 	cmd := &cobra.Command{
@@ -166,7 +166,7 @@ func derive(doc *source.Document, opts kro.Options) (*kro.Derivation, []source.P
 	return d, nil
 }
 
-// subjects are kro, and who may initiate.
+// subjects returns kro, and who may initiate.
 func (o *options) subjects() ([]v1alpha1.PolicySubject, error) {
 	account, err := kro.ParseAccount(o.account)
 	if err != nil {

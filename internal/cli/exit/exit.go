@@ -34,7 +34,7 @@ type codedError struct {
 	code int
 }
 
-// Unwrap is the error without its code.
+// Unwrap returns the error without its code.
 func (e codedError) Unwrap() error { return e.error }
 
 // With gives an error a code.
@@ -42,7 +42,7 @@ func With(code int, err error) error {
 	return codedError{error: err, code: code}
 }
 
-// Code is that of an error: 0 where there is none, and 1 of one without.
+// Code returns that of an error: 0 where there is none, and 1 of one without.
 func Code(err error) int {
 	var coded codedError
 	switch {

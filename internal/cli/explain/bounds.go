@@ -34,7 +34,7 @@ const anything = "anything"
 // outside stands for the kind of what is outside the cluster.
 const outside = "External"
 
-// bounds are those of all children that a policy names, and what may be done outside
+// bounds returns those of all children that a policy names, and what may be done outside
 // the cluster.
 func (h *holder) bounds() []Bound {
 	out := []Bound{}
@@ -53,7 +53,7 @@ func (h *holder) bounds() []Bound {
 	return out
 }
 
-// bound is what may be done to children of a kind now.
+// bound returns what may be done to children of a kind now.
 func (h *holder) bound(kind schema.GroupKind) Bound {
 	in := decision.Input{
 		ParentState: decision.ParentFound,
@@ -79,7 +79,7 @@ func (h *holder) bound(kind schema.GroupKind) Bound {
 	return bound
 }
 
-// bySection is what the section for the phase allows.
+// bySection returns what the section for the phase allows.
 func (h *holder) bySection(kind schema.GroupKind) []Permission {
 	var out []Permission
 	switch h.Phase() {
@@ -102,7 +102,7 @@ func (h *holder) bySection(kind schema.GroupKind) []Permission {
 	return nil
 }
 
-// within is what the sections of the policies for a phase allow. What none of them
+// within returns what the sections of the policies for a phase allow. What none of them
 // names is unrestricted.
 func (h *holder) within(kind schema.GroupKind, section func(*policy.Policy) *policy.Section) []Permission {
 	var out []Permission
@@ -125,7 +125,7 @@ func (h *holder) within(kind schema.GroupKind, section func(*policy.Policy) *pol
 	return out
 }
 
-// maintaining is what needs no allowance.
+// maintaining returns what needs no allowance.
 func (h *holder) maintaining(kind schema.GroupKind) []Permission {
 	var out []Permission
 	for _, p := range h.Policies {
@@ -146,7 +146,7 @@ func (h *holder) maintaining(kind schema.GroupKind) []Permission {
 	return out
 }
 
-// usable are the allowances that count now.
+// usable returns the allowances that count now.
 func (h *holder) usable() ledger.Ledger {
 	if h.Deleting || len(decision.Marked(h.Ledger, h.Policies)) > 0 {
 		return nil
@@ -154,7 +154,7 @@ func (h *holder) usable() ledger.Ledger {
 	return h.Ledger.Without(ledger.Entry.IsWithheld)
 }
 
-// byAllowance is what the ledger allows.
+// byAllowance returns what the ledger allows.
 func (h *holder) byAllowance(kind schema.GroupKind) []Permission {
 	var out []Permission
 	for _, e := range h.usable() {
@@ -171,7 +171,7 @@ func (h *holder) permission(e ledger.Entry) Permission {
 	}
 }
 
-// rules are what changes of the object would allow.
+// rules returns what changes of the object would allow.
 func (h *holder) rules() []Rule {
 	out := []Rule{}
 	for _, p := range h.Policies {

@@ -119,7 +119,7 @@ func you(s *sight) *You {
 	return out
 }
 
-// initiatorsOf are who may initiate on the first of a chain of objects; where its
+// initiatorsOf returns who may initiate on the first of a chain of objects; where its
 // policies name nobody, on the next one up.
 func initiatorsOf(policies cluster.Policies, chain []policy.Holder) []string {
 	who := distinct(policies.InitiatorsOf(chain))
@@ -129,7 +129,7 @@ func initiatorsOf(policies cluster.Policies, chain []policy.Holder) []string {
 	return who
 }
 
-// names are the initiators that policies name.
+// names returns the initiators that policies name.
 func names(policies []*policy.Policy) []string {
 	out := []string{}
 	for _, p := range policies {
@@ -143,7 +143,7 @@ func distinct(texts []string) []string {
 	return slices.Compact(texts)
 }
 
-// childKinds are the kinds that policies name, in their order.
+// childKinds returns the kinds that policies name, in their order.
 func childKinds(policies []*policy.Policy) []schema.GroupKind {
 	var kinds []schema.GroupKind
 	for _, p := range policies {

@@ -163,7 +163,7 @@ func pod(t *testing.T) standing {
 	return object(t, p, "")
 }
 
-// see is the sight of the first of a chain of objects, each the child of the next.
+// see returns the sight of the first of a chain of objects, each the child of the next.
 func see(t *testing.T, chain ...standing) *sight {
 	t.Helper()
 	s := &sight{obj: chain[0], policies: policies(t)}

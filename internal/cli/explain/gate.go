@@ -36,7 +36,7 @@ import (
 // matter here: State is the same for all, and so is what is asked of a driver.
 var drivers = gate.Drivers{crossplane.Driver{}}
 
-// gateOf is what is known of an object's gate, nil where it has none.
+// gateOf returns what is known of an object's gate, nil where it has none.
 func gateOf(s *sight) *Gate {
 	obj := s.obj.obj
 	state := gate.ReadState(obj.GetAnnotations())

@@ -34,7 +34,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// bucket is a managed resource with management policies and a condition.
+// bucket returns a managed resource with management policies and a condition.
 func bucket(policies []any, annotations, condition map[string]any) standing {
 	obj := map[string]any{
 		"apiVersion": "s3.example.com/v1", "kind": "Bucket",

@@ -31,7 +31,7 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// obstacles are what keeps a holder from allowing more. initiators are who may
+// obstacles returns what keeps a holder from allowing more. initiators are who may
 // approve what is withheld.
 func (h *holder) obstacles(initiators []string) []Obstacle {
 	out := []Obstacle{}
@@ -75,7 +75,7 @@ func (h *holder) firstSeen() map[string]*metav1.Time {
 	return out
 }
 
-// recorded are the obstacles that only the record tells.
+// recorded returns the obstacles that only the record tells.
 func recorded(status *v1alpha1.AllowanceRecordStatus, ref v1alpha1.TargetReference) []Obstacle {
 	var out []Obstacle
 	if b := status.Blocked; b != nil {
@@ -96,7 +96,7 @@ func recorded(status *v1alpha1.AllowanceRecordStatus, ref v1alpha1.TargetReferen
 // good are the conditions of a policy that should be true; all others should not.
 var good = []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionEnforced}
 
-// conditions are what is wrong with a policy.
+// conditions returns what is wrong with a policy.
 func conditions(p *v1alpha1.AllowancePolicy) []Obstacle {
 	var out []Obstacle
 	for _, c := range p.Status.Conditions {
@@ -116,7 +116,7 @@ func conditions(p *v1alpha1.AllowancePolicy) []Obstacle {
 	return out
 }
 
-// policiesFor are the policies for the object's kind.
+// policiesFor returns the policies for the object's kind.
 func policiesFor(s *sight) []Policy {
 	effective, all := s.policies.InEffect(s.chain), s.policies.For(s.chain[0].Kind)
 	out := make([]Policy, 0, len(all))
@@ -136,7 +136,7 @@ func policiesFor(s *sight) []Policy {
 
 func selects(p *policy.Policy, h policy.Holder) bool { return p.Selects(h.Labels, h.NamespaceLabels) }
 
-// waiting are the policies that select the object and wait for somebody who could
+// waiting returns the policies that select the object and wait for somebody who could
 // start a chain.
 func waiting(s *sight) []Obstacle {
 	var out []Obstacle

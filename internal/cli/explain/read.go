@@ -114,7 +114,7 @@ func (s *sight) readParent(ctx context.Context, c *cluster.Cluster) error {
 	return nil
 }
 
-// targetOf is the reference of a parent that is named, whether it exists or not.
+// targetOf returns the reference of a parent that is named, whether it exists or not.
 func targetOf(ref lineage.Ref, obj *unstructured.Unstructured) v1alpha1.TargetReference {
 	if obj != nil {
 		return record.TargetOf(obj)

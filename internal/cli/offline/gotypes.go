@@ -48,7 +48,7 @@ var free = map[reflect.Type]bool{
 	reflect.TypeFor[metav1.FieldsV1]():      true,
 }
 
-// declared is the schema of a Go type: which fields its values have. What a type has
+// declared returns the schema of a Go type: which fields its values have. What a type has
 // of itself below it is open. within are the types around it.
 func declared(t reflect.Type, within ...reflect.Type) *spec.Schema {
 	if t.Kind() == reflect.Pointer {

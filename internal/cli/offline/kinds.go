@@ -87,7 +87,7 @@ func NewKinds() *Kinds {
 	return k
 }
 
-// IsDefinition tells whether objects of a kind define others.
+// IsDefinition reports whether objects of a kind define others.
 func IsDefinition(gvk schema.GroupVersionKind) bool {
 	return gvk.GroupKind() == schema.GroupKind{Group: apiextensionsv1.GroupName, Kind: "CustomResourceDefinition"}
 }
@@ -136,7 +136,7 @@ func (k *Kinds) Define(definition *apiextensionsv1.CustomResourceDefinition) err
 	return nil
 }
 
-// openAPI is the schema as the API server publishes it.
+// openAPI returns the schema as the API server publishes it.
 func openAPI(declared *apiextensionsv1.JSONSchemaProps) (*spec.Schema, error) {
 	text, err := yaml.Marshal(declared)
 	if err != nil {
@@ -149,10 +149,10 @@ func openAPI(declared *apiextensionsv1.JSONSchemaProps) (*spec.Schema, error) {
 	return out, nil
 }
 
-// Mapper is the kinds as clients ask for them.
+// Mapper returns the kinds as clients ask for them.
 func (k *Kinds) Mapper() apimeta.RESTMapper { return k.mapper }
 
-// Categories are those that a kind says it belongs to.
+// Categories returns those that a kind says it belongs to.
 func (k *Kinds) Categories(kind schema.GroupKind) []string { return k.categories[kind] }
 
 // KindFor implements admission.Kinds.
@@ -170,7 +170,7 @@ func (k *Kinds) KindFor(resource schema.GroupVersionResource) (schema.GroupVersi
 	return schema.GroupVersionKind{}, false
 }
 
-// ResourceFor is the resource of a kind.
+// ResourceFor returns the resource of a kind.
 func (k *Kinds) ResourceFor(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool) {
 	mapping, err := k.mapper.RESTMapping(gvk.GroupKind(), gvk.Version)
 	if err != nil {
@@ -179,7 +179,7 @@ func (k *Kinds) ResourceFor(gvk schema.GroupVersionKind) (schema.GroupVersionRes
 	return mapping.Resource, true
 }
 
-// versionsOf are the resources of a kind, in all its versions.
+// versionsOf returns the resources of a kind, in all its versions.
 func (k *Kinds) versionsOf(kind schema.GroupKind) []schema.GroupVersionResource {
 	var out []schema.GroupVersionResource
 	for gvk := range k.all {
@@ -194,7 +194,7 @@ func (k *Kinds) versionsOf(kind schema.GroupKind) []schema.GroupVersionResource 
 // extensions is a group that Kubernetes no longer serves.
 const extensions = "extensions"
 
-// Named are the kinds of a name, of each group in its best version: that of the core
+// Named returns the kinds of a name, of each group in its best version: that of the core
 // group first, and then the others by group.
 func (k *Kinds) Named(kind string) []schema.GroupVersionKind {
 	best := map[string]schema.GroupVersionKind{}

@@ -127,7 +127,7 @@ func (a *Answer) refused(resp ctrladmission.Response) Answer {
 	return *a
 }
 
-// patched is the object as the mutating webhook leaves it, and as the API server hands
+// patched returns the object as the mutating webhook leaves it, and as the API server hands
 // it to the validating one.
 func patched(r Request, resp ctrladmission.Response) (*unstructured.Unstructured, error) {
 	out := r.New.DeepCopy()
@@ -163,7 +163,7 @@ func patched(r Request, resp ctrladmission.Response) (*unstructured.Unstructured
 	return out, nil
 }
 
-// countsUp tells whether the API server counts up the generation: it does for what is
+// countsUp reports whether the API server counts up the generation: it does for what is
 // neither metadata nor status, and for its annotations where its kind is known for that.
 func countsUp(old, updated *unstructured.Unstructured) bool {
 	if knowledge.BuiltIn(old.GroupVersionKind().GroupKind()).AnnotationsCount &&
@@ -215,7 +215,7 @@ func (a *Answer) compare(old, written *unstructured.Unstructured, pending []v1al
 	return nil
 }
 
-// without are the entries of a ledger that another one lacks.
+// without returns the entries of a ledger that another one lacks.
 func without(l, other ledger.Ledger) ledger.Ledger {
 	has := map[string]bool{}
 	for _, e := range other {
@@ -224,7 +224,7 @@ func without(l, other ledger.Ledger) ledger.Ledger {
 	return l.Without(func(e ledger.Entry) bool { return has[e.ID()] })
 }
 
-// LedgerOf is the ledger that an object carries.
+// LedgerOf returns the ledger that an object carries.
 func LedgerOf(obj *unstructured.Unstructured) (ledger.Ledger, error) {
 	if obj == nil {
 		return nil, nil
@@ -270,7 +270,7 @@ func (w *World) encode(r Request) (ctrladmission.Request, error) {
 	return ctrladmission.Request{AdmissionRequest: req}, nil
 }
 
-// bodies are the objects of the admission request. Those of sub-resources are of kinds
+// bodies returns the objects of the admission request. Those of sub-resources are of kinds
 // of their own.
 func (w *World) bodies(req *admissionv1.AdmissionRequest, r Request) (before, after *unstructured.Unstructured, err error) {
 	switch r.Operation {

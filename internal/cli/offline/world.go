@@ -54,7 +54,7 @@ type World struct {
 	GlassBreakers sets.Set[string]
 }
 
-// gatherer is the operator's, for one request.
+// gatherer returns the operator's, for one request.
 func (w *World) gatherer(records *records) *admission.Gatherer {
 	active := &policy.Active{}
 	active.Set(w.Policies)

@@ -64,10 +64,10 @@ func (f *Flags) formats() []string {
 	return formats
 }
 
-// Wide tells whether people want to see more.
+// Wide reports whether people want to see more.
 func (f *Flags) Wide() bool { return f.format == wide }
 
-// Text tells whether the output is for people.
+// Text reports whether the output is for people.
 func (f *Flags) Text() bool { return f.format == "" || f.Wide() }
 
 // Write writes what was found: a pointer to a struct, as data of a kind, or as text.

@@ -43,7 +43,7 @@ func Object(kind, name string) string {
 // Target names the object of a reference.
 func Target(ref v1alpha1.TargetReference) string { return Object(ref.Kind, ref.Name) }
 
-// Author is who changed something: of what was changed while no operator looked nobody
+// Author returns who changed something: of what was changed while no operator looked nobody
 // knows.
 func Author(user string) string {
 	if user == "" {
@@ -166,7 +166,7 @@ func Ago(then, now time.Time) string {
 	return duration.HumanDuration(now.Sub(then)) + " ago"
 }
 
-// Command is a command of this program about an object, as the user can run it.
+// Command returns a command of this program about an object, as the user can run it.
 func Command(name string, ref v1alpha1.TargetReference, paths ...string) string {
 	command := "kubectl kausality " + name + NamespaceFlag(ref.Namespace) + " " + kindArgument(ref) + "/" + ref.Name
 	if len(paths) > 0 {
@@ -175,7 +175,7 @@ func Command(name string, ref v1alpha1.TargetReference, paths ...string) string 
 	return command
 }
 
-// NamespaceFlag is how a command is told a namespace, with a space before it.
+// NamespaceFlag returns how a command is told a namespace, with a space before it.
 func NamespaceFlag(namespace string) string {
 	if namespace == "" {
 		return ""
@@ -183,7 +183,7 @@ func NamespaceFlag(namespace string) string {
 	return " -n " + namespace
 }
 
-// kindArgument is how kubectl is told a kind; the groups that Kubernetes itself
+// kindArgument returns how kubectl is told a kind; the groups that Kubernetes itself
 // serves may be left out.
 func kindArgument(ref v1alpha1.TargetReference) string {
 	kind := strings.ToLower(ref.Kind)
@@ -193,7 +193,7 @@ func kindArgument(ref v1alpha1.TargetReference) string {
 	return kind
 }
 
-// Attestations are what a policy captured at a hop, one a line.
+// Attestations returns what a policy captured at a hop, one a line.
 func Attestations(attestations map[string]string) []string {
 	lines := make([]string, 0, len(attestations))
 	for _, path := range slices.Sorted(maps.Keys(attestations)) {

@@ -40,8 +40,8 @@ type kind struct {
 	driver gate.Driver
 }
 
-// kindsServed are all kinds whose objects somebody can have left something on: those that can be
-// listed and patched. Events are none, as nobody keeps anything on them, and there are many.
+// kindsServed returns all kinds whose objects somebody can have left something on: those that can
+// be listed and patched. Events are none, as nobody keeps anything on them, and there are many.
 func kindsServed(client discovery.DiscoveryInterface) ([]kind, error) {
 	_, lists, err := client.ServerGroupsAndResources()
 	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {

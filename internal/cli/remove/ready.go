@@ -79,7 +79,7 @@ func withoutInterception(ctx context.Context, c client.Client, timeout time.Dura
 		timeout, strings.Join(there, ", "), interception.DefaultName, switchOff(ctx, c))
 }
 
-// intercepting are the kinds of what the operator has rendered and that is there.
+// intercepting returns the kinds of what the operator has rendered and that is there.
 func intercepting(ctx context.Context, c client.Client) ([]string, error) {
 	var there []string
 	for _, each := range []struct {
@@ -102,7 +102,7 @@ func intercepting(ctx context.Context, c client.Client) ([]string, error) {
 	return there, nil
 }
 
-// switchOff is the command that ends all interception.
+// switchOff returns the command that ends all interception.
 func switchOff(ctx context.Context, c client.Client) string {
 	var configurations admissionregistrationv1.ValidatingWebhookConfigurationList
 	if err := c.List(ctx, &configurations); err == nil {

@@ -47,7 +47,7 @@ type Report struct {
 	Objects []Object `json:"objects,omitempty"`
 }
 
-// undecided are the objects whose deletion is held back, and nobody says what is to become of
+// undecided returns the objects whose deletion is held back, and nobody says what is to become of
 // what they stand for.
 func (r *Report) undecided() int {
 	n := 0
@@ -59,7 +59,7 @@ func (r *Report) undecided() int {
 	return n
 }
 
-// merged is what was found on one object in two rounds.
+// merged returns what was found on one object in two rounds.
 func merged(a, b Left) Left {
 	union := func(a, b []string) []string {
 		out := slices.Concat(a, b)

@@ -42,7 +42,7 @@ type Place struct {
 	Line int `json:"line,omitempty"`
 }
 
-// String is what editors and CI systems jump to.
+// String returns what editors and CI systems jump to.
 func (p Place) String() string {
 	if p.Line == 0 {
 		return p.File
@@ -59,7 +59,7 @@ type Problem struct {
 	Message string `json:"message"`
 }
 
-// Told is a problem as people read it, behind a label.
+// Told returns a problem as people read it, behind a label.
 func Told(terminal text.Terminal, label string, p Problem) string {
 	head := p.String() + ": " + label
 	if p.Field != "" {
@@ -102,7 +102,7 @@ func parse(file string, before int, text string) (*Document, *Problem) {
 	return d, nil
 }
 
-// Of is a document that is in no file.
+// Of returns a document that is in no file.
 func Of(object map[string]any) (*Document, error) {
 	raw, err := gojson.Marshal(object)
 	if err != nil {
@@ -113,7 +113,7 @@ func Of(object map[string]any) (*Document, error) {
 
 var lineOf = regexp.MustCompile(`line (\d+): (.*)`)
 
-// malformed is what is wrong with a text that is no YAML.
+// malformed returns what is wrong with a text that is no YAML.
 func malformed(file string, line int, err error) *Problem {
 	message := strings.TrimPrefix(err.Error(), "yaml: ")
 	if m := lineOf.FindStringSubmatch(err.Error()); m != nil {
@@ -125,17 +125,17 @@ func malformed(file string, line int, err error) *Problem {
 	return &Problem{Place: Place{File: file, Line: line}, Message: "it is no YAML: " + message}
 }
 
-// GVK is the kind of the object.
+// GVK returns the kind of the object.
 func (d *Document) GVK() schema.GroupVersionKind {
 	apiVersion, _ := d.Object["apiVersion"].(string)
 	kind, _ := d.Object["kind"].(string)
 	return schema.FromAPIVersionAndKind(apiVersion, kind)
 }
 
-// File is the name of the document's file.
+// File returns the name of the document's file.
 func (d *Document) File() string { return d.file }
 
-// At is the place of a field, such as spec.rules[0].trigger: where there is none, that
+// At returns the place of a field, such as spec.rules[0].trigger: where there is none, that
 // of the nearest one above it.
 func (d *Document) At(path string) Place {
 	node := d.root
@@ -154,7 +154,7 @@ func (d *Document) At(path string) Place {
 	return Place{File: d.file, Line: line}
 }
 
-// child is what a node holds under a segment, and the node whose line is its place.
+// child returns what a node holds under a segment, and the node whose line is its place.
 func child(node *yamlv3.Node, s fieldpath.Segment) (key, value *yamlv3.Node) {
 	if node.Kind == yamlv3.AliasNode {
 		node = node.Alias
@@ -186,7 +186,7 @@ func (d *Document) Decode(into any) []Problem {
 	return out
 }
 
-// Problem is one about a field of the document.
+// Problem returns one about a field of the document.
 func (d *Document) Problem(path, format string, args ...any) Problem {
 	return Problem{Place: d.At(path), Field: path, Message: fmt.Sprintf(format, args...)}
 }

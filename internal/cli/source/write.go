@@ -24,10 +24,10 @@ import (
 	yamlv3 "go.yaml.in/yaml/v3"
 )
 
-// Block is a value as YAML, its fields in the order in which its type has them.
+// Block returns a value as YAML, its fields in the order in which its type has them.
 func Block(value any) (string, error) { return write(value, 0) }
 
-// Line is a value as YAML in one line.
+// Line returns a value as YAML in one line.
 func Line(value any) (string, error) {
 	text, err := write(value, yamlv3.FlowStyle)
 	return strings.TrimSpace(text), err

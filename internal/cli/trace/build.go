@@ -123,14 +123,14 @@ func (s *sight) identify(report *Report) {
 // maxDepth bounds how many objects there are above another.
 const maxDepth = 16
 
-// related tells whether a record is about the object, or about one that is above or
+// related reports whether a record is about the object, or about one that is above or
 // below it, rather than about another object of such a name.
 func (s *sight) related(of map[types.UID]*v1alpha1.AllowanceRecord, rec *v1alpha1.AllowanceRecord, uid types.UID) bool {
 	return uid == "" || isAbove(of, uid, rec.Spec.TargetRef.UID) || isAbove(of, rec.Spec.TargetRef.UID, uid) ||
 		s.parent != "" && isAbove(of, rec.Spec.TargetRef.UID, s.parent)
 }
 
-// isAbove tells whether an object is another one, or above it.
+// isAbove reports whether an object is another one, or above it.
 func isAbove(of map[types.UID]*v1alpha1.AllowanceRecord, above, uid types.UID) bool {
 	for range maxDepth {
 		if uid == above {
@@ -145,7 +145,7 @@ func isAbove(of map[types.UID]*v1alpha1.AllowanceRecord, above, uid types.UID) b
 	return false
 }
 
-// deletion is who deleted the object, or the nearest one above it of which that is
+// deletion returns who deleted the object, or the nearest one above it of which that is
 // known.
 func deletion(of map[types.UID]*v1alpha1.AllowanceRecord, uid types.UID) *v1alpha1.Deletion {
 	for range maxDepth {

@@ -40,7 +40,7 @@ type link struct {
 	active, withheld bool
 }
 
-// linksOf are what a record, or a ledger in its form, tells.
+// linksOf returns what a record, or a ledger in its form, tells.
 func linksOf(rec *v1alpha1.AllowanceRecord) []link {
 	ref := rec.Spec.TargetRef
 	var out []link
@@ -125,7 +125,7 @@ func happened(e v1alpha1.HistoryEntry) string {
 	}
 }
 
-// through tells whether the way leads through an object, and keeps of its ends only
+// through reports whether the way leads through an object, and keeps of its ends only
 // that, where it is one of them.
 func (l link) through(kind, name string) (link, bool) {
 	if slices.ContainsFunc(l.hops, func(h v1alpha1.TraceHop) bool { return h.Kind == kind && h.Name == name }) {

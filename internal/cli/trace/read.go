@@ -79,7 +79,7 @@ func (s *sight) readRecords(
 	return c.Records(ctx, own)
 }
 
-// leavesNamespace tells whether what is above or below an object may be elsewhere.
+// leavesNamespace reports whether what is above or below an object may be elsewhere.
 func leavesNamespace(c *cluster.Cluster, policies cluster.Policies, obj *unstructured.Unstructured) bool {
 	kind := obj.GroupVersionKind().GroupKind()
 	if policies.HasCategory(kind, lineage.CategoryClaim) || policies.Naming(kind) != nil {
@@ -89,7 +89,7 @@ func leavesNamespace(c *cluster.Cluster, policies cluster.Policies, obj *unstruc
 	return ok && (!c.Namespaced(ref.GVK.GroupKind()) || ref.Namespace != obj.GetNamespace())
 }
 
-// held is the ledger of an object, as a record would mirror it in a moment.
+// held returns the ledger of an object, as a record would mirror it in a moment.
 func held(obj *unstructured.Unstructured) *v1alpha1.AllowanceRecord {
 	key := ledger.AnnotationKey(obj, ledger.NameAllowances)
 	stored, err := ledger.Decode(obj.GetAnnotations()[key])
@@ -138,7 +138,7 @@ func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies clus
 	}
 }
 
-// childKinds are the kinds of children that policies for a kind name.
+// childKinds returns the kinds of children that policies for a kind name.
 func childKinds(policies cluster.Policies, parent schema.GroupKind) []schema.GroupVersionKind {
 	var kinds []schema.GroupVersionKind
 	for _, p := range policies.For(parent) {

@@ -73,7 +73,7 @@ func heading(r *Report, t text.Terminal) string {
 	return line
 }
 
-// way is the way of a deletion that began further up.
+// way returns the way of a deletion that began further up.
 func way(d *v1alpha1.Deletion) string {
 	if d.Initiator == "" || len(d.Trace) == 0 {
 		return ""
@@ -142,7 +142,7 @@ func (d drawing) draw(onto treeprint.Tree, n *Node) {
 	}
 }
 
-// alike tells whether two nodes are ends to which the same happened.
+// alike reports whether two nodes are ends to which the same happened.
 func (n *Node) alike(other *Node) bool {
 	return n.end && other.end && n.Kind == other.Kind && n.What == other.What
 }

@@ -35,7 +35,7 @@ var now = time.Date(2026, time.March, 1, 12, 0, 0, 0, time.UTC)
 
 func before(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 
-// recordOf is the record of an object whose uid is its name.
+// recordOf returns the record of an object whose uid is its name.
 func recordOf(kind, name, parent string, status v1alpha1.AllowanceRecordStatus) v1alpha1.AllowanceRecord {
 	rec := v1alpha1.AllowanceRecord{
 		ObjectMeta: metav1.ObjectMeta{CreationTimestamp: before(time.Hour)},

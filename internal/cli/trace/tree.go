@@ -54,7 +54,7 @@ func grow(links, all []link) []*Cause {
 	return causes
 }
 
-// sinceOf is when a cause was first heard of; nothing where no record tells.
+// sinceOf returns when a cause was first heard of; nothing where no record tells.
 func sinceOf(c *Cause) *metav1.Time {
 	if c.Since == nil {
 		return &metav1.Time{}
@@ -96,7 +96,7 @@ func (n *Node) is(h v1alpha1.TraceHop) bool {
 	return n.Kind == h.Kind && n.Name == h.Name && n.What == h.Field
 }
 
-// follow is the node of the next object.
+// follow returns the node of the next object.
 func (n *Node) follow(h v1alpha1.TraceHop) *Node {
 	at := slices.IndexFunc(n.Next, func(next *Node) bool { return next.is(h) })
 	if at < 0 {

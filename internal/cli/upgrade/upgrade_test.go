@@ -40,7 +40,7 @@ var now = time.Date(2026, time.November, 25, 12, 0, 0, 0, time.UTC)
 
 func before(d time.Duration) metav1.Time { return metav1.NewTime(now.Add(-d)) }
 
-// agreed is an UpgradeAllowance that was accepted an hour ago.
+// agreed returns an UpgradeAllowance that was accepted an hour ago.
 func agreed() *v1alpha1.UpgradeAllowance {
 	u := &v1alpha1.UpgradeAllowance{Spec: v1alpha1.UpgradeAllowanceSpec{
 		ServiceAccount: user, Triggers: []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController, v1alpha1.UpgradeOfComposition},
@@ -55,7 +55,7 @@ func agreed() *v1alpha1.UpgradeAllowance {
 	return u
 }
 
-// recordOf is the record of a Deployment in namespace shop.
+// recordOf returns the record of a Deployment in namespace shop.
 func recordOf(name string, status v1alpha1.AllowanceRecordStatus) v1alpha1.AllowanceRecord {
 	return v1alpha1.AllowanceRecord{
 		Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{
@@ -65,7 +65,7 @@ func recordOf(name string, status v1alpha1.AllowanceRecordStatus) v1alpha1.Allow
 	}
 }
 
-// image is a version of the controller that a parent remembers, and by is it let through.
+// image returns a version of the controller that a parent remembers, and by is it let through.
 func image(image string, since time.Duration, moved bool, by types.UID) v1alpha1.ControllerVersion {
 	v := v1alpha1.ControllerVersion{
 		ID: "Controller/" + user, User: user, Trigger: v1alpha1.UpgradeOfController, Image: image, Since: before(since), UpgradeAllowanceUID: by,

@@ -92,7 +92,7 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 	return report
 }
 
-// refusedItself is a change of a record's target that its own policies refused.
+// refusedItself returns a change of a record's target that its own policies refused.
 func refusedItself(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alpha1.HistoryEntry) Refusal {
 	ref := rec.Spec.TargetRef
 	out := Refusal{HistoryEntry: e, Parent: ref, Record: rec.Name, Remedies: []Remedy{}}
@@ -104,13 +104,13 @@ func refusedItself(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v
 	return out
 }
 
-// isChild tells whether a refusal is about the subject, whose kind it names without
+// isChild reports whether a refusal is about the subject, whose kind it names without
 // the group.
 func isChild(t cluster.Target, parent v1alpha1.TargetReference, e v1alpha1.HistoryEntry) bool {
 	return e.Kind == t.GVK.Kind && slices.Contains(e.Names, t.Name) && (parent.Namespace == "" || parent.Namespace == t.Namespace)
 }
 
-// withheld are the changes of a record's target from which nothing follows. Items of one
+// withheld returns the changes of a record's target from which nothing follows. Items of one
 // list that one person changed are one change for who reads of them.
 func withheld(rec *v1alpha1.AllowanceRecord, policies cluster.Policies) []Withheld {
 	type together struct{ list, user string }
@@ -136,7 +136,7 @@ func withheld(rec *v1alpha1.AllowanceRecord, policies cluster.Policies) []Withhe
 	return out
 }
 
-// since is when a change was withheld, where the record still knows.
+// since returns when a change was withheld, where the record still knows.
 func since(rec *v1alpha1.AllowanceRecord, path string) *metav1.Time {
 	i := slices.IndexFunc(rec.Status.History, func(e v1alpha1.HistoryEntry) bool {
 		return e.Event == v1alpha1.EventWithheld && slices.Contains(e.Paths, path)
@@ -147,7 +147,7 @@ func since(rec *v1alpha1.AllowanceRecord, path string) *metav1.Time {
 	return &rec.Status.History[i].Time
 }
 
-// listOf is a path with the first item of each list in the place of any other.
+// listOf returns a path with the first item of each list in the place of any other.
 func listOf(text string) string {
 	path, err := change.ParsePath(text)
 	if err != nil {

@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// remedies are what the rules of the policies that bound the child have to say about
+// remedies returns what the rules of the policies that bound the child have to say about
 // a refused change of it: for each of its paths, the triggers that allow it.
 func remedies(policies []*policy.Policy, d v1alpha1.HistoryEntry) []Remedy {
 	var out []Remedy
@@ -67,7 +67,7 @@ func remedyOf(p *policy.Policy, r policy.Rule) Remedy {
 	return remedy
 }
 
-// allows tells whether a rule allows an act, named as in a ledger, on children of a
+// allows reports whether a rule allows an act, named as in a ledger, on children of a
 // kind. A record does not keep the verbs, so any of them will do.
 func allows(r policy.Rule, kind, act string) bool {
 	return r.AllowsAnything() || slices.ContainsFunc(r.Entries, func(e policy.Entry) bool {
@@ -87,7 +87,7 @@ func allows(r policy.Rule, kind, act string) bool {
 	})
 }
 
-// initiatorsOf are who may initiate a change of a path through a policy for the kind
+// initiatorsOf returns who may initiate a change of a path through a policy for the kind
 // of the object. That a policy does not select the object is for explain to say.
 func initiatorsOf(policies cluster.Policies, ref v1alpha1.TargetReference, text string) []string {
 	path, err := change.ParsePath(text)

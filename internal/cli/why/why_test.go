@@ -72,7 +72,7 @@ func policies(t *testing.T) cluster.Policies {
 	return cluster.Policies{Index: policy.NewIndex([]*policy.Policy{compiled})}
 }
 
-// recordOf is the record of a Deployment in namespace shop.
+// recordOf returns the record of a Deployment in namespace shop.
 func recordOf(name string, status v1alpha1.AllowanceRecordStatus) v1alpha1.AllowanceRecord {
 	return v1alpha1.AllowanceRecord{
 		ObjectMeta: metav1.ObjectMeta{Name: "deployment-" + name + "-1"},

@@ -119,7 +119,7 @@ func (c *Catalog) Get(policyName string) (Entry, bool) {
 	return entry, ok
 }
 
-// Policies are the active policies, the oldest first: those whose requests have
+// Policies returns the active policies, the oldest first: those whose requests have
 // to reach the operator.
 func (c *Catalog) Policies() []*policy.Policy {
 	return c.active.Index().Policies()
@@ -153,7 +153,7 @@ func (c *Catalog) begin() {
 	}
 }
 
-// Usable are all policies whose kind is served and may be read, active or about to be.
+// Usable returns all policies whose kind is served and may be read, active or about to be.
 func (c *Catalog) Usable() []*policy.Policy {
 	return c.collect(func(e Entry) *policy.Policy {
 		if !e.Served || !e.MayRead() {
@@ -163,7 +163,7 @@ func (c *Catalog) Usable() []*policy.Policy {
 	})
 }
 
-// Baseline are the active policies, each as it was when last adopted: what a new
+// Baseline returns the active policies, each as it was when last adopted: what a new
 // policy or a new generation is compared with to find the holders for which
 // policies first take effect (D20). Where that generation was never seen, because
 // the policy changed while the operator was away, it is taken as it is now: what
@@ -207,7 +207,7 @@ func (c *Catalog) Watches(kind schema.GroupKind) bool {
 	return false
 }
 
-// For are the names of the policies for a kind.
+// For returns the names of the policies for a kind.
 func (c *Catalog) For(kind schema.GroupKind) []string {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -267,7 +267,7 @@ func (c *Catalog) NotifyLater(policyNames []string, after time.Duration) {
 	}
 }
 
-// RequestFor is the request to reconcile a policy.
+// RequestFor returns the request to reconcile a policy.
 func RequestFor(policyName string) reconcile.Request {
 	return reconcile.Request{NamespacedName: types.NamespacedName{Name: policyName}}
 }
@@ -306,7 +306,7 @@ func (c *Catalog) compile(policies []v1alpha1.AllowancePolicy, kinds Kinds, reco
 	})
 }
 
-// servedPolicies are all whose kind is served.
+// servedPolicies returns all whose kind is served.
 func (c *Catalog) servedPolicies() []*policy.Policy {
 	return c.collect(func(e Entry) *policy.Policy {
 		if !e.Served {

@@ -37,7 +37,7 @@ func adoptedAt(p *v1alpha1.AllowancePolicy, generation int64) v1alpha1.Allowance
 	return out
 }
 
-// generations are the policies of a list by name and generation.
+// generations returns the policies of a list by name and generation.
 func generations(policies []*policy.Policy) map[string]int64 {
 	out := map[string]int64{}
 	for _, p := range policies {

@@ -188,7 +188,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		Complete(r)
 }
 
-// Ready is a readiness check: it fails until the policies that there were at the
+// Ready returns a readiness check: it fails until the policies that there were at the
 // start are indexed, and their objects are cached, or cannot be, or have taken too long.
 func (r *Reconciler) Ready(*http.Request) error {
 	if !r.Catalog.Begun() {
@@ -238,7 +238,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// categories are those of kinds to look for: which kinds have gates matters where a
+// categories returns those of kinds to look for: which kinds have gates matters where a
 // policy has External entries.
 func (r *Reconciler) categories(policies []v1alpha1.AllowancePolicy) []string {
 	for i := range policies {

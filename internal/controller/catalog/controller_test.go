@@ -80,7 +80,7 @@ func (w *watchedHolders) List(context.Context, schema.GroupVersionKind) iter.Seq
 	return func(func(*unstructured.Unstructured, error) bool) {}
 }
 
-// recordOfGated is the record of an object of batch/v1 that was last seen under its
+// recordOfGated returns the record of an object of batch/v1 that was last seen under its
 // gate.
 func recordOfGated(kind string) *v1alpha1.AllowanceRecord {
 	return &v1alpha1.AllowanceRecord{

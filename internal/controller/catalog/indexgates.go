@@ -29,7 +29,7 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// gated are the kinds whose objects are watched for their gates: those that External
+// gated returns the kinds whose objects are watched for their gates: those that External
 // entries of policies may be about, and those that linger.
 func (r *Reconciler) gated(ctx context.Context, policies []*policy.Policy) []schema.GroupVersionKind {
 	behind := r.Gates.Behind(ctx, policies...)
@@ -49,7 +49,7 @@ func (r *Reconciler) gated(ctx context.Context, policies []*policy.Policy) []sch
 	return out
 }
 
-// stillGated are the kinds of which some object is as its gate left it. Before the
+// stillGated returns the kinds of which some object is as its gate left it. Before the
 // first look, which may come after a policy went while nobody watched, records tell:
 // each such object has one.
 func (r *Reconciler) stillGated(ctx context.Context) []schema.GroupVersionKind {
@@ -66,7 +66,7 @@ func (r *Reconciler) stillGated(ctx context.Context) []schema.GroupVersionKind {
 	})
 }
 
-// recorded are the kinds of which an object under its gate has a record.
+// recorded returns the kinds of which an object under its gate has a record.
 func (r *Reconciler) recorded(ctx context.Context) []schema.GroupVersionKind {
 	records, err := r.Records.Gated(ctx)
 	if err != nil {

@@ -57,7 +57,7 @@ type Look struct {
 	seen    time.Time
 }
 
-// NewLook is one over the API server; behind reports whether the watch is.
+// NewLook returns one over the API server; behind reports whether the watch is.
 func NewLook(catalog *Catalog, live client.Reader, behind func() bool) *Look {
 	return &Look{
 		catalog: catalog, live: live, behind: behind, clock: clock.RealClock{},
@@ -65,7 +65,7 @@ func NewLook(catalog *Catalog, live client.Reader, behind func() bool) *Look {
 	}
 }
 
-// over is what to read policies from: the cache, unless its watch is behind.
+// over returns what to read policies from: the cache, unless its watch is behind.
 func (l *Look) over(cached client.Reader) client.Reader {
 	if l != nil && l.behind() {
 		return l.live
@@ -73,7 +73,7 @@ func (l *Look) over(cached client.Reader) client.Reader {
 	return cached
 }
 
-// Ready is a readiness check: it fails while the policies cannot be watched, and cannot be
+// Ready returns a readiness check: it fails while the policies cannot be watched, and cannot be
 // read either.
 func (l *Look) Ready(r *http.Request) error { return l.Current(r.Context()) }
 

@@ -62,7 +62,7 @@ func (r *Reconciler) review(ctx context.Context) error {
 	return errors.Join(errs...)
 }
 
-// reviewAgain is when to do so again, zero where nobody has to: nobody tells of rights that
+// reviewAgain returns when to do so again, zero where nobody has to: nobody tells of rights that
 // come and go.
 func (r *Reconciler) reviewAgain() time.Duration {
 	if r.Rights == nil || len(r.Catalog.servedPolicies()) == 0 {

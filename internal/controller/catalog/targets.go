@@ -25,7 +25,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// entries are all entries of a policy, in whichever section.
+// entries returns all entries of a policy, in whichever section.
 func entries(spec *v1alpha1.AllowancePolicySpec) []v1alpha1.PolicyEntry {
 	var all []v1alpha1.PolicyEntry
 	if spec.Initializing != nil {
@@ -45,7 +45,7 @@ func entries(spec *v1alpha1.AllowancePolicySpec) []v1alpha1.PolicyEntry {
 	return all
 }
 
-// NamedResources are the resources that a policy names as ControllerChild targets, or as
+// NamedResources returns the resources that a policy names as ControllerChild targets, or as
 // readers of its objects, each once, in the order in which it names them.
 func NamedResources(spec *v1alpha1.AllowancePolicySpec) []schema.GroupVersionResource {
 	var resources []schema.GroupVersionResource
@@ -64,7 +64,7 @@ func NamedResources(spec *v1alpha1.AllowancePolicySpec) []schema.GroupVersionRes
 	return resources
 }
 
-// groupVersions are those of all kinds and resources that the policies name.
+// groupVersions returns those of all kinds and resources that the policies name.
 func groupVersions(policies []v1alpha1.AllowancePolicy) []schema.GroupVersion {
 	var versions []schema.GroupVersion
 	name := func(gv schema.GroupVersion) {

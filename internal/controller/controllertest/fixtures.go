@@ -42,7 +42,7 @@ import (
 // pods.
 type Kinds map[schema.GroupVersionKind]string
 
-// ServedKinds are those kinds.
+// ServedKinds returns those kinds.
 func ServedKinds() Kinds {
 	return Kinds{
 		{Group: "apps", Version: "v1", Kind: "Deployment"}: "deployments",
@@ -231,7 +231,7 @@ func OwnedBy(obj, owner *unstructured.Unstructured) *unstructured.Unstructured {
 // Noon is the present of these tests.
 var Noon = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 
-// Before is a time before Noon.
+// Before returns a time before Noon.
 func Before(d time.Duration) metav1.Time { return metav1.NewTime(Noon.Add(-d)) }
 
 // NoGates are those of a cluster that has no kinds with gates.

@@ -98,7 +98,7 @@ func (r *remembered) count(req objectcache.Request, reason string) {
 	r.reason = reason
 }
 
-// doneSince is since when the present generation has seemed done; zero where it has
+// doneSince returns since when the present generation has seemed done; zero where it has
 // not.
 func (r *remembered) doneSince(generation int64) time.Time {
 	if r.generation != generation {
@@ -118,7 +118,7 @@ func (r *remembered) seem(done bool, generation int64, now time.Time) {
 	r.generation = generation
 }
 
-// heldSince is since when an object is seen held while it is not being deleted.
+// heldSince returns since when an object is seen held while it is not being deleted.
 func (r *remembered) heldSince(held bool, now time.Time) time.Time {
 	switch {
 	case !held:
@@ -129,7 +129,7 @@ func (r *remembered) heldSince(held bool, now time.Time) time.Time {
 	return r.held
 }
 
-// lasted is since when the condition should say what it should say now.
+// lasted returns since when the condition should say what it should say now.
 func (r *remembered) lasted(s situation, now time.Time) time.Time {
 	if r.said != s {
 		r.said, r.saidSince = s, now

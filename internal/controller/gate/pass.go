@@ -25,7 +25,7 @@ import (
 // passPrefix begins the tokens of passes that the operator asks for.
 const passPrefix = "kausality-"
 
-// passToken is the token of the n-th pass that is asked for at the present generation.
+// passToken returns the token of the n-th pass that is asked for at the present generation.
 // It says all that is known of it, so that nothing else has to be remembered.
 func (v view) passToken(n int) string {
 	token := passPrefix + strconv.FormatInt(v.obj.GetGeneration(), 10)
@@ -35,7 +35,7 @@ func (v view) passToken(n int) string {
 	return token
 }
 
-// pass is the token of the last pass that was asked for at the present generation,
+// pass returns the token of the last pass that was asked for at the present generation,
 // and how many were.
 func (v view) pass() (token string, passes int) {
 	token = v.obj.GetAnnotations()[v.driver.PassAnnotation()]

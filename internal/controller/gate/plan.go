@@ -57,7 +57,7 @@ type notice struct {
 	kind, reason, note string
 }
 
-// about is the reason, empty for no event.
+// about returns the reason, empty for no event.
 func (e *notice) about() string {
 	if e == nil {
 		return ""
@@ -215,7 +215,7 @@ func (v view) isSet(want gate.Setting) bool {
 	return equality.Semantic.DeepEqual(after.Object, v.obj.Object)
 }
 
-// earlier is the first of two times, of which the zero time is none.
+// earlier returns the first of two times, of which the zero time is none.
 func earlier(a, b time.Time) time.Time {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		return b

@@ -55,7 +55,7 @@ func newBucket() bucket {
 
 var bucketKind = gate.Kind{GVK: schema.GroupVersionKind{Group: "s3.example.com", Version: "v1", Kind: "Bucket"}, Resource: "buckets"}
 
-// opener is an entry that opens the gate for an update.
+// opener returns an entry that opens the gate for an update.
 func opener(field string) v1alpha1.Allowance {
 	return v1alpha1.Allowance{
 		Relation: v1alpha1.RelationExternal, Mutations: []string{"Update"}, Generation: 4, Initiator: "alice",
@@ -85,7 +85,7 @@ func (b bucket) annotated(key, value string) bucket {
 	return b
 }
 
-// updated is the bucket once its cloud has the size that it wants.
+// updated returns the bucket once its cloud has the size that it wants.
 func (b bucket) updated() bucket {
 	_ = unstructured.SetNestedField(b.obj.Object, int64(20), "status", "atProvider", "size")
 	return b

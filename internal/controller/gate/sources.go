@@ -44,7 +44,7 @@ func (r *Reconciler) policySource(changes <-chan event.GenericEvent) source.Type
 	})
 }
 
-// gated are all cached objects of kinds that have a gate.
+// gated returns all cached objects of kinds that have a gate.
 func (r *Reconciler) gated(ctx context.Context) iter.Seq[objectcache.Request] {
 	return func(yield func(objectcache.Request) bool) {
 		for _, gvk := range r.Holders.Kinds() {

@@ -129,7 +129,7 @@ func (r *Reconciler) writeCondition(ctx context.Context, obj *unstructured.Unstr
 	return nil
 }
 
-// withCondition is an object with the condition, and false where it cannot have it.
+// withCondition returns an object with the condition, and false where it cannot have it.
 func withCondition(obj *unstructured.Unstructured, wanted *metav1.Condition) (*unstructured.Unstructured, bool) {
 	after := obj.DeepCopy()
 	list, _, err := unstructured.NestedSlice(after.Object, "status", "conditions")

@@ -72,7 +72,7 @@ type limits struct {
 	settle time.Duration
 }
 
-// look is a look at an object; the caller fills in what is not in the object.
+// look returns a look at an object; the caller fills in what is not in the object.
 func look(obj *unstructured.Unstructured, driver gate.Driver, kind gate.Kind, now time.Time) view {
 	key := ledger.AnnotationKey(obj, ledger.NameAllowances)
 	stored, err := ledger.Decode(obj.GetAnnotations()[key])
@@ -90,18 +90,18 @@ func look(obj *unstructured.Unstructured, driver gate.Driver, kind gate.Kind, no
 	}
 }
 
-// entries are those that open the gate, or would if the object said what they were
+// entries returns those that open the gate, or would if the object said what they were
 // granted for.
 func (v view) entries() ledger.Ledger {
 	return v.ledger.Without(func(e ledger.Entry) bool { return !e.IsGate() })
 }
 
-// computed is what the switch should be as the object is now.
+// computed returns what the switch should be as the object is now.
 func (v view) computed(l ledger.Ledger) gate.Setting {
 	return v.driver.Compute(gate.Write{Old: v.obj, New: v.obj, Kind: v.kind, Ledger: l})
 }
 
-// change is what was allowed, and what has been asked about it.
+// change returns what was allowed, and what has been asked about it.
 func (v view) change() gate.Change {
 	c := gate.ChangeOf(v.ledger, v.state)
 	c.Waited = !v.done.IsZero() && !v.done.Add(v.limits.settle).After(v.now)

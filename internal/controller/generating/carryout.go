@@ -393,7 +393,7 @@ func (r *Reconciler) tell(policy, kind, reason, action, note string) {
 	r.Events.Eventf(on, nil, kind, reason, action, "%s", clipped(note))
 }
 
-// pointers are JSON pointers to fields of data.
+// pointers returns JSON pointers to fields of data.
 func pointers(paths []change.Path) []string {
 	out := make([]string, 0, len(paths))
 	for _, path := range paths {

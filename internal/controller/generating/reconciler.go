@@ -107,7 +107,7 @@ type queue[R comparable] struct {
 
 func newQueue[R comparable]() queue[R] { return queue[R]{add: make(chan struct{})} }
 
-// source is what a controller hands its queue to.
+// source returns what a controller hands its queue to.
 func (q *queue[R]) source() source.TypedSource[R] {
 	return source.TypedFunc[R](func(_ context.Context, in workqueue.TypedRateLimitingInterface[R]) error {
 		q.in = in

@@ -98,8 +98,8 @@ func (r *reviews) require(ctx context.Context, what right) error {
 	return err
 }
 
-// requireRead is require for reading an object, or with an empty name objects of one namespace. Who
-// may read all of them is asked first: it is the same answer for all.
+// requireRead returns require for reading an object, or with an empty name objects of one
+// namespace. Who may read all of them is asked first: it is the same answer for all.
 func (r *reviews) requireRead(ctx context.Context, user string, of schema.GroupResource, namespace, name string) error {
 	verb := "get"
 	if name == "" {

@@ -383,7 +383,7 @@ func clipped(text string) string {
 	return text[:maxMessage-3] + "..."
 }
 
-// nameOf is the key of a policy.
+// nameOf returns the key of a policy.
 func nameOf(policy string) types.NamespacedName { return types.NamespacedName{Name: policy} }
 
 func requestOf(policy string) ctrl.Request { return ctrl.Request{NamespacedName: nameOf(policy)} }

@@ -122,7 +122,7 @@ func (v view) advance(ctx context.Context, status *v1alpha1.AllowanceRecordStatu
 	return plan{rewrite: rewrite, next: c.next.Time}
 }
 
-// asRecord is the record that has the status.
+// asRecord returns the record that has the status.
 func (v view) asRecord(status *v1alpha1.AllowanceRecordStatus) *v1alpha1.AllowanceRecord {
 	return &v1alpha1.AllowanceRecord{
 		// What the look makes of the ledger is known by it.
@@ -229,7 +229,7 @@ func (v view) firstSeen(before map[string]time.Time, held ledger.Ledger) []v1alp
 	return out
 }
 
-// latestOf is the initiator of the entry with the highest generation.
+// latestOf returns the initiator of the entry with the highest generation.
 func latestOf(held ledger.Ledger) string {
 	var latest ledger.Entry
 	for _, e := range held {

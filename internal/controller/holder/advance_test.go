@@ -125,7 +125,7 @@ func scaleGrant(value int64, at metav1.Time) v1alpha1.PendingGrant {
 	return p
 }
 
-// foundAt is a pending grant of a request that found the holder in a version.
+// foundAt returns a pending grant of a request that found the holder in a version.
 func foundAt(version string, p v1alpha1.PendingGrant) v1alpha1.PendingGrant {
 	p.After = version
 	return p

@@ -75,7 +75,7 @@ func (r *Reconciler) findAttached(ctx context.Context, v *view, knows *v1alpha1.
 	}
 }
 
-// bounding are the parents of a holder that bound it, but for those that take their
+// bounding returns the parents of a holder that bound it, but for those that take their
 // children by a selector: their controllers do so as soon as somebody leaves them one, and
 // that it has no cause is for admission to find (strays).
 func (r *Reconciler) bounding(ctx context.Context, v *view) []lineage.Ref {

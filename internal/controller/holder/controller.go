@@ -267,7 +267,7 @@ func (r *Reconciler) look(obj *unstructured.Unstructured, policies, gating []*po
 	return v
 }
 
-// governing are the policies in effect for a holder, and those that gate it, the
+// governing returns the policies in effect for a holder, and those that gate it, the
 // oldest first.
 func (r *Reconciler) governing(ctx context.Context, obj *unstructured.Unstructured) (inEffect, gating []*policy.Policy) {
 	index := r.Policies.Index()

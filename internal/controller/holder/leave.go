@@ -34,7 +34,7 @@ import (
 // its kind may have to be served first.
 const coming = time.Minute
 
-// unwatched is what to do about a holder that nobody watches: where a policy is for its
+// unwatched returns what to do about a holder that nobody watches: where a policy is for its
 // kind, or has just been made, it is looked at again.
 func (r *Reconciler) unwatched(ctx context.Context, req objectcache.Request) (reconcile.Result, error) {
 	kind := req.GVK().GroupKind()
@@ -54,7 +54,7 @@ func (r *Reconciler) unwatched(ctx context.Context, req objectcache.Request) (re
 	return reconcile.Result{}, r.leave(ctx, req)
 }
 
-// forKind is the kind that a policy is for.
+// forKind returns the kind that a policy is for.
 func forKind(p *v1alpha1.AllowancePolicy) schema.GroupKind {
 	return schema.GroupKind{Group: p.Spec.For.APIGroup, Kind: p.Spec.For.Kind}
 }

@@ -69,7 +69,7 @@ func (r *Reconciler) recover(ctx context.Context, v *view, rec *v1alpha1.Allowan
 	return rec, false, nil
 }
 
-// endingUnseen are the allowances of the holder that stay in its ledger when they are used
+// endingUnseen returns the allowances of the holder that stay in its ledger when they are used
 // up, or end by a time that only the record knows. All other ledgers are emptied by the status
 // that ends them, and of what opens a gate by what closes it: what is there is open, if the
 // status does not say otherwise.

@@ -97,7 +97,7 @@ func TestOverdueGates(t *testing.T) {
 	}
 }
 
-// opening is an entry that opens a gate for an update.
+// opening returns an entry that opens a gate for an update.
 func opening(field string) v1alpha1.Allowance {
 	return v1alpha1.Allowance{
 		Relation: v1alpha1.RelationExternal, Mutations: []string{"Update"}, Generation: 4, Initiator: "alice",
@@ -105,7 +105,7 @@ func opening(field string) v1alpha1.Allowance {
 	}
 }
 
-// gatedBucket is a managed resource at generation 4 that is under its gate, with a ledger,
+// gatedBucket returns a managed resource at generation 4 that is under its gate, with a ledger,
 // as admission has it.
 func gatedBucket(allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{

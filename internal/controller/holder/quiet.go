@@ -69,7 +69,7 @@ type spec struct {
 	since      time.Time
 }
 
-// since is when the holder was first seen with the generation that it has.
+// since returns when the holder was first seen with the generation that it has.
 func (s *specs) since(obj *unstructured.Unstructured, now time.Time) time.Time {
 	s.mu.Lock()
 	defer s.mu.Unlock()

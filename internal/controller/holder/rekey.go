@@ -58,7 +58,7 @@ func (r *Reconciler) rekey(ctx context.Context, obj *unstructured.Unstructured, 
 	return true, nil
 }
 
-// rekeyed are the annotations of an object that change where an earlier version wrote
+// rekeyed returns the annotations of an object that change where an earlier version wrote
 // its ledger; nil where none did. That may be anybody's: what it has of the object's own
 // is what its record has, which the earlier version wrote, and which nobody else may.
 func rekeyed(obj *unstructured.Unstructured, rec *v1alpha1.AllowanceRecord) map[string]any {

@@ -91,7 +91,7 @@ func (r *Reconciler) shownBlocked(ctx context.Context, v view, b *v1alpha1.Block
 	return rec.Status.Blocked, nil
 }
 
-// blockedPatch is what makes the holder show it; nil where it does already.
+// blockedPatch returns what makes the holder show it; nil where it does already.
 func blockedPatch(obj *unstructured.Unstructured, b *v1alpha1.Blocked) []byte {
 	var patch map[string]any
 	switch isDeployment, shown := obj.GroupVersionKind().GroupKind() == conditions.Deployments, conditions.ShowsBlocked(obj); {

@@ -157,7 +157,7 @@ func (s *SignOfLife) tryGive(ctx context.Context, lease *coordinationv1.Lease) {
 	}
 }
 
-// lastSign is when a sign was last given, zero where it never was. It is compared with times
+// lastSign returns when a sign was last given, zero where it never was. It is compared with times
 // of creation and of changes, which are by the clock of the API server: so is this, whatever
 // the clock says of who gave it. What that says counts where it is earlier: to look at more
 // than was missed is harmless.
@@ -172,7 +172,7 @@ func lastSign(lease *coordinationv1.Lease) time.Time {
 	return last
 }
 
-// renewed is when a lease was last renewed as the API server has it, in whole seconds; zero
+// renewed returns when a lease was last renewed as the API server has it, in whole seconds; zero
 // where it does not say so.
 func renewed(lease *coordinationv1.Lease) time.Time {
 	for _, f := range lease.ManagedFields {
@@ -253,7 +253,7 @@ type absence struct {
 	over time.Time
 }
 
-// away is the time in which nobody looked, as far as this process knows; false before its
+// away returns the time in which nobody looked, as far as this process knows; false before its
 // first look, and where no other one was there before.
 func (s *SignOfLife) away() (absence, bool) {
 	there, here := s.firstLooked()
@@ -263,7 +263,7 @@ func (s *SignOfLife) away() (absence, bool) {
 	return absence{since: *s.since, until: there, over: here}, true
 }
 
-// firstLooked is when this process had its first look, by the clock of the API server and by
+// firstLooked returns when this process had its first look, by the clock of the API server and by
 // its own; zero before it.
 func (s *SignOfLife) firstLooked() (there, here time.Time) {
 	select {
@@ -351,6 +351,6 @@ func (v view) createdSince(since *time.Time) bool {
 	return since != nil && !v.obj.GetCreationTimestamp().Time.Before(wholeSecond(*since))
 }
 
-// wholeSecond is when whatever happens at a time was created: times of creation are in
+// wholeSecond returns when whatever happens at a time was created: times of creation are in
 // whole seconds.
 func wholeSecond(t time.Time) time.Time { return t.Truncate(time.Second) }

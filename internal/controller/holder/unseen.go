@@ -102,7 +102,7 @@ func (r *Reconciler) isAtTop(ctx context.Context, v *view) bool {
 	return parent == "" && known
 }
 
-// parentsOf are the ids of the parents that a holder names, where it matters which.
+// parentsOf returns the ids of the parents that a holder names, where it matters which.
 func (r *Reconciler) parentsOf(v *view, rec *v1alpha1.AllowanceRecord) []string {
 	if !record.SaysWhoAttaches(v.policies) && len(record.IgnoredParents(rec)) == 0 {
 		return nil
@@ -114,7 +114,7 @@ func (r *Reconciler) parentsOf(v *view, rec *v1alpha1.AllowanceRecord) []string 
 	return ids
 }
 
-// lastKnown is what the record of a holder tells, or what is remembered of one that had
+// lastKnown returns what the record of a holder tells, or what is remembered of one that had
 // nothing to be recorded.
 func (r *Reconciler) lastKnown(v *view, rec *v1alpha1.AllowanceRecord) *v1alpha1.AllowanceRecordStatus {
 	if rec != nil && rec.Status.Approved != nil {
@@ -209,7 +209,7 @@ func (r *Reconciler) isOutside(ctx context.Context, obj *unstructured.Unstructur
 	return ok && driver.Has(obj, path)
 }
 
-// unexplained are the fields of the content that are not as they are known to be approved,
+// unexplained returns the fields of the content that are not as they are known to be approved,
 // where nothing says why: no grant, and nothing that is withheld.
 //
 // What a policy withholds that came while no operator looked was nobody's to withhold

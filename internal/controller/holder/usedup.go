@@ -47,7 +47,7 @@ type usedUpLedger struct {
 	since  time.Time
 }
 
-// since is when the ledger of a holder was first seen to be used up.
+// since returns when the ledger of a holder was first seen to be used up.
 func (u *usedUp) since(uid types.UID, ledger string, now time.Time) time.Time {
 	u.mu.Lock()
 	defer u.mu.Unlock()

@@ -25,19 +25,19 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// holder is the Holder of interception.Input.
+// holder returns the Holder of interception.Input.
 func (r *Reconciler) holder(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
 	found, ok := r.Served.ByKind(gvk)
 	return found.GVR, found.Namespaced, found.Subresources, ok
 }
 
-// child is the Child of interception.Input.
+// child returns the Child of interception.Input.
 func (r *Reconciler) child(gvr schema.GroupVersionResource) ([]string, bool, bool) {
 	found, ok := r.Served.ByResource(gvr)
 	return found.Subresources, found.Namespaced, ok
 }
 
-// outside is the Outside of interception.Input.
+// outside returns the Outside of interception.Input.
 func (r *Reconciler) outside(ctx context.Context) func(*policy.Policy) []string {
 	return func(p *policy.Policy) []string {
 		var out []string
@@ -54,7 +54,7 @@ func (r *Reconciler) outside(ctx context.Context) func(*policy.Policy) []string 
 	}
 }
 
-// gated is the Gated of interception.Input.
+// gated returns the Gated of interception.Input.
 func (r *Reconciler) gated(ctx context.Context) func(*policy.Policy) []interception.Gated {
 	return func(p *policy.Policy) []interception.Gated {
 		var out []interception.Gated

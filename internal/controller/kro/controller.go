@@ -238,7 +238,7 @@ func (r *Reconciler) keep(ctx context.Context, graph, served *krov1alpha1.Resour
 	return r.report(ctx, graph, there, true, derived(d, graph.Name, initiators(there)))
 }
 
-// initiators is how many subjects of a policy may initiate.
+// initiators returns how many subjects of a policy may initiate.
 func initiators(p *v1alpha1.AllowancePolicy) int {
 	n := 0
 	for _, s := range p.Spec.Subjects {
@@ -308,7 +308,7 @@ func (r *Reconciler) livePolicy(ctx context.Context, name string) (*v1alpha1.All
 	return there, nil
 }
 
-// resourceFor is the resource of a kind, and whether it is served.
+// resourceFor returns the resource of a kind, and whether it is served.
 func (r *Reconciler) resourceFor(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool) {
 	mapping, err := r.Mapper.RESTMapping(kind.GroupKind(), kind.Version)
 	if err != nil {

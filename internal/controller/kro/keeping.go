@@ -49,7 +49,7 @@ const (
 	leftBehind
 )
 
-// standingOf is whose a policy is, nil for one that is not there.
+// standingOf returns whose a policy is, nil for one that is not there.
 func standingOf(graph *krov1alpha1.ResourceGraphDefinition, there *v1alpha1.AllowancePolicy) standing {
 	if there == nil {
 		return ours
@@ -68,7 +68,7 @@ func standingOf(graph *krov1alpha1.ResourceGraphDefinition, there *v1alpha1.Allo
 	return others
 }
 
-// ownedBy is the UID of the graph of a name that owns a policy, empty where none does.
+// ownedBy returns the UID of the graph of a name that owns a policy, empty where none does.
 func ownedBy(p *v1alpha1.AllowancePolicy, name string) types.UID {
 	i := slices.IndexFunc(p.OwnerReferences, func(o metav1.OwnerReference) bool {
 		return strings.HasPrefix(o.APIVersion, krov1alpha1.GroupVersion.Group+"/") && o.Kind == graphKind && o.Name == name
@@ -128,7 +128,7 @@ func (r *Reconciler) apply(ctx context.Context, graph *krov1alpha1.ResourceGraph
 	return r.Client.Apply(ctx, client.ApplyConfigurationFromUnstructured(&unstructured.Unstructured{Object: fields}), opts...)
 }
 
-// keptByOthers are the fields of the spec that others have set otherwise, by the answer to an
+// keptByOthers returns the fields of the spec that others have set otherwise, by the answer to an
 // apply, and what that says of them; what is not in the spec is under its whole path.
 func keptByOthers(err error) (fields []string, who string) {
 	var status apierrors.APIStatus

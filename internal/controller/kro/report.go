@@ -37,7 +37,7 @@ import (
 // mentioned is how many notes or differences a message has; kubectl kausality derive says all.
 const mentioned = 8
 
-// some are the first of many, and how many there are besides.
+// some returns the first of many, and how many there are besides.
 func some(lines []string) string {
 	if len(lines) <= mentioned {
 		return strings.Join(lines, "; ")
@@ -45,7 +45,7 @@ func some(lines []string) string {
 	return fmt.Sprintf("%s; and %d more", strings.Join(lines[:mentioned], "; "), len(lines)-mentioned)
 }
 
-// derived is the condition of a policy that allows what is derived.
+// derived returns the condition of a policy that allows what is derived.
 func derived(d *kro.Derivation, graph string, initiators int) metav1.Condition {
 	fields, kinds := sets.New[string](), sets.New[string]()
 	for _, row := range d.Rows {
@@ -74,7 +74,7 @@ func derived(d *kro.Derivation, graph string, initiators int) metav1.Condition {
 	return out
 }
 
-// kept is the condition of a policy that somebody else keeps, and why is how one can tell.
+// kept returns the condition of a policy that somebody else keeps, and why is how one can tell.
 func kept(d *kro.Derivation, there *v1alpha1.AllowancePolicy, graph, why string) metav1.Condition {
 	out := metav1.Condition{
 		Type: v1alpha1.ConditionDerived, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonTakenOver,
@@ -88,7 +88,7 @@ func kept(d *kro.Derivation, there *v1alpha1.AllowancePolicy, graph, why string)
 	return out
 }
 
-// failed is the condition of a policy whose graph, or the annotations of that, cannot be read.
+// failed returns the condition of a policy whose graph, or the annotations of that, cannot be read.
 func failed(graph string, err error) metav1.Condition {
 	return metav1.Condition{
 		Type: v1alpha1.ConditionDerived, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonNotDerived,

@@ -49,7 +49,7 @@ func (r *Reconciler) served(ctx context.Context, graph *krov1alpha1.ResourceGrap
 	return out, pending, nil
 }
 
-// accepted is a graph that kro has accepted as it is, nil where it has not.
+// accepted returns a graph that kro has accepted as it is, nil where it has not.
 func accepted(graph *krov1alpha1.ResourceGraphDefinition) *krov1alpha1.ResourceGraphDefinition {
 	for _, c := range graph.Status.Conditions {
 		if c.Type == krov1alpha1.RGDConditionTypeGraphAccepted && c.Status == metav1.ConditionTrue && c.ObservedGeneration == graph.Generation {

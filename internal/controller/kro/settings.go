@@ -54,7 +54,7 @@ func ParseSettings(account, initiators, actions string, recreate bool) (Settings
 	return out, err
 }
 
-// of are the settings for a graph with these annotations.
+// of returns the settings for a graph with these annotations.
 func (s Settings) of(annotations map[string]string) (Settings, error) {
 	var err error
 	if text, said := annotations[v1alpha1.AnnotationInitiators]; said {

@@ -169,7 +169,7 @@ func (a *Adoption) drop(ctx context.Context, n newcomer) error {
 	return nil
 }
 
-// newcomers are the holders for which a policy of after is in effect, and none of
+// newcomers returns the holders for which a policy of after is in effect, and none of
 // before, and about which there is something to record. changed is the policy in
 // which the two differ.
 func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, changed *policy.Policy) ([]newcomer, error) {
@@ -194,12 +194,12 @@ func (a *Adoption) newcomers(ctx context.Context, before, after *policy.Index, c
 	return newcomers, nil
 }
 
-// inEffect are the policies of index that are in effect for an object.
+// inEffect returns the policies of index that are in effect for an object.
 func (a *Adoption) inEffect(ctx context.Context, index *policy.Index, obj *unstructured.Unstructured) []*policy.Policy {
 	return index.InEffect(ancestry.Chain(ctx, a.Holders, a.Namespaces, index, obj))
 }
 
-// arriving is an object as the policies find it that first take effect for it.
+// arriving returns an object as the policies find it that first take effect for it.
 func arriving(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, now time.Time) newcomer {
 	prefix := ledger.AnnotationPrefix(obj)
 	raw := obj.GetAnnotations()[prefix+"allowances"]
@@ -219,7 +219,7 @@ func arriving(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 	return n
 }
 
-// related are the kinds that policies are for and that a policy for kind can
+// related returns the kinds that policies are for and that a policy for kind can
 // matter to: those that are connected with it by policies of one that bound the
 // other, itself included.
 func related(index *policy.Index, kind schema.GroupKind) []schema.GroupKind {

@@ -77,7 +77,7 @@ func (r *Reconciler) attentionSource(objects cache.Cache) source.Source {
 	})
 }
 
-// concerned are the records of the holders that the policy is in effect for, of those
+// concerned returns the records of the holders that the policy is in effect for, of those
 // with a field that is true.
 func (r *Reconciler) concerned(ctx context.Context, p *policy.Policy, field string) ([]v1alpha1.AllowanceRecord, error) {
 	var records v1alpha1.AllowanceRecordList

@@ -43,7 +43,7 @@ type acceptance struct {
 	notes []string
 }
 
-// accepted is the Accepted condition of a policy.
+// accepted returns the Accepted condition of a policy.
 func accepted(p *policy.Policy, a acceptance) metav1.Condition {
 	condition := metav1.Condition{
 		Type:               v1alpha1.ConditionAccepted,
@@ -98,7 +98,7 @@ type enforcement struct {
 	standing standing
 }
 
-// enforced are the conditions Enforced, PartiallyEnforced and Overridden. At most one
+// enforced returns the conditions Enforced, PartiallyEnforced and Overridden. At most one
 // of them is True, and all three have the same reason, which is the type of that one
 // if there is one.
 func enforced(p *policy.Policy, e enforcement) []metav1.Condition {

@@ -169,7 +169,7 @@ func (r *Reconciler) ensureAdopted(ctx context.Context, obj *v1alpha1.AllowanceP
 	return nil
 }
 
-// unwatched are the kinds that matter to a policy and whose objects are not all
+// unwatched returns the kinds that matter to a policy and whose objects are not all
 // in the cache.
 func (r *Reconciler) unwatched(index *policy.Index, p *policy.Policy) []schema.GroupKind {
 	var kinds []schema.GroupKind

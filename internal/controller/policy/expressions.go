@@ -108,7 +108,7 @@ func (a answers) awaited() bool {
 	return false
 }
 
-// withMore are texts, each once, in their order.
+// withMore returns texts, each once, in their order.
 func withMore(texts, more []string) []string {
 	for _, text := range more {
 		if !slices.Contains(texts, text) {

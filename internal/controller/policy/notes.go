@@ -92,7 +92,7 @@ func notesOn(index *policy.Index, p *policy.Policy, subjects []v1alpha1.PolicySu
 	return notes
 }
 
-// unboundedReaders are the kinds of readers of which p has a bearing on children that no
+// unboundedReaders returns the kinds of readers of which p has a bearing on children that no
 // policy bounds, or on readers that no policy is for.
 func unboundedReaders(index *policy.Index, p *policy.Policy) []string {
 	var out []string

@@ -79,7 +79,7 @@ func TestPolicyNotes(t *testing.T) {
 	}
 }
 
-// readBy is a policy for ConfigMaps that allows something of the ReplicaSets of readers.
+// readBy returns a policy for ConfigMaps that allows something of the ReplicaSets of readers.
 func readBy(readers string) *v1alpha1.AllowancePolicy {
 	p := controllertest.Initiated(controllertest.PolicyFor("Service"))
 	entry := controllertest.ChildEntry("apps", "replicasets", "Update")

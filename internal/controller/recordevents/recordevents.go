@@ -56,7 +56,7 @@ type Note struct {
 	ignored string
 }
 
-// NoteOf is what the manager's cache notes of each record (record.NewCache).
+// NoteOf returns what the manager's cache notes of each record (record.NewCache).
 func NoteOf(rec *v1alpha1.AllowanceRecord) any {
 	return Note{
 		Holder: requestOf(rec), Adopting: IsAdopting(rec), Overdue: IsOverdue(rec),
@@ -134,7 +134,7 @@ func Source[R comparable](
 	})
 }
 
-// Holders are those of all cached records that are wanted.
+// Holders returns those of all cached records that are wanted.
 func Holders(ctx context.Context, objects cache.Cache, wanted func(Note) bool) iter.Seq[objectcache.Request] {
 	return func(yield func(objectcache.Request) bool) {
 		informer, err := informerOfRecords(ctx, objects)
@@ -157,7 +157,7 @@ func Holders(ctx context.Context, objects cache.Cache, wanted func(Note) bool) i
 	}
 }
 
-// informerOfRecords is that of the packed records, where objects packs them.
+// informerOfRecords returns that of the packed records, where objects packs them.
 func informerOfRecords(ctx context.Context, objects cache.Cache) (cache.Informer, error) {
 	if packing, ok := objects.(interface {
 		PackedInformer(ctx context.Context) (cache.Informer, error)
@@ -167,7 +167,7 @@ func informerOfRecords(ctx context.Context, objects cache.Cache) (cache.Informer
 	return objects.GetInformer(ctx, &v1alpha1.AllowanceRecord{})
 }
 
-// noted is the note of a record as an informer has it. A tombstone without an object has
+// noted returns the note of a record as an informer has it. A tombstone without an object has
 // none: the next list has its end.
 func noted(obj any) (note Note, ok bool) {
 	if gone, isGone := obj.(toolscache.DeletedFinalStateUnknown); isGone {

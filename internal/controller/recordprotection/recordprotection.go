@@ -49,7 +49,8 @@ type Reconciler struct {
 	User string
 }
 
-// Caches are what is kept of policies and bindings: these two, as the operator may read no others.
+// Caches returns what is kept of policies and bindings: these two, as the operator may read no
+// others.
 func Caches() map[client.Object]cache.ByObject {
 	only := cache.ByObject{Field: fields.OneTermEqualSelector(metav1.ObjectNameField, installed.Name)}
 	return map[client.Object]cache.ByObject{
@@ -107,7 +108,8 @@ func (r *Reconciler) protect(ctx context.Context, policy *admissionregistrationv
 	})
 }
 
-// withDefaults is a spec as the API server keeps it: what nobody says anything about is there, too.
+// withDefaults returns a spec as the API server keeps it: what nobody says anything about is there,
+// too.
 func withDefaults(spec admissionregistrationv1.ValidatingAdmissionPolicySpec) admissionregistrationv1.ValidatingAdmissionPolicySpec {
 	spec = *spec.DeepCopy()
 	match := spec.MatchConstraints

@@ -134,7 +134,7 @@ func (r *Reconciler) sweep(ctx context.Context, limiter flowcontrol.RateLimiter)
 	return nil
 }
 
-// outline is what tells when a record that has ended is to be deleted.
+// outline returns what tells when a record that has ended is to be deleted.
 func outline(rec *v1alpha1.AllowanceRecord) *v1alpha1.AllowanceRecord {
 	return &v1alpha1.AllowanceRecord{
 		ObjectMeta: metav1.ObjectMeta{
@@ -144,7 +144,7 @@ func outline(rec *v1alpha1.AllowanceRecord) *v1alpha1.AllowanceRecord {
 	}
 }
 
-// over are the records to delete of those whose target has ended, those first whose
+// over returns the records to delete of those whose target has ended, those first whose
 // target ended first.
 func over(records []*v1alpha1.AllowanceRecord, age time.Duration, count int, now time.Time) []*v1alpha1.AllowanceRecord {
 	ended := slices.DeleteFunc(slices.Clone(records), func(rec *v1alpha1.AllowanceRecord) bool { return rec.DeletionTimestamp != nil })

@@ -195,7 +195,7 @@ func (r *Reconciler) forget(req objectcache.Request) {
 	r.Loops.Forget(req)
 }
 
-// seen is what can be seen of an object.
+// seen returns what can be seen of an object.
 func (r *Reconciler) seen(ctx context.Context, obj *unstructured.Unstructured) target {
 	index := r.Policies.Index()
 	parent, _ := ancestry.ParentUID(ctx, r.Holders, index, obj)

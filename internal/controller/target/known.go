@@ -119,7 +119,7 @@ func (t *targets) set(req objectcache.Request, now target) []string {
 	return before.policies
 }
 
-// remembered is a target as it is to be remembered.
+// remembered returns a target as it is to be remembered.
 func (t *targets) remembered(now target) knownTarget {
 	known := knownTarget{uids: string(now.mark.uid)}
 	if now.parent != "" {
@@ -190,7 +190,7 @@ func (t *targets) queueChildren(parents ...types.UID) {
 	}
 }
 
-// in are the objects in a namespace, and all objects where it is empty, that are known when
+// in returns the objects in a namespace, and all objects where it is empty, that are known when
 // they are asked for.
 func (t *targets) in(namespace string) iter.Seq[objectcache.Request] {
 	return func(yield func(objectcache.Request) bool) {

@@ -89,7 +89,7 @@ func markOf(obj *unstructured.Unstructured) mark {
 	return m
 }
 
-// markText is what an object is to show; empty for nothing.
+// markText returns what an object is to show; empty for nothing.
 func markText(where place, policies []string) string {
 	switch {
 	case len(policies) == 0:

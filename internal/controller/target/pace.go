@@ -125,7 +125,7 @@ func (p *pace) due(req objectcache.Request, parent types.UID, version, wanted st
 	return true, 0
 }
 
-// next is when the rate lets another object be written, a child of a parent or, where
+// next returns when the rate lets another object be written, a child of a parent or, where
 // that is empty, of none.
 func (p *pace) next(parent types.UID, now time.Time) time.Time {
 	asked := p.later(now)
@@ -141,7 +141,7 @@ func (p *pace) next(parent types.UID, now time.Time) time.Time {
 	return slot
 }
 
-// later is now, or the latest time that was said to be now: of several that look at
+// later returns now, or the latest time that was said to be now: of several that look at
 // objects at a time not the first comes first, and a limiter counts time twice that goes
 // back.
 func (p *pace) later(now time.Time) time.Time {
@@ -151,7 +151,7 @@ func (p *pace) later(now time.Time) time.Time {
 	return p.latest
 }
 
-// earliest is when the object may be marked, the rate apart.
+// earliest returns when the object may be marked, the rate apart.
 func (s *paceState) earliest(settled bool) time.Time {
 	patient := s.since.Add(markPatience)
 	if quiet := s.quiet.Add(markQuiet); settled && quiet.Before(patient) {

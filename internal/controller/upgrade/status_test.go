@@ -33,7 +33,7 @@ const user = "system:serviceaccount:web:controller"
 
 var accepted = metav1.Date(2026, 11, 24, 3, 0, 0, 0, time.UTC)
 
-// agreed is an UpgradeAllowance that was accepted when web:v1 ran.
+// agreed returns an UpgradeAllowance that was accepted when web:v1 ran.
 func agreed(change func(*v1alpha1.UpgradeAllowance)) *v1alpha1.UpgradeAllowance {
 	u := &v1alpha1.UpgradeAllowance{
 		ObjectMeta: metav1.ObjectMeta{Name: "v2", UID: "1", Generation: 2},
@@ -48,7 +48,7 @@ func agreed(change func(*v1alpha1.UpgradeAllowance)) *v1alpha1.UpgradeAllowance 
 	return u
 }
 
-// looked is a look at one that nothing is wrong with, while web:v1 and web:v2 run.
+// looked returns a look at one that nothing is wrong with, while web:v1 and web:v2 run.
 func looked(t *testing.T, u *v1alpha1.UpgradeAllowance, change func(*view)) *view {
 	t.Helper()
 	v := &view{u: u, bounded: true, runs: []string{"web:v1", "web:v2"}, now: metav1.NewTime(accepted.Add(time.Hour))}

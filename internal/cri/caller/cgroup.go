@@ -40,7 +40,7 @@ var (
 	errFormat   = errors.New("its control groups cannot be read")
 )
 
-// containers are the ids in the control groups of a process, outermost first. Within its
+// containers returns the ids in the control groups of a process, outermost first. Within its
 // own group a container may make others, of any name. There are none for a process that is
 // in no container.
 func containers(cgroups string) ([]string, error) {

@@ -74,7 +74,7 @@ func Of(conn *net.UnixConn) Peer {
 	return look(fd, groups)
 }
 
-// peer is a pidfd of the process that opened a connection.
+// peer returns a pidfd of the process that opened a connection.
 func peer(socket int) (int, error) {
 	fd, err := unix.GetsockoptInt(socket, unix.SOL_SOCKET, unix.SO_PEERPIDFD)
 	switch {
@@ -125,7 +125,7 @@ func look(pidfd int, groups func(pid int) ([]string, error)) Peer {
 	return Peer{PID: pid, Containers: ids}
 }
 
-// number is the process number of a pidfd.
+// number returns the process number of a pidfd.
 func number(pidfd int) (int, error) {
 	info, err := os.ReadFile(filepath.Join(proc, "self", "fdinfo", strconv.Itoa(pidfd)))
 	if err != nil {
@@ -150,7 +150,7 @@ func number(pidfd int) (int, error) {
 	return 0, errors.New("who opened the connection: the kernel does not say the number of a pidfd")
 }
 
-// groups are the containers that the control groups of a process have.
+// groups returns the containers that the control groups of a process have.
 func groups(pid int) ([]string, error) {
 	folder := filepath.Join(proc, strconv.Itoa(pid))
 	cgroups, err := os.ReadFile(filepath.Join(folder, "cgroup"))

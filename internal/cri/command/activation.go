@@ -59,7 +59,7 @@ func (i inherited) listen(path string, mode os.FileMode, group int) (net.Listene
 	return listen(path, mode, group)
 }
 
-// rest is an error if there is a socket that nobody has asked for: whoever connects would
+// rest returns an error if there is a socket that nobody has asked for: whoever connects would
 // wait for ever.
 func (i inherited) rest() error {
 	paths := make([]string, 0, len(i))

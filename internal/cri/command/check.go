@@ -48,7 +48,7 @@ const checkExamples = `  # Before the file is rolled out
   # With warnings as errors
   kausality-cri check --strict rules.yaml`
 
-// check is "check".
+// check returns "check".
 func check(streams genericiooptions.IOStreams) *cobra.Command {
 	var strict bool
 	cmd := &cobra.Command{

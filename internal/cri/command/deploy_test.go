@@ -34,7 +34,7 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// deployed is a file of config/cri.
+// deployed returns a file of config/cri.
 func deployed(t *testing.T, path ...string) string {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(append([]string{"..", "..", "..", "config", "cri"}, path...)...))
@@ -44,7 +44,7 @@ func deployed(t *testing.T, path ...string) string {
 	return string(text)
 }
 
-// endpointsOf are the sockets of a command line of kausality-cri, with their files.
+// endpointsOf returns the sockets of a command line of kausality-cri, with their files.
 func endpointsOf(t *testing.T, args []string) map[string]string {
 	t.Helper()
 	if len(args) == 0 || args[0] != "serve" {
@@ -122,7 +122,7 @@ func TestRightsOfTheDaemonSet(t *testing.T) {
 	}
 }
 
-// directives are the lines of a systemd unit, by their keys.
+// directives returns the lines of a systemd unit, by their keys.
 func directives(unit string) map[string][]string {
 	out := map[string][]string{}
 	for line := range strings.Lines(strings.ReplaceAll(unit, "\\\n", " ")) {

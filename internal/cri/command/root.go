@@ -28,7 +28,7 @@ const long = `Say who may call what on the socket of a container runtime.
 
 It is a security boundary: a caller may be a container that somebody has taken over.`
 
-// New is the command with all that it has below it.
+// New returns the command with all that it has below it.
 func New(streams genericiooptions.IOStreams) *cobra.Command {
 	root := &cobra.Command{
 		Use:           "kausality-cri",

@@ -122,10 +122,10 @@ func (o *serveOptions) check() error {
 	return nil
 }
 
-// path is that of the runtime's socket.
+// path returns that of the runtime's socket.
 func (o *serveOptions) path() string { return strings.TrimPrefix(o.runtime, "unix://") }
 
-// serve is "serve".
+// serve returns "serve".
 func serve(streams genericiooptions.IOStreams) *cobra.Command {
 	var o serveOptions
 	cmd := &cobra.Command{

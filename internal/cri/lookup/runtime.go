@@ -82,7 +82,7 @@ func (r *Runtime) Container(ctx context.Context, id string) runtimerules.Contain
 	return runtimerules.Container{ID: list[0].GetId(), PodSandboxID: list[0].GetPodSandboxId()}
 }
 
-// Members are the containers of a Pod sandbox.
+// Members returns the containers of a Pod sandbox.
 func (r *Runtime) Members(ctx context.Context, pod string) runtimerules.Members {
 	list, err := r.list(ctx, &runtimeapi.ContainerFilter{PodSandboxId: pod})
 	if err != nil {
@@ -97,7 +97,7 @@ func (r *Runtime) Members(ctx context.Context, pod string) runtimerules.Members 
 	return runtimerules.Members{IDs: ids}
 }
 
-// Caller is who is in the outermost of some containers that the runtime knows; of no
+// Caller returns who is in the outermost of some containers that the runtime knows; of no
 // containers, a process that is in no Pod.
 func (r *Runtime) Caller(ctx context.Context, containers []string) runtimerules.Caller {
 	for _, id := range containers {
@@ -114,7 +114,7 @@ func (r *Runtime) Caller(ctx context.Context, containers []string) runtimerules.
 	return runtimerules.Caller{}
 }
 
-// Pod is whose a sandbox is, as far as the runtime knows.
+// Pod returns whose a sandbox is, as far as the runtime knows.
 func (r *Runtime) Pod(ctx context.Context, sandbox string) (Pod, bool) {
 	if sandbox == "" {
 		return Pod{}, false
@@ -136,7 +136,7 @@ func (r *Runtime) Pod(ctx context.Context, sandbox string) (Pod, bool) {
 	return pod, true
 }
 
-// pod is the sandbox of a container that is known by its id in full.
+// pod returns the sandbox of a container that is known by its id in full.
 func (r *Runtime) pod(id string) (string, bool) {
 	found, known := r.containers.Get(id)
 	if !known {

@@ -28,7 +28,7 @@ import (
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 )
 
-// BenchmarkCalls is what a call costs a client, of the runtime itself and by way of us.
+// BenchmarkCalls measures what a call costs a client, of the runtime itself and by way of us.
 func BenchmarkCalls(b *testing.B) {
 	for name, c := range map[string]struct {
 		rules, socket string
@@ -68,7 +68,7 @@ func BenchmarkCalls(b *testing.B) {
 	}
 }
 
-// BenchmarkEvents is what an event costs.
+// BenchmarkEvents measures what an event costs.
 func BenchmarkEvents(b *testing.B) {
 	const rules = `[{method: "/*/GetContainerEvents", action: allow, filters: [{field: ., filterField: PodSandboxStatus.Id, operator: equals, source: podSandboxIdFromPID}]}]`
 	for name, c := range map[string]struct{ rules, socket string }{

@@ -48,7 +48,7 @@ import (
 // refusal is what who may not is told of a container, whatever else is true of it.
 const refusal = "kausality-cri: rule 2 (line 4) asks that ContainerId belongsToPod podSandboxIdFromPID"
 
-// field is a string of a message.
+// field returns a string of a message.
 func field(number int, value string) []byte {
 	return protowire.AppendString(protowire.AppendTag(nil, protowire.Number(number), protowire.BytesType), value)
 }
@@ -597,7 +597,7 @@ func TestBypass(t *testing.T) {
 	}
 }
 
-// share is what a container has of the socket.
+// share returns what a container has of the socket.
 func (s *stand) share(container string) *share {
 	s.t.Helper()
 	s.eventually("it has connected", func() bool {

@@ -198,7 +198,7 @@ func (c *call) judge(request *frame) (*frame, error) {
 	}
 }
 
-// refuse is the answer to a call that goes no further by its verdict.
+// refuse returns the answer to a call that goes no further by its verdict.
 func (c *call) refuse(verdict runtimerules.Verdict) error {
 	c.verdict = verdict
 	code, outcome := codes.PermissionDenied, outcomeRefused
@@ -392,5 +392,5 @@ func same(a, b []byte) bool {
 	return len(a) == len(b) && (len(a) == 0 || &a[0] == &b[0])
 }
 
-// now is the time of audit lines.
+// now returns the time of audit lines.
 func now() time.Time { return time.Now().UTC() }

@@ -31,7 +31,7 @@ type frame struct {
 	data mem.BufferSlice
 }
 
-// bytes are the message's, in one piece. The frame has none thereafter.
+// bytes returns the message's, in one piece. The frame has none thereafter.
 func (f *frame) bytes() []byte {
 	out := f.data.Materialize()
 	f.free()
@@ -54,7 +54,7 @@ func (f *frame) free() {
 	f.data = nil
 }
 
-// framed is a frame of bytes.
+// framed returns a frame of bytes.
 func framed(data []byte) *frame {
 	return &frame{data: mem.BufferSlice{mem.SliceBuffer(data)}}
 }

@@ -44,7 +44,7 @@ type connection struct {
 // AuthType implements credentials.AuthInfo.
 func (*connection) AuthType() string { return "peer of a unix socket" }
 
-// connectionOf is that by which a call came.
+// connectionOf returns that by which a call came.
 func connectionOf(ctx context.Context) (*connection, bool) {
 	p, ok := peer.FromContext(ctx)
 	if !ok {
@@ -54,7 +54,7 @@ func connectionOf(ctx context.Context) (*connection, bool) {
 	return c, ok
 }
 
-// who is the caller. The runtime is asked until it has once answered.
+// who returns the caller. The runtime is asked until it has once answered.
 func (c *connection) who(ctx context.Context, ask func(context.Context, []string) runtimerules.Caller) runtimerules.Caller {
 	if c.peer.Err != nil {
 		return runtimerules.Caller{Err: c.peer.Err}
@@ -108,7 +108,7 @@ func (h handshake) ServerHandshake(conn net.Conn) (net.Conn, credentials.AuthInf
 	})}, &connection{share: share, peer: who}, nil
 }
 
-// key is by whom limits are counted.
+// key returns by whom limits are counted.
 func key(who caller.Peer) string {
 	switch {
 	case who.Err != nil:

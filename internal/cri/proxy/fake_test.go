@@ -89,7 +89,7 @@ func (f *fake) note(ctx context.Context, method string) {
 	}
 }
 
-// called is how often a method was.
+// called returns how often a method was.
 func (f *fake) called(method string) int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -229,7 +229,7 @@ type stand struct {
 	conns map[string]*grpc.ClientConn
 }
 
-// peers are who connects by which socket.
+// peers returns who connects by which socket.
 func peers() map[string]caller.Peer {
 	return map[string]caller.Peer{
 		"a":       {PID: 1, Containers: []string{inA}},

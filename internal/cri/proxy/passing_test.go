@@ -48,7 +48,7 @@ func runtimeOf(t *testing.T, answer grpc.StreamHandler, change ...func(*Options)
 	return s
 }
 
-// answersOf are the messages that a call is answered with.
+// answersOf returns the messages that a call is answered with.
 func (s *stand) answersOf(path string, request []byte) ([][]byte, error) {
 	s.t.Helper()
 	if s.conns["a"] == nil {
@@ -162,7 +162,7 @@ func TestBackPressure(t *testing.T) {
 	}
 }
 
-// settled is a number when it has stayed as it is for a while.
+// settled returns a number when it has stayed as it is for a while.
 func settled(t *testing.T, number *atomic.Int64) int64 {
 	t.Helper()
 	const still = 300 * time.Millisecond

@@ -29,7 +29,7 @@ import (
 	"kausality.io/operator/internal/runtimerules"
 )
 
-// allowing are rules that allow methods of the runtime service, each with what is added.
+// allowing returns rules that allow methods of the runtime service, each with what is added.
 func allowing(added string, methods ...string) string {
 	var out strings.Builder
 	for _, method := range methods {

@@ -75,7 +75,7 @@ func (q *eventQueue) listen(_ any, stream grpc.ServerStream) error {
 	}
 }
 
-// listening is how many listen.
+// listening returns how many listen.
 func (q *eventQueue) listening() int {
 	q.mu.Lock()
 	defer q.mu.Unlock()

@@ -99,13 +99,13 @@ func (r *raw) data(bytes []byte, end bool) {
 	}
 }
 
-// message is one as gRPC frames it, of a length that it claims to have.
+// message returns one as gRPC frames it, of a length that it claims to have.
 func message(compressed byte, length int, data []byte) []byte {
 	out := binary.BigEndian.AppendUint32([]byte{compressed}, uint32(length))
 	return append(out, data...)
 }
 
-// answer is the status that a stream ends with, in gRPC's or HTTP's numbers, or how else it
+// answer returns the status that a stream ends with, in gRPC's or HTTP's numbers, or how else it
 // ends.
 func (r *raw) answer() string {
 	r.t.Helper()

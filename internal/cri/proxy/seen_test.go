@@ -31,7 +31,7 @@ import (
 	"kausality.io/operator/internal/runtimerules"
 )
 
-// told are the audit lines, when all calls have ended.
+// told returns the audit lines, when all calls have ended.
 func (s *stand) told() []audit.Line {
 	s.t.Helper()
 	s.Stop()

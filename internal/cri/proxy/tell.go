@@ -119,7 +119,7 @@ func (s *Server) caller(ctx context.Context, connection *connection, party *audi
 	s.pod(ctx, who.PodSandboxID, party)
 }
 
-// target is what a request names, and whose it is.
+// target returns what a request names, and whose it is.
 func (s *Server) target(ctx context.Context, named runtimerules.Target) *audit.Party {
 	party := audit.Party{ContainerID: named.ContainerID, PodSandboxID: named.PodSandboxID}
 	if party == (audit.Party{}) {

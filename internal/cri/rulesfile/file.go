@@ -107,7 +107,7 @@ func read(path string) ([]byte, error) {
 	return text, nil
 }
 
-// stat is the state of what a path leads to, through links.
+// stat returns the state of what a path leads to, through links.
 func stat(path string) state {
 	info, err := os.Stat(path)
 	if err != nil {

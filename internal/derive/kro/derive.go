@@ -196,7 +196,7 @@ func (t *target) add(r reach) {
 	t.fields[key] = &field{r.field, r.solid}
 }
 
-// changes are what something allows.
+// changes returns what something allows.
 func (b *builder) changes(from found) *changes {
 	if from.path == nil {
 		return b.maintaining
@@ -272,7 +272,7 @@ func (b *builder) policy(name string) *v1alpha1.AllowancePolicy {
 	return p
 }
 
-// PolicyName is the name of the policy for a graph. That of a graph may be as long as any.
+// PolicyName returns the name of the policy for a graph. That of a graph may be as long as any.
 func PolicyName(graph string) string {
 	name := "kro-" + graph
 	if len(name) <= validation.DNS1123SubdomainMaxLength {
@@ -304,7 +304,7 @@ func entry(resource schema.GroupVersionResource, t *target, verbs ...string) v1a
 	return e
 }
 
-// verbs are what may be done to objects.
+// verbs returns what may be done to objects.
 func (t *target) verbs() []string {
 	if t.all {
 		return []string{v1alpha1.Any}
@@ -342,7 +342,7 @@ const (
 	verbUpdate = "Update"
 )
 
-// initializing is what kro may do until an instance has settled for the first time: make
+// initializing returns what kro may do until an instance has settled for the first time: make
 // its children, and follow what they say meanwhile.
 func (b *builder) initializing() *v1alpha1.InitializingSection {
 	if len(b.children) == 0 {
@@ -366,7 +366,7 @@ func (b *builder) initializing() *v1alpha1.InitializingSection {
 	return out
 }
 
-// maintained is what kro may do without a change of the instance.
+// maintained returns what kro may do without a change of the instance.
 func (b *builder) maintained() *v1alpha1.MaintainingSection {
 	if b.opts.Maintained {
 		for _, resource := range b.children {
@@ -392,7 +392,7 @@ func (b *builder) maintained() *v1alpha1.MaintainingSection {
 	return out
 }
 
-// deleting is what kro may do while an instance is being deleted.
+// deleting returns what kro may do while an instance is being deleted.
 func (b *builder) deleting() *v1alpha1.DeletingSection {
 	if len(b.children) == 0 {
 		return nil

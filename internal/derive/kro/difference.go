@@ -49,7 +49,7 @@ func marked(mark string, of sets.Set[string]) []string {
 	return out
 }
 
-// facts are what a policy allows, one thing each.
+// facts returns what a policy allows, one thing each.
 func facts(spec *v1alpha1.AllowancePolicySpec) sets.Set[string] {
 	out := sets.New[string]()
 	section := func(what string, given bool, entries []v1alpha1.PolicyEntry) {

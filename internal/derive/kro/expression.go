@@ -45,7 +45,7 @@ func indexSegment(i uint) change.Segment {
 // scope is what the names in an expression stand for.
 type scope map[string]*value
 
-// with is the scope in which a name stands for something.
+// with returns the scope in which a name stands for something.
 func (s scope) with(name string, v *value) scope {
 	if name == "" {
 		return s
@@ -195,7 +195,7 @@ func (f *follower) entries(m ast.MapExpr, names scope) *value {
 	return out
 }
 
-// inserted is a map with one more value.
+// inserted returns a map with one more value.
 func inserted(m *value, key ast.Expr, of, v *value) *value {
 	name, constant := text(key)
 	if !constant {
@@ -241,7 +241,7 @@ func (f *follower) comprehension(c ast.ComprehensionExpr, names scope) *value {
 	return result.ofAll(over)
 }
 
-// ofAll is a result of all items of a list or map. Where nothing of them is in it, how
+// ofAll returns a result of all items of a list or map. Where nothing of them is in it, how
 // many there are is.
 func (v *value) ofAll(over *value) *value {
 	all := v.all()
@@ -363,7 +363,7 @@ func isNamespace(e ast.Expr, names scope) bool {
 	return !known
 }
 
-// qualifier is the first part of the name of a function.
+// qualifier returns the first part of the name of a function.
 func qualifier(e ast.Expr) string {
 	if e.Kind() == ast.SelectKind {
 		return qualifier(e.AsSelect().Operand()) + "." + e.AsSelect().FieldName()
@@ -382,7 +382,7 @@ func (f *follower) index(args []ast.Expr, names scope) *value {
 	return v.element().but(f.walk(args[1], names).all()...)
 }
 
-// plus is a sum, a text of two parts, or a list of the items of two lists.
+// plus returns a sum, a text of two parts, or a list of the items of two lists.
 func plus(a, b *value) *value {
 	if !a.listed && !b.listed {
 		out := computed(a, b)

@@ -122,7 +122,7 @@ func decoded(raw runtime.RawExtension) (map[string]any, error) {
 	return out, err
 }
 
-// specSchema is what kro makes of the schema that the graph declares.
+// specSchema returns what kro makes of the schema that the graph declares.
 func specSchema(declared *krov1alpha1.Schema) (*apiextensionsv1.JSONSchemaProps, error) {
 	fields, err := decoded(declared.Spec)
 	if err != nil {

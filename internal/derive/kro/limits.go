@@ -108,7 +108,7 @@ func (b *builder) paths(resource schema.GroupVersionResource) map[string]change.
 	return out
 }
 
-// mutations is the highest number of fields of a resource that one reason has.
+// mutations returns the highest number of fields of a resource that one reason has.
 func (b *builder) mutations(resource schema.GroupVersionResource) int {
 	most := 0
 	b.each(resource, func(t *target) { most = max(most, len(t.fields)) })
@@ -253,7 +253,7 @@ func (b *builder) replace(resource schema.GroupVersionResource, above change.Pat
 	b.note(Note{Field: above.String(), Message: fmt.Sprintf("of %s it is allowed as a whole where fields below were derived, as there is no room for more in a policy or a ledger", resource.Resource)})
 }
 
-// deepest is the longest path above two or more of the patterns, nil where there is none
+// deepest returns the longest path above two or more of the patterns, nil where there is none
 // that a policy may name: below metadata there are only single labels and annotations.
 func deepest(patterns map[string]change.Pattern) change.Pattern {
 	var out change.Pattern
@@ -281,7 +281,7 @@ func covers(above, path change.Pattern) bool {
 	return len(above) <= len(path) && slices.Equal(above, path[:len(above)])
 }
 
-// widest is the resource with most fields.
+// widest returns the resource with most fields.
 func (b *builder) widest() (resource schema.GroupVersionResource, ok bool) {
 	most := 0
 	for _, r := range b.children {
@@ -317,7 +317,7 @@ func (b *builder) earns() bool {
 	return entries <= ledger.MaxEntries && bytes <= ledger.MaxBytes
 }
 
-// mutations are what the entries of a ledger say that a target allows.
+// mutations returns what the entries of a ledger say that a target allows.
 func (t *target) mutations() []string {
 	if t.all {
 		return []string{v1alpha1.Any}

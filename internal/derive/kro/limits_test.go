@@ -96,7 +96,7 @@ func checkFits(tb rapid.TB, p *v1alpha1.AllowancePolicy) {
 	}
 }
 
-// wide is a graph of many kinds with many fields, each made of a field of its own.
+// wide returns a graph of many kinds with many fields, each made of a field of its own.
 func wide(kinds, fields int, nested bool) *krov1alpha1.ResourceGraphDefinition {
 	var spec, resources strings.Builder
 	for k := range kinds {
@@ -160,7 +160,8 @@ func TestFits(t *testing.T) {
 	}
 }
 
-// labeled is a graph of a Secret with many labels and little data, each made of a field of its own.
+// labeled returns a graph of a Secret with many labels and little data, each made of a field of its
+// own.
 func labeled(labels, data int) *krov1alpha1.ResourceGraphDefinition {
 	rgd := wide(0, 0, false)
 	var spec, secret strings.Builder

@@ -55,7 +55,7 @@ func (anyFields) ResolveSchema(schema.GroupVersionKind) (*spec.Schema, error) {
 	return s, nil
 }
 
-// anyKinds are those that a graph names.
+// anyKinds returns those that a graph names.
 func anyKinds(rgd *krov1alpha1.ResourceGraphDefinition) apimeta.RESTMapper {
 	mapper := apimeta.NewDefaultRESTMapper(nil)
 	for _, r := range rgd.Spec.Resources {
@@ -200,7 +200,7 @@ func put(in any, path change.Pattern, word any) any {
 	return l
 }
 
-// sample is a value of a schema; n makes others.
+// sample returns a value of a schema; n makes others.
 func sample(s *apiextensionsv1.JSONSchemaProps, at string, n int) any {
 	if s == nil {
 		return fmt.Sprintf("%s%d", at, n)
@@ -534,7 +534,7 @@ func maintains(p *policy.Policy, c changed) bool {
 	return slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool { return allows(m.Entry, c) })
 }
 
-// kroModule is where kro's module is.
+// kroModule returns where kro's module is.
 func kroModule(tb testing.TB) string {
 	tb.Helper()
 	found, err := build.Import("github.com/kubernetes-sigs/kro/pkg/graph", ".", build.FindOnly)

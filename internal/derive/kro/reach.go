@@ -92,7 +92,7 @@ func (g *graph) reaches(n *node) ([]reach, error) {
 	return out, nil
 }
 
-// identified is the field that changes where one does that may tell the items of a list
+// identified returns the field that changes where one does that may tell the items of a list
 // apart: the item is another one then.
 func identified(at change.Pattern) change.Pattern {
 	last := len(at) - 1
@@ -113,7 +113,7 @@ func (n *node) sameObject(m *node) bool {
 	return a["name"] == b["name"] && a["namespace"] == b["namespace"]
 }
 
-// instead are the fields that change where one of two resources that are one object takes
+// instead returns the fields that change where one of two resources that are one object takes
 // the place of the other.
 func instead(n, m *node, memberships []reach) []reach {
 	var out []reach
@@ -129,7 +129,7 @@ func instead(n, m *node, memberships []reach) []reach {
 	return out
 }
 
-// unlike are the fields in which two templates differ.
+// unlike returns the fields in which two templates differ.
 func unlike(a, b any, at change.Pattern) []change.Pattern {
 	in, isMap := a.(map[string]any)
 	other, isOther := b.(map[string]any)
@@ -228,7 +228,7 @@ func (n *node) conditions() ([]condition, error) {
 	return out, nil
 }
 
-// needed are a resource and all those without which it is left out.
+// needed returns a resource and all those without which it is left out.
 func (g *graph) needed(n *node, seen map[string]bool) []*node {
 	if seen[n.id] {
 		return nil
@@ -241,7 +241,7 @@ func (g *graph) needed(n *node, seen map[string]bool) []*node {
 	return out
 }
 
-// fields are the fields of a template that expressions make, but for its identity and for
+// fields returns the fields of a template that expressions make, but for its identity and for
 // what is never stored of it.
 func (n *node) fields() ([]fieldValue, error) {
 	c := &fieldCollector{node: n}
@@ -397,7 +397,7 @@ func (g *graph) held(n *node) (heldParts, error) {
 	return out, nil
 }
 
-// verbatim are the places whose content a field of a template has as it is.
+// verbatim returns the places whose content a field of a template has as it is.
 func (g *graph) verbatim(n *node, path change.Pattern) []ref {
 	var at any = n.template
 	for _, s := range path {
@@ -426,7 +426,7 @@ func (g *graph) verbatim(n *node, path change.Pattern) []ref {
 	return out
 }
 
-// verbatim are the places whose content stands in a text as it is.
+// verbatim returns the places whose content stands in a text as it is.
 func verbatim(e ast.Expr, names scope) []ref {
 	if e.Kind() == ast.CallKind {
 		c := e.AsCall()

@@ -58,7 +58,7 @@ func (s sources) add(of source, via []string) {
 	}
 }
 
-// sorted are the sources in the order of their keys.
+// sorted returns the sources in the order of their keys.
 func (s sources) sorted() []found {
 	out := make([]found, 0, len(s))
 	for _, key := range slices.Sorted(maps.Keys(s)) {
@@ -98,7 +98,7 @@ func (r *resolver) value(n *node, v *value, err error, below change.Pattern, via
 	r.all(n, selected(v, below).all(), via)
 }
 
-// selected is what a value has at a path.
+// selected returns what a value has at a path.
 func selected(v *value, path change.Pattern) *value {
 	for _, s := range path {
 		if s.Type == fieldpath.SegmentField {
@@ -141,7 +141,7 @@ func (r *resolver) follow(n *node, at ref, via []string) {
 	}
 }
 
-// shown is a place as the expressions of the graph have it.
+// shown returns a place as the expressions of the graph have it.
 func shown(at ref) string {
 	if len(at.path) == 0 {
 		return at.root
@@ -290,7 +290,7 @@ func ofKro(key string) bool {
 	})
 }
 
-// stable is a path of the spec in which an index is any, where the items of the list move
+// stable returns a path of the spec in which an index is any, where the items of the list move
 // when others come and go: those of a list of objects, which are known by their names.
 func (g *graph) stable(path change.Pattern) change.Pattern {
 	out := slices.Clone(path)
@@ -368,7 +368,7 @@ type written struct {
 	err         error
 }
 
-// texts are the expressions in a part of a template.
+// texts returns the expressions in a part of a template.
 func (n *node) texts(in any) []written {
 	switch in := in.(type) {
 	case string:
@@ -391,7 +391,7 @@ func (n *node) texts(in any) []written {
 	return nil
 }
 
-// identity are the expressions in the name and the namespace.
+// identity returns the expressions in the name and the namespace.
 func (n *node) identity() []written {
 	metadata, _ := n.template["metadata"].(map[string]any)
 	var out []written

@@ -26,7 +26,7 @@ import (
 // DefaultAccount is the service account that kro's chart makes, as ParseAccount reads it.
 const DefaultAccount = "kro-system/kro"
 
-// Subjects are kro itself, and who may change instances.
+// Subjects returns kro itself, and who may change instances.
 func Subjects(account v1alpha1.Subject, initiators []v1alpha1.Subject) []v1alpha1.PolicySubject {
 	out := make([]v1alpha1.PolicySubject, 0, 1+len(initiators))
 	out = append(out, v1alpha1.PolicySubject{Subject: account})

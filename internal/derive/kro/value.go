@@ -37,7 +37,7 @@ type ref struct {
 // schemaRoot is the root of what the instance holds, as kro's expressions call it.
 const schemaRoot = "schema"
 
-// iteratorRoot is the root of an iterator, by its name. No id has such a character.
+// iteratorRoot returns the root of an iterator, by its name. No id has such a character.
 func iteratorRoot(name string) string { return "@" + name }
 
 func (r ref) below(s change.Segment) ref {
@@ -75,7 +75,7 @@ type value struct {
 	solid bool
 }
 
-// all are the places that the value depends on in any way.
+// all returns the places that the value depends on in any way.
 func (v *value) all() []ref {
 	if v == nil {
 		return nil
@@ -87,7 +87,7 @@ func (v *value) all() []ref {
 	return unique(out)
 }
 
-// computed is a value that depends on others in ways that are not followed.
+// computed returns a value that depends on others in ways that are not followed.
 func computed(of ...*value) *value {
 	out := &value{}
 	for _, v := range of {
@@ -97,7 +97,7 @@ func computed(of ...*value) *value {
 	return out
 }
 
-// but is the value, which these decide on as well.
+// but returns the value, which these decide on as well.
 func (v *value) but(decided ...ref) *value {
 	if len(decided) == 0 {
 		return v
@@ -107,7 +107,7 @@ func (v *value) but(decided ...ref) *value {
 	return &out
 }
 
-// either is a value that may be any of these.
+// either returns a value that may be any of these.
 func either(of ...*value) *value {
 	out := &value{fixed: true, solid: true}
 	for _, v := range of {
@@ -140,7 +140,7 @@ func either(of ...*value) *value {
 	return out
 }
 
-// field is what a map holds under a key.
+// field returns what a map holds under a key.
 func (v *value) field(name string) *value {
 	out := &value{from: v.from, gone: v.gone}
 	for _, r := range v.is {
@@ -149,7 +149,7 @@ func (v *value) field(name string) *value {
 	return orOf(out, v.fields[name], v.item)
 }
 
-// at is an item of a list, or a value of a map, that a number or something computed names.
+// at returns an item of a list, or a value of a map, that a number or something computed names.
 func (v *value) at(s change.Segment) *value {
 	out := &value{from: v.from, gone: v.gone}
 	for _, r := range v.is {
@@ -163,10 +163,10 @@ func (v *value) at(s change.Segment) *value {
 	return orOf(out, of...)
 }
 
-// element is any item of a list, and any value of a map.
+// element returns any item of a list, and any value of a map.
 func (v *value) element() *value { return v.at(change.Wildcard) }
 
-// orOf is a value, or any of those of the others that there are. What decides on the value
+// orOf returns a value, or any of those of the others that there are. What decides on the value
 // decides on all of it.
 func orOf(v *value, others ...*value) *value {
 	var of []*value
@@ -188,7 +188,7 @@ func orOf(v *value, others ...*value) *value {
 	return out
 }
 
-// size is how many items a list has, or how many keys a map.
+// size returns how many items a list has, or how many keys a map.
 func (v *value) size() *value {
 	out := &value{from: slices.Clone(v.from)}
 	for _, r := range v.is {
@@ -202,14 +202,14 @@ func (v *value) size() *value {
 	return out
 }
 
-// optional is a value that there may not be.
+// optional returns a value that there may not be.
 func (v *value) optional() *value {
 	out := *v
 	out.gone, out.solid = true, false
 	return &out
 }
 
-// there is a value that there is, where it might not have been.
+// there returns a value that there is, where it might not have been.
 func (v *value) there() *value {
 	out := *v
 	out.gone = false

@@ -180,7 +180,7 @@ func compareValues(at change.Path, want, got any) comparison {
 	return differs
 }
 
-// text is a value as a text; numbers that are whole have no fraction.
+// text returns a value as a text; numbers that are whole have no fraction.
 func text(v any) string {
 	switch v := v.(type) {
 	case string:

@@ -33,7 +33,7 @@ import (
 // and not who does.
 const ComposedManager = "apiextensions.crossplane.io/composed/"
 
-// ceilingAfter is the ceiling after a write: what the object's author says about the
+// ceilingAfter returns the ceiling after a write: what the object's author says about the
 // management policies, in a creation or where the author applies the object. Who
 // changes the field in any other way says nothing: providers and others write back
 // what they have read.
@@ -52,7 +52,7 @@ func ceilingAfter(w gate.Write, before gate.State) []string {
 	}
 }
 
-// refusedBefore are the policies that the admission policy inside the API server
+// refusedBefore returns the policies that the admission policy inside the API server
 // noted when it put back those that there were: in this request, or in one while the
 // webhook was down.
 func refusedBefore(w gate.Write) ([]string, bool) {
@@ -107,7 +107,7 @@ func asCeilingIf(said bool, policies []string) []string {
 	return asCeiling(policies)
 }
 
-// asCeiling is a list of policies as a ceiling, nil where it limits nothing. One that
+// asCeiling returns a list of policies as a ceiling, nil where it limits nothing. One that
 // is empty pauses the object: it lets nothing through.
 func asCeiling(policies []string) []string {
 	if slices.Contains(policies, actionAll) {

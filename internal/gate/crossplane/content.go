@@ -31,7 +31,7 @@ import (
 // write the object.
 func (Driver) Content(obj *unstructured.Unstructured) string { return contentOf(obj.Object, obj) }
 
-// contentOf is the content of an object with the given fields.
+// contentOf returns the content of an object with the given fields.
 func contentOf(fields map[string]any, obj *unstructured.Unstructured) string {
 	content := map[string]any{ExternalNameAnnotation: obj.GetAnnotations()[ExternalNameAnnotation]}
 	if spec, ok := fields[specField].(map[string]any); ok {
@@ -86,7 +86,7 @@ func (d Driver) IsNamed(obj *unstructured.Unstructured, hash string) bool {
 	return hash == "" || hash == d.NameOf(obj)
 }
 
-// nameAfter is the name that what an object stands for should have after a write: that
+// nameAfter returns the name that what an object stands for should have after a write: that
 // which it has where the write may say so. What a provider finds out, such as the name
 // that the cloud has given to what it has created, follows the name that there was.
 func (d Driver) nameAfter(w gate.Write, before gate.State) string {

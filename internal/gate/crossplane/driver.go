@@ -100,7 +100,7 @@ func (d Driver) Lets(obj *unstructured.Unstructured) []string {
 	return slices.DeleteFunc(d.Verbs(), func(verb string) bool { return !limit.Has(verb) })
 }
 
-// policiesOf are the management policies that an object has. An entry that is no
+// policiesOf returns the management policies that an object has. An entry that is no
 // text is none that anybody knows.
 func policiesOf(obj *unstructured.Unstructured) ([]string, bool) {
 	list, found, err := unstructured.NestedSlice(obj.Object, specField, SwitchField)

@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/internal/ledger"
 )
 
-// inCreation is a ledger with what the creation of the parent allows for a field.
+// inCreation returns a ledger with what the creation of the parent allows for a field.
 func inCreation(field string, verbs ...string) ledger.Ledger {
 	return ledger.Ledger{}.Merge(v1alpha1.Allowance{
 		Relation: v1alpha1.RelationExternal, Mutations: verbs, Initiator: "alice",

@@ -29,7 +29,7 @@ import (
 	"kausality.io/operator/internal/gate"
 )
 
-// instance is a managed resource at generation 4 whose size was changed to 20.
+// instance returns a managed resource at generation 4 whose size was changed to 20.
 func instance(t *testing.T, metadata, forProvider, status string) *unstructured.Unstructured {
 	t.Helper()
 	obj := map[string]any{

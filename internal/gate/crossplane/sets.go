@@ -80,7 +80,7 @@ func (r Runtime) accepts(set sets.Set[string]) bool {
 	return false
 }
 
-// closed is the set that lets nothing through. Where a provider accepts no set with
+// closed returns the set that lets nothing through. Where a provider accepts no set with
 // late initialization and nothing else, it does without.
 func (r Runtime) closed(limit sets.Set[string]) sets.Set[string] {
 	if set := sets.New(actionObserve, actionLateInitialize); limit.Has(actionLateInitialize) && r.accepts(set) {
@@ -89,7 +89,7 @@ func (r Runtime) closed(limit sets.Set[string]) sets.Set[string] {
 	return sets.New(actionObserve)
 }
 
-// open is the set that lets the verbs through as far as the limit does, and nothing
+// open returns the set that lets the verbs through as far as the limit does, and nothing
 // more, and the verbs that it cannot let through as the provider accepts no such set.
 func (r Runtime) open(verbs, limit sets.Set[string]) (set sets.Set[string], unsupported []string) {
 	verbs = verbs.Intersection(limit)
@@ -106,7 +106,7 @@ func (r Runtime) open(verbs, limit sets.Set[string]) (set sets.Set[string], unsu
 	return r.closed(limit), sets.List(verbs)
 }
 
-// deletion is the set by which a provider deletes what an object that is being
+// deletion returns the set by which a provider deletes what an object that is being
 // deleted stands for. Where it accepts none without Create, it has that as well:
 // nothing is created for what is being deleted.
 func (r Runtime) deletion(limit sets.Set[string]) (set sets.Set[string], unsupported []string) {
@@ -124,10 +124,10 @@ func (r Runtime) deletion(limit sets.Set[string]) (set sets.Set[string], unsuppo
 	return r.closed(limit), []string{actionDelete}
 }
 
-// Harmless are the actions that change nothing in the cloud.
+// Harmless returns the actions that change nothing in the cloud.
 func Harmless() []string { return []string{actionObserve, actionLateInitialize} }
 
-// limitOf are the actions that a list of policies lets through.
+// limitOf returns the actions that a list of policies lets through.
 func limitOf(policies []string) sets.Set[string] {
 	if slices.Contains(policies, actionAll) {
 		return sets.New(actions...)

@@ -124,7 +124,7 @@ var baseSets = []sets.Set[xpv2.ManagementAction]{
 	sets.New[xpv2.ManagementAction]("Observe", "Create"),
 }
 
-// resolver is what a provider with a version of crossplane-runtime asks about its
+// resolver returns what a provider with a version of crossplane-runtime asks about its
 // management policies.
 func resolver(runtime string, policies []string) managed.ManagementPoliciesChecker {
 	list := make(xpv2.ManagementPolicies, 0, len(policies))

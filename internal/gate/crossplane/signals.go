@@ -117,13 +117,13 @@ func creationOf(mr *unstructured.Unstructured) creation {
 	}
 }
 
-// section is a map within a map, nil where there is none.
+// section returns a map within a map, nil where there is none.
 func section(fields map[string]any, name string) map[string]any {
 	below, _ := fields[name].(map[string]any)
 	return below
 }
 
-// conditionOf is the condition of a type; one that is not there is Unknown without a
+// conditionOf returns the condition of a type; one that is not there is Unknown without a
 // reason.
 func conditionOf(list []any, conditionType xpv2.ConditionType) xpv2.Condition {
 	c := xpv2.Condition{Type: conditionType, Status: corev1.ConditionUnknown}

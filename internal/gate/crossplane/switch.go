@@ -66,7 +66,7 @@ func (d Driver) Compute(w gate.Write) gate.Setting {
 	return gate.Setting{Switch: inOrderOf(w, set), State: after, Unsupported: unsupported}
 }
 
-// open is the set for the verbs that a write is allowed, without Create where it needs
+// open returns the set for the verbs that a write is allowed, without Create where it needs
 // none and the provider accepts that.
 func (d Driver) open(w gate.Write, verbs, limit sets.Set[string]) (set sets.Set[string], unsupported []string) {
 	runtime := d.Runtimes[w.Kind.Provider]
@@ -131,7 +131,7 @@ func (d Driver) keeps(w gate.Write, content, name string) bool {
 		d.IsNamed(w.New, name) && change.CanonicalHash(specOf(w.Old)) == change.CanonicalHash(specOf(w.New))
 }
 
-// limit is what the ceiling lets through. The older field deletionPolicy is part of
+// limit returns what the ceiling lets through. The older field deletionPolicy is part of
 // what an author wants as long as the policies are not: a provider heeds it only
 // beside the default.
 func limit(obj *unstructured.Unstructured, ceiling []string) sets.Set[string] {
@@ -145,7 +145,7 @@ func limit(obj *unstructured.Unstructured, ceiling []string) sets.Set[string] {
 	return all
 }
 
-// inOrderOf is the set as the write has it where that is the same in another order:
+// inOrderOf returns the set as the write has it where that is the same in another order:
 // a write for the order alone would count up the generation.
 func inOrderOf(w gate.Write, set sets.Set[string]) []string {
 	for _, obj := range []*unstructured.Unstructured{w.Old, w.New} {

@@ -39,7 +39,7 @@ var (
 	creating = []string{"Observe", "Create", "LateInitialize"}
 )
 
-// bucket is a managed resource that somebody composed.
+// bucket returns a managed resource that somebody composed.
 func bucket(size string, policies []string, edits ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "cloud.example.org/v1", "kind": "Bucket",

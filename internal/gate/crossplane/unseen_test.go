@@ -34,7 +34,7 @@ func observing(size string) func(*unstructured.Unstructured) {
 	}
 }
 
-// openedBy is a ledger that a change of fields has opened the gate with.
+// openedBy returns a ledger that a change of fields has opened the gate with.
 func openedBy(fields ...string) ledger.Ledger {
 	var l ledger.Ledger
 	for _, field := range fields {

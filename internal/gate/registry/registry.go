@@ -39,7 +39,7 @@ import (
 
 // +kubebuilder:rbac:groups=pkg.crossplane.io,resources=providerrevisions,verbs=get;list;watch
 
-// Drivers are the systems that there are gates for, as far as it does not depend on
+// Drivers returns the systems that there are gates for, as far as it does not depend on
 // what an admin configures.
 func Drivers() gate.Drivers { return gate.Drivers{crossplane.Driver{}} }
 
@@ -85,7 +85,7 @@ func (r *Registry) Gate(ctx context.Context, kind schema.GroupVersionKind) (gate
 	return driver, r.kind(ctx, resource), true
 }
 
-// Categories are those of all kinds that have gates.
+// Categories returns those of all kinds that have gates.
 func (r *Registry) Categories() []string {
 	out := make([]string, 0, len(r.Drivers))
 	for _, driver := range r.Drivers {
@@ -94,7 +94,7 @@ func (r *Registry) Categories() []string {
 	return out
 }
 
-// Behind are the resources that External entries of the policies may be about, whose
+// Behind returns the resources that External entries of the policies may be about, whose
 // gates may have to be set.
 func (r *Registry) Behind(ctx context.Context, policies ...*policy.Policy) []discovery.Resource {
 	var out []discovery.Resource
@@ -134,7 +134,7 @@ func (r *Registry) kind(ctx context.Context, resource discovery.Resource) gate.K
 	return gate.Kind{GVK: resource.GVK, Resource: resource.GVR.Resource, Provider: r.provider(ctx, resource.GVR.GroupResource())}
 }
 
-// provider is the name of the Provider that a kind was installed with, or of the one
+// provider returns the name of the Provider that a kind was installed with, or of the one
 // that an admin maps its group to.
 func (r *Registry) provider(ctx context.Context, resource schema.GroupResource) string {
 	definition := &metav1.PartialObjectMetadata{}
@@ -162,7 +162,7 @@ const (
 	packageLabel = "pkg.crossplane.io/package"
 )
 
-// packageOf is the Provider among the owners of a definition, or that of whose revision
+// packageOf returns the Provider among the owners of a definition, or that of whose revision
 // is among them: Crossplane names both.
 func (r *Registry) packageOf(ctx context.Context, owners []metav1.OwnerReference) string {
 	name := ""

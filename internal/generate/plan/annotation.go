@@ -87,7 +87,7 @@ func with(to map[string]string, key, value string) map[string]string {
 	return to
 }
 
-// LabelOf is the value of the label of what a policy made.
+// LabelOf returns the value of the label of what a policy made.
 func LabelOf(policy string) string {
 	if len(validation.IsValidLabelValue(policy)) == 0 {
 		return policy

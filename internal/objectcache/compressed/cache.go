@@ -229,7 +229,7 @@ func (c *Cache[T, P, L]) All(ctx context.Context) iter.Seq2[P, error] {
 	return c.matching(ctx, &client.ListOptions{})
 }
 
-// matching are the objects that are asked for. They are shared.
+// matching returns the objects that are asked for. They are shared.
 func (c *Cache[T, P, L]) matching(ctx context.Context, asked *client.ListOptions) iter.Seq2[P, error] {
 	return func(yield func(P, error) bool) {
 		candidates, err := c.candidates(ctx, asked)
@@ -254,7 +254,7 @@ func (c *Cache[T, P, L]) matching(ctx context.Context, asked *client.ListOptions
 	}
 }
 
-// candidates are some objects, with all that are asked for among them.
+// candidates returns some objects, with all that are asked for among them.
 func (c *Cache[T, P, L]) candidates(ctx context.Context, asked *client.ListOptions) ([]any, error) {
 	indexer, err := c.indexer(ctx)
 	if err != nil {
@@ -276,7 +276,7 @@ func (c *Cache[T, P, L]) matches(obj P, asked *client.ListOptions) bool {
 		(asked.LabelSelector == nil || asked.LabelSelector.Matches(labels.Set(obj.GetLabels())))
 }
 
-// copyOf is a copy of a shared object.
+// copyOf returns a copy of a shared object.
 func copyOf[T any, P Pointer[T]](obj P) P {
 	if own, ok := obj.DeepCopyObject().(P); ok {
 		return own

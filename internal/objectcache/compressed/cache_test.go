@@ -45,7 +45,7 @@ import (
 
 type recordCache = compressed.Cache[v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecord, *v1alpha1.AllowanceRecordList]
 
-// record is the i-th of those that are streamed: half of them about web, the others about
+// record returns the i-th of those that are streamed: half of them about web, the others about
 // objects of their own.
 func record(i int) *v1alpha1.AllowanceRecord {
 	target := "web"
@@ -63,7 +63,7 @@ func record(i int) *v1alpha1.AllowanceRecord {
 	}
 }
 
-// cached is what a reader gets of it.
+// cached returns what a reader gets of it.
 func cached(i int) v1alpha1.AllowanceRecord {
 	rec := record(i)
 	rec.ManagedFields = nil
@@ -284,7 +284,7 @@ func TestCacheIsSmall(t *testing.T) {
 	}
 }
 
-// heap is how much is allocated that is in use.
+// heap returns how much is allocated that is in use.
 func heap() int64 {
 	var stats runtime.MemStats
 	runtime.GC()

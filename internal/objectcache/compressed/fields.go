@@ -50,7 +50,7 @@ var bucketNames = func() (names [bucketCount]string) {
 
 var seed = maphash.MakeSeed()
 
-// hashOf is the hash of the value of a field.
+// hashOf returns the hash of the value of a field.
 func hashOf(field, value string) uint32 {
 	return uint32(maphash.String(seed, field+"\x00"+value)) //nolint:gosec // Half of it is a hash, too.
 }
@@ -88,7 +88,7 @@ func WithUID[T any](indexer toolscache.Indexer, uid types.UID) []*Object[T] {
 	return out
 }
 
-// buckets are those of several hashes.
+// buckets returns those of several hashes.
 func buckets(hashes []uint32) []string {
 	names := make([]string, 0, len(hashes))
 	for _, hash := range hashes {
@@ -114,7 +114,7 @@ func (f *fields) add(field string, extract client.IndexerFunc) (first bool) {
 	return len(f.extract) == 1
 }
 
-// hashes are those of all values of an object.
+// hashes returns those of all values of an object.
 func (f *fields) hashes(obj client.Object) []uint32 {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

@@ -36,7 +36,7 @@ func (c *Cache[T, P, L]) GetInformer(ctx context.Context, obj client.Object, opt
 	return unpacking[T]{informer}, nil
 }
 
-// PackedInformer is the informer whose events have the objects as they are packed, for
+// PackedInformer returns the informer whose events have the objects as they are packed, for
 // those to whom a name or a note says enough.
 func (c *Cache[T, P, L]) PackedInformer(ctx context.Context) (cache.Informer, error) {
 	return c.Cache.GetInformer(ctx, P(new(T)))

@@ -52,15 +52,15 @@ type Object[T any] struct {
 	packer *Packer[T]
 }
 
-// Key is the namespace and name of the object.
+// Key returns the namespace and name of the object.
 func (o *Object[T]) Key() types.NamespacedName {
 	return types.NamespacedName{Namespace: o.namespace.Value(), Name: o.name}
 }
 
-// Note is what the Cache was asked to note of the object, to be had without unpacking it.
+// Note returns what the Cache was asked to note of the object, to be had without unpacking it.
 func (o *Object[T]) Note() any { return o.note }
 
-// Created is when the object was created; the zero time where it does not say so.
+// Created returns when the object was created; the zero time where it does not say so.
 func (o *Object[T]) Created() time.Time {
 	if o.created == 0 {
 		return time.Time{}

@@ -168,7 +168,7 @@ func TestUnpackOfWhatIsBroken(t *testing.T) {
 	}
 }
 
-// BenchmarkUnpack is what a read costs that finds an object packed.
+// BenchmarkUnpack measures what a read costs that finds an object packed.
 func BenchmarkUnpack(b *testing.B) {
 	for _, size := range []int{2, 50, 500} {
 		b.Run(fmt.Sprintf("%dKiB", size), func(b *testing.B) {

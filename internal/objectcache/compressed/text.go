@@ -24,7 +24,7 @@ import (
 	"github.com/tidwall/gjson"
 )
 
-// Without is the JSON text of an object without the member that is found by following
+// Without returns the JSON text of an object without the member that is found by following
 // path, such as metadata and managedFields. Members that would be left empty go with it.
 // The text is returned as it is where there is no such member.
 func Without(text []byte, path ...string) []byte {
@@ -66,7 +66,7 @@ func memberOf(object gjson.Result, name string) member {
 	return m
 }
 
-// span is the place of a member in the text, with the comma that nobody needs without it.
+// span returns the place of a member in the text, with the comma that nobody needs without it.
 func (m member) span(text []byte) (from, to int) {
 	const space = " \t\r\n"
 	from, to = m.key.Index, m.value.Index+len(m.value.Raw)
@@ -78,7 +78,7 @@ func (m member) span(text []byte) (from, to int) {
 	return len(bytes.TrimSuffix(before, []byte(","))), to
 }
 
-// stringOf is a copy of a string, and nothing for any other value. Parts of a text keep all
+// stringOf returns a copy of a string, and nothing for any other value. Parts of a text keep all
 // of it.
 func stringOf(value gjson.Result) string {
 	if !strings.Contains(value.Raw, `\`) {

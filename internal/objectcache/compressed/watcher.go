@@ -57,7 +57,7 @@ func NewWatcher(cfg *rest.Config, httpClient *http.Client, mapper apimeta.RESTMa
 	return &Watcher{client: client, mapper: mapper}, nil
 }
 
-// Over is a ListerWatcher that lists as lw does, and watches the objects of a kind in all
+// Over returns a ListerWatcher that lists as lw does, and watches the objects of a kind in all
 // namespaces by itself, with each of them packed.
 func (w *Watcher) Over(lw toolscache.ListerWatcher, kind schema.GroupVersionKind, pack Pack) toolscache.ListerWatcher {
 	return &toolscache.ListWatch{

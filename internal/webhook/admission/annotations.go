@@ -18,7 +18,7 @@ package admission
 
 import "k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-// annotation is the value of one annotation; all of them would be copied.
+// annotation returns the value of one annotation; all of them would be copied.
 func annotation(obj *unstructured.Unstructured, key string) string {
 	value, _, _ := unstructured.NestedString(obj.Object, "metadata", "annotations", key)
 	return value

@@ -78,7 +78,7 @@ func refused(f *facts, grant decision.Grant) admission.Response {
 	return resp
 }
 
-// auditAnnotations are what the audit log of the API server keeps of a verdict.
+// auditAnnotations returns what the audit log of the API server keeps of a verdict.
 func auditAnnotations(f *facts, v decision.Verdict) map[string]string {
 	out := map[string]string{auditReason: string(v.Reason)}
 	if f.ParentState == decision.ParentFound {
@@ -104,7 +104,7 @@ func auditAnnotations(f *facts, v decision.Verdict) map[string]string {
 	return out
 }
 
-// warnings are what the requester of an admitted write is told.
+// warnings returns what the requester of an admitted write is told.
 func warnings(r *request, o *outcome) []string {
 	var out []string
 	if o.verdict.Reason == decision.ReasonWarned {
@@ -125,7 +125,7 @@ func warnings(r *request, o *outcome) []string {
 	return slices.Concat(out, r.misplaced(o.facts), o.waiting(o.grant))
 }
 
-// waiting is what the requester is told whose change is not carried out as long as
+// waiting returns what the requester is told whose change is not carried out as long as
 // another one is withheld.
 func (f *facts) waiting(grant decision.Grant) []string {
 	held := f.otherWithheld(grant)
@@ -136,7 +136,7 @@ func (f *facts) waiting(grant decision.Grant) []string {
 		objectText(f.Child.GVK.Kind, f.Child.Name), withheldText(held))}
 }
 
-// otherWithheld are the changes of the object that were withheld before and stay
+// otherWithheld returns the changes of the object that were withheld before and stay
 // so.
 func (f *facts) otherWithheld(grant decision.Grant) []v1alpha1.Allowance {
 	fresh := withheldPaths(grant.Withheld)
@@ -149,7 +149,7 @@ func (f *facts) otherWithheld(grant decision.Grant) []v1alpha1.Allowance {
 	return out
 }
 
-// ledgerWarnings are what the requester is told about annotations that have no
+// ledgerWarnings returns what the requester is told about annotations that have no
 // effect as written.
 func (r *request) ledgerWarnings(o *outcome) []string {
 	var out []string
@@ -222,7 +222,7 @@ func (r *request) forges() bool {
 	return false
 }
 
-// describe is a verdict as the parent's record keeps it.
+// describe returns a verdict as the parent's record keeps it.
 func describe(r *request, f *facts, verdict decision.Verdict) v1alpha1.Decision {
 	d := v1alpha1.Decision{
 		Result:    result(verdict.Reason),

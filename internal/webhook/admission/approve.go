@@ -71,7 +71,7 @@ func (r *request) approval(f *facts) approval {
 	return a
 }
 
-// unapproved is what is withheld of the object as the request leaves it, before anything
+// unapproved returns what is withheld of the object as the request leaves it, before anything
 // of it is approved: what it changes itself has a cause, as its requester may approve.
 func (r *request) unapproved(f *facts) *approved.Standing {
 	if f.Child.Standing == nil {
@@ -118,7 +118,7 @@ func (r *request) approve(f *facts, st *approved.Standing, part string, a *appro
 	a.changes = append(a.changes, changes...)
 }
 
-// withheldAt are the withheld changes that a pattern covers.
+// withheldAt returns the withheld changes that a pattern covers.
 func withheldAt(st *approved.Standing, text string) []change.Change {
 	pattern, err := change.ParsePattern(text)
 	if err != nil || st == nil {
@@ -147,7 +147,7 @@ func (f *facts) mayApprove() bool {
 	})
 }
 
-// approved are the fields that one path of the annotation names. A path without
+// approved returns the fields that one path of the annotation names. A path without
 // wildcards names its field even where that was removed.
 func (r *request) approved(text string) ([]change.Change, error) {
 	if path, err := change.ParsePath(text); err == nil {
@@ -164,7 +164,7 @@ func (r *request) approved(text string) ([]change.Change, error) {
 	return changes, nil
 }
 
-// approvable is everything that can be approved: what is withheld, and each
+// approvable returns everything that can be approved: what is withheld, and each
 // field that triggers a rule.
 func (r *request) approvable(f *facts, st *approved.Standing) []change.Change {
 	var changes []change.Change

@@ -88,7 +88,7 @@ func (f *facts) mayAttach() bool {
 	})
 }
 
-// newClaim is the claim that an update gives a composite resource that was free, where
+// newClaim returns the claim that an update gives a composite resource that was free, where
 // policies for claims of its kind name the resource; nil otherwise. Crossplane does so for
 // whatever claim names the resource, whoever wrote that, and writes into the resource what
 // the claim says; what it makes for a claim has it from its creation on.

@@ -49,7 +49,7 @@ type silent struct{ store }
 
 func (silent) Observe(record.Outcome) {}
 
-// BenchmarkHandle is what a request costs in the operator, without the network,
+// BenchmarkHandle measures what a request costs in the operator, without the network,
 // beside what has to be paid whoever answers it: decoding the AdmissionReview and
 // both its objects. The two are timed in turn; x-decode is the ratio of
 // their medians.
@@ -64,7 +64,7 @@ func BenchmarkHandle(b *testing.B) {
 	}
 }
 
-// BenchmarkHandleAmongOthers is what it costs among policies for other kinds.
+// BenchmarkHandleAmongOthers measures what it costs among policies for other kinds.
 func BenchmarkHandleAmongOthers(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10_000} {
 		s := setting(b, smallest, []string{deploymentPolicy, replicaSetPolicy}, mayScale("alice", 4))
@@ -80,7 +80,7 @@ func BenchmarkHandleAmongOthers(b *testing.B) {
 	}
 }
 
-// BenchmarkHandleRules is what it costs with many rules in effect for the objects, in
+// BenchmarkHandleRules measures what it costs with many rules in effect for the objects, in
 // policies of as many rules as one can have.
 func BenchmarkHandleRules(b *testing.B) {
 	for _, n := range []int{10, 100, 1000, 10_000} {
@@ -92,7 +92,7 @@ func BenchmarkHandleRules(b *testing.B) {
 	}
 }
 
-// BenchmarkHandleLedger is what it costs with many allowances on the parent.
+// BenchmarkHandleLedger measures what it costs with many allowances on the parent.
 func BenchmarkHandleLedger(b *testing.B) {
 	for _, n := range []int{1, 4, 16, 64} {
 		allowances := make([]v1alpha1.Allowance, 0, n)
@@ -107,7 +107,7 @@ func BenchmarkHandleLedger(b *testing.B) {
 // common objects, in which what does not depend on the size shows most.
 const smallest = 2
 
-// manyRules are policies for a kind of apps, in effect for its objects, with n rules
+// manyRules returns policies for a kind of apps, in effect for its objects, with n rules
 // that other fields trigger.
 func manyRules(kind string, n int) []string {
 	const most = 64
@@ -139,7 +139,7 @@ type benched struct {
 	size      int
 }
 
-// setting is one in which the Deployment has a size in KiB, and the allowances.
+// setting returns one in which the Deployment has a size in KiB, and the allowances.
 func setting(tb testing.TB, size int, policies []string, allowances ...v1alpha1.Allowance) benched {
 	tb.Helper()
 	parent := sized(tb, deployment(3, allowances...), size)
@@ -160,7 +160,7 @@ type asked struct {
 	req     admission.Request
 }
 
-// requests are the kinds of requests that a benchmark times.
+// requests returns the kinds of requests that a benchmark times.
 func (s benched) requests(b *testing.B) []asked {
 	b.Helper()
 	deployments := func(replicas int64) *unstructured.Unstructured { return sized(b, deployment(replicas), s.size) }
@@ -208,7 +208,7 @@ func timed(do func()) time.Duration {
 	return time.Since(start)
 }
 
-// patchedBy is the request as the validating hook sees it, after a mutating one.
+// patchedBy returns the request as the validating hook sees it, after a mutating one.
 func patchedBy(b *testing.B, handler admission.Handler, req admission.Request) admission.Request {
 	b.Helper()
 	resp := handler.Handle(b.Context(), req)
@@ -225,7 +225,7 @@ func patchedBy(b *testing.B, handler admission.Handler, req admission.Request) a
 	return req
 }
 
-// handling is a request to the handler, through the webhook server, and its body.
+// handling returns a request to the handler, through the webhook server, and its body.
 func handling(b *testing.B, handler admission.Handler, req admission.Request) (handle func(), body []byte) {
 	b.Helper()
 	review := admissionv1.AdmissionReview{

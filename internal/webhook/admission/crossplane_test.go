@@ -67,7 +67,7 @@ spec:
       mutations: [{jsonPath: spec.size}]
 `
 
-// parsed is an object at generation 4.
+// parsed returns an object at generation 4.
 func parsed(tb testing.TB, text string, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
 	tb.Helper()
 	obj := &unstructured.Unstructured{}
@@ -79,13 +79,13 @@ func parsed(tb testing.TB, text string, allowances ...v1alpha1.Allowance) *unstr
 	return holding(obj, ledgerKey, allowances...)
 }
 
-// database is claim db of XDatabase db-x7, unless the fields of its spec say otherwise.
+// database returns claim db of XDatabase db-x7, unless the fields of its spec say otherwise.
 func database(tb testing.TB, fields string, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
 	tb.Helper()
 	return parsed(tb, "{apiVersion: example.com/v1, kind: Database, metadata: {namespace: default, name: db}, spec: {"+fields+"}}", allowances...)
 }
 
-// xdatabase is the composite resource of claim db.
+// xdatabase returns the composite resource of claim db.
 func xdatabase(tb testing.TB, fields string) *unstructured.Unstructured {
 	tb.Helper()
 	return parsed(tb, "{apiVersion: example.com/v1, kind: XDatabase, metadata: {name: db-x7}, spec: {"+fields+"}}")

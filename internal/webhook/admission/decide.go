@@ -120,7 +120,7 @@ func (g *Gatherer) decideOnce(ctx context.Context, r *request, why doubt, before
 	return o, nil
 }
 
-// doubts are why a fresher look at the parent could make a difference. It could to a
+// doubts returns why a fresher look at the parent could make a difference. It could to a
 // refusal, to what is not granted, and to what passes without an allowance, only
 // because of the phase that the parent was in when the cache last heard of it:
 // observed, a Pod that a rollout created was recorded as healing, without a trace,
@@ -184,7 +184,7 @@ func (f *facts) bound(ctx context.Context, r *request, grant *decision.Grant) le
 	return next
 }
 
-// nextLedger is the ledger that the object has after the request: what counted
+// nextLedger returns the ledger that the object has after the request: what counted
 // before, less what is consumed, plus what is granted.
 func (f *facts) nextLedger(ctx context.Context, r *request, grant decision.Grant) ledger.Ledger {
 	var kept ledger.Ledger

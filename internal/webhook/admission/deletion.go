@@ -28,7 +28,7 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// deletionOf is who deleted a parent that is going or gone; nil where nobody knows.
+// deletionOf returns who deleted a parent that is going or gone; nil where nobody knows.
 // The collector acts milliseconds after the deletion of the parent, which the cache
 // of records may not have yet. Nothing is denied for the want of it.
 func (g *Gatherer) deletionOf(ctx context.Context, parent v1alpha1.TargetReference) *v1alpha1.Deletion {
@@ -101,7 +101,7 @@ func deletesOutside(p *policy.Policy) bool {
 	})
 }
 
-// causeOf is who caused a request that a verdict let through, and the way to the
+// causeOf returns who caused a request that a verdict let through, and the way to the
 // parent: by the UpgradeAllowance or the allowance that covers it, or by deleting the parent. There is none
 // for what passes otherwise.
 func (f *facts) causeOf(v decision.Verdict) (initiator string, trace []v1alpha1.TraceHop) {

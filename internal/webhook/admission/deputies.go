@@ -163,7 +163,7 @@ func (v *Validator) target(ctx context.Context, gvk schema.GroupVersionKind, key
 	return target, true, nil
 }
 
-// scaleOf is the request with which whoever makes r would scale an object: to any other
+// scaleOf returns the request with which whoever makes r would scale an object: to any other
 // number than it has.
 func (r *request) scaleOf(target *unstructured.Unstructured, resource schema.GroupVersionResource, path change.Path) (*request, error) {
 	value, _ := path.Value(target.Object)

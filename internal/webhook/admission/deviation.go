@@ -103,7 +103,7 @@ func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored le
 	}
 }
 
-// ungenerated are allowances without the generation that was predicted for them. A
+// ungenerated returns allowances without the generation that was predicted for them. A
 // Scale has none, and the cache may be behind: they take that of the object when it
 // has the scaled value (D11).
 func ungenerated(allowances []v1alpha1.Allowance, predicted int64) []v1alpha1.Allowance {
@@ -154,7 +154,7 @@ func (f *facts) findApprovedBefore(ctx context.Context, r *request, v decision.V
 	f.Approved = slices.Concat(f.Approved, f.approvedBefore)
 }
 
-// approvedWith are the fields that an approval of others has approved as well: those of
+// approvedWith returns the fields that an approval of others has approved as well: those of
 // which nothing is withheld in the object that is about to be stored, and whose approval
 // would leave nothing in its ledger that is not there.
 func (f *facts) approvedWith(ctx context.Context, r *request, v decision.Verdict, has ledger.Ledger) []change.Change {

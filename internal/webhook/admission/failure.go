@@ -77,7 +77,7 @@ func lost(ctx context.Context, req admission.Request, err error) admission.Respo
 	return resp
 }
 
-// concernedKind is the kind of the object that a request is about: that of a request for
+// concernedKind returns the kind of the object that a request is about: that of a request for
 // a sub-resource is another one, such as Scale.
 func (g *Gatherer) concernedKind(req admission.Request) schema.GroupVersionKind {
 	if req.SubResource != "" {

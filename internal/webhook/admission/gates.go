@@ -87,7 +87,7 @@ func (g *Gatherer) gatherGate(r *request, f *facts) {
 	}
 }
 
-// boundsOfGone are the policies that were selected when a parent was deleted that is
+// boundsOfGone returns the policies that were selected when a parent was deleted that is
 // gone.
 func (f *facts) boundsOfGone() []*policy.Policy {
 	if f.ParentState != decision.ParentGone || f.Deletion == nil {
@@ -102,7 +102,7 @@ func (f *facts) boundsOfGone() []*policy.Policy {
 	return out
 }
 
-// withoutSwitch are the changes but for those of the gate's switch, which is computed
+// withoutSwitch returns the changes but for those of the gate's switch, which is computed
 // whatever a request says, so that nobody has to judge them.
 func (f *facts) withoutSwitch(changes []change.Change) []change.Change {
 	if f.Gate == nil {
@@ -111,7 +111,7 @@ func (f *facts) withoutSwitch(changes []change.Change) []change.Change {
 	return slices.DeleteFunc(slices.Clone(changes), func(c change.Change) bool { return f.gate.IsSwitch(c.Path) })
 }
 
-// identity are the fields that say what the object stands for outside, which count like
+// identity returns the fields that say what the object stands for outside, which count like
 // the spec wherever they are. What the system behind the gate writes there it has found
 // out, and nobody has to judge it.
 func (f *facts) identity(r *request) []change.Pattern {
@@ -162,7 +162,7 @@ func (f *facts) isLateInitialization(r *request) bool {
 	return !slices.ContainsFunc(f.Changes, elsewhere) && f.gate.IsLateInitialization(r.old, r.new)
 }
 
-// gateSetting is what the request makes of the gate.
+// gateSetting returns what the request makes of the gate.
 func (o *outcome) gateSetting(r *request) gate.Setting {
 	if o.Gate == nil || r.new == nil {
 		return gate.Setting{}
@@ -174,7 +174,7 @@ func (o *outcome) gateSetting(r *request) gate.Setting {
 	})
 }
 
-// approvedFields are the fields of an object without what is withheld of it, nil where
+// approvedFields returns the fields of an object without what is withheld of it, nil where
 // nothing is.
 func approvedFields(st *approved.Standing) map[string]any {
 	if st == nil || len(st.Withheld()) == 0 {
@@ -192,7 +192,7 @@ func (f *facts) byAuthor(r *request) bool {
 	return slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(r.requester) })
 }
 
-// gatePatches are what turns the new object of a request into the one whose gate is
+// gatePatches returns what turns the new object of a request into the one whose gate is
 // set, and whose annotations about it are nobody's but ours: want are all its
 // annotations, which they change.
 func (o *outcome) gatePatches(r *request, want map[string]string) []jsonpatch.Operation {
@@ -357,7 +357,7 @@ func refusedGate(r *request, f *facts, why string) admission.Response {
 	return resp
 }
 
-// keptByOperator is the ledger without the entries about the object itself that the
+// keptByOperator returns the ledger without the entries about the object itself that the
 // operator takes out: its controller has seen that what they allow has been done.
 func (f *facts) keptByOperator(r *request, kept ledger.Ledger) ledger.Ledger {
 	if !f.Operator || f.gate == nil || r.new == nil {

@@ -73,13 +73,13 @@ var (
 	gateCreating = []any{"Observe", "Create", "LateInitialize"}
 )
 
-// shop is Shop web at generation 4, with a ledger.
+// shop returns Shop web at generation 4, with a ledger.
 func shop(tb testing.TB, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
 	tb.Helper()
 	return parsed(tb, "{apiVersion: example.com/v1, kind: Shop, metadata: {name: web, namespace: default}, spec: {size: 2}}", allowances...)
 }
 
-// bucket is Bucket b of that Shop, with the fields of its parameters, and management
+// bucket returns Bucket b of that Shop, with the fields of its parameters, and management
 // policies.
 func bucket(tb testing.TB, fields string, policies []any, edits ...func(*unstructured.Unstructured)) *unstructured.Unstructured {
 	tb.Helper()
@@ -94,14 +94,14 @@ func bucket(tb testing.TB, fields string, policies []any, edits ...func(*unstruc
 	return obj
 }
 
-// under is an object whose gate was last set for what it is with the fields.
+// under returns an object whose gate was last set for what it is with the fields.
 func under(tb testing.TB, fields string) func(*unstructured.Unstructured) {
 	tb.Helper()
 	content := contentOf(bucket(tb, fields, nil))
 	return func(obj *unstructured.Unstructured) { annotate(obj, contentKey, content) }
 }
 
-// contentOf is what a gate says that is set for what an object is.
+// contentOf returns what a gate says that is set for what an object is.
 func contentOf(obj *unstructured.Unstructured) string {
 	driver := gatecrossplane.Driver{}
 	return gate.State{Content: driver.Content(obj), Name: driver.NameOf(obj)}.Annotations()[contentKey]
@@ -119,7 +119,7 @@ func shopHop(field string) v1alpha1.TraceHop {
 	return v1alpha1.TraceHop{Kind: "Shop", Name: "web", Generation: 4, Field: field}
 }
 
-// mayChangeBucket are the allowances of Shop web after a change of its size.
+// mayChangeBucket returns the allowances of Shop web after a change of its size.
 func mayChangeBucket() []v1alpha1.Allowance {
 	trace := []v1alpha1.TraceHop{shopHop("spec.size")}
 	return []v1alpha1.Allowance{
@@ -131,7 +131,7 @@ func mayChangeBucket() []v1alpha1.Allowance {
 	}
 }
 
-// mayCreateBucket are those after its creation.
+// mayCreateBucket returns those after its creation.
 func mayCreateBucket() []v1alpha1.Allowance {
 	trace := []v1alpha1.TraceHop{shopHop(v1alpha1.FieldCreated)}
 	return []v1alpha1.Allowance{
@@ -151,7 +151,7 @@ func mayUpdate() v1alpha1.Allowance {
 	}
 }
 
-// applied is the object as the API server would store it after the patches.
+// applied returns the object as the API server would store it after the patches.
 func applied(tb testing.TB, req admission.Request, resp admission.Response) *unstructured.Unstructured {
 	tb.Helper()
 	if !resp.Allowed {
@@ -403,7 +403,7 @@ func TestGateIsSetInEachWrite(t *testing.T) {
 	}
 }
 
-// openedBy is what opens the gate of an object, in short.
+// openedBy returns what opens the gate of an object, in short.
 func openedBy(tb testing.TB, obj *unstructured.Unstructured) string {
 	tb.Helper()
 	l, err := ledger.Decode(obj.GetAnnotations()[bucketLedger])

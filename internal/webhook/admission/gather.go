@@ -180,7 +180,7 @@ type Gatherer struct {
 	ledgers      ledgers
 }
 
-// now is the time as the API server has it.
+// now returns the time as the API server has it.
 func (g *Gatherer) now() time.Time {
 	if g.Clock == nil {
 		return time.Now()
@@ -282,7 +282,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	return f, nil
 }
 
-// factsBelow are the facts about a request as far as they are known with the parent.
+// factsBelow returns the facts about a request as far as they are known with the parent.
 func (g *Gatherer) factsBelow(r *request, index *policy.Index, above *parentFacts) *facts {
 	f := &facts{index: index, parentage: above.parentage}
 	f.Requester = r.requester
@@ -474,7 +474,7 @@ func (f *facts) findCarried(r *request) {
 	}
 }
 
-// metadataOf is an object with nothing but its metadata.
+// metadataOf returns an object with nothing but its metadata.
 func metadataOf(obj *unstructured.Unstructured) map[string]any {
 	return map[string]any{"metadata": obj.Object["metadata"]}
 }
@@ -519,7 +519,7 @@ func (f *facts) setBooksAside(r *request) {
 	}
 }
 
-// named are the changes outside metadata, and those that the patterns name.
+// named returns the changes outside metadata, and those that the patterns name.
 func named(changes []change.Change, patterns []change.Pattern) []change.Change {
 	out := make([]change.Change, 0, len(changes))
 	for _, c := range changes {

@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// generation is the generation that the object has after the request. In the
+// generation returns the generation that the object has after the request. In the
 // mutating hook it is predicted from the old object, since the client's own is
 // noise there (D6).
 func (r *request) generation(policies []*policy.Policy, changes []change.Change) int64 {
@@ -43,7 +43,7 @@ func (r *request) generation(policies []*policy.Policy, changes []change.Change)
 	}
 }
 
-// nextGeneration is the generation that an update with these changes gives. An
+// nextGeneration returns the generation that an update with these changes gives. An
 // entry of a ledger is a change of an annotation, which counts up the generation
 // of a Deployment, and of nothing else that is built in. policies are those in effect.
 func nextGeneration(old *unstructured.Unstructured, policies []*policy.Policy, changes []change.Change) int64 {

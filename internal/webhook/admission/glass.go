@@ -110,7 +110,7 @@ func (o *outcome) brokeGlass() bool {
 	return o.BreakGlass != "" && (o.verdict.Reason == decision.ReasonBreakGlass || startsWithBrokenGlass(o.grant))
 }
 
-// brokenGlassNoted is the reason in the note that the mutating hook left for the
+// brokenGlassNoted returns the reason in the note that the mutating hook left for the
 // validating one, as the record of the parent has it.
 func (r *request) brokenGlassNoted(f *facts) (string, bool) {
 	if !r.validating || r.dryRun || r.noteTaken || f.parentRecord == nil {
@@ -139,7 +139,7 @@ func (v *Validator) takeNote(ctx context.Context, r *request, f *facts) error {
 	}
 }
 
-// noteOfBrokenGlass is what the two hooks of a request know it by.
+// noteOfBrokenGlass returns what the two hooks of a request know it by.
 func (r *request) noteOfBrokenGlass(reason string) v1alpha1.BrokenGlass {
 	return v1alpha1.BrokenGlass{
 		User:      r.user.Username,
@@ -182,7 +182,7 @@ func forDeletion(reason string) bool {
 	return strings.HasPrefix(strings.TrimSpace(reason), v1alpha1.BreakGlassDelete)
 }
 
-// earnedByBrokenGlass is the reason in a grant that the mutating hook made in this
+// earnedByBrokenGlass returns the reason in a grant that the mutating hook made in this
 // very request. It is taken for a question only: who writes such a ledger while the
 // mutating hook is away has to have the right, too.
 func (r *request) earnedByBrokenGlass() string {
@@ -241,7 +241,7 @@ func (r *request) glassWarning(o *outcome) string {
 	}
 }
 
-// servedBy is what a reason serves that stays.
+// servedBy returns what a reason serves that stays.
 func servedBy(reason string) string {
 	if forStatus(reason) {
 		return "status"

@@ -35,7 +35,7 @@ const (
 	reason             = "the shop is down"
 )
 
-// broken is a chain that began with broken glass.
+// broken returns a chain that began with broken glass.
 func broken(hops ...v1alpha1.TraceHop) []v1alpha1.TraceHop {
 	hops[0].Attestations = map[string]string{decision.BreakGlassAttestation: reason}
 	return hops

@@ -74,7 +74,7 @@ func (g *Gatherer) countGrant(of schema.GroupVersionResource, grant decision.Gra
 	}
 }
 
-// grantOutcome is what became of a request in the mutating hook.
+// grantOutcome returns what became of a request in the mutating hook.
 func grantOutcome(resp admission.Response, grant decision.Grant) string {
 	switch {
 	case len(grant.Allowances) > 0:

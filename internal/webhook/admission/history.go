@@ -114,7 +114,7 @@ func (v *Validator) rememberRefusal(r *request, f *facts, grant decision.Grant, 
 	}})
 }
 
-// history is what the history of the object tells of allowances that the request
+// history returns what the history of the object tells of allowances that the request
 // gives it, and of changes that it withholds.
 func (f *facts) history(r *request, gained []v1alpha1.Allowance) []v1alpha1.HistoryEntry {
 	entries := record.LedgerHistory(r.target(), gained, v1alpha1.EventGranted, v1alpha1.EventWithheld, metav1.Time{})

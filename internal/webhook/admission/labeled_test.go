@@ -44,7 +44,7 @@ spec:
       mutations: [{jsonPath: spec.replicas}]
 `
 
-// webApp is WebApp shop/NAME, settled.
+// webApp returns WebApp shop/NAME, settled.
 func webApp(name string, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
 	return holding(&unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1alpha1", "kind": "WebApp",
@@ -54,7 +54,7 @@ func webApp(name string, allowances ...v1alpha1.Allowance) *unstructured.Unstruc
 	}}, "kausality.io/allowances", allowances...)
 }
 
-// madeBy is a Deployment in another namespace, as kro makes it for WebApp shop/NAME, with
+// madeBy returns a Deployment in another namespace, as kro makes it for WebApp shop/NAME, with
 // other labels where they are given by pairs of key and value.
 func madeBy(name string, replicas int64, changes ...string) *unstructured.Unstructured {
 	obj := deployment(replicas)

@@ -31,7 +31,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// leaving are the policies in effect for the object that would not select it any
+// leaving returns the policies in effect for the object that would not select it any
 // more after a change of its labels, and that the requester may not initiate for:
 // else a label would be the way around every bound (D5). Each of them has a say. One that
 // names nobody only continues chains, and is left by who may initiate above the object.

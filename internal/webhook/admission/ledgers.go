@@ -70,7 +70,7 @@ func (l *ledgers) of(obj *unstructured.Unstructured) (ledger.Ledger, error) {
 	return decoded, err
 }
 
-// ledgerBefore is the ledger that the object carries before the request. The operator
+// ledgerBefore returns the ledger that the object carries before the request. The operator
 // itself moves one from a former key: what it writes was there before.
 func (r *request) ledgerBefore(f *facts) (ledger.Ledger, error) {
 	if f.Operator && r.movesOwn(ledger.NameAllowances) {
@@ -87,7 +87,7 @@ func (r *request) movesOwn(name string) bool {
 		ledger.Annotation(r.new, name) != ledger.Annotation(r.old, name)
 }
 
-// ledgerAsked is the ledger that the object carries as the request has it.
+// ledgerAsked returns the ledger that the object carries as the request has it.
 func (r *request) ledgerAsked() (ledger.Ledger, error) { return r.ledgers.of(r.new) }
 
 // keepLedger makes sure that a ledger that the object is about to get has a record: without

@@ -79,7 +79,7 @@ func (w stopwatch) stop(outcome string) {
 	durations.WithLabelValues(w.hook, outcome).Observe(time.Since(w.start).Seconds())
 }
 
-// outcomeOf is what became of a request, as its answer has it.
+// outcomeOf returns what became of a request, as its answer has it.
 func outcomeOf(resp admission.Response) string {
 	reason := resp.AuditAnnotations[auditReason]
 	switch {
@@ -110,7 +110,7 @@ func (v *Validator) countVerdict(req admission.Request, resp admission.Response)
 	}
 }
 
-// resourceLabel is the resource of a request as metrics name it.
+// resourceLabel returns the resource of a request as metrics name it.
 func (g *Gatherer) resourceLabel(resource schema.GroupVersionResource) string {
 	if _, served := g.Kinds.KindFor(resource); !served {
 		return resourceUnknown

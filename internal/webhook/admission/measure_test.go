@@ -32,7 +32,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// samples are the values of Kausality's counters and how often its histograms were
+// samples returns the values of Kausality's counters and how often its histograms were
 // observed, by name and labels.
 func samples(t *testing.T) map[string]float64 {
 	t.Helper()

@@ -54,7 +54,7 @@ const (
 	patience = 10 * time.Second
 )
 
-// bodyOf is the review of a request as an API server sends it.
+// bodyOf returns the review of a request as an API server sends it.
 func bodyOf(t *testing.T, req admission.Request) []byte {
 	t.Helper()
 	body, err := json.Marshal(admissionv1.AdmissionReview{
@@ -67,7 +67,7 @@ func bodyOf(t *testing.T, req admission.Request) []byte {
 	return body
 }
 
-// dense is an object whose text takes the most memory when it is decoded.
+// dense returns an object whose text takes the most memory when it is decoded.
 func dense(tb testing.TB, obj *unstructured.Unstructured, kib int) *unstructured.Unstructured {
 	tb.Helper()
 	var items []any
@@ -157,7 +157,7 @@ func TestMemoryOfManyLargeReviews(t *testing.T) {
 	}
 }
 
-// inUse is how many bytes of the heap are in use, what is not collected yet included.
+// inUse returns how many bytes of the heap are in use, what is not collected yet included.
 func inUse() uint64 {
 	sample := []metrics.Sample{{Name: "/memory/classes/heap/objects:bytes"}}
 	metrics.Read(sample)

@@ -29,7 +29,7 @@ import (
 	"kausality.io/operator/internal/upgrade"
 )
 
-// denial is what a refused requester is told: which object, bounded by whom, what
+// denial returns what a refused requester is told: which object, bounded by whom, what
 // is not covered, what is, who could start it, and what to do next (D13). It
 // names paths, never values, and is the same for the same refusal.
 func denial(f *facts, v decision.Verdict) string {
@@ -65,7 +65,7 @@ func denial(f *facts, v decision.Verdict) string {
 	return b.String()
 }
 
-// renameDenial is what somebody is told who would have an object stand for something else
+// renameDenial returns what somebody is told who would have an object stand for something else
 // outside the cluster, where no parent could allow it.
 func renameDenial(f *facts, v decision.Verdict) string {
 	message := fmt.Sprintf("%s of %s is not allowed by AllowancePolicy %s: it says what the object stands for outside, or by whose credentials",
@@ -105,7 +105,7 @@ func (f *facts) remedy(v decision.Verdict) string {
 		kindArgument(f.parent.Kind, f.parent.Group), f.parent.Name, f.parentApproveKey, paths)
 }
 
-// straysInTheWay are the names of the strays for which the request is denied.
+// straysInTheWay returns the names of the strays for which the request is denied.
 func (f *facts) straysInTheWay() []string {
 	if f.IsStray() {
 		return []string{f.Child.Name}
@@ -164,7 +164,7 @@ func (f *facts) uncaused(problems []decision.Problem) string {
 	return f.Requester.Username + " may not initiate it"
 }
 
-// initiatorsOf are who may initiate a change of the paths: the initiators of the
+// initiatorsOf returns who may initiate a change of the paths: the initiators of the
 // policies whose rules are about them, or else those further up.
 func (f *facts) initiatorsOf(paths []string) []string {
 	var who []string
@@ -249,7 +249,7 @@ func withheldPaths(withheld []v1alpha1.Allowance) []string {
 	return out
 }
 
-// describeGrants is the short form of what was granted, for the audit log.
+// describeGrants returns the short form of what was granted, for the audit log.
 func describeGrants(allowances []v1alpha1.Allowance) string {
 	out := make([]string, 0, len(allowances))
 	for _, a := range allowances {
@@ -340,7 +340,7 @@ func names(policies []*policy.Policy) []string {
 	return out
 }
 
-// kindArgument is how kubectl is told a kind.
+// kindArgument returns how kubectl is told a kind.
 func kindArgument(kind, group string) string {
 	kind = strings.ToLower(kind)
 	if strings.Contains(group, ".") {

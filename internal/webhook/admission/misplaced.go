@@ -23,7 +23,7 @@ import (
 	"kausality.io/operator/internal/ledger"
 )
 
-// misplaced are what somebody is told who approves, or breaks the glass, by an annotation
+// misplaced returns what somebody is told who approves, or breaks the glass, by an annotation
 // whose key is that of other objects, and so has no effect: what has an owner has the keys
 // of its kind. Controllers, which copy annotations of the owner, ask for nothing.
 func (r *request) misplaced(f *facts) []string {

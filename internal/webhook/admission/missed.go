@@ -43,7 +43,7 @@ type Baseline interface {
 	LastKnown(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName, uid types.UID) *v1alpha1.ApprovedContent
 }
 
-// missed is what of an object was changed while no operator looked and is noted nowhere, as
+// missed returns what of an object was changed while no operator looked and is noted nowhere, as
 // the controller that finds it has not come to the object: entries that withhold it. Without
 // them, what an initiator changes first of all would approve what was changed before it, for
 // the object has from then on an allowance that explains that it is another one.

@@ -110,7 +110,7 @@ func (m *Mutator) count(req admission.Request, ru *ruling, resp admission.Respon
 	return grantOutcome(resp, grant)
 }
 
-// seen is the state of the object that its ledger is held against: the object as
+// seen returns the state of the object that its ledger is held against: the object as
 // it was, with the status that a status update brings.
 func (r *request) seen() *unstructured.Unstructured {
 	if r.subresource != subresourceStatus {

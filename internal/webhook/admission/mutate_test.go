@@ -63,7 +63,7 @@ func patched(t *testing.T, obj *unstructured.Unstructured, resp admission.Respon
 	return out
 }
 
-// readable are annotations as one can compare them: with the approved content itself, and
+// readable returns annotations as one can compare them: with the approved content itself, and
 // without the digests of what is withheld.
 func readable(t *testing.T, annotations map[string]string) map[string]string {
 	t.Helper()
@@ -89,7 +89,7 @@ const approvedKey = "kausality.io/approved"
 
 var digest = regexp.MustCompile(`,"content":"[0-9a-f]{12}"`)
 
-// lookedAt is the digest that a message names of 5 replicas of which 3 are approved.
+// lookedAt returns the digest that a message names of 5 replicas of which 3 are approved.
 func lookedAt() string {
 	obj := deployment(5)
 	st := approved.Now(nil, approved.Pending{Withheld: []approved.Mark{{Author: approved.Author{Path: "spec.replicas"}, Value: int64(3)}}}, approved.Object{

@@ -71,7 +71,7 @@ func textOf(obj runtime.RawExtension) jsonText {
 	return jsonText{raw: obj.Raw, Result: gjson.ParseBytes(obj.Raw)}
 }
 
-// checked is the object, nil where there was none. What is not one gets the error that
+// checked returns the object, nil where there was none. What is not one gets the error that
 // decoding it has.
 func checked(obj *unstructured.Unstructured, from runtime.RawExtension) (*unstructured.Unstructured, error) {
 	if len(from.Raw) == 0 {
@@ -161,7 +161,7 @@ func (t jsonText) each(show func(name string, value jsonText) bool) {
 	})
 }
 
-// nameOf is a copy: a part of the text would keep all of it.
+// nameOf returns a copy: a part of the text would keep all of it.
 func nameOf(key gjson.Result) string {
 	if isPlain(key) {
 		return strings.Clone(key.Str)
@@ -178,7 +178,7 @@ func isPlain(s gjson.Result) bool {
 	return s.Type == gjson.String && !strings.Contains(s.Raw, `\`) && utf8.ValidString(s.Raw)
 }
 
-// decoded is the value as the API machinery has it.
+// decoded returns the value as the API machinery has it.
 func (t jsonText) decoded() (any, error) {
 	if isPlain(t.Result) {
 		return strings.Clone(t.Str), nil

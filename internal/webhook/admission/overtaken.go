@@ -74,7 +74,7 @@ func (o *overtaken) has(cached *unstructured.Unstructured) bool {
 	return order <= 0
 }
 
-// newest is a holder that the cache has, read from the API server where that may have a
+// newest returns a holder that the cache has, read from the API server where that may have a
 // change of it which the cache lacks.
 func (g *Gatherer) newest(ctx context.Context, gvk schema.GroupVersionKind, cached *unstructured.Unstructured) (*unstructured.Unstructured, error) {
 	if !g.overtaken.has(cached) {
@@ -89,7 +89,7 @@ func (g *Gatherer) newest(ctx context.Context, gvk schema.GroupVersionKind, cach
 	return live, nil
 }
 
-// getNewest is the same of a holder by its name.
+// getNewest returns the same of a holder by its name.
 func (g *Gatherer) getNewest(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
 	cached, err := g.Objects.Get(ctx, gvk, key)
 	if err != nil {

@@ -71,7 +71,7 @@ func TestOvertaken(t *testing.T) {
 	}
 }
 
-// BenchmarkOvertaken is what each look at a parent costs while nothing was withheld.
+// BenchmarkOvertaken measures what each look at a parent costs while nothing was withheld.
 func BenchmarkOvertaken(b *testing.B) {
 	var o overtaken
 	obj := deployment(3)

@@ -186,7 +186,7 @@ func (p *parentFacts) gatherRevisions(r *request) {
 	}
 }
 
-// parentRef is the parent that bounds the request: that of the object as it was,
+// parentRef returns the parent that bounds the request: that of the object as it was,
 // or, where it had none, as it will be.
 func (g *Gatherer) parentRef(ctx context.Context, r *request, index *policy.Index) (lineage.Ref, bool) {
 	if r.old != nil {
@@ -200,7 +200,7 @@ func (g *Gatherer) parentRef(ctx context.Context, r *request, index *policy.Inde
 	return lineage.Ref{}, false
 }
 
-// textAt is the text that an object has in a field, empty where it has none.
+// textAt returns the text that an object has in a field, empty where it has none.
 func textAt(at change.Path, obj *unstructured.Unstructured) string {
 	value, _ := at.Value(obj.Object)
 	text, _ := value.(string)
@@ -238,7 +238,7 @@ func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.G
 	return parent, nil
 }
 
-// namespaceOf is the namespace of a parent of the kind.
+// namespaceOf returns the namespace of a parent of the kind.
 func (g *Gatherer) namespaceOf(ref lineage.Ref, gvk schema.GroupVersionKind) string {
 	if !g.Kinds.Namespaced(gvk) {
 		return ""

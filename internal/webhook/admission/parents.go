@@ -58,7 +58,7 @@ func (v *Validator) otherParents(ctx context.Context, r *request, o *outcome) ([
 	return heard, nil
 }
 
-// besides are the parents that bound the object of a request, but for the first.
+// besides returns the parents that bound the object of a request, but for the first.
 func (g *Gatherer) besides(ctx context.Context, r *request, f *facts) []lineage.Ref {
 	obj, named := r.old, 0
 	if r.old != nil {
@@ -74,7 +74,7 @@ func (g *Gatherer) besides(ctx context.Context, r *request, f *facts) []lineage.
 	return refs[min(1, len(refs)):]
 }
 
-// joining is the parent that an update gives an object besides the one by which its chain
+// joining returns the parent that an update gives an object besides the one by which its chain
 // goes on: of several, one whose policies may name the object.
 func (g *Gatherer) joining(ctx context.Context, r *request, index *policy.Index) (lineage.Ref, bool) {
 	if len(lineage.Parents(index, r.new)) < 2 {
@@ -110,7 +110,7 @@ func (f *facts) counts(r *request, ref lineage.Ref) bool {
 	return slices.ContainsFunc(above, func(p *policy.Policy) bool { return p.Bounds(r.gvk.GroupKind()) })
 }
 
-// ownReferences are the changes of references that are to the parent that is heard, where
+// ownReferences returns the changes of references that are to the parent that is heard, where
 // that is not the one by which the chain of the object goes on: what happens to others is
 // judged by them.
 func (r *request) ownReferences(f *facts, changes []change.Change) []change.Change {

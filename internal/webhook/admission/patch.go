@@ -31,7 +31,7 @@ var marks = []string{
 	strings.TrimPrefix(v1alpha1.ConditionAffected, v1alpha1.AnnotationPrefix),
 }
 
-// patches are what turns the new object of a request into the one with the
+// patches returns what turns the new object of a request into the one with the
 // ledger that it gets: nothing but annotations of Kausality changes, of these those that
 // are the object's own (D10), and the switch of a gate.
 func (r *request) patches(o *outcome) []jsonpatch.Operation {
@@ -62,7 +62,7 @@ func (r *request) restore(want map[string]string, key string) {
 	}
 }
 
-// stored is the value of an annotation that the request leaves as it is.
+// stored returns the value of an annotation that the request leaves as it is.
 func (r *request) stored(key string) string {
 	if r.old == nil || annotation(r.old, key) != annotation(r.new, key) {
 		return ""

@@ -163,7 +163,7 @@ func (g *Gatherer) noteWithdrawn(ru *ruling) {
 	}
 }
 
-// grantOf is what the object's ledger gets by a request that passes.
+// grantOf returns what the object's ledger gets by a request that passes.
 func (ru *ruling) grantOf() decision.Grant {
 	if ru == nil || ru.refusal != nil {
 		return decision.Grant{}

@@ -61,7 +61,7 @@ func ended(pod *corev1.Pod) bool {
 	return pod.DeletionTimestamp != nil || pod.Status.Phase == corev1.PodSucceeded || pod.Status.Phase == corev1.PodFailed
 }
 
-// podSelector is what the holder selects Pods by; without a selector, any are looked at.
+// podSelector returns what the holder selects Pods by; without a selector, any are looked at.
 func podSelector(holder *unstructured.Unstructured) (labels.Selector, error) {
 	value, found, err := unstructured.NestedFieldNoCopy(holder.Object, "spec", "selector")
 	if err != nil || !found {

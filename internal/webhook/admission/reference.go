@@ -59,7 +59,7 @@ func (g *Gatherer) gatherReferents(ctx context.Context, r *request, f *facts, wh
 // themselves.
 func (f *facts) reads(kind schema.GroupKind) bool { return len(f.index.ReadBy(kind, kind)) > 0 }
 
-// referents are the holders that reader reads, as far as that has a bearing on objects of
+// referents returns the holders that reader reads, as far as that has a bearing on objects of
 // the target's kind.
 func (g *Gatherer) referents(
 	ctx context.Context, f *facts, reader *unstructured.Unstructured, target schema.GroupKind, why doubt,
@@ -90,7 +90,7 @@ func (g *Gatherer) referents(
 	return out, nil
 }
 
-// throughs are the ways in which readers read, of those entries that matter.
+// throughs returns the ways in which readers read, of those entries that matter.
 func throughs(policies []*policy.Policy, matters func(policy.ThroughEntry) bool) []policy.Through {
 	var out []policy.Through
 	for _, p := range policies {
@@ -103,7 +103,7 @@ func throughs(policies []*policy.Policy, matters func(policy.ThroughEntry) bool)
 	return out
 }
 
-// candidates are the objects of a kind that reader may read.
+// candidates returns the objects of a kind that reader may read.
 func (g *Gatherer) candidates(
 	ctx context.Context, gvk schema.GroupVersionKind, reader *unstructured.Unstructured, ways []policy.Through, why doubt,
 ) ([]*unstructured.Unstructured, error) {
@@ -142,7 +142,7 @@ func (g *Gatherer) candidates(
 	return out, nil
 }
 
-// cached are the cached holders of a kind: those of one namespace and those outside of any,
+// cached returns the cached holders of a kind: those of one namespace and those outside of any,
 // or, where none is given, all.
 func (g *Gatherer) cached(ctx context.Context, gvk schema.GroupVersionKind, namespace string) iter.Seq2[*unstructured.Unstructured, error] {
 	if namespace == "" {
@@ -161,7 +161,7 @@ func (g *Gatherer) cached(ctx context.Context, gvk schema.GroupVersionKind, name
 	}
 }
 
-// candidatesNamed are those that reader names.
+// candidatesNamed returns those that reader names.
 func (g *Gatherer) candidatesNamed(
 	ctx context.Context, gvk schema.GroupVersionKind, reader *unstructured.Unstructured, ways []policy.Through, why doubt,
 ) ([]*unstructured.Unstructured, error) {
@@ -196,7 +196,7 @@ func (g *Gatherer) candidatesNamed(
 	return out, nil
 }
 
-// referent is what there is to know about an object that reader may read, and false where it
+// referent returns what there is to know about an object that reader may read, and false where it
 // does not. While something of the object is withheld, the approved content of it counts for
 // that as well: by what is withheld nobody ceases to read it.
 func (g *Gatherer) referent(
@@ -236,7 +236,7 @@ func anyReads(ways []policy.Through, reader *unstructured.Unstructured, o policy
 	return slices.ContainsFunc(ways, func(t policy.Through) bool { return t.IsRead(reader, o) })
 }
 
-// read is an object as readers see it that has the content.
+// read returns an object as readers see it that has the content.
 func (g *Gatherer) read(ctx context.Context, obj *unstructured.Unstructured, content map[string]any) policy.Read {
 	o := policy.Read{Object: obj, Content: content}
 	o.Labels, _, _ = unstructured.NestedStringMap(content, "metadata", "labels") // the API server knows no others
@@ -246,7 +246,7 @@ func (g *Gatherer) read(ctx context.Context, obj *unstructured.Unstructured, con
 	return o
 }
 
-// readers are who reads the object of a request that creates or deletes it, or after which
+// readers returns who reads the object of a request that creates or deletes it, or after which
 // somebody reads it no more.
 func (g *Gatherer) readers(ctx context.Context, r *request, f *facts) ([]decision.Reader, error) {
 	var ways []policy.Through
@@ -355,7 +355,7 @@ func refusedDisturbing(f *facts) admission.Response {
 	return resp
 }
 
-// shortList is a list of at most five.
+// shortList returns a list of at most five.
 func shortList(items []string) string {
 	const most = 5
 	if len(items) > most {

@@ -136,7 +136,7 @@ func (r *request) complete() bool {
 	}
 }
 
-// current is the object as it is before the request, or, on create, as it will
+// current returns the object as it is before the request, or, on create, as it will
 // be.
 func (r *request) current() *unstructured.Unstructured {
 	if r.old != nil {
@@ -145,7 +145,7 @@ func (r *request) current() *unstructured.Unstructured {
 	return r.new
 }
 
-// objectName is the name of the object; a deletecollection has none in its
+// objectName returns the name of the object; a deletecollection has none in its
 // request, a generated name is not known before the validating hook.
 func (r *request) objectName() string {
 	if name := r.current().GetName(); name != "" {
@@ -159,7 +159,7 @@ func (r *request) target() v1alpha1.TargetReference {
 	return record.TargetOf(r.current())
 }
 
-// fieldManager is the name of the request's field manager, where it has one.
+// fieldManager returns the name of the request's field manager, where it has one.
 func fieldManager(req admission.Request) string {
 	var options metav1.PatchOptions // Create and update options have the field too.
 	if err := json.Unmarshal(req.Options.Raw, &options); err != nil {

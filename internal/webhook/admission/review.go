@@ -136,7 +136,7 @@ func setAside(review []byte) ([]byte, aside) {
 	return append(rest, review[at:]...), objects
 }
 
-// only is what a JSON object holds under a name; not ok where it is none, or says the
+// only returns what a JSON object holds under a name; not ok where it is none, or says the
 // name more than once, of which decoders make different things. What is not there is ok,
 // and no object.
 func only(in gjson.Result, name string) (value gjson.Result, ok bool) {

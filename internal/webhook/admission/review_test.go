@@ -28,7 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 )
 
-// received is the request that the handler of a webhook gets for a body; nil where it
+// received returns the request that the handler of a webhook gets for a body; nil where it
 // gets none.
 func received(t *testing.T, body []byte, hookOf func(admission.Handler) http.Handler) (req *admission.Request, answer string) {
 	t.Helper()

@@ -49,7 +49,7 @@ func (g *Gatherer) standing(ctx context.Context, obj *unstructured.Unstructured,
 	})
 }
 
-// parentStanding is the standing of a parent, nil where nothing of it can be withheld: so
+// parentStanding returns the standing of a parent, nil where nothing of it can be withheld: so
 // it is with nearly all.
 func (g *Gatherer) parentStanding(ctx context.Context, parent *unstructured.Unstructured, policies []*policy.Policy, effective ledger.Ledger, rec *v1alpha1.AllowanceRecord) *approved.Standing {
 	if len(policies) == 0 || ledger.Annotation(parent, ledger.NameApproved) == "" && !slices.ContainsFunc(effective, ledger.Entry.IsWithheld) {
@@ -58,7 +58,7 @@ func (g *Gatherer) parentStanding(ctx context.Context, parent *unstructured.Unst
 	return g.standing(ctx, parent, policies, effective, rec)
 }
 
-// approvable is a holder as its approved content is compared with.
+// approvable returns a holder as its approved content is compared with.
 func (g *Gatherer) approvable(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy) approved.Object {
 	gvk := obj.GroupVersionKind()
 	o := approved.Object{
@@ -78,7 +78,7 @@ func (g *Gatherer) approvable(ctx context.Context, obj *unstructured.Unstructure
 	return o
 }
 
-// approvedText is the annotation that the object gets: that of before the request where
+// approvedText returns the annotation that the object gets: that of before the request where
 // it says the same, so that nobody sees a difference where there is none.
 func (r *request) approvedText(o *outcome) string {
 	if r.old == nil {

@@ -290,7 +290,7 @@ func (s *recentStrays) remove(parent, child types.UID) {
 	}
 }
 
-// with are the strays of a parent by its record, and, where that comes from the cache,
+// with returns the strays of a parent by its record, and, where that comes from the cache,
 // those that it may not have yet.
 func (s *recentStrays) with(rec *v1alpha1.AllowanceRecord, parent types.UID, why doubt) []v1alpha1.StrayChild {
 	var out []v1alpha1.StrayChild

@@ -31,7 +31,7 @@ import (
 	"kausality.io/operator/internal/eventrecorder"
 )
 
-// free is a ReplicaSet without an owner, unless one is given.
+// free returns a ReplicaSet without an owner, unless one is given.
 func free(owners ...any) *unstructured.Unstructured {
 	obj := replicaSet(3)
 	if len(owners) == 0 {
@@ -42,7 +42,7 @@ func free(owners ...any) *unstructured.Unstructured {
 	return obj
 }
 
-// strayWorld is one in which there is the Deployment, with what its ledger has.
+// strayWorld returns one in which there is the Deployment, with what its ledger has.
 func strayWorld(allowances ...v1alpha1.Allowance) *world {
 	parents := map[string]*unstructured.Unstructured{key("Deployment", "web"): deployment(3, allowances...)}
 	return &world{cached: parents, live: parents, records: map[types.UID]*v1alpha1.AllowanceRecord{}}

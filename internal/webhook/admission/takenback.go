@@ -82,7 +82,7 @@ func (w *withdrawn) note(uid types.UID, standings ...*approved.Standing) {
 	w.parents[uid] = held
 }
 
-// withStanding are standings with another one, where none is of its generation: the last of
+// withStanding returns standings with another one, where none is of its generation: the last of
 // them.
 func withStanding(standings []*approved.Standing, st *approved.Standing) []*approved.Standing {
 	if slices.ContainsFunc(standings, func(other *approved.Standing) bool { return other.Object.Generation == st.Object.Generation }) {
@@ -92,7 +92,7 @@ func withStanding(standings []*approved.Standing, st *approved.Standing) []*appr
 	return out[max(0, len(out)-maxWithdrawnEach):]
 }
 
-// known are those of an object that count still. Its callers have the lock.
+// known returns those of an object that count still. Its callers have the lock.
 func (w *withdrawn) known(uid types.UID, now time.Time) []*approved.Standing {
 	if held, ok := w.parents[uid]; ok && now.Sub(held.since) <= heardWithin {
 		return held.standings
@@ -110,7 +110,7 @@ func (w *withdrawn) prune(now time.Time) {
 	}
 }
 
-// with are how a parent compared with its approved content some moments ago, and how it was
+// with returns how a parent compared with its approved content some moments ago, and how it was
 // seen to in this request.
 func (w *withdrawn) with(uid types.UID, seen []*approved.Standing) []*approved.Standing {
 	w.mu.Lock()

@@ -105,7 +105,7 @@ func (f *facts) askFor(a *upgrade.Allowance, now time.Time) []versionAnswer {
 	return out
 }
 
-// rememberedVersions are the versions that the parent remembers.
+// rememberedVersions returns the versions that the parent remembers.
 func (f *facts) rememberedVersions() []v1alpha1.ControllerVersion {
 	if f.parentRecord == nil {
 		return nil
@@ -198,7 +198,7 @@ func (v *Validator) keepLeft(ctx context.Context, r *request, f *facts) {
 	}
 }
 
-// madeBy are the versions that make the children of a parent that is new: what the parent
+// madeBy returns the versions that make the children of a parent that is new: what the parent
 // remembers first. They are found out later, while nobody waits; nil where there is none to find.
 func (v *Validator) madeBy(r *request, f *facts, verdict decision.Verdict) *record.MadeBy {
 	if !verdict.Allowed || !r.requester.IsServiceAccount() || f.Parent.Phase() != v1alpha1.PhaseInitializing ||
@@ -236,7 +236,7 @@ func (f *facts) remembersVersionOf(trigger v1alpha1.UpgradeTrigger, user string)
 	})
 }
 
-// askedUpgrades are the UpgradeAllowances that select the parent and were asked, with their
+// askedUpgrades returns the UpgradeAllowances that select the parent and were asked, with their
 // generations. One that comes to select it, as labels change, has not been asked yet: it may help.
 func (f *facts) askedUpgrades() []string {
 	out := make([]string, 0, len(f.upgrades))

@@ -132,7 +132,7 @@ func withTemplate(obj *unstructured.Unstructured, image string) *unstructured.Un
 	return obj
 }
 
-// by is a request of a Pod of the controller for another template of ReplicaSet web-1.
+// by returns a request of a Pod of the controller for another template of ReplicaSet web-1.
 func by(t *testing.T, pod string) admission.Request {
 	t.Helper()
 	req := asking(t, deployer, nil, withTemplate(replicaSet(3), "a"), withTemplate(withTemplate(replicaSet(3), "a"), "b"))
@@ -349,7 +349,7 @@ func (n byNote) Left(_ context.Context, before, after *unstructured.Unstructured
 	return n.version(before), n.version(after), true
 }
 
-// revised is Deployment web made from a revision.
+// revised returns Deployment web made from a revision.
 func revised(revision string) *unstructured.Unstructured {
 	return annotate(deployment(3), revisionNote, revision)
 }

@@ -154,7 +154,7 @@ func (v *Validator) count(req admission.Request, _ *ruling, resp admission.Respo
 	return outcomeOf(resp)
 }
 
-// refusal is the answer where the object's own policies stand in the way of what the
+// refusal returns the answer where the object's own policies stand in the way of what the
 // verdict lets through.
 func refusal(r *request, o *outcome) (admission.Response, bool) {
 	f, verdict, grant := o.facts, o.verdict, o.grant

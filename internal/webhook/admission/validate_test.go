@@ -34,7 +34,7 @@ import (
 	"kausality.io/operator/internal/ledger"
 )
 
-// pod is a Pod of ReplicaSet web-1.
+// pod returns a Pod of ReplicaSet web-1.
 func pod() *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "v1", "kind": "Pod",
@@ -47,7 +47,7 @@ func pod() *unstructured.Unstructured {
 	}}
 }
 
-// counted is the object at the next generation, as the validating hook sees it.
+// counted returns the object at the next generation, as the validating hook sees it.
 func counted(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	obj.SetGeneration(obj.GetGeneration() + 1)
 	return obj
@@ -258,7 +258,7 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// scaling is the request to scale Deployment web from 3 to 5.
+// scaling returns the request to scale Deployment web from 3 to 5.
 func scaling(tb testing.TB, user string, groups []string) admission.Request {
 	tb.Helper()
 	scale := func(replicas int64) *unstructured.Unstructured {

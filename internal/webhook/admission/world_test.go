@@ -362,7 +362,7 @@ func (w *world) hooks(tb testing.TB, policies ...string) (*Mutator, *Validator) 
 	return &Mutator{Gatherer: g}, &Validator{Gatherer: g}
 }
 
-// deployment is Deployment web at generation 4, settled, with a ledger.
+// deployment returns Deployment web at generation 4, settled, with a ledger.
 func deployment(replicas int64, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
@@ -383,7 +383,7 @@ func unsettled(obj *unstructured.Unstructured) *unstructured.Unstructured {
 	return obj
 }
 
-// replicaSet is ReplicaSet web-1 of that Deployment.
+// replicaSet returns ReplicaSet web-1 of that Deployment.
 func replicaSet(replicas int64, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "ReplicaSet",
@@ -422,7 +422,7 @@ func mayScale(initiator string, generation int64) v1alpha1.Allowance {
 	}
 }
 
-// held is a change of mallory's that is withheld, as ledgers told of it that came with no
+// held returns a change of mallory's that is withheld, as ledgers told of it that came with no
 // approved content: a number is the one that was approved.
 func held(path, replaced string) v1alpha1.Allowance {
 	return v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: path, Initiator: "mallory", Generation: 4, Replaced: replaced}

@@ -83,7 +83,7 @@ func (a *authority) write(t *testing.T, file string) {
 	}
 }
 
-// transportOf is another one like that of a test server's client.
+// transportOf returns another one like that of a test server's client.
 func transportOf(t *testing.T, server *httptest.Server) *http.Transport {
 	t.Helper()
 	transport, ok := server.Client().Transport.(*http.Transport)

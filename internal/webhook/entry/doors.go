@@ -66,7 +66,7 @@ func (g guarded) Accept() (net.Conn, error) {
 	return v, nil
 }
 
-// hostOf is an address without its port.
+// hostOf returns an address without its port.
 func hostOf(addr net.Addr) string {
 	host, _, err := net.SplitHostPort(addr.String())
 	if err != nil {
@@ -137,7 +137,7 @@ func (d *doors) forget(v *visitor) {
 
 type visitorKey struct{}
 
-// withVisitor is the context of what is asked over a connection.
+// withVisitor returns the context of what is asked over a connection.
 func withVisitor(ctx context.Context, c net.Conn) context.Context {
 	if over, ok := c.(*tls.Conn); ok {
 		c = over.NetConn()

@@ -52,12 +52,12 @@ type Room struct {
 	small, large *semaphore.Weighted
 }
 
-// NewRoom is one for the webhooks that the API server asks about each write.
+// NewRoom returns one for the webhooks that the API server asks about each write.
 func NewRoom() *Room {
 	return &Room{small: semaphore.NewWeighted(smallRoom), large: semaphore.NewWeighted(largeRoom)}
 }
 
-// NewSmallRoom is one for a webhook that is seldom asked: one large review at a time.
+// NewSmallRoom returns one for a webhook that is seldom asked: one large review at a time.
 func NewSmallRoom() *Room {
 	return &Room{small: semaphore.NewWeighted(1 << 20), large: semaphore.NewWeighted(Largest)}
 }
@@ -69,7 +69,7 @@ type Review struct {
 	text []byte
 }
 
-// Text is all of it, which is shared and must not be modified.
+// Text returns all of it, which is shared and must not be modified.
 func (r *Review) Text() []byte { return r.text }
 
 // Close implements io.Closer.

@@ -54,7 +54,7 @@ type Schemas interface {
 
 var _ admission.Validator[*v1alpha1.AllowancePolicy] = (*AllowancePolicyValidator)(nil)
 
-// AllowancePolicyHook is the webhook for AllowancePolicies.
+// AllowancePolicyHook returns the webhook for AllowancePolicies.
 func AllowancePolicyHook(mgr ctrl.Manager, schemas Schemas) http.Handler {
 	return admission.WithValidator(mgr.GetScheme(), &AllowancePolicyValidator{Mapper: mgr.GetRESTMapper(), Schemas: schemas})
 }

@@ -78,7 +78,7 @@ const (
 		"replacing one that was evicted or lost will be denied"
 )
 
-// statusMutations are warnings of mutations that are about the status.
+// statusMutations returns warnings of mutations that are about the status.
 func statusMutations(from, to int) admission.Warnings {
 	var out admission.Warnings
 	for i := from; i <= to; i++ {

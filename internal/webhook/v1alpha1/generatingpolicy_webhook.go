@@ -49,7 +49,7 @@ type GeneratingPolicyValidator struct {
 
 var _ admission.Validator[*v1alpha1.GeneratingPolicy] = (*GeneratingPolicyValidator)(nil)
 
-// GeneratingPolicyHook is the webhook for GeneratingPolicies.
+// GeneratingPolicyHook returns the webhook for GeneratingPolicies.
 func GeneratingPolicyHook(mgr ctrl.Manager, defaultAccount string) http.Handler {
 	return admission.WithValidator(mgr.GetScheme(), &GeneratingPolicyValidator{Client: mgr.GetClient(), DefaultAccount: defaultAccount})
 }

@@ -38,7 +38,7 @@ import (
 // +kubebuilder:webhook:path=/mutate-kausality-io-v1alpha1-upgradeallowance,mutating=true,failurePolicy=fail,sideEffects=None,groups=kausality.io,resources=upgradeallowances,verbs=create;update,versions=v1alpha1,name=mupgradeallowance.kausality.io,admissionReviewVersions=v1,reinvocationPolicy=IfNeeded
 // +kubebuilder:webhook:path=/validate-kausality-io-v1alpha1-upgradeallowance,mutating=false,failurePolicy=fail,sideEffects=None,groups=kausality.io,resources=upgradeallowances,verbs=create;update,versions=v1alpha1,name=vupgradeallowance.kausality.io,admissionReviewVersions=v1
 
-// UpgradeAllowanceStamp is the webhook that writes on an UpgradeAllowance who last changed its
+// UpgradeAllowanceStamp returns the webhook that writes on an UpgradeAllowance who last changed its
 // spec. What a request says about that has no effect.
 func UpgradeAllowanceStamp(mgr ctrl.Manager) http.Handler {
 	return &admission.Webhook{Handler: &stamp{decoder: admission.NewDecoder(mgr.GetScheme())}}
@@ -107,7 +107,7 @@ type UpgradeAllowanceValidator struct {
 
 var _ admission.Validator[*v1alpha1.UpgradeAllowance] = (*UpgradeAllowanceValidator)(nil)
 
-// UpgradeAllowanceHook is the webhook for UpgradeAllowances.
+// UpgradeAllowanceHook returns the webhook for UpgradeAllowances.
 func UpgradeAllowanceHook(mgr ctrl.Manager, policies *policy.Active, runners upgrade.Runners, accounts Accounts) http.Handler {
 	return admission.WithValidator(mgr.GetScheme(), &UpgradeAllowanceValidator{
 		Mapper: mgr.GetRESTMapper(), Policies: policies, Runners: runners, Accounts: accounts,

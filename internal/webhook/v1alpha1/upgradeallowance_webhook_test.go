@@ -63,7 +63,7 @@ type runners struct {
 func (r runners) Running(context.Context, string) ([]string, error) { return r.images, nil }
 func (r runners) Exists(context.Context, string) bool               { return !r.missing }
 
-// as is a context of a request by a user.
+// as returns a context of a request by a user.
 func as(user string) context.Context {
 	return admission.NewContextWithRequest(context.Background(), admission.Request{
 		AdmissionRequest: admissionv1.AdmissionRequest{UserInfo: authenticationv1.UserInfo{Username: user}},

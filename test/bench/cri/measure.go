@@ -44,7 +44,7 @@ type measured struct {
 	made float64
 }
 
-// socket is that by which a scenario comes to the runtime in a world.
+// socket returns that by which a scenario comes to the runtime in a world.
 func (s *scenario) socket(in world) string {
 	switch {
 	case in == direct:

@@ -38,7 +38,7 @@ import (
 	"kausality.io/operator/test/node"
 )
 
-// resident is how much memory a process has, in MiB.
+// resident returns how much memory a process has, in MiB.
 func resident(p *node.Process) (float64, error) {
 	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/status", p.PID()))
 	if err != nil {
@@ -66,7 +66,7 @@ func get(ctx context.Context, url string) ([]byte, error) {
 	return io.ReadAll(response.Body)
 }
 
-// metric is the sum of one of ours.
+// metric returns the sum of one of ours.
 func (s *stage) metric(ctx context.Context, name string) (float64, error) {
 	text, err := get(ctx, "http://"+s.oursAt+"/metrics")
 	if err != nil {

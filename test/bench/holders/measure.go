@@ -171,7 +171,7 @@ func (s *stage) process() (procfs.Proc, error) {
 	return procfs.Proc{}, fmt.Errorf("there is no process %s", controlplane.DefaultOperatorName)
 }
 
-// peak is how much memory of the operator was resident at most since it was started.
+// peak returns how much memory of the operator was resident at most since it was started.
 func (s *stage) peak() (mebibytes float64, err error) {
 	proc, err := s.process()
 	if err != nil {

@@ -53,7 +53,7 @@ type pair struct {
 
 func name(i int) string { return fmt.Sprintf("holder-%06d", i) }
 
-// holder is one as an initiator would make it, with a spec of about size KiB.
+// holder returns one as an initiator would make it, with a spec of about size KiB.
 func holder(i int) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": group + "/v1", "kind": "Holder",
@@ -114,7 +114,7 @@ func (p pair) versions() string {
 	return p.holder.GetResourceVersion() + "/" + p.record.GetResourceVersion()
 }
 
-// complete tells whether the holder has a ledger of one entry, which its record
+// complete reports whether the holder has a ledger of one entry, which its record
 // mirrors, and shows which policy is in effect for it.
 func (p pair) complete() bool {
 	_, err := allowance(p.holder)
@@ -190,7 +190,7 @@ func (s *stage) copy(ctx context.Context, i int) error {
 	return nil
 }
 
-// allowance is the id of the one entry in the ledger of a holder, by which records name
+// allowance returns the id of the one entry in the ledger of a holder, by which records name
 // it.
 func allowance(obj *unstructured.Unstructured) (string, error) {
 	entries, err := ledger.Decode(obj.GetAnnotations()[v1alpha1.AnnotationPrefix+"allowances"])
@@ -203,7 +203,7 @@ func allowance(obj *unstructured.Unstructured) (string, error) {
 	return entries[0].ID(), nil
 }
 
-// asNew is an object in JSON, without what the API server fills in.
+// asNew returns an object in JSON, without what the API server fills in.
 func asNew(obj *unstructured.Unstructured) (string, error) {
 	obj = obj.DeepCopy()
 	for _, field := range []string{"uid", "resourceVersion", "generation", "creationTimestamp", "managedFields"} {
@@ -249,7 +249,7 @@ func (s *stage) withWholeRecords(ctx context.Context, fn func() error) error {
 	return errors.Join(fn(), set(subresources))
 }
 
-// servesStatus tells whether the status of records is a resource of its own.
+// servesStatus reports whether the status of records is a resource of its own.
 func (s *stage) servesStatus(ctx context.Context) bool {
 	return s.raw.Get().AbsPath(recordsPath, s.first.record.GetName(), "status").Do(ctx).Error() == nil
 }

@@ -42,7 +42,7 @@ const (
 // bareAnnotation is what the bare mutating webhook writes.
 const bareAnnotation = "bench.example.org/bare"
 
-// serveBare is the program with the arguments "bare ADDRESS CERTIFICATE KEY": a pair of
+// serveBare returns the program with the arguments "bare ADDRESS CERTIFICATE KEY": a pair of
 // webhooks that say yes at once, built with the same library as the operator's.
 func serveBare() error {
 	address, certificate, key := flag.Arg(1), flag.Arg(2), flag.Arg(3)

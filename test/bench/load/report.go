@@ -109,7 +109,7 @@ func (r *result) verdicts() []string {
 		fmt.Sprintf("rate of the bare pair beside it: %s, at most 1/%g: %s", rate, leastRate, stats.Against(rate.Low, rate.High, 1/leastRate)))
 }
 
-// milliseconds are those of each of a number of things that took seconds together.
+// milliseconds returns those of each of a number of things that took seconds together.
 func milliseconds(seconds, of float64) float64 {
 	if of == 0 {
 		return 0
@@ -130,5 +130,5 @@ func calls(all map[string]float64) string {
 
 const footer = "p50, p95 and p99 in milliseconds, rate in requests a second; ratios with an interval of 95%."
 
-// made tells whether an object is one that a scenario made.
+// made reports whether an object is one that a scenario made.
 func made(name string) bool { return strings.Contains(name, "-made-") }

@@ -184,7 +184,7 @@ func (w *witness) stop(ctx context.Context, of world, requests int) error {
 	return nil
 }
 
-// callsPerRequest are the operator's own, by verb and resource.
+// callsPerRequest returns the operator's own, by verb and resource.
 func (w *witness) callsPerRequest() map[string]float64 {
 	calls := map[string]float64{}
 	for call, n := range w.calls {
@@ -193,7 +193,7 @@ func (w *witness) callsPerRequest() map[string]float64 {
 	return calls
 }
 
-// soFar is what all requests have cost by now.
+// soFar returns what all requests have cost by now.
 func (w *witness) soFar(ctx context.Context, of world) (effort, error) {
 	out := effort{Busy: map[string]float64{}}
 	for _, m := range w.cp.Status() {

@@ -59,7 +59,7 @@ func (w world) children() schema.GroupVersionResource {
 	return schema.GroupVersionResource{Group: w.group(), Version: "v1", Resource: "children"}
 }
 
-// definitions are the custom resources of the world.
+// definitions returns the custom resources of the world.
 func (w world) definitions() []client.Object {
 	var out []client.Object
 	for plural, kind := range map[string]string{"parents": "Parent", "children": "Child"} {
@@ -123,7 +123,7 @@ const policies = `
         mutations: [{jsonPath: spec.replicas}]
 `
 
-// benchPolicies are those of the world that Kausality is asked in.
+// benchPolicies returns those of the world that Kausality is asked in.
 func benchPolicies() ([]v1alpha1.AllowancePolicy, error) {
 	var out []v1alpha1.AllowancePolicy
 	err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(policies, "GROUP", kausality.group())), &out)

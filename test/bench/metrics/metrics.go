@@ -84,7 +84,7 @@ func (f Families) Histogram(name string, wanted func(Labels) bool) Histogram {
 	return sum
 }
 
-// Asked is the API server's own count of calls of webhooks whose name has a text in it,
+// Asked returns the API server's own count of calls of webhooks whose name has a text in it,
 // and of how long they took.
 func (f Families) Asked(whose string) Histogram {
 	return f.Histogram("apiserver_admission_webhook_admission_duration_seconds", func(l Labels) bool { return strings.Contains(l["name"], whose) })
@@ -106,10 +106,10 @@ type Histogram struct {
 	Within map[float64]float64
 }
 
-// Plus is what both have observed.
+// Plus returns what both have observed.
 func (h Histogram) Plus(other Histogram) Histogram { return h.combined(other, 1) }
 
-// Minus is what was observed since before.
+// Minus returns what was observed since before.
 func (h Histogram) Minus(before Histogram) Histogram { return h.combined(before, -1) }
 
 func (h Histogram) combined(other Histogram, sign float64) Histogram {
@@ -121,7 +121,7 @@ func (h Histogram) combined(other Histogram, sign float64) Histogram {
 	return out
 }
 
-// Quantile is the least bound of a bucket that a share q (0 to 1) of the values does not
+// Quantile returns the least bound of a bucket that a share q (0 to 1) of the values does not
 // exceed: infinite where there is none, zero where there are no values.
 func (h Histogram) Quantile(q float64) float64 {
 	if h.Count == 0 {

@@ -58,7 +58,7 @@ func Read(said metrics.Families) (Said, error) {
 	return s, nil
 }
 
-// Since is what has been said since before.
+// Since returns what has been said since before.
 func (s Said) Since(before Said) Said {
 	out := Said{Decisions: map[string]float64{}, Lag: s.Lag.Minus(before.Lag)}
 	for what, n := range s.Decisions {
@@ -77,7 +77,7 @@ type Lag struct {
 	Count, Within, Most float64
 }
 
-// LagOf is that of what was observed.
+// LagOf returns that of what was observed.
 func LagOf(h metrics.Histogram) Lag {
 	return Lag{Count: h.Count, Within: h.Within[mostLag], Most: h.Quantile(lagShare)}
 }
@@ -85,7 +85,7 @@ func LagOf(h metrics.Histogram) Lag {
 // Verdict says whether the records keep to the target.
 func (l Lag) Verdict() stats.Verdict { return stats.Judge(l.Within >= lagShare*l.Count) }
 
-// String is a line of a report.
+// String returns a line of a report.
 func (l Lag) String() string {
 	return fmt.Sprintf("lag: %.0f of %.0f writes within %d s, p99 at most %g s: %s", l.Within, l.Count, mostLag, l.Most, l.Verdict())
 }

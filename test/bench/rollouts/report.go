@@ -52,7 +52,7 @@ func (r *result) add(w world, b block) {
 	r.Lag = mirror.LagOf(r.lag)
 }
 
-// each is one value of each block of a world.
+// each returns one value of each block of a world.
 func (r *result) each(w world, of func(*block) float64) []stats.Block {
 	out := make([]stats.Block, 0, len(r.Worlds[w]))
 	for i := range r.Worlds[w] {

@@ -25,7 +25,7 @@ import (
 	"kausality.io/operator/test/bench/metrics"
 )
 
-// measured is a result of a few blocks that all are alike: with Kausality they take so
+// measured returns a result of a few blocks that all are alike: with Kausality they take so
 // many times the time and the writes, and write so many records for 100 decisions.
 func measured(time, writes, records float64) *result {
 	r := &result{Worlds: map[world][]block{}}

@@ -83,7 +83,7 @@ func (s *stage) untilRolled(ctx context.Context, w world) error {
 	return nil
 }
 
-// complete tells whether a Deployment says that it has all its new Pods, which are
+// complete reports whether a Deployment says that it has all its new Pods, which are
 // available, and no old ones.
 func complete(d *appsv1.Deployment) bool {
 	want := *d.Spec.Replicas

@@ -113,7 +113,7 @@ func (w *witness) stop(ctx context.Context, of world) (block, error) {
 // each has a service account, and nobody else has one there.
 const controllers = "system:serviceaccount:kube-system:"
 
-// isController tells whether a user is the controller-manager, or one of its controllers.
+// isController reports whether a user is the controller-manager, or one of its controllers.
 func isController(user string) bool {
 	return user == "system:kube-controller-manager" || strings.HasPrefix(user, controllers)
 }

@@ -88,7 +88,7 @@ func (w *written) add(e *auditv1.Event) {
 	}
 }
 
-// in is the block of a world, as far as it is written.
+// in returns the block of a world, as far as it is written.
 func (w writes) in(of world) block {
 	all := w.of(string(of))
 	return block{

@@ -69,12 +69,12 @@ type target struct {
 	most float64
 }
 
-// atMost is a growth by no more than a factor, however far apart the places are.
+// atMost returns a growth by no more than a factor, however far apart the places are.
 func atMost(factor float64) func(first, last float64) float64 {
 	return func(_, _ float64) float64 { return factor }
 }
 
-// logarithmic is the growth of the logarithm of the place.
+// logarithmic returns the growth of the logarithm of the place.
 func logarithmic(first, last float64) float64 { return math.Log(last) / math.Log(first) }
 
 const seconds = "s"

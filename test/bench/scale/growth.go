@@ -95,7 +95,7 @@ func (l line) evaluate(seed uint64) (grown, error) {
 	return g, nil
 }
 
-// blocks are the values of each round as a block of its own.
+// blocks returns the values of each round as a block of its own.
 func blocks(values []float64) []stats.Block {
 	out := make([]stats.Block, 0, len(values))
 	for _, v := range values {
@@ -104,7 +104,7 @@ func blocks(values []float64) []stats.Block {
 	return out
 }
 
-// slope is that of the line through the points, by least squares, with both axes
+// slope returns that of the line through the points, by least squares, with both axes
 // logarithmic.
 func slope(points []plot.Point) float64 {
 	var x, y, xx, xy float64
@@ -116,7 +116,7 @@ func slope(points []plot.Point) float64 {
 	return (n*xy - x*y) / (n*xx - x*x)
 }
 
-// on tells whether a line keeps to the target.
+// on reports whether a line keeps to the target.
 func (t target) on(g grown) stats.Verdict {
 	switch {
 	case t.growth != nil:
@@ -134,7 +134,7 @@ func (g grown) last() plot.Point  { return g.Points[len(g.Points)-1] }
 func lowEnd(p plot.Point) float64  { return p.Low }
 func highEnd(p plot.Point) float64 { return p.High }
 
-// largest is the largest of something that each point has.
+// largest returns the largest of something that each point has.
 func (g grown) largest(of func(plot.Point) float64) float64 {
 	out := of(g.first())
 	for _, p := range g.Points {

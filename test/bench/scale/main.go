@@ -84,7 +84,7 @@ func run() error {
 	return report(os.Stdout, results)
 }
 
-// chosen are the charts with the names, all where none is named.
+// chosen returns the charts with the names, all where none is named.
 func chosen(names string) ([]chart, error) {
 	if names == "" {
 		return charts, nil

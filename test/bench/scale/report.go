@@ -44,7 +44,7 @@ func report(w io.Writer, results []result) error {
 	return nil
 }
 
-// rows are a heading, and what there is to say of each line.
+// rows returns a heading, and what there is to say of each line.
 func (r result) rows() [][]string {
 	heading := []string{""}
 	for _, p := range r.lines[0].Points {
@@ -63,7 +63,7 @@ func (r result) rows() [][]string {
 	return rows
 }
 
-// shown is a value in its unit, or a ratio, which has none.
+// shown returns a value in its unit, or a ratio, which has none.
 func shown(value float64, unit string) string {
 	if unit == "" {
 		return fmt.Sprintf("%.2f", value)
@@ -71,7 +71,7 @@ func shown(value float64, unit string) string {
 	return benchunit.Scale(value, benchunit.ClassOf(unit)) + unit
 }
 
-// describe is the target, and whether it holds for a line.
+// describe returns the target, and whether it holds for a line.
 func (t target) describe(l grown) string {
 	switch {
 	case t.growth != nil:

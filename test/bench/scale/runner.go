@@ -58,7 +58,7 @@ func build(ctx context.Context, wanted []chart) (*runner, error) {
 	return r, nil
 }
 
-// benchesOf are the names of the charts' benchmarks by their package, each once.
+// benchesOf returns the names of the charts' benchmarks by their package, each once.
 func benchesOf(wanted []chart) map[string][]string {
 	names := map[string][]string{}
 	for _, c := range wanted {

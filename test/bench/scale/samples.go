@@ -49,7 +49,7 @@ func newSamples() *samples {
 
 const requestKey = "/request"
 
-// keys are what sub-benchmarks may have in their names.
+// keys returns what sub-benchmarks may have in their names.
 func keys() []string {
 	out := []string{requestKey}
 	for _, c := range charts {
@@ -104,7 +104,7 @@ type line struct {
 	places []place
 }
 
-// along are the lines of a benchmark on the axis of a key, one for each request or one
+// along returns the lines of a benchmark on the axis of a key, one for each request or one
 // altogether, in the order in which they were measured. A place times that many is its x.
 func (s *samples) along(b bench, key string, times float64) ([]line, error) {
 	var keys []benchproc.Key
@@ -134,7 +134,7 @@ func (s *samples) along(b bench, key string, times float64) ([]line, error) {
 	return lines, nil
 }
 
-// field is one of those that keys are made of.
+// field returns one of those that keys are made of.
 func (s *samples) field(k benchproc.Key, name string) string {
 	i := slices.IndexFunc(s.name.FlattenedFields(), func(f *benchproc.Field) bool { return f.Name == name })
 	return k.Get(s.name.FlattenedFields()[i])

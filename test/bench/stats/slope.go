@@ -18,7 +18,7 @@ package stats
 
 import "math/rand/v2"
 
-// Slope is how much y grows while x grows by one, by least squares. Values that follow
+// Slope returns how much y grows while x grows by one, by least squares. Values that follow
 // each other are like each other; so the interval is that of a bootstrap which draws blocks
 // of values that were measured in a row, of the given length. There must be as many of
 // both. The same seed draws the same.
@@ -42,7 +42,7 @@ func Slope(x, y []float64, block int, seed uint64) Interval {
 	return Interval{Value: leastSquares(x, y), Low: Quantile(outside)(slopes), High: Quantile(1 - outside)(slopes)}
 }
 
-// leastSquares is the slope of the line with the least squares of distances.
+// leastSquares returns the slope of the line with the least squares of distances.
 func leastSquares(x, y []float64) float64 {
 	meanX, meanY := Mean(x), Mean(y)
 	both, own := 0.0, 0.0

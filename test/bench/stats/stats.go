@@ -47,7 +47,7 @@ func Quantile(q float64) func([]float64) float64 {
 	}
 }
 
-// Mean is a function for Ratio.
+// Mean returns a function for Ratio.
 func Mean(sample []float64) float64 {
 	sum := 0.0
 	for _, v := range sample {
@@ -61,7 +61,7 @@ func Of(statistic func([]float64) float64, blocks []Block) float64 {
 	return statistic(flat(blocks))
 }
 
-// Ratio is that of a statistic of a to the same of b. The blocks of a and b with the
+// Ratio returns that of a statistic of a to the same of b. The blocks of a and b with the
 // same index were measured next to each other; the interval is a bootstrap's, which
 // draws such pairs. There must be as many blocks of each. The same seed draws the same.
 func Ratio(statistic func([]float64) float64, a, b []Block, seed uint64) Interval {

@@ -30,7 +30,7 @@ const (
 	NoTarget Verdict = ""
 )
 
-// Against tells whether what is between low and high is at most the limit.
+// Against reports whether what is between low and high is at most the limit.
 func Against(low, high, limit float64) Verdict {
 	switch {
 	case high <= limit:
@@ -42,7 +42,7 @@ func Against(low, high, limit float64) Verdict {
 	}
 }
 
-// Judge is the verdict on what either is so, or not.
+// Judge returns the verdict on what either is so, or not.
 func Judge(holds bool) Verdict {
 	if holds {
 		return Holds
@@ -50,7 +50,7 @@ func Judge(holds bool) Verdict {
 	return Missed
 }
 
-// String is the value, and in parentheses the interval.
+// String returns the value, and in parentheses the interval.
 func (i Interval) String() string {
 	return fmt.Sprintf("%.2f (%.2f to %.2f)", i.Value, i.Low, i.High)
 }

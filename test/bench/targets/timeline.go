@@ -43,7 +43,7 @@ func (t timeline) last() time.Duration {
 	return t[len(t)-1]
 }
 
-// busiest is how often it was done at most in so much time, wherever that begins. The
+// busiest returns how often it was done at most in so much time, wherever that begins. The
 // timeline is sorted.
 func (t timeline) busiest(window time.Duration) int {
 	most, begin := 0, 0
@@ -56,7 +56,7 @@ func (t timeline) busiest(window time.Duration) int {
 	return most
 }
 
-// perSecond is how often it was done in each second, from that of the first time on.
+// perSecond returns how often it was done in each second, from that of the first time on.
 func (t timeline) perSecond() []string {
 	if len(t) == 0 {
 		return nil

@@ -69,7 +69,7 @@ func (w *witness) see(events controlplane.AuditEvents) {
 	}
 }
 
-// calls are all that were seen, the most frequent first.
+// calls returns all that were seen, the most frequent first.
 func (w *witness) calls() []call {
 	return slices.SortedFunc(maps.Values(w.byWhat), func(a, b call) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), cmp.Compare(a.What, b.What))

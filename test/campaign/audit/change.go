@@ -65,7 +65,7 @@ func Within(path, top []string) bool {
 // Related reports whether one of two paths is within the other.
 func Related(a, b []string) bool { return Within(a, b) || Within(b, a) }
 
-// Diff are the changes from one value to another; items of lists are told by their place.
+// Diff returns the changes from one value to another; items of lists are told by their place.
 func Diff(path []string, before, after any) []Change {
 	before, after = Absent(before), Absent(after)
 	switch {
@@ -105,7 +105,7 @@ func Diff(path []string, before, after any) []Change {
 	return []Change{{path, Mutates, before, after}}
 }
 
-// Absent is nothing for what JSON knows as such.
+// Absent returns nothing for what JSON knows as such.
 func Absent(value any) any {
 	if list, ok := value.([]any); ok && list == nil {
 		return nil
@@ -129,7 +129,7 @@ var (
 	LabelsPath = []string{"metadata", "labels"}
 )
 
-// ContentChanges are those outside of metadata. A binding does not show the Pod that it
+// ContentChanges returns those outside of metadata. A binding does not show the Pod that it
 // changes, so its node counts for nothing.
 func ContentChanges(before, after *Object) []Change {
 	var out []Change
@@ -142,7 +142,7 @@ func ContentChanges(before, after *Object) []Change {
 	return slices.DeleteFunc(out, func(c Change) bool { return Within(c.Path, []string{"spec", "nodeName"}) })
 }
 
-// OwnerChanges are those of who owns the object: the version of the reference does not count.
+// OwnerChanges returns those of who owns the object: the version of the reference does not count.
 func OwnerChanges(before, after *Object) []Change {
 	var out []Change
 	for _, o := range before.Owners {
@@ -166,7 +166,7 @@ func (o Owner) Same(other Owner) bool {
 	return o == other
 }
 
-// groupOf is the group of an API version.
+// groupOf returns the group of an API version.
 func groupOf(version string) string {
 	group, _, found := strings.Cut(version, "/")
 	if !found {
@@ -185,13 +185,13 @@ func Matches(selector any, labels map[string]string) bool {
 	return true
 }
 
-// AsMap is a map, or none.
+// AsMap returns a map, or none.
 func AsMap(value any) map[string]any {
 	fields, _ := value.(map[string]any)
 	return fields
 }
 
-// LabelChanges are those of labels.
+// LabelChanges returns those of labels.
 func LabelChanges(before, after *Object) []Change {
 	return Diff(LabelsPath, anyOf(before.Labels), anyOf(after.Labels))
 }

@@ -27,9 +27,10 @@ const ours = "kausality.io/"
 // uid is what the UIDs of API servers begin with.
 var uid = regexp.MustCompile(`^[0-9a-f]{8}`)
 
-// KeyPrefix is the prefix of annotations of Kausality's that are an object's own. What has an owner
-// has one of its kind, as controllers copy annotations onto what they make; below an owner of its
-// own kind it begins with that owner as well. What stands under another prefix is nothing of it.
+// KeyPrefix returns the prefix of annotations of Kausality's that are an object's own. What has an
+// owner has one of its kind, as controllers copy annotations onto what they make; below an owner of
+// its own kind it begins with that owner as well. What stands under another prefix is nothing of
+// it.
 func KeyPrefix(kind string, owners []Owner) string {
 	if len(owners) == 0 {
 		return ours
@@ -43,5 +44,6 @@ func KeyPrefix(kind string, owners []Owner) string {
 	return kind + "." + ours
 }
 
-// Own is the value of an annotation of Kausality's that is the object's own, such as "allowances".
+// Own returns the value of an annotation of Kausality's that is the object's own, such as
+// "allowances".
 func (o *Object) Own(name string) string { return o.Annotations[KeyPrefix(o.Kind, o.Owners)+name] }

@@ -38,7 +38,7 @@ type Version struct {
 	Until time.Time
 }
 
-// Writers are those of whom one wrote it.
+// Writers returns those of whom one wrote it.
 func (v *Version) Writers() []*Write { return append([]*Write{v.By}, v.Also...) }
 
 // Life is an object from its creation to its end.
@@ -53,10 +53,10 @@ type Life struct {
 // Forever is later than everything in a log.
 var Forever = time.Unix(1<<40, 0)
 
-// First is the version that is known first: each life has one.
+// First returns the version that is known first: each life has one.
 func (l *Life) First() *Version { return l.Versions[0] }
 
-// Last is the version that was there last.
+// Last returns the version that was there last.
 func (l *Life) Last() *Version { return l.Versions[len(l.Versions)-1] }
 
 // String says what it is.
@@ -152,7 +152,7 @@ func (l *Life) link() bool {
 	return len(l.Versions) > 0
 }
 
-// completed is the object of which an answer shows only a part.
+// completed returns the object of which an answer shows only a part.
 func (v *Version) completed(before *Object) *Object {
 	if v.Kind == "Scale" {
 		return scaled(before, v.Object, *v.By.Scaled)
@@ -162,7 +162,7 @@ func (v *Version) completed(before *Object) *Object {
 	return &after
 }
 
-// scaled is the object with the number of replicas that its scale got.
+// scaled returns the object with the number of replicas that its scale got.
 func scaled(before, scale *Object, replicas int64) *Object {
 	after := *before
 	after.Revision = scale.Revision
@@ -181,7 +181,7 @@ func scaled(before, scale *Object, replicas int64) *Object {
 	return &after
 }
 
-// Current are the places of the versions that were there at some time of the interval.
+// Current returns the places of the versions that were there at some time of the interval.
 func (l *Life) Current(from, to time.Time) []int {
 	var out []int
 	for i, v := range l.Versions {
@@ -197,7 +197,7 @@ func (l *Life) GoneBefore(t time.Time) bool {
 	return !l.Gone.IsZero() && l.Gone.Before(t)
 }
 
-// FoundAt is the version that a request found.
+// FoundAt returns the version that a request found.
 func (l *Life) FoundAt(t time.Time) *Version {
 	found := l.First()
 	for _, v := range l.Versions {

@@ -135,7 +135,7 @@ func Read(r io.Reader, kinds Kinds) (*Log, error) {
 	})
 }
 
-// In is the log of one namespace, and of what is in none.
+// In returns the log of one namespace, and of what is in none.
 func (l *Log) In(namespace string) *Log {
 	out := *l
 	out.Writes = slices.DeleteFunc(slices.Clone(l.Writes), func(w *Write) bool { return w.Namespace != "" && w.Namespace != namespace })
@@ -186,7 +186,7 @@ func aboutUs(line []byte) bool {
 	return false
 }
 
-// writeOf is the request that an event is about, nil if it changes none of the kinds.
+// writeOf returns the request that an event is about, nil if it changes none of the kinds.
 func writeOf(event *auditv1.Event, kinds Kinds) *Write {
 	ref := event.ObjectRef
 	if ref == nil || kinds[ref.Resource] == "" || dryRun(event) {
@@ -241,7 +241,7 @@ func dryRun(event *auditv1.Event) bool {
 // Approves reports whether the request sets an annotation by which something is approved.
 func (w *Write) Approves() bool { return len(w.Approved()) > 0 }
 
-// Approved are the paths of which the request approves.
+// Approved returns the paths of which the request approves.
 func (w *Write) Approved() []string {
 	var out []string
 	for key, value := range w.Said.Annotations {

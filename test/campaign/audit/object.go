@@ -96,7 +96,7 @@ func (s *Status) Is(kind string) bool {
 	return slices.ContainsFunc(s.Conditions, func(c Condition) bool { return c.Type == kind && c.Status == "True" })
 }
 
-// Controller is who controls the object.
+// Controller returns who controls the object.
 func (o *Object) Controller() *Owner {
 	for i := range o.Owners {
 		if o.Owners[i].Controller {
@@ -106,7 +106,7 @@ func (o *Object) Controller() *Owner {
 	return nil
 }
 
-// At is the value at a path of keys of the content.
+// At returns the value at a path of keys of the content.
 func (o *Object) At(keys ...string) any {
 	if o.Content == nil {
 		return nil
@@ -114,7 +114,7 @@ func (o *Object) At(keys ...string) any {
 	return ValueAt(o.Fields, keys...)
 }
 
-// ValueAt is the value at a path of keys, and of places in lists.
+// ValueAt returns the value at a path of keys, and of places in lists.
 func ValueAt(value any, keys ...string) any {
 	for _, key := range keys {
 		switch typed := value.(type) {
@@ -133,7 +133,7 @@ func ValueAt(value any, keys ...string) any {
 	return value
 }
 
-// count is a number in the spec, or what stands for it where it is absent.
+// count returns a number in the spec, or what stands for it where it is absent.
 func (o *Object) count(field string, otherwise int64) int64 {
 	n, ok := o.At("spec", field).(float64)
 	if !ok {
@@ -142,7 +142,7 @@ func (o *Object) count(field string, otherwise int64) int64 {
 	return int64(n)
 }
 
-// Replicas is the number in the spec, or the one that stands for none.
+// Replicas returns the number in the spec, or the one that stands for none.
 func (o *Object) Replicas() int64 { return o.count("replicas", 1) }
 
 // Decode reads an object.

@@ -125,7 +125,7 @@ func furnish(ctx context.Context, cp *controlplane.ControlPlane) error {
 	return cp.Apply(ctx, samples)
 }
 
-// pidOf is the process of the operator.
+// pidOf returns the process of the operator.
 func pidOf(cp *controlplane.ControlPlane, name string) (int, error) {
 	for _, m := range cp.Status() {
 		if m.Name == name && m.Running {

@@ -176,7 +176,7 @@ func (c *campaign) away(from time.Time) {
 	c.outages = append(c.outages, checker.Span{From: from, To: time.Now()})
 }
 
-// reached tells whether as many steps have begun as come before a step, or nearly so:
+// reached reports whether as many steps have begun as come before a step, or nearly so:
 // some databases have nothing left to do in the end.
 func (c *campaign) reached(number int) bool {
 	c.mu.Lock()
@@ -229,7 +229,7 @@ func (c *campaign) operate(ctx context.Context, s plan.Step) error {
 // frozen is for how long processes are frozen, and cut off.
 const frozen = 5 * time.Second
 
-// operatorOf is the operator that a step is about.
+// operatorOf returns the operator that a step is about.
 func (c *campaign) operatorOf(s plan.Step) string {
 	names := c.operators.Names()
 	return names[s.Number%len(names)]

@@ -142,7 +142,7 @@ func (d *database) atRest(ctx context.Context) error {
 	return nil
 }
 
-// gate is how the gate is set.
+// gate returns how the gate is set.
 func (d *database) gate() []string {
 	gate, _, _ := unstructured.NestedStringSlice(d.instance.Object, "spec", "managementPolicies")
 	return gate

@@ -124,7 +124,7 @@ func read(audit, calls string) (checker.Evidence, error) {
 	return e, err
 }
 
-// userOf is the user name of a service account beside Crossplane.
+// userOf returns the user name of a service account beside Crossplane.
 func userOf(account string) string {
 	return "system:serviceaccount:" + crossplane.Namespace + ":" + account
 }

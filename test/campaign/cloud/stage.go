@@ -231,7 +231,7 @@ func (s *stage) govern(ctx context.Context) error {
 	})
 }
 
-// folder is where the logs of a seed are kept; "" for nowhere.
+// folder returns where the logs of a seed are kept; "" for nowhere.
 func folder(seed uint64) string {
 	if *keep == "" {
 		return ""

@@ -347,7 +347,7 @@ func pause(ctx context.Context, while time.Duration) error {
 	}
 }
 
-// waits tells whether a provider waits for the cloud. One that does not reports for
+// waits reports whether a provider waits for the cloud. One that does not reports for
 // ever that its last operation has failed where half of it was enough.
 func waits(traits []instance.Trait) bool {
 	return !slices.ContainsFunc(traits, func(t instance.Trait) bool {

@@ -170,7 +170,7 @@ func (s *stage) recreate(ctx context.Context, c client.Client, deployment int, i
 	})
 }
 
-// replicaSet is the one of a Deployment with the most Pods.
+// replicaSet returns the one of a Deployment with the most Pods.
 func (s *stage) replicaSet(ctx context.Context, deployment int) (*appsv1.ReplicaSet, error) {
 	var list appsv1.ReplicaSetList
 	if err := s.admin.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{"app": nameOf(deployment)}); err != nil {
@@ -188,7 +188,7 @@ func (s *stage) replicaSet(ctx context.Context, deployment int) (*appsv1.Replica
 	return most, nil
 }
 
-// pod is one of a Deployment that is to stay, or none.
+// pod returns one of a Deployment that is to stay, or none.
 func (s *stage) pod(ctx context.Context, deployment int) (*corev1.Pod, error) {
 	var list corev1.PodList
 	if err := s.admin.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{"app": nameOf(deployment)}); err != nil {

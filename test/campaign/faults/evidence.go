@@ -100,7 +100,7 @@ func (s *stage) collect(ctx context.Context) (checker.Evidence, error) {
 	return evidenceIn(s.cp.Dir(), &kept)
 }
 
-// evidenceIn is what a folder has, with what is remembered beside the log.
+// evidenceIn returns what a folder has, with what is remembered beside the log.
 func evidenceIn(dir string, kept *remembered) (checker.Evidence, error) {
 	log, err := os.Open(filepath.Join(dir, auditFile))
 	if err != nil {
@@ -143,7 +143,7 @@ type findings struct {
 	children *strangers.Report
 }
 
-// encode is each item of a list, with its kind.
+// encode returns each item of a list, with its kind.
 func encode(list client.ObjectList) ([]json.RawMessage, error) {
 	items, err := apimeta.ExtractList(list)
 	if err != nil {
@@ -166,7 +166,7 @@ func encode(list client.ObjectList) ([]json.RawMessage, error) {
 	return out, nil
 }
 
-// behind is how many records do not say yet that their object is gone, and the state that
+// behind returns how many records do not say yet that their object is gone, and the state that
 // all of them are in.
 func (s *stage) behind(ctx context.Context) (int, string, error) {
 	there := map[string]bool{}
@@ -234,7 +234,7 @@ func report(evidence checker.Evidence) (*findings, error) {
 	return &findings{Report: r, children: children}, nil
 }
 
-// verdict is what was found that nothing excuses. Where policies fail closed, nothing goes on
+// verdict returns what was found that nothing excuses. Where policies fail closed, nothing goes on
 // while nobody can be asked.
 func (f *findings) verdict(failure v1alpha1.FailurePolicy) error {
 	var errs []error

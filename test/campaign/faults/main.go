@@ -81,7 +81,7 @@ func run() error {
 	return nil
 }
 
-// campaign is one plan under policies that fail the same way.
+// campaign returns one plan under policies that fail the same way.
 func campaign(ctx context.Context, p plan.Plan, failure v1alpha1.FailurePolicy) (err error) {
 	began := time.Now()
 	sayf("seed %d, failurePolicy %s, %d Deployments, %d rounds", p.Seed, failure, *deployments, len(p.Rounds))

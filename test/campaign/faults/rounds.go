@@ -195,7 +195,7 @@ func summary(all []unfinished) string {
 	return fmt.Sprintf("%d Deployments, such as %s", len(all), strings.Join(out, ", "))
 }
 
-// undone are the Deployments of which something is left to do, or to be forgotten.
+// undone returns the Deployments of which something is left to do, or to be forgotten.
 func (s *stage) undone(ctx context.Context) ([]unfinished, error) {
 	var list appsv1.DeploymentList
 	if err := s.admin.List(ctx, &list, client.InNamespace(namespace)); err != nil {

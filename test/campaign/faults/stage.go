@@ -118,7 +118,7 @@ func set(ctx context.Context, failure v1alpha1.FailurePolicy) (_ *stage, err err
 	return s, nil
 }
 
-// as is the client of somebody; what the API server warns of is not told.
+// as returns the client of somebody; what the API server warns of is not told.
 func (s *stage) as(config *rest.Config) (client.Client, error) {
 	config.WarningHandler = rest.NoWarnings{}
 	return client.New(config, client.Options{Scheme: scheme})

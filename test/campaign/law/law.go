@@ -88,7 +88,7 @@ const Moment = 2 * time.Second
 // Book answers what policies say at a time.
 type Book []*Policy
 
-// Read are all versions of policies.
+// Read returns all versions of policies.
 func Read(all []*audit.Life) (Book, error) {
 	var out Book
 	for _, l := range all {
@@ -123,7 +123,7 @@ func Read(all []*audit.Life) (Book, error) {
 	return out, nil
 }
 
-// During are those for a kind that were in effect all through an interval. One without an
+// During returns those for a kind that were in effect all through an interval. One without an
 // initiator goes on with what policies that name its kind begin, and needs a parent.
 func (r Book) During(kind string, hasParent bool, from, to time.Time) []*Policy {
 	var out []*Policy
@@ -135,7 +135,7 @@ func (r Book) During(kind string, hasParent bool, from, to time.Time) []*Policy 
 	return out
 }
 
-// Ever are those for a kind that may have been in effect at some time of an interval.
+// Ever returns those for a kind that may have been in effect at some time of an interval.
 func (r Book) Ever(kind string, from, to time.Time) []*Policy {
 	var out []*Policy
 	for _, p := range r {
@@ -152,8 +152,8 @@ func (r Book) Closes(kind string, from, to time.Time) bool {
 	return slices.ContainsFunc(r.During(kind, true, from, to), func(p *Policy) bool { return p.FailurePolicy == "Fail" })
 }
 
-// Standing are those for a kind that were in effect all through an interval, by whatever edit of
-// them. One without an initiator goes on only with what policies that name its resource begin.
+// Standing returns those for a kind that were in effect all through an interval, by whatever edit
+// of them. One without an initiator goes on only with what policies that name its resource begin.
 func (r Book) Standing(kind, resource string, from, to time.Time) []*Policy {
 	stands := func(p *Policy) bool { return !p.Unbroken.After(from) && !p.Until.Before(to) }
 	var out []*Policy
@@ -187,7 +187,7 @@ func (p *Policy) Initiates() bool {
 	return slices.ContainsFunc(p.Subjects, func(s Subject) bool { return s.MayInitiate })
 }
 
-// Sections are all entries of a policy, of whatever section or rule.
+// Sections returns all entries of a policy, of whatever section or rule.
 func (p *Policy) Sections() []*Section {
 	out := []*Section{p.Initializing, p.Maintaining, p.Deleting}
 	for i := range p.Rules {

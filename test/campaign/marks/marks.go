@@ -28,7 +28,7 @@ import (
 // mark is what every text and every large number of a stranger has in it.
 var mark = regexp.MustCompile(`zq(\d+)z|\b7(\d{6})(?:m|Mi|s)?\b`)
 
-// In are the acts whose marks are in a text, each once.
+// In returns the acts whose marks are in a text, each once.
 func In(text string) []int {
 	var out []int
 	for _, found := range mark.FindAllStringSubmatch(text, -1) {
@@ -40,7 +40,7 @@ func In(text string) []int {
 	return slices.Compact(out)
 }
 
-// Of are those in a value.
+// Of returns those in a value.
 func Of(value any) []int {
 	raw, err := json.Marshal(value)
 	if err != nil {

@@ -82,7 +82,7 @@ func (p *callProxy) reconnect() {
 	p.server.SetKeepAlivesEnabled(true)
 }
 
-// certificate is what the first operator serves with that has one.
+// certificate returns what the first operator serves with that has one.
 func (p *callProxy) certificate(*tls.ClientHelloInfo) (*tls.Certificate, error) {
 	last := errors.New("there is no operator")
 	for _, name := range p.group.Names() {

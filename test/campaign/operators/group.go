@@ -89,7 +89,7 @@ func (g *Group) Close() error {
 	return g.calls.close()
 }
 
-// Names are those of the processes.
+// Names returns those of the processes.
 func (g *Group) Names() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -150,7 +150,7 @@ func (g *Group) DelayCalls(ctx context.Context, long time.Duration) {
 	g.calls.delaying.Store(false)
 }
 
-// Calls are how many calls there were, and how many of them were late.
+// Calls returns how many calls there were, and how many of them were late.
 func (g *Group) Calls() (all, late int64) { return g.calls.calls.Load(), g.calls.delays.Load() }
 
 // Reconnect has the API server connect anew, and so look at the certificate.
@@ -199,7 +199,7 @@ func read(ctx context.Context, admin client.Client) (*coordinationv1.Lease, erro
 	return lease, admin.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: "leader.kausality.io"}, lease)
 }
 
-// flag is the value of the flag of an operator that begins so.
+// flag returns the value of the flag of an operator that begins so.
 func (g *Group) flag(operator, prefix string) string {
 	value := ""
 	for _, arg := range g.cp.Args(operator) {

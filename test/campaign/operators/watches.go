@@ -81,7 +81,7 @@ func startWatchProxy(api *rest.Config) (*watchProxy, error) {
 	return p, nil
 }
 
-// compacted tells whether a request is a watch that would go on from what is gone.
+// compacted reports whether a request is a watch that would go on from what is gone.
 func (p *watchProxy) compacted(r *http.Request) bool {
 	query := r.URL.Query()
 	p.mu.Lock()

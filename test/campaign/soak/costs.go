@@ -101,7 +101,7 @@ func (s *stage) depose(ctx context.Context) error {
 	})
 }
 
-// costOf is what it costs to do something.
+// costOf returns what it costs to do something.
 func (s *stage) costOf(ctx context.Context, do func() error) (cost, error) {
 	if _, err := s.follow(); err != nil {
 		return cost{}, err
@@ -147,7 +147,7 @@ func notALease(event *auditv1.Event) bool {
 	return event.ObjectRef != nil && event.ObjectRef.Resource != "leases"
 }
 
-// busy is the processor time of a process, in seconds.
+// busy returns the processor time of a process, in seconds.
 func busy(process int) (float64, error) {
 	proc, err := procfs.NewProc(process)
 	if err != nil {

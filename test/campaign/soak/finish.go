@@ -55,7 +55,7 @@ func (s *stage) finish(ctx context.Context) error {
 	return insist(ctx, s.settled)
 }
 
-// settled tells whether all Deployments are what they are to be.
+// settled reports whether all Deployments are what they are to be.
 func (s *stage) settled(ctx context.Context) error {
 	var list appsv1.DeploymentList
 	if err := s.admin.List(ctx, &list, client.InNamespace(namespace)); err != nil {

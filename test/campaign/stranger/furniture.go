@@ -43,7 +43,7 @@ var hers = map[string][]string{
 	"jobs": {"batch-0", "batch-1"}, "cronjobs": {"tick-0"}, "things": {"app-0", "app-1"},
 }
 
-// pristine is one of her objects as she wants it, with her own image.
+// pristine returns one of her objects as she wants it, with her own image.
 func (s *stage) pristine(resource, name string, n int) (*unstructured.Unstructured, error) {
 	image := imageOf(n)
 	var obj client.Object
@@ -129,7 +129,7 @@ func (s *stage) furnish(ctx context.Context) error {
 	return nil
 }
 
-// enough is how many Pods her Deployments, StatefulSets and DaemonSets want.
+// enough returns how many Pods her Deployments, StatefulSets and DaemonSets want.
 func (s *stage) enough() int {
 	if s.family != "" {
 		return 0 // It is her object that counts, whatever it is.
@@ -137,7 +137,7 @@ func (s *stage) enough() int {
 	return 12
 }
 
-// hers are the names of what alice has.
+// hers returns the names of what alice has.
 func (s *stage) hers(resource string) []string {
 	return slices.DeleteFunc(slices.Clone(hers[resource]), func(name string) bool { return s.family != "" && name != s.family })
 }

@@ -89,7 +89,7 @@ func (s *stage) shrink(ctx context.Context, found checker.Finding) error {
 	return nil
 }
 
-// familyOf is the one of alice's objects that a finding is about or below.
+// familyOf returns the one of alice's objects that a finding is about or below.
 func familyOf(found checker.Finding) string {
 	for _, names := range hers {
 		for _, name := range names {
@@ -101,7 +101,7 @@ func familyOf(found checker.Finding) string {
 	return ""
 }
 
-// about are the acts upon one of alice's objects, or below it.
+// about returns the acts upon one of alice's objects, or below it.
 func (s *stage) about(family string, acts []plan.Act) []plan.Act {
 	s.mu.Lock()
 	defer s.mu.Unlock()

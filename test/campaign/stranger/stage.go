@@ -109,7 +109,7 @@ type stage struct {
 	upon map[int]string
 }
 
-// before is how many acts had begun at a time.
+// before returns how many acts had begun at a time.
 func (s *stage) before(t time.Time) int {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -163,7 +163,7 @@ func set(ctx context.Context) (_ *stage, err error) {
 	return s, err
 }
 
-// as is the client of somebody; what the API server warns of is not told.
+// as returns the client of somebody; what the API server warns of is not told.
 func as(config *rest.Config) (client.Client, error) {
 	config.WarningHandler = rest.NoWarnings{}
 	config.QPS, config.Burst = 200, 400
@@ -374,7 +374,7 @@ func (s *stage) collect(ctx context.Context) (checker.Evidence, error) {
 	return evidenceIn(s.cp.Dir(), &kept)
 }
 
-// evidenceIn is what a folder has.
+// evidenceIn returns what a folder has.
 func evidenceIn(dir string, kept *remembered) (checker.Evidence, error) {
 	file, err := os.Open(filepath.Join(dir, "audit.log"))
 	if err != nil {

@@ -239,7 +239,7 @@ func (p *performance) own() {
 	p.obj.SetOwnerReferences(owners)
 }
 
-// anyOwner is one of the parents that are there, or one that never was.
+// anyOwner returns one of the parents that are there, or one that never was.
 func (p *performance) anyOwner(otherwise metav1.OwnerReference) metav1.OwnerReference {
 	resource := append(slices.Clone(plan.Parents), "replicasets")[p.r.IntN(len(plan.Parents)+1)]
 	list := listOf(resource)
@@ -254,7 +254,7 @@ func (p *performance) anyOwner(otherwise metav1.OwnerReference) metav1.OwnerRefe
 	return ref
 }
 
-// ours is an annotation of Kausality's, and what a forger would write there.
+// ours returns an annotation of Kausality's, and what a forger would write there.
 func (p *performance) ours() (key, value string) {
 	// Mostly the key that the object has, or has with an owner.
 	own := strings.ToLower(p.obj.GetKind()) + "."

@@ -77,32 +77,32 @@ type Call struct {
 // Calls are in the order in which they were received.
 type Calls []Call
 
-// Mutations are the calls that asked for a change.
+// Mutations returns the calls that asked for a change.
 func (c Calls) Mutations() Calls {
 	return c.where(func(call Call) bool { return call.Verb != Observe })
 }
 
-// Observations are the calls that changed nothing.
+// Observations returns the calls that changed nothing.
 func (c Calls) Observations() Calls {
 	return c.where(func(call Call) bool { return call.Verb == Observe })
 }
 
-// Of are the calls with a verb.
+// Of returns the calls with a verb.
 func (c Calls) Of(verb Verb) Calls {
 	return c.where(func(call Call) bool { return call.Verb == verb })
 }
 
-// On are the calls about an instance.
+// On returns the calls about an instance.
 func (c Calls) On(name string) Calls {
 	return c.where(func(call Call) bool { return call.Name == name })
 }
 
-// With are the calls with an outcome.
+// With returns the calls with an outcome.
 func (c Calls) With(outcome Outcome) Calls {
 	return c.where(func(call Call) bool { return call.Outcome == outcome })
 }
 
-// Verbs are what was asked for, in order.
+// Verbs returns what was asked for, in order.
 func (c Calls) Verbs() []Verb {
 	verbs := make([]Verb, 0, len(c))
 	for _, call := range c {

@@ -37,7 +37,7 @@ type Fault struct {
 	Outcome Outcome `json:"outcome,omitempty"`
 }
 
-// hits tells whether the fault is about a call.
+// hits reports whether the fault is about a call.
 func (f *Fault) hits(verb Verb, name string) bool {
 	if f.Name != "" && f.Name != name {
 		return false

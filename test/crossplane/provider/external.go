@@ -195,7 +195,7 @@ func decode(has cloud.Parameters, into *instance.Parameters) error {
 	return json.Unmarshal(content, into)
 }
 
-// contains tells whether the cloud has all that is wanted.
+// contains reports whether the cloud has all that is wanted.
 func contains(has, wanted cloud.Parameters) bool {
 	both := maps.Clone(has)
 	maps.Copy(both, wanted)

@@ -72,7 +72,7 @@ type Options struct {
 	Group string
 }
 
-// kinds are those that the provider works on.
+// kinds returns those that the provider works on.
 func (o Options) kinds() map[schema.GroupVersionKind]client.Object {
 	if o.Group != "" {
 		return map[schema.GroupVersionKind]client.Object{o.groupVersion().WithKind("RDSInstance"): &namespaced.RDSInstance{}}
@@ -149,7 +149,7 @@ func setup(mgr ctrl.Manager, opts Options, gvk schema.GroupVersionKind, object c
 		Complete(r)
 }
 
-// policies are the sets of management policies that the provider supports. The last
+// policies returns the sets of management policies that the provider supports. The last
 // of them came with later versions of Crossplane's runtime.
 func policies(older bool) []sets.Set[xpv2.ManagementAction] {
 	const (

@@ -50,7 +50,7 @@ type work struct {
 	seen map[types.UID]int64
 }
 
-// running tells whether something was begun for an object and has not ended.
+// running reports whether something was begun for an object and has not ended.
 func (w *work) running(object client.Object) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -66,7 +66,7 @@ func (w *work) setRunning(object client.Object, running bool) {
 	w.busy[object.GetUID()] = running
 }
 
-// firstLook tells whether nobody has asked about this generation of an object.
+// firstLook reports whether nobody has asked about this generation of an object.
 func (w *work) firstLook(object client.Object) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()

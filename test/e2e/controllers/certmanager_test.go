@@ -38,7 +38,7 @@ import (
 // issuedSecret is where the Certificate of the specs is.
 const issuedSecret = "web-tls"
 
-// issuer is one that needs nobody else.
+// issuer returns one that needs nobody else.
 func (s *scene) issuer() *unstructured.Unstructured {
 	GinkgoHelper()
 	return s.object(`
@@ -49,7 +49,7 @@ spec: {selfSigned: {}}
 `)
 }
 
-// certificate is one of it.
+// certificate returns one of it.
 func (s *scene) certificate() *unstructured.Unstructured {
 	GinkgoHelper()
 	return s.object(`
@@ -64,14 +64,14 @@ spec:
 `)
 }
 
-// secret is what was issued, with its key.
+// secret returns what was issued, with its key.
 func (s *scene) secret(ctx context.Context, g Gomega) *corev1.Secret {
 	secret := &corev1.Secret{}
 	g.Expect(shared.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: issuedSecret}, secret)).To(Succeed())
 	return secret
 }
 
-// names are those in what was issued.
+// names returns those in what was issued.
 func (s *scene) names(ctx context.Context, g Gomega) []string {
 	block, _ := pem.Decode(s.secret(ctx, g).Data[corev1.TLSCertKey])
 	g.Expect(block).NotTo(BeNil(), "no certificate")

@@ -117,7 +117,7 @@ spec:
 `)
 }
 
-// shop is what is in the repository: a Deployment of an image, or nothing of note.
+// shop returns what is in the repository: a Deployment of an image, or nothing of note.
 func shop(image string) string {
 	if image == "" {
 		return "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: note}\n"

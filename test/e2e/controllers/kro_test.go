@@ -118,7 +118,7 @@ func governs(ctx context.Context, graph *unstructured.Unstructured, annotations 
 	})
 }
 
-// instance is one of a graph, made by alice and carried out by kro.
+// instance returns one of a graph, made by alice and carried out by kro.
 func (s *scene) instance(ctx context.Context, kind, name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	instance := s.object(`
@@ -179,7 +179,7 @@ type cost struct {
 	applied int
 }
 
-// median is the time that half of the changes took.
+// median returns the time that half of the changes took.
 func (c cost) median() time.Duration {
 	sorted := slices.Sorted(slices.Values(c.ready))
 	return sorted[len(sorted)/2]
@@ -227,8 +227,8 @@ func (s *scene) operate(ctx context.Context, kind string) (c cost) {
 	return c
 }
 
-// appliedByKro are the requests by which kro applied objects of a resource since the scene was last
-// looked at. It applies all children in each of its passes, also those that stay as they are.
+// appliedByKro returns the requests by which kro applied objects of a resource since the scene was
+// last looked at. It applies all children in each of its passes, also those that stay as they are.
 func (s *scene) appliedByKro(resource string) controlplane.AuditEvents {
 	GinkgoHelper()
 	return s.Writes(controlplane.Succeeded, controlplane.ByUser(kroUser), controlplane.ByVerb("patch"), controlplane.OfSubresource(""),

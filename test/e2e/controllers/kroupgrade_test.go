@@ -83,7 +83,7 @@ func (s *scene) replicas(ctx context.Context, name string, want int64) {
 	}).WithTimeout(within).Should(Succeed())
 }
 
-// upgradesBy are what kro was let through since the scene was last looked at, by an
+// upgradesBy returns what kro was let through since the scene was last looked at, by an
 // UpgradeAllowance that greta has made.
 func (s *scene) upgradesBy(agreed *v1alpha1.UpgradeAllowance) controlplane.AuditEvents {
 	GinkgoHelper()
@@ -96,7 +96,7 @@ func (s *scene) upgradesBy(agreed *v1alpha1.UpgradeAllowance) controlplane.Audit
 	return events
 }
 
-// agreeTo is what greta agrees to of an edited graph, once it lets something through.
+// agreeTo returns what greta agrees to of an edited graph, once it lets something through.
 func agreeTo(ctx context.Context, change func(*v1alpha1.UpgradeAllowanceSpec)) *v1alpha1.UpgradeAllowance {
 	GinkgoHelper()
 	agreed := &v1alpha1.UpgradeAllowance{

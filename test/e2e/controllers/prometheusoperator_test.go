@@ -42,7 +42,7 @@ const (
 
 var statefulSetKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
 
-// prometheus is one that scrapes what ServiceMonitors of its namespace say.
+// prometheus returns one that scrapes what ServiceMonitors of its namespace say.
 func (s *scene) prometheus() *unstructured.Unstructured {
 	GinkgoHelper()
 	return s.object(`
@@ -57,7 +57,7 @@ spec:
 `)
 }
 
-// serviceMonitor is one that such a Prometheus selects.
+// serviceMonitor returns one that such a Prometheus selects.
 func (s *scene) serviceMonitor(name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	return s.object(`
@@ -70,7 +70,7 @@ spec:
 `)
 }
 
-// scrapeConfigs are some that a Prometheus may name.
+// scrapeConfigs returns some that a Prometheus may name.
 func (s *scene) scrapeConfigs(name, text string) *unstructured.Unstructured {
 	GinkgoHelper()
 	return s.object(`
@@ -94,7 +94,7 @@ func (s *scene) scrapes(ctx context.Context, prometheus *unstructured.Unstructur
 	}).WithTimeout(within).Should(Succeed())
 }
 
-// config is the configuration that Pods have, which is compressed.
+// config returns the configuration that Pods have, which is compressed.
 func (s *scene) config(ctx context.Context, g Gomega) string {
 	var secret corev1.Secret
 	g.Expect(shared.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: prometheusConfig}, &secret)).To(Succeed())

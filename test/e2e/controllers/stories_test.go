@@ -77,7 +77,7 @@ func setScene(ctx context.Context, governed bool) *scene {
 	return s
 }
 
-// verdicts are what was decided since the scene was last looked at.
+// verdicts returns what was decided since the scene was last looked at.
 func (s *scene) verdicts() []string {
 	var lines []string
 	for _, event := range s.Writes() {
@@ -134,7 +134,7 @@ func approve(ctx context.Context, who *stage.Actor, object client.Object) {
 	merge(ctx, who, object, `{"metadata":{"annotations":{"kausality.io/approve":"*"}}}`)
 }
 
-// pods are how many there are by image, those that are being deleted left out.
+// pods returns how many there are by image, those that are being deleted left out.
 func (s *scene) pods(ctx context.Context, g Gomega) map[string]int {
 	var list corev1.PodList
 	g.Expect(shared.List(ctx, &list, client.InNamespace(s.namespace))).To(Succeed())
@@ -147,7 +147,7 @@ func (s *scene) pods(ctx context.Context, g Gomega) map[string]int {
 	return out
 }
 
-// anyPod is one of them.
+// anyPod returns one of them.
 func (s *scene) anyPod(ctx context.Context) *corev1.Pod {
 	GinkgoHelper()
 	var list corev1.PodList
@@ -175,7 +175,7 @@ func (s *scene) quiet(ctx context.Context) {
 	s.UntilQuiet(ctx, quietMoment)
 }
 
-// refusals are what Kausality refused since the scene was last looked at. Others refuse as
+// refusals returns what Kausality refused since the scene was last looked at. Others refuse as
 // well: some controllers find out by that what cannot be changed.
 func (s *scene) refusals() []string {
 	GinkgoHelper()
@@ -224,7 +224,7 @@ func isController(event *auditv1.Event) bool {
 	return strings.HasPrefix(user, "system:serviceaccount:") && !strings.Contains(user, ":generic-garbage-collector")
 }
 
-// counted are the writes of a story that cost somebody something: those that were carried
+// counted returns the writes of a story that cost somebody something: those that were carried
 // out, records apart, which nobody watches.
 func (s *scene) counted() controlplane.AuditEvents {
 	GinkgoHelper()

@@ -118,7 +118,7 @@ var _ = SynchronizedAfterSuite(func() {}, func() {
 	Expect(describe(unasked)).To(BeEmpty(), "the webhook did not answer, though the operator was there")
 })
 
-// samples are the folders with the policies of a controller, and the names of those that
+// samples returns the folders with the policies of a controller, and the names of those that
 // are of it where there are others as well.
 func samples(c *controllers.Controller) map[string][]string {
 	if c == controllers.Kro {

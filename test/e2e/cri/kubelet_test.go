@@ -168,7 +168,7 @@ func rulesPatch(rules string) string {
 	return string(patch)
 }
 
-// lineOf is the first audit line of a method.
+// lineOf returns the first audit line of a method.
 func lineOf(log, method string) audit.Line {
 	GinkgoHelper()
 	for text := range strings.Lines(log) {

@@ -82,7 +82,7 @@ var _ = Describe("Neighbors", func() {
 	)
 })
 
-// list are the containers that the Pod sees by a socket.
+// list returns the containers that the Pod sees by a socket.
 func (p *pod) list(ctx context.Context, socket string) []string {
 	GinkgoHelper()
 	printed, err := p.crictl(ctx, socket, "ps", "--quiet")
@@ -90,7 +90,7 @@ func (p *pod) list(ctx context.Context, socket string) []string {
 	return strings.Fields(printed)
 }
 
-// witness is what containerd says of the Pod's containers, and of itself.
+// witness returns what containerd says of the Pod's containers, and of itself.
 func (p *pod) witness(ctx context.Context) []string {
 	GinkgoHelper()
 	var out []string

@@ -173,7 +173,7 @@ func (p *pod) crictl(ctx context.Context, socket string, args ...string) (string
 	return in(ctx, p.main, append([]string{"crictl", "--runtime-endpoint=unix://" + socket}, args...)...)
 }
 
-// state is what containerd says of a container.
+// state returns what containerd says of a container.
 func state(ctx context.Context, container string) *runtimeapi.ContainerStatus {
 	GinkgoHelper()
 	answer, err := containerd.Runtime().ContainerStatus(ctx, &runtimeapi.ContainerStatusRequest{ContainerId: container})

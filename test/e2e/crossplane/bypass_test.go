@@ -132,7 +132,7 @@ func (s *cloudScene) untouched(ctx context.Context) {
 	Expect(parameters).To(HaveKeyWithValue("instanceClass", "db.t3.victim"))
 }
 
-// named is a patch that has an object stand for something else in the cloud.
+// named returns a patch that has an object stand for something else in the cloud.
 func named(name string) client.Patch {
 	return merge(fmt.Sprintf(`{"metadata":{"annotations":{"crossplane.io/external-name":%q}}}`, name))
 }
@@ -190,7 +190,7 @@ func (b bypass) spec() {
 	}, SpecTimeout(specTimeout))
 }
 
-// ownInstance is an instance of alice's that nobody composes.
+// ownInstance returns an instance of alice's that nobody composes.
 func ownInstance(ctx context.Context, name string, policies ...any) *gatedInstance {
 	GinkgoHelper()
 	mr := managed(cluster.GroupVersion, name)
@@ -209,7 +209,7 @@ func bypasses() []bypass {
 	return slices.Concat(namingOthers(), namingMeanwhile(), callingOneselfAuthor(), ridingAlong(), claiming(), choosing())
 }
 
-// namingOthers are ways to have alice change what somebody else has in the cloud.
+// namingOthers returns ways to have alice change what somebody else has in the cloud.
 func namingOthers() []bypass {
 	return []bypass{
 		{"naming somebody else's resource in the cloud", func(ctx context.Context, s *cloudScene) {
@@ -295,7 +295,7 @@ func namingOthers() []bypass {
 	}
 }
 
-// namingMeanwhile are the same without anybody who judges.
+// namingMeanwhile returns the same without anybody who judges.
 func namingMeanwhile() []bypass {
 	return []bypass{
 		{"naming it while nobody looks", func(ctx context.Context, s *cloudScene) {
@@ -327,7 +327,7 @@ func namingMeanwhile() []bypass {
 	}
 }
 
-// callingOneselfAuthor are ways to lift the ceiling of management policies that an author
+// callingOneselfAuthor returns ways to lift the ceiling of management policies that an author
 // has set, by a name that anybody may choose.
 func callingOneselfAuthor() []bypass {
 	return []bypass{
@@ -366,7 +366,7 @@ func (s *cloudScene) apply(ctx context.Context, instance *unstructured.Unstructu
 	return applied
 }
 
-// ridingAlong are ways to have one's own change carried out with somebody else's.
+// ridingAlong returns ways to have one's own change carried out with somebody else's.
 func ridingAlong() []bypass {
 	return []bypass{
 		{"riding along with an initiator's change of the same resource", func(ctx context.Context, s *cloudScene) {
@@ -386,7 +386,7 @@ func ridingAlong() []bypass {
 	}
 }
 
-// claiming are ways to have Crossplane write what somebody else's composite resource says.
+// claiming returns ways to have Crossplane write what somebody else's composite resource says.
 func claiming() []bypass {
 	return []bypass{
 		{"claiming somebody else's composite resource", func(ctx context.Context, s *cloudScene) {
@@ -419,7 +419,7 @@ func claiming() []bypass {
 	}
 }
 
-// choosing are ways to have another composition make what somebody else has asked for.
+// choosing returns ways to have another composition make what somebody else has asked for.
 func choosing() []bypass {
 	return []bypass{
 		{"choosing a composition for somebody else's claim", func(ctx context.Context, s *cloudScene) {

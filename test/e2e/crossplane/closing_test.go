@@ -188,7 +188,7 @@ func (i *gatedInstance) resize(ctx context.Context, size string) {
 	Expect(i.by.Patch(ctx, i.database, resize(size))).To(Succeed())
 }
 
-// gate is how the gate of the instance is set.
+// gate returns how the gate of the instance is set.
 func (i *gatedInstance) gate(ctx context.Context, g Gomega) string {
 	g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.instance), i.instance)).To(Succeed())
 	return stage.PoliciesOf(i.instance)

@@ -72,7 +72,7 @@ func (w *world) offer(ctx context.Context, group string, edits ...func(*unstruct
 	}
 }
 
-// database is a database of a kind in a group, of a size.
+// database returns a database of a kind in a group, of a size.
 func database(group, kind, namespace, name, size string) *unstructured.Unstructured {
 	d := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"size": size, "engine": "postgres"}}}
 	d.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1alpha1", Kind: kind})
@@ -86,7 +86,7 @@ func resize(size string) client.Patch {
 	return client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"spec":{"size":%q}}`, size))
 }
 
-// instanceOf is the managed resource that a composite resource is composed of under
+// instanceOf returns the managed resource that a composite resource is composed of under
 // the given name. Instances of namespaced composite resources are namespaced.
 func (w *world) instanceOf(ctx context.Context, composite *unstructured.Unstructured, name string) *unstructured.Unstructured {
 	GinkgoHelper()
@@ -114,7 +114,7 @@ func (w *world) instanceOf(ctx context.Context, composite *unstructured.Unstruct
 	return found
 }
 
-// calls are those that reached the cloud about an instance.
+// calls returns those that reached the cloud about an instance.
 func (w *world) calls(ctx context.Context, instance client.Object) cloud.Calls {
 	GinkgoHelper()
 	calls, err := w.cloud().Calls(ctx, instance.GetName())

@@ -173,7 +173,7 @@ spec:
       verbs: [Delete]
 `
 
-// doomed is a database that is to go. What it is in the cloud is to go
+// doomed returns a database that is to go. What it is in the cloud is to go
 // along where goes is set.
 func doomed(ctx context.Context, kind, namespace, name string, goes bool) *gatedInstance {
 	GinkgoHelper()
@@ -195,7 +195,7 @@ func (i *gatedInstance) held(ctx context.Context) {
 	Expect(i.explain(ctx)).To(And(MatchRegexp(`Its deletion by \S+`), ContainSubstring(v1alpha1.AnnotationOrphan+"=true")))
 }
 
-// explain is what is told of the instance to who asks what it waits for.
+// explain returns what is told of the instance to who asks what it waits for.
 func (i *gatedInstance) explain(ctx context.Context) string {
 	GinkgoHelper()
 	args := []string{
@@ -221,7 +221,7 @@ func (i *gatedInstance) letGo(ctx context.Context) {
 	shared.has(ctx, i.instance, medium)
 }
 
-// outside is what the cloud was asked to delete.
+// outside returns what the cloud was asked to delete.
 func (i *gatedInstance) outside(ctx context.Context) []cloud.Verb {
 	GinkgoHelper()
 	return shared.calls(ctx, i.instance).Of(cloud.Delete).Verbs()
@@ -331,7 +331,8 @@ var _ = Describe("The deletion", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// replicated is a database with a label and a replica, which is the instance of it that counts.
+// replicated returns a database with a label and a replica, which is the instance of it that
+// counts.
 func replicated(ctx context.Context, namespace, name, label string) *gatedInstance {
 	GinkgoHelper()
 	db := database(deletionGroup, claimKind, namespace, name, medium)

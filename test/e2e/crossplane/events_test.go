@@ -109,7 +109,7 @@ func told(events controlplane.AuditEvents) string {
 	return b.String()
 }
 
-// by is who made a request, in a word.
+// by returns who made a request, in a word.
 func by(event *auditv1.Event) string {
 	name := stage.UserOf(event)
 	return name[strings.LastIndex(name, ":")+1:]

@@ -150,12 +150,12 @@ func orphan() client.Patch {
 	return merge(`{"metadata":{"annotations":{"` + v1alpha1.AnnotationOrphan + `":"true"}}}`)
 }
 
-// collector is the garbage collector.
+// collector returns the garbage collector.
 func (w *world) collector() *stage.Actor {
 	return w.As("system:serviceaccount:kube-system:generic-garbage-collector", "system:masters")
 }
 
-// gateAt is how the gate was set by the write that gave an instance its size.
+// gateAt returns how the gate was set by the write that gave an instance its size.
 func gateAt(audit stage.Witness, instance *unstructured.Unstructured, size string) stage.Opening {
 	GinkgoHelper()
 	writes := audit.Writes(controlplane.Succeeded, stage.OfAny(instance), func(event *auditv1.Event) bool {

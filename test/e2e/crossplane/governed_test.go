@@ -81,7 +81,7 @@ type governed struct {
 	isClaim bool
 }
 
-// objects are all of them, each once.
+// objects returns all of them, each once.
 func (d *governed) objects() []*unstructured.Unstructured {
 	if d.isClaim {
 		return []*unstructured.Unstructured{d.database, d.composite, d.instance}
@@ -120,7 +120,7 @@ func (w *world) steady(ctx context.Context, d *governed) {
 	}
 }
 
-// versions are the versions that the API server has of the objects.
+// versions returns the versions that the API server has of the objects.
 func (w *world) versions(ctx context.Context, d *governed) []string {
 	GinkgoHelper()
 	var out []string
@@ -146,7 +146,7 @@ func (w *world) sized(ctx context.Context, instance *unstructured.Unstructured, 
 	}).Should(Succeed())
 }
 
-// askedSize is the size that an instance is asked to have.
+// askedSize returns the size that an instance is asked to have.
 func askedSize(instance *unstructured.Unstructured) string {
 	size, _, _ := unstructured.NestedString(instance.Object, "spec", "forProvider", "instanceClass")
 	return size
@@ -288,7 +288,7 @@ var _ = Describe("With policies", func() {
 	}, SpecTimeout(2*specTimeout))
 })
 
-// engineOf is the engine that an instance is asked to have.
+// engineOf returns the engine that an instance is asked to have.
 func engineOf(instance *unstructured.Unstructured) string {
 	engine, _, _ := unstructured.NestedString(instance.Object, "spec", "forProvider", "engine")
 	return engine

@@ -69,7 +69,7 @@ func (w *world) offerOlder(ctx context.Context) {
 	w.Apply(ctx, stage.ParsePolicies(older.Replace(closingPolicies+"---"+externalDeletion))...)
 }
 
-// shut are the management policies of the gate of an instance that is closed.
+// shut returns the management policies of the gate of an instance that is closed.
 func (i *gatedInstance) shut() string {
 	if i.instance.GroupVersionKind().Group == olderGroup {
 		return "Observe"
@@ -107,7 +107,7 @@ var _ = Describe("The gates of an older provider", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// saidOf are the messages that a condition of an object had.
+// saidOf returns the messages that a condition of an object had.
 func saidOf(audit stage.Witness, object client.Object, kind string) []string {
 	GinkgoHelper()
 	writes := audit.Writes(controlplane.Succeeded, controlplane.OnObject(object.GetNamespace(), object.GetName()), controlplane.OfSubresource("status"))

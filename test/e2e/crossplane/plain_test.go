@@ -85,7 +85,7 @@ func (w *world) quiet(ctx context.Context, objects ...*unstructured.Unstructured
 	w.Watch(stage.OfAny(objects...)).UntilQuiet(ctx, quietMoment)
 }
 
-// changes are the writes that made another object of an object, rather than finding
+// changes returns the writes that made another object of an object, rather than finding
 // it as it was to be.
 func changes(audit stage.Witness, object *unstructured.Unstructured) controlplane.AuditEvents {
 	GinkgoHelper()

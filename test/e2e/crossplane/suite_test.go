@@ -146,5 +146,5 @@ func init() {
 	}
 }
 
-// cloud is the cloud, as a test sees it.
+// cloud returns the cloud, as a test sees it.
 func (w *world) cloud() cloud.Client { return cloud.Client{URL: w.CloudURL} }

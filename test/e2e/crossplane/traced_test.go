@@ -98,7 +98,7 @@ func sizeOf(object *unstructured.Unstructured, size string) string {
 	return fmt.Sprintf(`{"spec":{"forProvider":{"instanceClass":%q}}}`, size)
 }
 
-// traceOf are the kinds that the trace of the last write of an object by Crossplane
+// traceOf returns the kinds that the trace of the last write of an object by Crossplane
 // leads through that needed an allowance, each with the ticket where it began.
 func traceOf(audit stage.Witness, object *unstructured.Unstructured) []string {
 	GinkgoHelper()

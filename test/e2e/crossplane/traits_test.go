@@ -98,7 +98,7 @@ var _ = Describe("A provider", func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// instanceWith is a new database, and its instance, whose provider has the given
+// instanceWith returns a new database, and its instance, whose provider has the given
 // traits.
 func (w *world) instanceWith(ctx context.Context, traits ...instance.Trait) (db, managed *unstructured.Unstructured) {
 	GinkgoHelper()
@@ -111,7 +111,7 @@ func (w *world) instanceWith(ctx context.Context, traits ...instance.Trait) (db,
 	return db, managed
 }
 
-// reasons are those of an object's conditions.
+// reasons returns those of an object's conditions.
 func reasons(object *unstructured.Unstructured) map[string]string {
 	out := map[string]string{}
 	for _, kind := range []string{"AsyncOperation", "LastAsyncOperation"} {
@@ -122,7 +122,7 @@ func reasons(object *unstructured.Unstructured) map[string]string {
 	return out
 }
 
-// observedSize is the size that an instance says it has.
+// observedSize returns the size that an instance says it has.
 func observedSize(managed *unstructured.Unstructured) string {
 	size, _, _ := unstructured.NestedString(managed.Object, "status", "atProvider", "instanceClass")
 	return size

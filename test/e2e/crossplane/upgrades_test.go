@@ -109,7 +109,7 @@ func (w *world) recompose(ctx context.Context, kind, group, patch string) string
 	return newest
 }
 
-// newestRevision is the name of the newest revision of a Composition.
+// newestRevision returns the name of the newest revision of a Composition.
 func (w *world) newestRevision(ctx context.Context, composition string) (name string) {
 	GinkgoHelper()
 	list := &unstructured.UnstructuredList{}
@@ -124,7 +124,7 @@ func (w *world) newestRevision(ctx context.Context, composition string) (name st
 	return name
 }
 
-// composedBy is the revision that a composite resource names.
+// composedBy returns the revision that a composite resource names.
 func composedBy(composite *unstructured.Unstructured) string {
 	for _, path := range [][]string{{"spec", "crossplane", "compositionRevisionRef", "name"}, {"spec", "compositionRevisionRef", "name"}} {
 		if name, ok, _ := unstructured.NestedString(composite.Object, path...); ok {
@@ -134,7 +134,7 @@ func composedBy(composite *unstructured.Unstructured) string {
 	return ""
 }
 
-// said is what requests say, and when.
+// said returns what requests say, and when.
 func said(events controlplane.AuditEvents) []string {
 	var out []string
 	for i := range events {
@@ -151,13 +151,13 @@ func said(events controlplane.AuditEvents) []string {
 	return out
 }
 
-// windowOf is the backup window that an instance is asked to have.
+// windowOf returns the backup window that an instance is asked to have.
 func windowOf(instance *unstructured.Unstructured) string {
 	window, _, _ := unstructured.NestedString(instance.Object, "spec", "forProvider", "backupWindow")
 	return window
 }
 
-// remembered is what a composite resource remembers of its Composition.
+// remembered returns what a composite resource remembers of its Composition.
 func (w *world) remembered(ctx context.Context, g Gomega, composite *unstructured.Unstructured) v1alpha1.ControllerVersion {
 	for _, v := range w.Record(ctx, g, composite).Status.Versions {
 		if v.Trigger == v1alpha1.UpgradeOfComposition {
@@ -174,7 +174,7 @@ type upgraded struct {
 	manual bool
 }
 
-// crossplaneField is where a database says how it follows its Composition.
+// crossplaneField returns where a database says how it follows its Composition.
 func (d *upgraded) crossplaneField(name string) []string {
 	if d.isClaim {
 		return []string{"spec", name}
@@ -243,7 +243,7 @@ func (d *upgraded) instanceGets(ctx context.Context, window OmegaMatcher, within
 	}).WithTimeout(within).Should(Succeed())
 }
 
-// settings are what the ConfigMap of a composite resource holds.
+// settings returns what the ConfigMap of a composite resource holds.
 func (d *upgraded) settings(ctx context.Context, g Gomega) map[string]string {
 	var list corev1.ConfigMapList
 	g.Expect(shared.List(ctx, &list, client.InNamespace(d.database.GetNamespace()), client.MatchingLabels{"crossplane.io/composite": d.composite.GetName()})).To(Succeed())

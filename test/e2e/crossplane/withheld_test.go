@@ -44,7 +44,7 @@ const evil = "evil"
 // managedKind is that of instances that nobody composes.
 const managedKind = "RDSInstance"
 
-// sizesAndEngines are policies for a group under which an initiator may change the size
+// sizesAndEngines returns policies for a group under which an initiator may change the size
 // and the engine of databases, of claims, and of instances that nobody composes.
 func sizesAndEngines(group string) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
@@ -88,7 +88,7 @@ func ask(ctx context.Context, group, kind string) *asked {
 	return askManaged(ctx, group, managed(cluster.GroupVersion, strings.ReplaceAll(group, ".", "-")))
 }
 
-// managed is an instance that nobody composes, of a group with or without namespaces.
+// managed returns an instance that nobody composes, of a group with or without namespaces.
 func managed(gv schema.GroupVersion, name string) *unstructured.Unstructured {
 	mr := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
 		"forProvider": map[string]any{"instanceClass": medium, "engine": "postgres"},
@@ -188,7 +188,7 @@ func (a *asked) runs(ctx context.Context, engine string) {
 	}).Should(Succeed())
 }
 
-// approve is what an approval of paths looks like.
+// approve returns what an approval of paths looks like.
 func approve(paths string) client.Patch {
 	return merge(fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationApprove, paths))
 }

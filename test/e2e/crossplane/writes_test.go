@@ -93,7 +93,7 @@ var _ = Describe("The writes that follow from changes", func() {
 	}, SpecTimeout(2*specTimeout+time.Duration(*overtaking)*overtakingTimeout))
 })
 
-// unseen is an object of which no version was seen.
+// unseen returns an object of which no version was seen.
 func unseen(object *unstructured.Unstructured) *unstructured.Unstructured {
 	object = object.DeepCopy()
 	object.SetResourceVersion("")

@@ -37,7 +37,7 @@ const (
 	tag      = "v0.1.0"
 )
 
-// documented are the blocks of commands that a section of docs/install.md has, without those
+// documented returns the blocks of commands that a section of docs/install.md has, without those
 // of sections below it.
 func documented(section string) []string {
 	GinkgoHelper()
@@ -75,7 +75,7 @@ func (w *world) try(ctx context.Context, commands string) (string, error) {
 	return out.String(), err
 }
 
-// env is the environment of commands.
+// env returns the environment of commands.
 func (w *world) env() []string {
 	GinkgoHelper()
 	found, err := gocaches()

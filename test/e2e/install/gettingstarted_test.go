@@ -76,7 +76,7 @@ var _ = Describe("Getting started", Label("getting-started"), func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// stepsOf are the steps of a page of docs.
+// stepsOf returns the steps of a page of docs.
 func stepsOf(page string) []step {
 	GinkgoHelper()
 	var steps []step

@@ -65,7 +65,7 @@ func (w *world) everything(ctx context.Context, g Gomega) inventory {
 	return all
 }
 
-// contentOf is an object without what counts its writes.
+// contentOf returns an object without what counts its writes.
 func contentOf(g Gomega, obj *unstructured.Unstructured) string {
 	GinkgoHelper()
 	for _, counting := range []string{"resourceVersion", "generation", "managedFields"} {

@@ -51,7 +51,7 @@ func (w *world) change(ctx context.Context, who *stage.Actor, d *appsv1.Deployme
 	Expect(who.Patch(ctx, d, client.RawPatch(types.StrategicMergePatchType, []byte(patch)))).To(Succeed())
 }
 
-// imageOf is a patch of the one container.
+// imageOf returns a patch of the one container.
 func imageOf(image string) string {
 	return `{"spec":{"template":{"spec":{"containers":[{"name":"` + builders.Container + `","image":"` + image + `"}]}}}}`
 }
@@ -68,7 +68,7 @@ func (w *world) rolledOut(ctx context.Context, d *appsv1.Deployment) {
 	}).Should(Succeed())
 }
 
-// newest is the ReplicaSet of a Deployment that has its image.
+// newest returns the ReplicaSet of a Deployment that has its image.
 func (w *world) newest(ctx context.Context, d *appsv1.Deployment) *appsv1.ReplicaSet {
 	GinkgoHelper()
 	var found *appsv1.ReplicaSet
@@ -87,12 +87,13 @@ func (w *world) newest(ctx context.Context, d *appsv1.Deployment) *appsv1.Replic
 	return found
 }
 
-// scale is what a policy refuses: that somebody scales a ReplicaSet by hand. Nothing is written.
+// scale returns what a policy refuses: that somebody scales a ReplicaSet by hand. Nothing is
+// written.
 func scale(ctx context.Context, stranger *stage.Actor, rs *appsv1.ReplicaSet) error {
 	return stranger.Patch(ctx, rs.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"replicas":9}}`)), client.DryRunAll)
 }
 
-// tryImage is what a policy allows, by somebody who may initiate. Nothing is written.
+// tryImage returns what a policy allows, by somebody who may initiate. Nothing is written.
 func tryImage(ctx context.Context, who *stage.Actor, d *appsv1.Deployment) error {
 	return who.Patch(ctx, d.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, []byte(imageOf("web:tried"))), client.DryRunAll)
 }

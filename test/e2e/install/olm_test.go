@@ -212,7 +212,7 @@ func readBundle() (objects []*unstructured.Unstructured, csv *unstructured.Unstr
 	return objects, csv
 }
 
-// permissions are the service accounts and roles that a ClusterServiceVersion asks for.
+// permissions returns the service accounts and roles that a ClusterServiceVersion asks for.
 func permissions(csv *unstructured.Unstructured) []*unstructured.Unstructured {
 	GinkgoHelper()
 	raw, err := json.Marshal(csv.Object["spec"])
@@ -262,7 +262,7 @@ func permissions(csv *unstructured.Unstructured) []*unstructured.Unstructured {
 	return objects
 }
 
-// phase is how far OLM is with the ClusterServiceVersion.
+// phase returns how far OLM is with the ClusterServiceVersion.
 func (w *world) phase(ctx context.Context, g Gomega) string {
 	GinkgoHelper()
 	csv := &unstructured.Unstructured{}

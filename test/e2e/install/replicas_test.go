@@ -177,7 +177,7 @@ var _ = Describe("Two replicas", Label("ha"), Ordered, func() {
 	}, SpecTimeout(specTimeout))
 })
 
-// leads is which of the operators leads. One that did, and does not any more, ends.
+// leads returns which of the operators leads. One that did, and does not any more, ends.
 func leads(ctx context.Context, operators map[string]*controlplane.Operator) string {
 	GinkgoHelper()
 	var leader string

@@ -146,7 +146,7 @@ spec:
 	Expect(sets.Items).NotTo(BeEmpty())
 }
 
-// object is the one of some JSON.
+// object returns the one of some JSON.
 func object(text string) *unstructured.Unstructured {
 	GinkgoHelper()
 	objects, err := controlplane.Decode([]byte(text))

@@ -106,7 +106,7 @@ func newWorld(ctx context.Context, apiServerFlags ...string) *world {
 	return w
 }
 
-// pods are the processes behind the address of a Service: where it selects the Pods of the
+// pods returns the processes behind the address of a Service: where it selects the Pods of the
 // operator, the operators that run, each in turn.
 func (w *world) pods(ctx context.Context, address string) []string {
 	ip, port, err := net.SplitHostPort(address)
@@ -144,7 +144,7 @@ func isWebhookPort(port corev1.ServicePort, container *corev1.Container) bool {
 	return slices.Contains(container.Args, "--webhook-port="+strconv.Itoa(at))
 }
 
-// operators are where those that run serve webhooks.
+// operators returns where those that run serve webhooks.
 func (w *world) operators() []string {
 	addresses := map[string]string{}
 	for _, m := range w.cp.Status() {

@@ -129,7 +129,7 @@ func (s *setting) way(written, managed string) string {
 	return stage.AliceName + ": " + strings.Join(hops, ", ")
 }
 
-// openedFor is how the gate was set by the write that gave the managed resource a value.
+// openedFor returns how the gate was set by the write that gave the managed resource a value.
 func (s *setting) openedFor(value string) stage.Opening {
 	GinkgoHelper()
 	gvk := s.object.GroupVersionKind()
@@ -145,7 +145,7 @@ func (s *setting) openedFor(value string) stage.Opening {
 	return stage.Opening{}
 }
 
-// outside is the ConfigMap.
+// outside returns the ConfigMap.
 func (s *setting) outside() *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: s.key().Namespace, Name: s.key().Name}}
 }

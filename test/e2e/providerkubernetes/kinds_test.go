@@ -29,7 +29,7 @@ import (
 // to them happens at once, as most of it is waiting.
 type settings []*setting
 
-// ofAllKinds are settings of each kind that nobody has created yet.
+// ofAllKinds returns settings of each kind that nobody has created yet.
 func ofAllKinds(ctx context.Context, group, name string) settings {
 	GinkgoHelper()
 	var all settings

@@ -57,7 +57,7 @@ const (
 	metricsURL    = "http://127.0.0.1:9444/metrics"
 )
 
-// peers is the folder with the provider and its definitions.
+// peers returns the folder with the provider and its definitions.
 func peers() string { return filepath.Join(filepath.Dir(members.BinDir()), "peers") }
 
 // installProvider installs the provider as the package manager does. It does not run yet.
@@ -143,7 +143,7 @@ const (
 	remove = "Delete"
 )
 
-// mutations are what the provider asked to be changed in a namespace, refused or not.
+// mutations returns what the provider asked to be changed in a namespace, refused or not.
 // What it asks for as a dry run, to compare, is none.
 func mutations(audit stage.Witness, namespace string) []string {
 	GinkgoHelper()
@@ -166,7 +166,7 @@ func mutation(event *auditv1.Event) string {
 	}
 }
 
-// looks are how often the provider looked at what there is in a namespace.
+// looks returns how often the provider looked at what there is in a namespace.
 func looks(audit stage.Witness, namespace string) int {
 	GinkgoHelper()
 	return len(audit.Requests(controlplane.ByUser(outsider), controlplane.InNamespace(namespace), controlplane.ByVerb("get")))

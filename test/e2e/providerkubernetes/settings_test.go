@@ -91,7 +91,7 @@ func decode(text string) []*unstructured.Unstructured {
 
 func encoded(content []byte) string { return base64.StdEncoding.EncodeToString(content) }
 
-// policiesFor are the policies of the settings of a group.
+// policiesFor returns the policies of the settings of a group.
 func policiesFor(group string) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
 	policies := stage.ParsePolicies(testdata("policies.yaml", group))
@@ -137,7 +137,7 @@ type setting struct {
 	audit stage.Witness
 }
 
-// planned is a setting that nobody has created yet.
+// planned returns a setting that nobody has created yet.
 func planned(kind, group, namespace, name string) *setting {
 	s := &setting{written: &unstructured.Unstructured{Object: map[string]any{}}, by: shared.initiator()}
 	s.written.SetGroupVersionKind(schema.GroupVersionKind{Group: group, Version: "v1alpha1", Kind: kind})
@@ -185,7 +185,7 @@ func (s *setting) comes(ctx context.Context) {
 	shared.Becomes(ctx, s.written, "Synced", "Ready")
 }
 
-// managed is the managed resource of the setting.
+// managed returns the managed resource of the setting.
 func (s *setting) managed(ctx context.Context) *unstructured.Unstructured {
 	GinkgoHelper()
 	if s.written.GetKind() == objectKind {
@@ -205,7 +205,7 @@ func (s *setting) managed(ctx context.Context) *unstructured.Unstructured {
 	return &list.Items[0]
 }
 
-// patch is the change that gives a setting a value.
+// patch returns the change that gives a setting a value.
 func (s *setting) patch(value string) client.Patch {
 	if s.written.GetKind() == objectKind {
 		return setObject(value)
@@ -213,17 +213,17 @@ func (s *setting) patch(value string) client.Patch {
 	return merge(fmt.Sprintf(`{"spec":{"value":%q}}`, value))
 }
 
-// setObject is the change that gives a managed resource a value.
+// setObject returns the change that gives a managed resource a value.
 func setObject(value string) client.Patch {
 	return merge(fmt.Sprintf(`{"spec":{"forProvider":{"manifest":{"data":{"value":%q}}}}}`, value))
 }
 
 func merge(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
 
-// key is that of the ConfigMap.
+// key returns that of the ConfigMap.
 func (s *setting) key() client.ObjectKey { return client.ObjectKeyFromObject(s.written) }
 
-// value is what the ConfigMap says.
+// value returns what the ConfigMap says.
 func (s *setting) value(ctx context.Context) (string, error) {
 	var there corev1.ConfigMap
 	err := shared.Get(ctx, s.key(), &there)

@@ -122,7 +122,7 @@ func style(axis *plot.Axis, as Axis, ticks []plot.Tick) {
 	axis.Tick.Marker, axis.Tick.Label.Font = plot.ConstantTicks(ticks), font.From(sans, tickSize)
 }
 
-// rangeY is what the Y axis spans: all intervals and limits.
+// rangeY returns what the Y axis spans: all intervals and limits.
 func (c Chart) rangeY() (low, high float64) {
 	low, high = c.Series[0].Points[0].Low, c.Series[0].Points[0].High
 	for _, s := range c.Series {
@@ -142,13 +142,13 @@ func withFallbackFonts(svg []byte) []byte {
 	return bytes.ReplaceAll(svg, []byte("font-family:Liberation Sans;"), []byte("font-family:Liberation Sans,Arial,Helvetica,sans-serif;"))
 }
 
-// Len is how many points the series has; with XY and YError it is what the library draws.
+// Len returns how many points the series has; with XY and YError it is what the library draws.
 func (s Series) Len() int { return len(s.Points) }
 
-// XY is where the i-th point is.
+// XY returns where the i-th point is.
 func (s Series) XY(i int) (x, y float64) { return s.Points[i].X, s.Points[i].Y }
 
-// YError is how far the interval of the i-th point reaches below and above it.
+// YError returns how far the interval of the i-th point reaches below and above it.
 func (s Series) YError(i int) (low, high float64) {
 	p := s.Points[i]
 	return p.Low - p.Y, p.High - p.Y

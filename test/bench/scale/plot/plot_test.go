@@ -32,7 +32,7 @@ import (
 	"gonum.org/v1/plot"
 )
 
-// growth is a chart of a cost that grows, and of one that does not.
+// growth returns a chart of a cost that grows, and of one that does not.
 func growth() Chart {
 	return Chart{
 		Title: "Costs <of> something",
@@ -46,7 +46,7 @@ func growth() Chart {
 	}
 }
 
-// texts are the texts of an SVG, sorted.
+// texts returns the texts of an SVG, sorted.
 func texts(t *testing.T, svg []byte) []string {
 	t.Helper()
 	var out []string

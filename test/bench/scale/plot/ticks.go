@@ -37,7 +37,7 @@ var mantissas = [][]float64{
 	{1, 1.2, 1.5, 2, 2.5, 3, 4, 5, 6, 8},
 }
 
-// placesX are the ticks of the X axis: the places that were measured, unless they are
+// placesX returns the ticks of the X axis: the places that were measured, unless they are
 // too many.
 func (c Chart) placesX() []plot.Tick {
 	var places []float64
@@ -54,7 +54,7 @@ func (c Chart) placesX() []plot.Tick {
 	return ticksAt(places, c.X.Unit)
 }
 
-// ticksBetween are round numbers from low to high: as many as there is room for.
+// ticksBetween returns round numbers from low to high: as many as there is room for.
 func ticksBetween(low, high float64, unit string) []plot.Tick {
 	if benchunit.ClassOf(unit) == benchunit.Binary {
 		return ticksAt(powersOfTwo(low, high), unit)
@@ -78,7 +78,7 @@ func ticksBetween(low, high float64, unit string) []plot.Tick {
 	return ticksAt(best, unit)
 }
 
-// powersOfTwo are those from low to high, or each second, or third, … of them.
+// powersOfTwo returns those from low to high, or each second, or third, … of them.
 func powersOfTwo(low, high float64) []float64 {
 	first, last := math.Ceil(math.Log2(low)), math.Floor(math.Log2(high))
 	step := max(1, math.Ceil((last-first+1)/mostTicks))
@@ -97,7 +97,7 @@ func ticksAt(places []float64, unit string) []plot.Tick {
 	return ticks
 }
 
-// Format is a number on the axis with its unit, prefixed: "2 µs", "300 MiB", "10,000".
+// Format returns a number on the axis with its unit, prefixed: "2 µs", "300 MiB", "10,000".
 // What has no unit is a count or a ratio and has no prefix.
 func (a Axis) Format(value float64) string {
 	if a.Unit == "" {
@@ -124,7 +124,7 @@ func withCommas(value float64) string {
 
 func number(value float64) string { return strconv.FormatFloat(value, 'f', -1, 64) }
 
-// widened is a range of at least leastSpan around the same middle.
+// widened returns a range of at least leastSpan around the same middle.
 func widened(low, high float64) (from, to float64) {
 	if high/low >= leastSpan {
 		return low, high

@@ -49,7 +49,7 @@ func (f Field) String() string {
 	return out.String()
 }
 
-// Name is the last name in it.
+// Name returns the last name in it.
 func (f Field) Name() string {
 	for _, step := range slices.Backward(f) {
 		if name, ok := step.(string); ok {
@@ -62,7 +62,7 @@ func (f Field) Name() string {
 // anyKey is a key of maps that take any.
 const anyKey = "key"
 
-// Fields are all fields below a schema, itself left out. Where the sample has lists, a
+// Fields returns all fields below a schema, itself left out. Where the sample has lists, a
 // field is in the first item that has it.
 func Fields(schema *apiextensionsv1.JSONSchemaProps, sample any) []Field {
 	found := map[string]place{}
@@ -109,7 +109,7 @@ func walk(schema *apiextensionsv1.JSONSchemaProps, sample any, at Field, shape s
 	}
 }
 
-// With is a copy of an object that has the value in the field. What is missing above it is
+// With returns a copy of an object that has the value in the field. What is missing above it is
 // made.
 func With(object map[string]any, field Field, value any) map[string]any {
 	out, _ := with(runtime.DeepCopyJSON(object), field, value).(map[string]any)
@@ -139,7 +139,7 @@ func with(into any, field Field, value any) any {
 	}
 }
 
-// Sample is an object with every field of a schema, each with a value that is none of the
+// Sample returns an object with every field of a schema, each with a value that is none of the
 // bad ones.
 func Sample(schema *apiextensionsv1.JSONSchemaProps) any {
 	if len(schema.Enum) > 0 {

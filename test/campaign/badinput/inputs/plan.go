@@ -31,7 +31,7 @@ type Change struct {
 // String says what is changed, and not the value.
 func (c Change) String() string { return c.Field.String() + ": " + c.Value.Name }
 
-// Plan is an endless sequence of changes, in an order that follows from the seed and the
+// Plan returns an endless sequence of changes, in an order that follows from the seed and the
 // name of what is changed. At first each field has its turn once, then every field meets
 // every value, and that again in another order.
 func Plan(seed uint64, name string, fields []Field, values []Value) iter.Seq2[int, Change] {

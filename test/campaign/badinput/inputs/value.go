@@ -44,7 +44,7 @@ const (
 // Many is more items than anybody has.
 const Many = 10_000
 
-// Values are all bad values, whatever the field is for: those of other types, the
+// Values returns all bad values, whatever the field is for: those of other types, the
 // extremes of each type, lists of that many items, and texts.
 func Values(many int) []Value {
 	values := []Value{
@@ -68,7 +68,7 @@ func Values(many int) []Value {
 	return values
 }
 
-// wrong are values of each type, most of which are not the field's.
+// wrong returns values of each type, most of which are not the field's.
 func wrong() []Value {
 	return []Value{
 		{Name: "null", JSON: raw("null")},
@@ -95,7 +95,7 @@ func wrong() []Value {
 
 type text struct{ name, text string }
 
-// texts are bad as names, paths, patterns, ledgers and lists of paths.
+// texts returns bad as names, paths, patterns, ledgers and lists of paths.
 func texts() []text {
 	return []text{
 		{"no text", ""},
@@ -134,7 +134,7 @@ func texts() []text {
 // costly is an expression that takes as much as one may.
 const costly = "object.spec.items.all(a, object.spec.items.all(b, object.spec.items.all(c, a == b || b == c || a != c)))"
 
-// expressions are CEL that explodes: in what it makes, in what it costs, or in depth.
+// expressions returns CEL that explodes: in what it makes, in what it costs, or in depth.
 func expressions() []text {
 	list, product := "[1,2,3,4,5,6,7,8,9,10]", "a0"
 	for depth := range 8 {
@@ -185,7 +185,7 @@ func items(n int, format string) json.RawMessage {
 	return raw("[" + strings.Join(numbered(n, format), ",") + "]")
 }
 
-// alike is a list of the same text.
+// alike returns a list of the same text.
 func alike(n int, text string) json.RawMessage {
 	return raw("[" + strings.TrimSuffix(strings.Repeat(fmt.Sprintf("%q,", text), n), ",") + "]")
 }

@@ -90,7 +90,7 @@ func (a *answer) fault(field inputs.Field, long bool) string {
 	return ""
 }
 
-// late tells whether an answer came so late that it is a fault.
+// late reports whether an answer came so late that it is a fault.
 func (a *answer) late() bool { return a.took > enough }
 
 // faultBeside says what is wrong with an answer, where the same request was made about
@@ -106,7 +106,7 @@ func (a *answer) faultBeside(unheeded answer, field inputs.Field) string {
 	return timely.fault(field, strings.HasPrefix(a.status.Message, timedOut))
 }
 
-// names tells whether the error names a field, or the map that it is a key of.
+// names reports whether the error names a field, or the map that it is a key of.
 func (a *answer) names(field inputs.Field) bool {
 	texts := []string{a.status.Message}
 	if a.status.Details != nil {

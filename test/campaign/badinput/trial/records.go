@@ -29,12 +29,12 @@ import (
 	"kausality.io/operator/test/campaign/badinput/inputs"
 )
 
-// stranger is what somebody who is not the operator tries to write.
+// stranger returns what somebody who is not the operator tries to write.
 func stranger(n int) []byte {
 	return fmt.Appendf(nil, `[{"op":"add","path":"/status","value":{"initiator":"mallory-%d"}}]`, n)
 }
 
-// recordSubject is the status of the record of a Thing. It is the operator's alone; so it
+// recordSubject returns the status of the record of a Thing. It is the operator's alone; so it
 // is written under its name, as an operator might that is broken.
 func (s *scene) recordSubject(ctx context.Context, schema *apiextensionsv1.JSONSchemaProps) (subject, error) {
 	path := ""

@@ -31,7 +31,7 @@ import (
 	"kausality.io/operator/test/campaign/badinput/inputs"
 )
 
-// reviews are bodies that an API server would not send, or not yet.
+// reviews returns bodies that an API server would not send, or not yet.
 func reviews() []inputs.Value {
 	of := func(version, request string) string {
 		return fmt.Sprintf(`{"kind":"AdmissionReview","apiVersion":%q,"request":%s}`, version, request)

@@ -80,7 +80,7 @@ func (s *scene) managed() string {
 	return fmt.Sprintf("/apis/managed.%s/v1/namespaces/%s/things", s.Group, s.Namespace)
 }
 
-// unheeded is a path of Things that no policy is about: requests for them go past Kausality.
+// unheeded returns a path of Things that no policy is about: requests for them go past Kausality.
 func (s *scene) unheeded() string {
 	return fmt.Sprintf("/apis/unheeded.%s/v1/namespaces/%s/things", s.Group, s.Namespace)
 }
@@ -195,19 +195,19 @@ func (s *scene) furnish(ctx context.Context) error {
 	})
 }
 
-// contents are what a Thing is about.
+// contents returns what a Thing is about.
 func contents() map[string]any {
 	return map[string]any{"config": "aaaaaaaaaaaaaaaaaaaaaaaaaaaa", "items": []any{map[string]any{"name": "one"}}}
 }
 
-// thing is a Thing.
+// thing returns a Thing.
 func (s *scene) thing(name string) *unstructured.Unstructured {
 	thing := builders.MakeThing(s.Group, s.Namespace, name)
 	thing.Object["spec"] = contents()
 	return thing
 }
 
-// inName is a policy under another name.
+// inName returns a policy under another name.
 func inName(policy map[string]any, name string) map[string]any {
 	out := maps.Clone(policy)
 	out["metadata"] = map[string]any{"name": name}

@@ -32,7 +32,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// sound tells whether Kausality works as before: the policy is in effect, whoever may
+// sound reports whether Kausality works as before: the policy is in effect, whoever may
 // initiate grants, a rollout comes to its end, and a stranger is refused.
 func (s *scene) sound(ctx context.Context) error {
 	if err := s.untilEnforced(ctx); err != nil {
@@ -62,12 +62,12 @@ func (s *scene) sound(ctx context.Context) error {
 	return nil
 }
 
-// approval is metadata that approves of everything.
+// approval returns metadata that approves of everything.
 func approval() map[string]any {
 	return map[string]any{"annotations": map[string]any{v1alpha1.AnnotationApprove: v1alpha1.Any}}
 }
 
-// grants tells whether a change by alice has given the Thing an allowance.
+// grants reports whether a change by alice has given the Thing an allowance.
 func (s *scene) grants(ctx context.Context) error {
 	body := map[string]any{"metadata": approval(), "spec": map[string]any{"config": strconv.FormatInt(time.Now().UnixNano(), 10), "items": nil}}
 	a, err := s.alice.insist(ctx, http.MethodPatch, s.things()+"/holder", asMerge, body)
@@ -94,7 +94,7 @@ func (s *scene) grants(ctx context.Context) error {
 	return errors.New("a change of the Thing grants nothing that is new")
 }
 
-// rolledOut tells whether the Deployment is what it is to be.
+// rolledOut reports whether the Deployment is what it is to be.
 func (s *scene) rolledOut(ctx context.Context) error {
 	a, err := s.admin.insist(ctx, http.MethodGet, s.apps("deployments")+"/web", asJSON, nil)
 	if err != nil {

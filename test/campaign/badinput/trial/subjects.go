@@ -45,7 +45,7 @@ var metadata = []inputs.Field{
 	{"metadata", "ownerReferences"}, {"metadata", "ownerReferences", 0, "uid"},
 }
 
-// subjects are all that bad input is put into.
+// subjects returns all that bad input is put into.
 func (s *scene) subjects(ctx context.Context) ([]subject, error) {
 	policies, err := s.schema(ctx, "allowancepolicies")
 	if err != nil {
@@ -97,7 +97,7 @@ func annotationFields() []inputs.Field {
 	return out
 }
 
-// schema is that of a kind of ours, as the API server has it.
+// schema returns that of a kind of ours, as the API server has it.
 func (s *scene) schema(ctx context.Context, resource string) (*apiextensionsv1.JSONSchemaProps, error) {
 	path := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + resource + ".kausality.io"
 	a, err := s.admin.insist(ctx, http.MethodGet, path, asJSON, nil)
@@ -114,12 +114,12 @@ func (s *scene) schema(ctx context.Context, resource string) (*apiextensionsv1.J
 	return definition.Spec.Versions[0].Schema.OpenAPIV3Schema, nil
 }
 
-// changed is the object with the change, as JSON.
+// changed returns the object with the change, as JSON.
 func changed(object map[string]any, c inputs.Change) ([]byte, error) {
 	return json.Marshal(inputs.With(object, c.Field, c.Value.JSON))
 }
 
-// top is a JSON patch that replaces one field of an object.
+// top returns a JSON patch that replaces one field of an object.
 func top(object map[string]any, name string) any {
 	return []any{map[string]any{"op": "add", "path": "/" + name, "value": object[name]}}
 }

@@ -167,7 +167,7 @@ func excluded(f inputs.Field) bool {
 	return slices.Contains([]string{"knowledge.settled.convention", "knowledge.history.of.external", "knowledge.history.target.external", "knowledge.scales.target.external"}, f.String())
 }
 
-// repeated tells whether a field is of a kind of entry that has it elsewhere.
+// repeated reports whether a field is of a kind of entry that has it elsewhere.
 func repeated(f inputs.Field) bool {
 	first, _ := f[0].(string)
 	return slices.Contains([]string{"initializing", "maintaining", "deleting"}, first) || slices.Contains(f, any("key"))

@@ -51,13 +51,13 @@ const (
 	partial = "Partial"
 )
 
-// size is the one that the cloud was asked for.
+// size returns the one that the cloud was asked for.
 func (c Call) size() string {
 	size, _ := c.Parameters["instanceClass"].(string)
 	return size
 }
 
-// resource is the managed resource that a call was made for: its API group, namespace
+// resource returns the managed resource that a call was made for: its API group, namespace
 // and name.
 func (c Call) resource() place {
 	kind, path, _ := strings.Cut(c.By, " ")

@@ -159,7 +159,7 @@ func (s *story) call(verb, size string) *story {
 	return s
 }
 
-// allowing is a ledger with an allowance for a verb, that alice began at a generation
+// allowing returns a ledger with an allowance for a verb, that alice began at a generation
 // of the database.
 func allowing(verb, field string, generation int) string {
 	return fmt.Sprintf(`[{"relation":"External","mutations":[%q],"initiator":"alice","trace":[
@@ -174,7 +174,7 @@ var (
 	deleting = []string{"Observe", "Delete"}
 )
 
-// made is a database that alice has made, and whose gate is closed.
+// made returns a database that alice has made, and whose gate is closed.
 func made(s *story) *story {
 	return s.database("alice", "create", 1, "small").
 		instance("system:crossplane", "patch", "small", creating, allowing(create, created, 1)).

@@ -46,7 +46,7 @@ type Evidence struct {
 // Span is a while.
 type Span struct{ From, To time.Time }
 
-// without is how long the span is without others, which do not overlap.
+// without returns how long the span is without others, which do not overlap.
 func (s Span) without(others []Span) time.Duration {
 	left := s.To.Sub(s.From)
 	for _, o := range others {
@@ -286,7 +286,7 @@ func (c *court) began(root *object, origin hop, initiator string) error {
 	return fmt.Errorf("%s did not change %s of %s at generation %d", initiator, origin.Field, root.place, origin.Generation)
 }
 
-// attests tells whether a hop says what an object says that it has to.
+// attests reports whether a hop says what an object says that it has to.
 func (c *court) attests(o *Object, h hop) bool {
 	for _, key := range c.Law.attested(h.Kind, h.Field) {
 		said := o.Metadata.Annotations[key]

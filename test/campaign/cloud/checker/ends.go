@@ -49,7 +49,7 @@ func (c *court) arrivals(root *object) {
 	}
 }
 
-// goneAt is when somebody deleted an object; zero if nobody did.
+// goneAt returns when somebody deleted an object; zero if nobody did.
 func (c *court) goneAt(o *object) time.Time {
 	if len(o.deletions) > 0 {
 		return o.deletions[0].Answered
@@ -77,7 +77,7 @@ func (c *court) stood(ch change, span Span) time.Duration {
 	return out
 }
 
-// latest is when the API server was asked last.
+// latest returns when the API server was asked last.
 func (c *court) latest() time.Time {
 	var out time.Time
 	for _, r := range c.Requests {
@@ -88,7 +88,7 @@ func (c *court) latest() time.Time {
 	return out
 }
 
-// arrived tells whether the cloud had the size of a change within a while, or a moment
+// arrived reports whether the cloud had the size of a change within a while, or a moment
 // later.
 func (c *court) arrived(ch change, span Span) bool {
 	for _, managed := range c.managed(ch.root) {
@@ -109,7 +109,7 @@ func (c *court) arrived(ch change, span Span) bool {
 	return false
 }
 
-// done are the calls for a managed resource that were carried out. Half an update of
+// done returns the calls for a managed resource that were carried out. Half an update of
 // the one field that differs is the whole of it.
 func (c *court) done(managed *object) []Call {
 	calls := slices.DeleteFunc(slices.Clone(c.Calls), func(call Call) bool {

@@ -143,12 +143,12 @@ func (h history) end(requests []Request) {
 	}
 }
 
-// at are the objects that were at a place.
+// at returns the objects that were at a place.
 func (h history) at(p place) []*object {
 	return slices.DeleteFunc(slices.Clone(h.byResource[p.resource]), func(o *object) bool { return o.place != p })
 }
 
-// named are the objects of a kind with a name. A trace says no more.
+// named returns the objects of a kind with a name. A trace says no more.
 func (h history) named(kind, name string) []*object {
 	var out []*object
 	for _, resource := range slices.Sorted(maps.Keys(h.byResource)) {
@@ -161,7 +161,7 @@ func (h history) named(kind, name string) []*object {
 	return out
 }
 
-// composite is the composite resource of a managed resource; nil if it has none.
+// composite returns the composite resource of a managed resource; nil if it has none.
 func (h history) composite(managed *object) *object {
 	name := managed.last().Metadata.Labels[compositeKey]
 	for _, kind := range []string{compositeKind, databaseKind} {
@@ -174,7 +174,7 @@ func (h history) composite(managed *object) *object {
 	return nil
 }
 
-// root is what people change of a managed resource; nil if there is none.
+// root returns what people change of a managed resource; nil if there is none.
 func (h history) root(managed *object) *object {
 	composite := h.composite(managed)
 	if composite == nil || composite.versions[0].Kind == databaseKind {
@@ -193,12 +193,12 @@ const (
 	databaseKind  = "Database"
 )
 
-// managed are the managed resources of what people change.
+// managed returns the managed resources of what people change.
 func (h history) managed(root *object) []*object {
 	return slices.DeleteFunc(slices.Clone(h.byResource[instances]), func(o *object) bool { return h.root(o) != root })
 }
 
-// roots are all that people change.
+// roots returns all that people change.
 func (h history) roots() []*object {
 	var out []*object
 	for _, resource := range []string{"databaseclaims", "databases"} {
@@ -207,7 +207,7 @@ func (h history) roots() []*object {
 	return out
 }
 
-// composites are all composite resources.
+// composites returns all composite resources.
 func (h history) composites() []*object {
 	return slices.Concat(h.byResource["xdatabases"], h.byResource["databases"])
 }
@@ -220,7 +220,7 @@ type change struct {
 	approved bool
 }
 
-// changes are those of a root, in order.
+// changes returns those of a root, in order.
 func (l Law) changes(root *object) []change {
 	var out []change
 	for i, v := range root.versions {
@@ -236,7 +236,7 @@ func (l Law) changes(root *object) []change {
 	return out
 }
 
-// ticketed tells whether a change of an object's size names what it has to.
+// ticketed reports whether a change of an object's size names what it has to.
 func (l Law) ticketed(o *Object) bool {
 	return !slices.ContainsFunc(l.attested(o.Kind, sizeField), func(key string) bool { return o.Metadata.Annotations[key] == "" })
 }

@@ -61,7 +61,7 @@ type section struct {
 	} `json:"policies"`
 }
 
-// allows tells whether a section lets something be done outside.
+// allows reports whether a section lets something be done outside.
 func (s section) allows(verb string) bool {
 	for _, p := range s.Policies {
 		if p.Relation == external && (slices.Contains(p.Verbs, verb) || slices.Contains(p.Verbs, "*")) {
@@ -84,12 +84,12 @@ func ReadLaw(text []byte) (Law, error) {
 	return law, nil
 }
 
-// about are the policies for a kind.
+// about returns the policies for a kind.
 func (l Law) about(kind string) []allowancePolicy {
 	return slices.DeleteFunc(slices.Clone(l.policies), func(p allowancePolicy) bool { return p.Spec.For.Kind != kind })
 }
 
-// initiates tells whether somebody may start something on objects of a kind.
+// initiates reports whether somebody may start something on objects of a kind.
 func (l Law) initiates(kind, user string, groups []string) bool {
 	for _, p := range l.about(kind) {
 		for _, s := range p.Spec.Subjects {
@@ -101,7 +101,7 @@ func (l Law) initiates(kind, user string, groups []string) bool {
 	return false
 }
 
-// opens tells whether the change of a field of objects of a kind, or their creation,
+// opens reports whether the change of a field of objects of a kind, or their creation,
 // lets something be done outside.
 func (l Law) opens(kind, field, verb string) bool {
 	for _, p := range l.about(kind) {
@@ -117,7 +117,7 @@ func (l Law) opens(kind, field, verb string) bool {
 	return false
 }
 
-// attested are the annotations that a change of a field has to name.
+// attested returns the annotations that a change of a field has to name.
 func (l Law) attested(kind, field string) []string {
 	var out []string
 	for _, p := range l.about(kind) {
@@ -133,7 +133,7 @@ func (l Law) attested(kind, field string) []string {
 	return out
 }
 
-// deletes tells whether what an object of a kind with labels is outside may be deleted
+// deletes reports whether what an object of a kind with labels is outside may be deleted
 // with it.
 func (l Law) deletes(kind string, labels map[string]string) bool {
 	for _, p := range l.about(kind) {

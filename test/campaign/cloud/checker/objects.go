@@ -115,7 +115,7 @@ type hop struct {
 	Attestations map[string]string `json:"attestations"`
 }
 
-// lets tells whether the allowance is for something outside.
+// lets reports whether the allowance is for something outside.
 func (a allowance) lets(verb string) bool {
 	return a.Relation == external && (slices.Contains(a.Mutations, verb) || slices.Contains(a.Mutations, everything))
 }
@@ -123,7 +123,7 @@ func (a allowance) lets(verb string) bool {
 // everything is the verb that stands for all of them.
 const everything = "*"
 
-// ledger are the allowances of an object. One that cannot be read allows nothing.
+// ledger returns the allowances of an object. One that cannot be read allows nothing.
 func (o *Object) ledger() []allowance {
 	var out []allowance
 	if err := json.Unmarshal([]byte(o.Metadata.Annotations[audit.KeyPrefix(o.Kind, o.Metadata.OwnerReferences)+"allowances"]), &out); err != nil {
@@ -132,12 +132,12 @@ func (o *Object) ledger() []allowance {
 	return out
 }
 
-// holds tells whether the ledger has an allowance of a relation.
+// holds reports whether the ledger has an allowance of a relation.
 func (o *Object) holds(relation string) bool {
 	return slices.ContainsFunc(o.ledger(), func(a allowance) bool { return a.Relation == relation })
 }
 
-// open are the verbs that the gate of a managed resource is open for.
+// open returns the verbs that the gate of a managed resource is open for.
 func (o *Object) open() []string {
 	if len(o.Spec.ManagementPolicies) == 0 {
 		return []string{everything} // by default
@@ -147,7 +147,7 @@ func (o *Object) open() []string {
 	})
 }
 
-// lets tells whether the gate is open for a verb.
+// lets reports whether the gate is open for a verb.
 func (o *Object) lets(verb string) bool {
 	return o.Metadata.Annotations[pausedKey] != "true" &&
 		slices.ContainsFunc(o.open(), func(v string) bool { return v == verb || v == everything })
@@ -185,7 +185,7 @@ func (p place) String() string {
 	return p.resource + "." + p.group + "/" + p.namespace + "/" + p.name
 }
 
-// place is where what the request is about is.
+// place returns where what the request is about is.
 func (r *Request) place() place { return place{r.APIGroup, r.Resource, r.Namespace, r.Name} }
 
 // instances is the resource of managed resources.
@@ -205,7 +205,7 @@ type version struct {
 
 func (v *version) from() time.Time { return v.began }
 
-// during tells whether it may have been so within a while.
+// during reports whether it may have been so within a while.
 func (v *version) during(from, to time.Time) bool {
 	return !v.from().After(to) && (v.until.IsZero() || !v.until.Before(from))
 }

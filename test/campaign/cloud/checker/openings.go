@@ -34,7 +34,7 @@ type Opening struct {
 	Outage bool
 }
 
-// Beyond is how long the gate was open after the last work was done.
+// Beyond returns how long the gate was open after the last work was done.
 func (o Opening) Beyond() time.Duration {
 	if o.To.Before(o.Work) {
 		return 0

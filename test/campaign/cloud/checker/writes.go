@@ -237,7 +237,7 @@ func (c *court) isRoot(o *object) bool {
 	return o.place.resource == "databaseclaims" || o.place.resource == "databases"
 }
 
-// rootOf is what people change of an object; nil if there is none.
+// rootOf returns what people change of an object; nil if there is none.
 func (c *court) rootOf(o *object) *object {
 	if o.place.resource != "xdatabases" {
 		return c.root(o)
@@ -248,7 +248,7 @@ func (c *court) rootOf(o *object) *object {
 	return nil
 }
 
-// sizeOf is the size that an object has.
+// sizeOf returns the size that an object has.
 func sizeOf(o *Object) string {
 	if size, ok := o.Spec.ForProvider["instanceClass"].(string); ok {
 		return size

@@ -98,7 +98,7 @@ func (a Action) OfMachinery() bool {
 	}, a)
 }
 
-// Approved is how many changes of a size an action has that have to arrive, unless
+// Approved returns how many changes of a size an action has that have to arrive, unless
 // another one comes before they have.
 func (a Action) Approved() int {
 	switch a {

@@ -95,7 +95,7 @@ type Report struct {
 	Versions, Grants, Records int
 }
 
-// Unexcused are the findings that nothing excuses.
+// Unexcused returns the findings that nothing excuses.
 func (r *Report) Unexcused() []Finding {
 	return slices.DeleteFunc(slices.Clone(r.Findings), func(f Finding) bool { return f.Excused })
 }
@@ -154,7 +154,7 @@ func (c *checker) findf(promise Promise, at time.Time, object, format string, ar
 	c.report.Findings = append(c.report.Findings, Finding{Promise: promise, At: at, Object: object, What: fmt.Sprintf(format, args...)})
 }
 
-// of are the lives of a resource's objects, the first one first.
+// of returns the lives of a resource's objects, the first one first.
 func (c *checker) of(resource string) []*audit.Life {
 	var out []*audit.Life
 	for _, l := range c.lives {

@@ -57,7 +57,7 @@ const created = "(created)"
 
 func (e *entry) withheld() bool { return e.Relation == "Withheld" }
 
-// last is the hop of the object that has the ledger.
+// last returns the hop of the object that has the ledger.
 func (e *entry) last() hop {
 	if len(e.Trace) == 0 {
 		return hop{}
@@ -103,7 +103,7 @@ func parseLedger(text string) ([]entry, error) {
 	return entries, nil
 }
 
-// ledger is what a version of an object has in its annotation. Most have the same as the one
+// ledger returns what a version of an object has in its annotation. Most have the same as the one
 // before: it is read once.
 func (c *checker) ledger(o *audit.Object) []entry {
 	entries, _ := c.readLedger(o) // That it does not parse is found once.

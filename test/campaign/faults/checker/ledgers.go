@@ -91,7 +91,7 @@ func contains(all []entry, e *entry) bool {
 	return slices.ContainsFunc(all, func(other entry) bool { return other.String() == text })
 }
 
-// caused tells whether each hop of the trace was a change of that object, the first one by
+// caused reports whether each hop of the trace was a change of that object, the first one by
 // the initiator, who may.
 func (c *checker) caused(at *audit.Version, e *entry) bool {
 	for i, h := range e.Trace {
@@ -107,12 +107,12 @@ func (c *checker) caused(at *audit.Version, e *entry) bool {
 	return last.Kind == at.Kind && last.Name == at.Name && last.Generation == e.Generation
 }
 
-// named are the objects of that name, one after the other.
+// named returns the objects of that name, one after the other.
 func (c *checker) named(h hop, namespace string) []*audit.Life {
 	return c.byName[h.Kind+"/"+namespace+"/"+h.Name]
 }
 
-// changedAt tells whether a version is what a hop says.
+// changedAt reports whether a version is what a hop says.
 func (c *checker) changedAt(v *audit.Version, h hop) bool {
 	switch {
 	case h.Field == created:
@@ -131,7 +131,7 @@ func (c *checker) changedAt(v *audit.Version, h hop) bool {
 		slices.ContainsFunc(changes(v), func(ch audit.Change) bool { return audit.Related(ch.Path, law.PathOf(h.Field)) })
 }
 
-// began tells whether a version is the work of somebody who may begin a chain with it.
+// began reports whether a version is the work of somebody who may begin a chain with it.
 func (c *checker) began(v *audit.Version, h hop, initiator string) bool {
 	if strings.HasPrefix(h.Field, "(") && h.Field != created {
 		return true
@@ -141,7 +141,7 @@ func (c *checker) began(v *audit.Version, h hop, initiator string) bool {
 	})
 }
 
-// mayLeave tells whether an entry of the version before may be gone: the object has
+// mayLeave reports whether an entry of the version before may be gone: the object has
 // settled since, another one took its place, or no policy was in effect all the time.
 func (c *checker) mayLeave(v *audit.Version, e *entry) bool {
 	if slices.ContainsFunc(c.ledger(v.Object), func(other entry) bool {
@@ -164,7 +164,7 @@ func (c *checker) mayLeave(v *audit.Version, e *entry) bool {
 	return e.withheld() && c.released(v, since, e)
 }
 
-// released tells whether a withheld change is none any more: somebody who may has changed
+// released reports whether a withheld change is none any more: somebody who may has changed
 // or approved something, or the value is what it was.
 func (c *checker) released(v, since *audit.Version, e *entry) bool {
 	if law.Knows(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v.By, true) {
@@ -224,12 +224,12 @@ func (c *checker) earned(l *audit.Life, v *audit.Version, field string) {
 	c.report.Findings[len(c.report.Findings)-1].Excused = unjudged(v.By)
 }
 
-// inEffect are the policies for a kind that were in effect all through an interval.
+// inEffect returns the policies for a kind that were in effect all through an interval.
 func (c *checker) inEffect(kind string, from, to time.Time) []*law.Policy {
 	return c.rules.Standing(kind, strings.ToLower(kind)+"s", from, to)
 }
 
-// pending are the allowances that were on their way into a ledger. What the API server did
+// pending returns the allowances that were on their way into a ledger. What the API server did
 // not see stored may have been, and is there in what is written next.
 func (c *checker) pending(uid types.UID, from, to time.Time) []entry {
 	var out []entry
@@ -250,7 +250,7 @@ func (c *checker) pending(uid types.UID, from, to time.Time) []entry {
 	return out
 }
 
-// seenAt is the time at which an object was written last.
+// seenAt returns the time at which an object was written last.
 func seenAt(l *audit.Life) time.Time {
 	if l == nil || len(l.Versions) == 0 {
 		return time.Time{}

@@ -65,7 +65,7 @@ type historyEntry struct {
 	Names []string `json:"names"`
 }
 
-// said is what a version of a record says.
+// said returns what a version of a record says.
 func said(record *audit.Object) (recordStatus, error) {
 	var s recordStatus
 	if len(record.RawStatus) == 0 {
@@ -84,7 +84,7 @@ func ownerUID(o *audit.Object) types.UID {
 	return ""
 }
 
-// image is that of the first container of a Pod, or of those that a workload makes.
+// image returns that of the first container of a Pod, or of those that a workload makes.
 func image(o *audit.Object) string {
 	keys := []string{"spec", "containers", "0", "image"}
 	if o.Kind != kinds[pods] {
@@ -103,7 +103,7 @@ func settled(o *audit.Object, generation int64) bool {
 	return o.Kind != kinds[deployments] || s.UpdatedReplicas == want
 }
 
-// changes are what a write changed of the content, or that it made the object.
+// changes returns what a write changed of the content, or that it made the object.
 func changes(v *audit.Version) []audit.Change {
 	if v.Before == nil {
 		return []audit.Change{{Verb: audit.Makes}}

@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/test/campaign/audit"
 )
 
-// target is the uid of the object that a record is about.
+// target returns the uid of the object that a record is about.
 func target(record *audit.Object) types.UID {
 	uid, _ := record.At("spec", "targetRef", "uid").(string)
 	return types.UID(uid)
@@ -38,7 +38,7 @@ func targetKind(record *audit.Object) string {
 	return kind
 }
 
-// recordsOf are the lives of the records of an object.
+// recordsOf returns the lives of the records of an object.
 func (c *checker) recordsOf(uid types.UID) []*audit.Life {
 	if c.byTarget == nil {
 		c.byTarget = map[types.UID][]*audit.Life{}
@@ -82,7 +82,7 @@ func (c *checker) checkRecords() error {
 	return c.checkDenials(of)
 }
 
-// wrong is what a record says that is not so.
+// wrong returns what a record says that is not so.
 func (c *checker) wrong(record *audit.Object, s *recordStatus) []string {
 	var out []string
 	about := c.final[target(record)]
@@ -118,7 +118,7 @@ func (c *checker) wrong(record *audit.Object, s *recordStatus) []string {
 	return append(out, c.neverHappened(record, s)...)
 }
 
-// neverHappened is what the history tells of children that nobody has tried.
+// neverHappened returns what the history tells of children that nobody has tried.
 func (c *checker) neverHappened(record *audit.Object, s *recordStatus) []string {
 	var out []string
 	for _, h := range s.History {
@@ -141,7 +141,7 @@ func (c *checker) neverHappened(record *audit.Object, s *recordStatus) []string 
 // attempt is a request by somebody about something, whatever came of it.
 type attempt struct{ user, resource, namespace, name string }
 
-// attempts are those in the log.
+// attempts returns those in the log.
 func attempts(log *audit.Log) map[attempt]bool {
 	out := map[attempt]bool{}
 	for _, w := range log.Writes {
@@ -202,7 +202,7 @@ func wasDenied(w *audit.Write) bool { return slices.Contains(w.Reasons, denied) 
 // goes on then.
 func unjudged(w *audit.Write) bool { return w.Unasked || slices.Contains(w.Reasons, couldNotTell) }
 
-// parentOf is the owner of what a request is about.
+// parentOf returns the owner of what a request is about.
 func (c *checker) parentOf(w *audit.Write) types.UID {
 	for _, owner := range w.Said.Owners {
 		if owner.Controller {
@@ -215,8 +215,8 @@ func (c *checker) parentOf(w *audit.Write) types.UID {
 	return ""
 }
 
-// living is the object that a request names: that of the answer, else the one of that name which
-// was there.
+// living returns the object that a request names: that of the answer, else the one of that name
+// which was there.
 func (c *checker) living(w *audit.Write) *audit.Life {
 	if l := c.lives[w.UID]; l != nil {
 		return l

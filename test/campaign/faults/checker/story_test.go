@@ -126,7 +126,7 @@ func (s *story) tellOne(st step) {
 	s.lines.Write(append(s.encode(event), '\n'))
 }
 
-// answer is the object that the API server answers with.
+// answer returns the object that the API server answers with.
 func (s *story) answer(key string, st step) obj {
 	if st.sub != "scale" {
 		return s.objects[key]
@@ -175,7 +175,7 @@ func (s *story) encode(value any) []byte {
 	return raw
 }
 
-// uid is that of an object that exists.
+// uid returns that of an object that exists.
 func (s *story) uid(key string) types.UID {
 	s.t.Helper()
 	m, ok := s.objects[key]["metadata"].(map[string]any)
@@ -199,7 +199,7 @@ func (s *story) mirror() {
 	}
 }
 
-// decoded is an object as the checker reads it.
+// decoded returns an object as the checker reads it.
 func decoded(t *testing.T, raw []byte) *audit.Object {
 	t.Helper()
 	log, err := audit.Read(strings.NewReader(""), kinds)
@@ -224,7 +224,7 @@ func recordOf(target *audit.Object, entries []entry) obj {
 	}
 }
 
-// check is what the checker finds.
+// check returns what the checker finds.
 func (s *story) check(killed ...Interval) *Report {
 	s.t.Helper()
 	log, err := audit.Read(&s.lines, kinds)
@@ -269,7 +269,7 @@ func policyFor(kind, child string, initiators bool, maintaining ...string) obj {
 	}
 }
 
-// ledgerOf is an annotation; "" takes it away.
+// ledgerOf returns an annotation; "" takes it away.
 func ledgerOf(key, text string) obj {
 	if text == "" {
 		return obj{"metadata": obj{"annotations": obj{key: nil}}}
@@ -277,12 +277,12 @@ func ledgerOf(key, text string) obj {
 	return obj{"metadata": obj{"annotations": obj{key: text}}}
 }
 
-// workload is a spec.
+// workload returns a spec.
 func workload(replicas int, image string) obj {
 	return obj{"spec": obj{"replicas": replicas, "template": obj{"spec": obj{"containers": []any{obj{"name": "main", "image": image}}}}}}
 }
 
-// done is a status in which there is nothing left to do.
+// done returns a status in which there is nothing left to do.
 func done(generation, replicas int) obj {
 	return obj{"status": obj{
 		"observedGeneration": generation, "replicas": replicas, "updatedReplicas": replicas, "availableReplicas": replicas,

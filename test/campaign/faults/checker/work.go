@@ -46,7 +46,7 @@ func (c *checker) checkWork() {
 	}
 }
 
-// wanted is what those who may have last asked for. Where no policy is in effect everybody
+// wanted returns what those who may have last asked for. Where no policy is in effect everybody
 // may, and so may who creates something.
 func (c *checker) wanted(l *audit.Life) legitimate {
 	var want legitimate
@@ -70,7 +70,7 @@ func (c *checker) wanted(l *audit.Life) legitimate {
 	return want
 }
 
-// approvedOf is what a request approves of, as if it had changed that.
+// approvedOf returns what a request approves of, as if it had changed that.
 func approvedOf(w *audit.Write) []audit.Change {
 	var out []audit.Change
 	for _, path := range w.Approved() {
@@ -89,7 +89,7 @@ type pool struct {
 	others string
 }
 
-// running are the Pods of Deployments at the end.
+// running returns the Pods of Deployments at the end.
 func (c *checker) running() map[types.UID]pool {
 	out := map[types.UID]pool{}
 	for _, obj := range c.final {
@@ -112,7 +112,7 @@ func (c *checker) running() map[types.UID]pool {
 	return out
 }
 
-// stored are the objects of a kind that are there at the end, in some order that stays.
+// stored returns the objects of a kind that are there at the end, in some order that stays.
 func (c *checker) stored(kind string) []*audit.Object {
 	var out []*audit.Object
 	for _, obj := range c.final {

@@ -61,7 +61,7 @@ const (
 	DelayCalls Break = "delay calls of the webhooks"
 )
 
-// Breaks are all that can break.
+// Breaks returns all that can break.
 func Breaks() []Break {
 	return []Break{
 		Kill, Freeze, Restart, Depose, RestartAPIServer, FreezeEtcd,
@@ -280,7 +280,7 @@ func (r *Round) populate(random *rand.Rand, size Size) {
 	slices.SortStableFunc(r.Changes, func(a, b Change) int { return cmp.Compare(a.At, b.At) })
 }
 
-// Strange tells whether a stranger acted on a Deployment of the round or below it.
+// Strange reports whether a stranger acted on a Deployment of the round or below it.
 func (r *Round) Strange(deployment int) bool {
 	return slices.ContainsFunc(r.Changes, func(c Change) bool { return c.Deployment == deployment && c.Who == Mallory })
 }

@@ -69,7 +69,7 @@ func (s Step) String() string { return fmt.Sprintf("%s of Deployment %d", s.Act,
 // mostReplicas is the largest size.
 const mostReplicas = 4
 
-// Steps are what happens to that many Deployments, without an end.
+// Steps returns what happens to that many Deployments, without an end.
 func Steps(seed uint64, deployments int) iter.Seq2[int, Step] {
 	random := rand.New(rand.NewPCG(seed, uint64(deployments)))
 	return func(yield func(int, Step) bool) {
@@ -81,7 +81,7 @@ func Steps(seed uint64, deployments int) iter.Seq2[int, Step] {
 	}
 }
 
-// draw is the act that a number of a hundred falls to.
+// draw returns the act that a number of a hundred falls to.
 func draw(number int) Act {
 	for _, w := range weights {
 		if number < w.weight {

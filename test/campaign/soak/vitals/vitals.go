@@ -73,13 +73,13 @@ type Growth struct {
 	Bound float64
 }
 
-// String is a line of a report.
+// String returns a line of a report.
 func (g Growth) String() string {
 	return fmt.Sprintf("%s: %.2f %s on average, %+.3f (95%%: %+.3f to %+.3f) an hour, %+.3f in all; %.2f may be",
 		g.What, g.Mean, g.Unit, g.PerHour.Value, g.PerHour.Low, g.PerHour.High, g.Over, g.Bound)
 }
 
-// TooMuch tells whether it grows more than it may, and not by chance.
+// TooMuch reports whether it grows more than it may, and not by chance.
 func (g Growth) TooMuch() bool { return g.Over > g.Bound && g.PerHour.Low > 0 }
 
 // Bounds are how much may be added over the time of a soak.

@@ -212,7 +212,7 @@ func (c *checker) line(w *audit.Write, parent *audit.Life) string {
 	return text
 }
 
-// told are changes in words.
+// told returns changes in words.
 func told(changes []audit.Change) string {
 	var out strings.Builder
 	for _, ch := range changes {

@@ -68,7 +68,7 @@ const (
 	operatorUser         = "system:serviceaccount:kausality-system:operator"
 )
 
-// begin is a story in which alice's Deployment of two has rolled out, a minute ago.
+// begin returns a story in which alice's Deployment of two has rolled out, a minute ago.
 func begin(t *testing.T) *story {
 	t.Helper()
 	s := &story{t: t, at: time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC), objects: map[string]map[string]any{}}
@@ -144,7 +144,7 @@ func (s *story) agent(user, key string) {
 	s.write(user, audit.VerbPatch, pods, "agent-a", map[string]any{"metadata": map[string]any{"labels": map[string]any{key: "other"}}})
 }
 
-// scaling is an autoscaler for alice's Deployment.
+// scaling returns an autoscaler for alice's Deployment.
 func scaling(least int) map[string]any {
 	return map[string]any{"spec": map[string]any{
 		"scaleTargetRef": map[string]any{"apiVersion": "apps/v1", "kind": "Deployment", "name": "web"}, "minReplicas": least,
@@ -203,7 +203,7 @@ func (s *story) event(user, verb, resource, sub, name string, code int, request,
 	s.later(10 * time.Second)
 }
 
-// merged is one value merged into another, as a merge patch does.
+// merged returns one value merged into another, as a merge patch does.
 func merged(into, with map[string]any) map[string]any {
 	out := map[string]any{}
 	maps.Copy(out, into)
@@ -222,7 +222,7 @@ func merged(into, with map[string]any) map[string]any {
 
 func spec(with map[string]any) map[string]any { return map[string]any{"spec": with} }
 
-// judged is the story as the checker sees it.
+// judged returns the story as the checker sees it.
 func (s *story) judged() *Report {
 	s.t.Helper()
 	log, err := Read(strings.NewReader(s.lines.String()))

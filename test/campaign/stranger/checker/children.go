@@ -65,7 +65,7 @@ type childWrite struct {
 	changes []audit.Change
 }
 
-// childVersion is what a writer of a version did to it, or nil where there is nothing that it
+// childVersion returns what a writer of a version did to it, or nil where there is nothing that it
 // could be a child of.
 func (c *checker) childVersion(l *audit.Life, v *audit.Version, w *audit.Write) *childWrite {
 	out := &childWrite{Write: w, life: l, child: v.Object}
@@ -86,7 +86,7 @@ func (c *checker) childVersion(l *audit.Life, v *audit.Version, w *audit.Write) 
 	return out
 }
 
-// owning are the changes of who owns the object that count: of controllers, and of owners whose
+// owning returns the changes of who owns the object that count: of controllers, and of owners whose
 // policies name its resource.
 func (c *checker) owning(w *audit.Write, v *audit.Version) []audit.Change {
 	return slices.DeleteFunc(audit.OwnerChanges(v.Before.Object, v.Object), func(ch audit.Change) bool {
@@ -101,7 +101,7 @@ func (c *checker) owning(w *audit.Write, v *audit.Version) []audit.Change {
 	})
 }
 
-// leaving are changes of labels by which the parent lets go of the object.
+// leaving returns changes of labels by which the parent lets go of the object.
 func (c *checker) leaving(v *audit.Version) []audit.Change {
 	above := v.Before.Controller()
 	if above == nil || c.lives[above.UID] == nil {
@@ -114,7 +114,7 @@ func (c *checker) leaving(v *audit.Version) []audit.Change {
 	return []audit.Change{{Path: audit.LabelsPath, Verb: audit.Mutates}}
 }
 
-// telling are changes of what sets tell by of which revision their Pods are.
+// telling returns changes of what sets tell by of which revision their Pods are.
 func (c *checker) telling(v *audit.Version) []audit.Change {
 	const label = "controller-revision-hash"
 	above := v.Before.Controller()
@@ -128,7 +128,7 @@ func (c *checker) telling(v *audit.Version) []audit.Change {
 	return []audit.Change{{Path: append(slices.Clone(audit.LabelsPath), label), Verb: audit.Mutates}}
 }
 
-// parentOf is the object that bounds a child: the controller of what the request found, or
+// parentOf returns the object that bounds a child: the controller of what the request found, or
 // of what it made.
 func (c *checker) parentOf(w *childWrite) *audit.Life {
 	for _, o := range []*audit.Object{w.found, w.child} {
@@ -278,7 +278,7 @@ func (c *checker) orphaned(l *audit.Life, at time.Time) bool {
 	})
 }
 
-// resourceOf is the resource of a kind.
+// resourceOf returns the resource of a kind.
 func resourceOf(kind string) string {
 	for resource, known := range kinds {
 		if known == kind {
@@ -380,7 +380,7 @@ func (c *checker) byPhase(w *childWrite, parent *audit.Life, governing []*law.Po
 	return ""
 }
 
-// byPolicy is what lets the change through in one version of the parent.
+// byPolicy returns what lets the change through in one version of the parent.
 func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *law.Policy) string {
 	mayUse := law.Knows([]*law.Policy{p}, w.Write, false) || law.Knows(c.rules.Ever(w.child.Kind, w.Received, w.Answered), w.Write, false)
 	every := func(let func(audit.Change) bool) bool {
@@ -445,7 +445,7 @@ func (c *checker) may(w *childWrite, named []law.Subject, otherwise bool) bool {
 	return slices.ContainsFunc(named, func(s law.Subject) bool { return s.Is(w.User, w.Groups) })
 }
 
-// whileHeld is what goes on while something is withheld of the parent: what is lost is made
+// whileHeld returns what goes on while something is withheld of the parent: what is lost is made
 // again as it was approved, and evictions.
 func (c *checker) whileHeld(w *childWrite, s *state, p *law.Policy, in func(*law.Section) bool) string {
 	creates := len(w.changes) == 1 && w.changes[0].Verb == audit.Makes
@@ -479,7 +479,7 @@ func (c *checker) tooMany(w *childWrite, s *state) bool {
 	return false
 }
 
-// living is how many others the parent had that were to stay, when a child was made.
+// living returns how many others the parent had that were to stay, when a child was made.
 func (c *checker) living(w *childWrite) int {
 	n := 0
 	parent := c.parentOf(w)
@@ -511,7 +511,7 @@ func (c *checker) isStray(w *childWrite) bool {
 	return ok && w.Received.After(since)
 }
 
-// ofStray is what lets a change of a stray through.
+// ofStray returns what lets a change of a stray through.
 func (c *checker) ofStray(w *childWrite, p *law.Policy, mayUse bool) string {
 	switch {
 	case c.evicts(w, p):

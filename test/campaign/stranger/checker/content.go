@@ -44,7 +44,7 @@ func (c *checker) checkContents() {
 	}
 }
 
-// carried are the acts whose values a version has, and the one before had not. Labels and
+// carried returns the acts whose values a version has, and the one before had not. Labels and
 // annotations of Pods and Jobs come from templates.
 func carried(v *audit.Version) []int {
 	written := slices.Clone(v.Marks)
@@ -59,7 +59,7 @@ func carried(v *audit.Version) []int {
 	return slices.DeleteFunc(slices.Compact(written), func(n int) bool { return slices.Contains(before, n) })
 }
 
-// foreign are annotations that are not Kausality's.
+// foreign returns annotations that are not Kausality's.
 func foreign(annotations map[string]string) map[string]string {
 	out := maps.Clone(annotations)
 	maps.DeleteFunc(out, func(key, _ string) bool { return strings.Contains(key, "kausality.io/") })
@@ -100,7 +100,7 @@ func (c *checker) checkContent(l *audit.Life, v *audit.Version) {
 	}
 }
 
-// trusted are the controllers.
+// trusted returns the controllers.
 func (c *checker) trusted() []string {
 	var out []string
 	for _, user := range controllers {

@@ -59,7 +59,7 @@ type cause struct {
 	entries []law.Permission
 }
 
-// statesOf is what the model says of each version of an object.
+// statesOf returns what the model says of each version of an object.
 func (c *checker) statesOf(l *audit.Life) []*state {
 	if states, asked := c.states[l]; asked {
 		return states
@@ -77,7 +77,7 @@ func (c *checker) statesOf(l *audit.Life) []*state {
 	return c.states[l]
 }
 
-// born is the state of what was just created: all of it is its author's.
+// born returns the state of what was just created: all of it is its author's.
 func (c *checker) born(v *audit.Version) *state {
 	s := &state{initializing: v.By.Creates(), approved: map[int]bool{}}
 	s.approve(v.Object)
@@ -97,7 +97,7 @@ func (c *checker) born(v *audit.Version) *state {
 	return s
 }
 
-// everything is an entry for each resource that the policy names.
+// everything returns an entry for each resource that the policy names.
 func everything(p *law.Policy) []law.Permission {
 	var out []law.Permission
 	for _, s := range p.Sections() {
@@ -112,7 +112,7 @@ func everything(p *law.Policy) []law.Permission {
 	return out
 }
 
-// follow is the state of a version, by that of the one before.
+// follow returns the state of a version, by that of the one before.
 func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state {
 	s := &state{
 		initializing: before.initializing, held: slices.Clone(before.held), causes: slices.Clone(before.causes),
@@ -267,7 +267,7 @@ func (s *state) refresh(o *audit.Object) {
 	})
 }
 
-// whole is the value of an object at a path, labels included.
+// whole returns the value of an object at a path, labels included.
 func whole(o *audit.Object, path []string) any {
 	if !audit.Within(path, audit.LabelsPath) {
 		return o.At(path...)
@@ -294,7 +294,7 @@ func (s *state) cause(all []*law.Policy, v *audit.Version, changes []audit.Chang
 	}
 }
 
-// isReport tells whether the controller of the kind wrote the version: what a stranger says
+// isReport reports whether the controller of the kind wrote the version: what a stranger says
 // in a status is no news.
 func (*checker) isReport(v *audit.Version) bool {
 	return slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return w.User == controllers[v.Kind] })

@@ -28,13 +28,13 @@ import (
 // Mark is the number of an act.
 type Mark int
 
-// Text is a text that may be part of nearly any.
+// Text returns a text that may be part of nearly any.
 func (m Mark) Text() string { return fmt.Sprintf("zq%dz", int(m)) }
 
 // numbers are above all that anything else counts to.
 const numbers = 7_000_000
 
-// Number is a number that fits into 32 bits.
+// Number returns a number that fits into 32 bits.
 func (m Mark) Number() int64 { return numbers + int64(m) }
 
 const (
@@ -66,7 +66,7 @@ func (s Schemas) Field(r *rand.Rand, root *Node, object map[string]any, status b
 	return d.descend([]string{top}, node, object[top])
 }
 
-// tops are the fields at the top that may be written, the content more often than metadata.
+// tops returns the fields at the top that may be written, the content more often than metadata.
 func (d drawing) tops(root *Node) []string {
 	var out []string
 	for _, key := range slices.Sorted(maps.Keys(root.Properties)) {

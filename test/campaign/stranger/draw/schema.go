@@ -64,7 +64,7 @@ func (s Schemas) Add(document []byte) error {
 	return nil
 }
 
-// Of is the schema of a kind.
+// Of returns the schema of a kind.
 func (s Schemas) Of(kind schema.GroupVersionKind) (*Node, error) {
 	for _, name := range slices.Sorted(maps.Keys(s)) {
 		for _, known := range s[name].Kinds {
@@ -97,7 +97,7 @@ func (s Schemas) resolve(n *Node) (*Node, string) {
 	return n, name
 }
 
-// values is the schema of the values of a map, or nil.
+// values returns the schema of the values of a map, or nil.
 func (n *Node) values() *Node {
 	if len(n.Additional) == 0 {
 		return nil

@@ -60,7 +60,7 @@ func Set(object map[string]any, path []string, value any) bool {
 	return false
 }
 
-// empty is what holds the next of a path: a list, where that is the first place of one.
+// empty returns what holds the next of a path: a list, where that is the first place of one.
 func empty(rest []string) any {
 	if rest[0] == "0" && len(rest) == 1 {
 		return []any{}

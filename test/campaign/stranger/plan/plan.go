@@ -178,7 +178,7 @@ func Make(seed uint64, acts int) []Act {
 	return out
 }
 
-// Rand is what an act draws from.
+// Rand returns what an act draws from.
 func (a Act) Rand() *rand.Rand {
 	return rand.New(rand.NewPCG(a.Seed, uint64(a.N)))
 }

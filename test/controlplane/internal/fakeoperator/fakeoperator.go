@@ -69,13 +69,13 @@ const (
 	headerTimeout = 10 * time.Second
 )
 
-// Overlay is the folder of the kustomization that the operator needs.
+// Overlay returns the folder of the kustomization that the operator needs.
 func Overlay() string {
 	_, file, _, _ := runtime.Caller(0) //nolint:dogsled // Only the file is of interest.
 	return filepath.Join(filepath.Dir(file), "overlay")
 }
 
-// Asked tells whether this process is to play the operator.
+// Asked reports whether this process is to play the operator.
 func Asked() bool { return os.Getenv(Env) != "" }
 
 // Main plays the operator. It returns the exit code of the process when it

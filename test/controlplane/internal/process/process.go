@@ -126,7 +126,7 @@ func Adopt(spec Spec, id ID) *Process {
 	return &Process{Spec: spec, ID: id}
 }
 
-// Running tells whether the process has not ended.
+// Running reports whether the process has not ended.
 func (p *Process) Running() bool {
 	if p.done != nil {
 		select {

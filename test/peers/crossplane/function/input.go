@@ -70,7 +70,7 @@ func parseInput(raw *structpb.Struct) (input, time.Duration, error) {
 	return in, delay, err
 }
 
-// wanted tells whether the resource is to be composed for a composite resource.
+// wanted reports whether the resource is to be composed for a composite resource.
 func (t template) wanted(composite *fieldpath.Paved) (bool, error) {
 	if t.When == "" {
 		return true, nil

@@ -71,10 +71,10 @@ type RDSInstanceList struct {
 	Items []RDSInstance `json:"items"`
 }
 
-// Desired are the parameters to bring about.
+// Desired returns the parameters to bring about.
 func (i *RDSInstance) Desired() *instance.Parameters { return &i.Spec.ForProvider }
 
-// Observed are the parameters that the cloud has.
+// Observed returns the parameters that the cloud has.
 func (i *RDSInstance) Observed() *instance.Parameters { return &i.Status.AtProvider }
 
 // SetConditions implements resource.Conditioned.

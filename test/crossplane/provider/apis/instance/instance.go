@@ -83,13 +83,13 @@ const (
 	LateInit Trait = "late-init"
 )
 
-// Has tells whether an object asks for one of the traits.
+// Has reports whether an object asks for one of the traits.
 func Has(object metav1.Object, traits ...Trait) bool {
 	asked := strings.Split(object.GetAnnotations()[TraitsAnnotation], ",")
 	return slices.ContainsFunc(traits, func(t Trait) bool { return slices.Contains(asked, string(t)) })
 }
 
-// Annotation is the value of TraitsAnnotation for traits.
+// Annotation returns the value of TraitsAnnotation for traits.
 func Annotation(traits ...Trait) string {
 	texts := make([]string, 0, len(traits))
 	for _, t := range traits {
@@ -98,7 +98,7 @@ func Annotation(traits ...Trait) string {
 	return strings.Join(texts, ",")
 }
 
-// Conditions are those to be set on an object for the given ones.
+// Conditions returns those to be set on an object for the given ones.
 func Conditions(object metav1.Object, conditions []xpv2.Condition) []xpv2.Condition {
 	if !Has(object, NoGeneration) {
 		return conditions
