@@ -377,7 +377,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "labels name a parent by its name",
-		edits: []edit{{"internal/ancestry/scope.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID == \"\" || ref.Category != \"\" {"}, {"internal/lineage/labeled.go", "	if naming == nil {", "	if naming != nil {"}},
+		edits: []edit{{"internal/ancestry/ancestry.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID == \"\" || ref.Category != \"\" {"}, {"internal/lineage/labeled.go", "	if naming == nil {", "	if naming != nil {"}},
 		ways:  []string{"naming the parent of a child otherwise by its labels", "having a child not found by its labels when it is deleted"},
 	},
 	{
@@ -409,12 +409,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "owners are known by what they are called",
-		edits: []edit{{"internal/ancestry/scope.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID != \"none\" {"}},
+		edits: []edit{{"internal/ancestry/ancestry.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID != \"none\" {"}},
 		ways:  []string{"creating a child that names its owner otherwise"},
 	},
 	{
 		name:  "the first owner bounds alone",
-		edits: []edit{{"internal/ancestry/scope.go", "	for _, ref := range refs {\n		if located", "	for _, ref := range refs[:min(1, len(refs))] {\n		if located"}},
+		edits: []edit{{"internal/ancestry/ancestry.go", "	for _, ref := range refs {\n		if located", "	for _, ref := range refs[:min(1, len(refs))] {\n		if located"}},
 		ways:  []string{"creating a child behind an owner that nobody governs"},
 	},
 	{
