@@ -30,14 +30,14 @@ import (
 	utilyaml "k8s.io/apimachinery/pkg/util/yaml"
 	"sigs.k8s.io/yaml"
 
-	kausality "kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/api/v1alpha1"
 )
 
 // manifest is a GeneratingPolicy as it is written.
 type manifest struct {
 	metav1.TypeMeta   `json:",inline"`
 	metav1.ObjectMeta `json:"metadata"`
-	Spec              kausality.GeneratingPolicySpec `json:"spec"`
+	Spec              v1alpha1.GeneratingPolicySpec `json:"spec"`
 }
 
 // parsePolicy reads a policy. A field that there is not is an error.

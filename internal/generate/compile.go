@@ -29,7 +29,7 @@ import (
 	celconfig "k8s.io/apiserver/pkg/apis/cel"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
-	kausality "kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/api/v1alpha1"
 )
 
 // Policy is a compiled GeneratingPolicy. It is immutable, and safe for concurrent use.
@@ -37,7 +37,7 @@ type Policy struct {
 	// Name of the policy.
 	Name string
 	// Evaluation is what its spec says of when it is evaluated.
-	Evaluation kausality.GeneratingEvaluation
+	Evaluation v1alpha1.GeneratingEvaluation
 
 	matcher    matcher
 	conditions []*expression
@@ -58,7 +58,7 @@ func (p *Policy) NeedsRequest() bool { return len(p.aboutRequests) > 0 }
 // AboutRequests says of each expression that needs the request that it cannot be evaluated, for
 // who has only the objects that are there.
 func (p *Policy) AboutRequests() field.ErrorList {
-	var out field.ErrorList
+	out := make(field.ErrorList, 0, len(p.aboutRequests))
 	for _, at := range p.aboutRequests {
 		out = append(out, field.Forbidden(at, "uses request or oldObject, of which nothing is left to see once the trigger is there: use object and namespaceObject"))
 	}
@@ -93,7 +93,7 @@ type compiler struct {
 
 // Compile compiles a policy. What cannot work is an error with the path of the field; what
 // cannot matter is a warning.
-func Compile(name string, spec *kausality.GeneratingPolicySpec) (*Policy, []string, field.ErrorList) {
+func Compile(name string, spec *v1alpha1.GeneratingPolicySpec) (*Policy, []string, field.ErrorList) {
 	c := &compiler{
 		out: &Policy{
 			Name: name, Evaluation: spec.Evaluation, variables: map[string]*expression{},
@@ -204,7 +204,7 @@ func (c *compiler) compileConditions(env *cel.Env, of []admissionregistrationv1.
 	}
 }
 
-func (c *compiler) compileGenerate(env *cel.Env, of []kausality.Generation) {
+func (c *compiler) compileGenerate(env *cel.Env, of []v1alpha1.Generation) {
 	at := specPath.Child("generate")
 	if len(of) == 0 {
 		c.errs = append(c.errs, field.Required(at, "a policy without it generates nothing"))

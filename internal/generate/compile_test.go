@@ -25,7 +25,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 
-	kausality "kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/api/v1alpha1"
 )
 
 // valid is a policy that each case of TestCompileRefuses makes invalid in one place.
@@ -190,7 +190,7 @@ func TestProposalCompiles(t *testing.T) {
 			if p.NeedsAdmission() || p.NeedsRequest() {
 				t.Error("it has to be evaluated at admission, want that it can be evaluated for what is watched")
 			}
-			if want := (kausality.GeneratingEvaluation{Synchronize: true}); p.Evaluation != want {
+			if want := (v1alpha1.GeneratingEvaluation{Synchronize: true}); p.Evaluation != want {
 				t.Errorf("evaluation is %+v, want %+v", p.Evaluation, want)
 			}
 		})

@@ -37,7 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
-	kausality "kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/generate/plan"
 )
@@ -184,8 +184,8 @@ type generation struct {
 func newGeneration(text string, resource schema.GroupVersionResource, trigger string) *generation {
 	GinkgoHelper()
 	var manifest struct {
-		Metadata metav1.ObjectMeta              `json:"metadata"`
-		Spec     kausality.GeneratingPolicySpec `json:"spec"`
+		Metadata metav1.ObjectMeta             `json:"metadata"`
+		Spec     v1alpha1.GeneratingPolicySpec `json:"spec"`
 	}
 	Expect(yaml.Unmarshal([]byte(text), &manifest)).To(Succeed())
 	compiled, _, errs := generate.Compile(manifest.Metadata.Name, &manifest.Spec)

@@ -228,7 +228,7 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		}
 	})
 
-	It("costs nothing where there is none", func(ctx SpecContext) {
+	It("costs nothing where there is none", func() {
 		Eventually(func() []string { return requests.about("/generatingpolicies") }).ShouldNot(BeEmpty())
 		Consistently(func() []string {
 			return requests.about("/configmaps", "/namespaces", "/secrets", "accessreviews", "GET /apis ", "PATCH", "POST", "PUT", "DELETE")

@@ -45,27 +45,9 @@ const (
 
 // carryOut plans for the objects that a look at a trigger is about, and does what is planned.
 func (l *look) carryOut(ctx context.Context, trigger plan.Trigger) error {
-	ids := l.concerned(trigger, l.book.wantedFor(l.of, trigger.ID))
-	for _, id := range l.book.outcomes(l.of, trigger.ID) {
-		if !slices.Contains(ids, id) {
-			ids = append(ids, id)
-		}
-	}
-	about := make(map[generate.ID]known, len(ids))
-	var existing []plan.Existing
-	for _, id := range ids {
-		about[id] = l.book.of(l.req, id)
-		there, ok, err := l.existing(ctx, id, about[id])
-		if err != nil {
-			return err
-		}
-		if !ok {
-			delete(about, id)
-			continue
-		}
-		if there != nil {
-			existing = append(existing, *there)
-		}
+	about, existing, err := l.gather(ctx, trigger)
+	if err != nil {
+		return err
 	}
 	others, err := l.others(ctx, trigger, about)
 	if errors.Is(err, errNotSynced) {
@@ -75,34 +57,70 @@ func (l *look) carryOut(ctx context.Context, trigger plan.Trigger) error {
 	if err != nil {
 		return err
 	}
-	steps := l.plan(trigger, others, about, existing)
-	for i, step := range steps {
+	replan := func(there plan.Existing) []plan.Step { return l.plan(trigger, others, about, append(existing, there)) }
+	for _, step := range l.plan(trigger, others, about, existing) {
 		k, ok := about[step.ID]
 		if !ok {
 			continue
 		}
 		err := l.take(ctx, step, k)
 		if errors.Is(err, errExists) {
-			// Somebody has it, and the watch does not show it.
-			there, lookErr := l.live(ctx, step.ID)
-			if lookErr != nil {
-				return lookErr
-			}
-			if there != nil {
-				existing = append(existing, *there)
-				if again := l.plan(trigger, others, about, existing); i < len(again) && again[i].ID == step.ID {
-					err = l.take(ctx, again[i], k)
-				}
-			}
+			err = l.takeThere(ctx, step.ID, k, replan)
+		}
+		if ctx.Err() != nil {
+			return ctx.Err()
 		}
 		if err != nil {
-			if ctx.Err() != nil {
-				return ctx.Err()
-			}
 			l.failed(step.ID, k, err)
 		}
 	}
 	return nil
+}
+
+// takeThere takes the step for an object that somebody has made and that the watch does not show,
+// as it is planned once the object is known.
+func (l *look) takeThere(ctx context.Context, id generate.ID, k known, replan func(plan.Existing) []plan.Step) error {
+	there, err := l.live(ctx, id)
+	if err != nil {
+		return err
+	}
+	if there == nil {
+		return errExists
+	}
+	for _, step := range replan(*there) {
+		if step.ID == id {
+			return l.take(ctx, step, k)
+		}
+	}
+	return nil
+}
+
+// gather returns the objects that a look at a trigger is about, and those of them that are there.
+// What is about to be known is left out.
+func (l *look) gather(ctx context.Context, trigger plan.Trigger) (map[generate.ID]known, []plan.Existing, error) {
+	ids := l.concerned(trigger, l.book.wantedFor(l.of, trigger.ID))
+	for _, id := range l.book.outcomes(l.of, trigger.ID) {
+		if !slices.Contains(ids, id) {
+			ids = append(ids, id)
+		}
+	}
+	about := make(map[generate.ID]known, len(ids))
+	var existing []plan.Existing
+	for _, id := range ids {
+		k := l.book.of(l.req, id)
+		there, ok, err := l.existing(ctx, id, k)
+		if err != nil {
+			return nil, nil, err
+		}
+		if !ok {
+			continue
+		}
+		about[id] = k
+		if there != nil {
+			existing = append(existing, *there)
+		}
+	}
+	return about, existing, nil
 }
 
 func (l *look) plan(trigger plan.Trigger, others []plan.Trigger, about map[generate.ID]known, existing []plan.Existing) []plan.Step {
@@ -351,8 +369,8 @@ var deniedBy = regexp.MustCompile(`(?:admission webhook "[^"]+"|ValidatingAdmiss
 
 // failed notes that a step could not be taken.
 func (l *look) failed(id generate.ID, k known, err error) {
-	var missing *missingRight
-	var account *missingImpersonation
+	var missing *missingRightError
+	var account *missingImpersonationError
 	state, reason, message := failed, reasonFailed, err.Error()
 	switch {
 	case errors.As(err, &missing), errors.As(err, &account):

@@ -23,31 +23,34 @@ import (
 	"kausality.io/operator/internal/metrics"
 )
 
+// labelPolicy is the label with the name of a policy.
+const labelPolicy = "generatingpolicy"
+
 var (
 	evaluations = metrics.Factory.NewCounterVec(prometheus.CounterOpts{
 		Namespace: metrics.Namespace,
 		Name:      "generating_evaluations_total",
 		Help:      "Number of looks at triggers of GeneratingPolicies, by result: matched, unmatched or failed.",
-	}, []string{"generatingpolicy", "result"})
+	}, []string{labelPolicy, "result"})
 
 	writes = metrics.Factory.NewCounterVec(prometheus.CounterOpts{
 		Namespace: metrics.Namespace,
 		Name:      "generating_writes_total",
 		Help:      "Number of requests that write what GeneratingPolicies want, by verb (create, apply, delete) and result (written, refused, failed).",
-	}, []string{"generatingpolicy", "verb", "result"})
+	}, []string{labelPolicy, "verb", "result"})
 
 	objectStates = metrics.Factory.NewGaugeVec(prometheus.GaugeOpts{
 		Namespace: metrics.Namespace,
 		Name:      "generating_objects",
 		Help:      "Number of objects that GeneratingPolicies want or have made, by state: made, waiting, refused, conflicting or failed.",
-	}, []string{"generatingpolicy", "state"})
+	}, []string{labelPolicy, "state"})
 
 	lag = metrics.Factory.NewHistogramVec(prometheus.HistogramOpts{
 		Namespace: metrics.Namespace,
 		Name:      "generating_look_duration_seconds",
 		Help:      "Time to see to one trigger of a GeneratingPolicy: to evaluate it and to write what follows.",
 		Buckets:   prometheus.ExponentialBuckets(0.001, 4, 8),
-	}, []string{"generatingpolicy"})
+	}, []string{labelPolicy})
 )
 
 // result is what came of an evaluation.
@@ -83,7 +86,7 @@ func resultOfWrite(err error) string {
 
 // forgetMetrics removes what is measured of a policy that is gone.
 func forgetMetrics(policy string) {
-	of := prometheus.Labels{"generatingpolicy": policy}
+	of := prometheus.Labels{labelPolicy: policy}
 	evaluations.DeletePartialMatch(of)
 	writes.DeletePartialMatch(of)
 	objectStates.DeletePartialMatch(of)

@@ -43,11 +43,11 @@ import (
 // +kubebuilder:rbac:groups=kausality.io,resources=generatingpolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 
-// errRefused says that a policy cannot work, which its status tells.
-type errRefused struct{ reason, message string }
+// refusedError says that a policy cannot work, which its status tells.
+type refusedError struct{ reason, message string }
 
 // Error implements error.
-func (e *errRefused) Error() string { return e.message }
+func (e *refusedError) Error() string { return e.message }
 
 // reconcilePolicy sets a policy up where that is due, and says in its status what has become of it.
 func (r *Reconciler) reconcilePolicy(ctx context.Context, req ctrl.Request) (ctrl.Result, error) {
@@ -104,13 +104,13 @@ func (r *Reconciler) forget(ctx context.Context, name string, exists bool) error
 
 // refuse says that a policy cannot work now. What it made stays as it is.
 func (r *Reconciler) refuse(ctx context.Context, p *v1alpha1.GeneratingPolicy, e *entry, err error) (ctrl.Result, error) {
-	refusal := &errRefused{}
-	var right *missingRight
-	var account *missingImpersonation
+	refusal := &refusedError{}
+	var right *missingRightError
+	var account *missingImpersonationError
 	switch {
 	case errors.As(err, &refusal):
 	case errors.As(err, &right), errors.As(err, &account):
-		refusal = &errRefused{v1alpha1.ReasonForbidden, err.Error()}
+		refusal = &refusedError{v1alpha1.ReasonForbidden, err.Error()}
 	default:
 		return ctrl.Result{}, err
 	}
@@ -134,7 +134,7 @@ func (r *Reconciler) setUp(ctx context.Context, p *v1alpha1.GeneratingPolicy, be
 		errs = compiled.AboutRequests()
 	}
 	if len(errs) > 0 {
-		return &errRefused{v1alpha1.ReasonInvalid, clipped(errs.ToAggregate().Error())}
+		return &refusedError{v1alpha1.ReasonInvalid, clipped(errs.ToAggregate().Error())}
 	}
 	e := r.entryOf(p)
 	e.compiled = compiled
@@ -147,7 +147,7 @@ func (r *Reconciler) setUp(ctx context.Context, p *v1alpha1.GeneratingPolicy, be
 		return nil
 	}
 	if len(e.resources) > maxResources {
-		return &errRefused{v1alpha1.ReasonInvalid, fmt.Sprintf("spec.matchConstraints.resourceRules: they match %d resources, and %d may be watched: name them", len(e.resources), maxResources)}
+		return &refusedError{v1alpha1.ReasonInvalid, fmt.Sprintf("spec.matchConstraints.resourceRules: they match %d resources, and %d may be watched: name them", len(e.resources), maxResources)}
 	}
 	if err := r.rights.requireImpersonation(ctx, e.account); err != nil {
 		return err

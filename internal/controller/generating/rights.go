@@ -49,11 +49,11 @@ type right struct {
 	namespace, name string
 }
 
-// missingRight says that somebody may not do something, and what would help.
-type missingRight struct{ right }
+// missingRightError says that somebody may not do something, and what would help.
+type missingRightError struct{ right }
 
 // Error implements error.
-func (m *missingRight) Error() string {
+func (m *missingRightError) Error() string {
 	who, label := m.user, "to-generator"
 	if who == "" {
 		who, label = "the operator", "to-operator"
@@ -89,11 +89,11 @@ type reviewed struct {
 	until   time.Time
 }
 
-// require returns a *missingRight where a right is missing.
+// require returns a *missingRightError where a right is missing.
 func (r *reviews) require(ctx context.Context, what right) error {
 	allowed, err := r.allows(ctx, what)
 	if err == nil && !allowed {
-		err = &missingRight{what}
+		err = &missingRightError{what}
 	}
 	return err
 }
@@ -110,7 +110,7 @@ func (r *reviews) requireRead(ctx context.Context, user string, of schema.GroupR
 		return err
 	}
 	if namespace == "" && name == "" {
-		return &missingRight{all}
+		return &missingRightError{all}
 	}
 	all.namespace, all.name = namespace, name
 	return r.require(ctx, all)
@@ -180,14 +180,14 @@ func (r *reviews) requireImpersonation(ctx context.Context, user string) error {
 	if err != nil || allowed {
 		return err
 	}
-	return &missingImpersonation{namespace: namespace, name: name}
+	return &missingImpersonationError{namespace: namespace, name: name}
 }
 
-// missingImpersonation says that the operator may not act as a service account.
-type missingImpersonation struct{ namespace, name string }
+// missingImpersonationError says that the operator may not act as a service account.
+type missingImpersonationError struct{ namespace, name string }
 
 // Error implements error.
-func (m *missingImpersonation) Error() string {
+func (m *missingImpersonationError) Error() string {
 	return strings.Join([]string{
 		"the operator may not act as service account ", m.namespace, "/", m.name, ": it takes a Role in namespace ", m.namespace,
 		" with resources [serviceaccounts], resourceNames [", m.name, "], verbs [impersonate], bound to the operator's service account",

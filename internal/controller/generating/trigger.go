@@ -356,8 +356,8 @@ func (r *Reconciler) reads(e *entry) func(schema.GroupVersionKind) {
 func failureOf(trigger, object *generate.ID, err error) *v1alpha1.GeneratingFailure {
 	out := &v1alpha1.GeneratingFailure{Trigger: referenceTo(trigger), Object: referenceTo(object), Reason: reasonFailed, Message: clipped(err.Error())}
 	var own *generate.Error
-	var right *missingRight
-	var account *missingImpersonation
+	var right *missingRightError
+	var account *missingImpersonationError
 	switch {
 	case errors.As(err, &right), errors.As(err, &account):
 		out.Reason = v1alpha1.ReasonForbidden

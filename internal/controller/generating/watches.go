@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"sync"
 
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
@@ -187,11 +188,11 @@ func (w *watches) isSynced(gvk schema.GroupVersionKind) bool {
 func (w *watches) get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	out := objectOf(gvk)
 	err := w.cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, out)
-	switch {
-	case client.IgnoreNotFound(err) != nil:
-		return nil, fmt.Errorf("reading %s from the cache: %w", gvk.GroupKind(), err)
-	case err != nil:
+	if apierrors.IsNotFound(err) {
 		return nil, nil
+	}
+	if err != nil {
+		return nil, fmt.Errorf("reading %s from the cache: %w", gvk.GroupKind(), err)
 	}
 	return out, nil
 }

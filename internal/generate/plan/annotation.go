@@ -27,7 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
-	kausality "kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/generate"
 )
 
@@ -74,8 +74,8 @@ func Marked(step Step, above []string) (map[string]any, error) {
 		return nil, fmt.Errorf("writing how %s came to be: %w", step.ID, err)
 	}
 	out := (&unstructured.Unstructured{Object: step.Content}).DeepCopy()
-	out.SetAnnotations(with(out.GetAnnotations(), kausality.AnnotationGeneratedFrom, string(encoded)))
-	out.SetLabels(with(out.GetLabels(), kausality.LabelGeneratedBy, LabelOf(step.Marks.Policy.Name)))
+	out.SetAnnotations(with(out.GetAnnotations(), v1alpha1.AnnotationGeneratedFrom, string(encoded)))
+	out.SetLabels(with(out.GetLabels(), v1alpha1.LabelGeneratedBy, LabelOf(step.Marks.Policy.Name)))
 	return out.Object, nil
 }
 
@@ -100,7 +100,7 @@ func LabelOf(policy string) string {
 // was made. They are nil where no policy made it, where that cannot be read, and of a copy: its
 // annotation is about another object.
 func MarksOf(id generate.ID, content map[string]any) (marks *Marks, above []string) {
-	text := (&unstructured.Unstructured{Object: content}).GetAnnotations()[kausality.AnnotationGeneratedFrom]
+	text := (&unstructured.Unstructured{Object: content}).GetAnnotations()[v1alpha1.AnnotationGeneratedFrom]
 	var w written
 	if text == "" || json.Unmarshal([]byte(text), &w) != nil || generate.ID(w.Object) != id || w.Policy.Name == "" {
 		return nil, nil

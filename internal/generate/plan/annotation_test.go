@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime"
 
-	kausality "kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/generate"
 )
 
@@ -62,7 +62,7 @@ func TestMarksAreReadAsWritten(t *testing.T) {
 	}
 	metadata, _ := marked["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
-	annotations[kausality.AnnotationGeneratedFrom] = "no JSON"
+	annotations[v1alpha1.AnnotationGeneratedFrom] = "no JSON"
 	id.Name = "settings"
 	if got, _ := MarksOf(id, marked); got != nil {
 		t.Errorf("what cannot be read is %v", got)

@@ -24,7 +24,7 @@ import (
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	kausality "kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/generate"
 )
 
@@ -39,7 +39,7 @@ var (
 func policy(synchronize bool) Policy {
 	return Policy{
 		PolicyRef:            PolicyRef{Name: "policy", UID: "p", Created: time.Unix(1000, 0)},
-		GeneratingEvaluation: kausality.GeneratingEvaluation{Synchronize: synchronize},
+		GeneratingEvaluation: v1alpha1.GeneratingEvaluation{Synchronize: synchronize},
 	}
 }
 

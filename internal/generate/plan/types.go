@@ -22,7 +22,7 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
-	kausality "kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/generate"
 )
@@ -53,7 +53,7 @@ func (p PolicyRef) is(other PolicyRef) bool { return p.isNamed(other) && p.UID =
 type Policy struct {
 	PolicyRef
 	// Evaluation is what its spec says.
-	kausality.GeneratingEvaluation
+	v1alpha1.GeneratingEvaluation
 	// Deleted is true where it is being deleted.
 	Deleted bool
 }
