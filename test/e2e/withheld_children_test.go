@@ -32,6 +32,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -306,8 +307,12 @@ var _ = Describe("What is withheld of a custom resource", func() {
 		// allIsWell is the controller saying so, without having done anything.
 		allIsWell := func() {
 			GinkgoHelper()
-			Expect(shared.Get(ctx, client.ObjectKeyFromObject(thing), thing)).To(Succeed())
-			Expect(k.report(ctx, controller.actor, thing)).To(Succeed())
+			Expect(retry.RetryOnConflict(retry.DefaultRetry, func() error { // The operator may write at the same time.
+				if err := shared.Get(ctx, client.ObjectKeyFromObject(thing), thing); err != nil {
+					return err
+				}
+				return k.report(ctx, controller.actor, thing)
+			})).To(Succeed())
 			Consistently(ctx, func(g Gomega) {
 				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(thing), thing)).To(Succeed())
 				g.Expect(thing.GetAnnotations()).To(HaveKey(approvedKey))
