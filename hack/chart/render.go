@@ -42,12 +42,15 @@ var (
 
 const kindDefinition = "CustomResourceDefinition"
 
+// installCRDs is the value that says whether the chart has the definitions.
+const installCRDs = ".Values.crds.install"
+
 // conditions are those of objects that may be left out.
 var conditions = map[id]string{
-	{kindDefinition, "", "allowancepolicies.kausality.io"}:  ".Values.crds.install",
-	{kindDefinition, "", "upgradeallowances.kausality.io"}:  ".Values.crds.install",
-	{kindDefinition, "", "generatingpolicies.kausality.io"}: ".Values.crds.install",
-	{kindDefinition, "", "allowancerecords.kausality.io"}:   ".Values.crds.install",
+	{kindDefinition, "", "allowancepolicies.kausality.io"}:  installCRDs,
+	{kindDefinition, "", "upgradeallowances.kausality.io"}:  installCRDs,
+	{kindDefinition, "", "generatingpolicies.kausality.io"}: installCRDs,
+	{kindDefinition, "", "allowancerecords.kausality.io"}:   installCRDs,
 	{"ClusterRole", "", prefix + "access-workloads"}:        ".Values.access.workloads",
 	{"Issuer", namespace, prefix + "selfsigned-issuer"}:     "not .Values.certificates.issuerRef",
 }
