@@ -23,9 +23,9 @@ import (
 	"slices"
 
 	"golang.org/x/perf/benchmath"
+	"kausality.io/operator/test/bench/stats"
 
 	"kausality.io/operator/test/bench/scale/plot"
-	"kausality.io/operator/test/bench/stats"
 )
 
 // result is what a chart shows.

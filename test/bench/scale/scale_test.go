@@ -25,9 +25,9 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	"kausality.io/operator/test/bench/stats"
 
 	"kausality.io/operator/test/bench/scale/plot"
-	"kausality.io/operator/test/bench/stats"
 )
 
 // printed is what benchmarks print, in two rounds.
