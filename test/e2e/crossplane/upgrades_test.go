@@ -355,7 +355,7 @@ var _ = Describe("An upgrade of a Composition", func() {
 
 var _ = Describe("An upgrade of a Composition that reaches the cloud", func() {
 	It("opens the gates that its External entries name, and the cloud is asked once", func(ctx SpecContext) {
-		const group = "reaches.example.org"
+		const group, window = "reaches.example.org", "06:00-07:00" // None that the cloud has by itself.
 		shared.offer(ctx, group, limitedBy(""))
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(gatedDatabases, "GROUP", group))...)
 		db := database(group, databaseKind, shared.MakeNamespace(ctx, nil), "main", medium)
