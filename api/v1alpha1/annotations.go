@@ -46,14 +46,6 @@ const (
 	// says nothing (D21).
 	AnnotationGeneratedFrom = "kausality.io/generated-from"
 
-	// LabelGeneratedBy is the label of an object that a GeneratingPolicy made: the name of the
-	// policy, or where that is no value of a label a hash of it. It is for selecting; what counts
-	// is AnnotationGeneratedFrom.
-	LabelGeneratedBy = "kausality.io/generated-by"
-
-	// FinalizerGenerating holds a GeneratingPolicy until what goes with it is deleted.
-	FinalizerGenerating = "kausality.io/generating"
-
 	// AnnotationManaged says, on a policy with the name of one that is derived, whose it is:
 	// "false" takes it over from the operator, and "true" gives it to it. Of a policy without it,
 	// the operator keeps what it has made itself (D17).

@@ -25,6 +25,16 @@ import (
 // KindGeneratingPolicy is the kind of GeneratingPolicies.
 const KindGeneratingPolicy = "GeneratingPolicy"
 
+const (
+	// LabelGeneratedBy is the label of an object that a GeneratingPolicy made: the name of the
+	// policy, or where that is no value of a label a hash of it. It is for selecting; what counts
+	// is AnnotationGeneratedFrom.
+	LabelGeneratedBy = "kausality.io/generated-by"
+
+	// FinalizerGenerating holds a GeneratingPolicy until what goes with it is deleted.
+	FinalizerGenerating = "kausality.io/generating"
+)
+
 // GeneratingPolicySpec says which objects there are to be for others, the triggers.
 type GeneratingPolicySpec struct {
 	// evaluation is when the policy is evaluated, and for how long.
