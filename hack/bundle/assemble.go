@@ -67,6 +67,7 @@ var resources = map[string][]v1alpha1.APIResourceReference{
 		{Kind: "AllowanceRecord", Version: "v1alpha1"}, {Kind: "MutatingWebhookConfiguration", Version: "v1"},
 		{Kind: "ValidatingWebhookConfiguration", Version: "v1"}, {Kind: "MutatingAdmissionPolicy", Version: "v1"},
 	},
+	"GeneratingPolicy": {{Kind: "AllowanceRecord", Version: "v1alpha1"}, {Kind: "ServiceAccount", Version: "v1"}},
 	"UpgradeAllowance": {{Kind: "AllowanceRecord", Version: "v1alpha1"}},
 	"AllowanceRecord":  {{Kind: "AllowancePolicy", Version: "v1alpha1"}},
 }

@@ -218,7 +218,7 @@ func TestInstallation(t *testing.T) {
 	for _, object := range bundle.Objects {
 		// registry+v1 has no others.
 		if kinds := []string{
-			"ClusterServiceVersion", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "PodDisruptionBudget",
+			"ClusterServiceVersion", "CustomResourceDefinition", "ClusterRole", "ClusterRoleBinding", "Role", "RoleBinding", "Service", "ServiceAccount", "PodDisruptionBudget",
 		}; !slices.Contains(kinds, object.GetKind()) {
 			t.Errorf("OLM installs no %s: %s", object.GetKind(), object.GetName())
 		}
