@@ -61,14 +61,17 @@ var madeByOLM = []string{
 	"ClusterRoleBinding/kausality-record-protection-rolebinding",
 }
 
+// record is what people look at beside an object of any other kind of ours.
+var record = v1alpha1.APIResourceReference{Kind: "AllowanceRecord", Version: "v1alpha1"}
+
 // resources are what people look at beside an object of ours.
 var resources = map[string][]v1alpha1.APIResourceReference{
 	"AllowancePolicy": {
-		{Kind: "AllowanceRecord", Version: "v1alpha1"}, {Kind: "MutatingWebhookConfiguration", Version: "v1"},
+		record, {Kind: "MutatingWebhookConfiguration", Version: "v1"},
 		{Kind: "ValidatingWebhookConfiguration", Version: "v1"}, {Kind: "MutatingAdmissionPolicy", Version: "v1"},
 	},
-	"GeneratingPolicy": {{Kind: "AllowanceRecord", Version: "v1alpha1"}, {Kind: "ServiceAccount", Version: "v1"}},
-	"UpgradeAllowance": {{Kind: "AllowanceRecord", Version: "v1alpha1"}},
+	"GeneratingPolicy": {record, {Kind: "ServiceAccount", Version: "v1"}},
+	"UpgradeAllowance": {record},
 	"AllowanceRecord":  {{Kind: "AllowancePolicy", Version: "v1alpha1"}},
 }
 
