@@ -25,6 +25,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/access"
 )
 
 // +kubebuilder:rbac:groups=authorization.k8s.io,resources=subjectaccessreviews,verbs=create
@@ -42,19 +43,13 @@ func (a Reviews) MayBreakGlass(ctx context.Context, user authenticationv1.UserIn
 		policies = []string{""}
 	}
 	for _, name := range policies {
-		review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-			User:   user.Username,
-			Groups: user.Groups,
-			UID:    user.UID,
-			Extra:  extra(user),
-			ResourceAttributes: &authorizationv1.ResourceAttributes{
-				Group:    v1alpha1.GroupVersion.Group,
-				Version:  v1alpha1.GroupVersion.Version,
-				Resource: "allowancepolicies",
-				Verb:     v1alpha1.VerbBreakGlass,
-				Name:     name,
-			},
-		}}
+		review := access.ReviewFor(user, &authorizationv1.ResourceAttributes{
+			Group:    v1alpha1.GroupVersion.Group,
+			Version:  v1alpha1.GroupVersion.Version,
+			Resource: "allowancepolicies",
+			Verb:     v1alpha1.VerbBreakGlass,
+			Name:     name,
+		})
 		if err := a.Client.Create(ctx, review); err != nil {
 			return false, fmt.Errorf("cannot review whether %s may break the glass of AllowancePolicy %q: %w", user.Username, name, err)
 		}
@@ -63,12 +58,4 @@ func (a Reviews) MayBreakGlass(ctx context.Context, user authenticationv1.UserIn
 		}
 	}
 	return true, nil
-}
-
-func extra(user authenticationv1.UserInfo) map[string]authorizationv1.ExtraValue {
-	out := make(map[string]authorizationv1.ExtraValue, len(user.Extra))
-	for k, v := range user.Extra {
-		out[k] = authorizationv1.ExtraValue(v)
-	}
-	return out
 }
