@@ -92,6 +92,16 @@ type Notice struct {
 	Child *v1alpha1.TargetReference
 }
 
+// Shortened cuts a text that is too long for the note of an Event between two characters, and says
+// so.
+func Shortened(text string) string {
+	const more = " …"
+	if len(text) <= maxText {
+		return text
+	}
+	return strings.ToValidUTF8(text[:maxText-len(more)], "") + more
+}
+
 // Board makes Events of notices: one for each that is different, however often it
 // comes, and not too many about one object. It is safe for concurrent use.
 type Board struct {

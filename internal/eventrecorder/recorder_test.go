@@ -21,6 +21,7 @@ import (
 	"strings"
 	"testing"
 	"time"
+	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	corev1 "k8s.io/api/core/v1"
@@ -135,6 +136,16 @@ func TestPostIsBounded(t *testing.T) {
 	}
 	if got := count(func(i int) Notice { return denied(fmt.Sprint("later ", i)) }); got != 3 {
 		t.Errorf("after the time for 3 events there were %d", got)
+	}
+}
+
+func TestShortened(t *testing.T) {
+	if got := Shortened("short"); got != "short" {
+		t.Errorf("of a short text it makes %q", got)
+	}
+	got := Shortened(strings.Repeat("ä", maxText))
+	if len(got) > maxText || !utf8.ValidString(got) || !strings.HasSuffix(got, "ä …") {
+		t.Errorf("a text of %d bytes that ends in %q", len(got), got[len(got)-8:])
 	}
 }
 

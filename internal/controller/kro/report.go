@@ -32,6 +32,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/derive/kro"
+	"kausality.io/operator/internal/eventrecorder"
 )
 
 // mentioned is how many notes or differences a message has; kubectl kausality derive says all.
@@ -131,19 +132,8 @@ func (r *Reconciler) report(
 		}
 	}
 	name := kro.PolicyName(graph.Name)
-	r.Events.Eventf(graph, nil, kind, reason, eventAction, "%s", shortened(fmt.Sprintf("AllowancePolicy %s: %s", name, condition.Message)))
+	r.Events.Eventf(graph, nil, kind, reason, eventAction, "%s", eventrecorder.Shortened(fmt.Sprintf("AllowancePolicy %s: %s", name, condition.Message)))
 	return nil
-}
-
-// maxNote is how long the note of an Event may be, in bytes.
-const maxNote = 1024
-
-func shortened(note string) string {
-	const more = " …"
-	if len(note) <= maxNote {
-		return note
-	}
-	return strings.ToValidUTF8(note[:maxNote-len(more)], "") + more
 }
 
 // forget takes the condition off a policy that nobody derives any more.
