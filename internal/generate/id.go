@@ -23,14 +23,16 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ID is which object something is, in whatever version.
+// ID identifies an object, in whatever version. Its JSON is part of the annotation of generated objects.
 type ID struct {
-	// Group and Kind of the object.
-	Group, Kind string
+	// Group of the kind, empty for the core group.
+	Group string `json:"group,omitempty"`
+	// Kind of the object.
+	Kind string `json:"kind"`
 	// Namespace is empty where the kind has none.
-	Namespace string
+	Namespace string `json:"namespace,omitempty"`
 	// Name of the object.
-	Name string
+	Name string `json:"name"`
 }
 
 // GroupKind returns the kind of the object.

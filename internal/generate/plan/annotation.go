@@ -21,10 +21,8 @@ import (
 	"encoding/hex"
 	"encoding/json"
 	"fmt"
-	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/validation"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -33,43 +31,22 @@ import (
 
 // written is the annotation that an object says by how it came to be.
 type written struct {
-	Policy       writtenPolicy `json:"policy"`
-	Object       writtenID     `json:"object"`
-	Triggers     []writtenID   `json:"triggers"`
-	Source       *writtenID    `json:"source,omitempty"`
+	Policy       PolicyRef     `json:"policy"`
+	Object       generate.ID   `json:"object"`
+	Triggers     []generate.ID `json:"triggers"`
+	Source       *generate.ID  `json:"source,omitempty"`
 	Above        []string      `json:"above,omitempty"`
 	Synchronized bool          `json:"synchronized,omitempty"`
 	Digest       string        `json:"digest"`
 }
 
-type writtenPolicy struct {
-	Name    string    `json:"name"`
-	UID     types.UID `json:"uid"`
-	Created time.Time `json:"created"`
-}
-
-type writtenID struct {
-	Group     string `json:"group,omitempty"`
-	Kind      string `json:"kind"`
-	Namespace string `json:"namespace,omitempty"`
-	Name      string `json:"name"`
-}
-
 // Marked returns the content of a step with its marks on it. above are the policies by which its
 // trigger was made.
 func Marked(step Step, above []string) (map[string]any, error) {
-	w := written{
-		Policy: writtenPolicy{Name: step.Marks.Policy.Name, UID: step.Marks.Policy.UID, Created: step.Marks.Policy.Created},
-		Object: writtenID(step.ID), Above: above, Synchronized: step.Marks.Synchronized, Digest: step.Marks.Digest,
-	}
-	for _, id := range step.Marks.Triggers {
-		w.Triggers = append(w.Triggers, writtenID(id))
-	}
-	if source := step.Marks.Source; source != nil {
-		of := writtenID(*source)
-		w.Source = &of
-	}
-	encoded, err := json.Marshal(w)
+	encoded, err := json.Marshal(written{
+		Policy: step.Marks.Policy, Object: step.ID, Triggers: step.Marks.Triggers, Source: step.Marks.Source,
+		Above: above, Synchronized: step.Marks.Synchronized, Digest: step.Marks.Digest,
+	})
 	if err != nil {
 		return nil, fmt.Errorf("writing how %s came to be: %w", step.ID, err)
 	}
@@ -102,19 +79,8 @@ func LabelOf(policy string) string {
 func MarksOf(id generate.ID, content map[string]any) (marks *Marks, above []string) {
 	text := (&unstructured.Unstructured{Object: content}).GetAnnotations()[v1alpha1.AnnotationGeneratedFrom]
 	var w written
-	if text == "" || json.Unmarshal([]byte(text), &w) != nil || generate.ID(w.Object) != id || w.Policy.Name == "" {
+	if text == "" || json.Unmarshal([]byte(text), &w) != nil || w.Object != id || w.Policy.Name == "" {
 		return nil, nil
 	}
-	marks = &Marks{
-		Policy:       PolicyRef{Name: w.Policy.Name, UID: w.Policy.UID, Created: w.Policy.Created},
-		Synchronized: w.Synchronized, Digest: w.Digest,
-	}
-	for _, trigger := range w.Triggers {
-		marks.Triggers = append(marks.Triggers, generate.ID(trigger))
-	}
-	if w.Source != nil {
-		source := generate.ID(*w.Source)
-		marks.Source = &source
-	}
-	return marks, w.Above
+	return &Marks{Policy: w.Policy, Triggers: w.Triggers, Source: w.Source, Synchronized: w.Synchronized, Digest: w.Digest}, w.Above
 }

@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/internal/generate"
 )
 
-// names are what the triggers and the objects of a drawn world are called.
+// names lists the names of triggers and objects in a drawn world.
 var names = []string{"a", "b", "c"}
 
 func triggerNamed(name string) generate.ID { return generate.ID{Kind: "Namespace", Name: name} }

@@ -27,14 +27,14 @@ import (
 	"kausality.io/operator/internal/generate"
 )
 
-// PolicyRef is which policy it is.
+// PolicyRef identifies a policy. Its JSON is part of the annotation of generated objects.
 type PolicyRef struct {
 	// Name of the policy.
-	Name string
+	Name string `json:"name"`
 	// UID tells it from an earlier policy of that name.
-	UID types.UID
+	UID types.UID `json:"uid"`
 	// Created is when it was created.
-	Created time.Time
+	Created time.Time `json:"created"`
 }
 
 // olderThan reports whether the policy decides where both want the same object.
