@@ -55,16 +55,6 @@ type Policy struct {
 // use request or oldObject, so that nothing of it is left to see afterwards.
 func (p *Policy) NeedsRequest() bool { return len(p.aboutRequests) > 0 }
 
-// AboutRequests says of each expression that needs the request that it cannot be evaluated, for
-// who has only the objects that are there.
-func (p *Policy) AboutRequests() field.ErrorList {
-	out := make(field.ErrorList, 0, len(p.aboutRequests))
-	for _, at := range p.aboutRequests {
-		out = append(out, field.Forbidden(at, "uses request or oldObject, of which nothing is left to see once the trigger is there: use object and namespaceObject"))
-	}
-	return out
-}
-
 // UsesNamespace reports whether an expression uses namespaceObject.
 func (p *Policy) UsesNamespace() bool { return p.usesNamespace }
 
@@ -121,6 +111,29 @@ func Compile(name string, spec *v1alpha1.GeneratingPolicySpec) (*Policy, []strin
 		}
 	}
 	return c.out, c.warnings, nil
+}
+
+// NothingToWatch says what becomes of rules whose triggers leave nothing to watch.
+const NothingToWatch = "DELETE, CONNECT and sub-resources leave nothing to watch: they match nothing"
+
+// Accept compiles a policy for the operator, which watches objects and has no requests. Beside what
+// Compile refuses, an expression about a request is an error; rules of which nothing can be watched
+// are a warning. The webhook, the controller and the plugin all ask it, so that they agree.
+func Accept(name string, spec *v1alpha1.GeneratingPolicySpec) (*Policy, []string, field.ErrorList) {
+	p, warnings, errs := Compile(name, spec)
+	if len(errs) > 0 {
+		return nil, nil, errs
+	}
+	for _, at := range p.aboutRequests {
+		errs = append(errs, field.Forbidden(at, "uses request or oldObject, of which nothing is left to see once the trigger is there: use object and namespaceObject"))
+	}
+	if len(errs) > 0 {
+		return nil, nil, errs
+	}
+	if p.NeedsAdmission() {
+		warnings = append(warnings, matchPath.Child("resourceRules").String()+": "+NothingToWatch)
+	}
+	return p, warnings, nil
 }
 
 func (c *compiler) invalid(at *field.Path, value any, detail string) {

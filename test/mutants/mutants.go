@@ -153,7 +153,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "convert: a policy that would be refused is written",
-		edits: []edit{{"internal/cli/convert/generating.go", "slices.Contains(slices.Collect(maps.Values(c.unusable)), true)", "false"}},
+		edits: []edit{{"internal/cli/convert/generating.go", "len(c.unusable) > 0", "false"}},
 		unit:  []string{"-run=TestConvert", "./internal/cli/convert"},
 	},
 	{

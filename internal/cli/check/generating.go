@@ -32,7 +32,7 @@ import (
 	"kausality.io/operator/internal/generate"
 )
 
-// generatingKind is linted, too.
+// generatingKind is the kind that lintGenerating lints.
 var generatingKind = v1alpha1.GroupVersion.WithKind(v1alpha1.KindGeneratingPolicy)
 
 // lintGenerating returns the compiled GeneratingPolicy of a document, nil where anything is
@@ -45,19 +45,13 @@ func (l *linter) lintGenerating(ctx context.Context, doc *source.Document) (*gen
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(doc.Object, p); err != nil {
 		return nil, []Finding{problem(doc.Problem("", "%v", err))}
 	}
-	compiled, warnings, errs := generate.Compile(p.Name, &p.Spec)
-	if compiled != nil {
-		errs = compiled.AboutRequests()
-	}
+	compiled, warnings, errs := generate.Accept(p.Name, &p.Spec)
 	var out []Finding
 	for _, err := range errs {
 		out = append(out, problem(doc.Problem(err.Field, "%s", withoutExpression(err))))
 	}
 	if len(errs) > 0 {
 		return nil, out
-	}
-	if compiled.NeedsAdmission() {
-		warnings = append(warnings, "spec.matchConstraints.resourceRules: DELETE, CONNECT and sub-resources leave nothing to watch: they match nothing")
 	}
 	for _, w := range warnings {
 		out = append(out, warning(doc, w))
@@ -74,7 +68,7 @@ func withoutExpression(err *field.Error) string {
 	return body(err)
 }
 
-// unknownTriggers names the resources of a policy's triggers of which nothing is known here.
+// unknownTriggers returns the resources of triggers that a policy names and that are not known here.
 func (l *linter) unknownTriggers(doc *source.Document) []string {
 	p := &v1alpha1.GeneratingPolicy{}
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(doc.Object, p); err != nil || p.Spec.MatchConstraints == nil {

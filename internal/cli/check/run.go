@@ -51,7 +51,7 @@ type checker struct {
 	places map[string]source.Place
 }
 
-// compiled is what a document was compiled to: one of the two, or neither.
+// compiled holds what a document was compiled to: one of the two, or neither.
 type compiled struct {
 	policy     *policy.Policy
 	generating *generate.Policy

@@ -36,14 +36,14 @@ import (
 	"kausality.io/operator/internal/cli/source"
 )
 
-// shape is what the API server itself checks of the objects of a kind.
+// shape checks what the API server itself checks of the objects of a kind.
 type shape struct {
 	structural *structuralschema.Structural
 	schema     validation.SchemaValidator
 	rules      *cel.Validator
 }
 
-// newShape returns that of a CustomResourceDefinition, which is YAML.
+// newShape returns the shape of a CustomResourceDefinition, which is YAML.
 func newShape(text []byte) (*shape, error) {
 	var definition apiextensionsv1.CustomResourceDefinition
 	if err := yaml.Unmarshal(text, &definition); err != nil {

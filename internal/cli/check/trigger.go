@@ -144,11 +144,11 @@ func nameIn(world *offline.World, content map[string]any) string {
 	return strings.Join(slices.DeleteFunc([]string{obj.GetKind(), obj.GetNamespace(), obj.GetName()}, func(s string) bool { return s == "" }), "/")
 }
 
-// outcome is what policies want together.
+// outcome collects what all policies want for a trigger.
 type outcome struct {
 	objects map[generate.ID]generate.Wanted
 	leftOut map[generate.LeftOut]int
-	// reads are what the policies read.
+	// reads lists what the policies read.
 	reads []generate.Read
 	// notServed are the kinds of what they apply that are not known.
 	notServed []string
@@ -156,8 +156,8 @@ type outcome struct {
 	reason, message string
 }
 
-// reasonConflicting is that of objects of which two policies want something else. In a cluster the
-// older of the policies decides.
+// reasonConflicting is the reason where two policies want the same object. In a cluster the older
+// policy decides.
 const reasonConflicting = "Conflicting"
 
 // evaluate asks all policies. The error says that the time was over.
@@ -229,7 +229,7 @@ func (o *outcome) sorted() []map[string]any {
 	return out
 }
 
-// among returns those of the names that are names of what is wanted.
+// among returns the names that are names of what is wanted.
 func (o *outcome) among(names []string) ([]string, error) {
 	var out []string
 	for _, name := range names {

@@ -66,7 +66,7 @@ func (c *converter) fromAncestor(spec map[string]any) map[string]any {
 	return out
 }
 
-// rules returns one for each field.
+// rules returns a rule for each field.
 func rules(match map[string]any, fields, entries []any) []any {
 	out := make([]any, 0, len(fields))
 	for _, field := range fields {

@@ -110,7 +110,7 @@ type converter struct {
 	Converted
 	doc   *source.Document
 	kinds *offline.Kinds
-	// namespace is that of a policy of a namespace.
+	// namespace of a namespaced policy; empty for others.
 	namespace string
 	// unusable are the fields without which there is no policy.
 	unusable map[string]bool
@@ -149,8 +149,9 @@ func (c *converter) decode(kind string, metadata, spec map[string]any, into any)
 	object := &Object{Spec: into}
 	for _, wrong := range full.Decode(object) {
 		c.losef(wrong.Field, "%s", wrong.Message)
-		// Behind a value of another type, the rest may not have been read.
-		c.unusable[wrong.Field] = wrong.Message != noSuchField
+		if wrong.Message != noSuchField {
+			c.unusable[wrong.Field] = true // Behind a value of another type, the rest may not have been read.
+		}
 	}
 	return object
 }

@@ -23,7 +23,7 @@ import (
 	"github.com/google/cel-go/common/ast"
 )
 
-// noCounterpart is what there is to say where nothing else would do.
+// noCounterpart is the message for functions that nothing here replaces.
 const noCounterpart = "it has no counterpart"
 
 // notHere are functions and variables of Kyverno that Kausality has not, by the name that

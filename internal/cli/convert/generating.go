@@ -37,7 +37,7 @@ const (
 	namespacedGeneratingKind = "NamespacedGeneratingPolicy"
 )
 
-// kyvernoVersions are those in which Kyverno 1.19 serves its GeneratingPolicies.
+// kyvernoVersions are the versions of GeneratingPolicies that Kyverno 1.19 serves.
 var kyvernoVersions = []string{"v1", "v1beta1", "v1alpha1"}
 
 // isGenerating reports whether a document is a GeneratingPolicy, of Kyverno or of Kausality.
@@ -76,12 +76,9 @@ func (c *converter) fromGenerating(spec map[string]any, gvk schema.GroupVersionK
 	if object == nil {
 		return
 	}
-	compiled, _, errs := generate.Compile(name, out)
-	if compiled != nil {
-		errs = compiled.AboutRequests()
-		if len(errs) == 0 && compiled.NeedsAdmission() {
-			c.losef("spec.matchConstraints.resourceRules", "DELETE, CONNECT and sub-resources leave nothing to watch: they match nothing")
-		}
+	compiled, _, errs := generate.Accept(name, out)
+	if compiled != nil && compiled.NeedsAdmission() {
+		c.losef("spec.matchConstraints.resourceRules", generate.NothingToWatch)
 	}
 	for _, err := range errs {
 		if c.unusable[err.Field] {
@@ -90,7 +87,7 @@ func (c *converter) fromGenerating(spec map[string]any, gvk schema.GroupVersionK
 		c.losef(err.Field, "%s", cmp.Or(c.foreign(spec, err.Field), err.Detail, err.ErrorBody()))
 		c.unusable[err.Field] = true
 	}
-	if slices.Contains(slices.Collect(maps.Values(c.unusable)), true) {
+	if len(c.unusable) > 0 {
 		c.losef("spec", "the policy is left out: without what is lost it would not be what it was")
 		return
 	}
@@ -163,10 +160,7 @@ func (c *converter) evaluation(spec map[string]any) {
 }
 
 // is reports whether a switch was given, and how.
-func is(given any, value bool) bool {
-	held, ok := given.(bool)
-	return ok && held == value
-}
+func is(given any, value bool) bool { return given == any(value) }
 
 // withoutCounterpart loses the fields that Kausality has not.
 func (c *converter) withoutCounterpart(spec map[string]any) {

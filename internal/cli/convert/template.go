@@ -59,7 +59,7 @@ func (c *converter) templates(spec map[string]any) {
 type translator struct {
 	// interpolate reads what is between (( and )) as an expression.
 	interpolate bool
-	// namespaces are those that the objects say they are in, where they are no expressions.
+	// namespaces are the namespaces that objects name as they are, not by an expression.
 	namespaces []string
 }
 

@@ -37,46 +37,47 @@ type request struct {
 	trigger generate.ID
 }
 
-// entry is what is known of a policy that was accepted. What does not change until it is set up
-// anew is read without the lock of the book.
+// entry holds what is known of an accepted policy. Fields that stay as they are until it is set up
+// again are read without the lock of the book.
 type entry struct {
 	plan.Policy
 	generation int64
-	// begun is when it was set up.
+	// begun is the time when it was set up.
 	begun    time.Time
 	compiled *generate.Policy
 	account  string
-	// resources are those of the triggers; more is true where there may be more.
+	// resources lists the resources of triggers. more is true where some may not be served yet.
 	resources []resource
 	more      bool
 	since     map[string]v1alpha1.GeneratingSince
 
-	// pending are the triggers that were not looked at since the policy was set up.
+	// pending holds the triggers that nobody has looked at since the policy was set up.
 	pending map[generate.ID]bool
-	// deferred have something to do that waits until all of them were.
+	// deferred holds the triggers that must wait until nothing is pending.
 	deferred map[generate.ID]bool
 	triggers map[generate.ID]*outcome
-	// wants are the triggers that want an object, and wantedBy the objects that a trigger wants.
+	// wants has the triggers that want an object, wantedBy the objects that a trigger wants.
 	wants, wantedBy map[generate.ID]map[generate.ID]bool
-	// readKinds are the kinds that it reads.
+	// readKinds holds the kinds that its expressions read.
 	readKinds map[schema.GroupVersionKind]bool
-	// kinds are those of which objects were made, as the status has them; toMake are more.
+	// kinds holds the kinds of generated objects that the status names; toMake holds further kinds,
+	// which the status must name before an object of them is made.
 	kinds, toMake map[schema.GroupVersionKind]bool
 }
 
-// outcome is what came of looking at a trigger.
+// outcome is the result of one look at a trigger.
 type outcome struct {
 	matched bool
 	// failure is why it could not be evaluated.
 	failure *v1alpha1.GeneratingFailure
 	reads   []generate.Read
-	// objects are those that are wanted for it, or were made, and what became of each.
+	// objects has the state of each object that the trigger wants, or for which it was made.
 	objects map[generate.ID]*objectOutcome
 	// waits counts what is wanted of kinds that are not served.
 	waits int
 }
 
-// state is what became of an object.
+// state of an object that a policy wants or made.
 type state string
 
 const (
@@ -92,13 +93,13 @@ type objectOutcome struct {
 	failure *v1alpha1.GeneratingFailure
 }
 
-// book is what is known of all policies.
+// book holds what is known of all policies.
 type book struct {
 	mu       sync.Mutex
 	policies map[string]*entry
-	// setUp are the policies that were looked at since the start, accepted or not.
+	// setUp holds the policies that were looked at since the start, accepted or not.
 	setUp map[string]bool
-	// madeBy are the objects that are there, by policy and trigger, and marked what each says.
+	// madeBy has the objects that exist, by policy and trigger; marked has the marks of each.
 	madeBy map[request]map[generate.ID]bool
 	marked map[generate.ID]*plan.Marks
 	kindOf map[generate.ID]schema.GroupVersionKind
@@ -187,12 +188,12 @@ func (b *book) kind(id generate.ID) (schema.GroupVersionKind, bool) {
 	return kind, ok
 }
 
-// known is what is known of an object: who wants it, and who made it.
+// known says who wants an object, and who made it.
 type known struct {
-	// wants are the triggers of the policy that want it.
+	// wants holds the triggers of the policy that want it.
 	wants map[generate.ID]bool
 	marks *plan.Marks
-	// rivals are the other policies that want it.
+	// rivals lists the other policies that want it.
 	rivals []plan.PolicyRef
 	before *objectOutcome
 }
@@ -314,7 +315,7 @@ func (b *book) released() []request {
 	return next
 }
 
-// releasedNow is released for who has set a policy up.
+// releasedNow calls released with the lock. Whoever has set a policy up calls it.
 func (b *book) releasedNow() []request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -418,7 +419,7 @@ func covers(r generate.Read, of schema.GroupVersionResource, namespace, name str
 	return err != nil || slices.ContainsFunc(sets, func(set labels.Set) bool { return selector.Matches(set) })
 }
 
-// outcomes returns the objects of which is known what became of them for a trigger.
+// outcomes returns the objects whose state is known for a trigger.
 func (b *book) outcomes(e *entry, trigger generate.ID) []generate.ID {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -428,7 +429,7 @@ func (b *book) outcomes(e *entry, trigger generate.ID) []generate.ID {
 	return slices.Collect(maps.Keys(e.triggers[trigger].objects))
 }
 
-// isEvaluated reports whether is known what a trigger wants.
+// isEvaluated reports whether it is known what a trigger wants.
 func (b *book) isEvaluated(e *entry, trigger generate.ID) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -442,7 +443,8 @@ func (b *book) noteRead(e *entry, kind schema.GroupVersionKind) {
 	e.readKinds[kind] = true
 }
 
-// needs returns what tells whether a policy watches a kind; it is not known while triggers are pending.
+// needs returns a function that reports whether a policy needs the watch of a kind, and false while
+// that is not known, as triggers are pending.
 func (b *book) needs(e *entry) (func(schema.GroupVersionKind) bool, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -456,8 +458,8 @@ func (b *book) needs(e *entry) (func(schema.GroupVersionKind) bool, bool) {
 	return func(kind schema.GroupVersionKind) bool { return kinds[kind] }, len(e.pending) == 0
 }
 
-// wantsKind notes a kind of which an object is about to be made, and reports whether the status of
-// the policy has it already.
+// wantsKind reports whether the status of the policy names a kind. If not, it is noted, for the
+// status to name it before an object of the kind is made.
 func (b *book) wantsKind(e *entry, kind schema.GroupVersionKind) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()

@@ -31,6 +31,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/generate/plan"
 )
@@ -65,7 +66,14 @@ func (l *look) carryOut(ctx context.Context, trigger plan.Trigger) error {
 		}
 		err := l.take(ctx, step, k)
 		if errors.Is(err, errExists) {
-			err = l.takeThere(ctx, step.ID, k, replan)
+			// Somebody has it, and the watch does not show it.
+			there, lookErr := l.live(ctx, step.ID)
+			if lookErr != nil {
+				return lookErr
+			}
+			if there != nil {
+				err = l.takeAgain(ctx, step.ID, k, replan(*there))
+			}
 		}
 		if ctx.Err() != nil {
 			return ctx.Err()
@@ -77,22 +85,14 @@ func (l *look) carryOut(ctx context.Context, trigger plan.Trigger) error {
 	return nil
 }
 
-// takeThere takes the step for an object that somebody has made and that the watch does not show,
-// as it is planned once the object is known.
-func (l *look) takeThere(ctx context.Context, id generate.ID, k known, replan func(plan.Existing) []plan.Step) error {
-	there, err := l.live(ctx, id)
-	if err != nil {
-		return err
-	}
-	if there == nil {
-		return errExists
-	}
-	for _, step := range replan(*there) {
+// takeAgain takes the step for an object as it is planned once it is known that somebody has it.
+func (l *look) takeAgain(ctx context.Context, id generate.ID, k known, steps []plan.Step) error {
+	for _, step := range steps {
 		if step.ID == id {
 			return l.take(ctx, step, k)
 		}
 	}
-	return nil
+	return errExists
 }
 
 // gather returns the objects that a look at a trigger is about, and those of them that are there.
@@ -317,7 +317,7 @@ func (l *look) delete(ctx context.Context, step plan.Step) error {
 	return err
 }
 
-// deleteObject deletes an object, if it is as it was looked at.
+// deleteObject deletes an object, unless it has changed since it was read.
 func (r *Reconciler) deleteObject(ctx context.Context, e *entry, of resource, step plan.Step, object *unstructured.Unstructured) error {
 	err := r.writer.delete(ctx, e.account, of, object)
 	writes.WithLabelValues(e.Name, "delete", resultOfWrite(err)).Inc()
@@ -391,7 +391,7 @@ func (l *look) failed(id generate.ID, k known, err error) {
 }
 
 func (l *look) failure(id generate.ID, reason, message string) *v1alpha1.GeneratingFailure {
-	return &v1alpha1.GeneratingFailure{Trigger: referenceTo(&l.req.trigger), Object: referenceTo(&id), Reason: reason, Message: clipped(message)}
+	return &v1alpha1.GeneratingFailure{Trigger: referenceTo(&l.req.trigger), Object: referenceTo(&id), Reason: reason, Message: eventrecorder.Shortened(message)}
 }
 
 // became notes what became of an object, and tells of it where that is news.
@@ -408,7 +408,7 @@ func (r *Reconciler) tell(policy, kind, reason, action, note string) {
 	if err := r.Client.Get(context.Background(), nameOf(policy), on); err != nil {
 		return // It is gone.
 	}
-	r.Events.Eventf(on, nil, kind, reason, action, "%s", clipped(note))
+	r.Events.Eventf(on, nil, kind, reason, action, "%s", eventrecorder.Shortened(note))
 }
 
 // pointers returns JSON pointers to fields of data.

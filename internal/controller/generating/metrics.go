@@ -53,7 +53,7 @@ var (
 	}, []string{labelPolicy})
 )
 
-// result is what came of an evaluation.
+// result of an evaluation.
 type result string
 
 const (

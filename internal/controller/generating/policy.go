@@ -35,6 +35,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/requeue"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/generate/plan"
 )
@@ -129,21 +130,23 @@ func (r *Reconciler) refuse(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 
 // setUp accepts a policy: from then on nothing is missed.
 func (r *Reconciler) setUp(ctx context.Context, p *v1alpha1.GeneratingPolicy, before *entry) error {
-	compiled, _, errs := generate.Compile(p.Name, &p.Spec)
-	if len(errs) == 0 && compiled.NeedsRequest() {
-		errs = compiled.AboutRequests()
-	}
-	if len(errs) > 0 {
-		return &refusedError{v1alpha1.ReasonInvalid, clipped(errs.ToAggregate().Error())}
-	}
 	e := r.entryOf(p)
-	e.compiled = compiled
+	isKnown := before != nil && before.generation == e.generation && before.UID == e.UID
+	if isKnown {
+		e.compiled = before.compiled
+	} else {
+		compiled, _, errs := generate.Accept(p.Name, &p.Spec)
+		if len(errs) > 0 {
+			return &refusedError{v1alpha1.ReasonInvalid, eventrecorder.Shortened(errs.ToAggregate().Error())}
+		}
+		e.compiled = compiled
+	}
 	what, err := r.serving.get(ctx)
 	if err != nil {
 		return err
 	}
 	e.resources, e.more = what.matching(p.Spec.MatchConstraints.ResourceRules)
-	if before != nil && before.generation == e.generation && before.UID == e.UID && slices.Equal(before.resources, e.resources) && before.more == e.more {
+	if isKnown && slices.Equal(before.resources, e.resources) && before.more == e.more {
 		return nil
 	}
 	if len(e.resources) > maxResources {

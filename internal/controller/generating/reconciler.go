@@ -27,7 +27,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/tools/events"
 	"k8s.io/client-go/util/workqueue"
@@ -183,7 +182,7 @@ func (r *Reconciler) look(requests ...request) {
 
 // say has the status of a policy written soon.
 func (r *Reconciler) say(policy string) {
-	r.policyQueue.put(reconcile.Request{NamespacedName: types.NamespacedName{Name: policy}}, r.Interval)
+	r.policyQueue.put(requestOf(policy), r.Interval)
 }
 
 // objectChanged looks at whom a change concerns of an object that is a trigger, is read, or is a

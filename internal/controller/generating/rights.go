@@ -98,8 +98,9 @@ func (r *reviews) require(ctx context.Context, what right) error {
 	return err
 }
 
-// requireRead returns require for reading an object, or with an empty name objects of one
-// namespace. Who may read all of them is asked first: it is the same answer for all.
+// requireRead returns a *missingRightError where a user may not read an object or, with an empty
+// name, list objects of a namespace. The right to all objects is asked for first, as that answer
+// serves all of them.
 func (r *reviews) requireRead(ctx context.Context, user string, of schema.GroupResource, namespace, name string) error {
 	verb := "get"
 	if name == "" {

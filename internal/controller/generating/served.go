@@ -46,7 +46,7 @@ type resource struct {
 	watchable bool
 }
 
-// served is what the API server serves.
+// served lists what the API server serves.
 type served struct {
 	// resources are in the order of preference of their versions.
 	resources []resource

@@ -28,16 +28,17 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/generate"
 )
 
 // maxFailures is how many failures a status names, and maxKinds how many kinds.
 const maxFailures, maxKinds = 16, 64
 
-// progressAfter is when the status tells of the progress of a run that began with what it says.
+// progressAfter is how long the status of before stays while triggers are pending; then it reports progress.
 const progressAfter = 10 * time.Second
 
-// summary is what has become of all triggers of a policy.
+// summary counts the triggers and objects of a policy by state.
 type summary struct {
 	triggers v1alpha1.GeneratingTriggers
 	objects  v1alpha1.GeneratingObjects
@@ -144,13 +145,13 @@ func (s *summary) standing() (reason, message string) {
 	case s.triggers.Pending > 0:
 		return v1alpha1.ReasonPending, fmt.Sprintf("%d triggers are still to be looked at.", s.triggers.Pending)
 	case s.objects.Refused > 0:
-		return v1alpha1.ReasonForbidden, clipped(fmt.Sprintf("%d objects are refused%s", s.objects.Refused, first))
+		return v1alpha1.ReasonForbidden, eventrecorder.Shortened(fmt.Sprintf("%d objects are refused%s", s.objects.Refused, first))
 	case s.objects.Conflicting > 0:
-		return v1alpha1.ReasonConflicted, clipped(fmt.Sprintf("%d objects are somebody else's%s", s.objects.Conflicting, first))
+		return v1alpha1.ReasonConflicted, eventrecorder.Shortened(fmt.Sprintf("%d objects are somebody else's%s", s.objects.Conflicting, first))
 	case s.triggers.Failed > 0 || s.objects.Failed > 0:
-		return v1alpha1.ReasonGeneratingFailed, clipped(fmt.Sprintf("%d triggers and %d objects fail%s", s.triggers.Failed, s.objects.Failed, first))
+		return v1alpha1.ReasonGeneratingFailed, eventrecorder.Shortened(fmt.Sprintf("%d triggers and %d objects fail%s", s.triggers.Failed, s.objects.Failed, first))
 	case s.objects.Waiting > 0:
-		return v1alpha1.ReasonWaiting, clipped(fmt.Sprintf("%d objects wait for something%s", s.objects.Waiting, first))
+		return v1alpha1.ReasonWaiting, eventrecorder.Shortened(fmt.Sprintf("%d objects wait for something%s", s.objects.Waiting, first))
 	default:
 		return v1alpha1.ReasonEnforced, fmt.Sprintf("There is all that it wants: %d objects for %d triggers.", s.objects.Made, s.triggers.Matching)
 	}

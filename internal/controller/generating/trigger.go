@@ -29,6 +29,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/generate/plan"
 	"kausality.io/operator/internal/record"
@@ -354,7 +355,7 @@ func (r *Reconciler) reads(e *entry) func(schema.GroupVersionKind) {
 
 // failureOf describes a failure for the status.
 func failureOf(trigger, object *generate.ID, err error) *v1alpha1.GeneratingFailure {
-	out := &v1alpha1.GeneratingFailure{Trigger: referenceTo(trigger), Object: referenceTo(object), Reason: reasonFailed, Message: clipped(err.Error())}
+	out := &v1alpha1.GeneratingFailure{Trigger: referenceTo(trigger), Object: referenceTo(object), Reason: reasonFailed, Message: eventrecorder.Shortened(err.Error())}
 	var own *generate.Error
 	var right *missingRightError
 	var account *missingImpersonationError
@@ -372,15 +373,6 @@ func referenceTo(id *generate.ID) *v1alpha1.GeneratingReference {
 		return nil
 	}
 	return &v1alpha1.GeneratingReference{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
-}
-
-const maxMessage = 1024
-
-func clipped(text string) string {
-	if len(text) <= maxMessage {
-		return text
-	}
-	return text[:maxMessage-3] + "..."
 }
 
 // nameOf returns the key of a policy.

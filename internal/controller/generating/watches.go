@@ -39,7 +39,7 @@ import (
 // errNotSynced says that a watch has just begun.
 var errNotSynced = errors.New("the watch has just begun")
 
-// watches are those of one cache: of kinds that somebody needs.
+// watches keeps a cache of the kinds that policies need.
 type watches struct {
 	cache  cache.Cache
 	rights *reviews

@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"net/http"
 
-	authenticationv1 "k8s.io/api/authentication/v1"
 	authorizationv1 "k8s.io/api/authorization/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -32,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/access"
 	"kausality.io/operator/internal/generate"
 )
 
@@ -73,15 +73,9 @@ func (v *GeneratingPolicyValidator) ValidateDelete(context.Context, *v1alpha1.Ge
 }
 
 func (v *GeneratingPolicyValidator) validate(ctx context.Context, p *v1alpha1.GeneratingPolicy) (admission.Warnings, error) {
-	compiled, warnings, errs := generate.Compile(p.Name, &p.Spec)
+	_, warnings, errs := generate.Accept(p.Name, &p.Spec)
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind(v1alpha1.KindGeneratingPolicy).GroupKind(), p.Name, errs)
-	}
-	if compiled.NeedsRequest() {
-		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind(v1alpha1.KindGeneratingPolicy).GroupKind(), p.Name, compiled.AboutRequests())
-	}
-	if compiled.NeedsAdmission() {
-		warnings = append(warnings, "spec.matchConstraints.resourceRules: DELETE, CONNECT and sub-resources leave nothing to watch: they match nothing")
 	}
 	return warnings, v.mayImpersonate(ctx, p)
 }
@@ -99,15 +93,9 @@ func (v *GeneratingPolicyValidator) mayImpersonate(ctx context.Context, p *v1alp
 	if err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("reading the name of service account %s: %w", account, err))
 	}
-	review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-		User:   req.UserInfo.Username,
-		Groups: req.UserInfo.Groups,
-		UID:    req.UserInfo.UID,
-		Extra:  extraOf(req.UserInfo),
-		ResourceAttributes: &authorizationv1.ResourceAttributes{
-			Version: "v1", Resource: "serviceaccounts", Verb: "impersonate", Namespace: namespace, Name: name,
-		},
-	}}
+	review := access.ReviewFor(req.UserInfo, &authorizationv1.ResourceAttributes{
+		Version: "v1", Resource: "serviceaccounts", Verb: "impersonate", Namespace: namespace, Name: name,
+	})
 	if err := v.Client.Create(ctx, review); err != nil {
 		return apierrors.NewInternalError(fmt.Errorf("asking whether %s may impersonate %s: %w", req.UserInfo.Username, account, err))
 	}
@@ -117,12 +105,4 @@ func (v *GeneratingPolicyValidator) mayImpersonate(ctx context.Context, p *v1alp
 	return apierrors.NewForbidden(v1alpha1.GroupVersion.WithResource("generatingpolicies").GroupResource(), p.Name,
 		fmt.Errorf("spec.serviceAccount: the policy would act as %s, and %s may not: it takes the verb impersonate on serviceaccounts %s in namespace %s",
 			account, req.UserInfo.Username, name, namespace))
-}
-
-func extraOf(user authenticationv1.UserInfo) map[string]authorizationv1.ExtraValue {
-	out := make(map[string]authorizationv1.ExtraValue, len(user.Extra))
-	for key, values := range user.Extra {
-		out[key] = authorizationv1.ExtraValue(values)
-	}
-	return out
 }
