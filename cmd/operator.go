@@ -640,7 +640,7 @@ func (o *operator) setupProbes(context.Context) error {
 	)
 }
 
-// names returns those that the API server calls the operator by: the Service, or the host where it
+// names returns the names that the API server calls the operator by: the Service, or the host where it
 // runs outside of the cluster.
 func (o *operator) names(installed *interception.Installed) (service string, hosts []string) {
 	if installed == nil {

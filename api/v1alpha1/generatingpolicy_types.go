@@ -44,7 +44,7 @@ type GeneratingPolicySpec struct {
 	// matchConstraints are the triggers, as in a ValidatingAdmissionPolicy.
 	MatchConstraints *admissionregistrationv1.MatchResources `json:"matchConstraints"`
 
-	// matchConditions are what else has to be true of a trigger, all of them. They may use
+	// matchConditions are further conditions on a trigger. All must hold. They may use
 	// object, oldObject, namespaceObject, request, variables and resource.
 	// +optional
 	// +listType=map
@@ -101,7 +101,7 @@ type Generation struct {
 	Expression string `json:"expression"`
 }
 
-// GeneratingPolicyStatus is what has become of a GeneratingPolicy.
+// GeneratingPolicyStatus reports how far a GeneratingPolicy is carried out.
 type GeneratingPolicyStatus struct {
 	// conditions are Accepted, whether the policy can work: from then on no change of a trigger
 	// or a source is missed; and Enforced, whether there is all that it wants.
@@ -117,8 +117,8 @@ type GeneratingPolicyStatus struct {
 	// +kubebuilder:validation:MaxItems=256
 	Since []GeneratingSince `json:"since,omitempty"`
 
-	// kinds are those of which objects were made. They are watched, also when no trigger is
-	// there any more.
+	// kinds are the kinds of the objects that the policy made. They stay watched after the last
+	// trigger is gone.
 	// +optional
 	// +listType=atomic
 	// +kubebuilder:validation:MaxItems=64
@@ -215,11 +215,11 @@ type GeneratingFailure struct {
 	// +optional
 	Trigger *GeneratingReference `json:"trigger,omitempty"`
 
-	// object is what is wanted, if it is about one.
+	// object is the wanted object, if the failure is about one.
 	// +optional
 	Object *GeneratingReference `json:"object,omitempty"`
 
-	// reason is what kind of failure it is, such as Conflicting, Refused or EvaluationFailed.
+	// reason says what failed, such as Conflicting, Refused or EvaluationFailed.
 	// +kubebuilder:validation:MaxLength=64
 	Reason string `json:"reason"`
 
@@ -266,9 +266,9 @@ type GeneratingPolicy struct {
 	// +optional
 	metav1.ObjectMeta `json:"metadata,omitempty"`
 
-	// spec is what there is to be, and for what.
+	// spec says which objects to make, and for which triggers.
 	Spec GeneratingPolicySpec `json:"spec"`
-	// status is what has become of it.
+	// status reports how far the policy is carried out.
 	// +optional
 	Status GeneratingPolicyStatus `json:"status,omitempty"`
 }

@@ -61,7 +61,7 @@ var madeByOLM = []string{
 	"ClusterRoleBinding/kausality-record-protection-rolebinding",
 }
 
-// record is what people look at beside an object of any other kind of ours.
+// record refers to AllowanceRecords, which people look at beside objects of our other kinds.
 var record = v1alpha1.APIResourceReference{Kind: "AllowanceRecord", Version: "v1alpha1"}
 
 // resources are what people look at beside an object of ours.
@@ -243,7 +243,7 @@ func archLabels(csv *v1alpha1.ClusterServiceVersion, pod corev1.PodSpec) {
 	}
 }
 
-// webhook returns one as OLM wants it, which makes its Service.
+// webhook returns a webhook as OLM wants it, which makes its Service.
 func webhook(w admissionregistrationv1.ValidatingWebhook) v1alpha1.WebhookDescription {
 	target := intstr.FromInt32(9443)
 	return v1alpha1.WebhookDescription{

@@ -283,7 +283,7 @@ func load(t *testing.T) *manifests.Bundle {
 	return bundle
 }
 
-// files returns those that are written, by path.
+// files returns the files that are written, by path.
 func files(t *testing.T, folder string) map[string]string {
 	t.Helper()
 	out := map[string]string{}

@@ -459,7 +459,7 @@ func texts(t *testing.T, folder string) map[string]string {
 	return out
 }
 
-// get returns what stands at a path, of which a number is a place in a list, and -1 the last one.
+// get returns the value at a path. A number in the path is an index of a list; -1 is the last item.
 func get(t *testing.T, o object, path string) any {
 	t.Helper()
 	var here any = o

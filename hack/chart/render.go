@@ -156,7 +156,7 @@ func render(s *sources) (map[string]string, error) {
 	return files, nil
 }
 
-// objects returns those of config/default and of what is added to it, with places for values.
+// objects returns the objects of config/default and of what is added to it, with places for values.
 func objects(s *sources, resources, components []string) (map[id]object, error) {
 	built, err := s.with(resources, components)
 	if err != nil {
@@ -200,7 +200,7 @@ func label(key id, o object) {
 	}
 }
 
-// mergeObjects returns merge for objects, of which there may be only one.
+// mergeObjects merges two objects, of which one may be missing.
 func mergeObjects(condition string, then, otherwise object) any {
 	switch {
 	case then == nil:
@@ -234,7 +234,7 @@ func document(key id, value any) string {
 	return "{{- if " + wanted + " }}\n" + text + "{{- end }}\n"
 }
 
-// fileName returns that of an object's template: its kind and its name.
+// fileName returns the file name of an object's template: its kind and its name.
 func fileName(key id) string {
 	name := strings.TrimPrefix(key.name, prefix)
 	if key.kind == kindDefinition {

@@ -168,8 +168,8 @@ func (m *Memory) Of(req objectcache.Request, uid types.UID) *v1alpha1.ApprovedCo
 	return e.content()
 }
 
-// PoliciesOf returns when the last of the policies was created that were in effect for an object
-// when it was last looked at; zero where that is not known.
+// PoliciesOf returns the creation time of the newest policy by which an object was last looked at;
+// zero where that is not known.
 func (m *Memory) PoliciesOf(req objectcache.Request, uid types.UID) time.Time {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -179,8 +179,8 @@ func (m *Memory) PoliciesOf(req objectcache.Request, uid types.UID) time.Time {
 	return time.Time{}
 }
 
-// Note remembers what an object is like, with policies of which the last one was created at a
-// time.
+// Note remembers what an object is like. policies is the creation time of the newest policy in
+// effect for it.
 func (m *Memory) Note(req objectcache.Request, uid types.UID, content *v1alpha1.ApprovedContent, policies time.Time) {
 	e := entryOf(uid, content, policies)
 	m.mu.Lock()
@@ -323,7 +323,7 @@ func (m *Memory) render() (map[int][]byte, error) {
 	}
 }
 
-// texts returns those of the dirty shards, and how large the largest is.
+// texts returns the texts of the dirty shards, and how large the largest is.
 func (m *Memory) texts() (texts map[int][]byte, largest int, err error) {
 	if len(m.dirty) == 0 {
 		return nil, 0, nil

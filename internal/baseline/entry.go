@@ -32,7 +32,7 @@ import (
 type entry struct {
 	uid        types.UID
 	generation int64
-	// policies is when the last of its policies was created that an operator has looked at, in
+	// policies is the creation time of the newest policy by which an operator looked at it, in Unix
 	// seconds; zero where that is not known.
 	policies int64
 	// paths are those of the fields, in lines, and digests the bytes of theirs, one after
@@ -45,8 +45,8 @@ type entry struct {
 	parents string
 }
 
-// entryOf makes an entry of the content of an object, with policies of which the last one was
-// created at a time.
+// entryOf makes an entry of the content of an object. policies is the creation time of the newest
+// policy in effect for it.
 func entryOf(uid types.UID, content *v1alpha1.ApprovedContent, policies time.Time) entry {
 	paths := make([]string, 0, len(content.Digests))
 	var digests strings.Builder
@@ -67,7 +67,7 @@ func entryOf(uid types.UID, content *v1alpha1.ApprovedContent, policies time.Tim
 	}
 }
 
-// seconds returns a time as an entry has it.
+// seconds returns a time in Unix seconds, 0 for none.
 func seconds(t time.Time) int64 {
 	if t.IsZero() {
 		return 0

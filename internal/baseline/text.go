@@ -41,7 +41,7 @@ type line struct {
 	Generation int64                    `json:"generation,omitempty"`
 	Digests    []v1alpha1.ContentDigest `json:"digests,omitempty"`
 	Parents    []string                 `json:"parents,omitempty"`
-	// Policies is when the last of its policies was created, in seconds.
+	// Policies is the creation time of its newest policy, in Unix seconds.
 	Policies int64 `json:"policies,omitempty"`
 }
 

@@ -67,7 +67,7 @@ func workload(b *testing.B) map[string]any {
 	return obj
 }
 
-// container returns one of a workload.
+// container returns a container of a workload.
 func container(b *testing.B, obj map[string]any, i int) map[string]any {
 	b.Helper()
 	v, _ := path("spec", "template", "spec", "containers", i).Value(obj)

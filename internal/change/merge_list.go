@@ -287,7 +287,7 @@ func isScalar(v any) bool {
 	}
 }
 
-// order returns that of the items of ours and theirs: of theirs where it differs from that of
+// order returns the order of the items of ours and theirs: of theirs where it differs from that of
 // base.
 func (l *threeLists) order() []string {
 	if reordered(l.base, l.theirs) {

@@ -62,7 +62,7 @@ func Run(ctx context.Context, streams genericiooptions.IOStreams, args []string)
 	return err
 }
 
-// arguments returns those of the command. Under the name by which kubectl asks a plugin
+// arguments returns the arguments of the command. Under the name by which kubectl asks a plugin
 // for completions, the program completes.
 func arguments(args []string) []string {
 	if strings.HasPrefix(filepath.Base(args[0]), completer) {
@@ -115,7 +115,7 @@ func policies(streams genericiooptions.IOStreams) *cobra.Command {
 	return cmd
 }
 
-// version returns that of the module the program was built from.
+// version returns the version of the module the program was built from.
 func version() string {
 	if info, ok := debug.ReadBuildInfo(); ok && info.Main.Version != "" {
 		return info.Main.Version

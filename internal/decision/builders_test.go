@@ -156,7 +156,7 @@ type replaced struct {
 	value any
 }
 
-// aRequest returns one by the requester for an object without a parent.
+// aRequest returns a request by the requester for an object without a parent.
 func aRequest(who policy.Requester, op Operation, gvk schema.GroupVersionKind, name string) *request {
 	r := &request{}
 	r.Requester = who
@@ -351,7 +351,7 @@ func (r *request) with(f func(*Input)) *request {
 	return r
 }
 
-// allowance returns one on Deployment web, granted to alice for a change of a field.
+// allowance returns an allowance on Deployment web, granted to alice for a change of a field.
 func allowance(kind, mutation, field string) v1alpha1.Allowance {
 	return v1alpha1.Allowance{
 		Kind: kind, Mutation: mutation, Generation: 7, Initiator: "alice",

@@ -38,7 +38,7 @@ func (in *Input) CarriesMetadata() bool {
 		policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
 }
 
-// Carried returns those changes of labels and annotations that show something of what is
+// Carried returns the changes of labels and annotations that show something of what is
 // withheld of the parent: its key, or its value. What else is written there, such as the
 // books of the child's own controllers, goes on.
 func (in *Input) Carried(metadata []change.Change) []change.Change {

@@ -164,7 +164,7 @@ func (in *Input) deletingSources(v Verdict) []source {
 	return []source{{cause: from, verbs: verbs}}
 }
 
-// deletingVerbs returns those that the External entries of the policies' deleting
+// deletingVerbs returns the verbs that the External entries of the policies' deleting
 // sections have for what the child stands for.
 func (in *Input) deletingVerbs(policies []*policy.Policy) []string {
 	var verbs []string

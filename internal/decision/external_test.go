@@ -61,7 +61,7 @@ maintaining:
   - {target: {apiGroup: cloud.example.com, apiVersion: v1, resource: buckets}, relation: ControllerChild, mutations: [{jsonPath: spec.tags}]}
 `
 
-// shopEntry returns one in the ledger of Shop web, by an initiator, for a change of a
+// shopEntry returns an entry in the ledger of Shop web, by an initiator, for a change of a
 // field.
 func shopEntry(initiator, field string, edit func(*v1alpha1.Allowance)) v1alpha1.Allowance {
 	a := v1alpha1.Allowance{

@@ -283,7 +283,7 @@ const (
 	aboutTickets  = `{for: {apiGroup: apps, apiVersion: v1, kind: Deployment}, rules: [{trigger: "metadata.annotations[ticket]"}]}`
 )
 
-// onlyTo returns aboutReplicas for a policy that denies nothing.
+// onlyTo returns the same as aboutReplicas, for a policy that denies nothing.
 func onlyTo(action string) string {
 	return strings.TrimSuffix(aboutReplicas, "}") + ", validationActions: [" + action + "]}"
 }

@@ -180,7 +180,7 @@ func (r *Resolver) ReplicasPath(gvr schema.GroupVersionResource) string {
 	return resource.ReplicasPath
 }
 
-// Categories returns those that the kind says it belongs to, none where nothing is known
+// Categories returns the categories that the kind says it belongs to, none where nothing is known
 // of it.
 func (r *Resolver) Categories(kind schema.GroupKind) []string {
 	return r.served.Load().categories[kind]

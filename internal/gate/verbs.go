@@ -28,7 +28,7 @@ import (
 // VerbDelete is the verb by which what is outside is deleted, in all systems.
 const VerbDelete = "Delete"
 
-// Verbs returns those of a system's verbs that the External entries about an object
+// Verbs returns the verbs of a system that the External entries about an object
 // itself, in its own ledger, open, sorted. While the ledger has a withheld change it covers nothing
 // (D2), and opens nothing.
 func Verbs(l ledger.Ledger, known []string) []string {

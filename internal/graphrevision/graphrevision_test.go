@@ -27,7 +27,7 @@ import (
 
 var issued = time.Date(2026, 11, 25, 3, 0, 0, 0, time.UTC)
 
-// revision returns one that kro issued as many minutes later as its number says.
+// revision returns a revision that kro issued as many minutes later as its number says.
 func revision(of string, number int64, status metav1.ConditionStatus) krorevisions.GraphRevision {
 	out := krorevisions.GraphRevision{}
 	out.Spec.Revision, out.Spec.Snapshot.Name = number, of

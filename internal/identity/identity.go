@@ -53,7 +53,7 @@ type Pods struct {
 	known  *utilcache.LRUExpireCache
 }
 
-// NewPods returns one that reads Pods from the API server: no cache is kept of those of others.
+// NewPods returns Pods that reads from the API server: no cache is kept of others' Pods.
 func NewPods(live client.Reader, now clock.PassiveClock) *Pods {
 	return &Pods{reader: live, known: utilcache.NewLRUExpireCacheWithClock(maxPods, now)}
 }

@@ -61,7 +61,7 @@ var manyText = strconv.Itoa(many)
 // an expression of its own.
 var withoutSpec = []string{"apiVersion", "kind", "metadata", "spec", "status"}
 
-// grantConditions returns those of the mutating hook.
+// grantConditions returns the conditions of the mutating hook.
 func grantConditions(in Input) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
 		{Name: "status-of-a-ledger", Expression: statusOfLedger(in)},
@@ -69,7 +69,7 @@ func grantConditions(in Input) []admissionregistrationv1.MatchCondition {
 	}
 }
 
-// glassConditions returns those of the mutating hook for what holds no ledger: it is
+// glassConditions returns the conditions of the mutating hook for what holds no ledger: it is
 // called only where somebody breaks the glass.
 func glassConditions() []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{{
@@ -80,7 +80,7 @@ func glassConditions() []admissionregistrationv1.MatchCondition {
 	}}
 }
 
-// verdictConditions returns those of the validating hook.
+// verdictConditions returns the conditions of the validating hook.
 func verdictConditions(in Input) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
 		{Name: "not-already-deleted", Expression: notAlreadyDeleted},
@@ -205,7 +205,7 @@ func annotationDiffers(keys sets.Set[string], orOurs bool) string {
 // object it is for.
 var ours = fmt.Sprintf(`(k.startsWith(%q) || k.contains(%q))`, v1alpha1.AnnotationPrefix, "."+v1alpha1.AnnotationPrefix)
 
-// prefix returns that of the annotations which are the own ones of a variable, as
+// prefix returns the prefix of the annotations which are the own ones of a variable, as
 // ledger.AnnotationPrefix has it. The variable itself must not be null.
 func prefix(variable string) string {
 	return strings.NewReplacer("{v}", variable, "{prefix}", v1alpha1.AnnotationPrefix, "{owners}", strconv.Itoa(ledger.MaxOwners)).Replace(
@@ -221,7 +221,7 @@ func says(variable, name string) string {
 	return fmt.Sprintf(`[%[1]s].exists(a, size(a) > 0 && [%[2]s + %[3]q].exists(k, k in a && a[k] != ""))`, annotations(variable), prefix(variable), name)
 }
 
-// annotations returns those of a variable, and an empty map where it has none. The
+// annotations returns the annotations of a variable, and an empty map where it has none. The
 // variable itself must not be null.
 func annotations(variable string) string {
 	return fmt.Sprintf(`(has(%[1]s.metadata) && has(%[1]s.metadata.annotations) && %[1]s.metadata.annotations != null ? %[1]s.metadata.annotations : {})`, variable)

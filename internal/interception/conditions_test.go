@@ -56,7 +56,7 @@ type request struct {
 	user        string // jane if empty
 }
 
-// attributes returns those of the request. API servers hand objects of built-in kinds
+// attributes returns the attributes of the request. API servers hand objects of built-in kinds
 // to CEL as they are or, up to Kubernetes 1.36, converted.
 func (r request) attributes(tb testing.TB, converted bool) *admission.VersionedAttributes {
 	tb.Helper()

@@ -56,7 +56,7 @@ type demand struct {
 	parent schema.GroupKind
 }
 
-// demands returns those of a policy: as for parents, as for their children, and as for what its
+// demands returns the demands of a policy: as for parents, as for their children, and as for what its
 // External entries are about; none where it does not say Fail.
 func (in *Input) demands(p *policy.Policy, namespaced bool) (parents, children, gated []demand) {
 	if p.FailurePolicy != v1alpha1.FailurePolicyFail {
@@ -161,7 +161,7 @@ type way struct {
 	waits, passes []admissionregistrationv1.MatchCondition
 }
 
-// waysOf returns those of resources whose demands are for the same namespaces.
+// waysOf returns the ways of resources whose demands are for the same namespaces.
 func waysOf(scope cell, resources []*resource) []way {
 	ways := map[string]*way{}
 	for _, p := range partition(scope, resources[0].selectors()) {
@@ -189,7 +189,7 @@ func waysOf(scope cell, resources []*resource) []way {
 	return all
 }
 
-// selectors returns those of the namespaces in which requests for the resource wait, each
+// selectors returns the selectors of the namespaces in which requests for the resource wait, each
 // once. What is in no namespace is in the scope of each webhook, whatever its selector
 // says.
 func (r *resource) selectors() []labels.Selector {

@@ -84,7 +84,7 @@ func SettledAt(ctx context.Context, obj *unstructured.Unstructured, policies []*
 	return Consumed(ctx, obj, policies, always)(ledger.NewEntry(v1alpha1.Allowance{Generation: generation}))
 }
 
-// Conditions returns those of the policies in effect for a holder, the oldest first,
+// Conditions returns the conditions of the policies in effect for a holder, the oldest first,
 // that replace what its status says: while an object is initializing, and when it
 // has settled. Either may be nil.
 func Conditions(policies []*policy.Policy) (initializing, settled *policy.Condition) {

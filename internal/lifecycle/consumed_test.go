@@ -51,7 +51,7 @@ func configured(t *testing.T, initializing, settled string) []*policy.Policy {
 	return []*policy.Policy{compiled}
 }
 
-// someDeployment returns one at generation 4 of which some replicas are available.
+// someDeployment returns a Deployment at generation 4 of which some replicas are available.
 func someDeployment(available int64) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "apps/v1", "kind": "Deployment",
@@ -65,7 +65,7 @@ func someDeployment(available int64) *unstructured.Unstructured {
 	}}
 }
 
-// someCronJob returns one at generation 4 that was made at noon, with the time of its
+// someCronJob returns a CronJob at generation 4 that was made at noon, with the time of its
 // schedule that it last ran for.
 func someCronJob(lastRun string) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{

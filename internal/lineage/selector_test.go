@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/internal/knowledge"
 )
 
-// object returns one with labels, and with a spec.
+// object returns an object with labels, and with a spec.
 func object(apiVersion, kind string, labels, spec map[string]any) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": apiVersion, "kind": kind,

@@ -105,7 +105,7 @@ func (s *subscribers) add(ctx context.Context, queue workqueue.TypedRateLimiting
 	return sub
 }
 
-// all returns those that there are now.
+// all returns the subscriptions that there are now.
 func (s *subscribers) all() map[*subscription]struct{} {
 	s.mu.RLock()
 	defer s.mu.RUnlock()

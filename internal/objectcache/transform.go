@@ -56,7 +56,7 @@ func (p *packing) packText(kind schema.GroupVersionKind) compressed.Pack {
 	}
 }
 
-// packer returns that of one kind, whose objects are alike.
+// packer returns the packer of one kind, whose objects are alike.
 func (p *packing) packer(kind schema.GroupVersionKind) *compressed.Packer[unstructured.Unstructured] {
 	p.mu.Lock()
 	defer p.mu.Unlock()

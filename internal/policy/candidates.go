@@ -113,7 +113,7 @@ func (c *candidates) selecting(h Holder) iter.Seq[*Policy] {
 	}
 }
 
-// places returns those of the policies that may select the holder.
+// places returns the places of the policies that may select the holder.
 func (c *candidates) places(h Holder) []int {
 	places := slices.Clone(c.others)
 	for name := range c.names {

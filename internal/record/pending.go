@@ -89,7 +89,7 @@ func Counts(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
 	return err == nil && value == *p.Value
 }
 
-// Allowances returns those of a pending grant that counts for holder, with the
+// Allowances returns the allowances of a pending grant that counts for holder, with the
 // generation that holder has where the request could not know it.
 func Allowances(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) []v1alpha1.Allowance {
 	generation := holder.GetGeneration()

@@ -110,7 +110,7 @@ type compiler struct {
 	byPattern map[string][]*Method
 }
 
-// methods returns those that a rule is about.
+// methods returns the methods that a rule is about.
 func (c *compiler) methods(rule *Rule) []*Method {
 	found, known := c.byPattern[rule.Method]
 	if !known {

@@ -95,7 +95,7 @@ func (p path) holder(message protoreflect.Message) protoreflect.Message {
 	return message
 }
 
-// value returns that of the leaf: the zero value where it is absent.
+// value returns the value of the leaf: the zero value where it is absent.
 func (p path) value(message protoreflect.Message) protoreflect.Value {
 	return p.holder(message).Get(p.leaf())
 }

@@ -57,7 +57,7 @@ func (a *Active) OnCome(come func()) {
 	}
 }
 
-// For returns those for the versions of a user, by name. The slice must not be changed. A nil
+// For returns the UpgradeAllowances for the versions of a user, by name. The slice must not be changed. A nil
 // Active has none.
 func (a *Active) For(user string) []*Allowance {
 	if a == nil {

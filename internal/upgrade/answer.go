@@ -189,8 +189,8 @@ func Remember(memory []v1alpha1.ControllerVersion, v v1alpha1.ControllerVersion)
 	return memory
 }
 
-// RememberFirst returns Remember of a version by which the parent was made: what it remembers
-// already stays, and where there is no room it is forgotten.
+// RememberFirst returns a parent's memory with the version that made the parent. What the memory has
+// stays as it is; where it is full, the version is left out.
 func RememberFirst(memory []v1alpha1.ControllerVersion, v v1alpha1.ControllerVersion) []v1alpha1.ControllerVersion {
 	if find(memory, v.ID) != nil || len(memory) >= maxVersions {
 		return memory

@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// SamplePolicies returns those that real Deployments roll under, of the repository at root.
+// SamplePolicies returns the policies that real Deployments roll under, of the repository at root.
 func SamplePolicies(root string) ([]*v1alpha1.AllowancePolicy, error) {
 	files, err := filepath.Glob(filepath.Join(root, "config", "samples", "kausality_v1alpha1_allowancepolicy_*.yaml"))
 	if err != nil {

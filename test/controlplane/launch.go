@@ -195,7 +195,7 @@ func diedError(m *member) error {
 	return err
 }
 
-// environment returns that of this program without what could lead a child to the
+// environment returns the environment of this program without what could lead a child to the
 // files of the user or to another cluster.
 func (cp *ControlPlane) environment(extra []string) []string {
 	drop := []string{"HOME", "KUBECONFIG"}

@@ -122,7 +122,7 @@ func (g *graph) childOf(instance *unstructured.Unstructured, name string) *corev
 	}
 }
 
-// labels returns those that kro gives to the children of an instance.
+// labels returns the labels that kro gives to the children of an instance.
 func (g *graph) labels(instance *unstructured.Unstructured) map[string]string {
 	kind := instance.GroupVersionKind()
 	return map[string]string{

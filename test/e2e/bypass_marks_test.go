@@ -196,7 +196,7 @@ func ownedBy(role *rbacv1.ClusterRole) []metav1.OwnerReference {
 	return []metav1.OwnerReference{{APIVersion: rbacv1.SchemeGroupVersion.String(), Kind: "ClusterRole", Name: role.Name, UID: role.UID}}
 }
 
-// certificateRequest returns one that an API server takes.
+// certificateRequest returns a request for a certificate that an API server takes.
 func certificateRequest() []byte {
 	GinkgoHelper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)

@@ -157,7 +157,7 @@ func expectRolledOut(g Gomega, d *appsv1.Deployment) {
 		To(Equal([]int32{want, want, want, 0}), "replicas, updated, available and unavailable of %s", d.Name)
 }
 
-// replicaSets returns those of a Deployment, the newest revision last.
+// replicaSets returns the ReplicaSets of a Deployment, the newest revision last.
 func (c *cluster) replicaSets(ctx context.Context, g Gomega, d *appsv1.Deployment) []appsv1.ReplicaSet {
 	GinkgoHelper()
 	var list appsv1.ReplicaSetList

@@ -144,7 +144,7 @@ func (m families) sum(name string, labels ...string) float64 {
 	return total
 }
 
-// ours returns those that the operator adds to what its libraries have.
+// ours returns the metrics that the operator adds to what its libraries have.
 func (m families) ours() []*dto.MetricFamily {
 	var out []*dto.MetricFamily
 	for name, family := range m {

@@ -36,7 +36,7 @@ import (
 // more on a machine that is busy with other things.
 const effectTimeout = 10 * time.Second
 
-// samplePolicies returns those of config/samples, for all namespaces but those whose
+// samplePolicies returns the policies of config/samples, for all namespaces but those whose
 // specs bring policies of their own.
 func (c *cluster) samplePolicies(ctx context.Context) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
@@ -60,14 +60,14 @@ func (c *cluster) applySamplePolicies(ctx context.Context) {
 	}
 }
 
-// samplePoliciesFor returns those of config/samples under other names, for the
+// samplePoliciesFor returns the policies of config/samples under other names, for the
 // namespaces that newNamespaceFor makes.
 func (c *cluster) samplePoliciesFor(ctx context.Context, policies string) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
 	return forOwn(policies, c.samplePolicies(ctx))
 }
 
-// kindPoliciesFor returns those in testdata for kinds of parents, such as job, for the
+// kindPoliciesFor returns the policies in testdata for kinds of parents, such as job, for the
 // namespaces that newNamespaceFor makes.
 func kindPoliciesFor(policies string, kinds ...string) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()

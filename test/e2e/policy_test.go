@@ -56,7 +56,7 @@ func (c *cluster) webhooks(ctx context.Context, g Gomega) webhooks {
 	return webhooks{mutating: mutating.Webhooks, validating: validating.Webhooks}
 }
 
-// resources returns those of a group that the API server asks about, each with what
+// resources returns the resources of a group that the API server asks about, each with what
 // happens while nobody answers: Fail where it is that in some namespaces.
 func (w webhooks) resources(group string) map[string]admissionregistrationv1.FailurePolicyType {
 	out := map[string]admissionregistrationv1.FailurePolicyType{}

@@ -30,7 +30,7 @@ import (
 	"kausality.io/operator/test/builders"
 )
 
-// records returns those of an object, which may have lived more than once.
+// records returns the records of an object, which may have lived more than once.
 func (c *cluster) records(ctx context.Context, g Gomega, obj client.Object) []v1alpha1.AllowanceRecord {
 	GinkgoHelper()
 	return c.Records(ctx, g, obj)

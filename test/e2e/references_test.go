@@ -113,7 +113,7 @@ func newReading(ctx context.Context) *reading {
 	return r
 }
 
-// object returns one that the reader selects.
+// object returns an object that the reader selects.
 func (r *reading) object(name string) *unstructured.Unstructured {
 	obj := builders.MakeThing(r.read, r.ns, name)
 	obj.SetLabels(map[string]string{"team": "a"})

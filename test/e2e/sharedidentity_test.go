@@ -140,7 +140,7 @@ var _ = Describe("With a controller manager whose controllers share a name", Ord
 	}
 })
 
-// initiators returns those subjects of a policy that are people and may initiate.
+// initiators returns the subjects of a policy that are people and may initiate.
 func initiators(p *v1alpha1.AllowancePolicy) []v1alpha1.PolicySubject {
 	var out []v1alpha1.PolicySubject
 	for _, s := range p.Spec.Subjects {
@@ -151,7 +151,7 @@ func initiators(p *v1alpha1.AllowancePolicy) []v1alpha1.PolicySubject {
 	return out
 }
 
-// exercisers returns those subjects of a policy that may not initiate.
+// exercisers returns the subjects of a policy that may not initiate.
 func exercisers(p *v1alpha1.AllowancePolicy) []v1alpha1.PolicySubject {
 	return slices.DeleteFunc(slices.Clone(p.Spec.Subjects), func(s v1alpha1.PolicySubject) bool { return s.MayInitiate })
 }

@@ -79,8 +79,8 @@ type cluster struct {
 var (
 	// shared is the cluster of all specs but those that start one of their own.
 	shared *cluster
-	// operator is the operator in it, and members are what it runs in; only processes
-	// that run specs which are alone have them.
+	// operator runs in the shared cluster, and members are that cluster's processes. Only a
+	// process that runs specs which are alone has them.
 	operator *controlplane.Operator
 	members  *controlplane.ControlPlane
 	scheme   = stage.Scheme

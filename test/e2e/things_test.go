@@ -168,7 +168,7 @@ func (c *cluster) over(ctx context.Context, holder client.Object) {
 	}).Should(Succeed())
 }
 
-// thingPolicies returns those in testdata for the Things of a group.
+// thingPolicies returns the policies in testdata for the Things of a group.
 func thingPolicies(group string) []*v1alpha1.AllowancePolicy {
 	GinkgoHelper()
 	all := readPolicies("thing", strings.NewReplacer("GROUP", group))

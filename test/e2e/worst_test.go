@@ -388,7 +388,7 @@ var _ = Describe("A controller that does the worst that is legal", Label(labelCo
 	}
 })
 
-// versions returns those of the Things and ConfigMaps in a namespace.
+// versions returns the versions of the Things and ConfigMaps in a namespace.
 func versions(ctx context.Context, g Gomega, group, ns string) map[string]string {
 	out := map[string]string{}
 	for _, kind := range []schema.GroupVersionKind{builders.ThingKind(group), corev1.SchemeGroupVersion.WithKind("ConfigMap")} {
@@ -402,7 +402,7 @@ func versions(ctx context.Context, g Gomega, group, ns string) map[string]string
 	return out
 }
 
-// worstPolicy returns one for Things whose controller recreates rather than updates.
+// worstPolicy returns a policy for Things whose controller recreates rather than updates.
 func worstPolicy(group string) *v1alpha1.AllowancePolicy {
 	GinkgoHelper()
 	p := thingPolicy(group, "worst-"+group)

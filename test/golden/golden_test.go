@@ -57,7 +57,7 @@ func releases(t *testing.T) []string {
 	return folders
 }
 
-// objects returns those of one file.
+// objects returns the objects of one file.
 func objects(t *testing.T, folder, name string) []unstructured.Unstructured {
 	t.Helper()
 	raw, err := os.ReadFile(filepath.Join(folder, name+".yaml"))

@@ -144,7 +144,7 @@ func (m *managedThings) unmanaged(name string) *unstructured.Unstructured {
 	return thing
 }
 
-// thing returns one under its gate, which is as its ledger says, as admission would have
+// thing returns a Thing under its gate, which is as its ledger says, as admission would have
 // it.
 func (m *managedThings) thing(name string, allowances ...v1alpha1.Allowance) *unstructured.Unstructured {
 	thing := m.unmanaged(name)

@@ -57,7 +57,7 @@ nodeStatusUpdateFrequency: 2s
 syncFrequency: 5s
 `
 
-// APIServerFlags returns those with which an API server reaches the kubelet.
+// APIServerFlags returns the flags with which an API server reaches the kubelet.
 func APIServerFlags() []string { return []string{"--kubelet-preferred-address-types=InternalIP"} }
 
 // StartKubelet starts a kubelet of a cluster with binaries of a folder, whose runtime is

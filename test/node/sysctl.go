@@ -36,7 +36,7 @@ const inProc = "/proc/sys/"
 // settings are sysctls with their values.
 type settings map[string][]byte
 
-// sysctls returns those that kubelets set, as they are now.
+// sysctls returns the sysctls that kubelets set, as they are now.
 func sysctls() (settings, error) {
 	out := settings{}
 	for _, name := range kubeletSysctls {

@@ -33,9 +33,9 @@ var (
 type Block struct {
 	// Section is the heading that it is below.
 	Section string
-	// Language is what the page says that it is in, such as sh.
+	// Language is the language that the page names for it, such as sh.
 	Language string
-	// Text is what is in it, without what indents it in a list.
+	// Text is its content, without the indentation of a list.
 	Text string
 }
 

@@ -35,7 +35,7 @@ import (
 // Observing are the management policies of a gate that is closed.
 const Observing = "Observe,LateInitialize"
 
-// Condition returns one of an object's conditions, or nil.
+// Condition returns the condition of an object of a type, or nil.
 func Condition(object *unstructured.Unstructured, kind string) map[string]any {
 	all, _, _ := unstructured.NestedSlice(object.Object, "status", "conditions")
 	for _, each := range all {

@@ -30,7 +30,7 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// Records returns those of an object, which may have lived more than once.
+// Records returns the records of an object, which may have lived more than once.
 func (c *Cluster) Records(ctx context.Context, g Gomega, obj client.Object) []v1alpha1.AllowanceRecord {
 	GinkgoHelper()
 	var list v1alpha1.AllowanceRecordList

@@ -109,7 +109,7 @@ func nameFor(policies []v1alpha1.AllowancePolicy, named bool) string {
 	return "kausality-access-" + strings.Join(parts, "-")
 }
 
-// policies returns those of the files, or of the cluster, all or by name.
+// policies returns the policies of the files, or of the cluster, all or by name.
 func (o *options) policies(ctx context.Context, c *cluster.Cluster, names []string, streams genericiooptions.IOStreams) ([]v1alpha1.AllowancePolicy, error) {
 	var list v1alpha1.AllowancePolicyList
 	if len(o.files) > 0 {

@@ -164,7 +164,7 @@ func message(err error) string {
 	return text
 }
 
-// paths returns those of what changes.
+// paths returns the paths of what changes.
 func paths(kinds lineage.Kinds, before, after *unstructured.Unstructured) []string {
 	if before == nil {
 		return []string{v1alpha1.FieldCreated}

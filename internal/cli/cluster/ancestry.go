@@ -35,8 +35,8 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// Ancestry returns an object and what stands above it, itself first: which policies are in
-// effect depends on it. What cannot be read is added to the notes.
+// Ancestry returns the chain of an object, from the object up to its topmost ancestor. It decides
+// which policies are in effect. Notes are added about objects that cannot be read.
 func (c *Cluster) Ancestry(
 	ctx context.Context, policies Policies, obj *unstructured.Unstructured, notes []string,
 ) (chain []policy.Holder, told []string) {

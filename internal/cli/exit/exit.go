@@ -42,7 +42,7 @@ func With(code int, err error) error {
 	return codedError{error: err, code: code}
 }
 
-// Code returns that of an error: 0 where there is none, and 1 of one without.
+// Code returns the code of an error: 0 where there is none, and 1 of one without.
 func Code(err error) int {
 	var coded codedError
 	switch {

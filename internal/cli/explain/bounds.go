@@ -34,7 +34,7 @@ const anything = "anything"
 // outside stands for the kind of what is outside the cluster.
 const outside = "External"
 
-// bounds returns those of all children that a policy names, and what may be done outside
+// bounds returns the bounds of all children that a policy names, and what may be done outside
 // the cluster.
 func (h *holder) bounds() []Bound {
 	out := []Bound{}

@@ -152,7 +152,7 @@ func openAPI(declared *apiextensionsv1.JSONSchemaProps) (*spec.Schema, error) {
 // Mapper returns the kinds as clients ask for them.
 func (k *Kinds) Mapper() apimeta.RESTMapper { return k.mapper }
 
-// Categories returns those that a kind says it belongs to.
+// Categories returns the categories that a kind says it belongs to.
 func (k *Kinds) Categories(kind schema.GroupKind) []string { return k.categories[kind] }
 
 // KindFor implements admission.Kinds.

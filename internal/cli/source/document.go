@@ -186,7 +186,7 @@ func (d *Document) Decode(into any) []Problem {
 	return out
 }
 
-// Problem returns one about a field of the document.
+// Problem returns a problem about a field of the document.
 func (d *Document) Problem(path, format string, args ...any) Problem {
 	return Problem{Place: d.At(path), Field: path, Message: fmt.Sprintf(format, args...)}
 }

@@ -83,7 +83,7 @@ func (t *Table) Render(terminal Terminal, indent string) string {
 	return out.String()
 }
 
-// widths returns those of the columns. A last cell of a row needs no column.
+// widths returns the widths of the columns. A last cell of a row needs no column.
 func (t *Table) widths() []int {
 	var widths []int
 	for _, row := range t.rows {

@@ -238,7 +238,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	return reconcile.Result{RequeueAfter: again}, nil
 }
 
-// categories returns those of kinds to look for: which kinds have gates matters where a
+// categories returns the categories of kinds to look for: which kinds have gates matters where a
 // policy has External entries.
 func (r *Reconciler) categories(policies []v1alpha1.AllowancePolicy) []string {
 	for i := range policies {

@@ -57,7 +57,7 @@ type Look struct {
 	seen    time.Time
 }
 
-// NewLook returns one over the API server; behind reports whether the watch is.
+// NewLook returns a Look over the API server; behind reports whether the watch is.
 func NewLook(catalog *Catalog, live client.Reader, behind func() bool) *Look {
 	return &Look{
 		catalog: catalog, live: live, behind: behind, clock: clock.RealClock{},

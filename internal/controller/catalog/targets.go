@@ -64,7 +64,7 @@ func NamedResources(spec *v1alpha1.AllowancePolicySpec) []schema.GroupVersionRes
 	return resources
 }
 
-// groupVersions returns those of all kinds and resources that the policies name.
+// groupVersions returns the group versions of all kinds and resources that the policies name.
 func groupVersions(policies []v1alpha1.AllowancePolicy) []schema.GroupVersion {
 	var versions []schema.GroupVersion
 	name := func(gv schema.GroupVersion) {

@@ -42,7 +42,7 @@ import (
 // pods.
 type Kinds map[schema.GroupVersionKind]string
 
-// ServedKinds returns those kinds.
+// ServedKinds returns the kinds of the fixtures.
 func ServedKinds() Kinds {
 	return Kinds{
 		{Group: "apps", Version: "v1", Kind: "Deployment"}: "deployments",

@@ -90,7 +90,7 @@ func look(obj *unstructured.Unstructured, driver gate.Driver, kind gate.Kind, no
 	}
 }
 
-// entries returns those that open the gate, or would if the object said what they were
+// entries returns the entries that open the gate, or would if the object said what they were
 // granted for.
 func (v view) entries() ledger.Ledger {
 	return v.ledger.Without(func(e ledger.Entry) bool { return !e.IsGate() })

@@ -102,7 +102,7 @@ type cachedRecords struct {
 
 func (r cachedRecords) GetStore() toolscache.Store { return r.store }
 
-// informers are those of a cache.
+// informers of a cache.
 type informers struct {
 	cache.Cache
 

@@ -232,9 +232,9 @@ func (v view) stillUnseen(knows *v1alpha1.AllowanceRecordStatus) []v1alpha1.Cont
 	return record.StillUnexplained(was, knows.Approved, v.content, v.policies, record.Effective(v.asRecord(knows), v.obj, v.stored))
 }
 
-// known returns until when a policy was created that an operator has looked at the holder by: until
-// its last sign of life, which comes at intervals and may be lost, or what the record or the
-// baseline of the holder show, if that is later.
+// known returns a time. An operator has looked at the holder by all policies created until then: the
+// time of its last sign of life, which comes at intervals and may be lost, or a later one that the
+// record or the baseline of the holder shows.
 func known(rec *v1alpha1.AllowanceRecord, baseline, since time.Time) time.Time {
 	until := since.Add(signInterval)
 	if rec != nil && rec.CreationTimestamp.After(until) {
@@ -246,7 +246,7 @@ func known(rec *v1alpha1.AllowanceRecord, baseline, since time.Time) time.Time {
 	return until
 }
 
-// newest returns when the last one of some policies was created.
+// newest returns the creation time of the newest policy, zero for none.
 func newest(policies []*policy.Policy) time.Time {
 	var last time.Time
 	for _, p := range policies {

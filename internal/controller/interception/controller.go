@@ -260,7 +260,7 @@ func (r *Reconciler) switchOff(ctx context.Context) (ctrl.Result, error) {
 	return ctrl.Result{}, nil
 }
 
-// authorities returns those by which the API server verifies the operator: the ones that the
+// authorities returns the authorities by which the API server verifies the operator: the ones that the
 // operator knows itself, and where it knows none, the installed ones. Whoever installs these may
 // replace them from one moment to the next, so that those before stay until they expire.
 func (r *Reconciler) authorities(installed *interception.Installed, configurations []admissionregistrationv1.ValidatingWebhookConfiguration) []byte {

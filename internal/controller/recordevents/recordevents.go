@@ -134,7 +134,7 @@ func Source[R comparable](
 	})
 }
 
-// Holders returns those of all cached records that are wanted.
+// Holders returns the holders of all cached records that are wanted.
 func Holders(ctx context.Context, objects cache.Cache, wanted func(Note) bool) iter.Seq[objectcache.Request] {
 	return func(yield func(objectcache.Request) bool) {
 		informer, err := informerOfRecords(ctx, objects)
@@ -157,7 +157,7 @@ func Holders(ctx context.Context, objects cache.Cache, wanted func(Note) bool) i
 	}
 }
 
-// informerOfRecords returns that of the packed records, where objects packs them.
+// informerOfRecords returns the informer of the packed records, where objects packs them.
 func informerOfRecords(ctx context.Context, objects cache.Cache) (cache.Informer, error) {
 	if packing, ok := objects.(interface {
 		PackedInformer(ctx context.Context) (cache.Informer, error)

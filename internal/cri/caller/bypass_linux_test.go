@@ -93,7 +93,7 @@ func TestBypass(t *testing.T) {
 	}
 }
 
-// pidfd returns that of who opened a connection.
+// pidfd returns the pidfd of who opened a connection.
 func pidfd(t *testing.T, conn *net.UnixConn) int {
 	t.Helper()
 	raw, err := conn.SyscallConn()

@@ -122,7 +122,7 @@ func (o *serveOptions) check() error {
 	return nil
 }
 
-// path returns that of the runtime's socket.
+// path returns the path of the runtime's socket.
 func (o *serveOptions) path() string { return strings.TrimPrefix(o.runtime, "unix://") }
 
 // serve returns "serve".

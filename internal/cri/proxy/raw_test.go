@@ -99,7 +99,7 @@ func (r *raw) data(bytes []byte, end bool) {
 	}
 }
 
-// message returns one as gRPC frames it, of a length that it claims to have.
+// message returns a message as gRPC frames it, of a length that it claims to have.
 func message(compressed byte, length int, data []byte) []byte {
 	out := binary.BigEndian.AppendUint32([]byte{compressed}, uint32(length))
 	return append(out, data...)

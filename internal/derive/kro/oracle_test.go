@@ -55,7 +55,7 @@ func (anyFields) ResolveSchema(schema.GroupVersionKind) (*spec.Schema, error) {
 	return s, nil
 }
 
-// anyKinds returns those that a graph names.
+// anyKinds returns a mapper for the kinds that a graph names.
 func anyKinds(rgd *krov1alpha1.ResourceGraphDefinition) apimeta.RESTMapper {
 	mapper := apimeta.NewDefaultRESTMapper(nil)
 	for _, r := range rgd.Spec.Resources {
@@ -575,7 +575,7 @@ func graphsIn(tb testing.TB, dir string) map[string]*krov1alpha1.ResourceGraphDe
 	return out
 }
 
-// further is where more graphs are that TestOracle asks about, such as those of somebody's cluster.
+// further is a folder with more graphs for TestOracle, such as those of somebody's cluster.
 var further = flag.String("graphs", "", "a directory with further graphs, as YAML, to ask kro about")
 
 // TestOracle asks kro's runtime what it makes of instances, and of instances of which one

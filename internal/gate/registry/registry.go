@@ -85,7 +85,7 @@ func (r *Registry) Gate(ctx context.Context, kind schema.GroupVersionKind) (gate
 	return driver, r.kind(ctx, resource), true
 }
 
-// Categories returns those of all kinds that have gates.
+// Categories returns the categories of all kinds that have gates.
 func (r *Registry) Categories() []string {
 	out := make([]string, 0, len(r.Drivers))
 	for _, driver := range r.Drivers {

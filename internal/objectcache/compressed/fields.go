@@ -88,7 +88,7 @@ func WithUID[T any](indexer toolscache.Indexer, uid types.UID) []*Object[T] {
 	return out
 }
 
-// buckets returns those of several hashes.
+// buckets returns the buckets of several hashes.
 func buckets(hashes []uint32) []string {
 	names := make([]string, 0, len(hashes))
 	for _, hash := range hashes {
@@ -114,7 +114,7 @@ func (f *fields) add(field string, extract client.IndexerFunc) (first bool) {
 	return len(f.extract) == 1
 }
 
-// hashes returns those of all values of an object.
+// hashes returns the hashes of all values of an object.
 func (f *fields) hashes(obj client.Object) []uint32 {
 	f.mu.RLock()
 	defer f.mu.RUnlock()

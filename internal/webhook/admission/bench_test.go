@@ -139,7 +139,7 @@ type benched struct {
 	size      int
 }
 
-// setting returns one in which the Deployment has a size in KiB, and the allowances.
+// setting returns a setting in which the Deployment has a size in KiB, and the allowances.
 func setting(tb testing.TB, size int, policies []string, allowances ...v1alpha1.Allowance) benched {
 	tb.Helper()
 	parent := sized(tb, deployment(3, allowances...), size)

@@ -27,7 +27,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// autoscaler returns one for Deployment web, of so many Pods at most.
+// autoscaler returns an autoscaler for Deployment web, of so many Pods at most.
 func autoscaler(version string, most int64) *unstructured.Unstructured {
 	return &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "autoscaling/" + version, "kind": "HorizontalPodAutoscaler",

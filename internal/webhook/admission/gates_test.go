@@ -131,7 +131,7 @@ func mayChangeBucket() []v1alpha1.Allowance {
 	}
 }
 
-// mayCreateBucket returns those after its creation.
+// mayCreateBucket returns the allowances of Shop web after its creation.
 func mayCreateBucket() []v1alpha1.Allowance {
 	trace := []v1alpha1.TraceHop{shopHop(v1alpha1.FieldCreated)}
 	return []v1alpha1.Allowance{

@@ -161,7 +161,7 @@ func (g *Gatherer) cached(ctx context.Context, gvk schema.GroupVersionKind, name
 	}
 }
 
-// candidatesNamed returns those that reader names.
+// candidatesNamed returns the candidates that reader names.
 func (g *Gatherer) candidatesNamed(
 	ctx context.Context, gvk schema.GroupVersionKind, reader *unstructured.Unstructured, ways []policy.Through, why doubt,
 ) ([]*unstructured.Unstructured, error) {

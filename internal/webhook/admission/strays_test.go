@@ -42,7 +42,7 @@ func free(owners ...any) *unstructured.Unstructured {
 	return obj
 }
 
-// strayWorld returns one in which there is the Deployment, with what its ledger has.
+// strayWorld returns a world in which there is the Deployment, with what its ledger has.
 func strayWorld(allowances ...v1alpha1.Allowance) *world {
 	parents := map[string]*unstructured.Unstructured{key("Deployment", "web"): deployment(3, allowances...)}
 	return &world{cached: parents, live: parents, records: map[types.UID]*v1alpha1.AllowanceRecord{}}

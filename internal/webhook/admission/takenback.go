@@ -92,7 +92,7 @@ func withStanding(standings []*approved.Standing, st *approved.Standing) []*appr
 	return out[max(0, len(out)-maxWithdrawnEach):]
 }
 
-// known returns those of an object that count still. Its callers have the lock.
+// known returns what was taken back of an object and counts still. Its callers have the lock.
 func (w *withdrawn) known(uid types.UID, now time.Time) []*approved.Standing {
 	if held, ok := w.parents[uid]; ok && now.Sub(held.since) <= heardWithin {
 		return held.standings

@@ -52,12 +52,12 @@ type Room struct {
 	small, large *semaphore.Weighted
 }
 
-// NewRoom returns one for the webhooks that the API server asks about each write.
+// NewRoom returns a Room for the webhooks that the API server asks about each write.
 func NewRoom() *Room {
 	return &Room{small: semaphore.NewWeighted(smallRoom), large: semaphore.NewWeighted(largeRoom)}
 }
 
-// NewSmallRoom returns one for a webhook that is seldom asked: one large review at a time.
+// NewSmallRoom returns a Room for a webhook that is seldom asked: one large review at a time.
 func NewSmallRoom() *Room {
 	return &Room{small: semaphore.NewWeighted(1 << 20), large: semaphore.NewWeighted(Largest)}
 }

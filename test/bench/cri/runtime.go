@@ -73,7 +73,7 @@ func serveRuntime(socket string) error {
 	return server.Serve(listener)
 }
 
-// container returns one as a kubelet makes it.
+// container returns a container as a kubelet makes it.
 func container(id, pod string) *runtimeapi.Container {
 	return &runtimeapi.Container{
 		Id: id, PodSandboxId: pod, Metadata: &runtimeapi.ContainerMetadata{Name: "main"},

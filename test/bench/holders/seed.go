@@ -53,7 +53,7 @@ type pair struct {
 
 func name(i int) string { return fmt.Sprintf("holder-%06d", i) }
 
-// holder returns one as an initiator would make it, with a spec of about size KiB.
+// holder returns a holder as an initiator would make it, with a spec of about size KiB.
 func holder(i int) *unstructured.Unstructured {
 	obj := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": group + "/v1", "kind": "Holder",

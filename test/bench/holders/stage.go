@@ -133,7 +133,7 @@ func set(ctx context.Context) (_ *stage, err error) {
 	return s, nil
 }
 
-// words returns those of a comma-separated list.
+// words returns the words of a comma-separated list.
 func words(list string) []string {
 	return strings.FieldsFunc(list, func(r rune) bool { return r == ',' })
 }

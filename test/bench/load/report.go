@@ -109,7 +109,7 @@ func (r *result) verdicts() []string {
 		fmt.Sprintf("rate of the bare pair beside it: %s, at most 1/%g: %s", rate, leastRate, stats.Against(rate.Low, rate.High, 1/leastRate)))
 }
 
-// milliseconds returns those of each of a number of things that took seconds together.
+// milliseconds returns how many each of a number of things took that took seconds together.
 func milliseconds(seconds, of float64) float64 {
 	if of == 0 {
 		return 0

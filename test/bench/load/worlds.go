@@ -123,7 +123,7 @@ const policies = `
         mutations: [{jsonPath: spec.replicas}]
 `
 
-// benchPolicies returns those of the world that Kausality is asked in.
+// benchPolicies returns the policies of the world that Kausality is asked in.
 func benchPolicies() ([]v1alpha1.AllowancePolicy, error) {
 	var out []v1alpha1.AllowancePolicy
 	err := yaml.UnmarshalStrict([]byte(strings.ReplaceAll(policies, "GROUP", kausality.group())), &out)

@@ -77,7 +77,7 @@ type Lag struct {
 	Count, Within, Most float64
 }
 
-// LagOf returns that of what was observed.
+// LagOf returns the lag of what was observed.
 func LagOf(h metrics.Histogram) Lag {
 	return Lag{Count: h.Count, Within: h.Within[mostLag], Most: h.Quantile(lagShare)}
 }

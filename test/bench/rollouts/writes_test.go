@@ -33,7 +33,7 @@ const (
 	operator             = "system:serviceaccount:kausality-system:kausality-controller-manager"
 )
 
-// request returns one in a namespace.
+// request returns a request in a namespace.
 func request(user, verb, group, resource, subresource, name string, code int32) auditv1.Event {
 	return auditv1.Event{
 		Verb: verb, User: authenticationv1.UserInfo{Username: user},

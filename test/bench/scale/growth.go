@@ -104,7 +104,7 @@ func blocks(values []float64) []stats.Block {
 	return out
 }
 
-// slope returns that of the line through the points, by least squares, with both axes
+// slope returns the slope of the line through the points, by least squares, with both axes
 // logarithmic.
 func slope(points []plot.Point) float64 {
 	var x, y, xx, xy float64

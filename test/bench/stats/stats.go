@@ -61,7 +61,7 @@ func Of(statistic func([]float64) float64, blocks []Block) float64 {
 	return statistic(flat(blocks))
 }
 
-// Ratio returns that of a statistic of a to the same of b. The blocks of a and b with the
+// Ratio returns the ratio of a statistic of a to the same of b. The blocks of a and b with the
 // same index were measured next to each other; the interval is a bootstrap's, which
 // draws such pairs. There must be as many blocks of each. The same seed draws the same.
 func Ratio(statistic func([]float64) float64, a, b []Block, seed uint64) Interval {

@@ -129,7 +129,7 @@ var (
 	LabelsPath = []string{"metadata", "labels"}
 )
 
-// ContentChanges returns those outside of metadata. A binding does not show the Pod that it
+// ContentChanges returns the changes outside of metadata. A binding does not show the Pod that it
 // changes, so its node counts for nothing.
 func ContentChanges(before, after *Object) []Change {
 	var out []Change
@@ -142,7 +142,7 @@ func ContentChanges(before, after *Object) []Change {
 	return slices.DeleteFunc(out, func(c Change) bool { return Within(c.Path, []string{"spec", "nodeName"}) })
 }
 
-// OwnerChanges returns those of who owns the object: the version of the reference does not count.
+// OwnerChanges returns the changes of who owns the object: the version of the reference does not count.
 func OwnerChanges(before, after *Object) []Change {
 	var out []Change
 	for _, o := range before.Owners {
@@ -191,7 +191,7 @@ func AsMap(value any) map[string]any {
 	return fields
 }
 
-// LabelChanges returns those of labels.
+// LabelChanges returns the changes of labels.
 func LabelChanges(before, after *Object) []Change {
 	return Diff(LabelsPath, anyOf(before.Labels), anyOf(after.Labels))
 }

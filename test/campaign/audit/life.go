@@ -38,7 +38,7 @@ type Version struct {
 	Until time.Time
 }
 
-// Writers returns those of whom one wrote it.
+// Writers returns all writes that may have made the version: one of them did.
 func (v *Version) Writers() []*Write { return append([]*Write{v.By}, v.Also...) }
 
 // Life is an object from its creation to its end.

@@ -188,7 +188,7 @@ func (s *stage) replicaSet(ctx context.Context, deployment int) (*appsv1.Replica
 	return most, nil
 }
 
-// pod returns one of a Deployment that is to stay, or none.
+// pod returns a Pod of a Deployment that is to stay, or none.
 func (s *stage) pod(ctx context.Context, deployment int) (*corev1.Pod, error) {
 	var list corev1.PodList
 	if err := s.admin.List(ctx, &list, client.InNamespace(namespace), client.MatchingLabels{"app": nameOf(deployment)}); err != nil {

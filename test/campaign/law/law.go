@@ -123,7 +123,7 @@ func Read(all []*audit.Life) (Book, error) {
 	return out, nil
 }
 
-// During returns those for a kind that were in effect all through an interval. One without an
+// During returns the policies for a kind that were in effect all through an interval. One without an
 // initiator goes on with what policies that name its kind begin, and needs a parent.
 func (r Book) During(kind string, hasParent bool, from, to time.Time) []*Policy {
 	var out []*Policy
@@ -135,7 +135,7 @@ func (r Book) During(kind string, hasParent bool, from, to time.Time) []*Policy 
 	return out
 }
 
-// Ever returns those for a kind that may have been in effect at some time of an interval.
+// Ever returns the policies for a kind that may have been in effect at some time of an interval.
 func (r Book) Ever(kind string, from, to time.Time) []*Policy {
 	var out []*Policy
 	for _, p := range r {
@@ -152,7 +152,7 @@ func (r Book) Closes(kind string, from, to time.Time) bool {
 	return slices.ContainsFunc(r.During(kind, true, from, to), func(p *Policy) bool { return p.FailurePolicy == "Fail" })
 }
 
-// Standing returns those for a kind that were in effect all through an interval, by whatever edit
+// Standing returns the policies for a kind that were in effect all through an interval, by whatever edit
 // of them. One without an initiator goes on only with what policies that name its resource begin.
 func (r Book) Standing(kind, resource string, from, to time.Time) []*Policy {
 	stands := func(p *Policy) bool { return !p.Unbroken.After(from) && !p.Until.Before(to) }

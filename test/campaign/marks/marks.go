@@ -40,7 +40,7 @@ func In(text string) []int {
 	return slices.Compact(out)
 }
 
-// Of returns those in a value.
+// Of returns the marks in a value.
 func Of(value any) []int {
 	raw, err := json.Marshal(value)
 	if err != nil {

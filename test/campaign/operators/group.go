@@ -89,7 +89,7 @@ func (g *Group) Close() error {
 	return g.calls.close()
 }
 
-// Names returns those of the processes.
+// Names returns the names of the processes.
 func (g *Group) Names() []string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

@@ -135,7 +135,7 @@ func (s *stage) install(ctx context.Context) error {
 	return s.cp.Apply(ctx, samples)
 }
 
-// process returns that of the operator.
+// process returns the process of the operator.
 func (s *stage) process() int {
 	for _, m := range s.cp.Status() {
 		if m.Name == controlplane.DefaultOperatorName {

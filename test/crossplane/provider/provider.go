@@ -72,7 +72,7 @@ type Options struct {
 	Group string
 }
 
-// kinds returns those that the provider works on.
+// kinds returns the kinds that the provider works on.
 func (o Options) kinds() map[schema.GroupVersionKind]client.Object {
 	if o.Group != "" {
 		return map[schema.GroupVersionKind]client.Object{o.groupVersion().WithKind("RDSInstance"): &namespaced.RDSInstance{}}

@@ -39,7 +39,7 @@ const (
 	abort       = `{"status":{"abort":true}}`
 )
 
-// rollout returns one that stops at a quarter until somebody promotes it.
+// rollout returns a Rollout that stops at a quarter until somebody promotes it.
 func (s *scene) rollout() *unstructured.Unstructured {
 	GinkgoHelper()
 	return s.object(`
@@ -63,7 +63,7 @@ spec:
 `)
 }
 
-// blueGreen returns one that keeps what is new apart until somebody promotes it, and what was
+// blueGreen returns a Rollout that keeps what is new apart until somebody promotes it, and what was
 // there for a moment longer. Its Services are there.
 func (s *scene) blueGreen(ctx context.Context) *unstructured.Unstructured {
 	GinkgoHelper()

@@ -38,7 +38,7 @@ import (
 // issuedSecret is where the Certificate of the specs is.
 const issuedSecret = "web-tls"
 
-// issuer returns one that needs nobody else.
+// issuer returns an Issuer that needs nobody else.
 func (s *scene) issuer() *unstructured.Unstructured {
 	GinkgoHelper()
 	return s.object(`
@@ -49,7 +49,7 @@ spec: {selfSigned: {}}
 `)
 }
 
-// certificate returns one of it.
+// certificate returns a Certificate of the issuer.
 func (s *scene) certificate() *unstructured.Unstructured {
 	GinkgoHelper()
 	return s.object(`
@@ -71,7 +71,7 @@ func (s *scene) secret(ctx context.Context, g Gomega) *corev1.Secret {
 	return secret
 }
 
-// names returns those in what was issued.
+// names returns the names in what was issued.
 func (s *scene) names(ctx context.Context, g Gomega) []string {
 	block, _ := pem.Decode(s.secret(ctx, g).Data[corev1.TLSCertKey])
 	g.Expect(block).NotTo(BeNil(), "no certificate")

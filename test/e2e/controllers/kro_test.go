@@ -118,7 +118,7 @@ func governs(ctx context.Context, graph *unstructured.Unstructured, annotations 
 	})
 }
 
-// instance returns one of a graph, made by alice and carried out by kro.
+// instance returns an instance of a graph, made by alice and carried out by kro.
 func (s *scene) instance(ctx context.Context, kind, name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	instance := s.object(`
@@ -171,7 +171,7 @@ func (s *scene) has(ctx context.Context, name, image string, replicas int64) {
 	Expect(selector).To(Equal(name))
 }
 
-// cost is what a story costs whoever waits for it.
+// cost counts what a story costs those who wait for it.
 type cost struct {
 	// ready are the times from changes to when kro says that they are carried out.
 	ready []time.Duration

@@ -42,7 +42,7 @@ const (
 
 var statefulSetKind = schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}
 
-// prometheus returns one that scrapes what ServiceMonitors of its namespace say.
+// prometheus returns a Prometheus that scrapes what ServiceMonitors of its namespace say.
 func (s *scene) prometheus() *unstructured.Unstructured {
 	GinkgoHelper()
 	return s.object(`
@@ -57,7 +57,7 @@ spec:
 `)
 }
 
-// serviceMonitor returns one that such a Prometheus selects.
+// serviceMonitor returns a ServiceMonitor that such a Prometheus selects.
 func (s *scene) serviceMonitor(name string) *unstructured.Unstructured {
 	GinkgoHelper()
 	return s.object(`

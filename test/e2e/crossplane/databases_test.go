@@ -114,7 +114,7 @@ func (w *world) instanceOf(ctx context.Context, composite *unstructured.Unstruct
 	return found
 }
 
-// calls returns those that reached the cloud about an instance.
+// calls returns the calls that reached the cloud about an instance.
 func (w *world) calls(ctx context.Context, instance client.Object) cloud.Calls {
 	GinkgoHelper()
 	calls, err := w.cloud().Calls(ctx, instance.GetName())

@@ -111,7 +111,7 @@ func (w *world) instanceWith(ctx context.Context, traits ...instance.Trait) (db,
 	return db, managed
 }
 
-// reasons returns those of an object's conditions.
+// reasons returns the reasons of an object's conditions.
 func reasons(object *unstructured.Unstructured) map[string]string {
 	out := map[string]string{}
 	for _, kind := range []string{"AsyncOperation", "LastAsyncOperation"} {

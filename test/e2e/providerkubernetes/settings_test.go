@@ -220,7 +220,7 @@ func setObject(value string) client.Patch {
 
 func merge(text string) client.Patch { return client.RawPatch(types.MergePatchType, []byte(text)) }
 
-// key returns that of the ConfigMap.
+// key returns the key of the ConfigMap.
 func (s *setting) key() client.ObjectKey { return client.ObjectKeyFromObject(s.written) }
 
 // value returns what the ConfigMap says.

@@ -78,7 +78,7 @@ func ticksBetween(low, high float64, unit string) []plot.Tick {
 	return ticksAt(best, unit)
 }
 
-// powersOfTwo returns those from low to high, or each second, or third, … of them.
+// powersOfTwo returns the powers of two from low to high, or each second, or third, … of them.
 func powersOfTwo(low, high float64) []float64 {
 	first, last := math.Ceil(math.Log2(low)), math.Floor(math.Log2(high))
 	step := max(1, math.Ceil((last-first+1)/mostTicks))

@@ -97,7 +97,7 @@ func annotationFields() []inputs.Field {
 	return out
 }
 
-// schema returns that of a kind of ours, as the API server has it.
+// schema returns the schema of a kind of ours, as the API server has it.
 func (s *scene) schema(ctx context.Context, resource string) (*apiextensionsv1.JSONSchemaProps, error) {
 	path := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + resource + ".kausality.io"
 	a, err := s.admin.insist(ctx, http.MethodGet, path, asJSON, nil)

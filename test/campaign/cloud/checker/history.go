@@ -220,7 +220,7 @@ type change struct {
 	approved bool
 }
 
-// changes returns those of a root, in order.
+// changes returns the changes of a root, in order.
 func (l Law) changes(root *object) []change {
 	var out []change
 	for i, v := range root.versions {

@@ -84,7 +84,7 @@ func ownerUID(o *audit.Object) types.UID {
 	return ""
 }
 
-// image returns that of the first container of a Pod, or of those that a workload makes.
+// image returns the image of the first container of a Pod, or of those that a workload makes.
 func image(o *audit.Object) string {
 	keys := []string{"spec", "containers", "0", "image"}
 	if o.Kind != kinds[pods] {

@@ -141,7 +141,7 @@ func (c *checker) neverHappened(record *audit.Object, s *recordStatus) []string 
 // attempt is a request by somebody about something, whatever came of it.
 type attempt struct{ user, resource, namespace, name string }
 
-// attempts returns those in the log.
+// attempts returns the attempts in the log.
 func attempts(log *audit.Log) map[attempt]bool {
 	out := map[attempt]bool{}
 	for _, w := range log.Writes {

@@ -175,7 +175,7 @@ func (s *story) encode(value any) []byte {
 	return raw
 }
 
-// uid returns that of an object that exists.
+// uid returns the uid of an object that exists.
 func (s *story) uid(key string) types.UID {
 	s.t.Helper()
 	m, ok := s.objects[key]["metadata"].(map[string]any)

@@ -98,7 +98,7 @@ func Annotation(traits ...Trait) string {
 	return strings.Join(texts, ",")
 }
 
-// Conditions returns those to be set on an object for the given ones.
+// Conditions returns the conditions to be set on an object for the given ones.
 func Conditions(object metav1.Object, conditions []xpv2.Condition) []xpv2.Condition {
 	if !Has(object, NoGeneration) {
 		return conditions
