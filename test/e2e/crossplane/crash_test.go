@@ -19,6 +19,7 @@ package crossplane
 import (
 	"context"
 	"fmt"
+	"strings"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -42,10 +43,11 @@ var _ = Describe("While a gate is open", Serial, Ordered, func() {
 	midway := func(ctx context.Context, traits string, fault cloud.Fault) *gatedInstance {
 		GinkgoHelper()
 		i := provision(ctx, group, databaseKind, traits)
+		before := shared.current(ctx, i.instance)
 		audit := shared.Watch(stage.OfAny(i.instance))
 		DeferCleanup(func(ctx SpecContext) {
 			if CurrentSpecReport().Failed() {
-				AddReportEntry("events", told(audit.Writes(controlplane.Succeeded)))
+				AddReportEntry("events", strings.Join(told(before, audit.Writes(controlplane.Succeeded)), "\n"))
 				AddReportEntry("calls", fmt.Sprintf("%+v", shared.calls(ctx, i.instance).Mutations()))
 			}
 		})
