@@ -80,6 +80,7 @@ func (cp *ControlPlane) startEtcd(ctx context.Context) (url string, err error) {
 		return Program{
 			Name: string(Etcd),
 			Path: cp.binary(string(Etcd)),
+			Env:  seldomCollected(),
 			Args: []string{
 				"--name=controlplane",
 				"--data-dir=" + cp.path(etcdDataDir),
@@ -153,11 +154,16 @@ func (cp *ControlPlane) startAPIServer(ctx context.Context, etcd string) error {
 		return Program{
 			Name:     string(APIServer),
 			Path:     cp.binary(string(APIServer)),
+			Env:      seldomCollected(),
 			Args:     append(args, cp.opts.ExtraAPIServerFlags...),
 			ReadyURL: cp.admin.Host + "/readyz",
 		}
 	})
 }
+
+// seldomCollected returns the environment of what has memory to spend and no time: in a test,
+// collecting garbage is a quarter of what an API server does.
+func seldomCollected() []string { return []string{"GOGC=400", "GOMEMLIMIT=3GiB"} }
 
 func (cp *ControlPlane) startControllerManager(ctx context.Context) error {
 	kubeconfig, err := cp.componentKubeconfig(ControllerManager, controllerManagerUser)
@@ -180,6 +186,7 @@ func (cp *ControlPlane) startControllerManager(ctx context.Context) error {
 		return Program{
 			Name:     string(ControllerManager),
 			Path:     cp.binary(string(ControllerManager)),
+			Env:      seldomCollected(),
 			Args:     append(args, cp.opts.ExtraControllerManagerFlags...),
 			ReadyURL: "https://" + HostPort(port) + "/healthz",
 		}
