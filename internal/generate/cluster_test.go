@@ -140,7 +140,7 @@ func (c *cluster) IsNamespaced(kind schema.GroupVersionKind) (namespaced, isServ
 func (c *cluster) Get(resource schema.GroupVersionResource, namespace, name string) (map[string]any, error) {
 	listed, err := c.List(resource, namespace, labels.Everything())
 	for _, object := range listed {
-		if id := idOf(object); id.Name == name && id.Namespace == namespace {
+		if id := IDOf(object); id.Name == name && id.Namespace == namespace {
 			return object, nil
 		}
 	}
@@ -154,7 +154,7 @@ func (c *cluster) List(resource schema.GroupVersionResource, namespace string, s
 	}
 	var out []map[string]any
 	for _, object := range c.objects {
-		id := idOf(object)
+		id := IDOf(object)
 		if id.Kind == served[resource].Kind && (namespace == "" || id.Namespace == namespace) && selector.Matches(labelsOf(object)) {
 			out = append(out, object)
 		}

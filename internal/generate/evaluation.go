@@ -88,7 +88,7 @@ func orNull(content map[string]any) ref.Val {
 	if content == nil {
 		return types.NullValue
 	}
-	return newObject(content, idOf(content))
+	return newObject(content, IDOf(content))
 }
 
 // ResolveName implements cel.Activation.

@@ -52,8 +52,8 @@ func (i ID) Compare(other ID) int {
 		cmp.Compare(i.Namespace, other.Namespace), cmp.Compare(i.Name, other.Name))
 }
 
-// idOf returns which object this is.
-func idOf(object map[string]any) ID {
+// IDOf returns which object this is.
+func IDOf(object map[string]any) ID {
 	apiVersion, _ := object["apiVersion"].(string)
 	kind, _ := object["kind"].(string)
 	metadata, _ := object["metadata"].(map[string]any)

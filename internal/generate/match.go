@@ -57,9 +57,9 @@ type Trigger struct {
 // id returns which object the trigger is.
 func (t *Trigger) id() ID {
 	if t.Object != nil {
-		return idOf(t.Object)
+		return IDOf(t.Object)
 	}
-	return idOf(t.OldObject)
+	return IDOf(t.OldObject)
 }
 
 // namespacesResource is what Namespaces are served as.

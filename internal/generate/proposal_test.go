@@ -178,8 +178,8 @@ data: {registry: registry.example.org}`,
 				if (w.Source != nil) != tt.clones {
 					t.Errorf("%s has the source %v, and clones are %v", w.ID, w.Source, tt.clones)
 				}
-				if w.ID != idOf(w.Content) {
-					t.Errorf("%s is in truth %s", w.ID, idOf(w.Content))
+				if w.ID != IDOf(w.Content) {
+					t.Errorf("%s is in truth %s", w.ID, IDOf(w.Content))
 				}
 			}
 			if diff := cmp.Diff(parseAll(t, tt.want), objects); diff != "" {

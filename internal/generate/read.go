@@ -118,7 +118,7 @@ func (e *evaluation) once(what Read, read func() (ref.Val, error)) ref.Val {
 
 // wasRead remembers that an object was read.
 func (e *evaluation) wasRead(content map[string]any) ref.Val {
-	id := idOf(content)
+	id := IDOf(content)
 	e.read[id] = true
 	return newObject(content, id)
 }

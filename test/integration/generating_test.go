@@ -38,6 +38,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
 	"k8s.io/client-go/transport"
@@ -51,6 +52,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli"
 	generatingcontroller "kausality.io/operator/internal/controller/generating"
 	"kausality.io/operator/internal/controller/recordevents"
 	"kausality.io/operator/internal/generate"
@@ -175,6 +177,18 @@ func configMapIs(ctx context.Context, namespace, name string) func() string {
 		}
 		return found.Data["key"]
 	}
+}
+
+// kausality runs the plugin of kubectl, and returns what it prints.
+func kausality(ctx context.Context, namespace string, args ...string) string {
+	GinkgoHelper()
+	var out, errors strings.Builder
+	streams := genericiooptions.IOStreams{In: strings.NewReader(""), Out: &out, ErrOut: &errors}
+	args = append([]string{
+		"kubectl-kausality", "--kubeconfig=" + cluster.Kubeconfig(), "--cache-dir=" + GinkgoT().TempDir(), "--namespace=" + namespace,
+	}, args...)
+	Expect(cli.Run(ctx, streams, args)).To(Succeed(), errors.String())
+	return out.String()
 }
 
 func patchConfigMap(ctx context.Context, namespace, name, patch string) {
@@ -357,6 +371,46 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("younger"))
 		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(found), found)).To(Succeed())
 		Expect(found.UID).To(Equal(uid), "it is taken over without a gap")
+	})
+
+	It("is what trace and why tell of", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		apply(ctx, newConfigMap(namespace, "source", "source", nil))
+		p := generating(namespace, true, true)
+		applyPolicy(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		Expect(k8s.Create(ctx, newConfigMap(namespace, "trigger", "trigger", triggerLabels), client.FieldOwner("somebody"))).To(Succeed())
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("source"))
+		Eventually(generatingStatus(ctx, p.Name)).Should(HaveField("Objects.Made", BeEquivalentTo(1)))
+
+		Expect(kausality(ctx, namespace, "trace", "configmap/made")).To(MatchRegexp(`(?s)Made by a GeneratingPolicy, which keeps it so
+├── GeneratingPolicy/%[1]s, last written by .*
+├── for ConfigMap/trigger in namespace %[1]s, last written by somebody \d+s ago
+└── a clone of ConfigMap/source in namespace %[1]s, last written by `, namespace))
+		Expect(kausality(ctx, namespace, "trace", "configmap/trigger")).To(ContainSubstring(
+			"└── ConfigMap/made in namespace %[1]s, by GeneratingPolicy/%[1]s, of which it is a trigger", namespace))
+		Expect(kausality(ctx, namespace, "trace", "configmap/source")).To(ContainSubstring("of which it is a source"))
+		Expect(kausality(ctx, namespace, "trace", "generatingpolicy/"+p.Name)).To(ContainSubstring("└── ConfigMap/made in namespace %s\n", namespace))
+
+		By("having another policy want the same")
+		younger := generating(namespace, true, false)
+		younger.Name += "-younger"
+		applyPolicy(ctx, younger)
+		Eventually(generatingStatus(ctx, younger.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		patchConfigMap(ctx, namespace, "trigger", `{"data": {"other": "else"}}`)
+		Eventually(generatingStatus(ctx, younger.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonConflicted))
+		for _, about := range []string{"configmap/made", "configmap/trigger", "generatingpolicy/" + younger.Name} {
+			Expect(kausality(ctx, namespace, "why", about)).To(MatchRegexp(`^Conflicting  ConfigMap/made in namespace %[1]s
+  wanted by   GeneratingPolicy/%[1]s-younger
+  for         ConfigMap/trigger in namespace %[1]s
+  because     .*%[1]s`, namespace))
+		}
+		Expect(kausality(ctx, namespace, "why", "configmap/source")).To(HavePrefix("Nothing was refused"))
+
+		By("taking the policy away, while what it made stays")
+		Expect(k8s.Delete(ctx, younger)).To(Succeed())
+		Expect(k8s.Delete(ctx, p)).To(Succeed())
+		Expect(kausality(ctx, namespace, "trace", "configmap/made")).To(ContainSubstring("├── GeneratingPolicy/%s (gone)\n", namespace))
 	})
 
 	It("deletes nothing where it cannot be evaluated", func(ctx SpecContext) {

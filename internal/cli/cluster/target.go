@@ -92,6 +92,15 @@ func (c *Cluster) TargetOf(obj *unstructured.Unstructured) (Target, error) {
 	return target, nil
 }
 
+// Named returns the target of a kind that is known without its version.
+func (c *Cluster) Named(kind schema.GroupKind, namespace, name string) (Target, error) {
+	mapping, err := c.mapper.RESTMapping(kind)
+	if err != nil {
+		return Target{}, fmt.Errorf("finding the resource of kind %s: %w", kind, err)
+	}
+	return Target{GVK: mapping.GroupVersionKind, Namespace: namespace, Name: name}, nil
+}
+
 func split(args []string) (kind, name string, err error) {
 	if len(args) == 1 {
 		var ok bool

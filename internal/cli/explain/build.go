@@ -45,8 +45,9 @@ func build(s *sight) *Report {
 			Obstacles:  slices.Concat(self.obstacles(initiatorsOf(s.policies, s.chain)), waiting(s)),
 			Initiators: names(self.Policies),
 		},
-		Gate:  gateOf(s),
-		Notes: s.notes,
+		Generated: generated(obj),
+		Gate:      gateOf(s),
+		Notes:     s.notes,
 	}
 	if len(self.Policies) > 0 {
 		report.Progress = self.progress()

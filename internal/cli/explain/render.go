@@ -160,6 +160,9 @@ func (p *page) rules(rules []Rule) {
 // itself says what may be done to the object as a child.
 func (p *page) itself(r *Report) {
 	p.section("ITSELF, AS A CHILD")
+	if r.Generated != nil {
+		p.put(p.terminal.Wrap(indent, r.Generated.text(r.Object)))
+	}
 	c := r.AsChild
 	if c == nil {
 		text := "It has no parent: whoever RBAC lets may change it."

@@ -35,6 +35,8 @@ type Report struct {
 	AsParent Parent `json:"asParent"`
 	// AsChild is what holds for it as a child; nil where it has no parent.
 	AsChild *Child `json:"asChild,omitempty"`
+	// Generated is there where a GeneratingPolicy made the object.
+	Generated *Generated `json:"generated,omitempty"`
 	// Gate of the object; nil where it has none.
 	Gate *Gate `json:"gate,omitempty"`
 	// You are who asks, and what you may do.

@@ -43,6 +43,14 @@ func Object(kind, name string) string {
 // Target names the object of a reference.
 func Target(ref v1alpha1.TargetReference) string { return Object(ref.Kind, ref.Name) }
 
+// Reference names an object that may be in any namespace.
+func Reference(ref v1alpha1.GeneratingReference) string {
+	if ref.Namespace == "" {
+		return Object(ref.Kind, ref.Name)
+	}
+	return Object(ref.Kind, ref.Name) + " in namespace " + ref.Namespace
+}
+
 // Author returns who changed something: of what was changed while no operator looked nobody
 // knows.
 func Author(user string) string {

@@ -20,6 +20,7 @@ import (
 	"fmt"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -33,6 +34,8 @@ type sight struct {
 	target cluster.Target
 	// uid of the object, and of its parent; empty where it is gone, or has none.
 	uid, parent types.UID
+	// object as it is, nil where it is gone.
+	object *unstructured.Unstructured
 	// gone is true where the object does not exist.
 	gone bool
 	// records of the objects that may be above and below, and the ledgers of those

@@ -34,6 +34,9 @@ const long = `Show who caused an object to be as it is: each chain of changes th
 to this object, and what it led to below, the latest first. Without an object: who
 changed what in the namespace lately, and how much that touched.
 
+Of an object that a GeneratingPolicy made it shows policy, triggers and source, and how
+these came to be so; of these, what was made because of them.
+
 It reads ledgers and AllowanceRecords. Records outlive their objects: an object that is
 gone still has its chains, the one of its deletion included.`
 
@@ -75,11 +78,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 			if err != nil {
 				return err
 			}
-			seen, err := read(cmd.Context(), c, target)
-			if err != nil {
-				return err
-			}
-			report, err := build(seen)
+			report, err := tell(cmd.Context(), c, target)
 			if err != nil {
 				return err
 			}

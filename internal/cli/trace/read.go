@@ -34,7 +34,28 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// read reads what there is to know about an object.
+// maxPolicies bounds how many GeneratingPolicies are followed from a generated object upwards.
+// The operator makes no longer chains.
+const maxPolicies = 8
+
+// tell says what there is to know about an object.
+func tell(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*Report, error) {
+	seen, err := read(ctx, c, target)
+	if err != nil {
+		return nil, err
+	}
+	report, err := build(seen)
+	if err != nil || seen.object == nil {
+		return report, err
+	}
+	report.Origin = steps{cluster: c, depth: maxPolicies}.originOf(ctx, seen.object)
+	if report.Made, err = madeBecauseOf(ctx, c, target); err != nil {
+		report.Notes = append(report.Notes, fmt.Sprintf("What GeneratingPolicies made because of it cannot be told: %v", err))
+	}
+	return report, nil
+}
+
+// read reads who changed an object, and what followed.
 func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sight, error) {
 	s := &sight{target: target}
 	obj, err := c.Read(ctx, target)
@@ -48,7 +69,7 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 	if s.gone {
 		return s, nil
 	}
-	s.uid = obj.GetUID()
+	s.object, s.uid = obj, obj.GetUID()
 	if held := held(obj); held != nil {
 		s.records = append(s.records, *held)
 	}

@@ -42,12 +42,20 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 		out.WriteString(t.Paint(text.Bad, "Deleted "+phrase.Ago(d.Time.Time, now)) + " by " + d.User + way(d) + "\n")
 	}
 	d := drawing{terminal: t, wide: wide, now: now}
+	if r.Origin != nil {
+		tree := treeprint.NewWithRoot(originText(r.Origin))
+		d.origin(tree, r.Origin)
+		out.WriteString("\n" + tree.String())
+	}
 	for _, c := range r.Causes {
 		out.WriteString("\n" + d.cause(c))
 	}
-	if len(r.Causes) == 0 && r.Deletion == nil {
+	if len(r.Causes) == 0 && r.Deletion == nil && r.Origin == nil {
 		out.WriteString("\n" + t.Wrap("", "No ledger and no AllowanceRecord tells what caused it: it may be older than the policies, "+
 			"or no policy is for what owns it ("+phrase.Command("explain", r.Object)+")."))
+	}
+	if len(r.Made) > 0 {
+		out.WriteString("\n" + d.made(r.Made))
 	}
 	if len(r.Unexplained) > 0 {
 		out.WriteString("\n" + d.unexplained(r.Unexplained))
@@ -89,13 +97,18 @@ type drawing struct {
 }
 
 func (d drawing) cause(c *Cause) string {
+	tree := treeprint.NewWithRoot(d.starter(c))
+	d.draw(tree, c.First)
+	return tree.String()
+}
+
+// starter says who started a chain, and when.
+func (d drawing) starter(c *Cause) string {
 	who := d.terminal.Paint(text.Strong, c.Initiator) + strings.TrimPrefix(c.who(), c.Initiator)
 	if c.Since != nil {
 		who += d.terminal.Paint(text.Faint, ", "+phrase.Ago(c.Since.Time, d.now))
 	}
-	tree := treeprint.NewWithRoot(who)
-	d.draw(tree, c.First)
-	return tree.String()
+	return who
 }
 
 // who started it, and why that passed where it is no chain.

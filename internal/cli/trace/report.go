@@ -34,6 +34,10 @@ type Report struct {
 	Deletion *v1alpha1.Deletion `json:"deletion,omitempty"`
 	// Causes are the chains that lead to the object and on, the latest first.
 	Causes []*Cause `json:"causes"`
+	// Origin says by what a GeneratingPolicy made the object.
+	Origin *Origin `json:"origin,omitempty"`
+	// Made are the objects that GeneratingPolicies made because of it.
+	Made []Made `json:"made,omitempty"`
 	// Unexplained are objects below this one that no chain is known of.
 	Unexplained []Child `json:"unexplained,omitempty"`
 	// Notes say what could not be read, or is left out.

@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -52,8 +53,13 @@ func find(ctx context.Context, c *cluster.Cluster, args []string) (*Report, erro
 		report.Subject = subject.String()
 	}
 	if err != nil {
-		report.Note = fmt.Sprintf("What would have allowed it cannot be told: %v", err)
+		report.Notes = append(report.Notes, fmt.Sprintf("What would have allowed it cannot be told: %v", err))
 	}
+	generating := &v1alpha1.GeneratingPolicyList{}
+	if err := c.List(ctx, generating); err != nil && !apimeta.IsNoMatchError(err) {
+		report.Notes = append(report.Notes, fmt.Sprintf("What GeneratingPolicies want and do not get cannot be told: %v", err))
+	}
+	report.addGenerating(generating.Items, about{namespace: namespace, target: subject})
 	return report, nil
 }
 

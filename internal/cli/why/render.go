@@ -37,8 +37,11 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	for _, refusal := range r.Refusals {
 		out.WriteString(renderRefusal(refusal, t, wide, now) + "\n")
 	}
-	if r.Note != "" {
-		out.WriteString(t.Wrap("", r.Note) + "\n")
+	for _, g := range r.Generating {
+		out.WriteString(renderGenerating(g, t) + "\n")
+	}
+	for _, note := range r.Notes {
+		out.WriteString(t.Wrap("", note) + "\n")
 	}
 	if out.Len() == 0 {
 		return t.Wrap("", fmt.Sprintf("Nothing was refused and nothing is withheld in what the AllowanceRecords tell of %s.", r.Subject))

@@ -32,8 +32,18 @@ type Report struct {
 	Refusals []Refusal `json:"refusals"`
 	// Withheld changes, from which nothing follows.
 	Withheld []Withheld `json:"withheld"`
-	// Note says what could not be read.
-	Note string `json:"note,omitempty"`
+	// Generating is what GeneratingPolicies want and do not get.
+	Generating []Generating `json:"generating,omitempty"`
+	// Notes say what could not be read, or is left out.
+	Notes []string `json:"notes,omitempty"`
+}
+
+// Generating is something that a GeneratingPolicy wants and does not get.
+type Generating struct {
+	// Policy that wants it.
+	Policy string `json:"policy"`
+
+	v1alpha1.GeneratingFailure `json:",inline"`
 }
 
 // Refusal is a change of an object, or of a child of it, that was refused, once or again

@@ -252,10 +252,7 @@ func (r *Reconciler) resultChanged(of resource, before, after *unstructured.Unst
 	r.look(r.book.wanting(id)...)
 }
 
-func idOf(object *unstructured.Unstructured) generate.ID {
-	gvk := object.GroupVersionKind()
-	return generate.ID{Group: gvk.Group, Kind: gvk.Kind, Namespace: object.GetNamespace(), Name: object.GetName()}
-}
+func idOf(object *unstructured.Unstructured) generate.ID { return generate.IDOf(object.Object) }
 
 // isOf reports whether the objects of a kind are triggers, if they match.
 func (e *entry) isOf(kind schema.GroupKind) bool {

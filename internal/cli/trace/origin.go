@@ -1,0 +1,171 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package trace
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"slices"
+	"strings"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/generate/plan"
+)
+
+// generatingKind is the kind of the policies that make objects.
+var generatingKind = schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "GeneratingPolicy"}
+
+// Origin says by what a GeneratingPolicy made an object (D21).
+type Origin struct {
+	// Policy that made it.
+	Policy Step `json:"policy"`
+	// Triggers that it was made for, the one that decides its content first.
+	Triggers []Step `json:"triggers"`
+	// Source that it is a clone of.
+	Source *Step `json:"source,omitempty"`
+	// Synchronized is true where the policy keeps it so.
+	Synchronized bool `json:"synchronized"`
+}
+
+// Step is an object that a generated one follows from.
+type Step struct {
+	// Object that it is.
+	Object v1alpha1.GeneratingReference `json:"object"`
+	// Gone is true where it does not exist any more.
+	Gone bool `json:"gone"`
+	// Changed says what wrote it last, its status apart.
+	Changed *Changed `json:"changed,omitempty"`
+	// Causes are the chains that lead to it.
+	Causes []*Cause `json:"causes,omitempty"`
+	// Origin is where it comes from itself, if a policy made it.
+	Origin *Origin `json:"origin,omitempty"`
+	// Note says why nothing can be told of it.
+	Note string `json:"note,omitempty"`
+}
+
+// Changed is the last write of an object.
+type Changed struct {
+	// Manager of the fields that were written: by what, and not by whom. Of writes within one second
+	// nobody can tell which was the last.
+	Manager string `json:"manager"`
+	// Time of the write, if the object says.
+	Time *metav1.Time `json:"time,omitempty"`
+}
+
+// steps reads what generated objects follow from.
+type steps struct {
+	cluster *cluster.Cluster
+	// depth bounds how many policies are followed upwards.
+	depth int
+}
+
+// originOf returns by what an object was made, nil where no policy made it.
+func (r steps) originOf(ctx context.Context, obj *unstructured.Unstructured) *Origin {
+	marks, _ := plan.MarksOf(generate.IDOf(obj.Object), obj.Object)
+	if marks == nil || r.depth == 0 {
+		return nil
+	}
+	r.depth--
+	out := &Origin{
+		Policy:       r.step(ctx, generate.ID{Group: generatingKind.Group, Kind: generatingKind.Kind, Name: marks.Policy.Name}, marks.Policy.UID),
+		Synchronized: marks.Synchronized,
+	}
+	for _, trigger := range marks.Triggers {
+		out.Triggers = append(out.Triggers, r.step(ctx, trigger, ""))
+	}
+	if marks.Source != nil {
+		source := r.step(ctx, *marks.Source, "")
+		out.Source = &source
+	}
+	return out
+}
+
+// step reads what is known of an object. An uid is that of the one that is meant.
+func (r steps) step(ctx context.Context, id generate.ID, uid types.UID) Step {
+	out := Step{Object: v1alpha1.GeneratingReference{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}}
+	target, err := r.cluster.Named(id.GroupKind(), id.Namespace, id.Name)
+	if err != nil {
+		out.Note = err.Error()
+		return out
+	}
+	obj, err := r.cluster.Read(ctx, target)
+	switch {
+	case apierrors.IsNotFound(err), err == nil && uid != "" && obj.GetUID() != uid:
+		out.Gone = true
+		return out
+	case err != nil:
+		out.Note = fmt.Sprintf("It cannot be read: %v", err)
+		return out
+	}
+	out.Changed = changed(obj)
+	out.Origin = r.originOf(ctx, obj)
+	seen, err := read(ctx, r.cluster, target)
+	if err != nil {
+		out.Note = fmt.Sprintf("Who changed it cannot be told: %v", err)
+		return out
+	}
+	report, err := build(seen)
+	if err != nil {
+		return out // It has gone since.
+	}
+	out.Causes = report.Causes
+	return out
+}
+
+// changed returns what wrote an object last. Writes of sub-resources, as of the status, and of nothing
+// but finalizers are no cause of what is made for it.
+func changed(obj *unstructured.Unstructured) *Changed {
+	fields := slices.DeleteFunc(slices.Clone(obj.GetManagedFields()), func(m metav1.ManagedFieldsEntry) bool { return m.Subresource != "" || isOfFinalizers(m) })
+	if len(fields) == 0 {
+		return nil
+	}
+	last := slices.MaxFunc(fields, func(a, b metav1.ManagedFieldsEntry) int { return timeOf(a).Compare(timeOf(b).Time) })
+	var managers []string
+	for _, m := range fields {
+		if timeOf(m).Compare(timeOf(last).Time) == 0 {
+			managers = append(managers, m.Manager)
+		}
+	}
+	slices.Sort(managers)
+	return &Changed{Manager: strings.Join(slices.Compact(managers), " or "), Time: last.Time}
+}
+
+// isOfFinalizers reports whether an entry has finalizers, and nothing else.
+func isOfFinalizers(m metav1.ManagedFieldsEntry) bool {
+	var fields map[string]map[string]any
+	if m.FieldsV1 == nil || json.Unmarshal(m.FieldsV1.GetRawBytes(), &fields) != nil || len(fields) != 1 || len(fields["f:metadata"]) != 1 {
+		return false
+	}
+	_, ok := fields["f:metadata"]["f:finalizers"]
+	return ok
+}
+
+func timeOf(m metav1.ManagedFieldsEntry) metav1.Time {
+	if m.Time == nil {
+		return metav1.Time{}
+	}
+	return *m.Time
+}
