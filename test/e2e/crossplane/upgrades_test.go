@@ -364,10 +364,17 @@ var _ = Describe("An upgrade of a Composition that reaches the cloud", func() {
 		instance := shared.instanceOf(ctx, db, "instance")
 		shared.has(ctx, instance, medium)
 		shared.Becomes(ctx, db, "Synced", "Ready")
-		shared.quiet(ctx, db, instance)
+		// What follows while it is being created needs nobody to agree.
+		shared.steady(ctx, &governed{database: db, composite: db, instance: instance})
 		asked := func() []cloud.Verb { return shared.calls(ctx, instance).Mutations().Verbs() }
 
 		By("waiting for somebody to agree")
+		asking := shared.Watch(stage.OfAny(db, instance))
+		DeferCleanup(func() {
+			if CurrentSpecReport().Failed() {
+				AddReportEntry("requests", strings.Join(said(asking.Writes()), "\n"))
+			}
+		})
 		shared.recompose(ctx, databaseKind, group, fmt.Sprintf(`[{"op":"add","path":"RESOURCES/0/base/spec/forProvider/backupWindow","value":%q}]`, window))
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(db), db)).To(Succeed())
