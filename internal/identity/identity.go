@@ -23,6 +23,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
@@ -32,6 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	utilcache "k8s.io/apimachinery/pkg/util/cache"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	authenticateduser "k8s.io/apiserver/pkg/authentication/user"
 	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -45,6 +47,8 @@ const (
 	remembered = time.Minute
 	// defaultContainer is the annotation that names the main container of a Pod.
 	defaultContainer = "kubectl.kubernetes.io/default-container"
+	// certificateID is how the API server begins the id of a credential that is a client certificate.
+	certificateID = "X509SHA256="
 )
 
 // Pods knows versions by the Pods that tokens are bound to. It is safe for concurrent use.
@@ -73,9 +77,22 @@ func boundTo(user authenticationv1.UserInfo) (pod bound, why string) {
 	}
 	name, uid := only(user.Extra[serviceaccount.PodNameKey]), only(user.Extra[serviceaccount.PodUIDKey])
 	if name == "" || uid == "" {
-		return bound{}, "its token is bound to no Pod"
+		return bound{}, whyUnbound(only(user.Extra[authenticateduser.CredentialIDKey]))
 	}
 	return bound{types.NamespacedName{Namespace: namespace, Name: name}, types.UID(uid), account}, ""
+}
+
+// whyUnbound says why the API server names no Pod of a user, by what it says of the credential. It
+// says nothing of one that is impersonated, nor of a token that a Secret holds.
+func whyUnbound(credential string) string {
+	switch {
+	case strings.HasPrefix(credential, certificateID):
+		return "it shows a client certificate, which is bound to no Pod"
+	case credential != "":
+		return "its token is bound to no Pod"
+	default:
+		return "nothing says which Pod it is: somebody impersonates it, or its token is that of a Secret"
+	}
 }
 
 // split returns the namespace and the name of the service account with a user name.

@@ -25,6 +25,7 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
+	"k8s.io/apiserver/pkg/authentication/user"
 	testingclock "k8s.io/utils/clock/testing"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -51,6 +52,11 @@ func boundUser(name, uid string) authenticationv1.UserInfo {
 	}}
 }
 
+// unbound returns a user of whom no Pod is known, by a credential.
+func unbound(credential string) authenticationv1.UserInfo {
+	return authenticationv1.UserInfo{Username: account, Extra: map[string]authenticationv1.ExtraValue{user.CredentialIDKey: {credential}}}
+}
+
 func TestOf(t *testing.T) {
 	as := func(*corev1.Pod) {}
 	tests := map[string]struct {
@@ -74,12 +80,17 @@ func TestOf(t *testing.T) {
 			}),
 			want: upgrade.Version{Image: "web:v1", PodCreated: created.Time},
 		},
-		"a Pod that is gone":         {user: boundUser("controller-1", "1"), pod: pod(as), want: upgrade.Version{Unknown: "its Pod web/controller-1 is gone"}},
-		"another Pod of its name":    {user: boundUser("controller-0", "2"), pod: pod(as), want: upgrade.Version{Unknown: "its Pod web/controller-0 is gone"}},
-		"a token without a Pod":      {user: authenticationv1.UserInfo{Username: account}, pod: pod(as), want: upgrade.Version{Unknown: "its token is bound to no Pod"}},
+		"a Pod that is gone":      {user: boundUser("controller-1", "1"), pod: pod(as), want: upgrade.Version{Unknown: "its Pod web/controller-1 is gone"}},
+		"another Pod of its name": {user: boundUser("controller-0", "2"), pod: pod(as), want: upgrade.Version{Unknown: "its Pod web/controller-0 is gone"}},
+		"a token without a Pod":   {user: unbound("JTI=1"), pod: pod(as), want: upgrade.Version{Unknown: "its token is bound to no Pod"}},
+		"a client certificate":    {user: unbound("X509SHA256=1"), pod: pod(as), want: upgrade.Version{Unknown: "it shows a client certificate, which is bound to no Pod"}},
+		"nothing but a name": {
+			user: authenticationv1.UserInfo{Username: account}, pod: pod(as),
+			want: upgrade.Version{Unknown: "nothing says which Pod it is: somebody impersonates it, or its token is that of a Secret"},
+		},
 		"a person":                   {user: authenticationv1.UserInfo{Username: "hans"}, pod: pod(as), want: upgrade.Version{Unknown: "it is no service account"}},
 		"a Pod of somebody else":     {user: boundUser("controller-0", "1"), pod: pod(func(p *corev1.Pod) { p.Spec.ServiceAccountName = "other" }), want: upgrade.Version{Unknown: "its Pod web/controller-0 runs as another service account"}},
-		"more Pods than a token has": {user: authenticationv1.UserInfo{Username: account, Extra: map[string]authenticationv1.ExtraValue{serviceaccount.PodNameKey: {"a", "b"}, serviceaccount.PodUIDKey: {"1"}}}, pod: pod(as), want: upgrade.Version{Unknown: "its token is bound to no Pod"}},
+		"more Pods than a token has": {user: authenticationv1.UserInfo{Username: account, Extra: map[string]authenticationv1.ExtraValue{serviceaccount.PodNameKey: {"a", "b"}, serviceaccount.PodUIDKey: {"1"}, user.CredentialIDKey: {"JTI=1"}}}, pod: pod(as), want: upgrade.Version{Unknown: "its token is bound to no Pod"}},
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
