@@ -324,6 +324,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestNothingIsOlderThanTheQuestion", "./internal/sharedread"},
 	},
 	{
+		name:  "upgrade: who shows a certificate has a token",
+		edits: []edit{{"internal/identity/identity.go", "strings.HasPrefix(credential, certificateID)", "strings.HasPrefix(credential, certificateID) && false"}},
+		unit:  []string{"-run=TestOf", "./internal/identity"},
+	},
+	{
+		name:  "explain: an UpgradeAllowance is about all parents",
+		edits: []edit{{"internal/cli/explain/upgrades.go", "return !u.Allowance.Selects(self.Labels, self.NamespaceLabels)", "return !u.Allowance.Selects(self.Labels, self.NamespaceLabels) && false"}},
+		unit:  []string{"-run=TestUpgradesOfAnObject", "./internal/cli/explain"},
+	},
+	{
 		name:  "upgrade: a stamp is what a request says",
 		edits: []edit{{"internal/upgrade/stamp.go", "	out[v1alpha1.AnnotationChangedBy], out[v1alpha1.AnnotationChangedSpec] = user, now\n", ""}},
 		unit:  []string{"-run=TestStamp", "./internal/upgrade"},

@@ -43,6 +43,7 @@ func build(s *sight) *Report {
 			Bounds:     self.bounds(),
 			Rules:      self.rules(),
 			Obstacles:  slices.Concat(self.obstacles(initiatorsOf(s.policies, s.chain)), waiting(s)),
+			Upgrades:   upgradesOf(s),
 			Initiators: names(self.Policies),
 		},
 		Generated: generated(obj),

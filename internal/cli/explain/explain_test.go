@@ -223,6 +223,9 @@ ITSELF, AS A CHILD
 		{Type: v1alpha1.ConditionAccepted, Status: "True"},
 		{Type: v1alpha1.ConditionEnforced, Status: "False", LastTransitionTime: metav1.NewTime(now.Add(-time.Second)), Message: "taking effect"},
 	}
+	upgraded := see(t, deployment(t))
+	upgraded.upgrades = []cluster.Upgrade{upgradeOfReplicaSets(t, "v2")}
+	upgraded.obj.rec.Status.Versions = []v1alpha1.ControllerVersion{{Trigger: v1alpha1.UpgradeOfController, Image: "web:v2", UpgradeAllowanceUID: "uid-v2"}}
 	stranger := see(t, replicaSet(t), deployment(t))
 	stranger.you = &policy.Requester{Username: "alice", Groups: []string{"platform-team"}}
 
@@ -291,6 +294,23 @@ WHY NOT MORE
   Adopting   it was in the middle of something when its policy first took effect; until it settles
              its children are unrestricted
 `,
+		},
+		"a root that is being upgraded": {
+			sight: upgraded,
+			want: `Deployment/web in namespace shop, Steady, generation 3
+It is waiting: its controller has not seen it yet.
+` + deploymentPolicies + `
+ITS CHILDREN, RIGHT NOW
+  KIND         ALLOWED   BECAUSE
+  ReplicaSet   nothing   no allowance counts now; anything is denied (AllowancePolicy deployment)
+` + strings.Replace(deploymentRules, "\nITSELF", `
+WHAT AN UPGRADE MAY CHANGE, ONCE
+  UPGRADEALLOWANCE   LETS THROUGH
+  v2                 change spec.template of ReplicaSet, for what web-system/web does when another
+                     Controller is there
+                     it is being upgraded to image web:v2
+
+ITSELF`, 1),
 		},
 		"one in the middle": {
 			sight: stranger,

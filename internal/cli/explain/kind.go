@@ -63,7 +63,7 @@ func readKind(ctx context.Context, c *cluster.Cluster, name string) (*KnownKind,
 	out := knownKind(v1alpha1.ParentKind{APIGroup: gvk.Group, APIVersion: gvk.Version, Kind: gvk.Kind}, all, known)
 	upgrades, err := c.Upgrades(ctx)
 	if err != nil {
-		out.Note = fmt.Sprintf("Which upgrades are agreed to cannot be told: %v", err)
+		out.Note = upgradesUntold(err)
 	}
 	out.Upgrades = upgradesFor(all, upgrades)
 	return out, nil

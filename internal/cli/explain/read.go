@@ -42,6 +42,8 @@ type sight struct {
 	parent   *standing
 	ref      lineage.Ref
 	policies cluster.Policies
+	// upgrades are all UpgradeAllowances.
+	upgrades []cluster.Upgrade
 	// you is who asks; nil where that cannot be told.
 	you   *policy.Requester
 	notes []string
@@ -71,6 +73,9 @@ func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sigh
 	s.chain, s.notes = c.Ancestry(ctx, s.policies, obj, s.notes)
 	if err := s.readParent(ctx, c); err != nil {
 		return nil, err
+	}
+	if s.upgrades, err = c.Upgrades(ctx); err != nil {
+		s.notes = append(s.notes, upgradesUntold(err))
 	}
 	if you, err := c.Whoami(ctx); err == nil {
 		s.you = &you

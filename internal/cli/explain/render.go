@@ -42,6 +42,7 @@ func render(r *Report, t text.Terminal, now time.Time) string {
 	p.policies(r)
 	p.children(r)
 	p.rules(r.AsParent.Rules)
+	p.upgrades(r.AsParent.Upgrades)
 	p.itself(r)
 	p.gate(r.Gate)
 	p.obstacles("WHY NOT MORE", r.AsParent.Obstacles)
@@ -153,6 +154,23 @@ func (p *page) rules(rules []Rule) {
 			allows += ", if " + strings.Join(r.Conditions, " and ")
 		}
 		table.Row(r.Trigger, allows)
+	}
+	p.put(table.Render(p.terminal, indent))
+}
+
+func (p *page) upgrades(upgrades []Upgrade) {
+	if len(upgrades) == 0 {
+		return
+	}
+	p.section("WHAT AN UPGRADE MAY CHANGE, ONCE")
+	var table text.Table
+	table.Header("UPGRADEALLOWANCE", "LETS THROUGH")
+	for _, u := range upgrades {
+		table.Row(u.Name, strings.Join(u.LetsThrough, "; ")+", for "+u.about())
+		if u.WhyNot != "" {
+			table.Cells(text.Cell{}, text.Cell{Text: "nothing now: " + u.WhyNot, Style: text.Faint})
+		}
+		table.Row("", u.Parent)
 	}
 	p.put(table.Render(p.terminal, indent))
 }

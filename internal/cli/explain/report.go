@@ -56,6 +56,9 @@ type Parent struct {
 	Rules []Rule `json:"rules"`
 	// Obstacles keep it from allowing more.
 	Obstacles []Obstacle `json:"obstacles"`
+	// Upgrades are the UpgradeAllowances that select it and would let through changes of its
+	// children.
+	Upgrades []Upgrade `json:"upgrades,omitempty"`
 	// Initiators are who may initiate changes of it, and Approvers who, further up,
 	// may approve such as are there.
 	Initiators []string `json:"initiators"`

@@ -17,17 +17,20 @@ limitations under the License.
 package explain
 
 import (
+	"cmp"
 	"fmt"
 	"slices"
 	"strings"
 
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/upgrade"
 )
 
 // Upgrade is an UpgradeAllowance for parents of a kind.
@@ -46,6 +49,54 @@ type Upgrade struct {
 	LetsThrough []string `json:"letsThrough"`
 	// WhyNot says why it lets nothing through now.
 	WhyNot string `json:"whyNot,omitempty"`
+	// Parent says how far the upgrade of an object is by it; left out for kinds.
+	Parent string `json:"parent,omitempty"`
+}
+
+// upgradesUntold says why nothing is known of UpgradeAllowances.
+func upgradesUntold(err error) string {
+	return fmt.Sprintf("Which upgrades are agreed to cannot be told: %v", err)
+}
+
+// upgradesOf returns the UpgradeAllowances that select an object and name children which policies
+// in effect for it bound.
+func upgradesOf(s *sight) []Upgrade {
+	self := s.chain[0]
+	selecting := slices.DeleteFunc(slices.Clone(s.upgrades), func(u cluster.Upgrade) bool {
+		return !u.Allowance.Selects(self.Labels, self.NamespaceLabels)
+	})
+	out := upgradesFor(s.policies.InEffect(s.chain), selecting)
+	for i := range out {
+		at := slices.IndexFunc(selecting, func(u cluster.Upgrade) bool { return u.Name == out[i].Name })
+		out[i].Parent = progressOf(selecting[at].UID, s.obj.rec)
+	}
+	return out
+}
+
+// progressOf says how far the upgrade of an object is by an UpgradeAllowance.
+func progressOf(uid types.UID, rec *v1alpha1.AllowanceRecord) string {
+	if rec == nil {
+		return "it is not upgraded"
+	}
+	var moved, moving []string
+	for i := range rec.Status.Versions {
+		known := &rec.Status.Versions[i]
+		switch text := cmp.Or(upgrade.Text(known), "what was declared"); {
+		case known.UpgradeAllowanceUID != uid:
+		case upgrade.IsMoving(known):
+			moving = append(moving, text)
+		default:
+			moved = append(moved, text)
+		}
+	}
+	switch {
+	case len(moving) > 0:
+		return "it is being upgraded to " + strings.Join(moving, ", ")
+	case len(moved) > 0:
+		return "it was upgraded to " + strings.Join(moved, ", ") + ", and nothing more passes for that"
+	default:
+		return "it is not upgraded"
+	}
 }
 
 // upgradesFor returns the UpgradeAllowances that name children which policies for a kind bound.
@@ -96,24 +147,24 @@ func whyNotUpgrade(u *v1alpha1.UpgradeAllowance) string {
 	}
 }
 
+// about says what has to be new, and whose requests pass then.
+func (u *Upgrade) about() string {
+	triggers := make([]string, 0, len(u.Triggers))
+	for _, t := range u.Triggers {
+		triggers = append(triggers, string(t))
+	}
+	text := fmt.Sprintf("what %s does when another %s is there", phrase.Account(u.ServiceAccount), strings.Join(triggers, " or "))
+	if len(u.Versions) > 0 {
+		text += fmt.Sprintf(" (%s)", strings.Join(u.Versions, ", "))
+	}
+	return text
+}
+
 // upgradesText shows the UpgradeAllowances.
 func upgradesText(upgrades []Upgrade) string {
 	var b strings.Builder
 	for _, u := range upgrades {
-		by := u.ChangedBy
-		if by == "" {
-			by = "somebody"
-		}
-		triggers := make([]string, 0, len(u.Triggers))
-		for _, t := range u.Triggers {
-			triggers = append(triggers, string(t))
-		}
-		fmt.Fprintf(&b, "\nUpgradeAllowance %s by %s, for what %s does when another %s is there", u.Name, by,
-			phrase.Account(u.ServiceAccount), strings.Join(triggers, " or "))
-		if len(u.Versions) > 0 {
-			fmt.Fprintf(&b, " (%s)", strings.Join(u.Versions, ", "))
-		}
-		b.WriteString("\n")
+		fmt.Fprintf(&b, "\nUpgradeAllowance %s by %s, for %s\n", u.Name, cmp.Or(u.ChangedBy, "somebody"), u.about())
 		if u.WhyNot != "" {
 			fmt.Fprintf(&b, "  lets nothing through now: %s\n", u.WhyNot)
 		}
