@@ -25,10 +25,11 @@ import (
 // IsBlocked reports whether the last that a parent's record says of the service account of an
 // UpgradeAllowance is a denial, since that was accepted. What is made from a revision has settled
 // only where nothing was denied since: then it waits no more, whenever something was last let
-// through, which is known to some seconds.
+// through, which is known to some seconds. That an older version cannot put back what the new one has
+// changed is no denial of the upgrade.
 func IsBlocked(u *v1alpha1.UpgradeAllowance, status *v1alpha1.AllowanceRecordStatus) bool {
 	d := status.LastDenial
-	if d == nil || d.User != u.Spec.ServiceAccount || u.Status.AcceptedAt == nil || d.Time.Before(u.Status.AcceptedAt) {
+	if d == nil || d.User != u.Spec.ServiceAccount || u.Status.AcceptedAt == nil || d.Time.Before(u.Status.AcceptedAt) || isOlder(d.Message, u.Name) {
 		return false
 	}
 	return !slices.ContainsFunc(status.Versions, func(known v1alpha1.ControllerVersion) bool {

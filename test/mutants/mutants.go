@@ -329,6 +329,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestOf", "./internal/identity"},
 	},
 	{
+		name:  "upgrade: what an older version is denied blocks it",
+		edits: []edit{{"internal/upgrade/blocked.go", "|| isOlder(d.Message, u.Name) {", "|| isOlder(d.Message, u.Name) && false {"}},
+		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
+	},
+	{
 		name:  "explain: an UpgradeAllowance is about all parents",
 		edits: []edit{{"internal/cli/explain/upgrades.go", "return !u.Allowance.Selects(self.Labels, self.NamespaceLabels)", "return !u.Allowance.Selects(self.Labels, self.NamespaceLabels) && false"}},
 		unit:  []string{"-run=TestUpgradesOfAnObject", "./internal/cli/explain"},

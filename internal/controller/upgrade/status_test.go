@@ -121,14 +121,27 @@ func TestIsBlocked(t *testing.T) {
 		return metav1.NewTime(accepted.Add(time.Duration(minutes) * time.Minute))
 	}
 	denial := func(who string, at metav1.Time) *v1alpha1.Decision { return &v1alpha1.Decision{User: who, Time: at} }
+	says := func(message string) *v1alpha1.Decision {
+		return &v1alpha1.Decision{User: user, Time: later(1), Message: message}
+	}
 	used := []v1alpha1.ControllerVersion{{User: user, LastUsed: new(later(10))}}
 	tests := map[string]struct {
 		denial   *v1alpha1.Decision
 		versions []v1alpha1.ControllerVersion
 		want     bool
 	}{
-		"nothing was denied":                         {},
-		"something was":                              {denial: denial(user, later(1)), want: true},
+		"nothing was denied":   {},
+		"something was":        {denial: denial(user, later(1)), want: true},
+		"an older version was": {denial: says("UpgradeAllowance v2 does not let it through: image a is in an older Pod than image b. Details: x")},
+		"an older version was, and it is blocked by another one": {
+			denial: says("UpgradeAllowance v1 does not let it through: image a is in an older Pod than image b; " +
+				"UpgradeAllowance v2 does not let it through: spec.policies does not cover it. Details: x"),
+			want: true,
+		},
+		"an older version was, of another one as well": {
+			denial: says("UpgradeAllowance v2 does not let it through: image a is in an older Pod than image b; " +
+				"UpgradeAllowance v3 does not let it through: spec.policies does not cover it. Details: x"),
+		},
 		"somebody else was":                          {denial: denial("mallory", later(1))},
 		"it was before":                              {denial: denial(user, later(-1))},
 		"it passed since":                            {denial: denial(user, later(1)), versions: used},
