@@ -105,6 +105,8 @@ type pki struct {
 const (
 	clusterCAFile    = "ca.crt"
 	frontProxyCAFile = "front-proxy-ca.crt"
+	// clusterKeyFile is for who signs CertificateSigningRequests.
+	clusterKeyFile = "ca.key"
 	// servingName is the serving certificate for loopback that all components
 	// share, and etcd's peer and the API server's etcd client certificate.
 	servingName = "serving"
@@ -132,6 +134,13 @@ func newPKI(dir string) (*pki, error) {
 	}
 	p := &pki{dir: dir, cluster: cluster}
 	if err := p.write(clusterCAFile, cluster.bundle()); err != nil {
+		return nil, err
+	}
+	clusterKey, err := keyutil.MarshalPrivateKeyToPEM(cluster.key)
+	if err != nil {
+		return nil, err
+	}
+	if err := p.write(clusterKeyFile, clusterKey); err != nil {
 		return nil, err
 	}
 	if err := p.write(frontProxyCAFile, frontProxy.bundle()); err != nil {

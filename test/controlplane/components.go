@@ -175,6 +175,8 @@ func (cp *ControlPlane) startControllerManager(ctx context.Context) error {
 			"--use-service-account-credentials="+strconv.FormatBool(!cp.opts.SharedControllerIdentity),
 			"--service-account-private-key-file="+cp.pki.path(serviceAccountKeyFile),
 			"--root-ca-file="+cp.pki.path(clusterCAFile),
+			"--cluster-signing-cert-file="+cp.pki.path(clusterCAFile),
+			"--cluster-signing-key-file="+cp.pki.path(clusterKeyFile),
 			// By default it takes five seconds over the service accounts of its
 			// own controllers.
 			"--kube-api-qps=100",
