@@ -41,13 +41,14 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/stage"
 )
 
 // upgradedParents is how many parents a controller upgrades; the third is withheld meanwhile.
-var upgradedParents = flag.Int("parents", 3, "how many parents a controller upgrades, at least 3")
+var upgradedParents = flag.Int("parents", 6, "how many parents a controller upgrades, at least 6")
 
 // upgradeTimeout bounds specs that wait for an upgrade to be over, which takes more than half a
 // minute after its last write.
@@ -59,8 +60,13 @@ type versioned struct {
 	thingController
 	// format is what this version adds to each ConfigMap, and extra what else it adds.
 	format, extra string
-	// serves is true for a version that makes a Service.
+	// serves is true for a version that makes a Service, and has no use for the one that others make.
 	serves bool
+}
+
+// formerly returns the Service that versions make which do not serve.
+func (c *versioned) formerly(thing *unstructured.Unstructured) *corev1.Service {
+	return &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: thing.GetName() + "-old"}}
 }
 
 // reconcileAs brings the children of a Thing in line with what the version makes of it.
@@ -80,13 +86,15 @@ func (c *versioned) reconcileAs(ctx context.Context, thing *unstructured.Unstruc
 		}
 		return nil
 	})
+	service := c.formerly(thing)
 	if c.serves {
-		service := &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: thing.GetName()}}
-		err = errors.Join(err, c.have(ctx, thing, service, func() error {
-			service.Spec.Ports = []corev1.ServicePort{{Name: "http", Port: 80}}
-			return nil
-		}))
+		err = errors.Join(err, client.IgnoreNotFound(c.Delete(ctx, service)))
+		service = &corev1.Service{ObjectMeta: metav1.ObjectMeta{Namespace: c.namespace, Name: thing.GetName()}}
 	}
+	err = errors.Join(err, c.have(ctx, thing, service, func() error {
+		service.Spec.Ports = []corev1.ServicePort{{Name: "http", Port: 80}}
+		return nil
+	}))
 	return errors.Join(err, reportObserved(ctx, c.actor, thing))
 }
 
@@ -130,7 +138,7 @@ func makeController(ctx context.Context, ns string) (user string) {
 	return serviceaccount.MakeUsername(ns, "controller")
 }
 
-// upgradeOf returns what greta agrees to for the controller: a format, and Services.
+// upgradeOf returns what greta agrees to for the controller: a format, and other Services.
 func upgradeOf(user string) *v1alpha1.UpgradeAllowance {
 	return &v1alpha1.UpgradeAllowance{
 		ObjectMeta: metav1.ObjectMeta{GenerateName: "upgrade-"},
@@ -141,7 +149,7 @@ func upgradeOf(user string) *v1alpha1.UpgradeAllowance {
 				Mutations: []v1alpha1.FieldMutation{{JSONPath: "data[format]"}},
 			}, {
 				Target: v1alpha1.Target{APIVersion: "v1", Resource: "services"}, Relation: v1alpha1.RelationControllerChild,
-				Verbs: []string{"Create"},
+				Verbs: []string{"Create", "Delete"},
 			}},
 		},
 	}
@@ -215,25 +223,38 @@ var _ = Describe("An upgrade of a controller", func() {
 		Expect(agreed.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationChangedBy, "greta"))
 		expectAccepted(ctx, agreed)
 
+		By("nobody writing anything as long as nothing is upgraded")
+		upgraded := slices.Concat(things[:2], things[3:])
+		shared.watchQuietly(ctx, ns, func(audit witness) {
+			for _, thing := range upgraded {
+				Expect(first.reconcileAs(ctx, thing)).To(Succeed())
+			}
+			audit.UntilQuiet(ctx, quietMoment)
+			Expect(audit.writes(notBy(user))).To(BeEmpty())
+		})
+
 		By("version 1 going on to be denied what it was")
 		rogue := *first
 		rogue.format = "1"
 		Expect(rogue.reconcileAs(ctx, things[0].DeepCopy())).To(MatchError(denied, "denied"))
 
 		By("version 2 upgrading each parent over several writes")
-		upgraded := slices.Concat(things[:2], things[3:])
+		audit := shared.watch(ns)
 		for _, thing := range upgraded {
-			audit := shared.watch(ns)
 			Eventually(ctx, func() error { return second.reconcileAs(ctx, thing) }).Should(Succeed())
-			for _, event := range []struct{ verb, resource string }{{"update", "configmaps"}, {"create", "services"}} {
-				expectCaused(audit.writes(controlplane.ByUser(user), controlplane.ByVerb(event.verb), controlplane.Succeeded, func(e *auditv1.Event) bool {
-					return e.ObjectRef.Resource == event.resource && e.ObjectRef.Subresource == ""
-				}), "Upgrade", "greta", "UpgradeAllowance/"+agreed.Name+" (upgrade)", "Thing/"+thing.GetName()+" (upgrade)")
-			}
 			now, over := image(thing)
 			Expect(now).To(Equal(v2))
 			Expect(over).To(BeFalse())
 		}
+
+		By("telling so while it goes on")
+		through := "UpgradeAllowance/" + agreed.Name + "  agrees to an upgrade"
+		for _, child := range []string{"configmap/app-0", "service/app-0", "service/app-0-old"} {
+			reader.reads(ctx, ns, lines("greta", through, "Thing/app-0  is upgraded"), "trace", child)
+		}
+		reader.reads(ctx, ns, ContainSubstring("it is being upgraded to image "+v2), "explain", "things."+group+"/app-0")
+		reader.reads(ctx, ns, SatisfyAll(ContainSubstring("UpgradeAllowance "+agreed.Name+" by greta, for what "+ns+"/controller does"),
+			ContainSubstring("would let through: create and delete Service")), "explain", "things."+group)
 
 		By("doing nothing about what a stranger has changed")
 		err = second.reconcileAs(ctx, things[2].DeepCopy())
@@ -247,17 +268,13 @@ var _ = Describe("An upgrade of a controller", func() {
 		Expect(err).To(MatchError(denied, "denied"))
 		Expect(err).To(MatchError(ContainSubstring("UpgradeAllowance " + agreed.Name + " does not let it through: spec.policies does not cover it")))
 
+		reader.reads(ctx, ns, WithTransform(unwrapped, SatisfyAll(
+			ContainSubstring("UpgradeAllowance "+agreed.Name+" does not let it through: spec.policies does not cover it"),
+			ContainSubstring("image "+v2+" (being upgraded to it, by UpgradeAllowance "+agreed.Name+")"),
+		)), "why", "things."+group+"/app-0")
+
 		By("denying version 1, which is still there, to put it back")
 		Expect(first.reconcileAs(ctx, things[0].DeepCopy())).To(MatchError(denied, "denied"))
-
-		By("denying whom nobody can tell")
-		for _, unknown := range []*actor{withToken(ctx, ns, nil), shared.serviceAccount(user)} {
-			nobody := *second
-			nobody.actor, nobody.format = unknown, "3"
-			err := nobody.reconcileAs(ctx, things[1].DeepCopy())
-			Expect(err).To(MatchError(denied, "denied"))
-			Expect(err).To(MatchError(ContainSubstring("its token is bound to no Pod")))
-		}
 
 		By("being over once nothing more passes")
 		for _, thing := range upgraded {
@@ -276,6 +293,10 @@ var _ = Describe("An upgrade of a controller", func() {
 			g.Expect(agreed.Status).To(SatisfyAll(HaveField("Moved", int32(len(upgraded))), HaveField("Moving", int32(0)),
 				HaveField("RanBefore", ConsistOf(v1, v2)), HaveField("Runs", ConsistOf(v1, v2))))
 		}).Should(Succeed())
+
+		By("having let each write through once, and no other")
+		audit.expectUpgraded(user, "greta", agreed.Name, upgraded...)
+		AddReportEntry("upgraded", ReportEntryVisibilityAlways, audit.costOf(upgraded))
 		reader.reads(ctx, ns, SatisfyAll(
 			HavePrefix("UpgradeAllowance/"+agreed.Name+" of "+user+", by greta\n"),
 			MatchRegexp(`Blocked +\S+ ago +`+ns+` +Thing/app-0 +image `+v2+` +update of`),
@@ -292,7 +313,7 @@ var _ = Describe("An upgrade of a controller", func() {
 		Expect(steps).To(HaveLen(3))
 
 		By("going on to do what was caused")
-		audit := shared.watch(ns)
+		audit = shared.watch(ns)
 		owner.setThing(ctx, things[1], `{"config":"b"}`)
 		Eventually(ctx, func() error { return second.reconcileAs(ctx, things[1]) }).Should(Succeed())
 		expectCaused(audit.writes(controlplane.ByUser(user), controlplane.ByVerb("update"), controlplane.Succeeded, func(e *auditv1.Event) bool {
@@ -304,6 +325,53 @@ var _ = Describe("An upgrade of a controller", func() {
 		Eventually(ctx, func() error { return second.reconcileAs(ctx, things[2]) }).Should(Succeed())
 	}, SpecTimeout(upgradeTimeout))
 })
+
+// watchQuietly watches a namespace while something is done, from when nobody writes any more.
+func (c *cluster) watchQuietly(ctx context.Context, ns string, do func(witness)) {
+	GinkgoHelper()
+	c.watch(ns).UntilQuiet(ctx, quietMoment)
+	do(c.watch(ns))
+}
+
+// notBy wants requests of everybody else.
+func notBy(user string) controlplane.AuditFilter {
+	by := controlplane.ByUser(user)
+	return func(event *auditv1.Event) bool { return !by(event) }
+}
+
+// throughUpgrade wants what an upgrade has let through.
+func throughUpgrade(event *auditv1.Event) bool {
+	return controlplane.Succeeded(event) && event.Annotations[auditReason] == string(decision.ReasonUpgrade)
+}
+
+// expectUpgraded expects that each child of the parents was brought in line by one write, which leads
+// to who has agreed to that, and that nothing else was let through.
+func (w witness) expectUpgraded(user, by, agreed string, parents ...*unstructured.Unstructured) {
+	GinkgoHelper()
+	want, got := map[string]string{}, map[string]string{}
+	for _, parent := range parents {
+		trace := by + " -> UpgradeAllowance/" + agreed + " (upgrade) -> Thing/" + parent.GetName() + " (upgrade)"
+		for _, write := range []string{"update configmaps/%s", "create services/%s", "delete services/%s-old"} {
+			want[fmt.Sprintf(write, parent.GetName())] = "Upgrade: " + trace
+		}
+	}
+	for _, event := range w.writes(controlplane.ByUser(user), throughUpgrade) {
+		write := event.Verb + " " + event.ObjectRef.Resource + "/" + event.ObjectRef.Name
+		Expect(got).NotTo(HaveKey(write), "twice")
+		got[write] = causeOf(&event)
+	}
+	Expect(got).To(Equal(want))
+}
+
+// costOf counts what the operator has written for an upgrade of these parents.
+func (w witness) costOf(parents []*unstructured.Unstructured) string {
+	GinkgoHelper()
+	counts := map[string]int{}
+	for _, event := range w.writes(controlplane.ByUser(operatorUser)) {
+		counts[strings.TrimSuffix(event.Verb+" "+event.ObjectRef.Resource+"/"+event.ObjectRef.Subresource, "/")]++
+	}
+	return fmt.Sprintf("%d parents by %d writes; written by the operator: %v", len(parents), len(w.writes(throughUpgrade)), counts)
+}
 
 // What is agreed to is somebody's, and makes sense.
 var _ = Describe("An UpgradeAllowance", func() {
@@ -390,18 +458,33 @@ var _ = Describe("An UpgradeAllowance", func() {
 			shared.over(ctx, thing)
 		}
 		agreed := upgradeOf(user)
+		steps := stage.Commands(filepath.Join(root, "docs", "upgrading.md"), "The control plane")
+		Expect(steps).To(HaveLen(3))
+		run := func(commands string) string {
+			GinkgoHelper()
+			return shared.RunShell(ctx, ns, strings.NewReplacer("kube-system/deployment-controller", ns+"/controller", "control-plane", agreed.Name).Replace(commands))
+		}
+
+		By("being told what it takes")
+		controller.format = "2"
+		Expect(controller.reconcileAs(ctx, inside.DeepCopy())).To(MatchError(denied, "denied"))
+		Eventually(ctx, func(g Gomega) []v1alpha1.HistoryEntry { return shared.record(ctx, g, inside).Status.History }).
+			Should(ContainElement(HaveField("Event", v1alpha1.EventDenied)))
+		Expect(run(steps[0])).To(ContainSubstring("data[format]"))
+
+		By("being agreed to")
 		agreed.Spec.Detection = v1alpha1.DetectionDeclared
 		agreed.Spec.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"stage": "canary"}}
 		Expect(owner.Create(ctx, agreed)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, agreed)) })
 		expectAccepted(ctx, agreed)
+		Expect(run(steps[1])).To(ContainSubstring(agreed.Name + " of " + user))
 
-		controller.format = "2"
 		Eventually(ctx, func() error { return controller.reconcileAs(ctx, inside) }).Should(Succeed())
 		Expect(controller.reconcileAs(ctx, outside.DeepCopy())).To(MatchError(ContainSubstring("it does not select Thing outside")))
 
 		By("being withdrawn before that is over")
-		Expect(shared.Delete(ctx, agreed)).To(Succeed())
+		run(steps[2])
 		Eventually(ctx, func() error {
 			controller.format += "." // What has been let through by then is no change any more.
 			return controller.reconcileAs(ctx, inside.DeepCopy())

@@ -44,6 +44,9 @@ func TestRunbookIsRun(t *testing.T) {
 	specs := map[string]string{
 		"A Composition or Function": "test/e2e/crossplane/runbook_test.go",
 		"A graph of kro":            "test/e2e/controllers/krorunbook_test.go",
+		"A provider":                "test/e2e/crossplane/runbook_test.go",
+		"Crossplane":                "test/e2e/upgrade_flaps_test.go",
+		"The control plane":         "test/e2e/upgrade_test.go",
 		"Your own controller":       "test/e2e/upgrade_test.go",
 	}
 	all, err := Read(filepath.Join("..", "..", "docs", "upgrading.md"))

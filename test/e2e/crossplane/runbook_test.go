@@ -56,6 +56,11 @@ var _ = Describe("The runbook for Compositions", func() {
 		steps := stage.Commands(runbook, "A Composition or Function")
 		Expect(steps).To(HaveLen(4))
 
+		By("looking at what a provider has, before it is upgraded itself")
+		for _, commands := range stage.Commands(runbook, "A provider") {
+			Expect(run(commands)).To(SatisfyAll(ContainSubstring(d.instance.GetName()), ContainSubstring("POLICIES"), ContainSubstring("SYNCED")))
+		}
+
 		By("preparing it")
 		sample, err := os.ReadFile(upgradeSample)
 		Expect(err).NotTo(HaveOccurred())
