@@ -324,6 +324,72 @@ var _ = Describe("An upgrade of a controller", func() {
 		Expect(owner.Patch(ctx, things[2], client.RawPatch(types.MergePatchType, []byte(approve("spec.config"))))).To(Succeed())
 		Eventually(ctx, func() error { return second.reconcileAs(ctx, things[2]) }).Should(Succeed())
 	}, SpecTimeout(upgradeTimeout))
+
+	It("goes through to the versions that are named, and back where that is agreed to", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		ns := shared.newNamespace(ctx)
+		user := makeController(ctx, ns)
+		owner, greta := shared.as(alice, platformTeam, "system:masters"), shared.as("greta", "system:masters")
+		first := runVersion(ctx, ns, "controller-1", v1)
+		have := func(name string) *unstructured.Unstructured {
+			GinkgoHelper()
+			thing := builders.MakeThing(group, ns, name)
+			thing.Object["spec"] = map[string]any{"config": "a"}
+			Expect(owner.Create(ctx, thing)).To(Succeed())
+			Eventually(ctx, func() error { return first.reconcileAs(ctx, thing) }).Should(Succeed())
+			return thing
+		}
+		untold := have("untold")
+		policies := thingPolicies(group)
+		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
+		shared.apply(ctx, policies...)
+		made := have("made")
+		shared.over(ctx, made)
+		remembered := func(thing *unstructured.Unstructured) []v1alpha1.ControllerVersion {
+			return shared.recorded(ctx, thing).Status.Versions
+		}
+		Eventually(ctx, remembered).WithArguments(made).Should(ConsistOf(HaveField("Image", v1)))
+		second := runVersion(ctx, ns, "controller-2", v2)
+		second.format, second.serves = "2", true
+		agree := func(versions string) *v1alpha1.UpgradeAllowance {
+			GinkgoHelper()
+			agreed := upgradeOf(user)
+			agreed.Spec.Versions = []string{versions}
+			Expect(greta.Create(ctx, agreed)).To(Succeed())
+			DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, agreed)) })
+			expectAccepted(ctx, agreed)
+			return agreed
+		}
+
+		By("agreeing to one of them, which runs already")
+		forth := agree("*/controller:v2*")
+		third := runVersion(ctx, ns, "controller-3", "example.org/controller:v3")
+		third.format = "3"
+		Expect(third.reconcileAs(ctx, made.DeepCopy())).To(MatchError(ContainSubstring(
+			"UpgradeAllowance " + forth.Name + " does not let it through: image example.org/controller:v3 is none of its versions")))
+		for _, thing := range []*unstructured.Unstructured{untold, made} {
+			Eventually(ctx, func() error { return second.reconcileAs(ctx, thing) }).Should(Succeed())
+			Expect(remembered(thing)).To(ConsistOf(SatisfyAll(HaveField("Image", v2), HaveField("UpgradeAllowance", forth.Name))), thing.GetName())
+		}
+
+		By("going back, in a Pod that is younger by a second at least")
+		pod := &corev1.Pod{}
+		Expect(shared.Get(ctx, client.ObjectKey{Namespace: ns, Name: "controller-2"}, pod)).To(Succeed())
+		Eventually(ctx, time.Now).Should(BeTemporally(">", pod.CreationTimestamp.Add(time.Second)))
+		back := runVersion(ctx, ns, "controller-4", v1)
+		Expect(back.reconcileAs(ctx, made.DeepCopy())).To(MatchError(ContainSubstring("image " + v1 + " is none of its versions")))
+		again := agree("*/controller:v1*")
+		Eventually(ctx, func() error { return back.reconcileAs(ctx, made) }).Should(Succeed())
+		now := remembered(made)
+		Expect(now).To(ConsistOf(SatisfyAll(HaveField("Image", v1), HaveField("UpgradeAllowance", again.Name))))
+		Expect(second.reconcileAs(ctx, made.DeepCopy())).To(MatchError(ContainSubstring("image " + v2 + " is in an older Pod than image " + v1)))
+
+		By("being the same where its image is built again")
+		rebuilt := runVersion(ctx, ns, "controller-5", v1+".1")
+		rebuilt.format = "1"
+		Expect(rebuilt.reconcileAs(ctx, made)).To(Succeed())
+		Expect(remembered(made)).To(HaveEach(SatisfyAll(HaveField("Image", v1), HaveField("Since", now[0].Since))))
+	}, SpecTimeout(specTimeout))
 })
 
 // watchQuietly watches a namespace while something is done, from when nobody writes any more.
