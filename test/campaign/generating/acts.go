@@ -51,20 +51,25 @@ var errNothing = errors.New("there is nothing to do it to")
 // someone is the field manager of people.
 const someone = client.FieldOwner("someone")
 
-// play does all acts, and rests now and then.
-func (s *stage) play(ctx context.Context, all []plan.Act) error {
-	for i, a := range all {
+// play does so many acts, and rests now and then.
+func (s *stage) play(ctx context.Context, number int) error {
+	last := 0
+	for a := range plan.Make(s.seed) {
 		if err := s.perform(ctx, a); err != nil {
 			return fmt.Errorf("act %s: %w", a, err)
 		}
 		pause(ctx, time.Duration(a.Pick[3]%100)*time.Millisecond)
-		if (i+1)%*every != 0 && i+1 != len(all) {
+		if s.acted == last || s.acted%*every != 0 && s.acted != number {
 			continue
 		}
+		last = s.acted
 		if err := s.rest(ctx); err != nil {
 			return fmt.Errorf("after act %s: %w", a, err)
 		}
-		sayf("%d acts, %d objects are as they should be", i+1, len(s.model.IDs()))
+		sayf("%d acts, %d objects are as they should be", s.acted, len(s.model.IDs()))
+		if s.acted == number {
+			return nil
+		}
 		if *fault != "" && !faults[*fault].atRest && s.isDue() {
 			if err := s.plant(ctx); err != nil {
 				return err
@@ -85,6 +90,7 @@ func (s *stage) perform(ctx context.Context, a plan.Act) error {
 		return err
 	}
 	s.done[a.Do]++
+	s.acted++
 	line := fmt.Sprintf("%s %d: %s", p.at.Format("15:04:05.000"), a.N, what)
 	s.recent = append(s.recent, line)
 	if *telling {
@@ -196,12 +202,12 @@ func (p *performance) trigger(ctx context.Context) (string, error) {
 		err = p.admin.Delete(ctx, object)
 	}
 	p.did(func(w *model.World) {
-		is.Written = w.Clock
-		switch p.Do {
-		case plan.DeleteTrigger:
+		if p.Do == plan.DeleteTrigger {
 			delete(w.Triggers, name)
 			return
-		case plan.MakeTrigger:
+		}
+		is.Written = w.Clock
+		if p.Do == plan.MakeTrigger {
 			is.Born = w.Clock
 		}
 		w.Triggers[name] = is
@@ -305,8 +311,9 @@ func (p *performance) object(ctx context.Context) (string, error) {
 			return s.There && s.Owner == ""
 		case plan.ChangeObject, plan.AddToObject:
 			return s.There
+		default:
+			return s.There && s.Owner != ""
 		}
-		return s.There && s.Owner != ""
 	})
 	if p.Do == plan.AddToObject {
 		all = slices.DeleteFunc(all, func(id model.ID) bool { return id.Kind != model.ConfigMap })

@@ -37,8 +37,6 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-
-	"kausality.io/operator/test/campaign/generating/plan"
 )
 
 var (
@@ -92,7 +90,7 @@ func campaign(ctx context.Context, seed uint64) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.cp.Stop()) }()
-	playErr := s.play(ctx, plan.Make(seed, *acts))
+	playErr := s.play(ctx, *acts)
 	report, err := s.judge()
 	if err != nil {
 		return errors.Join(playErr, err)

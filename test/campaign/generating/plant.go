@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"time"
 
@@ -110,7 +111,7 @@ func touchHeld(ctx context.Context, s *stage) error {
 func changeForeign(ctx context.Context, s *stage) error {
 	all := s.model.MayBe(func(seen model.Seen) bool { return seen.There && seen.Owner == "" })
 	if len(all) == 0 {
-		if err := s.perform(ctx, plan.Act{N: *acts + 1, Do: plan.MakeObject, Pick: [4]int{int(s.seed)}}); err != nil {
+		if err := s.perform(ctx, plan.Act{N: math.MaxInt16, Do: plan.MakeObject, Pick: [4]int{int(s.seed)}}); err != nil {
 			return err
 		}
 		return errNothing // At the next rest there is.

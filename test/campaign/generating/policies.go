@@ -55,7 +55,8 @@ func policyOf(name string, spec model.Spec) (*v1alpha1.GeneratingPolicy, error) 
 		return fmt.Sprintf(`%s, {'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': %s}, 'data': {%s}}`, namespace, name, data)
 	}
 	rev := fmt.Sprintf(`'rev': '%s-%d'`, name, spec.Rev)
-	about, wants := aboutConfigMaps, ""
+	about := aboutConfigMaps
+	var wants string
 	switch spec.Shape {
 	case model.Beside:
 		wants = configMap("object.metadata.namespace", fmt.Sprintf("'%s-' + object.metadata.name", name), rev+`, 'value': object.data.value`)

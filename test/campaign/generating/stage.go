@@ -33,7 +33,6 @@ import (
 	authorizationv1 "k8s.io/api/authorization/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
@@ -83,13 +82,16 @@ type stage struct {
 	stretches []checker.Stretch
 	// recent are the acts since the last rest.
 	recent []string
-	done   map[plan.Do]int
+	// done is how often what was done, and acted how often anything.
+	done  map[plan.Do]int
+	acted int
 	// offset is up to where the audit log was looked at for writes, and wrote when the last one was.
 	offset int64
 	wrote  time.Time
-	// seen is how many rests there were, and how many objects were compared.
+	// rests is how many there were, and compared how many objects.
 	rests, compared int
-	planted         time.Time
+	// planted is when the fault was.
+	planted time.Time
 }
 
 // set starts a control plane and the operator.
@@ -278,9 +280,4 @@ func (s *stage) crashed() error {
 		}
 	}
 	return nil
-}
-
-// isRefused reports whether a request was answered, and not carried out.
-func isRefused(err error) bool {
-	return apierrors.IsNotFound(err) || apierrors.IsAlreadyExists(err) || apierrors.IsForbidden(err) || apierrors.IsConflict(err) || apierrors.IsInvalid(err)
 }

@@ -24,7 +24,7 @@ import (
 
 // Explain says what is thought about an object: who wants it, and in which states it may be.
 func (m *Model) Explain(id ID) []string {
-	wants := m.World.wants()
+	wants := m.wants()
 	var out []string
 	for _, t := range wanting(wants, id, func(want) bool { return true }) {
 		out = append(out, fmt.Sprintf("wanted by %s (%+v, of %d) for %s: %s, certainty %d", t.policy.Name, t.policy.Spec, t.policy.Born, t.trigger, t.data, t.counts))
@@ -40,7 +40,7 @@ func (m *Model) Explain(id ID) []string {
 
 // Held returns the objects that are there for certain, of policies that synchronize and want them.
 func (m *Model) Held() []ID {
-	wants := m.World.wants()
+	wants := m.wants()
 	return m.certainly(func(id ID, s State) bool {
 		by := wanting(wants, id, func(t want) bool { return t.counts == yes })
 		return s.There && len(by) > 0 && by[0].policy.Synchronize && s.Owner == by[0].policy.Name && !m.MayNotWrite[id.Kind]
@@ -49,7 +49,7 @@ func (m *Model) Held() []ID {
 
 // Left returns the objects that are there for certain, and that policies made once and leave alone.
 func (m *Model) Left() []ID {
-	wants := m.World.wants()
+	wants := m.wants()
 	return m.certainly(func(id ID, s State) bool {
 		return s.There && s.Owner != "" && !s.synchronized && m.isAtRest(wants, id, s) &&
 			len(wanting(wants, id, func(t want) bool { return t.policy.Synchronize })) == 0

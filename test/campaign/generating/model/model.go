@@ -59,13 +59,13 @@ type Effect struct {
 // Act does something to the world. Whatever the operator could have done before, it may have done.
 // Of objects, Touch says what was done to them.
 func (m *Model) Act(do func(*World), touched ...Touch) Effect {
-	before := m.World.wants()
+	before := m.wants()
 	m.settle(before)
 	was := m.digests(before)
 	m.Clock++
 	do(m.World)
 	m.tick()
-	after := m.World.wants()
+	after := m.wants()
 	for _, t := range touched {
 		m.touch(t)
 	}
@@ -216,7 +216,7 @@ func (w *World) End(name string) {
 
 // Finished notes that a policy that was deleted is gone: what it left, it left for good.
 func (m *Model) Finished(name string) {
-	wants := m.World.wants()
+	wants := m.wants()
 	m.settle(wants)
 	for id, states := range m.objects {
 		maps.DeleteFunc(states, func(s State, _ bool) bool {
@@ -240,7 +240,7 @@ func (m *Model) Ending() []string {
 
 // Rest returns what may be seen of each object once the operator has nothing left to do.
 func (m *Model) Rest() map[ID][]Seen {
-	wants := m.World.wants()
+	wants := m.wants()
 	m.settle(wants)
 	out := map[ID][]Seen{}
 	for id, states := range m.objects {
@@ -255,7 +255,7 @@ func (m *Model) Rest() map[ID][]Seen {
 
 // Look keeps the states that an object may be in that is at rest and looks so.
 func (m *Model) Look(id ID, seen Seen) {
-	wants := m.World.wants()
+	wants := m.wants()
 	maps.DeleteFunc(m.states(id), func(s State, _ bool) bool { return s.Seen != seen || !m.isAtRest(wants, id, s) })
 }
 

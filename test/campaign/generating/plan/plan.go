@@ -21,6 +21,7 @@ package plan
 import (
 	"cmp"
 	"fmt"
+	"iter"
 	"math/rand/v2"
 	"slices"
 )
@@ -85,6 +86,9 @@ var weights = map[Do]int{
 	TakeRights: 2, Kill: 2, Freeze: 1, RestartAPIs: 1,
 }
 
+// mends are what makes whole again what is broken.
+var mends = map[Do]Do{Kill: Revive, Freeze: Revive, TakeRights: GiveRights}
+
 // Act is one thing that is done.
 type Act struct {
 	N  int
@@ -99,51 +103,47 @@ func (a Act) String() string { return fmt.Sprintf("%d: %s", a.N, a.Do) }
 // opening is done first, so that there is something to do the rest to.
 var opening = []Do{MakeNamespace, MakeNamespace, MakeTrigger, MakeSource, MakeSource, MakePolicy, MakeTrigger, MakeTrigger, MakePolicy, MakePolicy, MakePolicy}
 
-// Make returns what is done, so many acts, which follow from a seed.
-func Make(seed uint64, acts int) []Act {
-	r := rand.New(rand.NewPCG(seed, 30))
-	out := make([]Act, 0, acts)
-	add := func(do Do) {
-		out = append(out, Act{N: len(out) + 1, Do: do, Pick: [4]int{r.IntN(1 << 16), r.IntN(1 << 16), r.IntN(1 << 16), r.IntN(1 << 16)}})
-	}
-	// later is after how many acts what is broken is whole again.
-	later := map[Do]int{}
-	for len(out) < acts {
-		if len(out) < len(opening) {
-			add(opening[len(out)])
-			continue
-		}
-		due := false
-		for _, do := range []Do{Revive, GiveRights} {
-			if at, ok := later[do]; ok && len(out) >= at {
-				add(do)
-				delete(later, do)
-				due = true
+// Make returns what is done, without an end, which follows from a seed.
+func Make(seed uint64) iter.Seq[Act] {
+	return func(yield func(Act) bool) {
+		r := rand.New(rand.NewPCG(seed, 30))
+		// due is when what is broken is whole again.
+		due := map[Do]int{}
+		for n := 1; ; n++ {
+			act := Act{N: n, Do: next(r, n, due), Pick: [4]int{r.IntN(1 << 16), r.IntN(1 << 16), r.IntN(1 << 16), r.IntN(1 << 16)}}
+			if !yield(act) {
+				return
 			}
 		}
-		if due {
-			continue
+	}
+}
+
+// next returns what is done as the nth act.
+func next(r *rand.Rand, n int, due map[Do]int) Do {
+	if n <= len(opening) {
+		return opening[n-1]
+	}
+	for _, do := range []Do{Revive, GiveRights} {
+		if at, ok := due[do]; ok && n >= at {
+			delete(due, do)
+			return do
 		}
+	}
+	for {
 		do := draw(r)
-		_, isDown := later[Revive]
-		_, isPoor := later[GiveRights]
-		switch do {
-		case Kill, Freeze, RestartAPIs:
-			if isDown {
-				continue
-			}
-			if do != RestartAPIs {
-				later[Revive] = len(out) + 3 + r.IntN(6)
-			}
-		case TakeRights:
-			if isPoor {
-				continue
-			}
-			later[GiveRights] = len(out) + 4 + r.IntN(20)
+		by, long := mends[do], 4+r.IntN(6)
+		if by == GiveRights {
+			long = 5 + r.IntN(20)
 		}
-		add(do)
+		// Nothing is broken twice, and the API server not while the operator is down.
+		if due[by] != 0 || do == RestartAPIs && due[Revive] != 0 {
+			continue
+		}
+		if by != "" {
+			due[by] = n + long
+		}
+		return do
 	}
-	return out[:acts]
 }
 
 // draw draws what to do.
