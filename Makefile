@@ -306,6 +306,14 @@ STRANGER ?=
 campaign-stranger: build controlplane-binaries ## Do what the API server lets strangers do, at random, and judge by the audit log (SEED, ACTS, STRANGER).
 	go run ./test/campaign/stranger -seed=$(SEED) -acts=$(ACTS) $(STRANGER)
 
+# How many things "make campaign-generating" does in each of SEEDS, and further flags.
+CHANGES ?= 1000
+GENERATING ?=
+
+.PHONY: campaign-generating
+campaign-generating: build controlplane-binaries ## Change GeneratingPolicies and what they are about at random, and compare with a model (SEEDS, CHANGES, GENERATING).
+	go run ./test/campaign/generating -seed=$(SEEDS) -acts=$(CHANGES) $(GENERATING)
+
 # For how many acts "make campaign-mutants" has strangers look for each mutant, and further flags.
 HUNT ?= 2000
 MUTANTS ?=

@@ -58,7 +58,7 @@ func (s *stage) play(ctx context.Context, number int) error {
 		if err := s.perform(ctx, a); err != nil {
 			return fmt.Errorf("act %s: %w", a, err)
 		}
-		pause(ctx, time.Duration(a.Pick[3]%100)*time.Millisecond)
+		pause(ctx, time.Duration(max(0, a.Pick[3]%100-30))*time.Millisecond)
 		if s.acted == last || s.acted%*every != 0 && s.acted != number {
 			continue
 		}
@@ -127,7 +127,7 @@ func (p *performance) act(ctx context.Context) (string, error) {
 		return p.object(ctx)
 	case plan.MakeObject:
 		return p.makeObject(ctx)
-	case plan.MakePolicy:
+	case plan.MakePolicy, plan.FlashPolicy:
 		return p.makePolicy(ctx)
 	case plan.DeletePolicy:
 		return p.deletePolicy(ctx)
@@ -406,7 +406,11 @@ func (p *performance) makePolicy(ctx context.Context) (string, error) {
 	p.did(func(w *model.World) {
 		w.Policies[name] = &model.Policy{Name: name, Born: w.Clock, Created: object.CreationTimestamp.UTC(), Spec: spec}
 	})
-	return fmt.Sprintf("%s %s: %+v", p.Do, name, spec), p.untilAccepted(ctx, object)
+	what := fmt.Sprintf("%s %s: %+v", p.Do, name, spec)
+	if err := p.untilAccepted(ctx, object); err != nil || p.Do == plan.MakePolicy {
+		return what, err
+	}
+	return what, p.end(ctx, name)
 }
 
 // changePolicy changes the spec of a policy, and waits until that is accepted.
@@ -452,13 +456,17 @@ func (p *performance) deletePolicy(ctx context.Context) (string, error) {
 	if err != nil {
 		return "", err
 	}
+	return fmt.Sprintf("%s %s", p.Do, name), p.end(ctx, name)
+}
+
+// end deletes a policy. As a rule it is gone before anything else is done.
+func (p *performance) end(ctx context.Context, name string) error {
 	if err := p.admin.Delete(ctx, &v1alpha1.GeneratingPolicy{ObjectMeta: metav1.ObjectMeta{Name: name}}); err != nil {
-		return "", err
+		return err
 	}
 	p.did(func(w *model.World) { w.End(name) })
-	// Others are made anew in the same moment, as far as they can.
-	if !p.model.Down && p.Pick[1]%2 == 0 {
-		err = p.finish(ctx)
+	if p.model.Down || p.Pick[1]%4 == 0 {
+		return nil
 	}
-	return fmt.Sprintf("%s %s", p.Do, name), err
+	return p.finish(ctx)
 }

@@ -64,6 +64,8 @@ const (
 	SwitchExisting Do = "switch generateExisting"
 	SwitchOrphan   Do = "switch orphanDownstreamOnPolicyDelete"
 	DeletePolicy   Do = "delete a policy"
+	// FlashPolicy deletes it in the middle of what it makes.
+	FlashPolicy Do = "make a policy and delete it at once"
 )
 
 // What is broken, and made whole again.
@@ -82,7 +84,7 @@ var weights = map[Do]int{
 	MakeSource: 6, ChangeSource: 6, DeleteSource: 4,
 	MakeNamespace: 6, RelabelNamespace: 6, DeleteNamespace: 1,
 	ChangeObject: 8, AddToObject: 4, ClaimObject: 2, DeleteObject: 8, MakeObject: 4, DeleteOwn: 4,
-	MakePolicy: 10, RewritePolicy: 5, ReshapePolicy: 3, SwitchSync: 6, SwitchExisting: 4, SwitchOrphan: 4, DeletePolicy: 6,
+	MakePolicy: 10, RewritePolicy: 5, ReshapePolicy: 3, SwitchSync: 6, SwitchExisting: 4, SwitchOrphan: 4, DeletePolicy: 6, FlashPolicy: 3,
 	TakeRights: 2, Kill: 2, Freeze: 1, RestartAPIs: 1,
 }
 
