@@ -48,7 +48,7 @@ var faults = map[string]planted{
 	"restless": {atRest: true, finds: checker.Quiet, do: touchHeld},
 	"uncaused": {finds: checker.Caused, do: touchHeld},
 	"foreign":  {finds: checker.Others, do: changeForeign},
-	"lost":     {do: loseLeft},
+	"lost":     {atRest: true, do: loseLeft},
 }
 
 // isDue reports whether it is time to plant the fault.
