@@ -33,15 +33,11 @@ import (
 func (p *performance) breakOrMend(ctx context.Context) (string, error) {
 	var err error
 	switch p.Do {
-	case plan.Kill, plan.Freeze:
+	case plan.Kill:
 		if p.model.Down {
 			return "", errNothing
 		}
-		if p.Do == plan.Freeze {
-			p.frozen, err = true, p.cp.Pause(p.operator.Name)
-		} else {
-			err = p.operator.Kill()
-		}
+		err = p.operator.Kill()
 		p.did(func(w *model.World) { w.Down = true })
 	case plan.Revive:
 		err = p.revive(ctx)
@@ -64,13 +60,7 @@ func (s *stage) revive(ctx context.Context) error {
 	if !s.model.Down {
 		return nil
 	}
-	var err error
-	if s.frozen {
-		err = s.cp.Resume(s.operator.Name)
-	} else {
-		err = s.operator.Restart(ctx)
-	}
-	s.frozen = false
+	err := s.operator.Restart(ctx)
 	s.model.Act(func(w *model.World) { w.Down = false })
 	return err
 }

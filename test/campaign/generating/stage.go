@@ -75,10 +75,7 @@ type stage struct {
 	model   *model.Model
 	seed    uint64
 
-	operator *controlplane.Operator
-	// frozen is true where the operator that is down is there.
-	frozen bool
-
+	operator  *controlplane.Operator
 	stretches []checker.Stretch
 	// recent are the acts since the last rest.
 	recent []string

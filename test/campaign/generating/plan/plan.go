@@ -73,7 +73,6 @@ const (
 	TakeRights  Do = "take rights"
 	GiveRights  Do = "give rights back"
 	Kill        Do = "kill the operator"
-	Freeze      Do = "freeze the operator"
 	Revive      Do = "have the operator back"
 	RestartAPIs Do = "restart the API server"
 )
@@ -85,11 +84,11 @@ var weights = map[Do]int{
 	MakeNamespace: 6, RelabelNamespace: 6, DeleteNamespace: 1,
 	ChangeObject: 8, AddToObject: 4, ClaimObject: 2, DeleteObject: 8, MakeObject: 4, DeleteOwn: 4,
 	MakePolicy: 10, RewritePolicy: 5, ReshapePolicy: 3, SwitchSync: 6, SwitchExisting: 4, SwitchOrphan: 4, DeletePolicy: 6, FlashPolicy: 3,
-	TakeRights: 2, Kill: 2, Freeze: 1, RestartAPIs: 1,
+	TakeRights: 2, Kill: 3, RestartAPIs: 1,
 }
 
 // mends are what makes whole again what is broken.
-var mends = map[Do]Do{Kill: Revive, Freeze: Revive, TakeRights: GiveRights}
+var mends = map[Do]Do{Kill: Revive, TakeRights: GiveRights}
 
 // Act is one thing that is done.
 type Act struct {
