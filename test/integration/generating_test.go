@@ -334,6 +334,29 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		Consistently(configMapIs(ctx, namespace, "made"), "200ms").Should(Equal("before"), "what was made stays")
 	})
 
+	It("leaves nothing behind when it is deleted in the middle of what it makes", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		for i := range 150 {
+			apply(ctx, newConfigMap(namespace, fmt.Sprintf("trigger-%d", i), "trigger", triggerLabels))
+		}
+		p := generating(namespace, true, false)
+		p.Spec.Evaluation.GenerateExisting = true
+		p.Spec.Generate[0].Expression = fmt.Sprintf(
+			`generator.ApplyAll('%s', {'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made-' + object.metadata.name}})`, namespace)
+		applyPolicy(ctx, p)
+		made := func(g Gomega) int {
+			found := &corev1.ConfigMapList{}
+			g.Expect(k8s.List(ctx, found, client.InNamespace(namespace), client.HasLabels{v1alpha1.LabelGeneratedBy})).To(Succeed())
+			return len(found.Items)
+		}
+		Eventually(made).WithPolling(time.Millisecond).Should(BeNumerically(">", 20))
+		Expect(k8s.Delete(ctx, p)).To(Succeed())
+		Eventually(func() bool {
+			return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(p), &v1alpha1.GeneratingPolicy{}))
+		}).Should(BeTrue())
+		Consistently(made, "300ms").Should(BeZero())
+	})
+
 	It("leaves alone what it did not make, and gives way to an older policy", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		apply(ctx, newConfigMap(namespace, "made", "somebody's", nil))

@@ -116,6 +116,11 @@ var mutants = []mutant{
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "deletes nothing where it cannot be evaluated"},
 	},
 	{
+		name:  "generating: a policy ends in the middle of what it makes",
+		edits: []edit{{"internal/controller/generating/policy.go", "\tif r.book.isLooking(p.UID) {\n\t\treturn ctrl.Result{RequeueAfter: again}, nil\n\t}\n", ""}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "in the middle of what it makes"},
+	},
+	{
 		name:  "generating: the operator writes as itself",
 		edits: []edit{{"internal/controller/generating/writer.go", "\tconfig.Impersonate = rest.ImpersonationConfig{UserName: account}\n", "\tconfig.Impersonate.Groups = w.config.Impersonate.Groups\n"}},
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "writes as its service account"},

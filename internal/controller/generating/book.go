@@ -103,13 +103,46 @@ type book struct {
 	madeBy map[request]map[generate.ID]bool
 	marked map[generate.ID]*plan.Marks
 	kindOf map[generate.ID]schema.GroupVersionKind
+	// looks counts the looks at triggers that go on, by the UID of the policy.
+	looks map[types.UID]int
 }
 
 func newBook() *book {
 	return &book{
 		policies: map[string]*entry{}, setUp: map[string]bool{},
 		madeBy: map[request]map[generate.ID]bool{}, marked: map[generate.ID]*plan.Marks{}, kindOf: map[generate.ID]schema.GroupVersionKind{},
+		looks: map[types.UID]int{},
 	}
+}
+
+// begin returns the policy for a look at a trigger, nil where it is not accepted. Whoever looks calls
+// end.
+func (b *book) begin(name string) *entry {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	e := b.policies[name]
+	if e != nil {
+		b.looks[e.UID]++
+	}
+	return e
+}
+
+// end notes that a look at a trigger has ended.
+func (b *book) end(e *entry) {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	b.looks[e.UID]--
+	if b.looks[e.UID] == 0 {
+		delete(b.looks, e.UID)
+	}
+}
+
+// isLooking reports whether a look at a trigger of a policy goes on, which may write. Once the policy is
+// dropped none begins.
+func (b *book) isLooking(policy types.UID) bool {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return b.looks[policy] > 0
 }
 
 // get returns the policy, nil where it is not accepted.

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	ctrl "sigs.k8s.io/controller-runtime"
@@ -321,6 +322,9 @@ func (r *Reconciler) end(ctx context.Context, p *v1alpha1.GeneratingPolicy) (ctr
 	if !controllerutil.ContainsFinalizer(p, v1alpha1.FinalizerGenerating) {
 		return ctrl.Result{}, nil
 	}
+	if r.book.isLooking(p.UID) {
+		return ctrl.Result{RequeueAfter: again}, nil
+	}
 	e := r.entryOf(p)
 	what, err := r.serving.get(ctx)
 	if err != nil {
@@ -367,15 +371,12 @@ func (r *Reconciler) deleteMade(ctx context.Context, e *entry, what *served) err
 		if !ok {
 			continue
 		}
-		found, err := r.results.list(ctx, kind, "", labels.SelectorFromSet(labels.Set{v1alpha1.LabelGeneratedBy: plan.LabelOf(e.Name)}))
+		found, err := r.listMade(ctx, kind, e.Name)
 		if err != nil {
 			return err
 		}
 		for i := range found {
 			id := idOf(&found[i])
-			if r.written.isBehind(id, &found[i]) {
-				continue // It was deleted.
-			}
 			rivals := map[generate.ID][]plan.PolicyRef{id: r.book.of(request{policy: e.Name}, id).rivals}
 			for _, step := range plan.For(e.Policy, nil, []plan.Existing{*existingOf(id, &found[i])}, rivals) {
 				if step.Do == plan.Delete {
@@ -385,6 +386,25 @@ func (r *Reconciler) deleteMade(ctx context.Context, e *entry, what *served) err
 		}
 	}
 	return errors.Join(errs...)
+}
+
+// listMade returns the objects of a kind that a policy made. It asks the API server: what was made a
+// moment ago no watch shows yet, and nobody looks for it later.
+func (r *Reconciler) listMade(ctx context.Context, kind schema.GroupVersionKind, policy string) ([]unstructured.Unstructured, error) {
+	var out []unstructured.Unstructured
+	page := &unstructured.UnstructuredList{}
+	for {
+		next := page.GetContinue()
+		page = &unstructured.UnstructuredList{}
+		page.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
+		labeled := client.MatchingLabels{v1alpha1.LabelGeneratedBy: plan.LabelOf(policy)}
+		if err := r.Live.List(ctx, page, labeled, client.Limit(pageSize), client.Continue(next)); err != nil {
+			return nil, fmt.Errorf("listing %s: %w", kind.GroupKind(), err)
+		}
+		if out = append(out, page.Items...); page.GetContinue() == "" {
+			return out, nil
+		}
+	}
 }
 
 // patchStatus writes the status of a policy where it has changed.

@@ -59,6 +59,8 @@ const (
 	// maxSharers is how many triggers of a changed object are looked at again. One is enough, where
 	// it is still there.
 	maxSharers = 8
+	// pageSize is how many objects are listed at a time.
+	pageSize = 500
 )
 
 // namespaceKind is the kind of Namespaces.

@@ -53,10 +53,11 @@ type look struct {
 
 // reconcileTrigger evaluates a policy for a trigger, and does what there is to do.
 func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Result, error) {
-	e := r.book.get(req.policy)
-	if e == nil || e.Deleted {
+	e := r.book.begin(req.policy)
+	if e == nil {
 		return ctrl.Result{}, nil
 	}
+	defer r.book.end(e)
 	began := r.Clock.Now()
 	what, err := r.serving.get(ctx)
 	if err != nil {
