@@ -54,7 +54,7 @@ const someone = client.FieldOwner("someone")
 // play does so many acts, and rests now and then.
 func (s *stage) play(ctx context.Context, number int) error {
 	last := 0
-	for a := range plan.Make(s.seed) {
+	for a := range plan.Make(s.seed, *restarts) {
 		if err := s.perform(ctx, a); err != nil {
 			return fmt.Errorf("act %s: %w", a, err)
 		}
