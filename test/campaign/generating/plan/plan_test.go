@@ -60,7 +60,8 @@ func TestMakeRestartsTheAPIServerOnlyWhereAsked(t *testing.T) {
 		if a.Do == RestartAPIs {
 			t.Fatalf("act %s", a)
 		}
-		if n++; n == 2000 {
+		n++
+		if n == 2000 {
 			break
 		}
 	}
