@@ -116,7 +116,7 @@ var mutants = []mutant{
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "deletes nothing where it cannot be evaluated"},
 	},
 	{
-		name:  "generating: a policy ends in the middle of what it makes",
+		name: "generating: a policy ends in the middle of what it makes",
 		edits: []edit{
 			{"internal/controller/generating/policy.go", "\tif r.book.isLooking(p.UID) {\n\t\treturn ctrl.Result{RequeueAfter: again}, nil\n\t}\n", ""},
 			{"internal/controller/generating/policy.go", "r.listMade(ctx, kind, e.Name)", `r.results.list(ctx, kind, "", labels.SelectorFromSet(labels.Set{v1alpha1.LabelGeneratedBy: plan.LabelOf(e.Name)}))`},
