@@ -124,6 +124,11 @@ var mutants = []mutant{
 		unit: []string{"./test/integration", "-ginkgo.focus=" + "in the middle of what it makes"},
 	},
 	{
+		name:  "generating: what was left to another policy is left for good",
+		edits: []edit{{"internal/controller/generating/book.go", "marks != nil && marks.Policy.Name != policy {", "marks == nil && policy == id.Name {"}},
+		unit:  []string{"./internal/controller/generating"},
+	},
+	{
 		name:  "generating: the operator writes as itself",
 		edits: []edit{{"internal/controller/generating/writer.go", "\tconfig.Impersonate = rest.ImpersonationConfig{UserName: account}\n", "\tconfig.Impersonate.Groups = w.config.Impersonate.Groups\n"}},
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "writes as its service account"},

@@ -293,7 +293,8 @@ func (b *book) wantedFor(e *entry, trigger generate.ID) []generate.ID {
 	return slices.Collect(maps.Keys(e.wantedBy[trigger]))
 }
 
-// rivalsFor returns triggers of other policies that want objects, one for each.
+// rivalsFor returns triggers of other policies that want objects, one for each, and those of another
+// policy for which one was made: it has left that to the one that wanted it, and may have to delete it.
 func (b *book) rivalsFor(policy string, ids []generate.ID) []request {
 	var out []request
 	for _, id := range ids {
@@ -304,6 +305,11 @@ func (b *book) rivalsFor(policy string, ids []generate.ID) []request {
 			for trigger := range other.wants[id] {
 				out = append(out, request{name, trigger})
 				break
+			}
+		}
+		if marks := b.marked[id]; marks != nil && marks.Policy.Name != policy {
+			for _, trigger := range marks.Triggers[:min(len(marks.Triggers), maxSharers)] {
+				out = append(out, request{marks.Policy.Name, trigger})
 			}
 		}
 	}
