@@ -79,7 +79,7 @@ func converting() []bypass {
 // converted makes a child of a kind with a conversion webhook.
 func (s *scene) converted(ctx context.Context, name string, webhook *converter) *unstructured.Unstructured {
 	GinkgoHelper()
-	group := defineThingsAs(ctx, webhook.serve("v1"))
+	group := shared.defineThings(ctx, webhook.serve("v1"))
 	child := builders.MakeThing(group, "", "")
 	child.Object["spec"] = map[string]any{"config": "a", "port": "80"}
 	s.bounded(ctx, name, child, "{apiGroup: "+group+", apiVersion: v1, resource: things}")

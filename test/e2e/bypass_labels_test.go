@@ -52,7 +52,7 @@ const kroUser = "system:serviceaccount:kro-system:kro"
 func setGraph(ctx context.Context) *graph {
 	GinkgoHelper()
 	g := &graph{alice: shared.as(alice, platformTeam, "system:masters"), kro: shared.as(kroUser, "system:masters")}
-	g.group = defineThingsAs(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
+	g.group = shared.defineThings(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
 		definition.Labels = map[string]string{"kro.run/owned": "true"}
 	})
 	policies := parsePolicies(strings.ReplaceAll(`

@@ -81,7 +81,7 @@ func misreporting() []bypass {
 			h.intact(ctx)
 		}},
 		{"reporting that what is withheld is carried out, in the object itself", func(ctx context.Context, s *scene) {
-			group := defineThingsAs(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
+			group := shared.defineThings(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
 				definition.Spec.Versions[0].Subresources = nil
 			})
 			policies := thingPolicies(group)

@@ -47,7 +47,7 @@ var _ = Describe("A custom resource", func() {
 	namespaced := apiextensionsv1.NamespaceScoped
 
 	DescribeTable("has its children changed as who may has changed it:", func(ctx SpecContext, k kind) {
-		group := defineThingsAs(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
+		group := shared.defineThings(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
 			definition.Spec.Scope = k.scope
 			if k.statusInside {
 				definition.Spec.Versions[0].Subresources = nil

@@ -114,7 +114,7 @@ var _ = Describe("A definition", func() {
 	}, SpecTimeout(specTimeout))
 
 	It("may be made again with another scope", func(ctx SpecContext) {
-		group = defineThingsAs(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
+		group = shared.defineThings(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
 			definition.Spec.Scope = apiextensionsv1.ClusterScoped
 		})
 		shared.apply(ctx, thingPolicies(group)...)

@@ -53,7 +53,7 @@ var _ = Describe("An expression that compares a string with a number", func() {
 	}
 
 	It("is warned of where the kind declares its fields", func(ctx SpecContext) {
-		group := defineThingsAs(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
+		group := shared.defineThings(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
 			status := apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"observedGeneration": {Type: "string"}}}
 			declared := definition.Spec.Versions[0].Schema.OpenAPIV3Schema
 			*declared = apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{

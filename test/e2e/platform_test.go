@@ -112,7 +112,7 @@ var _ = Describe("Platform actors", func() {
 // A custom resource says where its scale is, and anybody may be named who scales it.
 var _ = Describe("The scale of a custom resource", func() {
 	It("is set by the autoscaler that the policy names, and by nobody else", func(ctx SpecContext) {
-		group := defineThingsAs(ctx, scalable)
+		group := shared.defineThings(ctx, scalable)
 		ns := shared.newNamespaceFor(ctx, "scaled")
 		p := thingPolicy(group, "scaled-"+group)
 		p.Spec.Subjects = parsePolicies(`

@@ -83,20 +83,20 @@ func (w webhooks) resources(group string) map[string]admissionregistrationv1.Fai
 // defineThings defines a kind that is a spec's own, and goes with it.
 func defineThings(ctx context.Context) (group string) {
 	GinkgoHelper()
-	return defineThingsAs(ctx, func(*apiextensionsv1.CustomResourceDefinition) {})
+	return shared.defineThings(ctx, func(*apiextensionsv1.CustomResourceDefinition) {})
 }
 
-// defineThingsAs defines such a kind in another way.
-func defineThingsAs(ctx context.Context, change func(*apiextensionsv1.CustomResourceDefinition)) (group string) {
+// defineThings defines such a kind in another way.
+func (c *cluster) defineThings(ctx context.Context, change func(*apiextensionsv1.CustomResourceDefinition)) (group string) {
 	GinkgoHelper()
 	group = fmt.Sprintf("p%d-%d.example.org", GinkgoParallelProcess(), time.Now().UnixNano())
 	definition := builders.ThingDefinition(group)
 	change(definition)
-	Expect(shared.Create(ctx, definition)).To(Succeed())
-	DeferCleanup(func(ctx context.Context) error { return shared.Delete(ctx, definition) })
-	ns := shared.newNamespaceFor(ctx, "none")
+	Expect(c.Create(ctx, definition)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) error { return c.Delete(ctx, definition) })
+	ns := c.newNamespaceFor(ctx, "none")
 	Eventually(ctx, func() error {
-		return shared.Create(ctx, builders.MakeThing(group, ns, "probe"), client.DryRunAll)
+		return c.Create(ctx, builders.MakeThing(group, ns, "probe"), client.DryRunAll)
 	}).Should(Succeed(), "the kind is not served")
 	return group
 }

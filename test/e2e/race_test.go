@@ -17,6 +17,7 @@ limitations under the License.
 package e2e
 
 import (
+	"context"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -56,10 +57,7 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 
 		By("putting a proxy between the operator and the API server")
 		dir := GinkgoT().TempDir()
-		kubeconfig := filepath.Join(dir, "kubeconfig")
-		Expect(cp.WriteKubeconfigFor(ctx, controlplane.OperatorNamespace, controlplane.OperatorServiceAccount, kubeconfig)).To(Succeed())
-		api := startWatchProxy(cp.AdminConfig(), watchDelay)
-		redirect(kubeconfig, api)
+		kubeconfig := lateKubeconfig(ctx, cp)
 
 		By("putting another one between the API server and the operator")
 		certs := filepath.Join(dir, "certs")
@@ -151,6 +149,15 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 		}).WithTimeout(quietMoment).Should(Succeed())
 	}, SpecTimeout(specTimeout))
 })
+
+// lateKubeconfig writes a kubeconfig by which an operator sees everything late, and returns its path.
+func lateKubeconfig(ctx context.Context, cp *controlplane.ControlPlane) string {
+	GinkgoHelper()
+	path := filepath.Join(GinkgoT().TempDir(), "kubeconfig")
+	Expect(cp.WriteKubeconfigFor(ctx, controlplane.OperatorNamespace, controlplane.OperatorServiceAccount, path)).To(Succeed())
+	redirect(path, startWatchProxy(cp.AdminConfig(), watchDelay))
+	return path
+}
 
 // redirect makes a kubeconfig lead to a proxy.
 func redirect(kubeconfig string, proxy *watchProxy) {

@@ -65,12 +65,12 @@ var _ = Describe("In the middle of an upgrade", alone, func() {
 	It("nothing flaps as the operator is killed, records are lost, and the leader goes back and forth", func(ctx SpecContext) {
 		group := defineThings(ctx)
 		ns := shared.newNamespace(ctx)
-		user := makeController(ctx, ns)
+		user := shared.makeController(ctx, ns)
 		policies := thingPolicies(group)
 		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
 		shared.apply(ctx, policies...)
 		owner, greta := shared.as(alice, platformTeam, "system:masters"), shared.as("greta", "system:masters")
-		first := runVersion(ctx, ns, "controller-1", v1)
+		first := shared.runVersion(ctx, ns, "controller-1", v1)
 		var things []*unstructured.Unstructured
 		for i := range *upgradedParents {
 			thing := builders.MakeThing(group, ns, fmt.Sprintf("app-%d", i))
@@ -96,7 +96,7 @@ var _ = Describe("In the middle of an upgrade", alone, func() {
 		Expect(shared.RunShell(ctx, ns, strings.ReplaceAll(steps[0], "crossplane-2-5", agreed.Name))).To(SatisfyAll(ContainSubstring("condition met"), ContainSubstring(v1)))
 
 		// The new version makes one write for a parent, or all that are left.
-		second := runVersion(ctx, ns, "controller-2", v2)
+		second := shared.runVersion(ctx, ns, "controller-2", v2)
 		second.format, second.serves = "2", true
 		begins := *second
 		begins.serves = false

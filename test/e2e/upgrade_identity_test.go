@@ -100,7 +100,7 @@ func withGonePod(ctx context.Context, ns string) *actor {
 		Spec:       corev1.PodSpec{ServiceAccountName: "controller", Containers: []corev1.Container{{Name: "manager", Image: "example.org/controller:v2"}}},
 	}
 	Expect(shared.Create(ctx, pod)).To(Succeed())
-	who := withToken(ctx, ns, &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID})
+	who := shared.withToken(ctx, ns, &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: pod.Name, UID: pod.UID})
 	Expect(who.Get(ctx, client.ObjectKeyFromObject(pod), pod)).To(Succeed())
 	Expect(shared.Delete(ctx, pod, client.GracePeriodSeconds(0))).To(Succeed())
 	return who
@@ -112,7 +112,7 @@ var _ = Describe("The version of a controller", func() {
 		const v1, v2 = "example.org/controller:v1", "example.org/controller:v2"
 		group := defineThings(ctx)
 		ns := shared.newNamespace(ctx)
-		user := makeController(ctx, ns)
+		user := shared.makeController(ctx, ns)
 		policies := thingPolicies(group)
 		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
 		shared.apply(ctx, policies...)
@@ -128,7 +128,7 @@ var _ = Describe("The version of a controller", func() {
 				HaveField("Reason", v1alpha1.ReasonIdentityUnknown), HaveField("Message", ContainSubstring("No Pod runs as "+user)))))
 		}).Should(Succeed())
 
-		first := runVersion(ctx, ns, "controller-1", v1)
+		first := shared.runVersion(ctx, ns, "controller-1", v1)
 		thing := builders.MakeThing(group, ns, "app")
 		thing.Object["spec"] = map[string]any{"config": "a"}
 		Expect(owner.Create(ctx, thing)).To(Succeed())
@@ -137,7 +137,7 @@ var _ = Describe("The version of a controller", func() {
 		remembers := func() []v1alpha1.ControllerVersion { return shared.recorded(ctx, thing).Status.Versions }
 		Eventually(ctx, remembers).Should(ConsistOf(HaveField("Image", v1)))
 		made := remembers()
-		expectAccepted(ctx, agreed)
+		shared.expectAccepted(ctx, agreed)
 		refused := func(who *actor, says string) {
 			GinkgoHelper()
 			other := *first
@@ -149,7 +149,7 @@ var _ = Describe("The version of a controller", func() {
 
 		By("having credentials that name no Pod")
 		const unknown = "the version that makes the request is not known: "
-		refused(withToken(ctx, ns, nil), unknown+"its token is bound to no Pod")
+		refused(shared.withToken(ctx, ns, nil), unknown+"its token is bound to no Pod")
 		refused(withCertificate(ctx, user), unknown+"it shows a client certificate, which is bound to no Pod")
 		refused(shared.serviceAccount(user), unknown+"nothing says which Pod it is: somebody impersonates it, or its token is that of a Secret")
 		refused(withSecret(ctx, ns), unknown+"nothing says which Pod it is")
@@ -165,7 +165,7 @@ var _ = Describe("The version of a controller", func() {
 		}
 		Expect(shared.Create(ctx, replica)).To(Succeed())
 		for range 2 {
-			refused(withToken(ctx, ns, &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: replica.Name, UID: replica.UID}),
+			refused(shared.withToken(ctx, ns, &authenticationv1.BoundObjectReference{Kind: "Pod", APIVersion: "v1", Name: replica.Name, UID: replica.UID}),
 				"the parent was upgraded to image "+v1+", or made by it")
 		}
 		Expect(remembers()).To(Equal(made))

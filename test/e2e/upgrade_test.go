@@ -99,38 +99,38 @@ func (c *versioned) reconcileAs(ctx context.Context, thing *unstructured.Unstruc
 }
 
 // runVersion makes a Pod of the image, and acts with a token that is bound to it.
-func runVersion(ctx context.Context, ns, pod, image string) *versioned {
+func (c *cluster) runVersion(ctx context.Context, ns, pod, image string) *versioned {
 	GinkgoHelper()
 	p := &corev1.Pod{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: pod},
 		Spec:       corev1.PodSpec{ServiceAccountName: "controller", Containers: []corev1.Container{{Name: "manager", Image: image}}},
 	}
-	Expect(shared.Create(ctx, p)).To(Succeed())
-	return &versioned{thingController: thingController{actor: withToken(ctx, ns, &authenticationv1.BoundObjectReference{
+	Expect(c.Create(ctx, p)).To(Succeed())
+	return &versioned{thingController: thingController{actor: c.withToken(ctx, ns, &authenticationv1.BoundObjectReference{
 		Kind: "Pod", APIVersion: "v1", Name: p.Name, UID: p.UID,
 	}), namespace: ns}}
 }
 
 // withToken acts with a token of the controller's service account.
-func withToken(ctx context.Context, ns string, bound *authenticationv1.BoundObjectReference) *actor {
+func (c *cluster) withToken(ctx context.Context, ns string, bound *authenticationv1.BoundObjectReference) *actor {
 	GinkgoHelper()
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: bound}}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "controller"}}
-	Expect(shared.SubResource("token").Create(ctx, account, request)).To(Succeed())
-	config := rest.AnonymousClientConfig(shared.Config)
+	Expect(c.SubResource("token").Create(ctx, account, request)).To(Succeed())
+	config := rest.AnonymousClientConfig(c.Config)
 	config.BearerToken = request.Status.Token
 	config.QPS = -1
-	c, err := client.New(config, client.Options{Scheme: scheme})
+	direct, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
-	return &actor{Actor: &stage.Actor{Client: c}, cluster: shared}
+	return &actor{Actor: &stage.Actor{Client: direct}, cluster: c}
 }
 
 // makeController makes the service account of a controller of Things, which RBAC lets do anything
 // in a namespace.
-func makeController(ctx context.Context, ns string) (user string) {
+func (c *cluster) makeController(ctx context.Context, ns string) (user string) {
 	GinkgoHelper()
-	Expect(shared.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "controller"}})).To(Succeed())
-	Expect(shared.Create(ctx, &rbacv1.RoleBinding{
+	Expect(c.Create(ctx, &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "controller"}})).To(Succeed())
+	Expect(c.Create(ctx, &rbacv1.RoleBinding{
 		ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "controller"},
 		RoleRef:    rbacv1.RoleRef{APIGroup: rbacv1.GroupName, Kind: "ClusterRole", Name: "cluster-admin"},
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: "controller"}},
@@ -173,14 +173,14 @@ var _ = Describe("An upgrade of a controller", func() {
 	It("goes through once for each parent, as it was agreed to", func(ctx SpecContext) {
 		group := defineThings(ctx)
 		ns := shared.newNamespace(ctx)
-		user := makeController(ctx, ns)
+		user := shared.makeController(ctx, ns)
 		policies := thingPolicies(group)
 		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
 		shared.apply(ctx, policies...)
 		owner, greta, stranger := shared.as(alice, platformTeam, "system:masters"), shared.as("greta", "system:masters"), shared.as(mallory, "system:masters")
 
 		By("version 1 making the children")
-		first := runVersion(ctx, ns, "controller-1", v1)
+		first := shared.runVersion(ctx, ns, "controller-1", v1)
 		var things []*unstructured.Unstructured
 		for i := range *upgradedParents {
 			thing := builders.MakeThing(group, ns, fmt.Sprintf("app-%d", i))
@@ -201,7 +201,7 @@ var _ = Describe("An upgrade of a controller", func() {
 		}
 
 		By("version 2 being denied what nobody has agreed to")
-		second := runVersion(ctx, ns, "controller-2", v2)
+		second := shared.runVersion(ctx, ns, "controller-2", v2)
 		second.format, second.serves = "2", true
 		err := second.reconcileAs(ctx, things[0].DeepCopy())
 		Expect(err).To(MatchError(denied, "denied"))
@@ -221,7 +221,7 @@ var _ = Describe("An upgrade of a controller", func() {
 		Expect(greta.Create(ctx, agreed)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, agreed)) })
 		Expect(agreed.Annotations).To(HaveKeyWithValue(v1alpha1.AnnotationChangedBy, "greta"))
-		expectAccepted(ctx, agreed)
+		shared.expectAccepted(ctx, agreed)
 
 		By("nobody writing anything as long as nothing is upgraded")
 		upgraded := slices.Concat(things[:2], things[3:])
@@ -328,9 +328,9 @@ var _ = Describe("An upgrade of a controller", func() {
 	It("goes through to the versions that are named, and back where that is agreed to", func(ctx SpecContext) {
 		group := defineThings(ctx)
 		ns := shared.newNamespace(ctx)
-		user := makeController(ctx, ns)
+		user := shared.makeController(ctx, ns)
 		owner, greta := shared.as(alice, platformTeam, "system:masters"), shared.as("greta", "system:masters")
-		first := runVersion(ctx, ns, "controller-1", v1)
+		first := shared.runVersion(ctx, ns, "controller-1", v1)
 		have := func(name string) *unstructured.Unstructured {
 			GinkgoHelper()
 			thing := builders.MakeThing(group, ns, name)
@@ -349,7 +349,7 @@ var _ = Describe("An upgrade of a controller", func() {
 			return shared.recorded(ctx, thing).Status.Versions
 		}
 		Eventually(ctx, remembered).WithArguments(made).Should(ConsistOf(HaveField("Image", v1)))
-		second := runVersion(ctx, ns, "controller-2", v2)
+		second := shared.runVersion(ctx, ns, "controller-2", v2)
 		second.format, second.serves = "2", true
 		agree := func(versions string) *v1alpha1.UpgradeAllowance {
 			GinkgoHelper()
@@ -357,13 +357,13 @@ var _ = Describe("An upgrade of a controller", func() {
 			agreed.Spec.Versions = []string{versions}
 			Expect(greta.Create(ctx, agreed)).To(Succeed())
 			DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, agreed)) })
-			expectAccepted(ctx, agreed)
+			shared.expectAccepted(ctx, agreed)
 			return agreed
 		}
 
 		By("agreeing to one of them, which runs already")
 		forth := agree("*/controller:v2*")
-		third := runVersion(ctx, ns, "controller-3", "example.org/controller:v3")
+		third := shared.runVersion(ctx, ns, "controller-3", "example.org/controller:v3")
 		third.format = "3"
 		Expect(third.reconcileAs(ctx, made.DeepCopy())).To(MatchError(ContainSubstring(
 			"UpgradeAllowance " + forth.Name + " does not let it through: image example.org/controller:v3 is none of its versions")))
@@ -376,7 +376,7 @@ var _ = Describe("An upgrade of a controller", func() {
 		pod := &corev1.Pod{}
 		Expect(shared.Get(ctx, client.ObjectKey{Namespace: ns, Name: "controller-2"}, pod)).To(Succeed())
 		Eventually(ctx, time.Now).Should(BeTemporally(">", pod.CreationTimestamp.Add(time.Second)))
-		back := runVersion(ctx, ns, "controller-4", v1)
+		back := shared.runVersion(ctx, ns, "controller-4", v1)
 		Expect(back.reconcileAs(ctx, made.DeepCopy())).To(MatchError(ContainSubstring("image " + v1 + " is none of its versions")))
 		again := agree("*/controller:v1*")
 		Eventually(ctx, func() error { return back.reconcileAs(ctx, made) }).Should(Succeed())
@@ -385,7 +385,7 @@ var _ = Describe("An upgrade of a controller", func() {
 		Expect(second.reconcileAs(ctx, made.DeepCopy())).To(MatchError(ContainSubstring("image " + v2 + " is in an older Pod than image " + v1)))
 
 		By("being the same where its image is built again")
-		rebuilt := runVersion(ctx, ns, "controller-5", v1+".1")
+		rebuilt := shared.runVersion(ctx, ns, "controller-5", v1+".1")
 		rebuilt.format = "1"
 		Expect(rebuilt.reconcileAs(ctx, made)).To(Succeed())
 		Expect(remembered(made)).To(HaveEach(SatisfyAll(HaveField("Image", v1), HaveField("Since", now[0].Since))))
@@ -509,12 +509,12 @@ var _ = Describe("An UpgradeAllowance", func() {
 	It("upgrades each parent once where nobody can tell versions apart", func(ctx SpecContext) {
 		group := defineThings(ctx)
 		ns := shared.newNamespace(ctx)
-		user := makeController(ctx, ns)
+		user := shared.makeController(ctx, ns)
 		policies := thingPolicies(group)
 		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
 		shared.apply(ctx, policies...)
 		owner := shared.as(alice, platformTeam, "system:masters")
-		controller := &versioned{thingController: thingController{actor: withToken(ctx, ns, nil), namespace: ns}}
+		controller := &versioned{thingController: thingController{actor: shared.withToken(ctx, ns, nil), namespace: ns}}
 		inside, outside := builders.MakeThing(group, ns, "inside"), builders.MakeThing(group, ns, "outside")
 		inside.SetLabels(map[string]string{"stage": "canary"})
 		for _, thing := range []*unstructured.Unstructured{inside, outside} {
@@ -543,7 +543,7 @@ var _ = Describe("An UpgradeAllowance", func() {
 		agreed.Spec.ObjectSelector = &metav1.LabelSelector{MatchLabels: map[string]string{"stage": "canary"}}
 		Expect(owner.Create(ctx, agreed)).To(Succeed())
 		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, agreed)) })
-		expectAccepted(ctx, agreed)
+		shared.expectAccepted(ctx, agreed)
 		Expect(run(steps[1])).To(ContainSubstring(agreed.Name + " of " + user))
 
 		Eventually(ctx, func() error { return controller.reconcileAs(ctx, inside) }).Should(Succeed())
@@ -562,10 +562,10 @@ var _ = Describe("An UpgradeAllowance", func() {
 })
 
 // expectAccepted returns once an UpgradeAllowance lets something through.
-func expectAccepted(ctx context.Context, u *v1alpha1.UpgradeAllowance) {
+func (c *cluster) expectAccepted(ctx context.Context, u *v1alpha1.UpgradeAllowance) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
-		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(u), u)).To(Succeed())
+		g.Expect(c.Get(ctx, client.ObjectKeyFromObject(u), u)).To(Succeed())
 		for _, kind := range []string{v1alpha1.ConditionAccepted, v1alpha1.ConditionEnforced} {
 			g.Expect(u.Status.Conditions).To(ContainElement(SatisfyAll(
 				HaveField("Type", kind), HaveField("Status", metav1.ConditionTrue), HaveField("ObservedGeneration", u.Generation),

@@ -282,7 +282,7 @@ var _ = Describe("What is withheld of a custom resource", func() {
 	seconds := &v1alpha1.Consumption{TTL: &metav1.Duration{Duration: 5 * time.Second}}
 
 	DescribeTable("stays so when its controller says that all is well:", func(ctx SpecContext, k kind) {
-		group := defineThingsAs(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
+		group := shared.defineThings(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
 			if k.statusInside {
 				definition.Spec.Versions[0].Subresources = nil
 			}
