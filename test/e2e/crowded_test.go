@@ -52,8 +52,9 @@ const (
 	halfLarge, halfSmall = 1_500_000, 30_000
 )
 
-// What asks for a lot must not end the operator: without it everything would pass.
-var _ = Describe("An operator that is crowded", func() {
+// What asks for a lot must not end the operator: without it everything would pass. What is small is
+// answered in time as far as the machine has any: nothing else runs beside it.
+var _ = Describe("An operator that is crowded", Serial, func() {
 	It("stays below its limit on memory, and answers what is small", func(ctx SpecContext) {
 		limit, env := manifestLimits()
 		cp := startControlPlane(ctx, controlplane.Options{})
