@@ -22,7 +22,6 @@ import (
 	"fmt"
 	"slices"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -55,17 +54,14 @@ const (
 
 // madeBecauseOf returns the objects that policies made because of the target.
 func madeBecauseOf(ctx context.Context, c *cluster.Cluster, target cluster.Target) ([]Made, error) {
-	policies := &v1alpha1.GeneratingPolicyList{}
-	if err := c.List(ctx, policies); err != nil {
-		if apimeta.IsNoMatchError(err) {
-			return nil, nil // An older operator is installed.
-		}
-		return nil, fmt.Errorf("listing GeneratingPolicies: %w", err)
+	policies, err := c.GeneratingPolicies(ctx)
+	if err != nil {
+		return nil, err
 	}
 	of := generate.ID{Group: target.GVK.Group, Kind: target.GVK.Kind, Namespace: target.Namespace, Name: target.Name}
 	var out []Made
-	for i := range policies.Items {
-		p := &policies.Items[i]
+	for i := range policies {
+		p := &policies[i]
 		if of.GroupKind() == generatingKind && of.Name != p.Name {
 			continue
 		}

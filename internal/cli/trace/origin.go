@@ -36,7 +36,7 @@ import (
 )
 
 // generatingKind is the kind of the policies that make objects.
-var generatingKind = schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "GeneratingPolicy"}
+var generatingKind = schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindGeneratingPolicy}
 
 // Origin says by what a GeneratingPolicy made an object (D21).
 type Origin struct {
@@ -122,7 +122,7 @@ func (r steps) step(ctx context.Context, id generate.ID, uid types.UID) Step {
 	}
 	out.Changed = changed(obj)
 	out.Origin = r.originOf(ctx, obj)
-	seen, err := read(ctx, r.cluster, target)
+	seen, err := readCauses(ctx, r.cluster, target, obj)
 	if err != nil {
 		out.Note = fmt.Sprintf("Who changed it cannot be told: %v", err)
 		return out

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"slices"
 
-	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -55,18 +54,24 @@ func tell(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*Repo
 	return report, nil
 }
 
-// read reads who changed an object, and what followed.
+// read reads an object, who changed it, and what followed.
 func read(ctx context.Context, c *cluster.Cluster, target cluster.Target) (*sight, error) {
-	s := &sight{target: target}
 	obj, err := c.Read(ctx, target)
-	if s.gone = apierrors.IsNotFound(err); err != nil && !s.gone {
+	if client.IgnoreNotFound(err) != nil {
 		return nil, fmt.Errorf("reading %s: %w", target, err)
 	}
+	return readCauses(ctx, c, target, obj)
+}
+
+// readCauses reads who changed an object, which is nil where it is gone, and what followed.
+func readCauses(ctx context.Context, c *cluster.Cluster, target cluster.Target, obj *unstructured.Unstructured) (*sight, error) {
+	s := &sight{target: target, gone: obj == nil}
 	policies, unread := c.Policies(ctx)
-	if s.records, err = s.readRecords(ctx, c, policies, obj); err != nil {
+	records, err := s.readRecords(ctx, c, policies, obj)
+	if err != nil {
 		return nil, err
 	}
-	if s.gone {
+	if s.records = records; s.gone {
 		return s, nil
 	}
 	s.object, s.uid = obj, obj.GetUID()

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"slices"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -55,11 +54,11 @@ func find(ctx context.Context, c *cluster.Cluster, args []string) (*Report, erro
 	if err != nil {
 		report.Notes = append(report.Notes, fmt.Sprintf("What would have allowed it cannot be told: %v", err))
 	}
-	generating := &v1alpha1.GeneratingPolicyList{}
-	if err := c.List(ctx, generating); err != nil && !apimeta.IsNoMatchError(err) {
+	generating, err := c.GeneratingPolicies(ctx)
+	if err != nil {
 		report.Notes = append(report.Notes, fmt.Sprintf("What GeneratingPolicies want and do not get cannot be told: %v", err))
 	}
-	report.addGenerating(generating.Items, about{namespace: namespace, target: subject})
+	report.addGenerating(generating, about{namespace: namespace, target: subject})
 	return report, nil
 }
 

@@ -41,7 +41,7 @@ type about struct {
 func (r *Report) addGenerating(policies []v1alpha1.GeneratingPolicy, a about) {
 	for i := range policies {
 		p := &policies[i]
-		whole := a.is(v1alpha1.GeneratingReference{Group: v1alpha1.GroupVersion.Group, Kind: "GeneratingPolicy", Name: p.Name})
+		whole := a.is(v1alpha1.GeneratingReference{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindGeneratingPolicy, Name: p.Name})
 		accepted := apimeta.FindStatusCondition(p.Status.Conditions, v1alpha1.ConditionAccepted)
 		if whole && accepted != nil && accepted.Status == metav1.ConditionFalse {
 			r.Generating = append(r.Generating, Generating{Policy: p.Name, GeneratingFailure: v1alpha1.GeneratingFailure{Reason: accepted.Reason, Message: accepted.Message}})
