@@ -179,6 +179,14 @@ func configMapIs(ctx context.Context, namespace, name string) func() string {
 	}
 }
 
+// expectGone returns when a policy has ended, which takes a moment after its deletion.
+func expectGone(ctx context.Context, p *v1alpha1.GeneratingPolicy) {
+	GinkgoHelper()
+	Eventually(func() bool {
+		return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(p), &v1alpha1.GeneratingPolicy{}))
+	}).Should(BeTrue(), "GeneratingPolicy %s is still there", p.Name)
+}
+
 // kausality runs the plugin of kubectl, and returns what it prints.
 func kausality(ctx context.Context, namespace string, args ...string) string {
 	GinkgoHelper()
@@ -351,9 +359,7 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		}
 		Eventually(made).WithPolling(time.Millisecond).Should(BeNumerically(">", 20))
 		Expect(k8s.Delete(ctx, p)).To(Succeed())
-		Eventually(func() bool {
-			return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(p), &v1alpha1.GeneratingPolicy{}))
-		}).Should(BeTrue())
+		expectGone(ctx, p)
 		Consistently(made, "300ms").Should(BeZero())
 	})
 
@@ -433,6 +439,7 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		By("taking the policy away, while what it made stays")
 		Expect(k8s.Delete(ctx, younger)).To(Succeed())
 		Expect(k8s.Delete(ctx, p)).To(Succeed())
+		expectGone(ctx, p)
 		Expect(kausality(ctx, namespace, "trace", "configmap/made")).To(ContainSubstring("├── GeneratingPolicy/%s (gone)\n", namespace))
 	})
 
