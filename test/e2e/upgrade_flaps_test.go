@@ -18,7 +18,6 @@ package e2e
 
 import (
 	"context"
-	"fmt"
 	"path/filepath"
 	"strings"
 	"time"
@@ -32,7 +31,6 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/eventrecorder"
-	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/stage"
 )
@@ -66,20 +64,10 @@ var _ = Describe("In the middle of an upgrade", alone, func() {
 		group := defineThings(ctx)
 		ns := shared.newNamespace(ctx)
 		user := shared.makeController(ctx, ns)
-		policies := thingPolicies(group)
-		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
-		shared.apply(ctx, policies...)
-		owner, greta := shared.as(alice, platformTeam, "system:masters"), shared.as("greta", "system:masters")
+		shared.governController(ctx, group, ns)
+		greta := shared.as("greta", "system:masters")
 		first := shared.runVersion(ctx, ns, "controller-1", v1)
-		var things []*unstructured.Unstructured
-		for i := range *upgradedParents {
-			thing := builders.MakeThing(group, ns, fmt.Sprintf("app-%d", i))
-			thing.Object["spec"] = map[string]any{"config": "a"}
-			Expect(owner.Create(ctx, thing)).To(Succeed())
-			Eventually(ctx, func() error { return first.reconcileAs(ctx, thing) }).Should(Succeed())
-			shared.over(ctx, thing)
-			things = append(things, thing)
-		}
+		things := shared.madeBy(ctx, first, group)
 		for _, thing := range things {
 			Eventually(ctx, func(g Gomega) []v1alpha1.ControllerVersion { return shared.record(ctx, g, thing).Status.Versions }).
 				Should(ConsistOf(HaveField("Image", v1)))

@@ -38,17 +38,6 @@ import (
 	"kausality.io/operator/test/stage"
 )
 
-// withCredential acts with what a change adds to a configuration that has no credential.
-func withCredential(add func(*rest.Config)) *actor {
-	GinkgoHelper()
-	config := rest.AnonymousClientConfig(shared.Config)
-	config.QPS = -1
-	add(config)
-	c, err := client.New(config, client.Options{Scheme: scheme})
-	Expect(err).NotTo(HaveOccurred())
-	return &actor{Actor: &stage.Actor{Client: c}, cluster: shared}
-}
-
 // withCertificate acts with a client certificate for a user, which the control plane has signed.
 func withCertificate(ctx context.Context, user string) *actor {
 	GinkgoHelper()
@@ -73,7 +62,7 @@ func withCertificate(ctx context.Context, user string) *actor {
 		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(csr), csr)).To(Succeed())
 		g.Expect(csr.Status.Certificate).NotTo(BeEmpty())
 	}).Should(Succeed())
-	return withCredential(func(config *rest.Config) { config.CertData, config.KeyData = csr.Status.Certificate, pem })
+	return shared.withCredential(func(config *rest.Config) { config.CertData, config.KeyData = csr.Status.Certificate, pem })
 }
 
 // withSecret acts with a token of the controller's service account that a Secret holds.
@@ -88,7 +77,7 @@ func withSecret(ctx context.Context, ns string) *actor {
 		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(secret), secret)).To(Succeed())
 		g.Expect(secret.Data).To(HaveKey(corev1.ServiceAccountTokenKey))
 	}).Should(Succeed())
-	return withCredential(func(config *rest.Config) { config.BearerToken = string(secret.Data[corev1.ServiceAccountTokenKey]) })
+	return shared.withCredential(func(config *rest.Config) { config.BearerToken = string(secret.Data[corev1.ServiceAccountTokenKey]) })
 }
 
 // withGonePod acts with a token of a Pod that is deleted after the API server has seen the token:
@@ -113,9 +102,7 @@ var _ = Describe("The version of a controller", func() {
 		group := defineThings(ctx)
 		ns := shared.newNamespace(ctx)
 		user := shared.makeController(ctx, ns)
-		policies := thingPolicies(group)
-		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
-		shared.apply(ctx, policies...)
+		shared.governController(ctx, group, ns)
 		owner, greta, reader := shared.as(alice, platformTeam, "system:masters"), shared.as("greta", "system:masters"), shared.as("reader", "system:masters")
 
 		By("saying so before any Pod runs as it")

@@ -17,16 +17,13 @@ limitations under the License.
 package e2e
 
 import (
-	"fmt"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -47,20 +44,10 @@ var _ = Describe("An upgrade of a controller under two replicas that are behind"
 		group := c.defineThings(ctx, func(*apiextensionsv1.CustomResourceDefinition) {})
 		ns := c.newNamespace(ctx)
 		user := c.makeController(ctx, ns)
-		policies := thingPolicies(group)
-		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
-		c.apply(ctx, policies...)
+		c.governController(ctx, group, ns)
 		first := c.runVersion(ctx, ns, "controller-1", v1)
-		var things []*unstructured.Unstructured
-		for i := range *upgradedParents {
-			thing := builders.MakeThing(group, ns, fmt.Sprintf("app-%d", i))
-			thing.Object["spec"] = map[string]any{"config": "a"}
-			Expect(c.as(alice, platformTeam, "system:masters").Create(ctx, thing)).To(Succeed())
-			things = append(things, thing)
-		}
+		things := c.madeBy(ctx, first, group)
 		for _, thing := range things {
-			Eventually(ctx, func() error { return first.reconcileAs(ctx, thing) }).Should(Succeed())
-			c.over(ctx, thing)
 			Eventually(ctx, func(g Gomega) []v1alpha1.ControllerVersion { return c.record(ctx, g, thing).Status.Versions }).
 				Should(ConsistOf(SatisfyAll(HaveField("Image", v1), HaveField("MovedAt", Not(BeNil())))))
 		}

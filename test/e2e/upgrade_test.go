@@ -117,9 +117,15 @@ func (c *cluster) withToken(ctx context.Context, ns string, bound *authenticatio
 	request := &authenticationv1.TokenRequest{Spec: authenticationv1.TokenRequestSpec{BoundObjectRef: bound}}
 	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "controller"}}
 	Expect(c.SubResource("token").Create(ctx, account, request)).To(Succeed())
+	return c.withCredential(func(config *rest.Config) { config.BearerToken = request.Status.Token })
+}
+
+// withCredential acts with what a function adds to a configuration that has no credential.
+func (c *cluster) withCredential(add func(*rest.Config)) *actor {
+	GinkgoHelper()
 	config := rest.AnonymousClientConfig(c.Config)
-	config.BearerToken = request.Status.Token
 	config.QPS = -1
+	add(config)
 	direct, err := client.New(config, client.Options{Scheme: scheme})
 	Expect(err).NotTo(HaveOccurred())
 	return &actor{Actor: &stage.Actor{Client: direct}, cluster: c}
@@ -136,6 +142,30 @@ func (c *cluster) makeController(ctx context.Context, ns string) (user string) {
 		Subjects:   []rbacv1.Subject{{Kind: rbacv1.ServiceAccountKind, Namespace: ns, Name: "controller"}},
 	})).To(Succeed())
 	return serviceaccount.MakeUsername(ns, "controller")
+}
+
+// governController applies the policies of Things, which name the controller of a namespace.
+func (c *cluster) governController(ctx context.Context, group, ns string) {
+	GinkgoHelper()
+	policies := thingPolicies(group)
+	policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
+	c.apply(ctx, policies...)
+}
+
+// madeBy creates as many Things as are to be upgraded, and returns when a version of the controller has
+// made their children.
+func (c *cluster) madeBy(ctx context.Context, version *versioned, group string) []*unstructured.Unstructured {
+	GinkgoHelper()
+	var things []*unstructured.Unstructured
+	for i := range *upgradedParents {
+		thing := builders.MakeThing(group, version.namespace, fmt.Sprintf("app-%d", i))
+		thing.Object["spec"] = map[string]any{"config": "a"}
+		Expect(c.as(alice, platformTeam, "system:masters").Create(ctx, thing)).To(Succeed())
+		Eventually(ctx, func() error { return version.reconcileAs(ctx, thing) }).Should(Succeed())
+		c.over(ctx, thing)
+		things = append(things, thing)
+	}
+	return things
 }
 
 // upgradeOf returns what greta agrees to for the controller: a format, and other Services.
@@ -174,22 +204,12 @@ var _ = Describe("An upgrade of a controller", func() {
 		group := defineThings(ctx)
 		ns := shared.newNamespace(ctx)
 		user := shared.makeController(ctx, ns)
-		policies := thingPolicies(group)
-		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
-		shared.apply(ctx, policies...)
+		shared.governController(ctx, group, ns)
 		owner, greta, stranger := shared.as(alice, platformTeam, "system:masters"), shared.as("greta", "system:masters"), shared.as(mallory, "system:masters")
 
 		By("version 1 making the children")
 		first := shared.runVersion(ctx, ns, "controller-1", v1)
-		var things []*unstructured.Unstructured
-		for i := range *upgradedParents {
-			thing := builders.MakeThing(group, ns, fmt.Sprintf("app-%d", i))
-			thing.Object["spec"] = map[string]any{"config": "a"}
-			Expect(owner.Create(ctx, thing)).To(Succeed())
-			Eventually(ctx, func() error { return first.reconcileAs(ctx, thing) }).Should(Succeed())
-			shared.over(ctx, thing)
-			things = append(things, thing)
-		}
+		things := shared.madeBy(ctx, first, group)
 		for _, thing := range things {
 			Eventually(ctx, func(g Gomega) []v1alpha1.ControllerVersion { return shared.record(ctx, g, thing).Status.Versions }).
 				Should(ConsistOf(SatisfyAll(HaveField("User", user), HaveField("Image", v1), HaveField("MovedAt", Not(BeNil())))))
@@ -340,9 +360,7 @@ var _ = Describe("An upgrade of a controller", func() {
 			return thing
 		}
 		untold := have("untold")
-		policies := thingPolicies(group)
-		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
-		shared.apply(ctx, policies...)
+		shared.governController(ctx, group, ns)
 		made := have("made")
 		shared.over(ctx, made)
 		remembered := func(thing *unstructured.Unstructured) []v1alpha1.ControllerVersion {
@@ -510,9 +528,7 @@ var _ = Describe("An UpgradeAllowance", func() {
 		group := defineThings(ctx)
 		ns := shared.newNamespace(ctx)
 		user := shared.makeController(ctx, ns)
-		policies := thingPolicies(group)
-		policies[0].Spec.Subjects[1].Namespace, policies[0].Spec.Subjects[1].Name = ns, "controller"
-		shared.apply(ctx, policies...)
+		shared.governController(ctx, group, ns)
 		owner := shared.as(alice, platformTeam, "system:masters")
 		controller := &versioned{thingController: thingController{actor: shared.withToken(ctx, ns, nil), namespace: ns}}
 		inside, outside := builders.MakeThing(group, ns, "inside"), builders.MakeThing(group, ns, "outside")

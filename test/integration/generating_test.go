@@ -210,9 +210,7 @@ func applyPolicy(ctx context.Context, p *v1alpha1.GeneratingPolicy) {
 	Expect(k8s.Create(ctx, p)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, p))).To(Succeed())
-		Eventually(func() bool {
-			return apierrors.IsNotFound(k8s.Get(ctx, client.ObjectKeyFromObject(p), &v1alpha1.GeneratingPolicy{}))
-		}).Should(BeTrue(), p.Name)
+		expectGone(ctx, p)
 	})
 }
 
