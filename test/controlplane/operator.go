@@ -208,6 +208,20 @@ func (cp *ControlPlane) urlOf(operator, flag, scheme, path string) string {
 // Log returns the file with the operator's output.
 func (o *Operator) Log() string { return o.cp.Log(o.Name) }
 
+// CrashIn returns an error where an operator's log says that it ended in a way that none may.
+func CrashIn(log string) error {
+	text, err := os.ReadFile(log)
+	if err != nil {
+		return err
+	}
+	for _, sign := range []string{"panic:", "fatal error:", "WARNING: DATA RACE", "Observed a panic"} {
+		if _, after, found := strings.Cut(string(text), sign); found {
+			return fmt.Errorf("the operator crashed: %s%s", sign, after[:min(len(after), 1000)])
+		}
+	}
+	return nil
+}
+
 // Stop ends the operator the orderly way. What is installed in the cluster
 // stays.
 func (o *Operator) Stop() error { return o.cp.Remove(o.Name) }

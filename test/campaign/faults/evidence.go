@@ -276,14 +276,8 @@ func (s *stage) judge(evidence checker.Evidence) error {
 // crashed says which operator ended in a way that none may.
 func (s *stage) crashed() error {
 	for _, name := range s.operators.Names() {
-		text, err := os.ReadFile(s.cp.Log(name))
-		if err != nil {
-			return err
-		}
-		for _, sign := range []string{"panic:", "fatal error:", "WARNING: DATA RACE", "Observed a panic"} {
-			if _, after, found := strings.Cut(string(text), sign); found {
-				return fmt.Errorf("%s crashed: %s%s", name, sign, after[:min(len(after), 1000)])
-			}
+		if err := controlplane.CrashIn(s.cp.Log(name)); err != nil {
+			return fmt.Errorf("%s: %w", name, err)
 		}
 	}
 	return nil

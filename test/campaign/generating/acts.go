@@ -38,8 +38,8 @@ import (
 )
 
 var (
-	// namespaces are those of teams, triggers the names of ConfigMaps that are triggers, and policies those
-	// of policies.
+	// namespaces, triggers and policies are names: of the Namespaces of teams, of the ConfigMaps that are
+	// triggers, and of GeneratingPolicies.
 	namespaces = []string{"team-0", "team-1", "team-2", "team-3"}
 	triggers   = []string{"t0", "t1", "t2"}
 	policies   = []string{"p0", "p1", "p2", "p3", "p4", "p5"}
@@ -335,7 +335,7 @@ func (p *performance) object(ctx context.Context) (string, error) {
 		err = p.admin.Patch(ctx, object, merge(map[string]any{dataOf[id.Kind]: map[string]string{"more": t.Value}}), someone)
 	case plan.ClaimObject:
 		t.Do = model.Claim
-		err = p.admin.Patch(ctx, object, merge(map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/generated-from": nil}}}), someone)
+		err = p.admin.Patch(ctx, object, merge(map[string]any{"metadata": map[string]any{"annotations": map[string]any{v1alpha1.AnnotationGeneratedFrom: nil}}}), someone)
 	default:
 		t.Do = model.Delete
 		err = p.admin.Delete(ctx, object)

@@ -37,6 +37,8 @@ import (
 
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+
+	"kausality.io/operator/test/controlplane"
 )
 
 var (
@@ -110,7 +112,7 @@ func campaign(ctx context.Context, seed uint64) (err error) {
 	if report.Writes == 0 {
 		err = errors.Join(err, errors.New("nothing was written that could be judged"))
 	}
-	return errors.Join(playErr, err, s.crashed())
+	return errors.Join(playErr, err, controlplane.CrashIn(s.operator.Log()))
 }
 
 // sayf tells what goes on.

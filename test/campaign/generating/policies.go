@@ -21,6 +21,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -86,12 +87,8 @@ func (s *stage) untilAccepted(ctx context.Context, p *v1alpha1.GeneratingPolicy)
 		if err := s.admin.Get(ctx, client.ObjectKeyFromObject(p), is); err != nil {
 			return false, err
 		}
-		for _, c := range is.Status.Conditions {
-			if c.Type == v1alpha1.ConditionAccepted && c.Status == metav1.ConditionTrue && c.ObservedGeneration >= p.Generation {
-				return true, nil
-			}
-		}
-		return false, nil
+		c := apimeta.FindStatusCondition(is.Status.Conditions, v1alpha1.ConditionAccepted)
+		return c != nil && c.Status == metav1.ConditionTrue && c.ObservedGeneration >= p.Generation, nil
 	})
 	if err != nil {
 		return fmt.Errorf("GeneratingPolicy %s is not accepted: %w", p.Name, err)

@@ -30,6 +30,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/campaign/generating/checker"
 	"kausality.io/operator/test/campaign/generating/model"
 	"kausality.io/operator/test/controlplane"
@@ -175,7 +176,7 @@ func seenOf(id model.ID, object *unstructured.Unstructured) model.Seen {
 			Name string `json:"name"`
 		} `json:"policy"`
 	}
-	if json.Unmarshal([]byte(object.GetAnnotations()["kausality.io/generated-from"]), &from) == nil {
+	if json.Unmarshal([]byte(object.GetAnnotations()[v1alpha1.AnnotationGeneratedFrom]), &from) == nil {
 		out.Owner = from.Policy.Name
 	}
 	return out
@@ -186,13 +187,9 @@ func (s *stage) differs(differ map[model.ID]string) error {
 	var errs []error
 	for _, id := range slices.SortedFunc(maps.Keys(differ), model.ID.Compare) {
 		errs = append(errs, errors.New(differ[id]))
-	}
-	for _, id := range s.model.IDs() {
-		if _, isOne := differ[id]; isOne {
-			sayf("DIFFERS %s", differ[id])
-			for _, line := range s.model.Explain(id) {
-				sayf("    %s", line)
-			}
+		sayf("DIFFERS %s", differ[id])
+		for _, line := range s.model.Explain(id) {
+			sayf("    %s", line)
 		}
 	}
 	return differenceError{fmt.Errorf("not as it should be: %w\nsince the last rest:\n  %s", errors.Join(errs...), strings.Join(s.recent, "\n  "))}

@@ -175,7 +175,7 @@ func (s *stage) furnish(ctx context.Context) error {
 	})
 }
 
-// kinds are those that policies make.
+// kinds lists the kinds of which policies make objects.
 var kinds = []string{model.ConfigMap, model.Seed}
 
 // groupOf and resourceOf are what the API server calls a kind.
@@ -263,18 +263,4 @@ func (s *stage) tally() string {
 		out = append(out, fmt.Sprintf("%d× %s", s.done[do], do))
 	}
 	return strings.Join(out, ", ")
-}
-
-// crashed says whether the operator ended in a way that none may.
-func (s *stage) crashed() error {
-	text, err := os.ReadFile(s.operator.Log())
-	if err != nil {
-		return err
-	}
-	for _, sign := range []string{"panic:", "fatal error:", "WARNING: DATA RACE", "Observed a panic"} {
-		if _, after, found := strings.Cut(string(text), sign); found {
-			return fmt.Errorf("the operator crashed: %s%s", sign, after[:min(len(after), 1000)])
-		}
-	}
-	return nil
 }

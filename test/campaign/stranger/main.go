@@ -38,6 +38,7 @@ import (
 
 	"kausality.io/operator/test/campaign/stranger/checker"
 	"kausality.io/operator/test/campaign/stranger/plan"
+	"kausality.io/operator/test/controlplane"
 )
 
 var (
@@ -104,7 +105,7 @@ func campaign(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return errors.Join(report(r), s.crashed())
+	return errors.Join(report(r), controlplane.CrashIn(s.operator.Log()))
 }
 
 // stretch is how many acts there are from one judgement to the next, where one is to end with

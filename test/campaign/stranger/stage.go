@@ -411,17 +411,3 @@ func judgeAgain(dir string) error {
 	}
 	return report(r)
 }
-
-// crashed says how the operator ended in a way that it may not.
-func (s *stage) crashed() error {
-	text, err := os.ReadFile(s.operator.Log())
-	if err != nil {
-		return err
-	}
-	for _, sign := range []string{"panic:", "fatal error:", "WARNING: DATA RACE", "Observed a panic"} {
-		if _, after, found := strings.Cut(string(text), sign); found {
-			return fmt.Errorf("the operator crashed: %s%s", sign, after[:min(len(after), 1000)])
-		}
-	}
-	return nil
-}

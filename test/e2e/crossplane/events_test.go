@@ -58,9 +58,10 @@ var _ = Describe("The events of a change", Ordered, ContinueOnFailure, func() {
 			shared.quiet(ctx, i.composite, i.instance)
 			i.mutated(ctx, cloud.Create, cloud.Update)
 			events := told(before, changes(audit, before))
-			AddReportEntry("events", strings.Join(events, "\n"))
-			Expect(len(unshown(events))).To(BeNumerically("<=", most), strings.Join(events, "\n"))
-			Expect(strings.Count(strings.Join(events, "\n"), "asks for a look")).To(BeNumerically("<=", passes))
+			all := strings.Join(events, "\n")
+			AddReportEntry("events", all)
+			Expect(len(unshown(events))).To(BeNumerically("<=", most), all)
+			Expect(strings.Count(all, "asks for a look")).To(BeNumerically("<=", passes), all)
 		},
 		Entry("one that waits for the cloud", SpecTimeout(specTimeout), "", cloud.Fault{}, 5, 0),
 		Entry("one that waits for a slow cloud", SpecTimeout(specTimeout), "", brief, 5, 0),
@@ -86,7 +87,8 @@ var _ = Describe("The events of a change", Ordered, ContinueOnFailure, func() {
 		shared.quiet(ctx, i.composite, i.instance)
 		i.mutated(ctx, cloud.Create, cloud.Update, cloud.Update, cloud.Update)
 		shared.Becomes(ctx, i.composite, "Responsive")
-		Expect(len(unshown(told(before, changes(audit, before))))).To(BeNumerically("<=", 3*7))
+		events := told(before, changes(audit, before))
+		Expect(len(unshown(events))).To(BeNumerically("<=", 3*7), strings.Join(events, "\n"))
 	}, SpecTimeout(specTimeout))
 })
 
@@ -99,7 +101,8 @@ func unshown(events []string) []string {
 	})
 }
 
-// told says of each event who wrote what when, to an object that was so before.
+// told says of each event who wrote what when, where before is the object
+// as it was.
 func told(before *unstructured.Unstructured, events controlplane.AuditEvents) []string {
 	GinkgoHelper()
 	var out []string

@@ -22,15 +22,13 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/campaign/audit"
 	"kausality.io/operator/test/campaign/generating/model"
 )
 
-// Kinds are those that are looked at, by their resources.
+// Kinds has the kinds whose writes are judged, by their resources.
 var Kinds = audit.Kinds{"configmaps": model.ConfigMap, "seeds": model.Seed}
-
-// annotation says by how an object came to be.
-const annotation = "kausality.io/generated-from"
 
 // Promise is what a finding is about.
 type Promise string
@@ -111,7 +109,7 @@ func (c *checker) check(w *audit.Write) {
 		case w.Creates():
 			c.made[w.UID] = false
 		default:
-			c.made[w.UID] = c.made[w.UID] && w.Object.Annotations[annotation] != ""
+			c.made[w.UID] = c.made[w.UID] && w.Object.Annotations[v1alpha1.AnnotationGeneratedFrom] != ""
 		}
 		return
 	}

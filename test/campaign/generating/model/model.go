@@ -50,9 +50,9 @@ func (m *Model) MayBe(is func(Seen) bool) []ID {
 
 // Effect is what an act is about.
 type Effect struct {
-	// Concerned are the objects for which the act may be a cause.
+	// Concerned lists the objects for which the act may be a cause.
 	Concerned []ID
-	// Unwanted are those that no policy wants now that is to keep them.
+	// Unwanted lists the objects that no policy wants after it.
 	Unwanted []ID
 }
 
@@ -96,12 +96,12 @@ func (m *Model) digests(wants []want) map[ID]string {
 		}
 		owners := map[string]bool{}
 		for s := range states {
-			if p := m.Policies[s.Owner]; p != nil && !owners[s.Owner] {
-				owners[s.Owner] = true
-			}
+			owners[s.Owner] = m.Policies[s.Owner] != nil
 		}
 		for _, name := range slices.Sorted(maps.Keys(owners)) {
-			fmt.Fprintln(&b, *m.Policies[name])
+			if owners[name] {
+				fmt.Fprintln(&b, *m.Policies[name])
+			}
 		}
 		out[id] = b.String()
 	}

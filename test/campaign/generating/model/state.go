@@ -60,9 +60,9 @@ type State struct {
 	born int
 	// synchronized is true where it was last applied to be kept so, and clone where it is one.
 	synchronized, clone bool
-	// triggers are those that it was made for.
+	// triggers lists the triggers that it was made for.
 	triggers list
-	// memory are the policies and triggers for which it was made once, there or not.
+	// memory lists the policies and triggers for which it was made once, there or not.
 	memory list
 }
 

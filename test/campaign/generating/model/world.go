@@ -83,7 +83,7 @@ type Spec struct {
 	Synchronize, GenerateExisting, Orphan bool
 }
 
-// Policy is one that is there.
+// Policy is a policy that was not deleted.
 type Policy struct {
 	Name string
 	// Born tells it from earlier ones of that name: the time on the World's clock.
@@ -178,7 +178,7 @@ const (
 	yes
 )
 
-// Wants returns all that policies want.
+// wants returns all that policies want.
 func (w *World) wants() []want {
 	var out []want
 	for _, p := range w.Policies {
@@ -267,12 +267,12 @@ func byAge(a, b want) int {
 	return 1
 }
 
-// wanting returns who wants an object, the policy first that decides, where certain is what counts at
-// least.
-func wanting(wants []want, id ID, certain func(want) bool) []want {
+// wanting returns who wants an object, of the wants for which counts is true. The policy that decides
+// comes first.
+func wanting(wants []want, id ID, counts func(want) bool) []want {
 	var out []want
 	for _, want := range wants {
-		if want.id == id && certain(want) {
+		if want.id == id && counts(want) {
 			out = append(out, want)
 		}
 	}
