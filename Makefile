@@ -152,17 +152,24 @@ test-integration: controlplane-binaries ## Run the tests that need a real API se
 test-e2e: build shifted-operator controlplane-binaries peers-binaries controller-of-test-binaries ## Run the tests that need a whole control plane with its controllers.
 	@echo "=== end to end: etcd, API server, controllers, scheduler and nodes"
 	go test $(RACE) -count=1 -p=1 -timeout=10m ./test/controlplane/...
-	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color --label-filter='!controllers && !alone' ./test/e2e
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color --label-filter='!controllers && !alone && !long' ./test/e2e
 	@echo "=== end to end, what takes the operator away: a cluster for each process"
 	E2E_APART=yes go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=20m --silence-skips --no-color --label-filter=alone ./test/e2e
 	@echo "=== end to end with Crossplane: a provider, and a cloud that remembers"
-	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=25m --silence-skips --no-color --label-filter='!previous' ./test/e2e/crossplane
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=25m --silence-skips --no-color --label-filter='!previous && !long' ./test/e2e/crossplane
 	@echo "=== end to end with $(CONTROLLER_OF_TEST): a published controller"
 	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=10m --silence-skips --no-color \
 		--label-filter='$(CONTROLLER_OF_TEST) && smoke' ./test/e2e/controllers -- -controllers=$(CONTROLLER_OF_TEST)
 	@echo "=== strangers, for a moment"
 	go build -o bin/stranger ./test/campaign/stranger
 	bin/stranger -seed=1 -acts=120
+
+.PHONY: e2e-long
+e2e-long: build shifted-operator controlplane-binaries peers-binaries ## Run the tests that "make test" leaves out, as they take minutes each (some 20 minutes).
+	@echo "=== end to end, what takes long"
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color --label-filter='long && !controllers' ./test/e2e
+	@echo "=== end to end with Crossplane, what takes long"
+	go tool ginkgo --procs=$(E2E_PROCS) $(RACE) --timeout=45m --silence-skips --no-color --label-filter='long && !previous' ./test/e2e/crossplane
 
 .PHONY: e2e-controllers
 e2e-controllers: build controlplane-binaries controllers-binaries ## Run the tests with published controllers, of which "make test" runs one (CONTROLLERS: which; some 15 minutes).

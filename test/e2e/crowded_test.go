@@ -42,6 +42,7 @@ import (
 
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 const (
@@ -54,7 +55,7 @@ const (
 
 // What asks for a lot must not end the operator: without it everything would pass. What is small is
 // answered in time as far as the machine has any: nothing else runs beside it.
-var _ = Describe("An operator that is crowded", Serial, func() {
+var _ = Describe("An operator that is crowded", Serial, stage.Long, func() {
 	It("stays below its limit on memory, and answers what is small", func(ctx SpecContext) {
 		limit, env := manifestLimits()
 		cp := startControlPlane(ctx, controlplane.Options{})

@@ -33,6 +33,7 @@ import (
 
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 // The definitions of our own kinds.
@@ -115,7 +116,7 @@ var _ = Describe("A definition of ours that is deleted and made again", func() {
 			}
 			goesOn(ctx, file == recordsDefinition)
 		},
-		Entry("of policies", policiesDefinition, SpecTimeout(2*startTimeout)),
+		Entry("of policies", policiesDefinition, stage.Long, SpecTimeout(2*startTimeout)),
 		Entry("of records", recordsDefinition, SpecTimeout(2*startTimeout)),
 	)
 
@@ -133,8 +134,8 @@ var _ = Describe("A definition of ours that is deleted and made again", func() {
 			}
 			goesOn(ctx, false)
 		},
-		Entry("of policies", policiesDefinition, SpecTimeout(2*startTimeout)),
-		Entry("of records", recordsDefinition, SpecTimeout(2*startTimeout)),
+		Entry("of policies", policiesDefinition, stage.Long, SpecTimeout(2*startTimeout)),
+		Entry("of records", recordsDefinition, stage.Long, SpecTimeout(2*startTimeout)),
 	)
 })
 

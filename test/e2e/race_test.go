@@ -33,6 +33,7 @@ import (
 
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 const (
@@ -100,7 +101,7 @@ var _ = Describe("With an operator that is behind and not always heard", Ordered
 		}
 		Expect(behind.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:2": many * 5}))
 		Expect(webhooks.lost()).To(BeNumerically(">=", many), "the proxy lost no calls")
-	}, SpecTimeout(5*time.Minute))
+	}, stage.Long, SpecTimeout(5*time.Minute))
 
 	It("still holds back what nobody caused", func(ctx SpecContext) {
 		ns := behind.newNamespace(ctx)

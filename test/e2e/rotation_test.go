@@ -39,6 +39,7 @@ import (
 	"kausality.io/operator/internal/pathkey"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 const (
@@ -106,7 +107,7 @@ var _ = Describe("Two replicas under load", Ordered, func() {
 			Expect(probe.done).To(BeNumerically(">", len(svc.addresses())), "nobody tried to connect")
 			load.end(ctx)
 		},
-		Entry("as the Secret was emptied", func(s *corev1.Secret) { s.Data = nil }, SpecTimeout(2*specTimeout)),
+		Entry("as the Secret was emptied", func(s *corev1.Secret) { s.Data = nil }, stage.Long, SpecTimeout(2*specTimeout)),
 		Entry("as the key of the last one is lost", func(s *corev1.Secret) { delete(s.Data, "ca.key") }, SpecTimeout(2*specTimeout)),
 	)
 

@@ -41,7 +41,7 @@ var (
 	upgradeSample = filepath.Join(root, "config", "samples", "upgrades", "kausality_v1alpha1_upgradeallowance_composition.yaml")
 )
 
-var _ = Describe("The runbook for Compositions", func() {
+var _ = Describe("The runbook for Compositions", stage.Long, func() {
 	It("goes as the page says, command by command, one namespace first", func(ctx SpecContext) {
 		const group = "runbook.example.org"
 		d := provideUpgraded(ctx, group, databaseKind, true)

@@ -346,10 +346,10 @@ var _ = Describe("An upgrade of a Composition", func() {
 		}).Should(Succeed())
 		shared.Becomes(ctx, d.composite, "Responsive")
 	},
-		Entry("of a namespaced composite resource that follows by itself", SpecTimeout(2*specTimeout), databaseKind, "follows.example.org", false),
+		Entry("of a namespaced composite resource that follows by itself", stage.Long, SpecTimeout(2*specTimeout), databaseKind, "follows.example.org", false),
 		Entry("of a namespaced composite resource that is moved by hand", SpecTimeout(2*specTimeout), databaseKind, "moved.example.org", true),
-		Entry("of a claim that follows by itself", SpecTimeout(2*specTimeout), claimKind, "claimed.example.org", false),
-		Entry("of a claim that is moved by hand", SpecTimeout(2*specTimeout), claimKind, "handed.example.org", true),
+		Entry("of a claim that follows by itself", stage.Long, SpecTimeout(2*specTimeout), claimKind, "claimed.example.org", false),
+		Entry("of a claim that is moved by hand", stage.Long, SpecTimeout(2*specTimeout), claimKind, "handed.example.org", true),
 	)
 })
 
@@ -435,7 +435,7 @@ func activate(ctx context.Context, version, other crossplane.FunctionVersion) {
 }
 
 // It starts functions, which only the process can that has started the cluster.
-var _ = Describe("An upgrade of a Function", Serial, func() {
+var _ = Describe("An upgrade of a Function", Serial, stage.Long, func() {
 	It("changes what was agreed, though no composite resource is written", func(ctx SpecContext) {
 		Expect(crossplane.StartFunction(ctx, members, firstFunction)).To(Succeed())
 		Expect(crossplane.StartFunction(ctx, members, secondFunction)).To(Succeed())
@@ -493,7 +493,7 @@ var _ = Describe("An upgrade of a Function", Serial, func() {
 // upgradedAtOnce is how many composite resources wait for one UpgradeAllowance.
 var upgradedAtOnce = flag.Int("upgraded", 10, "how many composite resources are upgraded at once")
 
-var _ = Describe("Many composite resources", func() {
+var _ = Describe("Many composite resources", stage.Long, func() {
 	It("are woken when their upgrade is agreed to, by nothing but what shows that they are blocked, and keep the circuit breaker closed", func(ctx SpecContext) {
 		const group = "many.example.org"
 		shared.offer(ctx, group)

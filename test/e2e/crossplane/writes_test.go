@@ -37,7 +37,7 @@ const slowness = time.Second
 
 // overtaking is how many changes come while others are composed: a handful on
 // everybody's way, and many where it is asked for.
-var overtaking = flag.Int("overtaking", 20, "how many changes there are while composite resources are composed of an older spec")
+var overtaking = flag.Int("overtaking", 8, "how many changes there are while composite resources are composed of an older spec")
 
 // overtakingTimeout bounds each of them. One takes two seconds, its database included.
 const overtakingTimeout = 10 * time.Second
