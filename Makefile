@@ -53,9 +53,10 @@ export KUBEBUILDER_ASSETS := $(LOCALBIN)/controlplane
 
 # The code that is generated from and built into the operator; test code is apart.
 OPERATOR_PACKAGES := ./api/... ./cmd/... ./config/... ./internal/... ./docs/...
-# Those whose tests run in one goroutine: the race detector finds nothing there, and makes those of what is approved take
+# Those that start no goroutine, and whose tests start none: the race detector finds nothing there, and makes them take up to
 # twenty times as long.
-SEQUENTIAL_PACKAGES := ./internal/approved ./internal/derive/kro
+SEQUENTIAL_PACKAGES := ./internal/approved ./internal/change ./internal/cli/check ./internal/decision ./internal/derive/kro \
+	./internal/generate/... ./internal/interception ./internal/ledger ./internal/lifecycle ./internal/lineage
 
 .PHONY: all
 all: build
