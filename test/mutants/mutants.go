@@ -124,6 +124,11 @@ var mutants = []mutant{
 		unit: []string{"./test/integration", "-ginkgo.focus=" + "in the middle of what it makes"},
 	},
 	{
+		name:  "generating: what a broken watch shows is gone by",
+		edits: []edit{{"internal/controller/generating/watches.go", "case known.informer.state.Behind():", "case false:"}},
+		unit:  []string{"./internal/controller/generating"},
+	},
+	{
 		name:  "generating: what was left to another policy is left for good",
 		edits: []edit{{"internal/controller/generating/book.go", "marks != nil && marks.Policy.Name != policy {", "marks == nil && policy == id.Name {"}},
 		unit:  []string{"./internal/controller/generating"},

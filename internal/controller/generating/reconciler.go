@@ -50,6 +50,8 @@ const (
 	workers = 8
 	// again is when to look again for what is about to be known.
 	again = 100 * time.Millisecond
+	// afterBehind is when to look again for what a watch is to catch up with, which takes seconds.
+	afterBehind = time.Second
 	// defaultRetry is when to look again for what somebody has to do something about.
 	defaultRetry = 15 * time.Second
 	// firstBackoff and maxBackoff are the times between tries of what fails.

@@ -87,5 +87,8 @@ func (s snapshot) follow(of schema.GroupVersionResource, namespace, name string)
 		return r, err
 	}
 	s.followed(r.gvk)
-	return r, s.from.follow(s.ctx, r, s.of.Name)
+	if err := s.from.follow(s.ctx, r, s.of.Name); err != nil {
+		return r, err
+	}
+	return r, s.from.current(r.gvk)
 }

@@ -72,6 +72,8 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 	switch {
 	case ctx.Err() != nil:
 		return ctrl.Result{}, ctx.Err()
+	case errors.Is(err, errBehind):
+		return ctrl.Result{RequeueAfter: afterBehind}, nil
 	case errors.Is(err, errNotSynced):
 		return ctrl.Result{RequeueAfter: again}, nil
 	case err != nil:
@@ -126,8 +128,8 @@ func (l *look) evaluate(ctx context.Context, id generate.ID, out *outcome) (plan
 		t.State = plan.Evaluated // The policy is not about such objects.
 		return t, nil
 	}
-	if !l.objects.isSynced(of.gvk) {
-		return t, errNotSynced
+	if err := l.objects.current(of.gvk); err != nil {
+		return t, err
 	}
 	object, err := l.objects.get(ctx, of.gvk, id.Namespace, id.Name)
 	if err != nil {
@@ -169,6 +171,9 @@ func (l *look) ask(ctx context.Context, of resource, object *unstructured.Unstru
 	case of.gvk == namespaceKind:
 		trigger.Namespace = object.Object
 	case of.namespaced:
+		if err := l.objects.current(namespaceKind); err != nil {
+			return nil, err
+		}
 		namespace, err := l.objects.get(ctx, namespaceKind, "", object.GetNamespace())
 		if err != nil {
 			return nil, err
@@ -330,6 +335,9 @@ func (l *look) other(ctx context.Context, id generate.ID, wants []generate.Wante
 	of, ok := l.of.resource(id.GroupKind())
 	if !ok {
 		return l.evaluate(ctx, id, &outcome{})
+	}
+	if err := l.objects.current(of.gvk); err != nil {
+		return t, err
 	}
 	object, err := l.objects.get(ctx, of.gvk, id.Namespace, id.Name)
 	if err != nil {

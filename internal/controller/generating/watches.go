@@ -21,23 +21,31 @@ import (
 	"errors"
 	"fmt"
 	"sync"
+	"time"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/selection"
 	toolscache "k8s.io/client-go/tools/cache"
+	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/watchstate"
 )
 
-// errNotSynced says that a watch has just begun.
-var errNotSynced = errors.New("the watch has just begun")
+var (
+	// errNotSynced says that a watch has just begun.
+	errNotSynced = errors.New("the watch has just begun")
+	// errBehind says that a watch was down, and what it shows may be older than what others see.
+	errBehind = fmt.Errorf("%w again", errNotSynced)
+)
 
 // watches keeps a cache of the kinds that policies need.
 type watches struct {
@@ -53,8 +61,24 @@ type watches struct {
 }
 
 type watched struct {
-	informer cache.Informer
+	informer informer
 	policies map[string]bool
+}
+
+// informer is one that knows the state of its watch.
+type informer struct {
+	toolscache.SharedIndexInformer
+	state *watchstate.State
+}
+
+// newInformer makes an informer of objects. Where the API server has gone back in time, it lists them
+// anew; whatever was concluded from them ends with the operator, which notices the same.
+func newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
+	state := watchstate.New(clock.RealClock{})
+	return informer{
+		SharedIndexInformer: toolscache.NewSharedIndexInformer(watchstate.Rewind{}.Over(state.Over(lw)), example, resync, indexers),
+		state:               state,
+	}
 }
 
 // newWatches makes a cache of objects. Of triggers and of what is read, managedFields are kept
@@ -63,7 +87,7 @@ func newWatches(mgr ctrl.Manager, made bool, rights *reviews) (*watches, error) 
 	yes := true
 	opts := cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
-		ReaderFailOnMissingInformer: true, DefaultUnsafeDisableDeepCopy: &yes,
+		ReaderFailOnMissingInformer: true, DefaultUnsafeDisableDeepCopy: &yes, NewInformer: newInformer,
 	}
 	if made {
 		labeled, err := labels.NewRequirement(v1alpha1.LabelGeneratedBy, selection.Exists, nil)
@@ -115,18 +139,22 @@ func (w *watches) follow(ctx context.Context, of resource, policy string) error 
 	}
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	if known, ok := w.kinds[of.gvk]; ok {
-		known.policies[policy] = true
+	if begun, ok := w.kinds[of.gvk]; ok {
+		begun.policies[policy] = true
 		return errNotSynced
 	}
-	informer, err := w.cache.GetInformer(ctx, objectOf(of.gvk), cache.BlockUntilSynced(false))
+	made, err := w.cache.GetInformer(ctx, objectOf(of.gvk), cache.BlockUntilSynced(false))
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", of.gvr.GroupResource(), err)
 	}
-	if _, err := informer.AddEventHandler(w.handler(of)); err != nil {
+	begun, ok := made.(informer)
+	if !ok {
+		return fmt.Errorf("watching %s: its informer is a %T, of which nobody knows how its watch does", of.gvr.GroupResource(), made)
+	}
+	if _, err := begun.AddEventHandler(w.handler(of)); err != nil {
 		return fmt.Errorf("watching %s: %w", of.gvr.GroupResource(), err)
 	}
-	w.kinds[of.gvk] = &watched{informer: informer, policies: map[string]bool{policy: true}}
+	w.kinds[of.gvk] = &watched{informer: begun, policies: map[string]bool{policy: true}}
 	return errNotSynced
 }
 
@@ -182,6 +210,21 @@ func (w *watches) isSynced(gvk schema.GroupVersionKind) bool {
 	defer w.mu.Unlock()
 	known := w.kinds[gvk]
 	return known != nil && known.informer.HasSynced()
+}
+
+// current returns nil where what is known of a kind is what others see. What is wanted follows from
+// several kinds at once: with those of which the watch goes on beside one of which it does not, objects
+// would be made that nobody wants, and deleted again.
+func (w *watches) current(gvk schema.GroupVersionKind) error {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	switch known := w.kinds[gvk]; {
+	case known == nil || !known.informer.HasSynced():
+		return errNotSynced
+	case known.informer.state.Behind():
+		return errBehind
+	}
+	return nil
 }
 
 // get returns an object, nil where it is not there. It is shared, and must not be modified.

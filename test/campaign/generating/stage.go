@@ -141,7 +141,7 @@ func set(ctx context.Context, seed uint64) (_ *stage, err error) {
 // as returns the client of somebody; what the API server warns of is not told.
 func as(config *rest.Config) (client.Client, error) {
 	config.WarningHandler = rest.NoWarnings{}
-	config.QPS, config.Burst = 200, 400
+	config.QPS = -1 // Its limiter says something else than that a deadline has passed.
 	return client.New(config, client.Options{Scheme: controlplane.NewScheme()})
 }
 
