@@ -19,6 +19,7 @@ package generate
 import (
 	"errors"
 	"slices"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -77,6 +78,22 @@ func (p *Policy) Matches(trigger *Trigger) (bool, error) {
 		return false, &Error{Field: matchPath, Reason: ReasonRead, Detail: "whether the trigger matches cannot be told", Err: err}
 	}
 	return matches, nil
+}
+
+// ResourcesOf returns the resources that a rule names, without those that it leaves open.
+func ResourcesOf(rule *admissionregistrationv1.NamedRuleWithOperations) map[schema.GroupVersionResource]bool {
+	out := map[schema.GroupVersionResource]bool{}
+	for _, group := range rule.APIGroups {
+		for _, version := range rule.APIVersions {
+			for _, name := range rule.Resources {
+				name, _, _ = strings.Cut(name, "/")
+				if group != "*" && version != "*" && name != "*" {
+					out[schema.GroupVersionResource{Group: group, Version: version, Resource: name}] = true
+				}
+			}
+		}
+	}
+	return out
 }
 
 // matcher is compiled matchConstraints.

@@ -441,6 +441,58 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		Expect(kausality(ctx, namespace, "trace", "configmap/made")).To(ContainSubstring("├── GeneratingPolicy/%s (gone)\n", namespace))
 	})
 
+	It("is what can tells of beforehand", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		apply(ctx, newConfigMap(namespace, "source", "source", nil), newConfigMap(namespace, "trigger", "trigger", nil))
+		can := func(args ...string) string { return kausality(ctx, namespace, append([]string{"can"}, args...)...) }
+		set := func(object, field, value string) string { return can(object, "--field", field, "--set", value) }
+		changed := func(object any) string {
+			raw, err := yaml.Marshal(object)
+			Expect(err).NotTo(HaveOccurred())
+			file := filepath.Join(GinkgoT().TempDir(), "changed.yaml")
+			Expect(os.WriteFile(file, raw, 0o600)).To(Succeed())
+			return can("-f", file)
+		}
+		p := generating(namespace, true, true)
+		labeled := newConfigMap(namespace, "trigger", "trigger", triggerLabels)
+		labeled.TypeMeta = metav1.TypeMeta{APIVersion: "v1", Kind: "ConfigMap"}
+		Expect(changed(labeled)).To(HaveSuffix("It triggers no rule, so that it allows nothing below.\n"))
+		applyPolicy(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		made := "ConfigMap/made in namespace " + namespace
+		would := func(does, aside string) string {
+			return "GeneratingPolicies would then, as far as rights and other policies let them:\n  " + does + "   " + made + "   by " + p.Name + aside + "\n"
+		}
+
+		By("creating it")
+		Expect(changed(labeled)).To(HaveSuffix(would("create", "")))
+		Expect(configMapIs(ctx, namespace, "made")()).To(Equal("gone"), "it was made")
+		Expect(set("configmap/source", "data.key", "other")).NotTo(ContainSubstring("GeneratingPolicies"))
+		patchConfigMap(ctx, namespace, "trigger", `{"metadata": {"labels": {"make": "yes"}}}`)
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("source"))
+		Eventually(generatingStatus(ctx, p.Name)).Should(HaveField("Objects.Made", BeEquivalentTo(1)))
+
+		By("changing what is read, what was made, and the policy")
+		Expect(set("configmap/source", "data.key", "other")).To(HaveSuffix(would("change", "")))
+		Expect(set("configmap/trigger", "data.other", "else")).NotTo(ContainSubstring("GeneratingPolicies"))
+		Expect(set("configmap/made", "data.key", "else")).To(HaveSuffix(would("change", ": put back")))
+		p.TypeMeta = metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindGeneratingPolicy}
+		p.ManagedFields, p.ResourceVersion = nil, ""
+		p.Spec.Variables[0].Expression = strings.Replace(p.Spec.Variables[0].Expression, "'source'", "'trigger'", 1)
+		Expect(changed(p)).To(HaveSuffix(would("change", "")))
+
+		By("letting it go")
+		Expect(set("configmap/trigger", "metadata.labels.make", "none")).To(HaveSuffix(would("delete", "")))
+		Expect(configMapIs(ctx, namespace, "made")()).To(Equal("source"))
+
+		By("leaving what somebody has")
+		taken := newNamespace(ctx)
+		apply(ctx, newConfigMap(taken, "source", "source", nil), newConfigMap(taken, "made", "mine", nil))
+		applyPolicy(ctx, generating(taken, true, true))
+		labeled.Namespace = taken
+		Expect(changed(labeled)).To(MatchRegexp(`  leave   ConfigMap/made in namespace %[1]s   by %[1]s: it is there, and no\s+GeneratingPolicy made it\n$`, taken))
+	})
+
 	It("deletes nothing where it cannot be evaluated", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		p := generating(namespace, true, false)

@@ -109,6 +109,13 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 		report.Follows = f.follow(ctx, h, f.granted(h, report.Granted), false, 0)
 	}
 	report.Notes = f.notes
+	if report.Outcome == Initiates || report.Outcome == Passes {
+		var notes []string
+		if report.Generated, notes, err = generates(ctx, q.you, a.after); err != nil {
+			return nil, err
+		}
+		report.Notes = append(report.Notes, notes...)
+	}
 	return report, nil
 }
 

@@ -45,6 +45,9 @@ func render(r *Report, t text.Terminal, wide bool) string {
 	if len(r.Granted) > 0 {
 		out.WriteString("\n" + drawing{terminal: t, wide: wide}.tree(r))
 	}
+	if len(r.Generated) > 0 {
+		out.WriteString("\n" + renderGenerated(r.Generated, t, wide))
+	}
 	for _, w := range r.Warnings {
 		out.WriteString("\n" + t.Wrap("", "Warning: "+w))
 	}
@@ -74,7 +77,11 @@ func (r *Report) sentence(t text.Terminal) string {
 	case Unchanged:
 		return object + " is like that already: nothing would change."
 	default:
-		return t.Paint(text.Good, "Yes: ") + r.User + " may " + change + ". It triggers no rule, so that it allows nothing below."
+		said := t.Paint(text.Good, "Yes: ") + r.User + " may " + change + "."
+		if len(r.Generated) > 0 {
+			return said + " It triggers no rule of an AllowancePolicy."
+		}
+		return said + " It triggers no rule, so that it allows nothing below."
 	}
 }
 

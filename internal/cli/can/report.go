@@ -55,6 +55,8 @@ type Report struct {
 	Granted []v1alpha1.Allowance `json:"granted,omitempty"`
 	// Follows is what these allow, and what may follow from that further down.
 	Follows []*Node `json:"follows,omitempty"`
+	// Generated is what GeneratingPolicies would do because of it, as far as rights let them.
+	Generated []Generated `json:"generated,omitempty"`
 	// Initiators are who may initiate changes of the object, or above it.
 	Initiators []string `json:"initiators,omitempty"`
 	// Warnings of the API server.

@@ -22,9 +22,7 @@ import (
 	"slices"
 	"strings"
 
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -76,27 +74,11 @@ func (l *linter) unknownTriggers(doc *source.Document) []string {
 	}
 	out := map[string]bool{}
 	for _, rule := range p.Spec.MatchConstraints.ResourceRules {
-		for resource := range resourcesOf(&rule) {
+		for resource := range generate.ResourcesOf(&rule) {
 			if _, known := l.kinds.KindFor(resource); !known {
 				out[resource.GroupResource().String()] = true
 			}
 		}
 	}
 	return slices.Sorted(maps.Keys(out))
-}
-
-// resourcesOf returns the resources that a rule names, without those that it leaves open.
-func resourcesOf(rule *admissionregistrationv1.NamedRuleWithOperations) map[schema.GroupVersionResource]bool {
-	out := map[schema.GroupVersionResource]bool{}
-	for _, group := range rule.APIGroups {
-		for _, version := range rule.APIVersions {
-			for _, name := range rule.Resources {
-				name, _, _ = strings.Cut(name, "/")
-				if group != "*" && version != "*" && name != "*" {
-					out[schema.GroupVersionResource{Group: group, Version: version, Resource: name}] = true
-				}
-			}
-		}
-	}
-	return out
 }

@@ -19,13 +19,9 @@ package trace
 import (
 	"cmp"
 	"context"
-	"fmt"
 	"slices"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
-	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
@@ -66,7 +62,7 @@ func madeBecauseOf(ctx context.Context, c *cluster.Cluster, target cluster.Targe
 			continue
 		}
 		for _, kind := range p.Status.Kinds {
-			made, err := madeBy(ctx, c, p.Name, schema.GroupVersionKind(kind))
+			made, err := c.MadeBy(ctx, p.Name, schema.GroupVersionKind(kind))
 			if err != nil {
 				return nil, err
 			}
@@ -80,26 +76,6 @@ func madeBecauseOf(ctx context.Context, c *cluster.Cluster, target cluster.Targe
 	slices.SortFunc(out, func(a, b Made) int {
 		return cmp.Or(cmp.Compare(a.Policy, b.Policy), generate.ID(a.Object).Compare(generate.ID(b.Object)))
 	})
-	return out, nil
-}
-
-// madeBy returns the objects of a kind that a policy made.
-func madeBy(ctx context.Context, c *cluster.Cluster, policy string, kind schema.GroupVersionKind) (map[generate.ID]*plan.Marks, error) {
-	list := &metav1.PartialObjectMetadataList{}
-	list.SetGroupVersionKind(kind.GroupVersion().WithKind(kind.Kind + "List"))
-	if err := c.List(ctx, list, client.MatchingLabels{v1alpha1.LabelGeneratedBy: plan.LabelOf(policy)}); err != nil {
-		return nil, fmt.Errorf("listing what GeneratingPolicy %s made of kind %s: %w", policy, kind.Kind, err)
-	}
-	out := map[generate.ID]*plan.Marks{}
-	for i := range list.Items {
-		item := &list.Items[i]
-		id := generate.ID{Group: kind.Group, Kind: kind.Kind, Namespace: item.Namespace, Name: item.Name}
-		object := &unstructured.Unstructured{}
-		object.SetAnnotations(item.Annotations)
-		if marks, _ := plan.MarksOf(id, object.Object); marks != nil && marks.Policy.Name == policy {
-			out[id] = marks
-		}
-	}
 	return out, nil
 }
 

@@ -1,0 +1,364 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+	http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+package can
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/generate/plan"
+)
+
+// mostTriggers bounds how many triggers of a policy are evaluated.
+const mostTriggers = 500
+
+// Generated is what a GeneratingPolicy would do because of the change.
+type Generated struct {
+	// Policy that would do it.
+	Policy string `json:"policy"`
+	// Object to which it would.
+	Object v1alpha1.GeneratingReference `json:"object"`
+	// Do is what: Create, Apply, Delete; or Leave, where the object is somebody else's.
+	Do plan.Verb `json:"do"`
+	// Reason for it.
+	Reason plan.Reason `json:"reason"`
+}
+
+var (
+	generatingKind = v1alpha1.GroupVersion.WithKind(v1alpha1.KindGeneratingPolicy)
+	namespaceKind  = schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}
+)
+
+// generation finds out what GeneratingPolicies would do.
+type generation struct {
+	cluster *cluster.Cluster
+	from    *cluster.Snapshot
+	// changed is the object as it would be, and id which it is.
+	changed *unstructured.Unstructured
+	id      generate.ID
+	alive   map[string]plan.PolicyRef
+	notes   []string
+}
+
+// generates returns what GeneratingPolicies would do if an object became another, and what could not
+// be found out.
+func generates(ctx context.Context, c *cluster.Cluster, changed *unstructured.Unstructured) ([]Generated, []string, error) {
+	policies, err := c.GeneratingPolicies(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	g := &generation{cluster: c, from: c.SnapshotWith(ctx, changed), changed: changed, id: generate.IDOf(changed.Object), alive: map[string]plan.PolicyRef{}}
+	if changed.GroupVersionKind() == generatingKind {
+		p := v1alpha1.GeneratingPolicy{}
+		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(changed.Object, &p); err != nil {
+			return nil, nil, fmt.Errorf("reading GeneratingPolicy %s: %w", changed.GetName(), err)
+		}
+		policies = append(slices.DeleteFunc(policies, func(o v1alpha1.GeneratingPolicy) bool { return o.Name == p.Name }), p)
+	}
+	for i := range policies {
+		g.alive[policies[i].Name] = refOf(&policies[i])
+	}
+	var out []Generated
+	for i := range policies {
+		if policies[i].DeletionTimestamp != nil {
+			continue
+		}
+		found, err := g.by(ctx, &policies[i])
+		if err != nil {
+			return nil, nil, err
+		}
+		out = append(out, found...)
+	}
+	slices.SortFunc(out, func(a, b Generated) int {
+		return cmp.Or(cmp.Compare(a.Policy, b.Policy), generate.ID(a.Object).Compare(generate.ID(b.Object)))
+	})
+	return out, g.notes, nil
+}
+
+func refOf(p *v1alpha1.GeneratingPolicy) plan.PolicyRef {
+	return plan.PolicyRef{Name: p.Name, UID: p.UID, Created: p.CreationTimestamp.UTC()}
+}
+
+func (g *generation) note(format string, args ...any) {
+	g.notes = append(g.notes, fmt.Sprintf(format, args...))
+}
+
+// by returns what one policy would do.
+func (g *generation) by(ctx context.Context, p *v1alpha1.GeneratingPolicy) ([]Generated, error) {
+	compiled, _, errs := generate.Accept(p.Name, &p.Spec)
+	if len(errs) > 0 {
+		return nil, nil //nolint:nilerr // It makes nothing as it is; policy check says why.
+	}
+	made, kinds, err := g.made(ctx, p)
+	if err != nil {
+		return nil, err
+	}
+	triggers, err := g.triggers(p, compiled, made)
+	if err != nil {
+		return nil, err
+	}
+	var affected []plan.Trigger
+	for _, trigger := range triggers {
+		one, concerned, err := g.evaluate(ctx, p, compiled, trigger, made)
+		if err != nil {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			g.note("What GeneratingPolicy %s wants for %s is not known: %s", p.Name, generate.IDOf(trigger.Object), err)
+			continue
+		}
+		if concerned {
+			affected = append(affected, one)
+			for _, wanted := range one.Wanted {
+				kinds[wanted.ID.GroupKind()] = (&unstructured.Unstructured{Object: wanted.Content}).GroupVersionKind()
+			}
+		}
+	}
+	return g.plan(p, affected, made, kinds)
+}
+
+// made returns what a policy made, and the kinds of these objects.
+func (g *generation) made(ctx context.Context, p *v1alpha1.GeneratingPolicy) (map[generate.ID]*plan.Marks, map[schema.GroupKind]schema.GroupVersionKind, error) {
+	out, kinds := map[generate.ID]*plan.Marks{}, map[schema.GroupKind]schema.GroupVersionKind{}
+	for _, kind := range p.Status.Kinds {
+		kind := schema.GroupVersionKind(kind)
+		found, err := g.cluster.MadeBy(ctx, p.Name, kind)
+		if err != nil {
+			return nil, nil, err
+		}
+		kinds[kind.GroupKind()] = kind
+		maps.Copy(out, found)
+	}
+	return out, kinds, nil
+}
+
+// triggers returns the objects that a policy may be about: the one that would change, and the others
+// of the resources that it names.
+func (g *generation) triggers(p *v1alpha1.GeneratingPolicy, compiled *generate.Policy, made map[generate.ID]*plan.Marks) ([]*generate.Trigger, error) {
+	byKind := map[schema.GroupKind]schema.GroupVersionKind{g.changed.GroupVersionKind().GroupKind(): g.changed.GroupVersionKind()}
+	objects := []unstructured.Unstructured{*g.changed}
+	for _, of := range namedBy(p) {
+		kind, served, err := g.from.KindOf(of)
+		if err != nil {
+			return nil, err
+		}
+		if !served {
+			continue
+		}
+		if known, ok := byKind[kind.GroupKind()]; ok && known != kind {
+			continue // In another version they are the same.
+		}
+		byKind[kind.GroupKind()] = kind
+		found, err := g.from.Objects(kind, "", labels.Everything())
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, found...)
+	}
+	out := make([]*generate.Trigger, 0, len(objects))
+	seen := map[generate.ID]bool{}
+	for i := range objects {
+		id := generate.IDOf(objects[i].Object)
+		if seen[id] || !p.Spec.Evaluation.GenerateExisting && id != g.id && !isTriggerOf(made, id) {
+			continue
+		}
+		seen[id] = true
+		trigger, err := g.trigger(&objects[i])
+		if err != nil {
+			return nil, err
+		}
+		matches, err := compiled.Matches(trigger)
+		if err != nil {
+			return nil, fmt.Errorf("asking whether GeneratingPolicy %s is about %s: %w", p.Name, id, err)
+		}
+		if !matches && !isTriggerOf(made, id) {
+			continue
+		}
+		if out = append(out, trigger); len(out) == mostTriggers {
+			g.note("Only %d triggers of GeneratingPolicy %s were looked at.", mostTriggers, p.Name)
+			break
+		}
+	}
+	return out, nil
+}
+
+// namedBy returns the resources that a policy names, without those that it leaves open.
+func namedBy(p *v1alpha1.GeneratingPolicy) []schema.GroupVersionResource {
+	var out []schema.GroupVersionResource
+	if p.Spec.MatchConstraints == nil {
+		return nil
+	}
+	for i := range p.Spec.MatchConstraints.ResourceRules {
+		for of := range generate.ResourcesOf(&p.Spec.MatchConstraints.ResourceRules[i]) {
+			out = append(out, of)
+		}
+	}
+	slices.SortFunc(out, func(a, b schema.GroupVersionResource) int { return cmp.Compare(a.String(), b.String()) })
+	return out
+}
+
+func isTriggerOf(made map[generate.ID]*plan.Marks, id generate.ID) bool {
+	for _, marks := range made {
+		if slices.Contains(marks.Triggers, id) {
+			return true
+		}
+	}
+	return false
+}
+
+// trigger returns an object as a trigger.
+func (g *generation) trigger(object *unstructured.Unstructured) (*generate.Trigger, error) {
+	kind := object.GroupVersionKind()
+	is, others, err := g.cluster.Resources(kind)
+	if err != nil {
+		return nil, err
+	}
+	out := &generate.Trigger{Resource: is, Equivalent: others, Object: object.Object}
+	if marks, above := plan.MarksOf(generate.IDOf(object.Object), object.Object); marks != nil {
+		out.Above = append([]string{marks.Policy.Name}, above...)
+	}
+	switch {
+	case kind == namespaceKind:
+		out.Namespace = object.Object
+	case object.GetNamespace() != "":
+		namespace, err := g.from.Object(namespaceKind, "", object.GetNamespace())
+		if err != nil {
+			return nil, err
+		}
+		if namespace != nil {
+			out.Namespace = namespace.Object
+		}
+	}
+	return out, nil
+}
+
+// evaluate returns what a policy would want for a trigger, and whether that has to do with the change.
+func (g *generation) evaluate(
+	ctx context.Context, p *v1alpha1.GeneratingPolicy, compiled *generate.Policy, trigger *generate.Trigger, made map[generate.ID]*plan.Marks,
+) (plan.Trigger, bool, error) {
+	out := plan.Trigger{ID: generate.IDOf(trigger.Object), State: plan.Evaluated}
+	concerned := out.ID == g.id || g.changed.GroupVersionKind() == generatingKind && g.changed.GetName() == p.Name ||
+		g.changed.GroupVersionKind() == namespaceKind && out.ID.Namespace == g.id.Name
+	if marks := made[g.id]; marks != nil {
+		concerned = concerned || slices.Contains(marks.Triggers, out.ID)
+	}
+	if matches, err := compiled.Matches(trigger); err != nil || !matches {
+		return out, concerned, err
+	}
+	result, err := compiled.Evaluate(ctx, trigger, g.from)
+	if err != nil {
+		return out, false, err
+	}
+	for _, kind := range result.NotServed {
+		g.note("GeneratingPolicy %s would make a %s, which the cluster does not serve.", p.Name, kind.Kind)
+	}
+	out.Wanted = result.Objects
+	concerned = concerned || slices.ContainsFunc(result.Reads, g.isOfChanged)
+	if concerned && !p.Spec.Evaluation.Synchronize {
+		out.Made, err = g.madeOnce(ctx, p.Name, out.ID)
+	}
+	return out, concerned, err
+}
+
+// isOfChanged reports whether something that was read has to do with the object that would change.
+func (g *generation) isOfChanged(r generate.Read) bool {
+	kind, served, err := g.from.KindOf(r.Resource)
+	if err != nil || !served || kind.GroupKind() != g.id.GroupKind() {
+		return false
+	}
+	if r.Name != "" {
+		return r.Name == g.id.Name && r.Namespace == g.id.Namespace
+	}
+	return r.Namespace == "" || r.Namespace == g.id.Namespace
+}
+
+// madeOnce returns what the record of a trigger remembers that a policy made for it.
+func (g *generation) madeOnce(ctx context.Context, policy string, trigger generate.ID) (map[generate.ID]bool, error) {
+	target, err := g.cluster.Named(trigger.GroupKind(), trigger.Namespace, trigger.Name)
+	if err != nil {
+		return nil, err
+	}
+	records, err := g.cluster.RecordsOf(ctx, target)
+	if err != nil || len(records) == 0 {
+		return nil, err
+	}
+	out := map[generate.ID]bool{}
+	for _, made := range records[0].Status.Generated {
+		if made.Policy == policy {
+			out[generate.ID{Group: made.Group, Kind: made.Kind, Namespace: made.Namespace, Name: made.Name}] = true
+		}
+	}
+	return out, nil
+}
+
+// plan returns what a policy would do for triggers.
+func (g *generation) plan(
+	p *v1alpha1.GeneratingPolicy, triggers []plan.Trigger, made map[generate.ID]*plan.Marks, kinds map[schema.GroupKind]schema.GroupVersionKind,
+) ([]Generated, error) {
+	ids := map[generate.ID]bool{}
+	for i := range triggers {
+		for _, wanted := range triggers[i].Wanted {
+			ids[wanted.ID] = true
+		}
+		for id, marks := range made {
+			if slices.Contains(marks.Triggers, triggers[i].ID) {
+				ids[id] = true
+			}
+		}
+	}
+	var existing []plan.Existing
+	rivals := map[generate.ID][]plan.PolicyRef{}
+	for _, id := range slices.SortedFunc(maps.Keys(ids), generate.ID.Compare) {
+		there, err := g.from.Object(kinds[id.GroupKind()], id.Namespace, id.Name)
+		if err != nil {
+			if apimeta.IsNoMatchError(errors.Unwrap(err)) {
+				continue
+			}
+			return nil, err
+		}
+		if there == nil {
+			continue
+		}
+		marks, _ := plan.MarksOf(id, there.Object)
+		existing = append(existing, plan.Existing{ID: id, Content: there.Object, Marks: marks})
+		if marks != nil && marks.Policy.Name != p.Name {
+			if rival, ok := g.alive[marks.Policy.Name]; ok {
+				rivals[id] = []plan.PolicyRef{rival}
+			}
+		}
+	}
+	policy := plan.Policy{PolicyRef: refOf(p), GeneratingEvaluation: p.Spec.Evaluation}
+	var out []Generated
+	for _, step := range plan.For(policy, triggers, existing, rivals) {
+		if ids[step.ID] && (step.Do != plan.Leave || step.Reason.IsConflict()) {
+			out = append(out, Generated{Policy: p.Name, Object: v1alpha1.GeneratingReference(step.ID), Do: step.Do, Reason: step.Reason})
+		}
+	}
+	return out, nil
+}
