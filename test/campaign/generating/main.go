@@ -42,15 +42,14 @@ import (
 )
 
 var (
-	seeds    = flag.String("seed", "1", "of what is done, one campaign for each; 0 for any, which is told")
-	acts     = flag.Int("acts", 120, "how many things are done in each")
-	every    = flag.Int("rest", 20, "after how many acts all has to be quiet, and as it should be")
-	fault    = flag.String("plant", "", "a fault to plant halfway, and to find: remake, restless, uncaused, foreign or lost")
-	root     = flag.String("root", ".", "the root of the repository")
-	keep     = flag.String("keep", "", "a folder for the logs, one in it for each seed; they go by default")
-	binary   = flag.String("operator", "", "the operator's executable, bin/manager by default")
-	restarts = flag.Bool("restarts", false, "restart the API server now and then, which finds that the operator goes by what it saw before")
-	telling  = flag.Bool("v", false, "tell each act")
+	seeds   = flag.String("seed", "1", "of what is done, one campaign for each; 0 for any, which is told")
+	acts    = flag.Int("acts", 120, "how many things are done in each")
+	every   = flag.Int("rest", 20, "after how many acts all has to be quiet, and as it should be")
+	fault   = flag.String("plant", "", "a fault to plant halfway, and to find: remake, restless, uncaused, foreign or lost")
+	root    = flag.String("root", ".", "the root of the repository")
+	keep    = flag.String("keep", "", "a folder for the logs, one in it for each seed; they go by default")
+	binary  = flag.String("operator", "", "the operator's executable, bin/manager by default")
+	telling = flag.Bool("v", false, "tell each act")
 )
 
 func main() {

@@ -52,7 +52,7 @@ func (m *Model) MayBe(is func(Seen) bool) []ID {
 type Effect struct {
 	// Concerned lists the objects for which the act may be a cause.
 	Concerned []ID
-	// Unwanted lists the objects that no policy wants after it.
+	// Unwanted lists the objects that no policy wants after it, or maybe none.
 	Unwanted []ID
 }
 
@@ -77,7 +77,7 @@ func (m *Model) Act(do func(*World), touched ...Touch) Effect {
 		if isTouched || was[id] != is[id] {
 			e.Concerned = append(e.Concerned, id)
 		}
-		if len(wanting(after, id, func(t want) bool { return t.counts != no })) == 0 {
+		if len(wanting(after, id, func(t want) bool { return t.counts == yes })) == 0 {
 			e.Unwanted = append(e.Unwanted, id)
 		}
 	}

@@ -306,6 +306,7 @@ func TestEffects(t *testing.T) {
 		{"a change of an object concerns it", func(*World) {}, []Touch{{ID: beside, Do: Change, Value: "x"}}, Effect{Concerned: []ID{beside}}},
 		{"the end of the operator concerns nothing", func(w *World) { w.Down = true }, nil, Effect{}},
 		{"the end of a policy leaves what it made unwanted", func(w *World) { w.End("p") }, nil, Effect{Concerned: []ID{beside}, Unwanted: []ID{beside}}},
+		{"what was made for what existed may not be wanted any more", func(w *World) { w.Policies["q"].GenerateExisting = false }, nil, Effect{Concerned: []ID{clone}, Unwanted: []ID{beside, clone}}},
 	} {
 		t.Run(tc.name, func(t *testing.T) {
 			if diff := cmp.Diff(tc.want, s.Act(tc.do, tc.with...)); diff != "" {

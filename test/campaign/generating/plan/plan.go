@@ -104,15 +104,14 @@ func (a Act) String() string { return fmt.Sprintf("%d: %s", a.N, a.Do) }
 // opening is done first, so that there is something to do the rest to.
 var opening = []Do{MakeNamespace, MakeNamespace, MakeTrigger, MakeSource, MakeSource, MakePolicy, MakeTrigger, MakeTrigger, MakePolicy, MakePolicy, MakePolicy}
 
-// Make returns what is done, without an end, which follows from a seed; and whether the API server is
-// restarted.
-func Make(seed uint64, restarts bool) iter.Seq[Act] {
+// Make returns what is done, without an end, which follows from a seed.
+func Make(seed uint64) iter.Seq[Act] {
 	return func(yield func(Act) bool) {
 		r := rand.New(rand.NewPCG(seed, 30))
 		// due is when what is broken is whole again.
 		due := map[Do]int{}
 		for n := 1; ; n++ {
-			act := Act{N: n, Do: next(r, n, due, restarts), Pick: [4]int{r.IntN(1 << 16), r.IntN(1 << 16), r.IntN(1 << 16), r.IntN(1 << 16)}}
+			act := Act{N: n, Do: next(r, n, due), Pick: [4]int{r.IntN(1 << 16), r.IntN(1 << 16), r.IntN(1 << 16), r.IntN(1 << 16)}}
 			if !yield(act) {
 				return
 			}
@@ -121,7 +120,7 @@ func Make(seed uint64, restarts bool) iter.Seq[Act] {
 }
 
 // next returns what is done as the nth act.
-func next(r *rand.Rand, n int, due map[Do]int, restarts bool) Do {
+func next(r *rand.Rand, n int, due map[Do]int) Do {
 	if n <= len(opening) {
 		return opening[n-1]
 	}
@@ -138,7 +137,7 @@ func next(r *rand.Rand, n int, due map[Do]int, restarts bool) Do {
 			long = 5 + r.IntN(20)
 		}
 		// Nothing is broken twice, and the API server not while the operator is down.
-		if due[by] != 0 || do == RestartAPIs && (!restarts || due[Revive] != 0) {
+		if due[by] != 0 || do == RestartAPIs && due[Revive] != 0 {
 			continue
 		}
 		if by != "" {

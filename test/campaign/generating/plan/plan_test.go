@@ -25,7 +25,7 @@ import (
 // acts returns the first acts of a plan.
 func acts(seed uint64, number int) []Act {
 	out := make([]Act, 0, number)
-	for a := range Make(seed, true) {
+	for a := range Make(seed) {
 		if out = append(out, a); len(out) == number {
 			break
 		}
@@ -50,19 +50,6 @@ func TestMakeDoesEverything(t *testing.T) {
 	for do := range weights {
 		if count[do] == 0 {
 			t.Errorf("never: %s", do)
-		}
-	}
-}
-
-func TestMakeRestartsTheAPIServerOnlyWhereAsked(t *testing.T) {
-	n := 0
-	for a := range Make(1, false) {
-		if a.Do == RestartAPIs {
-			t.Fatalf("act %s", a)
-		}
-		n++
-		if n == 2000 {
-			break
 		}
 	}
 }
