@@ -36,6 +36,7 @@ import (
 	"kausality.io/operator/internal/cli/derive"
 	"kausality.io/operator/internal/cli/explain"
 	"kausality.io/operator/internal/cli/remove"
+	"kausality.io/operator/internal/cli/takeover"
 	"kausality.io/operator/internal/cli/trace"
 	"kausality.io/operator/internal/cli/upgrade"
 	"kausality.io/operator/internal/cli/why"
@@ -97,6 +98,7 @@ func New(streams genericiooptions.IOStreams) *cobra.Command {
 		explain.Command(flags, streams),
 		policies(streams),
 		remove.Command(flags, streams),
+		takeover.Command(flags, streams),
 		trace.Command(flags, streams),
 		upgrade.Command(flags, streams),
 		why.Command(flags, streams),

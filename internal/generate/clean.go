@@ -56,7 +56,7 @@ func unmark(metadata map[string]any) {
 			continue
 		}
 		unmarked := maps.Clone(marked)
-		maps.DeleteFunc(unmarked, isMark)
+		maps.DeleteFunc(unmarked, IsMark)
 		if len(unmarked) == 0 {
 			delete(metadata, name)
 		} else {
@@ -76,8 +76,8 @@ var markDomains = []string{
 	"applyset.kubernetes.io",
 }
 
-// isMark reports whether a label or an annotation says who keeps an object.
-func isMark(key string, value any) bool {
+// IsMark reports whether a label or an annotation says who keeps an object.
+func IsMark(key string, value any) bool {
 	switch key {
 	case "kubectl.kubernetes.io/last-applied-configuration",
 		// By this label Argo CD knows what is its own, unless told otherwise: it would delete

@@ -493,6 +493,48 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		Expect(changed(labeled)).To(MatchRegexp(`  leave   ConfigMap/made in namespace %[1]s   by %[1]s: it is there, and no\s+GeneratingPolicy made it\n$`, taken))
 	})
 
+	It("takes over what another generator made, where somebody says so", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		takeover := func(args ...string) string {
+			return kausality(ctx, namespace, append([]string{"takeover", namespace}, args...)...)
+		}
+		kyvernos := map[string]string{"app.kubernetes.io/managed-by": "kyverno", "generate.kyverno.io/policy-name": "registry", "own": "label"}
+		made := newConfigMap(namespace, "made", "older", kyvernos)
+		apply(ctx, newConfigMap(namespace, "source", "source", nil), newConfigMap(namespace, "trigger", "trigger", triggerLabels), made)
+		p := generating(namespace, true, true)
+		p.Spec.Evaluation.GenerateExisting = true
+		applyPolicy(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonConflicted))
+
+		By("showing it")
+		Expect(takeover("--dry-run")).To(Equal("ConfigMap/made in namespace " + namespace + "   to be taken over, and changed by the policy\n"))
+		Expect(configMapIs(ctx, namespace, "made")()).To(Equal("older"))
+
+		By("doing it")
+		Expect(takeover("--yes")).To(ContainSubstring("   taken over, and changed by the policy"))
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("source"))
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonEnforced))
+		is := &corev1.ConfigMap{}
+		Expect(k8s.Get(ctx, client.ObjectKeyFromObject(made), is)).To(Succeed())
+		Expect(is.UID).To(Equal(made.UID), "it was made again")
+		Expect(is.Labels).To(Equal(map[string]string{"own": "label", v1alpha1.LabelGeneratedBy: namespace}))
+		Expect(takeover("--yes")).To(HavePrefix("There is nothing that GeneratingPolicy %s wants and somebody else has made.", namespace))
+
+		By("leaving alone what another tool keeps")
+		other := newNamespace(ctx)
+		apply(ctx, newConfigMap(other, "source", "source", nil), newConfigMap(other, "trigger", "trigger", triggerLabels),
+			newConfigMap(other, "made", "source", map[string]string{"app.kubernetes.io/managed-by": "Helm"}))
+		p = generating(other, true, true)
+		p.Spec.Evaluation.GenerateExisting = true
+		applyPolicy(ctx, p)
+		Expect(kausality(ctx, other, "takeover", other, "--yes")).To(MatchRegexp(`left alone: who wrote app.kubernetes.io/managed-by keeps\s+it`))
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonConflicted))
+
+		By("letting it go with its trigger")
+		Expect(k8s.Delete(ctx, newConfigMap(namespace, "trigger", "", nil))).To(Succeed())
+		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("gone"))
+	})
+
 	It("deletes nothing where it cannot be evaluated", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		p := generating(namespace, true, false)

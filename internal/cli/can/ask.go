@@ -31,6 +31,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/generation"
 	"kausality.io/operator/internal/cli/offline"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
@@ -110,9 +111,12 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 	}
 	report.Notes = f.notes
 	if report.Outcome == Initiates || report.Outcome == Passes {
-		var notes []string
-		if report.Generated, notes, err = generates(ctx, q.you, a.after); err != nil {
+		steps, notes, err := generation.Would(ctx, q.you, a.after)
+		if err != nil {
 			return nil, err
+		}
+		for _, step := range steps {
+			report.Generated = append(report.Generated, Generated{Policy: step.Policy, Object: v1alpha1.GeneratingReference(step.ID), Do: step.Do, Reason: step.Reason})
 		}
 		report.Notes = append(report.Notes, notes...)
 	}

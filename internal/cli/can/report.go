@@ -18,6 +18,7 @@ package can
 
 import (
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate/plan"
 )
 
 // Outcome is what becomes of a change.
@@ -82,4 +83,16 @@ type Node struct {
 	Conditions []string `json:"conditions,omitempty"`
 	// Next is what may follow from it.
 	Next []*Node `json:"next,omitempty"`
+}
+
+// Generated is what a GeneratingPolicy would do because of the change.
+type Generated struct {
+	// Policy that would do it.
+	Policy string `json:"policy"`
+	// Object to which it would.
+	Object v1alpha1.GeneratingReference `json:"object"`
+	// Do is what: Create, Apply, Delete; or Leave, where the object is somebody else's.
+	Do plan.Verb `json:"do"`
+	// Reason for it.
+	Reason plan.Reason `json:"reason"`
 }

@@ -13,17 +13,17 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
-package can
+// Package generation tells what GeneratingPolicies would do: it evaluates them with what the cluster
+// has, and plans as the operator plans.
+package generation
 
 import (
 	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"maps"
 	"slices"
 
-	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -38,16 +38,15 @@ import (
 // mostTriggers bounds how many triggers of a policy are evaluated.
 const mostTriggers = 500
 
-// Generated is what a GeneratingPolicy would do because of the change.
-type Generated struct {
+// Step is what a policy would do to an object.
+type Step struct {
+	plan.Step
 	// Policy that would do it.
-	Policy string `json:"policy"`
-	// Object to which it would.
-	Object v1alpha1.GeneratingReference `json:"object"`
-	// Do is what: Create, Apply, Delete; or Leave, where the object is somebody else's.
-	Do plan.Verb `json:"do"`
-	// Reason for it.
-	Reason plan.Reason `json:"reason"`
+	Policy string
+	// There is the object as it is, nil where it is not there.
+	There *unstructured.Unstructured
+	// Above are the policies by which the trigger was made that decides what it is like.
+	Above []string
 }
 
 var (
@@ -62,29 +61,31 @@ type generation struct {
 	// changed is the object as it would be, and id which it is.
 	changed *unstructured.Unstructured
 	id      generate.ID
-	alive   map[string]plan.PolicyRef
-	notes   []string
+	// alive are the policies that there are, and above those by which triggers were made.
+	alive map[string]plan.PolicyRef
+	above map[generate.ID][]string
+	// takeOver has what nobody made be the policy's own.
+	takeOver bool
+	notes    []string
 }
 
-// generates returns what GeneratingPolicies would do if an object became another, and what could not
-// be found out.
-func generates(ctx context.Context, c *cluster.Cluster, changed *unstructured.Unstructured) ([]Generated, []string, error) {
+// Would returns what GeneratingPolicies would do if an object became another, and what could not be
+// found out. It leaves out what they would leave as it is, conflicts apart.
+func Would(ctx context.Context, c *cluster.Cluster, changed *unstructured.Unstructured) ([]Step, []string, error) {
 	policies, err := c.GeneratingPolicies(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	g := &generation{cluster: c, from: c.SnapshotWith(ctx, changed), changed: changed, id: generate.IDOf(changed.Object), alive: map[string]plan.PolicyRef{}}
+	g := newGeneration(ctx, c, changed, policies)
 	if changed.GroupVersionKind() == generatingKind {
 		p := v1alpha1.GeneratingPolicy{}
 		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(changed.Object, &p); err != nil {
 			return nil, nil, fmt.Errorf("reading GeneratingPolicy %s: %w", changed.GetName(), err)
 		}
 		policies = append(slices.DeleteFunc(policies, func(o v1alpha1.GeneratingPolicy) bool { return o.Name == p.Name }), p)
+		g.alive[p.Name] = refOf(&p)
 	}
-	for i := range policies {
-		g.alive[policies[i].Name] = refOf(&policies[i])
-	}
-	var out []Generated
+	var out []Step
 	for i := range policies {
 		if policies[i].DeletionTimestamp != nil {
 			continue
@@ -95,10 +96,37 @@ func generates(ctx context.Context, c *cluster.Cluster, changed *unstructured.Un
 		}
 		out = append(out, found...)
 	}
-	slices.SortFunc(out, func(a, b Generated) int {
-		return cmp.Or(cmp.Compare(a.Policy, b.Policy), generate.ID(a.Object).Compare(generate.ID(b.Object)))
-	})
+	slices.SortFunc(out, func(a, b Step) int { return cmp.Or(cmp.Compare(a.Policy, b.Policy), a.ID.Compare(b.ID)) })
 	return out, g.notes, nil
+}
+
+// TakeOver returns the objects that a policy wants and that no policy made, with the marks by which
+// they would be its own: InPlace where they are as it wants them, and Modified where it would change
+// them then. It also returns what could not be found out.
+func TakeOver(ctx context.Context, c *cluster.Cluster, policy *unstructured.Unstructured) ([]Step, []string, error) {
+	policies, err := c.GeneratingPolicies(ctx)
+	if err != nil {
+		return nil, nil, err
+	}
+	g := newGeneration(ctx, c, policy, policies)
+	i := slices.IndexFunc(policies, func(p v1alpha1.GeneratingPolicy) bool { return p.Name == policy.GetName() })
+	if i < 0 {
+		return nil, nil, fmt.Errorf("there is no GeneratingPolicy %s", policy.GetName())
+	}
+	g.takeOver = true
+	out, err := g.by(ctx, &policies[i])
+	return out, g.notes, err
+}
+
+func newGeneration(ctx context.Context, c *cluster.Cluster, changed *unstructured.Unstructured, policies []v1alpha1.GeneratingPolicy) *generation {
+	g := &generation{
+		cluster: c, from: c.SnapshotWith(ctx, changed), changed: changed, id: generate.IDOf(changed.Object),
+		alive: map[string]plan.PolicyRef{}, above: map[generate.ID][]string{},
+	}
+	for i := range policies {
+		g.alive[policies[i].Name] = refOf(&policies[i])
+	}
+	return g
 }
 
 func refOf(p *v1alpha1.GeneratingPolicy) plan.PolicyRef {
@@ -110,7 +138,7 @@ func (g *generation) note(format string, args ...any) {
 }
 
 // by returns what one policy would do.
-func (g *generation) by(ctx context.Context, p *v1alpha1.GeneratingPolicy) ([]Generated, error) {
+func (g *generation) by(ctx context.Context, p *v1alpha1.GeneratingPolicy) ([]Step, error) {
 	compiled, _, errs := generate.Accept(p.Name, &p.Spec)
 	if len(errs) > 0 {
 		return nil, nil //nolint:nilerr // It makes nothing as it is; policy check says why.
@@ -242,6 +270,7 @@ func (g *generation) trigger(object *unstructured.Unstructured) (*generate.Trigg
 	out := &generate.Trigger{Resource: is, Equivalent: others, Object: object.Object}
 	if marks, above := plan.MarksOf(generate.IDOf(object.Object), object.Object); marks != nil {
 		out.Above = append([]string{marks.Policy.Name}, above...)
+		g.above[generate.IDOf(object.Object)] = out.Above
 	}
 	switch {
 	case kind == namespaceKind:
@@ -320,33 +349,22 @@ func (g *generation) madeOnce(ctx context.Context, policy string, trigger genera
 // plan returns what a policy would do for triggers.
 func (g *generation) plan(
 	p *v1alpha1.GeneratingPolicy, triggers []plan.Trigger, made map[generate.ID]*plan.Marks, kinds map[schema.GroupKind]schema.GroupVersionKind,
-) ([]Generated, error) {
-	ids := map[generate.ID]bool{}
-	for i := range triggers {
-		for _, wanted := range triggers[i].Wanted {
-			ids[wanted.ID] = true
-		}
-		for id, marks := range made {
-			if slices.Contains(marks.Triggers, triggers[i].ID) {
-				ids[id] = true
-			}
-		}
-	}
+) ([]Step, error) {
+	ids := concernedBy(triggers, made)
+	there := map[generate.ID]*unstructured.Unstructured{}
 	var existing []plan.Existing
 	rivals := map[generate.ID][]plan.PolicyRef{}
 	for _, id := range slices.SortedFunc(maps.Keys(ids), generate.ID.Compare) {
-		there, err := g.from.Object(kinds[id.GroupKind()], id.Namespace, id.Name)
+		object, err := g.from.Object(kinds[id.GroupKind()], id.Namespace, id.Name)
 		if err != nil {
-			if apimeta.IsNoMatchError(errors.Unwrap(err)) {
-				continue
-			}
 			return nil, err
 		}
-		if there == nil {
+		if object == nil {
 			continue
 		}
-		marks, _ := plan.MarksOf(id, there.Object)
-		existing = append(existing, plan.Existing{ID: id, Content: there.Object, Marks: marks})
+		there[id] = object
+		marks, _ := plan.MarksOf(id, object.Object)
+		existing = append(existing, plan.Existing{ID: id, Content: object.Object, Marks: marks})
 		if marks != nil && marks.Policy.Name != p.Name {
 			if rival, ok := g.alive[marks.Policy.Name]; ok {
 				rivals[id] = []plan.PolicyRef{rival}
@@ -354,11 +372,71 @@ func (g *generation) plan(
 		}
 	}
 	policy := plan.Policy{PolicyRef: refOf(p), GeneratingEvaluation: p.Spec.Evaluation}
-	var out []Generated
-	for _, step := range plan.For(policy, triggers, existing, rivals) {
-		if ids[step.ID] && (step.Do != plan.Leave || step.Reason.IsConflict()) {
-			out = append(out, Generated{Policy: p.Name, Object: v1alpha1.GeneratingReference(step.ID), Do: step.Do, Reason: step.Reason})
+	steps := plan.For(policy, triggers, existing, rivals)
+	if g.takeOver {
+		steps = takenOver(policy, triggers, existing, rivals)
+	}
+	var out []Step
+	for _, step := range steps {
+		if !g.takeOver && (!ids[step.ID] || step.Do == plan.Leave && !step.Reason.IsConflict()) {
+			continue
 		}
+		one := Step{Step: step, Policy: p.Name, There: there[step.ID]}
+		if step.Marks != nil {
+			one.Above = g.above[step.Marks.Triggers[0]]
+		}
+		out = append(out, one)
 	}
 	return out, nil
+}
+
+// concernedBy returns the objects that triggers want, or that were made for them.
+func concernedBy(triggers []plan.Trigger, made map[generate.ID]*plan.Marks) map[generate.ID]bool {
+	out := map[generate.ID]bool{}
+	for i := range triggers {
+		for _, wanted := range triggers[i].Wanted {
+			out[wanted.ID] = true
+		}
+		for id, marks := range made {
+			if slices.Contains(marks.Triggers, triggers[i].ID) {
+				out[id] = true
+			}
+		}
+	}
+	return out
+}
+
+// takenOver returns the steps for what nobody made, once it has the marks of the policy.
+func takenOver(policy plan.Policy, triggers []plan.Trigger, existing []plan.Existing, rivals map[generate.ID][]plan.PolicyRef) []plan.Step {
+	var out []plan.Step
+	for _, object := range existing {
+		if object.Marks != nil {
+			continue
+		}
+		// The first plan makes the marks, and the second one says what is left to do.
+		object.Marks = &plan.Marks{Policy: policy.PolicyRef, Synchronized: policy.Synchronize, Triggers: wantedBy(triggers, object.ID)}
+		for _, marked := range plan.For(policy, triggers, []plan.Existing{object}, rivals) {
+			if marked.ID != object.ID || marked.Do != plan.Apply {
+				continue
+			}
+			object.Marks = marked.Marks
+			for _, step := range plan.For(policy, triggers, []plan.Existing{object}, rivals) {
+				if step.ID == object.ID {
+					step.Marks = marked.Marks
+					out = append(out, step)
+				}
+			}
+		}
+	}
+	return out
+}
+
+func wantedBy(triggers []plan.Trigger, id generate.ID) []generate.ID {
+	var out []generate.ID
+	for i := range triggers {
+		if slices.ContainsFunc(triggers[i].Wanted, func(w generate.Wanted) bool { return w.ID == id }) {
+			out = append(out, triggers[i].ID)
+		}
+	}
+	return out
 }
