@@ -100,7 +100,7 @@ var _ = Describe("Kausality, installed and removed as it is documented", func() 
 			out: func() []string {
 				return []string{
 					"kubectl delete namespace kausality-system",
-					"kubectl delete crd allowancepolicies.kausality.io allowancerecords.kausality.io upgradeallowances.kausality.io",
+					"kubectl delete crd allowancepolicies.kausality.io allowancerecords.kausality.io upgradeallowances.kausality.io generatingpolicies.kausality.io",
 					render, remove,
 				}
 			},
