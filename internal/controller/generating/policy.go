@@ -41,7 +41,7 @@ import (
 	"kausality.io/operator/internal/generate/plan"
 )
 
-// +kubebuilder:rbac:groups=kausality.io,resources=generatingpolicies,verbs=get;list;watch;patch
+// +kubebuilder:rbac:groups=kausality.io,resources=generatingpolicies,verbs=list;watch;patch
 // +kubebuilder:rbac:groups=kausality.io,resources=generatingpolicies/status,verbs=patch
 // +kubebuilder:rbac:groups=events.k8s.io,resources=events,verbs=create;patch
 

@@ -182,7 +182,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req request) (ctrl.Result, e
 	return result, r.keep(ctx, graph, served, there, standing)
 }
 
-// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,verbs=get;list;watch
+// +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=validatingwebhookconfigurations,verbs=list;watch
 
 // switchedOn reports whether the operator is installed, as its master switch says. While it is
 // not, somebody may be removing it, policies included.

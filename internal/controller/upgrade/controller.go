@@ -43,7 +43,7 @@ import (
 	"kausality.io/operator/internal/upgrade"
 )
 
-// +kubebuilder:rbac:groups=kausality.io,resources=upgradeallowances,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kausality.io,resources=upgradeallowances,verbs=list;watch
 // +kubebuilder:rbac:groups=kausality.io,resources=upgradeallowances/status,verbs=patch
 
 const (

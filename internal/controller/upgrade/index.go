@@ -37,7 +37,7 @@ import (
 	"kausality.io/operator/internal/upgrade"
 )
 
-// +kubebuilder:rbac:groups=kausality.io,resources=upgradeallowances,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kausality.io,resources=upgradeallowances,verbs=list;watch
 
 // Kinds knows what the API server serves of what policies name.
 type Kinds interface {

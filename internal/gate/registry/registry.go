@@ -37,7 +37,7 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// +kubebuilder:rbac:groups=pkg.crossplane.io,resources=providerrevisions,verbs=get;list;watch
+// +kubebuilder:rbac:groups=pkg.crossplane.io,resources=providerrevisions,verbs=list;watch
 
 // Drivers returns the systems that there are gates for, as far as it does not depend on
 // what an admin configures.
