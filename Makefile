@@ -115,6 +115,7 @@ lint: verify $(GOLANGCI_LINT) ## Check generated files and run all linters.
 	cd test/bench/scale && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/bench/scale
 	cd test/peers/crossplane && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/crossplane
 	cd test/peers/cert-manager && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/cert-manager
+	cd test/peers/argo-cd && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/argo-cd
 
 .PHONY: lint-fix
 lint-fix: $(GOLANGCI_LINT) ## Run all linters and repair what they can repair.
@@ -201,7 +202,7 @@ PREVIOUS ?= c08ae1979cbf1a007e50751057391cdebd221e4d
 .PHONY: e2e-install
 e2e-install: build controlplane-binaries $(KUSTOMIZE) $(HELM) ## Follow docs/install.md into an empty cluster and out again, and lose replicas (some 10 minutes).
 	@echo "=== in and out: kubectl, Helm, in any order, and with the operator dead"
-	go test $(RACE) -count=1 -timeout=30m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter='!olm && !upgrade && !cert-manager'
+	go test $(RACE) -count=1 -timeout=30m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter='!olm && !upgrade && !cert-manager && !argo-cd'
 
 .PHONY: e2e-olm
 e2e-olm: build controlplane-binaries olm-binaries ## Have OLM's own operator install the bundle and take it out again (some 2 minutes).
@@ -212,6 +213,11 @@ e2e-olm: build controlplane-binaries olm-binaries ## Have OLM's own operator ins
 e2e-cert-manager: build controlplane-binaries $(KUSTOMIZE) cert-manager-binaries ## Have cert-manager renew the serving certificate under load (some 3 minutes).
 	@echo "=== with certificates of cert-manager"
 	go test $(RACE) -count=1 -timeout=20m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter=cert-manager
+
+.PHONY: e2e-argo-cd
+e2e-argo-cd: build controlplane-binaries $(KUSTOMIZE) argo-cd-binaries ## Have Argo CD's engine install, compare, heal and prune (some 3 minutes).
+	@echo "=== with the engine of Argo CD"
+	go test $(RACE) -count=1 -timeout=20m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter=argo-cd
 
 .PHONY: e2e-upgrade
 e2e-upgrade: build controlplane-binaries $(KUSTOMIZE) peers-binaries previous-operator ## Go up from the previous release, back, and up again, under load and with gates (some 6 minutes).

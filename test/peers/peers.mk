@@ -156,6 +156,14 @@ $(PEERS_BIN)/olm-crds/.copied:
 	$(call controller-definitions,github.com/operator-framework/api,crds/*.yaml)
 	@touch $@
 
+# What Argo CD compares and applies with, which only "make e2e-argo-cd" runs: its application controller
+# takes a repository server and Redis, and this is the tests' own.
+.PHONY: argo-cd-binaries
+argo-cd-binaries: $(PEERS_BIN)/argo-cd
+
+$(PEERS_BIN)/argo-cd: test/peers/argo-cd/go.mod test/peers/argo-cd/go.sum test/peers/argo-cd/main.go
+	$(call controller-build,.,4 minutes)
+
 # A container runtime, what it runs containers with, and who asks it: only
 # "make e2e-cri" has them.
 CRI_BIN := bin/cri
