@@ -137,7 +137,7 @@ const registrySecret = `
 apiVersion: v1
 kind: Secret
 metadata: {namespace: default, name: registry}
-stringData: {token: example}
+data: {token: ZXhhbXBsZQ==}
 `
 
 // versions returns the versions of what was pushed, by which each write shows.
