@@ -95,7 +95,7 @@ func (a *Active) Set(allowances []*Allowance) {
 	a.setting.Lock()
 	defer a.setting.Unlock()
 	come := slices.ContainsFunc(allowances, func(each *Allowance) bool {
-		return !slices.ContainsFunc(a.For(each.User), func(old *Allowance) bool { return old.UID == each.UID && old.ID() == each.ID() })
+		return !slices.ContainsFunc(a.For(each.User), func(old *Allowance) bool { return old.ID() == each.ID() })
 	})
 	byUser := map[string][]*Allowance{}
 	for _, each := range allowances {

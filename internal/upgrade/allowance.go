@@ -172,8 +172,9 @@ func (a *Allowance) wasThere(by Version) bool {
 	return slices.Contains(a.RanBefore, by.Image)
 }
 
-// ID names one generation of it.
-func (a *Allowance) ID() string { return fmt.Sprintf("%s/%d", a.Name, a.Generation) }
+// ID names one generation of it. One that is deleted and made again begins with the first one again,
+// and is another one.
+func (a *Allowance) ID() string { return fmt.Sprintf("%s/%d/%s", a.Name, a.Generation, a.UID) }
 
 // IsAbout reports whether it names children of a kind.
 func (a *Allowance) IsAbout(kind string) bool {

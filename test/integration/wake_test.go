@@ -119,6 +119,23 @@ var _ = Describe("What waits for an UpgradeAllowance", Ordered, func() {
 		Consistently(written.seen).WithTimeout(4 * time.Second).Should(Equal([]bool{true, false}))
 	})
 
+	It("is woken by another one of the name and the generation of one that was asked", func(ctx SpecContext) {
+		d := deploymentWith(ctx, namespace, "asked")
+		asked := agreement("again")
+		p.agree(ctx, asked)
+		denied := deniedUpdate(targetOf(d, deployments))
+		denied.Decision.Upgrades = []string{p.upgrades.For(deploymentsUser)[0].ID()}
+		written := watchBlocked(ctx, d)
+		p.records.Observe(denied)
+		Eventually(written.seen).Should(Equal([]bool{true}))
+		Consistently(written.seen).WithTimeout(3 * time.Second).Should(Equal([]bool{true}))
+
+		p.upgrades.Set(nil)
+		Expect(k8s.Delete(ctx, asked)).To(Succeed())
+		p.agree(ctx, agreement("again"))
+		Eventually(written.seen).Should(Equal([]bool{true, false}))
+	})
+
 	DescribeTable("is woken by one that comes to select it", func(ctx SpecContext, name string, selects func(*v1alpha1.UpgradeAllowanceSpec), relabel func(*appsv1.Deployment) client.Object, want ...bool) {
 		d := deploymentWith(ctx, namespace, name)
 		written := watchBlocked(ctx, d)

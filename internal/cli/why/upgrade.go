@@ -17,6 +17,8 @@ limitations under the License.
 package why
 
 import (
+	"strings"
+
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/upgrade"
@@ -41,9 +43,17 @@ func upgradeOf(rec *v1alpha1.AllowanceRecord, e v1alpha1.HistoryEntry) *Upgrade 
 		}
 	}
 	if d := rec.Status.LastDenial; d != nil && d.User == e.User && d.Kind == e.Kind {
-		out.Asked = d.Upgrades
+		for _, id := range d.Upgrades {
+			out.Asked = append(out.Asked, withoutUID(id))
+		}
 	}
 	return out
+}
+
+// withoutUID returns what people know an UpgradeAllowance by: NAME/GENERATION of NAME/GENERATION/UID.
+func withoutUID(id string) string {
+	parts := strings.SplitN(id, "/", 3)
+	return strings.Join(parts[:min(len(parts), 2)], "/")
 }
 
 // stateOf says how a parent came to be made by a version.

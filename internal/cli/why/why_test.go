@@ -248,7 +248,7 @@ Refused 2m ago  update of Deployment/shop
 			records: upgrades("no. UpgradeAllowance v2 does not let it through: spec.policies does not cover it. Details: kubectl get allowancerecord",
 				v1alpha1.AllowanceRecordStatus{
 					Versions:   []v1alpha1.ControllerVersion{moving, moved},
-					LastDenial: &v1alpha1.Decision{User: crossplane, Kind: "ReplicaSet", Upgrades: []string{"v2/3"}},
+					LastDenial: &v1alpha1.Decision{User: crossplane, Kind: "ReplicaSet", Upgrades: []string{"v2/3/uid-of-v2"}},
 				}),
 			subject: &cluster.Target{GVK: kind("Deployment"), Namespace: "shop", Name: "up"},
 			want: `Refused 60s ago  update of ReplicaSet/up-1

@@ -221,7 +221,7 @@ func TestAnswerToUpgrades(t *testing.T) {
 	someone := &policy.Policy{Name: "deployment", Generation: 1}
 	const crossplane = "system:serviceaccount:crossplane-system:crossplane"
 	agreed := func(name string, generation int64, user, kind string) *upgrade.Allowance {
-		return &upgrade.Allowance{Name: name, Generation: generation, User: user, Entries: []policy.Entry{{Kind: schema.GroupKind{Kind: kind}}}}
+		return &upgrade.Allowance{Name: name, Generation: generation, UID: "one", User: user, Entries: []policy.Entry{{Kind: schema.GroupKind{Kind: kind}}}}
 	}
 	helpful := agreed("upgrade", 2, crossplane, "ReplicaSet")
 	was := func(kind string, since time.Duration) []v1alpha1.HistoryEntry {
@@ -239,16 +239,17 @@ func TestAnswerToUpgrades(t *testing.T) {
 	}{
 		"none":                                {want: true},
 		"one that comes":                      {upgrades: []*upgrade.Allowance{helpful}},
-		"one that was asked":                  {asked: []string{"upgrade/2"}, upgrades: []*upgrade.Allowance{helpful}, want: true},
-		"one that has changed":                {asked: []string{"upgrade/1"}, upgrades: []*upgrade.Allowance{helpful}},
+		"one that was asked":                  {asked: []string{"upgrade/2/one"}, upgrades: []*upgrade.Allowance{helpful}, want: true},
+		"one that has changed":                {asked: []string{"upgrade/1/one"}, upgrades: []*upgrade.Allowance{helpful}},
+		"one that was made again":             {asked: []string{"upgrade/2/another"}, upgrades: []*upgrade.Allowance{helpful}},
 		"one for somebody else":               {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, "other", "ReplicaSet")}, want: true},
 		"one about something else":            {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, crossplane, "Service")}, want: true},
 		"one about what was denied before it": {history: was("Service", 30*time.Second), upgrades: []*upgrade.Allowance{service}},
 		"one about what was denied long ago":  {history: was("Service", time.Hour), upgrades: []*upgrade.Allowance{service}, want: true},
-		"one that comes second":               {asked: []string{"upgrade/2"}, upgrades: []*upgrade.Allowance{helpful, agreed("more", 1, crossplane, "ReplicaSet")}},
+		"one that comes second":               {asked: []string{"upgrade/2/one"}, upgrades: []*upgrade.Allowance{helpful, agreed("more", 1, crossplane, "ReplicaSet")}},
 		"one, and a stranger since":           {upgrades: []*upgrade.Allowance{helpful}, last: "mallory"},
 		"one before it is shown":              {upgrades: []*upgrade.Allowance{helpful}, hidden: true, want: true},
-		"one that goes":                       {asked: []string{"upgrade/2"}, want: true},
+		"one that goes":                       {asked: []string{"upgrade/2/one"}, want: true},
 		"a stranger, and one of his":          {upgrades: []*upgrade.Allowance{agreed("upgrade", 2, "mallory", "ReplicaSet")}, last: "mallory"},
 	}
 	for name, tt := range tests {
