@@ -41,12 +41,14 @@ type UpgradeAllowanceSpec struct {
 	// triggers are what an upgrade is of: Controller, the program that writes the children;
 	// Composition, the CompositionRevision by which Crossplane composes a composite resource;
 	// Function, the package of a Function that it composes with; ResourceGraph, the graph of kro
-	// that they are made from. Default [Controller].
+	// that they are made from. None can be added: what there was of it before is not known.
+	// Default [Controller].
 	// +optional
 	// +listType=set
 	// +kubebuilder:default={Controller}
 	// +kubebuilder:validation:MinItems=1
 	// +kubebuilder:validation:MaxItems=8
+	// +kubebuilder:validation:XValidation:rule="self.all(trigger, trigger in oldSelf)",message="triggers cannot be added: make another UpgradeAllowance"
 	Triggers []UpgradeTrigger `json:"triggers,omitempty"`
 
 	// versions are patterns of the images that may do this, in which * stands for any
