@@ -296,6 +296,10 @@ type Decision struct {
 	// +optional
 	// +listType=atomic
 	Upgrades []string `json:"upgrades,omitempty"`
+	// versions are what a denied request came from, where it could be part of an upgrade.
+	// +optional
+	// +listType=atomic
+	Versions []RequestVersion `json:"versions,omitempty"`
 }
 
 // ApprovedContent identifies content without telling it.

@@ -113,4 +113,8 @@ type HistoryEntry struct {
 	// message that the requester got, or what was granted.
 	// +optional
 	Message string `json:"message,omitempty"`
+	// versions are what a denied request came from, where it could be part of an upgrade.
+	// +optional
+	// +listType=atomic
+	Versions []RequestVersion `json:"versions,omitempty"`
 }

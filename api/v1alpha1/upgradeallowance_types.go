@@ -225,6 +225,39 @@ type ControllerVersion struct {
 	MovedAt *metav1.Time `json:"movedAt,omitempty"`
 }
 
+// RequestVersion is a version that a request came from, and what it was to the parent then.
+type RequestVersion struct {
+	// trigger that it is a version of.
+	Trigger UpgradeTrigger `json:"trigger"`
+	// version is the image of the controller's Pod, the package of a Function, or the name of a
+	// revision; left out where it is not known.
+	// +optional
+	Version string `json:"version,omitempty"`
+	// podCreated is when that Pod was created.
+	// +optional
+	PodCreated *metav1.Time `json:"podCreated,omitempty"`
+	// standing is what it was to the parent.
+	Standing VersionStanding `json:"standing"`
+}
+
+// VersionStanding is what a version is to a parent, by what the parent remembers.
+type VersionStanding string
+
+const (
+	// StandingFirst is that of a version of what the parent remembers none.
+	StandingFirst VersionStanding = "First"
+	// StandingNew is that of another version than the parent remembers, which could be an upgrade.
+	StandingNew VersionStanding = "New"
+	// StandingMoving is that of the version that the parent is being upgraded to.
+	StandingMoving VersionStanding = "Moving"
+	// StandingSame is that of the version that the parent was made by, or upgraded to.
+	StandingSame VersionStanding = "Same"
+	// StandingOlder is that of another version than the parent remembers, in an older Pod.
+	StandingOlder VersionStanding = "Older"
+	// StandingUnknown is that of a version that is not known.
+	StandingUnknown VersionStanding = "Unknown"
+)
+
 // UpgradeAllowance says what a new version of a controller may do, once, to the children
 // of each parent, although no change of the parent allows it.
 //

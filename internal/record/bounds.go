@@ -17,6 +17,7 @@ limitations under the License.
 package record
 
 import (
+	"slices"
 	"strings"
 	"unicode/utf8"
 
@@ -40,7 +41,7 @@ const (
 func shortened(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	e.Message = cut(e.Message, maxMessage)
 	e.Paths, e.Names, e.Policies = shortTexts(e.Paths), shortTexts(e.Names), shortTexts(e.Policies)
-	e.Trace = shortTrace(e.Trace)
+	e.Trace, e.Versions = shortTrace(e.Trace), shortVersions(e.Versions)
 	return e
 }
 
@@ -48,8 +49,18 @@ func shortened(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 func shortDecision(d v1alpha1.Decision) v1alpha1.Decision {
 	d.Message = cut(d.Message, maxMessage)
 	d.Paths, d.Policies = shortTexts(d.Paths), shortTexts(d.Policies)
-	d.Trace = shortTrace(d.Trace)
+	d.Trace, d.Versions = shortTrace(d.Trace), shortVersions(d.Versions)
 	return d
+}
+
+// shortVersions leaves out what is too long rather than cut it: half a name names another version.
+func shortVersions(versions []v1alpha1.RequestVersion) []v1alpha1.RequestVersion {
+	isLong := func(v v1alpha1.RequestVersion) bool { return len(v.Version) > maxText }
+	if len(versions) <= maxItems && !slices.ContainsFunc(versions, isLong) {
+		return versions
+	}
+	out := slices.DeleteFunc(slices.Clone(versions), isLong)
+	return out[:min(len(out), maxItems)]
 }
 
 func shortTexts(texts []string) []string {

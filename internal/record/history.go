@@ -103,6 +103,10 @@ func aboutLedger(event v1alpha1.HistoryEvent) bool {
 func essence(e v1alpha1.HistoryEntry) v1alpha1.HistoryEntry {
 	e.Time, e.FirstTime, e.Count = metav1.Time{}, nil, 0
 	e.Names, e.Message, e.Trace = nil, "", nil
+	e.Versions = slices.Clone(e.Versions)
+	for i := range e.Versions {
+		e.Versions[i].PodCreated = nil // A restart is no other version.
+	}
 	return e
 }
 
@@ -162,6 +166,9 @@ func sizeOf(e *v1alpha1.HistoryEntry) int {
 			size += len(text) + each
 		}
 	}
+	for i := range e.Versions {
+		size += around + len(e.Versions[i].Version)
+	}
 	for i := range e.Trace {
 		hop := &e.Trace[i]
 		size += around + len(hop.Kind) + len(hop.Name) + len(hop.Field)
@@ -177,6 +184,7 @@ func entryOf(d v1alpha1.Decision) v1alpha1.HistoryEntry {
 	e := v1alpha1.HistoryEntry{
 		Time: d.Time, Event: v1alpha1.HistoryEvent(d.Result), User: d.User, Operation: d.Operation, Reason: d.Reason,
 		Kind: d.Kind, Paths: d.Paths, Initiator: d.Initiator, Trace: d.Trace, Policies: d.Policies, Message: d.Message,
+		Versions: d.Versions,
 	}
 	switch {
 	case d.Result == ResultBrokeGlass:

@@ -77,8 +77,8 @@ func (a *Allowance) Ask(memory []v1alpha1.ControllerVersion, by Version, now tim
 		return a.begin(memory, by, now)
 	case a.isSame(known, by):
 		return a.goOn(*known, now)
-	case known.PodCreated != nil && !by.PodCreated.After(known.PodCreated.Time):
-		return Answer{Why: older(by, known)}
+	case isOlder(known, by):
+		return Answer{Why: fmt.Sprintf("%s is in an older Pod than %s, which the parent was upgraded to or made by", by, Text(known))}
 	default:
 		return a.begin(memory, by, now)
 	}

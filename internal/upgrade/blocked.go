@@ -29,11 +29,34 @@ import (
 // changed is no denial of the upgrade.
 func IsBlocked(u *v1alpha1.UpgradeAllowance, status *v1alpha1.AllowanceRecordStatus) bool {
 	d := status.LastDenial
-	if d == nil || d.User != u.Spec.ServiceAccount || u.Status.AcceptedAt == nil || d.Time.Before(u.Status.AcceptedAt) || isOlder(d.Message, u.Name) {
+	if d == nil || d.User != u.Spec.ServiceAccount || u.Status.AcceptedAt == nil || d.Time.Before(u.Status.AcceptedAt) || isOlderDenial(u, d) {
 		return false
 	}
 	return !slices.ContainsFunc(status.Versions, func(known v1alpha1.ControllerVersion) bool {
 		return known.User == d.User && (known.LastUsed != nil && d.Time.Before(known.LastUsed) ||
 			known.Trigger != v1alpha1.UpgradeOfController && known.MovedAt != nil && d.Time.Before(known.MovedAt))
 	})
+}
+
+// isOlderDenial reports whether what was denied is what an older version wanted, of all that the
+// UpgradeAllowance is about. Records of a release that did not note versions tell of none.
+func isOlderDenial(u *v1alpha1.UpgradeAllowance, d *v1alpha1.Decision) bool {
+	older := false
+	for _, by := range d.Versions {
+		switch {
+		case !isAboutTrigger(u, by.Trigger), by.Standing == v1alpha1.StandingSame:
+		case by.Standing == v1alpha1.StandingOlder:
+			older = true
+		default:
+			return false
+		}
+	}
+	return older
+}
+
+func isAboutTrigger(u *v1alpha1.UpgradeAllowance, trigger v1alpha1.UpgradeTrigger) bool {
+	if len(u.Spec.Triggers) == 0 {
+		return trigger == v1alpha1.UpgradeOfController
+	}
+	return slices.Contains(u.Spec.Triggers, trigger)
 }

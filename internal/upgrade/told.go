@@ -20,8 +20,6 @@ import (
 	"fmt"
 	"regexp"
 	"strings"
-
-	"kausality.io/operator/api/v1alpha1"
 )
 
 // A denial says in its message what it has to do with an upgrade: which UpgradeAllowances were
@@ -30,7 +28,6 @@ import (
 const (
 	comesFrom = "The request comes from "
 	details   = " Details: "
-	olderPod  = " is in an older Pod than "
 )
 
 var saysNo = regexp.MustCompile(`UpgradeAllowance \S+ does not let it through: `)
@@ -38,21 +35,6 @@ var saysNo = regexp.MustCompile(`UpgradeAllowance \S+ does not let it through: `
 // SaysNo says that an UpgradeAllowance does not let a request through, and why.
 func SaysNo(name, why string) string {
 	return fmt.Sprintf("UpgradeAllowance %s does not let it through: %s", name, why)
-}
-
-// older says why a version gets nothing that is still there beside the one that took its place.
-func older(by Version, known *v1alpha1.ControllerVersion) string {
-	return fmt.Sprintf("%s%s%s, which the parent was upgraded to or made by", by, olderPod, Text(known))
-}
-
-// isOlder reports whether the message of a denial says that an UpgradeAllowance does not let a request
-// through since an older version makes it.
-func isOlder(message, name string) bool {
-	_, why, ok := strings.Cut(message, SaysNo(name, ""))
-	if at := saysNo.FindStringIndex(why); len(at) > 0 {
-		why = why[:at[0]]
-	}
-	return ok && strings.Contains(why, olderPod)
 }
 
 // Agree says which version a request comes from, and which one the parent was made by, and how to

@@ -24,6 +24,7 @@ import (
 	"time"
 
 	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -150,6 +151,36 @@ func text(trigger v1alpha1.UpgradeTrigger, image, revision string) string {
 	default:
 		return ""
 	}
+}
+
+// Standing returns a version as a denial records it: what it is to a parent that remembers these, as
+// far as can be told without an UpgradeAllowance.
+func Standing(memory []v1alpha1.ControllerVersion, user string, by Version) v1alpha1.RequestVersion {
+	out := v1alpha1.RequestVersion{Trigger: by.About(), Version: by.name()}
+	if !by.PodCreated.IsZero() {
+		out.PodCreated = new(metav1.NewTime(by.PodCreated))
+	}
+	known := find(memory, by.id(user))
+	switch {
+	case by.Unknown != "":
+		out.Standing = v1alpha1.StandingUnknown
+	case known == nil:
+		out.Standing = v1alpha1.StandingFirst
+	case (&Allowance{}).isSame(known, by) && IsMoving(known):
+		out.Standing = v1alpha1.StandingMoving
+	case (&Allowance{}).isSame(known, by):
+		out.Standing = v1alpha1.StandingSame
+	case isOlder(known, by):
+		out.Standing = v1alpha1.StandingOlder
+	default:
+		out.Standing = v1alpha1.StandingNew
+	}
+	return out
+}
+
+// isOlder reports whether a version is still there beside the one that took its place.
+func isOlder(known *v1alpha1.ControllerVersion, by Version) bool {
+	return known.PodCreated != nil && !by.PodCreated.After(known.PodCreated.Time)
 }
 
 // Replaces reports whether a version is another one than a parent remembers of the same, as far

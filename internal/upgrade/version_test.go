@@ -218,3 +218,34 @@ func TestOnCome(t *testing.T) {
 		t.Error("nobody has some")
 	}
 }
+
+func TestStanding(t *testing.T) {
+	made := []v1alpha1.ControllerVersion{*MadeBy(controller, at(v2, 2), after(2))}
+	moving := []v1alpha1.ControllerVersion{*compiled(t, nil).Ask(nil, at(v2, 2), after(2)).Note}
+	tests := map[string]struct {
+		memory []v1alpha1.ControllerVersion
+		by     Version
+		want   v1alpha1.VersionStanding
+	}{
+		"nothing is remembered":        {by: at(v2, 2), want: v1alpha1.StandingFirst},
+		"the same":                     {memory: made, by: at(v2, 5), want: v1alpha1.StandingSame},
+		"the one that it moves to":     {memory: moving, by: at(v2, 5), want: v1alpha1.StandingMoving},
+		"another one":                  {memory: made, by: at(v1, 3), want: v1alpha1.StandingNew},
+		"another one, in a Pod as old": {memory: made, by: at(v1, 2), want: v1alpha1.StandingOlder},
+		"an older one meanwhile":       {memory: moving, by: at(v1, 1), want: v1alpha1.StandingOlder},
+		"nobody knows":                 {memory: made, by: Version{Unknown: "its token is bound to no Pod"}, want: v1alpha1.StandingUnknown},
+		"another graph":                {memory: made, by: graph("r2", "b", 20), want: v1alpha1.StandingFirst},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			got := Standing(tt.memory, controller, tt.by)
+			want := v1alpha1.RequestVersion{Trigger: tt.by.About(), Version: tt.by.name(), Standing: tt.want}
+			if !tt.by.PodCreated.IsZero() {
+				want.PodCreated = new(metav1.NewTime(tt.by.PodCreated))
+			}
+			if diff := cmp.Diff(want, got); diff != "" {
+				t.Errorf("standing (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

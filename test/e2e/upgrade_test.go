@@ -185,9 +185,10 @@ func upgradeOf(user string) *v1alpha1.UpgradeAllowance {
 	}
 }
 
-// suggestionOf returns what would have let version 2 through for the first Thing.
-func suggestionOf(user string) v1alpha1.UpgradeAllowanceSpec {
+// suggestionOf returns what would have let a version through for the first Thing.
+func suggestionOf(user, version string) v1alpha1.UpgradeAllowanceSpec {
 	spec := upgradeOf(user).Spec
+	spec.Versions = []string{version}
 	spec.Triggers = []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}
 	for i := range spec.Policies {
 		spec.Policies[i].Target.APIGroup = new("")
@@ -220,6 +221,11 @@ var _ = Describe("An upgrade of a controller", func() {
 			return versions[0].Image, versions[0].MovedAt != nil
 		}
 
+		By("version 1 being denied what nobody caused")
+		rogue := *first
+		rogue.format, rogue.extra = "1", "x"
+		Expect(rogue.reconcileAs(ctx, things[0].DeepCopy())).To(MatchError(denied, "denied"))
+
 		By("version 2 being denied what nobody has agreed to")
 		second := shared.runVersion(ctx, ns, "controller-2", v2)
 		second.format, second.serves = "2", true
@@ -233,9 +239,10 @@ var _ = Describe("An upgrade of a controller", func() {
 		Eventually(ctx, func(g Gomega) {
 			out, err := reader.kausality(ctx, ns, "upgrade", "suggest", ns+"/controller")
 			g.Expect(err).NotTo(HaveOccurred(), out)
-			g.Expect(out).To(SatisfyAll(HavePrefix("# What would have let refusals through."), ContainSubstring("for Thing/app-0\n")))
+			g.Expect(out).To(SatisfyAll(HavePrefix("# What would have let refusals through."), ContainSubstring("for Thing/app-0\n"),
+				ContainSubstring("# Not in it: what "+v1+" was refused 1 times: ")))
 			g.Expect(yaml.UnmarshalStrict([]byte(out), agreed)).To(Succeed(), out)
-			g.Expect(agreed.Spec).To(Equal(suggestionOf(user)))
+			g.Expect(agreed.Spec).To(Equal(suggestionOf(user, v2)))
 		}).Should(Succeed())
 		agreed.Name += "-" + ns
 		Expect(greta.Create(ctx, agreed)).To(Succeed())
@@ -254,8 +261,7 @@ var _ = Describe("An upgrade of a controller", func() {
 		})
 
 		By("version 1 going on to be denied what it was")
-		rogue := *first
-		rogue.format = "1"
+		rogue.extra = ""
 		Expect(rogue.reconcileAs(ctx, things[0].DeepCopy())).To(MatchError(denied, "denied"))
 
 		By("version 2 upgrading each parent over several writes")

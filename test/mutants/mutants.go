@@ -207,7 +207,7 @@ var mutants = []mutant{
 	{
 		name: "upgrade: an older Pod takes its turn",
 		edits: []edit{{
-			"internal/upgrade/answer.go", "known.PodCreated != nil && !by.PodCreated.After(known.PodCreated.Time)", "known.PodCreated == nil",
+			"internal/upgrade/version.go", "known.PodCreated != nil && !by.PodCreated.After(known.PodCreated.Time)", "known.PodCreated == nil",
 		}},
 		unit: []string{"-run=TestAsk|TestNothingFlaps", "./internal/upgrade"},
 	},
@@ -347,8 +347,28 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestOf", "./internal/identity"},
 	},
 	{
+		name:  "upgrade: one that is made again under its name was asked",
+		edits: []edit{{"internal/upgrade/allowance.go", "a.Name, a.Generation, a.UID)", "a.Name, a.Generation, \"\")"}},
+		unit:  []string{"-run=TestAnswerToUpgrades", "./internal/controller/holder"},
+	},
+	{
+		name:  "upgrade: what the old version was refused is suggested",
+		edits: []edit{{"internal/cli/upgrade/refused.go", "		return len(by) == 0\n", "		return false\n"}},
+		unit:  []string{"-run=TestSuggestForVersions", "./internal/cli/upgrade"},
+	},
+	{
+		name:  "upgrade: what a version was refused that runs no more is suggested",
+		edits: []edit{{"internal/cli/upgrade/refused.go", "by.Version != newest && by.Standing", "by.Version != newest && false && by.Standing"}},
+		unit:  []string{"-run=TestSuggestForVersions", "./internal/cli/upgrade"},
+	},
+	{
+		name:  "upgrade: a denial does not say what it comes from",
+		edits: []edit{{"internal/webhook/admission/parents.go", "f.askedUpgrades(), f.standings()", "f.askedUpgrades(), f.standings()[:0]"}},
+		unit:  []string{"-run=TestDenialSaysWhatWasAsked", "./internal/webhook/admission"},
+	},
+	{
 		name:  "upgrade: what an older version is denied blocks it",
-		edits: []edit{{"internal/upgrade/blocked.go", "|| isOlder(d.Message, u.Name) {", "|| isOlder(d.Message, u.Name) && false {"}},
+		edits: []edit{{"internal/upgrade/blocked.go", "|| isOlderDenial(u, d) {", "|| isOlderDenial(u, d) && false {"}},
 		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
 	},
 	{

@@ -88,7 +88,11 @@ type asked struct {
 func suggestFrom(records []v1alpha1.AllowanceRecord, policies cluster.Policies, user string, since time.Time) (*suggested, error) {
 	out := &suggested{}
 	var entries []v1alpha1.PolicyEntry
-	all, triggers := out.refusals(records, policies, user, since)
+	refused, versions := newOf(refusalsOf(records, user, since))
+	all := out.byResource(refused, policies)
+	for _, text := range versions.notes() {
+		out.note(text)
+	}
 	for _, a := range all {
 		if e, ok := a.entry(); ok {
 			entries = append(entries, e)
@@ -103,39 +107,28 @@ func suggestFrom(records []v1alpha1.AllowanceRecord, policies cluster.Policies, 
 	out.upgrade = &v1alpha1.UpgradeAllowance{
 		TypeMeta:   metav1.TypeMeta{APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindUpgradeAllowance},
 		ObjectMeta: metav1.ObjectMeta{Name: "upgrade-" + cmp.Or(name, "controller-manager")},
-		Spec:       v1alpha1.UpgradeAllowanceSpec{ServiceAccount: user, Triggers: triggers, Policies: entries},
+		Spec:       v1alpha1.UpgradeAllowanceSpec{ServiceAccount: user, Policies: entries},
 	}
+	versions.writeTo(&out.upgrade.Spec)
 	return out, nil
 }
 
-// refusals returns what a user was refused, by resource, and the triggers of the versions that the
-// parents remember.
-func (s *suggested) refusals(records []v1alpha1.AllowanceRecord, policies cluster.Policies, user string, since time.Time) (all []*asked, triggers []v1alpha1.UpgradeTrigger) {
-	for i := range records {
-		rec := &records[i]
-		for _, e := range rec.Status.History {
-			if e.Event != v1alpha1.EventDenied || e.User != user || e.Time.Time.Before(since) {
-				continue
-			}
-			resource, ok := resourceOf(policies.Named(e.Policies...), e.Kind)
-			if !ok {
-				s.note(fmt.Sprintf("no policy that there is names the resource of kind %s any more", e.Kind))
-				continue
-			}
-			at := slices.IndexFunc(all, func(a *asked) bool { return a.resource == resource })
-			if at < 0 {
-				at, all = len(all), append(all, &asked{resource: resource})
-			}
-			all[at].add(e, rec.Spec.TargetRef, s)
-			triggers = append(triggers, triggersIn(rec, user)...)
+// byResource returns what was refused, by the resource of the objects.
+func (s *suggested) byResource(refused []refusal, policies cluster.Policies) (all []*asked) {
+	for _, r := range refused {
+		resource, ok := resourceOf(policies.Named(r.Policies...), r.Kind)
+		if !ok {
+			s.note(fmt.Sprintf("no policy that there is names the resource of kind %s any more", r.Kind))
+			continue
 		}
+		at := slices.IndexFunc(all, func(a *asked) bool { return a.resource == resource })
+		if at < 0 {
+			at, all = len(all), append(all, &asked{resource: resource})
+		}
+		all[at].add(r.HistoryEntry, r.parent, s)
 	}
 	slices.SortFunc(all, func(x, y *asked) int { return strings.Compare(x.resource.String(), y.resource.String()) })
-	if len(triggers) == 0 {
-		return all, []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}
-	}
-	slices.Sort(triggers)
-	return all, slices.Compact(triggers)
+	return all
 }
 
 // triggersIn returns the trigger of each version that a record remembers of a user.
@@ -252,7 +245,13 @@ func (s *suggested) write() (string, error) {
 		out.WriteString("# " + line + "\n")
 	}
 	if len(s.upgrade.Spec.Triggers) > 1 {
-		out.WriteString("# triggers: of all these the parents remember a version. Keep what you change.\n")
+		out.WriteString("# triggers: any of these may be what is new. Keep what you change.\n")
+	}
+	if len(s.upgrade.Spec.Versions) > 0 {
+		out.WriteString("# versions: those that were refused. With a pattern, such as web-controller:v2.*, a rebuilt image passes as well.\n")
+	}
+	if s.upgrade.Spec.Detection == v1alpha1.DetectionDeclared {
+		out.WriteString("# detection: nothing tells by which version it was refused, so each request counts as one of a new version.\n")
 	}
 	for _, line := range s.notes {
 		out.WriteString("# Not in it: " + line + ".\n")

@@ -18,6 +18,7 @@ package upgrade
 
 import (
 	"errors"
+	"fmt"
 	"strings"
 	"testing"
 	"time"
@@ -227,7 +228,7 @@ func TestSuggest(t *testing.T) {
 	}
 	const want = `# What would have let refusals through. Cut it down to what you want before you apply it.
 # replicasets: refused 6 times, for Deployment/web, Deployment/other
-# triggers: of all these the parents remember a version. Keep what you change.
+# triggers: any of these may be what is new. Keep what you change.
 # Not in it: whose child a ReplicaSet is (metadata.ownerReferences), no UpgradeAllowance lets anybody change.
 # Not in it: no policy that there is names the resource of kind Secret any more.
 apiVersion: kausality.io/v1alpha1
@@ -257,6 +258,105 @@ spec:
 	}
 	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{web}, policies(t), "nobody", now); !errors.Is(err, errNothing) {
 		t.Errorf("of nobody: %v", err)
+	}
+}
+
+// TestSuggestForVersions has an UpgradeAllowance suggested for what an upgrade would let through only.
+func TestSuggestForVersions(t *testing.T) {
+	by := func(version string, created time.Duration, standing v1alpha1.VersionStanding) v1alpha1.RequestVersion {
+		out := v1alpha1.RequestVersion{Trigger: v1alpha1.UpgradeOfController, Version: version, Standing: standing}
+		if version != "" {
+			out.PodCreated = new(before(created))
+		}
+		return out
+	}
+	of := func(trigger v1alpha1.UpgradeTrigger, version string, standing v1alpha1.VersionStanding) v1alpha1.RequestVersion {
+		return v1alpha1.RequestVersion{Trigger: trigger, Version: version, Standing: standing}
+	}
+	denied := func(path string, versions ...v1alpha1.RequestVersion) v1alpha1.HistoryEntry {
+		return v1alpha1.HistoryEntry{
+			Event: v1alpha1.EventDenied, Time: before(5 * time.Minute), User: user, Kind: "ReplicaSet", Policies: []string{"deployment"},
+			Paths: []string{path}, Versions: versions,
+		}
+	}
+	revisions := make([]v1alpha1.HistoryEntry, 0, maxVersions+1)
+	var paths []string
+	for i := range maxVersions + 1 {
+		path := fmt.Sprintf("spec.p%02d", i)
+		paths = append(paths, path)
+		revisions = append(revisions, denied(path, of(v1alpha1.UpgradeOfComposition, path, v1alpha1.StandingNew)))
+	}
+	controller := []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}
+	composition := []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfComposition}
+	tests := map[string]struct {
+		history  []v1alpha1.HistoryEntry
+		triggers []v1alpha1.UpgradeTrigger
+		versions []string
+		declared bool
+		paths    []string
+		notes    []string
+	}{
+		"of the old version and the new one": {
+			history: []v1alpha1.HistoryEntry{
+				denied("spec.old", by("web:v1", 30*time.Minute, v1alpha1.StandingOlder)), denied("spec.new", by("web:v2", time.Minute, v1alpha1.StandingMoving)),
+				denied("spec.before", by("web:v1", 30*time.Minute, v1alpha1.StandingSame)),
+			},
+			triggers: controller, versions: []string{"web:v2"}, paths: []string{"spec.new"},
+			notes: []string{"what web:v1 was refused 2 times: the parents were made by it, or another version has replaced it"},
+		},
+		"of parents that remember none": {
+			history:  []v1alpha1.HistoryEntry{denied("spec.new", by("web:v2", time.Minute, v1alpha1.StandingFirst)), denied("spec.old", by("web:v1", time.Hour, v1alpha1.StandingFirst))},
+			triggers: controller, versions: []string{"web:v2"}, paths: []string{"spec.new"},
+			notes: []string{"what web:v1 was refused 1 times: the parents were made by it, or another version has replaced it"},
+		},
+		"of a version that was put back": {
+			history:  []v1alpha1.HistoryEntry{denied("spec.two", by("web:v2", 30*time.Minute, v1alpha1.StandingNew)), denied("spec.one", by("web:v1.1", time.Minute, v1alpha1.StandingNew))},
+			triggers: controller, versions: []string{"web:v1.1"}, paths: []string{"spec.one"},
+			notes: []string{"what web:v2 was refused 1 times: the parents were made by it, or another version has replaced it"},
+		},
+		"of what is made from another revision": {
+			history: []v1alpha1.HistoryEntry{denied("spec.new",
+				by("xp:v2", time.Hour, v1alpha1.StandingSame), of(v1alpha1.UpgradeOfComposition, "db-b", v1alpha1.StandingNew), of(v1alpha1.UpgradeOfFunction, "f:v1", v1alpha1.StandingFirst))},
+			triggers: composition, versions: []string{"db-b"}, paths: []string{"spec.new"},
+		},
+		"of more revisions than can be named": {history: revisions, triggers: composition, paths: paths},
+		"of what nothing is known of": {
+			history:  []v1alpha1.HistoryEntry{denied("spec.new", by("", 0, v1alpha1.StandingUnknown), of(v1alpha1.UpgradeOfResourceGraph, "", v1alpha1.StandingUnknown))},
+			triggers: controller, declared: true, paths: []string{"spec.new"},
+		},
+		"of an earlier release": {history: []v1alpha1.HistoryEntry{denied("spec.new")}, triggers: controller, paths: []string{"spec.new"}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			s, err := suggestFrom([]v1alpha1.AllowanceRecord{recordOf("web", v1alpha1.AllowanceRecordStatus{History: tt.history})}, policies(t), user, now.Add(-time.Hour))
+			if err != nil {
+				t.Fatal(err)
+			}
+			spec := s.upgrade.Spec
+			if diff := cmp.Diff(tt.triggers, spec.Triggers); diff != "" {
+				t.Errorf("triggers (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.versions, spec.Versions); diff != "" {
+				t.Errorf("versions (-want +got):\n%s", diff)
+			}
+			if declared := spec.Detection == v1alpha1.DetectionDeclared; declared != tt.declared {
+				t.Errorf("detection %q", spec.Detection)
+			}
+			var paths []string
+			for _, m := range spec.Policies[0].Mutations {
+				paths = append(paths, m.JSONPath)
+			}
+			if diff := cmp.Diff(tt.paths, paths); diff != "" {
+				t.Errorf("paths (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tt.notes, s.notes); diff != "" {
+				t.Errorf("notes (-want +got):\n%s", diff)
+			}
+		})
+	}
+	old := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denied("spec.old", by("web:v1", time.Hour, v1alpha1.StandingSame))}})
+	if _, err := suggestFrom([]v1alpha1.AllowanceRecord{old}, policies(t), user, now.Add(-time.Hour)); !errors.Is(err, errNothing) || !strings.Contains(err.Error(), "what web:v1 was refused 1 times") {
+		t.Errorf("of what no upgrade lets through: %v", err)
 	}
 }
 

@@ -121,26 +121,31 @@ func TestIsBlocked(t *testing.T) {
 		return metav1.NewTime(accepted.Add(time.Duration(minutes) * time.Minute))
 	}
 	denial := func(who string, at metav1.Time) *v1alpha1.Decision { return &v1alpha1.Decision{User: who, Time: at} }
-	says := func(message string) *v1alpha1.Decision {
-		return &v1alpha1.Decision{User: user, Time: later(1), Message: message}
+	of := func(standings ...v1alpha1.VersionStanding) *v1alpha1.Decision {
+		triggers := []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController, v1alpha1.UpgradeOfComposition}
+		d := denial(user, later(1))
+		for i, standing := range standings {
+			d.Versions = append(d.Versions, v1alpha1.RequestVersion{Trigger: triggers[i], Standing: standing})
+		}
+		return d
 	}
 	used := []v1alpha1.ControllerVersion{{User: user, LastUsed: new(later(10))}}
 	tests := map[string]struct {
 		denial   *v1alpha1.Decision
 		versions []v1alpha1.ControllerVersion
+		triggers []v1alpha1.UpgradeTrigger
 		want     bool
 	}{
-		"nothing was denied":   {},
-		"something was":        {denial: denial(user, later(1)), want: true},
-		"an older version was": {denial: says("UpgradeAllowance v2 does not let it through: image a is in an older Pod than image b. Details: x")},
-		"an older version was, and it is blocked by another one": {
-			denial: says("UpgradeAllowance v1 does not let it through: image a is in an older Pod than image b; " +
-				"UpgradeAllowance v2 does not let it through: spec.policies does not cover it. Details: x"),
-			want: true,
-		},
-		"an older version was, of another one as well": {
-			denial: says("UpgradeAllowance v2 does not let it through: image a is in an older Pod than image b; " +
-				"UpgradeAllowance v3 does not let it through: spec.policies does not cover it. Details: x"),
+		"nothing was denied":                         {},
+		"something was":                              {denial: denial(user, later(1)), want: true},
+		"an older version was":                       {denial: of(v1alpha1.StandingOlder)},
+		"a new version was":                          {denial: of(v1alpha1.StandingNew), want: true},
+		"the version was that it moves to":           {denial: of(v1alpha1.StandingMoving), want: true},
+		"what was agreed to is over":                 {denial: of(v1alpha1.StandingSame), want: true},
+		"an older version was, of a Composition":     {denial: of(v1alpha1.StandingSame, v1alpha1.StandingOlder), want: true},
+		"an older version was, of a new Composition": {denial: of(v1alpha1.StandingOlder, v1alpha1.StandingNew)},
+		"an older version was, of a new Composition that is agreed to": {
+			denial: of(v1alpha1.StandingOlder, v1alpha1.StandingNew), triggers: []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController, v1alpha1.UpgradeOfComposition}, want: true,
 		},
 		"somebody else was":                          {denial: denial("mallory", later(1))},
 		"it was before":                              {denial: denial(user, later(-1))},
@@ -155,7 +160,7 @@ func TestIsBlocked(t *testing.T) {
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
 			status := &v1alpha1.AllowanceRecordStatus{LastDenial: tt.denial, Versions: tt.versions}
-			if got := upgrade.IsBlocked(agreed(func(*v1alpha1.UpgradeAllowance) {}), status); got != tt.want {
+			if got := upgrade.IsBlocked(agreed(func(u *v1alpha1.UpgradeAllowance) { u.Spec.Triggers = tt.triggers }), status); got != tt.want {
 				t.Errorf("blocked: %v", got)
 			}
 		})

@@ -135,7 +135,7 @@ func (v *Validator) observeParent(r *request, f *facts, verdict decision.Verdict
 	default:
 		d := describe(r, f, verdict)
 		if !verdict.Allowed {
-			d.Upgrades = f.askedUpgrades()
+			d.Upgrades, d.Versions = f.askedUpgrades(), f.standings()
 		}
 		v.Records.Observe(record.Outcome{
 			Target: f.parent, Decision: &d, Shown: conditions.ShowsBlocked(f.parentObject), MadeBy: v.madeBy(r, f, verdict),

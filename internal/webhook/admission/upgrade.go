@@ -248,6 +248,15 @@ func (f *facts) askedUpgrades() []string {
 	return out
 }
 
+// standings returns what the versions that a request comes from are to the parent.
+func (f *facts) standings() []v1alpha1.RequestVersion {
+	out := make([]v1alpha1.RequestVersion, 0, len(f.versions))
+	for _, by := range f.versions {
+		out = append(out, upgrade.Standing(f.rememberedVersions(), f.Requester.Username, by))
+	}
+	return out
+}
+
 // upgradeText says what a denial has to do with an upgrade: why no UpgradeAllowance lets the
 // request through, or that one could, where it comes from another version than the one that
 // the parent remembers. It is empty where nothing is known of that.

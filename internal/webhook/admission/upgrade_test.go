@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"net/http"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -435,18 +436,29 @@ func TestLeavingIsNeverInTheWay(t *testing.T) {
 
 // TestDenialSaysWhatWasAsked has the record of a parent say which UpgradeAllowances did not help.
 func TestDenialSaysWhatWasAsked(t *testing.T) {
-	u := newUpgrading(t, deployment(3), replicaSetUpgrade).rememberingOld()
-	for pod, want := range map[string][]string{"old": {"v2/2"}, "new": nil} {
-		u.observed = nil
+	for pod, denied := range map[string]bool{"old": true, "new": false} {
+		u := newUpgrading(t, deployment(3), replicaSetUpgrade).rememberingOld()
+		var want []string
+		if denied {
+			want = []string{u.validator.Gatherer.Upgrades.For(deployer)[0].ID()}
+		}
 		u.validator.Handle(t.Context(), by(t, pod))
 		var got []string
+		var standings []v1alpha1.VersionStanding
 		for _, o := range u.observed {
-			if o.Decision != nil {
-				got = append(got, o.Decision.Upgrades...)
+			if o.Decision == nil {
+				continue
+			}
+			got = append(got, o.Decision.Upgrades...)
+			for _, by := range o.Decision.Versions {
+				standings = append(standings, by.Standing)
 			}
 		}
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("by the %s one (-want +got):\n%s", pod, diff)
+		}
+		if pod == "old" && !slices.Equal(standings, []v1alpha1.VersionStanding{v1alpha1.StandingSame}) || pod == "new" && len(standings) > 0 {
+			t.Errorf("by the %s one: %v", pod, standings)
 		}
 	}
 }

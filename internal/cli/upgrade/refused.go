@@ -1,0 +1,159 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package upgrade
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// refusal is something that a user was refused.
+type refusal struct {
+	v1alpha1.HistoryEntry
+	parent v1alpha1.TargetReference
+	// triggers are those of which the parent remembers a version.
+	triggers []v1alpha1.UpgradeTrigger
+}
+
+// refusalsOf returns what a user was refused since then.
+func refusalsOf(records []v1alpha1.AllowanceRecord, user string, since time.Time) (out []refusal) {
+	for i := range records {
+		rec := &records[i]
+		for _, e := range rec.Status.History {
+			if e.Event == v1alpha1.EventDenied && e.User == user && !e.Time.Time.Before(since) {
+				out = append(out, refusal{e, rec.Spec.TargetRef, triggersIn(rec, user)})
+			}
+		}
+	}
+	return out
+}
+
+// newestImage returns the image in the youngest Pod that was refused anything, empty where none is
+// known.
+func newestImage(all []refusal) (image string) {
+	var created *metav1.Time
+	for _, r := range all {
+		for _, by := range r.Versions {
+			if by.Trigger == v1alpha1.UpgradeOfController && by.PodCreated != nil && (created == nil || created.Before(by.PodCreated)) {
+				image, created = by.Version, by.PodCreated
+			}
+		}
+	}
+	return image
+}
+
+// new returns those versions by which an UpgradeAllowance could let a refusal through. Of controllers it
+// is the newest one: what runs no more is not upgraded to. One of what the parent remembers none is
+// left out beside one that differs from what it remembers.
+func (r *refusal) new(newest string) []v1alpha1.RequestVersion {
+	isOf := func(standings ...v1alpha1.VersionStanding) []v1alpha1.RequestVersion {
+		return slices.DeleteFunc(slices.Clone(r.Versions), func(by v1alpha1.RequestVersion) bool {
+			return !slices.Contains(standings, by.Standing) ||
+				by.Trigger == v1alpha1.UpgradeOfController && by.Version != newest && by.Standing != v1alpha1.StandingUnknown
+		})
+	}
+	if known := isOf(v1alpha1.StandingNew, v1alpha1.StandingMoving); len(known) > 0 {
+		return known
+	}
+	return slices.DeleteFunc(isOf(v1alpha1.StandingFirst, v1alpha1.StandingUnknown), func(by v1alpha1.RequestVersion) bool {
+		return by.Standing == v1alpha1.StandingUnknown && by.Trigger != v1alpha1.UpgradeOfController
+	})
+}
+
+// newVersions are what a suggestion is for.
+type newVersions struct {
+	triggers []v1alpha1.UpgradeTrigger
+	names    []string
+	// unknown is true where the version of the controller was not known.
+	unknown bool
+	// left has the versions that no UpgradeAllowance lets through, with how often each was refused
+	// something.
+	left map[string]int64
+}
+
+// newOf returns those refusals that an UpgradeAllowance could let through, and the versions. What an
+// earlier release recorded tells of none: then the triggers are those that the parent remembers.
+func newOf(all []refusal) ([]refusal, newVersions) {
+	v := newVersions{left: map[string]int64{}}
+	newest := newestImage(all)
+	all = slices.DeleteFunc(all, func(r refusal) bool {
+		if len(r.Versions) == 0 {
+			v.triggers = append(v.triggers, r.triggers...)
+			return false
+		}
+		by := r.new(newest)
+		if len(by) == 0 {
+			v.left[namesOf(r.Versions)] += max(r.Count, 1)
+		}
+		for _, b := range by {
+			v.triggers = append(v.triggers, b.Trigger)
+			if b.Version != "" {
+				v.names = append(v.names, b.Version)
+			} else {
+				v.unknown = true
+			}
+		}
+		return len(by) == 0
+	})
+	slices.Sort(v.triggers)
+	slices.Sort(v.names)
+	v.triggers, v.names = slices.Compact(v.triggers), slices.Compact(v.names)
+	if len(v.triggers) == 0 {
+		v.triggers = []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}
+	}
+	return all, v
+}
+
+func namesOf(versions []v1alpha1.RequestVersion) string {
+	var out []string
+	for _, by := range versions {
+		if by.Version != "" {
+			out = append(out, by.Version)
+		}
+	}
+	return strings.Join(out, ", ")
+}
+
+// maxVersions is how many an UpgradeAllowance can name.
+const maxVersions = 16
+
+// writeTo has an UpgradeAllowance be about the versions.
+func (v newVersions) writeTo(spec *v1alpha1.UpgradeAllowanceSpec) {
+	spec.Triggers = v.triggers
+	ofController := slices.Contains(v.triggers, v1alpha1.UpgradeOfController)
+	switch {
+	case ofController && v.unknown && len(v.triggers) == 1 && len(v.names) == 0:
+		spec.Detection = v1alpha1.DetectionDeclared
+	case len(v.names) <= maxVersions:
+		spec.Versions = v.names
+	}
+}
+
+// notes say what is left out.
+func (v newVersions) notes() (out []string) {
+	for name, count := range v.left {
+		out = append(out, fmt.Sprintf("what %s was refused %d times: the parents were made by it, or another version has replaced it", name, count))
+	}
+	slices.Sort(out)
+	return out
+}
