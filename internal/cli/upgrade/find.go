@@ -109,6 +109,8 @@ func parentOf(u *v1alpha1.UpgradeAllowance, rec *v1alpha1.AllowanceRecord) (Pare
 	case slices.ContainsFunc(mine, byIt):
 		i := slices.IndexFunc(mine, byIt)
 		p.State, p.Since = Moved, *cmp.Or(mine[i].MovedAt, &mine[i].Since)
+	case isThere(u, mine):
+		return Parent{}, false
 	case len(mine) > 0 && u.Status.AcceptedAt != nil && mine[0].Since.Before(u.Status.AcceptedAt):
 		p.State, p.Since = Waits, mine[0].Since
 		p.On = cmp.Or(withheldOf(rec), "no change of its children was asked for")
@@ -116,6 +118,23 @@ func parentOf(u *v1alpha1.UpgradeAllowance, rec *v1alpha1.AllowanceRecord) (Pare
 		return Parent{}, false
 	}
 	return p, true
+}
+
+// isThere reports whether a parent was made by, or upgraded to, versions that are all among those that an
+// UpgradeAllowance names: another one was there before it, such as one that it took the place of.
+func isThere(u *v1alpha1.UpgradeAllowance, remembered []*v1alpha1.ControllerVersion) bool {
+	a := compile(u)
+	return len(u.Spec.Versions) > 0 && !slices.ContainsFunc(remembered, func(known *v1alpha1.ControllerVersion) bool {
+		return upgrade.IsMoving(known) || !a.Names(cmp.Or(known.Image, known.Revision))
+	})
+}
+
+// compile leaves out the entries, which nobody asks for here.
+func compile(u *v1alpha1.UpgradeAllowance) *upgrade.Allowance {
+	a, _ := upgrade.Compile(u, func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
+		return schema.GroupVersionKind{}, false
+	})
+	return a
 }
 
 // isOf reports whether a version is about what a service account does. Somebody else may have had
@@ -139,9 +158,7 @@ func (r *Report) selected(ctx context.Context, c client.Reader, u *v1alpha1.Upgr
 	if u.Spec.NamespaceSelector == nil && u.Spec.ObjectSelector == nil {
 		return
 	}
-	a, _ := upgrade.Compile(u, func(schema.GroupVersionResource) (schema.GroupVersionKind, bool) {
-		return schema.GroupVersionKind{}, false
-	})
+	a := compile(u)
 	r.Parents = slices.DeleteFunc(r.Parents, func(p Parent) bool {
 		labels, namespace, err := labelsOf(ctx, c, p.Object)
 		if err != nil {

@@ -91,8 +91,9 @@ func TestCollect(t *testing.T) {
 	ended := versions(image("web:v2", time.Minute, false, "uid-of-v2"))
 	ended.EndedAt = new(before(time.Second))
 	tests := map[string]struct {
-		status v1alpha1.AllowanceRecordStatus
-		want   []Parent
+		status   v1alpha1.AllowanceRecordStatus
+		versions []string
+		want     []Parent
 	}{
 		"nothing is remembered": {},
 		"it is over":            {status: ended},
@@ -107,6 +108,13 @@ func TestCollect(t *testing.T) {
 		"another UpgradeAllowance moved it before": {
 			status: versions(image("web:v1", 2*time.Hour, true, "uid-of-v1")),
 			want:   []Parent{{State: Waits, Versions: []string{"image web:v1"}, Since: before(2 * time.Hour), On: "no change of its children was asked for"}},
+		},
+		"another UpgradeAllowance moved it to what this one names": {
+			status: versions(image("web:v2", 2*time.Hour, true, "uid-of-another")), versions: []string{"web:v2*"},
+		},
+		"another UpgradeAllowance moved it to what this one does not name": {
+			status: versions(image("web:v1", 2*time.Hour, true, "uid-of-another")), versions: []string{"web:v2*"},
+			want: []Parent{{State: Waits, Versions: []string{"image web:v1"}, Since: before(2 * time.Hour), On: "no change of its children was asked for"}},
 		},
 		"it was made since":       {status: versions(image("web:v2", time.Minute, true, ""))},
 		"it was denied something": {status: denied, want: []Parent{{State: Blocked, Versions: []string{"image web:v1"}, Since: before(5 * time.Minute), On: "update of ReplicaSet/web-1: spec.replicas; spec.paused by mallory is withheld: kubectl kausality why -n shop deployment/web"}}},
@@ -128,7 +136,9 @@ func TestCollect(t *testing.T) {
 			for i := range tt.want {
 				tt.want[i].Object = rec.Spec.TargetRef
 			}
-			got := collect(agreed(), []v1alpha1.AllowanceRecord{rec}).Parents
+			u := agreed()
+			u.Spec.Versions = tt.versions
+			got := collect(u, []v1alpha1.AllowanceRecord{rec}).Parents
 			if diff := cmp.Diff(append([]Parent{}, tt.want...), got); diff != "" {
 				t.Errorf("parents (-want +got):\n%s", diff)
 			}
