@@ -104,10 +104,22 @@ func Holder(ctx context.Context, namespaces Namespaces, obj *unstructured.Unstru
 // the child all the same.
 func Ref(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) (lineage.Ref, bool) {
 	refs := named(ctx, holders, index, obj)
+	var absent *lineage.Ref
 	for _, ref := range refs {
-		if located, ok := locate(ctx, holders, index, ref); ok {
+		located, ok := locate(ctx, holders, index, ref)
+		switch {
+		case !ok:
+		case ref.Generator != "" && Parent(ctx, holders, located) == nil:
+			// Because of any of several a GeneratingPolicy keeps the object, as long as that is there.
+			if absent == nil {
+				absent = &located
+			}
+		default:
 			return located, true
 		}
+	}
+	if absent != nil {
+		return *absent, true
 	}
 	if len(refs) == 0 {
 		return lineage.Ref{}, false
@@ -138,7 +150,7 @@ func named(ctx context.Context, holders Getter, index *policy.Index, obj *unstru
 func locate(ctx context.Context, holders Getter, index *policy.Index, ref lineage.Ref) (lineage.Ref, bool) {
 	governs := func(kind schema.GroupKind) bool { return len(index.For(kind)) > 0 && ref.IsOf(index, kind) }
 	governed := governs(ref.GVK.GroupKind())
-	if ref.Mutual || ref.UID == "" {
+	if ref.IsByName() || ref.UID == "" {
 		return ref, governed
 	}
 	if governed {
@@ -187,7 +199,7 @@ func Parent(ctx context.Context, holders Getter, ref lineage.Ref) *unstructured.
 // false where obj does not say it, and holders does not know the parent either.
 func ParentUID(ctx context.Context, holders Getter, index *policy.Index, obj *unstructured.Unstructured) (uid types.UID, known bool) {
 	ref, ok := Ref(ctx, holders, index, obj)
-	if !ok || !ref.Mutual {
+	if !ok || !ref.IsByName() {
 		return ref.UID, true
 	}
 	if found := parent(ctx, holders, index, obj); found != nil {

@@ -35,7 +35,7 @@ import (
 func (in *Input) CarriesMetadata() bool {
 	return in.ParentState == ParentFound && in.Parent.isWithheld() && !in.Parent.Known().TemplateMetadata &&
 		!slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) }) &&
-		policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
+		in.MayExercise()
 }
 
 // Carried returns the changes of labels and annotations that show something of what is

@@ -81,7 +81,7 @@ func (in *Input) allowances() []permit {
 // allows.
 func (in *Input) parentAllows() bool {
 	return in.ParentState == ParentFound && !in.Parent.OneSided && !in.Parent.Deleting && !in.Parent.isWithheld() &&
-		!isWithheldOf(in.Referents) && policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
+		!isWithheldOf(in.Referents) && in.MayExercise()
 }
 
 // justification returns the one entry that is said to have caused the act, of those

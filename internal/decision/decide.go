@@ -167,7 +167,7 @@ func (in *Input) KeepsBooks() bool {
 	if in.Requester.Username == controllerManager {
 		return true
 	}
-	return in.Requester.IsServiceAccount() && policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
+	return in.Requester.IsServiceAccount() && in.MayExercise()
 }
 
 func origin(in *Input) bool {

@@ -24,7 +24,6 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
-	"kausality.io/operator/internal/policy"
 )
 
 // Delegate decides whether the requester may have somebody else make a change of the child
@@ -53,7 +52,7 @@ func (in *Input) lasting() *Input {
 	out.Child.Ledger = in.Child.Ledger.Without(func(e ledger.Entry) bool {
 		return e.IsCreation() && e.Initiator != in.Requester.Username
 	})
-	if !policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
+	if !in.MayExercise() {
 		out.Parent.Ledger = in.Parent.Ledger.Without(ledger.Entry.IsCreation)
 		out.Parent.Adopting = false
 	}

@@ -89,7 +89,7 @@ func (in *Input) outside(act Act, v Verdict, usable []permit, entries ledger.Led
 	switch v.Reason {
 	case ReasonUnbounded:
 		// Nothing bounds the child itself; what is outside is bounded all the same.
-		if policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
+		if in.MayExercise() {
 			return in.sources(entries, func(ledger.Entry) bool { return true })
 		}
 		return nil

@@ -224,11 +224,23 @@ type Parent struct {
 	// Blind is true where nothing tells whether the parent is still new, so that only time
 	// ends its initialization.
 	Blind bool
+	// Account is the user as which the GeneratingPolicy writes that made the child because of the
+	// parent, and whom alone the parent's allowances are for; empty where none did.
+	Account string
 	// Strays are the UIDs of the children that it adopted without a cause (D5).
 	Strays sets.Set[string]
 	// Surplus are the names of strays of the child's kind that are alive, where the
 	// request deletes a child that is none.
 	Surplus []string
+}
+
+// MayExercise reports whether the requester may use allowances of the parent on the child. What a
+// GeneratingPolicy made only its account keeps, whomever the policies name.
+func (in *Input) MayExercise() bool {
+	if in.Parent.Account != "" {
+		return in.Requester.Username == in.Parent.Account
+	}
+	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
 }
 
 // Known returns what is known of the parent's kind.

@@ -102,7 +102,7 @@ func (in *Input) isRelease(act Act) bool {
 	case !in.AncestorInitiator && !in.IsStray() && act.Change.Verb != change.Insert:
 		return false
 	}
-	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
+	return in.MayExercise()
 }
 
 var selectorPath = change.Path{}.Field("spec").Field("selector")
@@ -136,7 +136,7 @@ func (in *Input) inSection(ctx context.Context, phase v1alpha1.Phase, act Act, c
 // through.
 func (in *Input) inInitializing(act Act) bool {
 	section := func(p *policy.Policy) *policy.Section { return p.Initializing }
-	if in.Parent.Blind && !in.isNamed(section) && !policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
+	if in.Parent.Blind && !in.isNamed(section) && !in.MayExercise() {
 		return false // Nobody can tell that it is, and nobody has said what it may be.
 	}
 	return !in.heldBack(act) && in.within(act, section)
@@ -207,6 +207,6 @@ func (in *Input) mayMaintain(m policy.MaintainingEntry) bool {
 	case len(m.Subjects) > 0:
 		return m.MatchesSubject(in.Requester)
 	default:
-		return in.AncestorInitiator || policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
+		return in.AncestorInitiator || in.MayExercise()
 	}
 }

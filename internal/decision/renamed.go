@@ -21,7 +21,6 @@ import (
 	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/policy"
 )
 
 // renamed refuses to have a child stand for something else outside the cluster, or be
@@ -53,7 +52,7 @@ func renamed(ctx context.Context, in *Input) (Verdict, bool) {
 // there outside that it stands for already. What is being deleted keeps its name.
 func (in *Input) phaseNames(ctx context.Context, act Act, conditions *conditions) bool {
 	if in.ParentState != ParentFound || in.Parent.OneSided || in.IsStray() || in.Child.Deleting ||
-		!policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
+		!in.MayExercise() {
 		return false
 	}
 	switch in.Parent.Phase() {

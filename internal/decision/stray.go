@@ -104,7 +104,7 @@ const replicasPath = "spec.replicas"
 // deleting, evicting or releasing it, or having fewer replicas of it.
 func discards(in *Input, _ judgement) (Verdict, bool) {
 	v := Verdict{Allowed: true, Reason: ReasonDiscarding}
-	if !in.IsStray() || !in.AncestorInitiator && !policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {
+	if !in.IsStray() || !in.AncestorInitiator && !in.MayExercise() {
 		return v, false
 	}
 	return v, !slices.ContainsFunc(in.Acts(), func(act Act) bool {

@@ -18,6 +18,7 @@ package interception
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -29,6 +30,10 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
 )
+
+// nameGeneratedFrom is the annotation by which who made an object says so. It is not the object's
+// own to keep, and whose it is to change the webhook judges (D21).
+var nameGeneratedFrom = strings.TrimPrefix(v1alpha1.AnnotationGeneratedFrom, v1alpha1.AnnotationPrefix)
 
 // commands are the annotations of an object's own that users set to ask for
 // something; whether they may is the webhook's to judge (D13, D20).
@@ -165,7 +170,7 @@ func protectionText(in Input, text string) string {
 			"{bound}", `(request.kind.kind == "Binding" ? `+list("pod."+v1alpha1.AnnotationAllowances, "pod."+v1alpha1.AnnotationApproved)+` : [])`,
 			"{copied}", "(now == was && "+byCopier(in)+")",
 			"{largest}", list(ledger.NameAllowances, ledger.NameApproved),
-			"{free}", "(n in "+list(commands...)+fmt.Sprintf(` || n.startsWith(%q))`, gateNames),
+			"{free}", "(n in "+list(append(slices.Clone(commands), nameGeneratedFrom)...)+fmt.Sprintf(` || n.startsWith(%q))`, gateNames),
 			"{many}", manyText,
 		),
 	} {

@@ -163,6 +163,7 @@ func somethingCounts(in Input) string {
 // the mutating hook's to guard.
 func statusWithMetadata(in Input) string {
 	named := namedMetadata(in.Policies)
+	named.annotations.Insert(v1alpha1.AnnotationGeneratedFrom) // It says whose child an object is.
 	alternatives := []string{
 		`!has(request.subResource)`,
 		`request.subResource != "status"`,
@@ -172,9 +173,7 @@ func statusWithMetadata(in Input) string {
 		`!has(oldObject.metadata)`,
 		metadataDiffers(named.fields),
 	}
-	if named.annotations.Len() > 0 {
-		alternatives = append(alternatives, annotationDiffers(named.annotations, false))
-	}
+	alternatives = append(alternatives, annotationDiffers(named.annotations, false))
 	return anyOf(append(alternatives, somebodyActs(in, inStatus)...)...)
 }
 

@@ -62,8 +62,8 @@ var exempt = sets.New(
 	schema.GroupResource{Resource: "nodes"},
 )
 
-// exemptGroups are groups of which no resource is intercepted: our own kinds, the
-// configuration of admission itself, and the reviews that each request may need
+// exemptGroups are groups of which no resource is intercepted, but for GeneratingPolicies, which
+// are causes like any other object: our own kinds, the configuration of admission itself, and the reviews that each request may need
 // to be authenticated and authorized.
 var exemptGroups = sets.New(
 	v1alpha1.GroupVersion.Group,
@@ -73,7 +73,8 @@ var exemptGroups = sets.New(
 )
 
 func isExempt(gr schema.GroupResource) bool {
-	return exempt.Has(gr) || exemptGroups.Has(gr.Group)
+	generating := schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "generatingpolicies"}
+	return exempt.Has(gr) || exemptGroups.Has(gr.Group) && gr != generating
 }
 
 // collect returns the resources that policies name and the cluster serves, sorted

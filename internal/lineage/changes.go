@@ -33,7 +33,7 @@ import (
 // of an object may have it under another index. Of a parent that is named by labels, what
 // else its controller finds its children by counts as well.
 func Changes(kinds Kinds, old, updated *unstructured.Unstructured, binds func(Ref) bool) []change.Change {
-	before, after := Parents(kinds, old), Parents(kinds, updated)
+	before, after := owning(kinds, old), owning(kinds, updated)
 	counts := func(i int, ref Ref) bool { return i == 0 || binds(ref) }
 	var changes []change.Change
 	for i, ref := range before {
@@ -51,7 +51,13 @@ func Changes(kinds Kinds, old, updated *unstructured.Unstructured, binds func(Re
 			changes = append(changes, refChange(ref, ref.Path, change.Insert))
 		}
 	}
-	return changes
+	return append(changes, Marked(old, updated)...)
+}
+
+// owning returns the parents of obj but for those because of which a GeneratingPolicy made it:
+// what it says of these is one thing (Marked).
+func owning(kinds Kinds, obj *unstructured.Unstructured) []Ref {
+	return slices.DeleteFunc(Parents(kinds, obj), func(ref Ref) bool { return ref.Generator != "" })
 }
 
 // renamed returns the changes that make of a reference another one to the same object.

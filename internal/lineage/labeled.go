@@ -83,7 +83,7 @@ func IsReference(path change.Path) bool {
 	if len(path) < 2 || !path.IsMetadata() {
 		return false
 	}
-	return path[1].Field == "ownerReferences" || slices.ContainsFunc(knowledge.Namings(), func(n *knowledge.Naming) bool {
+	return path[1].Field == "ownerReferences" || IsMark(path) || slices.ContainsFunc(knowledge.Namings(), func(n *knowledge.Naming) bool {
 		return slices.ContainsFunc(n.Identity(), func(p change.Path) bool { return p.String() == path.String() })
 	})
 }

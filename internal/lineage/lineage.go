@@ -46,22 +46,29 @@ type Ref struct {
 	Mutual bool
 	// Category that the kind of the parent has to say it belongs to, empty where any will do.
 	Category string
+	// Generator is the GeneratingPolicy that made the child because of the parent, empty where none
+	// did. Of the parents with one it is enough that one lets something pass, and they cover nobody
+	// but its account (D21).
+	Generator string
 }
 
 // Names reports whether obj, which was found under the name that the Ref says, is the
-// parent: an owner is known by its UID alone, a parent that has to point back by its
-// name.
+// parent: an owner is known by its UID alone, a parent that has to point back, or because of
+// which a GeneratingPolicy made the child, by its name.
 func (r Ref) Names(obj *unstructured.Unstructured) bool {
-	if !r.Mutual {
+	if !r.IsByName() {
 		return obj.GetUID() == r.UID
 	}
 	return obj.GroupVersionKind().GroupKind() == r.GVK.GroupKind() && obj.GetNamespace() == r.Namespace && obj.GetName() == r.Name
 }
 
+// IsByName reports whether the parent is known by its name, and not by its UID.
+func (r Ref) IsByName() bool { return r.Mutual || r.Generator != "" }
+
 // ID identifies the parent among those of an object, whatever the object calls it: by its
-// UID, or, where it has to point back, by its coordinates.
+// UID, or, where it is known by its name, by its coordinates.
 func (r Ref) ID() string {
-	if !r.Mutual {
+	if !r.IsByName() {
 		return string(r.UID)
 	}
 	return r.GVK.GroupKind().String() + "/" + r.Namespace + "/" + r.Name
@@ -76,7 +83,7 @@ func (r Ref) IsOf(kinds Kinds, kind schema.GroupKind) bool {
 // SameParent reports whether two Refs name the same object in the same way, however they call
 // it.
 func (r Ref) SameParent(other Ref) bool {
-	return r.Mutual == other.Mutual && r.Category == other.Category && r.ID() == other.ID()
+	return r.Mutual == other.Mutual && r.Category == other.Category && r.Generator == other.Generator && r.ID() == other.ID()
 }
 
 // Kinds tells what the definitions of kinds say about them: a system is known by what
@@ -97,11 +104,12 @@ var systems = []System{
 	controllerOwner{},
 	boundClaim{},
 	labeled{},
+	generated{},
 	otherOwners{},
 }
 
 // Parents returns all that obj names as a parent: its controller, its claim, whom its
-// labels name, then its other owners.
+// labels name, because of whom a GeneratingPolicy made it, then its other owners.
 func Parents(kinds Kinds, obj *unstructured.Unstructured) []Ref {
 	refs := make([]Ref, 0, 1)
 	for _, s := range systems {

@@ -126,3 +126,15 @@ func refusedAttaching(f *facts) admission.Response {
 	resp.AuditAnnotations = map[string]string{auditReason: "Attaching", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
 	return resp
 }
+
+// refusedForging answers who has an object say that a GeneratingPolicy made it.
+func refusedForging(f *facts) admission.Response {
+	var who []string
+	for _, p := range f.OwnPolicies {
+		who = append(who, p.Initiators()...)
+	}
+	resp := admission.Denied(fmt.Sprintf("the annotation %s is for the account of the GeneratingPolicy that makes an object, and on %s for who may initiate on it: %s",
+		v1alpha1.AnnotationGeneratedFrom, objectText(f.Child.GVK.Kind, f.Child.Name), anyOf(who)))
+	resp.AuditAnnotations = map[string]string{auditReason: "Attaching", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
+	return resp
+}

@@ -44,11 +44,11 @@ type outcome struct {
 	setting gate.Setting
 }
 
-// decide decides with what the cache knows, and, where a fresher look could make a
+// decideFor decides with what the cache knows, and, where a fresher look could make a
 // difference, once more with the parent read live: a cache that is behind the
 // requester's must never cause a denial, nor the loss of a grant, which is worse
 // (D2, D5). Both hooks decide in the same way, so that they agree.
-func (g *Gatherer) decide(ctx context.Context, r *request) (*outcome, error) {
+func (g *Gatherer) decideFor(ctx context.Context, r *request) (*outcome, error) {
 	if g.Current != nil {
 		if err := g.Current(ctx); err != nil {
 			return g.decideBlindly(ctx, r, err)

@@ -184,7 +184,7 @@ func (r *request) scaleOf(target *unstructured.Unstructured, resource schema.Gro
 // isSibling reports whether both objects are of one parent, or one of the other, which has
 // this one made by who may use its allowances.
 func (d *delegation) isSibling(f *facts, v decision.Verdict) bool {
-	if f.ParentState != decision.ParentFound || !policy.MayExercise(f.Requester, f.Parent.Policies, f.OwnPolicies) {
+	if f.ParentState != decision.ParentFound || !f.MayExercise() {
 		return false
 	}
 	switch v.Reason {

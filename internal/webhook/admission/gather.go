@@ -107,6 +107,13 @@ type Records interface {
 	Observe(outcome record.Outcome)
 }
 
+// Generators know GeneratingPolicies.
+type Generators interface {
+	// Account returns the user name of the account as which the GeneratingPolicy of a name writes; false
+	// where there is no such policy.
+	Account(ctx context.Context, policy string) (user string, ok bool, err error)
+}
+
 // Notices are for people.
 type Notices interface {
 	// Post makes Events of a notice, some time later.
@@ -146,6 +153,8 @@ type Gatherer struct {
 	Pods Pods
 	// Access tells who may break the glass.
 	Access Access
+	// Generators know GeneratingPolicies; nil where there are none.
+	Generators Generators
 	// Upgrades are the UpgradeAllowances that let something through; nil where there are none.
 	Upgrades *upgrade.Active
 	// Versions know which versions make a request, by what an upgrade is of; nil where nobody
@@ -444,7 +453,7 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 	}
 	f.findCarried(r)
 	counts := func(ref lineage.Ref) bool { return f.counts(r, ref) }
-	above := r.ownReferences(f, lineage.Changes(f.index, r.old, r.new, counts))
+	above := r.ownReferences(f, r.marksOfOthers(lineage.Changes(f.index, r.old, r.new, counts)))
 	for _, c := range slices.Concat(above, f.lettingGo) {
 		same := func(d change.Change) bool { return d.Verb == c.Verb && d.Path.String() == c.Path.String() }
 		if !slices.ContainsFunc(f.Changes, same) {
@@ -481,7 +490,7 @@ func metadataOf(obj *unstructured.Unstructured) map[string]any {
 
 // isParent reports whether a reference is to the parent that bounds the request.
 func (f *facts) isParent(ref lineage.Ref) bool {
-	return f.ParentState == decision.ParentFound && !ref.Mutual && string(ref.UID) == f.Parent.UID
+	return f.ParentState == decision.ParentFound && !ref.IsByName() && string(ref.UID) == f.Parent.UID
 }
 
 // toleratesEmpty reports whether an update of an object of the kind may add and drop

@@ -84,7 +84,16 @@ type parentFacts struct {
 
 // gatherParent gathers what there is to know about the parent that bounds a request.
 func (g *Gatherer) gatherParent(ctx context.Context, r *request, index *policy.Index, why doubt) (parentFacts, error) {
-	if r.by != nil {
+	switch {
+	case r.maker != nil && r.by == nil:
+		owner, err := g.gatherMaker(ctx, r, index, why)
+		if err != nil {
+			return parentFacts{}, err
+		}
+		return g.gatherAdopter(ctx, r, index, &owner, why)
+	case r.maker != nil:
+		return g.gatherMaker(ctx, r, index, why)
+	case r.by != nil:
 		return g.gatherOwner(ctx, r, index, *r.by, false, why)
 	}
 	if ref, ok := g.adopter(ctx, r, index); ok {
@@ -123,7 +132,7 @@ func (g *Gatherer) gatherOwner(
 	if parent == nil {
 		p.state = decision.ParentGone
 		p.goneParent, p.goneName = ref.GVK.Kind, ref.Name
-		if (r.operation == decision.Delete || r.asksToOrphan()) && !ref.Mutual {
+		if (r.operation == decision.Delete || r.asksToOrphan()) && !ref.IsByName() {
 			p.deletion = g.deletionOf(ctx, v1alpha1.TargetReference{
 				Group: ref.GVK.Group, Version: ref.GVK.Version, Kind: ref.GVK.Kind,
 				Namespace: g.namespaceOf(ref, policies[0].For), Name: ref.Name, UID: ref.UID,
@@ -149,7 +158,7 @@ func (g *Gatherer) gatherOwner(
 	}
 	known := policy.Known(parent.GroupVersionKind().GroupKind(), p.bounds.Policies)
 	switch {
-	case r.operation != decision.Update:
+	case r.operation != decision.Update, ref.Generator != "":
 	case adopts:
 		p.lettingGo = lineage.Joining(known, parent, r.old, r.new)
 	default:

@@ -70,8 +70,15 @@ func (g *Gatherer) besides(ctx context.Context, r *request, f *facts) []lineage.
 	if named < 2 {
 		return nil
 	}
-	refs := ancestry.Refs(ctx, g.Objects, f.index, obj)
-	return refs[min(1, len(refs)):]
+	first, _ := ancestry.Ref(ctx, g.Objects, f.index, obj)
+	made := first.Generator != ""
+	return slices.DeleteFunc(ancestry.Refs(ctx, g.Objects, f.index, obj), func(ref lineage.Ref) bool {
+		if ref.Generator == "" || made {
+			return ref.SameParent(first) || ref.Generator != ""
+		}
+		made = true // One stands for all of them.
+		return false
+	})
 }
 
 // joining returns the parent that an update gives an object besides the one by which its chain
@@ -82,7 +89,7 @@ func (g *Gatherer) joining(ctx context.Context, r *request, index *policy.Index)
 	}
 	before := lineage.Parents(index, r.old)
 	joined := slices.DeleteFunc(ancestry.Refs(ctx, g.Objects, index, r.new), func(ref lineage.Ref) bool {
-		return ref.Mutual || slices.ContainsFunc(before, ref.SameParent)
+		return ref.IsByName() || slices.ContainsFunc(before, ref.SameParent)
 	})
 	if len(joined) == 0 {
 		return lineage.Ref{}, false

@@ -51,11 +51,12 @@ func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.
 	}
 	before, hadBefore := ancestry.Ref(ctx, g.Objects, index, r.old)
 	ref, ok := ancestry.Ref(ctx, g.Objects, index, r.new)
-	// A parent that has to point back gives nothing before it does.
+	// A parent that has to point back gives nothing before it does, and because of which the object is
+	// made it says by its marks.
 	if ok && hadBefore && before.SameParent(ref) {
 		ref, ok = g.joining(ctx, r, index)
 	}
-	if !ok || ref.Mutual || owner.state != decision.ParentFound && before.Mutual {
+	if !ok || ref.IsByName() || owner.state != decision.ParentFound && before.Mutual {
 		return *owner, nil
 	}
 	adopter := *owner

@@ -163,6 +163,8 @@ func refusal(r *request, o *outcome) (admission.Response, bool) {
 		return refusedLeaving(f), true
 	case f.attaches() && !selfContained(verdict):
 		return refusedAttaching(f), true
+	case f.forgesMarks(r) && !selfContained(verdict):
+		return refusedForging(f), true
 	case f.entering && !selfContained(verdict):
 		return refusedEntering(f), true
 	case f.Disturbs(verdict) && !selfContained(verdict):
