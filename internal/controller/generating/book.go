@@ -42,6 +42,9 @@ type request struct {
 type entry struct {
 	plan.Policy
 	generation int64
+	// ledger and waits are of the annotations of the policy: what it allows, and what of it has to be
+	// approved first.
+	ledger, waits string
 	// begun is the time when it was set up.
 	begun    time.Time
 	compiled *generate.Policy
@@ -75,6 +78,8 @@ type outcome struct {
 	objects map[generate.ID]*objectOutcome
 	// waits counts what is wanted of kinds that are not served.
 	waits int
+	// uncaused is true where AllowancePolicies do not let an object be written.
+	uncaused bool
 }
 
 // state of an object that a policy wants or made.
@@ -466,6 +471,19 @@ func (b *book) outcomes(e *entry, trigger generate.ID) []generate.ID {
 		return nil
 	}
 	return slices.Collect(maps.Keys(e.triggers[trigger].objects))
+}
+
+// uncausedOf returns the triggers for which AllowancePolicies do not let something be written.
+func (b *book) uncausedOf(e *entry) []request {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	var out []request
+	for trigger, known := range e.triggers {
+		if known.uncaused {
+			out = append(out, request{e.Name, trigger})
+		}
+	}
+	return out
 }
 
 // isEvaluated reports whether it is known what a trigger wants.

@@ -78,6 +78,7 @@ func (r *Reconciler) reconcilePolicy(ctx context.Context, req ctrl.Request) (ctr
 		}
 		e = r.book.get(p.Name)
 	}
+	r.causeChanged(p, e)
 	err := r.report(ctx, p, e)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: requeue.AfterConflict}, nil
@@ -92,6 +93,16 @@ func (r *Reconciler) reconcilePolicy(ctx context.Context, req ctrl.Request) (ctr
 		return ctrl.Result{RequeueAfter: r.Retry}, err
 	}
 	return ctrl.Result{}, err
+}
+
+// causeChanged looks again at what AllowancePolicies refuse, once the policy allows something else.
+func (r *Reconciler) causeChanged(p *v1alpha1.GeneratingPolicy, e *entry) {
+	ledger, waits := p.Annotations[v1alpha1.AnnotationAllowances], p.Annotations[v1alpha1.AnnotationApproved]
+	if e.ledger == ledger && e.waits == waits {
+		return
+	}
+	e.ledger, e.waits = ledger, waits
+	r.look(r.book.uncausedOf(e)...)
 }
 
 // forget ends all that is done for a policy.

@@ -54,6 +54,9 @@ const (
 	afterBehind = time.Second
 	// defaultRetry is when to look again for what somebody has to do something about.
 	defaultRetry = 15 * time.Second
+	// seldom is how much later what AllowancePolicies refuse is tried again though nothing has changed of
+	// what is watched: the AllowancePolicies may have.
+	seldom = 20
 	// firstBackoff and maxBackoff are the times between tries of what fails.
 	firstBackoff, maxBackoff = 200 * time.Millisecond, 20 * time.Second
 	// defaultInterval is between two writes of the status of one policy.
@@ -173,7 +176,8 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return errors.Join(
 		triggers.Watch(r.triggerQueue.source()),
 		policies.Watch(r.policyQueue.source()),
-		policies.Watch(source.Kind(mgr.GetCache(), client.Object(&v1alpha1.GeneratingPolicy{}), &handler.EnqueueRequestForObject{}, predicate.GenerationChangedPredicate{})),
+		policies.Watch(source.Kind(mgr.GetCache(), client.Object(&v1alpha1.GeneratingPolicy{}), &handler.EnqueueRequestForObject{},
+			predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))),
 	)
 }
 

@@ -97,7 +97,11 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 	r.look(r.book.looked(e, req.trigger, l.out)...)
 	r.say(e.Name)
 	lag.WithLabelValues(e.Name).Observe(r.Clock.Since(began).Seconds())
-	if l.out.needsAnotherLook() {
+	switch {
+	case !l.out.needsAnotherLook():
+	case l.out.uncaused:
+		return ctrl.Result{RequeueAfter: seldom * r.Retry}, nil
+	default:
 		return ctrl.Result{RequeueAfter: r.Retry}, nil
 	}
 	return ctrl.Result{}, nil

@@ -1,0 +1,159 @@
+package e2e
+
+import (
+	"context"
+	"strings"
+
+	. "github.com/onsi/ginkgo/v2"
+	. "github.com/onsi/gomega"
+	corev1 "k8s.io/api/core/v1"
+	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// generatedPolicy makes ConfigMap made in namespace MADE from each ConfigMap trigger of NS, and keeps
+// it so.
+const generatedPolicy = `
+metadata: {name: NS}
+spec:
+  evaluation: {synchronize: true}
+  matchConstraints:
+    namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
+  matchConditions: [{name: trigger, expression: object.metadata.name == 'trigger'}]
+  variables: [{name: source, expression: "resource.Get('v1', 'configmaps', 'NS', 'source')"}]
+  generate: [{expression: "generator.ApplyAll('MADE', WANTED)"}]`
+
+// causingPolicy is for what a ConfigMap leads to.
+const causingPolicy = `
+apiVersion: kausality.io/v1alpha1
+kind: AllowancePolicy
+metadata: {name: "configmap-NS"}
+spec:
+  for: {apiVersion: v1, kind: ConfigMap}
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  initializing:
+    policies: [{target: &made {apiVersion: v1, resource: configmaps}, relation: ControllerChild, verbs: [Create]}]
+  maintaining:
+    policies: [{target: *made, relation: ControllerChild, verbs: [Create]}]
+  deleting:
+    policies: [{target: *made, relation: ControllerChild, verbs: [Delete]}]
+  rules:
+  - trigger: data
+    policies: [{target: *made, relation: ControllerChild, mutations: [{jsonPath: data}]}]
+`
+
+// generated is a ConfigMap that is made from another one.
+type generated struct {
+	ns, in          string
+	policy          *v1alpha1.GeneratingPolicy
+	owner, stranger *actor
+}
+
+func configMap(ns, name, value string) *corev1.ConfigMap {
+	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Data: map[string]string{"key": value}}
+}
+
+// letGenerate gives the account of GeneratingPolicies what it takes to make ConfigMaps.
+func letGenerate(ctx context.Context) {
+	GinkgoHelper()
+	role := &rbacv1.ClusterRole{
+		ObjectMeta: metav1.ObjectMeta{Name: "generate-configmaps", Labels: map[string]string{
+			"rbac.kausality.io/aggregate-to-generator": "true", "rbac.kausality.io/aggregate-to-operator": "true",
+		}},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}}},
+	}
+	Expect(client.IgnoreAlreadyExists(shared.Create(ctx, role))).To(Succeed())
+}
+
+// newGenerated sets it up, with AllowancePolicies where they are given. What is wanted is CEL.
+func newGenerated(ctx context.Context, wanted, policies string) *generated {
+	GinkgoHelper()
+	letGenerate(ctx)
+	g := &generated{
+		ns: shared.newNamespaceFor(ctx, "generated"), in: shared.newNamespaceFor(ctx, "generated"),
+		owner: shared.as(alice, platformTeam, "system:masters"), stranger: shared.as(mallory, "system:masters"),
+	}
+	fill := strings.NewReplacer("NS", g.ns, "MADE", g.in, "WANTED", wanted)
+	if policies != "" {
+		shared.apply(ctx, parsePolicies(fill.Replace(policies))...)
+	}
+	g.policy = &v1alpha1.GeneratingPolicy{}
+	Expect(yaml.UnmarshalStrict([]byte(fill.Replace(generatedPolicy)), g.policy)).To(Succeed())
+	Expect(g.owner.Create(ctx, g.policy)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) {
+		Expect(client.IgnoreNotFound(shared.Delete(ctx, g.policy))).To(Succeed())
+		Eventually(func() bool { return apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(g.policy), g.policy)) }).WithContext(ctx).Should(BeTrue())
+	})
+	Eventually(g.status).WithContext(ctx).Should(HaveField("Conditions", ContainElement(
+		And(HaveField("Type", v1alpha1.ConditionAccepted), HaveField("Status", metav1.ConditionTrue)))))
+	return g
+}
+
+func (g *generated) status(ctx context.Context) v1alpha1.GeneratingPolicyStatus {
+	p := &v1alpha1.GeneratingPolicy{}
+	if shared.Get(ctx, client.ObjectKeyFromObject(g.policy), p) != nil {
+		return v1alpha1.GeneratingPolicyStatus{}
+	}
+	return p.Status
+}
+
+// made is the value of what was made, and "gone" where it is not there.
+func (g *generated) made(ctx context.Context) string {
+	found := &corev1.ConfigMap{}
+	if err := shared.Get(ctx, client.ObjectKey{Namespace: g.in, Name: "made"}, found); err != nil {
+		return "gone"
+	}
+	return found.Data["key"]
+}
+
+func set(ctx context.Context, who *actor, ns, name, value string) error {
+	return who.Patch(ctx, configMap(ns, name, ""), client.RawPatch(types.MergePatchType, []byte(`{"data": {"key": "`+value+`"}}`)))
+}
+
+const madeFromTrigger = `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}, 'data': {'key': object.data.key}}`
+
+var _ = Describe("What a GeneratingPolicy made", func() {
+	It("is a child of its trigger", func(ctx SpecContext) {
+		g := newGenerated(ctx, madeFromTrigger, causingPolicy)
+		Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", "one"))).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal("one"))
+
+		By("having an initiator change the trigger")
+		Expect(set(ctx, g.owner, g.ns, "trigger", "two")).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal("two"))
+
+		By("having a stranger change it by hand")
+		Expect(set(ctx, g.stranger, g.in, "made", "stranger")).To(MatchError(ContainSubstring("is not allowed by its parent ConfigMap trigger")))
+		Expect(g.stranger.Delete(ctx, configMap(g.in, "made", ""))).To(MatchError(ContainSubstring("deletion of ConfigMap made")))
+
+		By("having a stranger change the trigger")
+		Expect(set(ctx, g.stranger, g.ns, "trigger", "three")).To(Succeed())
+		Eventually(g.status).WithContext(ctx).Should(HaveField("Failures", ContainElement(And(
+			HaveField("Reason", "Refused"), HaveField("Message", ContainSubstring("the change of data[key] by mallory is withheld"))))))
+		Expect(g.made(ctx)).To(Equal("two"))
+
+		By("approving that")
+		_, err := g.owner.kausality(ctx, g.ns, "approve", "configmap/trigger")
+		Expect(err).NotTo(HaveOccurred())
+		Eventually(g.made).WithContext(ctx).Should(Equal("three"))
+
+		By("losing what was made")
+		lost := configMap(g.in, "made", "")
+		g.owner.change(ctx, lost, annotation(v1alpha1.AnnotationBreakGlass, v1alpha1.BreakGlassDelete+" it is to be lost"))
+		Expect(g.owner.Delete(ctx, lost)).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal("three"))
+
+		By("having the trigger deleted")
+		Expect(g.owner.Delete(ctx, configMap(g.ns, "trigger", ""))).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal("gone"))
+	})
+})
