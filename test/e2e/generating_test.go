@@ -1,3 +1,19 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
 package e2e
 
 import (
@@ -91,7 +107,9 @@ func newGenerated(ctx context.Context, wanted, policies string) *generated {
 	Expect(g.owner.Create(ctx, g.policy)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
 		Expect(client.IgnoreNotFound(shared.Delete(ctx, g.policy))).To(Succeed())
-		Eventually(func() bool { return apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(g.policy), g.policy)) }).WithContext(ctx).Should(BeTrue())
+		Eventually(func() bool {
+			return apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(g.policy), g.policy))
+		}).WithContext(ctx).Should(BeTrue())
 	})
 	Eventually(g.status).WithContext(ctx).Should(HaveField("Conditions", ContainElement(
 		And(HaveField("Type", v1alpha1.ConditionAccepted), HaveField("Status", metav1.ConditionTrue)))))

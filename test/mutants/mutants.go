@@ -87,6 +87,9 @@ func without(name, find, replace string, ways ...string) mutant {
 	return mutant{name: name, edits: []edit{{rules, find, replace}}, ways: ways}
 }
 
+// generatedTests show what becomes of what a GeneratingPolicy made.
+var generatedTests = []string{"./internal/webhook/admission", "-run=TestGenerated$"}
+
 var mutants = []mutant{
 	without("updates are not judged", `rules.add(r, "", create, update, remove)`, `rules.add(r, "", create, remove)`,
 		"updating a child", "patching a child as JSON", "patching a child by merging", "applying a child with force", "changing a grandchild",
@@ -127,6 +130,36 @@ var mutants = []mutant{
 		name:  "generating: what a broken watch shows is gone by",
 		edits: []edit{{"internal/controller/generating/watches.go", "case known.informer.state.Behind():", "case false:"}},
 		unit:  []string{"./internal/controller/generating"},
+	},
+	{
+		name:  "generated: any account is covered",
+		edits: []edit{{"internal/decision/input.go", "in.Parent.Account != \"\" {", "in.Parent.Account == in.Requester.Username {"}},
+		unit:  generatedTests,
+	},
+	{
+		name:  "generated: what an object says of its making is anybody's to change",
+		edits: []edit{{"internal/webhook/admission/generated.go", "\tif !r.isGenerator() {\n\t\treturn changes\n\t}\n", ""}},
+		unit:  generatedTests,
+	},
+	{
+		name:  "generated: what waits of one parent another lets pass",
+		edits: []edit{{"internal/webhook/admission/generated.go", "\t\tcase len(o.verdict.Withheld) > 0:\n\t\t\treturn o\n", ""}},
+		unit:  generatedTests,
+	},
+	{
+		name:  "generated: what is gone lets anybody",
+		edits: []edit{{"internal/webhook/admission/generated.go", "case gone && r.isGenerator():", "case gone:"}},
+		unit:  generatedTests,
+	},
+	{
+		name:  "generated: anybody has what is somebody's say that it was made",
+		edits: []edit{{"internal/webhook/admission/validate.go", "case f.forgesMarks(r) && !selfContained(verdict):", "case f.forgesMarks(r) && false:"}},
+		unit:  generatedTests,
+	},
+	{
+		name:  "generated: the label by which it is found is anybody's to change",
+		edits: []edit{{"internal/lineage/generated.go", "[]change.Path{generatedFrom, generatedBy} {", "[]change.Path{generatedFrom} {"}},
+		unit:  generatedTests,
 	},
 	{
 		name:  "generating: what was left to another policy is left for good",
