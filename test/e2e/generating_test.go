@@ -156,7 +156,7 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 		By("having a stranger change the trigger")
 		Expect(set(ctx, g.stranger, g.ns, "trigger", "three")).To(Succeed())
 		Eventually(g.status).WithContext(ctx).Should(HaveField("Failures", ContainElement(And(
-			HaveField("Reason", "Refused"), HaveField("Message", ContainSubstring("by " + mallory + " is withheld"))))))
+			HaveField("Reason", "Refused"), HaveField("Message", ContainSubstring("by "+mallory+" is withheld"))))))
 		Expect(g.made(ctx)).To(Equal("two"))
 
 		By("approving that")
