@@ -523,7 +523,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Access:            admission.Reviews{Client: o.GetClient()},
 		OperatorUser:      o.user(),
 		Platform:          o.platform(),
-		Generators:        generatingcontroller.Accounts{Cached: o.GetClient(), Live: o.GetAPIReader(), Default: o.generator()},
+		Generators:        admission.Accounts{Cached: o.GetClient(), Live: o.GetAPIReader(), Default: o.generator()},
 		Upgrades:          o.upgrades,
 		Versions:          o.sources(),
 		Gates:             o.gates,

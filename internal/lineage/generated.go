@@ -18,6 +18,7 @@ package lineage
 
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -25,6 +26,9 @@ import (
 	"kausality.io/operator/internal/generate/plan"
 	"kausality.io/operator/internal/knowledge"
 )
+
+// GeneratingPolicy is the kind of the policies that make objects.
+var GeneratingPolicy = schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "GeneratingPolicy"}
 
 // generated knows the parents of what a GeneratingPolicy made, as its annotation names them: the
 // triggers, the policy, and the source of a clone. The operator knows these by their names, and so
@@ -53,7 +57,7 @@ func (generated) Parents(_ Kinds, obj *unstructured.Unstructured) []Ref {
 	for _, trigger := range marks.Triggers {
 		add(trigger)
 	}
-	add(generate.ID{Group: v1alpha1.GroupVersion.Group, Kind: "GeneratingPolicy", Name: marks.Policy.Name})
+	add(generate.ID{Group: GeneratingPolicy.Group, Kind: GeneratingPolicy.Kind, Name: marks.Policy.Name})
 	if marks.Source != nil {
 		add(*marks.Source)
 	}

@@ -18,7 +18,9 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"strings"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -162,7 +164,7 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 		By("approving that")
 		out, err := g.owner.kausality(ctx, g.ns, "approve", "configmap/trigger", "--yes")
 		Expect(err).NotTo(HaveOccurred(), out)
-		Eventually(g.made).WithContext(ctx).Should(Equal("three"))
+		Eventually(g.made).WithContext(ctx).WithTimeout(20*time.Second).Should(Equal("three"), func() string { return fmt.Sprintf("%+v", g.status(ctx)) })
 
 		By("losing what was made")
 		lost := configMap(g.in, "made", "")

@@ -109,9 +109,9 @@ type Records interface {
 
 // Generators know GeneratingPolicies.
 type Generators interface {
-	// Account returns the user name of the account as which the GeneratingPolicy of a name writes; false
-	// where there is no such policy.
-	Account(ctx context.Context, policy string) (user string, ok bool, err error)
+	// Account returns the user name of the account as which the GeneratingPolicy of a name writes, and
+	// whether there is such a policy.
+	Account(ctx context.Context, policy string) (user string, is PolicyState, err error)
 }
 
 // Notices are for people.

@@ -32,6 +32,18 @@ import (
 // Thousands of triggers may want the same one.
 const maxMakers = 16
 
+// PolicyState says whether there is a GeneratingPolicy.
+type PolicyState int
+
+const (
+	// PolicyGone means that there is none.
+	PolicyGone PolicyState = iota
+	// PolicyEnding means that it is being deleted.
+	PolicyEnding
+	// PolicyThere means that it is there to stay.
+	PolicyThere
+)
+
 // maker is a parent because of which a GeneratingPolicy made the object of a request.
 type maker struct {
 	lineage.Ref
@@ -41,19 +53,19 @@ type maker struct {
 
 // account returns the user as which the GeneratingPolicy writes that made the object of a request,
 // or, where none did before, of which the object says so now. It is empty where none did.
-func (g *Gatherer) account(ctx context.Context, r *request) (user string, exists bool, err error) {
+func (g *Gatherer) account(ctx context.Context, r *request) (user string, is PolicyState, err error) {
 	by := lineage.Generator(r.old)
 	if by == "" {
 		by = lineage.Generator(r.new)
 	}
 	if by == "" || g.Generators == nil {
-		return "", false, nil
+		return "", PolicyGone, nil
 	}
-	user, exists, err = g.Generators.Account(ctx, by)
+	user, is, err = g.Generators.Account(ctx, by)
 	if err != nil {
-		return "", false, fmt.Errorf("reading GeneratingPolicy %s, by which %s was made: %w", by, r.objectName(), err)
+		return "", PolicyGone, fmt.Errorf("reading GeneratingPolicy %s, by which %s was made: %w", by, r.objectName(), err)
 	}
-	return user, exists, nil
+	return user, is, nil
 }
 
 // makers returns the parents because of which a GeneratingPolicy made the object of a request, as far
@@ -98,12 +110,12 @@ func (r *request) isGenerator() bool { return r.account != "" && r.requester.Use
 // decide decides about a request. What a GeneratingPolicy made is judged by all because of whom it
 // did: what one of them lets through passes, but not while something of one of them is withheld.
 func (g *Gatherer) decide(ctx context.Context, r *request) (*outcome, error) {
-	user, exists, err := g.account(ctx, r)
+	user, is, err := g.account(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	r.account = user
-	makers := g.makers(ctx, r, exists)
+	makers := g.makers(ctx, r, is != PolicyGone)
 	if len(makers) == 0 {
 		return g.decideFor(ctx, r)
 	}
@@ -117,7 +129,22 @@ func (g *Gatherer) decide(ctx context.Context, r *request) (*outcome, error) {
 		}
 		heard = append(heard, o)
 	}
-	return among(ctx, r, heard), nil
+	o := among(ctx, r, heard)
+	if is == PolicyEnding && o.endsWithPolicy(r, heard) {
+		ended := *o
+		ended.verdict = decision.Verdict{Allowed: true, Reason: decision.ReasonDeleting, Policies: o.verdict.Policies}
+		return &ended, nil
+	}
+	return o, nil
+}
+
+// endsWithPolicy reports whether the account deletes the object because its policy is being deleted,
+// of which no AllowancePolicy says what that may lead to.
+func (o *outcome) endsWithPolicy(r *request, heard []*outcome) bool {
+	bounds := func(o *outcome) bool {
+		return o.Parent.GVK.GroupKind() == lineage.GeneratingPolicy && len(o.Bounding()) > 0
+	}
+	return r.operation == decision.Delete && r.isGenerator() && !o.verdict.Allowed && !slices.ContainsFunc(heard, bounds)
 }
 
 // among returns what becomes of a request of which several parents were heard that let it through

@@ -56,9 +56,15 @@ spec:
 // accounts are those of GeneratingPolicies, by their names.
 type accounts map[string]string
 
-func (a accounts) Account(_ context.Context, policy string) (string, bool, error) {
+func (a accounts) Account(_ context.Context, policy string) (string, PolicyState, error) {
 	user, ok := a[policy]
-	return user, ok, nil
+	switch {
+	case !ok:
+		return "", PolicyGone, nil
+	case policy == "ending":
+		return user, PolicyEnding, nil
+	}
+	return user, PolicyThere, nil
 }
 
 // generatedFor returns a Deployment that GeneratingPolicy policy made for WebApps of those names.
@@ -114,36 +120,39 @@ func TestGenerated(t *testing.T) {
 		allowances    []v1alpha1.Allowance
 		denied        string
 	}{
-		"the account does what is allowed":                {user: generator, before: of("p", 2, "web"), after: of("p", 3, "web"), allowances: []v1alpha1.Allowance{may}},
-		"the account does what is not":                    {user: generator, before: of("p", 2, "web"), after: of("p", 3, "web"), denied: "parent WebApp web"},
-		"the account of another policy":                   {user: otherGenerator, before: of("p", 2, "web"), after: of("p", 3, "web"), allowances: []v1alpha1.Allowance{may}, denied: "parent WebApp web"},
-		"whom the AllowancePolicy names":                  {user: "system:serviceaccount:default:other", before: of("p", 2, "web"), after: of("p", 3, "web"), allowances: []v1alpha1.Allowance{may}, denied: "parent WebApp web"},
-		"a stranger changes it":                           {user: "mallory", before: of("p", 2, "web"), after: of("p", 3, "web"), allowances: []v1alpha1.Allowance{may}, denied: "parent WebApp web"},
-		"a stranger creates one":                          {user: "mallory", after: of("p", 2, "web"), denied: "parent WebApp web"},
-		"a stranger deletes one":                          {user: "mallory", before: of("p", 2, "web"), denied: "parent WebApp web"},
-		"nothing bounds those of its trigger":             {user: "mallory", before: of("p", 2, "free"), after: of("p", 3, "free")},
-		"its trigger is gone":                             {user: generator, before: of("p", 2, "gone")},
-		"one of its triggers is gone":                     {user: generator, before: of("p", 2, "gone", "web"), after: of("p", 3, "web")},
-		"one is gone, and a stranger changes it":          {user: "mallory", before: of("p", 2, "gone", "web"), after: of("p", 3, "gone", "web"), denied: "parent WebApp web"},
-		"one is gone, and something of another waits":     {user: generator, before: of("p", 2, "gone", "held"), after: of("p", 3, "held"), denied: "is withheld"},
-		"another one lets it":                             {user: generator, before: of("p", 2, "other", "web"), after: of("p", 3, "other", "web"), allowances: []v1alpha1.Allowance{may}},
-		"another one lets it, and something of one waits": {user: generator, before: of("p", 2, "web", "held"), after: of("p", 3, "web", "held"), allowances: []v1alpha1.Allowance{may}, denied: "is withheld"},
-		"one that is not bounded lets nothing":            {user: "mallory", before: of("p", 2, "free", "web"), after: of("p", 3, "free", "web"), denied: "parent WebApp web"},
-		"the policy is gone":                              {user: "mallory", before: of("gone", 2, "web"), after: of("gone", 3, "web")},
-		"a copy is nobody's":                              {user: "mallory", before: copied, after: copiedAfter},
-		"a stranger takes what it says away":              {user: "mallory", before: of("p", 2, "web"), after: free(2), denied: generatedFrom},
-		"a stranger names a trigger of her own":           {user: "mallory", before: of("p", 2, "web"), after: of("p", 2, "free"), denied: generatedFrom},
-		"a stranger names another policy":                 {user: "mallory", before: of("p", 2, "web"), after: of("gone", 2, "web"), denied: generatedFrom},
-		"another account names its own policy":            {user: otherGenerator, before: of("p", 2, "web"), after: of("q", 2, "free"), denied: generatedFrom},
-		"a stranger makes it illegible":                   {user: "mallory", before: of("p", 2, "web"), after: illegible, denied: generatedFrom},
-		"a stranger has it not found":                     {user: "mallory", before: of("p", 2, "web"), after: unlabeled, denied: "metadata.labels[kausality.io/generated-by]"},
-		"a stranger hides it behind an owner":             {user: "mallory", before: of("p", 2, "web"), after: owner, denied: "metadata.ownerReferences"},
-		"the account says that there is another trigger":  {user: generator, before: of("p", 2, "web"), after: of("p", 2, "web", "free")},
-		"the account hands it over":                       {user: generator, before: of("p", 2, "web"), after: of("r", 2, "web")},
-		"the account changes it for another trigger":      {user: generator, before: of("p", 2, "other"), after: of("p", 3, "web"), allowances: []v1alpha1.Allowance{may}},
-		"a stranger gives what is free":                   {user: "mallory", before: free(2), after: of("p", 2, "web"), denied: generatedFrom},
-		"a stranger gives what has initiators":            {user: "mallory", policies: []string{deploymentPolicy}, before: free(2), after: of("p", 2, "free"), denied: "is for the account"},
-		"who may initiate on it gives it":                 {user: "alice", groups: platformTeam, policies: []string{deploymentPolicy}, before: free(2), after: of("p", 2, "free")},
+		"the account does what is allowed":                        {user: generator, before: of("p", 2, "web"), after: of("p", 3, "web"), allowances: []v1alpha1.Allowance{may}},
+		"the account does what is not":                            {user: generator, before: of("p", 2, "web"), after: of("p", 3, "web"), denied: "parent WebApp web"},
+		"the account of another policy":                           {user: otherGenerator, before: of("p", 2, "web"), after: of("p", 3, "web"), allowances: []v1alpha1.Allowance{may}, denied: "parent WebApp web"},
+		"whom the AllowancePolicy names":                          {user: "system:serviceaccount:default:other", before: of("p", 2, "web"), after: of("p", 3, "web"), allowances: []v1alpha1.Allowance{may}, denied: "parent WebApp web"},
+		"a stranger changes it":                                   {user: "mallory", before: of("p", 2, "web"), after: of("p", 3, "web"), allowances: []v1alpha1.Allowance{may}, denied: "parent WebApp web"},
+		"a stranger creates one":                                  {user: "mallory", after: of("p", 2, "web"), denied: "parent WebApp web"},
+		"a stranger deletes one":                                  {user: "mallory", before: of("p", 2, "web"), denied: "parent WebApp web"},
+		"nothing bounds those of its trigger":                     {user: "mallory", before: of("p", 2, "free"), after: of("p", 3, "free")},
+		"its trigger is gone":                                     {user: generator, before: of("p", 2, "gone")},
+		"one of its triggers is gone":                             {user: generator, before: of("p", 2, "gone", "web"), after: of("p", 3, "web")},
+		"one is gone, and a stranger changes it":                  {user: "mallory", before: of("p", 2, "gone", "web"), after: of("p", 3, "gone", "web"), denied: "parent WebApp web"},
+		"one is gone, and something of another waits":             {user: generator, before: of("p", 2, "gone", "held"), after: of("p", 3, "held"), denied: "is withheld"},
+		"another one lets it":                                     {user: generator, before: of("p", 2, "other", "web"), after: of("p", 3, "other", "web"), allowances: []v1alpha1.Allowance{may}},
+		"another one lets it, and something of one waits":         {user: generator, before: of("p", 2, "web", "held"), after: of("p", 3, "web", "held"), allowances: []v1alpha1.Allowance{may}, denied: "is withheld"},
+		"one that is not bounded lets nothing":                    {user: "mallory", before: of("p", 2, "free", "web"), after: of("p", 3, "free", "web"), denied: "parent WebApp web"},
+		"the policy is gone":                                      {user: "mallory", before: of("gone", 2, "web"), after: of("gone", 3, "web")},
+		"the policy is being deleted":                             {user: generator, before: of("ending", 2, "web")},
+		"the policy is being deleted, and a stranger deletes it":  {user: "mallory", before: of("ending", 2, "web"), denied: "parent WebApp web"},
+		"the policy is being deleted, and its account changes it": {user: generator, before: of("ending", 2, "web"), after: of("ending", 3, "web"), denied: "parent WebApp web"},
+		"a copy is nobody's":                                      {user: "mallory", before: copied, after: copiedAfter},
+		"a stranger takes what it says away":                      {user: "mallory", before: of("p", 2, "web"), after: free(2), denied: generatedFrom},
+		"a stranger names a trigger of her own":                   {user: "mallory", before: of("p", 2, "web"), after: of("p", 2, "free"), denied: generatedFrom},
+		"a stranger names another policy":                         {user: "mallory", before: of("p", 2, "web"), after: of("gone", 2, "web"), denied: generatedFrom},
+		"another account names its own policy":                    {user: otherGenerator, before: of("p", 2, "web"), after: of("q", 2, "free"), denied: generatedFrom},
+		"a stranger makes it illegible":                           {user: "mallory", before: of("p", 2, "web"), after: illegible, denied: generatedFrom},
+		"a stranger has it not found":                             {user: "mallory", before: of("p", 2, "web"), after: unlabeled, denied: "metadata.labels[kausality.io/generated-by]"},
+		"a stranger hides it behind an owner":                     {user: "mallory", before: of("p", 2, "web"), after: owner, denied: "metadata.ownerReferences"},
+		"the account says that there is another trigger":          {user: generator, before: of("p", 2, "web"), after: of("p", 2, "web", "free")},
+		"the account hands it over":                               {user: generator, before: of("p", 2, "web"), after: of("r", 2, "web")},
+		"the account changes it for another trigger":              {user: generator, before: of("p", 2, "other"), after: of("p", 3, "web"), allowances: []v1alpha1.Allowance{may}},
+		"a stranger gives what is free":                           {user: "mallory", before: free(2), after: of("p", 2, "web"), denied: generatedFrom},
+		"a stranger gives what has initiators":                    {user: "mallory", policies: []string{deploymentPolicy}, before: free(2), after: of("p", 2, "free"), denied: "is for the account"},
+		"who may initiate on it gives it":                         {user: "alice", groups: platformTeam, policies: []string{deploymentPolicy}, before: free(2), after: of("p", 2, "free")},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w := &world{
@@ -155,7 +164,7 @@ func TestGenerated(t *testing.T) {
 			}
 			w.live = w.cached
 			_, hook := w.hooks(t, append(tc.policies, triggerPolicies)...)
-			hook.Generators = accounts{"p": generator, "r": generator, "q": otherGenerator}
+			hook.Generators = accounts{"p": generator, "r": generator, "ending": generator, "q": otherGenerator}
 			after := tc.after
 			if tc.before != nil && after != nil {
 				after = counted(after)

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package generating
+package admission
 
 import (
 	"cmp"
@@ -22,6 +22,7 @@ import (
 	"fmt"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -35,18 +36,21 @@ type Accounts struct {
 	Default string
 }
 
-// Account returns the user name of the service account of a policy; false where there is no such policy.
-func (a Accounts) Account(ctx context.Context, policy string) (user string, ok bool, err error) {
+// Account implements Generators.
+func (a Accounts) Account(ctx context.Context, policy string) (user string, is PolicyState, err error) {
 	p := &v1alpha1.GeneratingPolicy{}
-	err = a.Cached.Get(ctx, nameOf(policy), p, client.UnsafeDisableDeepCopy)
+	err = a.Cached.Get(ctx, types.NamespacedName{Name: policy}, p, client.UnsafeDisableDeepCopy)
 	if apierrors.IsNotFound(err) {
-		err = a.Live.Get(ctx, nameOf(policy), p)
+		err = a.Live.Get(ctx, types.NamespacedName{Name: policy}, p)
 	}
 	switch {
 	case apierrors.IsNotFound(err):
-		return "", false, nil
+		return "", PolicyGone, nil
 	case err != nil:
-		return "", false, fmt.Errorf("reading GeneratingPolicy %s: %w", policy, err)
+		return "", PolicyGone, fmt.Errorf("reading GeneratingPolicy %s: %w", policy, err)
 	}
-	return cmp.Or(p.Spec.ServiceAccount, a.Default), true, nil
+	if is = PolicyThere; p.DeletionTimestamp != nil {
+		is = PolicyEnding
+	}
+	return cmp.Or(p.Spec.ServiceAccount, a.Default), is, nil
 }
