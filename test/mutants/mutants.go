@@ -416,7 +416,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody heals",
-		edits: []edit{{judge, "	default:\n		return in.AncestorInitiator || policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)", "	default:\n		return true"}},
+		edits: []edit{{judge, "	default:\n		return in.AncestorInitiator || in.MayExercise()", "	default:\n		return true"}},
 		ways:  []string{"deleting a grandchild", "a service account of the same name elsewhere"},
 	},
 	{
@@ -463,7 +463,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "labels name a parent by its name",
-		edits: []edit{{"internal/ancestry/ancestry.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID == \"\" || ref.Category != \"\" {"}, {"internal/lineage/labeled.go", "	if naming == nil {", "	if naming != nil {"}},
+		edits: []edit{{"internal/ancestry/ancestry.go", "	if ref.IsByName() || ref.UID == \"\" {", "	if ref.Mutual || ref.UID == \"\" || ref.Category != \"\" {"}, {"internal/lineage/labeled.go", "	if naming == nil {", "	if naming != nil {"}},
 		ways:  []string{"naming the parent of a child otherwise by its labels", "having a child not found by its labels when it is deleted"},
 	},
 	{
@@ -495,12 +495,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "owners are known by what they are called",
-		edits: []edit{{"internal/ancestry/ancestry.go", "	if ref.Mutual || ref.UID == \"\" {", "	if ref.Mutual || ref.UID != \"none\" {"}},
+		edits: []edit{{"internal/ancestry/ancestry.go", "	if ref.IsByName() || ref.UID == \"\" {", "	if ref.Mutual || ref.UID != \"none\" {"}},
 		ways:  []string{"creating a child that names its owner otherwise"},
 	},
 	{
 		name:  "the first owner bounds alone",
-		edits: []edit{{"internal/ancestry/ancestry.go", "	for _, ref := range refs {\n		if located", "	for _, ref := range refs[:min(1, len(refs))] {\n		if located"}},
+		edits: []edit{{"internal/ancestry/ancestry.go", "	for _, ref := range refs {\n		located, ok", "	for _, ref := range refs[:min(1, len(refs))] {\n		located, ok"}},
 		ways:  []string{"creating a child behind an owner that nobody governs"},
 	},
 	{
@@ -584,7 +584,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody adopts",
-		edits: []edit{{judge, "		return false\n	}\n	return policy.MayExercise(", "		return false\n	}\n	return true || policy.MayExercise("}},
+		edits: []edit{{judge, "		return false\n	}\n	return in.MayExercise()", "		return false\n	}\n	return true"}},
 		ways:  []string{"giving a free object to a parent"},
 	},
 	{
@@ -603,7 +603,7 @@ var mutants = []mutant{
 	{
 		name: "controllers need no allowance",
 		edits: []edit{{judge, "		if !inSection && !covered {",
-			"		if !inSection && !covered && !policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies) {"}},
+			"		if !inSection && !covered && !in.MayExercise() {"}},
 		ways: []string{
 			"acting as the controller, without an allowance", "using an allowance on the child of another parent",
 			"reviving an allowance by reporting an older status", "reviving an allowance by losing a Pod",
@@ -611,7 +611,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "anybody uses allowances",
-		edits: []edit{{cover, "		!isWithheldOf(in.Referents) && policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)", "		!isWithheldOf(in.Referents)"}},
+		edits: []edit{{cover, "		!isWithheldOf(in.Referents) && in.MayExercise()", "		!isWithheldOf(in.Referents)"}},
 		ways:  []string{"using an allowance that is somebody else's to use"},
 	},
 	{
