@@ -137,9 +137,16 @@ func (f *facts) findApprovedBefore(ctx context.Context, r *request, v decision.V
 		return
 	}
 	has, _ := r.ledgerAsked() // What cannot be read approves nothing.
+	withholds := func(l ledger.Ledger, field string) bool {
+		return slices.ContainsFunc(l, func(e ledger.Entry) bool { return e.IsWithheld() && e.Mutation == field })
+	}
 	for _, e := range has {
 		hop, ok := e.LastHop()
-		if !ok || e.Initiator != f.Requester.Username || hasID(f.stored, e) || hasID(f.Child.Ledger, e) {
+		if !ok || e.Initiator != f.Requester.Username {
+			continue
+		}
+		// Of a kind that counts no generation the entry may be there already.
+		if (hasID(f.stored, e) || hasID(f.Child.Ledger, e)) && (!withholds(f.stored, hop.Field) || withholds(has, hop.Field)) {
 			continue
 		}
 		path, err := change.ParsePath(hop.Field)
