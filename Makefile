@@ -115,7 +115,6 @@ lint: verify $(GOLANGCI_LINT) ## Check generated files and run all linters.
 	cd test/bench/scale && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/bench/scale
 	cd test/peers/crossplane && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/crossplane
 	cd test/peers/cert-manager && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/cert-manager
-	cd test/peers/argo-cd && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/argo-cd
 
 .PHONY: lint-fix
 lint-fix: $(GOLANGCI_LINT) ## Run all linters and repair what they can repair.
@@ -215,7 +214,8 @@ e2e-cert-manager: build controlplane-binaries $(KUSTOMIZE) cert-manager-binaries
 	go test $(RACE) -count=1 -timeout=20m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter=cert-manager
 
 .PHONY: e2e-argo-cd
-e2e-argo-cd: build controlplane-binaries $(KUSTOMIZE) argo-cd-binaries ## Have Argo CD's engine install, compare, heal and prune (some 3 minutes).
+e2e-argo-cd: build controlplane-binaries $(KUSTOMIZE) $(GOLANGCI_LINT) argo-cd-binaries ## Have Argo CD's engine install, compare, heal and prune (some 3 minutes).
+	cd test/peers/argo-cd && $(GOLANGCI_LINT) run --config $(CURDIR)/.golangci.yml --path-prefix test/peers/argo-cd
 	@echo "=== with the engine of Argo CD"
 	go test $(RACE) -count=1 -timeout=20m ./test/e2e/install -ginkgo.no-color -ginkgo.label-filter=argo-cd
 

@@ -17,6 +17,8 @@ limitations under the License.
 package lineage
 
 import (
+	"slices"
+
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -47,12 +49,9 @@ func (generated) Parents(_ Kinds, obj *unstructured.Unstructured) []Ref {
 			GVK: of.GroupKind().WithVersion(""), Namespace: of.Namespace, Name: of.Name,
 			Path: generatedFrom.String(), Generator: marks.Policy.Name,
 		}
-		for _, other := range refs {
-			if ref.SameParent(other) {
-				return
-			}
+		if !slices.ContainsFunc(refs, ref.SameParent) {
+			refs = append(refs, ref)
 		}
-		refs = append(refs, ref)
 	}
 	for _, trigger := range marks.Triggers {
 		add(trigger)

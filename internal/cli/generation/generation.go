@@ -5,7 +5,7 @@ Licensed under the Apache License, Version 2.0 (the "License");
 you may not use this file except in compliance with the License.
 You may obtain a copy of the License at
 
-	http://www.apache.org/licenses/LICENSE-2.0
+    http://www.apache.org/licenses/LICENSE-2.0
 
 Unless required by applicable law or agreed to in writing, software
 distributed under the License is distributed on an "AS IS" BASIS,
@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 // Package generation tells what GeneratingPolicies would do: it evaluates them with what the cluster
 // has, and plans as the operator plans.
 package generation
@@ -133,7 +134,7 @@ func refOf(p *v1alpha1.GeneratingPolicy) plan.PolicyRef {
 	return plan.PolicyRef{Name: p.Name, UID: p.UID, Created: p.CreationTimestamp.UTC()}
 }
 
-func (g *generation) note(format string, args ...any) {
+func (g *generation) notef(format string, args ...any) {
 	g.notes = append(g.notes, fmt.Sprintf(format, args...))
 }
 
@@ -141,7 +142,7 @@ func (g *generation) note(format string, args ...any) {
 func (g *generation) by(ctx context.Context, p *v1alpha1.GeneratingPolicy) ([]Step, error) {
 	compiled, _, errs := generate.Accept(p.Name, &p.Spec)
 	if len(errs) > 0 {
-		return nil, nil //nolint:nilerr // It makes nothing as it is; policy check says why.
+		return nil, nil // It makes nothing as it is; policy check says why.
 	}
 	made, kinds, err := g.made(ctx, p)
 	if err != nil {
@@ -158,7 +159,7 @@ func (g *generation) by(ctx context.Context, p *v1alpha1.GeneratingPolicy) ([]St
 			if ctx.Err() != nil {
 				return nil, ctx.Err()
 			}
-			g.note("What GeneratingPolicy %s wants for %s is not known: %s", p.Name, generate.IDOf(trigger.Object), err)
+			g.notef("What GeneratingPolicy %s wants for %s is not known: %s", p.Name, generate.IDOf(trigger.Object), err)
 			continue
 		}
 		if concerned {
@@ -186,30 +187,13 @@ func (g *generation) made(ctx context.Context, p *v1alpha1.GeneratingPolicy) (ma
 	return out, kinds, nil
 }
 
-// triggers returns the objects that a policy may be about: the one that would change, and the others
-// of the resources that it names.
+// triggers returns the objects that a policy is about, as it would be, or was.
 func (g *generation) triggers(p *v1alpha1.GeneratingPolicy, compiled *generate.Policy, made map[generate.ID]*plan.Marks) ([]*generate.Trigger, error) {
-	byKind := map[schema.GroupKind]schema.GroupVersionKind{g.changed.GroupVersionKind().GroupKind(): g.changed.GroupVersionKind()}
-	objects := []unstructured.Unstructured{*g.changed}
-	for _, of := range namedBy(p) {
-		kind, served, err := g.from.KindOf(of)
-		if err != nil {
-			return nil, err
-		}
-		if !served {
-			continue
-		}
-		if known, ok := byKind[kind.GroupKind()]; ok && known != kind {
-			continue // In another version they are the same.
-		}
-		byKind[kind.GroupKind()] = kind
-		found, err := g.from.Objects(kind, "", labels.Everything())
-		if err != nil {
-			return nil, err
-		}
-		objects = append(objects, found...)
+	objects, err := g.candidates(p)
+	if err != nil {
+		return nil, err
 	}
-	out := make([]*generate.Trigger, 0, len(objects))
+	var out []*generate.Trigger
 	seen := map[generate.ID]bool{}
 	for i := range objects {
 		id := generate.IDOf(objects[i].Object)
@@ -228,12 +212,37 @@ func (g *generation) triggers(p *v1alpha1.GeneratingPolicy, compiled *generate.P
 		if !matches && !isTriggerOf(made, id) {
 			continue
 		}
-		if out = append(out, trigger); len(out) == mostTriggers {
-			g.note("Only %d triggers of GeneratingPolicy %s were looked at.", mostTriggers, p.Name)
+		if len(out) == mostTriggers {
+			g.notef("Only %d triggers of GeneratingPolicy %s were looked at.", mostTriggers, p.Name)
 			break
 		}
+		out = append(out, trigger)
 	}
 	return out, nil
+}
+
+// candidates returns the object that would change, and the others of the resources that a policy
+// names.
+func (g *generation) candidates(p *v1alpha1.GeneratingPolicy) ([]unstructured.Unstructured, error) {
+	changed := g.changed.GroupVersionKind()
+	byKind := map[schema.GroupKind]schema.GroupVersionKind{changed.GroupKind(): changed}
+	objects := []unstructured.Unstructured{*g.changed}
+	for _, of := range namedBy(p) {
+		kind, served, err := g.from.KindOf(of)
+		if err != nil {
+			return nil, err
+		}
+		if known, ok := byKind[kind.GroupKind()]; !served || ok && known != kind {
+			continue // In another version they are the same.
+		}
+		byKind[kind.GroupKind()] = kind
+		found, err := g.from.Objects(kind, "", labels.Everything())
+		if err != nil {
+			return nil, err
+		}
+		objects = append(objects, found...)
+	}
+	return objects, nil
 }
 
 // namedBy returns the resources that a policy names, without those that it leaves open.
@@ -305,7 +314,7 @@ func (g *generation) evaluate(
 		return out, false, err
 	}
 	for _, kind := range result.NotServed {
-		g.note("GeneratingPolicy %s would make a %s, which the cluster does not serve.", p.Name, kind.Kind)
+		g.notef("GeneratingPolicy %s would make a %s, which the cluster does not serve.", p.Name, kind.Kind)
 	}
 	out.Wanted = result.Objects
 	concerned = concerned || slices.ContainsFunc(result.Reads, g.isOfChanged)

@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 // Package takeover has a GeneratingPolicy take over objects that are there already, such as those that
 // another generator made.
 package takeover

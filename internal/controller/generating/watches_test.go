@@ -17,6 +17,7 @@ limitations under the License.
 package generating
 
 import (
+	"context"
 	"errors"
 	"testing"
 	"time"
@@ -56,7 +57,9 @@ func TestCurrent(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			clock := testingclock.NewFakePassiveClock(time.Now())
 			state := watchstate.New(clock)
-			lw := state.Over(&toolscache.ListWatch{WatchFunc: func(metav1.ListOptions) (watch.Interface, error) { return watch.NewFake(), nil }})
+			lw := state.Over(&toolscache.ListWatch{WatchFuncWithContext: func(context.Context, metav1.ListOptions) (watch.Interface, error) {
+				return watch.NewFake(), nil
+			}})
 			begin := func() watch.Interface {
 				w, err := toolscache.ToWatcherWithContext(lw).WatchWithContext(t.Context(), metav1.ListOptions{})
 				if err != nil {

@@ -162,7 +162,10 @@ func (a application) id(object *unstructured.Unstructured) string {
 }
 
 // belongs reports whether an object belongs to the Application, so that it is pruned when it is no longer in Git.
-func belongs(object *cache.Resource) bool { return object.Info == true }
+func belongs(object *cache.Resource) bool {
+	yes, _ := object.Info.(bool)
+	return yes
+}
 
 // compare prints what is out of sync.
 func (a application) compare(config *rest.Config, live cache.ClusterCache, targets []*unstructured.Unstructured) error {
