@@ -147,7 +147,7 @@ test-unit: ## Run unit and property tests, and the seeds of the fuzz targets.
 .PHONY: test-integration
 test-integration: controlplane-binaries ## Run the tests that need a real API server.
 	@echo "=== integration: a real API server"
-	go test $(RACE) -count=1 -p=1 -timeout=8m ./test/integration/...
+	go test $(RACE) -count=1 -p=1 -timeout=12m ./test/integration/...
 
 .PHONY: test-e2e
 test-e2e: build shifted-operator controlplane-binaries peers-binaries controller-of-test-binaries ## Run the tests that need a whole control plane with its controllers.
