@@ -32,6 +32,7 @@ import (
 
 // The controllers of the controller manager have service accounts, whose tokens are bound to no Pod.
 var _ = Describe("An upgrade of a controller of the controller manager", func() {
+	// What is suggested is of all refusals of the controller in the cluster.
 	It("is declared, as the plugin suggests, and goes through", func(ctx SpecContext) {
 		policies := shared.samplePoliciesFor(ctx, "declared")
 		for _, p := range policies {
@@ -71,5 +72,5 @@ var _ = Describe("An upgrade of a controller of the controller manager", func() 
 		Expect(audit.tracesOf(controlplane.ByUser(deploymentController), controlplane.OfResource("apps", "replicasets"), throughUpgrade)).
 			To(HaveEach(HavePrefix("greta ")))
 		Expect(shared.recorded(ctx, d).Status.Versions).To(ContainElement(SatisfyAll(HaveField("User", deploymentController), HaveField("UpgradeAllowance", agreed.Name))))
-	}, SpecTimeout(specTimeout))
+	}, alone, SpecTimeout(specTimeout))
 })
