@@ -30,7 +30,7 @@ import (
 )
 
 // GeneratingPolicy is the kind of the policies that make objects.
-var GeneratingPolicy = schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: "GeneratingPolicy"}
+var GeneratingPolicy = schema.GroupKind{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindGeneratingPolicy}
 
 // generated knows the parents of what a GeneratingPolicy made, as its annotation names them: the
 // triggers, the policy, and the source of a clone. The operator knows these by their names, and so
@@ -64,16 +64,14 @@ func (generated) Parents(_ Kinds, obj *unstructured.Unstructured) []Ref {
 }
 
 func marksOf(obj *unstructured.Unstructured) *plan.Marks {
-	if obj == nil || !says(obj, generatedFrom) {
+	if obj == nil {
+		return nil
+	}
+	if _, says := generatedFrom.Value(obj.Object); !says {
 		return nil
 	}
 	marks, _ := plan.MarksOf(generate.IDOf(obj.Object), obj.Object)
 	return marks
-}
-
-func says(obj *unstructured.Unstructured, at change.Path) bool {
-	_, ok := at.Value(obj.Object)
-	return ok
 }
 
 // Generator returns the name of the GeneratingPolicy that made an object, by what it says itself,
@@ -90,35 +88,24 @@ func Generator(obj *unstructured.Unstructured) string {
 var (
 	generatedFrom = change.Path{}.Field("metadata").Field("annotations").Field(v1alpha1.AnnotationGeneratedFrom)
 	generatedBy   = knowledge.Label(v1alpha1.LabelGeneratedBy)
+	markTexts     = []string{generatedFrom.String(), generatedBy.String()}
 )
 
 // IsMark reports whether a path is one of these.
-func IsMark(path change.Path) bool {
-	text := path.String()
-	return text == generatedFrom.String() || text == generatedBy.String()
-}
+func IsMark(path change.Path) bool { return slices.Contains(markTexts, path.String()) }
 
-// Marked returns the changes of what an object says of how it came to be, and of the label by which
-// it is found, where it was made by a GeneratingPolicy or says so now. They count for all but who
-// made it: else they would be the way out of every bound, or into another one.
+// Marked returns the changes of the marks of an object that a GeneratingPolicy made, or that claims so
+// now. They count for everybody but the policy's account: else whoever changes them would free the
+// object of its bounds, or give it others.
 func Marked(old, updated *unstructured.Unstructured) []change.Change {
 	if marksOf(old) == nil && marksOf(updated) == nil {
 		return nil
 	}
 	var changes []change.Change
 	for _, path := range []change.Path{generatedFrom, generatedBy} {
-		before, had := path.Value(old.Object)
-		after, has := path.Value(updated.Object)
-		verb := change.Mutate
-		switch {
-		case had == has && before == after:
-			continue
-		case !had:
-			verb = change.Insert
-		case !has:
-			verb = change.Delete
+		if verb, ok := changeAt(path, old, updated); ok {
+			changes = append(changes, change.Change{Path: path, Verb: verb})
 		}
-		changes = append(changes, change.Change{Path: path, Verb: verb})
 	}
 	return changes
 }

@@ -61,20 +61,27 @@ func (r Ref) relabeled(old, updated *unstructured.Unstructured) []change.Change 
 	}
 	var changes []change.Change
 	for _, path := range naming.Identity() {
-		before, had := path.Value(old.Object)
-		after, has := path.Value(updated.Object)
-		verb := change.Mutate
-		switch {
-		case had == has && before == after:
-			continue
-		case !had:
-			verb = change.Insert
-		case !has:
-			verb = change.Delete
+		if verb, ok := changeAt(path, old, updated); ok {
+			changes = append(changes, refChange(r, path.String(), verb))
 		}
-		changes = append(changes, refChange(r, path.String(), verb))
 	}
 	return changes
+}
+
+// changeAt returns how the text at a path changes, and whether it does.
+func changeAt(path change.Path, old, updated *unstructured.Unstructured) (verb change.Verb, changes bool) {
+	before, had := path.Value(old.Object)
+	after, has := path.Value(updated.Object)
+	switch {
+	case had == has && before == after:
+		return "", false
+	case !had:
+		return change.Insert, true
+	case !has:
+		return change.Delete, true
+	default:
+		return change.Mutate, true
+	}
 }
 
 // IsReference reports whether the path is one that says who the parent is, or by which the

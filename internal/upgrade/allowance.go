@@ -67,13 +67,10 @@ func Compile(u *v1alpha1.UpgradeAllowance, kinds policy.KindResolver) (*Allowanc
 		UID:        u.UID,
 		Generation: u.Generation,
 		User:       u.Spec.ServiceAccount,
-		Triggers:   u.Spec.Triggers,
+		Triggers:   triggersOf(u),
 		Declared:   u.Spec.Detection == v1alpha1.DetectionDeclared,
 		ChangedBy:  u.Annotations[v1alpha1.AnnotationChangedBy],
 		RanBefore:  u.Status.RanBefore,
-	}
-	if len(out.Triggers) == 0 {
-		out.Triggers = []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}
 	}
 	if u.Status.AcceptedAt != nil {
 		out.AcceptedAt = u.Status.AcceptedAt.Time
@@ -104,6 +101,14 @@ func Compile(u *v1alpha1.UpgradeAllowance, kinds policy.KindResolver) (*Allowanc
 	}
 	out.Entries = slices.DeleteFunc(out.Entries, func(e policy.Entry) bool { return e.AllowsOutside(verbDelete) })
 	return out, errs
+}
+
+// triggersOf returns what an UpgradeAllowance is about: versions of controllers, if it does not say.
+func triggersOf(u *v1alpha1.UpgradeAllowance) []v1alpha1.UpgradeTrigger {
+	if len(u.Spec.Triggers) == 0 {
+		return []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController}
+	}
+	return u.Spec.Triggers
 }
 
 // verbDelete is the verb of systems outside by which they lose something.

@@ -38,13 +38,13 @@ func IsBlocked(u *v1alpha1.UpgradeAllowance, status *v1alpha1.AllowanceRecordSta
 	})
 }
 
-// isOlderDenial reports whether what was denied is what an older version wanted, of all that the
-// UpgradeAllowance is about. Records of a release that did not note versions tell of none.
+// isOlderDenial reports whether an older version was denied, and nothing newer of what the
+// UpgradeAllowance is about. Denials that an earlier release recorded have no versions, and count.
 func isOlderDenial(u *v1alpha1.UpgradeAllowance, d *v1alpha1.Decision) bool {
-	older := false
+	triggers, older := triggersOf(u), false
 	for _, by := range d.Versions {
 		switch {
-		case !isAboutTrigger(u, by.Trigger), by.Standing == v1alpha1.StandingSame:
+		case !slices.Contains(triggers, by.Trigger), by.Standing == v1alpha1.StandingSame:
 		case by.Standing == v1alpha1.StandingOlder:
 			older = true
 		default:
@@ -52,11 +52,4 @@ func isOlderDenial(u *v1alpha1.UpgradeAllowance, d *v1alpha1.Decision) bool {
 		}
 	}
 	return older
-}
-
-func isAboutTrigger(u *v1alpha1.UpgradeAllowance, trigger v1alpha1.UpgradeTrigger) bool {
-	if len(u.Spec.Triggers) == 0 {
-		return trigger == v1alpha1.UpgradeOfController
-	}
-	return slices.Contains(u.Spec.Triggers, trigger)
 }

@@ -31,7 +31,7 @@ import (
 type refusal struct {
 	v1alpha1.HistoryEntry
 	parent v1alpha1.TargetReference
-	// triggers are those of which the parent remembers a version.
+	// triggers lists the triggers for which the record of the parent has a version.
 	triggers []v1alpha1.UpgradeTrigger
 }
 
@@ -91,8 +91,8 @@ type newVersions struct {
 	left map[string]int64
 }
 
-// newOf returns those refusals that an UpgradeAllowance could let through, and the versions. What an
-// earlier release recorded tells of none: then the triggers are those that the parent remembers.
+// newOf returns those refusals that an UpgradeAllowance could let through, and their versions. Refusals
+// that an earlier release recorded have no versions: for them, all triggers in the parent's record count.
 func newOf(all []refusal) ([]refusal, newVersions) {
 	v := newVersions{left: map[string]int64{}}
 	newest := newestImage(all)

@@ -112,29 +112,32 @@ func (r *request) newClaim(index *policy.Index) *lineage.Ref {
 
 // refusedAttaching answers such a request.
 func refusedAttaching(f *facts) admission.Response {
-	var who []string
-	for _, p := range f.OwnPolicies {
-		who = append(who, p.Initiators()...)
-	}
 	parent := objectText(f.adopter.Kind, f.adopter.Name)
 	if f.claim != nil {
 		parent = objectText(f.claim.GVK.Kind, f.claim.Name)
 	}
-	message := fmt.Sprintf("giving %s the parent %s is for who may initiate on it: %s; nothing of a parent counts that somebody else attaches",
-		objectText(f.Child.GVK.Kind, f.Child.Name), parent, anyOf(who))
-	resp := admission.Denied(message)
-	resp.AuditAnnotations = map[string]string{auditReason: "Attaching", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
-	return resp
+	return refusedParent(f, fmt.Sprintf("giving %s the parent %s is for who may initiate on it: %s; nothing of a parent counts that somebody else attaches",
+		objectText(f.Child.GVK.Kind, f.Child.Name), parent, f.ownInitiators()))
 }
 
-// refusedForging answers who has an object say that a GeneratingPolicy made it.
+// refusedForging answers a request that makes an object claim that a GeneratingPolicy made it.
 func refusedForging(f *facts) admission.Response {
+	return refusedParent(f, fmt.Sprintf("the annotation %s is for the account of the GeneratingPolicy that makes an object, and on %s for who may initiate on it: %s",
+		v1alpha1.AnnotationGeneratedFrom, objectText(f.Child.GVK.Kind, f.Child.Name), f.ownInitiators()))
+}
+
+// ownInitiators names who may initiate on the object by its own policies.
+func (f *facts) ownInitiators() string {
 	var who []string
 	for _, p := range f.OwnPolicies {
 		who = append(who, p.Initiators()...)
 	}
-	resp := admission.Denied(fmt.Sprintf("the annotation %s is for the account of the GeneratingPolicy that makes an object, and on %s for who may initiate on it: %s",
-		v1alpha1.AnnotationGeneratedFrom, objectText(f.Child.GVK.Kind, f.Child.Name), anyOf(who)))
+	return anyOf(who)
+}
+
+// refusedParent denies a request that gives the object a parent.
+func refusedParent(f *facts, message string) admission.Response {
+	resp := admission.Denied(message)
 	resp.AuditAnnotations = map[string]string{auditReason: "Attaching", auditPolicies: strings.Join(names(f.OwnPolicies), ",")}
 	return resp
 }

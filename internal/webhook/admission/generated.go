@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"slices"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
@@ -28,8 +29,8 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
-// maxMakers is how many of the parents are heard because of which a GeneratingPolicy made an object.
-// Thousands of triggers may want the same one.
+// maxMakers is how many parents of an object that a GeneratingPolicy made are consulted. Thousands of
+// triggers may want the same object.
 const maxMakers = 16
 
 // PolicyState says whether there is a GeneratingPolicy.
@@ -44,34 +45,30 @@ const (
 	PolicyThere
 )
 
-// maker is a parent because of which a GeneratingPolicy made the object of a request.
-type maker struct {
-	lineage.Ref
-	// exists is false where that policy is gone: nobody keeps the object any more.
-	exists bool
+// maker returns the name of the GeneratingPolicy that made the object of a request, or, where none did
+// before, of the one that the object names now. It is empty where there is none.
+func (r *request) maker() string {
+	if by := lineage.Generator(r.old); by != "" {
+		return by
+	}
+	return lineage.Generator(r.new)
 }
 
-// account returns the user as which the GeneratingPolicy writes that made the object of a request,
-// or, where none did before, of which the object says so now. It is empty where none did.
-func (g *Gatherer) account(ctx context.Context, r *request) (user string, is PolicyState, err error) {
-	by := lineage.Generator(r.old)
-	if by == "" {
-		by = lineage.Generator(r.new)
+// findAccount finds out as which user a GeneratingPolicy writes, and whether it is there.
+func (g *Gatherer) findAccount(ctx context.Context, r *request, policy string) (err error) {
+	if g.Generators == nil {
+		return nil
 	}
-	if by == "" || g.Generators == nil {
-		return "", PolicyGone, nil
+	if r.account, r.generator, err = g.Generators.Account(ctx, policy); err != nil {
+		return fmt.Errorf("reading GeneratingPolicy %s, by which %s was made: %w", policy, r.objectName(), err)
 	}
-	user, is, err = g.Generators.Account(ctx, by)
-	if err != nil {
-		return "", PolicyGone, fmt.Errorf("reading GeneratingPolicy %s, by which %s was made: %w", by, r.objectName(), err)
-	}
-	return user, is, nil
+	return nil
 }
 
-// makers returns the parents because of which a GeneratingPolicy made the object of a request, as far
-// as policies may be about them, and where the request is to hear these. They are those from before.
-// Who made it may say otherwise, and has to be let through by either.
-func (g *Gatherer) makers(ctx context.Context, r *request, exists bool) []maker {
+// makers returns the parents of an object that a GeneratingPolicy made which AllowancePolicies may
+// bound it by. They are those that the object named before the request. The policy's own account may
+// name others; then both have to let the request through.
+func (g *Gatherer) makers(ctx context.Context, r *request) []lineage.Ref {
 	index := g.Policies.Index()
 	if r.by != nil && r.by.Generator == "" {
 		return nil
@@ -81,12 +78,11 @@ func (g *Gatherer) makers(ctx context.Context, r *request, exists bool) []maker 
 			return nil
 		}
 	}
-	var out []maker
+	var out []lineage.Ref
 	add := func(refs []lineage.Ref) {
 		for _, ref := range refs {
-			same := func(m maker) bool { return m.SameParent(ref) }
-			if ref.Generator != "" && len(out) < maxMakers && !slices.ContainsFunc(out, same) {
-				out = append(out, maker{Ref: ref, exists: exists})
+			if ref.Generator != "" && len(out) < maxMakers && !slices.ContainsFunc(out, ref.SameParent) {
+				out = append(out, ref)
 			}
 		}
 	}
@@ -97,7 +93,7 @@ func (g *Gatherer) makers(ctx context.Context, r *request, exists bool) []maker 
 	if r.new != nil && (!was || r.isGenerator()) {
 		add(ancestry.Refs(ctx, g.Objects, index, r.new))
 	}
-	if !exists {
+	if r.generator == PolicyGone {
 		return out[:min(1, len(out))]
 	}
 	return out
@@ -107,22 +103,25 @@ func (g *Gatherer) makers(ctx context.Context, r *request, exists bool) []maker 
 // object.
 func (r *request) isGenerator() bool { return r.account != "" && r.requester.Username == r.account }
 
-// decide decides about a request. What a GeneratingPolicy made is judged by all because of whom it
-// did: what one of them lets through passes, but not while something of one of them is withheld.
+// decide decides about a request. An object that a GeneratingPolicy made is judged by each of its
+// parents: the request passes if one of them lets it through, but not while something of one of them
+// is withheld.
 func (g *Gatherer) decide(ctx context.Context, r *request) (*outcome, error) {
-	user, is, err := g.account(ctx, r)
-	if err != nil {
+	policy := r.maker()
+	if policy == "" {
+		return g.decideFor(ctx, r)
+	}
+	if err := g.findAccount(ctx, r, policy); err != nil {
 		return nil, err
 	}
-	r.account = user
-	makers := g.makers(ctx, r, is != PolicyGone)
+	makers := g.makers(ctx, r)
 	if len(makers) == 0 {
 		return g.decideFor(ctx, r)
 	}
 	heard := make([]*outcome, 0, len(makers))
 	for i := range makers {
 		by := *r
-		by.maker = &makers[i]
+		by.madeFor = &makers[i]
 		o, err := g.decideFor(ctx, &by)
 		if err != nil {
 			return nil, err
@@ -130,7 +129,7 @@ func (g *Gatherer) decide(ctx context.Context, r *request) (*outcome, error) {
 		heard = append(heard, o)
 	}
 	o := among(ctx, r, heard)
-	if is == PolicyEnding && o.endsWithPolicy(r, heard) {
+	if r.generator == PolicyEnding && o.endsWithPolicy(r, heard) {
 		ended := *o
 		ended.verdict = decision.Verdict{Allowed: true, Reason: decision.ReasonDeleting, Policies: o.verdict.Policies}
 		return &ended, nil
@@ -138,8 +137,8 @@ func (g *Gatherer) decide(ctx context.Context, r *request) (*outcome, error) {
 	return o, nil
 }
 
-// endsWithPolicy reports whether the account deletes the object because its policy is being deleted,
-// of which no AllowancePolicy says what that may lead to.
+// endsWithPolicy reports whether the account deletes the object because its GeneratingPolicy is being
+// deleted, and no AllowancePolicy for that says what may be deleted with it.
 func (o *outcome) endsWithPolicy(r *request, heard []*outcome) bool {
 	bounds := func(o *outcome) bool {
 		return o.Parent.GVK.GroupKind() == lineage.GeneratingPolicy && len(o.Bounding()) > 0
@@ -147,8 +146,7 @@ func (o *outcome) endsWithPolicy(r *request, heard []*outcome) bool {
 	return r.operation == decision.Delete && r.isGenerator() && !o.verdict.Allowed && !slices.ContainsFunc(heard, bounds)
 }
 
-// among returns what becomes of a request of which several parents were heard that let it through
-// each for itself.
+// among returns the outcome of a request that several parents have judged, each for itself.
 func among(ctx context.Context, r *request, heard []*outcome) *outcome {
 	var lets, refuses []*outcome
 	gone := false
@@ -177,9 +175,9 @@ func among(ctx context.Context, r *request, heard []*outcome) *outcome {
 	return together(ctx, r, refuses)
 }
 
-// together returns what becomes of a request that none of several parents lets through as a whole: it
-// passes where each act of it is let through by one of them, such as what follows from a change of
-// the trigger and from one of the source, by one write.
+// together returns the outcome of a request that none of several parents lets through as a whole. It
+// passes if each of its acts is let through by one of them: one write may follow from a change of the
+// trigger and from a change of the source.
 func together(ctx context.Context, r *request, refuses []*outcome) *outcome {
 	left := refuses[0].verdict.Uncovered
 	for _, o := range refuses[1:] {
@@ -198,22 +196,22 @@ func together(ctx context.Context, r *request, refuses []*outcome) *outcome {
 	return &o
 }
 
-// gatherMaker gathers what there is to know about a parent because of which a GeneratingPolicy made
-// the object. What it allows is for the account of that alone.
+// gatherMaker gathers what is known about a parent of an object that a GeneratingPolicy made. What the
+// parent allows is for the policy's account alone.
 func (g *Gatherer) gatherMaker(ctx context.Context, r *request, index *policy.Index, why doubt) (parentFacts, error) {
-	if !r.maker.exists {
+	if r.generator == PolicyGone {
 		return parentFacts{
 			state:     decision.ParentGone,
-			parentage: parentage{goneParent: "GeneratingPolicy", goneName: r.maker.Generator},
+			parentage: parentage{goneParent: v1alpha1.KindGeneratingPolicy, goneName: r.madeFor.Generator},
 		}, nil
 	}
-	p, err := g.gatherOwner(ctx, r, index, r.maker.Ref, false, why)
+	p, err := g.gatherOwner(ctx, r, index, *r.madeFor, false, why)
 	p.bounds.Account = r.account
 	return p, err
 }
 
-// marksOfOthers leaves out what changes of how the object came to be, where that is for the requester
-// to say.
+// marksOfOthers drops changes of the marks that say how the object came to be, where the requester is
+// the account that writes them.
 func (r *request) marksOfOthers(changes []change.Change) []change.Change {
 	if !r.isGenerator() {
 		return changes
@@ -221,8 +219,8 @@ func (r *request) marksOfOthers(changes []change.Change) []change.Change {
 	return slices.DeleteFunc(changes, func(c change.Change) bool { return lineage.IsMark(c.Path) })
 }
 
-// forgesMarks reports whether an update has an object that nobody made, and on which its policies say
-// who may initiate, say that a GeneratingPolicy did: what counts for that would count for the object.
+// forgesMarks reports whether an update makes an object claim that a GeneratingPolicy made it, though
+// none did, and the requester may not initiate on it: parents of the requester's choice would bound it.
 func (f *facts) forgesMarks(r *request) bool {
 	return r.operation == decision.Update && !r.isGenerator() && lineage.Generator(r.old) == "" && lineage.Generator(r.new) != "" && !f.mayAttach()
 }

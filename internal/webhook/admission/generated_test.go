@@ -53,7 +53,7 @@ spec:
       mutations: [{jsonPath: spec.replicas}]
 `
 
-// accounts are those of GeneratingPolicies, by their names.
+// accounts has the accounts of GeneratingPolicies by policy name.
 type accounts map[string]string
 
 func (a accounts) Account(_ context.Context, policy string) (string, PolicyState, error) {

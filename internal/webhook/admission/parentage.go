@@ -84,16 +84,14 @@ type parentFacts struct {
 
 // gatherParent gathers what there is to know about the parent that bounds a request.
 func (g *Gatherer) gatherParent(ctx context.Context, r *request, index *policy.Index, why doubt) (parentFacts, error) {
-	switch {
-	case r.maker != nil && r.by == nil:
+	if r.madeFor != nil {
 		owner, err := g.gatherMaker(ctx, r, index, why)
-		if err != nil {
-			return parentFacts{}, err
+		if err != nil || r.by != nil {
+			return owner, err
 		}
 		return g.gatherAdopter(ctx, r, index, &owner, why)
-	case r.maker != nil:
-		return g.gatherMaker(ctx, r, index, why)
-	case r.by != nil:
+	}
+	if r.by != nil {
 		return g.gatherOwner(ctx, r, index, *r.by, false, why)
 	}
 	if ref, ok := g.adopter(ctx, r, index); ok {

@@ -75,10 +75,12 @@ type request struct {
 	// by is the parent that is heard, where it is not the one by which the chain of the
 	// object goes on.
 	by *lineage.Ref
-	// maker is the parent that is heard of those because of which a GeneratingPolicy made the object.
-	maker *maker
-	// account is that of the GeneratingPolicy that made the object, empty where none did.
-	account string
+	// madeFor is the parent that is heard, of those of an object that a GeneratingPolicy made.
+	madeFor *lineage.Ref
+	// account is the user as which that policy writes, empty where none made the object, and generator
+	// says whether the policy is there.
+	account   string
+	generator PolicyState
 	// ledgers reads those that the objects carry.
 	ledgers *ledgers
 	// driver is of the system behind objects of the kind, nil where there is none, and
