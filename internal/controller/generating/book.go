@@ -42,9 +42,9 @@ type request struct {
 type entry struct {
 	plan.Policy
 	generation int64
-	// ledger and waits are of the annotations of the policy: what it allows, and what of it has to be
-	// approved first.
-	ledger, waits string
+	// ledger and withheld are annotations of the policy as they were when it was last reconciled: what
+	// it allows, and what waits for approval.
+	ledger, withheld string
 	// begun is the time when it was set up.
 	begun    time.Time
 	compiled *generate.Policy
@@ -78,8 +78,6 @@ type outcome struct {
 	objects map[generate.ID]*objectOutcome
 	// waits counts what is wanted of kinds that are not served.
 	waits int
-	// uncaused is true where AllowancePolicies do not let an object be written.
-	uncaused bool
 }
 
 // state of an object that a policy wants or made.
@@ -96,6 +94,8 @@ const (
 type objectOutcome struct {
 	state   state
 	failure *v1alpha1.GeneratingFailure
+	// uncaused is true where AllowancePolicies do not let the object be written.
+	uncaused bool
 }
 
 // book holds what is known of all policies.
@@ -473,14 +473,17 @@ func (b *book) outcomes(e *entry, trigger generate.ID) []generate.ID {
 	return slices.Collect(maps.Keys(e.triggers[trigger].objects))
 }
 
-// uncausedOf returns the triggers for which AllowancePolicies do not let something be written.
+// uncausedOf returns the triggers with an object that AllowancePolicies do not let be written.
 func (b *book) uncausedOf(e *entry) []request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []request
 	for trigger, known := range e.triggers {
-		if known.uncaused {
-			out = append(out, request{e.Name, trigger})
+		for _, object := range known.objects {
+			if object.uncaused {
+				out = append(out, request{e.Name, trigger})
+				break
+			}
 		}
 	}
 	return out

@@ -18,9 +18,11 @@ package generating
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/generate/plan"
 )
@@ -61,6 +63,28 @@ func TestWhoIsLookedAtOnceAnObjectIsNotWanted(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, b.wanted(heir, trigger, nil), cmp.AllowUnexported(request{})); diff != "" {
 				t.Errorf("looked at again (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestNextLook(t *testing.T) {
+	refusedFor := func(uncaused bool) *objectOutcome { return &objectOutcome{state: refused, uncaused: uncaused} }
+	a, b := generate.ID{Kind: "ConfigMap", Name: "a"}, generate.ID{Kind: "ConfigMap", Name: "b"}
+	for name, tc := range map[string]struct {
+		of   outcome
+		want time.Duration
+	}{
+		"all is made":                               {of: outcome{objects: map[generate.ID]*objectOutcome{a: {state: made}}}},
+		"it could not be evaluated":                 {of: outcome{failure: &v1alpha1.GeneratingFailure{}}, want: time.Second},
+		"a kind is not served":                      {of: outcome{waits: 1}, want: time.Second},
+		"a right is missing":                        {of: outcome{objects: map[generate.ID]*objectOutcome{a: refusedFor(false), b: {state: made}}}, want: time.Second},
+		"a cause is missing":                        {of: outcome{objects: map[generate.ID]*objectOutcome{a: refusedFor(true), b: {state: made}}}, want: seldom * time.Second},
+		"a cause is missing, and elsewhere a right": {of: outcome{objects: map[generate.ID]*objectOutcome{a: refusedFor(true), b: refusedFor(false)}}, want: time.Second},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := tc.of.nextLook(time.Second); got != tc.want {
+				t.Errorf("got %s, want %s", got, tc.want)
 			}
 		})
 	}

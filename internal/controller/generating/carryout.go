@@ -367,7 +367,7 @@ func (r *Reconciler) explain(ctx context.Context, e *entry, verb string, of reso
 // deniedBy finds who refused a request. The rest of the message may tell values.
 var deniedBy = regexp.MustCompile(`(?:admission webhook "[^"]+"|ValidatingAdmissionPolicy '[^']+'|exceeded quota: [^,]+|attempting to grant RBAC permissions not currently held)`)
 
-// uncaused finds what AllowancePolicies say that do not let something be written. It tells no values.
+// uncaused matches a refusal by AllowancePolicies, with its message, which has no values of fields.
 var uncaused = regexp.MustCompile(`admission webhook "verdict[^"]*\.kausality\.io" denied the request: (?s:(.*))`)
 
 // failed notes that a step could not be taken.
@@ -378,10 +378,7 @@ func (l *look) failed(id generate.ID, k known, err error) {
 	cause := uncaused.FindStringSubmatch(err.Error())
 	switch {
 	case cause != nil:
-		// What has to be caused first is not tried again and again: whoever causes it changes
-		// something that is watched.
 		state, reason, message = refused, reasonRefused, cause[1]
-		l.out.uncaused = true
 	case errors.As(err, &missing), errors.As(err, &account):
 		state, reason = refused, v1alpha1.ReasonForbidden
 	case apierrors.HasStatusCause(err, corev1.NamespaceTerminatingCause):
@@ -397,6 +394,7 @@ func (l *look) failed(id generate.ID, k known, err error) {
 		state, reason, message = waiting, reasonWaiting, "it comes and goes"
 	}
 	l.became(id, k, state, l.failure(id, reason, message))
+	l.out.objects[id].uncaused = cause != nil
 }
 
 func (l *look) failure(id generate.ID, reason, message string) *v1alpha1.GeneratingFailure {

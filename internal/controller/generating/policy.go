@@ -95,13 +95,14 @@ func (r *Reconciler) reconcilePolicy(ctx context.Context, req ctrl.Request) (ctr
 	return ctrl.Result{}, err
 }
 
-// causeChanged looks again at what AllowancePolicies refuse, once the policy allows something else.
+// causeChanged looks again at the triggers with objects that AllowancePolicies refuse, where what the
+// policy allows has changed.
 func (r *Reconciler) causeChanged(p *v1alpha1.GeneratingPolicy, e *entry) {
-	ledger, waits := p.Annotations[v1alpha1.AnnotationAllowances], p.Annotations[v1alpha1.AnnotationApproved]
-	if e.ledger == ledger && e.waits == waits {
+	ledger, withheld := p.Annotations[v1alpha1.AnnotationAllowances], p.Annotations[v1alpha1.AnnotationApproved]
+	if e.ledger == ledger && e.withheld == withheld {
 		return
 	}
-	e.ledger, e.waits = ledger, waits
+	e.ledger, e.withheld = ledger, withheld
 	r.look(r.book.uncausedOf(e)...)
 }
 

@@ -54,8 +54,8 @@ const (
 	afterBehind = time.Second
 	// defaultRetry is when to look again for what somebody has to do something about.
 	defaultRetry = 15 * time.Second
-	// seldom is how much later what AllowancePolicies refuse is tried again though nothing has changed of
-	// what is watched: the AllowancePolicies may have.
+	// seldom is after how many retry intervals a write is tried again that AllowancePolicies refuse, though
+	// nothing has changed of what is watched: the AllowancePolicies may have.
 	seldom = 20
 	// firstBackoff and maxBackoff are the times between tries of what fails.
 	firstBackoff, maxBackoff = 200 * time.Millisecond, 20 * time.Second

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+	"time"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -97,28 +98,29 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 	r.look(r.book.looked(e, req.trigger, l.out)...)
 	r.say(e.Name)
 	lag.WithLabelValues(e.Name).Observe(r.Clock.Since(began).Seconds())
-	switch {
-	case !l.out.needsAnotherLook():
-	case l.out.uncaused:
-		return ctrl.Result{RequeueAfter: seldom * r.Retry}, nil
-	default:
-		return ctrl.Result{RequeueAfter: r.Retry}, nil
-	}
-	return ctrl.Result{}, nil
+	return ctrl.Result{RequeueAfter: l.out.nextLook(r.Retry)}, nil
 }
 
-// needsAnotherLook reports whether something may go on that no watch shows: a right that is given, a
-// conflict that is gone, a kind that comes to be served.
-func (o *outcome) needsAnotherLook() bool {
+// nextLook returns after how long to look again for what no watch shows: a right that is given, a
+// conflict that is gone, a kind that comes to be served. It is zero where there is no such thing.
+//
+// What AllowancePolicies refuse is looked at seldom: whoever causes it changes something that is
+// watched.
+func (o *outcome) nextLook(retry time.Duration) time.Duration {
 	if o.failure != nil || o.waits > 0 {
-		return true
+		return retry
 	}
+	var after time.Duration
 	for _, object := range o.objects {
-		if object.state != made {
-			return true
+		switch {
+		case object.state == made:
+		case !object.uncaused:
+			return retry
+		default:
+			after = seldom * retry
 		}
 	}
-	return false
+	return after
 }
 
 // evaluate says what the policy wants for a trigger. An error is about a trigger that is Unknown.
