@@ -19,6 +19,7 @@ package can
 import (
 	"fmt"
 
+	"kausality.io/operator/internal/cli/generation"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
 	"kausality.io/operator/internal/generate/plan"
@@ -30,14 +31,6 @@ const mostGenerated = 20
 // verbs say what would be done to an object.
 var verbs = map[plan.Verb]string{plan.Create: "create", plan.Apply: "change", plan.Delete: "delete", plan.Leave: "leave"}
 
-// asides say why, where the verb does not.
-var asides = map[plan.Reason]string{
-	plan.Modified:  "put back",
-	plan.TakenOver: "taken over",
-	plan.NotOurs:   "it is there, and no GeneratingPolicy made it",
-	plan.Overruled: "an older policy wants it too, and decides",
-}
-
 // renderGenerated turns what GeneratingPolicies would do into text.
 func renderGenerated(all []Generated, t text.Terminal, wide bool) string {
 	shown := all
@@ -47,7 +40,7 @@ func renderGenerated(all []Generated, t text.Terminal, wide bool) string {
 	var table text.Table
 	for _, g := range shown {
 		aside := "by " + g.Policy
-		if why, ok := asides[g.Reason]; ok {
+		if why := generation.Why(g.Reason); why != "" {
 			aside += ": " + why
 		}
 		table.Row(verbs[g.Do], phrase.Reference(g.Object), aside)

@@ -31,23 +31,30 @@ import (
 	"kausality.io/operator/internal/generate"
 )
 
-// Snapshot reads what GeneratingPolicies ask for, as the user may, with one object as it would be.
-// What was read once is not read again.
+// Snapshot reads the cluster for GeneratingPolicies, with the rights of the user, and with one object as
+// it would be after a change. It reads nothing twice.
 type Snapshot struct {
 	ctx     context.Context //nolint:containedctx // it answers one command, which has that context
 	cluster *Cluster
+	// changed is the object as it would be.
 	changed *unstructured.Unstructured
-	got     map[generate.Read]*unstructured.Unstructured
-	listed  map[generate.Read][]unstructured.Unstructured
+	got     map[key]*unstructured.Unstructured
+	listed  map[key][]unstructured.Unstructured
+}
+
+// key is of what was read: an object, or those that a selector selects.
+type key struct {
+	kind                      schema.GroupVersionKind
+	namespace, name, selector string
 }
 
 var _ generate.Snapshot = &Snapshot{}
 
-// SnapshotWith returns the cluster with one object as it would be.
+// SnapshotWith returns the cluster as it would be with changed in place of the object of that name.
 func (c *Cluster) SnapshotWith(ctx context.Context, changed *unstructured.Unstructured) *Snapshot {
 	return &Snapshot{
 		ctx: ctx, cluster: c, changed: changed,
-		got: map[generate.Read]*unstructured.Unstructured{}, listed: map[generate.Read][]unstructured.Unstructured{},
+		got: map[key]*unstructured.Unstructured{}, listed: map[key][]unstructured.Unstructured{},
 	}
 }
 
@@ -90,13 +97,13 @@ func (s *Snapshot) Get(of schema.GroupVersionResource, namespace, name string) (
 
 // Object returns an object as it would be, nil where it is not there.
 func (s *Snapshot) Object(kind schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
-	if s.changed != nil && s.changed.GroupVersionKind().GroupKind() == kind.GroupKind() && s.changed.GetNamespace() == namespace && s.changed.GetName() == name {
+	if s.changed.GroupVersionKind().GroupKind() == kind.GroupKind() && s.changed.GetNamespace() == namespace && s.changed.GetName() == name {
 		if has := s.changed.GroupVersionKind().Version; has != kind.Version {
 			return nil, fmt.Errorf("%s %s is read in version %s, and what it would be like is known in %s: give it in that version", kind.Kind, name, kind.Version, has)
 		}
 		return s.changed, nil
 	}
-	read := generate.Read{Resource: kind.GroupVersion().WithResource(kind.Kind), Namespace: namespace, Name: name}
+	read := key{kind: kind, namespace: namespace, name: name}
 	if known, ok := s.got[read]; ok {
 		return known, nil
 	}
@@ -131,7 +138,7 @@ func (s *Snapshot) List(of schema.GroupVersionResource, namespace string, select
 // Objects returns the objects of a kind that a selector selects, as they would be; of all namespaces
 // where the namespace is empty.
 func (s *Snapshot) Objects(kind schema.GroupVersionKind, namespace string, selector labels.Selector) ([]unstructured.Unstructured, error) {
-	read := generate.Read{Resource: kind.GroupVersion().WithResource(kind.Kind), Namespace: namespace, Selector: selector.String()}
+	read := key{kind: kind, namespace: namespace, selector: selector.String()}
 	if known, ok := s.listed[read]; ok {
 		return known, nil
 	}
@@ -141,7 +148,7 @@ func (s *Snapshot) Objects(kind schema.GroupVersionKind, namespace string, selec
 		return nil, fmt.Errorf("listing objects of kind %s: %w", kind.GroupKind(), err)
 	}
 	out := list.Items
-	if s.changed != nil && s.changed.GroupVersionKind() == kind && (namespace == "" || s.changed.GetNamespace() == namespace) {
+	if s.changed.GroupVersionKind() == kind && (namespace == "" || s.changed.GetNamespace() == namespace) {
 		out = s.withChanged(out, selector)
 	}
 	s.listed[read] = out

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package generation tells what GeneratingPolicies would do: it evaluates them with what the cluster
-// has, and plans as the operator plans.
+// Package generation predicts what GeneratingPolicies would do: it evaluates them with the objects in the
+// cluster, and plans as the operator does.
 package generation
 
 import (
@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
@@ -46,7 +47,7 @@ type Step struct {
 	Policy string
 	// There is the object as it is, nil where it is not there.
 	There *unstructured.Unstructured
-	// Above are the policies by which the trigger was made that decides what it is like.
+	// Above lists the policies that led to the first of its triggers, which decides its content.
 	Above []string
 }
 
@@ -62,16 +63,16 @@ type generation struct {
 	// changed is the object as it would be, and id which it is.
 	changed *unstructured.Unstructured
 	id      generate.ID
-	// alive are the policies that there are, and above those by which triggers were made.
+	// alive has the policies in the cluster, and above the policies that led to a trigger.
 	alive map[string]plan.PolicyRef
 	above map[generate.ID][]string
-	// takeOver has what nobody made be the policy's own.
-	takeOver bool
-	notes    []string
+	// plan plans what to do with objects.
+	plan  func(plan.Policy, []plan.Trigger, []plan.Existing, map[generate.ID][]plan.PolicyRef) []plan.Step
+	notes []string
 }
 
-// Would returns what GeneratingPolicies would do if an object became another, and what could not be
-// found out. It leaves out what they would leave as it is, conflicts apart.
+// Would returns what GeneratingPolicies would do if an object was changed, and what could not be found
+// out. Objects that they would leave as they are are not part of it, but for conflicts.
 func Would(ctx context.Context, c *cluster.Cluster, changed *unstructured.Unstructured) ([]Step, []string, error) {
 	policies, err := c.GeneratingPolicies(ctx)
 	if err != nil {
@@ -79,9 +80,9 @@ func Would(ctx context.Context, c *cluster.Cluster, changed *unstructured.Unstru
 	}
 	g := newGeneration(ctx, c, changed, policies)
 	if changed.GroupVersionKind() == generatingKind {
-		p := v1alpha1.GeneratingPolicy{}
-		if err := runtime.DefaultUnstructuredConverter.FromUnstructured(changed.Object, &p); err != nil {
-			return nil, nil, fmt.Errorf("reading GeneratingPolicy %s: %w", changed.GetName(), err)
+		p, err := policyIn(changed)
+		if err != nil {
+			return nil, nil, err
 		}
 		policies = append(slices.DeleteFunc(policies, func(o v1alpha1.GeneratingPolicy) bool { return o.Name == p.Name }), p)
 		g.alive[p.Name] = refOf(&p)
@@ -97,32 +98,48 @@ func Would(ctx context.Context, c *cluster.Cluster, changed *unstructured.Unstru
 		}
 		out = append(out, found...)
 	}
+	out = slices.DeleteFunc(out, func(s Step) bool { return s.Do == plan.Leave && !s.Reason.IsConflict() })
 	slices.SortFunc(out, func(a, b Step) int { return cmp.Or(cmp.Compare(a.Policy, b.Policy), a.ID.Compare(b.ID)) })
 	return out, g.notes, nil
 }
 
-// TakeOver returns the objects that a policy wants and that no policy made, with the marks by which
-// they would be its own: InPlace where they are as it wants them, and Modified where it would change
-// them then. It also returns what could not be found out.
-func TakeOver(ctx context.Context, c *cluster.Cluster, policy *unstructured.Unstructured) ([]Step, []string, error) {
+// TakeOver returns the objects that a policy wants and that no policy made, with the marks by which the
+// operator would know them as the policy's own. Their reason is InPlace where they are as the policy
+// wants them, and Modified where it would then change them. TakeOver also returns what could not be
+// found out.
+func TakeOver(ctx context.Context, c *cluster.Cluster, name string) ([]Step, []string, error) {
+	object, err := c.Object(ctx, generatingKind, types.NamespacedName{Name: name})
+	if err != nil {
+		return nil, nil, fmt.Errorf("reading GeneratingPolicy %s: %w", name, err)
+	}
+	p, err := policyIn(object)
+	if err != nil {
+		return nil, nil, err
+	}
+	if !p.Spec.Evaluation.Synchronize {
+		return nil, nil, fmt.Errorf("GeneratingPolicy %s does not synchronize: what it made it leaves alone from then on, so that there is nothing to take over", name)
+	}
 	policies, err := c.GeneratingPolicies(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	g := newGeneration(ctx, c, policy, policies)
-	i := slices.IndexFunc(policies, func(p v1alpha1.GeneratingPolicy) bool { return p.Name == policy.GetName() })
-	if i < 0 {
-		return nil, nil, fmt.Errorf("there is no GeneratingPolicy %s", policy.GetName())
-	}
-	g.takeOver = true
-	out, err := g.by(ctx, &policies[i])
+	g := newGeneration(ctx, c, object, policies)
+	g.plan = takenOver
+	out, err := g.by(ctx, &p)
 	return out, g.notes, err
+}
+
+func policyIn(object *unstructured.Unstructured) (p v1alpha1.GeneratingPolicy, err error) {
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(object.Object, &p); err != nil {
+		return p, fmt.Errorf("reading GeneratingPolicy %s: %w", object.GetName(), err)
+	}
+	return p, nil
 }
 
 func newGeneration(ctx context.Context, c *cluster.Cluster, changed *unstructured.Unstructured, policies []v1alpha1.GeneratingPolicy) *generation {
 	g := &generation{
 		cluster: c, from: c.SnapshotWith(ctx, changed), changed: changed, id: generate.IDOf(changed.Object),
-		alive: map[string]plan.PolicyRef{}, above: map[generate.ID][]string{},
+		alive: map[string]plan.PolicyRef{}, above: map[generate.ID][]string{}, plan: plan.For,
 	}
 	for i := range policies {
 		g.alive[policies[i].Name] = refOf(&policies[i])
@@ -169,7 +186,7 @@ func (g *generation) by(ctx context.Context, p *v1alpha1.GeneratingPolicy) ([]St
 			}
 		}
 	}
-	return g.plan(p, affected, made, kinds)
+	return g.steps(p, affected, made, kinds)
 }
 
 // made returns what a policy made, and the kinds of these objects.
@@ -296,7 +313,7 @@ func (g *generation) trigger(object *unstructured.Unstructured) (*generate.Trigg
 	return out, nil
 }
 
-// evaluate returns what a policy would want for a trigger, and whether that has to do with the change.
+// evaluate returns what a policy would want for a trigger, and whether the change concerns that.
 func (g *generation) evaluate(
 	ctx context.Context, p *v1alpha1.GeneratingPolicy, compiled *generate.Policy, trigger *generate.Trigger, made map[generate.ID]*plan.Marks,
 ) (plan.Trigger, bool, error) {
@@ -324,7 +341,7 @@ func (g *generation) evaluate(
 	return out, concerned, err
 }
 
-// isOfChanged reports whether something that was read has to do with the object that would change.
+// isOfChanged reports whether a read is of the object that would change, or of a list that may have it.
 func (g *generation) isOfChanged(r generate.Read) bool {
 	kind, served, err := g.from.KindOf(r.Resource)
 	if err != nil || !served || kind.GroupKind() != g.id.GroupKind() {
@@ -355,8 +372,8 @@ func (g *generation) madeOnce(ctx context.Context, policy string, trigger genera
 	return out, nil
 }
 
-// plan returns what a policy would do for triggers.
-func (g *generation) plan(
+// steps returns what a policy would do with the objects that it wants for triggers, or made for them.
+func (g *generation) steps(
 	p *v1alpha1.GeneratingPolicy, triggers []plan.Trigger, made map[generate.ID]*plan.Marks, kinds map[schema.GroupKind]schema.GroupVersionKind,
 ) ([]Step, error) {
 	ids := concernedBy(triggers, made)
@@ -381,13 +398,9 @@ func (g *generation) plan(
 		}
 	}
 	policy := plan.Policy{PolicyRef: refOf(p), GeneratingEvaluation: p.Spec.Evaluation}
-	steps := plan.For(policy, triggers, existing, rivals)
-	if g.takeOver {
-		steps = takenOver(policy, triggers, existing, rivals)
-	}
 	var out []Step
-	for _, step := range steps {
-		if !g.takeOver && (!ids[step.ID] || step.Do == plan.Leave && !step.Reason.IsConflict()) {
+	for _, step := range g.plan(policy, triggers, existing, rivals) {
+		if !ids[step.ID] {
 			continue
 		}
 		one := Step{Step: step, Policy: p.Name, There: there[step.ID]}
@@ -415,27 +428,26 @@ func concernedBy(triggers []plan.Trigger, made map[generate.ID]*plan.Marks) map[
 	return out
 }
 
-// takenOver returns the steps for what nobody made, once it has the marks of the policy.
+// takenOver plans for the objects that no policy made as if they had the marks of this one.
 func takenOver(policy plan.Policy, triggers []plan.Trigger, existing []plan.Existing, rivals map[generate.ID][]plan.PolicyRef) []plan.Step {
 	var out []plan.Step
 	for _, object := range existing {
 		if object.Marks != nil {
 			continue
 		}
-		// The first plan makes the marks, and the second one says what is left to do.
-		object.Marks = &plan.Marks{Policy: policy.PolicyRef, Synchronized: policy.Synchronize, Triggers: wantedBy(triggers, object.ID)}
-		for _, marked := range plan.For(policy, triggers, []plan.Existing{object}, rivals) {
-			if marked.ID != object.ID || marked.Do != plan.Apply {
-				continue
-			}
-			object.Marks = marked.Marks
-			for _, step := range plan.For(policy, triggers, []plan.Existing{object}, rivals) {
-				if step.ID == object.ID {
-					step.Marks = marked.Marks
-					out = append(out, step)
-				}
-			}
+		planned := func(marks *plan.Marks) plan.Step {
+			object.Marks = marks
+			steps := plan.For(policy, triggers, []plan.Existing{object}, rivals)
+			return steps[slices.IndexFunc(steps, func(s plan.Step) bool { return s.ID == object.ID })]
 		}
+		// The first plan makes the marks, and the second one says what is left to do.
+		step := planned(&plan.Marks{Policy: policy.PolicyRef, Synchronized: policy.Synchronize, Triggers: wantedBy(triggers, object.ID)})
+		if step.Do == plan.Apply {
+			marks := step.Marks
+			step = planned(marks)
+			step.Marks = marks
+		}
+		out = append(out, step)
 	}
 	return out
 }
