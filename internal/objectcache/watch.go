@@ -112,7 +112,7 @@ func (c *Cache) inform(ctx context.Context, w *watched) error {
 	if err != nil {
 		return err
 	}
-	shared, ok := made.(informer)
+	shared, ok := made.(watchstate.Informer)
 	if !ok {
 		return fmt.Errorf("its informer is a %T, of which nothing can be read", made)
 	}
@@ -120,16 +120,10 @@ func (c *Cache) inform(ctx context.Context, w *watched) error {
 	if err != nil {
 		return err
 	}
-	w.synced, w.objects, w.state = registration.HasSyncedChecker(), shared.GetIndexer(), shared.state
+	w.synced, w.objects, w.state = registration.HasSyncedChecker(), shared.GetIndexer(), shared.State
 	w.left = make(chan struct{})
 	w.leave = sync.OnceFunc(func() { close(w.left) })
 	return nil
-}
-
-// informer is one that knows the state of its watch.
-type informer struct {
-	toolscache.SharedIndexInformer
-	state *watchstate.State
 }
 
 // informers makes informers of holders.
@@ -145,12 +139,12 @@ func (i *informers) newInformer(lw toolscache.ListerWatcher, example runtime.Obj
 	kind := example.GetObjectKind().GroupVersionKind()
 	lw = i.watcher.Over(lw, kind, i.packing.packText(kind))
 	state := watchstate.New(clock.RealClock{})
-	return informer{
+	return watchstate.Informer{
 		SharedIndexInformer: toolscache.NewSharedIndexInformerWithOptions(watchstate.Rewind{}.Over(state.Over(lw)), nil,
 			toolscache.SharedIndexInformerOptions{
 				ResyncPeriod: resync, ObjectDescription: kind.String(), Indexers: compressed.UIDIndexers[unstructured.Unstructured](),
 			}),
-		state: state,
+		State: state,
 	}
 }
 

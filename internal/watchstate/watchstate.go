@@ -57,6 +57,14 @@ type State struct {
 	late time.Time
 }
 
+// Informer is an informer that knows the state of its watch. Whoever makes one has the State keep watch
+// over what it lists and watches, see State.Over.
+type Informer struct {
+	toolscache.SharedIndexInformer
+	// State of the watch that fills it.
+	State *State
+}
+
 // New returns the State of a watch that has not begun.
 func New(c clock.PassiveClock) *State {
 	return &State{clock: c, down: c.Now()}

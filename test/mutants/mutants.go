@@ -128,7 +128,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "generating: what a broken watch shows is gone by",
-		edits: []edit{{"internal/controller/generating/watches.go", "case known.informer.state.Behind():", "case false:"}},
+		edits: []edit{{"internal/controller/generating/watches.go", "case known.informer.State.Behind():", "case false:"}},
 		unit:  []string{"./internal/controller/generating"},
 	},
 	{

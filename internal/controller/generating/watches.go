@@ -61,23 +61,17 @@ type watches struct {
 }
 
 type watched struct {
-	informer informer
+	informer watchstate.Informer
 	policies map[string]bool
-}
-
-// informer is one that knows the state of its watch.
-type informer struct {
-	toolscache.SharedIndexInformer
-	state *watchstate.State
 }
 
 // newInformer makes an informer of objects. Where the API server has gone back in time, it lists them
 // anew; whatever was concluded from them ends with the operator, which notices the same.
 func newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync time.Duration, indexers toolscache.Indexers) toolscache.SharedIndexInformer {
 	state := watchstate.New(clock.RealClock{})
-	return informer{
+	return watchstate.Informer{
 		SharedIndexInformer: toolscache.NewSharedIndexInformer(watchstate.Rewind{}.Over(state.Over(lw)), example, resync, indexers),
-		state:               state,
+		State:               state,
 	}
 }
 
@@ -147,7 +141,7 @@ func (w *watches) follow(ctx context.Context, of resource, policy string) error 
 	if err != nil {
 		return fmt.Errorf("watching %s: %w", of.gvr.GroupResource(), err)
 	}
-	begun, ok := made.(informer)
+	begun, ok := made.(watchstate.Informer)
 	if !ok {
 		return fmt.Errorf("watching %s: its informer is a %T, of which nobody knows how its watch does", of.gvr.GroupResource(), made)
 	}
@@ -212,16 +206,15 @@ func (w *watches) isSynced(gvk schema.GroupVersionKind) bool {
 	return known != nil && known.informer.HasSynced()
 }
 
-// current returns nil where what is known of a kind is what others see. What is wanted follows from
-// several kinds at once: with those of which the watch goes on beside one of which it does not, objects
-// would be made that nobody wants, and deleted again.
+// current returns nil unless the cache of a kind has not synced or may be stale. What is wanted follows
+// from several kinds: with one of them stale, objects would be made that nobody wants, and deleted again.
 func (w *watches) current(gvk schema.GroupVersionKind) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch known := w.kinds[gvk]; {
 	case known == nil || !known.informer.HasSynced():
 		return errNotSynced
-	case known.informer.state.Behind():
+	case known.informer.State.Behind():
 		return errBehind
 	}
 	return nil

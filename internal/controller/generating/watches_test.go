@@ -79,7 +79,7 @@ func TestCurrent(t *testing.T) {
 			}
 			w := &watches{}
 			if !tc.unknown {
-				w.kinds = map[schema.GroupVersionKind]*watched{namespaceKind: {informer: informer{SharedIndexInformer: listed{all: !tc.unlisted}, state: state}}}
+				w.kinds = map[schema.GroupVersionKind]*watched{namespaceKind: {informer: watchstate.Informer{SharedIndexInformer: listed{all: !tc.unlisted}, State: state}}}
 			}
 			got := w.current(namespaceKind)
 			if !errors.Is(got, tc.want) || errors.Is(got, errBehind) != errors.Is(tc.want, errBehind) {
