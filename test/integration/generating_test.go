@@ -530,6 +530,15 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		Expect(kausality(ctx, other, "takeover", other, "--yes")).To(MatchRegexp(`left alone: who wrote app.kubernetes.io/managed-by keeps\s+it`))
 		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionEnforced, v1alpha1.ReasonConflicted))
 
+		By("leaving as it is what is right")
+		same := newNamespace(ctx)
+		right := newConfigMap(same, "made", "source", kyvernos)
+		apply(ctx, newConfigMap(same, "source", "source", nil), newConfigMap(same, "trigger", "trigger", triggerLabels), right)
+		p = generating(same, true, true)
+		p.Spec.Evaluation.GenerateExisting = true
+		applyPolicy(ctx, p)
+		Expect(kausality(ctx, same, "takeover", same, "--dry-run")).To(HaveSuffix("   to be taken over\n"))
+
 		By("letting it go with its trigger")
 		Expect(k8s.Delete(ctx, newConfigMap(namespace, "trigger", "", nil))).To(Succeed())
 		Eventually(configMapIs(ctx, namespace, "made")).Should(Equal("gone"))

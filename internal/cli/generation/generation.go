@@ -103,10 +103,9 @@ func Would(ctx context.Context, c *cluster.Cluster, changed *unstructured.Unstru
 	return out, g.notes, nil
 }
 
-// TakeOver returns the objects that a policy wants and that no policy made, with the marks by which the
-// operator would know them as the policy's own. Their reason is InPlace where they are as the policy
-// wants them, and Modified where it would then change them. TakeOver also returns what could not be
-// found out.
+// TakeOver returns what to do with the objects that a policy wants and that no policy made, for them to be
+// the policy's own: Apply with the marks by which the operator knows them, or Leave. It also returns what
+// could not be found out.
 func TakeOver(ctx context.Context, c *cluster.Cluster, name string) ([]Step, []string, error) {
 	object, err := c.Object(ctx, generatingKind, types.NamespacedName{Name: name})
 	if err != nil {
@@ -435,19 +434,12 @@ func takenOver(policy plan.Policy, triggers []plan.Trigger, existing []plan.Exis
 		if object.Marks != nil {
 			continue
 		}
-		planned := func(marks *plan.Marks) plan.Step {
-			object.Marks = marks
-			steps := plan.For(policy, triggers, []plan.Existing{object}, rivals)
-			return steps[slices.IndexFunc(steps, func(s plan.Step) bool { return s.ID == object.ID })]
+		object.Marks = &plan.Marks{Policy: policy.PolicyRef, Synchronized: policy.Synchronize, Triggers: wantedBy(triggers, object.ID)}
+		for _, step := range plan.For(policy, triggers, []plan.Existing{object}, rivals) {
+			if step.ID == object.ID {
+				out = append(out, step)
+			}
 		}
-		// The first plan makes the marks, and the second one says what is left to do.
-		step := planned(&plan.Marks{Policy: policy.PolicyRef, Synchronized: policy.Synchronize, Triggers: wantedBy(triggers, object.ID)})
-		if step.Do == plan.Apply {
-			marks := step.Marks
-			step = planned(marks)
-			step.Marks = marks
-		}
-		out = append(out, step)
 	}
 	return out
 }
