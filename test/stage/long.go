@@ -18,6 +18,6 @@ package stage
 
 import "github.com/onsi/ginkgo/v2"
 
-// Long decorates specs that take minutes of two processors, and have a shorter one beside them that
-// shows the same rule: "make e2e-long" runs them, and "make test" does not.
+// Long decorates specs that keep two processors busy for minutes, and have a shorter one beside them that
+// shows the same rule. "make e2e-long" runs them; "make test" does not.
 var Long = ginkgo.Label("long")

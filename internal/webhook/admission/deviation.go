@@ -145,7 +145,7 @@ func (f *facts) findApprovedBefore(ctx context.Context, r *request, v decision.V
 		if !ok || e.Initiator != f.Requester.Username {
 			continue
 		}
-		// Of a kind that counts no generation the entry may be there already.
+		// On a kind without generations, approving what the approver had changed before leaves the same entry.
 		if (hasID(f.stored, e) || hasID(f.Child.Ledger, e)) && (!withholds(f.stored, hop.Field) || withholds(has, hop.Field)) {
 			continue
 		}

@@ -103,7 +103,8 @@ func (a application) run(ctx context.Context, verb, folder string) error {
 	if err := live.EnsureSynced(); err != nil {
 		return fmt.Errorf("reading the cluster: %w", err)
 	}
-	// Kustomize puts a namespace into kinds that it does not know; Argo CD takes it out again.
+	// Kustomize puts a namespace into cluster-scoped kinds that it does not know. It would differ from what
+	// is there for ever.
 	for _, target := range targets {
 		if namespaced, err := live.IsNamespaced(target.GroupVersionKind().GroupKind()); err == nil && !namespaced {
 			target.SetNamespace("")
