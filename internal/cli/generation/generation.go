@@ -71,8 +71,8 @@ type generation struct {
 	notes []string
 }
 
-// Would returns what GeneratingPolicies would do if an object was changed, and what could not be found
-// out. Objects that they would leave as they are are not part of it, but for conflicts.
+// Would returns what GeneratingPolicies would do after a change of an object, and what could not be found
+// out. It leaves out the objects that they would leave alone, but for conflicts.
 func Would(ctx context.Context, c *cluster.Cluster, changed *unstructured.Unstructured) ([]Step, []string, error) {
 	policies, err := c.GeneratingPolicies(ctx)
 	if err != nil {
