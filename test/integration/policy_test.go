@@ -283,11 +283,11 @@ var _ = Describe("Policies", func() {
 		before := &v1alpha1.AllowancePolicy{}
 		Expect(k8s.Get(ctx, client.ObjectKey{Name: "spec-deployments"}, before)).To(Succeed())
 		controllers.catalog.NotifyAll()
-		Consistently(func() (string, error) {
+		Consistently(func() (*v1alpha1.AllowancePolicy, error) {
 			now := &v1alpha1.AllowancePolicy{}
 			err := k8s.Get(ctx, client.ObjectKey{Name: "spec-deployments"}, now)
-			return now.ResourceVersion, err
-		}).WithTimeout(time.Second).Should(Equal(before.ResourceVersion))
+			return now, err
+		}).WithTimeout(time.Second).Should(BeComparableTo(before))
 
 		By("going at once")
 		Expect(k8s.Delete(ctx, before)).To(Succeed())

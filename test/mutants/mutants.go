@@ -962,6 +962,12 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestPolicyIndexReviewsRights", "./internal/controller/catalog"},
 	},
 	{
+		name: "what is known of a policy is from two moments",
+		edits: []edit{{"internal/controller/catalog/catalog.go", "	if !ok {\n		return View{}, false\n	}\n	return View{Entry: entry, Usable: policy.NewIndex(c.collectLocked(usable))",
+			"	if !ok {\n		return View{}, false\n	}\n	c.mu.Unlock()\n	defer c.mu.Lock()\n	return View{Entry: entry, Usable: policy.NewIndex(c.Usable())"}},
+		unit: []string{"-run=TestViewIsOfOneMoment", "./internal/controller/catalog"},
+	},
+	{
 		name:  "a stray that was just adopted is in nobody's way once it is gone",
 		edits: []edit{{"internal/webhook/admission/strays.go", "		return c.UID == child && time.Since(c.Time.Time) <= outlived", "		return false"}},
 		unit:  []string{"-run=TestStrayThatIsDeletedAsItIsAdopted", "./internal/webhook/admission"},

@@ -119,6 +119,27 @@ func (c *Catalog) Get(policyName string) (Entry, bool) {
 	return entry, ok
 }
 
+// View is what is known of one policy and of all others in one moment: each policy is
+// the same in all of its parts, also while others are being compiled.
+type View struct {
+	// Entry is that of the policy.
+	Entry
+	// Usable are as Catalog.Usable returns them, and InEffect as Catalog.Policies does.
+	Usable, InEffect *policy.Index
+}
+
+// View returns what is known of a policy, and of those beside it, and false where it is
+// not known.
+func (c *Catalog) View(policyName string) (View, bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	entry, ok := c.entries[policyName]
+	if !ok {
+		return View{}, false
+	}
+	return View{Entry: entry, Usable: policy.NewIndex(c.collectLocked(usable)), InEffect: c.active.Index()}, true
+}
+
 // Policies returns the active policies, the oldest first: those whose requests have
 // to reach the operator.
 func (c *Catalog) Policies() []*policy.Policy {
@@ -155,12 +176,15 @@ func (c *Catalog) begin() {
 
 // Usable returns all policies whose kind is served and may be read, active or about to be.
 func (c *Catalog) Usable() []*policy.Policy {
-	return c.collect(func(e Entry) *policy.Policy {
-		if !e.Served || !e.MayRead() {
-			return nil
-		}
-		return e.Policy
-	})
+	return c.collect(usable)
+}
+
+// usable returns the policy of an entry whose kind is served and may be read, else nil.
+func usable(e Entry) *policy.Policy {
+	if !e.Served || !e.MayRead() {
+		return nil
+	}
+	return e.Policy
 }
 
 // Baseline returns the active policies, each as it was when last adopted: what a new
@@ -185,6 +209,10 @@ func (c *Catalog) Baseline() []*policy.Policy {
 func (c *Catalog) collect(pick func(Entry) *policy.Policy) []*policy.Policy {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	return c.collectLocked(pick)
+}
+
+func (c *Catalog) collectLocked(pick func(Entry) *policy.Policy) []*policy.Policy {
 	var policies []*policy.Policy
 	for _, e := range c.entries {
 		if p := pick(e); p != nil {

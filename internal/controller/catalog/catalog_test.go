@@ -162,6 +162,39 @@ func TestCatalogCompilesOnce(t *testing.T) {
 	}
 }
 
+// TestViewIsOfOneMoment shows that a policy is the same in all of a view while it is compiled
+// again and again: what it is not found in counts it out of its own objects.
+func TestViewIsOfOneMoment(t *testing.T) {
+	catalog := New(&policy.Active{})
+	policies := []v1alpha1.AllowancePolicy{adoptedAt(controllertest.PolicyFor("Deployment"), 1)}
+	catalog.compile(policies, controllertest.ServedKinds(), false)
+	if _, ok := catalog.View("ReplicaSet"); ok {
+		t.Error("View() of a policy that is not known")
+	}
+	const compiled = 1000
+	done := make(chan struct{})
+	go func() {
+		defer close(done)
+		for range compiled {
+			catalog.compile(policies, controllertest.ServedKinds(), true)
+		}
+	}()
+	for seen := map[*policy.Policy]bool{}; ; {
+		view, _ := catalog.View("Deployment")
+		for name, index := range map[string]*policy.Index{"usable": view.Usable, "in effect": view.InEffect} {
+			if !slices.Contains(index.Policies(), view.Policy) {
+				t.Fatalf("after %d compilations the policy is not among those that are %s", len(seen), name)
+			}
+		}
+		seen[view.Policy] = true
+		select {
+		case <-done:
+			return
+		default:
+		}
+	}
+}
+
 func TestCatalogTellsOfChanges(t *testing.T) {
 	catalog := New(&policy.Active{})
 	changes := catalog.Changes()

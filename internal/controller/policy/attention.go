@@ -32,7 +32,6 @@ import (
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/recordevents"
 	"kausality.io/operator/internal/objectcache"
-	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
@@ -79,22 +78,21 @@ func (r *Reconciler) attentionSource(objects cache.Cache) source.Source {
 
 // concerned returns the records of the holders that the policy is in effect for, of those
 // with a field that is true.
-func (r *Reconciler) concerned(ctx context.Context, p *policy.Policy, field string) ([]v1alpha1.AllowanceRecord, error) {
+func (r *Reconciler) concerned(ctx context.Context, known catalog.View, field string) ([]v1alpha1.AllowanceRecord, error) {
 	var records v1alpha1.AllowanceRecordList
 	if err := r.Client.List(ctx, &records, client.MatchingFields{field: strconv.FormatBool(true)}); err != nil {
 		return nil, fmt.Errorf("listing AllowanceRecords by %s: %w", field, err)
 	}
-	index := policy.NewIndex(r.Catalog.Policies())
 	return slices.DeleteFunc(records.Items, func(rec v1alpha1.AllowanceRecord) bool {
 		target := rec.Spec.TargetRef
 		kind := record.GVK(target)
-		if kind.GroupKind() != p.For.GroupKind() {
+		if kind.GroupKind() != known.Policy.For.GroupKind() {
 			return true
 		}
 		obj, err := r.Holders.Get(ctx, kind, record.Key(target))
 		if err != nil || obj.GetUID() != target.UID {
 			return true // it is gone, and its record stays
 		}
-		return !slices.Contains(r.inEffect(ctx, index, obj), p)
+		return !slices.Contains(r.inEffect(ctx, known.InEffect, obj), known.Policy)
 	}), nil
 }

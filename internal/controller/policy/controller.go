@@ -96,8 +96,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
-	entry, ok := r.Catalog.Get(live.Name)
-	if !ok || entry.UID != live.UID || entry.Policy.Generation != live.Generation {
+	known, ok := r.Catalog.View(live.Name)
+	if !ok || known.UID != live.UID || known.Policy.Generation != live.Generation {
 		// Once it is compiled, the catalog has it reconciled again.
 		return reconcile.Result{}, nil
 	}
@@ -106,15 +106,14 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, nil
 	}
 	obj := live.DeepCopy()
-	index := policy.NewIndex(r.Catalog.Usable())
-	unwatched := r.unwatched(index, entry.Policy)
+	unwatched := r.unwatched(known.Usable, known.Policy)
 
-	adoptErr := r.ensureAdopted(ctx, obj, entry, unwatched)
-	again, err := r.setConditions(ctx, obj, entry, index, unwatched)
+	adoptErr := r.ensureAdopted(ctx, obj, known.Entry, unwatched)
+	again, err := r.setConditions(ctx, obj, known, unwatched)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
-	adopting, err := r.concerned(ctx, entry.Policy, adoptingField)
+	adopting, err := r.concerned(ctx, known, adoptingField)
 	if err != nil {
 		return reconcile.Result{}, err
 	}
@@ -129,8 +128,8 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	case err != nil:
 		return reconcile.Result{}, fmt.Errorf("writing the status of policy %s: %w", obj.Name, err)
 	}
-	if obj.Status.AdoptedGeneration == entry.Policy.Generation {
-		r.Catalog.MarkAdopted(entry.Policy)
+	if obj.Status.AdoptedGeneration == known.Policy.Generation {
+		r.Catalog.MarkAdopted(known.Policy)
 	}
 	if adoptErr != nil {
 		return reconcile.Result{}, adoptErr
@@ -183,22 +182,22 @@ func (r *Reconciler) unwatched(index *policy.Index, p *policy.Policy) []schema.G
 
 // setConditions says in the status what is known about the policy, and returns after how
 // long more may be known, 0 where only an event can tell.
-func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowancePolicy, entry catalog.Entry,
-	index *policy.Index, unwatched []schema.GroupKind,
+func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowancePolicy, known catalog.View,
+	unwatched []schema.GroupKind,
 ) (time.Duration, error) {
-	p := entry.Policy
-	found, err := r.standingOf(ctx, index, p)
+	p, entry := known.Policy, known.Entry
+	found, err := r.standingOf(ctx, known.Usable, p)
 	if err != nil {
 		return 0, err
 	}
-	notes, err := r.notes(ctx, obj, index, p, found)
+	notes, err := r.notes(ctx, obj, known, found)
 	if err != nil {
 		return 0, err
 	}
 	obj.Status.Affected = &found.affected
-	canStart, parents := startable(index, p)
+	canStart, parents := startable(known.Usable, p)
 	// Policies through which chains come may still be on their way.
-	started, _ := startable(policy.NewIndex(r.Catalog.Policies()), p)
+	started, _ := startable(known.InEffect, p)
 	apimeta.SetStatusCondition(&obj.Status.Conditions, accepted(p, acceptance{
 		errs: entry.Errors, served: entry.Served, standing: found, notes: notes,
 	}))
@@ -223,14 +222,15 @@ func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowanceP
 }
 
 // notes gathers what notesOn needs.
-func (r *Reconciler) notes(ctx context.Context, obj *v1alpha1.AllowancePolicy, index *policy.Index, p *policy.Policy, s standing) ([]string, error) {
+func (r *Reconciler) notes(ctx context.Context, obj *v1alpha1.AllowancePolicy, known catalog.View, s standing) ([]string, error) {
+	p := known.Policy
 	var unserved []schema.GroupVersionResource
 	for _, resource := range catalog.NamedResources(&obj.Spec) {
 		if _, served := r.Kinds.KindFor(resource); !served {
 			unserved = append(unserved, resource)
 		}
 	}
-	overdue, err := r.concerned(ctx, p, overdueField)
+	overdue, err := r.concerned(ctx, known, overdueField)
 	if err != nil {
 		return nil, err
 	}
@@ -242,7 +242,7 @@ func (r *Reconciler) notes(ctx context.Context, obj *v1alpha1.AllowancePolicy, i
 		misjudged: withMore(policy.Misjudged(&obj.Spec, declared), s.whens.misjudged()),
 		uncovered: s.uncovered,
 	}
-	return slices.Concat(notesOn(index, p, obj.Spec.Subjects, doubts), s.silence.notes(p), overdueNotes(p, overdue)), nil
+	return slices.Concat(notesOn(known.Usable, p, obj.Spec.Subjects, doubts), s.silence.notes(p), overdueNotes(p, overdue)), nil
 }
 
 // patchStatus writes what changed of the status, if anything did.
