@@ -29,7 +29,7 @@ import (
 // changed is no denial of the upgrade.
 func IsBlocked(u *v1alpha1.UpgradeAllowance, status *v1alpha1.AllowanceRecordStatus) bool {
 	d := status.LastDenial
-	if d == nil || d.User != u.Spec.ServiceAccount || u.Status.AcceptedAt == nil || d.Time.Before(u.Status.AcceptedAt) || isOlderDenial(u, d) {
+	if d == nil || d.User != u.Spec.ServiceAccount || u.Status.AcceptedAt == nil || d.Time.Before(u.Status.AcceptedAt) || isOlderDenial(u, d, status.Versions) {
 		return false
 	}
 	return !slices.ContainsFunc(status.Versions, func(known v1alpha1.ControllerVersion) bool {
@@ -40,16 +40,28 @@ func IsBlocked(u *v1alpha1.UpgradeAllowance, status *v1alpha1.AllowanceRecordSta
 
 // isOlderDenial reports whether an older version was denied, and nothing newer of what the
 // UpgradeAllowance is about. Denials that an earlier release recorded have no versions, and count.
-func isOlderDenial(u *v1alpha1.UpgradeAllowance, d *v1alpha1.Decision) bool {
+func isOlderDenial(u *v1alpha1.UpgradeAllowance, d *v1alpha1.Decision, memory []v1alpha1.ControllerVersion) bool {
 	triggers, older := triggersOf(u), false
 	for _, by := range d.Versions {
 		switch {
-		case !slices.Contains(triggers, by.Trigger), by.Standing == v1alpha1.StandingSame:
-		case by.Standing == v1alpha1.StandingOlder:
+		case !slices.Contains(triggers, by.Trigger):
+		case by.Standing == v1alpha1.StandingOlder, isOlderNow(memory, d.User, by):
 			older = true
+		case by.Standing == v1alpha1.StandingSame:
 		default:
 			return false
 		}
 	}
 	return older
+}
+
+// isOlderNow reports whether a version that was denied is older than the one that the parent remembers by
+// now. When it was denied the parent may have remembered another one, or none, as its record was lost.
+func isOlderNow(memory []v1alpha1.ControllerVersion, user string, by v1alpha1.RequestVersion) bool {
+	if by.PodCreated == nil {
+		return false
+	}
+	denied := Version{Trigger: by.Trigger, Image: by.Version, PodCreated: by.PodCreated.Time}
+	known := find(memory, denied.id(user))
+	return known != nil && known.Image != by.Version && isOlder(known, denied)
 }

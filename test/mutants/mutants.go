@@ -401,7 +401,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: what an older version is denied blocks it",
-		edits: []edit{{"internal/upgrade/blocked.go", "|| isOlderDenial(u, d) {", "|| isOlderDenial(u, d) && false {"}},
+		edits: []edit{{"internal/upgrade/blocked.go", "|| isOlderDenial(u, d, status.Versions) {", "|| isOlderDenial(u, d, status.Versions) && false {"}},
+		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
+	},
+	{
+		name:  "upgrade: what is older by now blocks it",
+		edits: []edit{{"internal/upgrade/blocked.go", ", isOlderNow(memory, d.User, by):", ":"}},
 		unit:  []string{"-run=TestIsBlocked", "./internal/controller/upgrade"},
 	},
 	{

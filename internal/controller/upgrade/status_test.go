@@ -129,6 +129,17 @@ func TestIsBlocked(t *testing.T) {
 		}
 		return d
 	}
+	// What the record of a parent knew was lost when v1 was denied, and v2 was let through in the same second.
+	inPod := func(age int) *v1alpha1.Decision {
+		d := of(v1alpha1.StandingFirst)
+		d.Versions[0].Version, d.Versions[0].PodCreated = "web:v1", new(later(age))
+		return d
+	}
+	moving := []v1alpha1.ControllerVersion{{
+		ID: "Controller/" + user, User: user, Trigger: v1alpha1.UpgradeOfController, Image: "web:v2", PodCreated: new(later(0)), LastUsed: new(later(1)),
+	}}
+	same := []v1alpha1.ControllerVersion{moving[0]}
+	same[0].Image = "web:v1"
 	used := []v1alpha1.ControllerVersion{{User: user, LastUsed: new(later(10))}}
 	tests := map[string]struct {
 		denial   *v1alpha1.Decision
@@ -147,6 +158,9 @@ func TestIsBlocked(t *testing.T) {
 		"an older version was, of a new Composition that is agreed to": {
 			denial: of(v1alpha1.StandingOlder, v1alpha1.StandingNew), triggers: []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController, v1alpha1.UpgradeOfComposition}, want: true,
 		},
+		"one was that is older by now":               {denial: inPod(-1), versions: moving},
+		"one was that is newer":                      {denial: inPod(1), versions: moving, want: true},
+		"it was in an older Pod":                     {denial: inPod(-1), versions: same, want: true},
 		"somebody else was":                          {denial: denial("mallory", later(1))},
 		"it was before":                              {denial: denial(user, later(-1))},
 		"it passed since":                            {denial: denial(user, later(1)), versions: used},
