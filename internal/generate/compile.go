@@ -45,6 +45,8 @@ type Policy struct {
 	generate   []*expression
 	// usesNamespace is true where an expression uses namespaceObject.
 	usesNamespace bool
+	// sources are what its expressions are known to read, whatever the trigger.
+	sources []Source
 	// aboutRequests are the expressions about what only a request says.
 	aboutRequests []*field.Path
 	// budget is what its expressions may cost together for one trigger.
@@ -79,6 +81,8 @@ type compiler struct {
 	warnings []string
 	// used are the variables that an expression uses.
 	used sets.Set[string]
+	// constants are the variables that are literal strings.
+	constants map[string]string
 }
 
 // Compile compiles a policy. What cannot work is an error with the path of the field; what
@@ -89,7 +93,7 @@ func Compile(name string, spec *v1alpha1.GeneratingPolicySpec) (*Policy, []strin
 			Name: name, Evaluation: spec.Evaluation, variables: map[string]*expression{},
 			budget: celconfig.RuntimeCELCostBudget,
 		},
-		used: sets.New[string](),
+		used: sets.New[string](), constants: map[string]string{},
 	}
 	reading, err := readingEnv()
 	if err != nil {
@@ -163,6 +167,11 @@ func (c *compiler) compileVariables(env *cel.Env, of []admissionregistrationv1.V
 			continue
 		}
 		declared := cel.DynType
+		if parsed, issues := env.Parse(v.Expression); issues.Err() == nil {
+			if s, ok := constant(parsed.NativeRep().Expr()); ok {
+				c.constants[v.Name] = s
+			}
+		}
 		x := c.compile(env, v.Expression, at.Child("expression"), all)
 		if x != nil && isScalar(x.output) {
 			declared = x.output

@@ -89,7 +89,7 @@ func (p *Policy) Evaluate(ctx context.Context, trigger *Trigger, from Snapshot) 
 		return nil, &Error{Reason: ReasonRead, Detail: "the policy is about the request that made the trigger, or about the object before it, and that is not known"}
 	}
 	e := newEvaluation(p, trigger, from)
-	e.resolve = func(x *expression) (ref.Val, error) { return e.run(ctx, x) }
+	e.resolve = e.runner(ctx)
 	matched, err := e.matched(ctx)
 	if err != nil {
 		return nil, err
@@ -107,6 +107,11 @@ func (p *Policy) Evaluate(ctx context.Context, trigger *Trigger, from Snapshot) 
 		}
 	}
 	return e.result(), nil
+}
+
+// runner returns what evaluates the variables that an expression uses.
+func (e *evaluation) runner(ctx context.Context) func(*expression) (ref.Val, error) {
+	return func(x *expression) (ref.Val, error) { return e.run(ctx, x) }
 }
 
 // matched reports whether all conditions hold. One that does not hold decides, whether or not

@@ -62,6 +62,7 @@ func (c *compiler) compile(env *cel.Env, source string, at *field.Path, later se
 		c.invalid(at, source, strings.Join(problems, "; "))
 		return nil
 	}
+	c.noteSources(parsed)
 	nullsafe.Rewrite(parsed, env.Variables())
 	wrapWhole(parsed)
 	checked, issues := env.Check(parsed)
