@@ -83,6 +83,7 @@ import (
 	"kausality.io/operator/internal/upgrade"
 	"kausality.io/operator/internal/watchstate"
 	"kausality.io/operator/internal/webhook/admission"
+	"kausality.io/operator/internal/webhook/cause"
 	"kausality.io/operator/internal/webhook/entry"
 	webhookv1alpha1 "kausality.io/operator/internal/webhook/v1alpha1"
 )
@@ -537,6 +538,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 	for path, handler := range map[string]webhook.AdmissionHandler{
 		interception.MutatePath:   &admission.Mutator{Gatherer: gatherer},
 		interception.ValidatePath: &admission.Validator{Gatherer: gatherer},
+		interception.CausePath:    &cause.Hook{Policies: o.GetClient(), Namespaces: o.namespaces},
 	} {
 		hook := room.Within(timeout, admission.SetObjectsAside(admission.Hook(handler)))
 		server.Register(path+entry.KeyPattern, entry.Known(o.pathKeys, admission.WhenReady(o.indexed, hook)))

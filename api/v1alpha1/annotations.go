@@ -66,8 +66,9 @@ const (
 	AnnotationRecreate = "kausality.io/recreate"
 
 	// AnnotationChangedBy is, on an UpgradeAllowance, the user who last changed its spec:
-	// all that passes by it goes back to them. The webhook of UpgradeAllowances writes it, and
-	// nobody else does (D12).
+	// all that passes by it goes back to them (D12). On a GeneratingPolicy, and on what it makes
+	// objects from, it is the user who last changed more than a status (D21). Webhooks write it,
+	// and nobody else does.
 	AnnotationChangedBy = "kausality.io/changed-by"
 
 	// AnnotationChangedSpec is a digest of the spec that AnnotationChangedBy is about. A spec

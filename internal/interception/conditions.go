@@ -48,8 +48,14 @@ import (
 // Kinds have different top-level fields, and built-in ones may reach CEL as typed
 // values, so fields are looked up by name and nothing relies on a type.
 
-// noObject is true where a request has no object.
-const noObject = `object == null`
+// noObject and noOldObject are true where a request has no object, or had none before.
+const (
+	noObject    = `object == null`
+	noOldObject = `oldObject == null`
+)
+
+// conditionCounts names the condition that leaves out what cannot matter.
+const conditionCounts = "something-counts"
 
 // many is the number of entries of two maps together up to which an expression
 // looks at each of them.
@@ -65,7 +71,7 @@ var withoutSpec = []string{"apiVersion", "kind", "metadata", "spec", "status"}
 func grantConditions(in Input) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
 		{Name: "status-of-a-ledger", Expression: statusOfLedger(in)},
-		{Name: "something-counts", Expression: somethingCounts(in)},
+		{Name: conditionCounts, Expression: somethingCounts(in)},
 	}
 }
 
@@ -84,7 +90,7 @@ func glassConditions() []admissionregistrationv1.MatchCondition {
 func verdictConditions(in Input) []admissionregistrationv1.MatchCondition {
 	return []admissionregistrationv1.MatchCondition{
 		{Name: "not-already-deleted", Expression: notAlreadyDeleted},
-		{Name: "something-counts", Expression: somethingCounts(in)},
+		{Name: conditionCounts, Expression: somethingCounts(in)},
 		{Name: "status-with-metadata", Expression: statusWithMetadata(in)},
 	}
 }
@@ -105,7 +111,7 @@ func statusOfLedger(in Input) string {
 		`!has(request.subResource)`,
 		`request.subResource != "status"`,
 		noObject,
-		`oldObject == null`,
+		noOldObject,
 		byOperator(in),
 		says("object", ledger.NameAllowances),
 		says("oldObject", ledger.NameAllowances),
@@ -142,19 +148,23 @@ func somethingCounts(in Input) string {
 		`request.operation != "UPDATE"`,
 		`(has(request.subResource) && request.subResource != "")`,
 		noObject,
-		`oldObject == null`,
+		noOldObject,
 		byOperator(in),
-		`!has(object.metadata)`,
-		`!has(oldObject.metadata)`,
-		`has(object.spec) != has(oldObject.spec)`,
-		`(has(object.spec) && object.spec != oldObject.spec)`,
-		fmt.Sprintf(`size(object) + size(oldObject) > %d`, many),
-		fmt.Sprintf(`object.exists(f, !(f in %s) && (!(f in oldObject) || object[f] != oldObject[f]))`, list(withoutSpec...)),
-		fmt.Sprintf(`oldObject.exists(f, !(f in %s) && !(f in object))`, list(withoutSpec...)),
-		metadataDiffers(named.fields),
-		annotationDiffers(named.annotations, true),
 	}
-	return anyOf(slices.Concat(alternatives, somebodyActs(in, inObject), showsParent(in))...)
+	metadata := []string{metadataDiffers(named.fields), annotationDiffers(named.annotations, true)}
+	return anyOf(slices.Concat(alternatives, contentDiffers, metadata, somebodyActs(in, inObject), showsParent(in))...)
+}
+
+// contentDiffers are true where a field outside metadata and status differs, or somebody sends an object
+// without metadata.
+var contentDiffers = []string{
+	`!has(object.metadata)`,
+	`!has(oldObject.metadata)`,
+	`has(object.spec) != has(oldObject.spec)`,
+	`(has(object.spec) && object.spec != oldObject.spec)`,
+	fmt.Sprintf(`size(object) + size(oldObject) > %d`, many),
+	fmt.Sprintf(`object.exists(f, !(f in %s) && (!(f in oldObject) || object[f] != oldObject[f]))`, list(withoutSpec...)),
+	fmt.Sprintf(`oldObject.exists(f, !(f in %s) && !(f in object))`, list(withoutSpec...)),
 }
 
 // statusWithMetadata leaves out updates of a status that touch nothing in metadata
@@ -168,7 +178,7 @@ func statusWithMetadata(in Input) string {
 		`!has(request.subResource)`,
 		`request.subResource != "status"`,
 		noObject,
-		`oldObject == null`,
+		noOldObject,
 		`!has(object.metadata)`,
 		`!has(oldObject.metadata)`,
 		metadataDiffers(named.fields),

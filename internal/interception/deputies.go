@@ -137,7 +137,7 @@ func deputyConditions(d policy.Deputy, kinds sets.Set[string]) []admissionregist
 	changed := []string{
 		`request.operation != "UPDATE"`,
 		noObject,
-		`oldObject == null`,
+		noOldObject,
 		`!has(object.spec)`,
 		`!has(oldObject.spec)`,
 		`object.spec != oldObject.spec`,
@@ -147,6 +147,6 @@ func deputyConditions(d policy.Deputy, kinds sets.Set[string]) []admissionregist
 	}
 	return []admissionregistrationv1.MatchCondition{
 		{Name: "scales-what-policies-name", Expression: anyOf(about...)},
-		{Name: "something-counts", Expression: anyOf(changed...)},
+		{Name: conditionCounts, Expression: anyOf(changed...)},
 	}
 }

@@ -73,6 +73,10 @@ type Input struct {
 	// gates are computed in each write (D16).
 	Gated func(*policy.Policy) []Gated
 
+	// Causes are the requests that may change what GeneratingPolicies want: what they write is noted
+	// with who writes it (D21).
+	Causes []admissionregistrationv1.RuleWithOperations
+
 	// Owners own what is rendered, which goes when the last of them does: see Installed.
 	Owners []metav1.OwnerReference
 
@@ -119,6 +123,8 @@ type Desired struct {
 	Validating      *admissionregistrationv1.ValidatingWebhookConfiguration
 	AdmissionPolicy *admissionregistrationv1.MutatingAdmissionPolicy
 	Binding         *admissionregistrationv1.MutatingAdmissionPolicyBinding
+	// Causes is there whatever policies there are: the first GeneratingPolicy has an author, too.
+	Causes *admissionregistrationv1.MutatingWebhookConfiguration
 }
 
 // Render returns what should exist.
@@ -137,6 +143,7 @@ func Render(in Input) Desired {
 		Validating:      validating(in, scope, resources),
 		AdmissionPolicy: policy,
 		Binding:         binding,
+		Causes:          causes(in, scope.selector()),
 	}
 }
 

@@ -72,9 +72,11 @@ var exemptGroups = sets.New(
 	"authorization.k8s.io",
 )
 
+// resourceGenerating is the resource of GeneratingPolicies.
+var resourceGenerating = schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "generatingpolicies"}
+
 func isExempt(gr schema.GroupResource) bool {
-	generating := schema.GroupResource{Group: v1alpha1.GroupVersion.Group, Resource: "generatingpolicies"}
-	return exempt.Has(gr) || exemptGroups.Has(gr.Group) && gr != generating
+	return exempt.Has(gr) || exemptGroups.Has(gr.Group) && gr != resourceGenerating
 }
 
 // collect returns the resources that policies name and the cluster serves, sorted

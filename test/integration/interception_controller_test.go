@@ -18,6 +18,7 @@ package integration
 
 import (
 	"context"
+	"fmt"
 	"strings"
 	"sync"
 
@@ -36,6 +37,7 @@ import (
 	metricsserver "sigs.k8s.io/controller-runtime/pkg/metrics/server"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
+	"kausality.io/operator/api/v1alpha1"
 	interceptioncontroller "kausality.io/operator/internal/controller/interception"
 	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/interception"
@@ -125,6 +127,19 @@ func (f *fixedCertificates) set(ca []byte) {
 	f.ca = ca
 }
 
+// madeFrom is a GeneratingPolicy that makes objects from Widgets of a group, and reads a Gadget.
+func madeFrom(group string) *v1alpha1.GeneratingPolicy {
+	p := &v1alpha1.GeneratingPolicy{ObjectMeta: metav1.ObjectMeta{Name: "causes-spec"}}
+	p.Spec.MatchConstraints = &admissionregistrationv1.MatchResources{ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{
+		RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+			Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{"*"}, Resources: []string{"widgets"}},
+		},
+	}}}
+	p.Spec.Generate = []v1alpha1.Generation{{Expression: fmt.Sprintf("generator.ApplyAll('default', resource.Get('%s/v1', 'gadgets', 'default', 'one'))", group)}}
+	return p
+}
+
 var _ = Describe("The interception controller", func() {
 	const name = "controller-spec"
 	var (
@@ -135,6 +150,7 @@ var _ = Describe("The interception controller", func() {
 		validating   *admissionregistrationv1.ValidatingWebhookConfiguration
 		protection   *admissionregistrationv1.MutatingAdmissionPolicy
 		binding      *admissionregistrationv1.MutatingAdmissionPolicyBinding
+		causes       *admissionregistrationv1.MutatingWebhookConfiguration
 	)
 	// The webhook is never called: policies name a kind of which no object exists.
 	const group = "controller.example.org"
@@ -145,8 +161,9 @@ var _ = Describe("The interception controller", func() {
 		validating = &admissionregistrationv1.ValidatingWebhookConfiguration{ObjectMeta: meta}
 		protection = &admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: meta}
 		binding = &admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: meta}
+		causes = &admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: interception.CausesName(name)}}
 		DeferCleanup(func(ctx SpecContext) { // once the manager has stopped
-			for _, object := range []client.Object{mutating, validating, protection, binding} {
+			for _, object := range []client.Object{mutating, validating, protection, binding, causes} {
 				Expect(client.IgnoreNotFound(k8s.Delete(ctx, object))).To(Succeed())
 			}
 		})
@@ -189,6 +206,37 @@ var _ = Describe("The interception controller", func() {
 		}
 		return result
 	}
+
+	It("has the API server ask who changes GeneratingPolicies, and what they make objects from", func(ctx SpecContext) {
+		close(certificates.ready)
+		policies.set()
+		asked := func() ([]string, error) {
+			if err := get(ctx, causes)(); err != nil {
+				return nil, err
+			}
+			var out []string
+			for _, rule := range causes.Webhooks[0].Rules {
+				out = append(out, rule.APIGroups[0]+"/"+rule.Resources[0])
+			}
+			return out, nil
+		}
+		Eventually(asked).Should(HaveExactElements("kausality.io/generatingpolicies"))
+		for _, object := range all() {
+			Expect(apierrors.IsNotFound(get(ctx, object)())).To(BeTrue())
+		}
+
+		By("having one that makes Things from Widgets, and reads a Gadget")
+		generating := madeFrom(group)
+		apply(ctx, generating)
+		Eventually(asked).Should(ConsistOf("kausality.io/generatingpolicies", group+"/widgets", group+"/gadgets"))
+
+		By("taking back what somebody edits, and going with the policy")
+		causes.Webhooks[0].Rules[0].Resources = []string{"*"}
+		Expect(k8s.Update(ctx, causes)).To(Succeed())
+		Eventually(asked).Should(ConsistOf("kausality.io/generatingpolicies", group+"/widgets", group+"/gadgets"))
+		Expect(k8s.Delete(ctx, generating)).To(Succeed())
+		Eventually(asked).Should(HaveExactElements("kausality.io/generatingpolicies"))
+	})
 
 	It("keeps everything equal to what policies need", func(ctx SpecContext) {
 		By("waiting for a certificate")

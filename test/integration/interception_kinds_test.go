@@ -69,6 +69,7 @@ var _ = Describe("The interception controller, told by the policies,", func() {
 			for _, object := range []client.Object{
 				validating,
 				&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: meta},
+				&admissionregistrationv1.MutatingWebhookConfiguration{ObjectMeta: metav1.ObjectMeta{Name: interception.CausesName(meta.Name)}},
 				&admissionregistrationv1.MutatingAdmissionPolicy{ObjectMeta: meta},
 				&admissionregistrationv1.MutatingAdmissionPolicyBinding{ObjectMeta: meta},
 			} {

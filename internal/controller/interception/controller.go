@@ -55,6 +55,7 @@ import (
 
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations;mutatingadmissionpolicies;mutatingadmissionpolicybindings,verbs=list;watch;create;update;delete
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
+// +kubebuilder:rbac:groups=kausality.io,resources=generatingpolicies,verbs=list;watch
 
 // PolicySource knows the policies whose requests should reach the operator.
 type PolicySource interface {
@@ -146,9 +147,10 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}))
 	b := ctrl.NewControllerManagedBy(mgr).Named("interception").
 		Watches(&admissionregistrationv1.MutatingWebhookConfiguration{}, all, builder.WithPredicates(predicate.NewPredicateFuncs(func(obj client.Object) bool {
-			return obj.GetName() == r.Config.Name || interception.IsOfOwnKinds(obj)
+			return obj.GetName() == r.Config.Name || obj.GetName() == interception.CausesName(r.Config.Name) || interception.IsOfOwnKinds(obj)
 		}))).
 		Watches(&admissionregistrationv1.ValidatingWebhookConfiguration{}, all, builder.WithPredicates(r.ownOrInstalled()))
+	b = b.Watches(&v1alpha1.GeneratingPolicy{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
 	if r.protects {
 		b = b.Watches(&admissionregistrationv1.MutatingAdmissionPolicy{}, all, own).
 			Watches(&admissionregistrationv1.MutatingAdmissionPolicyBinding{}, all, own)
@@ -235,15 +237,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		in.PathKey = r.PathKeys.Current()
 	}
 
-	switch err := errors.Join(r.apply(ctx, interception.Render(in)), r.own(ctx, installed.Owners)); {
-	case apierrors.IsConflict(err), apierrors.IsAlreadyExists(err):
-		// The cache does not show our own last write yet.
-		return ctrl.Result{RequeueAfter: requeue.AfterConflict}, nil
-	case err != nil:
+	in.Causes, err = r.causes(ctx)
+	if err != nil {
 		return ctrl.Result{}, err
 	}
-	r.report(true, policies)
-	return ctrl.Result{}, nil
+	desired := interception.Render(in)
+	err = errors.Join(r.apply(ctx, desired), r.own(ctx, installed.Owners))
+	if err == nil {
+		r.report(true, policies)
+		err = r.applyCauses(ctx, desired)
+	}
+	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
+		// The cache does not show our own last write yet.
+		return ctrl.Result{RequeueAfter: requeue.AfterConflict}, nil
+	}
+	return ctrl.Result{}, err
 }
 
 // switchOff takes away what was rendered. The collector does so, too, and alone where the operator
@@ -253,7 +261,7 @@ func (r *Reconciler) switchOff(ctx context.Context) (ctrl.Result, error) {
 		logf.FromContext(ctx).Info("Nothing is intercepted: no ValidatingWebhookConfiguration has the API server ask about AllowancePolicies. " +
 			"Apply the installation again to switch it on")
 	}
-	if err := r.apply(ctx, interception.Desired{}); err != nil {
+	if err := errors.Join(r.apply(ctx, interception.Desired{}), r.applyCauses(ctx, interception.Desired{})); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.report(false, nil)
@@ -308,6 +316,14 @@ func (r *Reconciler) apply(ctx context.Context, desired interception.Desired) er
 		return err
 	}
 	return ensure(ctx, r.Client, r.Config.Name, desired.Validating, func(live, want *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		live.Webhooks = want.Webhooks
+	})
+}
+
+// applyCauses writes what differs of what notes who causes what. It comes after everything else, which
+// must not wait for it.
+func (r *Reconciler) applyCauses(ctx context.Context, desired interception.Desired) error {
+	return ensure(ctx, r.Client, interception.CausesName(r.Config.Name), desired.Causes, func(live, want *admissionregistrationv1.MutatingWebhookConfiguration) {
 		live.Webhooks = want.Webhooks
 	})
 }

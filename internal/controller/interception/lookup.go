@@ -18,9 +18,14 @@ package interception
 
 import (
 	"context"
+	"fmt"
 
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/internal/policy"
 )
@@ -35,6 +40,23 @@ func (r *Reconciler) holder(gvk schema.GroupVersionKind) (schema.GroupVersionRes
 func (r *Reconciler) child(gvr schema.GroupVersionResource) ([]string, bool, bool) {
 	found, ok := r.Served.ByResource(gvr)
 	return found.Subresources, found.Namespaced, ok
+}
+
+// causes returns the Causes of interception.Input. A policy that does not compile causes nothing: it is
+// not accepted.
+func (r *Reconciler) causes(ctx context.Context) ([]admissionregistrationv1.RuleWithOperations, error) {
+	policies := &v1alpha1.GeneratingPolicyList{}
+	if err := r.List(ctx, policies, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing GeneratingPolicies: %w", err)
+	}
+	var out []admissionregistrationv1.RuleWithOperations
+	for i := range policies.Items {
+		p := &policies.Items[i]
+		if compiled, _, errs := generate.Accept(p.Name, &p.Spec); len(errs) == 0 {
+			out = append(out, compiled.CausedBy()...)
+		}
+	}
+	return out, nil
 }
 
 // outside returns the Outside of interception.Input.

@@ -79,7 +79,7 @@ func (o *ownAnnotations) dropForeign() {
 		name, isOurs := ledger.NameOf(key)
 		isCommand := name == ledger.NameApprove || name == ledger.NameBreakGlass
 		before, had := o.old[key]
-		if isOurs && !strings.HasPrefix(key, o.now) && !isOfGate(key) && (!had || before != value || isCommand) {
+		if isOurs && !strings.HasPrefix(key, o.now) && !isOfGate(key) && key != v1alpha1.AnnotationChangedBy && (!had || before != value || isCommand) {
 			delete(o.want, key)
 		}
 	}

@@ -1,0 +1,172 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+// Package cause is the webhook that notes on what GeneratingPolicies make objects from who changed it: on
+// triggers, on what is read for them, and on the policies themselves. It denies nothing (D21).
+package cause
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"sync"
+
+	"gomodules.xyz/jsonpatch/v2"
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
+	"kausality.io/operator/internal/generate"
+)
+
+// Hook notes who changed an object, in v1alpha1.AnnotationChangedBy. What a request says about that
+// counts for nothing.
+type Hook struct {
+	// Policies reads GeneratingPolicies from a cache.
+	Policies client.Reader
+	// Namespaces knows the labels of namespaces.
+	Namespaces ancestry.Namespaces
+
+	mu       sync.Mutex
+	compiled map[types.UID]compiled
+}
+
+// compiled is a policy of one generation, nil where that is not accepted.
+type compiled struct {
+	generation int64
+	policy     *generate.Policy
+}
+
+// Handle implements admission.Handler.
+func (h *Hook) Handle(ctx context.Context, req admission.Request) admission.Response {
+	object, before, err := objectsOf(&req)
+	if err != nil {
+		// It is not for this hook to refuse.
+		logf.FromContext(ctx).Error(err, "Cannot note who changed an object", "kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name)
+		return admission.Allowed("")
+	}
+	want := ""
+	switch {
+	case before != nil && generate.SameContent(before.Object, object.Object):
+		want = before.GetAnnotations()[v1alpha1.AnnotationChangedBy]
+	case h.concerns(ctx, &req, object, before):
+		want = req.UserInfo.Username
+	}
+	return admission.Patched("", note(object.GetAnnotations(), want)...)
+}
+
+// objectsOf decodes the object of a request, and what it was before, nil where it is created.
+func objectsOf(req *admission.Request) (object, before *unstructured.Unstructured, err error) {
+	decode := func(raw []byte) *unstructured.Unstructured {
+		out := &unstructured.Unstructured{}
+		if decodeErr := out.UnmarshalJSON(raw); decodeErr != nil {
+			err = fmt.Errorf("reading the object of the request: %w", decodeErr)
+		}
+		return out
+	}
+	object = decode(req.Object.Raw)
+	if req.Operation == admissionv1.Update {
+		before = decode(req.OldObject.Raw)
+	}
+	if err == nil && object.GetNamespace() == "" {
+		object.SetNamespace(req.Namespace) // A request may leave it to its URL.
+	}
+	return object, before, err
+}
+
+// concerns reports whether an object is one from which a policy makes others, as it is or as it was.
+func (h *Hook) concerns(ctx context.Context, req *admission.Request, object, before *unstructured.Unstructured) bool {
+	resource := schema.GroupVersionResource(req.Resource)
+	if resource.Group == v1alpha1.GroupVersion.Group {
+		return true // A GeneratingPolicy: nothing else of the group is asked about.
+	}
+	trigger := &generate.Trigger{Resource: resource, Object: object.Object}
+	if before != nil {
+		trigger.OldObject = before.Object
+	}
+	switch {
+	case object.GroupVersionKind() == ancestry.PartialNamespace().GroupVersionKind():
+		trigger.Namespace = object.Object
+	case req.Namespace != "":
+		trigger.Namespace = namespace(req.Namespace, h.Namespaces.Labels(ctx, req.Namespace))
+	}
+	policies, err := h.policies(ctx)
+	if err != nil {
+		logf.FromContext(ctx).Error(err, "Cannot tell whether an object is one that GeneratingPolicies make others from; who changed it is noted")
+		return true
+	}
+	return slices.ContainsFunc(policies, func(p *generate.Policy) bool { return p.Concerns(ctx, trigger) })
+}
+
+// namespace is as much of a Namespace as is known.
+func namespace(name string, labels map[string]string) map[string]any {
+	out := &unstructured.Unstructured{Object: map[string]any{}}
+	out.SetGroupVersionKind(ancestry.PartialNamespace().GroupVersionKind())
+	out.SetName(name)
+	out.SetLabels(labels)
+	return out.Object
+}
+
+// policies returns the policies that are accepted, each compiled once.
+func (h *Hook) policies(ctx context.Context) ([]*generate.Policy, error) {
+	list := &v1alpha1.GeneratingPolicyList{}
+	if err := h.Policies.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
+		return nil, fmt.Errorf("listing GeneratingPolicies: %w", err)
+	}
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	known := make(map[types.UID]compiled, len(list.Items))
+	var out []*generate.Policy
+	for i := range list.Items {
+		p := &list.Items[i]
+		c, ok := h.compiled[p.UID]
+		if !ok || c.generation != p.Generation {
+			c = compiled{generation: p.Generation}
+			if policy, _, errs := generate.Accept(p.Name, &p.Spec); len(errs) == 0 {
+				c.policy = policy
+			}
+		}
+		known[p.UID] = c
+		if c.policy != nil {
+			out = append(out, c.policy)
+		}
+	}
+	h.compiled = known
+	return out, nil
+}
+
+// note returns what gives an object with some annotations the note that it is to have, or none.
+func note(have map[string]string, want string) []jsonpatch.Operation {
+	const path = "/metadata/annotations"
+	// The name is escaped for a JSON pointer.
+	const at = path + "/kausality.io~1changed-by"
+	switch said, noted := have[v1alpha1.AnnotationChangedBy]; {
+	case said == want && noted == (want != ""):
+		return nil
+	case want == "":
+		return []jsonpatch.Operation{jsonpatch.NewOperation("remove", at, nil)}
+	case have == nil:
+		return []jsonpatch.Operation{jsonpatch.NewOperation("add", path, map[string]string{v1alpha1.AnnotationChangedBy: want})}
+	default:
+		return []jsonpatch.Operation{jsonpatch.NewOperation("add", at, want)}
+	}
+}
