@@ -47,7 +47,7 @@ func TestGenerated(t *testing.T) {
 			content := map[string]any{"apiVersion": "v1", "kind": "ResourceQuota", "metadata": map[string]any{"namespace": "shop", "name": "team"}}
 			if tc.marks != nil {
 				var err error
-				if content, err = plan.Marked(plan.Step{ID: tc.of, Content: content, Marks: tc.marks}, nil); err != nil {
+				if content, err = plan.Marked(plan.Step{ID: tc.of, Content: content, Marks: tc.marks}, nil, nil); err != nil {
 					t.Fatal(err)
 				}
 			}

@@ -158,7 +158,7 @@ func (r *Report) takeOver(ctx context.Context, c *cluster.Cluster) error {
 func mark(ctx context.Context, c *cluster.Cluster, step generation.Step) error {
 	has := step.There
 	step.Content = has.Object
-	content, err := plan.Marked(step.Step, step.Above)
+	content, err := plan.Marked(step.Step, step.Above, nil)
 	if err != nil {
 		return err
 	}

@@ -164,6 +164,26 @@ func (b *book) all() []*entry {
 	return slices.Collect(maps.Values(b.policies))
 }
 
+// accounts returns as whom the policies write, and a further one.
+func (b *book) accounts(of string) []string {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	out := []string{of}
+	for _, e := range b.policies {
+		if !slices.Contains(out, e.account) {
+			out = append(out, e.account)
+		}
+	}
+	return out
+}
+
+// kindsRead returns the kinds that the expressions of a policy read.
+func (b *book) kindsRead(e *entry) []schema.GroupVersionKind {
+	b.mu.Lock()
+	defer b.mu.Unlock()
+	return slices.Collect(maps.Keys(e.readKinds))
+}
+
 // noteMade remembers what an object says of how it came to be; nil where it is gone, or says nothing.
 // It returns what it said before.
 func (b *book) noteMade(id generate.ID, kind schema.GroupVersionKind, marks *plan.Marks) *plan.Marks {

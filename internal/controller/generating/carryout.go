@@ -279,7 +279,7 @@ func (l *look) write(ctx context.Context, step plan.Step, k known) error {
 			}
 		}
 	}
-	content, err := plan.Marked(step, l.above[step.Marks.Triggers[0]])
+	content, err := plan.Marked(step, l.above[step.Marks.Triggers[0]], l.causes(ctx, step))
 	if err != nil {
 		return err
 	}

@@ -38,14 +38,16 @@ type written struct {
 	Above        []string      `json:"above,omitempty"`
 	Synchronized bool          `json:"synchronized,omitempty"`
 	Digest       string        `json:"digest"`
+	Causes       []Cause       `json:"causes,omitempty"`
 }
 
 // Marked returns the content of a step with its marks on it. above are the policies by which its
-// trigger was made.
-func Marked(step Step, above []string) (map[string]any, error) {
+// trigger was made, and causes who changed what it is made from.
+func Marked(step Step, above []string, causes []Cause) (map[string]any, error) {
 	encoded, err := json.Marshal(written{
 		Policy: step.Marks.Policy, Object: step.ID, Triggers: step.Marks.Triggers, Source: step.Marks.Source,
 		Above: above, Synchronized: step.Marks.Synchronized, Digest: step.Marks.Digest,
+		Causes: causes,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("writing how %s came to be: %w", step.ID, err)
@@ -77,10 +79,19 @@ func LabelOf(policy string) string {
 // was made. They are nil where no policy made it, where that cannot be read, and of a copy: its
 // annotation is about another object.
 func MarksOf(id generate.ID, content map[string]any) (marks *Marks, above []string) {
-	text := (&unstructured.Unstructured{Object: content}).GetAnnotations()[v1alpha1.AnnotationGeneratedFrom]
-	var w written
-	if text == "" || json.Unmarshal([]byte(text), &w) != nil || w.Object != id || w.Policy.Name == "" {
+	w := writtenOn(id, content)
+	if w.Policy.Name == "" {
 		return nil, nil
 	}
 	return &Marks{Policy: w.Policy, Triggers: w.Triggers, Source: w.Source, Synchronized: w.Synchronized, Digest: w.Digest}, w.Above
+}
+
+// writtenOn returns what an object says of how it came to be, nothing where MarksOf does.
+func writtenOn(id generate.ID, content map[string]any) written {
+	text := (&unstructured.Unstructured{Object: content}).GetAnnotations()[v1alpha1.AnnotationGeneratedFrom]
+	var w written
+	if text == "" || json.Unmarshal([]byte(text), &w) != nil || w.Object != id {
+		return written{}
+	}
+	return w
 }

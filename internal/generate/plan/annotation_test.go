@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -36,17 +37,21 @@ func TestMarksAreReadAsWritten(t *testing.T) {
 		Triggers: []generate.ID{{Kind: "Namespace", Name: "shop"}, {Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}},
 		Source:   &source, Synchronized: true, Digest: "digest",
 	}
+	causes := []Cause{{Object: source, User: "alice", Time: new(metav1.NewTime(want.Policy.Created))}, {Object: want.Triggers[0], User: "bob"}}
 	content := map[string]any{
 		"apiVersion": "v1", "kind": "ConfigMap",
 		"metadata": map[string]any{"namespace": "shop", "name": "settings", "labels": map[string]any{"a": "b"}},
 	}
 	before := runtime.DeepCopyJSON(content)
-	marked, err := Marked(Step{ID: id, Content: content, Marks: want}, []string{"above"})
+	marked, err := Marked(Step{ID: id, Content: content, Marks: want}, []string{"above"}, causes)
 	if err != nil {
 		t.Fatal(err)
 	}
 	if diff := cmp.Diff(before, content); diff != "" {
 		t.Errorf("what was wanted is not as it was (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(causes, CausesOn(id, marked)); diff != "" {
+		t.Errorf("causes (-want +got):\n%s", diff)
 	}
 	got, above := MarksOf(id, marked)
 	if diff := cmp.Diff(want, got); diff != "" {
