@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"fmt"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -173,5 +174,57 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 		By("having the trigger deleted")
 		Expect(g.owner.Delete(ctx, configMap(g.ns, "trigger", ""))).To(Succeed())
 		Eventually(g.made).WithContext(ctx).Should(Equal("gone"))
+	})
+
+	It("says whose changes led to it, without any AllowancePolicy", func(ctx SpecContext) {
+		const fromBoth = `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'},
+			'data': {'key': object.data.key + (has(variables.source.data) ? variables.source.data.key : '')}}`
+		g := newGenerated(ctx, strings.Join(strings.Fields(fromBoth), " "), "")
+		bob := shared.as("bob", "system:masters")
+		origin := func(parts ...string) {
+			GinkgoHelper()
+			matchers := make([]OmegaMatcher, len(parts))
+			for i, part := range parts {
+				matchers[i] = ContainSubstring(part)
+			}
+			Eventually(func() string {
+				out, err := g.owner.kausality(ctx, g.in, "trace", "configmap/made")
+				if err != nil {
+					return err.Error()
+				}
+				return out
+			}).WithContext(ctx).Should(And(matchers...))
+		}
+		// What came before the API server heard of the policy names no user.
+		Eventually(func() error {
+			probe := configMap(g.ns, "trigger", "one")
+			if err := g.owner.Create(ctx, probe, client.DryRunAll); err != nil {
+				return err
+			}
+			if by := probe.Annotations[v1alpha1.AnnotationChangedBy]; by != alice {
+				return fmt.Errorf("changed by %q", by)
+			}
+			return nil
+		}).WithContext(ctx).Should(Succeed())
+		Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", "one"))).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal("one"))
+		origin("GeneratingPolicy/"+g.ns+", changed by "+alice, "for ConfigMap/trigger in namespace "+g.ns+", changed by "+alice)
+
+		By("having somebody else make what is read, and nobody forge who did")
+		source := configMap(g.ns, "source", "+s")
+		source.Annotations = map[string]string{v1alpha1.AnnotationChangedBy: "forged"}
+		Expect(bob.Create(ctx, source)).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal("one+s"))
+		origin("because of ConfigMap/source in namespace "+g.ns+", changed by bob", "for ConfigMap/trigger in namespace "+g.ns+", changed by "+alice)
+		unread := configMap(g.ns, "unread", "x")
+		Expect(bob.Create(ctx, unread)).To(Succeed())
+		Expect(unread.Annotations).NotTo(HaveKey(v1alpha1.AnnotationChangedBy))
+
+		By("having the trigger gone")
+		Expect(g.owner.Patch(ctx, g.policy, client.RawPatch(types.MergePatchType, []byte(`{"spec": {"evaluation": {"synchronize": false}}}`)))).To(Succeed())
+		Eventually(g.status).WithContext(ctx).Should(HaveField("Conditions", ContainElement(
+			And(HaveField("Type", v1alpha1.ConditionAccepted), HaveField("ObservedGeneration", int64(2))))))
+		Expect(g.owner.Delete(ctx, configMap(g.ns, "trigger", ""))).To(Succeed())
+		origin("ConfigMap/trigger in namespace "+g.ns+" (gone), changed by "+alice, "ConfigMap/source in namespace "+g.ns+", changed by bob")
 	})
 })

@@ -973,6 +973,26 @@ var mutants = []mutant{
 		unit: []string{"-run=TestViewIsOfOneMoment", "./internal/controller/catalog"},
 	},
 	{
+		name:  "causes: a request says who changed an object",
+		edits: []edit{{"internal/webhook/cause/hook.go", "want = before.GetAnnotations()", "want = object.GetAnnotations()"}},
+		unit:  []string{"-run=TestHook", "./internal/webhook/cause"},
+	},
+	{
+		name:  "causes: who changed an object stays, whoever changes it next",
+		edits: []edit{{"internal/generate/causes.go", "return equality.Semantic.DeepEqual(said(before), said(after))", "return true"}},
+		unit:  []string{"-run=TestSameContent", "./internal/generate"},
+	},
+	{
+		name:  "causes: what is read by name is nobody's",
+		edits: []edit{{"internal/generate/expression.go", "	c.noteSources(parsed)\n", ""}},
+		unit:  []string{"-run=TestCausedBy|TestConcerns", "./internal/generate"},
+	},
+	{
+		name:  "causes: what a policy made goes back to its account",
+		edits: []edit{{"internal/generate/plan/causes.go", "byPolicy := made.Policy.Name", "byPolicy := false && made.Policy.Name"}},
+		unit:  []string{"-run=TestCauses", "./internal/generate/plan"},
+	},
+	{
 		name:  "a stray that was just adopted is in nobody's way once it is gone",
 		edits: []edit{{"internal/webhook/admission/strays.go", "		return c.UID == child && time.Since(c.Time.Time) <= outlived", "		return false"}},
 		unit:  []string{"-run=TestStrayThatIsDeletedAsItIsAdopted", "./internal/webhook/admission"},

@@ -65,6 +65,20 @@ Made by a GeneratingPolicy, which keeps it so
 └── a clone of Secret/pull in namespace central (gone)
 `,
 		},
+		"whose changes led to it": {
+			report: Report{Origin: &Origin{
+				Policy:   Step{Object: policy.Object, Changed: &Changed{User: "carol", Manager: "kubectl", Time: new(before(time.Hour))}},
+				Triggers: []Step{{Object: ref("Namespace", "", "shop"), Gone: true, Changed: &Changed{User: "alice", Time: new(before(time.Minute))}}},
+				Others:   []Step{{Object: ref("ConfigMap", "central", "size"), Changed: &Changed{User: "bob"}}},
+			}},
+			want: `a  in namespace shop
+
+Made once by a GeneratingPolicy
+├── GeneratingPolicy/registry, changed by carol 60m ago
+├── for Namespace/shop (gone), changed by alice 60s ago
+└── because of ConfigMap/size in namespace central, changed by bob
+`,
+		},
 		"once, for what another policy made, of which nothing can be read": {
 			report: Report{Origin: &Origin{
 				Policy: Step{Object: ref("GeneratingPolicy", "", "registry"), Note: "It cannot be read: forbidden"},

@@ -46,6 +46,9 @@ type Origin struct {
 	Triggers []Step `json:"triggers"`
 	// Source that it is a clone of.
 	Source *Step `json:"source,omitempty"`
+	// Others are further objects that it was made from and that somebody changed: what was read for it,
+	// and what a trigger was made from that is gone.
+	Others []Step `json:"others,omitempty"`
 	// Synchronized is true where the policy keeps it so.
 	Synchronized bool `json:"synchronized"`
 }
@@ -66,11 +69,13 @@ type Step struct {
 	Note string `json:"note,omitempty"`
 }
 
-// Changed is the last write of an object.
+// Changed is the last write of an object, or the one that led to what was made from it.
 type Changed struct {
+	// User who changed it, where that was noted.
+	User string `json:"user,omitempty"`
 	// Manager of the fields that were written: by what, and not by whom. Of writes within one second
 	// nobody can tell which was the last.
-	Manager string `json:"manager"`
+	Manager string `json:"manager,omitempty"`
 	// Time of the write, if the object says.
 	Time *metav1.Time `json:"time,omitempty"`
 }
@@ -80,6 +85,8 @@ type steps struct {
 	cluster *cluster.Cluster
 	// depth bounds how many policies are followed upwards.
 	depth int
+	// causes are whose changes the object goes back to of which the steps are.
+	causes []plan.Cause
 }
 
 // originOf returns by what an object was made, nil where no policy made it.
@@ -89,6 +96,7 @@ func (r steps) originOf(ctx context.Context, obj *unstructured.Unstructured) *Or
 		return nil
 	}
 	r.depth--
+	r.causes = plan.CausesOn(generate.IDOf(obj.Object), obj.Object)
 	out := &Origin{
 		Policy:       r.step(ctx, generate.ID{Group: generatingKind.Group, Kind: generatingKind.Kind, Name: marks.Policy.Name}, marks.Policy.UID),
 		Synchronized: marks.Synchronized,
@@ -100,12 +108,42 @@ func (r steps) originOf(ctx context.Context, obj *unstructured.Unstructured) *Or
 		source := r.step(ctx, *marks.Source, "")
 		out.Source = &source
 	}
+	told := out.objects()
+	for _, c := range r.causes {
+		if !slices.Contains(told, referenceTo(c.Object)) {
+			out.Others = append(out.Others, Step{Object: referenceTo(c.Object), Changed: changedBy(c)})
+		}
+	}
 	return out
 }
 
+// objects returns the objects that an origin tells of, further up included.
+func (o *Origin) objects() []v1alpha1.GeneratingReference {
+	if o == nil {
+		return nil
+	}
+	var out []v1alpha1.GeneratingReference
+	for _, s := range slices.Concat([]Step{o.Policy}, o.Triggers, o.Others) {
+		out = append(append(out, s.Object), s.Origin.objects()...)
+	}
+	if o.Source != nil {
+		out = append(append(out, o.Source.Object), o.Source.Origin.objects()...)
+	}
+	return out
+}
+
+func referenceTo(id generate.ID) v1alpha1.GeneratingReference {
+	return v1alpha1.GeneratingReference{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
+}
+
+func changedBy(c plan.Cause) *Changed { return &Changed{User: c.User, Time: c.Time} }
+
 // step reads what is known of an object. An uid is that of the one that is meant.
 func (r steps) step(ctx context.Context, id generate.ID, uid types.UID) Step {
-	out := Step{Object: v1alpha1.GeneratingReference{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}}
+	out := Step{Object: referenceTo(id)}
+	if i := slices.IndexFunc(r.causes, func(c plan.Cause) bool { return c.Object == id }); i >= 0 {
+		out.Changed = changedBy(r.causes[i])
+	}
 	target, err := r.cluster.Named(id.GroupKind(), id.Namespace, id.Name)
 	if err != nil {
 		out.Note = err.Error()
@@ -120,7 +158,9 @@ func (r steps) step(ctx context.Context, id generate.ID, uid types.UID) Step {
 		out.Note = fmt.Sprintf("It cannot be read: %v", err)
 		return out
 	}
-	out.Changed = changed(obj)
+	if out.Changed == nil {
+		out.Changed = changed(obj)
+	}
 	out.Origin = r.originOf(ctx, obj)
 	seen, err := readCauses(ctx, r.cluster, target, obj)
 	if err != nil {
@@ -150,7 +190,7 @@ func changed(obj *unstructured.Unstructured) *Changed {
 		}
 	}
 	slices.Sort(managers)
-	return &Changed{Manager: strings.Join(slices.Compact(managers), " or "), Time: last.Time}
+	return &Changed{User: obj.GetAnnotations()[v1alpha1.AnnotationChangedBy], Manager: strings.Join(slices.Compact(managers), " or "), Time: last.Time}
 }
 
 // isOfFinalizers reports whether an entry has finalizers, and nothing else.

@@ -42,12 +42,17 @@ func (d drawing) origin(onto treeprint.Tree, o *Origin) {
 	if o.Source != nil {
 		d.step(onto, "a clone of ", o.Source)
 	}
+	for i := range o.Others {
+		d.step(onto, "because of ", &o.Others[i])
+	}
 }
 
 // step draws one object that a generated one follows from, and below it how that came to be so.
 func (d drawing) step(onto treeprint.Tree, as string, s *Step) {
 	label := as + d.terminal.Paint(text.Strong, phrase.Reference(s.Object))
 	switch {
+	case s.Gone && s.Changed != nil:
+		label += d.terminal.Paint(text.Faint, " (gone)"+d.changed(s.Changed))
 	case s.Gone:
 		label += d.terminal.Paint(text.Faint, " (gone)")
 	case s.Changed != nil && len(s.Causes) == 0:
@@ -72,6 +77,9 @@ func (d drawing) step(onto treeprint.Tree, as string, s *Step) {
 // changed says what wrote an object of which no chain tells.
 func (d drawing) changed(c *Changed) string {
 	out := ", last written by " + c.Manager
+	if c.User != "" {
+		out = ", changed by " + c.User
+	}
 	if c.Time != nil {
 		out += " " + phrase.Ago(c.Time.Time, d.now)
 	}
