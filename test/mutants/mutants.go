@@ -341,12 +341,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "kro: who changes a label may change anything, where there is no room",
-		edits: []edit{{"internal/derive/kro/limits.go", "	if b.unbindMetadata(resource) {", "	if resource.Resource == \"\" && b.unbindMetadata(resource) {"}},
+		edits: []edit{{"internal/derive/draft/limits.go", "	if d.unbindMetadata(resource) {", "	if resource.Resource == \"\" && d.unbindMetadata(resource) {"}},
 		unit:  []string{"-run=TestLabelsAllowNothingElse", "./internal/derive/kro"},
 	},
 	{
 		name:  "kro: a trigger that reaches labels only allows anything, where there is no room",
-		edits: []edit{{"internal/derive/kro/limits.go", "		return len(c.of) == 0\n", "		return false\n"}},
+		edits: []edit{{"internal/derive/draft/limits.go", "		return len(c.of) == 0\n", "		return false\n"}},
 		unit:  []string{"-run=TestLabelsAllowNothingElse", "./internal/derive/kro"},
 	},
 	{

@@ -37,6 +37,7 @@ import (
 	"kausality.io/operator/internal/cli/offline"
 	"kausality.io/operator/internal/cli/source"
 	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/derive/draft"
 	"kausality.io/operator/internal/derive/kro"
 )
 
@@ -121,7 +122,7 @@ func (o *options) run(ctx context.Context, flags genericclioptions.RESTClientGet
 		told.WriteString(source.Told(terminal, terminal.Paint(text.Bad, "error"), p))
 	}
 	wrong := len(malformed)
-	var derived []*kro.Derivation
+	var derived []*draft.Derivation
 	for _, doc := range docs {
 		if doc.GVK().GroupKind() != graphKind {
 			continue
@@ -154,7 +155,7 @@ func (o *options) run(ctx context.Context, flags genericclioptions.RESTClientGet
 var graphKind = schema.GroupKind{Group: krov1alpha1.GroupVersion.Group, Kind: "ResourceGraphDefinition"}
 
 // derive derives from one document, or says what is wrong in it.
-func derive(doc *source.Document, opts kro.Options) (*kro.Derivation, []source.Problem) {
+func derive(doc *source.Document, opts kro.Options) (*draft.Derivation, []source.Problem) {
 	var rgd krov1alpha1.ResourceGraphDefinition
 	if problems := doc.Decode(&rgd); len(problems) > 0 {
 		return nil, problems
@@ -192,7 +193,7 @@ type writtenList struct {
 	Items           []written `json:"items"`
 }
 
-func (o *options) write(w io.Writer, derived []*kro.Derivation) error {
+func (o *options) write(w io.Writer, derived []*draft.Derivation) error {
 	policies := make([]written, 0, len(derived))
 	for _, d := range derived {
 		policies = append(policies, written{d.Policy.TypeMeta, d.Policy.ObjectMeta, d.Policy.Spec})

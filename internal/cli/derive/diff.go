@@ -32,13 +32,13 @@ import (
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/exit"
 	"kausality.io/operator/internal/cli/text"
-	"kausality.io/operator/internal/derive/kro"
+	"kausality.io/operator/internal/derive/draft"
 )
 
 // compare says how policies in the cluster differ from what is derived. It fails where one
 // does.
 func compare(
-	ctx context.Context, flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams, derived []*kro.Derivation,
+	ctx context.Context, flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams, derived []*draft.Derivation,
 ) error {
 	reach, err := cluster.Connect(flags, streams.ErrOut)
 	if err != nil {
@@ -76,7 +76,7 @@ func compare(
 // derived that it does not allow, by lines that begin with +. Who may do it, and what happens
 // to what is not allowed, is not derived, and not compared.
 func Diff(derived, there *v1alpha1.AllowancePolicy, terminal text.Terminal) (said string, same bool) {
-	lines := kro.Differences(derived, there)
+	lines := draft.Differences(derived, there)
 	if len(lines) == 0 {
 		return fmt.Sprintf("AllowancePolicy %s allows what is derived\n", there.Name), true
 	}

@@ -24,13 +24,13 @@ import (
 
 	"kausality.io/operator/internal/cli/source"
 	"kausality.io/operator/internal/cli/text"
-	"kausality.io/operator/internal/derive/kro"
+	"kausality.io/operator/internal/derive/draft"
 )
 
 // Report says for people which field reaches which, and what was not derived.
-func Report(d *kro.Derivation, doc *source.Document, terminal text.Terminal) string {
+func Report(d *draft.Derivation, doc *source.Document, terminal text.Terminal) string {
 	rows := slices.Clone(d.Rows)
-	slices.SortStableFunc(rows, func(a, b kro.Row) int {
+	slices.SortStableFunc(rows, func(a, b draft.Row) int {
 		// What changes by itself comes last.
 		return cmp.Or(strings.Compare(a.Observed, b.Observed), strings.Compare(a.Field, b.Field))
 	})

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/derive/draft"
 	"kausality.io/operator/internal/derive/kro"
 	"kausality.io/operator/internal/eventrecorder"
 )
@@ -47,7 +48,7 @@ func some(lines []string) string {
 }
 
 // derived returns the condition of a policy that allows what is derived.
-func derived(d *kro.Derivation, graph string, initiators int) metav1.Condition {
+func derived(d *draft.Derivation, graph string, initiators int) metav1.Condition {
 	fields, kinds := sets.New[string](), sets.New[string]()
 	for _, row := range d.Rows {
 		kinds.Insert(row.Kind)
@@ -76,12 +77,12 @@ func derived(d *kro.Derivation, graph string, initiators int) metav1.Condition {
 }
 
 // kept returns the condition of a policy that somebody else keeps, and why is how one can tell.
-func kept(d *kro.Derivation, there *v1alpha1.AllowancePolicy, graph, why string) metav1.Condition {
+func kept(d *draft.Derivation, there *v1alpha1.AllowancePolicy, graph, why string) metav1.Condition {
 	out := metav1.Condition{
 		Type: v1alpha1.ConditionDerived, Status: metav1.ConditionFalse, Reason: v1alpha1.ReasonTakenOver,
 		Message: fmt.Sprintf("It is not kept in step with ResourceGraphDefinition %s: %s.", graph, why),
 	}
-	if lines := kro.Differences(d.Policy, there); len(lines) > 0 {
+	if lines := draft.Differences(d.Policy, there); len(lines) > 0 {
 		out.Message += " It differs from what is derived (- is allowed and not derived, + the reverse): " + some(lines)
 	} else {
 		out.Message += " It allows what is derived."

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/derive/draft"
 )
 
 var update = flag.Bool("update", false, "write what is derived now to testdata")
@@ -43,12 +44,12 @@ func readRGD(tb testing.TB, text string) *krov1alpha1.ResourceGraphDefinition {
 
 // golden is what a file of testdata has of a derivation.
 type golden struct {
-	Rows   []string `json:"rows"`
-	Notes  []Note   `json:"notes,omitempty"`
+	Rows   []string     `json:"rows"`
+	Notes  []draft.Note `json:"notes,omitempty"`
 	Policy *v1alpha1.AllowancePolicy
 }
 
-func shownGolden(tb testing.TB, d *Derivation) string {
+func shownGolden(tb testing.TB, d *draft.Derivation) string {
 	tb.Helper()
 	g := golden{Notes: d.Notes, Policy: d.Policy}
 	for _, r := range d.Rows {

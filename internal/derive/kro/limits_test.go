@@ -80,7 +80,7 @@ func checkFits(tb rapid.TB, p *v1alpha1.AllowancePolicy) {
 			kind := e.Target.Resource
 			for _, verb := range e.Verbs {
 				switch {
-				case verb != verbUpdate:
+				case verb != "Update":
 					allow(kind, strings.ToLower(verb), nil)
 				case len(e.Mutations) == 0:
 					allow(kind, v1alpha1.Any, []v1alpha1.MutationVerb{"Insert", "Delete", "Mutate"})

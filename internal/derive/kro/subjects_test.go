@@ -52,20 +52,3 @@ func TestParseInitiators(t *testing.T) {
 		})
 	}
 }
-
-func TestDifferences(t *testing.T) {
-	one := &v1alpha1.AllowancePolicy{}
-	one.Spec.Rules = []v1alpha1.Rule{{Trigger: "spec.a", Policies: []v1alpha1.PolicyEntry{{
-		Target: v1alpha1.Target{APIVersion: "v1", Resource: "pods"}, Mutations: []v1alpha1.FieldMutation{{JSONPath: "spec.x"}},
-	}}}}
-	other := one.DeepCopy()
-	other.Spec.Rules[0].Policies[0].Mutations[0].JSONPath = "spec.y"
-	other.Spec.Subjects = Subjects(kroAccount, nil)
-	if got := Differences(one, one); len(got) > 0 {
-		t.Errorf("a policy differs from itself: %q", got)
-	}
-	want := []string{"+ spec.a: Update pods spec.x", "- spec.a: Update pods spec.y"}
-	if diff := cmp.Diff(want, Differences(one, other)); diff != "" {
-		t.Errorf("Differences() (-want +got):\n%s", diff)
-	}
-}

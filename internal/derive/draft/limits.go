@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package kro
+package draft
 
 import (
 	"fmt"
@@ -38,59 +38,59 @@ const (
 )
 
 // What an entry of a ledger takes besides the paths in it: its frame, and the names of the
-// instance and of who changed it, which may be long.
+// parent and of who changed it, which may be long.
 const (
 	entryFrame = 160
 	entryNames = 384
 )
 
-// fit makes what was collected coarser until a policy has room for it, and the ledger of an
-// instance for all that one write may allow which changes every field.
-func (b *builder) fit() {
-	b.shorten()
-	for len(b.triggers) > maxRules {
-		b.mergeTriggers()
+// Fit makes what was collected coarser until a policy has room for it, and the ledger of a
+// parent for all that one write may allow which changes every field.
+func (d *Draft) Fit() {
+	d.shorten()
+	for len(d.triggers) > maxRules {
+		d.mergeTriggers()
 	}
-	for _, resource := range b.children {
-		for b.mutations(resource) > maxMutations {
-			b.mergeFields(resource)
+	for _, resource := range d.children {
+		for d.mutations(resource) > maxMutations {
+			d.mergeFields(resource)
 		}
 	}
-	for !b.earns() {
-		resource, ok := b.widest()
+	for !d.earns() {
+		resource, ok := d.widest()
 		if !ok {
 			break
 		}
-		b.mergeFields(resource)
+		d.mergeFields(resource)
 	}
-	if !b.earns() {
-		b.allowAll()
+	if !d.earns() {
+		d.allowAll()
 	}
-	b.crowded()
-	b.settleSolid()
+	d.crowded()
+	d.settleSolid()
 }
 
 // crowded lets triggers allow anything that reach more resources than one rule names, where
 // there is no room for as many rules as they need.
-func (b *builder) crowded() {
+func (d *Draft) crowded() {
 	rules := 0
-	for _, c := range b.triggers {
+	for _, c := range d.triggers {
 		rules += max(1, (len(c.of)+maxEntries-1)/maxEntries)
 	}
 	if rules <= maxRules {
 		return
 	}
-	for _, c := range b.triggers {
+	for _, c := range d.triggers {
 		if len(c.of) > maxEntries {
 			c.of = nil
 		}
 	}
-	b.note(Note{Field: "spec.rules", Message: fmt.Sprintf("what reaches more than %d resources allows anything to all of them, as a policy has %d rules", maxEntries, maxRules)})
+	d.Note(Note{Field: "spec.rules", Message: fmt.Sprintf("what reaches more than %d resources allows anything to all of them, as a policy has %d rules", maxEntries, maxRules)})
 }
 
 // each calls f for the targets of a resource.
-func (b *builder) each(resource schema.GroupVersionResource, f func(*target)) {
-	for _, c := range append(slices.Collect(maps.Values(b.triggers)), b.maintaining) {
+func (d *Draft) each(resource schema.GroupVersionResource, f func(*target)) {
+	for _, c := range append(slices.Collect(maps.Values(d.triggers)), d.maintaining) {
 		if t, ok := c.of[resource]; ok {
 			f(t)
 		}
@@ -98,9 +98,9 @@ func (b *builder) each(resource schema.GroupVersionResource, f func(*target)) {
 }
 
 // paths of the fields of a resource that may change for whatever reason.
-func (b *builder) paths(resource schema.GroupVersionResource) map[string]change.Pattern {
+func (d *Draft) paths(resource schema.GroupVersionResource) map[string]change.Pattern {
 	out := map[string]change.Pattern{}
-	b.each(resource, func(t *target) {
+	d.each(resource, func(t *target) {
 		for key, f := range t.fields {
 			out[key] = f.path
 		}
@@ -109,24 +109,24 @@ func (b *builder) paths(resource schema.GroupVersionResource) map[string]change.
 }
 
 // mutations returns the highest number of fields of a resource that one reason has.
-func (b *builder) mutations(resource schema.GroupVersionResource) int {
+func (d *Draft) mutations(resource schema.GroupVersionResource) int {
 	most := 0
-	b.each(resource, func(t *target) { most = max(most, len(t.fields)) })
+	d.each(resource, func(t *target) { most = max(most, len(t.fields)) })
 	return most
 }
 
 // shorten replaces paths that are too long by those above them.
-func (b *builder) shorten() {
-	for _, resource := range b.children {
-		for key, path := range b.paths(resource) {
+func (d *Draft) shorten() {
+	for _, resource := range d.children {
+		for key, path := range d.paths(resource) {
 			if len(key) > maxPath {
-				b.replace(resource, shorter(path))
+				d.replace(resource, shorter(path))
 			}
 		}
 	}
-	for _, key := range slices.Sorted(maps.Keys(b.triggers)) {
+	for _, key := range slices.Sorted(maps.Keys(d.triggers)) {
 		if len(key) > maxPath {
-			b.replaceTriggers(shorter(b.triggers[key].trigger))
+			d.replaceTriggers(shorter(d.triggers[key].trigger))
 		}
 	}
 }
@@ -139,47 +139,48 @@ func shorter(path change.Pattern) change.Pattern {
 }
 
 // mergeTriggers makes one of the triggers that have most in common.
-func (b *builder) mergeTriggers() {
+func (d *Draft) mergeTriggers() {
 	patterns := map[string]change.Pattern{}
-	for key, c := range b.triggers {
+	for key, c := range d.triggers {
 		patterns[key] = c.trigger
 	}
 	above := deepest(patterns)
 	if above == nil {
-		// Labels and annotations: kro writes such itself, so that only single ones can be
-		// triggers.
-		keys := slices.Sorted(maps.Keys(b.triggers))
+		// Nothing stands for several labels and annotations that are triggers: others write
+		// such too.
+		keys := slices.Sorted(maps.Keys(d.triggers))
 		last := keys[len(keys)-1]
 		for _, key := range keys {
-			if change.Path(b.triggers[key].trigger).IsMetadata() {
+			if change.Path(d.triggers[key].trigger).IsMetadata() {
 				last = key
 			}
 		}
-		delete(b.triggers, last)
-		b.note(Note{Field: last, Lost: true, Message: fmt.Sprintf("no rule was derived, as a policy has %d: its changes allow nothing", maxRules)})
+		delete(d.triggers, last)
+		d.Note(Note{Field: last, Lost: true, Message: fmt.Sprintf("no rule was derived, as a policy has %d: its changes allow nothing", maxRules)})
 		return
 	}
-	b.replaceTriggers(above)
+	d.replaceTriggers(above)
 }
 
-func (b *builder) replaceTriggers(above change.Pattern) {
-	into := &changes{trigger: above}
-	for _, key := range slices.Sorted(maps.Keys(b.triggers)) {
-		c := b.triggers[key]
+func (d *Draft) replaceTriggers(above change.Pattern) {
+	into := &Changes{trigger: above}
+	for _, key := range slices.Sorted(maps.Keys(d.triggers)) {
+		c := d.triggers[key]
 		if !covers(above, c.trigger) {
 			continue
 		}
-		delete(b.triggers, key)
+		delete(d.triggers, key)
 		for resource, t := range c.of {
 			into.target(resource).merge(t)
 		}
 	}
-	b.triggers[above.String()] = into
-	b.note(Note{Field: above.String(), Message: fmt.Sprintf("one rule stands for all fields below, as a policy has %d", maxRules)})
+	d.triggers[above.String()] = into
+	d.Note(Note{Field: above.String(), Message: fmt.Sprintf("one rule stands for all fields below, as a policy has %d", maxRules)})
 }
 
 func (t *target) merge(other *target) {
-	t.membership = t.membership || other.membership
+	t.membership, t.made = t.membership || other.membership, t.made || other.made
+	t.any, t.all = t.any || other.any, t.all || other.all
 	for key, f := range other.fields {
 		if known, ok := t.fields[key]; ok {
 			known.solid = known.solid && f.solid
@@ -190,28 +191,28 @@ func (t *target) merge(other *target) {
 }
 
 // mergeFields makes one of the fields of a resource that have most in common.
-func (b *builder) mergeFields(resource schema.GroupVersionResource) {
-	if above := deepest(b.paths(resource)); above != nil {
-		b.replace(resource, above)
+func (d *Draft) mergeFields(resource schema.GroupVersionResource) {
+	if above := deepest(d.paths(resource)); above != nil {
+		d.replace(resource, above)
 		return
 	}
-	if b.unbindMetadata(resource) {
+	if d.unbindMetadata(resource) {
 		return
 	}
-	b.each(resource, func(t *target) {
+	d.each(resource, func(t *target) {
 		if len(t.fields) > 0 {
 			t.fields, t.any = map[string]*field{}, true
 		}
 	})
-	b.note(Note{Field: "*", Message: fmt.Sprintf("any field of %s is allowed where single ones were derived, as there is no room for more in a policy or a ledger", resource.Resource)})
+	d.Note(Note{Field: "*", Message: fmt.Sprintf("any field of %s is allowed where single ones were derived, as there is no room for more in a policy or a ledger", resource.Resource)})
 }
 
 // unbindMetadata has labels and annotations of a resource not bounded any more, and reports whether
 // some were. They count only where they are named one by one: to allow any field for their sake would
 // let whoever may change a label change all else.
-func (b *builder) unbindMetadata(resource schema.GroupVersionResource) bool {
+func (d *Draft) unbindMetadata(resource schema.GroupVersionResource) bool {
 	unbound := false
-	unbind := func(c *changes) (empty bool) {
+	unbind := func(c *Changes) (empty bool) {
 		t, ok := c.of[resource]
 		if !ok {
 			return false
@@ -228,17 +229,17 @@ func (b *builder) unbindMetadata(resource schema.GroupVersionResource) bool {
 		return len(c.of) == 0
 	}
 	// A rule without entries would allow anything.
-	maps.DeleteFunc(b.triggers, func(_ string, c *changes) bool { return unbind(c) })
-	unbind(b.maintaining)
+	maps.DeleteFunc(d.triggers, func(_ string, c *Changes) bool { return unbind(c) })
+	unbind(d.maintaining)
 	if unbound {
-		b.note(Note{Field: "metadata", Message: fmt.Sprintf("labels and annotations of %s are not bounded, as there is no room for them in a policy or a ledger", resource.Resource)})
+		d.Note(Note{Field: "metadata", Message: fmt.Sprintf("labels and annotations of %s are not bounded, as there is no room for them in a policy or a ledger", resource.Resource)})
 	}
 	return unbound
 }
 
 // replace puts one field of a resource in place of all below it.
-func (b *builder) replace(resource schema.GroupVersionResource, above change.Pattern) {
-	b.each(resource, func(t *target) {
+func (d *Draft) replace(resource schema.GroupVersionResource, above change.Pattern) {
+	d.each(resource, func(t *target) {
 		merged := false
 		for key, f := range t.fields {
 			if covers(above, f.path) {
@@ -250,7 +251,7 @@ func (b *builder) replace(resource schema.GroupVersionResource, above change.Pat
 			t.fields[above.String()] = &field{path: above}
 		}
 	})
-	b.note(Note{Field: above.String(), Message: fmt.Sprintf("of %s it is allowed as a whole where fields below were derived, as there is no room for more in a policy or a ledger", resource.Resource)})
+	d.Note(Note{Field: above.String(), Message: fmt.Sprintf("of %s it is allowed as a whole where fields below were derived, as there is no room for more in a policy or a ledger", resource.Resource)})
 }
 
 // deepest returns the longest path above two or more of the patterns, nil where there is none
@@ -282,10 +283,10 @@ func covers(above, path change.Pattern) bool {
 }
 
 // widest returns the resource with most fields.
-func (b *builder) widest() (resource schema.GroupVersionResource, ok bool) {
+func (d *Draft) widest() (resource schema.GroupVersionResource, ok bool) {
 	most := 0
-	for _, r := range b.children {
-		if n := len(b.paths(r)); n > most {
+	for _, r := range d.children {
+		if n := len(d.paths(r)); n > most {
 			resource, most = r, n
 		}
 	}
@@ -293,15 +294,15 @@ func (b *builder) widest() (resource schema.GroupVersionResource, ok bool) {
 }
 
 // earns reports whether a ledger has room for what all triggers together allow.
-func (b *builder) earns() bool {
+func (d *Draft) earns() bool {
 	entries, bytes := 0, 0
-	for _, resource := range b.children {
+	for _, resource := range d.children {
 		add := func(mutation string, trigger int) {
 			entries++
-			bytes += entryFrame + entryNames + len(b.instance.Kind) + len(resource.Group) + len(resource.Resource) + len(mutation) + trigger
+			bytes += entryFrame + entryNames + len(d.kind) + len(resource.Group) + len(resource.Resource) + len(mutation) + trigger
 		}
 		longest := map[string]int{}
-		for _, c := range b.triggers {
+		for _, c := range d.triggers {
 			t, ok := c.of[resource]
 			if !ok {
 				continue
@@ -326,41 +327,44 @@ func (t *target) mutations() []string {
 	if t.any {
 		out = append(out, "* of fields")
 	}
-	if t.membership {
+	switch {
+	case t.membership:
 		out = append(out, "create", "delete")
+	case t.made:
+		out = append(out, "create")
 	}
 	return out
 }
 
 // allowAll makes of each trigger one that allows all to the resources that it reaches, and
 // where these are too many, anything.
-func (b *builder) allowAll() {
-	for _, c := range b.triggers {
+func (d *Draft) allowAll() {
+	for _, c := range d.triggers {
 		for _, t := range c.of {
 			*t = target{all: true}
 		}
 	}
-	b.note(Note{Field: "spec.rules", Message: "what a field reaches may be changed, created and deleted, as there is no room for more in a ledger"})
-	if b.earns() {
+	d.Note(Note{Field: "spec.rules", Message: "what a field reaches may be changed, created and deleted, as there is no room for more in a ledger"})
+	if d.earns() {
 		return
 	}
-	for _, c := range b.triggers {
+	for _, c := range d.triggers {
 		c.of = nil
 	}
-	b.note(Note{Field: "spec.rules", Message: "each field that reaches a child allows anything to all of them, as there is no room for more in a ledger"})
+	d.Note(Note{Field: "spec.rules", Message: "each field that reaches a child allows anything to all of them, as there is no room for more in a ledger"})
 }
 
 // settleSolid says the same of a field wherever it is named, so that it is one entry of a
 // ledger.
-func (b *builder) settleSolid() {
-	for _, resource := range b.children {
+func (d *Draft) settleSolid() {
+	for _, resource := range d.children {
 		may := map[string]bool{}
-		b.each(resource, func(t *target) {
+		d.each(resource, func(t *target) {
 			for key, f := range t.fields {
 				may[key] = may[key] || !f.solid
 			}
 		})
-		b.each(resource, func(t *target) {
+		d.each(resource, func(t *target) {
 			for key, f := range t.fields {
 				f.solid = !may[key]
 			}
@@ -368,11 +372,11 @@ func (b *builder) settleSolid() {
 	}
 }
 
-// rules of the triggers, in the order of these.
-func (b *builder) rules() []v1alpha1.Rule {
+// Rules returns those of the triggers, in the order of these.
+func (d *Draft) Rules() []v1alpha1.Rule {
 	var out []v1alpha1.Rule
-	for _, key := range slices.SortedFunc(maps.Keys(b.triggers), strings.Compare) {
-		entries := b.entries(b.triggers[key])
+	for _, key := range slices.SortedFunc(maps.Keys(d.triggers), strings.Compare) {
+		entries := d.entries(d.triggers[key])
 		if len(entries) == 0 {
 			out = append(out, v1alpha1.Rule{Trigger: key})
 			continue
