@@ -21,11 +21,13 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+
+	"kausality.io/operator/internal/derive/flow"
 )
 
 // TestFollow says what the value of an expression depends on.
 func TestFollow(t *testing.T) {
-	names := scope{schemaRoot: {is: []ref{{root: schemaRoot}}}, "web": {is: []ref{{root: "web"}}}}
+	names := flow.Scope{schemaRoot: {Is: []flow.Ref{{Root: schemaRoot}}}, "web": {Is: []flow.Ref{{Root: "web"}}}}
 	for name, tc := range map[string]struct {
 		expression, want string
 		gone, solid      bool
@@ -78,9 +80,9 @@ func TestFollow(t *testing.T) {
 				t.Fatal(err)
 			}
 			var got []string
-			for _, r := range v.all() {
-				text := r.root + "." + r.path.String()
-				if r.length {
+			for _, r := range v.All() {
+				text := r.Root + "." + r.Path.String()
+				if r.Length {
 					text = "#" + text
 				}
 				got = append(got, text)
@@ -88,8 +90,8 @@ func TestFollow(t *testing.T) {
 			if diff := cmp.Diff(strings.Fields(tc.want), got, cmp.Transformer("sort", sortedTexts)); diff != "" {
 				t.Errorf("it depends on (-want +got):\n%s", diff)
 			}
-			if v.gone != tc.gone || v.solid != tc.solid {
-				t.Errorf("gone %t, solid %t", v.gone, v.solid)
+			if v.Gone != tc.gone || v.Solid != tc.solid {
+				t.Errorf("gone %t, solid %t", v.Gone, v.Solid)
 			}
 		})
 	}

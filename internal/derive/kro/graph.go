@@ -30,6 +30,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/yaml"
+
+	"kausality.io/operator/internal/derive/flow"
 )
 
 // graph is a ResourceGraphDefinition, read.
@@ -60,7 +62,7 @@ type node struct {
 	conditionTexts     []string
 	forEach            []axis
 	// names are what the names in its expressions stand for.
-	names scope
+	names flow.Scope
 	// needs are the resources that its expressions are about.
 	needs []string
 }
@@ -68,7 +70,7 @@ type node struct {
 // axis is one list that a collection is made of.
 type axis struct {
 	name string
-	list *value
+	list *flow.Value
 	// text is the expression, as the graph has it.
 	text string
 }
@@ -167,9 +169,9 @@ func readNode(r *krov1alpha1.Resource) (*node, error) {
 
 // link reads what resources say of each other.
 func (g *graph) link(resources []*krov1alpha1.Resource) error {
-	names := scope{schemaRoot: {is: []ref{{root: schemaRoot}}}}
+	names := flow.Scope{schemaRoot: {Is: []flow.Ref{{Root: schemaRoot}}}}
 	for i, n := range g.nodes {
-		names[n.id] = &value{is: []ref{{root: n.id}}, listed: n.selected || len(resources[i].ForEach) > 0}
+		names[n.id] = &flow.Value{Is: []flow.Ref{{Root: n.id}}, Listed: n.selected || len(resources[i].ForEach) > 0}
 	}
 	for i, n := range g.nodes {
 		if err := n.link(resources[i], names); err != nil {
@@ -190,18 +192,18 @@ func (g *graph) need(n *node) error {
 	if err != nil {
 		return err
 	}
-	var refs []ref
+	var refs []flow.Ref
 	for _, f := range fields {
-		refs = append(refs, f.value.all()...)
+		refs = append(refs, f.value.All()...)
 	}
 	for _, m := range n.texts(n.template["metadata"]) {
 		if m.err != nil {
 			return m.err
 		}
-		refs = append(refs, m.value.all()...)
+		refs = append(refs, m.value.All()...)
 	}
 	for _, a := range n.forEach {
-		refs = append(refs, a.list.all()...)
+		refs = append(refs, a.list.All()...)
 	}
 	conditions, err := n.conditions()
 	if err != nil {
@@ -211,8 +213,8 @@ func (g *graph) need(n *node) error {
 		refs = append(refs, c.refs...)
 	}
 	for _, r := range refs {
-		if g.byID[r.root] != nil && !slices.Contains(n.needs, r.root) {
-			n.needs = append(n.needs, r.root)
+		if g.byID[r.Root] != nil && !slices.Contains(n.needs, r.Root) {
+			n.needs = append(n.needs, r.Root)
 		}
 	}
 	slices.Sort(n.needs)
@@ -247,7 +249,7 @@ func (g *graph) ordered() error {
 	return nil
 }
 
-func (n *node) link(r *krov1alpha1.Resource, names scope) error {
+func (n *node) link(r *krov1alpha1.Resource, names flow.Scope) error {
 	n.names = names
 	for _, dimension := range r.ForEach {
 		for name, text := range dimension {
@@ -260,7 +262,7 @@ func (n *node) link(r *krov1alpha1.Resource, names scope) error {
 				return fmt.Errorf("forEach %s: %w", name, err)
 			}
 			n.forEach = append(n.forEach, axis{name, v, text})
-			n.names = n.names.with(name, &value{is: []ref{{root: iteratorRoot(name)}}})
+			n.names = n.names.With(name, &flow.Value{Is: []flow.Ref{{Root: iteratorRoot(name)}}})
 		}
 	}
 	for _, text := range r.IncludeWhen {

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/derive/flow"
 )
 
 // reach is one way in which something reaches the objects of a resource.
@@ -48,7 +49,7 @@ type reach struct {
 // fieldValue is an expression in a template, and the field that it is for.
 type fieldValue struct {
 	at    change.Pattern
-	value *value
+	value *flow.Value
 	// text is the expression, as the template has it.
 	text string
 }
@@ -70,13 +71,13 @@ func (g *graph) reaches(n *node) ([]reach, error) {
 		return nil, err
 	}
 	for _, f := range fields {
-		refs := slices.DeleteFunc(f.value.all(), held.holds)
+		refs := slices.DeleteFunc(f.value.All(), held.holds)
 		found, err := g.sourcesOf(n, refs)
 		if err != nil {
 			return nil, fmt.Errorf("%s: %w", f.at, err)
 		}
 		for _, from := range found.sorted() {
-			r := reach{node: n, from: from, field: identified(f.at), solid: f.value.solid, why: why(f.text, from.via)}
+			r := reach{node: n, from: from, field: identified(f.at), solid: f.value.Solid, why: why(f.text, from.via)}
 			if held.sources[from.key()] {
 				r.held = true
 				r.why += "; it is in the name, so that the object is another one then"
@@ -141,11 +142,11 @@ func unlike(a, b any, at change.Pattern) []change.Pattern {
 	}
 	var out []change.Pattern
 	for _, name := range slices.Sorted(maps.Keys(in)) {
-		out = append(out, unlike(in[name], other[name], slices.Concat(at, change.Pattern{fieldSegment(name)}))...)
+		out = append(out, unlike(in[name], other[name], slices.Concat(at, change.Pattern{flow.FieldSegment(name)}))...)
 	}
 	for _, name := range slices.Sorted(maps.Keys(other)) {
 		if _, both := in[name]; !both {
-			out = append(out, slices.Concat(at, change.Pattern{fieldSegment(name)}))
+			out = append(out, slices.Concat(at, change.Pattern{flow.FieldSegment(name)}))
 		}
 	}
 	return out
@@ -169,7 +170,7 @@ func why(what string, via []string) string {
 // memberships finds what decides on whether there are objects of a resource, and which.
 func (g *graph) memberships(n *node) ([]reach, error) {
 	var out []reach
-	add := func(what string, inclusion bool, refs []ref) error {
+	add := func(what string, inclusion bool, refs []flow.Ref) error {
 		found, err := g.sourcesOf(n, refs)
 		for _, from := range found.sorted() {
 			out = append(out, reach{node: n, from: from, inclusion: inclusion, why: why(what, from.via)})
@@ -180,13 +181,13 @@ func (g *graph) memberships(n *node) ([]reach, error) {
 		if m.err != nil {
 			return nil, fmt.Errorf("metadata.%s: %w", m.field, m.err)
 		}
-		if err := add("metadata."+m.field+": "+m.text, false, m.value.all()); err != nil {
+		if err := add("metadata."+m.field+": "+m.text, false, m.value.All()); err != nil {
 			return nil, fmt.Errorf("metadata.%s: %w", m.field, err)
 		}
 	}
 	for _, a := range n.forEach {
 		// Which items there are is in the identity, which has all iterators.
-		if err := add("forEach "+a.name+": "+a.text, false, a.list.from); err != nil {
+		if err := add("forEach "+a.name+": "+a.text, false, a.list.From); err != nil {
 			return nil, fmt.Errorf("forEach %s: %w", a.name, err)
 		}
 	}
@@ -212,7 +213,7 @@ func (g *graph) memberships(n *node) ([]reach, error) {
 type condition struct {
 	text string
 	// refs are what it depends on.
-	refs []ref
+	refs []flow.Ref
 }
 
 // conditions of a resource.
@@ -223,7 +224,7 @@ func (n *node) conditions() ([]condition, error) {
 		if err != nil {
 			return nil, fmt.Errorf("includeWhen: %w", err)
 		}
-		out = append(out, condition{n.conditionTexts[i], v.all()})
+		out = append(out, condition{n.conditionTexts[i], v.All()})
 	}
 	return out, nil
 }
@@ -249,7 +250,7 @@ func (n *node) fields() ([]fieldValue, error) {
 		switch name {
 		case "apiVersion", "kind", "status":
 		default:
-			c.walk(n.template[name], change.Pattern{fieldSegment(name)})
+			c.walk(n.template[name], change.Pattern{flow.FieldSegment(name)})
 		}
 	}
 	return c.out, c.err
@@ -275,11 +276,11 @@ func (c *fieldCollector) walk(has any, at change.Pattern) (gone bool) {
 			return false
 		}
 		c.emit(at, v, has)
-		return v.gone
+		return v.Gone
 	case map[string]any:
 		return c.container(at, len(has), func(each func(bool)) {
 			for _, name := range slices.Sorted(maps.Keys(has)) {
-				each(c.walk(has[name], slices.Concat(at, change.Pattern{fieldSegment(name)})))
+				each(c.walk(has[name], slices.Concat(at, change.Pattern{flow.FieldSegment(name)})))
 			}
 		})
 	case []any:
@@ -308,7 +309,7 @@ func (c *fieldCollector) container(at change.Pattern, size int, walk func(each f
 	}
 	for i := range c.out[mark:] {
 		c.out[mark+i].at = at
-		c.out[mark+i].value = computed(c.out[mark+i].value)
+		c.out[mark+i].value = flow.Computed(c.out[mark+i].value)
 	}
 	return true
 }
@@ -325,34 +326,34 @@ func isIdentity(at change.Pattern) bool {
 }
 
 // emit lists the fields that a value is for: what an expression writes out, each for itself.
-func (c *fieldCollector) emit(at change.Pattern, v *value, text string) {
-	if refs := unique(slices.Concat(v.is, v.from)); len(refs) > 0 || len(v.fields) == 0 && v.item == nil {
-		c.out = append(c.out, fieldValue{at, &value{from: refs, solid: v.solid && !v.gone}, text})
+func (c *fieldCollector) emit(at change.Pattern, v *flow.Value, text string) {
+	if refs := flow.Unique(slices.Concat(v.Is, v.From)); len(refs) > 0 || len(v.Fields) == 0 && v.Item == nil {
+		c.out = append(c.out, fieldValue{at, &flow.Value{From: refs, Solid: v.Solid && !v.Gone}, text})
 	}
-	for _, key := range slices.Sorted(maps.Keys(v.fields)) {
-		field := v.fields[key]
+	for _, key := range slices.Sorted(maps.Keys(v.Fields)) {
+		field := v.Fields[key]
 		if isOnly(v, field) {
-			c.out = append(c.out, fieldValue{at, computed(field), text})
+			c.out = append(c.out, fieldValue{at, flow.Computed(field), text})
 			continue
 		}
-		c.emit(slices.Concat(at, change.Pattern{fieldSegment(key)}), field, text)
+		c.emit(slices.Concat(at, change.Pattern{flow.FieldSegment(key)}), field, text)
 	}
 	switch {
-	case v.item == nil:
-	case v.fixed && !v.item.gone:
-		c.emit(slices.Concat(at, change.Pattern{change.Wildcard}), v.item, text)
+	case v.Item == nil:
+	case v.Fixed && !v.Item.Gone:
+		c.emit(slices.Concat(at, change.Pattern{change.Wildcard}), v.Item, text)
 	default:
-		c.out = append(c.out, fieldValue{at, computed(v.item), text})
+		c.out = append(c.out, fieldValue{at, flow.Computed(v.Item), text})
 	}
 }
 
 // isOnly reports whether a map that is written out may become empty with one of its values.
-func isOnly(v, field *value) bool {
-	if !field.gone {
+func isOnly(v, field *flow.Value) bool {
+	if !field.Gone {
 		return false
 	}
-	for _, other := range v.fields {
-		if !other.gone {
+	for _, other := range v.Fields {
+		if !other.Gone {
 			return false
 		}
 	}
@@ -363,15 +364,15 @@ func isOnly(v, field *value) bool {
 // there, that is the same.
 type heldParts struct {
 	// refs are iterators, or fields of them.
-	refs []ref
+	refs []flow.Ref
 	// sources by key.
 	sources map[string]bool
 }
 
 // holds reports whether a place is, or is within, part of the identity.
-func (h heldParts) holds(r ref) bool {
-	return slices.ContainsFunc(h.refs, func(held ref) bool {
-		return held.root == r.root && len(held.path) <= len(r.path) && slices.Equal(held.path, r.path[:len(held.path)])
+func (h heldParts) holds(r flow.Ref) bool {
+	return slices.ContainsFunc(h.refs, func(held flow.Ref) bool {
+		return held.Root == r.Root && len(held.Path) <= len(r.Path) && slices.Equal(held.Path, r.Path[:len(held.Path)])
 	})
 }
 
@@ -380,12 +381,12 @@ func (h heldParts) holds(r ref) bool {
 func (g *graph) held(n *node) (heldParts, error) {
 	out := heldParts{sources: map[string]bool{}}
 	for _, field := range []string{"name", "namespace"} {
-		for _, r := range g.verbatim(n, change.Pattern{fieldSegment("metadata"), fieldSegment(field)}) {
-			if strings.HasPrefix(r.root, iteratorRoot("")) {
+		for _, r := range g.verbatim(n, change.Pattern{flow.FieldSegment("metadata"), flow.FieldSegment(field)}) {
+			if strings.HasPrefix(r.Root, iteratorRoot("")) {
 				out.refs = append(out.refs, r)
 				continue
 			}
-			from, err := g.sourcesOf(n, []ref{r})
+			from, err := g.sourcesOf(n, []flow.Ref{r})
 			if err != nil {
 				return out, err
 			}
@@ -398,7 +399,7 @@ func (g *graph) held(n *node) (heldParts, error) {
 }
 
 // verbatim returns the places whose content a field of a template has as it is.
-func (g *graph) verbatim(n *node, path change.Pattern) []ref {
+func (g *graph) verbatim(n *node, path change.Pattern) []flow.Ref {
 	var at any = n.template
 	for _, s := range path {
 		in, _ := at.(map[string]any)
@@ -413,21 +414,21 @@ func (g *graph) verbatim(n *node, path change.Pattern) []ref {
 	if err != nil {
 		return nil
 	}
-	var out []ref
+	var out []flow.Ref
 	for _, r := range verbatim(e, n.names) {
-		switch m := g.byID[r.root]; {
+		switch m := g.byID[r.Root]; {
 		case m == nil:
 			out = append(out, r)
 		case !m.external && !m.collection():
 			// What the other resource has there may be made of more.
-			out = append(out, g.verbatim(m, r.path)...)
+			out = append(out, g.verbatim(m, r.Path)...)
 		}
 	}
 	return out
 }
 
 // verbatim returns the places whose content stands in a text as it is.
-func verbatim(e ast.Expr, names scope) []ref {
+func verbatim(e ast.Expr, names flow.Scope) []flow.Ref {
 	if e.Kind() == ast.CallKind {
 		c := e.AsCall()
 		switch {
@@ -443,8 +444,8 @@ func verbatim(e ast.Expr, names scope) []ref {
 		return nil
 	}
 	v, err := follow(e, names)
-	if err != nil || len(v.is) != 1 || len(v.from) > 0 || v.item != nil || v.fields != nil || slices.Contains(v.is[0].path, change.Wildcard) {
+	if err != nil || len(v.Is) != 1 || len(v.From) > 0 || v.Item != nil || v.Fields != nil || slices.Contains(v.Is[0].Path, change.Wildcard) {
 		return nil
 	}
-	return v.is
+	return v.Is
 }

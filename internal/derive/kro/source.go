@@ -26,6 +26,7 @@ import (
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/derive/flow"
 )
 
 // source is where what reaches a field comes from in the end: a field of the instance, or
@@ -77,34 +78,34 @@ type resolver struct {
 }
 
 // sourcesOf follows places, as the expressions of a resource name them, to their sources.
-func (g *graph) sourcesOf(n *node, refs []ref, via ...string) (sources, error) {
+func (g *graph) sourcesOf(n *node, refs []flow.Ref, via ...string) (sources, error) {
 	r := &resolver{graph: g, out: sources{}, on: map[string]bool{}}
 	r.all(n, refs, via)
 	return r.out, r.err
 }
 
-func (r *resolver) all(n *node, refs []ref, via []string) {
+func (r *resolver) all(n *node, refs []flow.Ref, via []string) {
 	for _, at := range refs {
 		r.follow(n, at, via)
 	}
 }
 
 // value follows what a value depends on at a path below it, unless it was not found.
-func (r *resolver) value(n *node, v *value, err error, below change.Pattern, via []string) {
+func (r *resolver) value(n *node, v *flow.Value, err error, below change.Pattern, via []string) {
 	if err != nil {
 		r.fail(err)
 		return
 	}
-	r.all(n, selected(v, below).all(), via)
+	r.all(n, selected(v, below).All(), via)
 }
 
 // selected returns what a value has at a path.
-func selected(v *value, path change.Pattern) *value {
+func selected(v *flow.Value, path change.Pattern) *flow.Value {
 	for _, s := range path {
 		if s.Type == fieldpath.SegmentField {
-			v = v.field(s.Field)
+			v = v.Field(s.Field)
 		} else {
-			v = v.at(s)
+			v = v.At(s)
 		}
 	}
 	return v
@@ -116,9 +117,9 @@ func (r *resolver) fail(err error) {
 	}
 }
 
-func (r *resolver) follow(n *node, at ref, via []string) {
-	key := at.key()
-	if strings.HasPrefix(at.root, iteratorRoot("")) {
+func (r *resolver) follow(n *node, at flow.Ref, via []string) {
+	key := at.Key()
+	if strings.HasPrefix(at.Root, iteratorRoot("")) {
 		key = n.id + key
 	}
 	if r.on[key] {
@@ -128,39 +129,39 @@ func (r *resolver) follow(n *node, at ref, via []string) {
 	r.on[key] = true
 	defer delete(r.on, key)
 	switch {
-	case at.root == schemaRoot:
+	case at.Root == schemaRoot:
 		r.instance(at, via)
-	case strings.HasPrefix(at.root, iteratorRoot("")):
+	case strings.HasPrefix(at.Root, iteratorRoot("")):
 		for _, a := range n.forEach {
-			if iteratorRoot(a.name) == at.root {
-				r.value(n, a.list.element(), nil, at.path, via)
+			if iteratorRoot(a.name) == at.Root {
+				r.value(n, a.list.Element(), nil, at.Path, via)
 			}
 		}
 	default:
-		r.resource(r.byID[at.root], at, append(slices.Clip(via), shown(at)))
+		r.resource(r.byID[at.Root], at, append(slices.Clip(via), shown(at)))
 	}
 }
 
 // shown returns a place as the expressions of the graph have it.
-func shown(at ref) string {
-	if len(at.path) == 0 {
-		return at.root
+func shown(at flow.Ref) string {
+	if len(at.Path) == 0 {
+		return at.Root
 	}
-	if at.path[0] == change.Wildcard || at.path[0].Type == fieldpath.SegmentIndex {
-		first := "[" + strings.Trim(at.path[:1].String(), "[]") + "]"
-		return shown(ref{root: at.root + first, path: at.path[1:]})
+	if at.Path[0] == change.Wildcard || at.Path[0].Type == fieldpath.SegmentIndex {
+		first := "[" + strings.Trim(at.Path[:1].String(), "[]") + "]"
+		return shown(flow.Ref{Root: at.Root + first, Path: at.Path[1:]})
 	}
-	return at.root + "." + at.path.String()
+	return at.Root + "." + at.Path.String()
 }
 
 // resource follows a field of another resource to what its template makes it of.
-func (r *resolver) resource(n *node, at ref, via []string) {
-	path := at.path
+func (r *resolver) resource(n *node, at flow.Ref, via []string) {
+	path := at.Path
 	if n.collection() {
 		r.membership(n, via)
 		if len(path) > 0 {
 			path = path[1:]
-		} else if at.length {
+		} else if at.Length {
 			if n.external {
 				r.observe(at, via)
 			}
@@ -175,19 +176,19 @@ func (r *resolver) resource(n *node, at ref, via []string) {
 		}
 		return
 	}
-	root := at.root
+	root := at.Root
 	if n.collection() {
 		root += "[*]"
 	}
-	r.template(n, n.template, ref{root: root}, path, via)
+	r.template(n, n.template, flow.Ref{Root: root}, path, via)
 }
 
-func (r *resolver) observe(at ref, via []string) {
+func (r *resolver) observe(at flow.Ref, via []string) {
 	r.out.add(source{observed: shown(at)}, via[:max(len(via)-1, 0)])
 }
 
 // template follows what a template has at a path.
-func (r *resolver) template(n *node, has any, at ref, path change.Pattern, via []string) {
+func (r *resolver) template(n *node, has any, at flow.Ref, path change.Pattern, via []string) {
 	switch has := has.(type) {
 	case string:
 		v, isExpression, err := n.expression(has)
@@ -197,23 +198,23 @@ func (r *resolver) template(n *node, has any, at ref, path change.Pattern, via [
 	case map[string]any:
 		if len(path) == 0 || path[0] == change.Wildcard {
 			for _, name := range slices.Sorted(maps.Keys(has)) {
-				r.template(n, has[name], at.below(fieldSegment(name)), path[min(1, len(path)):], via)
+				r.template(n, has[name], at.Below(flow.FieldSegment(name)), path[min(1, len(path)):], via)
 			}
 			r.observe(at, via) // Others may have written more into it.
 			return
 		}
 		name := path[0].Field
 		if held, ok := has[name]; ok {
-			r.template(n, held, at.below(path[0]), path[1:], via)
+			r.template(n, held, at.Below(path[0]), path[1:], via)
 			return
 		}
-		at = ref{root: at.root, path: slices.Concat(at.path, path)}
-		if text := at.path.String(); text != "metadata.namespace" {
+		at = flow.Ref{Root: at.Root, Path: slices.Concat(at.Path, path)}
+		if text := at.Path.String(); text != "metadata.namespace" {
 			r.observe(at, via)
 		}
 	case []any:
 		for i, item := range has {
-			r.template(n, item, at.below(indexSegment(uint(i))), path[min(1, len(path)):], via)
+			r.template(n, item, at.Below(flow.IndexSegment(uint(i))), path[min(1, len(path)):], via)
 		}
 		if len(path) == 0 {
 			r.observe(at, via)
@@ -222,7 +223,7 @@ func (r *resolver) template(n *node, has any, at ref, path change.Pattern, via [
 }
 
 // expression follows the expression in a text of the template.
-func (n *node) expression(text string) (v *value, isExpression bool, err error) {
+func (n *node) expression(text string) (v *flow.Value, isExpression bool, err error) {
 	expression, isExpression, err := expressionIn(text)
 	if err != nil || !isExpression {
 		return nil, isExpression, err
@@ -249,35 +250,35 @@ var (
 )
 
 // instance follows a field of the instance, which is a source.
-func (r *resolver) instance(at ref, via []string) {
-	if len(at.path) == 0 {
-		r.out.add(source{path: change.Pattern{fieldSegment("spec")}}, via)
+func (r *resolver) instance(at flow.Ref, via []string) {
+	if len(at.Path) == 0 {
+		r.out.add(source{path: change.Pattern{flow.FieldSegment("spec")}}, via)
 		r.observe(at, via)
 		return
 	}
-	switch at.path[0].Field {
+	switch at.Path[0].Field {
 	case "apiVersion", "kind":
 	case "metadata":
 		r.metadata(at, via)
 	case "spec":
-		path := r.stable(at.path)
+		path := r.stable(at.Path)
 		r.out.add(source{path: path}, via)
 	default:
 		r.fail(fmt.Errorf("%s is no field that expressions may be about", shown(at)))
 	}
 }
 
-func (r *resolver) metadata(at ref, via []string) {
-	if len(at.path) == 1 {
+func (r *resolver) metadata(at flow.Ref, via []string) {
+	if len(at.Path) == 1 {
 		r.out.add(source{observed: shown(at)}, via)
 		return
 	}
-	switch field := at.path[1].Field; {
+	switch field := at.Path[1].Field; {
 	case constantMetadata[field]:
 	case field == "generation":
-		r.out.add(source{path: change.Pattern{fieldSegment("spec")}}, via)
-	case keyedMetadata[field] && len(at.path) > 2 && at.path[2] != change.Wildcard && !ofKro(at.path[2].Field):
-		r.out.add(source{path: at.path[:3]}, via)
+		r.out.add(source{path: change.Pattern{flow.FieldSegment("spec")}}, via)
+	case keyedMetadata[field] && len(at.Path) > 2 && at.Path[2] != change.Wildcard && !ofKro(at.Path[2].Field):
+		r.out.add(source{path: at.Path[:3]}, via)
 	default:
 		r.out.add(source{observed: shown(at)}, via)
 	}
@@ -364,7 +365,7 @@ func (r *resolver) inclusion(n *node, via []string) {
 // written is one expression in a template.
 type written struct {
 	field, text string
-	value       *value
+	value       *flow.Value
 	err         error
 }
 
