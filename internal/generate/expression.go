@@ -181,3 +181,17 @@ func constant(e ast.Expr) (string, bool) {
 	s, ok := e.AsLiteral().(types.String)
 	return string(s), ok
 }
+
+// Parse parses an expression as Compile does. Its names and types are not checked: whoever follows it
+// has compiled the policy before.
+func Parse(source string) (ast.Expr, error) {
+	env, err := readingEnv()
+	if err != nil {
+		return nil, err
+	}
+	parsed, issues := env.Parse(source)
+	if issues.Err() != nil {
+		return nil, nullsafe.CompileError(issues)
+	}
+	return parsed.NativeRep().Expr(), nil
+}
