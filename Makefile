@@ -55,7 +55,7 @@ export KUBEBUILDER_ASSETS := $(LOCALBIN)/controlplane
 OPERATOR_PACKAGES := ./api/... ./cmd/... ./config/... ./internal/... ./docs/...
 # Those that start no goroutine, and whose tests start none: the race detector finds nothing there, and makes them take up to
 # twenty times as long.
-SEQUENTIAL_PACKAGES := ./internal/approved ./internal/change ./internal/cli/check ./internal/decision ./internal/derive/kro \
+SEQUENTIAL_PACKAGES := ./internal/approved ./internal/change ./internal/cli/check ./internal/decision ./internal/derive/... \
 	./internal/generate/... ./internal/interception ./internal/ledger ./internal/lifecycle ./internal/lineage
 
 .PHONY: all

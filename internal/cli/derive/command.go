@@ -14,7 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package derive is "kubectl kausality derive": policies from what graphs declare.
+// Package derive is "kubectl kausality derive": policies from what graphs of kro and GeneratingPolicies
+// declare.
 package derive
 
 import (
@@ -25,10 +26,8 @@ import (
 	"io"
 	"strings"
 
-	krov1alpha1 "github.com/kubernetes-sigs/kro/api/v1alpha1"
 	"github.com/spf13/cobra"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 
@@ -41,7 +40,8 @@ import (
 	"kausality.io/operator/internal/derive/kro"
 )
 
-const long = `Derive AllowancePolicies from ResourceGraphDefinitions of kro, without a cluster.
+const long = `Derive AllowancePolicies from ResourceGraphDefinitions of kro, and from
+GeneratingPolicies, without a cluster.
 
 The policies are written to the standard output; a table of which field reaches
 which, and what was not derived, to the standard error. Kubernetes' own kinds are
@@ -59,13 +59,16 @@ const examples = `  # What follows from a graph
   # A policy by which the platform team may change instances
   kubectl kausality derive -f rgd.yaml --initiator group:platform | kubectl apply -f -
 
+  # Policies for the triggers and sources of a GeneratingPolicy, and for itself
+  kubectl kausality derive -f generatingpolicy.yaml --initiator group:platform
+
   # What would change in the cluster
   kubectl kausality derive -f rgd.yaml --diff`
 
 type options struct {
 	files, crds, initiators []string
 	account, format         string
-	recreate, diff          bool
+	recreate, putBack, diff bool
 }
 
 const (
@@ -78,7 +81,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 	opts := options{format: formatYAML, account: kro.DefaultAccount}
 	cmd := &cobra.Command{
 		Use:     "derive -f FILE",
-		Short:   "Derive policies from ResourceGraphDefinitions of kro",
+		Short:   "Derive policies from graphs of kro and GeneratingPolicies",
 		Long:    long,
 		Example: examples,
 		Args:    cobra.NoArgs,
@@ -87,11 +90,12 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 		},
 	}
 	own := cmd.Flags()
-	own.StringSliceVarP(&opts.files, "filename", "f", nil, "Files and directories of ResourceGraphDefinitions; - is the standard input.")
+	own.StringSliceVarP(&opts.files, "filename", "f", nil, "Files and directories of ResourceGraphDefinitions and GeneratingPolicies; - is the standard input.")
 	own.StringSliceVar(&opts.crds, "crds", nil, "Files and directories of CustomResourceDefinitions, to find the resources of kinds.")
 	own.StringVar(&opts.account, "service-account", opts.account, "Service account of kro, as NAMESPACE/NAME.")
-	own.StringSliceVar(&opts.initiators, "initiator", nil, "Who may change instances: user:NAME, group:NAME or serviceaccount:NAMESPACE/NAME.")
+	own.StringSliceVar(&opts.initiators, "initiator", nil, "Who may change instances, triggers and sources: user:NAME, group:NAME or serviceaccount:NAMESPACE/NAME.")
 	own.BoolVar(&opts.recreate, "recreate", false, "Let kro make children again that were lost.")
+	own.BoolVar(&opts.putBack, "put-back", false, "Let what a GeneratingPolicy made be put back where it was changed all the same.")
 	own.BoolVar(&opts.diff, "diff", false, "Compare with the policies in the cluster instead of writing them.")
 	own.StringVarP(&opts.format, "output", "o", opts.format, "Output format: json, yaml.")
 	return cmd
@@ -99,12 +103,12 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 
 func (o *options) run(ctx context.Context, flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams) error {
 	if len(o.files) == 0 {
-		return exit.With(exit.Usage, errors.New("which graphs? Name files or directories: -f rgd.yaml, or -f - for the standard input"))
+		return exit.With(exit.Usage, errors.New("which graphs or GeneratingPolicies? Name files or directories: -f rgd.yaml, or -f - for the standard input"))
 	}
 	if o.format != formatYAML && o.format != formatJSON {
 		return exit.With(exit.Usage, fmt.Errorf("--output=%s is none of json, yaml", o.format))
 	}
-	subjects, err := o.subjects()
+	from, err := o.origins()
 	if err != nil {
 		return exit.With(exit.Usage, err)
 	}
@@ -124,60 +128,33 @@ func (o *options) run(ctx context.Context, flags genericclioptions.RESTClientGet
 	wrong := len(malformed)
 	var derived []*draft.Derivation
 	for _, doc := range docs {
-		if doc.GVK().GroupKind() != graphKind {
+		derive, known := from[doc.GVK().GroupKind()]
+		if !known {
 			continue
 		}
-		d, problems := derive(doc, kro.Options{Subjects: subjects, ResourceFor: kinds.ResourceFor, Maintained: o.recreate})
+		of, problems := derive(doc, kinds)
 		for _, p := range problems {
 			told.WriteString(source.Told(terminal, terminal.Paint(text.Bad, "error"), p))
 		}
 		wrong += len(problems)
-		if d != nil {
-			derived = append(derived, d)
+		for _, d := range of {
 			told.WriteString(Report(d, doc, terminal))
 		}
+		derived = append(derived, of...)
 	}
 	if _, err := io.WriteString(streams.ErrOut, told.String()); err != nil {
 		return fmt.Errorf("telling what is derived: %w", err)
 	}
 	switch {
 	case wrong > 0:
-		return errors.New("not all graphs could be read: nothing is written")
+		return errors.New("not all could be derived from: nothing is written")
 	case len(derived) == 0:
-		return fmt.Errorf("there is no ResourceGraphDefinition in %s", strings.Join(o.files, ", "))
+		return fmt.Errorf("there is neither a ResourceGraphDefinition nor a GeneratingPolicy in %s", strings.Join(o.files, ", "))
 	case o.diff:
 		return compare(ctx, flags, streams, derived)
 	default:
 		return o.write(streams.Out, derived)
 	}
-}
-
-var graphKind = schema.GroupKind{Group: krov1alpha1.GroupVersion.Group, Kind: "ResourceGraphDefinition"}
-
-// derive derives from one document, or says what is wrong in it.
-func derive(doc *source.Document, opts kro.Options) (*draft.Derivation, []source.Problem) {
-	var rgd krov1alpha1.ResourceGraphDefinition
-	if problems := doc.Decode(&rgd); len(problems) > 0 {
-		return nil, problems
-	}
-	d, err := kro.Derive(&rgd, opts)
-	if err != nil {
-		return nil, []source.Problem{doc.Problem("spec", "kro would not accept the graph %s: %s", rgd.Name, err)}
-	}
-	return d, nil
-}
-
-// subjects returns kro, and who may initiate.
-func (o *options) subjects() ([]v1alpha1.PolicySubject, error) {
-	account, err := kro.ParseAccount(o.account)
-	if err != nil {
-		return nil, fmt.Errorf("--service-account: %w", err)
-	}
-	initiators, err := kro.ParseInitiators(o.initiators)
-	if err != nil {
-		return nil, fmt.Errorf("--initiator: %w", err)
-	}
-	return kro.Subjects(account, initiators), nil
 }
 
 // written is an AllowancePolicy as people write it: without a status.

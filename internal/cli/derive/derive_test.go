@@ -53,6 +53,8 @@ func TestDerive(t *testing.T) {
 	for name, args := range map[string][]string{
 		"webapp": {"--initiator", "group:platform"},
 		"shop":   {"--crds", "testdata/crds.yaml", "--recreate", "--service-account", "kro/controller"},
+		// The trigger's data, a clone, and a kind that is known by its definition only.
+		"generating": {"--crds", "testdata/crds.yaml", "--initiator", "group:platform"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			stdout, stderr, err := run(t, "", append(args, "-f", filepath.Join("testdata", name+".in.yaml"))...)
@@ -95,14 +97,14 @@ func TestDeriveFails(t *testing.T) {
 		code  int
 		want  string
 	}{
-		"no files":         {code: exit.Usage, want: "which graphs?"},
+		"no files":         {code: exit.Usage, want: "which graphs or GeneratingPolicies?"},
 		"no such file":     {args: []string{"-f", "none.yaml"}, code: exit.Usage, want: "none.yaml cannot be read: no such file or directory"},
 		"no such format":   {args: []string{"-f", "-", "-o", "xml"}, code: exit.Usage, want: "--output=xml is none of json, yaml"},
 		"nobody":           {args: []string{"-f", "-", "--initiator", "alice"}, code: exit.Usage, want: "--initiator: \"alice\" is none of user:NAME"},
 		"no account":       {args: []string{"-f", "-", "--service-account", "kro"}, code: exit.Usage, want: "--service-account: \"kro\" is no service account: it is named as NAMESPACE/NAME"},
-		"no YAML":          {args: []string{"-f", "-"}, stdin: "a: [", code: exit.Findings, want: "not all graphs could be read"},
-		"nothing in it":    {args: []string{"-f", "-"}, stdin: "# nothing", code: exit.Findings, want: "there is no ResourceGraphDefinition in -"},
-		"what kro refuses": {args: []string{"-f", "-"}, stdin: bad, code: exit.Findings, want: "not all graphs could be read"},
+		"no YAML":          {args: []string{"-f", "-"}, stdin: "a: [", code: exit.Findings, want: "not all could be derived from"},
+		"nothing in it":    {args: []string{"-f", "-"}, stdin: "# nothing", code: exit.Findings, want: "there is neither a ResourceGraphDefinition nor a GeneratingPolicy in -"},
+		"what kro refuses": {args: []string{"-f", "-"}, stdin: bad, code: exit.Findings, want: "not all could be derived from"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

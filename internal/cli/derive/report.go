@@ -22,6 +22,9 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/source"
 	"kausality.io/operator/internal/cli/text"
 	"kausality.io/operator/internal/derive/draft"
@@ -45,8 +48,12 @@ func Report(d *draft.Derivation, doc *source.Document, terminal text.Terminal) s
 		table.Row(from, to, r.Why)
 	}
 	var out strings.Builder
-	fmt.Fprintf(&out, "%s\n", terminal.Paint(text.Strong, d.Policy.Spec.For.Kind+"."+d.Policy.Spec.For.APIGroup))
-	out.WriteString(table.Render(terminal, "  "))
+	fmt.Fprintf(&out, "%s\n", terminal.Paint(text.Strong, title(d.Policy)))
+	if len(rows) > 0 {
+		out.WriteString(table.Render(terminal, "  "))
+	} else {
+		out.WriteString("  no change of one reaches anything\n")
+	}
 	for _, n := range d.Notes {
 		label, style := "note", text.Wait
 		if n.Lost {
@@ -57,4 +64,14 @@ func Report(d *draft.Derivation, doc *source.Document, terminal text.Terminal) s
 		out.WriteString(source.Told(terminal, terminal.Paint(style, label), p))
 	}
 	return out.String()
+}
+
+// title names a policy: by the kind of the parents, and where several are derived from the same, by its
+// own name.
+func title(p *v1alpha1.AllowancePolicy) string {
+	kind := schema.GroupKind{Group: p.Spec.For.APIGroup, Kind: p.Spec.For.Kind}.String()
+	if p.Annotations[v1alpha1.AnnotationDerivedFrom] != "" {
+		return kind
+	}
+	return kind + ", " + p.Name
 }
