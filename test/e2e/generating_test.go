@@ -17,8 +17,10 @@ limitations under the License.
 package e2e
 
 import (
+	"bytes"
 	"context"
 	"fmt"
+	"os/exec"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -100,11 +102,16 @@ func newGenerated(ctx context.Context, wanted, policies string) *generated {
 		owner: shared.as(alice, platformTeam, "system:masters"), stranger: shared.as(mallory, "system:masters"),
 	}
 	fill := strings.NewReplacer("NS", g.ns, "MADE", g.in, "WANTED", wanted)
-	if policies != "" {
-		shared.apply(ctx, parsePolicies(fill.Replace(policies))...)
-	}
 	g.policy = &v1alpha1.GeneratingPolicy{}
 	Expect(yaml.UnmarshalStrict([]byte(fill.Replace(generatedPolicy)), g.policy)).To(Succeed())
+	g.policy.Labels = map[string]string{"spec": g.ns}
+	switch policies {
+	case "":
+	case derivedPolicies:
+		shared.apply(ctx, g.derived(ctx)...)
+	default:
+		shared.apply(ctx, parsePolicies(fill.Replace(policies))...)
+	}
 	Expect(g.owner.Create(ctx, g.policy)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
 		Expect(client.IgnoreNotFound(shared.Delete(ctx, g.policy))).To(Succeed())
@@ -115,6 +122,30 @@ func newGenerated(ctx context.Context, wanted, policies string) *generated {
 	Eventually(g.status).WithContext(ctx).Should(HaveField("Conditions", ContainElement(
 		And(HaveField("Type", v1alpha1.ConditionAccepted), HaveField("Status", metav1.ConditionTrue)))))
 	return g
+}
+
+// derivedPolicies stands for what the plugin derives from the GeneratingPolicy.
+const derivedPolicies = "derived"
+
+// derived returns what the plugin derives. That for GeneratingPolicies is for this one alone.
+func (g *generated) derived(ctx context.Context) []*v1alpha1.AllowancePolicy {
+	GinkgoHelper()
+	written, err := yaml.Marshal(map[string]any{
+		"apiVersion": v1alpha1.GroupVersion.String(), "kind": v1alpha1.KindGeneratingPolicy,
+		"metadata": map[string]any{"name": g.policy.Name, "labels": g.policy.Labels}, "spec": g.policy.Spec,
+	})
+	Expect(err).NotTo(HaveOccurred())
+	derive := exec.CommandContext(ctx, pluginBin, "derive", "-f", "-", "--initiator", "group:"+platformTeam)
+	derive.Stdin = bytes.NewReader(written)
+	out, err := derive.Output()
+	Expect(err).NotTo(HaveOccurred())
+	policies := parsePolicies(string(out))
+	for _, p := range policies {
+		if p.Spec.For.Kind == v1alpha1.KindGeneratingPolicy {
+			p.Spec.ObjectSelector = &metav1.LabelSelector{MatchLabels: g.policy.Labels}
+		}
+	}
+	return policies
 }
 
 func (g *generated) status(ctx context.Context) v1alpha1.GeneratingPolicyStatus {
@@ -226,5 +257,30 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 			And(HaveField("Type", v1alpha1.ConditionAccepted), HaveField("ObservedGeneration", int64(2))))))
 		Expect(g.owner.Delete(ctx, configMap(g.ns, "trigger", ""))).To(Succeed())
 		origin("ConfigMap/trigger in namespace "+g.ns+" (gone), changed by "+alice, "ConfigMap/source in namespace "+g.ns+", changed by bob")
+	})
+
+	It("is bounded by its source and its policy with what the plugin derives", func(ctx SpecContext) {
+		g := newGenerated(ctx, "variables.source.setField('metadata.name', 'made')", derivedPolicies)
+		withheld := HaveField("Failures", ContainElement(And(
+			HaveField("Reason", "Refused"), HaveField("Message", ContainSubstring("by "+mallory+" is withheld")))))
+		Expect(g.owner.Create(ctx, configMap(g.ns, "source", "one"))).To(Succeed())
+		Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", ""))).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal("one"))
+
+		By("having a stranger change the source, and then an initiator")
+		Expect(set(ctx, g.stranger, g.ns, "source", "stranger")).To(Succeed())
+		Eventually(g.status).WithContext(ctx).Should(withheld)
+		Expect(g.made(ctx)).To(Equal("one"))
+		Expect(set(ctx, g.owner, g.ns, "source", "two")).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal("two"))
+
+		By("having a stranger change the policy, and an initiator approve that")
+		generate := `{"spec": {"generate": [{"expression": "generator.ApplyAll('` + g.in + `', variables.source.setField('metadata.name', 'made').setField('data.key', 'three'))"}]}}`
+		Expect(g.stranger.Patch(ctx, g.policy, client.RawPatch(types.MergePatchType, []byte(generate)))).To(Succeed())
+		Eventually(g.status).WithContext(ctx).Should(withheld)
+		Expect(g.made(ctx)).To(Equal("two"))
+		out, err := g.owner.kausality(ctx, g.ns, "approve", "generatingpolicy/"+g.policy.Name, "--yes")
+		Expect(err).NotTo(HaveOccurred(), out)
+		Eventually(g.made).WithContext(ctx).Should(Equal("three"))
 	})
 })
