@@ -350,6 +350,21 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestLabelsAllowNothingElse", "./internal/derive/kro"},
 	},
 	{
+		name:  "derive: what variables of a GeneratingPolicy read does not count",
+		edits: []edit{{"internal/derive/generating/follow.go", "variables.Fields[v.Name] = of", "variables.Fields[v.Name] = &flow.Value{Fields: of.Fields, Item: of.Item}"}},
+		unit:  []string{"-run=TestSound", "./internal/derive/generating", "-rapid.nofailfile"},
+	},
+	{
+		name:  "derive: what decides on whether a GeneratingPolicy makes something does not count",
+		edits: []edit{{"internal/derive/generating/made.go", "slices.Concat(a.under, a.namespace.All(), ", "slices.Concat(a.namespace.All(), "}},
+		unit:  []string{"-run=TestSound", "./internal/derive/generating", "-rapid.nofailfile"},
+	},
+	{
+		name:  "derive: an item of a list is known by its index",
+		edits: []edit{{"internal/derive/generating/place.go", "	path := fixed(ref.Path)\n", "	path := ref.Path\n"}},
+		unit:  []string{"-run=TestTriggers", "./internal/derive/generating"},
+	},
+	{
 		name:  "upgrade: each replica remembers for itself",
 		edits: []edit{{"internal/record/store.go", "		read = s.stored // whatever fails below fails because the cache is behind\n", ""}},
 		unit:  []string{"-run=TestReplicasRememberOneUpgrade", "./internal/record"},
