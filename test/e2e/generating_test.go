@@ -17,10 +17,11 @@ limitations under the License.
 package e2e
 
 import (
-	"bytes"
 	"context"
 	"fmt"
+	"os"
 	"os/exec"
+	"path/filepath"
 	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -75,6 +76,8 @@ type generated struct {
 	ns, in          string
 	policy          *v1alpha1.GeneratingPolicy
 	owner, stranger *actor
+	// file has the policy, where others are derived from it.
+	file string
 }
 
 func configMap(ns, name, value string) *corev1.ConfigMap {
@@ -135,9 +138,9 @@ func (g *generated) derived(ctx context.Context) []*v1alpha1.AllowancePolicy {
 		"metadata": map[string]any{"name": g.policy.Name, "labels": g.policy.Labels}, "spec": g.policy.Spec,
 	})
 	Expect(err).NotTo(HaveOccurred())
-	derive := exec.CommandContext(ctx, pluginBin, "derive", "-f", "-", "--initiator", "group:"+platformTeam)
-	derive.Stdin = bytes.NewReader(written)
-	out, err := derive.Output()
+	g.file = filepath.Join(GinkgoT().TempDir(), "policy.yaml")
+	Expect(os.WriteFile(g.file, written, 0o600)).To(Succeed())
+	out, err := exec.CommandContext(ctx, pluginBin, "derive", "-f", g.file, "--initiator", "group:"+platformTeam).Output()
 	Expect(err).NotTo(HaveOccurred())
 	policies := parsePolicies(string(out))
 	for _, p := range policies {
@@ -267,6 +270,9 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 		Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", ""))).To(Succeed())
 		Eventually(g.made).WithContext(ctx).Should(Equal("one"))
 
+		out, err := g.owner.kausality(ctx, g.ns, "derive", "-f", g.file, "--diff")
+		Expect(err).NotTo(HaveOccurred(), out)
+
 		By("having a stranger change the source, and then an initiator")
 		Expect(set(ctx, g.stranger, g.ns, "source", "stranger")).To(Succeed())
 		Eventually(g.status).WithContext(ctx).Should(withheld)
@@ -279,7 +285,7 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 		Expect(g.stranger.Patch(ctx, g.policy, client.RawPatch(types.MergePatchType, []byte(generate)))).To(Succeed())
 		Eventually(g.status).WithContext(ctx).Should(withheld)
 		Expect(g.made(ctx)).To(Equal("two"))
-		out, err := g.owner.kausality(ctx, g.ns, "approve", "generatingpolicy/"+g.policy.Name, "--yes")
+		out, err = g.owner.kausality(ctx, g.ns, "approve", "generatingpolicy/"+g.policy.Name, "--yes")
 		Expect(err).NotTo(HaveOccurred(), out)
 		Eventually(g.made).WithContext(ctx).Should(Equal("three"))
 	})

@@ -17,6 +17,7 @@ limitations under the License.
 package generating
 
 import (
+	"fmt"
 	"strings"
 	"testing"
 
@@ -25,6 +26,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/derive/draft"
+	"kausality.io/operator/internal/policy"
 )
 
 // making returns a policy that makes a ConfigMap of ConfigMaps.
@@ -181,5 +183,36 @@ func TestPutBack(t *testing.T) {
 		if want := map[bool]string{false: "Create", true: "Create Update"}[asked]; got != want {
 			t.Errorf("maintaining allows %s, want %s", got, want)
 		}
+	}
+}
+
+// TestFits makes a policy of more fields than one has room for, which the API server takes all the same.
+func TestFits(t *testing.T) {
+	var data strings.Builder
+	for i := range 100 {
+		fmt.Fprintf(&data, "'key%d': object.data['from%d'], ", i, i)
+	}
+	derived, err := Derive(making("generator.ApplyAll('made', {'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}, 'data': {'fixed': 'x', "+
+		data.String()+"}})"), testOptions)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, d := range derived {
+		if _, errs := policy.Compile(d.Policy, kindFor); len(errs) > 0 {
+			t.Errorf("%s: %v", d.Policy.Name, errs)
+		}
+		if n := len(d.Policy.Spec.Rules); n == 0 || n > 64 {
+			t.Errorf("%s has %d rules", d.Policy.Name, n)
+		}
+		for _, r := range d.Policy.Spec.Rules {
+			for _, e := range r.Policies {
+				if len(e.Mutations) > 32 {
+					t.Errorf("%s has %d mutations for %s", d.Policy.Name, len(e.Mutations), r.Trigger)
+				}
+			}
+		}
+	}
+	if !says(derived[1].Notes, "one rule stands for all fields below") {
+		t.Errorf("notes %v", derived[1].Notes)
 	}
 }
