@@ -14,20 +14,25 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package kro
+package flow
 
 import (
+	"maps"
+	"slices"
 	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
-
-	"kausality.io/operator/internal/derive/flow"
+	krocel "github.com/kubernetes-sigs/kro/pkg/cel"
 )
 
 // TestFollow says what the value of an expression depends on.
 func TestFollow(t *testing.T) {
-	names := flow.Scope{schemaRoot: {Is: []flow.Ref{{Root: schemaRoot}}}, "web": {Is: []flow.Ref{{Root: "web"}}}}
+	env, err := krocel.DefaultEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := Scope{"schema": {Is: []Ref{{Root: "schema"}}}, "web": {Is: []Ref{{Root: "web"}}}}
 	for name, tc := range map[string]struct {
 		expression, want string
 		gone, solid      bool
@@ -71,11 +76,11 @@ func TestFollow(t *testing.T) {
 		"an ordinary text of one letter": {expression: `"a"`, solid: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			e, err := parse(tc.expression)
-			if err != nil {
-				t.Fatal(err)
+			parsed, issues := env.Parse(tc.expression)
+			if issues.Err() != nil {
+				t.Fatal(issues.Err())
 			}
-			v, err := follow(e, names)
+			v, err := Follow(parsed.NativeRep().Expr(), names, nil)
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -104,4 +109,44 @@ func sortedTexts(texts []string) map[string]bool {
 		out[text] = true
 	}
 	return out
+}
+
+// TestUnder says what decides on whether a function is called.
+func TestUnder(t *testing.T) {
+	env, err := krocel.DefaultEnvironment()
+	if err != nil {
+		t.Fatal(err)
+	}
+	names := Scope{"a": {Is: []Ref{{Root: "a"}}}, "b": {Is: []Ref{{Root: "b"}}}}
+	for name, tc := range map[string]struct{ expression, want string }{
+		"nothing":             {"string(a.x)", ""},
+		"a condition":         {"a.on ? string(b) : 'none'", "a/on"},
+		"an and":              {"a.on && string(b) == 'x'", "a/on"},
+		"an or":               {"a.on || string(b) == 'x'", "a/on"},
+		"how many there are":  {"a.list.map(x, string(b))", "a#list"},
+		"items one by one":    {"[a.x, a.y].map(x, string(x))", ""},
+		"which there are":     {"a.list.filter(x, x.on).map(x, string(b))", "a/list[*] a/list[*].on"},
+		"what goes before it": {"a.list.exists(x, x.on && string(b) == 'x')", "a#list a/list[*].on b/"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			parsed, issues := env.Parse(tc.expression)
+			if issues.Err() != nil {
+				t.Fatal(issues.Err())
+			}
+			got := map[string]bool{}
+			_, err := Follow(parsed.NativeRep().Expr(), names, func(c *Call) (*Value, bool) {
+				for _, r := range c.Under {
+					got[r.Key()] = c.FunctionName() == "string" || got[r.Key()]
+				}
+				return nil, false
+			})
+			if err != nil {
+				t.Fatal(err)
+			}
+			maps.DeleteFunc(got, func(_ string, called bool) bool { return !called })
+			if diff := cmp.Diff(tc.want, strings.Join(slices.Sorted(maps.Keys(got)), " ")); diff != "" {
+				t.Errorf("it is called or not as these have it (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
