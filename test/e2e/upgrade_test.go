@@ -414,6 +414,58 @@ var _ = Describe("An upgrade of a controller", func() {
 		Expect(rebuilt.reconcileAs(ctx, made)).To(Succeed())
 		Expect(remembered(made)).To(HaveEach(SatisfyAll(HaveField("Image", v1), HaveField("Since", now[0].Since))))
 	}, SpecTimeout(specTimeout))
+
+	It("goes by what is agreed to now where that is edited in the middle", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		ns := shared.newNamespace(ctx)
+		user := shared.makeController(ctx, ns)
+		shared.governController(ctx, group, ns)
+		first := shared.runVersion(ctx, ns, "controller-1", v1)
+		thing := builders.MakeThing(group, ns, "app")
+		thing.Object["spec"] = map[string]any{"config": "a"}
+		Expect(shared.as(alice, platformTeam, "system:masters").Create(ctx, thing)).To(Succeed())
+		Eventually(ctx, func() error { return first.reconcileAs(ctx, thing) }).Should(Succeed())
+		shared.over(ctx, thing)
+		agreed := upgradeOf(user)
+		Expect(shared.as("greta", "system:masters").Create(ctx, agreed)).To(Succeed())
+		DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, agreed)) })
+		shared.expectAccepted(ctx, agreed)
+		second := shared.runVersion(ctx, ns, "controller-2", v2)
+		second.format = "2"
+		Eventually(ctx, func() error { return second.reconcileAs(ctx, thing) }).Should(Succeed())
+		second.serves = true
+		begun := shared.recorded(ctx, thing).Status.Versions
+		Expect(begun).To(ConsistOf(HaveField("Image", v2)))
+
+		hans := shared.as("hans", "system:masters")
+		edit := func(change func(*v1alpha1.UpgradeAllowanceSpec)) {
+			GinkgoHelper()
+			Expect(hans.Get(ctx, client.ObjectKeyFromObject(agreed), agreed)).To(Succeed())
+			before := agreed.DeepCopy()
+			change(&agreed.Spec)
+			Expect(hans.Patch(ctx, agreed, client.MergeFrom(before))).To(Succeed())
+		}
+		all := agreed.Spec.Policies
+
+		By("taking the Services out")
+		edit(func(spec *v1alpha1.UpgradeAllowanceSpec) { spec.Policies = all[:1] })
+		Eventually(ctx, func() error { return second.reconcileAs(ctx, thing.DeepCopy()) }).Should(MatchError(ContainSubstring("app-old")))
+
+		By("naming another version")
+		edit(func(spec *v1alpha1.UpgradeAllowanceSpec) {
+			spec.Policies, spec.Versions = all, []string{"*/controller:v3*"}
+		})
+		Eventually(ctx, func() error { return second.reconcileAs(ctx, thing.DeepCopy()) }).Should(MatchError(
+			ContainSubstring("image " + v2 + " is none of its versions")))
+
+		By("agreeing to the rest after all, which leads to who did")
+		audit := shared.watch(ns)
+		edit(func(spec *v1alpha1.UpgradeAllowanceSpec) { spec.Versions = nil })
+		Eventually(ctx, func() error { return second.reconcileAs(ctx, thing) }).Should(Succeed())
+		Expect(shared.recorded(ctx, thing).Status.Versions).To(ConsistOf(SatisfyAll(HaveField("Image", v2), HaveField("Since", begun[0].Since))))
+		Expect(audit.writes(controlplane.ByUser(user), throughUpgrade)).To(HaveEach(WithTransform(
+			func(event auditv1.Event) string { return causeOf(&event) }, HavePrefix("Upgrade: hans -> UpgradeAllowance/"+agreed.Name))))
+	}, SpecTimeout(specTimeout))
 })
 
 // watchQuietly watches a namespace while something is done, from when nobody writes any more.
