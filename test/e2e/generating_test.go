@@ -26,6 +26,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +36,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/controlplane"
 )
 
 // generatedPolicy makes ConfigMap made in namespace MADE from each ConfigMap trigger of NS, and keeps
@@ -71,6 +73,27 @@ spec:
     policies: [{target: *made, relation: ControllerChild, mutations: [{jsonPath: data}]}]
 `
 
+// deployingPolicy is for what a ConfigMap leads to: a Deployment.
+const deployingPolicy = `
+apiVersion: kausality.io/v1alpha1
+kind: AllowancePolicy
+metadata: {name: "deploying-NS"}
+spec:
+  for: {apiVersion: v1, kind: ConfigMap}
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  initializing:
+    policies: [{target: &made {apiGroup: apps, apiVersion: v1, resource: deployments}, relation: ControllerChild, verbs: [Create]}]
+  maintaining:
+    policies: [{target: *made, relation: ControllerChild, verbs: [Create]}]
+  deleting:
+    policies: [{target: *made, relation: ControllerChild, verbs: [Delete]}]
+  rules:
+  - trigger: data
+    policies: [{target: *made, relation: ControllerChild, mutations: [{jsonPath: spec.template}]}]
+`
+
 // generated is a ConfigMap that is made from another one.
 type generated struct {
 	ns, in          string
@@ -84,14 +107,14 @@ func configMap(ns, name, value string) *corev1.ConfigMap {
 	return &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: name}, Data: map[string]string{"key": value}}
 }
 
-// letGenerate gives the account of GeneratingPolicies what it takes to make ConfigMaps.
+// letGenerate gives the account of GeneratingPolicies what it takes to make ConfigMaps and Deployments.
 func letGenerate(ctx context.Context) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{
-		ObjectMeta: metav1.ObjectMeta{Name: "generate-configmaps", Labels: map[string]string{
+		ObjectMeta: metav1.ObjectMeta{Name: "generate-for-tests", Labels: map[string]string{
 			"rbac.kausality.io/aggregate-to-generator": "true", "rbac.kausality.io/aggregate-to-operator": "true",
 		}},
-		Rules: []rbacv1.PolicyRule{{APIGroups: []string{""}, Resources: []string{"configmaps"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}}},
+		Rules: []rbacv1.PolicyRule{{APIGroups: []string{"", "apps"}, Resources: []string{"configmaps", "deployments"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}}},
 	}
 	Expect(client.IgnoreAlreadyExists(shared.Create(ctx, role))).To(Succeed())
 }
@@ -288,5 +311,40 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 		out, err = g.owner.kausality(ctx, g.ns, "approve", "generatingpolicy/"+g.policy.Name, "--yes")
 		Expect(err).NotTo(HaveOccurred(), out)
 		Eventually(g.made).WithContext(ctx).Should(Equal("three"))
+	})
+
+	It("passes the chain on where it has children of its own", func(ctx SpecContext) {
+		const deployment = `{'apiVersion': 'apps/v1', 'kind': 'Deployment', 'metadata': {'name': 'made'}, 'spec': {
+			'selector': {'matchLabels': {'app': 'made'}}, 'template': {'metadata': {'labels': {'app': 'made'}},
+			'spec': {'containers': [{'name': 'web', 'image': 'example.org/web:' + object.data.key}]}}}}`
+		shared.apply(ctx, shared.samplePoliciesFor(ctx, "generated")...)
+		g := newGenerated(ctx, strings.Join(strings.Fields(deployment), " "), deployingPolicy)
+		audit := shared.watch(g.in)
+		// replicaSets tells why each was created.
+		replicaSets := func() []string {
+			var out []string
+			for _, event := range audit.writes(controlplane.Succeeded, controlplane.ByVerb("create"), controlplane.ByUser(deploymentController)) {
+				if event.ObjectRef.Resource == "replicasets" {
+					out = append(out, causeOf(&event))
+				}
+			}
+			return out
+		}
+		ledTo := MatchRegexp(`^\w+: ` + alice + ` -> ConfigMap/trigger .* -> Deployment/made `)
+		Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", "one"))).To(Succeed())
+		Eventually(replicaSets).WithContext(ctx).Should(ConsistOf(ledTo))
+
+		By("having an initiator change the trigger")
+		made := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: g.in, Name: "made"}}
+		Expect(shared.Get(ctx, client.ObjectKeyFromObject(made), made)).To(Succeed())
+		made.SetGroupVersionKind(appsv1.SchemeGroupVersion.WithKind("Deployment"))
+		shared.over(ctx, made)
+		Expect(set(ctx, g.owner, g.ns, "trigger", "two")).To(Succeed())
+		Eventually(replicaSets).WithContext(ctx).Should(ConsistOf(ledTo, And(HavePrefix("Covered: "), ledTo)))
+
+		By("having a stranger change it")
+		Expect(set(ctx, g.stranger, g.ns, "trigger", "three")).To(Succeed())
+		Eventually(g.status).WithContext(ctx).Should(HaveField("Failures", ContainElement(HaveField("Message", ContainSubstring("by "+mallory+" is withheld")))))
+		Expect(replicaSets()).To(HaveLen(2))
 	})
 })
