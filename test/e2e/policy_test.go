@@ -464,8 +464,11 @@ var _ = Describe("The API server", alone, Ordered, func() {
 			g.Expect(shared.List(ctx, &mutating)).To(Succeed())
 			g.Expect(shared.List(ctx, &protecting)).To(Succeed())
 			g.Expect(shared.List(ctx, &validating)).To(Succeed())
-			g.Expect(mutating.Items).To(ConsistOf(HaveField("Name", "kausality-mutating-webhook-configuration")),
-				"only the webhook that stamps UpgradeAllowances is left")
+			g.Expect(mutating.Items).To(ConsistOf(
+				HaveField("Name", "kausality-mutating-webhook-configuration"),
+				SatisfyAll(HaveField("Name", interception.CausesName("")), HaveField("Webhooks", ConsistOf(
+					HaveField("Rules", ConsistOf(HaveField("Resources", ConsistOf("generatingpolicies"))))))),
+			), "only the webhooks that stamp UpgradeAllowances and GeneratingPolicies are left")
 			g.Expect(protecting.Items).To(BeEmpty())
 			g.Expect(validating.Items).To(ConsistOf(HaveField("Name", "kausality-validating-webhook-configuration")),
 				"only the webhook for policies is left")

@@ -82,7 +82,9 @@ var _ = Describe("The master switch", Ordered, func() {
 	}
 	isOff := func(ctx context.Context) func(Gomega) {
 		return func(g Gomega) {
-			g.Expect(c.Get(ctx, client.ObjectKey{Name: stampConfiguration}, &admissionregistrationv1.MutatingWebhookConfiguration{})).To(Satisfy(apierrors.IsNotFound))
+			for _, name := range []string{stampConfiguration, interception.CausesName("")} {
+				g.Expect(c.Get(ctx, client.ObjectKey{Name: name}, &admissionregistrationv1.MutatingWebhookConfiguration{})).To(Satisfy(apierrors.IsNotFound))
+			}
 			for _, object := range rendered() {
 				g.Expect(c.Get(ctx, client.ObjectKey{Name: interception.DefaultName}, object)).To(Satisfy(apierrors.IsNotFound))
 			}
