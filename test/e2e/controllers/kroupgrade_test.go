@@ -72,6 +72,21 @@ func (s *scene) remembers(ctx context.Context, instance *unstructured.Unstructur
 	}).WithTimeout(within).Should(Succeed())
 }
 
+// allowsNothing waits until what was allowed by an instance has been consumed: what its graph changes
+// next would be covered by it.
+func (s *scene) allowsNothing(ctx context.Context, instance *unstructured.Unstructured) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		var records v1alpha1.AllowanceRecordList
+		g.Expect(shared.List(ctx, &records, client.InNamespace(s.namespace))).To(Succeed())
+		g.Expect(records.Items).To(ContainElement(SatisfyAll(
+			HaveField("Spec.TargetRef.UID", instance.GetUID()), HaveField("Status.Active", BeEmpty()), HaveField("Status.PendingGrants", BeEmpty()),
+		)))
+		live(ctx, g, instance)
+		g.Expect(instance.GetAnnotations()[v1alpha1.AnnotationAllowances]).To(Or(BeEmpty(), Equal("[]")))
+	}).WithTimeout(within).Should(Succeed())
+}
+
 // replicas waits until the Deployment of an instance has as many.
 func (s *scene) replicas(ctx context.Context, name string, want int64) {
 	GinkgoHelper()
@@ -183,6 +198,7 @@ var _ = Describe("An edited graph of kro", Label(controllers.Kro.Name), func() {
 		approve(ctx, s.alice, grown)
 		s.replicas(ctx, "grown", 3)
 		s.carriedOut(ctx, grown)
+		s.allowsNothing(ctx, grown)
 
 		By("putting the graph back, which is an upgrade of its own")
 		s.look()
