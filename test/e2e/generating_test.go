@@ -52,7 +52,12 @@ spec:
   variables: [{name: source, expression: "resource.Get('v1', 'configmaps', 'NS', 'source')"}]
   generate: [{expression: "generator.ApplyAll('MADE', WANTED)"}]`
 
-// causingPolicy is for what a ConfigMap leads to.
+// causing returns the AllowancePolicy for ConfigMaps by which a change of data changes one field of what a
+// GeneratingPolicy makes.
+func causing(made, field string) string {
+	return strings.NewReplacer("MADE-RESOURCE", made, "FIELD", field).Replace(causingPolicy)
+}
+
 const causingPolicy = `
 apiVersion: kausality.io/v1alpha1
 kind: AllowancePolicy
@@ -63,35 +68,14 @@ spec:
   subjects:
   - {kind: Group, name: platform-team, mayInitiate: true}
   initializing:
-    policies: [{target: &made {apiVersion: v1, resource: configmaps}, relation: ControllerChild, verbs: [Create]}]
+    policies: [{target: &made {MADE-RESOURCE}, relation: ControllerChild, verbs: [Create]}]
   maintaining:
     policies: [{target: *made, relation: ControllerChild, verbs: [Create]}]
   deleting:
     policies: [{target: *made, relation: ControllerChild, verbs: [Delete]}]
   rules:
   - trigger: data
-    policies: [{target: *made, relation: ControllerChild, mutations: [{jsonPath: data}]}]
-`
-
-// deployingPolicy is for what a ConfigMap leads to: a Deployment.
-const deployingPolicy = `
-apiVersion: kausality.io/v1alpha1
-kind: AllowancePolicy
-metadata: {name: "deploying-NS"}
-spec:
-  for: {apiVersion: v1, kind: ConfigMap}
-  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
-  subjects:
-  - {kind: Group, name: platform-team, mayInitiate: true}
-  initializing:
-    policies: [{target: &made {apiGroup: apps, apiVersion: v1, resource: deployments}, relation: ControllerChild, verbs: [Create]}]
-  maintaining:
-    policies: [{target: *made, relation: ControllerChild, verbs: [Create]}]
-  deleting:
-    policies: [{target: *made, relation: ControllerChild, verbs: [Delete]}]
-  rules:
-  - trigger: data
-    policies: [{target: *made, relation: ControllerChild, mutations: [{jsonPath: spec.template}]}]
+    policies: [{target: *made, relation: ControllerChild, mutations: [{jsonPath: FIELD}]}]
 `
 
 // generated is a ConfigMap that is made from another one.
@@ -199,7 +183,7 @@ const madeFromTrigger = `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {
 
 var _ = Describe("What a GeneratingPolicy made", func() {
 	It("is a child of its trigger", func(ctx SpecContext) {
-		g := newGenerated(ctx, madeFromTrigger, causingPolicy)
+		g := newGenerated(ctx, madeFromTrigger, causing("apiVersion: v1, resource: configmaps", "data"))
 		Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", "one"))).To(Succeed())
 		Eventually(g.made).WithContext(ctx).Should(Equal("one"))
 
@@ -318,7 +302,7 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 			'selector': {'matchLabels': {'app': 'made'}}, 'template': {'metadata': {'labels': {'app': 'made'}},
 			'spec': {'containers': [{'name': 'web', 'image': 'example.org/web:' + object.data.key}]}}}}`
 		shared.apply(ctx, shared.samplePoliciesFor(ctx, "generated")...)
-		g := newGenerated(ctx, strings.Join(strings.Fields(deployment), " "), deployingPolicy)
+		g := newGenerated(ctx, strings.Join(strings.Fields(deployment), " "), causing("apiGroup: apps, apiVersion: v1, resource: deployments", "spec.template"))
 		audit := shared.watch(g.in)
 		// replicaSets tells why each was created.
 		replicaSets := func() []string {
