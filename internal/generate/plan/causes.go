@@ -40,13 +40,14 @@ type Cause struct {
 	Time *metav1.Time `json:"time,omitempty"`
 }
 
-// CausesOf returns who changed an object, as its annotation says, and where a policy made it, who that
-// goes back to instead: the policy writes as one of accounts. There are none where nobody noted it.
+// CausesOf returns who changed an object, as its annotation says. Where a policy made the object, the
+// service account of a policy, one of accounts, is replaced by the causes that the object names itself.
+// There are none where nobody noted the change.
 func CausesOf(id generate.ID, object *unstructured.Unstructured, accounts ...string) []Cause {
 	var out []Cause
-	made := writtenOn(id, object.Object)
-	byPolicy := made.Policy.Name != "" && slices.Contains(accounts, object.GetAnnotations()[v1alpha1.AnnotationChangedBy])
-	if user := object.GetAnnotations()[v1alpha1.AnnotationChangedBy]; user != "" && !byPolicy {
+	user, made := object.GetAnnotations()[v1alpha1.AnnotationChangedBy], writtenOn(id, object.Object)
+	byPolicy := made.Policy.Name != "" && slices.Contains(accounts, user)
+	if user != "" && !byPolicy {
 		out = append(out, Cause{Object: id, User: user, Time: lastWrite(object)})
 	}
 	return append(out, made.Causes...)

@@ -79,16 +79,16 @@ func (o *ownAnnotations) dropForeign() {
 		name, isOurs := ledger.NameOf(key)
 		isCommand := name == ledger.NameApprove || name == ledger.NameBreakGlass
 		before, had := o.old[key]
-		if isOurs && !strings.HasPrefix(key, o.now) && !isOfGate(key) && key != v1alpha1.AnnotationChangedBy && (!had || before != value || isCommand) {
+		if isOurs && !strings.HasPrefix(key, o.now) && !hasOneKey(key) && (!had || before != value || isCommand) {
 			delete(o.want, key)
 		}
 	}
 }
 
-// isOfGate reports whether an annotation is about the gate of an object, which has one key
-// whatever its owner is.
-func isOfGate(key string) bool {
-	return key == v1alpha1.AnnotationOrphan || key == v1alpha1.AnnotationGateRequested || slices.Contains(gate.StateKeys(), key)
+// hasOneKey reports whether an annotation has the same key whatever the owner of its object: what is said
+// about a gate, and who changed the object.
+func hasOneKey(key string) bool {
+	return key == v1alpha1.AnnotationChangedBy || key == v1alpha1.AnnotationOrphan || key == v1alpha1.AnnotationGateRequested || slices.Contains(gate.StateKeys(), key)
 }
 
 // takeCommands takes away what asks for something, which counts only in the request that
