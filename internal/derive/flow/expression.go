@@ -338,7 +338,7 @@ func (f *follower) call(c ast.CallExpr, names Scope) *Value {
 	return Computed(of...)
 }
 
-// functions are those whose result is, or has, what one of the arguments is.
+// functions lists the functions that return an argument, or a value that contains one.
 var functions = map[string]struct {
 	arguments int
 	of        func([]*Value) *Value
@@ -369,7 +369,8 @@ func (f *follower) arguments(c ast.CallExpr, names Scope) []*Value {
 	return of
 }
 
-// isNamespace reports whether what stands before the name of a function is part of the name.
+// isNamespace reports whether the target of a call is the first part of the name of the function, as math
+// is in math.greatest.
 func isNamespace(e ast.Expr, names Scope) bool {
 	for e.Kind() == ast.SelectKind {
 		e = e.AsSelect().Operand()

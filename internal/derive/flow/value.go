@@ -67,7 +67,7 @@ type Value struct {
 	Listed bool
 	// Gone is true where there may be no value at all.
 	Gone bool
-	// Texts are those that it may be, as they are written out.
+	// Texts lists the strings that the value may be, as far as constants say.
 	Texts []string
 	// Open is true where it may be something that is not in Texts.
 	Open bool

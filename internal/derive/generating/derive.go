@@ -94,8 +94,8 @@ type derivation struct {
 	// triggers and sources are in the order in which they came.
 	triggers, sources []*parent
 	all               []*made
-	// fields are those of metadata that some policy names, of each resource: all have to name them, or
-	// one parent would let pass what another one bounds.
+	// fields has, for each resource, the fields of metadata that some derived policy names. All of them must
+	// name these fields, or one parent would let through what another one bounds.
 	fields map[schema.GroupVersionResource]map[string]change.Pattern
 }
 
@@ -110,7 +110,7 @@ type parent struct {
 	namespaces, objects *metav1.LabelSelector
 	// children are the resources that it is about.
 	children []schema.GroupVersionResource
-	// deletes are those that may be deleted with such a parent.
+	// deletes has the resources whose objects may be deleted along with such a parent.
 	deletes map[schema.GroupVersionResource]bool
 	// named are the fields of each resource that a rule names, by how they are written.
 	named map[schema.GroupVersionResource]map[string]change.Pattern

@@ -128,7 +128,7 @@ type golden struct {
 	Policy *v1alpha1.AllowancePolicy `json:"policy"`
 }
 
-// TestDerive derives from each policy, twice, and compares with what stands beside it.
+// TestDerive derives from each policy, twice, and compares the result with the golden file beside it.
 func TestDerive(t *testing.T) {
 	for name, s := range scenes(t) {
 		t.Run(name, func(t *testing.T) {

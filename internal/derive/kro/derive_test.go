@@ -69,7 +69,7 @@ func shownGolden(tb testing.TB, d *draft.Derivation) string {
 	return string(out)
 }
 
-// TestDerive derives each graph of testdata, and compares with what stands beside it.
+// TestDerive derives each graph of testdata, and compares the result with the golden file beside it.
 func TestDerive(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.yaml")
 	if err != nil || len(files) == 0 {

@@ -66,8 +66,8 @@ func (g *Gatherer) findAccount(ctx context.Context, r *request, policy string) (
 }
 
 // makers returns the parents of an object that a GeneratingPolicy made which AllowancePolicies may
-// bound it by. They are those that the object named before the request. The policy's own account may
-// name others; then both have to let the request through.
+// bound it by. What the object named before the request counts. The policy's own account may
+// name other parents; then both have to let the request through.
 func (g *Gatherer) makers(ctx context.Context, r *request) []lineage.Ref {
 	index := g.Policies.Index()
 	if r.by != nil && r.by.Generator == "" {

@@ -35,7 +35,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// labels are those of all namespaces.
+// labels is a Namespaces in which every namespace has these labels.
 type labels map[string]string
 
 func (l labels) Labels(context.Context, string) map[string]string { return l }
