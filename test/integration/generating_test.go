@@ -208,6 +208,12 @@ func patchConfigMap(ctx context.Context, namespace, name, patch string) {
 func applyPolicy(ctx context.Context, p *v1alpha1.GeneratingPolicy) {
 	GinkgoHelper()
 	Expect(k8s.Create(ctx, p)).To(Succeed())
+	endAfterwards(p)
+}
+
+// endAfterwards deletes a policy after the spec. Call it once the operator runs that lets the policy go,
+// as cleanups run last come, first served: a policy that nobody lets go is in the way of other specs.
+func endAfterwards(p *v1alpha1.GeneratingPolicy) {
 	DeferCleanup(func(ctx context.Context) {
 		Expect(client.IgnoreNotFound(k8s.Delete(ctx, p))).To(Succeed())
 		expectGone(ctx, p)
@@ -708,6 +714,7 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		patchConfigMap(ctx, namespace, "changes", other)
 		patchConfigMap(ctx, namespace, "made-modified", other)
 		stop, requests = startGenerating(ctx)
+		endAfterwards(p)
 		for name, value := range map[string]string{"new": "new", "goes": "gone", "changes": "other", "modified": "before", "still": "before"} {
 			Eventually(configMapIs(ctx, namespace, "made-"+name)).Should(Equal(value), name)
 		}

@@ -208,6 +208,9 @@ var _ = Describe("The interception controller", func() {
 	}
 
 	It("has the API server ask who changes GeneratingPolicies, and what they make objects from", func(ctx SpecContext) {
+		left := &v1alpha1.GeneratingPolicyList{}
+		Expect(k8s.List(ctx, left)).To(Succeed())
+		Expect(left.Items).To(BeEmpty(), "another spec has left them behind")
 		close(certificates.ready)
 		policies.set()
 		asked := func() ([]string, error) {
