@@ -374,7 +374,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Clock:          o.clock,
 		DigestKey:      o.digestKey,
 		Alone:          !o.leaderElect,
-		QuietTime:      o.quietTime,
+		QuietTimes:     o.quietTimes,
 		Loops:          loops,
 		LedgerRestTime: o.ledgerRestTime,
 	}

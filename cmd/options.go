@@ -66,7 +66,7 @@ type options struct {
 	recordAge               time.Duration
 	recordCount             int
 	targetStatusRate        float64
-	quietTime               time.Duration
+	quietTimes              holdercontroller.QuietTimes
 	upgradeQuietTime        time.Duration
 	ledgerRestTime          time.Duration
 	gateSettleTime          time.Duration
@@ -117,7 +117,10 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"Keep the ValidatingAdmissionPolicy kausality-record-protection, for installers that cannot install one, such as OLM.")
 	flags.Float64Var(&o.targetStatusRate, "target-status-rate", 150,
 		"How many objects a second may be made to show which policies are in effect for them; 0 for none.")
-	flags.DurationVar(&o.quietTime, "composite-quiet-time", holdercontroller.DefaultQuietTime,
+	flags.DurationVar(&o.quietTimes.Status, "status-quiet-time", holdercontroller.DefaultQuietTimes.Status,
+		"How long neither the spec of an object of another kind may change nor an allowance of it be used before it is taken to "+
+			"have settled, unless its status is known to be written by what acts on the spec; longer than controllers take to begin.")
+	flags.DurationVar(&o.quietTimes.Composition, "composite-quiet-time", holdercontroller.DefaultQuietTimes.Composition,
 		"How long neither the spec of a Crossplane composite resource may change nor an allowance of it be used before it is "+
 			"taken to have settled; longer than one run of the functions of any composition.")
 	flags.DurationVar(&o.upgradeQuietTime, "upgrade-quiet-time", upgradecontroller.DefaultQuietTime,
@@ -175,8 +178,11 @@ func (o *options) validate() error {
 	if o.targetStatusRate < 0 {
 		errs = append(errs, fmt.Errorf("--target-status-rate=%g: name how many objects a second, or 0 for none", o.targetStatusRate))
 	}
-	if o.quietTime < 0 {
-		errs = append(errs, fmt.Errorf("--composite-quiet-time=%s: a time cannot be negative", o.quietTime))
+	if o.quietTimes.Status < 0 {
+		errs = append(errs, fmt.Errorf("--status-quiet-time=%s: a time cannot be negative", o.quietTimes.Status))
+	}
+	if o.quietTimes.Composition < 0 {
+		errs = append(errs, fmt.Errorf("--composite-quiet-time=%s: a time cannot be negative", o.quietTimes.Composition))
 	}
 	if o.upgradeQuietTime < 0 {
 		errs = append(errs, fmt.Errorf("--upgrade-quiet-time=%s: a time cannot be negative", o.upgradeQuietTime))

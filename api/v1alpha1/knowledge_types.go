@@ -144,6 +144,14 @@ type SettledKnowledge struct {
 	// +kubebuilder:validation:MaxItems=16
 	Fields []FieldValue `json:"fields,omitempty"`
 
+	// quiet is true where the status may be about an older spec than it says, as some
+	// controllers write it in another loop than the one that acts. It is believed once neither
+	// the spec changed nor an allowance was used for a moment, which --status-quiet-time of the
+	// operator says. Kinds for which neither a convention nor conditions nor fields are declared
+	// are not believed before that either.
+	// +optional
+	Quiet bool `json:"quiet,omitempty"`
+
 	// created is the path of a time in the status. One that is not before the creation
 	// of an object says that what the creation had to do is done, where nothing tells of
 	// later changes.

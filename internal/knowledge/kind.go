@@ -72,6 +72,8 @@ type Settled struct {
 	Conditions []v1alpha1.SettledCondition
 	// Fields all have to have their value.
 	Fields []Field
+	// Quiet is true where the status may be about an older spec than it says.
+	Quiet bool
 	// Created is where the status has the time at which the creation had its effect, nil
 	// for nowhere.
 	Created change.Path

@@ -36,8 +36,8 @@ import (
 // It says nothing of kinds whose status tells nothing: only time ends theirs. An
 // entry found consumed once stays so: the caller has it pruned.
 //
-// What the status of a Crossplane composite resource says, or the conditions that a graph of
-// kro has in the place of kro's, is believed only for entries that are quiet. Admission has no clock to tell, and passes Unknown.
+// Where DoubtOf has doubts about the status, it is believed only for entries that are quiet.
+// Admission has no clock to tell, and passes Unknown.
 //
 // What an object says of itself tells nothing of those that read it: an Issuer is Ready at
 // once, and a Certificate may be issued by it much later. What readers may do is ended by
@@ -48,7 +48,7 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 	generation := obj.GetGeneration()
 	initializing, settledWhen := Conditions(policies)
 	budget := policy.NewBudget()
-	if !NeedsQuiet(obj, policies) {
+	if DoubtOf(obj, policies) == NoDoubt {
 		quiet = always
 	}
 	authored := authored(obj, policies)

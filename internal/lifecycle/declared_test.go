@@ -99,6 +99,46 @@ func TestKroOfAnAuthor(t *testing.T) {
 	}
 }
 
+// TestDoubt shows whose status is believed at once.
+func TestDoubt(t *testing.T) {
+	const ready = "conditions: [{type: Ready, status: \"True\", observedGeneration: 4}]"
+	for name, tc := range map[string]struct {
+		object string
+		spec   string
+		want   Doubt
+	}{
+		"a kind of which nothing is known": {object: "apiVersion: example.org/v1, kind: Widget", want: LooseStatus},
+		"one of which a policy says where the generation is": {
+			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {generation: status.seen}}", want: LooseStatus,
+		},
+		"one of which a policy says what settles it": {
+			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {conditions: [{type: Ready}]}}", want: NoDoubt,
+		},
+		"one of which a policy says that and has doubts": {
+			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {conditions: [{type: Ready}], quiet: true}}", want: LooseStatus,
+		},
+		"a Certificate":   {object: "apiVersion: cert-manager.io/v1, kind: Certificate", want: LooseStatus},
+		"a Prometheus":    {object: "apiVersion: monitoring.coreos.com/v1, kind: Prometheus", want: LooseStatus},
+		"an Alertmanager": {object: "apiVersion: monitoring.coreos.com/v1, kind: Alertmanager", want: LooseStatus},
+		"a Rollout":       {object: "apiVersion: argoproj.io/v1alpha1, kind: Rollout", want: NoDoubt},
+		"a Deployment":    {object: "apiVersion: apps/v1, kind: Deployment", want: NoDoubt},
+		"a claim of Crossplane": {
+			object: "apiVersion: example.org/v1, kind: Claim, spec: {compositionRef: {name: a}}", want: NoDoubt,
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := parse(t, "{"+tc.object+", metadata: {generation: 4}, status: {observedGeneration: 4, "+ready+"}}")
+			policies := widgetPolicy(t, tc.spec)
+			if got := DoubtOf(obj, policies); got != tc.want {
+				t.Errorf("DoubtOf() = %d, want %d", got, tc.want)
+			}
+			if tc.want == LooseStatus && Consumed(t.Context(), obj, policies, Unknown)(ledger.NewEntry(v1alpha1.Allowance{Generation: 4})) {
+				t.Error("consumed before it is quiet")
+			}
+		})
+	}
+}
+
 func widgetPolicy(t *testing.T, spec string) []*policy.Policy {
 	t.Helper()
 	p := &v1alpha1.AllowancePolicy{ObjectMeta: metav1.ObjectMeta{Name: "widgets"}}

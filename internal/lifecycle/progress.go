@@ -49,8 +49,7 @@ type Progress struct {
 // that is not for the status sub-resource, the status of the new object is only
 // what the client sent: pass the old object there.
 //
-// For a Crossplane composite resource Settled is necessary but not sufficient: see
-// NeedsQuiet.
+// Settled is necessary, but not sufficient where DoubtOf has doubts about the status.
 func Of(obj *unstructured.Unstructured, policies []*policy.Policy) Progress {
 	progress, _ := assess(obj, knownOf(obj, policies))
 	return progress

@@ -33,19 +33,41 @@ func Unknown(ledger.Entry) bool { return false }
 
 func always(ledger.Entry) bool { return true }
 
-// NeedsQuiet reports whether the status of an object can be about an older spec than it
-// says. That is so of Crossplane's composite resources: their status is applied without
-// a resourceVersion, so that a reconcile of the spec before reports success at the
-// newer generation. Observed without a quiet time, 3 of 12 approved changes were lost.
-//
-// An instance of kro is another such where the author of its graph has replaced kro's
-// conditions: its state is ACTIVE after the pass that wrote a child, before kro has looked what
-// follows from that in the next.
-//
+// Doubt says how far the status of an object can be about an older spec than it says, and so
+// for how long it has to be quiet before the status is believed.
+type Doubt int
+
+const (
+	// NoDoubt is of a status that the loop writes which does what the spec says.
+	NoDoubt Doubt = iota
+	// LooseStatus is of one that may be written by another loop, with the generation that the
+	// object has by then. Observed, the Prometheus operator's Reconciled is about the last time
+	// that it did, and cert-manager's Ready comes before its other controllers have looked. Of
+	// a kind that is not known nobody knows.
+	LooseStatus
+	// LooseComposition is of one that is late by as much as a whole run of functions. The status
+	// of Crossplane's composite resources is applied without a resourceVersion, so that a
+	// reconcile of the spec before reports success at the newer generation. Observed without a
+	// quiet time, 3 of 12 approved changes were lost.
+	//
+	// An instance of kro is another such where the author of its graph has replaced kro's
+	// conditions: its state is ACTIVE after the pass that wrote a child, before kro has looked
+	// what follows from that in the next.
+	LooseComposition
+)
+
+// DoubtOf returns how far the status of an object can be about an older spec than it says.
 // policies are those in effect for the object.
-func NeedsQuiet(obj *unstructured.Unstructured, policies []*policy.Policy) bool {
-	return len(policies) > 0 && policies[0].HasCategory(obj.GroupVersionKind().GroupKind(), lineage.CategoryComposite) ||
-		authored(obj, policies)
+func DoubtOf(obj *unstructured.Unstructured, policies []*policy.Policy) Doubt {
+	switch {
+	case len(policies) > 0 && policies[0].HasCategory(obj.GroupVersionKind().GroupKind(), lineage.CategoryComposite),
+		authored(obj, policies):
+		return LooseComposition
+	case knownOf(obj, policies).Settled.Quiet && !composed(obj):
+		return LooseStatus
+	default:
+		return NoDoubt // Claims, which look composed, are written with their resourceVersion.
+	}
 }
 
 // conditionResourcesReady is one that kro always has, unless the author of a graph replaces

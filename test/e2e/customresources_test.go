@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -28,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+	"k8s.io/client-go/util/retry"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -151,4 +153,34 @@ var _ = Describe("A custom resource", func() {
 		}),
 		Entry("no namespace", SpecTimeout(specTimeout), kind{scope: apiextensionsv1.ClusterScoped, report: reportObserved}),
 	)
+
+	// As the Prometheus operator does, and cert-manager.
+	It("is not done because a loop of its controller says so that has done nothing", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		shared.apply(ctx, thingPolicies(group)...)
+		ns := shared.newNamespace(ctx)
+		owner := shared.as(alice, platformTeam, "system:masters")
+		controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportObserved}
+		thing := builders.MakeThing(group, ns, "app")
+		thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+		Expect(owner.Create(ctx, thing)).To(Succeed())
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+
+		By("changing it right after its creation, before which the other loop has not looked")
+		owner.setThing(ctx, thing, `{"config":"b"}`)
+		Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+			return errors.Join(controller.Get(ctx, client.ObjectKeyFromObject(thing), thing), reportObserved(ctx, controller.actor, thing))
+		})).To(Succeed())
+		said := time.Now()
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.record(ctx, g, thing).Status.Active).To(ContainElement(HaveField("Mutation", "spec.config")))
+		}).Should(Succeed())
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+
+		By("being over once it is quiet")
+		shared.over(ctx, thing)
+		Expect(time.Since(said)).To(BeNumerically(">", statusQuietTime))
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+		Expect(controller.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"z"}}`)))).To(MatchError(denied, "denied"))
+	}, SpecTimeout(specTimeout))
 })

@@ -163,8 +163,14 @@ var _ = SynchronizedAfterSuite(func() {}, func() {
 func startCluster(ctx context.Context, opts controlplane.Options) (*controlplane.ControlPlane, *controlplane.Operator) {
 	GinkgoHelper()
 	cp := startControlPlane(ctx, opts)
-	return cp, stage.InstallOperator(ctx, cp, controlplane.OperatorOptions{Binary: *operatorBin, Overlay: *operatorSetup})
+	return cp, stage.InstallOperator(ctx, cp, controlplane.OperatorOptions{
+		Binary: *operatorBin, Overlay: *operatorSetup, ExtraFlags: []string{"--status-quiet-time=" + statusQuietTime.String()},
+	})
 }
+
+// statusQuietTime is how long a kind that is not known has to be left alone before its status is
+// believed. It is less than by default, as most specs wait for it more than once.
+const statusQuietTime = time.Second
 
 func startControlPlane(ctx context.Context, opts controlplane.Options) *controlplane.ControlPlane {
 	GinkgoHelper()

@@ -875,9 +875,18 @@ var mutants = []mutant{
 		ways:  []string{"showing what is withheld in the annotations of a child"},
 	},
 	{
+		name:  "the status of a kind that nobody has looked at is believed at once",
+		edits: []edit{{"internal/knowledge/builtin.go", "Quiet: true}}", "Quiet: false}}"}},
+		unit:  []string{"-run=TestDoubt", "./internal/lifecycle"},
+	},
+	{
+		name:  "a status that is said to be late is believed at once",
+		edits: []edit{{"internal/knowledge/compile.go", "out.Quiet = s.Quiet || ", "out.Quiet = "}},
+		unit:  []string{"-run=TestDoubt", "./internal/lifecycle"},
+	},
+	{
 		name:  "any status proves that a change is carried out",
 		edits: []edit{{"internal/knowledge/builtin.go", "var unknown = Kind{", "var unknown = Kind{Proves: []change.Pattern{change.Pattern(mustParse(\"spec\"))}, "}, {"internal/knowledge/builtin.go", "	\"kausality.io/operator/api/v1alpha1\"\n", "	\"kausality.io/operator/api/v1alpha1\"\n	\"kausality.io/operator/internal/change\"\n"}},
-		ways:  []string{"changing the parent"},
 		unit:  []string{"./internal/lifecycle"},
 	},
 	{

@@ -165,9 +165,17 @@ func (h *holder) progress() string {
 		return fmt.Sprintf("judged by %s of AllowancePolicy %s, and not by its status alone", policy.FieldConsumptionWhen, p.Name)
 	}
 	p := lifecycle.Of(h.obj, h.Policies)
-	if !p.Settled || len(h.Ledger.Without(ledger.Entry.IsWithheld)) == 0 || !lifecycle.NeedsQuiet(h.obj, h.Policies) {
+	if !p.Settled || len(h.Ledger.Without(ledger.Entry.IsWithheld)) == 0 {
 		return p.Why
 	}
-	return p.Why + "; what it allows, and its initializing section, end only once nothing has happened to it, nor to what it composes, " +
-		"for the quiet time of composite resources (--composite-quiet-time of the operator)"
+	switch lifecycle.DoubtOf(h.obj, h.Policies) {
+	case lifecycle.LooseComposition:
+		return p.Why + "; what it allows, and its initializing section, end only once nothing has happened to it, nor to what it composes, " +
+			"for the quiet time of composite resources (--composite-quiet-time of the operator)"
+	case lifecycle.LooseStatus:
+		return p.Why + "; what it allows, and its initializing section, end once nothing has happened to it, nor to its children, " +
+			"for a moment (--status-quiet-time of the operator), as its status may be about an older spec than it says"
+	default:
+		return p.Why
+	}
 }

@@ -137,8 +137,7 @@ ITS GATE
 	}
 }
 
-// A composite resource that is ready allows what it does until its quiet time is over,
-// which nothing else says.
+// What is ready allows what it does until its quiet time is over, which nothing else says.
 func TestProgressTellsOfQuietTime(t *testing.T) {
 	composite := &unstructured.Unstructured{Object: map[string]any{
 		"apiVersion": "example.com/v1", "kind": "XBucket", "metadata": map[string]any{"name": "x", "generation": int64(2)},
@@ -152,16 +151,17 @@ func TestProgressTellsOfQuietTime(t *testing.T) {
 	allowing := ledger.Ledger(nil).Merge(v1alpha1.Allowance{Kind: "Bucket", Mutation: "*", Generation: 2, Initiator: "alice"})
 	for name, tt := range map[string]struct {
 		holder decision.Parent
-		quiet  bool
+		by     string
 	}{
-		"allowing something":      {holder: decision.Parent{Policies: policies, Ledger: allowing}, quiet: true},
-		"allowing nothing":        {holder: decision.Parent{Policies: policies}},
-		"no composite resource":   {holder: decision.Parent{Policies: []*policy.Policy{{}}, Ledger: allowing}},
-		"nothing that is watched": {holder: decision.Parent{Ledger: allowing}},
+		"allowing something": {holder: decision.Parent{Policies: policies, Ledger: allowing}, by: "--composite-quiet-time"},
+		"allowing nothing":   {holder: decision.Parent{Policies: policies}},
+		"of a kind nobody has looked at": {
+			holder: decision.Parent{Policies: []*policy.Policy{{}}, Ledger: allowing}, by: "--status-quiet-time",
+		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			h := &holder{Parent: tt.holder, standing: standing{obj: composite}}
-			if got := h.progress(); !strings.HasPrefix(got, "settled: ") || strings.Contains(got, "quiet time") != tt.quiet {
+			if got := h.progress(); !strings.HasPrefix(got, "settled: ") || strings.Contains(got, "quiet-time") != (tt.by != "") || !strings.Contains(got, tt.by) {
 				t.Errorf("progress() = %q", got)
 			}
 		})

@@ -39,7 +39,6 @@ type consumption struct {
 	spent              func(ledger.Entry) bool
 	noted              map[string]bool
 	firstSeen          map[string]time.Time
-	needsQuiet         bool
 	// proven are the fields that the status proves to be carried out, none while a child
 	// waits.
 	proven []change.Pattern
@@ -55,7 +54,6 @@ func (v view) consumption(ctx context.Context, status *v1alpha1.AllowanceRecordS
 		initializing: initializing,
 		noted:        map[string]bool{},
 		firstSeen:    map[string]time.Time{},
-		needsQuiet:   lifecycle.NeedsQuiet(v.obj, v.policies),
 	}
 	if !record.ChildWaits(status) {
 		c.proven = lifecycle.Proven(v.obj, v.policies)

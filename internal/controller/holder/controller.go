@@ -111,9 +111,9 @@ type Reconciler struct {
 	Alone bool
 	// DigestKey keys the digests of values in records.
 	DigestKey string
-	// QuietTime is the time for which nothing may happen to a Crossplane composite resource
-	// before its status is believed, DefaultQuietTime unless somebody knows better.
-	QuietTime time.Duration
+	// QuietTimes are the times for which nothing may happen to a holder before its status is
+	// believed, DefaultQuietTimes unless somebody knows better.
+	QuietTimes QuietTimes
 	// LedgerRestTime is for how long all of the ledger of a custom resource has to be used up
 	// before it is written to take it out; never where it is zero.
 	LedgerRestTime time.Duration
@@ -261,8 +261,8 @@ func (r *Reconciler) look(obj *unstructured.Unstructured, policies, gating []*po
 		_, when := lifecycle.Conditions(policies)
 		v.usedUp, v.restTime, v.judged = &r.usedUp, r.LedgerRestTime, when != nil
 	}
-	if lifecycle.NeedsQuiet(obj, policies) {
-		v.changed, v.quietTime = r.specs.since(obj, now), r.QuietTime
+	if doubt := lifecycle.DoubtOf(obj, policies); doubt != lifecycle.NoDoubt {
+		v.changed, v.quietTime = r.specs.since(obj, now), r.QuietTimes.of(doubt)
 	}
 	return v
 }

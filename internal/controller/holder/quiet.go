@@ -28,10 +28,30 @@ import (
 	"kausality.io/operator/internal/lifecycle"
 )
 
-// DefaultQuietTime is the time for which nothing may happen to a Crossplane composite resource
-// before what its status says is believed (D8). It has to be longer than one run of
-// the functions of its composition.
-const DefaultQuietTime = 30 * time.Second
+// QuietTimes are the times for which nothing may happen to a holder before what its status says
+// is believed (D8), by what is doubtful about it.
+type QuietTimes struct {
+	// Status is for one that another loop of its controller may write than the one that acts. It
+	// has to be longer than the first takes to begin.
+	Status time.Duration
+	// Composition is for a Crossplane composite resource. It has to be longer than one run of
+	// the functions of its composition.
+	Composition time.Duration
+}
+
+// DefaultQuietTimes are those of an operator that is told no others.
+var DefaultQuietTimes = QuietTimes{Status: 5 * time.Second, Composition: 30 * time.Second}
+
+func (t QuietTimes) of(doubt lifecycle.Doubt) time.Duration {
+	switch doubt {
+	case lifecycle.LooseComposition:
+		return t.Composition
+	case lifecycle.LooseStatus:
+		return t.Status
+	default:
+		return 0
+	}
+}
 
 // quiet tells for which entries the quiet time has passed: since the entry was first
 // seen, since anything was last decided about a child, which may have used it, and
