@@ -59,7 +59,8 @@ status: {observedGeneration: 4, desiredNumberScheduled: 2, currentNumberSchedule
 		"a Job that is over": {obj: "{apiVersion: batch/v1, kind: Job}\nmetadata: {generation: 4}\n" +
 			`status: {conditions: [{type: Complete, status: "True"}]}`, want: []string{"spec"}},
 		"a Job at work":     {obj: "{apiVersion: batch/v1, kind: Job}\nmetadata: {generation: 4}\nstatus: {active: 1}\n"},
-		"a custom resource": {obj: "{apiVersion: cert-manager.io/v1, kind: Certificate}" + done},
+		"a Certificate":     {obj: "{apiVersion: cert-manager.io/v1, kind: Certificate}" + done},
+		"a custom resource": {obj: "{apiVersion: example.org/v1, kind: Widget}" + done},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
