@@ -21,6 +21,7 @@ import (
 	"os"
 	"path/filepath"
 	"regexp"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -151,3 +152,14 @@ func TestPolicyTestsPass(t *testing.T) {
 		t.Error("no case was run")
 	}
 }
+
+// TestBypassesAreNumbered checks that the ways around are numbered through, as people refer to them.
+func TestBypassesAreNumbered(t *testing.T) {
+	for i, row := range bypassRow.FindAllStringSubmatch(pages(t)["bypasses.md"], -1) {
+		if want := strconv.Itoa(i + 1); row[1] != want {
+			t.Fatalf("bypasses.md: the row %q has the number %s, and should have %s", row[2], row[1], want)
+		}
+	}
+}
+
+var bypassRow = regexp.MustCompile(`(?m)^\| (\d+) \| ([^|]+) \|`)

@@ -137,9 +137,22 @@ var mutants = []mutant{
 		unit:  generatedTests,
 	},
 	{
+		name:  "generated: what was made is nobody's",
+		edits: []edit{{"internal/lineage/lineage.go", "\tgenerated{},\n", ""}},
+		ways: []string{
+			"changing what a GeneratingPolicy made", "changing it as the account of the policy",
+			"having a GeneratingPolicy find no trigger any more", "relabeling the namespace of a trigger",
+		},
+	},
+	{
+		name:  "generated: the younger of two policies decides",
+		edits: []edit{{"internal/generate/plan/types.go", "cmp.Compare(p.Name, other.Name)) < 0", "cmp.Compare(p.Name, other.Name)) > 0"}},
+		ways:  []string{"wanting what another GeneratingPolicy made"},
+	},
+	{
 		name:  "generated: what an object says of its making is anybody's to change",
 		edits: []edit{{"internal/webhook/admission/generated.go", "\tif !r.isGenerator() {\n\t\treturn changes\n\t}\n", ""}},
-		unit:  generatedTests,
+		ways:  []string{"taking the marks off what a GeneratingPolicy made", "having somebody's trigger say that a GeneratingPolicy made it"},
 	},
 	{
 		name:  "generated: what waits of one parent another lets pass",
@@ -148,8 +161,13 @@ var mutants = []mutant{
 	},
 	{
 		name:  "generated: what is gone lets anybody",
-		edits: []edit{{"internal/webhook/admission/generated.go", "case gone && r.isGenerator():", "case gone:"}},
+		edits: []edit{{"internal/webhook/admission/generated.go", "case gone && r.isGenerator() && r", "case gone && r"}},
 		unit:  generatedTests,
+	},
+	{
+		name:  "generated: what is gone lets another trigger have its content",
+		edits: []edit{{"internal/webhook/admission/generated.go", "r.isGenerator() && r.operation == decision.Delete:", "r.isGenerator():"}},
+		ways:  []string{"adding a trigger of one's own for what another one made"},
 	},
 	{
 		name:  "generated: anybody has what is somebody's say that it was made",
@@ -698,6 +716,7 @@ var mutants = []mutant{
 		edits: []edit{{"internal/decision/chain.go", "initiates: p.MayInitiate(g.Requester) ||", "initiates: true || p.MayInitiate(g.Requester) ||"}},
 		ways: []string{
 			"changing the parent", "giving the parent an owner of one's own",
+			"changing what an object is made from", "changing what an object is a clone of", "changing the GeneratingPolicy",
 			"finishing somebody's canary by its partition", "resuming somebody's rollout that is paused", "resuming what was created paused",
 		},
 	},

@@ -168,8 +168,9 @@ func among(ctx context.Context, r *request, heard []*outcome) *outcome {
 		return lets[0]
 	case len(refuses) == 0:
 		return heard[0] // None bounds it.
-	case gone && r.isGenerator():
-		// That follows from the end of what is gone.
+	case gone && r.isGenerator() && r.operation == decision.Delete:
+		// That follows from the end of what is gone. What another trigger wants instead does not: it
+		// may be of whoever deleted the first.
 		return heard[slices.IndexFunc(heard, func(o *outcome) bool { return o.ParentState == decision.ParentGone })]
 	}
 	return together(ctx, r, refuses)
