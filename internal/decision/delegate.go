@@ -33,13 +33,14 @@ import (
 // requester is not.
 //
 // What a phase lets anybody do is over when the deputy acts. It only counts for who made
-// the child itself, and of the parent's phase for controllers that act for the parent.
+// the child itself, and of the parent's phase for controllers that act for the parent. That
+// the child is going lets nobody: the deputy stays, and acts on what comes by the same name.
 // Conditions of rules are left to when it acts: they are about the child as it is then.
 func Delegate(ctx context.Context, in *Input) (Verdict, bool) {
 	lasting := in.lasting()
 	v := Decide(ctx, lasting)
 	switch {
-	case in.AncestorInitiator, v.Reason == ReasonOwn, v.Reason == ReasonFinishing, v.Reason == ReasonPlatform:
+	case in.AncestorInitiator, v.Reason == ReasonOwn, v.Reason == ReasonPlatform:
 		return v, true
 	default:
 		return v, v.Allowed && lasting.isCause(v)
@@ -52,7 +53,9 @@ func (in *Input) lasting() *Input {
 	out.Child.Ledger = in.Child.Ledger.Without(func(e ledger.Entry) bool {
 		return e.IsCreation() && e.Initiator != in.Requester.Username
 	})
+	out.Child.Deleting = false
 	if !in.MayExercise() {
+		out.Parent.Deleting = false
 		out.Parent.Ledger = in.Parent.Ledger.Without(ledger.Entry.IsCreation)
 		out.Parent.Adopting = false
 	}

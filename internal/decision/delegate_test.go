@@ -68,7 +68,9 @@ rules:
 		"its controller, while the parent is new":         {in: child(deployer, created("alice")), want: true, reason: ReasonInitializing},
 		"its controller, as far as the parent allows":     {in: child(deployer, allowance("ReplicaSet", "spec.replicas", "spec.replicas")), want: true, reason: ReasonCovered},
 		"a stranger, as far as the parent allows":         {in: child(mallory, allowance("ReplicaSet", "spec.replicas", "spec.replicas")), reason: ReasonDenied},
-		"a stranger, for what is going":                   {in: root(mallory, deployments).with(func(in *Input) { in.Child.Deleting = true }), want: true, reason: ReasonFinishing},
+		"a stranger, for what is going":                   {in: root(mallory, deployments).with(func(in *Input) { in.Child.Deleting = true }), reason: ReasonRoot},
+		"who may scale what is going":                     {in: root(alice, deployments).with(func(in *Input) { in.Child.Deleting = true }), want: true, reason: ReasonOrigin},
+		"a stranger, for a child of what is going":        {in: child(mallory).with(func(in *Input) { in.Parent.Deleting = true }), reason: ReasonDenied},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -72,6 +72,16 @@ func usingDeputies() []bypass {
 		{"making an autoscaler for a parent that does not exist yet", func(ctx context.Context, s *scene) {
 			delegated(s.rogue.Create(ctx, makeAutoscaler(s.ns, scaleTarget("Deployment", "later"), 5, 6)), "Deployment later")
 		}},
+		{"making an autoscaler for a parent that is going", func(ctx context.Context, s *scene) {
+			d := builders.MakeDeployment(s.ns, "going").Replicas(1).Obj()
+			d.Finalizers = []string{"example.org/waits"}
+			Expect(shared.alice().Create(ctx, d)).To(Succeed())
+			DeferCleanup(func(ctx SpecContext) {
+				Expect(shared.alice().try(ctx, d, `{"metadata":{"finalizers":null}}`)).To(Succeed())
+			})
+			Expect(s.rogue.Delete(ctx, d)).To(Succeed())
+			delegated(s.rogue.Create(ctx, makeAutoscaler(s.ns, scaleTarget("Deployment", d.Name), 5, 6)), "Deployment going", mallory+" may not initiate")
+		}},
 		{"making an autoscaler for a parent that is new", func(ctx context.Context, s *scene) {
 			policies := "phases-" + s.ns
 			ns := shared.newNamespaceFor(ctx, policies)

@@ -137,6 +137,11 @@ var mutants = []mutant{
 		unit:  generatedTests,
 	},
 	{
+		name:  "what is going may be given an autoscaler by anybody",
+		edits: []edit{{"internal/decision/delegate.go", "\tout.Child.Deleting = false\n", ""}, {"internal/decision/delegate.go", "v.Reason == ReasonOwn, v.Reason == ReasonPlatform", "v.Reason == ReasonOwn, v.Reason == ReasonFinishing, v.Reason == ReasonPlatform"}},
+		ways:  []string{"making an autoscaler for a parent that is going"},
+	},
+	{
 		name:  "generated: what was made is nobody's",
 		edits: []edit{{"internal/lineage/lineage.go", "\tgenerated{},\n", ""}},
 		ways: []string{
