@@ -48,7 +48,8 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 	generation := obj.GetGeneration()
 	initializing, settledWhen := Conditions(policies)
 	budget := policy.NewBudget()
-	if DoubtOf(obj, policies) == NoDoubt {
+	doubt := DoubtOf(obj, policies)
+	if doubt == NoDoubt {
 		quiet = always
 	}
 	authored := authored(obj, policies)
@@ -74,7 +75,10 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 		if e.IsForReaders() {
 			return false
 		}
-		return progress.Settled && quiet(e) || e.IsCreation() && hasRun(obj, known.Settled.Created)
+		if e.IsCreation() && (hasRun(obj, known.Settled.Created) || progress.Settled && doubt == LooseStatus) {
+			return true // There is no spec before it that the status could be about.
+		}
+		return progress.Settled && quiet(e)
 	}
 }
 

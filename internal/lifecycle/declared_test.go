@@ -17,6 +17,7 @@ limitations under the License.
 package lifecycle
 
 import (
+	"strings"
 	"testing"
 	"time"
 
@@ -109,7 +110,7 @@ func TestDoubt(t *testing.T) {
 	}{
 		"a kind of which nothing is known": {object: "apiVersion: example.org/v1, kind: Widget", want: LooseStatus},
 		"one of which a policy says where the generation is": {
-			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {generation: status.seen}}", want: LooseStatus,
+			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {generation: status.observedGeneration}}", want: LooseStatus,
 		},
 		"one of which a policy says what settles it": {
 			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {conditions: [{type: Ready}]}}", want: NoDoubt,
@@ -132,8 +133,13 @@ func TestDoubt(t *testing.T) {
 			if got := DoubtOf(obj, policies); got != tc.want {
 				t.Errorf("DoubtOf() = %d, want %d", got, tc.want)
 			}
-			if tc.want == LooseStatus && Consumed(t.Context(), obj, policies, Unknown)(ledger.NewEntry(v1alpha1.Allowance{Generation: 4})) {
+			consumed := Consumed(t.Context(), obj, policies, Unknown)
+			if tc.want == LooseStatus && consumed(ledger.NewEntry(v1alpha1.Allowance{Generation: 4})) {
 				t.Error("consumed before it is quiet")
+			}
+			created := ledger.NewEntry(v1alpha1.Allowance{Generation: 1, Trace: []v1alpha1.TraceHop{{Field: v1alpha1.FieldCreated}}})
+			if tc.want == LooseStatus && strings.Contains(tc.object, "Widget") && !consumed(created) {
+				t.Error("initializing after it was ready")
 			}
 		})
 	}

@@ -96,6 +96,8 @@ type checker struct {
 	// states are what the model says of each version of an object that was asked about.
 	states map[*audit.Life][]*state
 	users  map[string]bool
+	// times are those of what was asked of an object and of its children, by its UID.
+	times map[types.UID][]time.Time
 
 	report Report
 }

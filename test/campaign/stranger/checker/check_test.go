@@ -56,6 +56,9 @@ const policiesOfStories = `[
 		"deleting":{"policies":[{"target":{"resource":"pods"},"verbs":["Delete"]}]},
 		"maintaining":{"policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]},
 		"rules":[{"trigger":"spec.replicas","policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]}]}},
+	{"metadata":{"name":"thing"},"spec":{"for":{"kind":"Thing"},
+		"subjects":[{"kind":"User","name":"alice","mayInitiate":true},{"kind":"ServiceAccount","name":"thing-controller","namespace":"kube-system"}],
+		"rules":[{"trigger":"spec","policies":[{"target":{"resource":"configmaps"},"verbs":["Update"],"mutations":[{"jsonPath":"data"}]}]}]}},
 	{"metadata":{"name":"daemonset"},"spec":{"for":{"kind":"DaemonSet"},
 		"subjects":[{"kind":"User","name":"alice","mayInitiate":true}],
 		"maintaining":{"policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]},
@@ -142,6 +145,22 @@ func (s *story) agent(user, key string) {
 	s.write(controllers[kinds[daemonSets]], audit.VerbUpdate, "daemonsets/status", "agent", map[string]any{"status": map[string]any{"observedGeneration": 1}})
 	s.later(time.Minute)
 	s.write(user, audit.VerbPatch, pods, "agent-a", map[string]any{"metadata": map[string]any{"labels": map[string]any{key: "other"}}})
+}
+
+// thing is a Thing of alice's that says that it is Ready, and whose controller changes its ConfigMap
+// some times afterwards, one gap after the other.
+func (s *story) thing(gaps ...time.Duration) {
+	controller := controllers[kinds[things]]
+	s.write("alice", audit.VerbCreate, things, "app", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{"config": "a"}})
+	s.write(controller, audit.VerbCreate, configMaps, "app-config", map[string]any{"metadata": s.owned("Thing", "app"), "data": map[string]any{"n": "0"}})
+	s.write("alice", audit.VerbPatch, things, "app", spec(map[string]any{"config": "b"}))
+	s.write(controller, audit.VerbUpdate, "things/status", "app", map[string]any{"status": map[string]any{
+		"observedGeneration": 2, "conditions": []any{map[string]any{"type": "Ready", "status": "True"}},
+	}})
+	for i, gap := range gaps {
+		s.later(gap - 10*time.Second)
+		s.write(controller, audit.VerbUpdate, configMaps, "app-config", map[string]any{"data": map[string]any{"n": strconv.Itoa(i + 1)}})
+	}
 }
 
 // scaling returns an autoscaler for alice's Deployment.
@@ -269,6 +288,12 @@ func TestCheck(t *testing.T) {
 			s.settle()
 			s.later(time.Minute)
 			s.write(deploymentController, audit.VerbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 3}))
+		}, want: []Promise{Uncovered}},
+		"a controller of a kind that is not known, which is not done when it says so": {tell: func(s *story) {
+			s.thing(4*time.Second, 4*time.Second, 4*time.Second)
+		}},
+		"a controller of a kind that is not known, long after it said that it is done": {tell: func(s *story) {
+			s.thing(4*time.Second, 20*time.Second)
 		}, want: []Promise{Uncovered}},
 		"a controller does more than was allowed": {tell: func(s *story) {
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))

@@ -409,7 +409,7 @@ func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *law.Pol
 		return initializing
 	case mayUse && every(func(ch audit.Change) bool {
 		return slices.ContainsFunc(s.causes, func(x cause) bool {
-			return slices.ContainsFunc(x.entries, func(e law.Permission) bool { return e.Lets(w.Resource, ch) })
+			return c.lasts(x, c.parentOf(w), w.Received) && slices.ContainsFunc(x.entries, func(e law.Permission) bool { return e.Lets(w.Resource, ch) })
 		})
 	}):
 		return covered

@@ -21,6 +21,7 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
+	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/test/campaign/audit"
 	"kausality.io/operator/test/campaign/law"
@@ -57,6 +58,54 @@ type cause struct {
 	// entries is what it lets happen, and any is true where a section let it through that
 	// says no more.
 	entries []law.Permission
+	// creation is true of that of the object.
+	creation bool
+	// over is when the object said that nothing is left to do of it, where that is not believed at
+	// once.
+	over time.Time
+}
+
+// quiet is how long a kind that is not known has to be left alone before its status is believed.
+const quiet = 5 * time.Second
+
+// lasts reports whether a cause lets something happen below an object at a time: it is not over, or
+// the object has not been left alone since for as long as it takes.
+func (c *checker) lasts(x cause, above *audit.Life, at time.Time) bool {
+	if x.over.IsZero() {
+		return true
+	}
+	last := x.over
+	for _, t := range c.happened(above) {
+		switch {
+		case !t.After(last):
+		case !t.Before(at) || t.Sub(last) > quiet+lag:
+			return at.Sub(last) <= quiet+lag
+		default:
+			last = t
+		}
+	}
+	return at.Sub(last) <= quiet+lag
+}
+
+// happened returns when anything was asked of an object and of its children, in order.
+func (c *checker) happened(above *audit.Life) []time.Time {
+	if times, known := c.times[above.UID]; known {
+		return times
+	}
+	if c.times == nil {
+		c.times = map[types.UID][]time.Time{}
+	}
+	var times []time.Time
+	for _, w := range c.Log.Writes {
+		for _, l := range c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name] {
+			if owner := l.FoundAt(w.Answered).Controller(); l.UID == above.UID || owner != nil && owner.UID == above.UID {
+				times = append(times, w.Received)
+			}
+		}
+	}
+	slices.SortFunc(times, time.Time.Compare)
+	c.times[above.UID] = times
+	return times
 }
 
 // statesOf returns what the model says of each version of an object.
@@ -89,9 +138,9 @@ func (c *checker) born(v *audit.Version) *state {
 	}
 	for _, p := range c.rules.Ever(v.Kind, v.By.Received, v.By.Answered) {
 		if p.Initializing == nil {
-			s.causes = append(s.causes, cause{v.Generation, everything(p)})
+			s.causes = append(s.causes, cause{generation: v.Generation, entries: everything(p), creation: true})
 		} else {
-			s.causes = append(s.causes, cause{v.Generation, p.Initializing.Policies})
+			s.causes = append(s.causes, cause{generation: v.Generation, entries: p.Initializing.Policies, creation: true})
 		}
 	}
 	return s
@@ -145,9 +194,21 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 	s.refresh(v.Object)
 	if settled(v) && c.isReport(v) {
 		s.initializing = false
-		s.causes = slices.DeleteFunc(s.causes, func(x cause) bool { return settledAt(v, x.generation) })
+		s.settle(v)
 	}
 	return s
+}
+
+// settle ends the causes of which a version says that nothing is left to do.
+func (s *state) settle(v *audit.Version) {
+	s.causes = slices.DeleteFunc(s.causes, func(x cause) bool {
+		return settledAt(v, x.generation) && (x.creation || v.Kind != kinds[things])
+	})
+	for i := range s.causes {
+		if x := &s.causes[i]; x.over.IsZero() && settledAt(v, x.generation) {
+			x.over = v.By.Answered
+		}
+	}
 }
 
 // isApproved reports whether somebody who may approves of what is there.
@@ -288,7 +349,7 @@ func (s *state) cause(all []*law.Policy, v *audit.Version, changes []audit.Chang
 	for _, p := range all {
 		for _, r := range p.Rules {
 			if changes == nil || slices.ContainsFunc(changes, func(ch audit.Change) bool { return audit.Related(ch.Path, law.PathOf(r.Trigger)) }) {
-				s.causes = append(s.causes, cause{v.Generation, r.Policies})
+				s.causes = append(s.causes, cause{generation: v.Generation, entries: r.Policies})
 			}
 		}
 	}
