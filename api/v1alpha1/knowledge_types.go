@@ -147,7 +147,7 @@ type SettledKnowledge struct {
 	// quiet is true where the status may be about an older spec than it says, as some
 	// controllers write it in another loop than the one that acts. It is believed once neither
 	// the spec changed nor an allowance was used for a moment, which --status-quiet-time of the
-	// operator says. Kinds for which neither a convention nor conditions nor fields are declared
+	// operator says, and so is what consumption.when of a policy reads of it. Kinds for which neither a convention nor conditions nor fields are declared
 	// are not believed before that either.
 	// +optional
 	Quiet bool `json:"quiet,omitempty"`

@@ -174,7 +174,8 @@ func (c *compiler) settled(s v1alpha1.SettledKnowledge, path *field.Path) Settle
 		}
 		out.Conditions = append(out.Conditions, condition)
 	}
-	out.Quiet = s.Quiet || out.Convention == "" && len(out.Conditions)+len(out.Fields) == 0
+	out.Late = s.Quiet
+	out.Quiet = out.Late || out.Convention == "" && len(out.Conditions)+len(out.Fields) == 0
 	if out.Convention != "" && len(out.Conditions)+len(out.Fields) > 0 {
 		c.report(field.Forbidden(path.Child("convention"), "a convention says which conditions and fields have to be how; leave them out, or it"))
 	}

@@ -72,8 +72,9 @@ type Settled struct {
 	Conditions []v1alpha1.SettledCondition
 	// Fields all have to have their value.
 	Fields []Field
-	// Quiet is true where the status may be about an older spec than it says.
-	Quiet bool
+	// Quiet is true where the status may be about an older spec than it says, or nobody has said
+	// how it is to be read, and Late where that is known of it: then whatever is read from it is.
+	Quiet, Late bool
 	// Created is where the status has the time at which the creation had its effect, nil
 	// for nowhere.
 	Created change.Path

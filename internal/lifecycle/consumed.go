@@ -70,7 +70,8 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 		}
 		if settledWhen != nil {
 			settled, err := Holds(ctx, settledWhen, obj, e, budget)
-			return err == nil && settled && (!authored || quiet(e))
+			late := authored || known.Settled.Late && !e.IsCreation()
+			return err == nil && settled && (!late || quiet(e))
 		}
 		if e.IsForReaders() {
 			return false

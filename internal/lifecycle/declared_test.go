@@ -107,6 +107,8 @@ func TestDoubt(t *testing.T) {
 		object string
 		spec   string
 		want   Doubt
+		// at is true where it is consumed at once, though there are doubts about the status.
+		at bool
 	}{
 		"a kind of which nothing is known": {object: "apiVersion: example.org/v1, kind: Widget", want: LooseStatus},
 		"one of which a policy says where the generation is": {
@@ -117,6 +119,12 @@ func TestDoubt(t *testing.T) {
 		},
 		"one of which a policy says that and has doubts": {
 			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {conditions: [{type: Ready}], quiet: true}}", want: LooseStatus,
+		},
+		"one with its own condition in a policy": {
+			object: "apiVersion: example.org/v1, kind: Widget", spec: ", consumption: {when: \"true\"}", want: LooseStatus, at: true,
+		},
+		"one that is late, with its own condition in a policy": {
+			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {quiet: true}}, consumption: {when: \"true\"}", want: LooseStatus,
 		},
 		"a Certificate":   {object: "apiVersion: cert-manager.io/v1, kind: Certificate", want: LooseStatus},
 		"a Prometheus":    {object: "apiVersion: monitoring.coreos.com/v1, kind: Prometheus", want: LooseStatus},
@@ -134,11 +142,11 @@ func TestDoubt(t *testing.T) {
 				t.Errorf("DoubtOf() = %d, want %d", got, tc.want)
 			}
 			consumed := Consumed(t.Context(), obj, policies, Unknown)
-			if tc.want == LooseStatus && consumed(ledger.NewEntry(v1alpha1.Allowance{Generation: 4})) {
-				t.Error("consumed before it is quiet")
+			if got := consumed(ledger.NewEntry(v1alpha1.Allowance{Generation: 4})); tc.want == LooseStatus && got != tc.at {
+				t.Errorf("consumed before it is quiet: %t", got)
 			}
 			created := ledger.NewEntry(v1alpha1.Allowance{Generation: 1, Trace: []v1alpha1.TraceHop{{Field: v1alpha1.FieldCreated}}})
-			if tc.want == LooseStatus && strings.Contains(tc.object, "Widget") && !consumed(created) {
+			if tc.want == LooseStatus && strings.Contains(tc.object, "Widget") && !strings.Contains(tc.spec, "when") && !consumed(created) {
 				t.Error("initializing after it was ready")
 			}
 		})

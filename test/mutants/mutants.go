@@ -909,6 +909,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestDoubt", "./internal/lifecycle"},
 	},
 	{
+		name:  "what a policy reads of a status that is late is believed at once",
+		edits: []edit{{"internal/lifecycle/consumed.go", "known.Settled.Late && !e", "false && !e"}},
+		unit:  []string{"-run=TestDoubt", "./internal/lifecycle"},
+	},
+	{
 		name:  "any status proves that a change is carried out",
 		edits: []edit{{"internal/knowledge/builtin.go", "var unknown = Kind{", "var unknown = Kind{Proves: []change.Pattern{change.Pattern(mustParse(\"spec\"))}, "}, {"internal/knowledge/builtin.go", "	\"kausality.io/operator/api/v1alpha1\"\n", "	\"kausality.io/operator/api/v1alpha1\"\n	\"kausality.io/operator/internal/change\"\n"}},
 		unit:  []string{"./internal/lifecycle"},
