@@ -22,6 +22,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -42,6 +43,8 @@ type step struct {
 	approved bool
 	// readBy is true where the policy has entries for readers of the holder.
 	readBy bool
+	// acts is true where the holder is initializing, and the requester is a controller of it.
+	acts bool
 	// usable are the allowances that may cover the act.
 	usable []permit
 }
@@ -54,7 +57,8 @@ type step struct {
 //     parent explains the creation or deletion;
 //  4. what let the request through must be able to go on further down: what
 //     happens below a parent that is being deleted goes back to who deleted it, and
-//     an upgrade to who agreed to it;
+//     an upgrade to who agreed to it; what a controller of the holder fills in while that is
+//     initializing, to who made the holder;
 //     while the holder is initializing without bounds, and where a section or
 //     adoption let the change through, or the requester breaks the glass, the
 //     requester starts one that says so.
@@ -87,6 +91,11 @@ func (in *Input) causeOf(s step, v Verdict) (cause, bool) {
 	if v.Upgrade != nil {
 		return in.startFromUpgrade(v.Upgrade), true
 	}
+	if changes && s.acts && s.act.Change.Verb == change.Insert && !s.readBy {
+		if created, ok := in.creation(); ok {
+			return created, true
+		}
+	}
 	if changes && in.initializingUnbounded() && !s.readBy { // What others read is never only its maker's.
 		return in.startFrom(ReasonInitializing), true
 	}
@@ -104,7 +113,27 @@ func (g *granter) chain(p *policy.Policy, c change.Change, approved bool) (cause
 		approved:  approved,
 		usable:    g.usable,
 		readBy:    len(p.Throughs()) > 0,
+		acts:      g.actsFor(p),
 	}, g.verdict)
+}
+
+// actsFor reports whether the requester is a controller of new holders of a policy, which is about
+// nothing outside the cluster: there the gate knows what is filled in.
+func (in *Input) actsFor(p *policy.Policy) bool {
+	return in.Child.Phase() == v1alpha1.PhaseInitializing && in.Requester.IsController() && p.Names(in.Requester) &&
+		!slices.ContainsFunc(p.Entries(), policy.Entry.IsExternal)
+}
+
+// creation returns the cause that made the holder, while it is initializing. Many controllers
+// write defaults into the spec of a new object before they do anything else. Observed of the
+// RabbitMQ operator, whose image was withheld, so that nothing at all came of the object.
+func (in *Input) creation() (cause, bool) {
+	i := slices.IndexFunc(in.Child.Ledger, ledger.Entry.IsCreation)
+	if i < 0 {
+		return cause{}, false
+	}
+	e := in.Child.Ledger[i]
+	return cause{initiator: e.Initiator, trace: slices.Clone(e.Trace)}, true
 }
 
 // chainOfHolder finds the cause of the creation or deletion of a holder.

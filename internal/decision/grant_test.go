@@ -313,6 +313,26 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 			},
 		},
 
+		"its controller fills in what is absent, of what is new": {
+			request: aRequest(deployer, Update, deploymentGVK, "web").changing(t, nil, int64(1), "spec.replicas").governed(deployment, bounded).
+				holding(allowance("ReplicaSet", "create", v1alpha1.FieldCreated)),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by alice"}, Trace: []string{"Deployment/web (created)", "Deployment/web spec.replicas"},
+			},
+		},
+		"its controller changes what is new": {
+			request: scaling(deployer).governed(deployment, bounded).holding(allowance("ReplicaSet", "create", v1alpha1.FieldCreated)), want: withheldCount,
+		},
+		"its controller fills in what is absent, later": {
+			request: aRequest(deployer, Update, deploymentGVK, "web").changing(t, nil, int64(1), "spec.replicas").governed(deployment, bounded),
+			want:    outcome{Withheld: []string{"spec.replicas"}, Left: []string{"spec.replicas was <nil>"}},
+		},
+		"another controller fills in what is absent, of what is new": {
+			request: aRequest(replicaer, Update, deploymentGVK, "web").changing(t, nil, int64(1), "spec.replicas").governed(deployment, bounded).
+				holding(allowance("ReplicaSet", "create", v1alpha1.FieldCreated)),
+			want: outcome{Withheld: []string{"spec.replicas"}, Left: []string{"spec.replicas was <nil>"}},
+		},
+
 		"created by anybody": {
 			request: aRequest(mallory, Create, deploymentGVK, "web").governed(deployment),
 			want:    outcome{Granted: []string{"* * by mallory"}, Trace: []string{"Deployment/web (created)"}},

@@ -180,4 +180,26 @@ var _ = Describe("A custom resource", func() {
 		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
 		Expect(controller.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"z"}}`)))).To(MatchError(denied, "denied"))
 	}, SpecTimeout(specTimeout))
+
+	// As the RabbitMQ operator does with the image.
+	It("has its spec filled in by its controller while it is new", func(ctx SpecContext) {
+		group := defineThings(ctx)
+		shared.apply(ctx, thingPolicies(group)...)
+		ns := shared.newNamespace(ctx)
+		stranger := shared.as(mallory, "system:masters")
+		controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportObserved}
+		thing := builders.MakeThing(group, ns, "app")
+		thing.Object["spec"] = map[string]any{"port": int64(80)}
+		Expect(stranger.Create(ctx, thing)).To(Succeed())
+		audit := shared.watch(ns)
+		controller.setThing(ctx, thing, `{"config":"default"}`)
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		expectCaused(audit.writes(controlplane.ByUser(thingControllerUser), controlplane.ByVerb("create"), controlplane.OfResource("", "configmaps"), controlplane.Succeeded),
+			"Initializing", mallory, "Thing/app (created)")
+		shared.over(ctx, thing)
+
+		By("changing it itself, later")
+		controller.setThing(ctx, thing, `{"config":"other"}`)
+		Expect(controller.reconcile(ctx, thing)).To(MatchError(ContainSubstring("spec.config by " + thingControllerUser + " is withheld")))
+	}, SpecTimeout(specTimeout))
 })

@@ -137,6 +137,16 @@ var mutants = []mutant{
 		unit:  generatedTests,
 	},
 	{
+		name:  "any controller fills in what is new",
+		edits: []edit{{"internal/decision/chain.go", "in.Requester.IsController() && p.Names(in.Requester) &&", "in.Requester.IsController() &&"}},
+		unit:  []string{"-run=TestGrants", "./internal/decision"},
+	},
+	{
+		name:  "what is new is its controller's to change",
+		edits: []edit{{"internal/decision/chain.go", "s.act.Change.Verb == change.Insert &&", "s.act.Change.Verb != change.Delete &&"}},
+		unit:  []string{"-run=TestGrants", "./internal/decision"},
+	},
+	{
 		name:  "what is going may be given an autoscaler by anybody",
 		edits: []edit{{"internal/decision/delegate.go", "\tout.Child.Deleting = false\n", ""}, {"internal/decision/delegate.go", "v.Reason == ReasonOwn, v.Reason == ReasonPlatform", "v.Reason == ReasonOwn, v.Reason == ReasonFinishing, v.Reason == ReasonPlatform"}},
 		ways:  []string{"making an autoscaler for a parent that is going"},
