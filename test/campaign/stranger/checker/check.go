@@ -91,8 +91,8 @@ type checker struct {
 	all    []*audit.Life
 	byName map[string][]*audit.Life
 	rules  law.Book
-	// strays are the children that were adopted without a cause, since when.
-	strays map[types.UID]time.Time
+	// strays are the children that were adopted without a cause.
+	strays map[types.UID]adoption
 	// states are what the model says of each version of an object that was asked about.
 	states map[*audit.Life][]*state
 	users  map[string]bool
@@ -100,6 +100,13 @@ type checker struct {
 	times map[types.UID][]time.Time
 
 	report Report
+}
+
+// adoption is that of a child that its parent had not made. It is not sure that it had no cause where
+// the parent may have been initializing as it was seen, or was, with something withheld.
+type adoption struct {
+	at   time.Time
+	sure bool
 }
 
 // Check looks at all the evidence.
@@ -119,7 +126,7 @@ func Check(e Evidence) (*Report, error) {
 // prepare puts the evidence in order.
 func prepare(e Evidence) (*checker, error) {
 	c := &checker{
-		Evidence: e, lives: audit.Lives(e.Log.Writes), byName: map[string][]*audit.Life{}, strays: map[types.UID]time.Time{}, users: map[string]bool{},
+		Evidence: e, lives: audit.Lives(e.Log.Writes), byName: map[string][]*audit.Life{}, strays: map[types.UID]adoption{}, users: map[string]bool{},
 		states: map[*audit.Life][]*state{},
 	}
 	c.report.Children, c.report.Known = map[string]int{}, map[string]int{}

@@ -354,12 +354,13 @@ func (c *checker) adopts(w *childWrite, kind string) bool {
 		return false
 	}
 	parent := c.parentOf(w)
-	states := c.statesOf(parent)
-	caused := len(states) > 0 && slices.ContainsFunc(parent.Current(w.Received.Add(-lag), w.Answered), func(i int) bool {
-		return states[i].initializing
-	})
-	if !caused {
-		c.strays[w.life.UID] = w.Received
+	states, perhaps, surely := c.statesOf(parent), false, true
+	for _, i := range parent.Current(w.Received.Add(-lag), w.Answered) {
+		caused := states != nil && states[i].initializing
+		perhaps, surely = perhaps || !caused || len(states[i].held) > 0, surely && !caused
+	}
+	if perhaps {
+		c.strays[w.life.UID] = adoption{at: w.Received, sure: surely}
 	}
 	return true
 }
@@ -400,7 +401,7 @@ func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *law.Pol
 		return deletes
 	case v.Deleting:
 		return ""
-	case c.isStray(w):
+	case c.isStray(w) && (c.strays[w.life.UID].sure || c.ofStray(w, p, mayUse) != ""):
 		// Neither causes nor healing reach what was adopted without a cause.
 		return c.ofStray(w, p, mayUse)
 	case len(s.held) > 0:
@@ -505,10 +506,10 @@ func (c *checker) evicts(w *childWrite, p *law.Policy) bool {
 	})
 }
 
-// isStray reports whether a request finds the child adopted without a cause.
+// isStray reports whether a request finds the child adopted without a cause, or perhaps without.
 func (c *checker) isStray(w *childWrite) bool {
-	since, ok := c.strays[w.life.UID]
-	return ok && w.Received.After(since)
+	adopted, ok := c.strays[w.life.UID]
+	return ok && w.Received.After(adopted.at)
 }
 
 // ofStray returns what lets a change of a stray through.
