@@ -323,6 +323,15 @@ func TestCheck(t *testing.T) {
 			s.remove(replicaSetController, pods, "web-1-a")
 			s.write(replicaSetController, audit.VerbCreate, pods, "web-1-c", s.pod())
 		}},
+		"a stranger scales what was let go of, before it is taken back": {tell: func(s *story) {
+			s.write("system:serviceaccount:kube-system:generic-garbage-collector", audit.VerbPatch, replicaSets, "web-1",
+				map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+			s.write("mallory", audit.VerbPatch, replicaSets, "web-1", spec(map[string]any{"replicas": 3}))
+			s.write(replicaSetController, audit.VerbCreate, pods, "web-1-c", s.pod())
+			s.write(deploymentController, audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": s.owned("Deployment", "web")})
+			s.remove(replicaSetController, pods, "web-1-a")
+			s.write(replicaSetController, audit.VerbCreate, pods, "web-1-d", s.pod())
+		}},
 		"an eviction": {tell: func(s *story) {
 			s.event("mallory", audit.VerbCreate, pods, audit.SubEviction, "web-1-a", 201, nil, map[string]any{"kind": "Status"})
 		}},

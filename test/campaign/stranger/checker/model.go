@@ -168,8 +168,10 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 		approved: before.approved,
 	}
 	changes := slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object))
+	// What was let go of, and only goes on with what others begin, is governed by nothing.
+	governing := c.rules.During(v.Kind, v.Before.Controller() != nil || v.Controller() != nil, v.By.Received, v.By.Answered)
 	switch {
-	case c.disturbed(l, v.Before.By.Received.Add(-lag), v.By.Answered.Add(lag)) || len(c.rules.During(v.Kind, true, v.By.Received, v.By.Answered)) == 0:
+	case c.disturbed(l, v.Before.By.Received.Add(-lag), v.By.Answered.Add(lag)) || len(governing) == 0:
 		// Around the coming and going of a policy all that is there is taken as it is.
 		s.held = nil
 		s.approve(v.Before.Object)
@@ -189,7 +191,7 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 		s.accept(changes)
 		s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, changes)
 	default:
-		s.withhold(c.rules.During(v.Kind, true, v.By.Received, v.By.Answered), changes)
+		s.withhold(governing, changes)
 	}
 	s.refresh(v.Object)
 	if settled(v) && c.isReport(v) {
