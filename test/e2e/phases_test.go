@@ -102,6 +102,7 @@ spec:
 		}).Should(Succeed())
 		expectForbidden(controller.Patch(ctx, cm, merge(`{"data":{"state":"late"}}`)), "data[state]", "Steady")
 		By("being as it was, after which it does not come back")
+		shared.over(ctx, thing) // What the change allowed ends later than that.
 		Expect(controller.Status().Patch(ctx, thing, merge(`{"status":{"phase":"Pending"}}`))).To(Succeed())
 		expectForbidden(controller.Create(ctx, child(thing, "two")), "Steady")
 	}, SpecTimeout(specTimeout))
