@@ -24,6 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/knowledge"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
@@ -73,14 +74,21 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 			late := authored || known.Settled.Late && !e.IsCreation()
 			return err == nil && settled && (!late || quiet(e))
 		}
-		if e.IsForReaders() {
+		switch {
+		case e.IsForReaders():
 			return false
+		case e.IsCreation() && endsCreation(obj, known, progress, doubt):
+			return true
+		default:
+			return progress.Settled && quiet(e)
 		}
-		if e.IsCreation() && (hasRun(obj, known.Settled.Created) || progress.Settled && doubt == LooseStatus) {
-			return true // There is no spec before it that the status could be about.
-		}
-		return progress.Settled && quiet(e)
 	}
+}
+
+// endsCreation reports whether what the status says ends what the creation allowed, quiet or not. There
+// is no spec before that which the status could be about.
+func endsCreation(obj *unstructured.Unstructured, known *knowledge.Kind, progress Progress, doubt Doubt) bool {
+	return hasRun(obj, known.Settled.Created) || progress.Settled && doubt == LooseStatus
 }
 
 // SettledAt reports whether the object, as it is, has settled at a generation: whether an

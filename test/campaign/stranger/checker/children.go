@@ -354,9 +354,10 @@ func (c *checker) adopts(w *childWrite, kind string) bool {
 		return false
 	}
 	parent := c.parentOf(w)
-	states, perhaps, surely := c.statesOf(parent), false, true
-	for _, i := range parent.Current(w.Received.Add(-lag), w.Answered) {
-		caused := states != nil && states[i].initializing
+	states, seen := c.statesOf(parent), parent.Current(w.Received.Add(-lag), w.Answered)
+	perhaps, surely := len(seen) == 0, true
+	for _, i := range seen {
+		caused := i < len(states) && states[i].initializing
 		perhaps, surely = perhaps || !caused || len(states[i].held) > 0, surely && !caused
 	}
 	if perhaps {
