@@ -915,7 +915,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a status that is said to be late is believed at once",
-		edits: []edit{{"internal/knowledge/compile.go", "out.Quiet = s.Quiet || ", "out.Quiet = "}},
+		edits: []edit{{"internal/knowledge/compile.go", "out.Late = s.Quiet", "out.Late = false"}},
+		unit:  []string{"-run=TestDoubt", "./internal/lifecycle"},
+	},
+	{
+		name:  "an object that is changed all the time is new all the time",
+		edits: []edit{{"internal/lifecycle/consumed.go", "progress.Settled && doubt == LooseStatus", "progress.Settled && doubt == NoDoubt"}},
 		unit:  []string{"-run=TestDoubt", "./internal/lifecycle"},
 	},
 	{
