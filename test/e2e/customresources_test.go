@@ -156,14 +156,8 @@ var _ = Describe("A custom resource", func() {
 
 	// As the Prometheus operator does, and cert-manager.
 	It("is not done because a loop of its controller says so that has done nothing", func(ctx SpecContext) {
-		group := defineThings(ctx)
-		shared.apply(ctx, thingPolicies(group)...)
-		ns := shared.newNamespace(ctx)
 		owner := shared.as(alice, platformTeam, "system:masters")
-		controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportObserved}
-		thing := builders.MakeThing(group, ns, "app")
-		thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
-		Expect(owner.Create(ctx, thing)).To(Succeed())
+		controller, thing := newThing(ctx, owner, map[string]any{"config": "a", "port": int64(80)})
 		Expect(controller.reconcile(ctx, thing)).To(Succeed())
 
 		By("changing it right after its creation, before which the other loop has not looked")
@@ -176,22 +170,15 @@ var _ = Describe("A custom resource", func() {
 
 		By("being over once it is quiet")
 		shared.over(ctx, thing)
-		Expect(time.Since(said)).To(BeNumerically(">", statusQuietTime))
-		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+		Expect(time.Since(said)).To(BeNumerically(">", statusQuietTime-500*time.Millisecond), "the quiet time begins with the change")
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: controller.namespace, Name: "app"}}
 		Expect(controller.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"z"}}`)))).To(MatchError(denied, "denied"))
 	}, SpecTimeout(specTimeout))
 
 	// As the RabbitMQ operator does with the image.
 	It("has its spec filled in by its controller while it is new", func(ctx SpecContext) {
-		group := defineThings(ctx)
-		shared.apply(ctx, thingPolicies(group)...)
-		ns := shared.newNamespace(ctx)
-		stranger := shared.as(mallory, "system:masters")
-		controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportObserved}
-		thing := builders.MakeThing(group, ns, "app")
-		thing.Object["spec"] = map[string]any{"port": int64(80)}
-		Expect(stranger.Create(ctx, thing)).To(Succeed())
-		audit := shared.watch(ns)
+		controller, thing := newThing(ctx, shared.as(mallory, "system:masters"), map[string]any{"port": int64(80)})
+		audit := shared.watch(controller.namespace)
 		controller.setThing(ctx, thing, `{"config":"default"}`)
 		Expect(controller.reconcile(ctx, thing)).To(Succeed())
 		expectCaused(audit.writes(controlplane.ByUser(thingControllerUser), controlplane.ByVerb("create"), controlplane.OfResource("", "configmaps"), controlplane.Succeeded),

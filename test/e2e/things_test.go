@@ -53,6 +53,19 @@ type thingController struct {
 	report func(context.Context, *actor, *unstructured.Unstructured) error
 }
 
+// newThing has somebody make a Thing of a kind that is new, under the policies in testdata, with a
+// controller that has not acted yet.
+func newThing(ctx context.Context, who *actor, spec map[string]any) (*thingController, *unstructured.Unstructured) {
+	GinkgoHelper()
+	group := defineThings(ctx)
+	shared.apply(ctx, thingPolicies(group)...)
+	controller := &thingController{shared.as(thingControllerUser, "system:masters"), shared.newNamespace(ctx), reportObserved}
+	thing := builders.MakeThing(group, controller.namespace, "app")
+	thing.Object["spec"] = spec
+	Expect(who.Create(ctx, thing)).To(Succeed())
+	return controller, thing
+}
+
 // reconcile acts on one Thing, and again where somebody else was faster to write. For
 // some seconds after a kind was defined, the API server answers that otherwise: it
 // cannot yet apply admission policies to what differs.
