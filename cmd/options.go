@@ -118,8 +118,8 @@ func (o *options) bind(flags *flag.FlagSet) {
 	flags.Float64Var(&o.targetStatusRate, "target-status-rate", 150,
 		"How many objects a second may be made to show which policies are in effect for them; 0 for none.")
 	flags.DurationVar(&o.quietTimes.Status, "status-quiet-time", holdercontroller.DefaultQuietTimes.Status,
-		"How long neither the spec of an object of another kind may change nor an allowance of it be used before it is taken to "+
-			"have settled, unless its status is known to be written by what acts on the spec; longer than controllers take to begin.")
+		"How long the spec of an object must stay unchanged, and its allowances unused, before it is taken to have settled, for "+
+			"kinds whose status may lag behind the spec; longer than a controller takes to start with a change.")
 	flags.DurationVar(&o.quietTimes.Composition, "composite-quiet-time", holdercontroller.DefaultQuietTimes.Composition,
 		"How long neither the spec of a Crossplane composite resource may change nor an allowance of it be used before it is "+
 			"taken to have settled; longer than one run of the functions of any composition.")

@@ -144,11 +144,12 @@ type SettledKnowledge struct {
 	// +kubebuilder:validation:MaxItems=16
 	Fields []FieldValue `json:"fields,omitempty"`
 
-	// quiet is true where the status may be about an older spec than it says, as some
-	// controllers write it in another loop than the one that acts. It is believed once neither
-	// the spec changed nor an allowance was used for a moment, which --status-quiet-time of the
-	// operator says, and so is what consumption.when of a policy reads of it. Kinds for which neither a convention nor conditions nor fields are declared
-	// are not believed before that either.
+	// quiet is true where the status may be about an older spec than the generation in it
+	// says, because the controller writes it in another loop than the one that acts. Such a
+	// status, and a consumption.when that reads it, is believed once neither the spec has
+	// changed nor an allowance has been used for the time in the operator's
+	// --status-quiet-time. Where convention, conditions and fields are all left out, the
+	// status is believed no sooner either, but consumption.when is.
 	// +optional
 	Quiet bool `json:"quiet,omitempty"`
 

@@ -72,9 +72,8 @@ func Kinds() []schema.GroupKind {
 	return slices.Collect(maps.Keys(builtIn().kinds))
 }
 
-// unknown is what is known of other kinds. Which of their controllers' loops writes the status nobody
-// has looked at, so that it may be about an older spec than it says.
-var unknown = Kind{Settled: Settled{Generation: mustParse(observedGeneration), Quiet: true}}
+// unknown is what is known of other kinds.
+var unknown = Kind{Settled: Settled{Generation: mustParse(observedGeneration)}}
 
 // builtIn are the declarations that are built in. They are part of the program: one that is
 // wrong is found by the tests of this package.

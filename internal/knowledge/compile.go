@@ -161,6 +161,7 @@ func (c *compiler) settled(s v1alpha1.SettledKnowledge, path *field.Path) Settle
 		Generation: c.inStatus(s.Generation, path.Child("generation")),
 		Created:    c.inStatus(s.Created, path.Child("created")),
 		Fields:     c.fields(s.Fields, path.Child("fields")),
+		Late:       s.Quiet,
 	}
 	if out.Generation == nil {
 		out.Generation = mustParse(observedGeneration)
@@ -174,8 +175,6 @@ func (c *compiler) settled(s v1alpha1.SettledKnowledge, path *field.Path) Settle
 		}
 		out.Conditions = append(out.Conditions, condition)
 	}
-	out.Late = s.Quiet
-	out.Quiet = out.Late || out.Convention == "" && len(out.Conditions)+len(out.Fields) == 0
 	if out.Convention != "" && len(out.Conditions)+len(out.Fields) > 0 {
 		c.report(field.Forbidden(path.Child("convention"), "a convention says which conditions and fields have to be how; leave them out, or it"))
 	}

@@ -72,12 +72,18 @@ type Settled struct {
 	Conditions []v1alpha1.SettledCondition
 	// Fields all have to have their value.
 	Fields []Field
-	// Quiet is true where the status may be about an older spec than it says, or nobody has said
-	// how it is to be read, and Late where that is known of it: then whatever is read from it is.
-	Quiet, Late bool
+	// Late is true where the status is declared to lag: it may be about an older spec than the
+	// generation in it says.
+	Late bool
 	// Created is where the status has the time at which the creation had its effect, nil
 	// for nowhere.
 	Created change.Path
+}
+
+// MayLag reports whether the status may be about an older spec than the generation in it says: it is
+// declared to lag, or nobody has declared how to read it.
+func (s *Settled) MayLag() bool {
+	return s.Late || s.Convention == "" && len(s.Conditions)+len(s.Fields) == 0
 }
 
 // Field is a field that has to have a value.

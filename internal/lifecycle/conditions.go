@@ -48,7 +48,7 @@ const (
 //
 // A composite resource that Crossplane has stopped following, as it changed too often,
 // is not settled whatever else it says: what it says may be about an older spec (see
-// DoubtOf), and Crossplane does not look at the newer one before half a minute has
+// LagOf), and Crossplane does not look at the newer one before half a minute has
 // passed. Observed, an approved change was lost that came as the breaker opened.
 func conditioned(obj *unstructured.Unstructured, generation int64, observes bool) (Progress, bool) {
 	list := conditionsOf(obj)

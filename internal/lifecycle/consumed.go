@@ -37,7 +37,7 @@ import (
 // It says nothing of kinds whose status tells nothing: only time ends theirs. An
 // entry found consumed once stays so: the caller has it pruned.
 //
-// Where DoubtOf has doubts about the status, it is believed only for entries that are quiet.
+// A status that may lag (LagOf) is believed only for entries that are quiet.
 // Admission has no clock to tell, and passes Unknown.
 //
 // What an object says of itself tells nothing of those that read it: an Issuer is Ready at
@@ -49,8 +49,8 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 	generation := obj.GetGeneration()
 	initializing, settledWhen := Conditions(policies)
 	budget := policy.NewBudget()
-	doubt := DoubtOf(obj, policies)
-	if doubt == NoDoubt {
+	lag := lagOf(obj, policies, known)
+	if lag == NoLag {
 		quiet = always
 	}
 	authored := authored(obj, policies)
@@ -71,13 +71,13 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 		}
 		if settledWhen != nil {
 			settled, err := Holds(ctx, settledWhen, obj, e, budget)
-			late := authored || known.Settled.Late && !e.IsCreation()
-			return err == nil && settled && (!late || quiet(e))
+			waits := authored || known.Settled.Late && !e.IsCreation()
+			return err == nil && settled && (!waits || quiet(e))
 		}
 		switch {
 		case e.IsForReaders():
 			return false
-		case e.IsCreation() && endsCreation(obj, known, progress, doubt):
+		case e.IsCreation() && endsCreation(obj, known, progress, lag):
 			return true
 		default:
 			return progress.Settled && quiet(e)
@@ -85,10 +85,10 @@ func Consumed(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 	}
 }
 
-// endsCreation reports whether what the status says ends what the creation allowed, quiet or not. There
-// is no spec before that which the status could be about.
-func endsCreation(obj *unstructured.Unstructured, known *knowledge.Kind, progress Progress, doubt Doubt) bool {
-	return hasRun(obj, known.Settled.Created) || progress.Settled && doubt == LooseStatus
+// endsCreation reports whether the status ends what the creation allowed, without a quiet time: a new
+// object has no older spec that its status could be about.
+func endsCreation(obj *unstructured.Unstructured, known *knowledge.Kind, progress Progress, lag Lag) bool {
+	return hasRun(obj, known.Settled.Created) || progress.Settled && lag == StatusLag
 }
 
 // SettledAt reports whether the object, as it is, has settled at a generation: whether an

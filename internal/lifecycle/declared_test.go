@@ -100,53 +100,53 @@ func TestKroOfAnAuthor(t *testing.T) {
 	}
 }
 
-// TestDoubt shows whose status is believed at once.
-func TestDoubt(t *testing.T) {
+// TestLag shows whose status is believed at once.
+func TestLag(t *testing.T) {
 	const ready = "conditions: [{type: Ready, status: \"True\", observedGeneration: 4}]"
 	for name, tc := range map[string]struct {
 		object string
 		spec   string
-		want   Doubt
-		// at is true where it is consumed at once, though there are doubts about the status.
-		at bool
+		want   Lag
+		// immediately is true where allowances end without a quiet time although the status may lag.
+		immediately bool
 	}{
-		"a kind of which nothing is known": {object: "apiVersion: example.org/v1, kind: Widget", want: LooseStatus},
+		"a kind of which nothing is known": {object: "apiVersion: example.org/v1, kind: Widget", want: StatusLag},
 		"one of which a policy says where the generation is": {
-			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {generation: status.observedGeneration}}", want: LooseStatus,
+			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {generation: status.observedGeneration}}", want: StatusLag,
 		},
 		"one of which a policy says what settles it": {
-			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {conditions: [{type: Ready}]}}", want: NoDoubt,
+			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {conditions: [{type: Ready}]}}", want: NoLag,
 		},
-		"one of which a policy says that and has doubts": {
-			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {conditions: [{type: Ready}], quiet: true}}", want: LooseStatus,
+		"one of which a policy says that, and that it lags": {
+			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {conditions: [{type: Ready}], quiet: true}}", want: StatusLag,
 		},
 		"one with its own condition in a policy": {
-			object: "apiVersion: example.org/v1, kind: Widget", spec: ", consumption: {when: \"true\"}", want: LooseStatus, at: true,
+			object: "apiVersion: example.org/v1, kind: Widget", spec: ", consumption: {when: \"true\"}", want: StatusLag, immediately: true,
 		},
-		"one that is late, with its own condition in a policy": {
-			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {quiet: true}}, consumption: {when: \"true\"}", want: LooseStatus,
+		"one that lags, with its own condition in a policy": {
+			object: "apiVersion: example.org/v1, kind: Widget", spec: ", knowledge: {settled: {quiet: true}}, consumption: {when: \"true\"}", want: StatusLag,
 		},
-		"a Certificate":   {object: "apiVersion: cert-manager.io/v1, kind: Certificate", want: LooseStatus},
-		"a Prometheus":    {object: "apiVersion: monitoring.coreos.com/v1, kind: Prometheus", want: LooseStatus},
-		"an Alertmanager": {object: "apiVersion: monitoring.coreos.com/v1, kind: Alertmanager", want: LooseStatus},
-		"a Rollout":       {object: "apiVersion: argoproj.io/v1alpha1, kind: Rollout", want: NoDoubt},
-		"a Deployment":    {object: "apiVersion: apps/v1, kind: Deployment", want: NoDoubt},
+		"a Certificate":   {object: "apiVersion: cert-manager.io/v1, kind: Certificate", want: StatusLag},
+		"a Prometheus":    {object: "apiVersion: monitoring.coreos.com/v1, kind: Prometheus", want: StatusLag},
+		"an Alertmanager": {object: "apiVersion: monitoring.coreos.com/v1, kind: Alertmanager", want: StatusLag},
+		"a Rollout":       {object: "apiVersion: argoproj.io/v1alpha1, kind: Rollout", want: NoLag},
+		"a Deployment":    {object: "apiVersion: apps/v1, kind: Deployment", want: NoLag},
 		"a claim of Crossplane": {
-			object: "apiVersion: example.org/v1, kind: Claim, spec: {compositionRef: {name: a}}", want: NoDoubt,
+			object: "apiVersion: example.org/v1, kind: Claim, spec: {compositionRef: {name: a}}", want: NoLag,
 		},
 	} {
 		t.Run(name, func(t *testing.T) {
 			obj := parse(t, "{"+tc.object+", metadata: {generation: 4}, status: {observedGeneration: 4, "+ready+"}}")
 			policies := widgetPolicy(t, tc.spec)
-			if got := DoubtOf(obj, policies); got != tc.want {
-				t.Errorf("DoubtOf() = %d, want %d", got, tc.want)
+			if got := LagOf(obj, policies); got != tc.want {
+				t.Errorf("LagOf() = %d, want %d", got, tc.want)
 			}
 			consumed := Consumed(t.Context(), obj, policies, Unknown)
-			if got := consumed(ledger.NewEntry(v1alpha1.Allowance{Generation: 4})); tc.want == LooseStatus && got != tc.at {
+			if got := consumed(ledger.NewEntry(v1alpha1.Allowance{Generation: 4})); tc.want == StatusLag && got != tc.immediately {
 				t.Errorf("consumed before it is quiet: %t", got)
 			}
 			created := ledger.NewEntry(v1alpha1.Allowance{Generation: 1, Trace: []v1alpha1.TraceHop{{Field: v1alpha1.FieldCreated}}})
-			if tc.want == LooseStatus && strings.Contains(tc.object, "Widget") && !strings.Contains(tc.spec, "when") && !consumed(created) {
+			if tc.want == StatusLag && strings.Contains(tc.object, "Widget") && !strings.Contains(tc.spec, "when") && !consumed(created) {
 				t.Error("initializing after it was ready")
 			}
 		})

@@ -49,7 +49,7 @@ type Progress struct {
 // that is not for the status sub-resource, the status of the new object is only
 // what the client sent: pass the old object there.
 //
-// Settled is necessary, but not sufficient where DoubtOf has doubts about the status.
+// Settled is necessary, but not sufficient where the status may lag: see LagOf.
 func Of(obj *unstructured.Unstructured, policies []*policy.Policy) Progress {
 	progress, _ := assess(obj, knownOf(obj, policies))
 	return progress

@@ -19,6 +19,7 @@ package lifecycle
 import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
+	"kausality.io/operator/internal/knowledge"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
@@ -33,40 +34,43 @@ func Unknown(ledger.Entry) bool { return false }
 
 func always(ledger.Entry) bool { return true }
 
-// Doubt says how far the status of an object can be about an older spec than it says, and so
-// for how long it has to be quiet before the status is believed.
-type Doubt int
+// Lag says whether the status of an object may be about an older spec than the generation in it says.
+// A status that may lag is believed only after a quiet time, whose length depends on the lag.
+type Lag int
 
 const (
-	// NoDoubt is of a status that the loop writes which does what the spec says.
-	NoDoubt Doubt = iota
-	// LooseStatus is of one that may be written by another loop, with the generation that the
-	// object has by then. Observed, the Prometheus operator's Reconciled is about the last time
-	// that it did, and cert-manager's Ready comes before its other controllers have looked. Of
-	// a kind that is not known nobody knows.
-	LooseStatus
-	// LooseComposition is of one that is late by as much as a whole run of functions. The status
-	// of Crossplane's composite resources is applied without a resourceVersion, so that a
-	// reconcile of the spec before reports success at the newer generation. Observed without a
-	// quiet time, 3 of 12 approved changes were lost.
+	// NoLag means that the loop which acts on the spec also writes the status.
+	NoLag Lag = iota
+	// StatusLag means that another loop of the controller may write the status, with the generation
+	// that the object has by then. The Prometheus operator's Reconciled is about its last sync, and
+	// cert-manager sets Ready before its other controllers have looked. A kind without a declaration
+	// is treated like these.
+	StatusLag
+	// CompositionLag means that the status may be late by a whole run of functions. Crossplane applies
+	// the status of composite resources without a resourceVersion, so that a reconcile of the spec
+	// before reports success at the newer generation. Observed without a quiet time, 3 of 12 approved
+	// changes were lost.
 	//
-	// An instance of kro is another such where the author of its graph has replaced kro's
-	// conditions: its state is ACTIVE after the pass that wrote a child, before kro has looked
-	// what follows from that in the next.
-	LooseComposition
+	// An instance of kro lags as well where the author of its graph has replaced kro's conditions: its
+	// state is ACTIVE after the pass that wrote a child, before kro has looked what follows from that
+	// in the next.
+	CompositionLag
 )
 
-// DoubtOf returns how far the status of an object can be about an older spec than it says.
-// policies are those in effect for the object.
-func DoubtOf(obj *unstructured.Unstructured, policies []*policy.Policy) Doubt {
+// LagOf returns the lag of an object's status. policies are those in effect for the object.
+func LagOf(obj *unstructured.Unstructured, policies []*policy.Policy) Lag {
+	return lagOf(obj, policies, knownOf(obj, policies))
+}
+
+func lagOf(obj *unstructured.Unstructured, policies []*policy.Policy, known *knowledge.Kind) Lag {
 	switch {
 	case len(policies) > 0 && policies[0].HasCategory(obj.GroupVersionKind().GroupKind(), lineage.CategoryComposite),
 		authored(obj, policies):
-		return LooseComposition
-	case knownOf(obj, policies).Settled.Quiet && !composed(obj):
-		return LooseStatus
+		return CompositionLag
+	case known.Settled.MayLag() && !composed(obj):
+		return StatusLag
 	default:
-		return NoDoubt // Claims, which look composed, are written with their resourceVersion.
+		return NoLag // Crossplane writes the status of claims, which look composed, with their resourceVersion.
 	}
 }
 

@@ -168,8 +168,7 @@ func startCluster(ctx context.Context, opts controlplane.Options) (*controlplane
 	})
 }
 
-// statusQuietTime is how long a kind that is not known has to be left alone before its status is
-// believed. It is less than by default, as most specs wait for it more than once.
+// statusQuietTime is shorter than the default, as many specs wait for it more than once.
 const statusQuietTime = 2 * time.Second
 
 func startControlPlane(ctx context.Context, opts controlplane.Options) *controlplane.ControlPlane {

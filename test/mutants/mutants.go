@@ -910,23 +910,23 @@ var mutants = []mutant{
 	},
 	{
 		name:  "the status of a kind that nobody has looked at is believed at once",
-		edits: []edit{{"internal/knowledge/builtin.go", "Quiet: true}}", "Quiet: false}}"}},
-		unit:  []string{"-run=TestDoubt", "./internal/lifecycle"},
+		edits: []edit{{"internal/knowledge/kind.go", "return s.Late || s.Convention == \"\" && len(s.Conditions)+len(s.Fields) == 0", "return s.Late"}},
+		unit:  []string{"-run=TestLag", "./internal/lifecycle"},
 	},
 	{
 		name:  "a status that is said to be late is believed at once",
-		edits: []edit{{"internal/knowledge/compile.go", "out.Late = s.Quiet", "out.Late = false"}},
-		unit:  []string{"-run=TestDoubt", "./internal/lifecycle"},
+		edits: []edit{{"internal/knowledge/compile.go", "Late:       s.Quiet", "Late:       false"}},
+		unit:  []string{"-run=TestLag", "./internal/lifecycle"},
 	},
 	{
 		name:  "an object that is changed all the time is new all the time",
-		edits: []edit{{"internal/lifecycle/consumed.go", "progress.Settled && doubt == LooseStatus", "progress.Settled && doubt == NoDoubt"}},
-		unit:  []string{"-run=TestDoubt", "./internal/lifecycle"},
+		edits: []edit{{"internal/lifecycle/consumed.go", "progress.Settled && lag == StatusLag", "progress.Settled && lag == NoLag"}},
+		unit:  []string{"-run=TestLag", "./internal/lifecycle"},
 	},
 	{
 		name:  "what a policy reads of a status that is late is believed at once",
 		edits: []edit{{"internal/lifecycle/consumed.go", "known.Settled.Late && !e", "false && !e"}},
-		unit:  []string{"-run=TestDoubt", "./internal/lifecycle"},
+		unit:  []string{"-run=TestLag", "./internal/lifecycle"},
 	},
 	{
 		name:  "any status proves that a change is carried out",

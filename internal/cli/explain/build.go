@@ -168,13 +168,13 @@ func (h *holder) progress() string {
 	if !p.Settled || len(h.Ledger.Without(ledger.Entry.IsWithheld)) == 0 {
 		return p.Why
 	}
-	switch lifecycle.DoubtOf(h.obj, h.Policies) {
-	case lifecycle.LooseComposition:
+	switch lifecycle.LagOf(h.obj, h.Policies) {
+	case lifecycle.CompositionLag:
 		return p.Why + "; what it allows, and its initializing section, end only once nothing has happened to it, nor to what it composes, " +
 			"for the quiet time of composite resources (--composite-quiet-time of the operator)"
-	case lifecycle.LooseStatus:
-		return p.Why + "; what it allows, and its initializing section, end once nothing has happened to it, nor to its children, " +
-			"for a moment (--status-quiet-time of the operator), as its status may be about an older spec than it says"
+	case lifecycle.StatusLag:
+		return p.Why + "; what changes of it allow ends once nothing has happened to it, nor to its children, for a moment " +
+			"(--status-quiet-time of the operator), as its status may be about an older spec than it says"
 	default:
 		return p.Why
 	}

@@ -111,8 +111,7 @@ type Reconciler struct {
 	Alone bool
 	// DigestKey keys the digests of values in records.
 	DigestKey string
-	// QuietTimes are the times for which nothing may happen to a holder before its status is
-	// believed, DefaultQuietTimes unless somebody knows better.
+	// QuietTimes are DefaultQuietTimes unless flags say otherwise.
 	QuietTimes QuietTimes
 	// LedgerRestTime is for how long all of the ledger of a custom resource has to be used up
 	// before it is written to take it out; never where it is zero.
@@ -261,8 +260,8 @@ func (r *Reconciler) look(obj *unstructured.Unstructured, policies, gating []*po
 		_, when := lifecycle.Conditions(policies)
 		v.usedUp, v.restTime, v.judged = &r.usedUp, r.LedgerRestTime, when != nil
 	}
-	if doubt := lifecycle.DoubtOf(obj, policies); doubt != lifecycle.NoDoubt {
-		v.changed, v.quietTime = r.specs.since(obj, now), r.QuietTimes.of(doubt)
+	if lag := lifecycle.LagOf(obj, policies); lag != lifecycle.NoLag {
+		v.changed, v.quietTime = r.specs.since(obj, now), r.QuietTimes.of(lag)
 	}
 	return v
 }

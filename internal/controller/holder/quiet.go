@@ -28,25 +28,25 @@ import (
 	"kausality.io/operator/internal/lifecycle"
 )
 
-// QuietTimes are the times for which nothing may happen to a holder before what its status says
-// is believed (D8), by what is doubtful about it.
+// QuietTimes says for how long nothing may happen to a holder whose status may lag before that status
+// is believed (D8).
 type QuietTimes struct {
-	// Status is for one that another loop of its controller may write than the one that acts. It
-	// has to be longer than the first takes to begin.
+	// Status is for lifecycle.StatusLag. It has to be longer than a controller takes to start with
+	// a change.
 	Status time.Duration
-	// Composition is for a Crossplane composite resource. It has to be longer than one run of
-	// the functions of its composition.
+	// Composition is for lifecycle.CompositionLag. It has to be longer than one run of the functions
+	// of a composition.
 	Composition time.Duration
 }
 
-// DefaultQuietTimes are those of an operator that is told no others.
+// DefaultQuietTimes holds the defaults of --status-quiet-time and --composite-quiet-time.
 var DefaultQuietTimes = QuietTimes{Status: 5 * time.Second, Composition: 30 * time.Second}
 
-func (t QuietTimes) of(doubt lifecycle.Doubt) time.Duration {
-	switch doubt {
-	case lifecycle.LooseComposition:
+func (t QuietTimes) of(lag lifecycle.Lag) time.Duration {
+	switch lag {
+	case lifecycle.CompositionLag:
 		return t.Composition
-	case lifecycle.LooseStatus:
+	case lifecycle.StatusLag:
 		return t.Status
 	default:
 		return 0
