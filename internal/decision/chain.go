@@ -43,8 +43,8 @@ type step struct {
 	approved bool
 	// readBy is true where the policy has entries for readers of the holder.
 	readBy bool
-	// acts is true where the holder is initializing, and the requester is a controller of it.
-	acts bool
+	// fills is true where the requester may fill in fields of the holder as a part of its creation.
+	fills bool
 	// usable are the allowances that may cover the act.
 	usable []permit
 }
@@ -56,9 +56,9 @@ type step struct {
 //  3. a service account that may initiate starts one, but where the deletion of the
 //     parent explains the creation or deletion;
 //  4. what let the request through must be able to go on further down: what
-//     happens below a parent that is being deleted goes back to who deleted it, and
-//     an upgrade to who agreed to it; what a controller of the holder fills in while that is
-//     initializing, to who made the holder;
+//     happens below a parent that is being deleted goes back to who deleted it,
+//     an upgrade to who agreed to it, and what its controller fills in of a holder
+//     that is initializing to who created that;
 //     while the holder is initializing without bounds, and where a section or
 //     adoption let the change through, or the requester breaks the glass, the
 //     requester starts one that says so.
@@ -91,10 +91,8 @@ func (in *Input) causeOf(s step, v Verdict) (cause, bool) {
 	if v.Upgrade != nil {
 		return in.startFromUpgrade(v.Upgrade), true
 	}
-	if changes && s.acts && s.act.Change.Verb == change.Insert && !s.readBy {
-		if created, ok := in.creation(); ok {
-			return created, true
-		}
+	if changes && s.fills && s.act.Change.Verb == change.Insert && !s.readBy {
+		return in.creation(), true
 	}
 	if changes && in.initializingUnbounded() && !s.readBy { // What others read is never only its maker's.
 		return in.startFrom(ReasonInitializing), true
@@ -113,27 +111,23 @@ func (g *granter) chain(p *policy.Policy, c change.Change, approved bool) (cause
 		approved:  approved,
 		usable:    g.usable,
 		readBy:    len(p.Throughs()) > 0,
-		acts:      g.actsFor(p),
+		fills:     g.mayFill(p),
 	}, g.verdict)
 }
 
-// actsFor reports whether the requester is a controller of new holders of a policy, which is about
-// nothing outside the cluster: there the gate knows what is filled in.
-func (in *Input) actsFor(p *policy.Policy) bool {
+// mayFill reports whether the holder is initializing and the requester is a controller that the policy
+// names. Many controllers write defaults into the spec of a new object before they do anything else.
+// Observed of the RabbitMQ operator: its default image was withheld, and the object got no children at
+// all. Policies with External entries are left out, as the gate knows what providers fill in.
+func (in *Input) mayFill(p *policy.Policy) bool {
 	return in.Child.Phase() == v1alpha1.PhaseInitializing && in.Requester.IsController() && p.Names(in.Requester) &&
 		!slices.ContainsFunc(p.Entries(), policy.Entry.IsExternal)
 }
 
-// creation returns the cause that made the holder, while it is initializing. Many controllers
-// write defaults into the spec of a new object before they do anything else. Observed of the
-// RabbitMQ operator, whose image was withheld, so that nothing at all came of the object.
-func (in *Input) creation() (cause, bool) {
-	i := slices.IndexFunc(in.Child.Ledger, ledger.Entry.IsCreation)
-	if i < 0 {
-		return cause{}, false
-	}
-	e := in.Child.Ledger[i]
-	return cause{initiator: e.Initiator, trace: slices.Clone(e.Trace)}, true
+// creation returns the cause of the creation of a holder that is initializing.
+func (in *Input) creation() cause {
+	e := in.Child.Ledger[slices.IndexFunc(in.Child.Ledger, ledger.Entry.IsCreation)]
+	return cause{initiator: e.Initiator, trace: slices.Clone(e.Trace)}
 }
 
 // chainOfHolder finds the cause of the creation or deletion of a holder.

@@ -33,8 +33,8 @@ import (
 // requester is not.
 //
 // What a phase lets anybody do is over when the deputy acts. It only counts for who made
-// the child itself, and of the parent's phase for controllers that act for the parent. That
-// the child is going lets nobody: the deputy stays, and acts on what comes by the same name.
+// the child itself, and of the parent's phase for controllers that act for the parent. The
+// deletion of the child lets nobody: the deputy outlives it, and acts on the next object of that name.
 // Conditions of rules are left to when it acts: they are about the child as it is then.
 func Delegate(ctx context.Context, in *Input) (Verdict, bool) {
 	lasting := in.lasting()

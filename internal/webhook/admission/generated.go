@@ -169,8 +169,8 @@ func among(ctx context.Context, r *request, heard []*outcome) *outcome {
 	case len(refuses) == 0:
 		return heard[0] // None bounds it.
 	case gone && r.isGenerator() && r.operation == decision.Delete:
-		// That follows from the end of what is gone. What another trigger wants instead does not: it
-		// may be of whoever deleted the first.
+		// The deletion follows from the end of what is gone. A change does not: it is what another
+		// trigger wants, which may belong to whoever deleted the first one.
 		return heard[slices.IndexFunc(heard, func(o *outcome) bool { return o.ParentState == decision.ParentGone })]
 	}
 	return together(ctx, r, refuses)
