@@ -181,11 +181,37 @@ func set(ctx context.Context, who *actor, ns, name, value string) error {
 
 const madeFromTrigger = `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}, 'data': {'key': object.data.key}}`
 
+// setGenerated makes a ConfigMap from alice's trigger, which a policy for ConfigMaps bounds.
+func setGenerated(ctx context.Context) *generated {
+	GinkgoHelper()
+	g := newGenerated(ctx, madeFromTrigger, causing("apiVersion: v1, resource: configmaps", "data"))
+	Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", "one"))).To(Succeed())
+	Eventually(g.made).WithContext(ctx).Should(Equal("one"))
+	return g
+}
+
+// setCloned makes a clone of alice's source, which the policies bound that the plugin derives.
+func setCloned(ctx context.Context) *generated {
+	GinkgoHelper()
+	g := newGenerated(ctx, "variables.source.setField('metadata.name', 'made')", derivedPolicies)
+	Expect(g.owner.Create(ctx, configMap(g.ns, "source", "one"))).To(Succeed())
+	Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", ""))).To(Succeed())
+	Eventually(g.made).WithContext(ctx).Should(Equal("one"))
+	return g
+}
+
+// waits checks that the policy is refused what it wants, for a reason that has a text in it, and that what
+// was made still has a value.
+func (g *generated) waits(ctx context.Context, value, why string) {
+	GinkgoHelper()
+	Eventually(g.status).WithContext(ctx).Should(HaveField("Failures", ContainElement(And(
+		HaveField("Reason", "Refused"), HaveField("Message", ContainSubstring(why))))))
+	Expect(g.made(ctx)).To(Equal(value))
+}
+
 var _ = Describe("What a GeneratingPolicy made", func() {
 	It("is a child of its trigger", func(ctx SpecContext) {
-		g := newGenerated(ctx, madeFromTrigger, causing("apiVersion: v1, resource: configmaps", "data"))
-		Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", "one"))).To(Succeed())
-		Eventually(g.made).WithContext(ctx).Should(Equal("one"))
+		g := setGenerated(ctx)
 
 		By("having an initiator change the trigger")
 		Expect(set(ctx, g.owner, g.ns, "trigger", "two")).To(Succeed())
@@ -197,9 +223,7 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 
 		By("having a stranger change the trigger")
 		Expect(set(ctx, g.stranger, g.ns, "trigger", "three")).To(Succeed())
-		Eventually(g.status).WithContext(ctx).Should(HaveField("Failures", ContainElement(And(
-			HaveField("Reason", "Refused"), HaveField("Message", ContainSubstring("by "+mallory+" is withheld"))))))
-		Expect(g.made(ctx)).To(Equal("two"))
+		g.waits(ctx, "two", "by "+mallory+" is withheld")
 
 		By("approving that")
 		out, err := g.owner.kausality(ctx, g.ns, "approve", "configmap/trigger", "--yes")
@@ -270,28 +294,20 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 	})
 
 	It("is bounded by its source and its policy with what the plugin derives", func(ctx SpecContext) {
-		g := newGenerated(ctx, "variables.source.setField('metadata.name', 'made')", derivedPolicies)
-		withheld := HaveField("Failures", ContainElement(And(
-			HaveField("Reason", "Refused"), HaveField("Message", ContainSubstring("by "+mallory+" is withheld")))))
-		Expect(g.owner.Create(ctx, configMap(g.ns, "source", "one"))).To(Succeed())
-		Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", ""))).To(Succeed())
-		Eventually(g.made).WithContext(ctx).Should(Equal("one"))
-
+		g := setCloned(ctx)
 		out, err := g.owner.kausality(ctx, g.ns, "derive", "-f", g.file, "--diff")
 		Expect(err).NotTo(HaveOccurred(), out)
 
 		By("having a stranger change the source, and then an initiator")
 		Expect(set(ctx, g.stranger, g.ns, "source", "stranger")).To(Succeed())
-		Eventually(g.status).WithContext(ctx).Should(withheld)
-		Expect(g.made(ctx)).To(Equal("one"))
+		g.waits(ctx, "one", "by "+mallory+" is withheld")
 		Expect(set(ctx, g.owner, g.ns, "source", "two")).To(Succeed())
 		Eventually(g.made).WithContext(ctx).Should(Equal("two"))
 
 		By("having a stranger change the policy, and an initiator approve that")
 		generate := `{"spec": {"generate": [{"expression": "generator.ApplyAll('` + g.in + `', variables.source.setField('metadata.name', 'made').setField('data.key', 'three'))"}]}}`
 		Expect(g.stranger.Patch(ctx, g.policy, client.RawPatch(types.MergePatchType, []byte(generate)))).To(Succeed())
-		Eventually(g.status).WithContext(ctx).Should(withheld)
-		Expect(g.made(ctx)).To(Equal("two"))
+		g.waits(ctx, "two", "by "+mallory+" is withheld")
 		out, err = g.owner.kausality(ctx, g.ns, "approve", "generatingpolicy/"+g.policy.Name, "--yes")
 		Expect(err).NotTo(HaveOccurred(), out)
 		Eventually(g.made).WithContext(ctx).Should(Equal("three"))

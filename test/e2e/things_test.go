@@ -53,8 +53,8 @@ type thingController struct {
 	report func(context.Context, *actor, *unstructured.Unstructured) error
 }
 
-// newThing has somebody make a Thing of a kind that is new, under the policies in testdata, with a
-// controller that has not acted yet.
+// newThing creates a Thing as somebody, of a kind of its own under the policies in testdata, and returns
+// it with a controller that has not reconciled it yet.
 func newThing(ctx context.Context, who *actor, spec map[string]any) (*thingController, *unstructured.Unstructured) {
 	GinkgoHelper()
 	group := defineThings(ctx)

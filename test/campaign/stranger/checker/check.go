@@ -96,16 +96,17 @@ type checker struct {
 	// states are what the model says of each version of an object that was asked about.
 	states map[*audit.Life][]*state
 	users  map[string]bool
-	// times are those of what was asked of an object and of its children, by its UID.
-	times map[types.UID][]time.Time
+	// activity caches, by the UID of an object, when requests for it or its children were received.
+	activity map[types.UID][]time.Time
 
 	report Report
 }
 
-// adoption is that of a child that its parent had not made. It is not sure that it had no cause where
-// the parent may have been initializing as it was seen, or was, with something withheld.
+// adoption is when a child was adopted that its parent had not made.
 type adoption struct {
-	at   time.Time
+	at time.Time
+	// sure is false where the adoption may have had a cause: the parent was initializing in some of the
+	// versions that the operator may have seen.
 	sure bool
 }
 
@@ -127,7 +128,7 @@ func Check(e Evidence) (*Report, error) {
 func prepare(e Evidence) (*checker, error) {
 	c := &checker{
 		Evidence: e, lives: audit.Lives(e.Log.Writes), byName: map[string][]*audit.Life{}, strays: map[types.UID]adoption{}, users: map[string]bool{},
-		states: map[*audit.Life][]*state{},
+		states: map[*audit.Life][]*state{}, activity: map[types.UID][]time.Time{},
 	}
 	c.report.Children, c.report.Known = map[string]int{}, map[string]int{}
 	for _, l := range c.lives {

@@ -395,6 +395,7 @@ func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *law.Pol
 			})
 		})
 	}
+	asStray := c.ofStray(w, p, mayUse)
 	switch {
 	case v.Deleting && (p.Deleting == nil || !p.Deleting.Names(w.Resource)):
 		return deletes
@@ -402,9 +403,9 @@ func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *law.Pol
 		return deletes
 	case v.Deleting:
 		return ""
-	case c.isStray(w) && (c.strays[w.life.UID].sure || c.ofStray(w, p, mayUse) != ""):
+	case c.isStray(w) && (asStray != "" || c.strays[w.life.UID].sure):
 		// Neither causes nor healing reach what was adopted without a cause.
-		return c.ofStray(w, p, mayUse)
+		return asStray
 	case len(s.held) > 0:
 		return c.whileHeld(w, s, p, in)
 	case s.initializing && p.Initializing == nil, s.initializing && !p.Bounds(w.Resource, p.Initializing), s.initializing && in(p.Initializing):
@@ -507,7 +508,7 @@ func (c *checker) evicts(w *childWrite, p *law.Policy) bool {
 	})
 }
 
-// isStray reports whether a request finds the child adopted without a cause, or perhaps without.
+// isStray reports whether the child had been adopted without a cause, surely or not, before a request.
 func (c *checker) isStray(w *childWrite) bool {
 	adopted, ok := c.strays[w.life.UID]
 	return ok && w.Received.After(adopted.at)

@@ -21,7 +21,6 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
-	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/test/campaign/audit"
 	"kausality.io/operator/test/campaign/law"
@@ -58,24 +57,23 @@ type cause struct {
 	// entries is what it lets happen, and any is true where a section let it through that
 	// says no more.
 	entries []law.Permission
-	// creation is true of that of the object.
+	// creation is true where the change is the creation of the object.
 	creation bool
-	// over is when the object said that nothing is left to do of it, where that is not believed at
-	// once.
+	// over is when the object reported that it had settled, where a quiet time follows; zero before.
 	over time.Time
 }
 
-// quiet is how long a kind that is not known has to be left alone before its status is believed.
+// quiet is the default of --status-quiet-time.
 const quiet = 5 * time.Second
 
-// lasts reports whether a cause lets something happen below an object at a time: it is not over, or
-// the object has not been left alone since for as long as it takes.
+// lasts reports whether a cause counts below an object at a time: the object has not settled, or the quiet
+// time has not passed since, which each request for it or its children starts anew.
 func (c *checker) lasts(x cause, above *audit.Life, at time.Time) bool {
 	if x.over.IsZero() {
 		return true
 	}
 	last := x.over
-	for _, t := range c.happened(above) {
+	for _, t := range c.requestsBelow(above) {
 		switch {
 		case !t.After(last):
 		case !t.Before(at) || t.Sub(last) > quiet+lag:
@@ -87,13 +85,10 @@ func (c *checker) lasts(x cause, above *audit.Life, at time.Time) bool {
 	return at.Sub(last) <= quiet+lag
 }
 
-// happened returns when anything was asked of an object and of its children, in order.
-func (c *checker) happened(above *audit.Life) []time.Time {
-	if times, known := c.times[above.UID]; known {
+// requestsBelow returns when requests for an object or its children were received, in order.
+func (c *checker) requestsBelow(above *audit.Life) []time.Time {
+	if times, known := c.activity[above.UID]; known {
 		return times
-	}
-	if c.times == nil {
-		c.times = map[types.UID][]time.Time{}
 	}
 	var times []time.Time
 	for _, w := range c.Log.Writes {
@@ -104,7 +99,7 @@ func (c *checker) happened(above *audit.Life) []time.Time {
 		}
 	}
 	slices.SortFunc(times, time.Time.Compare)
-	c.times[above.UID] = times
+	c.activity[above.UID] = times
 	return times
 }
 
@@ -168,7 +163,7 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 		approved: before.approved,
 	}
 	changes := slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object))
-	// What was let go of, and only goes on with what others begin, is governed by nothing.
+	// Without an owner nothing governs an object whose policies name no initiator.
 	governing := c.rules.During(v.Kind, v.Before.Controller() != nil || v.Controller() != nil, v.By.Received, v.By.Answered)
 	switch {
 	case c.disturbed(l, v.Before.By.Received.Add(-lag), v.By.Answered.Add(lag)) || len(governing) == 0:
@@ -201,7 +196,7 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 	return s
 }
 
-// settle ends the causes of which a version says that nothing is left to do.
+// settle ends the causes for which a version reports that it has settled, or starts their quiet time.
 func (s *state) settle(v *audit.Version) {
 	s.causes = slices.DeleteFunc(s.causes, func(x cause) bool {
 		return settledAt(v, x.generation) && (x.creation || v.Kind != kinds[things])
