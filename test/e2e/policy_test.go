@@ -150,6 +150,17 @@ var _ = Describe("A policy", func() {
 			asked(ctx, map[string]admissionregistrationv1.FailurePolicyType{})
 		}, SpecTimeout(specTimeout))
 
+		It("says so again only once the API server asks, when another one takes its name", func(ctx SpecContext) {
+			shared.apply(ctx, p)
+			for range 5 {
+				again := thingPolicy(group, p.Name)
+				Expect(shared.Delete(ctx, p)).To(Succeed())
+				Expect(shared.Create(ctx, again)).To(Succeed())
+				shared.enforced(ctx, again, effectTimeout)
+				Expect(shared.webhooks(ctx, Default).resources(group)).To(HaveKey("validate things"))
+			}
+		}, SpecTimeout(specTimeout))
+
 		// Alone: while it is there, ConfigMaps have another webhook, under whose name the
 		// audit log has the reasons that other specs read.
 		// That requests are refused then is seen while the operator is away (outage_test.go).

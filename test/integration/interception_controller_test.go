@@ -197,6 +197,9 @@ var _ = Describe("The interception controller", func() {
 		return func() error { return k8s.Get(ctx, client.ObjectKeyFromObject(object), object) }
 	}
 	all := func() []client.Object { return []client.Object{mutating, validating, protection, binding} }
+	rendered := func(p *policy.Policy) func() bool {
+		return func() bool { return reconciler.Rendered(p) }
+	}
 	versions := func(ctx context.Context) []string {
 		GinkgoHelper()
 		var result []string
@@ -250,7 +253,7 @@ var _ = Describe("The interception controller", func() {
 
 		By("waiting for the resource")
 		policies.set(things)
-		Eventually(func() bool { return reconciler.Rendered("thing", 1) }).Should(BeTrue())
+		Eventually(rendered(things)).Should(BeTrue())
 		for _, object := range all() {
 			Expect(apierrors.IsNotFound(get(ctx, object)())).To(BeTrue())
 		}
@@ -264,10 +267,11 @@ var _ = Describe("The interception controller", func() {
 
 		By("writing nothing while nothing changes")
 		before := versions(ctx)
-		renamed := *things
-		renamed.Name = "marker"
-		policies.set(&renamed)
-		Eventually(func() bool { return reconciler.Rendered("marker", 1) }).Should(BeTrue())
+		again := *things
+		again.UID = "of another one of the name"
+		Expect(rendered(&again)()).To(BeFalse())
+		policies.set(&again)
+		Eventually(rendered(&again)).Should(BeTrue())
 		Expect(versions(ctx)).To(Equal(before))
 
 		By("taking back what somebody edits")
@@ -324,7 +328,7 @@ var _ = Describe("The interception controller", func() {
 			Eventually(get(ctx, object)).Should(Satisfy(apierrors.IsNotFound))
 		}
 		Eventually(reconciler.Off).Should(BeTrue())
-		Expect(reconciler.Rendered("thing", 1)).To(BeFalse())
+		Expect(rendered(things)()).To(BeFalse())
 		Expect(k8s.Create(ctx, newInstalled())).To(Succeed())
 		for _, object := range all() {
 			Eventually(get(ctx, object)).Should(Succeed())
@@ -336,6 +340,6 @@ var _ = Describe("The interception controller", func() {
 		for _, object := range all() {
 			Eventually(get(ctx, object)).Should(Satisfy(apierrors.IsNotFound))
 		}
-		Eventually(func() bool { return reconciler.Rendered("thing", 1) }).Should(BeFalse())
+		Eventually(rendered(things)).Should(BeFalse())
 	})
 })

@@ -63,7 +63,7 @@ const targetRate = 50
 // rendering stands for the reconciler of the webhook configurations.
 type rendering struct{ pending atomic.Bool }
 
-func (r *rendering) Rendered(string, int64) bool { return !r.pending.Load() }
+func (r *rendering) Rendered(*policy.Policy) bool { return !r.pending.Load() }
 
 func (r *rendering) Begun() bool { return true }
 

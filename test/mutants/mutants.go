@@ -753,6 +753,19 @@ var mutants = []mutant{
 		},
 	},
 	{
+		name: "a policy is said to be enforced by what was told of another one of its name",
+		edits: []edit{
+			{"internal/controller/interception/controller.go", "rendered.generations[p.UID]", "rendered.generations[types.UID(p.Name)]"},
+			{"internal/controller/interception/controller.go", "now.generations[p.UID]", "now.generations[types.UID(p.Name)]"},
+		},
+		unit: []string{"./test/integration", "-ginkgo.focus=" + "keeps everything equal to what policies need"},
+	},
+	{
+		name:  "what takes the place of a policy is not seen",
+		edits: []edit{{"internal/controller/updates/updates.go", "before.GetUID() != after.GetUID() || ", ""}},
+		unit:  []string{"./internal/controller/updates"},
+	},
+	{
 		name:  "nobody asks for kube-system",
 		edits: []edit{{"internal/interception/webhooks.go", "return err == nil && !selector.Empty()", "return err != nil && !selector.Empty()"}},
 		ways:  []string{"changing a child in kube-system of a parent outside of namespaces"},

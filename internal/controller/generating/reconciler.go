@@ -40,6 +40,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/controller/updates"
 	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/generate/plan"
 	"kausality.io/operator/internal/record"
@@ -177,7 +178,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 		triggers.Watch(r.triggerQueue.source()),
 		policies.Watch(r.policyQueue.source()),
 		policies.Watch(source.Kind(mgr.GetCache(), client.Object(&v1alpha1.GeneratingPolicy{}), &handler.EnqueueRequestForObject{},
-			predicate.Or[client.Object](predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))),
+			predicate.Or[client.Object](updates.OfSpec(), predicate.AnnotationChangedPredicate{}))),
 	)
 }
 

@@ -31,6 +31,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/controller/recordevents"
+	"kausality.io/operator/internal/controller/updates"
 	"kausality.io/operator/internal/objectcache"
 )
 
@@ -114,7 +115,7 @@ func matters(before, after *v1alpha1.AllowancePolicy) bool {
 		}
 		return out
 	}
-	return before.Generation != after.Generation || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
+	return updates.IsOfSpec(before, after) || before.DeletionTimestamp.IsZero() != after.DeletionTimestamp.IsZero() ||
 		!maps.Equal(states(before), states(after))
 }
 

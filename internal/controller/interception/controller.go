@@ -32,6 +32,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
@@ -48,6 +49,7 @@ import (
 	"kausality.io/operator/internal/certs"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/requeue"
+	"kausality.io/operator/internal/controller/updates"
 	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/internal/policy"
@@ -121,8 +123,8 @@ type Reconciler struct {
 type rendered struct {
 	// installed says that there is an installation by which it may be told anything.
 	installed bool
-	// generations are those of the policies, by name.
-	generations map[string]int64
+	// generations are those of the policies, by UID: another one may have the name by now.
+	generations map[types.UID]int64
 }
 
 // SetupWithManager adds the reconciler to mgr. Whether the cluster serves
@@ -150,7 +152,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 			return obj.GetName() == r.Config.Name || obj.GetName() == interception.CausesName(r.Config.Name) || interception.IsOfOwnKinds(obj)
 		}))).
 		Watches(&admissionregistrationv1.ValidatingWebhookConfiguration{}, all, builder.WithPredicates(r.ownOrInstalled()))
-	b = b.Watches(&v1alpha1.GeneratingPolicy{}, all, builder.WithPredicates(predicate.GenerationChangedPredicate{}))
+	b = b.Watches(&v1alpha1.GeneratingPolicy{}, all, builder.WithPredicates(updates.OfSpec()))
 	if r.protects {
 		b = b.Watches(&admissionregistrationv1.MutatingAdmissionPolicy{}, all, own).
 			Watches(&admissionregistrationv1.MutatingAdmissionPolicyBinding{}, all, own)
@@ -177,16 +179,15 @@ func (r *Reconciler) ownOrInstalled() predicate.Predicate {
 	}
 }
 
-// Rendered says whether the API server has been told of that generation of the
-// policy: what it names and is served reaches the operator. It is for the status
-// of policies.
-func (r *Reconciler) Rendered(policyName string, generation int64) bool {
+// Rendered says whether the API server has been told of the policy at its generation:
+// what it names and is served reaches the operator. It is for the status of policies.
+func (r *Reconciler) Rendered(p *policy.Policy) bool {
 	rendered := r.rendered.Load()
 	if rendered == nil {
 		return false
 	}
-	g, ok := rendered.generations[policyName]
-	return ok && g >= generation
+	g, ok := rendered.generations[p.UID]
+	return ok && g >= p.Generation
 }
 
 // Begun implements Rendering.
@@ -351,9 +352,9 @@ func (r *Reconciler) own(ctx context.Context, owners []metav1.OwnerReference) er
 
 // report lets Rendered and Off know what has been applied.
 func (r *Reconciler) report(installed bool, policies []*policy.Policy) {
-	now := &rendered{installed: installed, generations: make(map[string]int64, len(policies))}
+	now := &rendered{installed: installed, generations: make(map[types.UID]int64, len(policies))}
 	for _, p := range policies {
-		now.generations[p.Name] = p.Generation
+		now.generations[p.UID] = p.Generation
 	}
 	before := r.rendered.Swap(now)
 	if r.OnRendered != nil && (before == nil || before.installed != installed || !maps.Equal(before.generations, now.generations)) {

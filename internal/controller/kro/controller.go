@@ -50,6 +50,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/source"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/controller/updates"
 	"kausality.io/operator/internal/derive/kro"
 	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/interception"
@@ -117,7 +118,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	})
 	// What policies report changes with each object, and nothing follows from it.
 	written := predicate.Funcs{UpdateFunc: func(e event.UpdateEvent) bool {
-		return e.ObjectOld.GetGeneration() != e.ObjectNew.GetGeneration() ||
+		return updates.IsOfSpec(e.ObjectOld, e.ObjectNew) ||
 			!maps.Equal(e.ObjectOld.GetAnnotations(), e.ObjectNew.GetAnnotations()) ||
 			!equality.Semantic.DeepEqual(e.ObjectOld.GetOwnerReferences(), e.ObjectNew.GetOwnerReferences())
 	}}

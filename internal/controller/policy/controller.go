@@ -31,12 +31,12 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/builder"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-	"sigs.k8s.io/controller-runtime/pkg/predicate"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/controller/catalog"
 	"kausality.io/operator/internal/controller/requeue"
+	"kausality.io/operator/internal/controller/updates"
 	knowngates "kausality.io/operator/internal/gate/registry"
 	"kausality.io/operator/internal/policy"
 )
@@ -47,8 +47,8 @@ import (
 
 // Rendering knows what the API server has been told to ask about.
 type Rendering interface {
-	// Rendered says whether that includes what a generation of a policy names.
-	Rendered(policyName string, generation int64) bool
+	// Rendered says whether that includes what a policy names.
+	Rendered(p *policy.Policy) bool
 	// Begun says whether this process has told it anything.
 	Begun() bool
 	// Off says that it is told nothing, as what is installed for that has been taken away.
@@ -81,7 +81,7 @@ func (r *Reconciler) SetupWithManager(ctx context.Context, mgr ctrl.Manager) err
 	}
 	return ctrl.NewControllerManagedBy(mgr).
 		Named("allowancepolicy").
-		For(&v1alpha1.AllowancePolicy{}, builder.WithPredicates(predicate.GenerationChangedPredicate{})).
+		For(&v1alpha1.AllowancePolicy{}, builder.WithPredicates(updates.OfSpec())).
 		WatchesRawSource(r.attentionSource(mgr.GetCache())).
 		WatchesRawSource(r.Catalog.Source()).
 		Complete(r)
@@ -210,7 +210,7 @@ func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowanceP
 		adopted:   entry.Adopted == p,
 		waiting:   !canStart,
 		parents:   parents,
-		rendered:  r.Rendering.Rendered(p.Name, p.Generation),
+		rendered:  r.Rendering.Rendered(p),
 		standing:  found,
 	}) {
 		apimeta.SetStatusCondition(&obj.Status.Conditions, condition)

@@ -37,6 +37,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/controller/requeue"
+	"kausality.io/operator/internal/controller/updates"
 	"kausality.io/operator/internal/metrics"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -89,7 +90,7 @@ type Reconciler struct {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	return ctrl.NewControllerManagedBy(mgr).Named("upgradeallowance").
 		For(&v1alpha1.UpgradeAllowance{}, builder.WithPredicates(predicate.Or(
-			predicate.GenerationChangedPredicate{}, predicate.AnnotationChangedPredicate{}))).
+			updates.OfSpec(), predicate.AnnotationChangedPredicate{}))).
 		Complete(r)
 }
 
