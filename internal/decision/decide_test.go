@@ -68,7 +68,12 @@ rules:
 		// initiator of the allowance that was exercised.
 		initiator string
 	}{
-		"our own write":         {request: scaling(mallory).with(func(in *Input) { in.Operator = true }), want: ReasonOwn},
+		"our own write": {request: scaling(mallory).with(func(in *Input) { in.Operator, in.Changes, in.OwnChanges = true, nil, nil }), want: ReasonOwn},
+		"our own write, as another webhook has changed it": {
+			request: scaling(mallory).with(func(in *Input) { in.Operator = true }),
+			want:    ReasonDenied, uncovered: []string{"spec.replicas"},
+		},
+		"our own deletion":      {request: aRequest(mallory, Delete, replicaSetGVK, "web-1").of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Operator = true }), want: ReasonOwn},
 		"nothing that counts":   {request: scaling(mallory).with(func(in *Input) { in.Changes = nil }), want: ReasonUnchanged},
 		"already being deleted": {request: scaling(mallory).with(func(in *Input) { in.Child.Deleting = true }), want: ReasonFinishing},
 		"the garbage collector": {

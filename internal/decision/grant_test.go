@@ -355,7 +355,12 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 			want:    outcome{Granted: []string{"* * by alice"}, Trace: []string{"Deployment/web spec.replicas"}},
 		},
 		"no policy of its own": {request: scaling(alice).governed(), want: outcome{}},
-		"our own write":        {request: scaling(alice).with(func(in *Input) { in.Operator = true }), want: outcome{}},
+		"our own write":        {request: scaling(alice).with(func(in *Input) { in.Operator, in.Changes, in.OwnChanges = true, nil, nil }), want: outcome{}},
+		"our own write, as another webhook has changed it": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").changing(t, nil, "1", "spec.replicas").governed(deployment).
+				with(func(in *Input) { in.Operator = true }),
+			want: outcome{Withheld: []string{"spec.replicas"}, Left: []string{"spec.replicas was <nil>"}},
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -32,8 +32,11 @@ import (
 	authenticationv1 "k8s.io/api/authentication/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/interception"
@@ -113,6 +116,18 @@ func askingTheWebhook() []bypass {
 				refuse(s.rogue.try(ctx, s.rs.DeepCopy(), replicas(9)))
 			}
 			crowd.Wait()
+		}},
+		{"having another webhook change a child in a write of Kausality's own", func(ctx context.Context, s *scene) {
+			stop := shared.mutateToo(ctx, afterOurs, s.ns, replicaSetsOnly, func(req admission.Request, obj *unstructured.Unstructured) {
+				if req.Operation == admissionv1.Update {
+					Expect(unstructured.SetNestedField(obj.Object, int64(9), "spec", "replicas")).To(Succeed())
+				}
+			})
+			Eventually(ctx, func() error {
+				return shared.serviceAccount(operatorUser).Patch(ctx, s.rs.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{}`)), client.DryRunAll)
+			}).Should(MatchError(denied, "denied"), "what the other webhook changes passes as Kausality's own")
+			s.nothingFollows(ctx)
+			stop(ctx)
 		}},
 		{"keeping the API server out by connections without end", func(ctx context.Context, s *scene) {
 			at := strings.TrimPrefix(shared.findHook(ctx).base, "https://")

@@ -766,6 +766,11 @@ var mutants = []mutant{
 		unit:  []string{"./internal/controller/updates"},
 	},
 	{
+		name:  "whatever Kausality's own writes change passes",
+		edits: []edit{{"internal/decision/decide.go", "return in.Operator && (in.Operation != Update || len(in.Changes)+len(in.OwnChanges) == 0)", "return in.Operator"}},
+		ways:  []string{"having another webhook change a child in a write of Kausality's own"},
+	},
+	{
 		name:  "nobody asks for kube-system",
 		edits: []edit{{"internal/interception/webhooks.go", "return err == nil && !selector.Empty()", "return err != nil && !selector.Empty()"}},
 		ways:  []string{"changing a child in kube-system of a parent outside of namespaces"},
