@@ -246,32 +246,33 @@ var _ = Describe("What strangers make of something in the cloud", Ordered, Conti
 	)
 })
 
+// whileAway does something without the operator, and returns when it is back. Other policies of the suite
+// would let nothing pass, so somebody takes its webhooks away as well. It is for Serial specs.
+func whileAway(ctx context.Context, what func()) {
+	GinkgoHelper()
+	Expect(operator.Kill()).To(Succeed())
+	DeferCleanup(func(ctx SpecContext) { Expect(operator.Restart(ctx)).To(Succeed()) })
+	webhooks := []string{"mutatingwebhookconfiguration/kausality-admission", "validatingwebhookconfiguration/kausality-admission"}
+	out, err := shared.RunKubectl(ctx, append([]string{"delete"}, webhooks...)...)
+	Expect(err).NotTo(HaveOccurred(), out)
+	what()
+	Expect(operator.Restart(ctx)).To(Succeed())
+	Eventually(ctx, func(g Gomega) {
+		out, err := shared.RunKubectl(ctx, append([]string{"get"}, webhooks...)...)
+		g.Expect(err).NotTo(HaveOccurred(), out)
+	}).Should(Succeed())
+}
+
 var _ = Describe("What strangers make of something in the cloud while the operator is away", Serial, Ordered, ContinueOnFailure, func() {
 	const group = "away.example.org"
 	BeforeAll(func(ctx SpecContext) {
 		shared.offer(ctx, group)
 		shared.Apply(ctx, sizesAndEngines(group)...)
 	}, NodeTimeout(specTimeout))
-	// away is what happens without the operator. Other policies of the suite would let
-	// nothing pass, so somebody takes its webhooks away as well.
-	away := func(ctx context.Context, what func()) {
-		GinkgoHelper()
-		Expect(operator.Kill()).To(Succeed())
-		DeferCleanup(func(ctx SpecContext) { Expect(operator.Restart(ctx)).To(Succeed()) })
-		webhooks := []string{"mutatingwebhookconfiguration/kausality-admission", "validatingwebhookconfiguration/kausality-admission"}
-		out, err := shared.RunKubectl(ctx, append([]string{"delete"}, webhooks...)...)
-		Expect(err).NotTo(HaveOccurred(), out)
-		what()
-		Expect(operator.Restart(ctx)).To(Succeed())
-		Eventually(ctx, func(g Gomega) {
-			out, err := shared.RunKubectl(ctx, append([]string{"get"}, webhooks...)...)
-			g.Expect(err).NotTo(HaveOccurred(), out)
-		}).Should(Succeed())
-	}
 
 	It("stays out of it where it is a composite resource", func(ctx SpecContext) {
 		a := ask(ctx, group, databaseKind)
-		away(ctx, func() {
+		whileAway(ctx, func() {
 			a.patch(ctx, shared.stranger(), a.change(map[string]any{a.size: "db.evil.1"}))
 			shared.sized(ctx, a.instance, "db.evil.1") // which Crossplane carries out
 		})
@@ -291,7 +292,7 @@ var _ = Describe("What strangers make of something in the cloud while the operat
 		mr := managed(namespaced.GroupVersion, "away-managed")
 		mr.SetNamespace(shared.MakeNamespace(ctx, nil))
 		a := askManaged(ctx, group, mr)
-		away(ctx, func() {
+		whileAway(ctx, func() {
 			a.patch(ctx, shared.stranger(), a.change(map[string]any{a.size: "db.evil.1"}))
 			a.patch(ctx, shared.stranger(), merge(`{"spec":{"managementPolicies":["Observe"]}}`))
 		})
