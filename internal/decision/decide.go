@@ -73,8 +73,8 @@ type Verdict struct {
 	// Upgrade is what lets the request through as part of an upgrade of its parent; nil
 	// where the reason is another one.
 	Upgrade *Upgrade
-	// TakenBack are the fields in which a child that is created has what was withheld of
-	// the parent and is there no more.
+	// TakenBack are the fields in which the child gets what was withheld of the parent and
+	// is there no more.
 	TakenBack []change.Path
 	// Withheld are the parent's withheld changes, which keep its allowances from
 	// being used.

@@ -24,15 +24,20 @@ import (
 	"kausality.io/operator/internal/knowledge"
 )
 
-// takenBack returns the fields in which a child that is about to be created has what was
-// withheld of its parent and is there no more (D2): its controller has not heard yet that
-// it was taken back, or changed. It tries again.
+// takenBack returns the fields in which a child is about to get what was withheld of its
+// parent and is there no more (D2): its controller has not heard yet that it was taken back,
+// or changed. It tries again.
 func (in *Input) takenBack() []change.Path {
-	if in.Operation != Create || in.ParentState != ParentFound || len(in.Parent.TakenBack) == 0 {
+	if in.ParentState != ParentFound || len(in.Parent.TakenBack) == 0 {
 		return nil
 	}
 	m, _ := in.Parent.Known().Child(in.Child.GVK.GroupKind())
-	if m.Template == nil || in.isOfOlderRevision(m) {
+	switch {
+	case in.Operation == Delete:
+		return nil
+	case in.Operation == Update || m.Template == nil:
+		return in.repeated()
+	case in.isOfOlderRevision(m):
 		return nil
 	}
 	now, _ := m.Template.Value(in.Parent.Fields)

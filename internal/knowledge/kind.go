@@ -185,11 +185,6 @@ func (k *Kind) Child(kind schema.GroupKind) (Child, bool) {
 	return k.Children[i], true
 }
 
-// HasTemplate reports whether some children are known to be made of a template.
-func (k *Kind) HasTemplate() bool {
-	return slices.ContainsFunc(k.Children, func(c Child) bool { return c.Template != nil })
-}
-
 // IsBookkeeping reports whether an operation on an object of the kind is what controllers
 // do to keep their books. The object is as it was before the operation, or, where that
 // creates it, as it will be.

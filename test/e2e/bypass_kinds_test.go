@@ -117,6 +117,32 @@ func unknownKinds() []bypass {
 			owner.setThing(ctx, thing, `{"config":"b"}`)
 			Expect(controller.reconcile(ctx, thing)).To(Succeed())
 		}},
+		{"taking back what is withheld before a controller has heard of that", func(ctx context.Context, s *scene) {
+			group := defineThings(ctx)
+			policies := thingPolicies(group)
+			policies[0].Spec.Initializing = nil
+			shared.apply(ctx, policies...)
+			ns := shared.newNamespace(ctx)
+			owner := shared.as(alice, platformTeam, "system:masters")
+			controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportReadyOnly}
+			thing := builders.MakeThing(group, ns, "app")
+			thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+			Expect(owner.Create(ctx, thing)).To(Succeed())
+			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+
+			s.rogue.setThing(ctx, thing, `{"config":"theirs-alone"}`)
+			s.rogue.setThing(ctx, thing, `{"config":"a"}`)
+			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+			written := func(value string) error {
+				return controller.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"`+value+`"}}`)))
+			}
+			Expect(written("theirs-alone")).To(MatchError(And(ContainSubstring("spec.config"), ContainSubstring("once it has heard of that"))))
+
+			By("the controller going on, and who may asking for the same")
+			Expect(written("something else")).To(Succeed())
+			owner.setThing(ctx, thing, `{"config":"theirs-alone"}`)
+			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		}},
 		{"showing what is withheld in the annotations of a child", func(ctx context.Context, s *scene) {
 			group := defineThings(ctx)
 			policies := thingPolicies(group)

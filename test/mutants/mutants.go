@@ -771,6 +771,11 @@ var mutants = []mutant{
 		ways:  []string{"having another webhook change a child in a write of Kausality's own"},
 	},
 	{
+		name:  "what was taken back tells nothing of kinds that nobody knows",
+		edits: []edit{{"internal/decision/takenback.go", "return in.repeated()", "return nil"}},
+		ways:  []string{"taking back what is withheld before a controller has heard of that"},
+	},
+	{
 		name:  "nobody asks for kube-system",
 		edits: []edit{{"internal/interception/webhooks.go", "return err == nil && !selector.Empty()", "return err != nil && !selector.Empty()"}},
 		ways:  []string{"changing a child in kube-system of a parent outside of namespaces"},

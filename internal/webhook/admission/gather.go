@@ -382,11 +382,11 @@ func (g *Gatherer) readOwnRecord(ctx context.Context, r *request, f *facts, why 
 // gatherTakenBack fills in what was withheld of the parent some moments ago. What was seen of
 // that while the request was decided before counts as well.
 func (g *Gatherer) gatherTakenBack(r *request, f *facts, before []*approved.Standing) {
-	if r.operation != decision.Create || f.ParentState != decision.ParentFound {
+	if r.operation == decision.Delete || f.ParentState != decision.ParentFound {
 		return
 	}
 	f.withheldOfParent = before
-	if st := withheldOf(f.Parent.Known(), f.Parent.Standing); st != nil {
+	if st := withheldOf(f.Parent.Standing); st != nil {
 		f.withheldOfParent = withStanding(before, st)
 	}
 	f.Parent.TakenBack, f.Parent.Fields = g.withdrawn.with(f.parent.UID, f.withheldOfParent), f.parentObject.Object

@@ -27,7 +27,6 @@ import (
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lineage"
-	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
@@ -55,7 +54,7 @@ func (v *Validator) remember(r *request, o *outcome) {
 	if r.old != nil && len(o.grant.Withheld) > 0 {
 		v.overtaken.note(r.old)
 	}
-	if st := withheldOf(policy.Known(r.gvk.GroupKind(), o.OwnPolicies), o.Child.Standing); st != nil && r.old != nil {
+	if st := withheldOf(o.Child.Standing); st != nil && r.old != nil {
 		v.withdrawn.note(r.old.GetUID(), st)
 	}
 	v.rememberOwn(r, o.facts, o.history(r, gained))

@@ -85,7 +85,7 @@ func (f *facts) remedy(v decision.Verdict) string {
 		return "No allowance counts any more."
 	}
 	if len(v.TakenBack) > 0 && len(v.Withheld) == 0 {
-		return "Its controller makes another one once it has heard of that; nobody has to do anything."
+		return "Its controller tries again once it has heard of that; nobody has to do anything."
 	}
 	if referents := f.HoldingBack(); len(referents) > 0 && len(v.Withheld) == 0 {
 		return approveReferent(referents[0])

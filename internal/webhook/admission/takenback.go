@@ -21,10 +21,10 @@ import (
 	"sync"
 	"time"
 
+	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/internal/approved"
-	"kausality.io/operator/internal/knowledge"
 )
 
 const (
@@ -38,7 +38,7 @@ const (
 )
 
 // withdrawn remembers how parents compared with their approved content when something of
-// them was withheld: a controller may make a child of that which has not heard that it was
+// them was withheld: a controller may give that to a child which has not heard that it was
 // taken back. Each replica knows of what it was asked about, so that what another one has
 // seen taken back, and no controller has tried before, may pass. The zero value knows of
 // nothing.
@@ -54,9 +54,9 @@ type withdrawal struct {
 }
 
 // withheldOf returns how an object compares with its approved content where something of it is
-// withheld that its children may be made of, and else nil.
-func withheldOf(known *knowledge.Kind, st *approved.Standing) *approved.Standing {
-	if st == nil || len(st.Withheld()) == 0 || !known.HasTemplate() {
+// withheld, and else nil.
+func withheldOf(st *approved.Standing) *approved.Standing {
+	if st == nil || len(st.Withheld()) == 0 {
 		return nil
 	}
 	return st
@@ -83,9 +83,12 @@ func (w *withdrawn) note(uid types.UID, standings ...*approved.Standing) {
 }
 
 // withStanding returns standings with another one, where none is of its generation: the last of
-// them.
+// them. Of an object that counts no generations they differ by what is withheld.
 func withStanding(standings []*approved.Standing, st *approved.Standing) []*approved.Standing {
-	if slices.ContainsFunc(standings, func(other *approved.Standing) bool { return other.Object.Generation == st.Object.Generation }) {
+	if slices.ContainsFunc(standings, func(other *approved.Standing) bool {
+		return other.Object.Generation == st.Object.Generation &&
+			(st.Object.Generation > 0 || equality.Semantic.DeepEqual(other.Withheld(), st.Withheld()))
+	}) {
 		return standings
 	}
 	out := append(slices.Clone(standings), st)
