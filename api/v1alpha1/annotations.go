@@ -71,6 +71,11 @@ const (
 	// and nobody else does.
 	AnnotationChangedBy = "kausality.io/changed-by"
 
+	// AnnotationRequests is, on a trigger of GeneratingPolicies that ask about requests, the request
+	// that each of them last took, by the policy's name: who made it, and for what, without its
+	// objects. A webhook writes it, and nobody else does (D21).
+	AnnotationRequests = "kausality.io/requests"
+
 	// AnnotationChangedSpec is a digest of the spec that AnnotationChangedBy is about. A spec
 	// with another one was changed while nobody asked the webhook.
 	AnnotationChangedSpec = "kausality.io/changed-spec"

@@ -103,7 +103,8 @@ func (p *Policy) Concerns(ctx context.Context, object *Trigger) bool {
 	}
 	e := newEvaluation(p, object, nothing{})
 	e.resolve = e.runner(ctx)
-	matched, err := e.matched(ctx)
+	// Which request the object keeps is nothing that it says.
+	matched, err := e.matched(ctx, func(x *expression) bool { return !x.usesOld && !x.usesRequest && object.tells(x) })
 	return matched || err != nil
 }
 

@@ -47,23 +47,25 @@ type Policy struct {
 	usesNamespace bool
 	// sources are what its expressions are known to read, whatever the trigger.
 	sources []Source
-	// aboutRequests are the expressions about what only a request says.
-	aboutRequests []*field.Path
+	// needsRequest is true where an expression uses request, or a condition oldObject.
+	needsRequest bool
+	// aboutBefore are the generate expressions that use oldObject.
+	aboutBefore []*field.Path
 	// budget is what its expressions may cost together for one trigger.
 	budget uint64
 }
 
-// NeedsRequest reports whether the policy can only be evaluated at admission: its expressions
-// use request or oldObject, so that nothing of it is left to see afterwards.
-func (p *Policy) NeedsRequest() bool { return len(p.aboutRequests) > 0 }
+// NeedsRequest reports whether only a request says what the policy asks: its expressions use request,
+// or its conditions oldObject. An object is a trigger then only by a request that TakesRequest.
+func (p *Policy) NeedsRequest() bool { return p.needsRequest }
 
 // UsesNamespace reports whether an expression uses namespaceObject.
 func (p *Policy) UsesNamespace() bool { return p.usesNamespace }
 
-// NeedsAdmission reports whether there are triggers of the policy that leave nothing to watch:
-// it needs the request, or matches deletions, connections or sub-resources.
-func (p *Policy) NeedsAdmission() bool {
-	return p.NeedsRequest() || slices.ContainsFunc(p.matcher.rules, leavesNothing)
+// LeavesNothing reports whether there are triggers of the policy that leave nothing to watch:
+// deletions, connections or sub-resources.
+func (p *Policy) LeavesNothing() bool {
+	return slices.ContainsFunc(p.matcher.rules, leavesNothing)
 }
 
 // identifier is what CEL takes for a name.
@@ -120,21 +122,23 @@ func Compile(name string, spec *v1alpha1.GeneratingPolicySpec) (*Policy, []strin
 // NothingToWatch says what becomes of rules whose triggers leave nothing to watch.
 const NothingToWatch = "DELETE, CONNECT and sub-resources leave nothing to watch: they match nothing"
 
-// Accept compiles a policy for the operator, which watches objects and has no requests. Beside what
-// Compile refuses, an expression about a request is an error; rules of which nothing can be watched
-// are a warning. The webhook, the controller and the plugin all ask it, so that they agree.
+// Accept compiles a policy for the operator, which watches objects, and keeps requests without their
+// objects. Beside what Compile refuses, an expression that generates from oldObject is an error; rules of
+// which nothing can be watched are a warning. The webhook, the controller and the plugin all ask it, so
+// that they agree.
 func Accept(name string, spec *v1alpha1.GeneratingPolicySpec) (*Policy, []string, field.ErrorList) {
 	p, warnings, errs := Compile(name, spec)
 	if len(errs) > 0 {
 		return nil, nil, errs
 	}
-	for _, at := range p.aboutRequests {
-		errs = append(errs, field.Forbidden(at, "uses request or oldObject, of which nothing is left to see once the trigger is there: use object and namespaceObject"))
+	for _, at := range p.aboutBefore {
+		errs = append(errs, field.Forbidden(at, "uses oldObject, of which nothing is left to see once the trigger is there: "+
+			"use object and namespaceObject here, and oldObject in matchConditions"))
 	}
 	if len(errs) > 0 {
 		return nil, nil, errs
 	}
-	if p.NeedsAdmission() {
+	if p.LeavesNothing() {
 		warnings = append(warnings, matchPath.Child("resourceRules").String()+": "+NothingToWatch)
 	}
 	return p, warnings, nil
@@ -222,6 +226,7 @@ func (c *compiler) compileConditions(env *cel.Env, of []admissionregistrationv1.
 		if !x.output.IsExactType(cel.BoolType) && !x.output.IsExactType(cel.DynType) {
 			c.invalid(at, condition.Expression, "must yield true or false, and yields "+cel.FormatCELType(x.output))
 		}
+		c.out.needsRequest = c.out.needsRequest || x.usesOld
 		c.out.conditions = append(c.out.conditions, x)
 	}
 }
@@ -251,6 +256,9 @@ func (c *compiler) compileGenerate(env *cel.Env, of []v1alpha1.Generation) {
 		}
 		if !x.names.Has(varGenerator) {
 			c.invalid(at.Child("expression"), generation.Expression, "applies nothing: call generator.ApplyAll(namespace, objects)")
+		}
+		if x.usesOld {
+			c.out.aboutBefore = append(c.out.aboutBefore, x.field)
 		}
 		c.out.generate = append(c.out.generate, x)
 	}

@@ -187,8 +187,8 @@ func TestProposalCompiles(t *testing.T) {
 			if diff := cmp.Diff(want, warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
-			if p.NeedsAdmission() || p.NeedsRequest() {
-				t.Error("it has to be evaluated at admission, want that it can be evaluated for what is watched")
+			if p.LeavesNothing() || p.NeedsRequest() {
+				t.Error("it asks about requests, want that it can be evaluated for what is watched")
 			}
 			if want := (v1alpha1.GeneratingEvaluation{Synchronize: true}); p.Evaluation != want {
 				t.Errorf("evaluation is %+v, want %+v", p.Evaluation, want)
@@ -197,17 +197,16 @@ func TestProposalCompiles(t *testing.T) {
 	}
 }
 
-// Policies about what leaves nothing to watch need admission.
-func TestNeedsAdmission(t *testing.T) {
+// TestNeedsRequest shows which policies are about more than what is watched.
+func TestNeedsRequest(t *testing.T) {
 	const operations, name = "operations: [CREATE, UPDATE], resources: [namespaces]", "object.metadata.name"
 	for label, tt := range map[string]struct {
-		old, new           string
-		request, admission bool
+		old, new         string
+		request, nothing bool
 	}{
 		"watched":              {name, name, false, false},
 		"a field named so":     {name, "object.request.oldObject", false, false},
-		"who asked":            {name, "request.userInfo.username", true, true},
-		"what was":             {name, "oldObject.metadata.name", true, true},
+		"who asked":            {name, "request.userInfo.username", true, false},
 		"deletions":            {operations, "operations: [DELETE], resources: [namespaces]", false, true},
 		"connections":          {operations, "operations: [CONNECT], resources: [pods]", false, true},
 		"all operations":       {operations, `operations: ["*"], resources: [pods]`, false, true},
@@ -217,8 +216,8 @@ func TestNeedsAdmission(t *testing.T) {
 	} {
 		t.Run(label, func(t *testing.T) {
 			p := compiled(t, strings.Replace(valid, tt.old, tt.new, 1))
-			if p.NeedsRequest() != tt.request || p.NeedsAdmission() != tt.admission {
-				t.Errorf("needs the request: %v, admission: %v; want %v, %v", p.NeedsRequest(), p.NeedsAdmission(), tt.request, tt.admission)
+			if p.NeedsRequest() != tt.request || p.LeavesNothing() != tt.nothing {
+				t.Errorf("needs the request: %v, leaves nothing: %v; want %v, %v", p.NeedsRequest(), p.LeavesNothing(), tt.request, tt.nothing)
 			}
 		})
 	}

@@ -86,11 +86,11 @@ func (p *Policy) Evaluate(ctx context.Context, trigger *Trigger, from Snapshot) 
 		return nil, &Error{Reason: ReasonLimit, Detail: fmt.Sprintf("the trigger was made by policies that follow one another, %d of them, and %d may", len(trigger.Above), MaxAbove)}
 	}
 	if p.NeedsRequest() && trigger.Request == nil {
-		return nil, &Error{Reason: ReasonRead, Detail: "the policy is about the request that made the trigger, or about the object before it, and that is not known"}
+		return nil, &Error{Reason: ReasonRead, Detail: "the policy asks about the request that made the trigger, and nobody has noted it: change the trigger"}
 	}
 	e := newEvaluation(p, trigger, from)
 	e.resolve = e.runner(ctx)
-	matched, err := e.matched(ctx)
+	matched, err := e.matched(ctx, isAboutState)
 	if err != nil {
 		return nil, err
 	}
@@ -114,11 +114,14 @@ func (e *evaluation) runner(ctx context.Context) func(*expression) (ref.Val, err
 	return func(x *expression) (ref.Val, error) { return e.run(ctx, x) }
 }
 
-// matched reports whether all conditions hold. One that does not hold decides, whether or not
-// another one fails: so do those of webhooks and admission policies.
-func (e *evaluation) matched(ctx context.Context) (bool, error) {
+// matched reports whether all conditions that are asked hold. One that does not hold decides, whether or
+// not another one fails: so do those of webhooks and admission policies.
+func (e *evaluation) matched(ctx context.Context, asked func(*expression) bool) (bool, error) {
 	var failed error
 	for _, x := range e.policy.conditions {
+		if !asked(x) {
+			continue
+		}
 		result, err := e.run(ctx, x)
 		switch {
 		case ctx.Err() != nil:

@@ -40,6 +40,9 @@ type expression struct {
 	output  *cel.Type
 	// names are the variables that it uses itself, those of the policy as variables.NAME.
 	names sets.Set[string]
+	// usesOld, usesRequest and usesNamespace are true where it, or a variable that it uses, uses
+	// oldObject, request or namespaceObject.
+	usesOld, usesRequest, usesNamespace bool
 }
 
 // compile compiles an expression, and returns nil where that is not possible. later are the
@@ -81,13 +84,17 @@ func (c *compiler) compile(env *cel.Env, source string, at *field.Path, later se
 			x.names.Insert(reference.Name)
 			if name, ok := strings.CutPrefix(reference.Name, varVariables+"."); ok {
 				c.used.Insert(name)
+				if v := c.out.variables[name]; v != nil {
+					x.usesOld, x.usesRequest, x.usesNamespace = x.usesOld || v.usesOld, x.usesRequest || v.usesRequest, x.usesNamespace || v.usesNamespace
+				}
 			}
 		}
 	}
-	c.out.usesNamespace = c.out.usesNamespace || x.names.Has(varNamespace)
-	if x.names.HasAny(varRequest, varOldObject) {
-		c.out.aboutRequests = append(c.out.aboutRequests, x.field)
-	}
+	x.usesOld = x.usesOld || x.names.Has(varOldObject)
+	x.usesRequest = x.usesRequest || x.names.Has(varRequest)
+	x.usesNamespace = x.usesNamespace || x.names.Has(varNamespace)
+	c.out.needsRequest = c.out.needsRequest || x.usesRequest
+	c.out.usesNamespace = c.out.usesNamespace || x.usesNamespace
 	return x
 }
 

@@ -48,6 +48,8 @@ const (
 	MaxObjectsRead = 10_000
 	// MaxNesting is how deep lists of what is applied may be nested.
 	MaxNesting = 8
+	// MaxRequestBytes is the size of the requests that one object keeps, as JSON.
+	MaxRequestBytes = 32 << 10
 	// MaxAbove is how many policies may be above a trigger: one that made it, one that made
 	// the trigger of that one, and so on.
 	MaxAbove = 8

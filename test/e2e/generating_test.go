@@ -293,6 +293,57 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 		origin("ConfigMap/trigger in namespace "+g.ns+" (gone), changed by "+alice, "ConfigMap/source in namespace "+g.ns+", changed by bob")
 	})
 
+	It("follows the request by which its trigger came to be as it is", func(ctx SpecContext) {
+		g := newGenerated(ctx, `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}, 'data': {'key': request.userInfo.username + ' ' + request.operation}}`, "")
+		bob := shared.as("bob", "system:masters")
+		Expect(g.owner.Patch(ctx, g.policy, client.RawPatch(types.MergePatchType, []byte(`{"spec": {"matchConditions": [
+			{"name": "trigger", "expression": "object.metadata.name == 'trigger'"},
+			{"name": "asks", "expression": "request.userInfo.username != '`+mallory+`' && oldObject.data.key != object.data.key"}]}}`)))).To(Succeed())
+		Eventually(g.status).WithContext(ctx).Should(HaveField("Conditions", ContainElement(
+			And(HaveField("Type", v1alpha1.ConditionAccepted), HaveField("ObservedGeneration", int64(2))))))
+		Eventually(func(grabbed Gomega) {
+			probe := configMap(g.ns, "trigger", "one")
+			grabbed.Expect(g.owner.Create(ctx, probe, client.DryRunAll)).To(Succeed())
+			grabbed.Expect(probe.Annotations).To(HaveKey(v1alpha1.AnnotationRequests))
+		}).WithContext(ctx).Should(Succeed())
+		stays := func(value string) {
+			GinkgoHelper()
+			Consistently(g.made).WithContext(ctx).WithTimeout(quietMoment).Should(Equal(value))
+		}
+
+		By("having somebody create it whom the policy does not ask about")
+		Expect(g.stranger.Create(ctx, configMap(g.ns, "trigger", "one"))).To(Succeed())
+		stays("gone")
+
+		By("having somebody change it whom it does")
+		out, err := g.owner.kausality(ctx, g.ns, "can", "configmap/trigger", "--field", "data.key", "--set", "two")
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring("ConfigMap/made"))
+		Expect(set(ctx, g.owner, g.ns, "trigger", "two")).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal(alice + " UPDATE"))
+
+		By("changing it as somebody else, or something else, or the note of the request")
+		Expect(set(ctx, g.stranger, g.ns, "trigger", "three")).To(Succeed())
+		for _, change := range []string{
+			`{"metadata": {"labels": {"a": "b"}}}`,
+			`{"metadata": {"annotations": {"` + v1alpha1.AnnotationRequests + `": null}}}`,
+			`{"metadata": {"annotations": {"` + v1alpha1.AnnotationRequests + `": "{\"` + g.policy.Name + `\": {\"userInfo\": {\"username\": \"forged\"}}}"}}}`,
+		} {
+			Expect(bob.Patch(ctx, configMap(g.ns, "trigger", ""), client.RawPatch(types.MergePatchType, []byte(change)))).To(Succeed())
+		}
+		stays(alice + " UPDATE")
+
+		By("losing what was made, after the next request")
+		Expect(set(ctx, bob, g.ns, "trigger", "four")).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal("bob UPDATE"))
+		Expect(g.owner.Delete(ctx, configMap(g.in, "made", ""))).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal("bob UPDATE"))
+
+		By("having the trigger deleted")
+		Expect(g.owner.Delete(ctx, configMap(g.ns, "trigger", ""))).To(Succeed())
+		Eventually(g.made).WithContext(ctx).Should(Equal("gone"))
+	})
+
 	It("is bounded by its source and its policy with what the plugin derives", func(ctx SpecContext) {
 		g := setCloned(ctx)
 		out, err := g.owner.kausality(ctx, g.ns, "derive", "-f", g.file, "--diff")

@@ -776,6 +776,21 @@ var mutants = []mutant{
 		ways:  []string{"taking back what is withheld before a controller has heard of that"},
 	},
 	{
+		name:  "requests: the next one takes the place of whatever was asked",
+		edits: []edit{{"internal/webhook/cause/hook.go", "		case p.TakesRequest(ctx, &now):", "		case p.NeedsRequest():"}},
+		unit:  []string{"-run=TestHookNotesRequests", "./internal/webhook/cause"},
+	},
+	{
+		name:  "requests: a later one of somebody else takes them off",
+		edits: []edit{{"internal/generate/causes.go", "return !x.usesOld && !x.usesRequest && object.tells(x)", "return object.tells(x)"}},
+		unit:  []string{"-run=TestHookNotesRequests", "./internal/webhook/cause"},
+	},
+	{
+		name:  "requests: conditions about the object before are asked again",
+		edits: []edit{{"internal/generate/request.go", "func isAboutState(x *expression) bool { return !x.usesOld }", "func isAboutState(*expression) bool { return true }"}},
+		unit:  []string{"-run=TestConditionsAboutTheObjectBefore", "./internal/generate"},
+	},
+	{
 		name:  "nobody asks for kube-system",
 		edits: []edit{{"internal/interception/webhooks.go", "return err == nil && !selector.Empty()", "return err != nil && !selector.Empty()"}},
 		ways:  []string{"changing a child in kube-system of a parent outside of namespaces"},
@@ -1065,7 +1080,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "causes: a request says who changed an object",
-		edits: []edit{{"internal/webhook/cause/hook.go", "want = before.GetAnnotations()", "want = object.GetAnnotations()"}},
+		edits: []edit{{"internal/webhook/cause/hook.go", "want = notesOn(before)", "want = notesOn(object)"}},
 		unit:  []string{"-run=TestHook", "./internal/webhook/cause"},
 	},
 	{

@@ -60,7 +60,8 @@ type Case struct {
 	Name string `json:"name"`
 	// Trigger is an object for which GeneratingPolicies may want others.
 	Trigger *Trigger `json:"trigger,omitempty"`
-	// User and Groups are who makes the request.
+	// User and Groups are who makes the request. With a trigger, it is the request that GeneratingPolicies
+	// ask about: a creation, or an update where Old is given.
 	User   string   `json:"user,omitempty"`
 	Groups []string `json:"groups,omitempty"`
 	// MayBreakGlass gives the user the right to.
@@ -77,7 +78,7 @@ type Case struct {
 	Operation offline.Operation `json:"operation,omitempty"`
 	// Object names the object of the request, as KIND/NAME, or KIND/NAMESPACE/NAME.
 	Object string `json:"object,omitempty"`
-	// Old is the object before the request, in place of Object.
+	// Old is the object before the request, in place of Object. With a trigger, it is the trigger before.
 	Old map[string]any `json:"old,omitempty"`
 	// New is the object after it.
 	New map[string]any `json:"new,omitempty"`

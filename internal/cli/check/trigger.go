@@ -26,6 +26,11 @@ import (
 	"slices"
 	"strings"
 
+	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	authenticationv1 "k8s.io/api/authentication/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"k8s.io/apimachinery/pkg/util/sets"
@@ -73,6 +78,9 @@ func (c *checker) generate(ctx context.Context, policies []*generate.Policy, tes
 	if wrong != nil {
 		return nil, wrong
 	}
+	if wrong := requested(world, one, trigger); wrong != nil {
+		return nil, wrong
+	}
 	outcome, err := evaluate(ctx, policies, trigger, offline.Snapshot{World: world})
 	if err != nil {
 		return nil, &fault{err: err}
@@ -90,14 +98,8 @@ func (c *checker) generate(ctx context.Context, policies []*generate.Policy, tes
 // ofRequests returns a field of a case that only those without a trigger can have.
 func (c *Case) ofRequests() string {
 	switch {
-	case c.User != "":
-		return "user"
-	case c.Groups != nil:
-		return "groups"
 	case c.Operation != "":
 		return "operation"
-	case c.Old != nil:
-		return "old"
 	case c.MayBreakGlass:
 		return "mayBreakGlass"
 	case c.Ledgers != nil:
@@ -135,6 +137,50 @@ func triggerOf(world *offline.World, c *Case) (*generate.Trigger, *fault) {
 	return trigger, nil
 }
 
+// requested has the request of a case be the one by which its trigger came to be as it is.
+func requested(world *offline.World, c *Case, trigger *generate.Trigger) *fault {
+	if c.User == "" {
+		if c.Groups != nil || c.Old != nil {
+			return faulty("user", "who makes the request?")
+		}
+		return nil
+	}
+	object := &unstructured.Unstructured{Object: trigger.Object}
+	kind, resource := metav1.GroupVersionKind(object.GroupVersionKind()), metav1.GroupVersionResource(trigger.Resource)
+	req := &admissionv1.AdmissionRequest{
+		Kind: kind, RequestKind: &kind, Resource: resource, RequestResource: &resource,
+		Name: object.GetName(), Namespace: object.GetNamespace(), Operation: admissionv1.Create,
+		UserInfo: authenticationv1.UserInfo{Username: c.User, Groups: c.Groups}, DryRun: new(false),
+	}
+	if c.Old != nil {
+		before, err := complete(world, c.Old)
+		if err != nil {
+			return faulty("old", "%w", err)
+		}
+		req.Operation, trigger.OldObject = admissionv1.Update, before.Object
+	}
+	request, err := generate.RequestOf(req)
+	if err != nil {
+		return faulty("user", "%w", err)
+	}
+	trigger.Request = request
+	return nil
+}
+
+// takes reports whether a policy may want objects for a trigger: it does not ask about requests, or takes
+// the one of the case.
+func takes(ctx context.Context, p *generate.Policy, trigger *generate.Trigger) bool {
+	if !p.NeedsRequest() || trigger.Request == nil {
+		return true
+	}
+	now := *trigger
+	now.Operation = admissionregistrationv1.Create
+	if trigger.OldObject != nil {
+		now.Operation = admissionregistrationv1.Update
+	}
+	return p.TakesRequest(ctx, &now)
+}
+
 // nameIn returns the name of an object that exists, with its namespace.
 func nameIn(world *offline.World, content map[string]any) string {
 	obj, err := complete(world, content)
@@ -165,6 +211,9 @@ func evaluate(ctx context.Context, policies []*generate.Policy, trigger *generat
 	out := &outcome{objects: map[generate.ID]generate.Wanted{}, leftOut: map[generate.LeftOut]int{}}
 	by := map[generate.ID]string{}
 	for _, p := range policies {
+		if !takes(ctx, p, trigger) {
+			continue
+		}
 		result, err := p.Evaluate(ctx, trigger, from)
 		if failure, ok := errors.AsType[*generate.Error](err); ok {
 			out.reason, out.message = string(failure.Reason), fmt.Sprintf("%s: %v", p.Name, failure)

@@ -77,7 +77,7 @@ func (c *converter) fromGenerating(spec map[string]any, gvk schema.GroupVersionK
 		return
 	}
 	compiled, _, errs := generate.Accept(name, out)
-	if compiled != nil && compiled.NeedsAdmission() {
+	if compiled != nil && compiled.LeavesNothing() {
 		c.losef("spec.matchConstraints.resourceRules", generate.NothingToWatch)
 	}
 	for _, err := range errs {

@@ -325,6 +325,11 @@ func (g *generation) evaluate(
 	if matches, err := compiled.Matches(trigger); err != nil || !matches {
 		return out, concerned, err
 	}
+	// A dry run has had the webhook note the request by which the object would change.
+	trigger.Request = generate.RequestsOn(trigger.Object)[p.Name]
+	if compiled.NeedsRequest() && trigger.Request == nil && !isTriggerOf(made, out.ID) {
+		return out, concerned, nil
+	}
 	result, err := compiled.Evaluate(ctx, trigger, g.from)
 	if err != nil {
 		return out, false, err

@@ -167,8 +167,14 @@ func (l *look) evaluate(ctx context.Context, id generate.ID, out *outcome) (plan
 
 // ask evaluates the policy for a trigger that counts.
 func (l *look) ask(ctx context.Context, of resource, object *unstructured.Unstructured, out *outcome) (*generate.Result, error) {
-	trigger := &generate.Trigger{Resource: of.gvr, Equivalent: l.served.equivalent(of), Object: object.Object}
 	id := idOf(object)
+	trigger := &generate.Trigger{
+		Resource: of.gvr, Equivalent: l.served.equivalent(of), Object: object.Object,
+		Request: generate.RequestsOn(object.Object)[l.of.Name],
+	}
+	if l.of.compiled.NeedsRequest() && trigger.Request == nil && len(l.book.madeFor(request{l.of.Name, id})) == 0 {
+		return &generate.Result{}, nil // No request has made it a trigger.
+	}
 	if marks, above := plan.MarksOf(id, object.Object); marks != nil {
 		trigger.Above = append([]string{marks.Policy.Name}, above...)
 	}

@@ -234,7 +234,7 @@ func (d *derivation) follows(m *made, why string, to reached, membership bool) {
 func (d *derivation) parentsOf(m *made, ref flow.Ref) (of []*parent, unseen bool) {
 	r := d.reads[ref.Root]
 	switch {
-	case ref.Root == rootObject:
+	case ref.Root == rootObject, ref.Root == rootRequest:
 		return d.triggers, false
 	case r == nil || !r.isKnown():
 		return nil, true

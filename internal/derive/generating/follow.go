@@ -34,6 +34,8 @@ import (
 // The roots of what expressions are about, as they call it. Those of what they read are by read.key.
 const (
 	rootObject    = "object"
+	rootOld       = "oldObject"
+	rootRequest   = "request"
 	rootNamespace = "namespaceObject"
 	rootResource  = "resource"
 	rootGenerator = "generator"
@@ -112,6 +114,7 @@ func follow(spec *v1alpha1.GeneratingPolicySpec) (*followed, error) {
 	root := func(name string) *flow.Value { return &flow.Value{Is: []flow.Ref{{Root: name}}} }
 	names := flow.Scope{
 		rootObject: root(rootObject), rootNamespace: root(rootNamespace), rootResource: root(rootResource),
+		rootRequest: root(rootRequest), rootOld: root(rootRequest), // Conditions ask about both alike.
 		rootGenerator: root(rootGenerator), nameVariables: variables,
 	}
 	for i, v := range spec.Variables {

@@ -19,8 +19,10 @@ package generating
 import (
 	"context"
 	"fmt"
+	"hash/fnv"
 	"maps"
 	"slices"
+	"strconv"
 	"strings"
 	"testing"
 
@@ -85,7 +87,7 @@ func textsIn(object map[string]any, field string) map[string]string {
 // wanted returns what a policy wants in a world, and what it is a clone of; false where it cannot be
 // evaluated.
 func (w world) wanted(ctx context.Context, p *generate.Policy, resource schema.GroupVersionResource, trigger map[string]any) (map[generate.ID]generate.Wanted, bool) {
-	of := &generate.Trigger{Resource: resource, Object: trigger}
+	of := &generate.Trigger{Resource: resource, Object: trigger, Request: requestFor(trigger)}
 	if namespace := generate.IDOf(trigger).Namespace; namespace != "" {
 		of.Namespace = map[string]any{"apiVersion": "v1", "kind": "Namespace", "metadata": map[string]any{"name": namespace, "labels": map[string]any{"env": "test"}}}
 	}
@@ -98,6 +100,17 @@ func (w world) wanted(ctx context.Context, p *generate.Policy, resource schema.G
 		out[o.ID] = o
 	}
 	return out, true
+}
+
+// requestFor returns a request by which an object came to be as it is: whatever it says comes by another.
+func requestFor(object map[string]any) map[string]any {
+	metadata, _ := object["metadata"].(map[string]any)
+	said := maps.Clone(object)
+	delete(said, "status")
+	said["metadata"] = map[string]any{fieldLabels: metadata[fieldLabels], fieldAnnotations: metadata[fieldAnnotations]}
+	user := fnv.New32()
+	fmt.Fprint(user, said)
+	return map[string]any{"operation": "UPDATE", "userInfo": map[string]any{"username": strconv.FormatUint(uint64(user.Sum32()), 36)}}
 }
 
 // words are what fields are changed to.

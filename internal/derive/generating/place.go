@@ -35,6 +35,10 @@ var everything = change.Pattern{change.Wildcard}
 // triggering a rule, empty where nothing does. Of content, metadata and status do not count. What is
 // below an item of a list, or a computed key, is known by the list or map alone, whose items move.
 func placesOf(ref flow.Ref, content bool) (triggers []change.Pattern, observed string) {
+	if ref.Root == rootRequest {
+		// Whatever else of the trigger is changed is changed by another request.
+		return []change.Pattern{everything, metadata(fieldAnnotations), metadata(fieldLabels)}, ""
+	}
 	if len(ref.Path) == 0 {
 		if content {
 			return []change.Pattern{everything}, ""

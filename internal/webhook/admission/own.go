@@ -86,9 +86,9 @@ func (o *ownAnnotations) dropForeign() {
 }
 
 // hasOneKey reports whether an annotation has the same key whatever the owner of its object: what is said
-// about a gate, and who changed the object.
+// about a gate, who changed the object, and by which requests.
 func hasOneKey(key string) bool {
-	return key == v1alpha1.AnnotationChangedBy || key == v1alpha1.AnnotationOrphan || key == v1alpha1.AnnotationGateRequested || slices.Contains(gate.StateKeys(), key)
+	return key == v1alpha1.AnnotationChangedBy || key == v1alpha1.AnnotationRequests || key == v1alpha1.AnnotationOrphan || key == v1alpha1.AnnotationGateRequested || slices.Contains(gate.StateKeys(), key)
 }
 
 // takeCommands takes away what asks for something, which counts only in the request that

@@ -15,7 +15,8 @@ limitations under the License.
 */
 
 // Package cause is the webhook that notes on what GeneratingPolicies make objects from who changed it: on
-// triggers, on what is read for them, and on the policies themselves. It denies nothing (D21).
+// triggers, on what is read for them, and on the policies themselves. On triggers it also notes the request
+// for policies that ask about it. It denies nothing (D21).
 package cause
 
 import (
@@ -24,8 +25,8 @@ import (
 	"slices"
 	"sync"
 
-	"gomodules.xyz/jsonpatch/v2"
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -38,8 +39,8 @@ import (
 	"kausality.io/operator/internal/generate"
 )
 
-// Hook notes who changed an object, in v1alpha1.AnnotationChangedBy. What a request says about that
-// counts for nothing.
+// Hook notes who changed an object, in v1alpha1.AnnotationChangedBy, and by which request, in
+// v1alpha1.AnnotationRequests. What a request says about that counts for nothing.
 type Hook struct {
 	// Policies reads GeneratingPolicies from a cache.
 	Policies client.Reader
@@ -64,14 +65,65 @@ func (h *Hook) Handle(ctx context.Context, req admission.Request) admission.Resp
 		logf.FromContext(ctx).Error(err, "Cannot note who changed an object", "kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name)
 		return admission.Allowed("")
 	}
-	want := ""
-	switch {
-	case before != nil && generate.SameContent(before.Object, object.Object):
-		want = before.GetAnnotations()[v1alpha1.AnnotationChangedBy]
-	case h.concerns(ctx, &req, object, before):
-		want = req.UserInfo.Username
+	want, warnings := notes{}, []string(nil)
+	if before != nil {
+		want = notesOn(before)
 	}
-	return admission.Patched("", note(object.GetAnnotations(), want)...)
+	if before == nil || !generate.SameContent(before.Object, object.Object) {
+		want, warnings = h.notes(ctx, &req, object, before, want.requests)
+	}
+	return admission.Patched("", want.patch(object.GetAnnotations())...).WithWarnings(warnings...)
+}
+
+// notes returns what to note of a request that changes what an object says, and what to warn of. kept has
+// the requests that the object keeps.
+func (h *Hook) notes(ctx context.Context, req *admission.Request, object, before *unstructured.Unstructured, kept string) (notes, []string) {
+	changed := notes{changedBy: req.UserInfo.Username, requests: kept}
+	if req.Resource.Group == v1alpha1.GroupVersion.Group {
+		return changed, nil // A GeneratingPolicy: nothing else of the group is asked about.
+	}
+	policies, err := h.policies(ctx)
+	if err != nil {
+		logf.FromContext(ctx).Error(err, "Cannot tell whether an object is one that GeneratingPolicies make others from; who changed it is noted")
+		return changed, nil
+	}
+	trigger, err := h.trigger(ctx, req, object, before)
+	if err != nil {
+		logf.FromContext(ctx).Error(err, "Cannot note the request that changed an object", "kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name)
+		return changed, nil
+	}
+	if !slices.ContainsFunc(policies, func(p *generate.Policy) bool { return p.Concerns(ctx, trigger) }) {
+		return notes{}, nil
+	}
+	var warnings []string
+	if changed.requests, err = taken(ctx, policies, trigger, req.Operation, before); err != nil {
+		warnings = append(warnings, err.Error()+"; none is kept, and policies that ask about requests change nothing for this object")
+	}
+	return changed, warnings
+}
+
+// taken returns the requests that an object keeps from now on: those before, and this one for each policy
+// that takes it. What is kept for policies that are not there, or do not ask, goes.
+func taken(
+	ctx context.Context, policies []*generate.Policy, trigger *generate.Trigger, operation admissionv1.Operation, before *unstructured.Unstructured,
+) (string, error) {
+	var kept generate.Requests
+	if before != nil {
+		kept = generate.RequestsOn(before.Object)
+	}
+	now := *trigger
+	now.Operation = admissionregistrationv1.OperationType(operation)
+	out := generate.Requests{}
+	for _, p := range policies {
+		switch request, was := kept[p.Name]; {
+		case !p.NeedsRequest():
+		case p.TakesRequest(ctx, &now):
+			out[p.Name] = trigger.Request
+		case was:
+			out[p.Name] = request
+		}
+	}
+	return out.Encode()
 }
 
 // objectsOf decodes the object of a request, and what it was before, nil where it is created.
@@ -93,28 +145,23 @@ func objectsOf(req *admission.Request) (object, before *unstructured.Unstructure
 	return object, before, err
 }
 
-// concerns reports whether an object is one from which a policy makes others, as it is or as it was.
-func (h *Hook) concerns(ctx context.Context, req *admission.Request, object, before *unstructured.Unstructured) bool {
-	resource := schema.GroupVersionResource(req.Resource)
-	if resource.Group == v1alpha1.GroupVersion.Group {
-		return true // A GeneratingPolicy: nothing else of the group is asked about.
+// trigger returns an object as policies see it, as it is and as it was.
+func (h *Hook) trigger(ctx context.Context, req *admission.Request, object, before *unstructured.Unstructured) (*generate.Trigger, error) {
+	request, err := generate.RequestOf(&req.AdmissionRequest)
+	if err != nil {
+		return nil, err
 	}
-	trigger := &generate.Trigger{Resource: resource, Object: object.Object}
+	out := &generate.Trigger{Resource: schema.GroupVersionResource(req.Resource), Object: object.Object, Request: request}
 	if before != nil {
-		trigger.OldObject = before.Object
+		out.OldObject = before.Object
 	}
 	switch {
 	case object.GroupVersionKind() == ancestry.PartialNamespace().GroupVersionKind():
-		trigger.Namespace = object.Object
+		out.Namespace = object.Object
 	case req.Namespace != "":
-		trigger.Namespace = namespace(req.Namespace, h.Namespaces.Labels(ctx, req.Namespace))
+		out.Namespace = namespace(req.Namespace, h.Namespaces.Labels(ctx, req.Namespace))
 	}
-	policies, err := h.policies(ctx)
-	if err != nil {
-		logf.FromContext(ctx).Error(err, "Cannot tell whether an object is one that GeneratingPolicies make others from; who changed it is noted")
-		return true
-	}
-	return slices.ContainsFunc(policies, func(p *generate.Policy) bool { return p.Concerns(ctx, trigger) })
+	return out, nil
 }
 
 // namespace is as much of a Namespace as is known.
@@ -152,21 +199,4 @@ func (h *Hook) policies(ctx context.Context) ([]*generate.Policy, error) {
 	}
 	h.compiled = known
 	return out, nil
-}
-
-// note returns what gives an object with some annotations the note that it is to have, or none.
-func note(have map[string]string, want string) []jsonpatch.Operation {
-	const path = "/metadata/annotations"
-	// The name is escaped for a JSON pointer.
-	const at = path + "/kausality.io~1changed-by"
-	switch said, noted := have[v1alpha1.AnnotationChangedBy]; {
-	case said == want && noted == (want != ""):
-		return nil
-	case want == "":
-		return []jsonpatch.Operation{jsonpatch.NewOperation("remove", at, nil)}
-	case have == nil:
-		return []jsonpatch.Operation{jsonpatch.NewOperation("add", path, map[string]string{v1alpha1.AnnotationChangedBy: want})}
-	default:
-		return []jsonpatch.Operation{jsonpatch.NewOperation("add", at, want)}
-	}
 }

@@ -23,6 +23,8 @@ import (
 	"testing"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
+	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	admissionv1 "k8s.io/api/admission/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +35,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate"
 )
 
 // labels is a Namespaces in which every namespace has these labels.
@@ -48,17 +51,21 @@ spec:
     resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
   generate: [{expression: "generator.ApplyAll('shop', resource.Get('v1', 'secrets', 'platform', 'ca'))"}]`
 
-func newHook(t *testing.T, in labels) *Hook {
+func newHook(t *testing.T, in labels, policies ...string) *Hook {
 	t.Helper()
-	p := &v1alpha1.GeneratingPolicy{}
-	if err := yaml.UnmarshalStrict([]byte(policy), p); err != nil {
-		t.Fatal(err)
-	}
 	scheme := runtime.NewScheme()
 	if err := v1alpha1.AddToScheme(scheme); err != nil {
 		t.Fatal(err)
 	}
-	return &Hook{Policies: fake.NewClientBuilder().WithScheme(scheme).WithObjects(p).Build(), Namespaces: in}
+	c := fake.NewClientBuilder().WithScheme(scheme)
+	for _, text := range policies {
+		p := &v1alpha1.GeneratingPolicy{}
+		if err := yaml.UnmarshalStrict([]byte(text), p); err != nil {
+			t.Fatal(err)
+		}
+		c = c.WithObjects(p)
+	}
+	return &Hook{Policies: c.Build(), Namespaces: in}
 }
 
 func raw(t *testing.T, text string) runtime.RawExtension {
@@ -116,7 +123,7 @@ func TestHook(t *testing.T) {
 			req.Resource = metav1.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: map[string]string{
 				"ConfigMap": "configmaps", "Secret": "secrets", "GeneratingPolicy": "generatingpolicies",
 			}[gvk.Kind]}
-			resp := newHook(t, tc.in).Handle(t.Context(), req)
+			resp := newHook(t, tc.in, policy).Handle(t.Context(), req)
 			if !resp.Allowed {
 				t.Fatalf("refused: %v", resp.Result)
 			}
@@ -129,6 +136,12 @@ func TestHook(t *testing.T) {
 
 // noteOf returns who an object says changed it, after an answer was applied.
 func noteOf(t *testing.T, object []byte, resp admission.Response) string {
+	t.Helper()
+	return answered(t, object, resp).GetAnnotations()[v1alpha1.AnnotationChangedBy]
+}
+
+// answered returns an object after an answer was applied.
+func answered(t *testing.T, object []byte, resp admission.Response) *unstructured.Unstructured {
 	t.Helper()
 	if len(resp.Patches) > 0 {
 		text, err := json.Marshal(resp.Patches)
@@ -147,7 +160,77 @@ func noteOf(t *testing.T, object []byte, resp admission.Response) string {
 	if err := out.UnmarshalJSON(object); err != nil {
 		t.Fatal(err)
 	}
-	return out.GetAnnotations()[v1alpha1.AnnotationChangedBy]
+	return out
+}
+
+const asking = `
+metadata: {name: NAME, uid: NAME, generation: 1}
+spec:
+  matchConstraints:
+    resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [OPERATIONS], resources: [configmaps]}]
+  matchConditions: [{name: asks, expression: "request.userInfo.username != 'carol' && oldObject.data.key != 'two'"}]
+  generate: [{expression: "generator.ApplyAll('shop', {'apiVersion': 'v1', 'kind': 'Secret', 'metadata': {'name': request.userInfo.username}})"}]`
+
+// TestHookNotesRequests shows which requests an object keeps for the policies that ask about them.
+func TestHookNotesRequests(t *testing.T) {
+	const object = `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: shop, annotations: {NOTES}}, data: {key: VALUE}}`
+	noted := func(value string, requests string) string {
+		text := strings.ReplaceAll(object, "VALUE", value)
+		if requests == "" {
+			return strings.ReplaceAll(text, "NOTES", "")
+		}
+		return strings.ReplaceAll(text, "NOTES", "kausality.io/requests: '"+requests+"'")
+	}
+	const byAlice = `{"created":{"userInfo":{"username":"alice"}},"either":{"userInfo":{"username":"alice"}},"gone":{"userInfo":{"username":"alice"}}}`
+	for name, tc := range map[string]struct {
+		by          string
+		before, now string
+		// want are the users of the requests, by policy.
+		want map[string]string
+	}{
+		"a creation":                      {by: "bob", now: noted("one", ""), want: map[string]string{"created": "bob", "either": "bob"}},
+		"a creation that says so":         {by: "bob", now: noted("one", byAlice), want: map[string]string{"created": "bob", "either": "bob"}},
+		"a creation that is not asked":    {by: "carol", now: noted("one", byAlice)},
+		"a change":                        {by: "bob", before: noted("one", byAlice), now: noted("three", byAlice), want: map[string]string{"created": "alice", "either": "bob"}},
+		"a change that forges":            {by: "bob", before: noted("one", ""), now: noted("three", byAlice), want: map[string]string{"either": "bob"}},
+		"a change that takes it off":      {by: "carol", before: noted("one", byAlice), now: noted("three", ""), want: map[string]string{"created": "alice", "either": "alice"}},
+		"a change of something unasked":   {by: "bob", before: noted("two", byAlice), now: noted("three", byAlice), want: map[string]string{"created": "alice", "either": "alice"}},
+		"nothing but the note is changed": {by: "bob", before: noted("one", byAlice), now: noted("one", ""), want: map[string]string{"created": "alice", "either": "alice", "gone": "alice"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHook(t, nil,
+				strings.NewReplacer("NAME", "created", "OPERATIONS", "CREATE").Replace(asking),
+				strings.NewReplacer("NAME", "either", "OPERATIONS", "CREATE, UPDATE").Replace(asking))
+			req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+				Operation: admissionv1.Create, UserInfo: authenticationv1.UserInfo{Username: tc.by}, Namespace: "shop",
+				Object: raw(t, tc.now), Resource: metav1.GroupVersionResource{Version: "v1", Resource: "configmaps"},
+			}}
+			if tc.before != "" {
+				req.Operation, req.OldObject = admissionv1.Update, raw(t, tc.before)
+			}
+			got := map[string]string{}
+			for policy, request := range generate.RequestsOn(answered(t, req.Object.Raw, h.Handle(t.Context(), req)).Object) {
+				user, _, _ := unstructured.NestedString(request, "userInfo", "username")
+				got[policy] = user
+			}
+			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("the users of the requests, by policy (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestHookWarnsOfLargeRequests shows that a user in very many groups is told why nothing is made.
+func TestHookWarnsOfLargeRequests(t *testing.T) {
+	h := newHook(t, nil, strings.NewReplacer("NAME", "created", "OPERATIONS", "CREATE").Replace(asking))
+	resp := h.Handle(t.Context(), admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+		Operation: admissionv1.Create, Namespace: "shop", Resource: metav1.GroupVersionResource{Version: "v1", Resource: "configmaps"},
+		UserInfo: authenticationv1.UserInfo{Username: "bob", Groups: []string{strings.Repeat("x", generate.MaxRequestBytes)}},
+		Object:   raw(t, `{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}`),
+	}})
+	if !resp.Allowed || len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], "none is kept") {
+		t.Errorf("got %+v, want that it passes with a warning", resp)
+	}
 }
 
 // TestWhatCannotBeReadPasses shows that the hook refuses nothing: it is only to note.
@@ -155,7 +238,7 @@ func TestWhatCannotBeReadPasses(t *testing.T) {
 	req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
 		Operation: admissionv1.Create, Object: runtime.RawExtension{Raw: []byte("{")},
 	}}
-	if resp := newHook(t, nil).Handle(t.Context(), req); !resp.Allowed || len(resp.Patches) > 0 {
+	if resp := newHook(t, nil, policy).Handle(t.Context(), req); !resp.Allowed || len(resp.Patches) > 0 {
 		t.Errorf("answer: %v", resp)
 	}
 }

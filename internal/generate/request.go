@@ -1,0 +1,106 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package generate
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+
+	admissionv1 "k8s.io/api/admission/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+// Requests are the requests that an object keeps, each without its objects, by the policy that took it.
+// Admission notes them on the object, in the request itself: what is not stored leaves no note.
+type Requests map[string]map[string]any
+
+// RequestsOn returns the requests that an object keeps. There are none where nobody noted one, or where
+// what is noted cannot be read.
+func RequestsOn(object map[string]any) Requests {
+	metadata, _ := object["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	text, _ := annotations[v1alpha1.AnnotationRequests].(string)
+	var out Requests
+	if text == "" || json.Unmarshal([]byte(text), &out) != nil {
+		return nil
+	}
+	return out
+}
+
+// Encode returns the requests as an object keeps them, empty for none. The error says that they are too
+// large for that.
+func (r Requests) Encode() (string, error) {
+	if len(r) == 0 {
+		return "", nil
+	}
+	text, err := json.Marshal(r)
+	if err != nil {
+		return "", fmt.Errorf("encoding the requests that an object keeps: %w", err)
+	}
+	if len(text) > MaxRequestBytes {
+		return "", fmt.Errorf("the requests that an object keeps for GeneratingPolicies would take %d bytes, and %d may be", len(text), MaxRequestBytes)
+	}
+	return string(text), nil
+}
+
+// RequestOf returns a request as expressions see it, without its objects and options. What an
+// authenticator says of a user in extra is left out as well, as everybody who may read the object reads
+// what it keeps.
+func RequestOf(of *admissionv1.AdmissionRequest) (map[string]any, error) {
+	kept := &admissionv1.AdmissionRequest{
+		Kind: of.Kind, Resource: of.Resource, SubResource: of.SubResource,
+		RequestKind: of.RequestKind, RequestResource: of.RequestResource, RequestSubResource: of.RequestSubResource,
+		Name: of.Name, Namespace: of.Namespace, Operation: of.Operation, UserInfo: of.UserInfo, DryRun: of.DryRun,
+	}
+	kept.UserInfo.Extra = nil
+	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(kept)
+	if err != nil {
+		return nil, fmt.Errorf("converting a request: %w", err)
+	}
+	for _, name := range []string{"uid", "object", "oldObject", "options"} {
+		delete(out, name)
+	}
+	return out, nil
+}
+
+// TakesRequest reports whether a request makes its object a trigger of the policy: the rules name its
+// operation, and no condition is false that can be told without reading anything. trigger has the
+// operation, the request, and both objects.
+//
+// Conditions that use oldObject are asked of requests only. The others are asked again whenever the
+// policy is evaluated, and so are left to that where they use a Namespace of which not all is known.
+func (p *Policy) TakesRequest(ctx context.Context, trigger *Trigger) bool {
+	if matches, err := p.Matches(trigger); err != nil || !matches {
+		return err != nil
+	}
+	e := newEvaluation(p, trigger, nothing{})
+	e.resolve = e.runner(ctx)
+	matched, err := e.matched(ctx, func(x *expression) bool { return x.usesOld || trigger.tells(x) })
+	return matched || err != nil
+}
+
+// tells reports whether a request says all of a trigger that an expression may use: of the Namespace of
+// another object it knows the labels.
+func (t *Trigger) tells(x *expression) bool {
+	return !x.usesNamespace || t.Resource.GroupResource() == namespacesResource.GroupResource()
+}
+
+// isAboutState selects the conditions that are about a trigger as it is.
+func isAboutState(x *expression) bool { return !x.usesOld }
