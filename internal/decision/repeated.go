@@ -33,7 +33,7 @@ func (in *Input) repeated() []change.Path {
 	if len(gets) == 0 {
 		return nil
 	}
-	has := slices.Concat(texts(nil, content(in.Parent.Fields)), texts(nil, content(in.Child.Old)))
+	has := slices.Concat(texts(nil, marked(in.Parent.Fields)), texts(nil, marked(in.Child.Old)))
 	var out []change.Path
 	for _, before := range in.Parent.TakenBack {
 		for _, d := range before.Withheld() {
@@ -71,6 +71,14 @@ func content(object map[string]any) map[string]any {
 			out[name] = value
 		}
 	}
+	return out
+}
+
+// marked returns what an object says with its labels and annotations, which may be withheld like the rest.
+func marked(object map[string]any) map[string]any {
+	out := content(object)
+	metadata, _ := object["metadata"].(map[string]any)
+	out["metadata"] = map[string]any{"labels": metadata["labels"], "annotations": metadata["annotations"]}
 	return out
 }
 

@@ -17,6 +17,7 @@ limitations under the License.
 package decision
 
 import (
+	"maps"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -32,8 +33,11 @@ func TestRepeated(t *testing.T) {
 	spec := func(name string, value any) map[string]any {
 		return map[string]any{"spec": map[string]any{name: value}}
 	}
+	labelled := map[string]any{"metadata": map[string]any{"labels": map[string]any{"size": evil}}}
 	for name, tc := range map[string]struct {
 		operation Operation
+		// parent is more of the parent.
+		parent map[string]any
 		// withheld was the value of spec.size of the parent. It is now is.
 		withheld, is any
 		// before and after are the child.
@@ -53,6 +57,7 @@ func TestRepeated(t *testing.T) {
 		"a short text of the same name":         {withheld: short, is: "old", before: spec("size", "old"), after: spec("size", short), want: true},
 		"a short text of another name":          {withheld: short, is: "old", before: spec("mode", "old"), after: spec("mode", short)},
 		"a number":                              {withheld: int64(7), is: int64(3), before: spec("size", int64(3)), after: spec("size", int64(7))},
+		"what a label of the parent has":        {parent: labelled, withheld: evil, is: "db.t3", before: spec("class", "db.t3"), after: spec("class", evil)},
 		"deleted":                               {operation: Delete, withheld: evil, is: "db.t3", before: spec("size", evil)},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -65,6 +70,7 @@ func TestRepeated(t *testing.T) {
 				in.Changes = change.Find(tc.before, tc.after, change.Options{})
 			}
 			in.Parent.Fields = spec("size", tc.is)
+			maps.Copy(in.Parent.Fields, tc.parent)
 			in.Parent.TakenBack = []*approved.Standing{{
 				Object:      approved.Object{Generation: 1, Fields: spec("size", tc.withheld)},
 				Differences: []approved.Difference{{Change: change.Change{Path: at, Verb: change.Mutate, New: tc.withheld}, Counts: true}},
