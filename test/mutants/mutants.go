@@ -791,6 +791,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestConditionsAboutTheObjectBefore", "./internal/generate"},
 	},
 	{
+		name:  "generating: what was made once is known by a record that may be late",
+		edits: []edit{{"internal/controller/generating/written.go", "w.once[trigger][made] = now", "delete(w.once, trigger)"}},
+		unit:  []string{"-run=TestRemembersWhatRecordsDoNotShowYet", "./internal/controller/generating"},
+	},
+	{
 		name:  "nobody asks for kube-system",
 		edits: []edit{{"internal/interception/webhooks.go", "return err == nil && !selector.Empty()", "return err != nil && !selector.Empty()"}},
 		ways:  []string{"changing a child in kube-system of a parent outside of namespaces"},

@@ -242,11 +242,15 @@ func (l *look) madeOnce(ctx context.Context, object *unstructured.Unstructured) 
 		return nil, nil
 	}
 	rec, err := l.Records.Get(ctx, record.TargetOf(object))
-	if err != nil || rec == nil {
+	if err != nil {
 		return nil, err
 	}
+	all := l.written.remembered(object.GetUID())
+	if rec != nil {
+		all = append(all, rec.Status.Generated...)
+	}
 	out := map[generate.ID]bool{}
-	for _, made := range rec.Status.Generated {
+	for _, made := range all {
 		if made.Policy == l.of.Name {
 			out[generate.ID{Group: made.Group, Kind: made.Kind, Namespace: made.Namespace, Name: made.Name}] = true
 		}
@@ -282,6 +286,7 @@ func (l *look) remember(ctx context.Context, object generate.ID, triggers []gene
 		}); err != nil {
 			return fmt.Errorf("remembering that %s was made for %s: %w", object, id, err)
 		}
+		l.written.remember(trigger.GetUID(), note)
 	}
 	return nil
 }

@@ -17,6 +17,7 @@ limitations under the License.
 package generating
 
 import (
+	"maps"
 	"sync"
 	"time"
 
@@ -24,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/utils/clock"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/watchstate"
 )
@@ -38,6 +40,8 @@ type written struct {
 
 	mu     sync.Mutex
 	latest map[generate.ID]write
+	// once has what the records of triggers are to remember, by trigger, and since when.
+	once map[types.UID]map[v1alpha1.GeneratedObject]time.Time
 }
 
 type write struct {
@@ -48,7 +52,37 @@ type write struct {
 }
 
 func newWritten(c clock.PassiveClock) *written {
-	return &written{clock: c, latest: map[generate.ID]write{}}
+	return &written{clock: c, latest: map[generate.ID]write{}, once: map[types.UID]map[v1alpha1.GeneratedObject]time.Time{}}
+}
+
+// remember notes what the record of a trigger remembers from now on.
+func (w *written) remember(trigger types.UID, made v1alpha1.GeneratedObject) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	now := w.clock.Now()
+	for uid, all := range w.once {
+		maps.DeleteFunc(all, func(_ v1alpha1.GeneratedObject, at time.Time) bool { return now.Sub(at) > catchUp })
+		if len(all) == 0 {
+			delete(w.once, uid)
+		}
+	}
+	if w.once[trigger] == nil {
+		w.once[trigger] = map[v1alpha1.GeneratedObject]time.Time{}
+	}
+	w.once[trigger][made] = now
+}
+
+// remembered returns what the record of a trigger remembers, and its watch may not show yet.
+func (w *written) remembered(trigger types.UID) []v1alpha1.GeneratedObject {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	var out []v1alpha1.GeneratedObject
+	for made, at := range w.once[trigger] {
+		if w.clock.Since(at) <= catchUp {
+			out = append(out, made)
+		}
+	}
+	return out
 }
 
 func (w *written) note(id generate.ID, version string, deleted types.UID) {

@@ -20,10 +20,12 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	testingclock "k8s.io/utils/clock/testing"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/generate"
 )
 
@@ -71,5 +73,24 @@ func TestWatchIsBehindUntilItShowsTheLastWrite(t *testing.T) {
 				}
 			}
 		})
+	}
+}
+
+// TestRemembersWhatRecordsDoNotShowYet shows that what was made once is known as soon as it is written down.
+func TestRemembersWhatRecordsDoNotShowYet(t *testing.T) {
+	clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
+	w := newWritten(clock)
+	made := v1alpha1.GeneratedObject{Policy: "p", Kind: "ConfigMap", Namespace: "shop", Name: "made"}
+	w.remember("a", made)
+	if diff := cmp.Diff([]v1alpha1.GeneratedObject{made}, w.remembered("a")); diff != "" {
+		t.Errorf("what is remembered (-want +got):\n%s", diff)
+	}
+	if got := w.remembered("b"); got != nil {
+		t.Errorf("another trigger remembers %v", got)
+	}
+	clock.SetTime(clock.Now().Add(catchUp + time.Second))
+	w.remember("b", made)
+	if got := w.remembered("a"); got != nil || len(w.once) != 1 {
+		t.Errorf("%v is kept after its record shows it, of %d triggers", got, len(w.once))
 	}
 }
