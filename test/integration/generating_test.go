@@ -622,7 +622,7 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		apply(ctx, &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceDefault, Name: "registry"}, Data: map[string][]byte{"password": []byte("x")}})
 		paths, err := filepath.Glob(filepath.Join("..", "..", "config", "samples", "generating", "kausality_*.yaml"))
 		Expect(err).NotTo(HaveOccurred())
-		Expect(paths).To(HaveLen(4))
+		Expect(paths).To(HaveLen(5))
 		for _, path := range paths {
 			text, err := os.ReadFile(path)
 			Expect(err).NotTo(HaveOccurred())
@@ -632,7 +632,8 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 			Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
 		}
 		Expect(k8s.Patch(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}, client.RawPatch(types.MergePatchType,
-			[]byte(`{"metadata": {"labels": {"team": "shop", "size": "large"}, "annotations": {"example.org/owner": "anna"}}}`)))).To(Succeed())
+			[]byte(`{"metadata": {"labels": {"team": "shop", "size": "large"}, "annotations": {"example.org/owner": "anna",
+				"kausality.io/requests": "{\"namespace-creator\":{\"userInfo\":{\"username\":\"bob\"}}}"}}}`)))).To(Succeed()) // as the webhook writes it
 		Eventually(func(g Gomega) {
 			key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: team, Name: name} }
 			quota, binding, secret := &corev1.ResourceQuota{}, &rbacv1.RoleBinding{}, &corev1.Secret{}
@@ -640,6 +641,8 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 			g.Expect(quota.Spec.Hard.Pods().Value()).To(BeEquivalentTo(100))
 			g.Expect(k8s.Get(ctx, key("owner"), binding)).To(Succeed())
 			g.Expect(binding.Subjects).To(HaveExactElements(HaveField("Name", "anna")))
+			g.Expect(k8s.Get(ctx, key("creator"), binding)).To(Succeed())
+			g.Expect(binding.Subjects).To(HaveExactElements(HaveField("Name", "bob")))
 			g.Expect(k8s.Get(ctx, key("registry"), secret)).To(Succeed())
 			g.Expect(secret.Data).To(HaveKey("password"))
 			g.Expect(k8s.Get(ctx, key("default-deny"), &networkingv1.NetworkPolicy{})).To(Succeed())
@@ -671,7 +674,7 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		letDo(ctx, author, rbacv1.PolicyRule{APIGroups: []string{""}, Resources: []string{"serviceaccounts"}, Verbs: []string{"impersonate"}, ResourceNames: []string{"strong"}})
 		Eventually(func() error { _, err := validator.ValidateCreate(as(author), named); return err }).Should(Succeed())
 
-		named.Spec.Generate[0].Expression = "generator.ApplyAll(request.userInfo.username, [])"
+		named.Spec.Generate[0].Expression = "generator.ApplyAll(oldObject.metadata.name, [])"
 		_, err = validator.ValidateCreate(as(author), named)
 		Expect(apierrors.IsInvalid(err)).To(BeTrue())
 		Expect(err).To(MatchError(ContainSubstring("spec.generate[0].expression")))
