@@ -26,8 +26,9 @@ import (
 // parent any more, where the child gets that text and has it nowhere yet. It is for children of which
 // nobody knows how they are made: a text that shows up there comes from the parent as it was.
 func (in *Input) repeated() []change.Path {
-	var gets []textAt
-	for _, value := range in.written() {
+	values := in.written()
+	gets := make([]textAt, 0, len(values))
+	for _, value := range values {
 		gets = append(gets, texts(nil, value)...)
 	}
 	if len(gets) == 0 {

@@ -33,7 +33,7 @@ func TestRepeated(t *testing.T) {
 	spec := func(name string, value any) map[string]any {
 		return map[string]any{"spec": map[string]any{name: value}}
 	}
-	labelled := map[string]any{"metadata": map[string]any{"labels": map[string]any{"size": evil}}}
+	labeled := map[string]any{"metadata": map[string]any{"labels": map[string]any{"size": evil}}}
 	for name, tc := range map[string]struct {
 		operation Operation
 		// parent is more of the parent.
@@ -57,7 +57,7 @@ func TestRepeated(t *testing.T) {
 		"a short text of the same name":         {withheld: short, is: "old", before: spec("size", "old"), after: spec("size", short), want: true},
 		"a short text of another name":          {withheld: short, is: "old", before: spec("mode", "old"), after: spec("mode", short)},
 		"a number":                              {withheld: int64(7), is: int64(3), before: spec("size", int64(3)), after: spec("size", int64(7))},
-		"what a label of the parent has":        {parent: labelled, withheld: evil, is: "db.t3", before: spec("class", "db.t3"), after: spec("class", evil)},
+		"what a label of the parent has":        {parent: labeled, withheld: evil, is: "db.t3", before: spec("class", "db.t3"), after: spec("class", evil)},
 		"deleted":                               {operation: Delete, withheld: evil, is: "db.t3", before: spec("size", evil)},
 	} {
 		t.Run(name, func(t *testing.T) {

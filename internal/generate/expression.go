@@ -79,14 +79,21 @@ func (c *compiler) compile(env *cel.Env, source string, at *field.Path, later se
 		return nil
 	}
 	x := &expression{field: at, program: program, output: checked.OutputType(), names: sets.New[string]()}
+	c.noteUses(x, checked)
+	return x
+}
+
+// noteUses notes what a checked expression uses, itself and by variables.
+func (c *compiler) noteUses(x *expression, checked *cel.Ast) {
 	for _, reference := range checked.NativeRep().ReferenceMap() {
-		if len(reference.OverloadIDs) == 0 && reference.Name != "" {
-			x.names.Insert(reference.Name)
-			if name, ok := strings.CutPrefix(reference.Name, varVariables+"."); ok {
-				c.used.Insert(name)
-				if v := c.out.variables[name]; v != nil {
-					x.usesOld, x.usesRequest, x.usesNamespace = x.usesOld || v.usesOld, x.usesRequest || v.usesRequest, x.usesNamespace || v.usesNamespace
-				}
+		if len(reference.OverloadIDs) > 0 || reference.Name == "" {
+			continue
+		}
+		x.names.Insert(reference.Name)
+		if name, ok := strings.CutPrefix(reference.Name, varVariables+"."); ok {
+			c.used.Insert(name)
+			if v := c.out.variables[name]; v != nil {
+				x.usesOld, x.usesRequest, x.usesNamespace = x.usesOld || v.usesOld, x.usesRequest || v.usesRequest, x.usesNamespace || v.usesNamespace
 			}
 		}
 	}
@@ -95,7 +102,6 @@ func (c *compiler) compile(env *cel.Env, source string, at *field.Path, later se
 	x.usesNamespace = x.usesNamespace || x.names.Has(varNamespace)
 	c.out.needsRequest = c.out.needsRequest || x.usesRequest
 	c.out.usesNamespace = c.out.usesNamespace || x.usesNamespace
-	return x
 }
 
 // wrong says what of a parsed expression cannot work, whatever the trigger: variables that

@@ -109,7 +109,7 @@ func requestFor(object map[string]any) map[string]any {
 	delete(said, "status")
 	said["metadata"] = map[string]any{fieldLabels: metadata[fieldLabels], fieldAnnotations: metadata[fieldAnnotations]}
 	user := fnv.New32()
-	fmt.Fprint(user, said)
+	_, _ = fmt.Fprint(user, said)
 	return map[string]any{"operation": "UPDATE", "userInfo": map[string]any{"username": strconv.FormatUint(uint64(user.Sum32()), 36)}}
 }
 
