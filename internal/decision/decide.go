@@ -156,9 +156,9 @@ func when(reason Reason, holds func(*Input) bool) Check {
 	}
 }
 
-// ownWrite reports whether the request is Kausality's, and as Kausality made it: no write of it changes
-// anything that counts, so that another webhook has where something does. It would have that stored in
-// the name of who may write anything.
+// ownWrite reports whether Kausality makes the request and nobody has changed it on the way. Kausality's
+// updates change nothing that counts. Where one does, another mutating webhook has added that, and it is
+// judged like anybody's change.
 func ownWrite(in *Input) bool {
 	return in.Operator && (in.Operation != Update || len(in.Changes)+len(in.OwnChanges) == 0)
 }

@@ -22,9 +22,9 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// repeated returns the fields of the parent with a text that was withheld, and that is nowhere in the
-// parent any more, where the child gets that text and has it nowhere yet. It is for children of which
-// nobody knows how they are made: a text that shows up there comes from the parent as it was.
+// repeated returns the fields of the parent whose withheld text the child is about to get, although
+// neither the parent nor the child has it now. It is for children whose making is not declared: a text
+// that only the withheld change had comes from there.
 func (in *Input) repeated() []change.Path {
 	values := in.written()
 	gets := make([]textAt, 0, len(values))
@@ -48,7 +48,7 @@ func (in *Input) repeated() []change.Path {
 	return out
 }
 
-// written returns what a request writes of the child, as maps from the field that it is in.
+// written returns the values that a request writes to the child, each under the name of its field.
 func (in *Input) written() []any {
 	if in.Operation == Create {
 		return []any{content(in.Child.New)}

@@ -22,6 +22,7 @@ import (
 	"fmt"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -82,12 +83,15 @@ func RequestOf(of *admissionv1.AdmissionRequest) (map[string]any, error) {
 
 // TakesRequest reports whether a request makes its object a trigger of the policy: the rules name its
 // operation, and no condition is false that can be told without reading anything. trigger has the
-// operation, the request, and both objects.
+// request and both objects.
 //
 // Conditions that use oldObject are asked of requests only. The others are asked again whenever the
 // policy is evaluated, and so are left to that where they use a Namespace of which not all is known.
 func (p *Policy) TakesRequest(ctx context.Context, trigger *Trigger) bool {
-	if matches, err := p.Matches(trigger); err != nil || !matches {
+	now := *trigger
+	operation, _ := trigger.Request["operation"].(string)
+	now.Operation = admissionregistrationv1.OperationType(operation)
+	if matches, err := p.Matches(&now); err != nil || !matches {
 		return err != nil
 	}
 	e := newEvaluation(p, trigger, nothing{})

@@ -70,8 +70,7 @@ func TestTakesRequest(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			p := compiled(t, strings.NewReplacer("OPERATIONS", tc.operations, "CONDITION", `"`+tc.condition+`"`).Replace(asking))
 			trigger := triggerOf(parse(t, strings.ReplaceAll(settings, "LABEL", "prod")))
-			trigger.Operation = tc.operation
-			trigger.Request = map[string]any{"userInfo": map[string]any{"username": "anna"}}
+			trigger.Request = map[string]any{"operation": string(tc.operation), "userInfo": map[string]any{"username": "anna"}}
 			trigger.Namespace = map[string]any{"metadata": map[string]any{"name": "shop"}}
 			if tc.before != "" {
 				trigger.OldObject = parse(t, strings.ReplaceAll(settings, "LABEL", tc.before))

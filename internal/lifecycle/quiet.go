@@ -57,7 +57,7 @@ const (
 	CompositionLag
 )
 
-// LagOf returns the lag of an object's status. policies are those in effect for the object.
+// LagOf returns the lag of the status of an object for which the policies are in effect.
 func LagOf(obj *unstructured.Unstructured, policies []*policy.Policy) Lag {
 	return lagOf(obj, policies, knownOf(obj, policies))
 }

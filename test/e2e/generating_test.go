@@ -301,10 +301,10 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 			{"name": "asks", "expression": "request.userInfo.username != '`+mallory+`' && oldObject.data.key != object.data.key"}]}}`)))).To(Succeed())
 		Eventually(g.status).WithContext(ctx).Should(HaveField("Conditions", ContainElement(
 			And(HaveField("Type", v1alpha1.ConditionAccepted), HaveField("ObservedGeneration", int64(2))))))
-		Eventually(func(grabbed Gomega) {
+		Eventually(func(asserting Gomega) {
 			probe := configMap(g.ns, "trigger", "one")
-			grabbed.Expect(g.owner.Create(ctx, probe, client.DryRunAll)).To(Succeed())
-			grabbed.Expect(probe.Annotations).To(HaveKey(v1alpha1.AnnotationRequests))
+			asserting.Expect(g.owner.Create(ctx, probe, client.DryRunAll)).To(Succeed())
+			asserting.Expect(probe.Annotations).To(HaveKey(v1alpha1.AnnotationRequests))
 		}).WithContext(ctx).Should(Succeed())
 		stays := func(value string) {
 			GinkgoHelper()

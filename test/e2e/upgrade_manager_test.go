@@ -33,8 +33,8 @@ import (
 
 // The controllers of the controller manager have service accounts, whose tokens are bound to no Pod.
 var _ = Describe("An upgrade of a controller of the controller manager", func() {
-	// What is suggested is of all refusals of the controller in the cluster: of those since this one began,
-	// as another spec may have had it refused in another version.
+	// The plugin looks at refusals in the whole cluster. Those of other specs, which may be of another
+	// version, are older than this one.
 	It("is declared, as the plugin suggests, and goes through", func(ctx SpecContext) {
 		policies := shared.samplePoliciesFor(ctx, "declared")
 		for _, p := range policies {

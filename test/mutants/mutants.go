@@ -777,7 +777,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "requests: the next one takes the place of whatever was asked",
-		edits: []edit{{"internal/webhook/cause/hook.go", "		case p.TakesRequest(ctx, &now):", "		case p.NeedsRequest():"}},
+		edits: []edit{{"internal/webhook/cause/hook.go", "		case p.TakesRequest(ctx, trigger):", "		case p.NeedsRequest():"}},
 		unit:  []string{"-run=TestHookNotesRequests", "./internal/webhook/cause"},
 	},
 	{

@@ -27,7 +27,6 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -170,15 +169,7 @@ func requested(world *offline.World, c *Case, trigger *generate.Trigger) *fault 
 // takes reports whether a policy may want objects for a trigger: it does not ask about requests, or takes
 // the one of the case.
 func takes(ctx context.Context, p *generate.Policy, trigger *generate.Trigger) bool {
-	if !p.NeedsRequest() || trigger.Request == nil {
-		return true
-	}
-	now := *trigger
-	now.Operation = admissionregistrationv1.Create
-	if trigger.OldObject != nil {
-		now.Operation = admissionregistrationv1.Update
-	}
-	return p.TakesRequest(ctx, &now)
+	return !p.NeedsRequest() || trigger.Request == nil || p.TakesRequest(ctx, trigger)
 }
 
 // nameIn returns the name of an object that exists, with its namespace.

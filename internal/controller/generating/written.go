@@ -40,7 +40,7 @@ type written struct {
 
 	mu     sync.Mutex
 	latest map[generate.ID]write
-	// once has what the records of triggers are to remember, by trigger, and since when.
+	// once has what was noted in the record of each trigger, with the time of the note.
 	once map[types.UID]map[v1alpha1.GeneratedObject]time.Time
 }
 
@@ -55,7 +55,7 @@ func newWritten(c clock.PassiveClock) *written {
 	return &written{clock: c, latest: map[generate.ID]write{}, once: map[types.UID]map[v1alpha1.GeneratedObject]time.Time{}}
 }
 
-// remember notes what the record of a trigger remembers from now on.
+// remember notes that the record of a trigger remembers an object from now on.
 func (w *written) remember(trigger types.UID, made v1alpha1.GeneratedObject) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -72,7 +72,7 @@ func (w *written) remember(trigger types.UID, made v1alpha1.GeneratedObject) {
 	w.once[trigger][made] = now
 }
 
-// remembered returns what the record of a trigger remembers, and its watch may not show yet.
+// remembered returns what the record of a trigger remembers that its watch may not show yet.
 func (w *written) remembered(trigger types.UID) []v1alpha1.GeneratedObject {
 	w.mu.Lock()
 	defer w.mu.Unlock()

@@ -123,7 +123,7 @@ type Reconciler struct {
 type rendered struct {
 	// installed says that there is an installation by which it may be told anything.
 	installed bool
-	// generations are those of the policies, by UID: another one may have the name by now.
+	// generations has the generation of each policy by its UID, as another policy may take its name.
 	generations map[types.UID]int64
 }
 

@@ -114,7 +114,7 @@ func follow(spec *v1alpha1.GeneratingPolicySpec) (*followed, error) {
 	root := func(name string) *flow.Value { return &flow.Value{Is: []flow.Ref{{Root: name}}} }
 	names := flow.Scope{
 		rootObject: root(rootObject), rootNamespace: root(rootNamespace), rootResource: root(rootResource),
-		rootRequest: root(rootRequest), rootOld: root(rootRequest), // Conditions ask about both alike.
+		rootRequest: root(rootRequest), rootOld: root(rootRequest), // It is another one with each request.
 		rootGenerator: root(rootGenerator), nameVariables: variables,
 	}
 	for i, v := range spec.Variables {

@@ -36,7 +36,7 @@ var everything = change.Pattern{change.Wildcard}
 // below an item of a list, or a computed key, is known by the list or map alone, whose items move.
 func placesOf(ref flow.Ref, content bool) (triggers []change.Pattern, observed string) {
 	if ref.Root == rootRequest {
-		// Whatever else of the trigger is changed is changed by another request.
+		// Each change of the trigger may come by another request.
 		return []change.Pattern{everything, metadata(fieldAnnotations), metadata(fieldLabels)}, ""
 	}
 	if len(ref.Path) == 0 {

@@ -103,8 +103,8 @@ func (f *facts) boundsOfGone() []*policy.Policy {
 }
 
 // withoutSwitch returns the changes but for those of the gate's switch, which is computed
-// whatever a request says, so that nobody has to judge them. Of an object that is not adopted yet it
-// is the operator's, who adopts it.
+// whatever a request says, so that nobody has to judge them. The operator
+// moves it to adopt an object.
 func (f *facts) withoutSwitch(changes []change.Change) []change.Change {
 	if f.Gate == nil && (f.gate == nil || !f.Operator) {
 		return changes

@@ -38,8 +38,8 @@ const (
 )
 
 // withdrawn remembers how parents compared with their approved content when something of
-// them was withheld: a controller may give that to a child which has not heard that it was
-// taken back. Each replica knows of what it was asked about, so that what another one has
+// them was withheld: a controller that has not heard that it was taken back may still write
+// it to a child. Each replica knows of what it was asked about, so that what another one has
 // seen taken back, and no controller has tried before, may pass. The zero value knows of
 // nothing.
 type withdrawn struct {

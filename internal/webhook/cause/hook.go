@@ -26,7 +26,6 @@ import (
 	"sync"
 
 	admissionv1 "k8s.io/api/admission/v1"
-	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -96,7 +95,7 @@ func (h *Hook) notes(ctx context.Context, req *admission.Request, object, before
 		return notes{}, nil
 	}
 	var warnings []string
-	if changed.requests, err = taken(ctx, policies, trigger, req.Operation, before); err != nil {
+	if changed.requests, err = taken(ctx, policies, trigger); err != nil {
 		warnings = append(warnings, err.Error()+"; none is kept, and policies that ask about requests change nothing for this object")
 	}
 	return changed, warnings
@@ -104,20 +103,12 @@ func (h *Hook) notes(ctx context.Context, req *admission.Request, object, before
 
 // taken returns the requests that an object keeps from now on: those before, and this one for each policy
 // that takes it. What is kept for policies that are not there, or do not ask, goes.
-func taken(
-	ctx context.Context, policies []*generate.Policy, trigger *generate.Trigger, operation admissionv1.Operation, before *unstructured.Unstructured,
-) (string, error) {
-	var kept generate.Requests
-	if before != nil {
-		kept = generate.RequestsOn(before.Object)
-	}
-	now := *trigger
-	now.Operation = admissionregistrationv1.OperationType(operation)
-	out := generate.Requests{}
+func taken(ctx context.Context, policies []*generate.Policy, trigger *generate.Trigger) (string, error) {
+	kept, out := generate.RequestsOn(trigger.OldObject), generate.Requests{}
 	for _, p := range policies {
 		switch request, was := kept[p.Name]; {
 		case !p.NeedsRequest():
-		case p.TakesRequest(ctx, &now):
+		case p.TakesRequest(ctx, trigger):
 			out[p.Name] = trigger.Request
 		case was:
 			out[p.Name] = request
