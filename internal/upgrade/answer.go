@@ -79,6 +79,8 @@ func (a *Allowance) Ask(memory []v1alpha1.ControllerVersion, by Version, now tim
 		return a.goOn(*known, now)
 	case isOlder(known, by):
 		return Answer{Why: fmt.Sprintf("%s is in an older Pod than %s, which the parent was upgraded to or made by", by, Text(known))}
+	case isAsOld(known, by):
+		return Answer{Why: fmt.Sprintf("%s is in a Pod of the same second as %s, which the parent was upgraded to or made by, so that nobody can tell which is the newer one: delete the Pod of the newer one, for another to take its place", by, Text(known))}
 	default:
 		return a.begin(memory, by, now)
 	}

@@ -104,7 +104,8 @@ func TestAsk(t *testing.T) {
 		},
 		"another version in a Pod of the same second": {
 			allowance: plain, memory: madeBy(v2, 2), by: at(v1, 2),
-			want: Answer{Why: "image " + v1 + " is in an older Pod than image " + v2 + ", which the parent was upgraded to or made by"},
+			want: Answer{Why: "image " + v1 + " is in a Pod of the same second as image " + v2 + ", which the parent was upgraded to or made by, " +
+				"so that nobody can tell which is the newer one: delete the Pod of the newer one, for another to take its place"},
 		},
 		"a roll-back": {
 			allowance: plain, memory: madeBy(v2, 2), by: at(v1, 3),

@@ -180,7 +180,13 @@ func Standing(memory []v1alpha1.ControllerVersion, user string, by Version) v1al
 
 // isOlder reports whether a version is still there beside the one that took its place.
 func isOlder(known *v1alpha1.ControllerVersion, by Version) bool {
-	return known.PodCreated != nil && !by.PodCreated.After(known.PodCreated.Time)
+	return known.PodCreated != nil && by.PodCreated.Before(known.PodCreated.Time)
+}
+
+// isAsOld reports whether nobody can tell which of two versions took the other's place: Pods say to
+// the second when they were created.
+func isAsOld(known *v1alpha1.ControllerVersion, by Version) bool {
+	return known.PodCreated != nil && by.PodCreated.Equal(known.PodCreated.Time)
 }
 
 // Replaces reports whether a version is another one than a parent remembers of the same, as far

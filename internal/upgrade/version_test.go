@@ -231,7 +231,7 @@ func TestStanding(t *testing.T) {
 		"the same":                     {memory: made, by: at(v2, 5), want: v1alpha1.StandingSame},
 		"the one that it moves to":     {memory: moving, by: at(v2, 5), want: v1alpha1.StandingMoving},
 		"another one":                  {memory: made, by: at(v1, 3), want: v1alpha1.StandingNew},
-		"another one, in a Pod as old": {memory: made, by: at(v1, 2), want: v1alpha1.StandingOlder},
+		"another one, in a Pod as old": {memory: made, by: at(v1, 2), want: v1alpha1.StandingNew},
 		"an older one meanwhile":       {memory: moving, by: at(v1, 1), want: v1alpha1.StandingOlder},
 		"nobody knows":                 {memory: made, by: Version{Unknown: "its token is bound to no Pod"}, want: v1alpha1.StandingUnknown},
 		"another graph":                {memory: made, by: graph("r2", "b", 20), want: v1alpha1.StandingFirst},
