@@ -27,6 +27,7 @@ import (
 	"k8s.io/utils/lru"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ledger"
@@ -66,6 +67,8 @@ func (b *beside) has(key types.NamespacedName) bool {
 type packedRecord interface {
 	Key() types.NamespacedName
 	Unpack() (*v1alpha1.AllowanceRecord, error)
+	// MayHaveUID is false of a UID that is not the record's, and nearly never true of one.
+	MayHaveUID(uid types.UID) bool
 }
 
 // keyIn returns the name of the record that an informer tells of.
@@ -91,6 +94,18 @@ func recordIn(obj any) *v1alpha1.AllowanceRecord {
 		return rec
 	default:
 		return nil
+	}
+}
+
+// mayHaveUID reports whether a record that an informer tells of has a UID.
+func mayHaveUID(obj any, uid types.UID) bool {
+	switch obj := obj.(type) {
+	case *v1alpha1.AllowanceRecord:
+		return obj.UID == uid
+	case packedRecord:
+		return obj.MayHaveUID(uid)
+	default:
+		return false
 	}
 }
 
@@ -123,6 +138,7 @@ func (s *Store) seen(obj any) {
 	if !ok {
 		return
 	}
+	defer s.told.of(key, obj)
 	s.made.forget(key)
 	if s.lost.has(key) && KnowsLedger(recordIn(obj)) {
 		s.lost.forget(key)
@@ -134,21 +150,51 @@ func (s *Store) gone(obj any) {
 	if tombstone, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
 		obj = tombstone.Obj
 	}
+	key, ok := keyIn(obj)
+	if !ok {
+		return
+	}
+	defer s.told.of(key, nil)
 	rec := recordIn(obj)
 	if rec == nil || s.IsApart(rec) {
 		return
 	}
-	key := client.ObjectKeyFromObject(rec)
 	s.made.forget(key)
-	if rec.Status.EndedAt == nil && KnowsLedger(rec) {
+	if isLosable(rec) {
 		s.lost.put(key, obj)
 	}
 }
 
-// lostOf returns the record of an object that had not ended, as it was when somebody deleted it;
-// nil where nobody did, or it has been put back.
-func (s *Store) lostOf(ref v1alpha1.TargetReference) *v1alpha1.AllowanceRecord {
-	return s.lost.of(s.key(ref), ref.UID)
+// isLosable reports whether a record says what nothing else does.
+func isLosable(rec *v1alpha1.AllowanceRecord) bool {
+	return rec.Status.EndedAt == nil && KnowsLedger(rec)
+}
+
+// lostOf returns the record of an object that had not ended, as it was when somebody deleted it; nil
+// where nobody did, or it has been put back. It is for those who read that the cache has no record,
+// or one that knows nothing.
+func (s *Store) lostOf(ctx context.Context, ref v1alpha1.TargetReference) *v1alpha1.AllowanceRecord {
+	key := s.key(ref)
+	if err := s.told.await(ctx, key, func() (types.UID, error) {
+		cached, err := s.cached(ctx, ref)
+		if cached == nil || err != nil {
+			return "", err
+		}
+		return cached.UID, nil
+	}); err != nil {
+		logf.FromContext(ctx).Info("Going on without a record that may have been deleted", "record", key, "reason", err.Error())
+	}
+	return s.lost.of(key, ref.UID)
+}
+
+// lostSince returns lostOf for those who read from the API server that there is no record, or this
+// one: what the cache has still may be what was lost.
+func (s *Store) lostSince(ctx context.Context, ref v1alpha1.TargetReference, stored *v1alpha1.AllowanceRecord) *v1alpha1.AllowanceRecord {
+	cached, err := s.cached(ctx, ref)
+	if err == nil && cached != nil && (stored == nil || stored.UID != cached.UID) && isLosable(cached) {
+		return cached
+	}
+	return s.lostOf(ctx, ref)
 }
 
 // key returns the name of the record of an object.
@@ -158,7 +204,9 @@ func (s *Store) key(ref v1alpha1.TargetReference) types.NamespacedName {
 
 // IsLost reports whether somebody deleted the record of an object that had not ended, and
 // nobody has put it back yet.
-func (s *Store) IsLost(ref v1alpha1.TargetReference) bool { return s.lostOf(ref) != nil }
+func (s *Store) IsLost(ctx context.Context, ref v1alpha1.TargetReference) bool {
+	return s.lostOf(ctx, ref) != nil
+}
 
 // Restore puts the record of an object back that somebody deleted, as it was, and returns
 // it; nil where its namespace is being deleted.
@@ -171,9 +219,12 @@ func (s *Store) Restore(ctx context.Context, ref v1alpha1.TargetReference) (*v1a
 
 // restore makes a record that does not know the ledger of its target say what the one said
 // that was lost, if one was, and reports whether it did.
-func (s *Store) restore(rec *v1alpha1.AllowanceRecord) bool {
-	lost := s.lostOf(rec.Spec.TargetRef)
-	if lost == nil || lost.UID == rec.UID || KnowsLedger(rec) {
+func (s *Store) restore(ctx context.Context, rec *v1alpha1.AllowanceRecord) bool {
+	if KnowsLedger(rec) {
+		return false
+	}
+	lost := s.lostSince(ctx, rec.Spec.TargetRef, rec)
+	if lost == nil || lost.UID == rec.UID {
 		return false
 	}
 	since, status := rec.Status, lost.Status.DeepCopy()
@@ -221,7 +272,7 @@ func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, pa
 		}
 		if rec == nil {
 			rec = newRecord(ref, parent, s.operatorNamespace)
-			rec.Spec.LedgerKnown = len(void) == 0 && !s.IsLost(ref)
+			rec.Spec.LedgerKnown = len(void) == 0 && s.lostSince(ctx, ref, nil) == nil
 			rec, err = s.add(ctx, rec)
 			if rec == nil || err != nil {
 				return err
@@ -231,7 +282,7 @@ func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, pa
 				return nil
 			}
 		}
-		if !s.restore(rec) {
+		if !s.restore(ctx, rec) {
 			rec.Status.Phase = v1alpha1.PhaseSteady
 			rec.Status.Consumed = UsedUp(rec.Status.Consumed, void)
 		}

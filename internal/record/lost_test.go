@@ -17,7 +17,10 @@ limitations under the License.
 package record
 
 import (
+	"context"
+	"errors"
 	"testing"
+	"testing/synctest"
 
 	"github.com/google/go-cmp/cmp"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -74,7 +77,7 @@ func TestLostRecord(t *testing.T) {
 			}
 			s.gone(event)
 			ref := TargetOf(holder(0))
-			if got := s.IsLost(ref); got != tc.lost {
+			if got := s.IsLost(t.Context(), ref); got != tc.lost {
 				t.Fatalf("IsLost() = %t, want %t", got, tc.lost)
 			}
 			if !tc.lost {
@@ -101,11 +104,101 @@ func TestLostRecord(t *testing.T) {
 				t.Errorf("restored as %+v", rec.Status)
 			}
 			s.seen(rec)
-			if s.IsLost(ref) {
+			if s.IsLost(t.Context(), ref) {
 				t.Error("it is lost although it is back")
 			}
 		})
 	}
+}
+
+// What the cache has forgotten it has not told of yet.
+func TestLostRecordThatNothingHasToldOfYet(t *testing.T) {
+	used := []v1alpha1.ConsumedAllowance{{ID: "used", Generation: 4}}
+	ref := TargetOf(holder(0))
+	for name, ask := range map[string]func(context.Context, *Store) (*v1alpha1.AllowanceRecord, error){
+		"Get":  func(ctx context.Context, s *Store) (*v1alpha1.AllowanceRecord, error) { return s.Get(ctx, ref) },
+		"Live": func(ctx context.Context, s *Store) (*v1alpha1.AllowanceRecord, error) { return s.Live(ctx, ref) },
+		"Restore": func(ctx context.Context, s *Store) (*v1alpha1.AllowanceRecord, error) {
+			if !s.IsLost(ctx, ref) {
+				return nil, errors.New("it is not lost")
+			}
+			return s.Restore(ctx, ref)
+		},
+		"Update": func(ctx context.Context, s *Store) (*v1alpha1.AllowanceRecord, error) {
+			if err := s.Update(ctx, ref, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
+				status.Phase = v1alpha1.PhaseInitializing
+				return true
+			}); err != nil {
+				return nil, err
+			}
+			return s.stored(ctx, ref)
+		},
+		"KeepLedger": func(ctx context.Context, s *Store) (*v1alpha1.AllowanceRecord, error) {
+			if err := s.KeepLedger(ctx, ref, "above", nil); err != nil {
+				return nil, err
+			}
+			return s.stored(ctx, ref)
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := storing(t)
+				lost := recordNamed(v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, Consumed: used})
+				s.seen(lost)
+				var rec *v1alpha1.AllowanceRecord
+				var err error
+				go func() { rec, err = ask(t.Context(), s) }()
+				synctest.Wait()
+				s.gone(lost)
+				synctest.Wait()
+				if err != nil || rec == nil || !cmp.Equal(rec.Status.Consumed, used) {
+					t.Errorf("%v, %v; want the record as it was", rec, err)
+				}
+			})
+		})
+	}
+}
+
+// What the API server has no more the cache may have yet.
+func TestLostRecordThatTheCacheStillHas(t *testing.T) {
+	used := []v1alpha1.ConsumedAllowance{{ID: "used", Generation: 4}}
+	lost := recordNamed(v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady, Consumed: used})
+	since := recordNamed(v1alpha1.AllowanceRecordStatus{Denials: 1})
+	since.UID = "since"
+	for name, live := range map[string][]client.Object{"gone": nil, "made anew": {since}} {
+		t.Run(name, func(t *testing.T) {
+			behind, now := storing(t, lost.DeepCopy()), storing(t, live...)
+			s := NewStore(Config{
+				Client:            behindClient{Client: now.client, cache: behind.client},
+				Live:              now.client,
+				OperatorNamespace: "kausality-system",
+			})
+			s.seen(lost)
+			if err := s.Update(t.Context(), TargetOf(holder(0)), true, func(status *v1alpha1.AllowanceRecordStatus) bool {
+				status.Strays = append(status.Strays, v1alpha1.StrayChild{UID: "stray"})
+				return true
+			}); err != nil {
+				t.Fatal(err)
+			}
+			rec, err := s.stored(t.Context(), TargetOf(holder(0)))
+			if err != nil {
+				t.Fatal(err)
+			}
+			if rec.UID == lost.UID || !cmp.Equal(rec.Status.Consumed, used) || rec.Status.Phase != v1alpha1.PhaseSteady || len(rec.Status.Strays) != 1 {
+				t.Errorf("restored as %+v", rec.Status)
+			}
+		})
+	}
+}
+
+// behindClient reads from a cache that has not heard of what is written.
+type behindClient struct {
+	client.Client
+	cache client.Reader
+}
+
+func (c behindClient) Get(ctx context.Context, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+	return c.cache.Get(ctx, key, obj, opts...)
 }
 
 // A record that somebody makes anew of something else does not take the place of a lost one.

@@ -82,6 +82,8 @@ type Store struct {
 	// made are records that this process made and that the cache may not have yet, and lost
 	// those that somebody deleted while their target lives.
 	made, lost *beside
+	// told are those that the events of the cache have told of, which come after it has changed.
+	told *told
 	// turns has those who write one record in this process do so in turn: else they keep
 	// each other from it until some give up.
 	turns keymutex.KeyMutex
@@ -106,6 +108,7 @@ func NewStore(cfg Config) *Store {
 		turns:             keymutex.NewHashed(writersTurns),
 		made:              newBeside(),
 		lost:              newBeside(),
+		told:              newTold(),
 	}
 }
 
@@ -113,14 +116,20 @@ func NewStore(cfg Config) *Store {
 // this process has just made is there already, and one that somebody has deleted is as it
 // was, until it is put back. The record is shared and must not be modified.
 func (s *Store) Get(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
-	rec, err := s.read(ctx, s.client, ref, client.UnsafeDisableDeepCopy)
+	rec, err := s.cached(ctx, ref)
 	if rec != nil || err != nil {
 		return rec, err
 	}
 	if rec := s.made.of(s.key(ref), ref.UID); rec != nil {
 		return rec, nil
 	}
-	return s.lostOf(ref), nil
+	return s.lostOf(ctx, ref), nil
+}
+
+// cached returns the record of an object that the cache has, nil where it has none. It is shared and
+// must not be modified.
+func (s *Store) cached(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	return s.read(ctx, s.client, ref, client.UnsafeDisableDeepCopy)
 }
 
 // Behind reports whether the cached records may be older than what others see.
@@ -158,7 +167,7 @@ func (s *Store) Live(ctx context.Context, ref v1alpha1.TargetReference) (*v1alph
 	if rec != nil || err != nil {
 		return rec, err
 	}
-	return s.lostOf(ref), nil
+	return s.lostSince(ctx, ref, nil), nil
 }
 
 // stored returns the record as the API server has it, which may be modified.
@@ -216,7 +225,7 @@ func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent
 				return err
 			}
 		}
-		restored := s.restore(rec)
+		restored := s.restore(ctx, rec)
 		if !mutate(&rec.Status) && !restored {
 			return nil
 		}
@@ -253,7 +262,7 @@ func (s *Store) inTurn(ref v1alpha1.TargetReference, write func() error) error {
 // create makes the record, unless there is nothing to say in it, or its
 // namespace is being deleted: then it returns nil.
 func (s *Store) create(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, mutate func(*v1alpha1.AllowanceRecordStatus) bool) (*v1alpha1.AllowanceRecord, error) {
-	lost := s.lostOf(ref)
+	lost := s.lostSince(ctx, ref, nil)
 	if lost == nil && !mutate(&v1alpha1.AllowanceRecordStatus{}) {
 		return nil, nil
 	}

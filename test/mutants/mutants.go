@@ -273,9 +273,14 @@ var mutants = []mutant{
 	{
 		name: "upgrade: an older Pod takes its turn",
 		edits: []edit{{
-			"internal/upgrade/version.go", "known.PodCreated != nil && !by.PodCreated.After(known.PodCreated.Time)", "known.PodCreated == nil",
+			"internal/upgrade/version.go", "known.PodCreated != nil && by.PodCreated.Before(known.PodCreated.Time)", "known.PodCreated == nil",
 		}},
 		unit: []string{"-run=TestAsk|TestNothingFlaps", "./internal/upgrade"},
+	},
+	{
+		name:  "upgrade: a Pod of the same second takes its turn",
+		edits: []edit{{"internal/upgrade/version.go", "known.PodCreated != nil && by.PodCreated.Equal(known.PodCreated.Time)", "false"}},
+		unit:  []string{"-run=TestAsk|TestNothingFlaps", "./internal/upgrade"},
 	},
 	{
 		name:  "upgrade: one goes through for ever",
@@ -1005,6 +1010,16 @@ var mutants = []mutant{
 		},
 		ways: []string{"deleting a record, with its protection out of the way"},
 		unit: []string{"./internal/record"},
+	},
+	{
+		name:  "what the cache has forgotten, and not told of yet, was never there",
+		edits: []edit{{"internal/record/told.go", "if last == nil {", "if last == nil || true {"}},
+		unit:  []string{"-run=TestLostRecord", "./internal/record"},
+	},
+	{
+		name:  "what the cache still has was never lost",
+		edits: []edit{{"internal/record/lost.go", "err == nil && cached != nil", "err != nil && cached != nil"}},
+		unit:  []string{"-run=TestLostRecord", "./internal/record"},
 	},
 	{
 		name: "a label of a record stays as anybody writes it",

@@ -42,7 +42,7 @@ const (
 // It reports whether that has to wait.
 func (r *Reconciler) recover(ctx context.Context, v *view, rec *v1alpha1.AllowanceRecord, next *requeue.Soonest) (_ *v1alpha1.AllowanceRecord, waits bool, err error) {
 	ref := record.TargetOf(v.obj)
-	if !record.KnowsLedger(rec) && r.Records.IsLost(ref) {
+	if !record.KnowsLedger(rec) && r.Records.IsLost(ctx, ref) {
 		logf.FromContext(ctx).Info("Putting back an AllowanceRecord that somebody deleted")
 		if rec, err = r.Records.Restore(ctx, ref); err != nil {
 			return nil, true, err
