@@ -159,7 +159,7 @@ func TestIsBlocked(t *testing.T) {
 			denial: of(v1alpha1.StandingOlder, v1alpha1.StandingNew), triggers: []v1alpha1.UpgradeTrigger{v1alpha1.UpgradeOfController, v1alpha1.UpgradeOfComposition}, want: true,
 		},
 		"one was that is older by now":               {denial: inPod(-1), versions: moving},
-		"one was that is as old":                    {denial: inPod(0), versions: moving, want: true},
+		"one was that is as old":                     {denial: inPod(0), versions: moving, want: true},
 		"one was that is newer":                      {denial: inPod(1), versions: moving, want: true},
 		"it was in an older Pod":                     {denial: inPod(-1), versions: same, want: true},
 		"somebody else was":                          {denial: denial("mallory", later(1))},
