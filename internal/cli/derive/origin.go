@@ -35,11 +35,11 @@ type origin func(*source.Document, *offline.Kinds) ([]*draft.Derivation, []sourc
 
 // origins returns the kinds that policies are derived from.
 func (o *options) origins() (map[schema.GroupKind]origin, error) {
-	account, err := kro.ParseAccount(o.account)
+	account, err := draft.ParseAccount(o.account)
 	if err != nil {
 		return nil, fmt.Errorf("--service-account: %w", err)
 	}
-	initiators, err := kro.ParseInitiators(o.initiators)
+	initiators, err := draft.ParseInitiators(o.initiators)
 	if err != nil {
 		return nil, fmt.Errorf("--initiator: %w", err)
 	}

@@ -23,7 +23,7 @@ import (
 	"strings"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/derive/kro"
+	"kausality.io/operator/internal/derive/draft"
 )
 
 // Settings are what no graph says. The operator's flags say it for all graphs, and annotations
@@ -44,10 +44,10 @@ type Settings struct {
 func ParseSettings(account, initiators, actions string, recreate bool) (Settings, error) {
 	out := Settings{Recreate: recreate}
 	var err error
-	if out.Account, err = kro.ParseAccount(account); err != nil {
+	if out.Account, err = draft.ParseAccount(account); err != nil {
 		return out, err
 	}
-	if out.Initiators, err = kro.ParseInitiators(split(initiators)); err != nil {
+	if out.Initiators, err = draft.ParseInitiators(split(initiators)); err != nil {
 		return out, err
 	}
 	out.Actions, err = parseActions(actions)
@@ -58,7 +58,7 @@ func ParseSettings(account, initiators, actions string, recreate bool) (Settings
 func (s Settings) of(annotations map[string]string) (Settings, error) {
 	var err error
 	if text, said := annotations[v1alpha1.AnnotationInitiators]; said {
-		if s.Initiators, err = kro.ParseInitiators(split(text)); err != nil {
+		if s.Initiators, err = draft.ParseInitiators(split(text)); err != nil {
 			return s, fmt.Errorf("annotation %s: %w", v1alpha1.AnnotationInitiators, err)
 		}
 	}

@@ -16,14 +16,9 @@ limitations under the License.
 
 package kro
 
-import (
-	"fmt"
-	"strings"
+import "kausality.io/operator/api/v1alpha1"
 
-	"kausality.io/operator/api/v1alpha1"
-)
-
-// DefaultAccount is the service account that kro's chart makes, as ParseAccount reads it.
+// DefaultAccount is the service account that kro's chart makes, as draft.ParseAccount reads it.
 const DefaultAccount = "kro-system/kro"
 
 // Subjects returns kro itself, and who may change instances.
@@ -34,45 +29,4 @@ func Subjects(account v1alpha1.Subject, initiators []v1alpha1.Subject) []v1alpha
 		out = append(out, v1alpha1.PolicySubject{Subject: initiator, MayInitiate: true})
 	}
 	return out
-}
-
-// ParseInitiators reads subjects that are written as user:NAME, group:NAME or
-// serviceaccount:NAMESPACE/NAME.
-func ParseInitiators(texts []string) ([]v1alpha1.Subject, error) {
-	var out []v1alpha1.Subject
-	for _, text := range texts {
-		kind, name, _ := strings.Cut(strings.TrimSpace(text), ":")
-		subject := v1alpha1.Subject{Name: name}
-		switch {
-		case name == "":
-			return nil, notASubject(text)
-		case strings.EqualFold(kind, string(v1alpha1.SubjectUser)):
-			subject.Kind = v1alpha1.SubjectUser
-		case strings.EqualFold(kind, string(v1alpha1.SubjectGroup)):
-			subject.Kind = v1alpha1.SubjectGroup
-		case strings.EqualFold(kind, string(v1alpha1.SubjectServiceAccount)):
-			account, err := ParseAccount(name)
-			if err != nil {
-				return nil, err
-			}
-			subject = account
-		default:
-			return nil, notASubject(text)
-		}
-		out = append(out, subject)
-	}
-	return out, nil
-}
-
-func notASubject(text string) error {
-	return fmt.Errorf("%q is none of user:NAME, group:NAME, serviceaccount:NAMESPACE/NAME", text)
-}
-
-// ParseAccount reads a service account that is written as NAMESPACE/NAME.
-func ParseAccount(text string) (v1alpha1.Subject, error) {
-	namespace, name, ok := strings.Cut(text, "/")
-	if !ok || namespace == "" || name == "" {
-		return v1alpha1.Subject{}, fmt.Errorf("%q is no service account: it is named as NAMESPACE/NAME", text)
-	}
-	return v1alpha1.Subject{Kind: v1alpha1.SubjectServiceAccount, Namespace: namespace, Name: name}, nil
 }
