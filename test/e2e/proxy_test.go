@@ -160,6 +160,8 @@ type webhookProxy struct {
 	URL string
 
 	calls, losses atomic.Int64
+	// losesAll is true while it loses each call.
+	losesAll atomic.Bool
 }
 
 // startWebhookProxy starts a proxy, which ends with the container. It shows the
@@ -190,7 +192,7 @@ func startWebhookProxy(ctx context.Context, dir, operator string, oneIn int64) *
 			},
 		},
 		Handler: http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-			if strings.HasPrefix(r.URL.Path, interception.MutatePath) && proxy.calls.Add(1)%oneIn == 0 {
+			if strings.HasPrefix(r.URL.Path, interception.MutatePath) && (proxy.calls.Add(1)%oneIn == 0 || proxy.losesAll.Load()) {
 				proxy.losses.Add(1)
 				_, _ = io.Copy(io.Discard, r.Body)
 				select {
@@ -209,6 +211,13 @@ func startWebhookProxy(ctx context.Context, dir, operator string, oneIn int64) *
 		Expect(errors.Is(<-served, http.ErrServerClosed)).To(BeTrue())
 	})
 	return proxy
+}
+
+// loseAll loses all calls meanwhile.
+func (p *webhookProxy) loseAll(meanwhile func()) {
+	p.losesAll.Store(true)
+	defer p.losesAll.Store(false)
+	meanwhile()
 }
 
 // lost returns how many calls were lost by now.

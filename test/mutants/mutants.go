@@ -1088,6 +1088,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestOvertaken", "./internal/webhook/admission"},
 	},
 	{
+		name:  "what only the record of an overtaken parent tells is read from the cache",
+		edits: []edit{{parentage, "if overtaken && why == doubtNone {", "if overtaken && why == doubtBehind {"}},
+		unit:  []string{"-run=TestOvertaken", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a pending grant goes before the cache has the ledger with it",
+		edits: []edit{{"internal/controller/holder/consume.go", "case isFolded && c.uncached:", "case isFolded && c.uncached && false:"}},
+		unit:  []string{"-run=TestAdvance", "./internal/controller/holder"},
+	},
+	{
 		name:  "policies are known before their rights are",
 		edits: []edit{{"internal/controller/catalog/catalog.go", "if e.Served && e.unreviewed {", "if e.Served && false {"}},
 		unit:  []string{"-run=TestPolicyIndexReviewsRights", "./internal/controller/catalog"},

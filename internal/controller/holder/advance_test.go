@@ -167,6 +167,7 @@ func TestAdvance(t *testing.T) {
 	const never = time.Duration(0)
 	tests := map[string]struct {
 		holder   testHolder
+		uncached bool
 		policies []*policy.Policy
 		status   v1alpha1.AllowanceRecordStatus
 		// want is the status; the times of first sight are compared apart.
@@ -321,6 +322,15 @@ func TestAdvance(t *testing.T) {
 				Phase: v1alpha1.PhaseSteady, Active: []v1alpha1.Allowance{grantOf("spec.replicas", 5)}, ActiveCount: 1, Initiator: "alice",
 			},
 		},
+		"a pending grant that was folded in stays until the cache has that": {
+			holder:   makeHolder().holding(grantOf("spec.replicas", 5)),
+			uncached: true,
+			status:   v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{scaleGrant(3, controllertest.Before(0))}},
+			want: v1alpha1.AllowanceRecordStatus{
+				Phase: v1alpha1.PhaseSteady, Active: []v1alpha1.Allowance{grantOf("spec.replicas", 5)}, ActiveCount: 1, Initiator: "alice",
+				PendingGrants: []v1alpha1.PendingGrant{scaleGrant(3, controllertest.Before(0))},
+			},
+		},
 		"a pending grant goes when the holder settles": {
 			holder: makeHolder().settled(),
 			status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{scaleGrant(3, controllertest.Before(0))}},
@@ -443,6 +453,7 @@ func TestAdvance(t *testing.T) {
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			v := look(test.holder.Unstructured, test.policies, controllertest.Noon)
+			v.uncached = test.uncached
 			got := test.status.DeepCopy()
 			p := v.advance(t.Context(), got)
 			if diff := cmp.Diff(&test.want, got, cmpopts.EquateEmpty(), cmpopts.IgnoreFields(v1alpha1.AllowanceRecordStatus{}, "FirstSeen", "History")); diff != "" {

@@ -212,13 +212,14 @@ func (r *Reconciler) get(ctx context.Context, req objectcache.Request) (obj *uns
 
 // follow brings the record and the ledger of a holder in line with its state.
 func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured, rec *v1alpha1.AllowanceRecord, next *requeue.Soonest) error {
-	obj = r.rewrites.latest(obj)
+	cached := obj
+	obj = r.rewrites.latest(cached)
 	if moved, err := r.rekey(ctx, obj, rec); moved || err != nil {
 		return err // Its event follows.
 	}
 	inEffect, gating := r.governing(ctx, obj)
 	v := r.look(obj, inEffect, gating, r.Clock.Now())
-	v.upgrades = r.upgradesOf(ctx, obj)
+	v.upgrades, v.uncached = r.upgradesOf(ctx, obj), obj != cached
 	rec, waits, err := r.recover(ctx, &v, rec, next)
 	if waits || err != nil {
 		return err
@@ -248,6 +249,7 @@ func (r *Reconciler) follow(ctx context.Context, obj *unstructured.Unstructured,
 		// No content of it changes by that.
 		v.content, v.unseen, v.parents, v.attached = before.content, before.unseen, before.parents, before.attached
 		v.isLost, v.upgrades = before.isLost, before.upgrades
+		v.uncached = rewritten.GetResourceVersion() != cached.GetResourceVersion()
 	}
 	return r.mirror(ctx, v, rec, next)
 }

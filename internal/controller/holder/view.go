@@ -38,6 +38,8 @@ import (
 // which read nothing else.
 type view struct {
 	obj *unstructured.Unstructured
+	// uncached is true where obj is what a rewrite returned, which the cache does not have yet.
+	uncached bool
 	// stored is the ledger in the annotation; nil where that is unreadable.
 	stored ledger.Ledger
 	// raw is the annotation, unreadable whether it is no ledger.

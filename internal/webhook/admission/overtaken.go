@@ -74,26 +74,33 @@ func (o *overtaken) has(cached *unstructured.Unstructured) bool {
 	return order <= 0
 }
 
+// candidate is a holder, and why it was not read from the cache. What its record says was written
+// before it.
+type candidate struct {
+	*unstructured.Unstructured
+	why doubt
+}
+
 // newest returns a holder that the cache has, read from the API server where that may have a
 // change of it which the cache lacks.
-func (g *Gatherer) newest(ctx context.Context, gvk schema.GroupVersionKind, cached *unstructured.Unstructured) (*unstructured.Unstructured, error) {
+func (g *Gatherer) newest(ctx context.Context, gvk schema.GroupVersionKind, cached *unstructured.Unstructured) (candidate, error) {
 	if !g.overtaken.has(cached) {
-		return cached, nil
+		return candidate{cached, doubtNone}, nil
 	}
 	doubtOvertaken.read()
 	key := types.NamespacedName{Namespace: cached.GetNamespace(), Name: cached.GetName()}
 	live, err := g.Objects.Live(ctx, gvk, key)
 	if err != nil {
-		return nil, fmt.Errorf("reading %s %s, of which a change has just been withheld: %w", gvk.Kind, key, err)
+		return candidate{}, fmt.Errorf("reading %s %s, of which a change has just been withheld: %w", gvk.Kind, key, err)
 	}
-	return live, nil
+	return candidate{live, doubtOvertaken}, nil
 }
 
 // getNewest returns the same of a holder by its name.
-func (g *Gatherer) getNewest(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+func (g *Gatherer) getNewest(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (candidate, error) {
 	cached, err := g.Objects.Get(ctx, gvk, key)
 	if err != nil {
-		return nil, err
+		return candidate{}, err
 	}
 	return g.newest(ctx, gvk, cached)
 }

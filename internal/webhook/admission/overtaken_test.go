@@ -20,6 +20,10 @@ import (
 	"testing"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
 )
 
 // TestOvertaken shows that an allowance from before covers nothing of a change that has just
@@ -68,6 +72,30 @@ func TestOvertaken(t *testing.T) {
 				t.Errorf("%d reads, not %d", w.liveReads.Load(), tc.reads)
 			}
 		})
+	}
+}
+
+// TestOvertakenUnheard shows that it does not either where only the record tells what is withheld, as
+// the API server did not hear the webhook, and the cache lacks that as well.
+func TestOvertakenUnheard(t *testing.T) {
+	parent := key("Deployment", "web")
+	before := unsettled(deployment(3, mayScale("alice", 4)))
+	before.SetResourceVersion("100")
+	w := &world{cached: map[string]*unstructured.Unstructured{parent: before}, live: map[string]*unstructured.Unstructured{parent: before}}
+	_, validator := w.hooks(t, deploymentPolicy)
+	after := counted(unsettled(deployment(9, mayScale("alice", 4))))
+	if resp := validator.Handle(t.Context(), asking(t, "mallory", nil, before, after)); !resp.Allowed || len(w.pending) != 1 {
+		t.Fatalf("withholding: %v, %d pending grants", resp.Result, len(w.pending))
+	}
+	stored := after.DeepCopy()
+	stored.SetResourceVersion("101")
+	w.live[parent] = stored
+	w.liveRecords = map[types.UID]*v1alpha1.AllowanceRecord{stored.GetUID(): {
+		Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(stored), LedgerKnown: true},
+		Status: v1alpha1.AllowanceRecordStatus{PendingGrants: w.pending},
+	}}
+	if validator.Handle(t.Context(), asking(t, deployer, nil, replicaSet(3), counted(replicaSet(9)))).Allowed {
+		t.Error("what is withheld was carried out")
 	}
 }
 

@@ -120,7 +120,7 @@ func (g *Gatherer) gatherOwner(
 	if why == doubtNone && g.Objects.Behind(policies[0].For) {
 		why = doubtBehind
 	}
-	parent, err := g.readParent(ctx, ref, policies[0].For, why)
+	parent, overtaken, err := g.readParent(ctx, ref, policies[0].For, why)
 	if err != nil {
 		return parentFacts{}, err
 	}
@@ -165,7 +165,11 @@ func (g *Gatherer) gatherOwner(
 	// A ledger that cannot be read allows nothing; its holder's own admission
 	// says so.
 	stored, _ := g.ledgers.of(parent)
-	rec, err := g.readLedgerRecord(ctx, p.parent, why, stored)
+	recordWhy := why
+	if overtaken && why == doubtNone {
+		recordWhy = doubtOvertaken // What is withheld may be in its record alone.
+	}
+	rec, err := g.readLedgerRecord(ctx, p.parent, recordWhy, stored)
 	if err != nil {
 		return parentFacts{}, err
 	}
@@ -215,34 +219,37 @@ func textAt(at change.Path, obj *unstructured.Unstructured) string {
 }
 
 // readParent returns the parent, or nil where it does not exist: where the cache
-// does not have the very object that the child names, the API server decides.
-func (g *Gatherer) readParent(ctx context.Context, ref lineage.Ref, gvk schema.GroupVersionKind, why doubt) (*unstructured.Unstructured, error) {
+// does not have the very object that the child names, the API server decides. overtaken is true
+// where it was read there as the cache lacks a change that has just been withheld.
+func (g *Gatherer) readParent(
+	ctx context.Context, ref lineage.Ref, gvk schema.GroupVersionKind, why doubt,
+) (parent *unstructured.Unstructured, overtaken bool, err error) {
 	key := types.NamespacedName{Namespace: g.namespaceOf(ref, gvk), Name: ref.Name}
 	if why == doubtNone || why == doubtBlind {
 		parent, err := g.Objects.Get(ctx, gvk, key)
 		known := err == nil && ref.Names(parent)
 		switch {
 		case known && (why == doubtBlind || !g.overtaken.has(parent)):
-			return parent, nil
+			return parent, false, nil
 		case known:
 			why = doubtOvertaken
 		case why == doubtBlind:
-			return nil, fmt.Errorf("the parent %s %s is not known", gvk.Kind, key)
+			return nil, false, fmt.Errorf("the parent %s %s is not known", gvk.Kind, key)
 		default:
 			why = doubtUncached
 		}
 	}
 	why.read()
-	parent, err := g.Objects.Live(ctx, gvk, key)
+	parent, err = g.Objects.Live(ctx, gvk, key)
 	switch {
 	case apierrors.IsNotFound(err):
-		return nil, nil
+		return nil, false, nil
 	case err != nil:
-		return nil, fmt.Errorf("reading the parent %s %s: %w", gvk.Kind, key, err)
+		return nil, false, fmt.Errorf("reading the parent %s %s: %w", gvk.Kind, key, err)
 	case !ref.Names(parent):
-		return nil, nil
+		return nil, false, nil
 	}
-	return parent, nil
+	return parent, why == doubtOvertaken, nil
 }
 
 // namespaceOf returns the namespace of a parent of the kind.

@@ -77,8 +77,8 @@ func (g *Gatherer) referents(
 		if err != nil {
 			return nil, err
 		}
-		for _, obj := range candidates {
-			ref, read, err := g.referent(ctx, f, obj, reader, bears, why)
+		for _, c := range candidates {
+			ref, read, err := g.referent(ctx, f, c, reader, bears)
 			if err != nil {
 				return nil, err
 			}
@@ -106,7 +106,7 @@ func throughs(policies []*policy.Policy, matters func(policy.ThroughEntry) bool)
 // candidates returns the objects of a kind that reader may read.
 func (g *Gatherer) candidates(
 	ctx context.Context, gvk schema.GroupVersionKind, reader *unstructured.Unstructured, ways []policy.Through, why doubt,
-) ([]*unstructured.Unstructured, error) {
+) ([]candidate, error) {
 	if why == doubtNone && g.Objects.Behind(gvk) {
 		why = doubtBehind
 	}
@@ -124,19 +124,24 @@ func (g *Gatherer) candidates(
 		if err != nil {
 			return nil, fmt.Errorf("reading what %s %s/%s reads: %w", reader.GetKind(), reader.GetNamespace(), reader.GetName(), err)
 		}
-		return list, nil
+		out := make([]candidate, 0, len(list))
+		for _, obj := range list {
+			out = append(out, candidate{obj, why})
+		}
+		return out, nil
 	}
-	var out []*unstructured.Unstructured
+	var out []candidate
 	for obj, err := range g.cached(ctx, gvk, namespace) {
+		c := candidate{obj, why}
 		if err == nil && why == doubtNone {
-			obj, err = g.newest(ctx, gvk, obj)
+			c, err = g.newest(ctx, gvk, obj)
 		}
 		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
 			return nil, err
 		default:
-			out = append(out, obj)
+			out = append(out, c)
 		}
 	}
 	return out, nil
@@ -164,7 +169,7 @@ func (g *Gatherer) cached(ctx context.Context, gvk schema.GroupVersionKind, name
 // candidatesNamed returns the candidates that reader names.
 func (g *Gatherer) candidatesNamed(
 	ctx context.Context, gvk schema.GroupVersionKind, reader *unstructured.Unstructured, ways []policy.Through, why doubt,
-) ([]*unstructured.Unstructured, error) {
+) ([]candidate, error) {
 	names := make([]string, 0, len(ways))
 	for _, t := range ways {
 		names = append(names, t.NamesIn(reader)...)
@@ -173,24 +178,28 @@ func (g *Gatherer) candidatesNamed(
 	if !g.Kinds.Namespaced(gvk) {
 		namespace = ""
 	}
-	var out []*unstructured.Unstructured
+	var out []candidate
 	for _, name := range slices.Compact(slices.Sorted(slices.Values(names))) {
 		key := types.NamespacedName{Namespace: namespace, Name: name}
-		read := g.getNewest
+		var c candidate
+		var err error
 		switch why {
 		case doubtNone:
+			c, err = g.getNewest(ctx, gvk, key)
 		case doubtBlind:
-			read = g.Objects.Get
+			c.why = why
+			c.Unstructured, err = g.Objects.Get(ctx, gvk, key)
 		default:
 			why.read()
-			read = g.Objects.Live
+			c.why = why
+			c.Unstructured, err = g.Objects.Live(ctx, gvk, key)
 		}
-		switch obj, err := read(ctx, gvk, key); {
+		switch {
 		case apierrors.IsNotFound(err):
 		case err != nil:
 			return nil, fmt.Errorf("reading what %s %s/%s reads: %w", reader.GetKind(), reader.GetNamespace(), reader.GetName(), err)
 		default:
-			out = append(out, obj)
+			out = append(out, c)
 		}
 	}
 	return out, nil
@@ -200,8 +209,9 @@ func (g *Gatherer) candidatesNamed(
 // does not. While something of the object is withheld, the approved content of it counts for
 // that as well: by what is withheld nobody ceases to read it.
 func (g *Gatherer) referent(
-	ctx context.Context, f *facts, obj, reader *unstructured.Unstructured, bears func(policy.ThroughEntry) bool, why doubt,
+	ctx context.Context, f *facts, c candidate, reader *unstructured.Unstructured, bears func(policy.ThroughEntry) bool,
 ) (decision.Referent, bool, error) {
+	obj := c.Unstructured
 	now := g.read(ctx, obj, obj.Object)
 	waits := ledger.Annotation(obj, ledger.NameApproved) != ""
 	if !waits && !anyReads(throughs(f.index.For(obj.GroupVersionKind().GroupKind()), bears), reader, now) {
@@ -212,7 +222,7 @@ func (g *Gatherer) referent(
 	ways := throughs(policies, bears)
 	target := record.TargetOf(obj)
 	stored, _ := g.ledgers.of(obj) // One that cannot be read allows nothing.
-	rec, err := g.readLedgerRecord(ctx, target, why, stored)
+	rec, err := g.readLedgerRecord(ctx, target, c.why, stored)
 	if err != nil {
 		return decision.Referent{}, false, err
 	}

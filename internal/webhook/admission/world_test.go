@@ -89,16 +89,18 @@ spec:
 type world struct {
 	cached, live map[string]*unstructured.Unstructured
 	records      map[types.UID]*v1alpha1.AllowanceRecord
-	pending      []v1alpha1.PendingGrant
-	deletions    []v1alpha1.Deletion
-	kept         []v1alpha1.Deletion
-	observed     []record.Outcome
-	notices      []eventrecorder.Notice
-	liveReads    atomic.Int64
-	holds        []map[string]string
-	ignored      map[types.UID][]string
-	broken       error
-	unwatched    bool
+	// liveRecords are those that the cache of records has as they are in records.
+	liveRecords map[types.UID]*v1alpha1.AllowanceRecord
+	pending     []v1alpha1.PendingGrant
+	deletions   []v1alpha1.Deletion
+	kept        []v1alpha1.Deletion
+	observed    []record.Outcome
+	notices     []eventrecorder.Notice
+	liveReads   atomic.Int64
+	holds       []map[string]string
+	ignored     map[types.UID][]string
+	broken      error
+	unwatched   bool
 	// unrecorded is true where no object has a record but those that are said to have one.
 	unrecorded bool
 	// keptLedgers are what was void of the ledgers for which a record was made.
@@ -194,6 +196,9 @@ func (s store) Get(_ context.Context, t v1alpha1.TargetReference) (*v1alpha1.All
 func (s store) Behind() bool { return s.behindRecords }
 
 func (s store) Live(ctx context.Context, t v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	if rec, ok := s.liveRecords[t.UID]; ok {
+		return rec, s.broken
+	}
 	rec, _ := s.Get(ctx, t)
 	return rec, s.broken
 }
