@@ -82,7 +82,7 @@ type Store struct {
 	// made are records that this process made and that the cache may not have yet, and lost
 	// those that somebody deleted while their target lives.
 	made, lost *beside
-	// told are those that the events of the cache have told of, which come after it has changed.
+	// told has the records of which the cache has sent events. Each event comes after its change.
 	told *told
 	// turns has those who write one record in this process do so in turn: else they keep
 	// each other from it until some give up.

@@ -31,8 +31,8 @@ import (
 // better than to keep requests waiting.
 const toldTimeout = time.Second
 
-// told are the records that the events of the cache have told of. A cache forgets a record before it
-// tells of that: in between, nothing but this says that there was one. It is safe for concurrent use.
+// told has the last event of each record. A cache removes a record before it sends the event: in
+// between, only this says that there was one. It is safe for concurrent use.
 type told struct {
 	// seed is of the hashes of names, which are kept in place of these: there may be very many.
 	seed    maphash.Seed

@@ -1089,12 +1089,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what only the record of an overtaken parent tells is read from the cache",
-		edits: []edit{{parentage, "if overtaken && why == doubtNone {", "if overtaken && why == doubtBehind {"}},
+		edits: []edit{{parentage, "	if overtaken {\n", "	if overtaken && why == doubtBehind {\n"}},
 		unit:  []string{"-run=TestOvertaken", "./internal/webhook/admission"},
 	},
 	{
 		name:  "a pending grant goes before the cache has the ledger with it",
-		edits: []edit{{"internal/controller/holder/consume.go", "case isFolded && c.uncached:", "case isFolded && c.uncached && false:"}},
+		edits: []edit{{"internal/controller/holder/consume.go", "if c.uncached {", "if c.uncached && false {"}},
 		unit:  []string{"-run=TestAdvance", "./internal/controller/holder"},
 	},
 	{

@@ -141,12 +141,10 @@ func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alp
 			}
 		case record.Counts(p, c.obj):
 			folded := record.Fold(c.stored, p, c.obj).Without(used)
-			switch isFolded := folded.Encode() == c.stored.Without(used).Encode(); {
-			case isFolded && c.uncached:
-				// Whoever reads the holder from the cache does not find it in its ledger yet.
-				remaining = append(remaining, p)
-				continue
-			case isFolded:
+			if folded.Encode() == c.stored.Without(used).Encode() {
+				if c.uncached { // Whoever reads the holder from the cache does not find it in its ledger yet.
+					remaining = append(remaining, p)
+				}
 				continue
 			}
 			p.Seen, p.Allowances = true, record.Allowances(p, c.obj)

@@ -74,8 +74,8 @@ func (o *overtaken) has(cached *unstructured.Unstructured) bool {
 	return order <= 0
 }
 
-// candidate is a holder, and why it was not read from the cache. What its record says was written
-// before it.
+// candidate is a holder, and why it was not read from the cache. Its record is read from the same
+// place: that of the cache may be older than the holder.
 type candidate struct {
 	*unstructured.Unstructured
 	why doubt

@@ -166,7 +166,7 @@ func (g *Gatherer) gatherOwner(
 	// says so.
 	stored, _ := g.ledgers.of(parent)
 	recordWhy := why
-	if overtaken && why == doubtNone {
+	if overtaken {
 		recordWhy = doubtOvertaken // What is withheld may be in its record alone.
 	}
 	rec, err := g.readLedgerRecord(ctx, p.parent, recordWhy, stored)

@@ -89,7 +89,7 @@ spec:
 type world struct {
 	cached, live map[string]*unstructured.Unstructured
 	records      map[types.UID]*v1alpha1.AllowanceRecord
-	// liveRecords are those that the cache of records has as they are in records.
+	// liveRecords are what the API server has where the cache still has what is in records.
 	liveRecords map[types.UID]*v1alpha1.AllowanceRecord
 	pending     []v1alpha1.PendingGrant
 	deletions   []v1alpha1.Deletion
