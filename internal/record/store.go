@@ -32,7 +32,6 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/util/retry"
 	"k8s.io/utils/clock"
-	"k8s.io/utils/keymutex"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -84,13 +83,9 @@ type Store struct {
 	made, lost *beside
 	// told has the records of which the cache has sent events. Each event comes after its change.
 	told *told
-	// turns has those who write one record in this process do so in turn: else they keep
-	// each other from it until some give up.
-	turns keymutex.KeyMutex
+	// turns has those who write one record in this process do so in turn, or together.
+	turns *turns
 }
-
-// writersTurns is how many records may be written at a time, about.
-const writersTurns = 256
 
 // NewStore makes a Store.
 func NewStore(cfg Config) *Store {
@@ -105,7 +100,7 @@ func NewStore(cfg Config) *Store {
 		behind:            cfg.Behind,
 		clock:             cfg.Clock,
 		outcomes:          newQueue(maxWaiting, cfg.Clock.Now),
-		turns:             keymutex.NewHashed(writersTurns),
+		turns:             newTurns(),
 		made:              newBeside(),
 		lost:              newBeside(),
 		told:              newTold(),
@@ -206,34 +201,35 @@ func (s *Store) Update(ctx context.Context, ref v1alpha1.TargetReference, create
 // update returns Update; a record that it makes is labeled with the uid of its target's
 // parent.
 func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, create bool, mutate func(*v1alpha1.AllowanceRecordStatus) bool) error {
-	read, known := s.own, ""
-	return s.inTurn(ref, func() error {
-		rec, err := read(ctx, ref)
-		read = s.stored // whatever fails below fails because the cache is behind
-		if err != nil {
-			return err
-		}
-		if known, err = goesOn(rec, known); err != nil {
-			return err
-		}
-		if rec == nil {
-			if !create {
-				return nil
-			}
-			rec, err = s.create(ctx, ref, parent, mutate)
-			if rec == nil || err != nil {
+	c := statusChange{parent: parent, create: create, mutate: mutate}
+	return s.turns.together(ref.UID, c, func(taken func() statusChanges) error {
+		read, known := s.own, ""
+		return s.inTurn(ref, func() error {
+			all := taken()
+			rec, err := read(ctx, ref)
+			read = s.stored // whatever fails below fails because the cache is behind
+			if err != nil {
 				return err
 			}
-		}
-		restored := s.restore(ctx, rec)
-		if !mutate(&rec.Status) && !restored {
+			if known, err = goesOn(rec, known); err != nil {
+				return err
+			}
+			if rec == nil {
+				rec, err = s.create(ctx, ref, all)
+				if rec == nil || err != nil {
+					return err
+				}
+			}
+			restored := s.restore(ctx, rec)
+			if !all.mutate(&rec.Status) && !restored {
+				return nil
+			}
+			if err := s.client.Status().Update(ctx, rec); err != nil {
+				return fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
+			}
+			recordWrites.WithLabelValues(writeStatus).Inc()
 			return nil
-		}
-		if err := s.client.Status().Update(ctx, rec); err != nil {
-			return fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
-		}
-		recordWrites.WithLabelValues(writeStatus).Inc()
-		return nil
+		})
 	})
 }
 
@@ -253,19 +249,23 @@ func goesOn(rec *v1alpha1.AllowanceRecord, known string) (string, error) {
 // inTurn tries a write of the record of an object until it is not outdated.
 func (s *Store) inTurn(ref v1alpha1.TargetReference, write func() error) error {
 	return retry.OnError(contention, outdated, func() error {
-		s.turns.LockKey(string(ref.UID))
-		defer func() { _ = s.turns.UnlockKey(string(ref.UID)) }() // It was locked.
+		defer s.turns.await(ref.UID)()
 		return write()
 	})
 }
 
 // create makes the record, unless there is nothing to say in it, or its
 // namespace is being deleted: then it returns nil.
-func (s *Store) create(ctx context.Context, ref v1alpha1.TargetReference, parent types.UID, mutate func(*v1alpha1.AllowanceRecordStatus) bool) (*v1alpha1.AllowanceRecord, error) {
-	lost := s.lostSince(ctx, ref, nil)
-	if lost == nil && !mutate(&v1alpha1.AllowanceRecordStatus{}) {
+func (s *Store) create(ctx context.Context, ref v1alpha1.TargetReference, changes statusChanges) (*v1alpha1.AllowanceRecord, error) {
+	creating := changes.creating()
+	if len(creating) == 0 {
 		return nil, nil
 	}
+	lost := s.lostSince(ctx, ref, nil)
+	if lost == nil && !creating.mutate(&v1alpha1.AllowanceRecordStatus{}) {
+		return nil, nil
+	}
+	parent := creating.parent()
 	if parent == "" && lost != nil {
 		parent = ParentOf(lost)
 	}

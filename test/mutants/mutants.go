@@ -1012,6 +1012,11 @@ var mutants = []mutant{
 		unit: []string{"./internal/record"},
 	},
 	{
+		name:  "who waits to write a record fails for what another one wants of it",
+		edits: []edit{{"internal/record/turns.go", "if b.err == nil || ", "if true || "}},
+		unit:  []string{"-run=TestTogether", "./internal/record"},
+	},
+	{
 		name:  "what the cache has forgotten, and not told of yet, was never there",
 		edits: []edit{{"internal/record/told.go", "if last == nil {", "if last == nil || true {"}},
 		unit:  []string{"-run=TestLostRecord", "./internal/record"},
