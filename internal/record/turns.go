@@ -100,14 +100,14 @@ func (t *turns) await(uid types.UID) (end func()) {
 // returns, which it calls in its turn: what comes later waits for another one. Where several
 // cannot be written at once, each is written alone, so that none fails for another one.
 func (t *turns) together(uid types.UID, c statusChange, write func(taken func() statusChanges) error) error {
-	b, first := t.join(uid, c)
+	j, first := t.join(uid, c)
 	if first {
-		t.write(uid, b, write)
+		t.write(uid, j, write)
 	} else {
-		<-b.written
+		<-j.written
 	}
-	if b.err == nil || len(b.changes) == 1 || outdated(b.err) {
-		return b.err
+	if j.err == nil || len(j.changes) == 1 || outdated(j.err) {
+		return j.err
 	}
 	return write(func() statusChanges { return statusChanges{c} })
 }
@@ -116,34 +116,34 @@ func (t *turns) together(uid types.UID, c statusChange, write func(taken func() 
 var errUnwritten = errors.New("the AllowanceRecord was not written")
 
 // write has the first of those who wait write what all want.
-func (t *turns) write(uid types.UID, b *jointWrite, write func(taken func() statusChanges) error) {
-	b.err = errUnwritten // if it panics
+func (t *turns) write(uid types.UID, j *jointWrite, write func(taken func() statusChanges) error) {
+	j.err = errUnwritten // if it panics
 	defer func() {
-		t.take(uid, b)
-		close(b.written)
+		t.take(uid, j)
+		close(j.written)
 	}()
-	b.err = write(func() statusChanges { return t.take(uid, b) })
+	j.err = write(func() statusChanges { return t.take(uid, j) })
 }
 
 // join has a change wait for the next turn, and reports whether it is the first one that does.
-func (t *turns) join(uid types.UID, c statusChange) (b *jointWrite, first bool) {
+func (t *turns) join(uid types.UID, c statusChange) (j *jointWrite, first bool) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	b, ok := t.waiting[uid]
+	j, ok := t.waiting[uid]
 	if !ok {
-		b = &jointWrite{written: make(chan struct{})}
-		t.waiting[uid] = b
+		j = &jointWrite{written: make(chan struct{})}
+		t.waiting[uid] = j
 	}
-	b.changes = append(b.changes, c)
-	return b, !ok
+	j.changes = append(j.changes, c)
+	return j, !ok
 }
 
 // take returns the changes of a joint write, which none joins from now on.
-func (t *turns) take(uid types.UID, b *jointWrite) statusChanges {
+func (t *turns) take(uid types.UID, j *jointWrite) statusChanges {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if t.waiting[uid] == b {
+	if t.waiting[uid] == j {
 		delete(t.waiting, uid)
 	}
-	return b.changes
+	return j.changes
 }
