@@ -26,6 +26,7 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"time"
 
@@ -95,9 +96,14 @@ func critestBenchmarks(ctx context.Context) error {
 	}
 	median := stats.Quantile(0.5)
 	for name, in := range taken {
-		ratio, noise := stats.Ratio(median, in[ours], in[direct], 1), stats.Ratio(median, in[again], in[direct], 1)
-		fmt.Printf("critest's benchmark of %s, %d lives each: %.1f ms without us, %.1f ms by way of us, %s; at most %g: %s (without us again: %s)\n",
-			name, lives**blocks, stats.Of(median, in[direct]), stats.Of(median, in[ours]), ratio, mostOfCritest,
+		// Two of them have less noise than one.
+		without := make([]stats.Block, *blocks)
+		for i := range without {
+			without[i] = slices.Concat(in[direct][i], in[again][i])
+		}
+		ratio, noise := stats.Ratio(median, in[ours], without, 1), stats.Ratio(median, in[again], in[direct], 1)
+		fmt.Printf("critest's benchmark of %s, %d lives by way of us, and twice as many without: %.1f ms without us, %.1f ms by way of us, %s; at most %g: %s (without us again, to without us: %s)\n",
+			name, lives**blocks, stats.Of(median, without), stats.Of(median, in[ours]), ratio, mostOfCritest,
 			stats.Against(ratio.Low, ratio.High, mostOfCritest), noise)
 	}
 	return stats.Save(*save, taken)
