@@ -205,7 +205,7 @@ func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent
 	return s.turns.together(ref.UID, c, func(taken func() statusChanges) error {
 		read, known := s.own, ""
 		return s.inTurn(ref, func() error {
-			all := taken()
+			changes := taken()
 			rec, err := read(ctx, ref)
 			read = s.stored // whatever fails below fails because the cache is behind
 			if err != nil {
@@ -214,23 +214,28 @@ func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent
 			if known, err = goesOn(rec, known); err != nil {
 				return err
 			}
-			if rec == nil {
-				rec, err = s.create(ctx, ref, all)
-				if rec == nil || err != nil {
-					return err
-				}
-			}
-			restored := s.restore(ctx, rec)
-			if !all.mutate(&rec.Status) && !restored {
-				return nil
-			}
-			if err := s.client.Status().Update(ctx, rec); err != nil {
-				return fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
-			}
-			recordWrites.WithLabelValues(writeStatus).Inc()
-			return nil
+			return s.change(ctx, ref, rec, changes)
 		})
 	})
+}
+
+// change writes changes of a record, nil where there is none yet.
+func (s *Store) change(ctx context.Context, ref v1alpha1.TargetReference, rec *v1alpha1.AllowanceRecord, changes statusChanges) error {
+	if rec == nil {
+		var err error
+		if rec, err = s.create(ctx, ref, changes); rec == nil || err != nil {
+			return err
+		}
+	}
+	restored := s.restore(ctx, rec)
+	if !changes.mutate(&rec.Status) && !restored {
+		return nil
+	}
+	if err := s.client.Status().Update(ctx, rec); err != nil {
+		return fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
+	}
+	recordWrites.WithLabelValues(writeStatus).Inc()
+	return nil
 }
 
 // goesOn returns the version of a record that was read, nil where there is none. It fails where

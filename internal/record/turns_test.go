@@ -37,62 +37,31 @@ func TestTogether(t *testing.T) {
 	var (
 		conflict = apierrors.NewConflict(schema.GroupResource{}, "record", nil)
 		refused  = errors.New("refused")
-		dead     = errors.New("panics")
 	)
 	tests := map[string]struct {
 		// together is what comes of a write of several changes.
 		together error
 		// of are the UIDs of the records' targets that come while the first one writes.
 		of []types.UID
-		// want are the changes of each write, and wantErr what those who waited got.
+		// want are the changes of each write, sorted, and wantErr what those who waited got.
 		want    []string
 		wantErr error
 	}{
 		"nobody waits":                            {want: []string{"first"}},
-		"one waits":                               {of: []types.UID{"a"}, want: []string{"first", "a0"}},
-		"those who wait write at once":            {of: []types.UID{"a", "a", "a"}, want: []string{"first", "a0 a1 a2"}},
-		"each record is written for itself":       {of: []types.UID{"a", "b", "a", "b"}, want: []string{"first", "a0 a2", "b1 b3"}},
-		"what is refused together, each tries":    {of: []types.UID{"a", "a"}, together: refused, want: []string{"first", "a0", "a0 a1", "a1"}},
-		"what comes too late does so for all":     {of: []types.UID{"a", "a"}, together: conflict, want: []string{"first", "a0 a1"}, wantErr: conflict},
-		"who panics does not take others with it": {of: []types.UID{"a", "a"}, together: dead, want: []string{"first", "a0 a1", "a1"}},
+		"one waits":                               {of: []types.UID{"a"}, want: []string{"a0", "first"}},
+		"those who wait write at once":            {of: []types.UID{"a", "a", "a"}, want: []string{"a0 a1 a2", "first"}},
+		"each record is written for itself":       {of: []types.UID{"a", "b", "a", "b"}, want: []string{"a0 a2", "b1 b3", "first"}},
+		"what is refused together, each tries":    {of: []types.UID{"a", "a"}, together: refused, want: []string{"a0", "a0 a1", "a1", "first"}},
+		"what comes too late does so for all":     {of: []types.UID{"a", "a"}, together: conflict, want: []string{"a0 a1", "first"}, wantErr: conflict},
+		"who panics does not take others with it": {of: []types.UID{"a", "a"}, together: errPanic, want: []string{"a0 a1", "a1", "first"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				var (
-					turns  = newTurns()
-					begun  = make(chan struct{})
-					all    sync.WaitGroup
-					mu     sync.Mutex
-					writes []string
-				)
-				change := func(name string) statusChange {
-					return statusChange{mutate: func(status *v1alpha1.AllowanceRecordStatus) bool {
-						status.Initiator += " " + name
-						return true
-					}}
-				}
-				written := func(changes statusChanges) error {
-					var status v1alpha1.AllowanceRecordStatus
-					changes.mutate(&status)
-					mu.Lock()
-					defer mu.Unlock()
-					writes = append(writes, status.Initiator[1:])
-					switch {
-					case len(changes) == 1 || test.together == nil:
-						return nil
-					case errors.Is(test.together, dead):
-						panic(dead)
-					default:
-						return test.together
-					}
-				}
+				w := &writer{turns: newTurns(), begun: make(chan struct{}), together: test.together}
+				var all sync.WaitGroup
 				all.Go(func() {
-					if err := turns.together("a", change("first"), func(taken func() statusChanges) error {
-						changes := taken()
-						<-begun
-						return written(changes)
-					}); err != nil {
+					if err := w.first(); err != nil {
 						t.Error(err)
 					}
 				})
@@ -100,27 +69,76 @@ func TestTogether(t *testing.T) {
 				for i, uid := range test.of {
 					all.Go(func() {
 						defer func() { _ = recover() }()
-						err := turns.together(uid, change(fmt.Sprint(uid, i)), func(taken func() statusChanges) error {
-							<-begun
-							return written(taken())
-						})
-						if !errors.Is(err, test.wantErr) {
+						if err := w.next(uid, fmt.Sprint(uid, i)); !errors.Is(err, test.wantErr) {
 							t.Errorf("together() = %v, want %v", err, test.wantErr)
 						}
 					})
 					synctest.Wait()
 				}
-				close(begun)
+				close(w.begun)
 				all.Wait()
-				slices.Sort(writes)
-				want := slices.Sorted(slices.Values(test.want))
-				if diff := cmp.Diff(want, writes); diff != "" {
+				slices.Sort(w.writes)
+				if diff := cmp.Diff(test.want, w.writes); diff != "" {
 					t.Errorf("the writes differ (-want +got):\n%s", diff)
 				}
-				if len(turns.waiting) > 0 {
-					t.Errorf("%d still wait", len(turns.waiting))
+				if len(w.turns.waiting) > 0 {
+					t.Errorf("%d still wait", len(w.turns.waiting))
 				}
 			})
 		})
 	}
+}
+
+// errPanic has a writer panic.
+var errPanic = errors.New("panics")
+
+// writer writes nothing, and remembers what was to be written.
+type writer struct {
+	turns *turns
+	// begun is closed when writes go on.
+	begun chan struct{}
+	// together is what comes of a write of several changes.
+	together error
+
+	mu     sync.Mutex
+	writes []string
+}
+
+// first makes a change that is being written until begun.
+func (w *writer) first() error {
+	return w.turns.together("a", w.change("first"), func(taken func() statusChanges) error {
+		changes := taken()
+		<-w.begun
+		return w.write(changes)
+	})
+}
+
+// next makes a change that waits for its turn until begun.
+func (w *writer) next(uid types.UID, name string) error {
+	return w.turns.together(uid, w.change(name), func(taken func() statusChanges) error {
+		<-w.begun
+		return w.write(taken())
+	})
+}
+
+func (w *writer) change(name string) statusChange {
+	return statusChange{mutate: func(status *v1alpha1.AllowanceRecordStatus) bool {
+		status.Initiator += " " + name
+		return true
+	}}
+}
+
+func (w *writer) write(changes statusChanges) error {
+	var status v1alpha1.AllowanceRecordStatus
+	changes.mutate(&status)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	w.writes = append(w.writes, status.Initiator[1:])
+	if len(changes) == 1 {
+		return nil
+	}
+	if errors.Is(w.together, errPanic) {
+		panic(w.together)
+	}
+	return w.together
 }
