@@ -1013,7 +1013,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "who waits to write a record fails for what another one wants of it",
-		edits: []edit{{"internal/record/turns.go", "if b.err == nil || ", "if true || "}},
+		edits: []edit{{"internal/record/turns.go", "if j.err == nil || ", "if true || "}},
 		unit:  []string{"-run=TestTogether", "./internal/record"},
 	},
 	{
