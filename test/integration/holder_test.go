@@ -534,6 +534,7 @@ var _ = Describe("Holders and the webhook", Ordered, func() {
 	It("writes nothing while nothing happens", func(ctx SpecContext) {
 		d := deploymentWith(ctx, namespace, "resting", replicasAllowance(1))
 		target := targetOf(d, deployments)
+		Eventually(recordStatus(p, target)).WithContext(ctx).Should(HaveField("ActiveCount", int32(1)))
 		reportSettled(ctx, d)
 		Eventually(reread(d)).WithContext(ctx).Should(HaveField("Annotations", Not(HaveKey(ledgerKey))))
 		// The entry is noted as consumed before it leaves; that it has left is the
