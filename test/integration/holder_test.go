@@ -506,13 +506,24 @@ var _ = Describe("Holders and the webhook", Ordered, func() {
 		serveLedgers(ctx, p, namespace)
 	})
 
-	It("has the ledger of a settled holder pruned", func(ctx SpecContext) {
-		d := deploymentWith(ctx, namespace, "settling", replicasAllowance(1))
+	// settled makes a Deployment whose allowance is used up, and waits for the last write about
+	// that: the entry is noted as consumed before it leaves the ledger, and the record says when it
+	// has left.
+	settled := func(ctx context.Context, name string) (*appsv1.Deployment, v1alpha1.TargetReference) {
+		GinkgoHelper()
+		d := deploymentWith(ctx, namespace, name, replicasAllowance(1))
 		target := targetOf(d, deployments)
 		Eventually(recordStatus(p, target)).WithContext(ctx).Should(HaveField("ActiveCount", int32(1)))
 		reportSettled(ctx, d)
 		Eventually(reread(d)).WithContext(ctx).Should(HaveField("Annotations", Not(HaveKey(ledgerKey))))
-		Eventually(recordStatus(p, target)).WithContext(ctx).Should(And(HaveField("ActiveCount", int32(0)), HaveField("Consumed", BeEmpty())))
+		Eventually(recordStatus(p, target)).WithContext(ctx).Should(And(
+			HaveField("ActiveCount", int32(0)), HaveField("Consumed", BeEmpty()), HaveField("FirstSeen", BeEmpty()),
+		))
+		return d, target
+	}
+
+	It("has the ledger of a settled holder pruned", func(ctx SpecContext) {
+		d, _ := settled(ctx, "settling")
 		Expect(reread(d)(ctx)).To(HaveField("Generation", int64(1)))
 	})
 
@@ -532,16 +543,7 @@ var _ = Describe("Holders and the webhook", Ordered, func() {
 	})
 
 	It("writes nothing while nothing happens", func(ctx SpecContext) {
-		d := deploymentWith(ctx, namespace, "resting", replicasAllowance(1))
-		target := targetOf(d, deployments)
-		Eventually(recordStatus(p, target)).WithContext(ctx).Should(HaveField("ActiveCount", int32(1)))
-		reportSettled(ctx, d)
-		Eventually(reread(d)).WithContext(ctx).Should(HaveField("Annotations", Not(HaveKey(ledgerKey))))
-		// The entry is noted as consumed before it leaves; that it has left is the
-		// last that there is to write.
-		Eventually(recordStatus(p, target)).WithContext(ctx).Should(And(
-			HaveField("ActiveCount", int32(0)), HaveField("Consumed", BeEmpty()), HaveField("FirstSeen", BeEmpty()),
-		))
+		d, target := settled(ctx, "resting")
 		versions := func(g Gomega) []string {
 			rec, err := p.records.Live(ctx, target)
 			g.Expect(err).NotTo(HaveOccurred())
