@@ -286,10 +286,9 @@ func (s *Store) KeepLedger(ctx context.Context, ref v1alpha1.TargetReference, pa
 			rec.Status.Phase = v1alpha1.PhaseSteady
 			rec.Status.Consumed = UsedUp(rec.Status.Consumed, void)
 		}
-		if err := s.client.Status().Update(ctx, rec); err != nil {
-			return fmt.Errorf("cannot update AllowanceRecord %s/%s: %w", rec.Namespace, rec.Name, err)
+		if err := s.writeStatus(ctx, rec); err != nil {
+			return err
 		}
-		recordWrites.WithLabelValues(writeStatus).Inc()
 		s.made.put(client.ObjectKeyFromObject(rec), rec)
 		return nil
 	})

@@ -83,7 +83,7 @@ type Store struct {
 	made, lost *beside
 	// told has the records of which the cache has sent events. Each event comes after its change.
 	told *told
-	// turns has those who write one record in this process do so in turn, or together.
+	// turns serializes the writes of each record in this process.
 	turns *turns
 }
 
@@ -219,7 +219,7 @@ func (s *Store) update(ctx context.Context, ref v1alpha1.TargetReference, parent
 	})
 }
 
-// change writes changes of a record, nil where there is none yet.
+// change applies changes to a record, and writes it. The record is nil where there is none yet.
 func (s *Store) change(ctx context.Context, ref v1alpha1.TargetReference, rec *v1alpha1.AllowanceRecord, changes statusChanges) error {
 	if rec == nil {
 		var err error
@@ -231,6 +231,11 @@ func (s *Store) change(ctx context.Context, ref v1alpha1.TargetReference, rec *v
 	if !changes.mutate(&rec.Status) && !restored {
 		return nil
 	}
+	return s.writeStatus(ctx, rec)
+}
+
+// writeStatus updates the status of a record that was read or has just been made.
+func (s *Store) writeStatus(ctx context.Context, rec *v1alpha1.AllowanceRecord) error {
 	if err := s.client.Status().Update(ctx, rec); err != nil {
 		return fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
 	}
@@ -254,7 +259,7 @@ func goesOn(rec *v1alpha1.AllowanceRecord, known string) (string, error) {
 // inTurn tries a write of the record of an object until it is not outdated.
 func (s *Store) inTurn(ref v1alpha1.TargetReference, write func() error) error {
 	return retry.OnError(contention, outdated, func() error {
-		defer s.turns.await(ref.UID)()
+		defer s.turns.acquire(ref.UID)()
 		return write()
 	})
 }

@@ -173,12 +173,8 @@ func (s *Store) KeepDeletion(ctx context.Context, ref v1alpha1.TargetReference, 
 	rec.Status = v1alpha1.AllowanceRecordStatus{
 		Phase: v1alpha1.PhaseDeleting, ParentUID: new(types.UID), EndedAt: &d.Time, Deletion: &d, History: WithHistory(nil, DeletedEntry(&d)),
 	}
-	err := s.client.Status().Update(ctx, rec)
-	if err == nil {
-		recordWrites.WithLabelValues(writeStatus).Inc()
-	}
-	if err != nil && !apierrors.IsConflict(err) { // Who was faster says the same.
-		return fmt.Errorf("cannot update AllowanceRecord %s: %w", client.ObjectKeyFromObject(rec), err)
+	if err := s.writeStatus(ctx, rec); !apierrors.IsConflict(err) { // Who was faster says the same.
+		return err
 	}
 	return nil
 }

@@ -27,11 +27,11 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// statusChange is a change of the status of a record that somebody waits for.
+// statusChange is a change of the status of a record. Who makes it waits until it is written.
 type statusChange struct {
 	// parent is the uid of the parent of the record's target, empty where it is not known.
 	parent types.UID
-	// create is true where a record is made if there is none.
+	// create is true where a missing record is to be created.
 	create bool
 	// mutate makes the change, and reports whether there is anything to write.
 	mutate func(*v1alpha1.AllowanceRecordStatus) bool
@@ -40,7 +40,7 @@ type statusChange struct {
 // statusChanges are changes of one record, in the order in which they came.
 type statusChanges []statusChange
 
-// creating returns those that make a record where there is none.
+// creating returns the changes that create a missing record.
 func (cs statusChanges) creating() statusChanges {
 	return slices.DeleteFunc(slices.Clone(cs), func(c statusChange) bool { return !c.create })
 }
@@ -55,7 +55,7 @@ func (cs statusChanges) parent() types.UID {
 	return ""
 }
 
-// mutate makes all changes, and reports whether there is anything to write.
+// mutate makes all changes, in order, and reports whether there is anything to write.
 func (cs statusChanges) mutate(status *v1alpha1.AllowanceRecordStatus) bool {
 	changed := false
 	for _, c := range cs {
@@ -67,21 +67,21 @@ func (cs statusChanges) mutate(status *v1alpha1.AllowanceRecordStatus) bool {
 // writersTurns is how many records may be written at a time, about.
 const writersTurns = 256
 
-// turns has those who write one record in this process do so in turn: else they keep each other
-// from it until some give up. Those who wait for the same turn write at once: however many
-// requests there are for one object at a time, each waits for two writes at most, where its
-// answer would else come too late. It is safe for concurrent use.
+// turns serializes the writes of each record in this process: concurrent writers would conflict
+// until some give up. Changes that wait while another write is under way share the next one, so
+// that a request waits for at most two writes, unless another replica writes as well. It is safe
+// for concurrent use.
 type turns struct {
 	locks keymutex.KeyMutex
 	mu    sync.Mutex
-	// waiting are the changes that wait for a turn, by the UIDs of the records' targets.
+	// waiting has the next write of each record, by the UID of the record's target.
 	waiting map[types.UID]*jointWrite
 }
 
-// jointWrite has changes that are written at once.
+// jointWrite has changes that share one write.
 type jointWrite struct {
 	changes statusChanges
-	// written is closed when err says what has become of them.
+	// written is closed when the write has ended, with err.
 	written chan struct{}
 	err     error
 }
@@ -90,15 +90,16 @@ func newTurns() *turns {
 	return &turns{locks: keymutex.NewHashed(writersTurns), waiting: map[types.UID]*jointWrite{}}
 }
 
-// await waits for a turn, and returns what ends it.
-func (t *turns) await(uid types.UID) (end func()) {
+// acquire waits until nobody else writes the record of a target, and returns what releases it.
+func (t *turns) acquire(uid types.UID) (release func()) {
 	t.locks.LockKey(string(uid))
 	return func() { _ = t.locks.UnlockKey(string(uid)) } // It was locked.
 }
 
-// together has a change written with those that wait for the same turn. write writes what taken
-// returns, which it calls in its turn: what comes later waits for another one. Where several
-// cannot be written at once, each is written alone, so that none fails for another one.
+// together writes a change of a record, in one write with other changes that wait. The first
+// of these calls write, which gets all of them from taken once it has acquired the record; later
+// changes share the write after it. If a shared write fails, except by conflicts, each change is
+// written again by itself: an invalid one must not fail the others.
 func (t *turns) together(uid types.UID, c statusChange, write func(taken func() statusChanges) error) error {
 	j, first := t.join(uid, c)
 	if first {
@@ -112,12 +113,12 @@ func (t *turns) together(uid types.UID, c statusChange, write func(taken func() 
 	return write(func() statusChanges { return statusChanges{c} })
 }
 
-// errUnwritten is what those get whose changes somebody else was about to write, and did not.
+// errUnwritten is the error of a shared write that panicked.
 var errUnwritten = errors.New("the AllowanceRecord was not written")
 
-// write has the first of those who wait write what all want.
+// write writes the changes of a joint write, and hands its error to all who wait for it.
 func (t *turns) write(uid types.UID, j *jointWrite, write func(taken func() statusChanges) error) {
-	j.err = errUnwritten // if it panics
+	j.err = errUnwritten
 	defer func() {
 		t.take(uid, j)
 		close(j.written)
@@ -138,7 +139,7 @@ func (t *turns) join(uid types.UID, c statusChange) (j *jointWrite, first bool) 
 	return j, !ok
 }
 
-// take returns the changes of a joint write, which none joins from now on.
+// take closes a joint write to later changes, and returns those that it has.
 func (t *turns) take(uid types.UID, j *jointWrite) statusChanges {
 	t.mu.Lock()
 	defer t.mu.Unlock()

@@ -32,28 +32,28 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// TestTogether has one write take its time while others come.
+// TestTogether makes changes while another write is under way.
 func TestTogether(t *testing.T) {
 	var (
 		conflict = apierrors.NewConflict(schema.GroupResource{}, "record", nil)
 		refused  = errors.New("refused")
 	)
 	tests := map[string]struct {
-		// together is what comes of a write of several changes.
+		// together is the error of a write of several changes.
 		together error
-		// of are the UIDs of the records' targets that come while the first one writes.
+		// of are the UIDs of the targets of the changes that are made while the first is written.
 		of []types.UID
-		// want are the changes of each write, sorted, and wantErr what those who waited got.
+		// want has the changes of each write, sorted, and wantErr is the error of those that waited.
 		want    []string
 		wantErr error
 	}{
-		"nobody waits":                            {want: []string{"first"}},
-		"one waits":                               {of: []types.UID{"a"}, want: []string{"a0", "first"}},
-		"those who wait write at once":            {of: []types.UID{"a", "a", "a"}, want: []string{"a0 a1 a2", "first"}},
-		"each record is written for itself":       {of: []types.UID{"a", "b", "a", "b"}, want: []string{"a0 a2", "b1 b3", "first"}},
-		"what is refused together, each tries":    {of: []types.UID{"a", "a"}, together: refused, want: []string{"a0", "a0 a1", "a1", "first"}},
-		"what comes too late does so for all":     {of: []types.UID{"a", "a"}, together: conflict, want: []string{"a0 a1", "first"}, wantErr: conflict},
-		"who panics does not take others with it": {of: []types.UID{"a", "a"}, together: errPanic, want: []string{"a0 a1", "a1", "first"}},
+		"nobody waits":                     {want: []string{"first"}},
+		"one waits":                        {of: []types.UID{"a"}, want: []string{"a0", "first"}},
+		"waiting changes share a write":    {of: []types.UID{"a", "a", "a"}, want: []string{"a0 a1 a2", "first"}},
+		"each record has its own write":    {of: []types.UID{"a", "b", "a", "b"}, want: []string{"a0 a2", "b1 b3", "first"}},
+		"a refused write is split":         {of: []types.UID{"a", "a"}, together: refused, want: []string{"a0", "a0 a1", "a1", "first"}},
+		"a conflict fails all":             {of: []types.UID{"a", "a"}, together: conflict, want: []string{"a0 a1", "first"}, wantErr: conflict},
+		"a panic does not lose the others": {of: []types.UID{"a", "a"}, together: errPanic, want: []string{"a0 a1", "a1", "first"}},
 	}
 	for name, test := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -89,22 +89,22 @@ func TestTogether(t *testing.T) {
 	}
 }
 
-// errPanic has a writer panic.
+// errPanic makes a writer panic.
 var errPanic = errors.New("panics")
 
-// writer writes nothing, and remembers what was to be written.
+// writer remembers the changes of each write instead of writing them.
 type writer struct {
 	turns *turns
-	// begun is closed when writes go on.
+	// begun blocks the writes until it is closed.
 	begun chan struct{}
-	// together is what comes of a write of several changes.
+	// together is the error of a write of several changes.
 	together error
 
 	mu     sync.Mutex
 	writes []string
 }
 
-// first makes a change that is being written until begun.
+// first makes a change whose write is under way until begun is closed.
 func (w *writer) first() error {
 	return w.turns.together("a", w.change("first"), func(taken func() statusChanges) error {
 		changes := taken()
@@ -113,7 +113,7 @@ func (w *writer) first() error {
 	})
 }
 
-// next makes a change that waits for its turn until begun.
+// next makes a change that waits for its write until begun is closed.
 func (w *writer) next(uid types.UID, name string) error {
 	return w.turns.together(uid, w.change(name), func(taken func() statusChanges) error {
 		<-w.begun

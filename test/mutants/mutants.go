@@ -1012,7 +1012,7 @@ var mutants = []mutant{
 		unit: []string{"./internal/record"},
 	},
 	{
-		name:  "who waits to write a record fails for what another one wants of it",
+		name:  "a change of a record fails with another one that shares its write",
 		edits: []edit{{"internal/record/turns.go", "if j.err == nil || ", "if true || "}},
 		unit:  []string{"-run=TestTogether", "./internal/record"},
 	},
