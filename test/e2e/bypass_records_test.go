@@ -113,7 +113,7 @@ func usedUp(ctx context.Context, ns string) (thing *unstructured.Unstructured, r
 	Expect(admin.Create(ctx, thing)).To(Succeed())
 	Expect(operated.reconcile(ctx, thing)).To(Succeed())
 	shared.over(ctx, thing)
-	// Each later write takes out what is used up: the mark has to be there before.
+	// Writing this mark later would take the used-up allowances out of the ledger.
 	Eventually(ctx, func(g Gomega) {
 		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(thing), thing)).To(Succeed())
 		g.Expect(thing.GetAnnotations()).To(HaveKey(affectedKey))

@@ -96,7 +96,7 @@ func critestBenchmarks(ctx context.Context) error {
 	}
 	median := stats.Quantile(0.5)
 	for name, in := range taken {
-		// Two of them have less noise than one.
+		// Both measurements without us are the baseline: twice the lives have less noise.
 		without := make([]stats.Block, *blocks)
 		for i := range without {
 			without[i] = slices.Concat(in[direct][i], in[again][i])
