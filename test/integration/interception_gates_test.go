@@ -21,7 +21,6 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
-	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,7 +51,6 @@ var _ = Describe("The admission policy, for objects with a gate,", func() {
 			}}
 		}
 		desired := interception.Render(in)
-		unprotectedAfterwards(corev1.NamespaceDefault)
 		apply(ctx, desired.AdmissionPolicy, desired.Binding)
 
 		thing := newThing(group, ns, "gated")

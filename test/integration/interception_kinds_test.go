@@ -64,7 +64,6 @@ var _ = Describe("The interception controller, told by the policies,", func() {
 	}
 
 	It("follows the definitions of what they name", func(ctx SpecContext) {
-		unprotectedAfterwards(metav1.NamespaceDefault)
 		DeferCleanup(func(ctx SpecContext) { // once the managers have stopped
 			for _, object := range []client.Object{
 				validating,

@@ -59,7 +59,6 @@ var _ = Describe("The admission policy", Ordered, func() {
 		)
 		in.Name = "protection"
 		desired := interception.Render(in)
-		unprotectedAfterwards(corev1.NamespaceDefault)
 		apply(ctx, desired.AdmissionPolicy, desired.Binding)
 
 		// API servers learn of policies by a watch, and of the schemas of custom

@@ -41,6 +41,14 @@ var _ = Describe("Protection of records that the operator keeps", func() {
 	key := client.ObjectKey{Name: protection.Name}
 
 	It("lets only the operator write, undoes changes, and goes with the installation", func(ctx SpecContext) {
+		meta := metav1.ObjectMeta{Name: protection.Name}
+		policy := &admissionregistrationv1.ValidatingAdmissionPolicy{ObjectMeta: meta}
+		binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{ObjectMeta: meta}
+		DeferCleanup(func(ctx SpecContext) { // once the manager has stopped, which may see what is installed again
+			for _, object := range []client.Object{binding, policy} {
+				Expect(client.IgnoreNotFound(k8s.Delete(ctx, object))).To(Succeed())
+			}
+		})
 		mgr, err := manager.New(config, manager.Options{
 			Scheme: scheme, Metrics: metricsserver.Options{BindAddress: "0"}, Cache: cache.Options{ByObject: recordprotection.Caches()},
 		})
@@ -62,7 +70,6 @@ var _ = Describe("Protection of records that the operator keeps", func() {
 		Expect(write(ctx, user)).To(Succeed())
 		Expect(write(ctx, "system:serviceaccount:kausality-system:kausality-controller-manager")).NotTo(Succeed())
 
-		policy, binding := &admissionregistrationv1.ValidatingAdmissionPolicy{}, &admissionregistrationv1.ValidatingAdmissionPolicyBinding{}
 		Expect(k8s.Get(ctx, key, policy)).To(Succeed())
 		Expect(k8s.Get(ctx, key, binding)).To(Succeed())
 		ours := HaveField("Kind", "ValidatingWebhookConfiguration")

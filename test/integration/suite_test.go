@@ -139,20 +139,6 @@ func run(ctx context.Context, part manager.Runnable) (stop func()) {
 	return stop
 }
 
-// unprotectedAfterwards keeps the next spec waiting until the API server has heard
-// that an admission policy is gone. Call it before the policy is made, and before
-// the manager is started that makes it: cleanups run last come, first served.
-func unprotectedAfterwards(namespace string) {
-	DeferCleanup(func(ctx SpecContext) {
-		Eventually(func(g Gomega) map[string]string {
-			probe := newDeployment(namespace, "unprotected")
-			probe.Annotations = map[string]string{v1alpha1.AnnotationAllowances: "[]"}
-			g.Expect(k8s.Create(ctx, probe, client.DryRunAll)).To(Succeed())
-			return probe.Annotations
-		}).WithContext(ctx).Should(HaveKey(v1alpha1.AnnotationAllowances))
-	})
-}
-
 // apply creates objects, and deletes them after the spec or container.
 func apply(ctx context.Context, objects ...client.Object) {
 	GinkgoHelper()
