@@ -119,8 +119,7 @@ type Allowance struct {
 	Trace []TraceHop `json:"trace,omitempty"`
 }
 
-// TraceHop is one object on the way from the initiator to a change. Its
-// namespace is that of the object that carries the trace, or none.
+// TraceHop is one object on the way from the initiator to a change.
 type TraceHop struct {
 	// kind of the object.
 	Kind string `json:"kind"`
@@ -129,6 +128,12 @@ type TraceHop struct {
 	// under generateName its own name is not known yet and left out.
 	// +optional
 	Name string `json:"name,omitempty"`
+
+	// namespace of the object, where it is another one than that of the object of the
+	// next hop, or after the last hop of the object that carries the trace. An object
+	// without one is in the namespace of what follows it, or in none.
+	// +optional
+	Namespace string `json:"namespace,omitempty"`
 
 	// generation of the object that carries the change.
 	// +optional

@@ -167,9 +167,7 @@ func (in *Input) startFrom(reason Reason) cause {
 	field := fieldFor(reason)
 	first := in.hop(field, nil)
 	if in.ParentState == ParentFound {
-		first = v1alpha1.TraceHop{
-			Kind: in.Parent.GVK.Kind, Name: in.Parent.Name, Generation: in.Parent.Generation, Field: field,
-		}
+		first = in.parentHop(field)
 	}
 	if reason == ReasonBreakGlass {
 		first.Attestations = map[string]string{BreakGlassAttestation: in.BreakGlass}
@@ -220,6 +218,17 @@ func (in *Input) hop(field string, attestations map[string]string) v1alpha1.Trac
 		Field:        field,
 		Attestations: attestations,
 	}
+}
+
+// parentHop returns a hop of the parent, as the first of a trace that goes on to the child.
+func (in *Input) parentHop(field string) v1alpha1.TraceHop {
+	hop := v1alpha1.TraceHop{Kind: in.Parent.GVK.Kind, Name: in.Parent.Name, Generation: in.Parent.Generation, Field: field}
+	return in.acrossToChild([]v1alpha1.TraceHop{hop})[0]
+}
+
+// acrossToChild returns a trace that ends with the parent as it goes on to the child.
+func (in *Input) acrossToChild(trace []v1alpha1.TraceHop) []v1alpha1.TraceHop {
+	return ledger.Across(trace, in.Parent.Namespace, in.Child.Namespace)
 }
 
 // parentTrace returns the trace of one of the parent's entries. A parent that was

@@ -72,9 +72,13 @@ func (in *Input) allowances() []permit {
 	if !in.parentAllows() {
 		return nil
 	}
-	return permits(in.Parent.Ledger.Without(func(e ledger.Entry) bool {
+	out := permits(in.Parent.Ledger.Without(func(e ledger.Entry) bool {
 		return e.IsWithheld() || e.IsExternal() || !MatchesKind(e, in.Child.GVK.GroupKind())
 	}))
+	for i := range out {
+		out[i].Trace = in.acrossToChild(out[i].Trace)
+	}
+	return out
 }
 
 // parentAllows reports whether the requester may use what the parent, or what it reads,

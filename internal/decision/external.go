@@ -131,7 +131,7 @@ func (in *Input) sources(entries ledger.Ledger, goOn func(ledger.Entry) bool) []
 	for _, e := range entries {
 		if goOn(e) {
 			out = append(out, source{
-				cause: cause{initiator: e.Initiator, trace: in.parentTrace(e.Trace)},
+				cause: cause{initiator: e.Initiator, trace: in.acrossToChild(in.parentTrace(e.Trace))},
 				verbs: e.Mutations,
 			})
 		}

@@ -81,9 +81,9 @@ func (in *Input) referred() []permit {
 	if len(in.Referents) == 0 || !in.parentAllows() {
 		return nil
 	}
-	out := permitsThrough(in.Referents, in.Parent.GVK.GroupKind(), in.Child.GVK.GroupKind())
+	out := permitsThrough(in.Referents, in.Parent.GVK.GroupKind(), in.Child.GVK.GroupKind(), in.Parent.Namespace)
 	for i := range out {
-		out[i].Trace = append(slices.Clone(out[i].Trace), reads(in.Parent.GVK.Kind, in.Parent.Name, in.Parent.Generation))
+		out[i].Trace = append(slices.Clone(out[i].Trace), in.parentHop(v1alpha1.FieldReads))
 	}
 	return out
 }
@@ -95,17 +95,17 @@ func (in *Input) ownReferred() []permit {
 		return nil
 	}
 	kind := in.Child.GVK.GroupKind()
-	return permitsThrough(in.OwnReferents, kind, kind)
+	return permitsThrough(in.OwnReferents, kind, kind, in.Child.Namespace)
 }
 
-// permitsThrough returns the entries about objects of a kind through readers of a kind.
-func permitsThrough(referents []Referent, reader, kind schema.GroupKind) []permit {
+// permitsThrough returns the entries about objects of a kind through readers of a kind in a namespace.
+func permitsThrough(referents []Referent, reader, kind schema.GroupKind, namespace string) []permit {
 	out := make([]permit, 0, len(referents))
 	for i, r := range slices.SortedStableFunc(slices.Values(referents), lastWritten) {
 		for _, p := range permits(r.Ledger.Without(func(e ledger.Entry) bool {
 			return e.IsWithheld() || e.Through != reader.String() || !namesKind(e, kind)
 		})) {
-			p.rank = i + 1
+			p.rank, p.Trace = i+1, ledger.Across(p.Trace, r.Namespace, namespace)
 			out = append(out, p)
 		}
 	}
@@ -196,13 +196,11 @@ func (in *Input) ForReader(r Reader, v Verdict, grant Grant) []v1alpha1.Allowanc
 			continue
 		}
 		a.Through, a.Generation = "", r.Object.GetGeneration()+1
-		a.Trace = append(slices.Clone(a.Trace), reads(kind.Kind, r.Object.GetName(), a.Generation))
+		trace := ledger.Across(a.Trace, in.Child.Namespace, r.Object.GetNamespace())
+		a.Trace = append(slices.Clone(trace), v1alpha1.TraceHop{
+			Kind: kind.Kind, Name: r.Object.GetName(), Generation: a.Generation, Field: v1alpha1.FieldReads,
+		})
 		out = append(out, a)
 	}
 	return out
-}
-
-// reads returns the hop of an object that reads the one before in a trace.
-func reads(kind, name string, generation int64) v1alpha1.TraceHop {
-	return v1alpha1.TraceHop{Kind: kind, Name: name, Generation: generation, Field: v1alpha1.FieldReads}
 }

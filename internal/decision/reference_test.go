@@ -73,7 +73,10 @@ func TestReferents(t *testing.T) {
 	}
 	scaled := func(who policy.Requester) *request {
 		r := aRequest(who, Update, replicaSetGVK, "web-1").changing(t, int64(1), int64(2), "spec.replicas")
-		r.ParentState, r.Parent = ParentFound, Parent{GVK: deploymentGVK, Name: "web", UID: "web", Policies: []*policy.Policy{compile(t, "deployments", deploymentSpec)}}
+		r.ParentState, r.Parent = ParentFound, Parent{
+			GVK: deploymentGVK, Namespace: "default", Name: "web", UID: "web",
+			Policies: []*policy.Policy{compile(t, "deployments", deploymentSpec)},
+		}
 		return r
 	}
 	tests := map[string]struct {
@@ -244,6 +247,11 @@ func TestDisturbs(t *testing.T) {
 			got := r.ForReader(tc.readers[0], v, Grant{})
 			if len(got) != 3 || got[0].Through != "" || got[0].Generation != 4 || got[0].Initiator != "alice" {
 				t.Errorf("its reader gets %+v", got)
+			}
+			// What has gone was in a namespace, and the reader is in none.
+			namespaces := []string{got[0].Trace[0].Namespace, got[0].Trace[1].Namespace}
+			if diff := cmp.Diff([]string{"default", ""}, namespaces); diff != "" {
+				t.Errorf("namespaces of the trace (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -77,7 +77,7 @@ func (in *Input) startFromUpgrade(u *Upgrade) cause {
 func (in *Input) CausedByUpgrade(u *Upgrade) (initiator string, trace []v1alpha1.TraceHop) {
 	return u.Initiator, []v1alpha1.TraceHop{
 		{Kind: v1alpha1.KindUpgradeAllowance, Name: u.Name, Generation: u.Generation, Field: v1alpha1.FieldUpgrade},
-		{Kind: in.Parent.GVK.Kind, Name: in.Parent.Name, Generation: in.Parent.Generation, Field: v1alpha1.FieldUpgrade},
+		in.parentHop(v1alpha1.FieldUpgrade),
 	}
 }
 

@@ -134,6 +134,18 @@ func (e Entry) LastHop() (v1alpha1.TraceHop, bool) {
 	return e.Trace[len(e.Trace)-1], true
 }
 
+// Across returns the trace of an object in one namespace as an object in another one carries it
+// on: its last hop names its namespace then. An empty namespace is that of an object in none.
+func Across(trace []v1alpha1.TraceHop, from, to string) []v1alpha1.TraceHop {
+	last := len(trace) - 1
+	if from == "" || from == to || last < 0 {
+		return trace
+	}
+	trace = slices.Clone(trace)
+	trace[last].Namespace = from
+	return trace
+}
+
 // compare orders entries by what they are about, then by who and when.
 func compare(a, b Entry) int {
 	return cmp.Or(

@@ -395,3 +395,18 @@ func BenchmarkDecode(b *testing.B) {
 		})
 	}
 }
+
+func TestAcross(t *testing.T) {
+	trace := []v1alpha1.TraceHop{{Kind: "Team", Name: "a"}, {Kind: "ConfigMap", Name: "b"}}
+	got := Across(trace, "settings", "shop")
+	want := []v1alpha1.TraceHop{{Kind: "Team", Name: "a"}, {Kind: "ConfigMap", Name: "b", Namespace: "settings"}}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if trace[1].Namespace != "" {
+		t.Error("the trace of the object itself has changed")
+	}
+	if len(Across(nil, "settings", "shop")) > 0 {
+		t.Error("a trace without hops has got some")
+	}
+}

@@ -171,7 +171,7 @@ func sizeOf(e *v1alpha1.HistoryEntry) int {
 	}
 	for i := range e.Trace {
 		hop := &e.Trace[i]
-		size += around + len(hop.Kind) + len(hop.Name) + len(hop.Field)
+		size += around + len(hop.Kind) + len(hop.Name) + len(hop.Namespace) + len(hop.Field)
 		for path, value := range hop.Attestations {
 			size += len(path) + len(value) + each
 		}

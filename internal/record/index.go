@@ -27,6 +27,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -162,17 +163,21 @@ const maxDepth = 16
 // says, or, where that says nothing, the deletion of its nearest ancestor that has
 // one, with the way down to the object (D9). It is nil where nothing is known.
 func (s *Store) DeletionOf(ctx context.Context, uid types.UID) (*v1alpha1.Deletion, error) {
-	var below []v1alpha1.TraceHop
+	return s.deletion(ctx, uid)
+}
+
+// deletion returns DeletionOf, with the way further down to the last of the objects below, which are
+// in the order from the bottom up.
+func (s *Store) deletion(ctx context.Context, uid types.UID, below ...v1alpha1.TargetReference) (*v1alpha1.Deletion, error) {
 	for range maxDepth {
 		rec, err := s.OfUID(ctx, uid)
 		if rec == nil || err != nil {
 			return nil, err
 		}
 		if d := rec.Status.Deletion; d != nil {
-			slices.Reverse(below)
-			return inherit(d, below...), nil
+			return inherit(d, rec.Spec.TargetRef, below), nil
 		}
-		below = append(below, DeletedHop(rec.Spec.TargetRef))
+		below = append(below, rec.Spec.TargetRef)
 		uid = ParentOf(rec)
 	}
 	return nil, nil
@@ -181,19 +186,20 @@ func (s *Store) DeletionOf(ctx context.Context, uid types.UID) (*v1alpha1.Deleti
 // InheritedDeletion returns who deleted the target of a record by deleting
 // something above it; nil where nothing is known.
 func (s *Store) InheritedDeletion(ctx context.Context, rec *v1alpha1.AllowanceRecord) (*v1alpha1.Deletion, error) {
-	d, err := s.DeletionOf(ctx, ParentOf(rec))
-	if d == nil || err != nil {
-		return nil, err
-	}
-	return inherit(d, DeletedHop(rec.Spec.TargetRef)), nil
+	return s.deletion(ctx, ParentOf(rec), rec.Spec.TargetRef)
 }
 
-// inherit returns the deletion of what hops lead to, below an object that was deleted.
-func inherit(d *v1alpha1.Deletion, hops ...v1alpha1.TraceHop) *v1alpha1.Deletion {
+// inherit returns the deletion of the first of the objects below one that was deleted. They are in the
+// order from the bottom up.
+func inherit(d *v1alpha1.Deletion, deleted v1alpha1.TargetReference, below []v1alpha1.TargetReference) *v1alpha1.Deletion {
 	d = d.DeepCopy()
-	if len(hops) > 0 {
+	if len(below) > 0 {
 		d.Policies = nil // those of the ancestor
-		d.Trace = append(d.Trace, hops...)
+	}
+	above := deleted
+	for _, ref := range slices.Backward(below) {
+		d.Trace = append(ledger.Across(d.Trace, above.Namespace, ref.Namespace), DeletedHop(ref))
+		above = ref
 	}
 	return d
 }

@@ -172,6 +172,6 @@ func step(e v1alpha1.HistoryEntry) int64 {
 // sameHop is written out because a whole history is compared at every look, and
 // reflection took a fifth of the operator's time.
 func sameHop(a, b v1alpha1.TraceHop) bool {
-	return a.Generation == b.Generation && a.Name == b.Name && a.Kind == b.Kind && a.Field == b.Field &&
+	return a.Generation == b.Generation && a.Name == b.Name && a.Namespace == b.Namespace && a.Kind == b.Kind && a.Field == b.Field &&
 		maps.Equal(a.Attestations, b.Attestations)
 }

@@ -235,7 +235,11 @@ func ledgerOf(g Gomega, obj client.Object, key string) []v1alpha1.Allowance {
 func way(a v1alpha1.Allowance) string {
 	hops := []string{a.Initiator}
 	for _, hop := range a.Trace {
-		hops = append(hops, fmt.Sprintf("%s/%s %s", hop.Kind, hop.Name, hop.Field))
+		name := hop.Name
+		if hop.Namespace != "" {
+			name += " in " + hop.Namespace
+		}
+		hops = append(hops, fmt.Sprintf("%s/%s %s", hop.Kind, name, hop.Field))
 	}
 	return strings.Join(hops, " -> ")
 }

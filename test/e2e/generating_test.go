@@ -381,7 +381,7 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 			}
 			return out
 		}
-		ledTo := MatchRegexp(`^\w+: ` + alice + ` -> ConfigMap/trigger .* -> Deployment/made `)
+		ledTo := MatchRegexp(`^\w+: ` + alice + ` -> ConfigMap/trigger in ` + g.ns + ` .* -> Deployment/made `)
 		Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", "one"))).To(Succeed())
 		Eventually(replicaSets).WithContext(ctx).Should(ConsistOf(ledTo))
 

@@ -137,6 +137,16 @@ var mutants = []mutant{
 		unit:  generatedTests,
 	},
 	{
+		name:  "a trace goes on to another namespace without naming its own",
+		edits: []edit{{"internal/ledger/entry.go", "from == to || last < 0", "from != to || last < 0"}},
+		unit:  []string{"-run=TestTracesAcrossNamespaces", "./internal/decision"},
+	},
+	{
+		name:  "a deletion goes on to another namespace without naming its own",
+		edits: []edit{{"internal/record/index.go", "above.Namespace, ref.Namespace)", "above.Namespace, above.Namespace)"}},
+		unit:  []string{"-run=TestInherit", "./internal/record"},
+	},
+	{
 		name:  "any controller fills in what is new",
 		edits: []edit{{"internal/decision/chain.go", "in.Requester.IsController() && p.Names(in.Requester) &&", "in.Requester.IsController() &&"}},
 		unit:  []string{"-run=TestGrants", "./internal/decision"},

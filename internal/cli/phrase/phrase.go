@@ -43,12 +43,17 @@ func Object(kind, name string) string {
 // Target names the object of a reference.
 func Target(ref v1alpha1.TargetReference) string { return Object(ref.Kind, ref.Name) }
 
+// In says in which namespace the object is that stands before it, and nothing of one in none.
+func In(namespace string) string {
+	if namespace == "" {
+		return ""
+	}
+	return " in namespace " + namespace
+}
+
 // Reference names an object that may be in any namespace.
 func Reference(ref v1alpha1.GeneratingReference) string {
-	if ref.Namespace == "" {
-		return Object(ref.Kind, ref.Name)
-	}
-	return Object(ref.Kind, ref.Name) + " in namespace " + ref.Namespace
+	return Object(ref.Kind, ref.Name) + In(ref.Namespace)
 }
 
 // Author returns who changed something: of what was changed while no operator looked nobody
@@ -133,7 +138,7 @@ func Trace(initiator string, hops []v1alpha1.TraceHop) string {
 		parts = append(parts, initiator)
 	}
 	for _, h := range hops {
-		parts = append(parts, strings.TrimSpace(Object(h.Kind, h.Name)+" "+Change(h.Kind, h.Field)))
+		parts = append(parts, strings.TrimSpace(Object(h.Kind, h.Name)+In(h.Namespace)+" "+Change(h.Kind, h.Field)))
 	}
 	return strings.Join(parts, " → ")
 }

@@ -75,7 +75,7 @@ func build(s *sight) (*Report, error) {
 		}
 		for _, l := range linksOf(rec) {
 			all = append(all, l)
-			if l, ok := l.through(s.target.GVK.Kind, s.target.Name); ok {
+			if l, ok := l.through(s.target.GVK.Kind, s.target.Namespace, s.target.Name); ok {
 				links = append(links, l)
 			}
 		}
@@ -172,7 +172,7 @@ func (s *sight) mark(report *Report) {
 		c.First.visit(func(n *Node) {
 			child := Child{Kind: n.Kind, Name: n.Name}
 			explained[child] = true
-			n.Asked = n.Kind == s.target.GVK.Kind && n.Name == s.target.Name
+			n.Asked = n.Kind == s.target.GVK.Kind && n.Name == s.target.Name && mayBeOne(n.Namespace, s.target.Namespace)
 			n.Gone = n.Asked && s.gone || !n.Asked && slices.Contains(s.listed, n.Kind) && !slices.Contains(s.below, child)
 		})
 	}

@@ -62,7 +62,7 @@ func ofAllowance(ref v1alpha1.TargetReference, a v1alpha1.Allowance) link {
 	l := link{initiator: a.Initiator, hops: named(a.Trace, ref), active: true}
 	if a.Relation == v1alpha1.RelationWithheld {
 		l.why, l.withheld, l.active = string(a.Relation), true, false
-		l.hops = []v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Generation: a.Generation, Field: a.Mutation}}
+		l.hops = named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Generation: a.Generation, Field: a.Mutation}}, ref)
 	}
 	return l
 }
@@ -84,7 +84,7 @@ func ofHistory(ref v1alpha1.TargetReference, e v1alpha1.HistoryEntry) (link, boo
 		l.kind, l.names, l.what = e.Kind, e.Names, happened(e)
 		if l.initiator == "" || len(l.hops) == 0 {
 			l.initiator, l.why = e.User, e.Reason
-			l.hops = []v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name}}
+			l.hops = named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name}}, ref)
 		}
 		return l, true
 	default:
@@ -96,17 +96,24 @@ func ofDeletion(ref v1alpha1.TargetReference, d *v1alpha1.Deletion) link {
 	l := link{initiator: d.Initiator, time: &d.Time, since: &d.Time, hops: named(d.Trace, ref)}
 	if l.initiator == "" || len(l.hops) == 0 {
 		l.initiator, l.why = d.User, string(v1alpha1.EventDeleted)
-		l.hops = []v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Field: v1alpha1.FieldDeleted}}
+		l.hops = named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Field: v1alpha1.FieldDeleted}}, ref)
 	}
 	return l
 }
 
-// named fills in the name of the object that carries a trace: its creation did not
-// know it yet.
+// named fills in the name and the namespace of the object that carries a trace: its creation did
+// not know its name yet.
 func named(trace []v1alpha1.TraceHop, ref v1alpha1.TargetReference) []v1alpha1.TraceHop {
 	trace = slices.Clone(trace)
-	if last := len(trace) - 1; last >= 0 && trace[last].Kind == ref.Kind && trace[last].Name == "" {
+	last := len(trace) - 1
+	if last < 0 || trace[last].Kind != ref.Kind {
+		return trace
+	}
+	if trace[last].Name == "" {
 		trace[last].Name = ref.Name
+	}
+	if trace[last].Name == ref.Name && trace[last].Namespace == "" {
+		trace[last].Namespace = ref.Namespace
 	}
 	return trace
 }
@@ -127,8 +134,10 @@ func happened(e v1alpha1.HistoryEntry) string {
 
 // through reports whether the way leads through an object, and keeps of its ends only
 // that, where it is one of them.
-func (l link) through(kind, name string) (link, bool) {
-	if slices.ContainsFunc(l.hops, func(h v1alpha1.TraceHop) bool { return h.Kind == kind && h.Name == name }) {
+func (l link) through(kind, namespace, name string) (link, bool) {
+	if slices.ContainsFunc(l.hops, func(h v1alpha1.TraceHop) bool {
+		return h.Kind == kind && h.Name == name && mayBeOne(h.Namespace, namespace)
+	}) {
 		return l, true
 	}
 	if l.kind == kind && slices.Contains(l.names, name) {
@@ -137,3 +146,6 @@ func (l link) through(kind, name string) (link, bool) {
 	}
 	return link{}, false
 }
+
+// mayBeOne reports whether two namespaces may be the same: an empty one is not known, or none.
+func mayBeOne(a, b string) bool { return a == "" || b == "" || a == b }

@@ -41,7 +41,7 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	if d := r.Deletion; d != nil {
 		out.WriteString(t.Paint(text.Bad, "Deleted "+phrase.Ago(d.Time.Time, now)) + " by " + d.User + way(d) + "\n")
 	}
-	d := drawing{terminal: t, wide: wide, now: now}
+	d := drawing{terminal: t, namespace: r.Object.Namespace, wide: wide, now: now}
 	if r.Origin != nil {
 		tree := treeprint.NewWithRoot(originText(r.Origin))
 		d.origin(tree, r.Origin)
@@ -67,11 +67,7 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 }
 
 func heading(r *Report, t text.Terminal) string {
-	parts := []string{t.Paint(text.Strong, phrase.Target(r.Object))}
-	if r.Object.Namespace != "" {
-		parts = append(parts, "in namespace "+r.Object.Namespace)
-	}
-	line := strings.Join(parts, " ")
+	line := t.Paint(text.Strong, phrase.Target(r.Object)) + phrase.In(r.Object.Namespace)
 	switch {
 	case r.Gone:
 		line += ", " + t.Paint(text.Faint, "gone")
@@ -92,8 +88,10 @@ func way(d *v1alpha1.Deletion) string {
 // drawing draws trees.
 type drawing struct {
 	terminal text.Terminal
-	wide     bool
-	now      time.Time
+	// namespace is that of the object that was asked about: others are named.
+	namespace string
+	wide      bool
+	now       time.Time
 }
 
 func (d drawing) cause(c *Cause) string {
@@ -176,6 +174,9 @@ func (d drawing) label(n *Node) string {
 		name = d.terminal.Paint(text.Strong, name)
 	}
 	label := name
+	if n.Namespace != d.namespace {
+		label += phrase.In(n.Namespace)
+	}
 	if n.What != "" {
 		label += "  " + phrase.Change(n.Kind, n.What)
 	}

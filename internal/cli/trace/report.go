@@ -65,6 +65,8 @@ type Node struct {
 	// Kind and Name of the object.
 	Kind string `json:"kind"`
 	Name string `json:"name,omitempty"`
+	// Namespace of the object, where it is known.
+	Namespace string `json:"namespace,omitempty"`
 	// What happened to it: a path, (created), or, at an end of the way, the words
 	// created, deleted, evicted, or changed with the paths.
 	What string `json:"what,omitempty"`

@@ -122,6 +122,16 @@ func TestTrace(t *testing.T) {
 	older := recordOf("Deployment", "web", "", history(granted(0, "older", image)))
 	older.CreationTimestamp, older.Spec.TargetRef.UID = before(24*time.Hour), "older"
 
+	source := hop("Secret", "registry", "data[key]", 0)
+	settings := recordOf("Secret", "registry", "", history(granted(time.Minute, "alice", source)))
+	settings.Spec.TargetRef.Namespace = "settings"
+	source.Namespace = "settings" // as what is in another namespace says
+	clone := recordOf("Secret", "registry", "", history(granted(time.Minute, "alice", source, hop("Secret", "registry", "data[key]", 0))))
+	clone.Spec.TargetRef.UID = "clone"
+	clone.Labels = map[string]string{record.LabelParentUID: "registry"}
+	ofSource := target("", "Secret", "registry")
+	ofSource.Namespace = "settings"
+
 	tests := map[string]struct {
 		sight sight
 		wide  bool
@@ -269,6 +279,30 @@ Below it, of unknown cause
 			},
 			want: `ReplicaSet/web-1 in namespace shop, gone
 Deleted 5m ago by carol: carol → Deployment/web (deleted)
+`,
+		},
+		"what has the name of its parent, in another namespace": {
+			sight: sight{
+				target: target("", "Secret", "registry"), uid: "clone",
+				records: []v1alpha1.AllowanceRecord{settings, clone},
+			},
+			want: `Secret/registry in namespace shop, Steady
+
+alice, 60s ago
+└── Secret/registry in namespace settings  data[key]
+    └── Secret/registry  data[key]
+`,
+		},
+		"what is made of it in another namespace": {
+			sight: sight{
+				target: ofSource, uid: "registry",
+				records: []v1alpha1.AllowanceRecord{settings, clone},
+			},
+			want: `Secret/registry in namespace settings, Steady
+
+alice, 60s ago
+└── Secret/registry  data[key]
+    └── Secret/registry in namespace shop  data[key]
 `,
 		},
 		"nothing is known": {

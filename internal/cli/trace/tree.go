@@ -73,6 +73,7 @@ func (c *Cause) add(l link) {
 		c.Time = l.time
 	}
 	node := c.First
+	node.Namespace = cmp.Or(node.Namespace, l.hops[0].Namespace)
 	node.attest(l.hops[0])
 	for _, hop := range l.hops[1:] {
 		node = node.follow(hop)
@@ -86,14 +87,14 @@ func (c *Cause) add(l link) {
 }
 
 func newNode(h v1alpha1.TraceHop) *Node {
-	n := &Node{Kind: h.Kind, Name: h.Name, What: h.Field}
+	n := &Node{Kind: h.Kind, Name: h.Name, Namespace: h.Namespace, What: h.Field}
 	// A change without a generation is one like any other.
 	n.Generations = []int64{h.Generation}
 	return n
 }
 
 func (n *Node) is(h v1alpha1.TraceHop) bool {
-	return n.Kind == h.Kind && n.Name == h.Name && n.What == h.Field
+	return n.Kind == h.Kind && n.Name == h.Name && mayBeOne(n.Namespace, h.Namespace) && n.What == h.Field
 }
 
 // follow returns the node of the next object.
@@ -104,6 +105,7 @@ func (n *Node) follow(h v1alpha1.TraceHop) *Node {
 		n.Next = append(n.Next, newNode(h))
 	}
 	next := n.Next[at]
+	next.Namespace = cmp.Or(next.Namespace, h.Namespace)
 	if !slices.Contains(next.Generations, h.Generation) {
 		next.Generations = append(next.Generations, h.Generation)
 	}
@@ -125,7 +127,7 @@ func (n *Node) attest(h v1alpha1.TraceHop) {
 func (n *Node) tidy() {
 	n.Next = slices.DeleteFunc(n.Next, func(next *Node) bool {
 		return next.end && slices.ContainsFunc(n.Next, func(other *Node) bool {
-			return !other.end && other.Kind == next.Kind && other.Name == next.Name
+			return !other.end && other.Kind == next.Kind && other.Name == next.Name && mayBeOne(other.Namespace, next.Namespace)
 		})
 	})
 	n.Generations = slices.DeleteFunc(n.Generations, func(g int64) bool { return g == 0 })

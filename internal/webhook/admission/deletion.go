@@ -24,23 +24,27 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
-// deletionOf returns who deleted a parent that is going or gone; nil where nobody knows.
-// The collector acts milliseconds after the deletion of the parent, which the cache
-// of records may not have yet. Nothing is denied for the want of it.
-func (g *Gatherer) deletionOf(ctx context.Context, parent v1alpha1.TargetReference) *v1alpha1.Deletion {
-	if d, err := g.Records.DeletionOf(ctx, parent.UID); d != nil && err == nil {
-		return d
+// deletionOf returns who deleted a parent that is going or gone, with the trace as it goes on to a
+// child in a namespace; nil where nobody knows. The collector acts milliseconds after the deletion
+// of the parent, which the cache of records may not have yet. Nothing is denied for the want of it.
+func (g *Gatherer) deletionOf(ctx context.Context, parent v1alpha1.TargetReference, namespace string) *v1alpha1.Deletion {
+	d, err := g.Records.DeletionOf(ctx, parent.UID)
+	if d == nil || err != nil {
+		doubtDeletion.read()
+		rec, err := g.Records.Live(ctx, parent)
+		if rec == nil || err != nil || rec.Status.Deletion == nil {
+			return nil
+		}
+		d = rec.Status.Deletion
 	}
-	doubtDeletion.read()
-	rec, err := g.Records.Live(ctx, parent)
-	if rec == nil || err != nil {
-		return nil
-	}
-	return rec.Status.Deletion
+	below := *d
+	below.Trace = ledger.Across(d.Trace, parent.Namespace, namespace)
+	return &below
 }
 
 // keepDeletion records who deletes a holder. What the collector deletes follows from

@@ -134,7 +134,7 @@ func (g *Gatherer) gatherOwner(
 			p.deletion = g.deletionOf(ctx, v1alpha1.TargetReference{
 				Group: ref.GVK.Group, Version: ref.GVK.Version, Kind: ref.GVK.Kind,
 				Namespace: g.namespaceOf(ref, policies[0].For), Name: ref.Name, UID: ref.UID,
-			})
+			}, r.namespace)
 		}
 		return p, nil
 	}
@@ -182,7 +182,7 @@ func (g *Gatherer) gatherOwner(
 	p.bounds.Adopting = rec != nil && rec.Status.Adopting
 	p.bounds.Blind = p.bounds.Phase() == v1alpha1.PhaseInitializing && lifecycle.Blind(parent, p.bounds.Policies, g.now())
 	if p.bounds.Deleting {
-		p.deletion = g.deletionOf(ctx, p.parent)
+		p.deletion = g.deletionOf(ctx, p.parent, r.namespace)
 	}
 	p.parentObject = parent
 	p.gatherRevisions(r)

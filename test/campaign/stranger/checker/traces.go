@@ -17,6 +17,7 @@ limitations under the License.
 package checker
 
 import (
+	"cmp"
 	"slices"
 	"strings"
 
@@ -32,12 +33,17 @@ type entry struct {
 	Relation   string `json:"relation"`
 	Generation int64  `json:"generation"`
 	Initiator  string `json:"initiator"`
-	Trace      []struct {
-		Kind       string `json:"kind"`
-		Name       string `json:"name"`
-		Generation int64  `json:"generation"`
-		Field      string `json:"field"`
-	} `json:"trace"`
+	Trace      []hop  `json:"trace"`
+}
+
+// hop is one object of a trace, in its own namespace where that is another one than that of
+// what follows it.
+type hop struct {
+	Kind       string `json:"kind"`
+	Name       string `json:"name"`
+	Namespace  string `json:"namespace"`
+	Generation int64  `json:"generation"`
+	Field      string `json:"field"`
 }
 
 // withheldRelation is that of entries for what is withheld: they allow nothing.
@@ -94,7 +100,7 @@ func (c *checker) checkLedger(l *audit.Life, v *audit.Version, text string) {
 func (c *checker) began(at *audit.Version, e *entry) bool {
 	first := e.Trace[0]
 	phase := strings.HasPrefix(first.Field, "(")
-	return slices.ContainsFunc(c.byName[first.Kind+"/"+at.Namespace+"/"+first.Name], func(l *audit.Life) bool {
+	return slices.ContainsFunc(c.named(at, first), func(l *audit.Life) bool {
 		if phase && first.Field != created {
 			return c.acted(at, e)
 		}
@@ -114,12 +120,17 @@ func (c *checker) began(at *audit.Version, e *entry) bool {
 	})
 }
 
+// named returns the objects that a hop of a trace may be about.
+func (c *checker) named(at *audit.Version, h hop) []*audit.Life {
+	return c.byName[h.Kind+"/"+cmp.Or(h.Namespace, at.Namespace)+"/"+h.Name]
+}
+
 // acted reports whether somebody has written one of the objects that a trace names, or the one
 // that has it.
 func (c *checker) acted(at *audit.Version, e *entry) bool {
 	uids := []types.UID{at.UID}
-	for _, hop := range e.Trace {
-		for _, l := range c.byName[hop.Kind+"/"+at.Namespace+"/"+hop.Name] {
+	for _, h := range e.Trace {
+		for _, l := range c.named(at, h) {
 			uids = append(uids, l.UID)
 		}
 	}
