@@ -129,9 +129,10 @@ type TraceHop struct {
 	// +optional
 	Name string `json:"name,omitempty"`
 
-	// namespace of the object, where it is another one than that of the object of the
-	// next hop, or after the last hop of the object that carries the trace. An object
-	// without one is in the namespace of what follows it, or in none.
+	// namespace of the object, where it is another one than that of what comes next on
+	// the way: the object of the next hop, or, after the last one, the object that carries
+	// the trace, or whose change it explains. An object without one is in the namespace of
+	// what comes next, or in none.
 	// +optional
 	Namespace string `json:"namespace,omitempty"`
 
