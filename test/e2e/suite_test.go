@@ -35,6 +35,7 @@ import (
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/failures"
 	"kausality.io/operator/test/stage"
 )
 
@@ -90,6 +91,8 @@ func TestE2E(t *testing.T) {
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "End to end")
 }
+
+var _ = ReportAfterSuite("What failed", failures.Print)
 
 // apart says that each process of the suite has a cluster of its own, in which one spec runs
 // at a time. Those that need that, as they take the operator away or change what it asks

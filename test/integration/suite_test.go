@@ -43,6 +43,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/failures"
 )
 
 // startTimeout bounds how long the API server may take to start. It takes some
@@ -65,6 +66,8 @@ func TestIntegration(t *testing.T) {
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "Integration")
 }
+
+var _ = ReportAfterSuite("What failed", failures.Print)
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	logf.SetLogger(zap.New(zap.WriteTo(GinkgoWriter), zap.UseDevMode(true)))

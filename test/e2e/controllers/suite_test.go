@@ -38,6 +38,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/controllers"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/failures"
 	"kausality.io/operator/test/stage"
 )
 
@@ -85,6 +86,8 @@ func TestControllers(t *testing.T) {
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "End to end with controllers of others")
 }
+
+var _ = ReportAfterSuite("What failed", failures.Print)
 
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	members = stage.StartControlPlane(ctx, controlplane.Options{})

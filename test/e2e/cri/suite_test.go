@@ -37,6 +37,7 @@ import (
 	. "github.com/onsi/gomega"
 	runtimeapi "k8s.io/cri-api/pkg/apis/runtime/v1"
 
+	"kausality.io/operator/test/failures"
 	"kausality.io/operator/test/node"
 )
 
@@ -76,6 +77,8 @@ func TestCRI(t *testing.T) {
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "End to end with a container runtime")
 }
+
+var _ = ReportAfterSuite("What failed", failures.Print)
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	var err error

@@ -33,6 +33,7 @@ import (
 	"kausality.io/operator/test/crossplane"
 	"kausality.io/operator/test/crossplane/cloud"
 	"kausality.io/operator/test/crossplane/provider"
+	"kausality.io/operator/test/failures"
 	"kausality.io/operator/test/stage"
 )
 
@@ -99,6 +100,8 @@ func TestCrossplane(t *testing.T) {
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "End to end with Crossplane")
 }
+
+var _ = ReportAfterSuite("What failed", failures.Print)
 
 var _ = SynchronizedBeforeSuite(func(ctx SpecContext) []byte {
 	members = stage.StartControlPlane(ctx, controlplane.Options{})

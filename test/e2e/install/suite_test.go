@@ -44,6 +44,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/failures"
 	"kausality.io/operator/test/stage"
 )
 
@@ -81,6 +82,8 @@ func TestInstall(t *testing.T) {
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "Installing and removing")
 }
+
+var _ = ReportAfterSuite("What failed", failures.Print)
 
 var _ = BeforeSuite(func(ctx SpecContext) { shared = newWorld(ctx) }, NodeTimeout(startTimeout))
 

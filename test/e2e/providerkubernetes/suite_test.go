@@ -31,6 +31,7 @@ import (
 
 	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/crossplane"
+	"kausality.io/operator/test/failures"
 	"kausality.io/operator/test/stage"
 )
 
@@ -68,6 +69,8 @@ func TestProviderKubernetes(t *testing.T) {
 	RegisterFailHandler(Fail)
 	RunSpecs(t, "End to end with provider-kubernetes")
 }
+
+var _ = ReportAfterSuite("What failed", failures.Print)
 
 var _ = BeforeSuite(func(ctx SpecContext) {
 	members = stage.StartControlPlane(ctx, controlplane.Options{})
