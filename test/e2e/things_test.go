@@ -116,6 +116,15 @@ func (c *thingController) have(ctx context.Context, thing, child client.Object, 
 	return err
 }
 
+// reportDone has a controller say that it is done with a Thing, which it looks at again where
+// somebody, as the operator, has written it meanwhile.
+func reportDone(ctx context.Context, who *actor, thing *unstructured.Unstructured) {
+	GinkgoHelper()
+	Expect(retry.RetryOnConflict(retry.DefaultBackoff, func() error {
+		return errors.Join(who.Get(ctx, client.ObjectKeyFromObject(thing), thing), reportObserved(ctx, who, thing))
+	})).To(Succeed())
+}
+
 // The ways in which controllers say that they are done.
 func reportObserved(ctx context.Context, who *actor, thing *unstructured.Unstructured) error {
 	thing.Object["status"] = map[string]any{

@@ -401,7 +401,7 @@ var _ = Describe("Many changes by a stranger", func() {
 		thing := builders.MakeThing(group, ns, "app")
 		thing.Object["spec"] = map[string]any{"size": int64(1)}
 		Expect(owner.Create(ctx, thing)).To(Succeed())
-		Expect(reportObserved(ctx, owner, thing)).To(Succeed())
+		reportDone(ctx, owner, thing)
 		shared.over(ctx, thing)
 		key := strings.Repeat("evil", 10*1024)
 		stranger.setThing(ctx, thing, fmt.Sprintf(`{"labels":{%q:"x"}}`, key))
