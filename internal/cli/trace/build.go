@@ -41,10 +41,12 @@ type sight struct {
 	// records of the objects that may be above and below, and the ledgers of those
 	// that exist, in the same form.
 	records []v1alpha1.AllowanceRecord
-	// below are the objects below that exist, of the listed kinds.
-	below  []Child
-	listed []string
-	notes  []string
+	// below are the objects below that exist, of the listed kinds in the namespace listedIn,
+	// which is empty for all.
+	below    []Child
+	listed   []string
+	listedIn string
+	notes    []string
 }
 
 // build finds the chains in what was read.
@@ -173,7 +175,8 @@ func (s *sight) mark(report *Report) {
 			child := Child{Kind: n.Kind, Name: n.Name}
 			explained[child] = true
 			n.Asked = n.Kind == s.target.GVK.Kind && n.Name == s.target.Name && mayBeOne(n.Namespace, s.target.Namespace)
-			n.Gone = n.Asked && s.gone || !n.Asked && slices.Contains(s.listed, n.Kind) && !slices.Contains(s.below, child)
+			listed := slices.Contains(s.listed, n.Kind) && mayBeOne(n.Namespace, s.listedIn)
+			n.Gone = n.Asked && s.gone || !n.Asked && listed && !slices.Contains(s.below, child)
 		})
 	}
 	for _, child := range s.below {

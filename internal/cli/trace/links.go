@@ -23,6 +23,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/record"
 )
 
 // link is a piece of a chain, as one entry of a ledger or of a history tells it.
@@ -96,7 +97,7 @@ func ofDeletion(ref v1alpha1.TargetReference, d *v1alpha1.Deletion) link {
 	l := link{initiator: d.Initiator, time: &d.Time, since: &d.Time, hops: named(d.Trace, ref)}
 	if l.initiator == "" || len(l.hops) == 0 {
 		l.initiator, l.why = d.User, string(v1alpha1.EventDeleted)
-		l.hops = named([]v1alpha1.TraceHop{{Kind: ref.Kind, Name: ref.Name, Field: v1alpha1.FieldDeleted}}, ref)
+		l.hops = named([]v1alpha1.TraceHop{record.DeletedHop(ref)}, ref)
 	}
 	return l
 }

@@ -134,6 +134,7 @@ func (s *sight) listBelow(ctx context.Context, c *cluster.Cluster, policies clus
 	if policies.Naming(obj.GroupVersionKind().GroupKind()) != nil {
 		namespace = metav1.NamespaceAll
 	}
+	s.listedIn = namespace
 	kinds := childKinds(policies, obj.GroupVersionKind().GroupKind())
 	for range maxDepth {
 		var next []*unstructured.Unstructured

@@ -283,7 +283,7 @@ Deleted 5m ago by carol: carol → Deployment/web (deleted)
 		},
 		"what has the name of its parent, in another namespace": {
 			sight: sight{
-				target: target("", "Secret", "registry"), uid: "clone",
+				target: target("", "Secret", "registry"), uid: "clone", listed: []string{"Secret"}, listedIn: "shop",
 				records: []v1alpha1.AllowanceRecord{settings, clone},
 			},
 			want: `Secret/registry in namespace shop, Steady
@@ -295,7 +295,7 @@ alice, 60s ago
 		},
 		"what is made of it in another namespace": {
 			sight: sight{
-				target: ofSource, uid: "registry",
+				target: ofSource, uid: "registry", listed: []string{"Secret"}, listedIn: "settings",
 				records: []v1alpha1.AllowanceRecord{settings, clone},
 			},
 			want: `Secret/registry in namespace settings, Steady
