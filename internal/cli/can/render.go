@@ -59,10 +59,7 @@ func render(r *Report, t text.Terminal, wide bool) string {
 
 // sentence returns the answer in short.
 func (r *Report) sentence(t text.Terminal) string {
-	object := phrase.Target(r.Object)
-	if r.Object.Namespace != "" {
-		object += " in namespace " + r.Object.Namespace
-	}
+	object := phrase.Target(r.Object) + phrase.In(r.Object.Namespace)
 	change := "change " + strings.Join(r.Paths, ", ") + " of " + object
 	if slices.Equal(r.Paths, []string{v1alpha1.FieldCreated}) {
 		change = "create " + object

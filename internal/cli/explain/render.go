@@ -56,10 +56,7 @@ func render(r *Report, t text.Terminal, now time.Time) string {
 }
 
 func (p *page) heading(r *Report) {
-	line := p.terminal.Paint(text.Strong, phrase.Target(r.Object))
-	if r.Object.Namespace != "" {
-		line += " in namespace " + r.Object.Namespace
-	}
+	line := p.terminal.Paint(text.Strong, phrase.Target(r.Object)) + phrase.In(r.Object.Namespace)
 	line += ", " + string(r.Phase)
 	if r.Generation > 0 {
 		line += fmt.Sprintf(", generation %d", r.Generation)

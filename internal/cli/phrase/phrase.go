@@ -43,7 +43,7 @@ func Object(kind, name string) string {
 // Target names the object of a reference.
 func Target(ref v1alpha1.TargetReference) string { return Object(ref.Kind, ref.Name) }
 
-// In says in which namespace the object is that stands before it, and nothing of one in none.
+// In returns the words " in namespace NAMESPACE", and nothing for a cluster-scoped object.
 func In(namespace string) string {
 	if namespace == "" {
 		return ""
