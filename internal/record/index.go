@@ -189,14 +189,13 @@ func (s *Store) InheritedDeletion(ctx context.Context, rec *v1alpha1.AllowanceRe
 	return s.deletion(ctx, ParentOf(rec), rec.Spec.TargetRef)
 }
 
-// inherit returns the deletion of the first of the objects below one that was deleted. They are in the
-// order from the bottom up.
-func inherit(d *v1alpha1.Deletion, deleted v1alpha1.TargetReference, below []v1alpha1.TargetReference) *v1alpha1.Deletion {
+// inherit returns what the deletion of an object means for the first of the objects below it, which
+// are in the order from the bottom up: the same deletion, with the way down.
+func inherit(d *v1alpha1.Deletion, above v1alpha1.TargetReference, below []v1alpha1.TargetReference) *v1alpha1.Deletion {
 	d = d.DeepCopy()
 	if len(below) > 0 {
 		d.Policies = nil // those of the ancestor
 	}
-	above := deleted
 	for _, ref := range slices.Backward(below) {
 		d.Trace = append(ledger.Across(d.Trace, above.Namespace, ref.Namespace), DeletedHop(ref))
 		above = ref
