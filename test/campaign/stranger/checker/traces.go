@@ -17,7 +17,6 @@ limitations under the License.
 package checker
 
 import (
-	"cmp"
 	"slices"
 	"strings"
 
@@ -100,7 +99,7 @@ func (c *checker) checkLedger(l *audit.Life, v *audit.Version, text string) {
 func (c *checker) began(at *audit.Version, e *entry) bool {
 	first := e.Trace[0]
 	phase := strings.HasPrefix(first.Field, "(")
-	return slices.ContainsFunc(c.named(at, first), func(l *audit.Life) bool {
+	return slices.ContainsFunc(c.named(at, e.Trace), func(l *audit.Life) bool {
 		if phase && first.Field != created {
 			return c.acted(at, e)
 		}
@@ -120,17 +119,22 @@ func (c *checker) began(at *audit.Version, e *entry) bool {
 	})
 }
 
-// named returns the objects that a hop of a trace may be about.
-func (c *checker) named(at *audit.Version, h hop) []*audit.Life {
-	return c.byName[h.Kind+"/"+cmp.Or(h.Namespace, at.Namespace)+"/"+h.Name]
+// named returns the objects that the first hop of a trace, or of the rest of one, may be about. Its
+// namespace is the next one that is named on the way to the object that has the trace.
+func (c *checker) named(at *audit.Version, trace []hop) []*audit.Life {
+	namespace := at.Namespace
+	if i := slices.IndexFunc(trace, func(h hop) bool { return h.Namespace != "" }); i >= 0 {
+		namespace = trace[i].Namespace
+	}
+	return c.byName[trace[0].Kind+"/"+namespace+"/"+trace[0].Name]
 }
 
 // acted reports whether somebody has written one of the objects that a trace names, or the one
 // that has it.
 func (c *checker) acted(at *audit.Version, e *entry) bool {
 	uids := []types.UID{at.UID}
-	for _, h := range e.Trace {
-		for _, l := range c.named(at, h) {
+	for i := range e.Trace {
+		for _, l := range c.named(at, e.Trace[i:]) {
 			uids = append(uids, l.UID)
 		}
 	}
