@@ -538,7 +538,10 @@ func (o *operator) setupWebhooks(context.Context) error {
 	for path, handler := range map[string]webhook.AdmissionHandler{
 		interception.MutatePath:   &admission.Mutator{Gatherer: gatherer},
 		interception.ValidatePath: &admission.Validator{Gatherer: gatherer},
-		interception.CausePath:    &cause.Hook{Policies: o.GetClient(), Namespaces: o.namespaces},
+		interception.CausePath:    &cause.Hook{
+			Policies: o.GetClient(), Namespaces: o.namespaces, KindFor: o.kinds.KindFor, Clock: o.clock,
+			Requests: cause.Secrets{Writer: o.GetClient(), Namespace: o.namespace},
+		},
 	} {
 		hook := room.Within(timeout, admission.SetObjectsAside(admission.Hook(handler)))
 		server.Register(path+entry.KeyPattern, entry.Known(o.pathKeys, admission.WhenReady(o.indexed, hook)))
@@ -563,6 +566,8 @@ func (o *operator) generatingController() *generatingcontroller.Reconciler {
 		Events:         o.GetEventRecorder("kausality"),
 		Clock:          o.clock,
 		DefaultAccount: o.generator(),
+		Namespace:      o.namespace,
+		Asked:          interception.CausesName(interception.DefaultName),
 	}
 }
 

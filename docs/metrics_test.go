@@ -46,6 +46,7 @@ import (
 	_ "kausality.io/operator/internal/record"
 	_ "kausality.io/operator/internal/servertime"
 	_ "kausality.io/operator/internal/webhook/admission"
+	_ "kausality.io/operator/internal/webhook/cause"
 	_ "kausality.io/operator/internal/webhook/entry"
 )
 

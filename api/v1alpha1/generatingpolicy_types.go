@@ -31,6 +31,11 @@ const (
 	// is AnnotationGeneratedFrom.
 	LabelGeneratedBy = "kausality.io/generated-by"
 
+	// LabelRequestFor is the label of a Secret in the operator's namespace that keeps a request for
+	// a GeneratingPolicy of which the request is a trigger: the name of the policy, as in
+	// LabelGeneratedBy.
+	LabelRequestFor = "kausality.io/request-for"
+
 	// FinalizerGenerating holds a GeneratingPolicy until what goes with it is deleted.
 	FinalizerGenerating = "kausality.io/generating"
 )
@@ -244,6 +249,11 @@ type GeneratingReference struct {
 
 	// name of the object.
 	Name string `json:"name"`
+
+	// request is what was asked of the object, where that request is the trigger and not the object
+	// itself, such as DELETE or CREATE eviction.
+	// +optional
+	Request string `json:"request,omitempty"`
 }
 
 // GeneratingPolicy says which objects there are to be for others, and keeps them so.

@@ -42,7 +42,8 @@ type Source struct {
 }
 
 // CausedBy returns the resources of the triggers of the policy and of what it is known to read, as
-// rules of a webhook: whose creation and change may lead to other objects.
+// rules of a webhook: whose creation and change may lead to other objects, and the requests that are
+// triggers themselves.
 func (p *Policy) CausedBy() []admissionregistrationv1.RuleWithOperations {
 	var out []admissionregistrationv1.RuleWithOperations
 	for i := range p.matcher.rules {
@@ -50,6 +51,7 @@ func (p *Policy) CausedBy() []admissionregistrationv1.RuleWithOperations {
 			out = append(out, rule)
 		}
 	}
+	out = append(out, p.KeptRules()...)
 	for _, s := range p.sources {
 		out = append(out, admissionregistrationv1.RuleWithOperations{
 			Operations: writing,

@@ -19,7 +19,6 @@ package generate
 import (
 	"fmt"
 	"regexp"
-	"slices"
 
 	"github.com/google/cel-go/cel"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
@@ -47,26 +46,20 @@ type Policy struct {
 	usesNamespace bool
 	// sources are what its expressions are known to read, whatever the trigger.
 	sources []Source
-	// needsRequest is true where an expression uses request, or a condition oldObject.
+	// needsRequest is true where an expression uses request or oldObject.
 	needsRequest bool
-	// aboutBefore are the generate expressions that use oldObject.
-	aboutBefore []*field.Path
+	// usesOld is true where a generate expression uses oldObject.
+	usesOld bool
 	// budget is what its expressions may cost together for one trigger.
 	budget uint64
 }
 
-// NeedsRequest reports whether only a request says what the policy asks: its expressions use request,
-// or its conditions oldObject. An object is a trigger then only by a request that TakesRequest.
+// NeedsRequest reports whether only a request says what the policy asks: its expressions use request
+// or oldObject. An object is a trigger then only by a request that TakesRequest.
 func (p *Policy) NeedsRequest() bool { return p.needsRequest }
 
 // UsesNamespace reports whether an expression uses namespaceObject.
 func (p *Policy) UsesNamespace() bool { return p.usesNamespace }
-
-// LeavesNothing reports whether there are triggers of the policy that leave nothing to watch:
-// deletions, connections or sub-resources.
-func (p *Policy) LeavesNothing() bool {
-	return slices.ContainsFunc(p.matcher.rules, leavesNothing)
-}
 
 // identifier is what CEL takes for a name.
 var identifier = regexp.MustCompile(`^[A-Za-z_][A-Za-z0-9_]*$`)
@@ -117,31 +110,6 @@ func Compile(name string, spec *v1alpha1.GeneratingPolicySpec) (*Policy, []strin
 		}
 	}
 	return c.out, c.warnings, nil
-}
-
-// NothingToWatch says what becomes of rules whose triggers leave nothing to watch.
-const NothingToWatch = "DELETE, CONNECT and sub-resources leave nothing to watch: they match nothing"
-
-// Accept compiles a policy for the operator, which watches objects, and keeps requests without their
-// objects. Beside what Compile refuses, an expression that generates from oldObject is an error; rules of
-// which nothing can be watched are a warning. The webhook, the controller and the plugin all ask it, so
-// that they agree.
-func Accept(name string, spec *v1alpha1.GeneratingPolicySpec) (*Policy, []string, field.ErrorList) {
-	p, warnings, errs := Compile(name, spec)
-	if len(errs) > 0 {
-		return nil, nil, errs
-	}
-	for _, at := range p.aboutBefore {
-		errs = append(errs, field.Forbidden(at, "uses oldObject, of which nothing is left to see once the trigger is there: "+
-			"use object and namespaceObject here, and oldObject in matchConditions"))
-	}
-	if len(errs) > 0 {
-		return nil, nil, errs
-	}
-	if p.LeavesNothing() {
-		warnings = append(warnings, matchPath.Child("resourceRules").String()+": "+NothingToWatch)
-	}
-	return p, warnings, nil
 }
 
 func (c *compiler) invalid(at *field.Path, value any, detail string) {
@@ -257,9 +225,7 @@ func (c *compiler) compileGenerate(env *cel.Env, of []v1alpha1.Generation) {
 		if !x.names.Has(varGenerator) {
 			c.invalid(at.Child("expression"), generation.Expression, "applies nothing: call generator.ApplyAll(namespace, objects)")
 		}
-		if x.usesOld {
-			c.out.aboutBefore = append(c.out.aboutBefore, x.field)
-		}
+		c.out.needsRequest, c.out.usesOld = c.out.needsRequest || x.usesOld, c.out.usesOld || x.usesOld
 		c.out.generate = append(c.out.generate, x)
 	}
 }

@@ -187,7 +187,7 @@ func TestProposalCompiles(t *testing.T) {
 			if diff := cmp.Diff(want, warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
-			if p.LeavesNothing() || p.NeedsRequest() {
+			if p.KeepsRequests() || p.NeedsRequest() {
 				t.Error("it asks about requests, want that it can be evaluated for what is watched")
 			}
 			if want := (v1alpha1.GeneratingEvaluation{Synchronize: true}); p.Evaluation != want {
@@ -201,23 +201,35 @@ func TestProposalCompiles(t *testing.T) {
 func TestNeedsRequest(t *testing.T) {
 	const operations, name = "operations: [CREATE, UPDATE], resources: [namespaces]", "object.metadata.name"
 	for label, tt := range map[string]struct {
-		old, new         string
-		request, nothing bool
+		old, new      string
+		request, kept bool
+		warns         string
 	}{
-		"watched":              {name, name, false, false},
-		"a field named so":     {name, "object.request.oldObject", false, false},
-		"who asked":            {name, "request.userInfo.username", true, false},
-		"deletions":            {operations, "operations: [DELETE], resources: [namespaces]", false, true},
-		"connections":          {operations, "operations: [CONNECT], resources: [pods]", false, true},
-		"all operations":       {operations, `operations: ["*"], resources: [pods]`, false, true},
-		"a sub-resource":       {operations, "operations: [CREATE], resources: [pods/eviction]", false, true},
-		"all sub-resources":    {operations, `operations: [CREATE], resources: ["*/*"]`, false, true},
-		"all, but none of sub": {operations, `operations: [CREATE], resources: ["*"]`, false, false},
+		"watched":              {name, name, false, false, ""},
+		"a field named so":     {name, "object.request.oldObject", false, false, ""},
+		"who asked":            {name, "request.userInfo.username", true, false, ""},
+		"deletions":            {operations, "operations: [DELETE], resources: [namespaces]", false, true, ""},
+		"deletions as well":    {operations, "operations: [CREATE, DELETE], resources: [namespaces]", false, true, ""},
+		"connections":          {operations, "operations: [CONNECT], resources: [pods/exec]", false, true, ""},
+		"connections of none":  {operations, "operations: [CONNECT], resources: [pods]", false, false, "operations[0]: CONNECT is asked of sub-resources"},
+		"all operations":       {operations, `operations: ["*"], resources: [pods]`, false, false, ""},
+		"a sub-resource":       {operations, "operations: [CREATE], resources: [pods/eviction]", false, true, ""},
+		"that of any resource": {operations, `operations: ["*"], resources: ["*/scale"]`, false, true, ""},
+		"a status":             {operations, "operations: [UPDATE], resources: [pods/status]", false, false, "resources[0]: a status is no trigger"},
+		"all sub-resources":    {operations, `operations: [CREATE], resources: ["*/*"]`, false, false, "resources[0]: of sub-resources only those that are named"},
+		"all, but none of sub": {operations, `operations: [CREATE], resources: ["*"]`, false, false, ""},
 	} {
 		t.Run(label, func(t *testing.T) {
-			p := compiled(t, strings.Replace(valid, tt.old, tt.new, 1))
-			if p.NeedsRequest() != tt.request || p.LeavesNothing() != tt.nothing {
-				t.Errorf("needs the request: %v, leaves nothing: %v; want %v, %v", p.NeedsRequest(), p.LeavesNothing(), tt.request, tt.nothing)
+			m := parsePolicy(t, strings.Replace(valid, tt.old, tt.new, 1))
+			p, warnings, errs := Compile(m.Name, &m.Spec)
+			if len(errs) > 0 {
+				t.Fatal(errs.ToAggregate())
+			}
+			if p.NeedsRequest() != tt.request || p.KeepsRequests() != tt.kept {
+				t.Errorf("needs the request: %v, keeps requests: %v; want %v, %v", p.NeedsRequest(), p.KeepsRequests(), tt.request, tt.kept)
+			}
+			if all := strings.Join(warnings, "\n"); !strings.Contains(all, tt.warns) || (tt.warns == "") != (all == "") {
+				t.Errorf("warns %q, want %q", all, tt.warns)
 			}
 		})
 	}

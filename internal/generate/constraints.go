@@ -56,6 +56,8 @@ func (c *compiler) matchConstraints(of *admissionregistrationv1.MatchResources) 
 	}
 	for i, rule := range of.ResourceRules {
 		c.rule(matchPath.Child("resourceRules").Index(i), rule)
+		c.warnOfUnmatched(matchPath.Child("resourceRules").Index(i), &rule)
+		m.kept = append(m.kept, keptRules(&rule)...)
 	}
 	for i, rule := range of.ExcludeResourceRules {
 		c.rule(matchPath.Child("excludeResourceRules").Index(i), rule)
@@ -140,12 +142,4 @@ func (c *compiler) resources(at *field.Path, of []string) {
 			}
 		}
 	}
-}
-
-// leavesNothing reports whether a rule matches what leaves nothing behind that could be watched:
-// deletions, connections and sub-resources.
-func leavesNothing(rule admissionregistrationv1.NamedRuleWithOperations) bool {
-	return slices.ContainsFunc(rule.Operations, func(operation admissionregistrationv1.OperationType) bool {
-		return operation != admissionregistrationv1.Create && operation != admissionregistrationv1.Update
-	}) || slices.ContainsFunc(rule.Resources, func(resource string) bool { return strings.Contains(resource, "/") })
 }

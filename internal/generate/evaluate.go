@@ -90,7 +90,7 @@ func (p *Policy) Evaluate(ctx context.Context, trigger *Trigger, from Snapshot) 
 	}
 	e := newEvaluation(p, trigger, from)
 	e.resolve = e.runner(ctx)
-	matched, err := e.matched(ctx, isAboutState)
+	matched, err := e.matched(ctx, trigger.isAskedOf)
 	if err != nil {
 		return nil, err
 	}

@@ -23,7 +23,8 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
-// ID identifies an object, in whatever version. Its JSON is part of the annotation of generated objects.
+// ID identifies an object, in whatever version, or a request about it. Its JSON is part of the annotation
+// of generated objects.
 type ID struct {
 	// Group of the kind, empty for the core group.
 	Group string `json:"group,omitempty"`
@@ -33,6 +34,15 @@ type ID struct {
 	Namespace string `json:"namespace,omitempty"`
 	// Name of the object.
 	Name string `json:"name"`
+	// Request is what was asked of the object, where that request is the trigger and not the object
+	// itself: the operation, and the sub-resource if there is one, such as DELETE or CREATE eviction.
+	Request string `json:"request,omitempty"`
+}
+
+// Of returns the object that a request is about; of an object it is that itself.
+func (i ID) Of() ID {
+	i.Request = ""
+	return i
 }
 
 // GroupKind returns the kind of the object.
@@ -40,16 +50,20 @@ func (i ID) GroupKind() schema.GroupKind { return schema.GroupKind{Group: i.Grou
 
 // String returns the object as messages name it.
 func (i ID) String() string {
-	if i.Namespace == "" {
-		return fmt.Sprintf("%s %s", i.GroupKind(), i.Name)
+	name := i.Name
+	if i.Namespace != "" {
+		name = i.Namespace + "/" + name
 	}
-	return fmt.Sprintf("%s %s/%s", i.GroupKind(), i.Namespace, i.Name)
+	if i.Request != "" {
+		return fmt.Sprintf("%s of %s %s", i.Request, i.GroupKind(), name)
+	}
+	return fmt.Sprintf("%s %s", i.GroupKind(), name)
 }
 
-// Compare orders objects by kind, namespace and name.
+// Compare orders objects by kind, namespace, name and request.
 func (i ID) Compare(other ID) int {
 	return cmp.Or(cmp.Compare(i.Group, other.Group), cmp.Compare(i.Kind, other.Kind),
-		cmp.Compare(i.Namespace, other.Namespace), cmp.Compare(i.Name, other.Name))
+		cmp.Compare(i.Namespace, other.Namespace), cmp.Compare(i.Name, other.Name), cmp.Compare(i.Request, other.Request))
 }
 
 // IDOf returns which object this is.

@@ -98,7 +98,9 @@ func ResourcesOf(rule *admissionregistrationv1.NamedRuleWithOperations) map[sche
 
 // matcher is compiled matchConstraints.
 type matcher struct {
-	rules, exclude     []admissionregistrationv1.NamedRuleWithOperations
+	rules, exclude []admissionregistrationv1.NamedRuleWithOperations
+	// kept are the rules for triggers that are requests.
+	kept               []admissionregistrationv1.NamedRuleWithOperations
 	namespaces, labels labels.Selector
 	exact              bool
 }
@@ -106,7 +108,11 @@ type matcher struct {
 // matches reports whether a trigger matches. What is excluded does not. It is an error where the
 // labels of the trigger's Namespace matter, and it is not known.
 func (m *matcher) matches(t *Trigger) (bool, error) {
-	if !m.matchesLabels(t) || m.matchesRules(m.exclude, t) || !m.matchesRules(m.rules, t) {
+	rules := m.rules
+	if t.isRequest() {
+		rules = m.kept
+	}
+	if !m.matchesLabels(t) || m.matchesRules(m.exclude, t) || !m.matchesRules(rules, t) {
 		return false, nil
 	}
 	return m.matchesNamespace(t)

@@ -96,7 +96,7 @@ func (p *Policy) TakesRequest(ctx context.Context, trigger *Trigger) bool {
 	}
 	e := newEvaluation(p, trigger, nothing{})
 	e.resolve = e.runner(ctx)
-	matched, err := e.matched(ctx, func(x *expression) bool { return x.usesOld || trigger.tells(x) })
+	matched, err := e.matched(ctx, func(x *expression) bool { return x.usesOld && !now.isRequest() || trigger.tells(x) })
 	return matched || err != nil
 }
 
@@ -106,5 +106,6 @@ func (t *Trigger) tells(x *expression) bool {
 	return !x.usesNamespace || t.Resource.GroupResource() == namespacesResource.GroupResource()
 }
 
-// isAboutState selects the conditions that are about a trigger as it is.
-func isAboutState(x *expression) bool { return !x.usesOld }
+// isAskedOf reports whether a condition is asked again when the policy is evaluated: those about an object
+// as it was are asked of the request that changed it, unless the request is the trigger.
+func (t *Trigger) isAskedOf(x *expression) bool { return !x.usesOld || t.isRequest() }

@@ -93,22 +93,24 @@ func TestConditionsAboutTheObjectBefore(t *testing.T) {
 	}
 }
 
-func TestAcceptsRequests(t *testing.T) {
+// TestNeedsOld shows which policies generate from what an object was before.
+func TestNeedsOld(t *testing.T) {
 	const generated = "request.userInfo.username"
-	for name, tc := range map[string]struct{ old, new, want string }{
-		"a condition about the object before": {"CONDITION", `"oldObject == null"`, ""},
-		"generated from the object before":    {generated, "oldObject.metadata.name", "spec.generate[0].expression: Forbidden: uses oldObject"},
-		"generated from it by a variable":     {generated, "variables.before['a']", "spec.generate[0].expression: Forbidden: uses oldObject"},
+	for name, tc := range map[string]struct {
+		old, new string
+		want     bool
+	}{
+		"a condition about the object before": {"CONDITION", `"oldObject == null"`, false},
+		"generated from the object before":    {generated, "oldObject.metadata.name", true},
+		"generated from it by a variable":     {generated, "variables.before['a']", true},
+		"generated from what is deleted": {`OPERATIONS], resources: [namespaces, configmaps]}]
+  matchConditions: [{name: asks, expression: CONDITION}]`, `DELETE], resources: [namespaces]}]
+  matchConditions: [{name: asks, expression: "oldObject.metadata.name == 'x'"}]`, false},
 	} {
 		t.Run(name, func(t *testing.T) {
-			text := strings.NewReplacer(tc.old, tc.new).Replace(asking)
-			m := parsePolicy(t, strings.NewReplacer("OPERATIONS", "CREATE", "CONDITION", `"true"`).Replace(text))
-			p, _, errs := Accept(m.Name, &m.Spec)
-			switch {
-			case tc.want == "" && (len(errs) > 0 || !p.NeedsRequest()):
-				t.Errorf("got %v, want that it is accepted, and needs requests", errs)
-			case tc.want != "" && (len(errs) != 1 || !strings.Contains(errs[0].Error(), tc.want)):
-				t.Errorf("got %v, want %s", errs, tc.want)
+			p := compiled(t, strings.NewReplacer("OPERATIONS", "CREATE", "CONDITION", `"true"`).Replace(strings.Replace(asking, tc.old, tc.new, 1)))
+			if p.NeedsOld() != tc.want || !p.NeedsRequest() {
+				t.Errorf("needs the object before: %v, the request: %v; want %v, true", p.NeedsOld(), p.NeedsRequest(), tc.want)
 			}
 		})
 	}

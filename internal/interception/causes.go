@@ -60,7 +60,8 @@ func causes(in Input, scope *metav1.LabelSelector) *admissionregistrationv1.Muta
 			MatchPolicy:             ptr.To(admissionregistrationv1.Equivalent),
 			NamespaceSelector:       scope,
 			ObjectSelector:          &metav1.LabelSelector{},
-			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNone),
+			// It keeps requests that are triggers, unless they are tried only.
+			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNoneOnDryRun),
 			TimeoutSeconds:          new(min(in.TimeoutSeconds, causeTimeoutSeconds)),
 			AdmissionReviewVersions: []string{"v1"},
 			// Whatever else changes the object does so in the name of the same user.

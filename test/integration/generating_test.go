@@ -116,7 +116,7 @@ func startGenerating(ctx context.Context) (stop func(), requests *asked) {
 	Expect((&generatingcontroller.Reconciler{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Discovery: discovered, Events: mgr.GetEventRecorder("kausality"),
 		Records: record.NewStore(record.Config{Client: mgr.GetClient(), Live: mgr.GetAPIReader(), OperatorNamespace: operatorNamespace, All: records.All}),
-		Clock:   clock.RealClock{}, DefaultAccount: generatorUser, Retry: time.Second, Interval: 50 * time.Millisecond,
+		Clock:   clock.RealClock{}, DefaultAccount: generatorUser, Namespace: operatorNamespace, Asked: askedName, Retry: time.Second, Interval: 50 * time.Millisecond,
 	}).SetupWithManager(mgr)).To(Succeed())
 	return run(ctx, mgr), requests
 }

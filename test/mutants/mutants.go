@@ -792,7 +792,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "requests: the next one takes the place of whatever was asked",
-		edits: []edit{{"internal/webhook/cause/hook.go", "		case p.TakesRequest(ctx, trigger):", "		case p.NeedsRequest():"}},
+		edits: []edit{{"internal/webhook/cause/hook.go", "		if !p.policy.TakesRequest(ctx, trigger) {", "		if !p.policy.NeedsRequest() {"}},
 		unit:  []string{"-run=TestHookNotesRequests", "./internal/webhook/cause"},
 	},
 	{
@@ -802,8 +802,38 @@ var mutants = []mutant{
 	},
 	{
 		name:  "requests: conditions about the object before are asked again",
-		edits: []edit{{"internal/generate/request.go", "func isAboutState(x *expression) bool { return !x.usesOld }", "func isAboutState(*expression) bool { return true }"}},
+		edits: []edit{{"internal/generate/request.go", "return !x.usesOld || t.isRequest() }", "return true }"}},
 		unit:  []string{"-run=TestConditionsAboutTheObjectBefore", "./internal/generate"},
+	},
+	{
+		name:  "requests: each end of a trigger is one",
+		edits: []edit{{"internal/generate/kept.go", "if len(whole) > 0 && slices.Contains(rule.Operations, admissionregistrationv1.Delete) {", "if len(whole) > 0 {"}},
+		unit:  []string{"-run=TestMatch", "./internal/generate"},
+	},
+	{
+		name:  "requests: a status is one",
+		edits: []edit{{"internal/generate/kept.go", "sub != everything && sub != statusSubresource", "sub != everything"}},
+		unit:  []string{"-run=TestNeedsRequest", "./internal/generate"},
+	},
+	{
+		name:  "requests: those that are tried are kept",
+		edits: []edit{{"internal/webhook/cause/keep.go", "if req.DryRun != nil && *req.DryRun || req.Name", "if req.Name"}},
+		unit:  []string{"-run=TestKeep", "./internal/webhook/cause"},
+	},
+	{
+		name:  "requests: deletions of what the policy made are kept",
+		edits: []edit{{"internal/generate/kept/kept.go", "t.Above = append(", "_ = append("}},
+		unit:  []string{"-run=TestKeep", "./internal/webhook/cause"},
+	},
+	{
+		name:  "requests: what is not kept takes the place of what is",
+		edits: []edit{{"internal/webhook/cause/hook.go", "			warnings = append(warnings, h.notKept(ctx, req, p.policy.Name, err))\n			continue", "			warnings = append(warnings, h.notKept(ctx, req, p.policy.Name, err))"}},
+		unit:  []string{"-run=TestKeepsWhatWasBefore", "./internal/webhook/cause"},
+	},
+	{
+		name:  "requests: the newest are given up",
+		edits: []edit{{"internal/controller/generating/requests.go", "return asked[a].Compare(asked[b])", "return asked[b].Compare(asked[a])"}},
+		unit:  []string{"-run=TestTooManyRequests", "./internal/controller/generating"},
 	},
 	{
 		name:  "generating: what was made once is known by a record that may be late",

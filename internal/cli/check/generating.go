@@ -43,7 +43,7 @@ func (l *linter) lintGenerating(ctx context.Context, doc *source.Document) (*gen
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(doc.Object, p); err != nil {
 		return nil, []Finding{problem(doc.Problem("", "%v", err))}
 	}
-	compiled, warnings, errs := generate.Accept(p.Name, &p.Spec)
+	compiled, warnings, errs := generate.Compile(p.Name, &p.Spec)
 	var out []Finding
 	for _, err := range errs {
 		out = append(out, problem(doc.Problem(err.Field, "%s", withoutExpression(err))))

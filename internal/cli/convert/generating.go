@@ -20,6 +20,7 @@ import (
 	"cmp"
 	"maps"
 	"slices"
+	"strings"
 
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -76,9 +77,11 @@ func (c *converter) fromGenerating(spec map[string]any, gvk schema.GroupVersionK
 	if object == nil {
 		return
 	}
-	compiled, _, errs := generate.Accept(name, out)
-	if compiled != nil && compiled.LeavesNothing() {
-		c.losef("spec.matchConstraints.resourceRules", generate.NothingToWatch)
+	_, warnings, errs := generate.Compile(name, out)
+	for _, warning := range warnings {
+		if at, lost, ok := strings.Cut(warning, ": "); ok && strings.HasPrefix(at, "spec.matchConstraints") {
+			c.losef(at, "%s", lost)
+		}
 	}
 	for _, err := range errs {
 		if c.unusable[err.Field] {

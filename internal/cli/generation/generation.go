@@ -156,7 +156,7 @@ func (g *generation) notef(format string, args ...any) {
 
 // by returns what one policy would do.
 func (g *generation) by(ctx context.Context, p *v1alpha1.GeneratingPolicy) ([]Step, error) {
-	compiled, _, errs := generate.Accept(p.Name, &p.Spec)
+	compiled, _, errs := generate.Compile(p.Name, &p.Spec)
 	if len(errs) > 0 {
 		return nil, nil // It makes nothing as it is; policy check says why.
 	}
@@ -329,6 +329,19 @@ func (g *generation) evaluate(
 	trigger.Request = generate.RequestsOn(trigger.Object)[p.Name]
 	if compiled.NeedsRequest() && trigger.Request == nil && !isTriggerOf(made, out.ID) {
 		return out, concerned, nil
+	}
+	if compiled.NeedsOld() && out.ID != g.id {
+		g.notef("GeneratingPolicy %s generates from what %s was before, which only the operator knows.", p.Name, out.ID)
+		return plan.Trigger{ID: out.ID}, false, nil
+	}
+	if compiled.NeedsOld() {
+		old, err := g.from.Object(g.changed.GroupVersionKind(), out.ID.Namespace, out.ID.Name)
+		if err != nil {
+			return out, false, err
+		}
+		if old != nil {
+			trigger.OldObject = old.Object
+		}
 	}
 	result, err := compiled.Evaluate(ctx, trigger, g.from)
 	if err != nil {

@@ -51,9 +51,13 @@ func In(namespace string) string {
 	return " in namespace " + namespace
 }
 
-// Reference names an object that may be in any namespace.
+// Reference names an object that may be in any namespace, or a request about it.
 func Reference(ref v1alpha1.GeneratingReference) string {
-	return Object(ref.Kind, ref.Name) + In(ref.Namespace)
+	out := Object(ref.Kind, ref.Name) + In(ref.Namespace)
+	if ref.Request != "" {
+		return ref.Request + " of " + out
+	}
+	return out
 }
 
 // Author returns who changed something: of what was changed while no operator looked nobody

@@ -84,7 +84,7 @@ func roleOf(object generate.ID, marks *plan.Marks) (Role, bool) {
 	switch {
 	case object.GroupKind() == generatingKind && object.Name == marks.Policy.Name:
 		return rolePolicy, true
-	case slices.Contains(marks.Triggers, object):
+	case slices.ContainsFunc(marks.Triggers, func(by generate.ID) bool { return by.Of() == object }):
 		return roleTrigger, true
 	case marks.Source != nil && *marks.Source == object:
 		return roleSource, true

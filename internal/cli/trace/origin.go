@@ -133,7 +133,7 @@ func (o *Origin) objects() []v1alpha1.GeneratingReference {
 }
 
 func referenceTo(id generate.ID) v1alpha1.GeneratingReference {
-	return v1alpha1.GeneratingReference{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
+	return v1alpha1.GeneratingReference(id)
 }
 
 func changedBy(c plan.Cause) *Changed { return &Changed{User: c.User, Time: c.Time} }

@@ -78,6 +78,8 @@ type outcome struct {
 	objects map[generate.ID]*objectOutcome
 	// waits counts what is wanted of kinds that are not served.
 	waits int
+	// later is true where a request is looked at again once what it reads is there.
+	later bool
 }
 
 // state of an object that a policy wants or made.
@@ -529,6 +531,9 @@ func (b *book) needs(e *entry) (func(schema.GroupVersionKind) bool, bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	kinds := maps.Clone(e.readKinds)
+	if e.compiled.KeepsRequests() {
+		kinds[namespaceKind] = true
+	}
 	for _, of := range e.resources {
 		kinds[of.gvk] = true
 		if of.namespaced {

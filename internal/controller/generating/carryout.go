@@ -42,6 +42,8 @@ const (
 	reasonRefused     = "Refused"
 	reasonConflicting = "Conflicting"
 	reasonWaiting     = "Waiting"
+	// reasonGivenUp is that of an event about a request that is kept no more, though not all was made.
+	reasonGivenUp = "GivenUp"
 )
 
 // carryOut plans for the objects that a look at a trigger is about, and does what is planned.

@@ -39,7 +39,9 @@ func (l *look) causes(ctx context.Context, step plan.Step) []plan.Cause {
 		}
 	}
 	trigger := step.Marks.Triggers[0]
-	if of, ok := l.of.resource(trigger.GroupKind()); ok {
+	if trigger.Request != "" {
+		out = append(out, l.causeOf(ctx, trigger))
+	} else if of, ok := l.of.resource(trigger.GroupKind()); ok {
 		object, err := l.objects.get(ctx, of.gvk, trigger.Namespace, trigger.Name)
 		add(trigger, object, err)
 	}

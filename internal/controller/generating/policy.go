@@ -79,6 +79,9 @@ func (r *Reconciler) reconcilePolicy(ctx context.Context, req ctrl.Request) (ctr
 		e = r.book.get(p.Name)
 	}
 	r.causeChanged(p, e)
+	if err := r.trimRequests(ctx, p.Name); err != nil {
+		return ctrl.Result{}, err
+	}
 	err := r.report(ctx, p, e)
 	if apierrors.IsConflict(err) {
 		return ctrl.Result{RequeueAfter: requeue.AfterConflict}, nil
@@ -113,7 +116,7 @@ func (r *Reconciler) forget(ctx context.Context, name string, exists bool) error
 	if !exists {
 		forgetMetrics(name)
 	}
-	return errors.Join(r.objects.keep(ctx, name, none), r.results.keep(ctx, name, none))
+	return errors.Join(r.objects.keep(ctx, name, none), r.results.keep(ctx, name, none), r.kept.keep(ctx, name, none))
 }
 
 // refuse says that a policy cannot work now. What it made stays as it is.
@@ -135,7 +138,11 @@ func (r *Reconciler) refuse(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 	setCondition(after, v1alpha1.ConditionAccepted, false, refusal.reason, refusal.message)
 	setCondition(after, v1alpha1.ConditionEnforced, false, refusal.reason, "It is not accepted.")
 	result := ctrl.Result{}
-	if refusal.reason != v1alpha1.ReasonInvalid {
+	switch refusal.reason {
+	case v1alpha1.ReasonInvalid:
+	case v1alpha1.ReasonPending:
+		result.RequeueAfter = afterPending
+	default:
 		result.RequeueAfter = r.Retry
 	}
 	return result, client.IgnoreNotFound(r.patchStatus(ctx, p, after))
@@ -148,7 +155,7 @@ func (r *Reconciler) setUp(ctx context.Context, p *v1alpha1.GeneratingPolicy, be
 	if isKnown {
 		e.compiled = before.compiled
 	} else {
-		compiled, _, errs := generate.Accept(p.Name, &p.Spec)
+		compiled, _, errs := generate.Compile(p.Name, &p.Spec)
 		if len(errs) > 0 {
 			return &refusedError{v1alpha1.ReasonInvalid, eventrecorder.Shortened(errs.ToAggregate().Error())}
 		}
@@ -158,7 +165,7 @@ func (r *Reconciler) setUp(ctx context.Context, p *v1alpha1.GeneratingPolicy, be
 	if err != nil {
 		return err
 	}
-	e.resources, e.more = what.matching(p.Spec.MatchConstraints.ResourceRules)
+	e.resources, e.more = what.matching(e.compiled.WatchedRules())
 	if isKnown && slices.Equal(before.resources, e.resources) && before.more == e.more {
 		return nil
 	}
@@ -205,10 +212,10 @@ func (r *Reconciler) follow(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 		errs = append(errs, r.objects.follow(ctx, of, p.Name))
 		namespaced = namespaced || of.namespaced
 	}
-	if namespaced {
+	if namespaced || e.compiled.KeepsRequests() {
 		errs = append(errs, r.objects.follow(ctx, what.byGVK[namespaceKind], p.Name))
 	}
-	errs = append(errs, r.followMade(ctx, e, what))
+	errs = append(errs, r.followMade(ctx, e, what), r.followRequests(ctx, e, what))
 	return worst(errs)
 }
 
@@ -319,6 +326,9 @@ func (r *Reconciler) begin(ctx context.Context, e *entry) error {
 				pending[trigger] = true
 			}
 		}
+	}
+	for _, trigger := range r.requests.triggersOf(e.Name) {
+		pending[trigger] = true
 	}
 	r.book.put(e, pending)
 	for _, trigger := range r.book.pendingOf(e) {

@@ -88,6 +88,10 @@ type Reconciler struct {
 	Clock clock.PassiveClock
 	// DefaultAccount is the user name of the service account of policies that name none.
 	DefaultAccount string
+	// Namespace is the operator's, in which requests are kept that are triggers.
+	Namespace string
+	// Asked is the name of the configuration that has the API server ask about such requests.
+	Asked string
 	// Retry is when what waits for somebody to do something is looked at again, such as to give a
 	// right; 15 seconds where it is left out.
 	Retry time.Duration
@@ -100,10 +104,12 @@ type Reconciler struct {
 	rights  *reviews
 	writer  *writer
 	written *written
-	// objects are triggers and what is read, results what was made.
-	objects, results *watches
-	policyQueue      queue[reconcile.Request]
-	triggerQueue     queue[request]
+	// objects are triggers and what is read, results what was made, kept the Secrets that keep requests.
+	objects, results, kept *watches
+	// requests knows which of these keep what.
+	requests     *requests
+	policyQueue  queue[reconcile.Request]
+	triggerQueue queue[request]
 }
 
 // queue is the work queue of a controller, once that has started.
@@ -150,13 +156,17 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	r.writer = newWriter(mgr.GetConfig())
 	r.written = newWritten(r.Clock)
 	r.policyQueue, r.triggerQueue = newQueue[reconcile.Request](), newQueue[request]()
-	if r.objects, err = newWatches(mgr, false, r.rights); err != nil {
+	r.requests = newRequests(r.Clock)
+	if r.objects, err = newWatches(mgr, "", "", r.rights); err != nil {
 		return err
 	}
-	if r.results, err = newWatches(mgr, true, r.rights); err != nil {
+	if r.results, err = newWatches(mgr, v1alpha1.LabelGeneratedBy, "", r.rights); err != nil {
 		return err
 	}
-	r.objects.changed, r.results.changed = r.objectChanged, r.resultChanged
+	if r.kept, err = newWatches(mgr, v1alpha1.LabelRequestFor, r.Namespace, r.rights); err != nil {
+		return err
+	}
+	r.objects.changed, r.results.changed, r.kept.changed = r.objectChanged, r.resultChanged, r.secretChanged
 	r.results.ended = r.book.forgetKind
 
 	triggers, err := controller.NewTyped("generatingtrigger", mgr, controller.TypedOptions[request]{

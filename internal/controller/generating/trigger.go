@@ -17,6 +17,7 @@ limitations under the License.
 package generating
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -47,6 +48,8 @@ type look struct {
 	above map[generate.ID][]string
 	// kinds are the versions in which objects are wanted.
 	kinds map[generate.ID]schema.GroupVersionKind
+	// object is the trigger, nil where it is not there, or is a request.
+	object *unstructured.Unstructured
 	// unseen is true where something is not known yet that is about to be.
 	unseen bool
 	out    *outcome
@@ -77,6 +80,8 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 		return ctrl.Result{RequeueAfter: afterBehind}, nil
 	case errors.Is(err, errNotSynced):
 		return ctrl.Result{RequeueAfter: again}, nil
+	case errors.Is(err, errNotCarriedOut):
+		return ctrl.Result{RequeueAfter: afterAsked}, nil
 	case err != nil:
 		l.out.failure = failureOf(&req.trigger, nil, err)
 	}
@@ -95,10 +100,31 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 		r.triggerQueue.put(req, 0) // The policy was changed meanwhile.
 		return ctrl.Result{}, nil
 	}
+	r.requests.noteLooked(req)
 	r.look(r.book.looked(e, req.trigger, l.out)...)
+	after, err := l.settle(ctx, trigger)
+	if err != nil {
+		return ctrl.Result{}, err
+	}
 	r.say(e.Name)
 	lag.WithLabelValues(e.Name).Observe(r.Clock.Since(began).Seconds())
-	return ctrl.Result{RequeueAfter: l.out.nextLook(r.Retry)}, nil
+	return ctrl.Result{RequeueAfter: cmp.Or(l.out.nextLook(r.Retry), after)}, nil
+}
+
+// settle drops what needs not be kept any more for a trigger, and returns after how long to look again, zero
+// where there is no such thing.
+func (l *look) settle(ctx context.Context, trigger plan.Trigger) (time.Duration, error) {
+	switch {
+	case trigger.ID.Request != "":
+		return 0, l.settleRequest(ctx, trigger)
+	case !l.of.compiled.NeedsOld() || trigger.State == plan.Unknown:
+		return 0, nil
+	}
+	again, err := l.settleOld(ctx, trigger.ID, l.object)
+	if err != nil || !again {
+		return 0, err
+	}
+	return carriedOutWithin, nil
 }
 
 // nextLook returns after how long to look again for what no watch shows: a right that is given, a
@@ -125,6 +151,9 @@ func (o *outcome) nextLook(retry time.Duration) time.Duration {
 
 // evaluate says what the policy wants for a trigger. An error is about a trigger that is Unknown.
 func (l *look) evaluate(ctx context.Context, id generate.ID, out *outcome) (plan.Trigger, error) {
+	if id.Request != "" {
+		return l.evaluateRequest(ctx, id, out)
+	}
 	t := plan.Trigger{ID: id}
 	of, ok := l.of.resource(id.GroupKind())
 	if !ok {
@@ -142,8 +171,14 @@ func (l *look) evaluate(ctx context.Context, id generate.ID, out *outcome) (plan
 		return t, err
 	}
 	if object == nil {
+		if err := l.requestsBehind(ctx, id); err != nil {
+			return t, err
+		}
 		t.State = plan.Gone
 		return t, nil
+	}
+	if id == l.req.trigger {
+		l.object = object
 	}
 	if t.Made, err = l.madeOnce(ctx, object); err != nil {
 		return t, err
@@ -158,11 +193,16 @@ func (l *look) evaluate(ctx context.Context, id generate.ID, out *outcome) (plan
 	}
 	t.State, t.Wanted = plan.Evaluated, result.Objects
 	out.matched, out.waits = result.Matched, len(result.NotServed)
-	for i := range result.Objects {
-		wanted := &unstructured.Unstructured{Object: result.Objects[i].Content}
-		l.kinds[result.Objects[i].ID] = wanted.GroupVersionKind()
-	}
+	l.noteKinds(result.Objects)
 	return t, nil
+}
+
+// noteKinds notes in which versions objects are wanted.
+func (l *look) noteKinds(of []generate.Wanted) {
+	for i := range of {
+		wanted := &unstructured.Unstructured{Object: of[i].Content}
+		l.kinds[of[i].ID] = wanted.GroupVersionKind()
+	}
 }
 
 // ask evaluates the policy for a trigger that counts.
@@ -175,10 +215,16 @@ func (l *look) ask(ctx context.Context, of resource, object *unstructured.Unstru
 	if l.of.compiled.NeedsRequest() && trigger.Request == nil && len(l.book.madeFor(request{l.of.Name, id})) == 0 {
 		return &generate.Result{}, nil // No request has made it a trigger.
 	}
+	if l.of.compiled.NeedsOld() {
+		old, err := l.old(ctx, trigger.Request)
+		if err != nil {
+			return nil, err
+		}
+		trigger.OldObject = old
+	}
 	if marks, above := plan.MarksOf(id, object.Object); marks != nil {
 		trigger.Above = append([]string{marks.Policy.Name}, above...)
 	}
-	l.above[id] = trigger.Above
 	switch {
 	case of.gvk == namespaceKind:
 		trigger.Namespace = object.Object
@@ -194,17 +240,23 @@ func (l *look) ask(ctx context.Context, of resource, object *unstructured.Unstru
 			trigger.Namespace = namespace.Object
 		}
 	}
+	return l.evaluateFor(ctx, trigger, id, of.namespaced, out)
+}
+
+// evaluateFor evaluates the policy for a trigger, if its service account may read that.
+func (l *look) evaluateFor(ctx context.Context, trigger *generate.Trigger, id generate.ID, namespaced bool, out *outcome) (*generate.Result, error) {
+	l.above[id] = trigger.Above
 	from := snapshot{ctx: ctx, of: l.of, served: l.served, from: l.objects, rights: l.rights, followed: l.reads(l.of)}
 	matches, err := l.of.compiled.Matches(trigger)
 	if err != nil || !matches {
 		return &generate.Result{}, err
 	}
 	// What the policy says about a trigger shows what is in it.
-	if err := l.rights.requireRead(ctx, l.of.account, of.gvr.GroupResource(), object.GetNamespace(), object.GetName()); err != nil {
+	if err := l.rights.requireRead(ctx, l.of.account, trigger.Resource.GroupResource(), id.Namespace, id.Name); err != nil {
 		return nil, err
 	}
-	if l.of.compiled.UsesNamespace() && of.namespaced {
-		if err := l.rights.requireRead(ctx, l.of.account, schema.GroupResource{Resource: "namespaces"}, "", object.GetNamespace()); err != nil {
+	if l.of.compiled.UsesNamespace() && namespaced {
+		if err := l.rights.requireRead(ctx, l.of.account, schema.GroupResource{Resource: "namespaces"}, "", id.Namespace); err != nil {
 			return nil, err
 		}
 	}
@@ -262,6 +314,12 @@ func (l *look) madeOnce(ctx context.Context, object *unstructured.Unstructured) 
 func (l *look) remember(ctx context.Context, object generate.ID, triggers []generate.ID) error {
 	note := v1alpha1.GeneratedObject{Policy: l.of.Name, Group: object.Group, Kind: object.Kind, Namespace: object.Namespace, Name: object.Name}
 	for _, id := range triggers {
+		if id.Request != "" {
+			if err := l.rememberRequest(ctx, id, note); err != nil {
+				return err
+			}
+			continue
+		}
 		of, ok := l.of.resource(id.GroupKind())
 		if !ok {
 			continue
@@ -345,7 +403,7 @@ func (l *look) others(ctx context.Context, trigger plan.Trigger, about map[gener
 // other returns what is known of another trigger: what it wants as far as it was evaluated, and all of
 // it where it decides.
 func (l *look) other(ctx context.Context, id generate.ID, wants []generate.Wanted, decides bool) (plan.Trigger, error) {
-	if decides {
+	if decides || id.Request != "" {
 		return l.evaluate(ctx, id, &outcome{})
 	}
 	t := plan.Trigger{ID: id}
@@ -398,7 +456,7 @@ func referenceTo(id *generate.ID) *v1alpha1.GeneratingReference {
 	if id == nil {
 		return nil
 	}
-	return &v1alpha1.GeneratingReference{Group: id.Group, Kind: id.Kind, Namespace: id.Namespace, Name: id.Name}
+	return (*v1alpha1.GeneratingReference)(new(*id))
 }
 
 // nameOf returns the key of a policy.

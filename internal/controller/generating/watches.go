@@ -26,6 +26,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/fields"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -36,7 +37,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/watchstate"
 )
 
@@ -51,6 +51,8 @@ var (
 type watches struct {
 	cache  cache.Cache
 	rights *reviews
+	// namespace is where objects are watched, empty for all of them.
+	namespace string
 	// changed is told of each change; before is nil for a new object, after for one that is gone.
 	changed func(resource, *unstructured.Unstructured, *unstructured.Unstructured)
 	// ended is told of a kind that is not watched any more; it may be nil.
@@ -75,18 +77,22 @@ func newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync tim
 	}
 }
 
-// newWatches makes a cache of objects. Of triggers and of what is read, managedFields are kept
-// without the fields; of what was made only what has the label is watched, with all of it.
-func newWatches(mgr ctrl.Manager, made bool, rights *reviews) (*watches, error) {
+// newWatches makes a cache of objects. Where a label is given, only what has it is watched, with all of it;
+// else managedFields are kept without the fields. An empty namespace stands for all of them.
+func newWatches(mgr ctrl.Manager, label, namespace string, rights *reviews) (*watches, error) {
 	yes := true
 	opts := cache.Options{
 		HTTPClient: mgr.GetHTTPClient(), Scheme: mgr.GetScheme(), Mapper: mgr.GetRESTMapper(),
 		ReaderFailOnMissingInformer: true, DefaultUnsafeDisableDeepCopy: &yes, NewInformer: newInformer,
 	}
-	if made {
-		labeled, err := labels.NewRequirement(v1alpha1.LabelGeneratedBy, selection.Exists, nil)
+	if namespace != "" {
+		// With DefaultNamespaces the informer would be one of several, of which no state is known.
+		opts.DefaultFieldSelector = fields.OneTermEqualSelector("metadata.namespace", namespace)
+	}
+	if label != "" {
+		labeled, err := labels.NewRequirement(label, selection.Exists, nil)
 		if err != nil {
-			return nil, fmt.Errorf("selecting what was made: %w", err)
+			return nil, fmt.Errorf("selecting what has label %s: %w", label, err)
 		}
 		opts.DefaultLabelSelector = labels.NewSelector().Add(*labeled)
 	} else {
@@ -96,7 +102,7 @@ func newWatches(mgr ctrl.Manager, made bool, rights *reviews) (*watches, error) 
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of GeneratingPolicies: %w", err)
 	}
-	return &watches{cache: c, rights: rights, kinds: map[schema.GroupVersionKind]*watched{}}, mgr.Add(c)
+	return &watches{cache: c, rights: rights, namespace: namespace, kinds: map[schema.GroupVersionKind]*watched{}}, mgr.Add(c)
 }
 
 // withoutFields leaves out which fields the managers of an object have: who wrote last, and when, is
@@ -127,7 +133,7 @@ func (w *watches) follow(ctx context.Context, of resource, policy string) error 
 		return nil
 	}
 	for _, verb := range []string{"list", "watch"} {
-		if err := w.rights.require(ctx, right{verb: verb, GroupResource: of.gvr.GroupResource()}); err != nil {
+		if err := w.rights.require(ctx, right{verb: verb, GroupResource: of.gvr.GroupResource(), namespace: w.namespace}); err != nil {
 			return err
 		}
 	}

@@ -52,7 +52,7 @@ func (r *Reconciler) causes(ctx context.Context) ([]admissionregistrationv1.Rule
 	var out []admissionregistrationv1.RuleWithOperations
 	for i := range policies.Items {
 		p := &policies.Items[i]
-		if compiled, _, errs := generate.Accept(p.Name, &p.Spec); len(errs) == 0 {
+		if compiled, _, errs := generate.Compile(p.Name, &p.Spec); len(errs) == 0 {
 			out = append(out, compiled.CausedBy()...)
 		}
 	}

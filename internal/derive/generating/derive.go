@@ -50,7 +50,7 @@ type Options struct {
 // Derive derives the policies that enforce the chain of a GeneratingPolicy. The first is for the kind
 // GeneratingPolicy, and has the notes on all of them. The error says why nothing can be derived.
 func Derive(p *v1alpha1.GeneratingPolicy, opts Options) ([]*draft.Derivation, error) {
-	if _, _, errs := generate.Accept(p.Name, &p.Spec); len(errs) > 0 {
+	if _, _, errs := generate.Compile(p.Name, &p.Spec); len(errs) > 0 {
 		return nil, fmt.Errorf("%s: %s", errs[0].Field, errs[0].Detail)
 	}
 	f, err := follow(&p.Spec)

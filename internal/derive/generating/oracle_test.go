@@ -269,7 +269,7 @@ func TestSound(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			compiled, _, errs := generate.Accept(s.policy.Name, &s.policy.Spec)
+			compiled, _, errs := generate.Compile(s.policy.Name, &s.policy.Spec)
 			if len(errs) > 0 {
 				t.Fatal(errs.ToAggregate())
 			}

@@ -16,7 +16,7 @@ limitations under the License.
 
 // Package cause is the webhook that notes on what GeneratingPolicies make objects from who changed it: on
 // triggers, on what is read for them, and on the policies themselves. On triggers it also notes the request
-// for policies that ask about it. It denies nothing (D21).
+// for policies that ask about it, and it keeps requests that are triggers themselves. It denies nothing (D21).
 package cause
 
 import (
@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -36,6 +37,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/generate/kept"
 )
 
 // Hook notes who changed an object, in v1alpha1.AnnotationChangedBy, and by which request, in
@@ -46,18 +48,29 @@ type Hook struct {
 	// Namespaces knows the labels of namespaces.
 	Namespaces ancestry.Namespaces
 
+	// Requests keeps requests that are triggers themselves.
+	Requests Keeper
+	// KindFor returns the kind of a resource, and false where it is not served.
+	KindFor func(schema.GroupVersionResource) (schema.GroupVersionKind, bool)
+	// Clock tells when they were made.
+	Clock clock.PassiveClock
+
 	mu       sync.Mutex
 	compiled map[types.UID]compiled
 }
 
 // compiled is a policy of one generation, nil where that is not accepted.
 type compiled struct {
+	uid        types.UID
 	generation int64
 	policy     *generate.Policy
 }
 
 // Handle implements admission.Handler.
 func (h *Hook) Handle(ctx context.Context, req admission.Request) admission.Response {
+	if kept.Is(&req.AdmissionRequest) {
+		return admission.Allowed("").WithWarnings(h.keep(ctx, &req)...)
+	}
 	object, before, err := objectsOf(&req)
 	if err != nil {
 		// It is not for this hook to refuse.
@@ -91,30 +104,39 @@ func (h *Hook) notes(ctx context.Context, req *admission.Request, object, before
 		logf.FromContext(ctx).Error(err, "Cannot note the request that changed an object", "kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name)
 		return changed, nil
 	}
-	if !slices.ContainsFunc(policies, func(p *generate.Policy) bool { return p.Concerns(ctx, trigger) }) {
+	if !slices.ContainsFunc(policies, func(p compiled) bool { return p.policy.Concerns(ctx, trigger) }) {
 		return notes{}, nil
 	}
-	var warnings []string
-	if changed.requests, err = taken(ctx, policies, trigger); err != nil {
+	taken, warnings := h.taken(ctx, req, policies, trigger)
+	if changed.requests, err = taken.Encode(); err != nil {
 		warnings = append(warnings, err.Error()+"; none is kept, and policies that ask about requests change nothing for this object")
 	}
 	return changed, warnings
 }
 
-// taken returns the requests that an object keeps from now on: those before, and this one for each policy
-// that takes it. What is kept for policies that are not there, or do not ask, goes.
-func taken(ctx context.Context, policies []*generate.Policy, trigger *generate.Trigger) (string, error) {
-	kept, out := generate.RequestsOn(trigger.OldObject), generate.Requests{}
+// taken returns the requests that an object keeps from now on, and what to warn of: those before, and this
+// one for each policy that takes it. What is kept for policies that are not there, or do not ask, goes.
+func (h *Hook) taken(ctx context.Context, req *admission.Request, policies []compiled, trigger *generate.Trigger) (generate.Requests, []string) {
+	before, out := generate.RequestsOn(trigger.OldObject), generate.Requests{}
+	var warnings []string
 	for _, p := range policies {
-		switch request, was := kept[p.Name]; {
-		case !p.NeedsRequest():
-		case p.TakesRequest(ctx, trigger):
-			out[p.Name] = trigger.Request
-		case was:
-			out[p.Name] = request
+		if !p.policy.NeedsRequest() {
+			continue
 		}
+		if request, was := before[p.policy.Name]; was {
+			out[p.policy.Name] = request
+		}
+		if !p.policy.TakesRequest(ctx, trigger) {
+			continue
+		}
+		request, err := h.withOld(ctx, req, p, trigger)
+		if err != nil {
+			warnings = append(warnings, h.notKept(ctx, req, p.policy.Name, err))
+			continue
+		}
+		out[p.policy.Name] = request
 	}
-	return out.Encode()
+	return out, warnings
 }
 
 // objectsOf decodes the object of a request, and what it was before, nil where it is created.
@@ -165,7 +187,7 @@ func namespace(name string, labels map[string]string) map[string]any {
 }
 
 // policies returns the policies that are accepted, each compiled once.
-func (h *Hook) policies(ctx context.Context) ([]*generate.Policy, error) {
+func (h *Hook) policies(ctx context.Context) ([]compiled, error) {
 	list := &v1alpha1.GeneratingPolicyList{}
 	if err := h.Policies.List(ctx, list, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, fmt.Errorf("listing GeneratingPolicies: %w", err)
@@ -173,19 +195,19 @@ func (h *Hook) policies(ctx context.Context) ([]*generate.Policy, error) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	known := make(map[types.UID]compiled, len(list.Items))
-	var out []*generate.Policy
+	var out []compiled
 	for i := range list.Items {
 		p := &list.Items[i]
 		c, ok := h.compiled[p.UID]
 		if !ok || c.generation != p.Generation {
-			c = compiled{generation: p.Generation}
-			if policy, _, errs := generate.Accept(p.Name, &p.Spec); len(errs) == 0 {
+			c = compiled{uid: p.UID, generation: p.Generation}
+			if policy, _, errs := generate.Compile(p.Name, &p.Spec); len(errs) == 0 {
 				c.policy = policy
 			}
 		}
 		known[p.UID] = c
 		if c.policy != nil {
-			out = append(out, c.policy)
+			out = append(out, c)
 		}
 	}
 	h.compiled = known

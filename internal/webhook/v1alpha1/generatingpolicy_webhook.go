@@ -73,7 +73,7 @@ func (v *GeneratingPolicyValidator) ValidateDelete(context.Context, *v1alpha1.Ge
 }
 
 func (v *GeneratingPolicyValidator) validate(ctx context.Context, p *v1alpha1.GeneratingPolicy) (admission.Warnings, error) {
-	_, warnings, errs := generate.Accept(p.Name, &p.Spec)
+	_, warnings, errs := generate.Compile(p.Name, &p.Spec)
 	if len(errs) > 0 {
 		return nil, apierrors.NewInvalid(v1alpha1.GroupVersion.WithKind(v1alpha1.KindGeneratingPolicy).GroupKind(), p.Name, errs)
 	}

@@ -1,0 +1,121 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package generate
+
+import (
+	"slices"
+	"strings"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	"k8s.io/apimachinery/pkg/util/validation/field"
+)
+
+// RequestID identifies a request about an object: an operation, on a sub-resource if that is not empty.
+func RequestID(of ID, operation admissionregistrationv1.OperationType, subresource string) ID {
+	of.Request = strings.TrimSpace(string(operation) + " " + subresource)
+	return of
+}
+
+// isRequest reports whether the trigger is a request and not an object: a deletion, a connection, or
+// one about a sub-resource. Nothing is left of it that could be watched.
+func (t *Trigger) isRequest() bool {
+	return t.Subresource != "" || t.Operation == admissionregistrationv1.Delete || t.Operation == admissionregistrationv1.Connect
+}
+
+// keptRules returns what of a rule is about triggers that are requests. Deletions count where the rule
+// names them: with all operations a deletion is the end of a trigger, as with CREATE. Of sub-resources
+// those count that it names, but not status, which says what was seen of an object and not what is asked
+// of it.
+func keptRules(rule *admissionregistrationv1.NamedRuleWithOperations) []admissionregistrationv1.NamedRuleWithOperations {
+	var whole, parts []string
+	for _, resource := range rule.Resources {
+		if _, sub, hasSub := strings.Cut(resource, "/"); !hasSub {
+			whole = append(whole, resource)
+		} else if sub != everything && sub != statusSubresource {
+			parts = append(parts, resource)
+		}
+	}
+	var out []admissionregistrationv1.NamedRuleWithOperations
+	add := func(resources []string, operations ...admissionregistrationv1.OperationType) {
+		kept := *rule.DeepCopy()
+		kept.Resources, kept.Operations = resources, operations
+		out = append(out, kept)
+	}
+	if len(whole) > 0 && slices.Contains(rule.Operations, admissionregistrationv1.Delete) {
+		add(whole, admissionregistrationv1.Delete)
+	}
+	if len(parts) > 0 {
+		add(parts, rule.Operations...)
+	}
+	return out
+}
+
+// statusSubresource is the sub-resource that controllers write what they see of an object to.
+const statusSubresource = "status"
+
+// warnOfUnmatched warns of what a rule names and does not match.
+func (c *compiler) warnOfUnmatched(at *field.Path, rule *admissionregistrationv1.NamedRuleWithOperations) {
+	named := false
+	for i, resource := range rule.Resources {
+		_, sub, hasSub := strings.Cut(resource, "/")
+		switch {
+		case !hasSub:
+		case sub == statusSubresource:
+			c.warnf(at.Child("resources").Index(i), "a status is no trigger: nothing is generated for %s", resource)
+		case sub == everything:
+			c.warnf(at.Child("resources").Index(i), "of sub-resources only those that are named are triggers, such as pods/eviction")
+		default:
+			named = true
+		}
+	}
+	if connects := slices.Index(rule.Operations, admissionregistrationv1.Connect); connects >= 0 && !named {
+		c.warnf(at.Child("operations").Index(connects), "CONNECT is asked of sub-resources such as pods/exec, and the rule names none")
+	}
+}
+
+// KeepsRequests reports whether admission has to keep requests for the policy: there are triggers that are
+// requests, or it NeedsOld.
+func (p *Policy) KeepsRequests() bool { return len(p.matcher.kept) > 0 || p.NeedsOld() }
+
+// NeedsOld reports whether the policy generates from what an object was before the request that made it a
+// trigger, of which the object itself says nothing.
+func (p *Policy) NeedsOld() bool { return p.usesOld && len(p.WatchedRules()) > 0 }
+
+// KeptRules returns the requests that may be triggers of the policy, as rules of a webhook.
+func (p *Policy) KeptRules() []admissionregistrationv1.RuleWithOperations {
+	out := make([]admissionregistrationv1.RuleWithOperations, 0, len(p.matcher.kept))
+	for i := range p.matcher.kept {
+		rule := *p.matcher.kept[i].RuleWithOperations.DeepCopy()
+		if rule.Scope == nil {
+			rule.Scope = new(admissionregistrationv1.AllScopes)
+		}
+		out = append(out, rule)
+	}
+	return out
+}
+
+// WatchedRules returns the rules that are about objects that can be watched.
+func (p *Policy) WatchedRules() []admissionregistrationv1.NamedRuleWithOperations {
+	var out []admissionregistrationv1.NamedRuleWithOperations
+	for i := range p.matcher.rules {
+		rule, ok := written(&p.matcher.rules[i].RuleWithOperations)
+		if ok {
+			out = append(out, admissionregistrationv1.NamedRuleWithOperations{ResourceNames: p.matcher.rules[i].ResourceNames, RuleWithOperations: rule})
+		}
+	}
+	return out
+}
