@@ -123,7 +123,7 @@ lint-fix: $(GOLANGCI_LINT) ## Run all linters and repair what they can repair.
 .PHONY: verify
 verify: $(CONTROLLER_GEN) $(KUSTOMIZE) ## Check that generated files are up to date and that each overlay builds.
 	@hack/verify-generated.sh
-	@for overlay in access/all cri default default-certmanager default-prometheus dev olm samples samples/crossplane samples/upgrades samples/controllers/{argo-rollouts,cert-manager,prometheus-operator,kustomize-controller}; do \
+	@for overlay in access/all access/requests cri default default-certmanager default-prometheus dev olm samples samples/crossplane samples/upgrades samples/controllers/{argo-rollouts,cert-manager,prometheus-operator,kustomize-controller}; do \
 		echo "kustomize build config/$$overlay"; \
 		$(KUSTOMIZE) build config/$$overlay >/dev/null; \
 	done

@@ -55,7 +55,7 @@ func TestOverlaysInstallTheSame(t *testing.T) {
 	for _, overlay := range append(overlays, "dev") {
 		want := complete
 		if overlay == "dev" {
-			want = append(slices.DeleteFunc(slices.Clone(complete), func(r string) bool { return r == "../manager" }), "../access/all", "access_role_binding.yaml")
+			want = append(slices.DeleteFunc(slices.Clone(complete), func(r string) bool { return r == "../manager" }), "../access/all", "../access/requests", "access_role_binding.yaml")
 			slices.Sort(want)
 		}
 		if diff := cmp.Diff(want, resources(overlay)); diff != "" {

@@ -37,6 +37,7 @@ var (
 		{condition: `.Values.networkPolicy.enabled`, components: []string{"network-policy"}},
 		{condition: `.Values.prometheus.enabled`, components: []string{"prometheus"}},
 		{condition: `.Values.access.all`, resources: []string{"access/all"}},
+		{condition: `.Values.access.requests`, resources: []string{"access/requests"}},
 	}
 )
 
