@@ -44,7 +44,7 @@ func TestRun(t *testing.T) {
 			sound: true,
 		},
 		"generating-lint":    {opts: check.Options{Files: []string{"testdata/generating-lint.yaml"}}},
-		"generating":         {opts: check.Options{Files: []string{"testdata/generating.yaml"}}, sound: true, cases: 14},
+		"generating":         {opts: check.Options{Files: []string{"testdata/generating.yaml"}}, sound: true, cases: 17},
 		"generating-failing": {opts: check.Options{Files: []string{"testdata/generating-failing.yaml"}}, cases: 6},
 		"samples":            {opts: check.Options{Files: []string{"../../../config/samples"}}, sound: true, cases: 19},
 	}

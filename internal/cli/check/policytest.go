@@ -74,7 +74,8 @@ type Case struct {
 
 	// Operation is Create, Update, Delete, Scale or Evict. Left out, it is what the
 	// rest makes of it: an Update or a Scale where something is set, a Create where
-	// there is only a new object, and else a Delete.
+	// there is only a new object, and else a Delete. With a trigger, a Delete or an
+	// Evict of it is the trigger.
 	Operation offline.Operation `json:"operation,omitempty"`
 	// Object names the object of the request, as KIND/NAME, or KIND/NAMESPACE/NAME.
 	Object string `json:"object,omitempty"`

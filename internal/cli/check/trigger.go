@@ -27,7 +27,9 @@ import (
 	"strings"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
+	policyv1 "k8s.io/api/policy/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -97,8 +99,6 @@ func (c *checker) generate(ctx context.Context, policies []*generate.Policy, tes
 // ofRequests returns a field of a case that only those without a trigger can have.
 func (c *Case) ofRequests() string {
 	switch {
-	case c.Operation != "":
-		return "operation"
 	case c.MayBreakGlass:
 		return "mayBreakGlass"
 	case c.Ledgers != nil:
@@ -136,10 +136,11 @@ func triggerOf(world *offline.World, c *Case) (*generate.Trigger, *fault) {
 	return trigger, nil
 }
 
-// requested has the request of a case be the one by which its trigger came to be as it is.
+// requested has the request of a case be the one by which its trigger came to be as it is, or the trigger
+// itself.
 func requested(world *offline.World, c *Case, trigger *generate.Trigger) *fault {
 	if c.User == "" {
-		if c.Groups != nil || c.Old != nil {
+		if c.Groups != nil || c.Old != nil || c.Operation != "" {
 			return faulty("user", "who makes the request?")
 		}
 		return nil
@@ -158,12 +159,38 @@ func requested(world *offline.World, c *Case, trigger *generate.Trigger) *fault 
 		}
 		req.Operation, trigger.OldObject = admissionv1.Update, before.Object
 	}
+	switch c.Operation {
+	case "":
+	case offline.Delete:
+		req.Operation, trigger.Operation = admissionv1.Delete, admissionregistrationv1.Delete
+		trigger.Object, trigger.OldObject = nil, trigger.Object
+	case offline.Evict:
+		req.SubResource, trigger.Subresource, trigger.Operation = evictionSubresource, evictionSubresource, admissionregistrationv1.Create
+		trigger.Object, trigger.OldObject = evictionOf(object), nil
+	default:
+		return faulty("operation", "%s is not one of a case with a trigger: leave it out for a trigger that is there, or give Delete or Evict", c.Operation)
+	}
+	if c.Operation != "" && c.Old != nil {
+		return faulty("old", "the trigger is what there was before")
+	}
 	request, err := generate.RequestOf(req)
 	if err != nil {
 		return faulty("user", "%w", err)
 	}
 	trigger.Request = request
 	return nil
+}
+
+// evictionSubresource is what Pods are evicted by.
+const evictionSubresource = "eviction"
+
+// evictionOf returns what is asked for a Pod to be evicted.
+func evictionOf(pod *unstructured.Unstructured) map[string]any {
+	out := &unstructured.Unstructured{Object: map[string]any{}}
+	out.SetGroupVersionKind(policyv1.SchemeGroupVersion.WithKind("Eviction"))
+	out.SetNamespace(pod.GetNamespace())
+	out.SetName(pod.GetName())
+	return out.Object
 }
 
 // takes reports whether a policy may want objects for a trigger: it does not ask about requests, or takes
