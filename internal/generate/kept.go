@@ -89,7 +89,10 @@ func (c *compiler) warnOfUnmatched(at *field.Path, rule *admissionregistrationv1
 
 // KeepsRequests reports whether admission has to keep requests for the policy: there are triggers that are
 // requests, or it NeedsOld.
-func (p *Policy) KeepsRequests() bool { return len(p.matcher.kept) > 0 || p.NeedsOld() }
+func (p *Policy) KeepsRequests() bool { return p.TakesRequests() || p.NeedsOld() }
+
+// TakesRequests reports whether there are triggers of the policy that are requests.
+func (p *Policy) TakesRequests() bool { return len(p.matcher.kept) > 0 }
 
 // NeedsOld reports whether the policy generates from what an object was before the request that made it a
 // trigger, of which the object itself says nothing.

@@ -87,7 +87,7 @@ func deletion(p *v1alpha1.GeneratingPolicy, name, user string) *corev1.Secret {
 		Asked:     map[string]any{"operation": "DELETE", "name": name, "userInfo": map[string]any{"username": user}},
 		OldObject: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": p.Name, "name": name}, "data": map[string]any{"key": name}},
 	}
-	secret, err := request.Secret(operatorNamespace, types.UID(user+"/"+name))
+	secret, err := request.InSecret(operatorNamespace, types.UID(user+"/"+name))
 	Expect(err).NotTo(HaveOccurred())
 	return secret
 }

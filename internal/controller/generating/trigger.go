@@ -33,6 +33,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/generate/kept"
 	"kausality.io/operator/internal/generate/plan"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/watchstate"
@@ -48,6 +49,8 @@ type look struct {
 	above map[generate.ID][]string
 	// kinds are the versions in which objects are wanted.
 	kinds map[generate.ID]schema.GroupVersionKind
+	// asked are the requests that are triggers, as far as was looked.
+	asked map[generate.ID]*kept.Request
 	// object is the trigger, nil where it is not there, or is a request.
 	object *unstructured.Unstructured
 	// unseen is true where something is not known yet that is about to be.
@@ -69,7 +72,7 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 	}
 	l := &look{
 		Reconciler: r, of: e, req: req, served: what,
-		above: map[generate.ID][]string{}, kinds: map[generate.ID]schema.GroupVersionKind{},
+		above: map[generate.ID][]string{}, kinds: map[generate.ID]schema.GroupVersionKind{}, asked: map[generate.ID]*kept.Request{},
 		out: &outcome{objects: map[generate.ID]*objectOutcome{}},
 	}
 	trigger, err := l.evaluate(ctx, req.trigger, l.out)

@@ -73,6 +73,8 @@ type Request struct {
 	Namespace string    `json:"namespace,omitempty"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid,omitempty"`
+	// NamespaceLabels are those that the Namespace had, which may be gone when the policy is evaluated.
+	NamespaceLabels map[string]string `json:"namespaceLabels,omitempty"`
 	// Time when it was asked.
 	Time metav1.MicroTime `json:"time"`
 	// Asked is the request as expressions see it, without its objects.
@@ -83,6 +85,8 @@ type Request struct {
 
 	// Made are the objects that were made for it once.
 	Made []v1alpha1.GeneratedObject `json:"-"`
+	// Secret is the name of the Secret that keeps it.
+	Secret string `json:"-"`
 }
 
 // Is reports whether an admission request is a trigger itself, and not the object that it is about.
@@ -119,9 +123,9 @@ func (r *Request) EndsObject() bool {
 	return r.Subresource == "" && r.Operation == admissionregistrationv1.Delete || r.Subresource == "eviction"
 }
 
-// Secret returns the Secret that keeps the request in a namespace. uid is that of the admission request,
+// InSecret returns the Secret that keeps the request in a namespace. uid is that of the admission request,
 // which the API server may send more than once. The Secret goes with its policy.
-func (r *Request) Secret(namespace string, uid types.UID) (*corev1.Secret, error) {
+func (r *Request) InSecret(namespace string, uid types.UID) (*corev1.Secret, error) {
 	text, err := json.Marshal(r)
 	if err != nil {
 		return nil, errors.New("its objects cannot be encoded") // What is wrong may tell values.

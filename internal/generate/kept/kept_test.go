@@ -40,9 +40,9 @@ func deletion() *Request {
 	}
 }
 
-func TestSecret(t *testing.T) {
+func TestInSecret(t *testing.T) {
 	want := deletion()
-	secret, err := want.Secret("kausality-system", "r")
+	secret, err := want.InSecret("kausality-system", "r")
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -71,7 +71,7 @@ func TestSecret(t *testing.T) {
 func TestTooLarge(t *testing.T) {
 	r := deletion()
 	r.OldObject["data"] = strings.Repeat("x", MaxBytes)
-	if _, err := r.Secret("n", "r"); !errors.Is(err, ErrTooLarge) {
+	if _, err := r.InSecret("n", "r"); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("got %v, want %v", err, ErrTooLarge)
 	}
 }

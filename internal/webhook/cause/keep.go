@@ -66,7 +66,7 @@ var _ Keeper = Secrets{}
 
 // Keep implements Keeper. A request that the API server sends again is kept as it is then.
 func (s Secrets) Keep(ctx context.Context, request *kept.Request, uid types.UID) error {
-	secret, err := request.Secret(s.Namespace, uid)
+	secret, err := request.InSecret(s.Namespace, uid)
 	if err != nil {
 		return err
 	}
@@ -99,10 +99,13 @@ func (h *Hook) keep(ctx context.Context, req *admission.Request) []string {
 		log.Error(err, "Cannot keep a request for GeneratingPolicies")
 		return nil
 	}
+	if request.Namespace != "" {
+		request.NamespaceLabels = h.Namespaces.Labels(ctx, request.Namespace)
+	}
 	trigger := request.Trigger(h.namespaceOf(ctx, request))
 	var warnings []string
 	for _, p := range policies {
-		if !p.policy.KeepsRequests() || !p.policy.TakesRequest(ctx, trigger) {
+		if !p.policy.TakesRequests() || !p.policy.TakesRequest(ctx, trigger) {
 			continue
 		}
 		if err := h.keepFor(ctx, req, p, request); err != nil {
@@ -237,7 +240,7 @@ func (h *Hook) namespaceOf(ctx context.Context, request *kept.Request) map[strin
 	case request.Resource == namespacesResource:
 		return namespace(request.Name, h.Namespaces.Labels(ctx, request.Name))
 	case request.Namespace != "":
-		return namespace(request.Namespace, h.Namespaces.Labels(ctx, request.Namespace))
+		return namespace(request.Namespace, request.NamespaceLabels)
 	}
 	return nil
 }
