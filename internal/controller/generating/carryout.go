@@ -140,7 +140,11 @@ func (l *look) existing(ctx context.Context, id generate.ID, k known) (there *pl
 			return nil, true, nil
 		}
 	}
-	of, served := l.served.byGVK[kind]
+	of, served, err := l.served.ofKind(kind)
+	if err != nil {
+		l.failed(id, k, err)
+		return nil, false, nil
+	}
 	if !served {
 		return nil, true, nil
 	}

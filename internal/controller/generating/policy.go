@@ -216,9 +216,11 @@ func (r *Reconciler) follow(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 func (r *Reconciler) followMade(ctx context.Context, e *entry, what *served) error {
 	var errs []error
 	for kind := range e.kinds {
-		if of, ok := what.byGVK[kind]; ok {
-			errs = append(errs, r.results.follow(ctx, of, e.Name))
+		of, ok, err := what.ofKind(kind)
+		if ok {
+			err = r.results.follow(ctx, of, e.Name)
 		}
+		errs = append(errs, err)
 	}
 	return worst(errs)
 }
@@ -379,8 +381,9 @@ func (r *Reconciler) end(ctx context.Context, p *v1alpha1.GeneratingPolicy) (ctr
 func (r *Reconciler) deleteMade(ctx context.Context, e *entry, what *served) error {
 	var errs []error
 	for kind := range e.kinds {
-		of, ok := what.byGVK[kind]
+		of, ok, err := what.ofKind(kind)
 		if !ok {
+			errs = append(errs, err)
 			continue
 		}
 		found, err := r.listMade(ctx, kind, e.Name)
