@@ -180,10 +180,14 @@ func (r *Reconciler) setUp(ctx context.Context, p *v1alpha1.GeneratingPolicy, be
 	return r.begin(ctx, e)
 }
 
+func refOf(p *v1alpha1.GeneratingPolicy) plan.PolicyRef {
+	return plan.PolicyRef{Name: p.Name, UID: p.UID, Created: p.CreationTimestamp.UTC()}
+}
+
 func (r *Reconciler) entryOf(p *v1alpha1.GeneratingPolicy) *entry {
 	e := &entry{
 		Policy: plan.Policy{
-			PolicyRef:            plan.PolicyRef{Name: p.Name, UID: p.UID, Created: p.CreationTimestamp.UTC()},
+			PolicyRef:            refOf(p),
 			GeneratingEvaluation: p.Spec.Evaluation, Deleted: p.DeletionTimestamp != nil,
 		},
 		generation: p.Generation, begun: r.Clock.Now(), account: cmp.Or(p.Spec.ServiceAccount, r.DefaultAccount), since: sinceOf(&p.Status, p.UID),

@@ -47,6 +47,9 @@ type look struct {
 	above map[generate.ID][]string
 	// kinds are the versions in which objects are wanted.
 	kinds map[generate.ID]schema.GroupVersionKind
+	// older has the older policies that do not synchronize, and want an object for the same trigger. It is
+	// nil until somebody asks.
+	older map[generate.ID][]*entry
 	// unseen is true where something is not known yet that is about to be.
 	unseen bool
 	out    *outcome
