@@ -218,7 +218,7 @@ func (r *Reconciler) follow(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 
 // followMade watches what the policy has made.
 func (r *Reconciler) followMade(ctx context.Context, e *entry, what *served) error {
-	var errs []error
+	errs := make([]error, 0, len(e.kinds))
 	for kind := range e.kinds {
 		of, ok, err := what.ofKind(kind)
 		if ok {

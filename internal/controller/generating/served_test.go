@@ -19,6 +19,7 @@ package generating
 import (
 	"context"
 	"errors"
+	"slices"
 	"testing"
 	"time"
 
@@ -45,7 +46,7 @@ func (a *answers) ServerGroupsAndResourcesWithContext(context.Context) ([]*metav
 func TestServingBelieves(t *testing.T) {
 	verbs := []string{"get", "list", "watch"}
 	builtIn := []*metav1.APIResourceList{{GroupVersion: "v1", APIResources: []metav1.APIResource{{Name: "configmaps", Kind: "ConfigMap", Namespaced: true, Verbs: verbs}}}}
-	all := append(builtIn, &metav1.APIResourceList{
+	all := append(slices.Clone(builtIn), &metav1.APIResourceList{
 		GroupVersion: "example.org/v1", APIResources: []metav1.APIResource{{Name: "things", Kind: "Thing", Namespaced: true, Verbs: verbs}},
 	})
 	things := schema.GroupVersionResource{Group: "example.org", Version: "v1", Resource: "things"}
