@@ -51,6 +51,8 @@ type State struct {
 	ever bool
 	// down is since when there is no watch, zero where there is one.
 	down time.Time
+	// before is since when there was none before that.
+	before time.Time
 	// failing is true where the last try to list or watch has failed.
 	failing bool
 	// late is until when one that was down is catching up.
@@ -105,15 +107,20 @@ func (s *State) begun() {
 	if s.ever && s.clock.Since(s.down) > tolerated {
 		s.late = s.clock.Now().Add(catchingUp)
 	}
-	s.ever, s.down = true, time.Time{}
+	s.before, s.ever, s.down = s.down, true, time.Time{}
 }
 
-// ended takes note of the end of a watch.
+// ended takes note of the end of a watch. One that ends while it is catching up has delivered nothing,
+// as far as anybody knows: an API server that has just started ends some of them at once.
 func (s *State) ended() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if s.down.IsZero() {
-		s.down = s.clock.Now()
+	switch now := s.clock.Now(); {
+	case !s.down.IsZero():
+	case now.Before(s.late):
+		s.down = s.before
+	default:
+		s.down = now
 	}
 }
 

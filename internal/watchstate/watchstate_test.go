@@ -54,6 +54,9 @@ func TestBehind(t *testing.T) {
 		"watched again after long":                      {steps: []step{{0, begins}, {time.Minute, ends}, {tolerated + 1, begins}}, want: true},
 		"caught up":                                     {steps: []step{{0, begins}, {time.Minute, ends}, {time.Minute, begins}, {catchingUp, ""}}, want: false},
 		"ended again while catching up":                 {steps: []step{{0, begins}, {0, ends}, {time.Minute, begins}, {0, ends}, {tolerated + 1, ""}}, want: true},
+		"ended at once after long":                      {steps: []step{{0, begins}, {time.Minute, ends}, {time.Minute, begins}, {1, ends}}, want: true},
+		"ended at once after long, and watched again":   {steps: []step{{0, begins}, {time.Minute, ends}, {time.Minute, begins}, {1, ends}, {1, begins}, {catchingUp - 1, ""}}, want: true},
+		"ended after it had caught up":                  {steps: []step{{0, begins}, {time.Minute, ends}, {time.Minute, begins}, {catchingUp, ends}}, want: false},
 		"two ends of one watch count from the first on": {steps: []step{{0, begins}, {0, ends}, {tolerated, ends}, {1, ""}}, want: true},
 	}
 	for name, tc := range tests {

@@ -723,4 +723,68 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		}
 		Expect(requests.about("made-still")).To(BeEmpty(), "what is as it should be is not written")
 	})
+
+	It("does not make what an older policy made once, and somebody deleted", func(ctx SpecContext) {
+		stop()
+		stop, requests = startGenerating(ctx)
+		namespace := newNamespace(ctx)
+		older := generating(namespace, false, false)
+		older.Spec.Generate[0].Expression = strings.Replace(older.Spec.Generate[0].Expression, "'made'", "'made-' + object.metadata.name", 1)
+		applyPolicy(ctx, older)
+		Eventually(generatingStatus(ctx, older.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		younger := older.DeepCopy()
+		younger.ObjectMeta = metav1.ObjectMeta{Name: older.Name + "-younger"}
+		younger.Spec.Evaluation.Synchronize = true
+		applyPolicy(ctx, younger)
+		Eventually(generatingStatus(ctx, younger.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+
+		// Who looks first differs from one to the next.
+		var names []string
+		for i := range 20 {
+			names = append(names, fmt.Sprintf("trigger-%d", i))
+			apply(ctx, newConfigMap(namespace, names[i], "older", triggerLabels))
+		}
+		all := func(what any) {
+			GinkgoHelper()
+			Eventually(generatingStatus(ctx, younger.Name)).Should(HaveField("Objects", what))
+			Eventually(generatingStatus(ctx, older.Name)).Should(HaveField("Triggers.Pending", BeZero()))
+		}
+		overruled := And(HaveField("Conflicting", BeEquivalentTo(len(names))), HaveField("Made", BeZero()))
+		all(overruled)
+		made := func() []string {
+			list := &corev1.ConfigMapList{}
+			Expect(k8s.List(ctx, list, client.InNamespace(namespace), client.HasLabels{v1alpha1.LabelGeneratedBy})).To(Succeed())
+			var out []string
+			for i := range list.Items {
+				out = append(out, list.Items[i].Labels[v1alpha1.LabelGeneratedBy])
+			}
+			slices.Sort(out)
+			return slices.Compact(out)
+		}
+		Expect(made()).To(Equal([]string{older.Name}))
+
+		By("having what was made deleted while nobody is there")
+		stop()
+		for _, name := range names {
+			Expect(k8s.Delete(ctx, newConfigMap(namespace, "made-"+name, "", nil))).To(Succeed())
+		}
+		stop, requests = startGenerating(ctx)
+		endAfterwards(older)
+		endAfterwards(younger)
+		Eventually(func() []string { return requests.about("POST /apis/authorization.k8s.io/v1/subjectaccessreviews") }).ShouldNot(BeEmpty())
+		all(overruled)
+		Consistently(made, "500ms").Should(BeEmpty())
+
+		By("having both begin to want it at the same moment")
+		for _, labels := range []string{`{"make": null}`, `{"make": "yes"}`} {
+			for _, name := range names {
+				patchConfigMap(ctx, namespace, name, `{"metadata": {"labels": `+labels+`}}`)
+			}
+			if labels == `{"make": null}` {
+				all(HaveField("Conflicting", BeZero()))
+			}
+		}
+		all(overruled)
+		Consistently(made, "500ms").Should(BeEmpty())
+	})
 })

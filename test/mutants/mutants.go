@@ -132,6 +132,34 @@ var mutants = []mutant{
 		unit:  []string{"./internal/controller/generating"},
 	},
 	{
+		name:  "watches: one that ends while it is catching up has caught up",
+		edits: []edit{{"internal/watchstate/watchstate.go", "\t\ts.down = s.before\n", "\t\ts.down = now\n"}},
+		unit:  []string{"./internal/watchstate"},
+	},
+	{
+		name:  "generating: what an API server lists that starts is all that it serves",
+		edits: []edit{{"internal/controller/generating/served.go", "err == nil && what.lacks(s.known)", "err == nil && what == nil"}},
+		unit:  []string{"./internal/controller/generating"},
+	},
+	{
+		name:  "generating: what an APIService does not tell of is not served",
+		edits: []edit{{"internal/controller/generating/served.go", "err != nil && !found {", "err != nil && found {"}},
+		unit:  []string{"./internal/controller/generating"},
+	},
+	{
+		name:  "generating: who began to want an object meanwhile is not asked",
+		edits: []edit{{"internal/controller/generating/carryout.go", "\tif !k.hasRivals(l.book.of(l.req, step.ID).rivals) {", "\tif false {"}},
+		unit:  []string{"./internal/controller/generating"},
+	},
+	{
+		name: "generating: what an older policy made once, and somebody deleted, a younger one makes",
+		edits: []edit{
+			{"internal/controller/generating/carryout.go", "!p.Spec.Evaluation.Synchronize && refOf(p).OlderThan(l.of.PolicyRef)", "refOf(p).Name == \"\""},
+			{"internal/controller/generating/carryout.go", "e.Synchronize || !e.OlderThan(l.of.PolicyRef) ||", "e.Name != \"\" ||"},
+		},
+		unit: []string{"./test/integration", "-ginkgo.focus=" + "made once, and somebody deleted"},
+	},
+	{
 		name:  "generated: any account is covered",
 		edits: []edit{{"internal/decision/input.go", "in.Parent.Account != \"\" {", "in.Parent.Account == in.Requester.Username {"}},
 		unit:  generatedTests,

@@ -258,6 +258,11 @@ type known struct {
 	before *objectOutcome
 }
 
+// hasRivals reports whether these are the policies that were known to want the object.
+func (k known) hasRivals(rivals []plan.PolicyRef) bool {
+	return len(rivals) == len(k.rivals) && !slices.ContainsFunc(rivals, func(p plan.PolicyRef) bool { return !slices.Contains(k.rivals, p) })
+}
+
 // of returns what is known of an object.
 func (b *book) of(req request, id generate.ID) known {
 	b.mu.Lock()
@@ -399,6 +404,10 @@ func (b *book) pendingOf(e *entry) []generate.ID {
 func (b *book) isSetUp(name string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	return b.isSettled(name)
+}
+
+func (b *book) isSettled(name string) bool {
 	e := b.policies[name]
 	return b.setUp[name] && (e == nil || len(e.pending) == 0)
 }
@@ -414,12 +423,12 @@ func (b *book) settled() bool {
 	return true
 }
 
-// mayTake reports whether everything is known that says who wants an object. Where it is not, the
-// trigger is looked at again once it is. expected are the policies that there are.
-func (b *book) mayTake(e *entry, trigger generate.ID, expected []string) bool {
+// mayTake reports whether everything is known that says who of some policies wants an object. Where it is not,
+// the trigger is looked at again once it is.
+func (b *book) mayTake(e *entry, trigger generate.ID, policies []string) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if b.settled() && !slices.ContainsFunc(expected, func(name string) bool { return !b.setUp[name] }) {
+	if !slices.ContainsFunc(policies, func(name string) bool { return !b.isSettled(name) }) {
 		return true
 	}
 	e.deferred[trigger] = true

@@ -21,6 +21,11 @@ import (
 	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/generate"
@@ -85,6 +90,82 @@ func TestNextLook(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := tc.of.nextLook(time.Second); got != tc.want {
 				t.Errorf("got %s, want %s", got, tc.want)
+			}
+		})
+	}
+}
+
+// TestWhatIsKnownOfOthers has other policies come to want an object after a step for it was planned.
+func TestWhatIsKnownOfOthers(t *testing.T) {
+	object := generate.ID{Kind: "ConfigMap", Namespace: "ns", Name: "made"}
+	trigger := generate.ID{Kind: "Namespace", Name: "ns"}
+	created := time.Now()
+	policyOf := func(name string, age time.Duration, synchronize bool) *v1alpha1.GeneratingPolicy {
+		return &v1alpha1.GeneratingPolicy{
+			ObjectMeta: metav1.ObjectMeta{Name: name, UID: types.UID(name), CreationTimestamp: metav1.NewTime(created.Add(-age))},
+			Spec:       v1alpha1.GeneratingPolicySpec{Evaluation: v1alpha1.GeneratingEvaluation{Synchronize: synchronize}},
+		}
+	}
+	once, kept, younger := policyOf("once", time.Hour, false), policyOf("kept", time.Hour, true), policyOf("younger", -time.Hour, false)
+	create, takeOver := plan.Step{ID: object, Do: plan.Create, Reason: plan.Wanted}, plan.Step{ID: object, Do: plan.Apply, Reason: plan.TakenOver}
+	remove, mend := plan.Step{ID: object, Do: plan.Delete, Reason: plan.NotWanted}, plan.Step{ID: object, Do: plan.Apply, Reason: plan.Modified}
+	type looked int
+	const (
+		never looked = iota
+		begun
+		done
+	)
+	for name, tc := range map[string]struct {
+		step  plan.Step
+		other *v1alpha1.GeneratingPolicy
+		// looked is how far the other policy has come since the start, and wants whether it wants the object by
+		// now.
+		looked looked
+		wants  bool
+		want   bool
+	}{
+		"made, and nobody else wants it":                           {create, once, done, false, true},
+		"made, and an older one begins to want it":                 {create, kept, done, true, false},
+		"made, and an older one has not looked":                    {create, kept, never, false, true},
+		"made, and an older one that makes once has not looked":    {create, once, never, false, false},
+		"made, and an older one that makes once is about to":       {create, once, begun, false, false},
+		"made, and a younger one that makes once has not looked":   {create, younger, never, false, true},
+		"taken over, and nobody else wants it":                     {takeOver, once, done, false, true},
+		"taken over of an older one that has made it meanwhile":    {takeOver, once, done, true, false},
+		"taken over, and another one has not looked":               {takeOver, younger, begun, false, false},
+		"deleted, and nobody else wants it":                        {remove, younger, done, false, true},
+		"deleted, and another one begins to want it":               {remove, younger, done, true, false},
+		"deleted, and another one has not looked":                  {remove, younger, begun, false, false},
+		"put back, and another one has not looked":                 {mend, kept, begun, false, true},
+		"put back, and an older one begins to want it":             {mend, kept, done, true, false},
+		"left as it is, and another one begins to want it as well": {plan.Step{ID: object, Do: plan.Leave}, kept, done, true, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			self := policyOf("self", 0, true)
+			scheme := runtime.NewScheme()
+			if err := v1alpha1.AddToScheme(scheme); err != nil {
+				t.Fatal(err)
+			}
+			r := &Reconciler{book: newBook(), Clock: clock.RealClock{}, Client: fake.NewClientBuilder().WithScheme(scheme).WithObjects(self, tc.other).Build()}
+			e, other := r.entryOf(self), r.entryOf(tc.other)
+			r.book.put(e, map[generate.ID]bool{})
+			if tc.looked > never {
+				r.book.put(other, map[generate.ID]bool{})
+			}
+			if tc.looked == begun {
+				other.pending[trigger] = true
+			}
+			l := &look{Reconciler: r, of: e, req: request{self.Name, trigger}, out: &outcome{objects: map[generate.ID]*objectOutcome{}}}
+			k := r.book.of(l.req, object)
+			if tc.wants {
+				r.book.wanted(other, trigger, []generate.Wanted{{ID: object}})
+			}
+			got, err := l.knowsOthers(t.Context(), tc.step, k)
+			if err != nil || got != tc.want {
+				t.Errorf("got %t (%v), want %t", got, err, tc.want)
+			}
+			if isLooked := l.unseen || l.out.objects[object] != nil && e.deferred[trigger]; isLooked == got {
+				t.Errorf("it is looked at again: %t", isLooked)
 			}
 		})
 	}

@@ -27,12 +27,14 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/generate/kept"
 	"kausality.io/operator/internal/generate/plan"
 )
 
@@ -142,7 +144,11 @@ func (l *look) existing(ctx context.Context, id generate.ID, k known) (there *pl
 			return nil, true, nil
 		}
 	}
-	of, served := l.served.byGVK[kind]
+	of, served, err := l.served.ofKind(kind)
+	if err != nil {
+		l.failed(id, k, err)
+		return nil, false, nil
+	}
 	if !served {
 		return nil, true, nil
 	}
@@ -207,17 +213,13 @@ var errChanged = errors.New("the object was changed meanwhile")
 
 // take takes one step.
 func (l *look) take(ctx context.Context, step plan.Step, k known) error {
-	if step.Do == plan.Delete || step.Reason == plan.TakenOver {
-		mayTake, err := l.mayTake(ctx)
-		if err != nil {
-			return err
-		}
-		if !mayTake {
-			l.became(step.ID, k, waiting, nil)
-			return nil
-		}
+	isKnown, err := l.knowsOthers(ctx, step, k)
+	if err != nil {
+		return err
 	}
-	var err error
+	if !isKnown {
+		return nil
+	}
 	switch step.Do {
 	case plan.Create, plan.Apply:
 		err = l.write(ctx, step, k)
@@ -238,17 +240,91 @@ func (l *look) take(ctx context.Context, step plan.Step, k known) error {
 	return nil
 }
 
-// mayTake reports whether all is known that says who wants what.
-func (l *look) mayTake(ctx context.Context) (bool, error) {
+// knowsOthers reports whether all is known of other policies that a step depends upon. Where it is not, the
+// step is planned anew later.
+func (l *look) knowsOthers(ctx context.Context, step plan.Step, k known) (bool, error) {
+	if step.Do == plan.Leave {
+		return true, nil
+	}
+	if step.Do == plan.Delete || step.Reason == plan.TakenOver {
+		if mayTake, err := l.mayTake(ctx, step, k, func(*v1alpha1.GeneratingPolicy) bool { return true }); !mayTake {
+			return false, err
+		}
+	}
+	if step.Do == plan.Create || step.Reason == plan.TakenOver {
+		// Whatever else an older policy wants it takes over later. What it made once, and somebody deleted, it
+		// does not: it stays deleted.
+		if mayTake, err := l.mayTake(ctx, step, k, l.isOlderAndMakesOnce); !mayTake {
+			return false, err
+		}
+		if l.isAboutToBeOverruled(ctx, step.ID, k) {
+			l.unseen = true
+			return false, nil
+		}
+	}
+	if !k.hasRivals(l.book.of(l.req, step.ID).rivals) {
+		// Another policy has begun to want the object, and may have made it, after it was asked who does.
+		l.unseen = true
+		return false, nil
+	}
+	return true, nil
+}
+
+// mayTake reports whether all is known that says what some of the policies want.
+func (l *look) mayTake(ctx context.Context, step plan.Step, k known, of func(*v1alpha1.GeneratingPolicy) bool) (bool, error) {
 	policies := &v1alpha1.GeneratingPolicyList{}
 	if err := l.Client.List(ctx, policies, client.UnsafeDisableDeepCopy); err != nil {
 		return false, fmt.Errorf("listing GeneratingPolicies: %w", err)
 	}
-	names := make([]string, 0, len(policies.Items))
+	var names []string
 	for i := range policies.Items {
-		names = append(names, policies.Items[i].Name)
+		if of(&policies.Items[i]) {
+			names = append(names, policies.Items[i].Name)
+		}
 	}
-	return l.book.mayTake(l.of, l.req.trigger, names), nil
+	if l.book.mayTake(l.of, l.req.trigger, names) {
+		return true, nil
+	}
+	l.became(step.ID, k, waiting, nil)
+	return false, nil
+}
+
+// isOlderAndMakesOnce reports whether a policy decides before this one, and does not synchronize.
+func (l *look) isOlderAndMakesOnce(p *v1alpha1.GeneratingPolicy) bool {
+	return !p.Spec.Evaluation.Synchronize && refOf(p).OlderThan(l.of.PolicyRef)
+}
+
+// isAboutToBeOverruled reports whether an older policy that does not synchronize wants an object for the same
+// trigger, and has not come to look at it yet.
+func (l *look) isAboutToBeOverruled(ctx context.Context, id generate.ID, k known) bool {
+	if l.older == nil {
+		l.older = map[generate.ID][]*entry{}
+		for _, e := range l.book.all() {
+			if e.Synchronize || !e.OlderThan(l.of.PolicyRef) || !e.isOf(l.req.trigger.GroupKind()) {
+				continue
+			}
+			other := &look{
+				Reconciler: l.Reconciler, of: e, req: request{e.Name, l.req.trigger}, served: l.served,
+				above: map[generate.ID][]string{}, kinds: map[generate.ID]schema.GroupVersionKind{}, asked: map[generate.ID]*kept.Request{},
+			}
+			trigger, err := other.evaluate(ctx, l.req.trigger, &outcome{})
+			if err != nil {
+				continue // Nobody can tell, and what it made stays.
+			}
+			for i := range trigger.Wanted {
+				wanted := trigger.Wanted[i].ID
+				l.older[wanted] = append(l.older[wanted], e)
+			}
+		}
+	}
+	isAbout := false
+	for _, e := range l.older[id] {
+		if !slices.Contains(k.rivals, e.PolicyRef) {
+			l.look(request{e.Name, l.req.trigger})
+			isAbout = true
+		}
+	}
+	return isAbout
 }
 
 // left notes what became of an object that is left as it is.

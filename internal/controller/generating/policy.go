@@ -187,10 +187,14 @@ func (r *Reconciler) setUp(ctx context.Context, p *v1alpha1.GeneratingPolicy, be
 	return r.begin(ctx, e)
 }
 
+func refOf(p *v1alpha1.GeneratingPolicy) plan.PolicyRef {
+	return plan.PolicyRef{Name: p.Name, UID: p.UID, Created: p.CreationTimestamp.UTC()}
+}
+
 func (r *Reconciler) entryOf(p *v1alpha1.GeneratingPolicy) *entry {
 	e := &entry{
 		Policy: plan.Policy{
-			PolicyRef:            plan.PolicyRef{Name: p.Name, UID: p.UID, Created: p.CreationTimestamp.UTC()},
+			PolicyRef:            refOf(p),
 			GeneratingEvaluation: p.Spec.Evaluation, Deleted: p.DeletionTimestamp != nil,
 		},
 		generation: p.Generation, begun: r.Clock.Now(), account: cmp.Or(p.Spec.ServiceAccount, r.DefaultAccount), since: sinceOf(&p.Status, p.UID),
@@ -221,11 +225,13 @@ func (r *Reconciler) follow(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 
 // followMade watches what the policy has made.
 func (r *Reconciler) followMade(ctx context.Context, e *entry, what *served) error {
-	var errs []error
+	errs := make([]error, 0, len(e.kinds))
 	for kind := range e.kinds {
-		if of, ok := what.byGVK[kind]; ok {
-			errs = append(errs, r.results.follow(ctx, of, e.Name))
+		of, ok, err := what.ofKind(kind)
+		if ok {
+			err = r.results.follow(ctx, of, e.Name)
 		}
+		errs = append(errs, err)
 	}
 	return worst(errs)
 }
@@ -389,8 +395,9 @@ func (r *Reconciler) end(ctx context.Context, p *v1alpha1.GeneratingPolicy) (ctr
 func (r *Reconciler) deleteMade(ctx context.Context, e *entry, what *served) error {
 	var errs []error
 	for kind := range e.kinds {
-		of, ok := what.byGVK[kind]
+		of, ok, err := what.ofKind(kind)
 		if !ok {
+			errs = append(errs, err)
 			continue
 		}
 		found, err := r.listMade(ctx, kind, e.Name)

@@ -150,7 +150,7 @@ func (q *queue[R]) put(r R, after time.Duration) {
 func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	var err error
 	r.book = newBook()
-	r.serving = &serving{discovery: r.Discovery, clock: r.Clock}
+	r.serving = &serving{discovery: r.Discovery, ready: readiness(r.Discovery.RESTClient()), clock: r.Clock}
 	r.Retry, r.Interval = cmp.Or(r.Retry, defaultRetry), cmp.Or(r.Interval, defaultInterval)
 	r.rights = &reviews{client: r.Client, clock: r.Clock, refusedFor: r.Retry / 2}
 	r.writer = newWriter(mgr.GetConfig())

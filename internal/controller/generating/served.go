@@ -28,8 +28,13 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/client-go/discovery"
+	"k8s.io/client-go/rest"
 	"k8s.io/utils/clock"
+
+	"kausality.io/operator/internal/generate"
 )
+
+// +kubebuilder:rbac:urls=/readyz,verbs=get
 
 // discoveryInterval is how long what is served is believed.
 const discoveryInterval = 15 * time.Second
@@ -52,14 +57,19 @@ type served struct {
 	resources []resource
 	byGVR     map[schema.GroupVersionResource]resource
 	byGVK     map[schema.GroupVersionKind]resource
-	// partly is true where some of it is not known.
-	partly bool
+	// unknown has the group versions of which nobody knows what is served in them, as where an APIService
+	// does not answer.
+	unknown map[schema.GroupVersion]error
 }
 
 // serving asks the API server what it serves, when somebody wants to know.
 type serving struct {
-	discovery discovery.DiscoveryInterfaceWithContext
-	clock     clock.PassiveClock
+	discovery interface {
+		ServerGroupsAndResourcesWithContext(ctx context.Context) ([]*metav1.APIGroup, []*metav1.APIResourceList, error)
+	}
+	// ready returns nil once the API server is, and an error where it starts or cannot be asked.
+	ready func(ctx context.Context) error
+	clock clock.PassiveClock
 
 	mu    sync.Mutex
 	known *served
@@ -74,16 +84,38 @@ func (s *serving) get(ctx context.Context) (*served, error) {
 		return s.known, nil
 	}
 	asked := s.clock.Now()
-	_, lists, err := s.discovery.ServerGroupsAndResourcesWithContext(ctx)
-	if err != nil && !discovery.IsGroupDiscoveryFailedError(err) {
-		return nil, fmt.Errorf("asking the API server what it serves: %w", err)
+	what, err := s.ask(ctx)
+	if err == nil && what.lacks(s.known) {
+		// An API server that starts lists what is built in before it lists what CustomResourceDefinitions
+		// define. Whoever believes it reads nothing where there is something.
+		if err := s.ready(ctx); err != nil {
+			return nil, fmt.Errorf("asking the API server whether what it serves is complete: %w", err)
+		}
+		what, err = s.ask(ctx)
 	}
-	s.known, s.asked = newServed(lists, err != nil), asked
+	if err != nil {
+		return nil, err
+	}
+	s.known, s.asked = what, asked
 	return s.known, nil
 }
 
-func newServed(lists []*metav1.APIResourceList, partly bool) *served {
-	out := &served{byGVR: map[schema.GroupVersionResource]resource{}, byGVK: map[schema.GroupVersionKind]resource{}, partly: partly}
+func (s *serving) ask(ctx context.Context) (*served, error) {
+	_, lists, err := s.discovery.ServerGroupsAndResourcesWithContext(ctx)
+	unknown, isPartly := discovery.GroupDiscoveryFailedErrorGroups(err)
+	if err != nil && !isPartly {
+		return nil, fmt.Errorf("asking the API server what it serves: %w", err)
+	}
+	return newServed(lists, unknown), nil
+}
+
+// readiness returns what asks the API server whether it has started.
+func readiness(client rest.Interface) func(context.Context) error {
+	return func(ctx context.Context) error { return client.Get().AbsPath("/readyz").Do(ctx).Error() }
+}
+
+func newServed(lists []*metav1.APIResourceList, unknown map[schema.GroupVersion]error) *served {
+	out := &served{byGVR: map[schema.GroupVersionResource]resource{}, byGVK: map[schema.GroupVersionKind]resource{}, unknown: unknown}
 	for _, list := range lists {
 		gv, err := schema.ParseGroupVersion(list.GroupVersion)
 		if err != nil {
@@ -104,6 +136,39 @@ func newServed(lists []*metav1.APIResourceList, partly bool) *served {
 	return out
 }
 
+// lacks reports whether it is less than what was served before, or nobody knows what was.
+func (s *served) lacks(before *served) bool {
+	if before == nil {
+		return true
+	}
+	for gvr := range before.byGVR {
+		if _, ok := s.byGVR[gvr]; !ok {
+			return true
+		}
+	}
+	return false
+}
+
+// ofKind returns the resource of a kind, and whether it is served. An error says that nobody can tell.
+func (s *served) ofKind(kind schema.GroupVersionKind) (resource, bool, error) {
+	r, ok := s.byGVK[kind]
+	return r, ok, s.known(kind.GroupVersion(), ok)
+}
+
+// ofResource returns a resource, and whether it is served. An error says that nobody can tell.
+func (s *served) ofResource(of schema.GroupVersionResource) (resource, bool, error) {
+	r, ok := s.byGVR[of]
+	return r, ok, s.known(of.GroupVersion(), ok)
+}
+
+// known returns an error where something was not found in a group version, and might be there.
+func (s *served) known(in schema.GroupVersion, found bool) error {
+	if err := s.unknown[in]; err != nil && !found {
+		return &generate.Error{Reason: generate.ReasonRead, Detail: fmt.Sprintf("nobody knows what is served in %s", in), Err: err}
+	}
+	return nil
+}
+
 // equivalent returns the other resources by which the objects of one are served.
 func (s *served) equivalent(of resource) []schema.GroupVersionResource {
 	var out []schema.GroupVersionResource
@@ -118,7 +183,7 @@ func (s *served) equivalent(of resource) []schema.GroupVersionResource {
 // matching returns the resources that rules name, each kind in one version, and whether there may be
 // more: some are not served, or not known.
 func (s *served) matching(rules []admissionregistrationv1.NamedRuleWithOperations) (out []resource, more bool) {
-	more = s.partly
+	more = len(s.unknown) > 0
 	for _, rule := range rules {
 		found := false
 		for _, r := range s.resources {

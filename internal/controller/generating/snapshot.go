@@ -40,14 +40,14 @@ var _ generate.Snapshot = snapshot{}
 
 // KindOf implements generate.Snapshot.
 func (s snapshot) KindOf(of schema.GroupVersionResource) (schema.GroupVersionKind, bool, error) {
-	r, ok := s.served.byGVR[of]
-	return r.gvk, ok, nil
+	r, ok, err := s.served.ofResource(of)
+	return r.gvk, ok, err
 }
 
 // IsNamespaced implements generate.Snapshot.
 func (s snapshot) IsNamespaced(kind schema.GroupVersionKind) (namespaced, served bool, err error) {
-	r, ok := s.served.byGVK[kind]
-	return r.namespaced, ok, nil
+	r, ok, err := s.served.ofKind(kind)
+	return r.namespaced, ok, err
 }
 
 // Get implements generate.Snapshot.

@@ -53,6 +53,9 @@ type look struct {
 	asked map[generate.ID]*kept.Request
 	// object is the trigger, nil where it is not there, or is a request.
 	object *unstructured.Unstructured
+	// older has the older policies that do not synchronize, and want an object for the same trigger. It is
+	// nil until somebody asks.
+	older map[generate.ID][]*entry
 	// unseen is true where something is not known yet that is about to be.
 	unseen bool
 	out    *outcome

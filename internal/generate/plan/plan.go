@@ -239,7 +239,7 @@ func (m *maker) make(do Verb, reason Reason, w *want, as generate.ID, triggers [
 // older returns the oldest of the policies that want the object and are older.
 func (m *maker) older(id generate.ID) *PolicyRef {
 	first := m.heir(id)
-	if first != nil && first.olderThan(m.policy.PolicyRef) {
+	if first != nil && first.OlderThan(m.policy.PolicyRef) {
 		return first
 	}
 	return nil
@@ -249,7 +249,7 @@ func (m *maker) older(id generate.ID) *PolicyRef {
 func (m *maker) heir(id generate.ID) *PolicyRef {
 	var out *PolicyRef
 	for i, rival := range m.rivals[id] {
-		if !rival.isNamed(m.policy.PolicyRef) && (out == nil || rival.olderThan(*out)) {
+		if !rival.isNamed(m.policy.PolicyRef) && (out == nil || rival.OlderThan(*out)) {
 			out = &m.rivals[id][i]
 		}
 	}

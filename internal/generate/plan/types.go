@@ -37,8 +37,8 @@ type PolicyRef struct {
 	Created time.Time `json:"created"`
 }
 
-// olderThan reports whether the policy decides where both want the same object.
-func (p PolicyRef) olderThan(other PolicyRef) bool {
+// OlderThan reports whether the policy decides where both want the same object.
+func (p PolicyRef) OlderThan(other PolicyRef) bool {
 	return cmp.Or(p.Created.Compare(other.Created), cmp.Compare(p.Name, other.Name)) < 0
 }
 

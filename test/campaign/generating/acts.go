@@ -403,9 +403,7 @@ func (p *performance) makePolicy(ctx context.Context) (string, error) {
 	if slices.Contains(p.model.Ending(), name) {
 		p.model.Finished(name)
 	}
-	p.did(func(w *model.World) {
-		w.Policies[name] = &model.Policy{Name: name, Born: w.Clock, Created: object.CreationTimestamp.UTC(), Spec: spec}
-	})
+	p.did(func(w *model.World) { w.Make(name, object.CreationTimestamp.UTC(), spec) })
 	what := fmt.Sprintf("%s %s: %+v", p.Do, name, spec)
 	if err := p.untilAccepted(ctx, object); err != nil || p.Do == plan.MakePolicy {
 		return what, err
@@ -443,11 +441,7 @@ func (p *performance) changePolicy(ctx context.Context) (string, error) {
 	if err := p.admin.Patch(ctx, object, client.RawPatch(types.JSONPatchType, raw)); err != nil {
 		return "", err
 	}
-	p.did(func(w *model.World) {
-		next := *w.Policies[name]
-		next.Spec = spec
-		w.Policies[name] = &next
-	})
+	p.did(func(w *model.World) { w.Respecify(name, spec) })
 	return fmt.Sprintf("%s %s: %+v", p.Do, name, spec), p.untilAccepted(ctx, object)
 }
 

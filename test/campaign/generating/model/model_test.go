@@ -65,11 +65,10 @@ func (s *story) source(value string) { s.Act(func(w *World) { w.Sources["seed-0"
 // policy makes a policy, or changes its spec.
 func (s *story) policy(name string, spec Spec) {
 	s.Act(func(w *World) {
-		p := &Policy{Name: name, Born: w.Clock, Created: time.Unix(int64(w.Clock), 0), Spec: spec}
-		if is := w.Policies[name]; is != nil {
-			p.Born, p.Created = is.Born, is.Created
+		if w.Policies[name] == nil {
+			w.Make(name, time.Unix(int64(w.Clock), 0), spec)
 		}
-		w.Policies[name] = p
+		w.Respecify(name, spec)
 	})
 }
 
@@ -179,6 +178,21 @@ func TestStories(t *testing.T) {
 			s.policy("p", Spec{Synchronize: true})
 			s.trigger("t", "2", true)
 		}, beside, []string{second}},
+		{"what was there before the policy was about its kind is no trigger", func(s *story) {
+			s.policy("p", Spec{Shape: Clone, Synchronize: true})
+			s.trigger("t", "2", true)
+			s.policy("p", Spec{Synchronize: true})
+		}, beside, []string{gone}},
+		{"what is written once the policy is about its kind is one", func(s *story) {
+			s.policy("p", Spec{Shape: Clone, Synchronize: true})
+			s.policy("p", Spec{Synchronize: true})
+			s.trigger("t", "2", true)
+		}, beside, []string{second}},
+		{"what is written before the policy makes something else of it is one", func(s *story) {
+			s.policy("p", Spec{Synchronize: true})
+			s.trigger("t", "2", true)
+			s.policy("p", Spec{Shape: Central, Synchronize: true})
+		}, central, []string{second}},
 		{"what was made for a trigger from before is kept when generateExisting is switched off", func(s *story) {
 			s.policy("p", kept)
 			s.rest(beside)
@@ -212,6 +226,28 @@ func TestStories(t *testing.T) {
 			s.rest(central)
 			s.Act(end("b"))
 		}, central, []string{`a's {"rev":"a-0","value":"1"}`}},
+		{"the younger may make it first, and keeps it where the older does not want it any more", func(s *story) {
+			s.deleteTrigger()
+			s.policy("b", Spec{Shape: Central, Synchronize: true, GenerateExisting: true})
+			s.policy("a", Spec{Shape: Central, GenerateExisting: true})
+			s.trigger("t", "1", true)
+			s.deleteTrigger()
+		}, central, []string{`a's {"rev":"a-0","value":"1"}`, gone}},
+		{"the younger may make it first, and does not keep it where it synchronizes", func(s *story) {
+			s.deleteTrigger()
+			s.policy("b", Spec{Shape: Central, Synchronize: true, GenerateExisting: true})
+			s.policy("a", Spec{Shape: Central, Synchronize: true, GenerateExisting: true})
+			s.trigger("t", "1", true)
+			s.deleteTrigger()
+		}, central, []string{gone}},
+		{"the younger does not make what the older one made once, and somebody deleted", func(s *story) {
+			s.policy("b", Spec{Shape: Central, GenerateExisting: true})
+			s.rest(central)
+			s.policy("a", Spec{Shape: Central, Synchronize: true, GenerateExisting: true})
+			s.Act(func(w *World) { w.Down = true })
+			s.hand(central, Delete, "")
+			s.Act(func(w *World) { w.Down = false })
+		}, central, []string{gone}},
 		{"whoever had it once does not get it again of a policy made anew", func(s *story) {
 			s.policy("p", once)
 			s.rest(beside)

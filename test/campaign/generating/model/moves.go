@@ -34,6 +34,9 @@ func (w *World) moves(wants []want, id ID, s State, uncertain bool) []State {
 		// It is somebody's.
 	default:
 		out = wanted(s, decidersOf(by))
+		if !s.There && len(out) > 0 {
+			out = append(out, madeFirst(s, by[len(decidersOf(by)):])...)
+		}
 	}
 	if !w.MayNotWrite[id.Kind] {
 		return out
@@ -75,6 +78,19 @@ func wanted(s State, by []want) []State {
 		}
 	}
 	return applied(s, without, by)
+}
+
+// madeFirst returns the objects that younger policies make, where several begin to want one at the same moment:
+// nobody knows who looks first. The one that decides takes it over, unless it is kept from that until it does
+// not want it any more.
+func madeFirst(s State, by []want) []State {
+	var out []State
+	for len(by) > 0 {
+		own := decidersOf(by)
+		out = append(out, wanted(s, own)...)
+		by = by[len(own):]
+	}
+	return out
 }
 
 // applied returns the object as one of the triggers wants it, where it is otherwise.

@@ -88,10 +88,16 @@ type Policy struct {
 	Name string
 	// Born tells it from earlier ones of that name: the time on the World's clock.
 	Born int
+	// Since is when it came to be about the kind of its triggers: Born, unless it was about another kind
+	// before.
+	Since int
 	// Created is when the API server says that it was created.
 	Created time.Time
 	Spec
 }
+
+// isOfNamespaces reports whether triggers are Namespaces, not ConfigMaps.
+func (s Shape) isOfNamespaces() bool { return s == Clone || s == Clones }
 
 // olderThan reports whether it decides where both want the same object.
 func (p *Policy) olderThan(other *Policy) bool {
@@ -172,7 +178,7 @@ type certainty int
 
 const (
 	no certainty = iota
-	// maybe is a trigger from before the policy, which once counted since the policy made objects
+	// maybe is a trigger from before that, which once counted since the policy made objects
 	// for what exists, and does not any more. While there is something that was made for it, it does.
 	maybe
 	yes
@@ -182,7 +188,7 @@ const (
 func (w *World) wants() []want {
 	var out []want
 	for _, p := range w.Policies {
-		if p.Shape == Clone || p.Shape == Clones {
+		if p.Shape.isOfNamespaces() {
 			out = append(out, w.clones(p)...)
 		} else {
 			out = append(out, w.data(p)...)
@@ -236,15 +242,31 @@ func (w *World) clones(p *Policy) []want {
 }
 
 // counts says whether an object is a trigger of a policy: with generateExisting each one that matches is,
-// without it each that was written since the policy was accepted.
+// without it each that was written since the policy was accepted, with triggers of that kind.
 func (w *World) counts(p *Policy, trigger string, written int) certainty {
 	switch {
-	case p.GenerateExisting || written > p.Born:
+	case p.GenerateExisting || written > p.Since:
 		return yes
 	case w.counted[p.Name+" "+trigger]:
 		return maybe
 	}
 	return no
+}
+
+// Make makes a policy.
+func (w *World) Make(name string, created time.Time, spec Spec) {
+	w.Policies[name] = &Policy{Name: name, Born: w.Clock, Since: w.Clock, Created: created, Spec: spec}
+}
+
+// Respecify changes the spec of a policy. What there was of another kind of triggers counts no more than what
+// there was before the policy.
+func (w *World) Respecify(name string, spec Spec) {
+	next := *w.Policies[name]
+	if next.Shape.isOfNamespaces() != spec.Shape.isOfNamespaces() {
+		next.Since = w.Clock
+	}
+	next.Spec = spec
+	w.Policies[name] = &next
 }
 
 // tick notes what counts, once an act is done.
