@@ -152,6 +152,11 @@ var mutants = []mutant{
 		unit:  []string{"./internal/controller/generating"},
 	},
 	{
+		name:  "generating: what an older policy made once, a younger one puts back",
+		edits: []edit{{"internal/controller/generating/carryout.go", "if step.Do == plan.Create || step.Do == plan.Apply {", "if step.Do == plan.Create {"}},
+		unit:  []string{"./internal/controller/generating"},
+	},
+	{
 		name: "generating: what an older policy made once, and somebody deleted, a younger one makes",
 		edits: []edit{
 			{"internal/controller/generating/carryout.go", "!p.Spec.Evaluation.Synchronize && refOf(p).OlderThan(l.of.PolicyRef)", "refOf(p).Name == \"\""},

@@ -124,21 +124,22 @@ func TestWhatIsKnownOfOthers(t *testing.T) {
 		wants  bool
 		want   bool
 	}{
-		"made, and nobody else wants it":                           {create, once, done, false, true},
-		"made, and an older one begins to want it":                 {create, kept, done, true, false},
-		"made, and an older one has not looked":                    {create, kept, never, false, true},
-		"made, and an older one that makes once has not looked":    {create, once, never, false, false},
-		"made, and an older one that makes once is about to":       {create, once, begun, false, false},
-		"made, and a younger one that makes once has not looked":   {create, younger, never, false, true},
-		"taken over, and nobody else wants it":                     {takeOver, once, done, false, true},
-		"taken over of an older one that has made it meanwhile":    {takeOver, once, done, true, false},
-		"taken over, and another one has not looked":               {takeOver, younger, begun, false, false},
-		"deleted, and nobody else wants it":                        {remove, younger, done, false, true},
-		"deleted, and another one begins to want it":               {remove, younger, done, true, false},
-		"deleted, and another one has not looked":                  {remove, younger, begun, false, false},
-		"put back, and another one has not looked":                 {mend, kept, begun, false, true},
-		"put back, and an older one begins to want it":             {mend, kept, done, true, false},
-		"left as it is, and another one begins to want it as well": {plan.Step{ID: object, Do: plan.Leave}, kept, done, true, true},
+		"made, and nobody else wants it":                            {create, once, done, false, true},
+		"made, and an older one begins to want it":                  {create, kept, done, true, false},
+		"made, and an older one has not looked":                     {create, kept, never, false, true},
+		"made, and an older one that makes once has not looked":     {create, once, never, false, false},
+		"made, and an older one that makes once is about to":        {create, once, begun, false, false},
+		"made, and a younger one that makes once has not looked":    {create, younger, never, false, true},
+		"taken over, and nobody else wants it":                      {takeOver, once, done, false, true},
+		"taken over of an older one that has made it meanwhile":     {takeOver, once, done, true, false},
+		"taken over, and another one has not looked":                {takeOver, younger, begun, false, false},
+		"deleted, and nobody else wants it":                         {remove, younger, done, false, true},
+		"deleted, and another one begins to want it":                {remove, younger, done, true, false},
+		"deleted, and another one has not looked":                   {remove, younger, begun, false, false},
+		"put back, and another one has not looked":                  {mend, kept, begun, false, true},
+		"put back, and an older one that makes once has not looked": {mend, once, never, false, false},
+		"put back, and an older one begins to want it":              {mend, kept, done, true, false},
+		"left as it is, and another one begins to want it as well":  {plan.Step{ID: object, Do: plan.Leave}, kept, done, true, true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			self := policyOf("self", 0, true)

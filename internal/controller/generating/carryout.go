@@ -251,9 +251,9 @@ func (l *look) knowsOthers(ctx context.Context, step plan.Step, k known) (bool, 
 			return false, err
 		}
 	}
-	if step.Do == plan.Create || step.Reason == plan.TakenOver {
-		// Whatever else an older policy wants it takes over later. What it made once, and somebody deleted, it
-		// does not: it stays deleted.
+	if step.Do == plan.Create || step.Do == plan.Apply {
+		// Whatever else an older policy wants it takes over later. What it made once it does not: that stays as
+		// it is, also where somebody deleted it.
 		if mayTake, err := l.mayTake(ctx, step, k, l.isOlderAndMakesOnce); !mayTake {
 			return false, err
 		}
