@@ -53,13 +53,13 @@ func causes(in Input, scope *metav1.LabelSelector) *admissionregistrationv1.Muta
 	return &admissionregistrationv1.MutatingWebhookConfiguration{
 		ObjectMeta: meta,
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
-			Name:                    "cause.kausality.io",
-			ClientConfig:            clientConfig(in, CausePath),
-			Rules:                   causeRules(in.Causes),
-			FailurePolicy:           ptr.To(admissionregistrationv1.Ignore),
-			MatchPolicy:             ptr.To(admissionregistrationv1.Equivalent),
-			NamespaceSelector:       scope,
-			ObjectSelector:          &metav1.LabelSelector{},
+			Name:              "cause.kausality.io",
+			ClientConfig:      clientConfig(in, CausePath),
+			Rules:             causeRules(in.Causes),
+			FailurePolicy:     ptr.To(admissionregistrationv1.Ignore),
+			MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
+			NamespaceSelector: scope,
+			ObjectSelector:    &metav1.LabelSelector{},
 			// It keeps requests that are triggers, unless they are tried only.
 			SideEffects:             ptr.To(admissionregistrationv1.SideEffectClassNoneOnDryRun),
 			TimeoutSeconds:          new(min(in.TimeoutSeconds, causeTimeoutSeconds)),

@@ -351,7 +351,7 @@ func (l *look) write(ctx context.Context, step plan.Step, k known) error {
 	}
 	if k.before != nil && k.before.state == refused {
 		// What was refused is tried again once it may be written.
-		for _, verb := range []string{"patch", "create"} {
+		for _, verb := range []string{verbPatch, verbCreate} {
 			if err := l.rights.require(ctx, l.right(verb, of, step.ID)); err != nil {
 				return err
 			}
@@ -398,12 +398,12 @@ func (l *look) delete(ctx context.Context, step plan.Step) error {
 // deleteObject deletes an object, unless it has changed since it was read.
 func (r *Reconciler) deleteObject(ctx context.Context, e *entry, of resource, step plan.Step, object *unstructured.Unstructured) error {
 	err := r.writer.delete(ctx, e.account, of, object)
-	writes.WithLabelValues(e.Name, "delete", resultOfWrite(err)).Inc()
+	writes.WithLabelValues(e.Name, verbDelete, resultOfWrite(err)).Inc()
 	switch {
 	case apierrors.IsConflict(err):
 		return errChanged
 	case err != nil:
-		return r.explain(ctx, e, "delete", of, step.ID, err)
+		return r.explain(ctx, e, verbDelete, of, step.ID, err)
 	}
 	r.written.note(step.ID, "", object.GetUID())
 	r.tell(e.Name, corev1.EventTypeNormal, "Deleted", "Delete", fmt.Sprintf("%s was deleted: %s", step.ID, step.Reason))
@@ -430,8 +430,8 @@ func (r *Reconciler) explain(ctx context.Context, e *entry, verb string, of reso
 	if missing := r.rights.requireImpersonation(ctx, e.account); missing != nil {
 		return missing
 	}
-	verbs := []string{"patch", "create"}
-	if verb == "delete" {
+	verbs := []string{verbPatch, verbCreate}
+	if verb == verbDelete {
 		verbs = []string{verb}
 	}
 	for _, verb := range verbs {

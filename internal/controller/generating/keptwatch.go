@@ -74,7 +74,7 @@ func (r *Reconciler) followRequests(ctx context.Context, e *entry, what *served)
 	if !e.compiled.KeepsRequests() {
 		return r.kept.keep(ctx, e.Name, func(schema.GroupVersionKind) bool { return false })
 	}
-	for _, verb := range []string{"list", "watch", "create", "patch", "delete"} {
+	for _, verb := range []string{verbList, verbWatch, verbCreate, verbPatch, verbDelete} {
 		may, err := r.rights.allows(ctx, right{verb: verb, GroupResource: secrets, namespace: r.Namespace})
 		if err != nil {
 			return err

@@ -333,9 +333,7 @@ func (r *Reconciler) begin(ctx context.Context, e *entry) error {
 			}
 		}
 	}
-	for _, trigger := range r.requests.triggersOf(e.Name) {
-		pending[trigger] = true
-	}
+	r.requests.addTo(pending, e.Name)
 	r.book.put(e, pending)
 	for _, trigger := range r.book.pendingOf(e) {
 		r.look(request{e.Name, trigger})

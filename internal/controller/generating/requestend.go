@@ -43,7 +43,7 @@ func (l *look) dropRequest(ctx context.Context, id generate.ID) error {
 
 func (r *Reconciler) dropSecret(ctx context.Context, name string) error {
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: r.Namespace, Name: name}}
-	if err := r.Client.Delete(ctx, secret); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(r.Client.Delete(ctx, secret)); err != nil {
 		return fmt.Errorf("deleting Secret %s, which keeps a request that is done with: %w", name, err)
 	}
 	return nil
@@ -63,7 +63,7 @@ func (l *look) rememberRequest(ctx context.Context, trigger generate.ID, note v1
 	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: l.Namespace, Name: asked.Secret}}
 	before := secret.DeepCopy()
 	secret.Data = data
-	if err := l.Client.Patch(ctx, secret, client.MergeFrom(before)); client.IgnoreNotFound(err) != nil {
+	if err := client.IgnoreNotFound(l.Client.Patch(ctx, secret, client.MergeFrom(before))); err != nil {
 		return fmt.Errorf("remembering in Secret %s what was made: %w", asked.Secret, err)
 	}
 	return nil

@@ -154,17 +154,15 @@ func (r *requests) has(secret string) bool {
 	return ok
 }
 
-// triggersOf returns the triggers of a policy that are requests.
-func (r *requests) triggersOf(policy string) []generate.ID {
+// addTo adds the triggers of a policy of which requests are kept.
+func (r *requests) addTo(triggers map[generate.ID]bool, policy string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	var out []generate.ID
 	for req := range r.by {
 		if req.policy == policy {
-			out = append(out, req.trigger)
+			triggers[req.trigger] = true
 		}
 	}
-	return out
 }
 
 // tooMany returns the oldest Secrets of a policy of those that are too many.

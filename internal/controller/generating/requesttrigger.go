@@ -98,7 +98,7 @@ func (l *look) carriedOut(ctx context.Context, asked *kept.Request, secret strin
 	if !asked.EndsObject() || !served {
 		return true, nil
 	}
-	if err := l.rights.require(ctx, right{verb: "get", GroupResource: of.gvr.GroupResource()}); err != nil {
+	if err := l.rights.require(ctx, right{verb: verbGet, GroupResource: of.gvr.GroupResource()}); err != nil {
 		return false, err
 	}
 	object := &metav1.PartialObjectMetadata{}

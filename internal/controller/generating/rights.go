@@ -40,6 +40,16 @@ const (
 	maxReviews = 10_000
 )
 
+// The verbs that it takes to read and to write.
+const (
+	verbGet    = "get"
+	verbList   = "list"
+	verbWatch  = "watch"
+	verbCreate = "create"
+	verbPatch  = "patch"
+	verbDelete = "delete"
+)
+
 // right is to do something to objects.
 type right struct {
 	// user is empty for the operator itself.
@@ -64,9 +74,9 @@ func (m *missingRightError) Error() string {
 	}
 	verbs := m.verb
 	switch m.verb {
-	case "create", "patch", "delete":
+	case verbCreate, verbPatch, verbDelete:
 		verbs = "create, patch, delete"
-	case "get", "list", "watch":
+	case verbGet, verbList, verbWatch:
 		verbs = "get, list, watch"
 	}
 	return fmt.Sprintf("%s may not %s %s%s: it takes a role with apiGroups [%q], resources [%s], verbs [%s], such as a ClusterRole with the label rbac.kausality.io/aggregate-%s: \"true\"",
@@ -102,9 +112,9 @@ func (r *reviews) require(ctx context.Context, what right) error {
 // name, list objects of a namespace. The right to all objects is asked for first, as that answer
 // serves all of them.
 func (r *reviews) requireRead(ctx context.Context, user string, of schema.GroupResource, namespace, name string) error {
-	verb := "get"
+	verb := verbGet
 	if name == "" {
-		verb = "list"
+		verb = verbList
 	}
 	all := right{user: user, verb: verb, GroupResource: of}
 	if allowed, err := r.allows(ctx, all); err != nil || allowed {

@@ -132,7 +132,7 @@ func (w *watches) follow(ctx context.Context, of resource, policy string) error 
 		}
 		return nil
 	}
-	for _, verb := range []string{"list", "watch"} {
+	for _, verb := range []string{verbList, verbWatch} {
 		if err := w.rights.require(ctx, right{verb: verb, GroupResource: of.gvr.GroupResource(), namespace: w.namespace}); err != nil {
 			return err
 		}
