@@ -190,6 +190,11 @@ e2e-provider-kubernetes: build controlplane-binaries peers-binaries provider-kub
 	@echo "=== end to end with provider-kubernetes: a published provider, and the audit log of what it manages"
 	go test $(RACE) -count=1 -timeout=20m ./test/e2e/providerkubernetes
 
+.PHONY: e2e-kyverno
+e2e-kyverno: build controlplane-binaries kyverno-binaries ## Run the tests with an installed Kyverno beside the operator (some 5 minutes).
+	@echo "=== end to end beside Kyverno: the same policy in both, and the hand-over"
+	go test $(RACE) -count=1 -timeout=20m ./test/e2e/kyverno -ginkgo.no-color
+
 .PHONY: e2e-cri
 e2e-cri: build controlplane-binaries cri-binaries ## Run the tests of kausality-cri with containerd, critest and a kubelet; as root (some 5 minutes).
 	@echo "=== end to end with containerd: containers that try each other"
