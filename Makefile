@@ -22,6 +22,8 @@ HOLDERS ?=
 ROLLOUTS ?=
 # Flags of test/bench/targets for "make bench-targets".
 TARGETS ?=
+# Flags of test/bench/kyverno for "make bench-kyverno".
+KYVERNO ?=
 # Flags of test/bench/scale for "make bench-scale".
 SCALE ?=
 # The race detector needs cgo and a C compiler; where there is none, tests run without it.
@@ -268,6 +270,10 @@ bench-rollouts: build controlplane-binaries ## Measure what Kausality and its re
 .PHONY: bench-targets
 bench-targets: build controlplane-binaries ## Measure how 5,000 objects come to show that a policy is in effect for them (TARGETS: flags).
 	go run ./test/bench/targets $(TARGETS)
+
+.PHONY: bench-kyverno
+bench-kyverno: build controlplane-binaries kyverno-binaries ## Measure generating for 5,000 namespaces beside Kyverno (KYVERNO: flags).
+	go run ./test/bench/kyverno $(KYVERNO)
 
 # Flags of test/bench/cri for "make bench-cri" and "make soak-cri".
 CRI ?=
