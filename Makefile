@@ -22,6 +22,8 @@ HOLDERS ?=
 ROLLOUTS ?=
 # Flags of test/bench/targets for "make bench-targets".
 TARGETS ?=
+# Flags of test/bench/kyverno for "make bench-kyverno".
+KYVERNO ?=
 # Flags of test/bench/scale for "make bench-scale".
 SCALE ?=
 # The race detector needs cgo and a C compiler; where there is none, tests run without it.
@@ -190,6 +192,11 @@ e2e-provider-kubernetes: build controlplane-binaries peers-binaries provider-kub
 	@echo "=== end to end with provider-kubernetes: a published provider, and the audit log of what it manages"
 	go test $(RACE) -count=1 -timeout=20m ./test/e2e/providerkubernetes
 
+.PHONY: e2e-kyverno
+e2e-kyverno: build controlplane-binaries kyverno-binaries ## Run the tests with an installed Kyverno beside the operator (some 5 minutes).
+	@echo "=== end to end beside Kyverno: the same policy in both, and the hand-over"
+	go test $(RACE) -count=1 -timeout=20m ./test/e2e/kyverno -ginkgo.no-color
+
 .PHONY: e2e-cri
 e2e-cri: build controlplane-binaries cri-binaries ## Run the tests of kausality-cri with containerd, critest and a kubelet; as root (some 5 minutes).
 	@echo "=== end to end with containerd: containers that try each other"
@@ -263,6 +270,10 @@ bench-rollouts: build controlplane-binaries ## Measure what Kausality and its re
 .PHONY: bench-targets
 bench-targets: build controlplane-binaries ## Measure how 5,000 objects come to show that a policy is in effect for them (TARGETS: flags).
 	go run ./test/bench/targets $(TARGETS)
+
+.PHONY: bench-kyverno
+bench-kyverno: build controlplane-binaries kyverno-binaries ## Measure generating for 5,000 namespaces beside Kyverno (KYVERNO: flags).
+	go run ./test/bench/kyverno $(KYVERNO)
 
 # Flags of test/bench/cri for "make bench-cri" and "make soak-cri".
 CRI ?=

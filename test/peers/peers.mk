@@ -164,6 +164,35 @@ argo-cd-binaries: $(PEERS_BIN)/argo-cd
 $(PEERS_BIN)/argo-cd: test/peers/argo-cd/go.mod test/peers/argo-cd/go.sum test/peers/argo-cd/main.go
 	$(call controller-build,.,4 minutes)
 
+# Kyverno, which only "make e2e-kyverno" and "make bench-kyverno" run: two of its controllers, and the
+# manifest that it is installed by.
+KYVERNO_MODULE := github.com/kyverno/kyverno
+
+.PHONY: kyverno-binaries
+kyverno-binaries: $(addprefix $(PEERS_BIN)/,kyverno kyverno-background kyverno-install/.copied) ## Build Kyverno's admission and background controllers, which tests and a benchmark run.
+
+# kyverno-build announces and builds one of its controllers.
+# $(1): command, $(2): how long the very first build takes on two cores.
+define kyverno-build
+	@echo "$(@F) (first build: about $(2), cached afterwards)"
+	@mkdir -p $(@D)
+	@CGO_ENABLED=0 go -C test/peers/kyverno build -ldflags '-s -w' -o $(abspath $@) $(KYVERNO_MODULE)/cmd/$(1)
+	@touch $@
+endef
+
+$(PEERS_BIN)/kyverno $(PEERS_BIN)/kyverno-background: test/peers/kyverno/go.mod test/peers/kyverno/go.sum
+$(PEERS_BIN)/kyverno:
+	$(call kyverno-build,kyverno,10 minutes)
+$(PEERS_BIN)/kyverno-background:
+	$(call kyverno-build,background-controller,1 minute)
+
+$(PEERS_BIN)/kyverno-install/.copied: test/peers/kyverno/go.mod
+	@mkdir -p $(@D)
+	@go -C test/peers/kyverno mod download $(KYVERNO_MODULE)
+	@dir=$$(go -C test/peers/kyverno list -m -f '{{.Dir}}' $(KYVERNO_MODULE)) && \
+		install -m 0644 $$dir/config/install-latest-testing.yaml $(@D)/install.yaml
+	@touch $@
+
 # A container runtime, what it runs containers with, and who asks it: only
 # "make e2e-cri" has them.
 CRI_BIN := bin/cri

@@ -1,0 +1,296 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"time"
+
+	"github.com/prometheus/procfs"
+	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/test/controlplane"
+)
+
+const (
+	// teamLabel and team are on the namespaces that the policy is for.
+	teamLabel, team = "bench.example.org/team", "bench"
+	// sourceNamespace has the Secret that is cloned. All objects have the same name.
+	sourceNamespace, objectName = "bench-source", "bench"
+	// sourceKey is the key of the Secret that changes.
+	sourceKey = "value"
+	// poll is how often is looked for what takes long; it costs others processor time.
+	poll = time.Second
+	// idle is what share of a processor those use who have nothing left to do.
+	idle = 0.1
+)
+
+// files are those of this command, below the root of the repository.
+func files(name string) string { return filepath.Join(*root, "test", "bench", "kyverno", name) }
+
+// stage is a control plane with namespaces, and somebody who carries out policies.
+type stage struct {
+	world
+	cp    *controlplane.ControlPlane
+	admin client.Client
+	// offset is up to where the audit log was read.
+	offset int64
+}
+
+// set makes the namespaces before it installs anybody: what their creation costs is not measured.
+func (w world) set(ctx context.Context) (_ *stage, err error) {
+	auditPolicy, err := filepath.Abs(files("audit-policy.yaml"))
+	if err != nil {
+		return nil, err
+	}
+	opts := controlplane.Options{
+		Components:          []controlplane.Component{controlplane.Etcd, controlplane.APIServer, controlplane.ControllerManager},
+		Nodes:               -1,
+		ExtraAPIServerFlags: []string{"--audit-policy-file=" + auditPolicy},
+		// It makes a service account and a ConfigMap in each namespace.
+		ExtraControllerManagerFlags: []string{"--kube-api-qps=1000", "--kube-api-burst=2000"},
+		Progress:                    w.sayf,
+	}
+	if *keep != "" {
+		opts.Dir = filepath.Join(*keep, w.name)
+		if err := os.MkdirAll(opts.Dir, 0o700); err != nil {
+			return nil, err
+		}
+	}
+	s := &stage{world: w}
+	if s.cp, err = controlplane.Start(ctx, opts); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, s.cp.Stop())
+		}
+	}()
+	config := s.cp.AdminConfig()
+	config.QPS = -1
+	if s.admin, err = client.New(config, client.Options{Scheme: controlplane.NewScheme()}); err != nil {
+		return nil, err
+	}
+	w.sayf("making the namespaces")
+	if err := s.furnish(ctx); err != nil {
+		return nil, fmt.Errorf("making the namespaces: %w", err)
+	}
+	w.sayf("starting what is measured")
+	if err := w.install(ctx, s.cp); err != nil {
+		return nil, err
+	}
+	if err := s.untilCalm(ctx, newWitness(w.users)); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// sayf says what is being done.
+func (w world) sayf(line string) { fmt.Fprintf(os.Stderr, "%s: %s\n", w.name, line) }
+
+// furnish makes the roles, the source and the namespaces, and waits until the controller manager has
+// made what each namespace has.
+func (s *stage) furnish(ctx context.Context) error {
+	rights, err := os.ReadFile(files("rights.yaml"))
+	if err != nil {
+		return err
+	}
+	objects, err := controlplane.Decode(rights)
+	if err != nil {
+		return err
+	}
+	if err := s.cp.Apply(ctx, objects); err != nil {
+		return err
+	}
+	if err := s.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: sourceNamespace}}); err != nil {
+		return err
+	}
+	err = s.admin.Create(ctx, &corev1.Secret{
+		ObjectMeta: metav1.ObjectMeta{Namespace: sourceNamespace, Name: objectName}, StringData: map[string]string{sourceKey: "first"},
+	})
+	if err != nil {
+		return err
+	}
+	group, groupCtx := errgroup.WithContext(ctx)
+	group.SetLimit(*writers)
+	for i := range *namespaces {
+		group.Go(func() error {
+			return s.admin.Create(groupCtx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+				Name: fmt.Sprintf("bench-%05d", i), Labels: map[string]string{teamLabel: team},
+			}})
+		})
+	}
+	if err := group.Wait(); err != nil {
+		return err
+	}
+	for kind, name := range map[string]string{"ServiceAccount": "default", "ConfigMap": "kube-root-ca.crt"} {
+		err := wait.PollUntilContextTimeout(ctx, poll, *patience, true, func(ctx context.Context) (bool, error) {
+			n, err := s.count(ctx, schema.GroupVersionKind{Version: "v1", Kind: kind}, name)
+			return n >= *namespaces, err
+		})
+		if err != nil {
+			return fmt.Errorf("waiting for each namespace to have %s %s: %w", kind, name, err)
+		}
+	}
+	return nil
+}
+
+// count returns how many objects of a kind have a name.
+func (s *stage) count(ctx context.Context, kind schema.GroupVersionKind, name string) (int, error) {
+	list := &metav1.PartialObjectMetadataList{}
+	list.SetGroupVersionKind(kind)
+	err := s.admin.List(ctx, list, client.MatchingFields{"metadata.name": name})
+	return len(list.Items), err
+}
+
+// apply creates the policy, and returns when it began to.
+func (s *stage) apply(ctx context.Context) (began time.Time, err error) {
+	text, err := s.policy(ctx, files("policy.yaml"))
+	if err != nil {
+		return began, fmt.Errorf("reading the policy: %w", err)
+	}
+	objects, err := controlplane.Decode(text)
+	if err != nil {
+		return began, err
+	}
+	if len(objects) != 1 {
+		return began, fmt.Errorf("the policy is %d objects, expected 1", len(objects))
+	}
+	err = wait.PollUntilContextTimeout(ctx, poll, time.Minute, true, func(ctx context.Context) (bool, error) {
+		began = time.Now()
+		err := s.admin.Create(ctx, objects[0].DeepCopy())
+		// The API server hears of the certificate of a webhook by a watch.
+		if apierrors.IsInternalError(err) {
+			return false, nil
+		}
+		return err == nil, err
+	})
+	return began, err
+}
+
+// changeSource changes the source, and returns when it began to.
+func (s *stage) changeSource(ctx context.Context) (began time.Time, err error) {
+	began = time.Now()
+	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: sourceNamespace, Name: objectName}}
+	return began, s.admin.Patch(ctx, source, client.RawPatch(types.MergePatchType, []byte(`{"stringData":{"`+sourceKey+`":"second"}}`)))
+}
+
+// stale counts the clones that do not have what the source has.
+func (s *stage) stale(ctx context.Context) (int, error) {
+	list := &unstructured.UnstructuredList{}
+	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
+	if err := s.admin.List(ctx, list, client.MatchingFields{"metadata.name": objectName}); err != nil {
+		return 0, err
+	}
+	var source string
+	values := map[string]int{}
+	for i := range list.Items {
+		value, _, err := unstructured.NestedString(list.Items[i].Object, "data", sourceKey)
+		if err != nil {
+			return 0, err
+		}
+		if list.Items[i].GetNamespace() == sourceNamespace {
+			source = value
+			continue
+		}
+		values[value]++
+	}
+	return *namespaces - values[source], nil
+}
+
+// read has a witness see what was asked for since the last time.
+func (s *stage) read(w *witness) error {
+	events, offset, err := controlplane.ReadAuditFrom(s.cp.AuditLog(), s.offset, w.wants)
+	s.offset = offset
+	w.see(events)
+	return err
+}
+
+// untilCalm waits until nobody asks for anything any more, or works.
+func (s *stage) untilCalm(ctx context.Context, w *witness) error {
+	since, seen, worked := time.Now(), -1, -1.0
+	err := wait.PollUntilContextTimeout(ctx, poll, *patience, true, func(context.Context) (bool, error) {
+		if err := s.read(w); err != nil {
+			return false, err
+		}
+		now, err := s.worked()
+		if err != nil {
+			return false, err
+		}
+		if w.total != seen || now-worked > idle*poll.Seconds() {
+			since = time.Now()
+		}
+		seen, worked = w.total, now
+		return time.Since(since) > *quiet, nil
+	})
+	if err != nil {
+		return fmt.Errorf("waiting until nothing is left to do: %w", err)
+	}
+	return nil
+}
+
+// worked returns how long processors have worked for what is measured.
+func (s *stage) worked() (seconds float64, err error) {
+	err = s.each(func(p procfs.Proc) error {
+		stat, err := p.Stat()
+		seconds += stat.CPUTime()
+		return err
+	})
+	return seconds, err
+}
+
+// peak returns how much memory was resident at most, of each process since it was started.
+func (s *stage) peak() (mebibytes float64, err error) {
+	err = s.each(func(p procfs.Proc) error {
+		status, err := p.NewStatus()
+		mebibytes += float64(status.VmHWM) / (1 << 20)
+		return err
+	})
+	return mebibytes, err
+}
+
+// each looks at the processes that are measured.
+func (s *stage) each(look func(procfs.Proc) error) error {
+	pids := map[string]int{}
+	for _, member := range s.cp.Status() {
+		if member.Running {
+			pids[member.Name] = member.PID
+		}
+	}
+	for _, name := range s.processes {
+		p, err := procfs.NewProc(pids[name])
+		if err != nil {
+			return fmt.Errorf("looking for process %s: %w", name, err)
+		}
+		if err := look(p); err != nil {
+			return fmt.Errorf("looking at process %s: %w", name, err)
+		}
+	}
+	return nil
+}
