@@ -63,6 +63,9 @@ func TestRightsAreExplained(t *testing.T) {
 				continue
 			}
 			for _, rule := range role.Rules {
+				for _, url := range rule.NonResourceURLs {
+					installed.add(role.Name, url, rule.Verbs...)
+				}
 				for _, group := range rule.APIGroups {
 					for _, resource := range rule.Resources {
 						installed.add(role.Name, strings.TrimSuffix(resource+"."+group, "."), rule.Verbs...)
