@@ -249,7 +249,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "generating: triggers are read whatever the account may",
-		edits: []edit{{"internal/controller/generating/trigger.go", "\tif err := l.rights.requireRead(ctx, l.of.account, of.gvr.GroupResource(), object.GetNamespace(), object.GetName()); err != nil {\n\t\treturn nil, err\n\t}\n", ""}},
+		edits: []edit{{"internal/controller/generating/trigger.go", "\tif err := l.rights.requireRead(ctx, l.of.account, trigger.Resource.GroupResource(), id.Namespace, id.Name); err != nil {\n\t\treturn nil, err\n\t}\n", ""}},
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "writes as its service account"},
 	},
 	{
