@@ -538,7 +538,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 	for path, handler := range map[string]webhook.AdmissionHandler{
 		interception.MutatePath:   &admission.Mutator{Gatherer: gatherer},
 		interception.ValidatePath: &admission.Validator{Gatherer: gatherer},
-		interception.CausePath:    &cause.Hook{
+		interception.CausePath: &cause.Hook{
 			Policies: o.GetClient(), Namespaces: o.namespaces, KindFor: o.kinds.KindFor, Clock: o.clock,
 			Requests: cause.Secrets{Writer: o.GetClient(), Namespace: o.namespace},
 		},

@@ -237,7 +237,7 @@ var _ = Describe("A GeneratingPolicy about requests", func() {
 	})
 
 	It("makes objects for evictions that are carried out", func(ctx SpecContext) {
-		a := newAsked(ctx, "RULE", evictions, "CONDITION", "object.kind == 'Eviction' && oldObject == null", "WHAT", "' + object.metadata.name + '")
+		a := newAsked(ctx, "RULE", evictions, "CONDITION", "object.kind == 'Eviction' && oldObject == null", "WHAT", "of ' + object.metadata.name + '")
 		one := intstr.FromInt32(1)
 		Expect(a.owner.Create(ctx, &policyv1.PodDisruptionBudget{
 			ObjectMeta: metav1.ObjectMeta{Namespace: a.ns, Name: "needed"},
@@ -251,7 +251,7 @@ var _ = Describe("A GeneratingPolicy about requests", func() {
 		Consistently(a.made).WithContext(ctx).WithTimeout(quietMoment).Should(Equal("gone"))
 
 		Expect(evict(web)).To(Succeed())
-		Eventually(a.made).WithContext(ctx).Should(Equal(mallory + " CREATE web web"))
+		Eventually(a.made).WithContext(ctx).Should(Equal(mallory + " CREATE web of web"))
 	})
 
 	It("makes objects for connections", func(ctx SpecContext) {

@@ -78,16 +78,16 @@ func newAsking(ctx context.Context, namespace, later string, synchronize bool) *
 	return p
 }
 
-// deletion returns the Secret that keeps the deletion of a ConfigMap that is not there.
-func deletion(p *v1alpha1.GeneratingPolicy, name, user string) *corev1.Secret {
+// deletion returns the Secret that keeps the deletion by bob of a ConfigMap that is not there.
+func deletion(p *v1alpha1.GeneratingPolicy, name string) *corev1.Secret {
 	GinkgoHelper()
 	request := &kept.Request{
 		Policy: p.Name, PolicyUID: p.UID, Resource: schema.GroupVersionResource{Version: "v1", Resource: "configmaps"}, Kind: schema.GroupKind{Kind: "ConfigMap"},
 		Operation: admissionregistrationv1.Delete, Namespace: p.Name, Name: name, UID: "gone", Time: metav1.NowMicro(),
-		Asked:     map[string]any{"operation": "DELETE", "name": name, "userInfo": map[string]any{"username": user}},
+		Asked:     map[string]any{"operation": "DELETE", "name": name, "userInfo": map[string]any{"username": "bob"}},
 		OldObject: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"namespace": p.Name, "name": name}, "data": map[string]any{"key": name}},
 	}
-	secret, err := request.InSecret(operatorNamespace, types.UID(user+"/"+name))
+	secret, err := request.InSecret(operatorNamespace, types.UID(name))
 	Expect(err).NotTo(HaveOccurred())
 	return secret
 }
@@ -115,7 +115,7 @@ var _ = Describe("Requests that are kept", func() {
 		stop, _ := startGenerating(ctx)
 		p := newAsking(ctx, namespace, later, false)
 		accepted(ctx, p)
-		secret := deletion(p, "web", "bob")
+		secret := deletion(p, "web")
 		apply(ctx, secret)
 		Eventually(configMapIs(ctx, namespace, "first")).WithContext(ctx).Should(Equal("bob"))
 		Eventually(func(g Gomega) {
@@ -143,10 +143,10 @@ var _ = Describe("Requests that are kept", func() {
 		accepted(ctx, p)
 		other := p.DeepCopy()
 		other.UID = "another"
-		stale, wrong := deletion(other, "stale", "bob"), deletion(p, "wrong", "bob")
+		stale, wrong := deletion(other, "stale"), deletion(p, "wrong")
 		wrong.Data = map[string][]byte{"request": []byte("{")}
 		Expect(k8s.Create(ctx, newConfigMap(namespace, "first", "mine", nil))).To(Succeed())
-		conflicting := deletion(p, "web", "bob")
+		conflicting := deletion(p, "web")
 		apply(ctx, stale, wrong, conflicting)
 		Eventually(configMapIs(ctx, namespace, "second")).WithContext(ctx).Should(Equal("web"))
 		Expect(configMapIs(ctx, namespace, "first")()).To(Equal("mine"))

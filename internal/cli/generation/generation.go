@@ -330,18 +330,8 @@ func (g *generation) evaluate(
 	if compiled.NeedsRequest() && trigger.Request == nil && !isTriggerOf(made, out.ID) {
 		return out, concerned, nil
 	}
-	if compiled.NeedsOld() && out.ID != g.id {
-		g.notef("GeneratingPolicy %s generates from what %s was before, which only the operator knows.", p.Name, out.ID)
-		return plan.Trigger{ID: out.ID}, false, nil
-	}
-	if compiled.NeedsOld() {
-		old, err := g.from.Object(g.changed.GroupVersionKind(), out.ID.Namespace, out.ID.Name)
-		if err != nil {
-			return out, false, err
-		}
-		if old != nil {
-			trigger.OldObject = old.Object
-		}
+	if isKnown, err := g.addOld(compiled, trigger, out.ID); err != nil || !isKnown {
+		return plan.Trigger{ID: out.ID}, false, err
 	}
 	result, err := compiled.Evaluate(ctx, trigger, g.from)
 	if err != nil {
@@ -356,6 +346,23 @@ func (g *generation) evaluate(
 		out.Made, err = g.madeOnce(ctx, p.Name, out.ID)
 	}
 	return out, concerned, err
+}
+
+// addOld adds what a trigger was before, where the policy generates from that, and reports whether it is
+// known: that of the object that would change is.
+func (g *generation) addOld(compiled *generate.Policy, trigger *generate.Trigger, id generate.ID) (bool, error) {
+	if !compiled.NeedsOld() {
+		return true, nil
+	}
+	if id != g.id {
+		g.notef("GeneratingPolicy %s generates from what %s was before, which only the operator knows.", compiled.Name, id)
+		return false, nil
+	}
+	old, err := g.from.Object(g.changed.GroupVersionKind(), id.Namespace, id.Name)
+	if err == nil && old != nil {
+		trigger.OldObject = old.Object
+	}
+	return true, err
 }
 
 // isOfChanged reports whether a read is of the object that would change, or of a list that may have it.
