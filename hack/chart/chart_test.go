@@ -76,7 +76,7 @@ func TestInstallsTheSame(t *testing.T) {
 			components: []string{"network-policy"},
 			values:     object{"networkPolicy": object{"enabled": true}},
 		},
-		"requests": {resources: []string{"access/requests"}, values: object{"access": object{"requests": true}}},
+		"requests":  {resources: []string{"access/requests"}, values: object{"access": object{"requests": true}}},
 		"all kinds": {resources: []string{"access/all"}, values: object{"access": object{"all": true}}},
 		"everything at once": {
 			resources:  []string{"access/all"},
