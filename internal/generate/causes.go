@@ -46,12 +46,9 @@ type Source struct {
 // triggers themselves.
 func (p *Policy) CausedBy() []admissionregistrationv1.RuleWithOperations {
 	var out []admissionregistrationv1.RuleWithOperations
-	for i := range p.matcher.rules {
-		if rule, ok := written(&p.matcher.rules[i].RuleWithOperations); ok {
-			out = append(out, rule)
-		}
+	for _, rule := range slices.Concat(p.matcher.watched, p.matcher.kept) {
+		out = append(out, rule.RuleWithOperations)
 	}
-	out = append(out, p.KeptRules()...)
 	for _, s := range p.sources {
 		out = append(out, admissionregistrationv1.RuleWithOperations{
 			Operations: writing,
@@ -66,29 +63,6 @@ func (p *Policy) CausedBy() []admissionregistrationv1.RuleWithOperations {
 
 // writing are the operations that leave an object behind to say who did it.
 var writing = []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}
-
-// written returns what of a rule is about the writing of whole objects, and false where nothing is.
-// Whether a trigger counts once it was created or changed depends on its policy, and later on the
-// object alone.
-func written(rule *admissionregistrationv1.RuleWithOperations) (admissionregistrationv1.RuleWithOperations, bool) {
-	if !slices.ContainsFunc(rule.Operations, func(o admissionregistrationv1.OperationType) bool {
-		return o == admissionregistrationv1.OperationAll || slices.Contains(writing, o)
-	}) {
-		return admissionregistrationv1.RuleWithOperations{}, false
-	}
-	out := *rule.DeepCopy()
-	out.Operations = writing
-	out.Resources = slices.DeleteFunc(out.Resources, func(name string) bool { return strings.Contains(name, "/") && name != "*/*" })
-	for i, name := range out.Resources {
-		if name == "*/*" {
-			out.Resources[i] = "*"
-		}
-	}
-	if out.Scope == nil {
-		out.Scope = new(admissionregistrationv1.AllScopes)
-	}
-	return out, len(out.Resources) > 0
-}
 
 // Concerns reports whether a change of an object may change what the policy wants: it is a trigger as
 // far as can be told without reading anything, or something that the policy is known to read.

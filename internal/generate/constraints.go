@@ -55,8 +55,12 @@ func (c *compiler) matchConstraints(of *admissionregistrationv1.MatchResources) 
 		}
 	}
 	for i, rule := range of.ResourceRules {
-		c.rule(matchPath.Child("resourceRules").Index(i), rule)
-		c.warnOfUnmatched(matchPath.Child("resourceRules").Index(i), &rule)
+		at := matchPath.Child("resourceRules").Index(i)
+		c.rule(at, rule)
+		c.warnOfUnmatched(at, &rule)
+		if watched, ok := watchedRule(&rule); ok {
+			m.watched = append(m.watched, watched)
+		}
 		m.kept = append(m.kept, keptRules(&rule)...)
 	}
 	for i, rule := range of.ExcludeResourceRules {

@@ -30,16 +30,44 @@ func RequestID(of ID, operation admissionregistrationv1.OperationType, subresour
 	return of
 }
 
-// isRequest reports whether the trigger is a request and not an object: a deletion, a connection, or
-// one about a sub-resource. Nothing is left of it that could be watched.
-func (t *Trigger) isRequest() bool {
-	return t.Subresource != "" || t.Operation == admissionregistrationv1.Delete || t.Operation == admissionregistrationv1.Connect
+// IsRequest reports whether a trigger is the request itself, and not the object that the request is about: a
+// deletion, a connection, or a request about a sub-resource leaves nothing that could be watched.
+func IsRequest(operation admissionregistrationv1.OperationType, subresource string) bool {
+	return subresource != "" || operation == admissionregistrationv1.Delete || operation == admissionregistrationv1.Connect
 }
 
-// keptRules returns what of a rule is about triggers that are requests. Deletions count where the rule
-// names them: with all operations a deletion is the end of a trigger, as with CREATE. Of sub-resources
-// those count that it names, but not status, which says what was seen of an object and not what is asked
-// of it.
+func (t *Trigger) isRequest() bool { return IsRequest(t.Operation, t.Subresource) }
+
+// watchedRule returns what of a rule is about whole objects that are created or changed, and false where
+// nothing is. Whether the object is a trigger once it was created, or only once it was changed, depends on
+// the policy, and later on the object alone.
+func watchedRule(rule *admissionregistrationv1.NamedRuleWithOperations) (admissionregistrationv1.NamedRuleWithOperations, bool) {
+	out := withScope(rule)
+	isAbout := slices.ContainsFunc(out.Operations, func(o admissionregistrationv1.OperationType) bool {
+		return o == admissionregistrationv1.OperationAll || slices.Contains(writing, o)
+	})
+	out.Operations = writing
+	out.Resources = slices.DeleteFunc(out.Resources, func(name string) bool { return strings.Contains(name, "/") && name != "*/*" })
+	for i, name := range out.Resources {
+		if name == "*/*" {
+			out.Resources[i] = everything
+		}
+	}
+	return out, isAbout && len(out.Resources) > 0
+}
+
+// withScope returns a copy of a rule with the scope that the API server would give it.
+func withScope(rule *admissionregistrationv1.NamedRuleWithOperations) admissionregistrationv1.NamedRuleWithOperations {
+	out := *rule.DeepCopy()
+	if out.Scope == nil {
+		out.Scope = new(admissionregistrationv1.AllScopes)
+	}
+	return out
+}
+
+// keptRules returns what of a rule is about triggers that are requests. A deletion counts where the rule
+// names DELETE: under "*" it is only the end of a trigger. A sub-resource counts where the rule names it.
+// The status never does: it says what was seen of an object, and not what is asked of it.
 func keptRules(rule *admissionregistrationv1.NamedRuleWithOperations) []admissionregistrationv1.NamedRuleWithOperations {
 	var whole, parts []string
 	for _, resource := range rule.Resources {
@@ -51,7 +79,7 @@ func keptRules(rule *admissionregistrationv1.NamedRuleWithOperations) []admissio
 	}
 	var out []admissionregistrationv1.NamedRuleWithOperations
 	add := func(resources []string, operations ...admissionregistrationv1.OperationType) {
-		kept := *rule.DeepCopy()
+		kept := withScope(rule)
 		kept.Resources, kept.Operations = resources, operations
 		out = append(out, kept)
 	}
@@ -96,29 +124,14 @@ func (p *Policy) TakesRequests() bool { return len(p.matcher.kept) > 0 }
 
 // NeedsOld reports whether the policy generates from what an object was before the request that made it a
 // trigger, of which the object itself says nothing.
-func (p *Policy) NeedsOld() bool { return p.usesOld && len(p.WatchedRules()) > 0 }
+func (p *Policy) NeedsOld() bool { return p.usesOld && len(p.matcher.watched) > 0 }
 
-// KeptRules returns the requests that may be triggers of the policy, as rules of a webhook.
-func (p *Policy) KeptRules() []admissionregistrationv1.RuleWithOperations {
-	out := make([]admissionregistrationv1.RuleWithOperations, 0, len(p.matcher.kept))
-	for i := range p.matcher.kept {
-		rule := *p.matcher.kept[i].RuleWithOperations.DeepCopy()
-		if rule.Scope == nil {
-			rule.Scope = new(admissionregistrationv1.AllScopes)
-		}
-		out = append(out, rule)
-	}
-	return out
-}
+// KeptRules returns the rules for requests that may be triggers of the policy. The caller must not modify
+// them.
+func (p *Policy) KeptRules() []admissionregistrationv1.NamedRuleWithOperations { return p.matcher.kept }
 
-// WatchedRules returns the rules that are about objects that can be watched.
+// WatchedRules returns the rules for objects that may be triggers of the policy, each for creations and
+// changes. The caller must not modify them.
 func (p *Policy) WatchedRules() []admissionregistrationv1.NamedRuleWithOperations {
-	var out []admissionregistrationv1.NamedRuleWithOperations
-	for i := range p.matcher.rules {
-		rule, ok := written(&p.matcher.rules[i].RuleWithOperations)
-		if ok {
-			out = append(out, admissionregistrationv1.NamedRuleWithOperations{ResourceNames: p.matcher.rules[i].ResourceNames, RuleWithOperations: rule})
-		}
-	}
-	return out
+	return p.matcher.watched
 }

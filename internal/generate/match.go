@@ -23,6 +23,7 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apiserver/pkg/admission"
@@ -98,9 +99,10 @@ func ResourcesOf(rule *admissionregistrationv1.NamedRuleWithOperations) map[sche
 
 // matcher is compiled matchConstraints.
 type matcher struct {
+	// rules are those of the policy, exclude those of what is excluded.
 	rules, exclude []admissionregistrationv1.NamedRuleWithOperations
-	// kept are the rules for triggers that are requests.
-	kept               []admissionregistrationv1.NamedRuleWithOperations
+	// watched is what of rules is about objects, kept what is about triggers that are requests.
+	watched, kept      []admissionregistrationv1.NamedRuleWithOperations
 	namespaces, labels labels.Selector
 	exact              bool
 }
@@ -184,6 +186,14 @@ func namespaceOf(resource schema.GroupVersionResource, id ID) string {
 		return id.Name
 	}
 	return id.Namespace
+}
+
+// PartialNamespace returns as much of a Namespace as is known without reading it.
+func PartialNamespace(name string, labels map[string]string) map[string]any {
+	out := &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "Namespace"}}
+	out.SetName(name)
+	out.SetLabels(labels)
+	return out.Object
 }
 
 // labelsOf returns the labels of an object, without what is no string.

@@ -293,8 +293,7 @@ func (g *generation) trigger(object *unstructured.Unstructured) (*generate.Trigg
 		return nil, err
 	}
 	out := &generate.Trigger{Resource: is, Equivalent: others, Object: object.Object}
-	if marks, above := plan.MarksOf(generate.IDOf(object.Object), object.Object); marks != nil {
-		out.Above = append([]string{marks.Policy.Name}, above...)
+	if out.Above = plan.Above(object.Object); len(out.Above) > 0 {
 		g.above[generate.IDOf(object.Object)] = out.Above
 	}
 	switch {

@@ -96,7 +96,7 @@ func (r *Reconciler) followRequests(ctx context.Context, e *entry, what *served)
 }
 
 // asksAbout reports whether the API server asks about requests.
-func (r *Reconciler) asksAbout(ctx context.Context, rules []admissionregistrationv1.RuleWithOperations) (bool, error) {
+func (r *Reconciler) asksAbout(ctx context.Context, rules []admissionregistrationv1.NamedRuleWithOperations) (bool, error) {
 	config := &admissionregistrationv1.MutatingWebhookConfiguration{}
 	if err := r.Client.Get(ctx, client.ObjectKey{Name: r.Asked}, config); err != nil {
 		if apierrors.IsNotFound(err) {
@@ -110,7 +110,7 @@ func (r *Reconciler) asksAbout(ctx context.Context, rules []admissionregistratio
 			asked = append(asked, rule.String())
 		}
 	}
-	return !slices.ContainsFunc(rules, func(rule admissionregistrationv1.RuleWithOperations) bool {
-		return !slices.Contains(asked, rule.String())
+	return !slices.ContainsFunc(rules, func(rule admissionregistrationv1.NamedRuleWithOperations) bool {
+		return !slices.Contains(asked, rule.RuleWithOperations.String())
 	}), nil
 }

@@ -187,34 +187,25 @@ func (l *look) evaluateRequest(ctx context.Context, id generate.ID, out *outcome
 	return t, nil
 }
 
-// namespaceOf returns the Namespace that a request was about or in, nil where that has none. Of one that is
-// gone, name and labels are known.
+// namespaceOf returns the Namespace of the object that a request is about, nil where it has none or that is
+// gone.
 func (l *look) namespaceOf(ctx context.Context, asked *kept.Request) (map[string]any, error) {
-	switch {
-	case asked.Kind == namespaceKind.GroupKind():
-		return asked.OldObject, nil
-	case asked.Namespace == "":
+	if asked.Namespace == "" {
 		return nil, nil
 	}
 	if err := l.objects.current(namespaceKind); err != nil {
 		return nil, err
 	}
 	object, err := l.objects.get(ctx, namespaceKind, "", asked.Namespace)
-	if err != nil {
+	if err != nil || object == nil {
 		return nil, err
-	}
-	if object == nil {
-		object = objectOf(namespaceKind)
-		object.SetName(asked.Namespace)
-		object.SetLabels(asked.NamespaceLabels)
 	}
 	return object.Object, nil
 }
 
-// isEnding reports whether a Namespace, as namespaceOf returns it, is gone or about to be.
+// isEnding reports whether a Namespace, nil where it is not there, is gone or about to be.
 func isEnding(namespace map[string]any) bool {
-	of := &unstructured.Unstructured{Object: namespace}
-	return of.GetUID() == "" || of.GetDeletionTimestamp() != nil
+	return namespace == nil || (&unstructured.Unstructured{Object: namespace}).GetDeletionTimestamp() != nil
 }
 
 func madeOnceOf(asked *kept.Request) map[generate.ID]bool {

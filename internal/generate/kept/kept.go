@@ -29,7 +29,6 @@ import (
 	"fmt"
 	"time"
 
-	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -47,12 +46,11 @@ const (
 	MaxBytes = 128 << 10
 	// MaxRequests is how many requests of one policy are kept. The oldest are given up for others.
 	MaxRequests = 1000
-	// Type is the type of the Secrets.
-	Type corev1.SecretType = "kausality.io/request"
 
-	namePrefix   = "kausality-request-"
-	fieldRequest = "request"
-	fieldMade    = "generated"
+	secretType   corev1.SecretType = "kausality.io/request"
+	namePrefix                     = "kausality-request-"
+	fieldRequest                   = "request"
+	fieldMade                      = "generated"
 )
 
 // ErrTooLarge says that a request is too large to be kept.
@@ -89,11 +87,6 @@ type Request struct {
 	Secret string `json:"-"`
 }
 
-// Is reports whether an admission request is a trigger itself, and not the object that it is about.
-func Is(of *admissionv1.AdmissionRequest) bool {
-	return of.SubResource != "" || of.Operation == admissionv1.Delete || of.Operation == admissionv1.Connect
-}
-
 // ID identifies the trigger: the request, or the object that it has changed.
 func (r *Request) ID() generate.ID {
 	of := generate.ID{Group: r.Kind.Group, Kind: r.Kind.Kind, Namespace: r.Namespace, Name: r.Name}
@@ -103,18 +96,28 @@ func (r *Request) ID() generate.ID {
 	return generate.RequestID(of, r.Operation, r.Subresource)
 }
 
-// Trigger returns the request as policies see it; namespace is what it is about lies in, nil for none.
+// Trigger returns the request as policies see it. The Namespace that its object is in may be given as it is
+// now; where it is not, as it is gone or was not read, its name and labels are known.
 func (r *Request) Trigger(namespace map[string]any) *generate.Trigger {
 	t := &generate.Trigger{
 		Resource: r.Resource, Subresource: r.Subresource, Operation: r.Operation,
-		Object: r.Object, OldObject: r.OldObject, Namespace: namespace, Request: r.Asked,
+		Object: r.Object, OldObject: r.OldObject, Namespace: r.namespace(namespace), Request: r.Asked,
 	}
-	if was := r.OldObject; was != nil && r.Subresource == "" {
-		if marks, above := plan.MarksOf(generate.IDOf(was), was); marks != nil {
-			t.Above = append([]string{marks.Policy.Name}, above...)
-		}
+	if r.Subresource == "" {
+		t.Above = plan.Above(r.OldObject)
 	}
 	return t
+}
+
+func (r *Request) namespace(now map[string]any) map[string]any {
+	switch {
+	case r.Kind == (schema.GroupKind{Kind: "Namespace"}):
+		return r.OldObject // It is the object itself.
+	case r.Namespace == "" || now != nil:
+		return now
+	default:
+		return generate.PartialNamespace(r.Namespace, r.NamespaceLabels)
+	}
 }
 
 // EndsObject reports whether what was asked is that an object ends. Whether it was carried out can be told
@@ -141,7 +144,7 @@ func (r *Request) InSecret(namespace string, uid types.UID) (*corev1.Secret, err
 				APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindGeneratingPolicy, Name: r.Policy, UID: r.PolicyUID,
 			}},
 		},
-		Type: Type,
+		Type: secretType,
 		Data: map[string][]byte{fieldRequest: text},
 	}, nil
 }

@@ -29,6 +29,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate"
 )
 
 func deletion() *Request {
@@ -115,7 +116,7 @@ func TestWhatIsKept(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			r := deletion()
 			r.Operation, r.Subresource = admissionregistrationv1.OperationType(tc.operation), tc.subresource
-			is := Is(&admissionv1.AdmissionRequest{Operation: tc.operation, SubResource: tc.subresource})
+			is := generate.IsRequest(r.Operation, r.Subresource)
 			if is != tc.is || r.EndsObject() != tc.ends || r.ID().String() != tc.want {
 				t.Errorf("is kept: %v, ends the object: %v, %s; want %v, %v, %s", is, r.EndsObject(), r.ID(), tc.is, tc.ends, tc.want)
 			}

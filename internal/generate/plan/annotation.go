@@ -86,6 +86,16 @@ func MarksOf(id generate.ID, content map[string]any) (marks *Marks, above []stri
 	return &Marks{Policy: w.Policy, Triggers: w.Triggers, Source: w.Source, Synchronized: w.Synchronized, Digest: w.Digest}, w.Above
 }
 
+// Above returns the policies that led to an object, the one that made it first; none where no policy did. It
+// is what generate.Trigger has in its field Above.
+func Above(object map[string]any) []string {
+	marks, above := MarksOf(generate.IDOf(object), object)
+	if marks == nil {
+		return nil
+	}
+	return append([]string{marks.Policy.Name}, above...)
+}
+
 // writtenOn returns what an object says of how it came to be, nothing where MarksOf does.
 func writtenOn(id generate.ID, content map[string]any) written {
 	text := (&unstructured.Unstructured{Object: content}).GetAnnotations()[v1alpha1.AnnotationGeneratedFrom]

@@ -26,6 +26,7 @@ import (
 	"sync"
 
 	admissionv1 "k8s.io/api/admission/v1"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -37,7 +38,6 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/generate"
-	"kausality.io/operator/internal/generate/kept"
 )
 
 // Hook notes who changed an object, in v1alpha1.AnnotationChangedBy, and by which request, in
@@ -66,9 +66,11 @@ type compiled struct {
 	policy     *generate.Policy
 }
 
+var namespaceKind = ancestry.PartialNamespace().GroupVersionKind()
+
 // Handle implements admission.Handler.
 func (h *Hook) Handle(ctx context.Context, req admission.Request) admission.Response {
-	if kept.Is(&req.AdmissionRequest) {
+	if generate.IsRequest(admissionregistrationv1.OperationType(req.Operation), req.SubResource) {
 		return admission.Allowed("").WithWarnings(h.keep(ctx, &req)...)
 	}
 	object, before, err := objectsOf(&req)
@@ -169,21 +171,12 @@ func (h *Hook) trigger(ctx context.Context, req *admission.Request, object, befo
 		out.OldObject = before.Object
 	}
 	switch {
-	case object.GroupVersionKind() == ancestry.PartialNamespace().GroupVersionKind():
+	case object.GroupVersionKind() == namespaceKind:
 		out.Namespace = object.Object
 	case req.Namespace != "":
-		out.Namespace = namespace(req.Namespace, h.Namespaces.Labels(ctx, req.Namespace))
+		out.Namespace = generate.PartialNamespace(req.Namespace, h.Namespaces.Labels(ctx, req.Namespace))
 	}
 	return out, nil
-}
-
-// namespace is as much of a Namespace as is known.
-func namespace(name string, labels map[string]string) map[string]any {
-	out := &unstructured.Unstructured{Object: map[string]any{}}
-	out.SetGroupVersionKind(ancestry.PartialNamespace().GroupVersionKind())
-	out.SetName(name)
-	out.SetLabels(labels)
-	return out.Object
 }
 
 // policies returns the policies that are accepted, each compiled once.

@@ -102,7 +102,7 @@ func (h *Hook) keep(ctx context.Context, req *admission.Request) []string {
 	if request.Namespace != "" {
 		request.NamespaceLabels = h.Namespaces.Labels(ctx, request.Namespace)
 	}
-	trigger := request.Trigger(h.namespaceOf(ctx, request))
+	trigger := request.Trigger(nil)
 	var warnings []string
 	for _, p := range policies {
 		if !p.policy.TakesRequests() || !p.policy.TakesRequest(ctx, trigger) {
@@ -195,8 +195,8 @@ func (h *Hook) requestOf(req *admission.Request) (*kept.Request, error) {
 		Operation: admissionregistrationv1.OperationType(req.Operation),
 		Namespace: req.Namespace, Name: req.Name, Time: metav1.NewMicroTime(h.Clock.Now()), Asked: asked,
 	}
-	if out.Resource == namespacesResource {
-		out.Namespace = ""
+	if kind == namespaceKind {
+		out.Namespace = "" // That of the request is the Namespace itself.
 	}
 	if out.Object, err = contentOf(req.Object.Raw, out); err != nil {
 		return nil, err
@@ -209,8 +209,6 @@ func (h *Hook) requestOf(req *admission.Request) (*kept.Request, error) {
 	}
 	return out, nil
 }
-
-var namespacesResource = schema.GroupVersionResource{Version: "v1", Resource: "namespaces"}
 
 // contentOf decodes an object of a request, nil where there is none. Options, as those of exec, do not say
 // of which object they are: they get the name that the URL has.
@@ -230,17 +228,4 @@ func contentOf(raw []byte, of *kept.Request) (map[string]any, error) {
 	}
 	object.SetManagedFields(nil)
 	return object.Object, nil
-}
-
-// namespaceOf returns as much as is known of the Namespace that a request is about or in, nil for none.
-func (h *Hook) namespaceOf(ctx context.Context, request *kept.Request) map[string]any {
-	switch {
-	case request.Resource == namespacesResource && request.OldObject != nil:
-		return request.OldObject
-	case request.Resource == namespacesResource:
-		return namespace(request.Name, h.Namespaces.Labels(ctx, request.Name))
-	case request.Namespace != "":
-		return namespace(request.Namespace, request.NamespaceLabels)
-	}
-	return nil
 }
