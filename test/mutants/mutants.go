@@ -153,7 +153,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "generating: what an older policy made once, a younger one puts back",
-		edits: []edit{{"internal/controller/generating/carryout.go", "if step.Do == plan.Create || step.Do == plan.Apply {", "if step.Do == plan.Create {"}},
+		edits: []edit{{"internal/controller/generating/carryout.go", "step, k, matters); !mayTake {", "step, k, matters); !mayTake && (step.Do != plan.Apply || step.Reason == plan.TakenOver) {"}},
 		unit:  []string{"./internal/controller/generating"},
 	},
 	{
@@ -855,7 +855,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "requests: deletions of what the policy made are kept",
-		edits: []edit{{"internal/generate/kept/kept.go", "t.Above = append(", "_ = append("}},
+		edits: []edit{{"internal/generate/kept/kept.go", "t.Above = plan.Above(r.OldObject)", "_ = plan.Above(r.OldObject)"}},
 		unit:  []string{"-run=TestKeep", "./internal/webhook/cause"},
 	},
 	{

@@ -27,14 +27,12 @@ import (
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/eventrecorder"
 	"kausality.io/operator/internal/generate"
-	"kausality.io/operator/internal/generate/kept"
 	"kausality.io/operator/internal/generate/plan"
 )
 
@@ -246,21 +244,18 @@ func (l *look) knowsOthers(ctx context.Context, step plan.Step, k known) (bool, 
 	if step.Do == plan.Leave {
 		return true, nil
 	}
+	// Whatever else an older policy wants it takes over later. What it made once it does not: that stays as
+	// it is, also where somebody deleted it.
+	matters := l.isOlderAndMakesOnce
 	if step.Do == plan.Delete || step.Reason == plan.TakenOver {
-		if mayTake, err := l.mayTake(ctx, step, k, func(*v1alpha1.GeneratingPolicy) bool { return true }); !mayTake {
-			return false, err
-		}
+		matters = func(*v1alpha1.GeneratingPolicy) bool { return true }
 	}
-	if step.Do == plan.Create || step.Do == plan.Apply {
-		// Whatever else an older policy wants it takes over later. What it made once it does not: that stays as
-		// it is, also where somebody deleted it.
-		if mayTake, err := l.mayTake(ctx, step, k, l.isOlderAndMakesOnce); !mayTake {
-			return false, err
-		}
-		if l.isAboutToBeOverruled(ctx, step.ID, k) {
-			l.unseen = true
-			return false, nil
-		}
+	if mayTake, err := l.mayTake(ctx, step, k, matters); !mayTake {
+		return false, err
+	}
+	if step.Do != plan.Delete && l.isAboutToBeOverruled(ctx, step.ID, k) {
+		l.unseen = true
+		return false, nil
 	}
 	if !k.hasRivals(l.book.of(l.req, step.ID).rivals) {
 		// Another policy has begun to want the object, and may have made it, after it was asked who does.
@@ -303,11 +298,8 @@ func (l *look) isAboutToBeOverruled(ctx context.Context, id generate.ID, k known
 			if e.Synchronize || !e.OlderThan(l.of.PolicyRef) || !e.isOf(l.req.trigger.GroupKind()) {
 				continue
 			}
-			other := &look{
-				Reconciler: l.Reconciler, of: e, req: request{e.Name, l.req.trigger}, served: l.served,
-				above: map[generate.ID][]string{}, kinds: map[generate.ID]schema.GroupVersionKind{}, asked: map[generate.ID]*kept.Request{},
-			}
-			trigger, err := other.evaluate(ctx, l.req.trigger, &outcome{})
+			other := l.newLook(e, request{e.Name, l.req.trigger}, l.served)
+			trigger, err := other.evaluate(ctx, l.req.trigger, other.out)
 			if err != nil {
 				continue // Nobody can tell, and what it made stays.
 			}

@@ -36,7 +36,7 @@ type requests struct {
 	clock clock.PassiveClock
 
 	mu sync.Mutex
-	// by has the Secrets of each trigger, of the trigger of each Secret.
+	// by holds the Secrets of each trigger, of the trigger of each Secret.
 	by map[request]map[string]*keptIn
 	of map[string]request
 }
@@ -81,7 +81,7 @@ func (r *requests) forget(secret string) (request, bool) {
 	return req, ok
 }
 
-// secretsOf returns the Secrets that keep a trigger, the latest first: that one counts.
+// secretsOf returns the Secrets of a trigger, the latest request first: that one counts.
 func (r *requests) secretsOf(req request) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -91,7 +91,7 @@ func (r *requests) secretsOf(req request) []string {
 	})
 }
 
-// seen returns since when a Secret is known.
+// seen returns the time when a Secret was seen first; now if it is not known.
 func (r *requests) seen(secret string) time.Time {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -101,35 +101,35 @@ func (r *requests) seen(secret string) time.Time {
 	return r.clock.Now()
 }
 
-// made returns what was made for the request in a Secret: what that says, and what was noted since, with
-// a further one.
-func (r *requests) made(secret string, says []v1alpha1.GeneratedObject, further ...v1alpha1.GeneratedObject) []v1alpha1.GeneratedObject {
+// made returns the objects that were made for the request in a Secret: those that its content names, those
+// that were noted since, and further ones, which are noted.
+func (r *requests) made(secret string, content []v1alpha1.GeneratedObject, further ...v1alpha1.GeneratedObject) []v1alpha1.GeneratedObject {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	out := slices.Clone(says)
 	in := r.by[r.of[secret]][secret]
 	if in == nil {
-		in = &keptIn{}
+		return append(slices.Clone(content), further...) // The Secret is gone: nobody asks again.
 	}
-	for _, note := range slices.Concat(in.made, further) {
-		if !slices.Contains(out, note) {
-			out = append(out, note)
+	for _, note := range slices.Concat(content, further) {
+		if !slices.Contains(in.made, note) {
+			in.made = append(in.made, note)
 		}
 	}
-	in.made = out
-	return out
+	return slices.Clone(in.made)
 }
 
-// noteLooked notes that it is known what the policy wants for a request.
-func (r *requests) noteLooked(req request) {
+// noteLooked notes that it is known what the policy wants for the requests in these Secrets.
+func (r *requests) noteLooked(secrets []string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	for _, in := range r.by[req] {
-		in.looked = true
+	for _, secret := range secrets {
+		if in := r.by[r.of[secret]][secret]; in != nil {
+			in.looked = true
+		}
 	}
 }
 
-// isOpen reports whether a policy has a request about an object of which is not known what it wants for it.
+// isOpen reports whether a request about an object waits for the policy to be evaluated for it.
 func (r *requests) isOpen(policy string, object generate.ID) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -154,7 +154,7 @@ func (r *requests) has(secret string) bool {
 	return ok
 }
 
-// addTo adds the triggers of a policy of which requests are kept.
+// addTo adds the triggers of a policy for which requests are kept.
 func (r *requests) addTo(triggers map[generate.ID]bool, policy string) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -165,7 +165,7 @@ func (r *requests) addTo(triggers map[generate.ID]bool, policy string) {
 	}
 }
 
-// tooMany returns the oldest Secrets of a policy of those that are too many.
+// tooMany returns the Secrets of a policy beyond kept.MaxRequests, which are the oldest ones.
 func (r *requests) tooMany(policy string) []string {
 	r.mu.Lock()
 	defer r.mu.Unlock()

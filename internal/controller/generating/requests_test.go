@@ -56,10 +56,15 @@ func TestRequests(t *testing.T) {
 	if !r.isOpen("archive", web) || r.isOpen("archive", generate.ID{Kind: "ConfigMap", Namespace: "shop", Name: "db"}) {
 		t.Error("want that it is open what a policy wants for the request, and for no other one")
 	}
-	r.noteLooked(deletion)
+	r.noteLooked(r.secretsOf(deletion))
 	if r.isOpen("archive", web) || !r.isOpen("other", web) {
 		t.Error("want that it is known what the policy wants, and not what the other one does")
 	}
+	r.note("third", deletion, began)
+	if !r.isOpen("archive", web) {
+		t.Error("a request that came while another one was looked at counts as looked at")
+	}
+	r.forget("third")
 	r.note("before", request{"archive", web}, began)
 	if r.isOpen("archive", web) {
 		t.Error("what an object was before is a request that is waited for")

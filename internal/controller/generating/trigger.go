@@ -49,7 +49,7 @@ type look struct {
 	above map[generate.ID][]string
 	// kinds are the versions in which objects are wanted.
 	kinds map[generate.ID]schema.GroupVersionKind
-	// asked are the requests that are triggers, as far as was looked.
+	// asked holds the requests that were looked up, nil for one that is not kept any more.
 	asked map[generate.ID]*kept.Request
 	// object is the trigger, nil where it is not there, or is a request.
 	object *unstructured.Unstructured
@@ -59,6 +59,14 @@ type look struct {
 	// unseen is true where something is not known yet that is about to be.
 	unseen bool
 	out    *outcome
+}
+
+func (r *Reconciler) newLook(of *entry, req request, what *served) *look {
+	return &look{
+		Reconciler: r, of: of, req: req, served: what,
+		above: map[generate.ID][]string{}, kinds: map[generate.ID]schema.GroupVersionKind{}, asked: map[generate.ID]*kept.Request{},
+		out: &outcome{objects: map[generate.ID]*objectOutcome{}},
+	}
 }
 
 // reconcileTrigger evaluates a policy for a trigger, and does what there is to do.
@@ -73,11 +81,8 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 	if err != nil {
 		return ctrl.Result{}, err
 	}
-	l := &look{
-		Reconciler: r, of: e, req: req, served: what,
-		above: map[generate.ID][]string{}, kinds: map[generate.ID]schema.GroupVersionKind{}, asked: map[generate.ID]*kept.Request{},
-		out: &outcome{objects: map[generate.ID]*objectOutcome{}},
-	}
+	l := r.newLook(e, req, what)
+	looking := r.requests.secretsOf(req)
 	trigger, err := l.evaluate(ctx, req.trigger, l.out)
 	switch {
 	case ctx.Err() != nil:
@@ -106,7 +111,7 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 		r.triggerQueue.put(req, 0) // The policy was changed meanwhile.
 		return ctrl.Result{}, nil
 	}
-	r.requests.noteLooked(req)
+	r.requests.noteLooked(looking)
 	r.look(r.book.looked(e, req.trigger, l.out)...)
 	after, err := l.settle(ctx, trigger)
 	if err != nil {
@@ -117,8 +122,8 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 	return ctrl.Result{RequeueAfter: cmp.Or(l.out.nextLook(r.Retry), after)}, nil
 }
 
-// settle drops what needs not be kept any more for a trigger, and returns after how long to look again, zero
-// where there is no such thing.
+// settle drops the requests that need not be kept any more, and returns after how long to look again for
+// others; zero if there are none.
 func (l *look) settle(ctx context.Context, trigger plan.Trigger) (time.Duration, error) {
 	switch {
 	case trigger.ID.Request != "":
@@ -228,9 +233,7 @@ func (l *look) ask(ctx context.Context, of resource, object *unstructured.Unstru
 		}
 		trigger.OldObject = old
 	}
-	if marks, above := plan.MarksOf(id, object.Object); marks != nil {
-		trigger.Above = append([]string{marks.Policy.Name}, above...)
-	}
+	trigger.Above = plan.Above(object.Object)
 	switch {
 	case of.gvk == namespaceKind:
 		trigger.Namespace = object.Object
