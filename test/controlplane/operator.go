@@ -42,6 +42,8 @@ const (
 	OperatorServiceAccount = "kausality-controller-manager"
 	// OperatorUser is the user name under which the API server knows it.
 	OperatorUser = "system:serviceaccount:" + OperatorNamespace + ":" + OperatorServiceAccount
+	// GeneratorUser is the user name under which it writes for GeneratingPolicies that name no account.
+	GeneratorUser = "system:serviceaccount:" + OperatorNamespace + ":kausality-generator"
 	// DefaultOperatorName is the name of the operator's process, and so of its
 	// log and kubeconfig.
 	DefaultOperatorName = "operator"

@@ -28,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/test/controlplane"
 )
 
 // object returns what was made.
@@ -46,7 +47,6 @@ func (g *generated) mark(ctx context.Context, who *actor, metadata string) error
 // changingGenerated returns the ways in which somebody who may not initiate might change what a
 // GeneratingPolicy made.
 func changingGenerated() []bypass {
-	const account = "system:serviceaccount:kausality-system:kausality-generator"
 	from := fmt.Sprintf("metadata.annotations[%s]", v1alpha1.AnnotationGeneratedFrom)
 	by := fmt.Sprintf("metadata.labels[%s]", v1alpha1.LabelGeneratedBy)
 	return []bypass{
@@ -59,7 +59,7 @@ func changingGenerated() []bypass {
 		}},
 		{"changing it as the account of the policy", func(ctx context.Context, _ *scene) {
 			g := setGenerated(ctx)
-			as := shared.as(account, "system:masters")
+			as := shared.as(controlplane.GeneratorUser, "system:masters")
 			refuse(set(ctx, g.stranger, g.in, "made", "theirs"), "data")
 			refuse(set(ctx, as, g.in, "made", "theirs"), "data")
 			refuse(as.Delete(ctx, configMap(g.in, "made", "")))

@@ -22,8 +22,8 @@ limitations under the License.
 //
 // The binaries and the manifest come from "make kyverno-binaries". From the manifest come
 // the custom resource definitions, ConfigMaps, service accounts and roles, and the flags and
-// the environment of each controller, so that its defaults are those of an installation. What
-// is different: the API server calls the webhooks by URL, and nothing limits the memory.
+// the environment of each controller, so that it has the defaults of an installation, but for
+// two things: the API server calls the webhooks by URL, and nothing limits the memory.
 // Kyverno makes its certificates and webhook configurations itself. The cluster needs a
 // controller manager, as the roles are aggregated. The other controllers of Kyverno do not
 // run.

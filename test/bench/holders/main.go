@@ -29,12 +29,11 @@ import (
 	"flag"
 	"fmt"
 	"os"
-	"os/signal"
 	"strconv"
 	"strings"
-	"syscall"
 	"time"
 
+	"kausality.io/operator/test/bench/command"
 	"kausality.io/operator/test/bench/stats"
 )
 
@@ -54,13 +53,7 @@ var (
 
 func main() {
 	flag.Parse()
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "holders:", err)
-		cancel()
-		os.Exit(1) //nolint:gocritic // cancel has run.
-	}
+	command.Main("holders", run)
 }
 
 func run(ctx context.Context) (err error) {

@@ -23,7 +23,6 @@ import (
 	"os"
 	"time"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sync/errgroup"
 	coordinationv1 "k8s.io/api/coordination/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -33,6 +32,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	holdercontroller "kausality.io/operator/internal/controller/holder"
 	"kausality.io/operator/test/bench/profiles"
+	"kausality.io/operator/test/bench/usage"
 	"kausality.io/operator/test/campaign/soak/vitals"
 	"kausality.io/operator/test/controlplane"
 )
@@ -99,7 +99,7 @@ func (s *stage) run(ctx context.Context, m *measurement) error {
 	}
 	m.Ready = time.Since(began).Seconds()
 	fmt.Fprintf(os.Stderr, "listed in %.2f s, streamed in %.2f s, ready in %.2f s\n", m.List.Pages, m.List.Stream, m.Ready)
-	if m.PeakReady, err = s.peak(); err != nil {
+	if m.PeakReady, err = usage.Peak(s.cp, controlplane.DefaultOperatorName); err != nil {
 		return err
 	}
 	calm, err := s.untilCalm(ctx)
@@ -107,7 +107,7 @@ func (s *stage) run(ctx context.Context, m *measurement) error {
 		return err
 	}
 	m.Calm = calm.Sub(began).Seconds()
-	if m.PeakCalm, err = s.peak(); err != nil {
+	if m.PeakCalm, err = usage.Peak(s.cp, controlplane.DefaultOperatorName); err != nil {
 		return err
 	}
 	fmt.Fprintf(os.Stderr, "calm in %.2f s, with a peak of %.0f MiB, and %.0f MiB until it was ready\n", m.Calm, m.PeakCalm, m.PeakReady)
@@ -117,10 +117,10 @@ func (s *stage) run(ctx context.Context, m *measurement) error {
 	if _, err = s.untilCalm(ctx); err != nil {
 		return err
 	}
-	if m.Peak, err = s.peak(); err != nil {
+	if m.Peak, err = usage.Peak(s.cp, controlplane.DefaultOperatorName); err != nil {
 		return err
 	}
-	if m.Busy, err = s.busy(); err != nil {
+	if m.Busy, err = usage.Busy(s.cp, controlplane.DefaultOperatorName); err != nil {
 		return err
 	}
 	return s.lookInside(ctx, m)
@@ -162,40 +162,12 @@ func (s *stage) giveSign(ctx context.Context) error {
 	return s.admin.Patch(ctx, lease, client.MergeFrom(before))
 }
 
-func (s *stage) process() (procfs.Proc, error) {
-	for _, m := range s.cp.Status() {
-		if m.Name == controlplane.DefaultOperatorName {
-			return procfs.NewProc(m.PID)
-		}
-	}
-	return procfs.Proc{}, fmt.Errorf("there is no process %s", controlplane.DefaultOperatorName)
-}
-
-// peak returns how much memory of the operator was resident at most since it was started.
-func (s *stage) peak() (mebibytes float64, err error) {
-	proc, err := s.process()
-	if err != nil {
-		return 0, err
-	}
-	status, err := proc.NewStatus()
-	return float64(status.VmHWM) / (1 << 20), err
-}
-
-func (s *stage) busy() (seconds float64, err error) {
-	proc, err := s.process()
-	if err != nil {
-		return 0, err
-	}
-	stat, err := proc.Stat()
-	return stat.CPUTime(), err
-}
-
 // untilCalm returns since when the operator has nothing left to do.
 func (s *stage) untilCalm(ctx context.Context) (since time.Time, err error) {
 	const interval = time.Second
 	last := -1.0
 	err = wait.PollUntilContextTimeout(ctx, interval, calmTimeout, true, func(context.Context) (bool, error) {
-		busy, err := s.busy()
+		busy, err := usage.Busy(s.cp, controlplane.DefaultOperatorName)
 		if err != nil {
 			return false, err
 		}

@@ -25,14 +25,9 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-
+	"kausality.io/operator/test/bench/command"
 	"kausality.io/operator/test/bench/stats"
 )
 
@@ -51,14 +46,7 @@ var (
 
 func main() {
 	flag.Parse()
-	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "kyverno:", err)
-		cancel()
-		os.Exit(1) //nolint:gocritic // cancel has run.
-	}
+	command.Main("kyverno", run)
 }
 
 // run measures in each world. One that does not come to its end leaves the others in the report.

@@ -24,6 +24,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
+
+	"kausality.io/operator/test/bench/usage"
 )
 
 // kinds are the kinds that the policy makes.
@@ -49,7 +51,7 @@ type measurement struct {
 type phase struct {
 	// Seconds is how long it takes, until the last object was written.
 	Seconds float64 `json:"seconds"`
-	// Requests are those of the controllers until nothing is left to do, and By says for what.
+	// Requests counts what the controllers ask for until nothing is left to do, and By tells for what.
 	Requests int            `json:"requests"`
 	By       map[string]int `json:"by"`
 	// Writes is how many of them changed a clone.
@@ -82,7 +84,7 @@ func (w world) measure(ctx context.Context) (m *measurement, err error) {
 	if m.Change, err = s.change(ctx); err != nil {
 		return m, err
 	}
-	if m.Peak, err = s.peak(); err != nil {
+	if m.Peak, err = usage.Peak(s.cp, s.processes...); err != nil {
 		return m, err
 	}
 	m.Restart, err = s.restart(ctx)
@@ -136,7 +138,7 @@ func (s *stage) change(ctx context.Context) (phase, error) {
 
 // phase begins something, and waits until it is done and nothing is left to do.
 func (s *stage) phase(ctx context.Context, begin func(context.Context) (time.Time, error), done func(*witness) (time.Time, error)) (p phase, err error) {
-	before, err := s.worked()
+	before, err := usage.Busy(s.cp, s.processes...)
 	if err != nil {
 		return p, err
 	}
@@ -160,7 +162,7 @@ func (s *stage) phase(ctx context.Context, begin func(context.Context) (time.Tim
 	if err := s.untilCalm(ctx, w); err != nil {
 		return p, err
 	}
-	after, err := s.worked()
+	after, err := usage.Busy(s.cp, s.processes...)
 	s.sayf(fmt.Sprintf("done in %.1f s, with %d requests", ended.Sub(began).Seconds(), w.total))
 	return phase{Seconds: ended.Sub(began).Seconds(), Requests: w.total, By: w.by, Writes: w.changes, Busy: after - before}, err
 }

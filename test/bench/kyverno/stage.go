@@ -24,7 +24,6 @@ import (
 	"path/filepath"
 	"time"
 
-	"github.com/prometheus/procfs"
 	"golang.org/x/sync/errgroup"
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -35,6 +34,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/test/bench/usage"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -45,13 +45,13 @@ const (
 	sourceNamespace, objectName = "bench-source", "bench"
 	// sourceKey is the key of the Secret that changes.
 	sourceKey = "value"
-	// poll is how often is looked for what takes long; it costs others processor time.
+	// poll is the time between two looks at what takes long; each takes processor time from what is measured.
 	poll = time.Second
 	// idle is what share of a processor those use who have nothing left to do.
 	idle = 0.1
 )
 
-// files are those of this command, below the root of the repository.
+// files returns the path of a file of this command.
 func files(name string) string { return filepath.Join(*root, "test", "bench", "kyverno", name) }
 
 // stage is a control plane with namespaces, and somebody who carries out policies.
@@ -239,7 +239,7 @@ func (s *stage) untilCalm(ctx context.Context, w *witness) error {
 		if err := s.read(w); err != nil {
 			return false, err
 		}
-		now, err := s.worked()
+		now, err := usage.Busy(s.cp, s.processes...)
 		if err != nil {
 			return false, err
 		}
@@ -251,46 +251,6 @@ func (s *stage) untilCalm(ctx context.Context, w *witness) error {
 	})
 	if err != nil {
 		return fmt.Errorf("waiting until nothing is left to do: %w", err)
-	}
-	return nil
-}
-
-// worked returns how long processors have worked for what is measured.
-func (s *stage) worked() (seconds float64, err error) {
-	err = s.each(func(p procfs.Proc) error {
-		stat, err := p.Stat()
-		seconds += stat.CPUTime()
-		return err
-	})
-	return seconds, err
-}
-
-// peak returns how much memory was resident at most, of each process since it was started.
-func (s *stage) peak() (mebibytes float64, err error) {
-	err = s.each(func(p procfs.Proc) error {
-		status, err := p.NewStatus()
-		mebibytes += float64(status.VmHWM) / (1 << 20)
-		return err
-	})
-	return mebibytes, err
-}
-
-// each looks at the processes that are measured.
-func (s *stage) each(look func(procfs.Proc) error) error {
-	pids := map[string]int{}
-	for _, member := range s.cp.Status() {
-		if member.Running {
-			pids[member.Name] = member.PID
-		}
-	}
-	for _, name := range s.processes {
-		p, err := procfs.NewProc(pids[name])
-		if err != nil {
-			return fmt.Errorf("looking for process %s: %w", name, err)
-		}
-		if err := look(p); err != nil {
-			return fmt.Errorf("looking at process %s: %w", name, err)
-		}
 	}
 	return nil
 }

@@ -30,7 +30,7 @@ import (
 	"kausality.io/operator/test/controlplane"
 )
 
-// clones is the resource of the clones, and generated are those of all that the policy makes.
+// clones is the resource of the clones, and generated lists the resources of all that the policy makes.
 const clones = "secrets"
 
 var generated = []string{clones, "networkpolicies", "limitranges"}

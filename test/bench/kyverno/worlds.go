@@ -35,9 +35,6 @@ const (
 	raised = "kyverno-raised"
 )
 
-// generator is the account that Kausality writes as.
-const generator = "system:serviceaccount:" + controlplane.OperatorNamespace + ":kausality-generator"
-
 // world is who carries the policy out.
 type world struct {
 	name string
@@ -54,7 +51,7 @@ type world struct {
 func worlds() []world {
 	return []world{
 		{
-			name: ours, processes: []string{controlplane.DefaultOperatorName}, users: []string{controlplane.OperatorUser, generator},
+			name: ours, processes: []string{controlplane.DefaultOperatorName}, users: []string{controlplane.OperatorUser, controlplane.GeneratorUser},
 			install: func(ctx context.Context, cp *controlplane.ControlPlane) error {
 				_, err := controlplane.InstallOperator(ctx, cp, controlplane.OperatorOptions{
 					Binary: filepath.Join(*root, "bin", "manager"), Overlay: filepath.Join(*root, "config", "dev"),

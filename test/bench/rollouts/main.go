@@ -20,15 +20,9 @@ limitations under the License.
 package main
 
 import (
-	"context"
 	"flag"
-	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
+	"kausality.io/operator/test/bench/command"
 )
 
 var (
@@ -44,12 +38,5 @@ var (
 
 func main() {
 	flag.Parse()
-	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	if err := measure(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "rollouts:", err)
-		cancel()
-		os.Exit(1) //nolint:gocritic // cancel has run.
-	}
+	command.Main("rollouts", measure)
 }

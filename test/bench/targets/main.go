@@ -26,14 +26,9 @@ import (
 	"context"
 	"flag"
 	"fmt"
-	"os"
-	"os/signal"
-	"syscall"
 	"time"
 
-	ctrl "sigs.k8s.io/controller-runtime"
-	"sigs.k8s.io/controller-runtime/pkg/log/zap"
-
+	"kausality.io/operator/test/bench/command"
 	"kausality.io/operator/test/bench/stats"
 )
 
@@ -52,14 +47,7 @@ var (
 
 func main() {
 	flag.Parse()
-	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
-	ctx, cancel := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	defer cancel()
-	if err := run(ctx); err != nil {
-		fmt.Fprintln(os.Stderr, "targets:", err)
-		cancel()
-		os.Exit(1) //nolint:gocritic // cancel has run.
-	}
+	command.Main("targets", run)
 }
 
 // age is how old the objects are when the policy comes, by how long allowances last.

@@ -133,7 +133,7 @@ func isOperators(event *auditv1.Event) bool {
 	if event.ImpersonatedUser != nil {
 		user = event.ImpersonatedUser.Username
 	}
-	isOne := user == generator || user == controlplane.OperatorUser
+	isOne := user == controlplane.GeneratorUser || user == controlplane.OperatorUser
 	return isOne && event.ObjectRef != nil && !slices.Contains([]string{"leases", "events"}, event.ObjectRef.Resource)
 }
 

@@ -55,8 +55,6 @@ var (
 )
 
 const (
-	// generator is the account that the operator carries out policies as.
-	generator = "system:serviceaccount:" + controlplane.OperatorNamespace + ":kausality-generator"
 	// seedGroup is that of the kind in definition.yaml.
 	seedGroup = "generating.example.org"
 	// poll is how often something is looked at that takes a while.
@@ -115,7 +113,7 @@ func set(ctx context.Context, seed uint64) (_ *stage, err error) {
 	if s.admin, err = as(s.cp.AdminConfig()); err != nil {
 		return nil, err
 	}
-	if s.account, err = as(s.cp.ConfigAs(generator, "system:authenticated")); err != nil {
+	if s.account, err = as(s.cp.ConfigAs(controlplane.GeneratorUser, "system:authenticated")); err != nil {
 		return nil, err
 	}
 	if err := s.furnish(ctx); err != nil {
@@ -222,7 +220,7 @@ func (s *stage) untilAllowed(ctx context.Context, kind string, allowed bool) err
 	return wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
 		for _, verb := range []string{"create", "patch", "delete"} {
 			review := &authorizationv1.SubjectAccessReview{Spec: authorizationv1.SubjectAccessReviewSpec{
-				User: generator, Groups: []string{"system:serviceaccounts", "system:authenticated"},
+				User: controlplane.GeneratorUser, Groups: []string{"system:serviceaccounts", "system:authenticated"},
 				ResourceAttributes: &authorizationv1.ResourceAttributes{Group: groupOf[kind], Resource: resourceOf[kind], Verb: verb, Namespace: model.Targets},
 			}}
 			if err := s.admin.Create(ctx, review); err != nil || review.Status.Allowed != allowed {
@@ -253,7 +251,7 @@ func (s *stage) judge() (checker.Report, error) {
 			s.stretches[i].To = time.Now()
 		}
 	}
-	return checker.Check(log, generator, s.stretches), nil
+	return checker.Check(log, controlplane.GeneratorUser, s.stretches), nil
 }
 
 // tally says what was done.

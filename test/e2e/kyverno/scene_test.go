@@ -48,9 +48,6 @@ var policyTemplate string
 // teamLabel is on namespaces that policies are for.
 const teamLabel = "kyverno.example.org/team"
 
-// generator is the account that Kausality writes as.
-const generator = "system:serviceaccount:" + controlplane.OperatorNamespace + ":kausality-generator"
-
 // generated are the kinds that a policy makes: the first one as a clone.
 var generated = []schema.GroupVersionKind{
 	{Version: "v1", Kind: "ConfigMap"},
@@ -61,7 +58,7 @@ var generated = []schema.GroupVersionKind{
 // byKyverno and byKausality want requests of one of the two.
 var (
 	byKyverno   = controlplane.Any(controlplane.ByUser(kyverno.AdmissionUser), controlplane.ByUser(kyverno.BackgroundUser))
-	byKausality = controlplane.Any(controlplane.ByUser(controlplane.OperatorUser), controlplane.ByUser(generator))
+	byKausality = controlplane.Any(controlplane.ByUser(controlplane.OperatorUser), controlplane.ByUser(controlplane.GeneratorUser))
 )
 
 // letGenerate lets Kausality read and write the kinds. Kyverno's own roles let it.
