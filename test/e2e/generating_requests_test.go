@@ -81,15 +81,7 @@ func newAsked(ctx context.Context, fill ...string) *asked {
 	text = strings.NewReplacer("NS", a.ns, "MADE", a.in).Replace(text)
 	a.policy = &v1alpha1.GeneratingPolicy{}
 	Expect(yaml.UnmarshalStrict([]byte(text), a.policy)).To(Succeed())
-	Expect(a.owner.Create(ctx, a.policy)).To(Succeed())
-	DeferCleanup(func(ctx context.Context) {
-		Expect(client.IgnoreNotFound(shared.Delete(ctx, a.policy))).To(Succeed())
-		Eventually(func() bool {
-			return apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(a.policy), a.policy))
-		}).WithContext(ctx).Should(BeTrue())
-	})
-	Eventually(a.status).WithContext(ctx).Should(HaveField("Conditions", ContainElement(
-		And(HaveField("Type", v1alpha1.ConditionAccepted), HaveField("Status", metav1.ConditionTrue)))))
+	a.create(ctx)
 	return a
 }
 

@@ -122,6 +122,13 @@ func newGenerated(ctx context.Context, wanted, policies string) *generated {
 	default:
 		shared.apply(ctx, parsePolicies(fill.Replace(policies))...)
 	}
+	g.create(ctx)
+	return g
+}
+
+// create creates the policy until the end of the spec, and waits until it is accepted.
+func (g *generated) create(ctx context.Context) {
+	GinkgoHelper()
 	Expect(g.owner.Create(ctx, g.policy)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
 		Expect(client.IgnoreNotFound(shared.Delete(ctx, g.policy))).To(Succeed())
@@ -131,7 +138,6 @@ func newGenerated(ctx context.Context, wanted, policies string) *generated {
 	})
 	Eventually(g.status).WithContext(ctx).Should(HaveField("Conditions", ContainElement(
 		And(HaveField("Type", v1alpha1.ConditionAccepted), HaveField("Status", metav1.ConditionTrue)))))
-	return g
 }
 
 // derivedPolicies stands for what the plugin derives from the GeneratingPolicy.

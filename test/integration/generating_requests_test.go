@@ -100,21 +100,13 @@ func isGone(ctx context.Context, object client.Object) func() bool {
 }
 
 var _ = Describe("Requests that are kept", func() {
-	accepted := func(ctx context.Context, p *v1alpha1.GeneratingPolicy) {
-		GinkgoHelper()
-		Eventually(func(g Gomega) {
-			g.Expect(k8s.Get(ctx, client.ObjectKeyFromObject(p), p)).To(Succeed())
-			g.Expect(p.Status.Conditions).To(ContainElement(And(HaveField("Type", v1alpha1.ConditionAccepted), HaveField("Status", metav1.ConditionTrue))))
-		}).WithContext(ctx).Should(Succeed())
-	}
-
 	It("outlive the operator, with what was made for them", func(ctx SpecContext) {
 		namespace := newNamespace(ctx)
 		later := namespace + "-later"
 		letWrite(ctx, generatorUser, "get", "list", "create", "patch", "delete")
 		stop, _ := startGenerating(ctx)
 		p := newAsking(ctx, namespace, later, false)
-		accepted(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).WithContext(ctx).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
 		secret := deletion(p, "web")
 		apply(ctx, secret)
 		Eventually(configMapIs(ctx, namespace, "first")).WithContext(ctx).Should(Equal("bob"))
@@ -140,7 +132,7 @@ var _ = Describe("Requests that are kept", func() {
 		stop, _ := startGenerating(ctx)
 		DeferCleanup(stop)
 		p := newAsking(ctx, namespace, namespace, false)
-		accepted(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).WithContext(ctx).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
 		other := p.DeepCopy()
 		other.UID = "another"
 		stale, wrong := deletion(other, "stale"), deletion(p, "wrong")

@@ -58,20 +58,20 @@ var ErrTooLarge = fmt.Errorf("with its objects it takes more than %d KiB", MaxBy
 
 // Request is a request that is kept for a policy.
 type Request struct {
-	// Policy and PolicyUID are those of the policy.
+	// Policy is the name of the policy, and PolicyUID its UID.
 	Policy    string    `json:"policy"`
 	PolicyUID types.UID `json:"policyUID"`
 	// Resource that the request was about, in the version in which its objects are, with Subresource.
 	Resource schema.GroupVersionResource `json:"resource"`
-	// Kind is that of the resource, whatever its sub-resource takes.
+	// Kind that the resource serves, whatever its sub-resource takes.
 	Kind        schema.GroupKind                      `json:"kind"`
 	Subresource string                                `json:"subresource,omitempty"`
 	Operation   admissionregistrationv1.OperationType `json:"operation"`
-	// Namespace and Name are those of the object, UID is what a deleted object had.
+	// Namespace and Name of the object, and the UID that it had where it was deleted.
 	Namespace string    `json:"namespace,omitempty"`
 	Name      string    `json:"name"`
 	UID       types.UID `json:"uid,omitempty"`
-	// NamespaceLabels are those that the Namespace had, which may be gone when the policy is evaluated.
+	// NamespaceLabels that the Namespace had: it may be gone when the policy is evaluated.
 	NamespaceLabels map[string]string `json:"namespaceLabels,omitempty"`
 	// Time when it was asked.
 	Time metav1.MicroTime `json:"time"`
