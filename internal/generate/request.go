@@ -24,6 +24,7 @@ import (
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	"k8s.io/apimachinery/pkg/runtime"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"kausality.io/operator/api/v1alpha1"
 )
@@ -61,16 +62,13 @@ func (r Requests) Encode() (string, error) {
 	return string(text), nil
 }
 
-// RequestOf returns a request as expressions see it, without its objects and options. What an
-// authenticator says of a user in extra is left out as well, as everybody who may read the object reads
-// what it keeps.
+// RequestOf returns a request as expressions see it, without its objects.
 func RequestOf(of *admissionv1.AdmissionRequest) (map[string]any, error) {
 	kept := &admissionv1.AdmissionRequest{
 		Kind: of.Kind, Resource: of.Resource, SubResource: of.SubResource,
 		RequestKind: of.RequestKind, RequestResource: of.RequestResource, RequestSubResource: of.RequestSubResource,
 		Name: of.Name, Namespace: of.Namespace, Operation: of.Operation, UserInfo: of.UserInfo, DryRun: of.DryRun,
 	}
-	kept.UserInfo.Extra = nil
 	out, err := runtime.DefaultUnstructuredConverter.ToUnstructured(kept)
 	if err != nil {
 		return nil, fmt.Errorf("converting a request: %w", err)
@@ -78,7 +76,22 @@ func RequestOf(of *admissionv1.AdmissionRequest) (map[string]any, error) {
 	for _, name := range []string{"uid", "object", "oldObject", "options"} {
 		delete(out, name)
 	}
+	if len(of.Options.Raw) > 0 {
+		options := map[string]any{}
+		if err := utiljson.Unmarshal(of.Options.Raw, &options); err != nil {
+			return nil, fmt.Errorf("decoding the options of a request: %w", err)
+		}
+		out["options"] = options
+	}
 	return out, nil
+}
+
+// NoteOf returns a request as the object keeps it that it has changed: without what an authenticator says
+// of the user in extra, as everybody who may read the object reads the note.
+func NoteOf(of *admissionv1.AdmissionRequest) (map[string]any, error) {
+	known := *of
+	known.UserInfo.Extra = nil
+	return RequestOf(&known)
 }
 
 // TakesRequest reports whether a request makes its object a trigger of the policy: the rules name its

@@ -17,6 +17,7 @@ limitations under the License.
 package generate
 
 import (
+	"maps"
 	"strings"
 	"testing"
 
@@ -25,6 +26,7 @@ import (
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	authenticationv1 "k8s.io/api/authentication/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -117,22 +119,38 @@ func TestNeedsOld(t *testing.T) {
 }
 
 func TestRequestOf(t *testing.T) {
-	got, err := RequestOf(&admissionv1.AdmissionRequest{
+	request := &admissionv1.AdmissionRequest{
 		UID: types.UID("u"), Kind: metav1.GroupVersionKind{Version: "v1", Kind: "Namespace"}, Name: "shop", Operation: admissionv1.Create,
 		UserInfo: authenticationv1.UserInfo{Username: "anna", Groups: []string{"a"}, Extra: map[string]authenticationv1.ExtraValue{"token": {"secret"}}},
-		DryRun:   new(false),
-	})
-	if err != nil {
-		t.Fatal(err)
+		DryRun:   new(false), Object: runtime.RawExtension{Raw: []byte(`{"kind":"Namespace"}`)},
+		Options: runtime.RawExtension{Raw: []byte(`{"kind":"CreateOptions","fieldManager":"kubectl-create"}`)},
 	}
+	user := map[string]any{"username": "anna", "groups": []any{"a"}}
 	want := map[string]any{
 		"kind":     map[string]any{"group": "", "version": "v1", "kind": "Namespace"},
 		"resource": map[string]any{"group": "", "version": "", "resource": ""},
-		"name":     "shop", "operation": "CREATE", "dryRun": false,
-		"userInfo": map[string]any{"username": "anna", "groups": []any{"a"}},
+		"name":     "shop", "operation": "CREATE", "dryRun": false, "userInfo": user,
+		"options": map[string]any{"kind": "CreateOptions", "fieldManager": "kubectl-create"},
+	}
+	got, err := NoteOf(request)
+	if err != nil {
+		t.Fatal(err)
 	}
 	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("the request as its object keeps it (-want +got):\n%s", diff)
+	}
+	whole, err := RequestOf(request)
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := maps.Clone(want)
+	seen["userInfo"] = map[string]any{"username": "anna", "groups": []any{"a"}, "extra": map[string]any{"token": []any{"secret"}}}
+	if diff := cmp.Diff(seen, whole); diff != "" {
 		t.Errorf("the request (-want +got):\n%s", diff)
+	}
+	request.Options.Raw = []byte("{")
+	if _, err := RequestOf(request); err == nil {
+		t.Error("options that are not JSON are taken")
 	}
 	text, err := Requests{"made": got}.Encode()
 	if err != nil {

@@ -154,15 +154,15 @@ func objectsOf(req *admission.Request) (object, before *unstructured.Unstructure
 	if req.Operation == admissionv1.Update {
 		before = decode(req.OldObject.Raw)
 	}
-	if err == nil && object.GetNamespace() == "" {
-		object.SetNamespace(req.Namespace) // A request may leave it to its URL.
+	if err == nil && object.GetNamespace() == "" && object.GroupVersionKind() != namespaceKind {
+		object.SetNamespace(req.Namespace) // A request may leave it to its URL. That of a Namespace is its name.
 	}
 	return object, before, err
 }
 
 // trigger returns an object as policies see it, as it is and as it was.
 func (h *Hook) trigger(ctx context.Context, req *admission.Request, object, before *unstructured.Unstructured) (*generate.Trigger, error) {
-	request, err := generate.RequestOf(&req.AdmissionRequest)
+	request, err := generate.NoteOf(&req.AdmissionRequest)
 	if err != nil {
 		return nil, err
 	}
