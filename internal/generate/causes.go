@@ -41,25 +41,18 @@ type Source struct {
 	Namespace, Name *string
 }
 
-// CausedBy returns the resources of the triggers of the policy and of what it is known to read, as
-// rules of a webhook: whose creation and change may lead to other objects, and the requests that are
-// triggers themselves.
-func (p *Policy) CausedBy() []admissionregistrationv1.RuleWithOperations {
+// TriggerRules returns the rules of a webhook for the triggers of the policy: the creation and change of
+// objects, and the requests that are triggers themselves.
+func (p *Policy) TriggerRules() []admissionregistrationv1.RuleWithOperations {
 	var out []admissionregistrationv1.RuleWithOperations
 	for _, rule := range slices.Concat(p.matcher.watched, p.matcher.kept) {
 		out = append(out, rule.RuleWithOperations)
 	}
-	for _, s := range p.sources {
-		out = append(out, admissionregistrationv1.RuleWithOperations{
-			Operations: writing,
-			Rule: admissionregistrationv1.Rule{
-				APIGroups: []string{s.Resource.Group}, APIVersions: []string{s.Resource.Version}, Resources: []string{s.Resource.Resource},
-				Scope: new(admissionregistrationv1.AllScopes),
-			},
-		})
-	}
 	return out
 }
+
+// Sources returns what the policy is known to read whatever the trigger. It must not be modified.
+func (p *Policy) Sources() []Source { return p.sources }
 
 // writing are the operations that leave an object behind to say who did it.
 var writing = []admissionregistrationv1.OperationType{admissionregistrationv1.Create, admissionregistrationv1.Update}

@@ -22,6 +22,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/utils/ptr"
 )
 
 // causing compiles a policy that makes what a trigger says from what expressions read.
@@ -33,20 +34,20 @@ func causing(t *testing.T, match, conditions, variables, expression string) *Pol
 
 const configMapRules = `resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]`
 
-func TestCausedBy(t *testing.T) {
+func TestTriggerRulesAndSources(t *testing.T) {
 	for name, tc := range map[string]struct {
 		match, variables, expression string
 		want                         []string
 	}{
 		"the trigger":                {want: []string{"/v1 configmaps"}},
-		"a source":                   {expression: "resource.Get('v1', 'secrets', 'platform', 'ca')", want: []string{"/v1 configmaps", "/v1 secrets"}},
-		"a source of any namespace":  {expression: "resource.get('v1', 'secrets', object.metadata.namespace, 'ca')", want: []string{"/v1 configmaps", "/v1 secrets"}},
-		"a source of any name":       {expression: "resource.Get('v1', 'secrets', 'platform', object.metadata.name)", want: []string{"/v1 configmaps", "/v1 secrets"}},
+		"a source":                   {expression: "resource.Get('v1', 'secrets', 'platform', 'ca')", want: []string{"/v1 configmaps", "reads v1 secrets platform/ca"}},
+		"a source of any namespace":  {expression: "resource.get('v1', 'secrets', object.metadata.namespace, 'ca')", want: []string{"/v1 configmaps", "reads v1 secrets */ca"}},
+		"a source of any name":       {expression: "resource.Get('v1', 'secrets', 'platform', object.metadata.name)", want: []string{"/v1 configmaps", "reads v1 secrets platform/*"}},
 		"a source nobody knows":      {expression: "resource.Get('v1', 'secrets', object.metadata.namespace, object.metadata.name)", want: []string{"/v1 configmaps"}},
-		"a list":                     {expression: "resource.List('apps/v1', 'deployments', 'platform')", want: []string{"/v1 configmaps", "apps/v1 deployments"}},
+		"a list":                     {expression: "resource.List('apps/v1', 'deployments', 'platform')", want: []string{"/v1 configmaps", "reads apps/v1 deployments platform/*"}},
 		"a list of the cluster":      {expression: "resource.List('apps/v1', 'deployments', '')", want: []string{"/v1 configmaps"}},
-		"a constant of the policy":   {variables: `{name: from, expression: "'platform'"}`, expression: "resource.Get('v1', 'secrets', variables.from, object.metadata.name)", want: []string{"/v1 configmaps", "/v1 secrets"}},
-		"a variable that reads":      {variables: `{name: ca, expression: "resource.Get('v1', 'secrets', 'platform', 'ca')"}`, expression: "variables.ca", want: []string{"/v1 configmaps", "/v1 secrets"}},
+		"a constant of the policy":   {variables: `{name: from, expression: "'platform'"}`, expression: "resource.Get('v1', 'secrets', variables.from, object.metadata.name)", want: []string{"/v1 configmaps", "reads v1 secrets platform/*"}},
+		"a variable that reads":      {variables: `{name: ca, expression: "resource.Get('v1', 'secrets', 'platform', 'ca')"}`, expression: "variables.ca", want: []string{"/v1 configmaps", "reads v1 secrets platform/ca"}},
 		"what is deleted":            {match: strings.Replace(configMapRules, "CREATE, UPDATE", "DELETE", 1), want: []string{"/v1 configmaps DELETE"}},
 		"what is created or deleted": {match: strings.Replace(configMapRules, "UPDATE", "DELETE", 1), want: []string{"/v1 configmaps", "/v1 configmaps DELETE"}},
 		"a sub-resource": {
@@ -64,7 +65,8 @@ func TestCausedBy(t *testing.T) {
 				expression = "[]"
 			}
 			var got []string
-			for _, rule := range causing(t, match, "", tc.variables, "generator.ApplyAll('shop', "+expression+")").CausedBy() {
+			p := causing(t, match, "", tc.variables, "generator.ApplyAll('shop', "+expression+")")
+			for _, rule := range p.TriggerRules() {
 				is := rule.APIGroups[0] + "/" + rule.APIVersions[0] + " " + strings.Join(rule.Resources, ",")
 				if !slices.Equal(rule.Operations, writing) {
 					is += " " + string(rule.Operations[0])
@@ -74,8 +76,11 @@ func TestCausedBy(t *testing.T) {
 					t.Errorf("a rule that the API server would default: %v", rule)
 				}
 			}
+			for _, s := range p.Sources() {
+				got = append(got, "reads "+s.Resource.GroupVersion().String()+" "+s.Resource.Resource+" "+ptr.Deref(s.Namespace, "*")+"/"+ptr.Deref(s.Name, "*"))
+			}
 			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("CausedBy() (-want +got):\n%s", diff)
+				t.Errorf("TriggerRules() and Sources() (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -20,9 +20,11 @@ import (
 	"cmp"
 	"fmt"
 	"slices"
+	"strings"
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/ptr"
 
@@ -55,7 +57,7 @@ func causes(in Input, scope *metav1.LabelSelector) *admissionregistrationv1.Muta
 		Webhooks: []admissionregistrationv1.MutatingWebhook{{
 			Name:              "cause.kausality.io",
 			ClientConfig:      clientConfig(in, CausePath),
-			Rules:             causeRules(in.Causes),
+			Rules:             causeRules(in),
 			FailurePolicy:     ptr.To(admissionregistrationv1.Ignore),
 			MatchPolicy:       ptr.To(admissionregistrationv1.Equivalent),
 			NamespaceSelector: scope,
@@ -72,22 +74,70 @@ func causes(in Input, scope *metav1.LabelSelector) *admissionregistrationv1.Muta
 				{Name: conditionCounts, Expression: anyOf(slices.Concat([]string{
 					`request.operation != "UPDATE"`, noObject, noOldObject,
 				}, contentDiffers, []string{metadataDiffers(sets.New("labels", "annotations"))})...)},
+				{Name: "concerns-a-policy", Expression: concerned(in)},
 			},
 		}},
 	}
 }
 
 // causeRules returns the rules of what GeneratingPolicies depend on, and of themselves.
-func causeRules(of []admissionregistrationv1.RuleWithOperations) []admissionregistrationv1.RuleWithOperations {
+func causeRules(in Input) []admissionregistrationv1.RuleWithOperations {
+	writing := []admissionregistrationv1.OperationType{create, update}
 	rules := append([]admissionregistrationv1.RuleWithOperations{{
-		Operations: []admissionregistrationv1.OperationType{create, update},
+		Operations: writing,
 		Rule: admissionregistrationv1.Rule{
 			APIGroups: []string{v1alpha1.GroupVersion.Group}, APIVersions: []string{v1alpha1.GroupVersion.Version},
 			Resources: []string{resourceGenerating.Resource}, Scope: ptr.To(admissionregistrationv1.ClusterScope),
 		},
-	}}, of...)
+	}}, in.Triggers...)
+	for _, s := range in.Sources {
+		rules = append(rules, admissionregistrationv1.RuleWithOperations{
+			Operations: writing,
+			Rule: admissionregistrationv1.Rule{
+				APIGroups: []string{s.Resource.Group}, APIVersions: []string{s.Resource.Version}, Resources: []string{s.Resource.Resource},
+				Scope: ptr.To(admissionregistrationv1.AllScopes),
+			},
+		})
+	}
 	slices.SortFunc(rules, func(a, b admissionregistrationv1.RuleWithOperations) int { return cmp.Compare(a.String(), b.String()) })
 	return slices.CompactFunc(rules, func(a, b admissionregistrationv1.RuleWithOperations) bool { return a.String() == b.String() })
+}
+
+// concerned leaves out objects that policies do not read, of kinds that are no triggers: such as all other
+// Secrets where one is cloned, and the clones. What has a note keeps being looked at.
+func concerned(in Input) string {
+	only, read := sets.New[string](), sets.New[string]()
+	for _, s := range in.Sources {
+		if slices.ContainsFunc(in.Triggers, func(rule admissionregistrationv1.RuleWithOperations) bool {
+			return covers(rule, s.Resource.GroupResource())
+		}) {
+			continue
+		}
+		resource := s.Resource.Group + "/" + s.Resource.Resource
+		only.Insert(resource)
+		read.Insert(resource + " " + ptr.Deref(s.Namespace, "") + "/" + ptr.Deref(s.Name, ""))
+	}
+	if only.Len() == 0 {
+		return "true"
+	}
+	noted := func(variable string) string {
+		return fmt.Sprintf(`(%[1]s != null && [%[2]s].exists(a, %[3]q in a || %[4]q in a))`,
+			variable, annotations(variable), v1alpha1.AnnotationChangedBy, v1alpha1.AnnotationRequests)
+	}
+	// What is in no namespace is read as such, and a Namespace is written in itself.
+	return anyOf(fmt.Sprintf(`[request.resource.group + "/" + request.resource.resource].exists(r, !(r in %s)
+|| [has(request.namespace) ? request.namespace : ""].exists(ns, [has(request.name) ? request.name : ""].exists(name,
+[ns + "/" + name, ns + "/", "/" + name, "/"].exists(n, r + " " + n in %s))))`, list(sets.List(only)...), list(sets.List(read)...)),
+		noted("object"), noted("oldObject"))
+}
+
+// covers reports whether a rule names a resource, or one of its sub-resources.
+func covers(rule admissionregistrationv1.RuleWithOperations, resource schema.GroupResource) bool {
+	names := func(name string) bool {
+		name, _, _ = strings.Cut(name, "/")
+		return name == "*" || name == resource.Resource
+	}
+	return (slices.Contains(rule.APIGroups, "*") || slices.Contains(rule.APIGroups, resource.Group)) && slices.ContainsFunc(rule.Resources, names)
 }
 
 // notExempt leaves out what is never intercepted: a rule may name all resources there are.

@@ -73,9 +73,12 @@ type Input struct {
 	// gates are computed in each write (D16).
 	Gated func(*policy.Policy) []Gated
 
-	// Causes are the requests that may change what GeneratingPolicies want: what they write is noted
-	// with who writes it (D21).
-	Causes []admissionregistrationv1.RuleWithOperations
+	// Triggers are the requests for triggers of GeneratingPolicies: what they write is noted with who
+	// writes it (D21).
+	Triggers []admissionregistrationv1.RuleWithOperations
+
+	// Sources are what GeneratingPolicies are known to read. That is noted likewise.
+	Sources []Source
 
 	// Owners own what is rendered, which goes when the last of them does: see Installed.
 	Owners []metav1.OwnerReference
@@ -101,6 +104,14 @@ type Input struct {
 
 	// TimeoutSeconds is DefaultTimeoutSeconds if zero.
 	TimeoutSeconds int32
+}
+
+// Source is what a GeneratingPolicy is known to read.
+type Source struct {
+	// Resource in the version in which it is read.
+	Resource schema.GroupVersionResource
+	// Namespace and Name of what is read; nil stands for any. One of them is given.
+	Namespace, Name *string
 }
 
 // Gated is a resource whose objects have a gate.

@@ -238,7 +238,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		in.PathKey = r.PathKeys.Current()
 	}
 
-	in.Causes, err = r.causes(ctx)
+	in.Triggers, in.Sources, err = r.causes(ctx)
 	if err != nil {
 		return ctrl.Result{}, err
 	}

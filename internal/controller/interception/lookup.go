@@ -42,21 +42,27 @@ func (r *Reconciler) child(gvr schema.GroupVersionResource) ([]string, bool, boo
 	return found.Subresources, found.Namespaced, ok
 }
 
-// causes returns the Causes of interception.Input. A policy that does not compile causes nothing: it is
-// not accepted.
-func (r *Reconciler) causes(ctx context.Context) ([]admissionregistrationv1.RuleWithOperations, error) {
+// causes returns the Triggers and Sources of interception.Input. A policy that does not compile causes
+// nothing: it is not accepted.
+func (r *Reconciler) causes(ctx context.Context) ([]admissionregistrationv1.RuleWithOperations, []interception.Source, error) {
 	policies := &v1alpha1.GeneratingPolicyList{}
 	if err := r.List(ctx, policies, client.UnsafeDisableDeepCopy); err != nil {
-		return nil, fmt.Errorf("listing GeneratingPolicies: %w", err)
+		return nil, nil, fmt.Errorf("listing GeneratingPolicies: %w", err)
 	}
-	var out []admissionregistrationv1.RuleWithOperations
+	var triggers []admissionregistrationv1.RuleWithOperations
+	var sources []interception.Source
 	for i := range policies.Items {
 		p := &policies.Items[i]
-		if compiled, _, errs := generate.Compile(p.Name, &p.Spec); len(errs) == 0 {
-			out = append(out, compiled.CausedBy()...)
+		compiled, _, errs := generate.Compile(p.Name, &p.Spec)
+		if len(errs) > 0 {
+			continue
+		}
+		triggers = append(triggers, compiled.TriggerRules()...)
+		for _, s := range compiled.Sources() {
+			sources = append(sources, interception.Source(s))
 		}
 	}
-	return out, nil
+	return triggers, sources, nil
 }
 
 // outside returns the Outside of interception.Input.

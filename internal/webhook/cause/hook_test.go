@@ -49,7 +49,8 @@ spec:
   matchConstraints:
     namespaceSelector: {matchLabels: {env: prod}}
     resourceRules: [{apiGroups: [""], apiVersions: [v1], operations: [CREATE, UPDATE], resources: [configmaps]}]
-  generate: [{expression: "generator.ApplyAll('shop', resource.Get('v1', 'secrets', 'platform', 'ca'))"}]`
+  generate: [{expression: "generator.ApplyAll('shop', resource.Get('v1', 'secrets', 'platform', 'ca'))"}]
+  variables: [{name: ns, expression: "resource.Get('v1', 'namespaces', '', 'platform')"}]`
 
 func newHook(t *testing.T, in labels, policies ...string) *Hook {
 	t.Helper()
@@ -87,6 +88,9 @@ func TestHook(t *testing.T) {
 	)
 	prod := labels{"env": "prod"}
 	changed := func(text string) string { return strings.Replace(text, "one", "two", 1) }
+	team := func(name string) string {
+		return "{apiVersion: v1, kind: Namespace, metadata: {name: platform, labels: {team: " + name + "}}}"
+	}
 	for name, tc := range map[string]struct {
 		in          labels
 		before, now string
@@ -105,6 +109,7 @@ func TestHook(t *testing.T) {
 		"it is not a trigger any more, and changed":    {labels{}, noted, changed(noted), ""},
 		"a source is created":                          {labels{}, "", ca, "bob"},
 		"another Secret is created":                    {prod, "", another, ""},
+		"a Namespace that is read is changed":          {labels{}, team("one"), team("two"), "bob"},
 		"a GeneratingPolicy is created":                {labels{}, "", itself, "bob"},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -120,8 +125,11 @@ func TestHook(t *testing.T) {
 			}
 			req.Namespace = object.GetNamespace()
 			gvk := object.GroupVersionKind()
+			if gvk == namespaceKind {
+				req.Namespace = object.GetName()
+			}
 			req.Resource = metav1.GroupVersionResource{Group: gvk.Group, Version: gvk.Version, Resource: map[string]string{
-				"ConfigMap": "configmaps", "Secret": "secrets", "GeneratingPolicy": "generatingpolicies",
+				"ConfigMap": "configmaps", "Secret": "secrets", "Namespace": "namespaces", "GeneratingPolicy": "generatingpolicies",
 			}[gvk.Kind]}
 			resp := newHook(t, tc.in, policy).Handle(t.Context(), req)
 			if !resp.Allowed {
