@@ -20,6 +20,7 @@ import (
 	"context"
 	"maps"
 	"slices"
+	"sync"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -27,6 +28,7 @@ import (
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -131,50 +133,39 @@ func (s *Store) NeedLeaderElection() bool { return false }
 // what comes while others are written would wait for longer, and what comes just before
 // its end would be written at once, and soon again.
 func (s *Store) Start(ctx context.Context) error {
-	for ctx.Err() == nil {
-		select {
-		case <-ctx.Done():
-		case <-s.outcomes.filled:
-			s.flushInTurn(ctx)
-		}
+	turns := s.outcomes.start()
+	var group sync.WaitGroup
+	for range writers {
+		group.Go(func() { s.writeInTurn(ctx, turns) })
 	}
-	s.flushLast(ctx)
+	<-ctx.Done()
+	turns.ShutDown()
+	group.Wait()
+	s.flush(ctx)
 	return nil
 }
 
-// flushInTurn writes what is due, until nothing waits any more or ctx ends.
-func (s *Store) flushInTurn(ctx context.Context) {
-	for ctx.Err() == nil {
-		next, waits := s.outcomes.next()
-		if !waits {
+// writeInTurn writes what is due, until the turns are shut down.
+func (s *Store) writeInTurn(ctx context.Context, turns workqueue.TypedInterface[types.UID]) {
+	for {
+		uid, isShutDown := turns.Get()
+		if isShutDown {
 			return
 		}
-		if left := next.Sub(s.clock.Now()); left > 0 {
-			timer := s.clock.NewTimer(left)
-			select {
-			case <-ctx.Done():
-			case <-s.outcomes.filled:
-			case <-timer.C():
-			}
-			timer.Stop()
-			continue
+		if b := s.outcomes.take(uid); b != nil {
+			s.write(ctx, b)
 		}
-		s.flush(ctx, s.clock.Now())
+		turns.Done(uid)
 	}
 }
 
-// flushLast writes what is left when ctx has ended.
-func (s *Store) flushLast(ctx context.Context) {
+// flush writes what is left when ctx has ended.
+func (s *Store) flush(ctx context.Context) {
 	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), lastWrites)
 	defer cancel()
-	s.flush(ctx, s.clock.Now().Add(maxPause))
-}
-
-// flush writes all that is due by then.
-func (s *Store) flush(ctx context.Context, then time.Time) {
 	var group errgroup.Group
 	group.SetLimit(writers)
-	for _, b := range s.outcomes.take(then) {
+	for _, b := range s.outcomes.takeAll() {
 		group.Go(func() error {
 			s.write(ctx, b)
 			return nil

@@ -168,6 +168,7 @@ func TestAllIsWrittenAtTheEnd(t *testing.T) {
 				return c.SubResource(name).Update(ctx, obj, opts...)
 			},
 		})
+		store.turns.locks = &keys{}
 		const targets = 100
 		for i := range targets {
 			d := denial("no")
@@ -179,4 +180,21 @@ func TestAllIsWrittenAtTheEnd(t *testing.T) {
 			t.Errorf("%d of %d were written", n, targets)
 		}
 	})
+}
+
+// keys is a KeyMutex that has a lock for each key. Those of keymutex share some, and whoever waits for such
+// a one stops the clock of a bubble.
+type keys struct{ locks sync.Map }
+
+// LockKey implements keymutex.KeyMutex.
+func (k *keys) LockKey(id string) {
+	lock, _ := k.locks.LoadOrStore(id, make(chan struct{}, 1))
+	lock.(chan struct{}) <- struct{}{}
+}
+
+// UnlockKey implements keymutex.KeyMutex.
+func (k *keys) UnlockKey(id string) error {
+	lock, _ := k.locks.Load(id)
+	<-lock.(chan struct{})
+	return nil
 }

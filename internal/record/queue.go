@@ -23,6 +23,8 @@ import (
 	"time"
 
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/client-go/util/workqueue"
+	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
 )
@@ -130,23 +132,29 @@ func lastDenial(before, d *v1alpha1.Decision) *v1alpha1.Decision {
 // queue holds one batch for each holder that something was decided about. When
 // it is full, it forgets the batch that is due next: admission never waits.
 type queue struct {
-	mu       sync.Mutex
 	capacity int
-	now      func() time.Time
-	batches  map[types.UID]*batch
-	// order is that in which they are due.
-	order []types.UID
-	// filled has an item where another batch is due next.
-	filled chan struct{}
+	clock    clock.WithTicker
+
+	mu      sync.Mutex
+	batches map[types.UID]*batch
+	// turns has the holders whose batch is due, each once, and no holder is somebody's twice at the same
+	// time; nil before start.
+	turns workqueue.TypedDelayingInterface[types.UID]
 }
 
-func newQueue(capacity int, now func() time.Time) *queue {
-	return &queue{
-		capacity: capacity,
-		now:      now,
-		batches:  map[types.UID]*batch{},
-		filled:   make(chan struct{}, 1),
+func newQueue(capacity int, c clock.WithTicker) *queue {
+	return &queue{capacity: capacity, clock: c, batches: map[types.UID]*batch{}}
+}
+
+// start returns whose batch is due, until that is shut down.
+func (q *queue) start() workqueue.TypedInterface[types.UID] {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	q.turns = workqueue.NewTypedDelayingQueueWithConfig(workqueue.TypedDelayingQueueConfig[types.UID]{Clock: q.clock})
+	for uid, b := range q.batches {
+		q.turns.AddAfter(uid, b.due.Sub(q.clock.Now()))
 	}
+	return q.turns
 }
 
 // put adds a batch to what waits for the same holder, and returns how many
@@ -158,14 +166,23 @@ func (q *queue) put(b *batch) (dropped int) {
 		waiting.add(b)
 		return 0
 	}
-	if len(q.order) >= q.capacity {
-		delete(q.batches, q.order[0])
-		q.order = q.order[1:]
+	if len(q.batches) >= q.capacity {
+		delete(q.batches, q.dueNext())
 		dropped = 1
 	}
-	b.began = q.now()
+	b.began = q.clock.Now()
 	q.insert(b, interval)
 	return dropped
+}
+
+// dueNext returns the holder whose batch is due next.
+func (q *queue) dueNext() (next types.UID) {
+	for uid, b := range q.batches {
+		if next == "" || b.due.Before(q.batches[next].due) {
+			next = uid
+		}
+	}
+	return next
 }
 
 // putBack returns a batch that could not be written, to be tried again after a while;
@@ -174,7 +191,7 @@ func (q *queue) putBack(b *batch) {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	if b.began.IsZero() {
-		b.began = q.now()
+		b.began = q.clock.Now()
 	}
 	if waiting, ok := q.batches[b.target.UID]; ok {
 		b.add(waiting)
@@ -182,41 +199,53 @@ func (q *queue) putBack(b *batch) {
 		*waiting = *b
 		return
 	}
-	if len(q.order) < q.capacity {
+	if len(q.batches) < q.capacity {
 		q.insert(b, min(interval<<min(b.attempts, 8), maxPause))
 	}
 }
 
 // insert makes a batch due after a while.
 func (q *queue) insert(b *batch, after time.Duration) {
-	b.due = q.now().Add(after)
+	b.due = q.clock.Now().Add(after)
 	q.batches[b.target.UID] = b
-	at, _ := slices.BinarySearchFunc(q.order, b.due, func(uid types.UID, due time.Time) int {
-		if q.batches[uid].due.After(due) {
-			return 1
-		}
-		return -1
-	})
-	q.order = slices.Insert(q.order, at, b.target.UID)
-	if at > 0 {
-		return
-	}
-	select {
-	case q.filled <- struct{}{}:
-	default:
+	if q.turns != nil {
+		q.turns.AddAfter(b.target.UID, after)
 	}
 }
 
-// takeOne takes what waits for one holder, nil where nothing does.
+// take takes what waits for a holder whose turn it is. It is nil where nothing does, or what does is not due:
+// it came after the batch that the turn was for had been taken otherwise, and gets a turn of its own.
+func (q *queue) take(uid types.UID) *batch {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	b := q.batches[uid]
+	if b == nil {
+		return nil
+	}
+	if left := b.due.Sub(q.clock.Now()); left > 0 {
+		q.turns.AddAfter(uid, left)
+		return nil
+	}
+	delete(q.batches, uid)
+	return b
+}
+
+// takeOne takes what waits for one holder, due or not, nil where nothing does.
 func (q *queue) takeOne(uid types.UID) *batch {
 	q.mu.Lock()
 	defer q.mu.Unlock()
 	b := q.batches[uid]
-	if b != nil {
-		delete(q.batches, uid)
-		q.order = slices.DeleteFunc(q.order, func(other types.UID) bool { return other == uid })
-	}
+	delete(q.batches, uid)
 	return b
+}
+
+// takeAll takes all that waits, in the order in which it is due.
+func (q *queue) takeAll() []*batch {
+	q.mu.Lock()
+	defer q.mu.Unlock()
+	all := slices.SortedFunc(maps.Values(q.batches), func(a, b *batch) int { return a.due.Compare(b.due) })
+	q.batches = map[types.UID]*batch{}
+	return all
 }
 
 // mirrors reports whether what waits for a holder is a look at it.
@@ -225,35 +254,4 @@ func (q *queue) mirrors(uid types.UID) bool {
 	defer q.mu.Unlock()
 	b := q.batches[uid]
 	return b != nil && b.mirror != nil
-}
-
-// next returns when the first batch is due, and false where none is.
-func (q *queue) next() (time.Time, bool) {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	if len(q.order) == 0 {
-		return time.Time{}, false
-	}
-	return q.batches[q.order[0]].due, true
-}
-
-// take takes all that is due by then.
-func (q *queue) take(then time.Time) []*batch {
-	q.mu.Lock()
-	defer q.mu.Unlock()
-	var batches []*batch
-	for len(q.order) > 0 {
-		uid := q.order[0]
-		if q.batches[uid].due.After(then) {
-			break
-		}
-		batches = append(batches, q.batches[uid])
-		delete(q.batches, uid)
-		q.order = q.order[1:]
-	}
-	if len(q.order) == 0 {
-		// Neither keeps the size that it had.
-		q.batches, q.order = map[types.UID]*batch{}, nil
-	}
-	return batches
 }

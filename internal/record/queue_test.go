@@ -18,20 +18,26 @@ package record
 
 import (
 	"context"
-	"slices"
+	"fmt"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 	"unicode/utf8"
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 
 	"kausality.io/operator/api/v1alpha1"
 )
 
-// ever is when everything is due.
-var ever = time.Unix(1<<40, 0)
+func queueFor(t *testing.T, capacity int) *queue {
+	t.Helper()
+	q := newQueue(capacity, clock.RealClock{})
+	t.Cleanup(q.start().ShutDown)
+	return q
+}
 
 func batchOf(uid types.UID, d v1alpha1.Decision) *batch {
 	b := &batch{target: v1alpha1.TargetReference{UID: uid}}
@@ -44,15 +50,15 @@ func denial(message string) v1alpha1.Decision {
 }
 
 func TestQueueCoalesces(t *testing.T) {
-	q := newQueue(10, time.Now)
+	q := queueFor(t, 10)
 	q.put(batchOf("a", denial("one")))
 	q.put(batchOf("b", v1alpha1.Decision{Result: ResultAllowed, Reason: "Covered"}))
 	q.put(batchOf("a", denial("two")))
 	q.put(batchOf("a", denial("one")))
 	q.put(batchOf("a", v1alpha1.Decision{Result: ResultAllowed, Reason: "Origin"}))
 
-	batches := q.take(ever)
-	if len(batches) != 2 || len(q.take(ever)) != 0 {
+	batches := q.takeAll()
+	if len(batches) != 2 || len(q.takeAll()) != 0 {
 		t.Fatalf("got %d batches, want one for each of two holders, once", len(batches))
 	}
 	a := batches[0]
@@ -65,13 +71,13 @@ func TestQueueCoalesces(t *testing.T) {
 }
 
 func TestQueueIsBounded(t *testing.T) {
-	q := newQueue(2, time.Now)
+	q := queueFor(t, 2)
 	dropped := 0
 	for _, uid := range []types.UID{"a", "b", "c", "c"} {
 		dropped += q.put(batchOf(uid, denial("no")))
 	}
 	var kept []types.UID
-	for _, b := range q.take(ever) {
+	for _, b := range q.takeAll() {
 		kept = append(kept, b.target.UID)
 	}
 	if diff := cmp.Diff([]types.UID{"b", "c"}, kept); diff != "" || dropped != 1 {
@@ -80,92 +86,114 @@ func TestQueueIsBounded(t *testing.T) {
 }
 
 func TestQueuePutBack(t *testing.T) {
-	q := newQueue(10, time.Now)
+	q := queueFor(t, 10)
 	failed := batchOf("a", denial("first"))
 	failed.attempts = 1
 	q.put(batchOf("a", v1alpha1.Decision{Result: ResultAllowed, Reason: "later"}))
 	q.putBack(failed)
-	b := q.take(ever)[0]
+	b := q.takeOne("a")
 	if b.last.Reason != "later" || b.denials != 1 || b.attempts != 1 {
 		t.Errorf("got last %q, %d denials, %d attempts; want later, 1, 1", b.last.Reason, b.denials, b.attempts)
 	}
 }
 
+// TestQueueTakesWhatIsDue has holders take turns by the clock of the bubble.
 func TestQueueTakesWhatIsDue(t *testing.T) {
-	now := time.Now()
-	q := newQueue(10, func() time.Time { return now })
-	takes := func(want ...types.UID) {
-		t.Helper()
-		var got []types.UID
-		for _, b := range q.take(now) {
-			got = append(got, b.target.UID)
+	synctest.Test(t, func(t *testing.T) {
+		q := queueFor(t, 10)
+		takes := func(want ...types.UID) {
+			t.Helper()
+			if diff := cmp.Diff(want, q.due()); diff != "" {
+				t.Errorf("(-want +got):\n%s", diff)
+			}
 		}
-		if diff := cmp.Diff(want, got); diff != "" {
-			t.Errorf("(-want +got):\n%s", diff)
-		}
-	}
-	if _, waits := q.next(); waits {
-		t.Error("something waits in a new queue")
-	}
-	begin := now
-	q.put(batchOf("a", denial("one")))
-	now = now.Add(interval / 2)
-	q.put(batchOf("b", denial("one")))
-	q.put(batchOf("a", denial("two")))
-	takes()
-	if next, _ := q.next(); !next.Equal(begin.Add(interval)) {
-		t.Errorf("the next is due at %s, want %s after %s", next, interval, begin)
-	}
+		takes()
+		q.put(batchOf("a", denial("one")))
+		<-time.After(interval / 2)
+		q.put(batchOf("b", denial("one")))
+		q.put(batchOf("a", denial("two")))
+		takes()
+		<-time.After(interval / 2)
+		takes("a")
+		// What comes again waits anew.
+		q.put(batchOf("a", denial("three")))
+		takes()
+		<-time.After(interval / 2)
+		takes("b")
+		<-time.After(interval / 2)
+		takes("a")
 
-	now = begin.Add(interval)
-	takes("a")
-	// What comes again waits anew.
-	q.put(batchOf("a", denial("three")))
-	takes()
-	now = now.Add(interval / 2)
-	takes("b")
-	now = now.Add(interval / 2)
-	takes("a")
+		// It does so too where what waited before was taken out of turn.
+		q.put(batchOf("a", denial("four")))
+		<-time.After(interval / 2)
+		q.takeOne("a")
+		q.put(batchOf("a", denial("five")))
+		<-time.After(interval / 2)
+		takes()
+		<-time.After(interval / 2)
+		takes("a")
+	})
+}
+
+// TestQueueKeepsWhatCameBeforeItsStart has admission answer before anything is written.
+func TestQueueKeepsWhatCameBeforeItsStart(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		q := newQueue(10, clock.RealClock{})
+		q.put(batchOf("a", denial("one")))
+		<-time.After(interval / 2)
+		t.Cleanup(q.start().ShutDown)
+		if due := q.due(); len(due) > 0 {
+			t.Errorf("%v is due at the start", due)
+		}
+		<-time.After(interval / 2)
+		if diff := cmp.Diff([]types.UID{"a"}, q.due()); diff != "" {
+			t.Errorf("due (-want +got):\n%s", diff)
+		}
+	})
+}
+
+// due takes the batches that are due, and returns whose they are.
+func (q *queue) due() (due []types.UID) {
+	synctest.Wait()
+	for q.turns.Len() > 0 {
+		uid, _ := q.turns.Get()
+		if q.take(uid) != nil {
+			due = append(due, uid)
+		}
+		q.turns.Done(uid)
+	}
+	return due
 }
 
 // What fails waits longer each time, and does not keep what comes later from its turn.
 func TestQueuePausesAfterFailures(t *testing.T) {
-	now := time.Now()
-	q := newQueue(10, func() time.Time { return now })
-	failed := batchOf("a", denial("one"))
-	var waits []time.Duration
-	for failed.attempts = 1; failed.attempts <= 10; failed.attempts++ {
-		q.putBack(failed)
-		next, _ := q.next()
-		waits = append(waits, next.Sub(now))
-		now = next
-		if failed = q.takeOne("a"); !failed.began.Equal(now.Add(-sum(waits))) {
-			t.Errorf("after %d attempts it waits since %s before now", failed.attempts, now.Sub(failed.began))
+	synctest.Test(t, func(t *testing.T) {
+		q := queueFor(t, 10)
+		began := time.Now()
+		failed := batchOf("a", denial("one"))
+		waited := []time.Duration{2 * interval, 4 * interval, 8 * interval, maxPause, maxPause}
+		for i, pause := range waited {
+			failed.attempts = i + 1
+			q.putBack(failed)
+			<-time.After(pause - time.Millisecond)
+			if due := q.due(); len(due) > 0 {
+				t.Errorf("after %d attempts %v is due before %s", failed.attempts, due, pause)
+			}
+			<-time.After(time.Millisecond)
+			synctest.Wait()
+			uid, _ := q.turns.Get()
+			if failed = q.take(uid); failed == nil || !failed.began.Equal(began) {
+				t.Fatalf("after %d attempts and %s: %+v, want that it waits since %s", i+1, pause, failed, began)
+			}
+			q.turns.Done(uid)
 		}
-	}
-	if diff := cmp.Diff([]time.Duration{2 * interval, 4 * interval, 8 * interval, maxPause}, waits[:4]); diff != "" || slices.Max(waits) != maxPause {
-		t.Errorf("it waits for %s each time (-want +got):\n%s", waits, diff)
-	}
-
-	<-q.filled // a was the first
-	q.putBack(failed)
-	<-q.filled
-	q.put(batchOf("b", denial("one")))
-	select {
-	case <-q.filled:
-	default:
-		t.Error("nobody is told that something else is due next")
-	}
-	if next, _ := q.next(); !next.Equal(now.Add(interval)) {
-		t.Errorf("the next is due in %s, want %s", next.Sub(now), interval)
-	}
-}
-
-func sum(durations []time.Duration) (all time.Duration) {
-	for _, d := range durations {
-		all += d
-	}
-	return all
+		q.putBack(failed)
+		q.put(batchOf("b", denial("one")))
+		<-time.After(interval)
+		if diff := cmp.Diff([]types.UID{"b"}, q.due()); diff != "" {
+			t.Errorf("due after what failed (-want +got):\n%s", diff)
+		}
+	})
 }
 
 func TestDeserves(t *testing.T) {
@@ -212,7 +240,7 @@ func TestQueueKeepsTheLatestLook(t *testing.T) {
 			Advance: func(_ context.Context, s *v1alpha1.AllowanceRecordStatus) bool { s.Initiator = reason; return true },
 		}}
 	}
-	q := newQueue(10, time.Now)
+	q := queueFor(t, 10)
 	q.put(look("first", true))
 	q.put(batchOf("a", denial("no")))
 	q.put(look("second", false))
@@ -225,7 +253,7 @@ func TestQueueKeepsTheLatestLook(t *testing.T) {
 	if status.Initiator != "second" || !b.mirror.Create || b.denials != 1 {
 		t.Errorf("got the %s look, create %t, %d denials; want the second, a record since the first, and the denial", status.Initiator, b.mirror.Create, b.denials)
 	}
-	if q.takeOne("a") != nil || len(q.take(ever)) != 0 {
+	if q.takeOne("a") != nil || len(q.takeAll()) != 0 {
 		t.Error("what was taken waits still")
 	}
 }
@@ -246,7 +274,7 @@ func TestAskedAboutAll(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			q := newQueue(10, time.Now)
+			q := queueFor(t, 10)
 			for _, d := range tt.denials {
 				q.put(batchOf("a", d))
 			}
@@ -271,7 +299,7 @@ func TestOutcomeAnswersWhatWasShown(t *testing.T) {
 	}
 	for name, tt := range tests {
 		t.Run(name, func(t *testing.T) {
-			q := newQueue(10, time.Now)
+			q := queueFor(t, 10)
 			for _, shown := range tt.shown {
 				b := &batch{target: v1alpha1.TargetReference{UID: "a"}}
 				b.decide(denial("no"), shown)
@@ -287,4 +315,24 @@ func TestOutcomeAnswersWhatWasShown(t *testing.T) {
 			}
 		})
 	}
+}
+
+// BenchmarkQueue has admission observe something about a thousand holders, of whom nothing waits, while their
+// turns come and go.
+func BenchmarkQueue(b *testing.B) {
+	const holders = 1000
+	uids := make([]types.UID, holders)
+	for i := range uids {
+		uids[i] = types.UID(fmt.Sprint("uid-", i))
+	}
+	q := newQueue(maxWaiting, clock.RealClock{})
+	b.Cleanup(q.start().ShutDown)
+	b.ReportAllocs()
+	for b.Loop() {
+		for _, uid := range uids {
+			q.put(batchOf(uid, v1alpha1.Decision{Result: ResultAllowed, Reason: "Covered"}))
+		}
+		q.takeAll()
+	}
+	b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N)/holders, "ns/outcome")
 }

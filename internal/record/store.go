@@ -99,7 +99,7 @@ func NewStore(cfg Config) *Store {
 		all:               cfg.All,
 		behind:            cfg.Behind,
 		clock:             cfg.Clock,
-		outcomes:          newQueue(maxWaiting, cfg.Clock.Now),
+		outcomes:          newQueue(maxWaiting, cfg.Clock),
 		turns:             newTurns(),
 		made:              newBeside(),
 		lost:              newBeside(),
