@@ -40,6 +40,8 @@ var (
 	writers    = flag.Int("writers", 16, "how many clients create the namespaces")
 	only       = flag.String("only", "", "kausality, kyverno or kyverno-raised, to measure one alone; all three by default")
 	keep       = flag.String("keep", "", "the directory to keep the control planes' logs in, a folder each")
+	pprof      = flag.String("pprof", "", "where Kausality serves its profiles meanwhile, as 127.0.0.1:6060; nowhere by default")
+	folder     = flag.String("profiles", "", "the directory to keep processor profiles in of the API server, and with -pprof of Kausality, of the first seconds of each phase; they make it slower")
 	root       = flag.String("root", ".", "the root of the repository")
 	out        = flag.String("out", "", "the file to write all that was measured to, as JSON")
 )

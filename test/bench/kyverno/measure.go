@@ -25,6 +25,7 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/wait"
 
+	"kausality.io/operator/test/bench/profiles"
 	"kausality.io/operator/test/bench/usage"
 )
 
@@ -78,10 +79,10 @@ func (w world) measure(ctx context.Context) (m *measurement, err error) {
 		return m, err
 	}
 	defer func() { err = errors.Join(err, s.cp.Stop()) }()
-	if m.First, err = s.firstGeneration(ctx); err != nil {
+	if err := s.profiled(ctx, "first", func(ctx context.Context) error { m.First, err = s.firstGeneration(ctx); return err }); err != nil {
 		return m, err
 	}
-	if m.Change, err = s.change(ctx); err != nil {
+	if err := s.profiled(ctx, "change", func(ctx context.Context) error { m.Change, err = s.change(ctx); return err }); err != nil {
 		return m, err
 	}
 	if m.Peak, err = usage.Peak(s.cp, s.processes...); err != nil {
@@ -89,6 +90,16 @@ func (w world) measure(ctx context.Context) (m *measurement, err error) {
 	}
 	m.Restart, err = s.restart(ctx)
 	return m, err
+}
+
+// profiled does something while profiles are taken, where they are asked for.
+func (s *stage) profiled(ctx context.Context, what string, fn func(context.Context) error) error {
+	const seconds = 5
+	operator := ""
+	if s.name == ours {
+		operator = *pprof
+	}
+	return profiles.During(ctx, s.cp.AdminConfig(), operator, *folder, s.name+"-"+what, seconds, fn)
 }
 
 // firstGeneration creates the policy, and waits until all its objects are there.

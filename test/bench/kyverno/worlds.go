@@ -53,9 +53,11 @@ func worlds() []world {
 		{
 			name: ours, processes: []string{controlplane.DefaultOperatorName}, users: []string{controlplane.OperatorUser, controlplane.GeneratorUser},
 			install: func(ctx context.Context, cp *controlplane.ControlPlane) error {
-				_, err := controlplane.InstallOperator(ctx, cp, controlplane.OperatorOptions{
-					Binary: filepath.Join(*root, "bin", "manager"), Overlay: filepath.Join(*root, "config", "dev"),
-				})
+				opts := controlplane.OperatorOptions{Binary: filepath.Join(*root, "bin", "manager"), Overlay: filepath.Join(*root, "config", "dev")}
+				if *pprof != "" {
+					opts.ExtraFlags = append(opts.ExtraFlags, "--pprof-bind-address="+*pprof)
+				}
+				_, err := controlplane.InstallOperator(ctx, cp, opts)
 				return err
 			},
 			policy: func(ctx context.Context, file string) ([]byte, error) {
