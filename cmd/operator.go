@@ -198,11 +198,9 @@ func (o *operator) setupManager(ctx context.Context) error {
 		return err
 	}
 
-	byObject := map[client.Object]cache.ByObject{}
-	for _, add := range []func() (client.Object, cache.ByObject){ancestry.NamespaceCache, discovery.DefinitionCache} {
-		obj, opts := add()
-		byObject[obj] = opts
-	}
+	namespaces, namespaceCache := ancestry.NamespaceCache(generatingcontroller.WithoutFields)
+	definitions, definitionCache := discovery.DefinitionCache()
+	byObject := map[client.Object]cache.ByObject{namespaces: namespaceCache, definitions: definitionCache}
 	if o.protectRecords {
 		maps.Copy(byObject, recordprotectioncontroller.Caches())
 	}
@@ -278,10 +276,10 @@ func (o *operator) setupShared(ctx context.Context) error {
 		return err
 	}
 	// What is first asked for while somebody waits would be waited for, too.
-	if _, err := o.GetCache().GetInformer(ctx, ancestry.PartialNamespace(), cache.BlockUntilSynced(false)); err != nil {
+	if _, err := o.GetCache().GetInformer(ctx, ancestry.NewNamespace(), cache.BlockUntilSynced(false)); err != nil {
 		return fmt.Errorf("preparing to watch namespaces: %w", err)
 	}
-	o.namespaces = ancestry.NamespaceReader{Cached: o.GetClient(), Live: o.GetAPIReader(), Behind: o.behind(ancestry.PartialNamespace())}
+	o.namespaces = ancestry.NamespaceReader{Cached: o.GetCache(), Live: o.GetAPIReader(), Behind: o.behind(ancestry.NewNamespace())}
 	if o.gates, err = o.gateRegistry(); err != nil {
 		return err
 	}
@@ -568,6 +566,8 @@ func (o *operator) generatingController() *generatingcontroller.Reconciler {
 		DefaultAccount: o.generator(),
 		Namespace:      o.namespace,
 		Asked:          interception.CausesName(interception.DefaultName),
+		Rate:           o.generatingRate,
+		Stale:          o.behind(ancestry.NewNamespace()),
 	}
 }
 

@@ -26,6 +26,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/certs"
 	gatecontroller "kausality.io/operator/internal/controller/gate"
+	generatingcontroller "kausality.io/operator/internal/controller/generating"
 	holdercontroller "kausality.io/operator/internal/controller/holder"
 	krocontroller "kausality.io/operator/internal/controller/kro"
 	retentioncontroller "kausality.io/operator/internal/controller/retention"
@@ -66,6 +67,7 @@ type options struct {
 	recordAge               time.Duration
 	recordCount             int
 	targetStatusRate        float64
+	generatingRate          float64
 	quietTimes              holdercontroller.QuietTimes
 	upgradeQuietTime        time.Duration
 	ledgerRestTime          time.Duration
@@ -117,6 +119,8 @@ func (o *options) bind(flags *flag.FlagSet) {
 		"Keep the ValidatingAdmissionPolicy kausality-record-protection, for installers that cannot install one, such as OLM.")
 	flags.Float64Var(&o.targetStatusRate, "target-status-rate", 150,
 		"How many objects a second may be made to show which policies are in effect for them; 0 for none.")
+	flags.Float64Var(&o.generatingRate, "generating-rate", generatingcontroller.DefaultRate,
+		"How many objects a second all GeneratingPolicies together may create, change and delete, and twice as many at once.")
 	flags.DurationVar(&o.quietTimes.Status, "status-quiet-time", holdercontroller.DefaultQuietTimes.Status,
 		"How long the spec of an object must stay unchanged, and its allowances unused, before it is taken to have settled, for "+
 			"kinds whose status may lag behind the spec; longer than a controller takes to start with a change.")
@@ -177,6 +181,9 @@ func (o *options) validate() error {
 	}
 	if o.targetStatusRate < 0 {
 		errs = append(errs, fmt.Errorf("--target-status-rate=%g: name how many objects a second, or 0 for none", o.targetStatusRate))
+	}
+	if o.generatingRate < 1 {
+		errs = append(errs, fmt.Errorf("--generating-rate=%g: name how many objects a second, 1 or more", o.generatingRate))
 	}
 	if o.quietTimes.Status < 0 {
 		errs = append(errs, fmt.Errorf("--status-quiet-time=%s: a time cannot be negative", o.quietTimes.Status))

@@ -21,8 +21,9 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
+	toolscache "k8s.io/client-go/tools/cache"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
@@ -38,10 +39,10 @@ type Namespaces interface {
 	Labels(ctx context.Context, name string) map[string]string
 }
 
-// NamespaceReader reads the labels of namespaces, of which it needs the metadata
-// only.
+// NamespaceReader reads the labels of namespaces.
 type NamespaceReader struct {
-	// Cached is asked first; see NamespaceCache.
+	// Cached is asked first: a cache, since clients read what has no type of its own from the API
+	// server. See NamespaceCache.
 	Cached client.Reader
 	// Live is asked about a namespace that the cache does not know yet, as the
 	// API server does for its own selectors: the first objects of a namespace
@@ -57,7 +58,7 @@ var _ Namespaces = NamespaceReader{}
 // Labels implements Namespaces. A namespace that cannot be read counts as it was last
 // known, or as one without labels.
 func (r NamespaceReader) Labels(ctx context.Context, name string) map[string]string {
-	namespace := PartialNamespace()
+	namespace := NewNamespace()
 	key := types.NamespacedName{Name: name}
 	if r.Behind != nil && r.Behind() {
 		if err := client.IgnoreNotFound(r.Live.Get(ctx, key, namespace)); err == nil {
@@ -74,32 +75,24 @@ func (r NamespaceReader) Labels(ctx context.Context, name string) map[string]str
 	return labelsOf(namespace)
 }
 
-func labelsOf(namespace *metav1.PartialObjectMetadata) map[string]string {
-	if namespace.Labels == nil {
-		return map[string]string{}
+func labelsOf(namespace *unstructured.Unstructured) map[string]string {
+	if labels := namespace.GetLabels(); labels != nil {
+		return labels
 	}
-	return namespace.Labels
+	return map[string]string{}
 }
 
 // NamespaceCache returns what to put into the ByObject options of the cache that
-// a NamespaceReader reads: it keeps no more of a namespace than selectors need,
-// and hands it out without copying, as admission asks for it all the time.
-func NamespaceCache() (client.Object, cache.ByObject) {
-	return PartialNamespace(), cache.ByObject{
-		UnsafeDisableDeepCopy: new(true),
-		Transform: func(obj any) (any, error) {
-			if namespace, ok := obj.(*metav1.PartialObjectMetadata); ok {
-				namespace.Annotations = nil
-				namespace.ManagedFields = nil
-			}
-			return obj, nil
-		},
-	}
+// a NamespaceReader reads, and GeneratingPolicies with Namespaces among their triggers: one
+// watch serves both. transform leaves out what neither needs. Namespaces are handed out without
+// copying, as admission asks for them all the time.
+func NamespaceCache(transform toolscache.TransformFunc) (client.Object, cache.ByObject) {
+	return NewNamespace(), cache.ByObject{UnsafeDisableDeepCopy: new(true), Transform: transform}
 }
 
-// PartialNamespace returns what is known of a namespace, for those who watch or read it.
-func PartialNamespace() *metav1.PartialObjectMetadata {
-	namespace := &metav1.PartialObjectMetadata{}
+// NewNamespace returns a namespace of which nothing is known, for those who watch or read it.
+func NewNamespace() *unstructured.Unstructured {
+	namespace := &unstructured.Unstructured{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))
 	return namespace
 }

@@ -21,6 +21,7 @@ import (
 	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	toolscache "k8s.io/client-go/tools/cache"
 	"k8s.io/utils/clock"
@@ -68,8 +69,9 @@ func (w *Watches) Behind(example runtime.Object) bool {
 
 // keyOf returns the type of an object and, where that is for any kind, the kind.
 func keyOf(example runtime.Object) string {
-	if partial, ok := example.(*metav1.PartialObjectMetadata); ok {
-		return partial.GroupVersionKind().String()
+	switch example.(type) {
+	case *metav1.PartialObjectMetadata, *unstructured.Unstructured:
+		return fmt.Sprintf("%T %s", example, example.GetObjectKind().GroupVersionKind())
 	}
 	return fmt.Sprintf("%T", example)
 }

@@ -705,6 +705,7 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		Eventually(func() []string { return requests.about("POST /apis/authorization.k8s.io/v1/subjectaccessreviews") }).ShouldNot(BeEmpty())
 		writing := func() []string { return requests.about("PATCH ", "DELETE ", "/configmaps/made", "PUT ") }
 		Consistently(writing, "1s").Should(BeEmpty())
+		Expect(requests.about("GET /api/v1/configmaps")).To(HaveLen(1), "triggers and what was made are read by one watch")
 
 		By("being away while things change")
 		stop()

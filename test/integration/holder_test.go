@@ -87,7 +87,7 @@ func startParts(ctx context.Context, kinds ...schema.GroupVersionKind) *operator
 		}),
 		active: &policy.Active{}, upgrades: &upgrade.Active{},
 	}
-	namespaces := ancestry.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
+	namespaces := ancestry.NamespaceReader{Cached: mgr.GetCache(), Live: mgr.GetAPIReader()}
 	Expect(followHolders(mgr, cache, p.records, p.active, p.upgrades, namespaces)).To(Succeed())
 	Expect(mgr.Add(cache)).To(Succeed())
 

@@ -88,7 +88,7 @@ type policyControllers struct {
 // of the spec.
 func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *policyControllers) error) *policyControllers {
 	GinkgoHelper()
-	namespaces, namespaceCache := ancestry.NamespaceCache()
+	namespaces, namespaceCache := ancestry.NamespaceCache(nil)
 	definitions, definitionCache := discovery.DefinitionCache()
 	cfg := cluster.ConfigAs(operatorUser, "system:masters", "system:authenticated")
 	var records *record.Cache
@@ -118,7 +118,7 @@ func startPolicyControllers(ctx context.Context, others ...func(ctrl.Manager, *p
 	c.gates = registryOf(mgr, c.served)
 	c.index = &catalogcontroller.Reconciler{Reader: mgr.GetClient(), Catalog: c.catalog, Kinds: c.served, Holders: c.holders, Records: c.records, Gates: c.gates}
 	Expect(c.index.SetupWithManager(mgr)).To(Succeed())
-	c.namespaces = ancestry.NamespaceReader{Cached: mgr.GetClient(), Live: mgr.GetAPIReader()}
+	c.namespaces = ancestry.NamespaceReader{Cached: mgr.GetCache(), Live: mgr.GetAPIReader()}
 	Expect((&targetcontroller.Reconciler{
 		Client: mgr.GetClient(), Holders: c.holders, Kinds: c.served, Namespaces: c.namespaces,
 		Policies: c.active, Catalog: c.catalog, Rate: targetRate, Clock: clock.RealClock{}, Loops: writeloop.NewFinder(),

@@ -219,8 +219,19 @@ func (r *Reconciler) follow(ctx context.Context, p *v1alpha1.GeneratingPolicy, e
 	if namespaced || e.compiled.KeepsRequests() {
 		errs = append(errs, r.objects.follow(ctx, what.byGVK[namespaceKind], p.Name))
 	}
+	r.followSources(ctx, e, what)
 	errs = append(errs, r.followMade(ctx, e, what), r.followRequests(ctx, e, what))
 	return worst(errs)
+}
+
+// followSources begins to watch what the policy is known to read, before what it has made of the same kinds: one
+// watch serves both then. Whether it may be read matters once it is.
+func (r *Reconciler) followSources(ctx context.Context, e *entry, what *served) {
+	for _, s := range e.compiled.Sources() {
+		if of, ok, err := what.ofResource(s.Resource); ok && err == nil {
+			_ = r.objects.follow(ctx, of, e.Name)
+		}
+	}
 }
 
 // followMade watches what the policy has made.

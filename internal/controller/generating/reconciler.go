@@ -95,6 +95,12 @@ type Reconciler struct {
 	// Retry is when what waits for somebody to do something is looked at again, such as to give a
 	// right; 15 seconds where it is left out.
 	Retry time.Duration
+	// Stale reports whether the manager's cache of Namespaces may be older than what others see; nil where
+	// it never is.
+	Stale func() bool
+	// Rate is how many objects a second are written for all policies together, and twice as many at once;
+	// DefaultRate where it is left out.
+	Rate float64
 	// Interval is the least time between two writes of the status of one policy; a second where it is
 	// left out.
 	Interval time.Duration
@@ -151,9 +157,12 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	var err error
 	r.book = newBook()
 	r.serving = &serving{discovery: r.Discovery, ready: readiness(r.Discovery.RESTClient()), clock: r.Clock}
+	if r.Stale == nil {
+		r.Stale = func() bool { return false }
+	}
 	r.Retry, r.Interval = cmp.Or(r.Retry, defaultRetry), cmp.Or(r.Interval, defaultInterval)
 	r.rights = &reviews{client: r.Client, clock: r.Clock, refusedFor: r.Retry / 2}
-	r.writer = newWriter(mgr.GetConfig())
+	r.writer = newWriter(mgr.GetConfig(), cmp.Or(r.Rate, DefaultRate))
 	r.written = newWritten(r.Clock)
 	r.policyQueue, r.triggerQueue = newQueue[reconcile.Request](), newQueue[request]()
 	r.requests = newRequests(r.Clock)
@@ -168,6 +177,7 @@ func (r *Reconciler) SetupWithManager(mgr ctrl.Manager) error {
 	}
 	r.objects.changed, r.results.changed, r.kept.changed = r.objectChanged, r.resultChanged, r.secretChanged
 	r.results.ended = r.book.forgetKind
+	r.objects.lender, r.results.lender = ofOperator{mgr.GetCache(), r.Stale}, r.objects
 
 	triggers, err := controller.NewTyped("generatingtrigger", mgr, controller.TypedOptions[request]{
 		Reconciler:              reconcile.TypedFunc[request](r.reconcileTrigger),

@@ -17,9 +17,11 @@ limitations under the License.
 package generating
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -37,6 +39,8 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/watchstate"
 )
 
@@ -57,15 +61,67 @@ type watches struct {
 	changed func(resource, *unstructured.Unstructured, *unstructured.Unstructured)
 	// ended is told of a kind that is not watched any more; it may be nil.
 	ended func(schema.GroupVersionKind)
+	// label that objects have; empty for all of them.
+	label string
+	// lender is asked for each kind first; it may be nil. Of its objects those count that have the label.
+	lender lender
 
 	mu    sync.Mutex
 	kinds map[schema.GroupVersionKind]*watched
 }
 
-type watched struct {
-	informer watchstate.Informer
-	policies map[string]bool
+// view is a watch of a kind, and what it shows.
+type view struct {
+	informer cache.Informer
+	// from is where its objects are read.
+	from client.Reader
+	// stale reports whether what it shows may be older than what others see.
+	stale func() bool
 }
+
+// lender watches kinds with all of their objects, also for others.
+type lender interface {
+	// lend returns the watch of a kind, nil where there is none. It goes on until it is given back.
+	lend(ctx context.Context, gvk schema.GroupVersionKind) (*view, error)
+	// giveBack says that the watch of a kind is not needed any more.
+	giveBack(ctx context.Context, gvk schema.GroupVersionKind) error
+}
+
+// ofOperator lends what the operator watches whatever policies there are: Namespaces.
+type ofOperator struct {
+	cache cache.Cache
+	stale func() bool
+}
+
+func (o ofOperator) lend(ctx context.Context, gvk schema.GroupVersionKind) (*view, error) {
+	if gvk != namespaceKind {
+		return nil, nil
+	}
+	informer, err := o.cache.GetInformer(ctx, ancestry.NewNamespace(), cache.BlockUntilSynced(false))
+	if err != nil {
+		return nil, fmt.Errorf("watching namespaces: %w", err)
+	}
+	return &view{informer: informer, from: o.cache, stale: o.stale}, nil
+}
+
+func (ofOperator) giveBack(context.Context, schema.GroupVersionKind) error { return nil }
+
+// watched is a kind that is watched.
+type watched struct {
+	view
+
+	policies map[string]bool
+	// borrowed is set where the watch is the lender's.
+	borrowed toolscache.ResourceEventHandlerRegistration
+}
+
+// hasSynced reports whether all objects are known.
+func (w *watched) hasSynced() bool {
+	return w.informer.HasSynced() && (w.borrowed == nil || w.borrowed.HasSynced())
+}
+
+// lent stands among the policies that need a watch for whoever has borrowed it.
+const lent = "(lent)"
 
 // newInformer makes an informer of objects. Where the API server has gone back in time, it lists them
 // anew; whatever was concluded from them ends with the operator, which notices the same.
@@ -78,7 +134,8 @@ func newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync tim
 }
 
 // newWatches makes a cache of objects. Where a label is given, only what has it is watched, with all of it;
-// else managedFields are kept without the fields. An empty namespace stands for all of them.
+// else managedFields are kept without the fields, but of what GeneratingPolicies made. An empty namespace
+// stands for all of them.
 func newWatches(mgr ctrl.Manager, label, namespace string, rights *reviews) (*watches, error) {
 	yes := true
 	opts := cache.Options{
@@ -96,19 +153,19 @@ func newWatches(mgr ctrl.Manager, label, namespace string, rights *reviews) (*wa
 		}
 		opts.DefaultLabelSelector = labels.NewSelector().Add(*labeled)
 	} else {
-		opts.DefaultTransform = withoutFields
+		opts.DefaultTransform = WithoutFields
 	}
 	c, err := cache.New(mgr.GetConfig(), opts)
 	if err != nil {
 		return nil, fmt.Errorf("making the cache of GeneratingPolicies: %w", err)
 	}
-	return &watches{cache: c, rights: rights, namespace: namespace, kinds: map[schema.GroupVersionKind]*watched{}}, mgr.Add(c)
+	return &watches{cache: c, rights: rights, namespace: namespace, label: label, kinds: map[schema.GroupVersionKind]*watched{}}, mgr.Add(c)
 }
 
-// withoutFields leaves out which fields the managers of an object have: who wrote last, and when, is
-// enough.
-func withoutFields(obj any) (any, error) {
-	if object, ok := obj.(metav1.Object); ok {
+// WithoutFields is a TransformFunc for the cache that Namespaces are in. It leaves out which fields the
+// managers of an object have, where no policy made it: who wrote last, and when, is enough.
+func WithoutFields(obj any) (any, error) {
+	if object, ok := obj.(metav1.Object); ok && object.GetLabels()[v1alpha1.LabelGeneratedBy] == "" {
 		managers := object.GetManagedFields()
 		for i := range managers {
 			managers[i].FieldsV1 = nil
@@ -127,10 +184,13 @@ func (w *watches) follow(ctx context.Context, of resource, policy string) error 
 	}
 	w.mu.Unlock()
 	if ok {
-		if !known.informer.HasSynced() {
+		if !known.hasSynced() {
 			return errNotSynced
 		}
 		return nil
+	}
+	if borrowed, err := w.borrow(ctx, of, policy); borrowed || err != nil {
+		return cmp.Or(err, errNotSynced)
 	}
 	for _, verb := range []string{verbList, verbWatch} {
 		if err := w.rights.require(ctx, right{verb: verb, GroupResource: of.gvr.GroupResource(), namespace: w.namespace}); err != nil {
@@ -154,8 +214,71 @@ func (w *watches) follow(ctx context.Context, of resource, policy string) error 
 	if _, err := begun.AddEventHandler(w.handler(of)); err != nil {
 		return fmt.Errorf("watching %s: %w", of.gvr.GroupResource(), err)
 	}
-	w.kinds[of.gvk] = &watched{informer: begun, policies: map[string]bool{policy: true}}
+	w.kinds[of.gvk] = &watched{view: view{informer: begun, from: w.cache, stale: begun.State.Behind}, policies: map[string]bool{policy: true}}
 	return errNotSynced
+}
+
+// borrow has the lender's watch of a kind serve here as well, for a policy, and reports whether there is one.
+func (w *watches) borrow(ctx context.Context, of resource, policy string) (bool, error) {
+	if w.lender == nil {
+		return false, nil
+	}
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known, ok := w.kinds[of.gvk]; ok {
+		known.policies[policy] = true
+		return true, nil
+	}
+	from, err := w.lender.lend(ctx, of.gvk)
+	if err != nil || from == nil {
+		return false, err
+	}
+	borrowed, err := from.informer.AddEventHandler(toolscache.FilteringResourceEventHandler{FilterFunc: w.counts, Handler: w.handler(of)})
+	if err != nil {
+		return false, fmt.Errorf("watching %s: %w", of.gvr.GroupResource(), err)
+	}
+	w.kinds[of.gvk] = &watched{view: *from, policies: map[string]bool{policy: true}, borrowed: borrowed}
+	return true, nil
+}
+
+// lend implements lender.
+func (w *watches) lend(_ context.Context, gvk schema.GroupVersionKind) (*view, error) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	known, ok := w.kinds[gvk]
+	if !ok {
+		return nil, nil
+	}
+	known.policies[lent] = true
+	return &known.view, nil
+}
+
+// giveBack implements lender.
+func (w *watches) giveBack(ctx context.Context, gvk schema.GroupVersionKind) error {
+	return w.keep(ctx, lent, func(kind schema.GroupVersionKind) bool { return kind != gvk })
+}
+
+// counts reports whether an object of the lender has the label.
+func (w *watches) counts(obj any) bool {
+	if last, ok := obj.(toolscache.DeletedFinalStateUnknown); ok {
+		obj = last.Obj
+	}
+	object, ok := obj.(*unstructured.Unstructured)
+	if !ok {
+		return false
+	}
+	_, has := object.GetLabels()[w.label]
+	return has || w.label == ""
+}
+
+// source returns where the objects of a kind are read, and reports whether that is the lender's.
+func (w *watches) source(gvk schema.GroupVersionKind) (from client.Reader, borrowed bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if known, ok := w.kinds[gvk]; ok {
+		return known.from, known.borrowed != nil
+	}
+	return w.cache, false
 }
 
 func (w *watches) handler(of resource) toolscache.ResourceEventHandler {
@@ -194,7 +317,7 @@ func (w *watches) keep(ctx context.Context, policy string, needed func(schema.Gr
 		}
 		delete(known.policies, policy)
 		if len(known.policies) == 0 {
-			errs = append(errs, w.cache.RemoveInformer(ctx, objectOf(gvk)))
+			errs = append(errs, w.stop(ctx, gvk, known))
 			delete(w.kinds, gvk)
 			if w.ended != nil {
 				w.ended(gvk)
@@ -204,12 +327,20 @@ func (w *watches) keep(ctx context.Context, policy string, needed func(schema.Gr
 	return errors.Join(errs...)
 }
 
+// stop ends the watch of a kind, or gives it back.
+func (w *watches) stop(ctx context.Context, gvk schema.GroupVersionKind, known *watched) error {
+	if known.borrowed == nil {
+		return w.cache.RemoveInformer(ctx, objectOf(gvk))
+	}
+	return errors.Join(known.informer.RemoveEventHandler(known.borrowed), w.lender.giveBack(ctx, gvk))
+}
+
 // isSynced reports whether all objects of a kind are known.
 func (w *watches) isSynced(gvk schema.GroupVersionKind) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	known := w.kinds[gvk]
-	return known != nil && known.informer.HasSynced()
+	return known != nil && known.hasSynced()
 }
 
 // current returns nil unless the cache of a kind has not synced or may be stale. What is wanted follows
@@ -218,9 +349,9 @@ func (w *watches) current(gvk schema.GroupVersionKind) error {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	switch known := w.kinds[gvk]; {
-	case known == nil || !known.informer.HasSynced():
+	case known == nil || !known.hasSynced():
 		return errNotSynced
-	case known.informer.State.Behind():
+	case known.stale():
 		return errBehind
 	}
 	return nil
@@ -229,8 +360,9 @@ func (w *watches) current(gvk schema.GroupVersionKind) error {
 // get returns an object, nil where it is not there. It is shared, and must not be modified.
 func (w *watches) get(ctx context.Context, gvk schema.GroupVersionKind, namespace, name string) (*unstructured.Unstructured, error) {
 	out := objectOf(gvk)
-	err := w.cache.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, out)
-	if apierrors.IsNotFound(err) {
+	from, borrowed := w.source(gvk)
+	err := from.Get(ctx, client.ObjectKey{Namespace: namespace, Name: name}, out)
+	if apierrors.IsNotFound(err) || err == nil && borrowed && !w.counts(out) {
 		return nil, nil
 	}
 	if err != nil {
@@ -244,8 +376,12 @@ func (w *watches) list(ctx context.Context, gvk schema.GroupVersionKind, namespa
 	out := &unstructured.UnstructuredList{}
 	out.SetGroupVersionKind(gvk.GroupVersion().WithKind(gvk.Kind + "List"))
 	opts := &client.ListOptions{Namespace: namespace, LabelSelector: selector}
-	if err := w.cache.List(ctx, out, opts); err != nil {
+	from, borrowed := w.source(gvk)
+	if err := from.List(ctx, out, opts); err != nil {
 		return nil, fmt.Errorf("listing %s in the cache: %w", gvk.GroupKind(), err)
+	}
+	if borrowed {
+		return slices.DeleteFunc(out.Items, func(object unstructured.Unstructured) bool { return !w.counts(&object) }), nil
 	}
 	return out.Items, nil
 }

@@ -22,12 +22,19 @@ import (
 	"testing"
 	"time"
 
+	"github.com/google/go-cmp/cmp"
+	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/labels"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/watch"
 	toolscache "k8s.io/client-go/tools/cache"
 	testingclock "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	fakeinformers "sigs.k8s.io/controller-runtime/pkg/controller/controllertest"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/watchstate"
 )
 
@@ -79,12 +86,94 @@ func TestCurrent(t *testing.T) {
 			}
 			w := &watches{}
 			if !tc.unknown {
-				w.kinds = map[schema.GroupVersionKind]*watched{namespaceKind: {informer: watchstate.Informer{SharedIndexInformer: listed{all: !tc.unlisted}, State: state}}}
+				w.kinds = map[schema.GroupVersionKind]*watched{namespaceKind: {view: view{informer: listed{all: !tc.unlisted}, stale: state.Behind}}}
 			}
 			got := w.current(namespaceKind)
 			if !errors.Is(got, tc.want) || errors.Is(got, errBehind) != errors.Is(tc.want, errBehind) {
 				t.Errorf("got %v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// lends is a lender of one kind.
+type lends struct {
+	view
+
+	back bool
+}
+
+func (l *lends) lend(_ context.Context, gvk schema.GroupVersionKind) (*view, error) {
+	if gvk != configMaps.gvk {
+		return nil, nil
+	}
+	return &l.view, nil
+}
+
+func (l *lends) giveBack(context.Context, schema.GroupVersionKind) error {
+	l.back = true
+	return nil
+}
+
+var configMaps = resource{gvr: corev1.SchemeGroupVersion.WithResource("configmaps"), gvk: corev1.SchemeGroupVersion.WithKind("ConfigMap"), namespaced: true}
+
+// TestBorrow sees what was made among all the objects that are watched anyway.
+func TestBorrow(t *testing.T) {
+	object := func(name string, labels map[string]string) *unstructured.Unstructured {
+		out := objectOf(configMaps.gvk)
+		out.SetNamespace("shop")
+		out.SetName(name)
+		out.SetLabels(labels)
+		out.SetResourceVersion("1")
+		return out
+	}
+	made, other := object("made", map[string]string{v1alpha1.LabelGeneratedBy: "p"}), object("other", nil)
+	informer := fakeinformers.NewFakeInformer(fakeinformers.Synced)
+	from := &lends{view: view{informer: informer, from: fake.NewClientBuilder().WithObjects(made.DeepCopy(), other.DeepCopy()).Build(), stale: func() bool { return false }}}
+	var seen []string
+	w := &watches{
+		label: v1alpha1.LabelGeneratedBy, lender: from, kinds: map[schema.GroupVersionKind]*watched{},
+		changed: func(_ resource, before, after *unstructured.Unstructured) {
+			switch {
+			case before == nil:
+				seen = append(seen, "new "+after.GetName())
+			case after == nil:
+				seen = append(seen, "gone "+before.GetName())
+			default:
+				seen = append(seen, "changed "+after.GetName())
+			}
+		},
+	}
+	if err := w.follow(t.Context(), configMaps, "p"); !errors.Is(err, errNotSynced) {
+		t.Fatalf("at first: %v, want that nothing is known yet", err)
+	}
+	if err := w.follow(t.Context(), configMaps, "p"); err != nil {
+		t.Fatal(err)
+	}
+
+	informer.Add(other)
+	informer.Add(made)
+	released := object("made", nil)
+	released.SetResourceVersion("2")
+	informer.Update(made, released)
+	again := object("made", map[string]string{v1alpha1.LabelGeneratedBy: "p"})
+	again.SetResourceVersion("3")
+	informer.Update(released, again)
+	informer.Delete(other)
+	if diff := cmp.Diff([]string{"new made", "gone made", "new made"}, seen); diff != "" {
+		t.Errorf("what is seen (-want +got):\n%s", diff)
+	}
+	for name, want := range map[string]bool{"made": true, "other": false, "absent": false} {
+		got, err := w.get(t.Context(), configMaps.gvk, "shop", name)
+		if err != nil || (got != nil) != want {
+			t.Errorf("%s is there: %v, %v; want %v", name, got != nil, err, want)
+		}
+	}
+	all, err := w.list(t.Context(), configMaps.gvk, "shop", labels.Everything())
+	if err != nil || len(all) != 1 || all[0].GetName() != "made" {
+		t.Errorf("listed %d objects, %v; want what was made", len(all), err)
+	}
+	if err := w.keep(t.Context(), "p", func(schema.GroupVersionKind) bool { return false }); err != nil || !from.back || w.isSynced(configMaps.gvk) {
+		t.Errorf("given back: %v, %v; want that it is not watched any more", from.back, err)
 	}
 }

@@ -34,13 +34,12 @@ import (
 	"kausality.io/operator/internal/generate/plan"
 )
 
-const (
-	// writesPerSecond and writeBurst bound what is written for all policies together.
-	writesPerSecond, writeBurst = 200, 400
-	// neverWritten is a resourceVersion that no object has any more. An apply that names it creates
-	// an object, and is a conflict where there is one.
-	neverWritten = "1"
-)
+// DefaultRate is how many objects a second are written for all policies together.
+const DefaultRate = 200
+
+// neverWritten is a resourceVersion that no object has any more. An apply that names it creates
+// an object, and is a conflict where there is one.
+const neverWritten = "1"
 
 // writer writes as service accounts.
 type writer struct {
@@ -51,9 +50,10 @@ type writer struct {
 	clients map[string]dynamic.Interface
 }
 
-func newWriter(config *rest.Config) *writer {
+// newWriter returns a writer that writes so many objects a second, and twice as many at once.
+func newWriter(config *rest.Config, rate float64) *writer {
 	return &writer{
-		config: config, limit: flowcontrol.NewTokenBucketRateLimiter(writesPerSecond, writeBurst),
+		config: config, limit: flowcontrol.NewTokenBucketRateLimiter(float32(rate), int(2*rate)),
 		clients: map[string]dynamic.Interface{},
 	}
 }

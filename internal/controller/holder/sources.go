@@ -22,6 +22,7 @@ import (
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/event"
@@ -128,12 +129,12 @@ func namespaceSource(objects cache.Cache) source.TypedSource[objectcache.Request
 		feeder := objectcache.NewFeeder()
 		go feeder.Run(ctx, queue, policyDelay)
 		type untold = workqueue.TypedRateLimitingInterface[objectcache.Request]
-		return source.TypedKind(objects, ancestry.PartialNamespace(), handler.TypedFuncs[*metav1.PartialObjectMetadata, objectcache.Request]{
-			UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*metav1.PartialObjectMetadata], _ untold) {
-				if maps.Equal(e.ObjectOld.Labels, e.ObjectNew.Labels) {
+		return source.TypedKind(objects, ancestry.NewNamespace(), handler.TypedFuncs[*unstructured.Unstructured, objectcache.Request]{
+			UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*unstructured.Unstructured], _ untold) {
+				if maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) {
 					return
 				}
-				namespace := e.ObjectNew.Name
+				namespace := e.ObjectNew.GetName()
 				feeder.Ask(namespace, recordevents.Holders(ctx, objects, func(note recordevents.Note) bool {
 					return note.Open && note.Holder.Key().Namespace == namespace
 				}))

@@ -142,8 +142,10 @@ func TestNamespaceSource(t *testing.T) {
 		t.Fatal(err)
 	}
 	handler := <-events.handlers
-	before, after := ancestry.PartialNamespace(), ancestry.PartialNamespace()
-	before.Name, after.Name, after.Labels = "shop", "shop", map[string]string{"stage": "canary"}
+	before, after := ancestry.NewNamespace(), ancestry.NewNamespace()
+	before.SetName("shop")
+	after.SetName("shop")
+	after.SetLabels(map[string]string{"stage": "canary"})
 	handler.OnUpdate(before, before.DeepCopy())
 	handler.OnUpdate(before, after)
 	time.AfterFunc(10*time.Second, queue.ShutDown)

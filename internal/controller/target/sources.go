@@ -21,7 +21,7 @@ import (
 	"maps"
 	"time"
 
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/cache"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -64,10 +64,10 @@ func (r *Reconciler) policySource() source.TypedSource[objectcache.Request] {
 
 // namespaceSource has the objects in a namespace looked at when its labels change.
 func (r *Reconciler) namespaceSource(objects cache.Cache) source.TypedSource[objectcache.Request] {
-	return source.TypedKind(objects, ancestry.PartialNamespace(), handler.TypedFuncs[*metav1.PartialObjectMetadata, objectcache.Request]{
-		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*metav1.PartialObjectMetadata], _ workqueue.TypedRateLimitingInterface[objectcache.Request]) {
-			if !maps.Equal(e.ObjectOld.Labels, e.ObjectNew.Labels) {
-				r.feeder.Ask(e.ObjectNew.Name, r.known.in(e.ObjectNew.Name))
+	return source.TypedKind(objects, ancestry.NewNamespace(), handler.TypedFuncs[*unstructured.Unstructured, objectcache.Request]{
+		UpdateFunc: func(_ context.Context, e event.TypedUpdateEvent[*unstructured.Unstructured], _ workqueue.TypedRateLimitingInterface[objectcache.Request]) {
+			if !maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) {
+				r.feeder.Ask(e.ObjectNew.GetName(), r.known.in(e.ObjectNew.GetName()))
 			}
 		},
 	})

@@ -66,7 +66,7 @@ type compiled struct {
 	policy     *generate.Policy
 }
 
-var namespaceKind = ancestry.PartialNamespace().GroupVersionKind()
+var namespaceKind = ancestry.NewNamespace().GroupVersionKind()
 
 // Handle implements admission.Handler.
 func (h *Hook) Handle(ctx context.Context, req admission.Request) admission.Response {
