@@ -128,7 +128,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "generating: what a broken watch shows is gone by",
-		edits: []edit{{"internal/controller/generating/watches.go", "case known.informer.State.Behind():", "case false:"}},
+		edits: []edit{{"internal/controller/generating/watches.go", "case known.stale():", "case false:"}},
 		unit:  []string{"./internal/controller/generating"},
 	},
 	{
@@ -236,6 +236,31 @@ var mutants = []mutant{
 		name:  "generated: the label by which it is found is anybody's to change",
 		edits: []edit{{"internal/lineage/generated.go", "[]change.Path{generatedFrom, generatedBy} {", "[]change.Path{generatedFrom} {"}},
 		unit:  generatedTests,
+	},
+	{
+		name:  "generating: what nobody made is seen among what was made",
+		edits: []edit{{"internal/controller/generating/watches.go", `return has || w.label == ""`, `return has || w.label != object.GetName()`}},
+		unit:  []string{"-run=TestBorrow", "./internal/controller/generating"},
+	},
+	{
+		name:  "generating: who changes a Namespace that is read is not noted",
+		edits: []edit{{"internal/webhook/cause/hook.go", "object.GetNamespace() == \"\" && object.GroupVersionKind() != namespaceKind", "object.GetNamespace() == \"\""}},
+		unit:  []string{"-run=TestHook$", "./internal/webhook/cause"},
+	},
+	{
+		name:  "generating: who takes a note off is not looked at",
+		edits: []edit{{"internal/interception/causes.go", `noted("object"), noted("oldObject"))`, `noted("object"))`}},
+		unit:  []string{"-run=TestCauseConditions", "./internal/interception"},
+	},
+	{
+		name:  "generating: what is read in no namespace concerns nobody",
+		edits: []edit{{"internal/interception/causes.go", `"/" + name, "/"].exists`, `"/" + name].exists`}},
+		unit:  []string{"-run=TestCauseConditions", "./internal/interception"},
+	},
+	{
+		name:  "record: what waits is written before its time",
+		edits: []edit{{"internal/record/queue.go", "left > 0 {", "left > 0 && false {"}},
+		unit:  []string{"-run=TestQueueTakesWhatIsDue", "./internal/record"},
 	},
 	{
 		name:  "generating: what was left to another policy is left for good",
@@ -457,7 +482,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: nobody in a namespace hears that it is relabelled",
-		edits: []edit{{"internal/controller/holder/sources.go", "if maps.Equal(e.ObjectOld.Labels, e.ObjectNew.Labels) {", "if true {"}},
+		edits: []edit{{"internal/controller/holder/sources.go", "if maps.Equal(e.ObjectOld.GetLabels(), e.ObjectNew.GetLabels()) {", "if true {"}},
 		unit:  []string{"-run=TestNamespaceSource", "./internal/controller/holder"},
 	},
 	{
