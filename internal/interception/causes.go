@@ -71,10 +71,10 @@ func causes(in Input, scope *metav1.LabelSelector) *admissionregistrationv1.Muta
 			MatchConditions: []admissionregistrationv1.MatchCondition{
 				{Name: "not-exempt", Expression: notExempt},
 				{Name: "not-the-operator", Expression: "!" + byOperator(in)},
-				{Name: conditionCounts, Expression: anyOf(slices.Concat([]string{
+				// One expression, since all conditions are evaluated where one is false.
+				{Name: conditionCounts, Expression: "(" + concerned(in) + ") && (" + anyOf(slices.Concat([]string{
 					`request.operation != "UPDATE"`, noObject, noOldObject,
-				}, contentDiffers, []string{metadataDiffers(sets.New("labels", "annotations"))})...)},
-				{Name: "concerns-a-policy", Expression: concerned(in)},
+				}, contentDiffers, []string{metadataDiffers(sets.New("labels", "annotations"))})...) + ")"},
 			},
 		}},
 	}

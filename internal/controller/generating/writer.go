@@ -35,7 +35,7 @@ import (
 )
 
 // DefaultRate is how many objects a second are written for all policies together.
-const DefaultRate = 200
+const DefaultRate = 300
 
 // neverWritten is a resourceVersion that no object has any more. An apply that names it creates
 // an object, and is a conflict where there is one.
