@@ -59,6 +59,8 @@ type entry struct {
 	// deferred holds the triggers that must wait until nothing is pending.
 	deferred map[generate.ID]bool
 	triggers map[generate.ID]*outcome
+	// readers has the triggers by what was read for them.
+	readers readers
 	// wants has the triggers that want an object, wantedBy the objects that a trigger wants.
 	wants, wantedBy map[generate.ID]map[generate.ID]bool
 	// readKinds holds the kinds that its expressions read.
@@ -359,10 +361,14 @@ func (b *book) wanting(id generate.ID) []request {
 func (b *book) looked(e *entry, trigger generate.ID, out *outcome) []request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	if before := e.triggers[trigger]; before != nil {
+		e.readers.remove(trigger, before.reads)
+	}
 	if out == nil || !out.matched && out.failure == nil && len(out.objects) == 0 && len(out.reads) == 0 {
 		delete(e.triggers, trigger)
 	} else {
 		e.triggers[trigger] = out
+		e.readers.add(trigger, out.reads)
 	}
 	if !e.pending[trigger] {
 		return nil
@@ -440,7 +446,7 @@ func (b *book) put(e *entry, pending map[generate.ID]bool) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	if before := b.policies[e.Name]; before != nil && before.UID == e.UID {
-		e.wants, e.wantedBy, e.triggers, e.toMake, e.deferred = before.wants, before.wantedBy, before.triggers, before.toMake, before.deferred
+		e.wants, e.wantedBy, e.triggers, e.readers, e.toMake, e.deferred = before.wants, before.wantedBy, before.triggers, before.readers, before.toMake, before.deferred
 		maps.Copy(e.kinds, before.kinds)
 	}
 	for trigger := range e.triggers {
@@ -470,28 +476,17 @@ func (b *book) drop(name string, exists bool) []request {
 	return next
 }
 
-// readers returns the triggers whose evaluation read an object.
-func (b *book) readers(of schema.GroupVersionResource, namespace, name string, sets ...labels.Set) []request {
+// readersOf returns the triggers whose evaluation read an object, as it is or as it was.
+func (b *book) readersOf(of schema.GroupVersionResource, namespace, name string, sets ...labels.Set) []request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	var out []request
 	for policy, e := range b.policies {
-		for trigger, known := range e.triggers {
-			if slices.ContainsFunc(known.reads, func(r generate.Read) bool { return covers(r, of, namespace, name, sets) }) {
-				out = append(out, request{policy, trigger})
-			}
+		for _, trigger := range e.readers.of(of, namespace, name, sets...) {
+			out = append(out, request{policy, trigger})
 		}
 	}
 	return out
-}
-
-// covers reports whether an object is among what was read, as it is or as it was.
-func covers(r generate.Read, of schema.GroupVersionResource, namespace, name string, sets []labels.Set) bool {
-	if r.Resource != of || r.Namespace != "" && r.Namespace != namespace || r.Name != "" && r.Name != name {
-		return false
-	}
-	selector, err := labels.Parse(r.Selector)
-	return err != nil || slices.ContainsFunc(sets, func(set labels.Set) bool { return selector.Matches(set) })
 }
 
 // outcomes returns the objects whose state is known for a trigger.

@@ -198,7 +198,7 @@ func (r *Reconciler) entryOf(p *v1alpha1.GeneratingPolicy) *entry {
 			GeneratingEvaluation: p.Spec.Evaluation, Deleted: p.DeletionTimestamp != nil,
 		},
 		generation: p.Generation, begun: r.Clock.Now(), account: cmp.Or(p.Spec.ServiceAccount, r.DefaultAccount), since: sinceOf(&p.Status, p.UID),
-		pending: map[generate.ID]bool{}, deferred: map[generate.ID]bool{}, triggers: map[generate.ID]*outcome{},
+		pending: map[generate.ID]bool{}, deferred: map[generate.ID]bool{}, triggers: map[generate.ID]*outcome{}, readers: readers{},
 		wants: map[generate.ID]map[generate.ID]bool{}, wantedBy: map[generate.ID]map[generate.ID]bool{},
 		readKinds: map[schema.GroupVersionKind]bool{}, kinds: map[schema.GroupVersionKind]bool{}, toMake: map[schema.GroupVersionKind]bool{},
 	}

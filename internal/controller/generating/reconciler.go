@@ -233,7 +233,7 @@ func (r *Reconciler) objectChanged(of resource, before, after *unstructured.Unst
 			sets = append(sets, object.GetLabels())
 		}
 	}
-	r.look(r.book.readers(of.gvr, id.Namespace, id.Name, sets...)...)
+	r.look(r.book.readersOf(of.gvr, id.Namespace, id.Name, sets...)...)
 	if of.gvk == namespaceKind && before != nil && after != nil && (!equality.Semantic.DeepEqual(before.GetLabels(), after.GetLabels()) ||
 		!equality.Semantic.DeepEqual(before.GetAnnotations(), after.GetAnnotations())) {
 		r.namespaceChanged(id.Name)
