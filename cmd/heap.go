@@ -33,21 +33,26 @@ const (
 	minHeapRoom = 24 << 20
 	spacious    = 64 << 20
 	heapPart    = 8
+	// scannedPart is the part of what has pointers that the heap may grow by in any case, up to
+	// maxScannedRoom: that is what a collection has to look at.
+	scannedPart    = 2
+	maxScannedRoom = 64 << 20
 	// minGCPercent is by how much of what is in use it may always grow.
 	minGCPercent = 15
 	// maxGCPercent is for a heap that is nearly empty.
 	maxGCPercent = 1000
 	// heapInterval is how often is looked how much is in use.
 	heapInterval = 500 * time.Millisecond
-	// liveHeap is the metric that says so.
-	liveHeap = "/gc/heap/live:bytes"
+	// liveHeap is the metric that says so, and scannedHeap how much of that may have pointers.
+	liveHeap, scannedHeap = "/gc/heap/live:bytes", "/gc/scan/heap:bytes"
 )
 
 // heap has the garbage collector look once so and so much was allocated, rather than, as
 // is Go's default, once the heap has doubled. Where little is in use, that would be
-// several times a second under load. Where there are very many objects, most of the heap
+// several times a second under load. Where there are very many holders, most of the heap
 // is packed, without pointers to follow, and to look more often costs little, while to
-// wait until it has doubled costs the double. Whoever sets GOGC knows better.
+// wait until it has doubled costs the double. What GeneratingPolicies read and make is not
+// packed: there it grows by more. Whoever sets GOGC knows better.
 type heap struct{}
 
 // NeedLeaderElection returns false: each replica has the objects.
@@ -60,7 +65,7 @@ func (heap) Start(ctx context.Context) error {
 	}
 	ticker := time.NewTicker(heapInterval)
 	defer ticker.Stop()
-	sample := []metrics.Sample{{Name: liveHeap}}
+	sample := []metrics.Sample{{Name: liveHeap}, {Name: scannedHeap}}
 	last := 100 // Go's default
 	for {
 		select {
@@ -69,16 +74,16 @@ func (heap) Start(ctx context.Context) error {
 		case <-ticker.C:
 		}
 		metrics.Read(sample)
-		if next := gcPercent(sample[0].Value.Uint64()); next != last {
+		if next := gcPercent(sample[0].Value.Uint64(), sample[1].Value.Uint64()); next != last {
 			debug.SetGCPercent(next)
 			last = next
 		}
 	}
 }
 
-// gcPercent returns by how much a heap of which so much is in use may grow.
-func gcPercent(live uint64) int {
-	room := max(heapRoom-(max(float64(live), spacious)-spacious)/heapPart, minHeapRoom)
+// gcPercent returns by how much a heap may grow of which so much is in use, and so much is scanned.
+func gcPercent(live, scanned uint64) int {
+	room := max(heapRoom-(max(float64(live), spacious)-spacious)/heapPart, minHeapRoom, min(float64(scanned)/scannedPart, maxScannedRoom))
 	percent := math.Round(100 * room / float64(max(live, 1)))
 	return int(min(max(percent, minGCPercent), maxGCPercent))
 }

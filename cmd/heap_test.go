@@ -20,9 +20,13 @@ import "testing"
 
 func TestGCPercent(t *testing.T) {
 	const mebibyte = 1 << 20
-	for live, want := range map[uint64]int{0: 1000, 8 * mebibyte: 500, 40 * mebibyte: 100, 80 * mebibyte: 48, 125 * mebibyte: 26, 200 * mebibyte: 15, 1000 * mebibyte: 15} {
-		if got := gcPercent(live); got != want {
-			t.Errorf("gcPercent(%d MiB) = %d, want %d", live/mebibyte, got, want)
+	for in, want := range map[struct{ live, scanned uint64 }]int{
+		{0, 0}: 1000, {8, 4}: 500, {40, 20}: 100, {80, 40}: 48, {125, 40}: 26, {200, 40}: 15, {1000, 40}: 15,
+		// Much of it is scanned.
+		{60, 60}: 67, {120, 110}: 46, {200, 180}: 32, {1000, 900}: 15,
+	} {
+		if got := gcPercent(in.live*mebibyte, in.scanned*mebibyte); got != want {
+			t.Errorf("gcPercent(%d MiB, %d MiB) = %d, want %d", in.live, in.scanned, got, want)
 		}
 	}
 }
