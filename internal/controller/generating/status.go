@@ -20,7 +20,6 @@ import (
 	"cmp"
 	"context"
 	"fmt"
-	"maps"
 	"slices"
 	"time"
 
@@ -51,25 +50,25 @@ func (b *book) summaryOf(e *entry) summary {
 	defer b.mu.Unlock()
 	out := summary{}
 	out.triggers.Pending = count(len(e.pending))
-	states := map[generate.ID]*objectOutcome{}
-	for _, trigger := range slices.SortedFunc(maps.Keys(e.triggers), generate.ID.Compare) {
-		known := e.triggers[trigger]
+	var failing []generate.ID
+	for trigger, known := range e.triggers {
 		switch {
 		case known.failure != nil:
 			out.triggers.Failed++
-			out.failures = append(out.failures, *known.failure)
+			failing = append(failing, trigger)
 		case known.matched:
 			out.triggers.Matching++
 		}
 		out.objects.Waiting += count(known.waits)
-		for id, object := range known.objects {
-			if before := states[id]; before == nil || before.state == made {
-				states[id] = object
-			}
-		}
 	}
-	for _, id := range slices.SortedFunc(maps.Keys(states), generate.ID.Compare) {
-		switch object := states[id]; object.state {
+	slices.SortFunc(failing, generate.ID.Compare)
+	for _, trigger := range failing {
+		out.failures = append(out.failures, *e.triggers[trigger].failure)
+	}
+	var lacking []generate.ID
+	objects := e.objects()
+	for id, object := range objects {
+		switch object.state {
 		case made:
 			out.objects.Made++
 		case waiting:
@@ -81,11 +80,41 @@ func (b *book) summaryOf(e *entry) summary {
 		case failed:
 			out.objects.Failed++
 		}
-		if why := states[id].failure; why != nil {
-			out.failures = append(out.failures, *why)
+		if object.failure != nil {
+			lacking = append(lacking, id)
 		}
 	}
+	slices.SortFunc(lacking, generate.ID.Compare)
+	for _, id := range lacking {
+		out.failures = append(out.failures, *objects[id].failure)
+	}
 	out.failures = out.failures[:min(len(out.failures), maxFailures)]
+	return out
+}
+
+// objects returns the state of each object. One that was made for several triggers is what it is for the first
+// for which it was not made, if there is one. Only what was not made is put in order: there may be very much else.
+func (e *entry) objects() map[generate.ID]*objectOutcome {
+	out := make(map[generate.ID]*objectOutcome, len(e.wants))
+	var lacking []generate.ID
+	for trigger, known := range e.triggers {
+		isLacking := false
+		for id, object := range known.objects {
+			isLacking = isLacking || object.state != made
+			out[id] = object
+		}
+		if isLacking {
+			lacking = append(lacking, trigger)
+		}
+	}
+	slices.SortFunc(lacking, func(a, b generate.ID) int { return b.Compare(a) })
+	for _, trigger := range lacking {
+		for id, object := range e.triggers[trigger].objects {
+			if object.state != made {
+				out[id] = object
+			}
+		}
+	}
 	return out
 }
 
