@@ -44,7 +44,7 @@ type Source struct {
 // TriggerRules returns the rules of a webhook for the triggers of the policy: the creation and change of
 // objects, and the requests that are triggers themselves.
 func (p *Policy) TriggerRules() []admissionregistrationv1.RuleWithOperations {
-	var out []admissionregistrationv1.RuleWithOperations
+	out := make([]admissionregistrationv1.RuleWithOperations, 0, len(p.matcher.watched)+len(p.matcher.kept))
 	for _, rule := range slices.Concat(p.matcher.watched, p.matcher.kept) {
 		out = append(out, rule.RuleWithOperations)
 	}

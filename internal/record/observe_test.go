@@ -168,7 +168,7 @@ func TestAllIsWrittenAtTheEnd(t *testing.T) {
 				return c.SubResource(name).Update(ctx, obj, opts...)
 			},
 		})
-		store.turns.locks = &keys{}
+		store.turns.locks = &keys{locks: map[string]chan struct{}{}}
 		const targets = 100
 		for i := range targets {
 			d := denial("no")
@@ -184,17 +184,25 @@ func TestAllIsWrittenAtTheEnd(t *testing.T) {
 
 // keys is a KeyMutex that has a lock for each key. Those of keymutex share some, and whoever waits for such
 // a one stops the clock of a bubble.
-type keys struct{ locks sync.Map }
+type keys struct {
+	mu    sync.Mutex
+	locks map[string]chan struct{}
+}
 
 // LockKey implements keymutex.KeyMutex.
-func (k *keys) LockKey(id string) {
-	lock, _ := k.locks.LoadOrStore(id, make(chan struct{}, 1))
-	lock.(chan struct{}) <- struct{}{}
-}
+func (k *keys) LockKey(id string) { k.lock(id) <- struct{}{} }
 
 // UnlockKey implements keymutex.KeyMutex.
 func (k *keys) UnlockKey(id string) error {
-	lock, _ := k.locks.Load(id)
-	<-lock.(chan struct{})
+	<-k.lock(id)
 	return nil
+}
+
+func (k *keys) lock(id string) chan struct{} {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.locks[id] == nil {
+		k.locks[id] = make(chan struct{}, 1)
+	}
+	return k.locks[id]
 }

@@ -243,6 +243,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestBorrow", "./internal/controller/generating"},
 	},
 	{
+		name:  "generating: who has listed a namespace does not hear of what is in it",
+		edits: []edit{{"internal/controller/generating/readers.go", `{resource, namespace, ""}, `, ``}},
+		unit:  []string{"-run=TestReaders$", "./internal/controller/generating"},
+	},
+	{
 		name:  "generating: who changes a Namespace that is read is not noted",
 		edits: []edit{{"internal/webhook/cause/hook.go", "object.GetNamespace() == \"\" && object.GroupVersionKind() != namespaceKind", "object.GetNamespace() == \"\""}},
 		unit:  []string{"-run=TestHook$", "./internal/webhook/cause"},

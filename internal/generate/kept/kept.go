@@ -47,11 +47,13 @@ const (
 	// MaxRequests is how many requests of one policy are kept. The oldest are given up for others.
 	MaxRequests = 1000
 
-	secretType   corev1.SecretType = "kausality.io/request"
-	namePrefix                     = "kausality-request-"
-	fieldRequest                   = "request"
-	fieldMade                      = "generated"
+	namePrefix   = "kausality-request-"
+	fieldRequest = "request"
+	fieldMade    = "generated"
 )
+
+// typeOfKept is the type of the Secrets that keep requests.
+const typeOfKept corev1.SecretType = "kausality.io/request"
 
 // ErrTooLarge says that a request is too large to be kept.
 var ErrTooLarge = fmt.Errorf("with its objects it takes more than %d KiB", MaxBytes>>10)
@@ -144,7 +146,7 @@ func (r *Request) InSecret(namespace string, uid types.UID) (*corev1.Secret, err
 				APIVersion: v1alpha1.GroupVersion.String(), Kind: v1alpha1.KindGeneratingPolicy, Name: r.Policy, UID: r.PolicyUID,
 			}},
 		},
-		Type: secretType,
+		Type: typeOfKept,
 		Data: map[string][]byte{fieldRequest: text},
 	}, nil
 }

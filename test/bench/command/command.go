@@ -28,15 +28,15 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 )
 
-// Main runs a benchmark until it ends or somebody interrupts it. An error goes to standard error behind
-// the name of the command, and ends the process.
-func Main(name string, run func(context.Context) error) {
+// Run runs a benchmark until it ends or somebody interrupts it, and returns the code to exit with. An error
+// goes to standard error behind the name of the command.
+func Run(name string, run func(context.Context) error) (code int) {
 	ctrl.SetLogger(zap.New(zap.WriteTo(os.Stderr)))
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM)
-	err := run(ctx)
-	stop()
-	if err != nil {
+	defer stop()
+	if err := run(ctx); err != nil {
 		fmt.Fprintf(os.Stderr, "%s: %v\n", name, err)
-		os.Exit(1)
+		return 1
 	}
+	return 0
 }

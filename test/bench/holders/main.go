@@ -53,7 +53,7 @@ var (
 
 func main() {
 	flag.Parse()
-	command.Main("holders", run)
+	os.Exit(command.Run("holders", run))
 }
 
 func run(ctx context.Context) (err error) {

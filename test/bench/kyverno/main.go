@@ -25,6 +25,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"os"
 	"time"
 
 	"kausality.io/operator/test/bench/command"
@@ -48,7 +49,7 @@ var (
 
 func main() {
 	flag.Parse()
-	command.Main("kyverno", run)
+	os.Exit(command.Run("kyverno", run))
 }
 
 // run measures in each world. One that does not come to its end leaves the others in the report.

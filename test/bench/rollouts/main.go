@@ -21,6 +21,7 @@ package main
 
 import (
 	"flag"
+	"os"
 
 	"kausality.io/operator/test/bench/command"
 )
@@ -38,5 +39,5 @@ var (
 
 func main() {
 	flag.Parse()
-	command.Main("rollouts", measure)
+	os.Exit(command.Run("rollouts", measure))
 }

@@ -26,6 +26,7 @@ import (
 	"context"
 	"flag"
 	"fmt"
+	"os"
 	"time"
 
 	"kausality.io/operator/test/bench/command"
@@ -47,7 +48,7 @@ var (
 
 func main() {
 	flag.Parse()
-	command.Main("targets", run)
+	os.Exit(command.Run("targets", run))
 }
 
 // age is how old the objects are when the policy comes, by how long allowances last.
