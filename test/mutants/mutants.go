@@ -239,7 +239,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "generating: what nobody made is seen among what was made",
-		edits: []edit{{"internal/controller/generating/watches.go", `return has || w.label == ""`, `return has || w.label != object.GetName()`}},
+		edits: []edit{{"internal/controller/generating/watches.go", `return ok && (w.label == "" || hasLabel(object, w.label))`, `return ok && object != nil`}},
 		unit:  []string{"-run=TestBorrow", "./internal/controller/generating"},
 	},
 	{

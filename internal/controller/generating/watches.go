@@ -120,7 +120,7 @@ func (w *watched) hasSynced() bool {
 	return w.informer.HasSynced() && (w.borrowed == nil || w.borrowed.HasSynced())
 }
 
-// lent stands among the policies that need a watch for whoever has borrowed it.
+// lent stands for the borrower among the policies that need a watch.
 const lent = "(lent)"
 
 // newInformer makes an informer of objects. Where the API server has gone back in time, it lists them
@@ -134,8 +134,7 @@ func newInformer(lw toolscache.ListerWatcher, example runtime.Object, resync tim
 }
 
 // newWatches makes a cache of objects. Where a label is given, only what has it is watched, with all of it;
-// else managedFields are kept without the fields, but of what GeneratingPolicies made. An empty namespace
-// stands for all of them.
+// else WithoutFields applies. An empty namespace stands for all of them.
 func newWatches(mgr ctrl.Manager, label, namespace string, rights *reviews) (*watches, error) {
 	yes := true
 	opts := cache.Options{
@@ -162,10 +161,10 @@ func newWatches(mgr ctrl.Manager, label, namespace string, rights *reviews) (*wa
 	return &watches{cache: c, rights: rights, namespace: namespace, label: label, kinds: map[schema.GroupVersionKind]*watched{}}, mgr.Add(c)
 }
 
-// WithoutFields is a TransformFunc for the cache that Namespaces are in. It leaves out which fields the
-// managers of an object have, where no policy made it: who wrote last, and when, is enough.
+// WithoutFields is a TransformFunc for the cache that Namespaces are in. Of an object that no policy made it
+// drops the fields in managedFields: who wrote last, and when, is enough.
 func WithoutFields(obj any) (any, error) {
-	if object, ok := obj.(metav1.Object); ok && object.GetLabels()[v1alpha1.LabelGeneratedBy] == "" {
+	if object, ok := obj.(metav1.Object); ok && !hasLabel(object, v1alpha1.LabelGeneratedBy) {
 		managers := object.GetManagedFields()
 		for i := range managers {
 			managers[i].FieldsV1 = nil
@@ -264,11 +263,13 @@ func (w *watches) counts(obj any) bool {
 		obj = last.Obj
 	}
 	object, ok := obj.(*unstructured.Unstructured)
-	if !ok {
-		return false
-	}
-	_, has := object.GetLabels()[w.label]
-	return has || w.label == ""
+	return ok && (w.label == "" || hasLabel(object, w.label))
+}
+
+// hasLabel reports whether an object has a label, as the API server selects it: the value may be empty.
+func hasLabel(object metav1.Object, key string) bool {
+	_, has := object.GetLabels()[key]
+	return has
 }
 
 // source returns where the objects of a kind are read, and reports whether that is the lender's.

@@ -177,3 +177,27 @@ func TestBorrow(t *testing.T) {
 		t.Errorf("given back: %v, %v; want that it is not watched any more", from.back, err)
 	}
 }
+
+// TestWithoutFields keeps the fields of whatever a watch by the label shows, one without a value included.
+func TestWithoutFields(t *testing.T) {
+	for name, tc := range map[string]struct {
+		labels map[string]string
+		want   bool
+	}{
+		"what nobody made":             {labels: map[string]string{"app": "web"}},
+		"what a policy made":           {labels: map[string]string{v1alpha1.LabelGeneratedBy: "p"}, want: true},
+		"of which somebody emptied it": {labels: map[string]string{v1alpha1.LabelGeneratedBy: ""}, want: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			object := objectOf(configMaps.gvk)
+			object.SetLabels(tc.labels)
+			object.SetManagedFields([]metav1.ManagedFieldsEntry{{Manager: "kubectl", FieldsV1: metav1.NewFieldsV1(`{"f:data":{}}`)}})
+			if _, err := WithoutFields(object); err != nil {
+				t.Fatal(err)
+			}
+			if got := object.GetManagedFields()[0]; (got.FieldsV1 != nil) != tc.want || got.Manager != "kubectl" {
+				t.Errorf("kept: %+v, want the manager, and its fields: %v", got, tc.want)
+			}
+		})
+	}
+}
