@@ -33,26 +33,26 @@ const (
 	minHeapRoom = 24 << 20
 	spacious    = 64 << 20
 	heapPart    = 8
-	// scannedPart is the part of what has pointers that the heap may grow by in any case, up to
-	// maxScannedRoom: that is what a collection has to look at.
+	// In any case the heap may grow by one scannedPart of what a collection has to scan, up to
+	// maxScannedRoom.
 	scannedPart    = 2
 	maxScannedRoom = 64 << 20
 	// minGCPercent is by how much of what is in use it may always grow.
 	minGCPercent = 15
 	// maxGCPercent is for a heap that is nearly empty.
 	maxGCPercent = 1000
-	// heapInterval is how often is looked how much is in use.
+	// heapInterval is the time between two samples of the heap.
 	heapInterval = 500 * time.Millisecond
-	// liveHeap is the metric that says so, and scannedHeap how much of that may have pointers.
+	// liveHeap is the metric of the bytes in use, scannedHeap of those that may hold pointers.
 	liveHeap, scannedHeap = "/gc/heap/live:bytes", "/gc/scan/heap:bytes"
 )
 
-// heap has the garbage collector look once so and so much was allocated, rather than, as
-// is Go's default, once the heap has doubled. Where little is in use, that would be
-// several times a second under load. Where there are very many holders, most of the heap
-// is packed, without pointers to follow, and to look more often costs little, while to
-// wait until it has doubled costs the double. What GeneratingPolicies read and make is not
-// packed: there it grows by more. Whoever sets GOGC knows better.
+// heap sets by how much the heap may grow between two collections. Go's default is to the
+// double. Where little is in use, that means several collections a second under load. Where
+// there are very many holders, most of the heap is packed, without pointers to follow:
+// collecting more often costs little, and waiting costs twice the memory. The objects of
+// GeneratingPolicies are not packed, and so the heap may grow by more of them. GOGC turns
+// all of this off.
 type heap struct{}
 
 // NeedLeaderElection returns false: each replica has the objects.
@@ -81,7 +81,8 @@ func (heap) Start(ctx context.Context) error {
 	}
 }
 
-// gcPercent returns by how much a heap may grow of which so much is in use, and so much is scanned.
+// gcPercent returns by how much the heap may grow, in percent of live. live is the bytes in use, scanned
+// those of them that a collection scans.
 func gcPercent(live, scanned uint64) int {
 	room := max(heapRoom-(max(float64(live), spacious)-spacious)/heapPart, minHeapRoom, min(float64(scanned)/scannedPart, maxScannedRoom))
 	percent := math.Round(100 * room / float64(max(live, 1)))

@@ -90,7 +90,7 @@ func NamespaceCache(transform toolscache.TransformFunc) (client.Object, cache.By
 	return NewNamespace(), cache.ByObject{UnsafeDisableDeepCopy: new(true), Transform: transform}
 }
 
-// NewNamespace returns a namespace of which nothing is known, for those who watch or read it.
+// NewNamespace returns an empty Namespace to watch by, or to read into.
 func NewNamespace() *unstructured.Unstructured {
 	namespace := &unstructured.Unstructured{}
 	namespace.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Namespace"))

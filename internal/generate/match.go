@@ -99,9 +99,9 @@ func ResourcesOf(rule *admissionregistrationv1.NamedRuleWithOperations) map[sche
 
 // matcher is compiled matchConstraints.
 type matcher struct {
-	// rules are those of the policy, exclude those of what is excluded.
+	// rules name the triggers of the policy, exclude what is none of them all the same.
 	rules, exclude []admissionregistrationv1.NamedRuleWithOperations
-	// watched is what of rules is about objects, kept what is about triggers that are requests.
+	// watched has the part of rules that is about objects, kept the part about requests that are triggers.
 	watched, kept      []admissionregistrationv1.NamedRuleWithOperations
 	namespaces, labels labels.Selector
 	exact              bool

@@ -103,8 +103,8 @@ func causeRules(in Input) []admissionregistrationv1.RuleWithOperations {
 	return slices.CompactFunc(rules, func(a, b admissionregistrationv1.RuleWithOperations) bool { return a.String() == b.String() })
 }
 
-// concerned leaves out objects that policies do not read, of kinds that are no triggers: such as all other
-// Secrets where one is cloned, and the clones. What has a note keeps being looked at.
+// concerned returns true for triggers, for the objects that policies read, and for objects with a note. Where
+// one Secret is cloned, it leaves out all others, the clones among them.
 func concerned(in Input) string {
 	only, read := sets.New[string](), sets.New[string]()
 	for _, s := range in.Sources {
@@ -124,10 +124,10 @@ func concerned(in Input) string {
 		return fmt.Sprintf(`(%[1]s != null && [%[2]s].exists(a, %[3]q in a || %[4]q in a))`,
 			variable, annotations(variable), v1alpha1.AnnotationChangedBy, v1alpha1.AnnotationRequests)
 	}
-	// What is in no namespace is read as such, and a Namespace is written in itself.
-	return anyOf(fmt.Sprintf(`[request.resource.group + "/" + request.resource.resource].exists(r, !(r in %s)
+	// Policies read a cluster-scoped object in namespace "". In a request, a Namespace is in itself.
+	return anyOf(fmt.Sprintf(`[%s].exists(r, !(r in %s)
 || [has(request.namespace) ? request.namespace : ""].exists(ns, [has(request.name) ? request.name : ""].exists(name,
-[ns + "/" + name, ns + "/", "/" + name, "/"].exists(n, r + " " + n in %s))))`, list(sets.List(only)...), list(sets.List(read)...)),
+[ns + "/" + name, ns + "/", "/" + name, "/"].exists(n, r + " " + n in %s))))`, requested, list(sets.List(only)...), list(sets.List(read)...)),
 		noted("object"), noted("oldObject"))
 }
 
@@ -140,10 +140,13 @@ func covers(rule admissionregistrationv1.RuleWithOperations, resource schema.Gro
 	return (slices.Contains(rule.APIGroups, "*") || slices.Contains(rule.APIGroups, resource.Group)) && slices.ContainsFunc(rule.Resources, names)
 }
 
+// requested is the resource of the request, with its group.
+const requested = `request.resource.group + "/" + request.resource.resource`
+
 // notExempt leaves out what is never intercepted: a rule may name all resources there are.
-var notExempt = fmt.Sprintf(`[request.resource.group + "/" + request.resource.resource].exists(r, r == %q
+var notExempt = fmt.Sprintf(`[%s].exists(r, r == %q
 || !(r in %s) && !(request.resource.group in %s))`,
-	resourceGenerating.Group+"/"+resourceGenerating.Resource, list(exemptNames()...), list(sets.List(exemptGroups)...))
+	requested, resourceGenerating.Group+"/"+resourceGenerating.Resource, list(exemptNames()...), list(sets.List(exemptGroups)...))
 
 func exemptNames() []string {
 	names := make([]string, 0, exempt.Len())

@@ -27,13 +27,14 @@ import (
 	"k8s.io/apiserver/pkg/authentication/user"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate"
 )
 
 // TestCauseConditions asks as the API server does. What is written is name in ns; a Namespace is ns itself.
 func TestCauseConditions(t *testing.T) {
 	configMaps, namespaces := corev1.SchemeGroupVersion.WithResource("configmaps"), corev1.SchemeGroupVersion.WithResource("namespaces")
-	source := func(of schema.GroupVersionResource, namespace, name *string) []Source {
-		return []Source{{Resource: of, Namespace: namespace, Name: name}}
+	source := func(of schema.GroupVersionResource, namespace, name *string) []generate.Source {
+		return []generate.Source{{Resource: of, Namespace: namespace, Name: name}}
 	}
 	triggers := func(group string, resources ...string) []admissionregistrationv1.RuleWithOperations {
 		return []admissionregistrationv1.RuleWithOperations{{Rule: admissionregistrationv1.Rule{APIGroups: []string{group}, Resources: resources}}}
@@ -48,7 +49,7 @@ func TestCauseConditions(t *testing.T) {
 	another := source(configMaps, new("ns"), new("another"))
 	for name, tc := range map[string]struct {
 		triggers    []admissionregistrationv1.RuleWithOperations
-		sources     []Source
+		sources     []generate.Source
 		object, old *corev1.ConfigMap
 		namespace   *corev1.Namespace
 		user        string
@@ -109,8 +110,8 @@ func TestCauseConditions(t *testing.T) {
 
 // TestCauseRules has the API server ask about what is read, however many policies read it.
 func TestCauseRules(t *testing.T) {
-	secret := Source{Resource: corev1.SchemeGroupVersion.WithResource("secrets"), Namespace: new("ns"), Name: new("name")}
-	rules := Render(Input{Sources: []Source{secret, secret}}).Causes.Webhooks[0].Rules
+	secret := generate.Source{Resource: corev1.SchemeGroupVersion.WithResource("secrets"), Namespace: new("ns"), Name: new("name")}
+	rules := Render(Input{Sources: []generate.Source{secret, secret}}).Causes.Webhooks[0].Rules
 	var got []string
 	for i := range rules {
 		got = append(got, rules[i].Resources...)

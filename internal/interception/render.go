@@ -27,6 +27,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
+	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -78,7 +79,7 @@ type Input struct {
 	Triggers []admissionregistrationv1.RuleWithOperations
 
 	// Sources are what GeneratingPolicies are known to read. That is noted likewise.
-	Sources []Source
+	Sources []generate.Source
 
 	// Owners own what is rendered, which goes when the last of them does: see Installed.
 	Owners []metav1.OwnerReference
@@ -104,14 +105,6 @@ type Input struct {
 
 	// TimeoutSeconds is DefaultTimeoutSeconds if zero.
 	TimeoutSeconds int32
-}
-
-// Source is what a GeneratingPolicy is known to read.
-type Source struct {
-	// Resource in the version in which it is read.
-	Resource schema.GroupVersionResource
-	// Namespace and Name of what is read; nil stands for any. One of them is given.
-	Namespace, Name *string
 }
 
 // Gated is a resource whose objects have a gate.

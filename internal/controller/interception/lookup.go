@@ -44,13 +44,13 @@ func (r *Reconciler) child(gvr schema.GroupVersionResource) ([]string, bool, boo
 
 // causes returns the Triggers and Sources of interception.Input. A policy that does not compile causes
 // nothing: it is not accepted.
-func (r *Reconciler) causes(ctx context.Context) ([]admissionregistrationv1.RuleWithOperations, []interception.Source, error) {
+func (r *Reconciler) causes(ctx context.Context) ([]admissionregistrationv1.RuleWithOperations, []generate.Source, error) {
 	policies := &v1alpha1.GeneratingPolicyList{}
 	if err := r.List(ctx, policies, client.UnsafeDisableDeepCopy); err != nil {
 		return nil, nil, fmt.Errorf("listing GeneratingPolicies: %w", err)
 	}
 	var triggers []admissionregistrationv1.RuleWithOperations
-	var sources []interception.Source
+	var sources []generate.Source
 	for i := range policies.Items {
 		p := &policies.Items[i]
 		compiled, _, errs := generate.Compile(p.Name, &p.Spec)
@@ -58,9 +58,7 @@ func (r *Reconciler) causes(ctx context.Context) ([]admissionregistrationv1.Rule
 			continue
 		}
 		triggers = append(triggers, compiled.TriggerRules()...)
-		for _, s := range compiled.Sources() {
-			sources = append(sources, interception.Source(s))
-		}
+		sources = append(sources, compiled.Sources()...)
 	}
 	return triggers, sources, nil
 }

@@ -18,10 +18,8 @@ package main
 
 import (
 	"context"
-	"fmt"
 	"time"
 
-	"github.com/prometheus/procfs"
 	"k8s.io/apimachinery/pkg/util/wait"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/client-go/kubernetes"
@@ -30,6 +28,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/bench/metrics"
 	"kausality.io/operator/test/bench/mirror"
+	"kausality.io/operator/test/bench/usage"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -197,15 +196,10 @@ func (w *witness) callsPerRequest() map[string]float64 {
 func (w *witness) soFar(ctx context.Context, of world) (effort, error) {
 	out := effort{Busy: map[string]float64{}}
 	for _, m := range w.cp.Status() {
-		proc, err := procfs.NewProc(m.PID)
-		if err != nil {
+		var err error
+		if out.Busy[m.Name], err = usage.Busy(w.cp, m.Name); err != nil {
 			return out, err
 		}
-		stat, err := proc.Stat()
-		if err != nil {
-			return out, fmt.Errorf("reading how busy %s is: %w", m.Name, err)
-		}
-		out.Busy[m.Name] = stat.CPUTime()
 	}
 	families, err := metrics.OfServer(ctx, w.server)
 	if err != nil {
