@@ -721,6 +721,43 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		Expect(requests.about("made-still")).To(BeEmpty(), "what is as it should be is not written")
 	})
 
+	It("looks at a trigger once for what it writes itself", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		p := generating(namespace, true, true)
+		p.Spec.Generate[0].Expression = strings.Replace(p.Spec.Generate[0].Expression, "'made'", "'made-' + object.metadata.name", 1)
+		apply(ctx, newConfigMap(namespace, "source", "before", nil))
+		applyPolicy(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
+		const triggers = 20
+		name := func(i int) string { return fmt.Sprintf("trigger-%d", i) }
+		allAre := func(value string) {
+			GinkgoHelper()
+			for i := range triggers {
+				Eventually(configMapIs(ctx, namespace, "made-"+name(i))).Should(Equal(value))
+			}
+			Eventually(generatingStatus(ctx, p.Name)).Should(And(HaveField("Objects.Made", BeEquivalentTo(triggers)), HaveField("Triggers.Pending", BeZero())))
+		}
+		for i := range triggers {
+			apply(ctx, newConfigMap(namespace, name(i), "", triggerLabels))
+		}
+		allAre("before")
+		looks := func() float64 {
+			return metric("kausality_generating_evaluations_total", map[string]string{"generatingpolicy": p.Name, "result": "matched"})
+		}
+		before := looks()
+		Consistently(looks, "1s").Should(Equal(before), "all is quiet")
+
+		By("changing the source")
+		patchConfigMap(ctx, namespace, "source", other)
+		allAre("other")
+		Consistently(func() float64 { return looks() - before }, "1s").Should(BeEquivalentTo(triggers))
+
+		By("changing what it wrote, which somebody else does")
+		patchConfigMap(ctx, namespace, "made-"+name(0), `{"data": {"key": "modified"}}`)
+		allAre("other")
+		Consistently(func() float64 { return looks() - before }, "1s").Should(BeEquivalentTo(triggers + 1))
+	})
+
 	It("does not make what an older policy made once, and somebody deleted", func(ctx SpecContext) {
 		stop()
 		stop, requests = startGenerating(ctx)

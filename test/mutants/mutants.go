@@ -243,6 +243,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestBorrow", "./internal/controller/generating"},
 	},
 	{
+		name:  "generating: what was written counts as wanted, whatever it is",
+		edits: []edit{{"internal/controller/generating/written.go", "case !asWanted:", "case !asWanted && g.looks < 0:"}},
+		unit:  []string{"-run=TestWhoWrote", "./internal/controller/generating"},
+	},
+	{
+		name:  "generating: who wrote an object looks at it again",
+		edits: []edit{{"internal/controller/generating/reconciler.go", "knows = r.written.shows(id, after)", "r.written.shows(id, after)"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "looks at a trigger once"},
+	},
+	{
 		name:  "generating: who has listed a namespace does not hear of what is in it",
 		edits: []edit{{"internal/controller/generating/readers.go", `{resource, namespace, ""}, `, ``}},
 		unit:  []string{"-run=TestReaders$", "./internal/controller/generating"},

@@ -60,7 +60,10 @@ func (l *look) carryOut(ctx context.Context, trigger plan.Trigger) error {
 	if err != nil {
 		return err
 	}
-	replan := func(there plan.Existing) []plan.Step { return l.plan(trigger, others, about, append(existing, there)) }
+	replan := func(there ...plan.Existing) []plan.Step {
+		return l.plan(trigger, others, about, slices.Concat(existing, there))
+	}
+	defer func() { l.endWrites(replan) }()
 	for _, step := range l.plan(trigger, others, about, existing) {
 		k, ok := about[step.ID]
 		if !ok {
@@ -85,6 +88,22 @@ func (l *look) carryOut(ctx context.Context, trigger plan.Trigger) error {
 		}
 	}
 	return nil
+}
+
+// endWrites compares what was written with what is wanted. Where these are the same, the look need not be repeated
+// when the watch shows it.
+func (l *look) endWrites(replan func(...plan.Existing) []plan.Step) {
+	asWanted := map[generate.ID]bool{}
+	if len(l.wrote) > 0 {
+		for _, step := range replan(l.wrote...) {
+			asWanted[step.ID] = step.Reason == plan.InPlace || step.Reason == plan.MadeOnce
+		}
+	}
+	for _, id := range l.writing {
+		if l.written.end(id, asWanted[id]) {
+			l.look(l.req)
+		}
+	}
 }
 
 // takeAgain takes the step for an object as it is planned once it is known that somebody has it.
@@ -353,6 +372,8 @@ func (l *look) write(ctx context.Context, step plan.Step, k known) error {
 	if err != nil {
 		return err
 	}
+	l.written.begin(step.ID, l.req)
+	l.writing = append(l.writing, step.ID)
 	var object *unstructured.Unstructured
 	if step.Do == plan.Create {
 		object, err = l.writer.create(ctx, l.of.account, of, content)
@@ -367,6 +388,7 @@ func (l *look) write(ctx context.Context, step plan.Step, k known) error {
 		return l.explained(ctx, string(step.Do), of, step.ID, err)
 	}
 	l.written.note(step.ID, object.GetResourceVersion(), "")
+	l.wrote = append(l.wrote, *existingOf(step.ID, object))
 	l.became(step.ID, k, made, nil)
 	return nil
 }

@@ -21,6 +21,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"time"
 
 	"k8s.io/apimachinery/pkg/api/equality"
@@ -260,25 +261,28 @@ func (r *Reconciler) namespaceChanged(namespace string) {
 
 // resultChanged looks at whom a change of what was made concerns.
 func (r *Reconciler) resultChanged(of resource, before, after *unstructured.Unstructured) {
-	is, marks := after, (*plan.Marks)(nil)
+	is, marks, knows := after, (*plan.Marks)(nil), request{}
 	if after == nil {
 		is = before
 	}
 	id := idOf(is)
 	if after != nil {
 		marks, _ = plan.MarksOf(id, after.Object)
+		knows = r.written.shows(id, after)
 	} else {
 		r.written.gone(id, before)
 	}
+	var concerned []request
 	for _, known := range []*plan.Marks{r.book.noteMade(id, of.gvk, marks), marks} {
 		if known == nil {
 			continue
 		}
 		for _, trigger := range known.Triggers[:min(len(known.Triggers), maxSharers)] {
-			r.look(request{known.Policy.Name, trigger})
+			concerned = append(concerned, request{known.Policy.Name, trigger})
 		}
 	}
-	r.look(r.book.wanting(id)...)
+	concerned = append(concerned, r.book.wanting(id)...)
+	r.look(slices.DeleteFunc(concerned, func(by request) bool { return by == knows })...)
 }
 
 func idOf(object *unstructured.Unstructured) generate.ID { return generate.IDOf(object.Object) }

@@ -56,6 +56,9 @@ type look struct {
 	// older has the older policies that do not synchronize, and want an object for the same trigger. It is
 	// nil until somebody asks.
 	older map[generate.ID][]*entry
+	// writing are the objects that it has begun to write, and wrote those it has written, as they are since.
+	writing []generate.ID
+	wrote   []plan.Existing
 	// unseen is true where something is not known yet that is about to be.
 	unseen bool
 	out    *outcome

@@ -40,6 +40,8 @@ type written struct {
 
 	mu     sync.Mutex
 	latest map[generate.ID]write
+	// going has the writes of looks that go on.
+	going map[generate.ID]*going
 	// once has what was noted in the record of each trigger, with the time of the note.
 	once map[types.UID]map[v1alpha1.GeneratedObject]time.Time
 }
@@ -49,10 +51,87 @@ type write struct {
 	version string
 	deleted types.UID
 	at      time.Time
+	// by is the look that has found what it wrote to be as wanted; empty where none has.
+	by request
+}
+
+// going is a write of a look that goes on.
+type going struct {
+	by request
+	// looks is how many write the object. Where it has been more than one, it is shared, and each looks again.
+	looks  int
+	shared bool
+	// shown is the last version that the watch has shown meanwhile, empty where it has shown none.
+	shown string
 }
 
 func newWritten(c clock.PassiveClock) *written {
-	return &written{clock: c, latest: map[generate.ID]write{}, once: map[types.UID]map[v1alpha1.GeneratedObject]time.Time{}}
+	return &written{
+		clock: c, latest: map[generate.ID]write{}, going: map[generate.ID]*going{},
+		once: map[types.UID]map[v1alpha1.GeneratedObject]time.Time{},
+	}
+}
+
+// begin notes that a look is about to write an object. It calls end when it is through.
+func (w *written) begin(id generate.ID, by request) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g := w.going[id]
+	if g == nil {
+		g = &going{by: by}
+		w.going[id] = g
+	}
+	g.looks++
+	g.shared = g.shared || g.looks > 1
+}
+
+// end notes that a look that wrote an object is through, and whether it has found the object to be as wanted. It
+// reports whether the look is to be repeated for what the watch has shown meanwhile.
+func (w *written) end(id generate.ID, asWanted bool) bool {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	g, last := w.going[id], w.latest[id]
+	g.looks--
+	if g.looks == 0 {
+		delete(w.going, id)
+	}
+	switch {
+	case g.shared:
+		return true
+	case !asWanted:
+		return g.shown != ""
+	case g.shown == "" || watchstate.IsBefore(g.shown, last.version):
+		last.by = g.by
+		w.latest[id] = last
+		return false
+	}
+	return g.shown != last.version
+}
+
+// shows notes that the watch shows an object, and returns the request to which that is no news; the empty one
+// where it may be news to everybody.
+func (w *written) shows(id generate.ID, object *unstructured.Unstructured) request {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	version := object.GetResourceVersion()
+	if g := w.going[id]; g != nil {
+		if g.shown = version; g.shared {
+			return request{}
+		}
+		return g.by
+	}
+	last, ok := w.latest[id]
+	switch {
+	case !ok, last.version == "", w.clock.Since(last.at) > catchUp:
+		return request{}
+	case watchstate.IsBefore(version, last.version):
+		return last.by
+	}
+	delete(w.latest, id)
+	if version != last.version {
+		return request{}
+	}
+	return last.by
 }
 
 // remember notes that the record of a trigger remembers an object from now on.

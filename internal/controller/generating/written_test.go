@@ -94,3 +94,70 @@ func TestRemembersWhatRecordsDoNotShowYet(t *testing.T) {
 		t.Errorf("%v is kept after its record shows it, of %d triggers", got, len(w.once))
 	}
 }
+
+// TestWhoWroteNeedNotLookAgain shows whom the watch tells nothing new: who wrote what it shows, and has found it to
+// be as wanted.
+func TestWhoWroteNeedNotLookAgain(t *testing.T) {
+	id := generate.ID{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
+	by, other := request{"p", generate.ID{Kind: "Namespace", Name: "shop"}}, request{"p", generate.ID{Kind: "Namespace", Name: "shed"}}
+	nobody := request{}
+	// what happens, and who is told nothing new by what is shown; for the end of a look whether it is repeated.
+	type event struct {
+		begin, end  bool
+		wrote       string
+		notAsWanted bool
+		shows       string
+		knows       request
+		repeated    bool
+		later       time.Duration
+		other       bool
+	}
+	for name, events := range map[string][]event{
+		"shown afterwards":           {{begin: true}, {wrote: "9"}, {end: true}, {shows: "9", knows: by}, {shows: "10", knows: nobody}},
+		"shown before it is through": {{begin: true}, {wrote: "9"}, {shows: "9", knows: by}, {end: true}, {shows: "10", knows: nobody}},
+		"shown before it is known":   {{begin: true}, {shows: "9", knows: by}, {wrote: "9"}, {end: true}},
+		"an older one is shown first": {
+			{begin: true}, {shows: "7", knows: by}, {wrote: "9"}, {end: true}, {shows: "8", knows: by}, {shows: "9", knows: by}, {shows: "9", knows: nobody},
+		},
+		"changed before it is through":  {{begin: true}, {wrote: "9"}, {shows: "9", knows: by}, {shows: "10", knows: by}, {end: true, repeated: true}},
+		"changed before it is shown":    {{begin: true}, {wrote: "9"}, {end: true}, {shows: "10", knows: nobody}},
+		"not as wanted":                 {{begin: true}, {wrote: "9"}, {end: true, notAsWanted: true}, {shows: "9", knows: nobody}},
+		"shown, and not as wanted":      {{begin: true}, {wrote: "9"}, {shows: "9", knows: by}, {end: true, notAsWanted: true, repeated: true}},
+		"refused, while it is changed":  {{begin: true}, {shows: "8", knows: by}, {end: true, notAsWanted: true, repeated: true}},
+		"refused":                       {{begin: true}, {end: true, notAsWanted: true}, {shows: "8", knows: nobody}},
+		"of two looks at once":          {{begin: true}, {begin: true, other: true}, {wrote: "9"}, {shows: "9", knows: nobody}, {end: true, repeated: true}, {end: true, repeated: true}, {shows: "9", knows: nobody}},
+		"long ago":                      {{begin: true}, {wrote: "9"}, {end: true}, {later: catchUp + time.Second}, {shows: "9", knows: nobody}},
+		"what nobody wrote":             {{shows: "9", knows: nobody}},
+		"written again":                 {{begin: true}, {wrote: "9"}, {end: true}, {begin: true}, {wrote: "11"}, {end: true}, {shows: "9", knows: by}, {shows: "11", knows: by}},
+		"written again by another look": {{begin: true}, {wrote: "9"}, {end: true}, {begin: true, other: true}, {wrote: "11"}, {end: true}, {shows: "9", knows: other}, {shows: "11", knows: other}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
+			w := newWritten(clock)
+			for i, e := range events {
+				clock.SetTime(clock.Now().Add(e.later))
+				switch {
+				case e.begin && e.other:
+					w.begin(id, other)
+				case e.begin:
+					w.begin(id, by)
+				case e.wrote != "":
+					w.note(id, e.wrote, "")
+				case e.shows != "":
+					object := &unstructured.Unstructured{}
+					object.SetResourceVersion(e.shows)
+					if got := w.shows(id, object); got != e.knows {
+						t.Errorf("%d: version %s is no news to %v, want %v", i, e.shows, got, e.knows)
+					}
+				case e.end:
+					if got := w.end(id, !e.notAsWanted); got != e.repeated {
+						t.Errorf("%d: the look is repeated: %t, want %t", i, got, e.repeated)
+					}
+				}
+			}
+			if len(w.going) > 0 {
+				t.Errorf("%d writes go on", len(w.going))
+			}
+		})
+	}
+}
