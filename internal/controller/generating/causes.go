@@ -68,10 +68,7 @@ func (l *look) causes(ctx context.Context, step plan.Step) []plan.Cause {
 	policy := &v1alpha1.GeneratingPolicy{}
 	if err := l.Client.Get(ctx, nameOf(l.of.Name), policy, client.UnsafeDisableDeepCopy); err == nil {
 		id := generate.ID{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindGeneratingPolicy, Name: policy.Name}
-		noted := &unstructured.Unstructured{Object: map[string]any{}}
-		noted.SetAnnotations(policy.Annotations)
-		noted.SetManagedFields(policy.ManagedFields)
-		add(id, noted, nil)
+		out = append(out, plan.CausesOf(id, policy, accounts...))
 	}
 	return plan.Causes(out...)
 }

@@ -98,7 +98,11 @@ func Above(object map[string]any) []string {
 
 // writtenOn returns what an object says of how it came to be, nothing where MarksOf does.
 func writtenOn(id generate.ID, content map[string]any) written {
-	text := (&unstructured.Unstructured{Object: content}).GetAnnotations()[v1alpha1.AnnotationGeneratedFrom]
+	return writtenIn(id, (&unstructured.Unstructured{Object: content}).GetAnnotations())
+}
+
+func writtenIn(id generate.ID, annotations map[string]string) written {
+	text := annotations[v1alpha1.AnnotationGeneratedFrom]
 	var w written
 	if text == "" || json.Unmarshal([]byte(text), &w) != nil || w.Object != id {
 		return written{}

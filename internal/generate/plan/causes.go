@@ -20,7 +20,6 @@ import (
 	"slices"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/generate"
@@ -43,9 +42,10 @@ type Cause struct {
 // CausesOf returns who changed an object, as its annotation says. Where a policy made the object, the
 // service account of a policy, one of accounts, is replaced by the causes that the object names itself.
 // There are none where nobody noted the change.
-func CausesOf(id generate.ID, object *unstructured.Unstructured, accounts ...string) []Cause {
+func CausesOf(id generate.ID, object metav1.Object, accounts ...string) []Cause {
 	var out []Cause
-	user, made := object.GetAnnotations()[v1alpha1.AnnotationChangedBy], writtenOn(id, object.Object)
+	annotations := object.GetAnnotations()
+	user, made := annotations[v1alpha1.AnnotationChangedBy], writtenIn(id, annotations)
 	byPolicy := made.Policy.Name != "" && slices.Contains(accounts, user)
 	if user != "" && !byPolicy {
 		out = append(out, Cause{Object: id, User: user, Time: lastWrite(object)})
@@ -78,7 +78,7 @@ func timeOf(c Cause) metav1.Time {
 }
 
 // lastWrite returns when an object was last written, a sub-resource such as its status apart.
-func lastWrite(object *unstructured.Unstructured) *metav1.Time {
+func lastWrite(object metav1.Object) *metav1.Time {
 	var last *metav1.Time
 	managers := object.GetManagedFields()
 	for i := range managers {

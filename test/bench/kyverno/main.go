@@ -34,6 +34,7 @@ import (
 
 var (
 	namespaces = flag.Int("namespaces", 5000, "how many namespaces get three objects each")
+	changes    = flag.Int("changes", 5, "how often the source is changed; at least once")
 	workers    = flag.Int("workers", 50, "of Kyverno's background controller when it is raised")
 	rate       = flag.Int("rate", 1000, "requests a second that Kyverno's controllers may make when it is raised; twice as many in a burst")
 	quiet      = flag.Duration("quiet", 5*time.Second, "for how long nothing happens when all is done")

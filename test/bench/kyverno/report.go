@@ -46,7 +46,7 @@ func report(all []*measurement) string {
 		b.WriteString(r.line(all))
 	}
 	for _, m := range all {
-		fmt.Fprintf(&b, "\n%s\n", m.World)
+		fmt.Fprintf(&b, "\n%s\n  changes of the source, s: %.1f\n", m.World, m.Changes)
 		asked(&b, "first generation", m.First.By)
 		asked(&b, "change of the source", m.Change.By)
 		asked(&b, "restart", m.Restart.By)
@@ -75,6 +75,7 @@ var rows = []row{
 		name: "  writes of clones", format: "%.0f", of: func(m *measurement) float64 { return float64(m.Change.Writes) },
 		own: func(m *measurement) float64 { return float64(m.Namespaces) },
 	},
+	{name: "  the same writes alone, s", format: "%.1f", of: func(m *measurement) float64 { return m.Bare.Seconds }},
 	{name: "  requests", format: "%.0f", of: func(m *measurement) float64 { return float64(m.Change.Requests) }},
 	{name: "  processor time, s", format: "%.1f", of: func(m *measurement) float64 { return m.Change.Busy }},
 	{name: "peak of memory, MiB", format: "%.0f", of: func(m *measurement) float64 { return m.Peak }, part: mostMemory},

@@ -109,3 +109,14 @@ func TestReport(t *testing.T) {
 		})
 	}
 }
+
+func TestMedianOf(t *testing.T) {
+	taking := []float64{5, 1, 4, 2, 9}
+	got, all, err := medianOf(func(i int) (phase, error) { return phase{Seconds: taking[i]}, nil })
+	if err != nil || got.Seconds != 4 {
+		t.Errorf("medianOf = %v, %v, want 4 s", got.Seconds, err)
+	}
+	if diff := cmp.Diff(taking, all); diff != "" {
+		t.Errorf("times (-want +got):\n%s", diff)
+	}
+}

@@ -194,11 +194,11 @@ func (s *stage) apply(ctx context.Context) (began time.Time, err error) {
 	return began, err
 }
 
-// changeSource changes the source, and returns when it began to.
-func (s *stage) changeSource(ctx context.Context) (began time.Time, err error) {
+// changeSource changes the source for the i-th time, and returns when it began to.
+func (s *stage) changeSource(ctx context.Context, i int) (began time.Time, err error) {
 	began = time.Now()
 	source := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: sourceNamespace, Name: objectName}}
-	return began, s.admin.Patch(ctx, source, client.RawPatch(types.MergePatchType, []byte(`{"stringData":{"`+sourceKey+`":"second"}}`)))
+	return began, s.admin.Patch(ctx, source, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"stringData":{%q:"change %d"}}`, sourceKey, i)))
 }
 
 // stale counts the clones that do not have what the source has.
