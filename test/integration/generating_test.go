@@ -758,6 +758,30 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 		Consistently(func() float64 { return looks() - before }, "1s").Should(BeEquivalentTo(triggers + 1))
 	})
 
+	It("does not try again and again to make what somebody has, and many triggers want", func(ctx SpecContext) {
+		namespace := newNamespace(ctx)
+		apply(ctx, newConfigMap(namespace, "made", "mine", nil))
+		p := generating(namespace, true, false)
+		p.Spec.Evaluation.GenerateExisting = true
+		p.Spec.Generate[0].Expression = strings.Replace(p.Spec.Generate[0].Expression, "object.data.key", "'wanted'", 1)
+		for i := range 20 {
+			apply(ctx, newConfigMap(namespace, fmt.Sprintf("trigger-%d", i), "", triggerLabels))
+		}
+		tries := func() int { return len(requests.about("PATCH /api/v1/namespaces/" + namespace + "/configmaps/made")) }
+		applyPolicy(ctx, p)
+		Eventually(generatingStatus(ctx, p.Name)).Should(And(HaveField("Objects.Conflicting", BeEquivalentTo(1)), HaveField("Triggers.Pending", BeZero())))
+		// What becomes known of other triggers meanwhile has each be tried a few times.
+		Consistently(tries, "1s").Should(BeNumerically("<", 5*20))
+
+		By("looking at a trigger that does not want it any more")
+		before := tries()
+		patchConfigMap(ctx, namespace, "trigger-0", `{"metadata": {"labels": {"make": "no"}}}`)
+		Eventually(generatingStatus(ctx, p.Name)).Should(HaveField("Triggers.Matching", BeEquivalentTo(19)))
+		patchConfigMap(ctx, namespace, "trigger-0", other)
+		Consistently(tries, "1s").Should(Equal(before))
+		Expect(configMapIs(ctx, namespace, "made")()).To(Equal("mine"))
+	})
+
 	It("does not make what an older policy made once, and somebody deleted", func(ctx SpecContext) {
 		stop()
 		stop, requests = startGenerating(ctx)

@@ -244,8 +244,18 @@ var mutants = []mutant{
 	},
 	{
 		name:  "generating: what was written counts as wanted, whatever it is",
-		edits: []edit{{"internal/controller/generating/written.go", "case !asWanted:", "case !asWanted && g.looks < 0:"}},
+		edits: []edit{{"internal/controller/generating/written.go", "case g.shared, !asWanted:", "case g.shared:"}},
 		unit:  []string{"-run=TestWhoWrote", "./internal/controller/generating"},
+	},
+	{
+		name:  "generating: who wants what others want as well looks again and again",
+		edits: []edit{{"internal/controller/generating/written.go", "case g.shared, !asWanted:", "case g.shared:\n\t\treturn true\n\tcase !asWanted:"}},
+		unit:  []string{"-run=TestWhoWrote", "./internal/controller/generating"},
+	},
+	{
+		name:  "generating: what is not wanted any more is made for others, unseen",
+		edits: []edit{{"internal/controller/generating/carryout.go", "kind, ok = l.book.kind(id); !ok {\n\t\t\treturn nil, false, nil", "kind, ok = l.book.kind(id); !ok {\n\t\t\treturn nil, true, nil"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "does not try again and again"},
 	},
 	{
 		name:  "generating: who wrote an object looks at it again",

@@ -100,7 +100,7 @@ func (l *look) endWrites(replan func(...plan.Existing) []plan.Step) {
 		}
 	}
 	for _, id := range l.writing {
-		if l.written.end(id, asWanted[id]) {
+		if l.written.end(id, l.req, asWanted[id]) {
 			l.look(l.req)
 		}
 	}
@@ -153,12 +153,13 @@ func (l *look) plan(trigger plan.Trigger, others []plan.Trigger, about map[gener
 }
 
 // existing returns an object as it is, nil where it is not there. It is not ok where that is about to be
-// known.
+// known, and where the object is nobody's to look at here: what the trigger does not want, and no policy made, is for
+// who wants it.
 func (l *look) existing(ctx context.Context, id generate.ID, k known) (there *plan.Existing, ok bool, err error) {
 	kind, isWanted := l.kinds[id]
 	if !isWanted {
 		if kind, ok = l.book.kind(id); !ok {
-			return nil, true, nil
+			return nil, false, nil
 		}
 	}
 	of, served, err := l.served.ofKind(kind)

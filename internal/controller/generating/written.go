@@ -58,10 +58,12 @@ type write struct {
 // going is a write of a look that goes on.
 type going struct {
 	by request
-	// looks is how many write the object. Where it has been more than one, it is shared, and each looks again.
+	// looks is how many write the object. Where it has been more than one, it is shared, and what the watch shows
+	// since is news to each.
 	looks  int
 	shared bool
-	// shown is the last version that the watch has shown meanwhile, empty where it has shown none.
+	// shown is the last version that the watch has shown when that was no news to who writes, empty where it has
+	// shown none.
 	shown string
 }
 
@@ -87,7 +89,7 @@ func (w *written) begin(id generate.ID, by request) {
 
 // end notes that a look that wrote an object is through, and whether it has found the object to be as wanted. It
 // reports whether the look is to be repeated for what the watch has shown meanwhile.
-func (w *written) end(id generate.ID, asWanted bool) bool {
+func (w *written) end(id generate.ID, by request, asWanted bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	g, last := w.going[id], w.latest[id]
@@ -96,10 +98,8 @@ func (w *written) end(id generate.ID, asWanted bool) bool {
 		delete(w.going, id)
 	}
 	switch {
-	case g.shared:
-		return true
-	case !asWanted:
-		return g.shown != ""
+	case g.shared, !asWanted:
+		return g.shown != "" && g.by == by
 	case g.shown == "" || watchstate.IsBefore(g.shown, last.version):
 		last.by = g.by
 		w.latest[id] = last
@@ -115,9 +115,10 @@ func (w *written) shows(id generate.ID, object *unstructured.Unstructured) reque
 	defer w.mu.Unlock()
 	version := object.GetResourceVersion()
 	if g := w.going[id]; g != nil {
-		if g.shown = version; g.shared {
+		if g.shared {
 			return request{}
 		}
+		g.shown = version
 		return g.by
 	}
 	last, ok := w.latest[id]

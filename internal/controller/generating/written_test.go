@@ -125,22 +125,25 @@ func TestWhoWroteNeedNotLookAgain(t *testing.T) {
 		"shown, and not as wanted":      {{begin: true}, {wrote: "9"}, {shows: "9", knows: by}, {end: true, notAsWanted: true, repeated: true}},
 		"refused, while it is changed":  {{begin: true}, {shows: "8", knows: by}, {end: true, notAsWanted: true, repeated: true}},
 		"refused":                       {{begin: true}, {end: true, notAsWanted: true}, {shows: "8", knows: nobody}},
-		"of two looks at once":          {{begin: true}, {begin: true, other: true}, {wrote: "9"}, {shows: "9", knows: nobody}, {end: true, repeated: true}, {end: true, repeated: true}, {shows: "9", knows: nobody}},
+		"of two looks at once":          {{begin: true}, {begin: true, other: true}, {wrote: "9"}, {shows: "9", knows: nobody}, {end: true}, {end: true, other: true}, {shows: "9", knows: nobody}},
+		"shown before another look":     {{begin: true}, {shows: "8", knows: by}, {begin: true, other: true}, {end: true, other: true}, {end: true, repeated: true}},
 		"long ago":                      {{begin: true}, {wrote: "9"}, {end: true}, {later: catchUp + time.Second}, {shows: "9", knows: nobody}},
 		"what nobody wrote":             {{shows: "9", knows: nobody}},
 		"written again":                 {{begin: true}, {wrote: "9"}, {end: true}, {begin: true}, {wrote: "11"}, {end: true}, {shows: "9", knows: by}, {shows: "11", knows: by}},
-		"written again by another look": {{begin: true}, {wrote: "9"}, {end: true}, {begin: true, other: true}, {wrote: "11"}, {end: true}, {shows: "9", knows: other}, {shows: "11", knows: other}},
+		"written again by another look": {{begin: true}, {wrote: "9"}, {end: true}, {begin: true, other: true}, {wrote: "11"}, {end: true, other: true}, {shows: "9", knows: other}, {shows: "11", knows: other}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			clock := testingclock.NewFakePassiveClock(time.Unix(0, 0))
 			w := newWritten(clock)
 			for i, e := range events {
 				clock.SetTime(clock.Now().Add(e.later))
+				who := by
+				if e.other {
+					who = other
+				}
 				switch {
-				case e.begin && e.other:
-					w.begin(id, other)
 				case e.begin:
-					w.begin(id, by)
+					w.begin(id, who)
 				case e.wrote != "":
 					w.note(id, e.wrote, "")
 				case e.shows != "":
@@ -150,7 +153,7 @@ func TestWhoWroteNeedNotLookAgain(t *testing.T) {
 						t.Errorf("%d: version %s is no news to %v, want %v", i, e.shows, got, e.knows)
 					}
 				case e.end:
-					if got := w.end(id, !e.notAsWanted); got != e.repeated {
+					if got := w.end(id, who, !e.notAsWanted); got != e.repeated {
 						t.Errorf("%d: the look is repeated: %t, want %t", i, got, e.repeated)
 					}
 				}

@@ -116,7 +116,7 @@ func (s *stage) untilStill(ctx context.Context, isRight func(map[model.ID]model.
 		}
 		s.offset = offset
 		if len(events) > 0 {
-			s.wrote = time.Now()
+			s.wrote, s.writes = time.Now(), events
 		}
 		is, err := s.look(ctx)
 		if err != nil {
@@ -185,6 +185,13 @@ func seenOf(id model.ID, object *unstructured.Unstructured) model.Seen {
 // differs says what is not as it should be, and what led to it.
 func (s *stage) differs(differ map[model.ID]string) error {
 	var errs []error
+	if len(differ) == 0 {
+		errs = append(errs, errors.New("all is there, and the operator goes on writing"))
+		for i := range s.writes {
+			w := &s.writes[i]
+			sayf("WROTE %s %s %s/%s at %s", w.Verb, w.ObjectRef.Resource, w.ObjectRef.Namespace, w.ObjectRef.Name, w.StageTimestamp.Format("15:04:05.000"))
+		}
+	}
 	for _, id := range slices.SortedFunc(maps.Keys(differ), model.ID.Compare) {
 		errs = append(errs, errors.New(differ[id]))
 		sayf("DIFFERS %s", differ[id])

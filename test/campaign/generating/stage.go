@@ -80,9 +80,11 @@ type stage struct {
 	// done is how often what was done, and acted how often anything.
 	done  map[plan.Do]int
 	acted int
-	// offset is up to where the audit log was looked at for writes, and wrote when the last one was.
+	// offset is up to where the audit log was looked at for writes, wrote when the last one was, and writes the last
+	// ones that were seen together.
 	offset int64
 	wrote  time.Time
+	writes controlplane.AuditEvents
 	// rests is how many there were, and compared how many objects.
 	rests, compared int
 	// planted is when the fault was.
