@@ -20,6 +20,7 @@ import (
 	"context"
 	"slices"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/conditions"
@@ -102,7 +103,8 @@ func (g *Gatherer) joining(ctx context.Context, r *request, index *policy.Index)
 
 // counts reports whether a reference that a request makes, changes or takes away is to a
 // parent by which it is judged: the one that bounds it, or one that would bound it as well,
-// but where the controller of that takes the object itself.
+// but where the controller of that takes the object itself. A controller that keeps what it
+// selects takes what no controller has, and as its controller: it shares no child of another.
 func (f *facts) counts(r *request, ref lineage.Ref) bool {
 	if f.isParent(ref) {
 		return true
@@ -111,7 +113,8 @@ func (f *facts) counts(r *request, ref lineage.Ref) bool {
 		return false
 	}
 	above := f.Adoption.Parent.Policies
-	if f.Requester.IsServiceAccount() && policy.MayExercise(f.Requester, above, nil) {
+	shares := ref.Controller || f.Adoption.Parent.Known().Selector != v1alpha1.SelectorKeeps
+	if shares && f.Requester.IsServiceAccount() && policy.MayExercise(f.Requester, above, nil) {
 		return false
 	}
 	return slices.ContainsFunc(above, func(p *policy.Policy) bool { return p.Bounds(r.gvk.GroupKind()) })

@@ -43,8 +43,9 @@ import (
 
 // gatherAdopter adds what there is to know about the parent that an update gives the
 // object. What bounds the request is the parent from before, or, where that bounds nothing,
-// the adopter. Else an owner that nobody governs, or that does not exist, would hide the
-// adoption.
+// the adopter. Else an owner that nobody governs, that does not exist, or whose policies are
+// not in effect, would hide the adoption: observed, a stranger gave a Pod of a ReplicaSet that
+// was nobody's to somebody's StatefulSet.
 func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.Index, owner *parentFacts, why doubt) (parentFacts, error) {
 	if r.operation != decision.Update || !r.validating && r.subresource == subresourceStatus {
 		return *owner, nil
@@ -67,7 +68,7 @@ func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.
 		}
 	}
 	p := *owner
-	if p.state != decision.ParentFound {
+	if p.state != decision.ParentFound || adopter.state == decision.ParentFound && !p.bounds.Bounds(r.gvk.GroupKind()) {
 		p = adopter
 	}
 	if adopter.state == decision.ParentFound {

@@ -103,6 +103,76 @@ func TestAdoptionWithoutCauseIsNoted(t *testing.T) {
 	}
 }
 
+// TestAdoptionBehindParent shows that a parent that bounds nothing hides nobody who adopts its child.
+func TestAdoptionBehindParent(t *testing.T) {
+	const appPolicy = `
+metadata: {name: app}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1alpha1, kind: WebApp}
+  validationActions: [Deny]
+  subjects: [{kind: User, name: bob, mayInitiate: true}]
+`
+	replicaSets := func(section string) string {
+		return `
+  ` + section + `:
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}]
+`
+	}
+	const uninitiated = `
+metadata: {name: app}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1alpha1, kind: WebApp}
+  validationActions: [Deny]
+`
+	tests := map[string]struct {
+		user          string
+		groups        []string
+		policy        string
+		reason, stray string
+		observed      string
+	}{
+		"whose policy names other children": {user: "mallory", policy: appPolicy, reason: "Denied", observed: "web"},
+		"whose policy names them in another phase": {
+			user: "mallory", policy: appPolicy + replicaSets("initializing"), reason: "Denied", observed: "web",
+		},
+		"whose policy is not in effect": {
+			user: "mallory", policy: uninitiated + replicaSets("maintaining"), reason: "Denied", observed: "web",
+		},
+		"by the controller that adopts it": {user: deployer, policy: appPolicy, reason: "Stray", stray: "web-1", observed: "web"},
+		"by an initiator":                  {user: "alice", groups: platformTeam, policy: appPolicy, reason: "Maintaining", observed: "web"},
+		"that bounds it": {
+			user: deployer, policy: appPolicy + replicaSets("maintaining"), reason: "Denied", observed: "own",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := strayWorld()
+			app := webApp("own")
+			app.SetNamespace("default")
+			w.cached[key("WebApp", "own")] = app
+			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy, tt.policy)
+			before := free(map[string]any{"apiVersion": "example.com/v1alpha1", "kind": "WebApp", "name": "own", "uid": "uid-own", "controller": true})
+			resp := validator.Handle(t.Context(), asking(t, tt.user, tt.groups, before, replicaSet(3)))
+			if got := resp.AuditAnnotations[auditReason]; got != tt.reason || resp.Allowed != (tt.reason != "Denied") {
+				t.Fatalf("got %+v", resp)
+			}
+			var noted, observed []string
+			for _, s := range w.strays("uid-web") {
+				noted = append(noted, s.Name)
+			}
+			for _, o := range w.observed {
+				observed = append(observed, o.Target.Name)
+			}
+			if got := strings.Join(noted, ","); got != tt.stray {
+				t.Errorf("got strays %q, want %q", got, tt.stray)
+			}
+			if got := strings.Join(observed, ","); got != tt.observed {
+				t.Errorf("recorded for %q, want %q", got, tt.observed)
+			}
+		})
+	}
+}
+
 // behind has no records in its cache.
 type behind struct{ store }
 
