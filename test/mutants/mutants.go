@@ -645,6 +645,21 @@ var mutants = []mutant{
 		ways:  []string{"giving a child another owner besides"},
 	},
 	{
+		name:  "controllers share what they select",
+		edits: []edit{{"internal/webhook/admission/parents.go", "	shares := ref.Controller || ", "	shares := true || ref.Controller || "}},
+		unit:  []string{"-run=TestTwoParents|TestJoiningParent", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a parent that bounds nothing hides an adoption",
+		edits: []edit{{"internal/webhook/admission/strays.go", "adopter.state == decision.ParentFound && !p.bounds.Bounds(", "false && !p.bounds.Bounds("}},
+		unit:  []string{"-run=TestAdoptionBehindParent", "./internal/webhook/admission"},
+	},
+	{
+		name:  "who names another parent no more is released",
+		edits: []edit{{judge, "(!ok || uid == in.Parent.UID)", "(!ok || uid != \"\")"}},
+		unit:  []string{"-run=TestDecide", "./internal/decision"},
+	},
+	{
 		name:  "who may initiate by one policy may leave another",
 		edits: []edit{{"internal/webhook/admission/leaving.go", "	return p.MayInitiate(f.Requester)\n", "	return slices.ContainsFunc(f.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(f.Requester) })\n"}},
 		ways:  []string{"leaving a policy as an initiator of another"},
