@@ -39,6 +39,8 @@ type story struct {
 	objects  map[string]map[string]any
 	// reason is what the operator says of each request, where it says anything.
 	reason string
+	// final are the UIDs of what is there at the end, nil where nobody looks.
+	final map[string]bool
 }
 
 // policiesOfStories are those of each story: Deployments may be changed by alice, ReplicaSets go
@@ -248,7 +250,7 @@ func (s *story) judged() *Report {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	report, err := Check(Evidence{Log: log, Operator: operatorUser, Played: map[int]bool{9: true}})
+	report, err := Check(Evidence{Log: log, Operator: operatorUser, Played: map[int]bool{9: true}, Final: s.final})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -599,5 +601,43 @@ func TestKnown(t *testing.T) {
 	s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", s.replicaSet("zq7z:1"))
 	if got := s.judged().Known; len(got) != 1 {
 		t.Errorf("Known = %v", got)
+	}
+}
+
+// What is gone bounds nothing, whether or not an answer tells of its end.
+func TestVanished(t *testing.T) {
+	going := map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"orphan"}}}
+	tests := map[string]func(*story){
+		"in a collection of which another one was denied": func(s *story) {
+			s.event("mallory", audit.VerbDeleteCollection, deployments, "", "", 403, nil, map[string]any{"kind": "Status"})
+		},
+		"in a collection that failed": func(s *story) {
+			s.event("mallory", audit.VerbDeleteCollection, deployments, "", "", 500, nil, map[string]any{"kind": "Status"})
+		},
+		"by a request whose answer was lost": func(s *story) {
+			s.event("mallory", audit.VerbDelete, deployments, "", "web", 504, nil, map[string]any{"kind": "Status"})
+		},
+		"without its finalizer, by a request whose answer was lost": func(s *story) {
+			s.write("mallory", audit.VerbDelete, deployments, "web", going)
+			s.event("system:serviceaccount:kube-system:generic-garbage-collector", audit.VerbPatch, deployments, "", "web", 504, nil, map[string]any{"kind": "Status"})
+		},
+		"without its finalizer, as a later request found": func(s *story) {
+			s.write("mallory", audit.VerbDelete, deployments, "web", going)
+			s.event("mallory", audit.VerbPatch, deployments, "", "web", 404, nil, map[string]any{"kind": "Status"})
+		},
+	}
+	for name, tell := range tests {
+		for _, there := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, there %t", name, there), func(t *testing.T) {
+				s := begin(t)
+				tell(s)
+				s.later(time.Minute)
+				s.write("mallory", audit.VerbPatch, replicaSets, "web-1", spec(map[string]any{"replicas": 9}))
+				s.final = map[string]bool{"uid-web": there, "uid-web-1": true}
+				if got := s.judged().Findings; (len(got) > 0) != there {
+					t.Errorf("findings %v", got)
+				}
+			})
+		}
 	}
 }

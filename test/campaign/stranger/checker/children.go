@@ -556,7 +556,7 @@ func (c *checker) adopting(l *audit.Life, at time.Time) bool {
 
 // checkVanished looks for what is gone without anybody having asked for it.
 func (c *checker) checkVanished(l *audit.Life) {
-	if c.Final == nil || c.Final[string(l.UID)] || !l.Asked.IsZero() || !l.Gone.IsZero() {
+	if c.Final == nil || c.Final[string(l.UID)] || !l.Asked.IsZero() || !l.Gone.IsZero() && !c.vanished[l.UID] {
 		return
 	}
 	above := l.Last().Controller()
