@@ -268,6 +268,10 @@ func TestCheck(t *testing.T) {
 	roll := func(s *story, image string) {
 		s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", s.replicaSet(image))
 	}
+	// waiting returns a template that waits longer for its Pods to end.
+	waiting := func(image string) map[string]any {
+		return merged(template(image), map[string]any{"spec": map[string]any{"terminationGracePeriodSeconds": 60}})
+	}
 	tests := map[string]struct {
 		tell func(*story)
 		want []Promise
@@ -387,6 +391,34 @@ func TestCheck(t *testing.T) {
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:1")}))
 			s.write(deploymentController, audit.VerbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 3}))
 		}},
+		"it goes on once the children are as a stranger has it": {tell: func(s *story) {
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 2}))
+			s.settle()
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+			roll(s, "web:2")
+		}},
+		"it goes on, as a stranger says that they are": {tell: func(s *story) {
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 2}))
+			s.write("mallory", audit.VerbUpdate, "deployments/status", "web", map[string]any{"status": map[string]any{"observedGeneration": 3}})
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+			roll(s, "web:2")
+		}, want: []Promise{Uncovered}},
+		"it goes on where there are no children": {tell: func(s *story) {
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 0}))
+			s.settle()
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:0")}))
+			s.settle()
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 2, "template": waiting("web:0")}))
+			roll(s, "web:0")
+		}, want: []Promise{Uncovered}},
+		"it goes on with what the children do not say": {tell: func(s *story) {
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			s.settle()
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": waiting("zq7z:1")}))
+			roll(s, "zq7z:1")
+		}, want: []Promise{Uncovered, Smuggled}},
 		"a number is withheld, and carried out": {tell: func(s *story) {
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 5}))
