@@ -116,6 +116,22 @@ func (*story) owned(kind, name string) map[string]any {
 	}
 }
 
+// besides returns metadata with an owner of a kind, which does not control the object, beside others.
+func besides(meta map[string]any, kind, name string) map[string]any {
+	owners, _ := meta["ownerReferences"].([]any)
+	return merged(meta, map[string]any{"ownerReferences": append(owners, map[string]any{
+		"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": "uid-" + name,
+	})})
+}
+
+// free is a ReplicaSet of mallory's without an owner, which has a Pod.
+func (s *story) free() {
+	made := s.replicaSet("zq7z:1")
+	audit.AsMap(made["metadata"])["ownerReferences"] = nil
+	s.write("mallory", audit.VerbCreate, replicaSets, "free", made)
+	s.write(replicaSetController, audit.VerbCreate, pods, "free-a", map[string]any{"metadata": s.owned("ReplicaSet", "free"), "spec": template("zq7z:1")["spec"]})
+}
+
 func (s *story) replicaSet(image string) map[string]any {
 	return map[string]any{"metadata": s.owned("Deployment", "web"), "spec": map[string]any{
 		"replicas": 2, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template(image),
@@ -356,6 +372,34 @@ func TestCheck(t *testing.T) {
 			s.write("system:serviceaccount:kube-system:generic-garbage-collector", audit.VerbPatch, replicaSets, "web-1",
 				map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
 		}},
+		"a stranger names a second owner": {tell: func(s *story) {
+			s.write("mallory", audit.VerbCreate, deployments, "hers", spec(map[string]any{"replicas": 1}))
+			s.write("mallory", audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": besides(s.owned("Deployment", "web"), "Deployment", "hers")})
+		}, want: []Promise{Uncovered}},
+		"the controller of the second owner names it": {tell: func(s *story) {
+			s.write("mallory", audit.VerbCreate, deployments, "hers", spec(map[string]any{"replicas": 1}))
+			s.write(deploymentController, audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": besides(s.owned("Deployment", "web"), "Deployment", "hers")})
+		}, want: []Promise{Uncovered}},
+		"a stranger names a second owner that has gone": {tell: func(s *story) {
+			s.write("mallory", audit.VerbCreate, deployments, "hers", spec(map[string]any{"replicas": 1}))
+			s.remove("mallory", deployments, "hers")
+			s.write("mallory", audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": besides(s.owned("Deployment", "web"), "Deployment", "hers")})
+		}},
+		"a stranger names a second owner that nothing governs": {tell: func(s *story) {
+			s.free()
+			s.write("mallory", audit.VerbPatch, pods, "web-1-a", map[string]any{"metadata": besides(s.owned("ReplicaSet", "web-1"), "ReplicaSet", "free")})
+		}},
+		"a stranger gives what nothing bounds to a parent": {tell: func(s *story) {
+			s.agent("mallory", "note")
+			s.free()
+			s.write("mallory", audit.VerbPatch, pods, "free-a", map[string]any{"metadata": s.owned("DaemonSet", "agent")})
+		}, want: []Promise{Uncovered}},
+		"a stranger gives what has an owner that never was to a parent": {tell: func(s *story) {
+			made := s.replicaSet("zq7z:1")
+			made["metadata"] = s.owned("Deployment", "never")
+			s.write("mallory", audit.VerbCreate, replicaSets, "orphan", made)
+			s.write("mallory", audit.VerbPatch, replicaSets, "orphan", map[string]any{"metadata": s.owned("Deployment", "web")})
+		}, want: []Promise{Uncovered}},
 		"a stranger names the owner once more": {tell: func(s *story) {
 			meta := s.owned("Deployment", "web")
 			owners, _ := meta["ownerReferences"].([]any)
@@ -468,6 +512,16 @@ func TestCheck(t *testing.T) {
 			child := s.replicaSet("zq7z:1")
 			child["metadata"] = s.owned("Deployment", "zq7z")
 			s.write(deploymentController, audit.VerbCreate, replicaSets, "zq7z-1", child)
+		}},
+		"what has it for an owner is taken by the controller of what is new": {tell: func(s *story) {
+			s.write("alice", audit.VerbCreate, deployments, "new", spec(map[string]any{
+				"replicas": 1, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template("web:1"),
+			}))
+			child := s.replicaSet("zq7z:1")
+			child["metadata"] = besides(map[string]any{"labels": map[string]any{"app": "web"}}, "Deployment", "new")
+			s.write("mallory", audit.VerbCreate, replicaSets, "hers", child)
+			s.write(deploymentController, audit.VerbPatch, replicaSets, "hers", map[string]any{"metadata": s.owned("Deployment", "new")})
+			s.write(deploymentController, audit.VerbUpdate, replicaSets, "hers", spec(map[string]any{"replicas": 1}))
 		}},
 		"a section for what is new does not name it": {tell: func(s *story) {
 			s.write("alice", audit.VerbCreate, deployments, "new", spec(map[string]any{"replicas": 1, "template": template("web:1")}))
