@@ -154,15 +154,15 @@ func (s *story) settle() {
 	}
 }
 
-// agent is a DaemonSet of alice's that has one Pod, which somebody relabels.
-func (s *story) agent(user, key string) {
+// agent is a DaemonSet of alice's that has one Pod, which mallory relabels.
+func (s *story) agent(key string) {
 	s.write("alice", audit.VerbCreate, daemonSets, "agent", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{
 		"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template("agent:1"),
 	}})
 	s.write(controllers[kinds[daemonSets]], audit.VerbCreate, pods, "agent-a", map[string]any{"metadata": s.owned("DaemonSet", "agent"), "spec": template("agent:1")["spec"]})
 	s.write(controllers[kinds[daemonSets]], audit.VerbUpdate, "daemonsets/status", "agent", map[string]any{"status": map[string]any{"observedGeneration": 1}})
 	s.later(time.Minute)
-	s.write(user, audit.VerbPatch, pods, "agent-a", map[string]any{"metadata": map[string]any{"labels": map[string]any{key: "other"}}})
+	s.write("mallory", audit.VerbPatch, pods, "agent-a", map[string]any{"metadata": map[string]any{"labels": map[string]any{key: "other"}}})
 }
 
 // thing is a Thing of alice's that says that it is Ready, and whose controller changes its ConfigMap
@@ -390,7 +390,7 @@ func TestCheck(t *testing.T) {
 			s.write("mallory", audit.VerbPatch, pods, "web-1-a", map[string]any{"metadata": besides(s.owned("ReplicaSet", "web-1"), "ReplicaSet", "free")})
 		}},
 		"a stranger gives what nothing bounds to a parent": {tell: func(s *story) {
-			s.agent("mallory", "note")
+			s.agent("note")
 			s.free()
 			s.write("mallory", audit.VerbPatch, pods, "free-a", map[string]any{"metadata": s.owned("DaemonSet", "agent")})
 		}, want: []Promise{Uncovered}},
@@ -625,10 +625,10 @@ func TestCheck(t *testing.T) {
 			s.write("mallory", audit.VerbCreate, autoscalers, "scaler", other)
 		}},
 		"a stranger says that the Pod of a set is of another revision": {tell: func(s *story) {
-			s.agent("mallory", "controller-revision-hash")
+			s.agent("controller-revision-hash")
 		}, want: []Promise{Uncovered}},
-		"a stranger sets the Pod of a set aside": {tell: func(s *story) { s.agent("mallory", "app") }},
-		"a stranger labels the Pod of a set":     {tell: func(s *story) { s.agent("mallory", "note") }},
+		"a stranger sets the Pod of a set aside": {tell: func(s *story) { s.agent("app") }},
+		"a stranger labels the Pod of a set":     {tell: func(s *story) { s.agent("note") }},
 		"a stranger makes an autoscaler of what is hers": {tell: func(s *story) {
 			s.write("mallory", audit.VerbCreate, deployments, "hers", map[string]any{"spec": map[string]any{"replicas": 1}})
 			hers := scaling(2)
