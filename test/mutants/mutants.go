@@ -636,7 +636,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "the first parent bounds alone",
-		edits: []edit{{"internal/webhook/admission/parents.go", "	if named < 2 {", "	if named < 200 {"}},
+		edits: []edit{{"internal/webhook/admission/parents.go", "	if named < 2 && !adopted {", "	if named < 200 && !adopted {"}},
 		ways:  []string{"creating a child behind an owner of one's own that has a policy"},
 	},
 	{
@@ -651,8 +651,18 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a parent that bounds nothing hides an adoption",
-		edits: []edit{{"internal/webhook/admission/strays.go", "adopter.state == decision.ParentFound && !p.bounds.Bounds(", "false && !p.bounds.Bounds("}},
+		edits: []edit{{"internal/webhook/admission/strays.go", "adopter.boundsKind(r.gvk.GroupKind()) && ", "false && "}},
 		unit:  []string{"-run=TestAdoptionBehindParent", "./internal/webhook/admission"},
+	},
+	{
+		name:  "who comes along with an adopter is not asked",
+		edits: []edit{{"internal/webhook/admission/parents.go", "	if adopted {", "	if false && adopted {"}},
+		unit:  []string{"-run=TestAdoptionAlongWithOthers", "./internal/webhook/admission"},
+	},
+	{
+		name:  "who joins is hidden by another",
+		edits: []edit{{"internal/webhook/admission/parents.go", "slices.IndexFunc(joined, bounds)", "slices.IndexFunc(joined[:0], bounds)"}},
+		unit:  []string{"-run=TestAdoptionAlongWithOthers", "./internal/webhook/admission"},
 	},
 	{
 		name:  "who names another parent no more is released",

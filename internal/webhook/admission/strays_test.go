@@ -173,6 +173,77 @@ spec:
 	}
 }
 
+// TestAdoptionAlongWithOthers shows that each parent is asked that bounds the object, before or after.
+func TestAdoptionAlongWithOthers(t *testing.T) {
+	appPolicy := func(initiator, section string) string {
+		return `
+metadata: {name: app}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1alpha1, kind: WebApp}
+  validationActions: [Deny]
+  subjects: [{kind: User, name: bob, mayInitiate: ` + initiator + `}]
+` + section
+	}
+	const (
+		hers = `
+metadata: {name: hers}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1alpha1, kind: Instance}
+  validationActions: [Deny]
+  subjects: [{kind: User, name: mallory, mayInitiate: true}]
+  rules:
+  - trigger: spec
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]
+`
+		names = `
+  rules:
+  - trigger: spec
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]
+`
+	)
+	owner := func(kind, name, controller string) map[string]any {
+		version := map[string]string{"Deployment": "apps/v1"}[kind]
+		if version == "" {
+			version = "example.com/v1alpha1"
+		}
+		return map[string]any{"apiVersion": version, "kind": kind, "name": name, "uid": "uid-" + name, "controller": controller == "controls"}
+	}
+	app, web := owner("WebApp", "own", "controls"), owner("Deployment", "web", "")
+	tests := map[string]struct {
+		policy        string
+		before, after []any
+		denied        string
+	}{
+		"one that is hers, and one that is not": {
+			policy: appPolicy("true", ""), before: []any{app}, after: []any{app, owner("Instance", "hers", ""), web}, denied: "parent Deployment web",
+		},
+		"one that is hers, in place of one that is not": {
+			policy: appPolicy("true", ""), before: []any{app, web}, after: []any{owner("Instance", "hers", "controls")}, denied: "parent Deployment web",
+		},
+		"one that bounds nothing, and one that does": {
+			policy: appPolicy("false", names), before: []any{owner("Deployment", "web", "controls")},
+			after: []any{owner("Deployment", "web", "controls"), owner("WebApp", "own", ""), owner("Instance", "hers", "")}, denied: "parent Deployment web",
+		},
+		"one that is hers": {policy: appPolicy("true", ""), before: []any{app}, after: []any{app, owner("Instance", "hers", "")}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := strayWorld()
+			for kind, name := range map[string]string{"WebApp": "own", "Instance": "hers"} {
+				obj := webApp(name)
+				obj.SetKind(kind)
+				obj.SetNamespace("default")
+				w.cached[key(kind, name)] = obj
+			}
+			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy, tt.policy, hers)
+			resp := validator.Handle(t.Context(), asking(t, "mallory", nil, free(tt.before...), free(tt.after...)))
+			if resp.Allowed != (tt.denied == "") || !resp.Allowed && !strings.Contains(resp.Result.Message, tt.denied) {
+				t.Errorf("allowed = %v, want it denied for %q: %+v", resp.Allowed, tt.denied, resp.Result)
+			}
+		})
+	}
+}
+
 // behind has no records in its cache.
 type behind struct{ store }
 
