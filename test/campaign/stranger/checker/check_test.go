@@ -64,6 +64,10 @@ const policiesOfStories = `[
 	{"metadata":{"name":"daemonset"},"spec":{"for":{"kind":"DaemonSet"},
 		"subjects":[{"kind":"User","name":"alice","mayInitiate":true}],
 		"maintaining":{"policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]},
+		"rules":[{"trigger":"spec","policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]}]}},
+	{"metadata":{"name":"statefulset"},"spec":{"for":{"kind":"StatefulSet"},
+		"subjects":[{"kind":"User","name":"alice","mayInitiate":true},{"kind":"ServiceAccount","name":"statefulset-controller","namespace":"kube-system"}],
+		"maintaining":{"policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]},
 		"rules":[{"trigger":"spec","policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]}]}}
 ]`
 
@@ -163,6 +167,30 @@ func (s *story) agent(key string) {
 	s.write(controllers[kinds[daemonSets]], audit.VerbUpdate, "daemonsets/status", "agent", map[string]any{"status": map[string]any{"observedGeneration": 1}})
 	s.later(time.Minute)
 	s.write("mallory", audit.VerbPatch, pods, "agent-a", map[string]any{"metadata": map[string]any{"labels": map[string]any{key: "other"}}})
+}
+
+// set is a StatefulSet of alice's of two Pods, of which one has been let go of since mallory wants one more
+// of them. Its controller makes some.
+func (s *story) set(pieces ...string) {
+	controller := controllers[kinds[statefulSets]]
+	made := func(name string) {
+		s.write(controller, audit.VerbCreate, pods, name, map[string]any{"metadata": s.owned("StatefulSet", "db"), "spec": template("db:1")["spec"]})
+	}
+	s.write("alice", audit.VerbCreate, statefulSets, "db", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{
+		"replicas": 2, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template("db:1"),
+	}})
+	made("db-0")
+	made("db-1")
+	s.write(controller, audit.VerbUpdate, "statefulsets/status", "db", map[string]any{"status": map[string]any{
+		"observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2,
+	}})
+	s.later(time.Minute)
+	s.write("mallory", audit.VerbPatch, statefulSets, "db", spec(map[string]any{"replicas": 3}))
+	s.write("mallory", audit.VerbPatch, pods, "db-1", map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other"}}})
+	s.write(controller, audit.VerbPatch, pods, "db-1", map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+	for _, name := range pieces {
+		made(name)
+	}
 }
 
 // thing is a Thing of alice's that says that it is Ready, and whose controller changes its ConfigMap
@@ -489,6 +517,8 @@ func TestCheck(t *testing.T) {
 			s.later(-9 * time.Second)
 			roll(s, "zq7z:1")
 		}},
+		"a number is withheld, and a Pod that was let go of is made again": {tell: func(s *story) { s.set("again") }},
+		"a number is withheld, and one Pod more is made":                   {tell: func(s *story) { s.set("again", "more") }, want: []Promise{Uncovered}},
 		"what no rule is about": {tell: func(s *story) {
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"progressDeadlineSeconds": 7000007}))
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))

@@ -510,16 +510,17 @@ func (c *checker) tooMany(w *childWrite, s *state) bool {
 	return false
 }
 
-// living returns how many others the parent had that were to stay, when a child was made.
+// living returns how many others the parent had that were to stay, when a child was made. What it has let
+// go of is none of them.
 func (c *checker) living(w *childWrite) int {
 	n := 0
 	parent := c.parentOf(w)
 	for _, l := range c.all {
-		if l.UID == w.life.UID || l.First().Kind != w.child.Kind {
+		if l.UID == w.life.UID || l.First().Kind != w.child.Kind || !l.First().By.Answered.Before(w.Received) {
 			continue
 		}
-		above := l.First().Controller()
-		if above == nil || above.UID != parent.UID || !l.First().By.Answered.Before(w.Received) {
+		above := l.FoundAt(w.Received).Controller()
+		if above == nil || above.UID != parent.UID || l.GoneBefore(w.Received) {
 			continue
 		}
 		if l.Asked.IsZero() || l.Asked.After(w.Answered) {
