@@ -20,6 +20,8 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
@@ -181,20 +183,28 @@ func origin(in *Input) bool {
 	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) })
 }
 
-// Bounding returns the policies of the parent that bound the child in its phase:
-// those that name it in any section, but of a steady parent those that name it
-// for that phase. That the initializing or the deleting section of a policy may
-// restrict nothing is for the section to say: what it lets through is caused by
-// the phase, and can go on further down.
+// Bounding returns the policies of the parent that bound the child in its phase.
 func (in *Input) Bounding() []*policy.Policy {
 	if in.ParentState != ParentFound {
 		return nil
 	}
-	kind, phase := in.Child.GVK.GroupKind(), in.Parent.Phase()
+	return in.Parent.bounding(in.Child.GVK.GroupKind())
+}
+
+// Bounds reports whether any policy bounds children of a kind in the phase of the parent.
+func (p *Parent) Bounds(child schema.GroupKind) bool { return len(p.bounding(child)) > 0 }
+
+// bounding returns the policies that bound children of a kind in the phase of the parent:
+// those that name it in any section, but of a steady parent those that name it
+// for that phase. That the initializing or the deleting section of a policy may
+// restrict nothing is for the section to say: what it lets through is caused by
+// the phase, and can go on further down.
+func (p *Parent) bounding(child schema.GroupKind) []*policy.Policy {
+	phase := p.Phase()
 	var out []*policy.Policy
-	for _, p := range in.Parent.Policies {
-		if p.Bounds(kind) && (phase != v1alpha1.PhaseSteady || p.BoundsIn(phase, kind)) {
-			out = append(out, p)
+	for _, by := range p.Policies {
+		if by.Bounds(child) && (phase != v1alpha1.PhaseSteady || by.BoundsIn(phase, child)) {
+			out = append(out, by)
 		}
 	}
 	return out

@@ -310,9 +310,14 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 		},
 
 		"released by who may exercise": {
-			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "uid", nil, "metadata.ownerReferences[0]").
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "uid-of-web", nil, "metadata.ownerReferences[0]").
 				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
 			want: ReasonReleased,
+		},
+		"adopted by who may exercise, from a parent that bounded nothing": {
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "uid-of-other", nil, "metadata.ownerReferences[0]").
+				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
+			want: ReasonMaintaining,
 		},
 		"released by who may exercise, as the selector is a stranger's": {
 			request: aRequest(deployer, Update, podGVK, "web-1").changing(t, "uid", nil, "metadata.ownerReferences[0]").

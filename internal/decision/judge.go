@@ -49,7 +49,7 @@ func (in *Input) judge(ctx context.Context) judgement {
 	stale := len(in.takenBack()) > 0
 	for _, act := range in.Acts() {
 		if in.isRelease(act) {
-			released = released || act.Change.Verb == change.Delete || lineage.IsLabel(act.Change.Path)
+			released = released || in.leavesParent(act)
 			continue
 		}
 		inSection := !stale && in.inSection(ctx, phase, act, conditions)
@@ -82,6 +82,13 @@ func reasonFor(phase v1alpha1.Phase, sectionOnly, ledgerOnly bool) Reason {
 	default:
 		return ReasonMaintaining
 	}
+}
+
+// leavesParent reports whether an act by which the child is released or adopted takes it away from
+// its parent: that another one is named no more, which bounded nothing, takes it from nobody.
+func (in *Input) leavesParent(act Act) bool {
+	uid, ok := lineage.IsOwner(act.Change)
+	return act.Change.Verb == change.Delete && (!ok || uid == in.Parent.UID) || lineage.IsLabel(act.Change.Path)
 }
 
 // isRelease reports whether the act is the release or adoption of the child by

@@ -108,10 +108,18 @@ func movingChildren() []bypass {
 			refuse(s.rogue.Create(ctx, child), "creation of ReplicaSet web-rogue", "Deployment web")
 		}},
 		{"giving a child another owner besides", func(ctx context.Context, s *scene) {
-			rs := s.rs.DeepCopy()
-			rs.ResourceVersion = ""
-			rs.OwnerReferences = append(rs.OwnerReferences, s.ownApp(ctx, false)...)
-			refuse(s.rogue.Update(ctx, rs), owners+"[1]")
+			other := shared.alice().deploy(ctx, builders.MakeDeployment(s.ns, "sharing").Replicas(1))
+			besides := func(owners ...metav1.OwnerReference) *appsv1.ReplicaSet {
+				rs := s.rs.DeepCopy()
+				rs.ResourceVersion = ""
+				rs.OwnerReferences = append(rs.OwnerReferences, owners...)
+				return rs
+			}
+			refuse(s.rogue.Update(ctx, besides(s.ownApp(ctx, false)...)), owners+"[1]")
+			// A Deployment's controller takes only what no controller has.
+			refuse(s.controller.Update(ctx, besides(metav1.OwnerReference{
+				APIVersion: "apps/v1", Kind: "Deployment", Name: other.Name, UID: other.UID,
+			})), owners+"[1]")
 		}},
 		{"relabeling a child, so that its parent lets go of it", func(ctx context.Context, s *scene) {
 			refuse(s.rogue.try(ctx, s.rs.DeepCopy(), relabeled), "metadata.labels[app]")
@@ -121,13 +129,25 @@ func movingChildren() []bypass {
 		}},
 		{"giving a free object to a parent", func(ctx context.Context, s *scene) {
 			free := s.another("free", "")
-			free.OwnerReferences, free.Spec.Replicas = nil, new(int32(0))
+			free.OwnerReferences, free.Spec.Replicas = nil, new(int32(1))
 			free.Labels = map[string]string{"app": "free"}
 			free.Spec.Selector, free.Spec.Template.Labels = &metav1.LabelSelector{MatchLabels: free.Labels}, free.Labels
 			Expect(s.rogue.Create(ctx, free)).To(Succeed())
-			free.ResourceVersion = ""
-			free.OwnerReferences = s.rs.OwnerReferences
-			refuse(s.rogue.Update(ctx, free), owners)
+			given := free.DeepCopy()
+			given.ResourceVersion = ""
+			given.OwnerReferences = s.rs.OwnerReferences
+			refuse(s.rogue.Update(ctx, given), owners)
+			// No policy is in effect for a ReplicaSet that is nobody's.
+			var pods corev1.PodList
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.List(ctx, &pods, client.InNamespace(s.ns), client.MatchingLabels(free.Labels))).To(Succeed())
+				g.Expect(pods.Items).To(HaveLen(1))
+			}).Should(Succeed())
+			pod := &pods.Items[0]
+			Expect(metav1.IsControlledBy(pod, free)).To(BeTrue())
+			pod.ResourceVersion = ""
+			pod.OwnerReferences = []metav1.OwnerReference{*metav1.NewControllerRef(s.rs, appsv1.SchemeGroupVersion.WithKind("ReplicaSet"))}
+			refuse(s.rogue.Update(ctx, pod), owners, "ReplicaSet "+s.rs.Name)
 		}},
 		{"forging an owner that does not exist", func(ctx context.Context, s *scene) {
 			orphan := s.another("orphan", "")

@@ -656,13 +656,38 @@ var mutants = []mutant{
 	},
 	{
 		name:  "the first parent bounds alone",
-		edits: []edit{{"internal/webhook/admission/parents.go", "	if named < 2 {", "	if named < 200 {"}},
+		edits: []edit{{"internal/webhook/admission/parents.go", "	if named < 2 && !adopted {", "	if named < 200 && !adopted {"}},
 		ways:  []string{"creating a child behind an owner of one's own that has a policy"},
 	},
 	{
 		name:  "anybody joins parents",
 		edits: []edit{{"internal/webhook/admission/parents.go", "	if f.Adoption == nil || f.ParentState", "	if true || f.Adoption == nil || f.ParentState"}},
 		ways:  []string{"giving a child another owner besides"},
+	},
+	{
+		name:  "controllers share what they select",
+		edits: []edit{{"internal/webhook/admission/parents.go", "	shares := ref.Controller || ", "	shares := true || ref.Controller || "}},
+		unit:  []string{"-run=TestTwoParents|TestJoiningParent", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a parent that bounds nothing hides an adoption",
+		edits: []edit{{"internal/webhook/admission/strays.go", "adopter.boundsKind(r.gvk.GroupKind()) && ", "false && "}},
+		unit:  []string{"-run=TestAdoptionBehindParent", "./internal/webhook/admission"},
+	},
+	{
+		name:  "who comes along with an adopter is not asked",
+		edits: []edit{{"internal/webhook/admission/parents.go", "	if adopted {", "	if false && adopted {"}},
+		unit:  []string{"-run=TestAdoptionAlongWithOthers", "./internal/webhook/admission"},
+	},
+	{
+		name:  "who joins is hidden by another",
+		edits: []edit{{"internal/webhook/admission/parents.go", "slices.IndexFunc(joined, bounds)", "slices.IndexFunc(joined[:0], bounds)"}},
+		unit:  []string{"-run=TestAdoptionAlongWithOthers", "./internal/webhook/admission"},
+	},
+	{
+		name:  "who names another parent no more is released",
+		edits: []edit{{judge, "(!ok || uid == in.Parent.UID)", "(!ok || uid != \"\")"}},
+		unit:  []string{"-run=TestDecide", "./internal/decision"},
 	},
 	{
 		name:  "who may initiate by one policy may leave another",

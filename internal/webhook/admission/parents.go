@@ -20,6 +20,9 @@ import (
 	"context"
 	"slices"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/conditions"
@@ -58,7 +61,8 @@ func (v *Validator) otherParents(ctx context.Context, r *request, o *outcome) ([
 	return heard, nil
 }
 
-// besides returns the parents that bound the object of a request, but for the first.
+// besides returns the parents that bound the object of a request, but for the one by which it is
+// judged. Where that adopts the object, they are those from before, and those that come along with it.
 func (g *Gatherer) besides(ctx context.Context, r *request, f *facts) []lineage.Ref {
 	obj, named := r.old, 0
 	if r.old != nil {
@@ -67,22 +71,42 @@ func (g *Gatherer) besides(ctx context.Context, r *request, f *facts) []lineage.
 	if named == 0 && r.new != nil {
 		obj, named = r.new, len(lineage.Parents(f.index, r.new))
 	}
-	if named < 2 {
+	adopted := obj == r.old && f.isAdopted()
+	if named < 2 && !adopted {
 		return nil
 	}
 	first, _ := ancestry.Ref(ctx, g.Objects, f.index, obj)
-	made := first.Generator != ""
+	if adopted {
+		judged := func(ref lineage.Ref) bool {
+			return ref.SameParent(first) || !ref.IsByName() && string(ref.UID) == f.Parent.UID // The first one bounds nothing.
+		}
+		before := g.others(ctx, f, r.old, judged, false)
+		return append(before, slices.DeleteFunc(g.others(ctx, f, r.new, judged, false), func(ref lineage.Ref) bool {
+			return slices.ContainsFunc(before, ref.SameParent)
+		})...)
+	}
+	return g.others(ctx, f, obj, first.SameParent, first.Generator != "")
+}
+
+// others returns the parents of an object that policies may be about, but for those by which a request
+// is judged already. made is true where one of these has a GeneratingPolicy made the object because of it.
+func (g *Gatherer) others(ctx context.Context, f *facts, obj *unstructured.Unstructured, judged func(lineage.Ref) bool, made bool) []lineage.Ref {
 	return slices.DeleteFunc(ancestry.Refs(ctx, g.Objects, f.index, obj), func(ref lineage.Ref) bool {
 		if ref.Generator == "" || made {
-			return ref.SameParent(first) || ref.Generator != ""
+			return judged(ref) || ref.Generator != ""
 		}
 		made = true // One stands for all of them.
 		return false
 	})
 }
 
+// isAdopted reports whether the request is judged by the parent that it gives the object.
+func (f *facts) isAdopted() bool {
+	return f.Adoption != nil && f.ParentState == decision.ParentFound && f.Parent.UID == f.Adoption.Parent.UID
+}
+
 // joining returns the parent that an update gives an object besides the one by which its chain
-// goes on: of several, one whose policies may name the object.
+// goes on: of several, one that bounds the object, or else one whose policies may name it.
 func (g *Gatherer) joining(ctx context.Context, r *request, index *policy.Index) (lineage.Ref, bool) {
 	if len(lineage.Parents(index, r.new)) < 2 {
 		return lineage.Ref{}, false
@@ -94,15 +118,25 @@ func (g *Gatherer) joining(ctx context.Context, r *request, index *policy.Index)
 	if len(joined) == 0 {
 		return lineage.Ref{}, false
 	}
-	named := func(ref lineage.Ref) bool {
-		return slices.ContainsFunc(index.For(ref.GVK.GroupKind()), func(p *policy.Policy) bool { return p.Bounds(r.gvk.GroupKind()) })
+	names := func(policies []*policy.Policy) bool {
+		return slices.ContainsFunc(policies, func(p *policy.Policy) bool { return p.Bounds(r.gvk.GroupKind()) })
 	}
-	return joined[max(slices.IndexFunc(joined, named), 0)], true
+	bounds := func(ref lineage.Ref) bool {
+		parent := ancestry.Parent(ctx, g.Objects, ref)
+		return parent != nil && names(index.InEffect(ancestry.Chain(ctx, g.Objects, g.Namespaces, index, parent)))
+	}
+	named := func(ref lineage.Ref) bool { return names(index.For(ref.GVK.GroupKind())) }
+	i := slices.IndexFunc(joined, bounds)
+	if i < 0 {
+		i = max(slices.IndexFunc(joined, named), 0) // It may be too new for the cache.
+	}
+	return joined[i], true
 }
 
 // counts reports whether a reference that a request makes, changes or takes away is to a
 // parent by which it is judged: the one that bounds it, or one that would bound it as well,
-// but where the controller of that takes the object itself.
+// but where the controller of that takes the object itself. A controller that keeps what it
+// selects takes what no controller has, and as its controller: it shares no child of another.
 func (f *facts) counts(r *request, ref lineage.Ref) bool {
 	if f.isParent(ref) {
 		return true
@@ -111,7 +145,8 @@ func (f *facts) counts(r *request, ref lineage.Ref) bool {
 		return false
 	}
 	above := f.Adoption.Parent.Policies
-	if f.Requester.IsServiceAccount() && policy.MayExercise(f.Requester, above, nil) {
+	shares := ref.Controller || f.Adoption.Parent.Known().Selector != v1alpha1.SelectorKeeps
+	if shares && f.Requester.IsServiceAccount() && policy.MayExercise(f.Requester, above, nil) {
 		return false
 	}
 	return slices.ContainsFunc(above, func(p *policy.Policy) bool { return p.Bounds(r.gvk.GroupKind()) })

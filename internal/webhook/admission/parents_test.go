@@ -80,8 +80,9 @@ func TestTwoParents(t *testing.T) {
 			user: "mallory", before: alone(5), after: child(5), first: deployment(5), second: other(),
 			denied: "adding metadata.ownerReferences[1] of", observed: []string{"web"},
 		},
-		"of which the second takes it itself": {
+		"of which the controller of the second, which takes only what is nobody's, gives it the second": {
 			user: deployer, before: alone(5), after: child(5), first: deployment(5), second: other(),
+			denied: "adding metadata.ownerReferences[1] of", observed: []string{"web"},
 		},
 		"of which a stranger takes the second away": {
 			user: "mallory", before: child(5), after: alone(5), first: deployment(5), second: other(),
@@ -112,6 +113,52 @@ func TestTwoParents(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.observed, got); diff != "" {
 				t.Errorf("recorded for (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestJoiningParent shows who gives a child of a Deployment a parent besides.
+func TestJoiningParent(t *testing.T) {
+	const namer = "system:serviceaccount:shop:app-controller"
+	appPolicy := func(knowledge string) string {
+		return `
+metadata: {name: app}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1alpha1, kind: WebApp}
+  validationActions: [Deny]
+` + knowledge + `
+  subjects:
+  - {kind: User, name: mallory, mayInitiate: true}
+  - {kind: ServiceAccount, namespace: shop, name: app-controller}
+  rules:
+  - trigger: spec
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]
+`
+	}
+	const joining = "adding metadata.ownerReferences[1] of"
+	for name, tc := range map[string]struct {
+		user, knowledge, denied string
+	}{
+		"its controller": {user: namer},
+		"its controller, which keeps what it selects":   {user: namer, knowledge: "  knowledge: {selector: Keeps}", denied: joining},
+		"its controller, which adopts what it selects":  {user: namer, knowledge: "  knowledge: {selector: Adopts}"},
+		"the controller of another kind":                {user: deployer, denied: joining},
+		"somebody who may initiate on that parent only": {user: "mallory", denied: joining},
+	} {
+		t.Run(name, func(t *testing.T) {
+			app := webApp("own")
+			app.SetNamespace("default")
+			w := strayWorld()
+			w.cached[key("WebApp", "own")] = app
+			_, hook := w.hooks(t, deploymentPolicy, replicaSetPolicy, appPolicy(tc.knowledge))
+			after := replicaSet(3)
+			after.SetOwnerReferences(append(after.GetOwnerReferences(), metav1.OwnerReference{
+				APIVersion: "example.com/v1alpha1", Kind: "WebApp", Name: "own", UID: app.GetUID(),
+			}))
+			resp := hook.Handle(t.Context(), asking(t, tc.user, nil, replicaSet(3), after))
+			if resp.Allowed != (tc.denied == "") || !resp.Allowed && !strings.Contains(resp.Result.Message, tc.denied) {
+				t.Errorf("allowed = %v, want it denied for %q: %+v", resp.Allowed, tc.denied, resp.Result)
 			}
 		})
 	}

@@ -28,6 +28,7 @@ import (
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/sets"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
@@ -43,8 +44,9 @@ import (
 
 // gatherAdopter adds what there is to know about the parent that an update gives the
 // object. What bounds the request is the parent from before, or, where that bounds nothing,
-// the adopter. Else an owner that nobody governs, or that does not exist, would hide the
-// adoption.
+// the adopter. Else an owner that nobody governs, that does not exist, or whose policies are
+// not in effect, would hide the adoption: observed, a stranger gave a Pod of a ReplicaSet that
+// was nobody's to somebody's StatefulSet.
 func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.Index, owner *parentFacts, why doubt) (parentFacts, error) {
 	if r.operation != decision.Update || !r.validating && r.subresource == subresourceStatus {
 		return *owner, nil
@@ -67,7 +69,7 @@ func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.
 		}
 	}
 	p := *owner
-	if p.state != decision.ParentFound {
+	if p.state != decision.ParentFound || adopter.boundsKind(r.gvk.GroupKind()) && !p.boundsKind(r.gvk.GroupKind()) {
 		p = adopter
 	}
 	if adopter.state == decision.ParentFound {
@@ -76,6 +78,11 @@ func (g *Gatherer) gatherAdopter(ctx context.Context, r *request, index *policy.
 		p.adopter, p.adopterInitiators = adopter.parent, index.InitiatorsOf(adopter.chain)
 	}
 	return p, nil
+}
+
+// boundsKind reports whether the parent was found, and bounds children of a kind now.
+func (p *parentFacts) boundsKind(kind schema.GroupKind) bool {
+	return p.state == decision.ParentFound && p.bounds.Bounds(kind)
 }
 
 // mayInitiateOn reports whether somebody may initiate on the first of a chain of holders,

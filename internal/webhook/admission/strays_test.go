@@ -48,8 +48,8 @@ func strayWorld(allowances ...v1alpha1.Allowance) *world {
 	return &world{cached: parents, live: parents, records: map[types.UID]*v1alpha1.AllowanceRecord{}}
 }
 
-func (w *world) strays(uid types.UID) []v1alpha1.StrayChild {
-	if rec := w.records[uid]; rec != nil {
+func (w *world) strays() []v1alpha1.StrayChild {
+	if rec := w.records["uid-web"]; rec != nil {
 		return rec.Status.Strays
 	}
 	return nil
@@ -90,7 +90,7 @@ func TestAdoptionWithoutCauseIsNoted(t *testing.T) {
 				t.Errorf("audit annotations: %v", resp.AuditAnnotations)
 			}
 			var noted []string
-			for _, s := range w.strays("uid-web") {
+			for _, s := range w.strays() {
 				noted = append(noted, s.Name)
 			}
 			if got := strings.Join(noted, ","); got != tt.stray {
@@ -98,6 +98,147 @@ func TestAdoptionWithoutCauseIsNoted(t *testing.T) {
 			}
 			if posted := len(w.notices) > 0 && w.notices[0].Reason == eventrecorder.Stray; posted != (tt.stray != "") {
 				t.Errorf("notices: %+v", w.notices)
+			}
+		})
+	}
+}
+
+// TestAdoptionBehindParent shows that a parent that bounds nothing hides nobody who adopts its child.
+func TestAdoptionBehindParent(t *testing.T) {
+	const appPolicy = `
+metadata: {name: app}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1alpha1, kind: WebApp}
+  validationActions: [Deny]
+  subjects: [{kind: User, name: bob, mayInitiate: true}]
+`
+	replicaSets := func(section string) string {
+		return `
+  ` + section + `:
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}]
+`
+	}
+	const uninitiated = `
+metadata: {name: app}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1alpha1, kind: WebApp}
+  validationActions: [Deny]
+`
+	tests := map[string]struct {
+		user          string
+		groups        []string
+		policy        string
+		reason, stray string
+		observed      string
+	}{
+		"whose policy names other children": {user: "mallory", policy: appPolicy, reason: "Denied", observed: "web"},
+		"whose policy names them in another phase": {
+			user: "mallory", policy: appPolicy + replicaSets("initializing"), reason: "Denied", observed: "web",
+		},
+		"whose policy is not in effect": {
+			user: "mallory", policy: uninitiated + replicaSets("maintaining"), reason: "Denied", observed: "web",
+		},
+		"by the controller that adopts it": {user: deployer, policy: appPolicy, reason: "Stray", stray: "web-1", observed: "web"},
+		"by an initiator":                  {user: "alice", groups: platformTeam, policy: appPolicy, reason: "Maintaining", observed: "web"},
+		"that bounds it": {
+			user: deployer, policy: appPolicy + replicaSets("maintaining"), reason: "Denied", observed: "own",
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := strayWorld()
+			app := webApp("own")
+			app.SetNamespace("default")
+			w.cached[key("WebApp", "own")] = app
+			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy, tt.policy)
+			before := free(map[string]any{"apiVersion": "example.com/v1alpha1", "kind": "WebApp", "name": "own", "uid": "uid-own", "controller": true})
+			resp := validator.Handle(t.Context(), asking(t, tt.user, tt.groups, before, replicaSet(3)))
+			if got := resp.AuditAnnotations[auditReason]; got != tt.reason || resp.Allowed != (tt.reason != "Denied") {
+				t.Fatalf("got %+v", resp)
+			}
+			var noted, observed []string
+			for _, s := range w.strays() {
+				noted = append(noted, s.Name)
+			}
+			for _, o := range w.observed {
+				observed = append(observed, o.Target.Name)
+			}
+			if got := strings.Join(noted, ","); got != tt.stray {
+				t.Errorf("got strays %q, want %q", got, tt.stray)
+			}
+			if got := strings.Join(observed, ","); got != tt.observed {
+				t.Errorf("recorded for %q, want %q", got, tt.observed)
+			}
+		})
+	}
+}
+
+// TestAdoptionAlongWithOthers shows that each parent is asked that bounds the object, before or after.
+func TestAdoptionAlongWithOthers(t *testing.T) {
+	appPolicy := func(initiator, section string) string {
+		return `
+metadata: {name: app}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1alpha1, kind: WebApp}
+  validationActions: [Deny]
+  subjects: [{kind: User, name: bob, mayInitiate: ` + initiator + `}]
+` + section
+	}
+	const (
+		hers = `
+metadata: {name: hers}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1alpha1, kind: Instance}
+  validationActions: [Deny]
+  subjects: [{kind: User, name: mallory, mayInitiate: true}]
+  rules:
+  - trigger: spec
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]
+`
+		names = `
+  rules:
+  - trigger: spec
+    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]
+`
+	)
+	owner := func(kind, name, controller string) map[string]any {
+		version := map[string]string{"Deployment": "apps/v1"}[kind]
+		if version == "" {
+			version = "example.com/v1alpha1"
+		}
+		return map[string]any{"apiVersion": version, "kind": kind, "name": name, "uid": "uid-" + name, "controller": controller == "controls"}
+	}
+	app, web := owner("WebApp", "own", "controls"), owner("Deployment", "web", "")
+	tests := map[string]struct {
+		policy        string
+		before, after []any
+		denied        string
+	}{
+		"one that is hers, and one that is not": {
+			policy: appPolicy("true", ""), before: []any{app}, after: []any{app, owner("Instance", "hers", ""), web}, denied: "parent Deployment web",
+		},
+		"one that is hers, in place of one that is not": {
+			policy: appPolicy("true", ""), before: []any{app, web}, after: []any{owner("Instance", "hers", "controls")}, denied: "parent Deployment web",
+		},
+		"one that bounds nothing, and one that does": {
+			policy: appPolicy("false", names), before: []any{owner("Deployment", "web", "controls")},
+			after: []any{owner("Deployment", "web", "controls"), owner("WebApp", "own", ""), owner("Instance", "hers", "")}, denied: "parent Deployment web",
+		},
+		"one that is hers": {policy: appPolicy("true", ""), before: []any{app}, after: []any{app, owner("Instance", "hers", "")}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			w := strayWorld()
+			for kind, name := range map[string]string{"WebApp": "own", "Instance": "hers"} {
+				obj := webApp(name)
+				obj.SetKind(kind)
+				obj.SetNamespace("default")
+				w.cached[key(kind, name)] = obj
+			}
+			_, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy, tt.policy, hers)
+			resp := validator.Handle(t.Context(), asking(t, "mallory", nil, free(tt.before...), free(tt.after...)))
+			if resp.Allowed != (tt.denied == "") || !resp.Allowed && !strings.Contains(resp.Result.Message, tt.denied) {
+				t.Errorf("allowed = %v, want it denied for %q: %+v", resp.Allowed, tt.denied, resp.Result)
 			}
 		})
 	}
@@ -134,8 +275,8 @@ func TestStrayIsKnownBeforeTheCacheHasIt(t *testing.T) {
 		if resp := mutator.Handle(t.Context(), approving); !resp.Allowed {
 			t.Fatal(resp.Result)
 		}
-		if approved := len(w.strays("uid-web")) == 0; approved != (text == ownersPath) {
-			t.Errorf("%s: strays %v", text, w.strays("uid-web"))
+		if approved := len(w.strays()) == 0; approved != (text == ownersPath) {
+			t.Errorf("%s: strays %v", text, w.strays())
 		}
 	}
 	if resp := validator.Handle(t.Context(), grow); !resp.Allowed || resp.AuditAnnotations[auditReason] != "Covered" {

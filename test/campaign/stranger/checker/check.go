@@ -19,6 +19,7 @@ package checker
 import (
 	"cmp"
 	"fmt"
+	"net/http"
 	"slices"
 	"strings"
 	"time"
@@ -96,6 +97,8 @@ type checker struct {
 	// states are what the model says of each version of an object that was asked about.
 	states map[*audit.Life][]*state
 	users  map[string]bool
+	// vanished are the objects whose end was found by vanish.
+	vanished map[types.UID]bool
 	// activity caches, by the UID of an object, when requests for it or its children were received.
 	activity map[types.UID][]time.Time
 
@@ -128,7 +131,7 @@ func Check(e Evidence) (*Report, error) {
 func prepare(e Evidence) (*checker, error) {
 	c := &checker{
 		Evidence: e, lives: audit.Lives(e.Log.Writes), byName: map[string][]*audit.Life{}, strays: map[types.UID]adoption{}, users: map[string]bool{},
-		states: map[*audit.Life][]*state{}, activity: map[types.UID][]time.Time{},
+		states: map[*audit.Life][]*state{}, activity: map[types.UID][]time.Time{}, vanished: map[types.UID]bool{},
 	}
 	c.report.Children, c.report.Known = map[string]int{}, map[string]int{}
 	for _, l := range c.lives {
@@ -146,6 +149,7 @@ func prepare(e Evidence) (*checker, error) {
 		}
 	}
 	c.evict()
+	c.vanish()
 	for _, w := range e.Log.Writes {
 		c.users[w.User] = true
 	}
@@ -168,6 +172,49 @@ func (c *checker) evict() {
 				}
 			}
 		}
+	}
+}
+
+// vanish finds the ends that no answer tells of: a collection of which one is denied does not name the
+// others, and the answer to who took the last finalizer away may be lost. What is not there in the end is
+// taken for gone since the first request that may have ended it, or did not find it.
+func (c *checker) vanish() {
+	if c.Final == nil {
+		return
+	}
+	// Without an end that is known; the end of Pods is their node's.
+	var open []*audit.Life
+	for _, l := range c.all {
+		kind := l.First().Kind
+		if l.Gone.IsZero() && !c.Final[string(l.UID)] && (l.Asked.IsZero() || kind != kinds[pods]) && (controllers[kind] != "" || slices.Contains(childKinds, kind)) {
+			open = append(open, l)
+		}
+	}
+	for _, w := range c.Log.Writes {
+		if w.Succeeded() || w.Subresource != "" {
+			continue
+		}
+		for _, l := range open {
+			v := l.Last()
+			if l.Gone.IsZero() && kinds[w.Resource] == v.Kind && w.Namespace == v.Namespace && w.Answered.After(v.By.Answered) && mayHaveEnded(w, v) {
+				l.Gone, c.vanished[l.UID] = w.Received, true
+			}
+		}
+	}
+}
+
+// mayHaveEnded reports whether a request without success may have ended an object all the same, or has
+// found that it is gone. The version is the last one that is known.
+func mayHaveEnded(w *audit.Write, v *audit.Version) bool {
+	switch {
+	case w.Verb == audit.VerbDeleteCollection:
+		return true
+	case w.Name != v.Name:
+		return false
+	case w.Code == http.StatusNotFound:
+		return true
+	default:
+		return w.Code >= http.StatusInternalServerError && (w.Verb == audit.VerbDelete || v.Deleting)
 	}
 }
 

@@ -39,6 +39,8 @@ type story struct {
 	objects  map[string]map[string]any
 	// reason is what the operator says of each request, where it says anything.
 	reason string
+	// final are the UIDs of what is there at the end, nil where nobody looks.
+	final map[string]bool
 }
 
 // policiesOfStories are those of each story: Deployments may be changed by alice, ReplicaSets go
@@ -61,6 +63,10 @@ const policiesOfStories = `[
 		"rules":[{"trigger":"spec","policies":[{"target":{"resource":"configmaps"},"verbs":["Update"],"mutations":[{"jsonPath":"data"}]}]}]}},
 	{"metadata":{"name":"daemonset"},"spec":{"for":{"kind":"DaemonSet"},
 		"subjects":[{"kind":"User","name":"alice","mayInitiate":true}],
+		"maintaining":{"policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]},
+		"rules":[{"trigger":"spec","policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]}]}},
+	{"metadata":{"name":"statefulset"},"spec":{"for":{"kind":"StatefulSet"},
+		"subjects":[{"kind":"User","name":"alice","mayInitiate":true},{"kind":"ServiceAccount","name":"statefulset-controller","namespace":"kube-system"}],
 		"maintaining":{"policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]},
 		"rules":[{"trigger":"spec","policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]}]}}
 ]`
@@ -114,6 +120,22 @@ func (*story) owned(kind, name string) map[string]any {
 	}
 }
 
+// besides returns metadata with an owner of a kind, which does not control the object, beside others.
+func besides(meta map[string]any, kind, name string) map[string]any {
+	owners, _ := meta["ownerReferences"].([]any)
+	return merged(meta, map[string]any{"ownerReferences": append(owners, map[string]any{
+		"apiVersion": "apps/v1", "kind": kind, "name": name, "uid": "uid-" + name,
+	})})
+}
+
+// free is a ReplicaSet of mallory's without an owner, which has a Pod.
+func (s *story) free() {
+	made := s.replicaSet("zq7z:1")
+	audit.AsMap(made["metadata"])["ownerReferences"] = nil
+	s.write("mallory", audit.VerbCreate, replicaSets, "free", made)
+	s.write(replicaSetController, audit.VerbCreate, pods, "free-a", map[string]any{"metadata": s.owned("ReplicaSet", "free"), "spec": template("zq7z:1")["spec"]})
+}
+
 func (s *story) replicaSet(image string) map[string]any {
 	return map[string]any{"metadata": s.owned("Deployment", "web"), "spec": map[string]any{
 		"replicas": 2, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template(image),
@@ -136,15 +158,39 @@ func (s *story) settle() {
 	}
 }
 
-// agent is a DaemonSet of alice's that has one Pod, which somebody relabels.
-func (s *story) agent(user, key string) {
+// agent is a DaemonSet of alice's that has one Pod, which mallory relabels.
+func (s *story) agent(key string) {
 	s.write("alice", audit.VerbCreate, daemonSets, "agent", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{
 		"selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template("agent:1"),
 	}})
 	s.write(controllers[kinds[daemonSets]], audit.VerbCreate, pods, "agent-a", map[string]any{"metadata": s.owned("DaemonSet", "agent"), "spec": template("agent:1")["spec"]})
 	s.write(controllers[kinds[daemonSets]], audit.VerbUpdate, "daemonsets/status", "agent", map[string]any{"status": map[string]any{"observedGeneration": 1}})
 	s.later(time.Minute)
-	s.write(user, audit.VerbPatch, pods, "agent-a", map[string]any{"metadata": map[string]any{"labels": map[string]any{key: "other"}}})
+	s.write("mallory", audit.VerbPatch, pods, "agent-a", map[string]any{"metadata": map[string]any{"labels": map[string]any{key: "other"}}})
+}
+
+// set is a StatefulSet of alice's of two Pods, of which one has been let go of since mallory wants one more
+// of them. Its controller makes some.
+func (s *story) set(pieces ...string) {
+	controller := controllers[kinds[statefulSets]]
+	made := func(name string) {
+		s.write(controller, audit.VerbCreate, pods, name, map[string]any{"metadata": s.owned("StatefulSet", "db"), "spec": template("db:1")["spec"]})
+	}
+	s.write("alice", audit.VerbCreate, statefulSets, "db", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{
+		"replicas": 2, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template("db:1"),
+	}})
+	made("db-0")
+	made("db-1")
+	s.write(controller, audit.VerbUpdate, "statefulsets/status", "db", map[string]any{"status": map[string]any{
+		"observedGeneration": 1, "replicas": 2, "updatedReplicas": 2, "availableReplicas": 2,
+	}})
+	s.later(time.Minute)
+	s.write("mallory", audit.VerbPatch, statefulSets, "db", spec(map[string]any{"replicas": 3}))
+	s.write("mallory", audit.VerbPatch, pods, "db-1", map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other"}}})
+	s.write(controller, audit.VerbPatch, pods, "db-1", map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+	for _, name := range pieces {
+		made(name)
+	}
 }
 
 // thing is a Thing of alice's that says that it is Ready, and whose controller changes its ConfigMap
@@ -248,7 +294,7 @@ func (s *story) judged() *Report {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	report, err := Check(Evidence{Log: log, Operator: operatorUser, Played: map[int]bool{9: true}})
+	report, err := Check(Evidence{Log: log, Operator: operatorUser, Played: map[int]bool{9: true}, Final: s.final})
 	if err != nil {
 		s.t.Fatal(err)
 	}
@@ -265,6 +311,10 @@ func TestCheck(t *testing.T) {
 	}
 	roll := func(s *story, image string) {
 		s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", s.replicaSet(image))
+	}
+	// waiting returns a template that waits longer for its Pods to end.
+	waiting := func(image string) map[string]any {
+		return merged(template(image), map[string]any{"spec": map[string]any{"terminationGracePeriodSeconds": 60}})
 	}
 	tests := map[string]struct {
 		tell func(*story)
@@ -350,6 +400,34 @@ func TestCheck(t *testing.T) {
 			s.write("system:serviceaccount:kube-system:generic-garbage-collector", audit.VerbPatch, replicaSets, "web-1",
 				map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
 		}},
+		"a stranger names a second owner": {tell: func(s *story) {
+			s.write("mallory", audit.VerbCreate, deployments, "hers", spec(map[string]any{"replicas": 1}))
+			s.write("mallory", audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": besides(s.owned("Deployment", "web"), "Deployment", "hers")})
+		}, want: []Promise{Uncovered}},
+		"the controller of the second owner names it": {tell: func(s *story) {
+			s.write("mallory", audit.VerbCreate, deployments, "hers", spec(map[string]any{"replicas": 1}))
+			s.write(deploymentController, audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": besides(s.owned("Deployment", "web"), "Deployment", "hers")})
+		}, want: []Promise{Uncovered}},
+		"a stranger names a second owner that has gone": {tell: func(s *story) {
+			s.write("mallory", audit.VerbCreate, deployments, "hers", spec(map[string]any{"replicas": 1}))
+			s.remove("mallory", deployments, "hers")
+			s.write("mallory", audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": besides(s.owned("Deployment", "web"), "Deployment", "hers")})
+		}},
+		"a stranger names a second owner that nothing governs": {tell: func(s *story) {
+			s.free()
+			s.write("mallory", audit.VerbPatch, pods, "web-1-a", map[string]any{"metadata": besides(s.owned("ReplicaSet", "web-1"), "ReplicaSet", "free")})
+		}},
+		"a stranger gives what nothing bounds to a parent": {tell: func(s *story) {
+			s.agent("note")
+			s.free()
+			s.write("mallory", audit.VerbPatch, pods, "free-a", map[string]any{"metadata": s.owned("DaemonSet", "agent")})
+		}, want: []Promise{Uncovered}},
+		"a stranger gives what has an owner that never was to a parent": {tell: func(s *story) {
+			made := s.replicaSet("zq7z:1")
+			made["metadata"] = s.owned("Deployment", "never")
+			s.write("mallory", audit.VerbCreate, replicaSets, "orphan", made)
+			s.write("mallory", audit.VerbPatch, replicaSets, "orphan", map[string]any{"metadata": s.owned("Deployment", "web")})
+		}, want: []Promise{Uncovered}},
 		"a stranger names the owner once more": {tell: func(s *story) {
 			meta := s.owned("Deployment", "web")
 			owners, _ := meta["ownerReferences"].([]any)
@@ -385,6 +463,34 @@ func TestCheck(t *testing.T) {
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:1")}))
 			s.write(deploymentController, audit.VerbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 3}))
 		}},
+		"it goes on once the children are as a stranger has it": {tell: func(s *story) {
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 2}))
+			s.settle()
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+			roll(s, "web:2")
+		}},
+		"it goes on, as a stranger says that they are": {tell: func(s *story) {
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 2}))
+			s.write("mallory", audit.VerbUpdate, "deployments/status", "web", map[string]any{"status": map[string]any{"observedGeneration": 3}})
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+			roll(s, "web:2")
+		}, want: []Promise{Uncovered}},
+		"it goes on where there are no children": {tell: func(s *story) {
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 0}))
+			s.settle()
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:0")}))
+			s.settle()
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 2, "template": waiting("web:0")}))
+			roll(s, "web:0")
+		}, want: []Promise{Uncovered}},
+		"it goes on with what the children do not say": {tell: func(s *story) {
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			s.settle()
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": waiting("zq7z:1")}))
+			roll(s, "zq7z:1")
+		}, want: []Promise{Uncovered, Smuggled}},
 		"a number is withheld, and carried out": {tell: func(s *story) {
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 5}))
@@ -411,6 +517,8 @@ func TestCheck(t *testing.T) {
 			s.later(-9 * time.Second)
 			roll(s, "zq7z:1")
 		}},
+		"a number is withheld, and a Pod that was let go of is made again": {tell: func(s *story) { s.set("again") }},
+		"a number is withheld, and one Pod more is made":                   {tell: func(s *story) { s.set("again", "more") }, want: []Promise{Uncovered}},
 		"what no rule is about": {tell: func(s *story) {
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"progressDeadlineSeconds": 7000007}))
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
@@ -434,6 +542,16 @@ func TestCheck(t *testing.T) {
 			child := s.replicaSet("zq7z:1")
 			child["metadata"] = s.owned("Deployment", "zq7z")
 			s.write(deploymentController, audit.VerbCreate, replicaSets, "zq7z-1", child)
+		}},
+		"what has it for an owner is taken by the controller of what is new": {tell: func(s *story) {
+			s.write("alice", audit.VerbCreate, deployments, "new", spec(map[string]any{
+				"replicas": 1, "selector": map[string]any{"matchLabels": map[string]any{"app": "web"}}, "template": template("web:1"),
+			}))
+			child := s.replicaSet("zq7z:1")
+			child["metadata"] = besides(map[string]any{"labels": map[string]any{"app": "web"}}, "Deployment", "new")
+			s.write("mallory", audit.VerbCreate, replicaSets, "hers", child)
+			s.write(deploymentController, audit.VerbPatch, replicaSets, "hers", map[string]any{"metadata": s.owned("Deployment", "new")})
+			s.write(deploymentController, audit.VerbUpdate, replicaSets, "hers", spec(map[string]any{"replicas": 1}))
 		}},
 		"a section for what is new does not name it": {tell: func(s *story) {
 			s.write("alice", audit.VerbCreate, deployments, "new", spec(map[string]any{"replicas": 1, "template": template("web:1")}))
@@ -537,10 +655,10 @@ func TestCheck(t *testing.T) {
 			s.write("mallory", audit.VerbCreate, autoscalers, "scaler", other)
 		}},
 		"a stranger says that the Pod of a set is of another revision": {tell: func(s *story) {
-			s.agent("mallory", "controller-revision-hash")
+			s.agent("controller-revision-hash")
 		}, want: []Promise{Uncovered}},
-		"a stranger sets the Pod of a set aside": {tell: func(s *story) { s.agent("mallory", "app") }},
-		"a stranger labels the Pod of a set":     {tell: func(s *story) { s.agent("mallory", "note") }},
+		"a stranger sets the Pod of a set aside": {tell: func(s *story) { s.agent("app") }},
+		"a stranger labels the Pod of a set":     {tell: func(s *story) { s.agent("note") }},
 		"a stranger makes an autoscaler of what is hers": {tell: func(s *story) {
 			s.write("mallory", audit.VerbCreate, deployments, "hers", map[string]any{"spec": map[string]any{"replicas": 1}})
 			hers := scaling(2)
@@ -599,5 +717,43 @@ func TestKnown(t *testing.T) {
 	s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", s.replicaSet("zq7z:1"))
 	if got := s.judged().Known; len(got) != 1 {
 		t.Errorf("Known = %v", got)
+	}
+}
+
+// What is gone bounds nothing, whether or not an answer tells of its end.
+func TestVanished(t *testing.T) {
+	going := map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"orphan"}}}
+	tests := map[string]func(*story){
+		"in a collection of which another one was denied": func(s *story) {
+			s.event("mallory", audit.VerbDeleteCollection, deployments, "", "", 403, nil, map[string]any{"kind": "Status"})
+		},
+		"in a collection that failed": func(s *story) {
+			s.event("mallory", audit.VerbDeleteCollection, deployments, "", "", 500, nil, map[string]any{"kind": "Status"})
+		},
+		"by a request whose answer was lost": func(s *story) {
+			s.event("mallory", audit.VerbDelete, deployments, "", "web", 504, nil, map[string]any{"kind": "Status"})
+		},
+		"without its finalizer, by a request whose answer was lost": func(s *story) {
+			s.write("mallory", audit.VerbDelete, deployments, "web", going)
+			s.event("system:serviceaccount:kube-system:generic-garbage-collector", audit.VerbPatch, deployments, "", "web", 504, nil, map[string]any{"kind": "Status"})
+		},
+		"without its finalizer, as a later request found": func(s *story) {
+			s.write("mallory", audit.VerbDelete, deployments, "web", going)
+			s.event("mallory", audit.VerbPatch, deployments, "", "web", 404, nil, map[string]any{"kind": "Status"})
+		},
+	}
+	for name, tell := range tests {
+		for _, there := range []bool{true, false} {
+			t.Run(fmt.Sprintf("%s, there %t", name, there), func(t *testing.T) {
+				s := begin(t)
+				tell(s)
+				s.later(time.Minute)
+				s.write("mallory", audit.VerbPatch, replicaSets, "web-1", spec(map[string]any{"replicas": 9}))
+				s.final = map[string]bool{"uid-web": there, "uid-web-1": true}
+				if got := s.judged().Findings; (len(got) > 0) != there {
+					t.Errorf("findings %v", got)
+				}
+			})
+		}
 	}
 }

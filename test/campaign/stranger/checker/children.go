@@ -86,19 +86,27 @@ func (c *checker) childVersion(l *audit.Life, v *audit.Version, w *audit.Write) 
 	return out
 }
 
-// owning returns the changes of who owns the object that count: of controllers, and of owners whose
-// policies name its resource.
+// owning returns the changes of who owns the object that count: of controllers, and of others that
+// bound it.
 func (c *checker) owning(w *audit.Write, v *audit.Version) []audit.Change {
 	return slices.DeleteFunc(audit.OwnerChanges(v.Before.Object, v.Object), func(ch audit.Change) bool {
 		o, ok := ch.Before.(audit.Owner)
 		if !ok {
 			o, _ = ch.After.(audit.Owner)
 		}
-		above := c.lives[o.UID]
-		return !o.Controller && (above == nil || !slices.ContainsFunc(c.rules.Ever(above.First().Kind, w.Received, w.Answered), func(p *law.Policy) bool {
-			return p.Bounds(w.Resource, nil)
-		}))
+		return !o.Controller && !c.bounds(c.lives[o.UID], w)
 	})
+}
+
+// bounds reports whether an owner that does not control an object bounds it: it is there, and policies
+// that are in effect for it name the resource.
+func (c *checker) bounds(above *audit.Life, w *audit.Write) bool {
+	from, to := w.Received.Add(-lag), w.Answered
+	if above == nil || above.GoneBefore(to) || c.orphaned(above, to) {
+		return false
+	}
+	governing := c.rules.During(above.First().Kind, len(above.FoundAt(to).Owners) > 0, from, to)
+	return slices.ContainsFunc(governing, func(p *law.Policy) bool { return p.Bounds(w.Resource, nil) })
 }
 
 // leaving returns changes of labels by which the parent lets go of the object.
@@ -129,17 +137,31 @@ func (c *checker) telling(v *audit.Version) []audit.Change {
 }
 
 // parentOf returns the object that bounds a child: the controller of what the request found, or
-// of what it made.
+// of what it made where that one bounds nothing.
 func (c *checker) parentOf(w *childWrite) *audit.Life {
+	var parent *audit.Life
 	for _, o := range []*audit.Object{w.found, w.child} {
 		if o == nil {
 			continue
 		}
-		if above := o.Controller(); above != nil {
-			return c.lives[above.UID]
+		above := o.Controller()
+		if above == nil || c.lives[above.UID] == nil {
+			continue
+		}
+		if parent == nil || c.boundsNothing(parent, w) {
+			parent = c.lives[above.UID]
 		}
 	}
-	return nil
+	return parent
+}
+
+// boundsNothing reports whether it is certain that an object bounds no children of the resource of a
+// request: it was gone for a while, or no policies in effect for it name that.
+func (c *checker) boundsNothing(l *audit.Life, w *childWrite) bool {
+	from, to := w.Received.Add(-lag), w.Answered
+	return l.GoneBefore(from) || c.orphaned(l, from) && c.orphaned(l, to) || !slices.ContainsFunc(c.rules.Ever(l.First().Kind, from, to), func(p *law.Policy) bool {
+		return slices.ContainsFunc(append(p.Sections(), nil), func(s *law.Section) bool { return p.Bounds(w.Resource, s) })
+	})
 }
 
 // checkChildren looks whether the model grants each change of a child.
@@ -343,17 +365,23 @@ func (c *checker) heals(kind string, w *childWrite) bool {
 	})
 }
 
-// adopts reports whether a controller takes what nobody has, as a stray.
+// adopts reports whether a controller takes what nobody controls. That is a stray, but where the object
+// had the parent for an owner already.
 func (c *checker) adopts(w *childWrite, kind string) bool {
 	if w.User != controllers[kind] || w.found == nil || w.found.Controller() != nil || w.child.Controller() == nil {
 		return false
 	}
+	parent := c.parentOf(w)
 	if slices.ContainsFunc(w.changes, func(ch audit.Change) bool {
-		return !audit.Within(ch.Path, audit.OwnersPath) || ch.Verb != audit.Inserts
+		before, dropped := ch.Before.(audit.Owner)
+		named := dropped && before.UID == parent.UID // It is named as the controller now.
+		return !audit.Within(ch.Path, audit.OwnersPath) || ch.Verb != audit.Inserts && !named
 	}) {
 		return false
 	}
-	parent := c.parentOf(w)
+	if slices.ContainsFunc(w.found.Owners, func(o audit.Owner) bool { return o.UID == parent.UID }) {
+		return true
+	}
 	states, seen := c.statesOf(parent), parent.Current(w.Received.Add(-lag), w.Answered)
 	perhaps, surely := len(seen) == 0, true
 	for _, i := range seen {
@@ -482,16 +510,17 @@ func (c *checker) tooMany(w *childWrite, s *state) bool {
 	return false
 }
 
-// living returns how many others the parent had that were to stay, when a child was made.
+// living returns how many others the parent had that were to stay, when a child was made. What it has let
+// go of is none of them.
 func (c *checker) living(w *childWrite) int {
 	n := 0
 	parent := c.parentOf(w)
 	for _, l := range c.all {
-		if l.UID == w.life.UID || l.First().Kind != w.child.Kind {
+		if l.UID == w.life.UID || l.First().Kind != w.child.Kind || !l.First().By.Answered.Before(w.Received) {
 			continue
 		}
-		above := l.First().Controller()
-		if above == nil || above.UID != parent.UID || !l.First().By.Answered.Before(w.Received) {
+		above := l.FoundAt(w.Received).Controller()
+		if above == nil || above.UID != parent.UID || l.GoneBefore(w.Received) {
 			continue
 		}
 		if l.Asked.IsZero() || l.Asked.After(w.Answered) {
@@ -556,7 +585,7 @@ func (c *checker) adopting(l *audit.Life, at time.Time) bool {
 
 // checkVanished looks for what is gone without anybody having asked for it.
 func (c *checker) checkVanished(l *audit.Life) {
-	if c.Final == nil || c.Final[string(l.UID)] || !l.Asked.IsZero() || !l.Gone.IsZero() {
+	if c.Final == nil || c.Final[string(l.UID)] || !l.Asked.IsZero() || !l.Gone.IsZero() && !c.vanished[l.UID] {
 		return
 	}
 	above := l.Last().Controller()

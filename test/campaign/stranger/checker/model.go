@@ -192,6 +192,7 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 	if settled(v) && c.isReport(v) {
 		s.initializing = false
 		s.settle(v)
+		s.prove(v)
 	}
 	return s
 }
@@ -206,6 +207,38 @@ func (s *state) settle(v *audit.Version) {
 			x.over = v.By.Answered
 		}
 	}
+}
+
+// prove ends what is withheld of fields of which a report of the present generation proves that all
+// children are as they say: there is nothing left to hold back. Where there are no children it proves
+// nothing, and what brought values of strangers stays withheld.
+func (s *state) prove(v *audit.Version) {
+	if !settledAt(v, v.Generation) {
+		return
+	}
+	proven := proves(v)
+	s.held = slices.DeleteFunc(s.held, func(h held) bool {
+		return len(h.marks) == 0 && slices.ContainsFunc(proven, func(field []string) bool { return audit.Within(h.path, field) })
+	})
+}
+
+// proves returns the fields of which the status of a version that has settled proves that they are
+// carried out.
+func proves(v *audit.Version) [][]string {
+	template, replicas := []string{"spec", "template"}, []string{"spec", "replicas"}
+	switch v.Kind {
+	case kinds[deployments], kinds[statefulSets]:
+		if want := v.Replicas(); want > 0 && v.Status.Replicas == want {
+			return [][]string{template, replicas}
+		}
+	case kinds[daemonSets]:
+		if v.Status.DesiredNumberScheduled > 0 {
+			return [][]string{template}
+		}
+	case kinds[jobs]:
+		return [][]string{{"spec"}}
+	}
+	return nil
 }
 
 // isApproved reports whether somebody who may approves of what is there.
