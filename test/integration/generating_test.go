@@ -722,6 +722,8 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 	})
 
 	It("looks at a trigger once for what it writes itself", func(ctx SpecContext) {
+		stop()
+		stop, requests = startGenerating(ctx)
 		namespace := newNamespace(ctx)
 		p := generating(namespace, true, true)
 		p.Spec.Generate[0].Expression = strings.Replace(p.Spec.Generate[0].Expression, "'made'", "'made-' + object.metadata.name", 1)
@@ -759,6 +761,8 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 	})
 
 	It("does not try again and again to make what somebody has, and many triggers want", func(ctx SpecContext) {
+		stop()
+		stop, requests = startGenerating(ctx)
 		namespace := newNamespace(ctx)
 		apply(ctx, newConfigMap(namespace, "made", "mine", nil))
 		p := generating(namespace, true, false)
