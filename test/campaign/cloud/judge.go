@@ -120,7 +120,7 @@ func read(audit, calls string) (checker.Evidence, error) {
 	if e.Calls, err = checker.ReadCalls(log); err != nil {
 		return e, err
 	}
-	e.Law, err = checker.ReadLaw(policies)
+	e.Policies, err = checker.ReadPolicies(policies)
 	return e, err
 }
 

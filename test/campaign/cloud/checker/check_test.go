@@ -62,13 +62,13 @@ type story struct {
 
 func tell(t *testing.T) *story {
 	t.Helper()
-	law, err := ReadLaw([]byte(testedPolicies))
+	policies, err := ReadPolicies([]byte(testedPolicies))
 	if err != nil {
 		t.Fatal(err)
 	}
 	return &story{
 		t: t, now: time.Date(2026, 3, 1, 10, 0, 0, 0, time.UTC),
-		evidence: Evidence{Law: law, Patience: time.Minute, Users: Users{
+		evidence: Evidence{Policies: policies, Patience: time.Minute, Users: Users{
 			Crossplane: "system:crossplane", Provider: "system:provider", Operator: "system:operator",
 		}},
 	}

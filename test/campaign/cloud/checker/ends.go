@@ -23,8 +23,8 @@ import (
 )
 
 // arrivals looks for what became of the changes of a root.
-func (c *court) arrivals(root *object) {
-	changes := c.Law.changes(root)
+func (c *checker) arrivals(root *object) {
+	changes := c.Policies.changes(root)
 	for i, ch := range changes {
 		c.verdict.Counts.Changes++
 		span := Span{From: ch.made.from()}
@@ -50,7 +50,7 @@ func (c *court) arrivals(root *object) {
 }
 
 // goneAt returns when somebody deleted an object; zero if nobody did.
-func (c *court) goneAt(o *object) time.Time {
+func (c *checker) goneAt(o *object) time.Time {
 	if len(o.deletions) > 0 {
 		return o.deletions[0].Answered
 	}
@@ -59,7 +59,7 @@ func (c *court) goneAt(o *object) time.Time {
 
 // stood is for how long within a while an object had the size of a change, and nobody
 // was away.
-func (c *court) stood(ch change, span Span) time.Duration {
+func (c *checker) stood(ch change, span Span) time.Duration {
 	to := span.To
 	if to.IsZero() {
 		to = c.latest()
@@ -78,7 +78,7 @@ func (c *court) stood(ch change, span Span) time.Duration {
 }
 
 // latest returns when the API server was asked last.
-func (c *court) latest() time.Time {
+func (c *checker) latest() time.Time {
 	var out time.Time
 	for _, r := range c.Requests {
 		if r.Answered.After(out) {
@@ -90,7 +90,7 @@ func (c *court) latest() time.Time {
 
 // arrived reports whether the cloud had the size of a change within a while, or a moment
 // later.
-func (c *court) arrived(ch change, span Span) bool {
+func (c *checker) arrived(ch change, span Span) bool {
 	for _, managed := range c.managed(ch.root) {
 		has, since := "", time.Time{}
 		for _, call := range c.done(managed) {
@@ -111,7 +111,7 @@ func (c *court) arrived(ch change, span Span) bool {
 
 // done returns the calls for a managed resource that were carried out. Half an update of
 // the one field that differs is the whole of it.
-func (c *court) done(managed *object) []Call {
+func (c *checker) done(managed *object) []Call {
 	calls := slices.DeleteFunc(slices.Clone(c.Calls), func(call Call) bool {
 		half := call.Verb == update && call.Outcome == partial
 		return call.resource() != managed.place || call.Outcome != done && !half
@@ -122,12 +122,12 @@ func (c *court) done(managed *object) []Call {
 
 // deletion looks for what became of the deletion of a root, and of what it was in the
 // cloud.
-func (c *court) deletion(root *object) {
+func (c *checker) deletion(root *object) {
 	when := c.goneAt(root)
 	if when.IsZero() {
 		return
 	}
-	goes := c.Law.deletes(root.versions[0].Kind, root.last().Metadata.Labels)
+	goes := c.Policies.deletes(root.versions[0].Kind, root.last().Metadata.Labels)
 	if root.alive() {
 		c.findf("Kept", when, "%s was deleted, and is there", root.place)
 	}
@@ -149,7 +149,7 @@ func (c *court) deletion(root *object) {
 
 // strange counts what people tried who may not initiate, and what Crossplane found to
 // change too often.
-func (c *court) strange() {
+func (c *checker) strange() {
 	for _, r := range c.Requests {
 		person := !strings.Contains(r.User, ":")
 		if person && slices.Contains(changeable, r.Resource) && !slices.Contains(r.Groups, initiators) {
@@ -170,7 +170,7 @@ var changeable = []string{"databaseclaims", "xdatabases", "databases", instances
 const initiators = "platform-team"
 
 // leftovers looks at how everything is at the end.
-func (c *court) leftovers() {
+func (c *checker) leftovers() {
 	for _, managed := range c.byResource[instances] {
 		last := managed.last()
 		if !managed.alive() {

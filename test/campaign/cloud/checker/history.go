@@ -221,15 +221,15 @@ type change struct {
 }
 
 // changes returns the changes of a root, in order.
-func (l Law) changes(root *object) []change {
+func (all Policies) changes(root *object) []change {
 	var out []change
 	for i, v := range root.versions {
-		if !l.initiates(v.Kind, v.write.User, v.write.Groups) {
+		if !all.initiates(v.Kind, v.write.User, v.write.Groups) {
 			continue
 		}
 		anew := i == 0 || root.versions[i-1].Spec.Size != v.Spec.Size
 		approved := i > 0 && approves(v.write)
-		if anew && l.ticketed(v.Object) || approved {
+		if anew && all.ticketed(v.Object) || approved {
 			out = append(out, change{root: root, made: v, approved: approved && !anew})
 		}
 	}
@@ -237,8 +237,8 @@ func (l Law) changes(root *object) []change {
 }
 
 // ticketed reports whether a change of an object's size names what it has to.
-func (l Law) ticketed(o *Object) bool {
-	return !slices.ContainsFunc(l.attested(o.Kind, sizeField), func(key string) bool { return o.Metadata.Annotations[key] == "" })
+func (all Policies) ticketed(o *Object) bool {
+	return !slices.ContainsFunc(all.attested(o.Kind, sizeField), func(key string) bool { return o.Metadata.Annotations[key] == "" })
 }
 
 // sizeField is what people change.

@@ -43,7 +43,7 @@ func (o Opening) Beyond() time.Duration {
 }
 
 // openings notes when a managed resource was open.
-func (c *court) openings(managed *object) {
+func (c *checker) openings(managed *object) {
 	var open *Opening
 	for _, v := range managed.versions {
 		is := len(v.open()) > 0 && !v.deleting()
@@ -60,7 +60,7 @@ func (c *court) openings(managed *object) {
 	}
 }
 
-func (c *court) note(managed *object, o Opening) {
+func (c *checker) note(managed *object, o Opening) {
 	for _, call := range c.Calls {
 		if call.resource() == managed.place && !call.Received.Before(o.From) && !call.Received.After(o.To) && call.Ended.After(o.Work) {
 			o.Work = call.Ended

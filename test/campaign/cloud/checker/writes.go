@@ -44,7 +44,7 @@ var bookkeeping = []string{
 
 // writes looks at each request that changed what a database consists of: who it was, and what
 // lets that be. What it knows is requests, and nothing that the operator wrote.
-func (c *court) writes() {
+func (c *checker) writes() {
 	for _, o := range slices.Concat(c.byResource["databaseclaims"], c.composites(), c.byResource[instances]) {
 		for i, v := range o.versions {
 			var before *version
@@ -60,7 +60,7 @@ func (c *court) writes() {
 }
 
 // write judges a version by the one before.
-func (c *court) write(o *object, before, v *version) {
+func (c *checker) write(o *object, before, v *version) {
 	w := v.write
 	if before == nil {
 		c.made(o, v)
@@ -88,7 +88,7 @@ func anyOf(fields map[string]any) any {
 }
 
 // made judges that an object was created: what a database consists of, Crossplane makes.
-func (c *court) made(o *object, v *version) {
+func (c *checker) made(o *object, v *version) {
 	if c.isRoot(o) {
 		return // Creations are everybody's.
 	}
@@ -103,7 +103,7 @@ func (c *court) made(o *object, v *version) {
 }
 
 // unbounded says why a change of a field may not be, or nothing.
-func (c *court) unbounded(o *object, before, v *version, ch audit.Change) string {
+func (c *checker) unbounded(o *object, before, v *version, ch audit.Change) string {
 	user := v.write.User
 	switch o.place.resource {
 	case instances:
@@ -127,7 +127,7 @@ func (c *court) unbounded(o *object, before, v *version, ch audit.Change) string
 }
 
 // unboundedInstance is unbounded for managed resources.
-func (c *court) unboundedInstance(o *object, before, v *version, ch audit.Change) string {
+func (c *checker) unboundedInstance(o *object, before, v *version, ch audit.Change) string {
 	gate := ch.Path[0] == "managementPolicies"
 	switch user := v.write.User; {
 	case user == c.Users.Operator && gate, user == c.Users.Crossplane && gate:
@@ -145,7 +145,7 @@ func (c *court) unboundedInstance(o *object, before, v *version, ch audit.Change
 
 // unboundedSize says why Crossplane may not change a field: there is one that follows from what
 // people ask for.
-func (c *court) unboundedSize(o *object, v *version, ch audit.Change, path ...string) string {
+func (c *checker) unboundedSize(o *object, v *version, ch audit.Change, path ...string) string {
 	if !slices.Equal(ch.Path, path) {
 		return "no policy lets that follow from anything"
 	}
@@ -170,7 +170,7 @@ const late = 5 * time.Second
 
 // wasThere reports whether a size that nobody who may wanted was that of a root until the moment
 // before a version of something below it, or that of what is between them.
-func (c *court) wasThere(root *object, size string, v *version) bool {
+func (c *checker) wasThere(root *object, size string, v *version) bool {
 	if c.mayBe(root, size, v) {
 		return false
 	}
@@ -187,7 +187,7 @@ func (c *court) wasThere(root *object, size string, v *version) bool {
 }
 
 // followsTakenBack reports whether a call is of a version that has what was taken back.
-func (c *court) followsTakenBack(call Call) bool {
+func (c *checker) followsTakenBack(call Call) bool {
 	return slices.ContainsFunc(c.at(call.resource()), func(o *object) bool {
 		return slices.ContainsFunc(o.versions, func(v *version) bool {
 			return c.back[v] && v.during(call.Received.Add(-Flight), call.Received) && v.Spec.ForProvider["instanceClass"] == call.size()
@@ -197,8 +197,8 @@ func (c *court) followsTakenBack(call Call) bool {
 
 // mayBe reports whether a size was one that people who may wanted of a root, at the time of a
 // version of something below it, or lately.
-func (c *court) mayBe(root *object, size string, v *version) bool {
-	changes := c.Law.changes(root)
+func (c *checker) mayBe(root *object, size string, v *version) bool {
+	changes := c.Policies.changes(root)
 	for i, ch := range changes {
 		if ch.made.Spec.Size != size || ch.made.from().After(v.known) {
 			continue
@@ -215,7 +215,7 @@ func (c *court) mayBe(root *object, size string, v *version) bool {
 }
 
 // ends judges that somebody asked for the end of an object.
-func (c *court) ends(o *object, r *Request) {
+func (c *checker) ends(o *object, r *Request) {
 	if c.isRoot(o) {
 		return // Whose end takes what it consists of along.
 	}
@@ -233,12 +233,12 @@ func (c *court) ends(o *object, r *Request) {
 }
 
 // isRoot reports whether an object is one that people make.
-func (c *court) isRoot(o *object) bool {
+func (c *checker) isRoot(o *object) bool {
 	return o.place.resource == "databaseclaims" || o.place.resource == "databases"
 }
 
 // rootOf returns what people change of an object; nil if there is none.
-func (c *court) rootOf(o *object) *object {
+func (c *checker) rootOf(o *object) *object {
 	if o.place.resource != "xdatabases" {
 		return c.root(o)
 	}

@@ -27,7 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/test/campaign/audit"
-	"kausality.io/operator/test/campaign/law"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 // Interval is a time in which something was so.
@@ -104,7 +104,7 @@ func (r *Report) Unexcused() []Finding {
 type checker struct {
 	Evidence
 	lives map[types.UID]*audit.Life
-	rules law.Book
+	rules policylog.Log
 	final map[types.UID]*audit.Object
 	// byName are the objects of a name, byTarget the records of an object, and tried the
 	// requests that there were.
@@ -130,7 +130,7 @@ func Check(e Evidence) (*Report, error) {
 		}
 	}
 	var err error
-	if c.rules, err = law.Read(c.of(policies)); err != nil {
+	if c.rules, err = policylog.Read(c.of(policies)); err != nil {
 		return nil, err
 	}
 	for _, raw := range e.Final {

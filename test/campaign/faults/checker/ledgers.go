@@ -24,7 +24,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/test/campaign/audit"
-	"kausality.io/operator/test/campaign/law"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 // lag is how much older than a request what the operator goes by may be.
@@ -123,12 +123,12 @@ func (c *checker) changedAt(v *audit.Version, h hop) bool {
 		// A Scale shows no generation: what it earned gets that of the object when it
 		// enters the ledger. Another write may have done the same while the API server
 		// tried again: then it has earned something, and changed nothing.
-		return h.Generation >= v.Generation && audit.Related(replicasPath, law.PathOf(h.Field))
+		return h.Generation >= v.Generation && audit.Related(replicasPath, policylog.PathOf(h.Field))
 	case v.Generation != h.Generation:
 		return false
 	}
 	return v.By.Approves() ||
-		slices.ContainsFunc(changes(v), func(ch audit.Change) bool { return audit.Related(ch.Path, law.PathOf(h.Field)) })
+		slices.ContainsFunc(changes(v), func(ch audit.Change) bool { return audit.Related(ch.Path, policylog.PathOf(h.Field)) })
 }
 
 // began reports whether a version is the work of somebody who may begin a chain with it.
@@ -137,7 +137,7 @@ func (c *checker) began(v *audit.Version, h hop, initiator string) bool {
 		return true
 	}
 	return slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
-		return w.User == initiator && (h.Field == created || law.Knows(c.rules.Ever(v.Kind, w.Received.Add(-lag), w.Answered), w, true))
+		return w.User == initiator && (h.Field == created || policylog.Knows(c.rules.Ever(v.Kind, w.Received.Add(-lag), w.Answered), w, true))
 	})
 }
 
@@ -158,7 +158,7 @@ func (c *checker) mayLeave(v *audit.Version, e *entry) bool {
 			since = x
 		}
 	}
-	if len(c.inEffect(v.Kind, since.By.Received.Add(-law.Moment), v.By.Answered)) == 0 {
+	if len(c.inEffect(v.Kind, since.By.Received.Add(-policylog.Moment), v.By.Answered)) == 0 {
 		return true
 	}
 	return e.withheld() && c.released(v, since, e)
@@ -167,11 +167,11 @@ func (c *checker) mayLeave(v *audit.Version, e *entry) bool {
 // released reports whether a withheld change is none any more: somebody who may has changed
 // or approved something, or the value is what it was.
 func (c *checker) released(v, since *audit.Version, e *entry) bool {
-	if law.Knows(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v.By, true) {
+	if policylog.Knows(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v.By, true) {
 		return true
 	}
 	return since.Before != nil && !slices.ContainsFunc(audit.ContentChanges(since.Before.Object, v.Object), func(ch audit.Change) bool {
-		return audit.Related(ch.Path, law.PathOf(e.Mutation))
+		return audit.Related(ch.Path, policylog.PathOf(e.Mutation))
 	})
 }
 
@@ -196,11 +196,11 @@ func (c *checker) checkGrant(l *audit.Life, v *audit.Version) {
 		return
 	}
 	for _, p := range inEffect {
-		if !law.Knows([]*law.Policy{p}, w, true) {
+		if !policylog.Knows([]*policylog.Policy{p}, w, true) {
 			continue
 		}
 		for i := range p.Rules {
-			if slices.ContainsFunc(changes(v), func(ch audit.Change) bool { return audit.Related(ch.Path, law.PathOf(p.Rules[i].Trigger)) }) {
+			if slices.ContainsFunc(changes(v), func(ch audit.Change) bool { return audit.Related(ch.Path, policylog.PathOf(p.Rules[i].Trigger)) }) {
 				c.earned(l, v, p.Rules[i].Trigger)
 			}
 		}
@@ -211,7 +211,7 @@ func (c *checker) checkGrant(l *audit.Life, v *audit.Version) {
 func (c *checker) earned(l *audit.Life, v *audit.Version, field string) {
 	c.report.Grants++
 	about := func(e entry) bool {
-		return !e.withheld() && audit.Related(law.PathOf(e.last().Field), law.PathOf(field))
+		return !e.withheld() && audit.Related(policylog.PathOf(e.last().Field), policylog.PathOf(field))
 	}
 	if slices.ContainsFunc(c.ledger(v.Object), func(e entry) bool { return e.Generation >= v.Generation && about(e) }) {
 		return
@@ -225,7 +225,7 @@ func (c *checker) earned(l *audit.Life, v *audit.Version, field string) {
 }
 
 // inEffect returns the policies for a kind that were in effect all through an interval.
-func (c *checker) inEffect(kind string, from, to time.Time) []*law.Policy {
+func (c *checker) inEffect(kind string, from, to time.Time) []*policylog.Policy {
 	return c.rules.Standing(kind, strings.ToLower(kind)+"s", from, to)
 }
 

@@ -22,7 +22,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/test/campaign/audit"
-	"kausality.io/operator/test/campaign/law"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 // legitimate is what those who may have last wanted of a Deployment.
@@ -53,7 +53,7 @@ func (c *checker) wanted(l *audit.Life) legitimate {
 	for _, v := range l.Versions {
 		may := v.Before == nil || slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
 			rules := c.rules.Ever(v.Kind, w.Received.Add(-lag), w.Answered)
-			return len(rules) == 0 || law.Knows(rules, w, true)
+			return len(rules) == 0 || policylog.Knows(rules, w, true)
 		})
 		if !may {
 			continue
@@ -77,7 +77,7 @@ func approvedOf(w *audit.Write) []audit.Change {
 		if path == "*" {
 			return []audit.Change{{}} // All of it.
 		}
-		out = append(out, audit.Change{Path: law.PathOf(path)})
+		out = append(out, audit.Change{Path: policylog.PathOf(path)})
 	}
 	return out
 }

@@ -27,7 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/test/campaign/audit"
-	"kausality.io/operator/test/campaign/law"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 // Evidence is all that there is to judge by.
@@ -91,7 +91,7 @@ type checker struct {
 	lives  map[types.UID]*audit.Life
 	all    []*audit.Life
 	byName map[string][]*audit.Life
-	rules  law.Book
+	rules  policylog.Log
 	// strays are the children that were adopted without a cause.
 	strays map[types.UID]adoption
 	// states are what the model says of each version of an object that was asked about.
@@ -154,7 +154,7 @@ func prepare(e Evidence) (*checker, error) {
 		c.users[w.User] = true
 	}
 	var err error
-	c.rules, err = law.Read(written)
+	c.rules, err = policylog.Read(written)
 	return c, err
 }
 

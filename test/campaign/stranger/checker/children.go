@@ -22,7 +22,7 @@ import (
 	"time"
 
 	"kausality.io/operator/test/campaign/audit"
-	"kausality.io/operator/test/campaign/law"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 // platform keep the cluster alive: nothing above their objects causes what they do.
@@ -106,7 +106,7 @@ func (c *checker) bounds(above *audit.Life, w *audit.Write) bool {
 		return false
 	}
 	governing := c.rules.During(above.First().Kind, len(above.FoundAt(to).Owners) > 0, from, to)
-	return slices.ContainsFunc(governing, func(p *law.Policy) bool { return p.Bounds(w.Resource, nil) })
+	return slices.ContainsFunc(governing, func(p *policylog.Policy) bool { return p.Bounds(w.Resource, nil) })
 }
 
 // leaving returns changes of labels by which the parent lets go of the object.
@@ -159,8 +159,8 @@ func (c *checker) parentOf(w *childWrite) *audit.Life {
 // request: it was gone for a while, or no policies in effect for it name that.
 func (c *checker) boundsNothing(l *audit.Life, w *childWrite) bool {
 	from, to := w.Received.Add(-lag), w.Answered
-	return l.GoneBefore(from) || c.orphaned(l, from) && c.orphaned(l, to) || !slices.ContainsFunc(c.rules.Ever(l.First().Kind, from, to), func(p *law.Policy) bool {
-		return slices.ContainsFunc(append(p.Sections(), nil), func(s *law.Section) bool { return p.Bounds(w.Resource, s) })
+	return l.GoneBefore(from) || c.orphaned(l, from) && c.orphaned(l, to) || !slices.ContainsFunc(c.rules.Ever(l.First().Kind, from, to), func(p *policylog.Policy) bool {
+		return slices.ContainsFunc(append(p.Sections(), nil), func(s *policylog.Section) bool { return p.Bounds(w.Resource, s) })
 	})
 }
 
@@ -256,15 +256,15 @@ func (c *checker) grants(w *childWrite) string {
 	from, to := w.Received.Add(-lag), w.Answered
 	kind := parent.First().Kind
 	governing := c.rules.During(kind, parent.FoundAt(to).Controller() != nil, from, to)
-	if !slices.ContainsFunc(governing, func(p *law.Policy) bool {
-		return slices.ContainsFunc(append(p.Sections(), nil), func(s *law.Section) bool { return p.Bounds(w.Resource, s) })
+	if !slices.ContainsFunc(governing, func(p *policylog.Policy) bool {
+		return slices.ContainsFunc(append(p.Sections(), nil), func(s *policylog.Section) bool { return p.Bounds(w.Resource, s) })
 	}) {
 		return unbounded
 	}
 	switch {
 	case parent.GoneBefore(to) || c.orphaned(parent, to):
 		return unbounded // An orphan.
-	case law.Knows(c.rules.Ever(w.child.Kind, from, to), w.Write, true):
+	case policylog.Knows(c.rules.Ever(w.child.Kind, from, to), w.Write, true):
 		return origin
 	case c.keepsBooks(w, kind):
 		return bookkeeping
@@ -289,12 +289,12 @@ func (c *checker) grants(w *childWrite) string {
 // orphaned reports whether an object whose policies name nobody who may begin has nothing above
 // it from which it could go on.
 func (c *checker) orphaned(l *audit.Life, at time.Time) bool {
-	if slices.ContainsFunc(c.rules.Ever(l.First().Kind, at, at), func(p *law.Policy) bool { return p.Initiates() }) {
+	if slices.ContainsFunc(c.rules.Ever(l.First().Kind, at, at), func(p *policylog.Policy) bool { return p.Initiates() }) {
 		return false
 	}
 	return !slices.ContainsFunc(l.FoundAt(at).Owners, func(o audit.Owner) bool {
 		above := c.lives[o.UID]
-		return above != nil && !above.GoneBefore(at) && slices.ContainsFunc(c.rules.Ever(above.First().Kind, at, at), func(p *law.Policy) bool {
+		return above != nil && !above.GoneBefore(at) && slices.ContainsFunc(c.rules.Ever(above.First().Kind, at, at), func(p *policylog.Policy) bool {
 			return p.Bounds(resourceOf(l.First().Kind), nil)
 		})
 	})
@@ -347,7 +347,7 @@ func of(ch audit.Change, parent *audit.Life) bool {
 // mayUse reports whether policies name somebody who carries out what changes of a kind cause.
 func (c *checker) mayUse(w *childWrite, kind string) bool {
 	from, to := w.Received.Add(-lag), w.Answered
-	return law.Knows(slices.Concat(c.rules.Ever(kind, from, to), c.rules.Ever(w.child.Kind, from, to)), w.Write, false)
+	return policylog.Knows(slices.Concat(c.rules.Ever(kind, from, to), c.rules.Ever(w.child.Kind, from, to)), w.Write, false)
 }
 
 // selects reports whether an object takes a child for its own by a selector.
@@ -358,8 +358,8 @@ func selects(parent, child *audit.Object) bool {
 
 // heals reports whether policies let Pods that are missing be made again.
 func (c *checker) heals(kind string, w *childWrite) bool {
-	return slices.ContainsFunc(c.rules.Ever(kind, w.Received.Add(-lag), w.Answered), func(p *law.Policy) bool {
-		return p.Maintaining != nil && slices.ContainsFunc(p.Maintaining.Policies, func(e law.Permission) bool {
+	return slices.ContainsFunc(c.rules.Ever(kind, w.Received.Add(-lag), w.Answered), func(p *policylog.Policy) bool {
+		return p.Maintaining != nil && slices.ContainsFunc(p.Maintaining.Policies, func(e policylog.Permission) bool {
 			return e.Lets(w.Resource, audit.Change{Verb: audit.Makes})
 		})
 	})
@@ -395,7 +395,7 @@ func (c *checker) adopts(w *childWrite, kind string) bool {
 }
 
 // byPhase looks at the versions of the parent that were current.
-func (c *checker) byPhase(w *childWrite, parent *audit.Life, governing []*law.Policy, from, to time.Time) string {
+func (c *checker) byPhase(w *childWrite, parent *audit.Life, governing []*policylog.Policy, from, to time.Time) string {
 	states := c.statesOf(parent)
 	if states == nil {
 		return unbounded // Owners in a ring.
@@ -411,14 +411,14 @@ func (c *checker) byPhase(w *childWrite, parent *audit.Life, governing []*law.Po
 }
 
 // byPolicy returns what lets the change through in one version of the parent.
-func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *law.Policy) string {
-	mayUse := law.Knows([]*law.Policy{p}, w.Write, false) || law.Knows(c.rules.Ever(w.child.Kind, w.Received, w.Answered), w.Write, false)
+func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *policylog.Policy) string {
+	mayUse := policylog.Knows([]*policylog.Policy{p}, w.Write, false) || policylog.Knows(c.rules.Ever(w.child.Kind, w.Received, w.Answered), w.Write, false)
 	every := func(let func(audit.Change) bool) bool {
 		return !slices.ContainsFunc(w.changes, func(ch audit.Change) bool { return !let(ch) })
 	}
-	in := func(sec *law.Section) bool {
+	in := func(sec *policylog.Section) bool {
 		return every(func(ch audit.Change) bool {
-			return slices.ContainsFunc(sec.Policies, func(e law.Permission) bool {
+			return slices.ContainsFunc(sec.Policies, func(e policylog.Permission) bool {
 				return e.Lets(w.Resource, ch) && c.may(w, e.Subjects, sec != p.Maintaining || mayUse || c.mayAbove(w))
 			})
 		})
@@ -440,7 +440,7 @@ func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *law.Pol
 		return initializing
 	case mayUse && every(func(ch audit.Change) bool {
 		return slices.ContainsFunc(s.causes, func(x cause) bool {
-			return c.lasts(x, c.parentOf(w), w.Received) && slices.ContainsFunc(x.entries, func(e law.Permission) bool { return e.Lets(w.Resource, ch) })
+			return c.lasts(x, c.parentOf(w), w.Received) && slices.ContainsFunc(x.entries, func(e policylog.Permission) bool { return e.Lets(w.Resource, ch) })
 		})
 	}):
 		return covered
@@ -455,7 +455,7 @@ func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *law.Pol
 func (c *checker) mayAbove(w *childWrite) bool {
 	l := c.parentOf(w)
 	for depth := 0; l != nil && depth < deepest; depth++ {
-		if law.Knows(c.rules.Ever(l.First().Kind, w.Received.Add(-lag), w.Answered), w.Write, true) {
+		if policylog.Knows(c.rules.Ever(l.First().Kind, w.Received.Add(-lag), w.Answered), w.Write, true) {
 			return true
 		}
 		above := l.Last().Controller()
@@ -469,16 +469,16 @@ func (c *checker) mayAbove(w *childWrite) bool {
 
 // may reports whether somebody is among those whom an entry names; where it names nobody, it
 // is those who may anyway.
-func (c *checker) may(w *childWrite, named []law.Subject, otherwise bool) bool {
+func (c *checker) may(w *childWrite, named []policylog.Subject, otherwise bool) bool {
 	if len(named) == 0 {
 		return otherwise
 	}
-	return slices.ContainsFunc(named, func(s law.Subject) bool { return s.Is(w.User, w.Groups) })
+	return slices.ContainsFunc(named, func(s policylog.Subject) bool { return s.Is(w.User, w.Groups) })
 }
 
 // whileHeld returns what goes on while something is withheld of the parent: what is lost is made
 // again as it was approved, and evictions.
-func (c *checker) whileHeld(w *childWrite, s *state, p *law.Policy, in func(*law.Section) bool) string {
+func (c *checker) whileHeld(w *childWrite, s *state, p *policylog.Policy, in func(*policylog.Section) bool) string {
 	creates := len(w.changes) == 1 && w.changes[0].Verb == audit.Makes
 	switch {
 	case w.Subresource == audit.SubEviction && s.initializing && (p.Initializing == nil || in(p.Initializing)):
@@ -531,8 +531,8 @@ func (c *checker) living(w *childWrite) int {
 }
 
 // evicts reports whether an eviction is everybody's.
-func (c *checker) evicts(w *childWrite, p *law.Policy) bool {
-	return w.Subresource == audit.SubEviction && p.Maintaining != nil && slices.ContainsFunc(p.Maintaining.Policies, func(e law.Permission) bool {
+func (c *checker) evicts(w *childWrite, p *policylog.Policy) bool {
+	return w.Subresource == audit.SubEviction && p.Maintaining != nil && slices.ContainsFunc(p.Maintaining.Policies, func(e policylog.Permission) bool {
 		return e.Lets(w.Resource, audit.Change{Verb: audit.Ends})
 	})
 }
@@ -544,7 +544,7 @@ func (c *checker) isStray(w *childWrite) bool {
 }
 
 // ofStray returns what lets a change of a stray through.
-func (c *checker) ofStray(w *childWrite, p *law.Policy, mayUse bool) string {
+func (c *checker) ofStray(w *childWrite, p *policylog.Policy, mayUse bool) string {
 	switch {
 	case c.evicts(w, p):
 		return maintaining
@@ -567,7 +567,7 @@ func (c *checker) discards(w *childWrite, mayUse bool) bool {
 // it is governed, and has not settled since.
 func (c *checker) adopting(l *audit.Life, at time.Time) bool {
 	governing := []string{l.First().Kind}
-	if above := l.FoundAt(at).Controller(); above != nil && !slices.ContainsFunc(c.rules.Ever(l.First().Kind, at, at), (*law.Policy).Initiates) {
+	if above := l.FoundAt(at).Controller(); above != nil && !slices.ContainsFunc(c.rules.Ever(l.First().Kind, at, at), (*policylog.Policy).Initiates) {
 		governing = append(governing, above.Kind)
 	}
 	for _, p := range c.rules {

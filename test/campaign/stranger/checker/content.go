@@ -23,8 +23,8 @@ import (
 	"time"
 
 	"kausality.io/operator/test/campaign/audit"
-	"kausality.io/operator/test/campaign/law"
 	"kausality.io/operator/test/campaign/marks"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 // late is how long after a value was taken back, or overruled, a controller may still carry it
@@ -80,8 +80,8 @@ func (c *checker) checkContent(l *audit.Life, v *audit.Version) {
 	}
 	parent := c.lives[above.UID]
 	from, to := v.By.Received.Add(-lag), v.By.Answered
-	governed := slices.ContainsFunc(c.rules.During(parent.First().Kind, parent.FoundAt(to).Controller() != nil, from, to), func(p *law.Policy) bool {
-		return slices.ContainsFunc(append(p.Sections(), nil), func(s *law.Section) bool { return p.Bounds(v.By.Resource, s) })
+	governed := slices.ContainsFunc(c.rules.During(parent.First().Kind, parent.FoundAt(to).Controller() != nil, from, to), func(p *policylog.Policy) bool {
+		return slices.ContainsFunc(append(p.Sections(), nil), func(s *policylog.Section) bool { return p.Bounds(v.By.Resource, s) })
 	})
 	states := c.statesOf(parent)
 	if !governed || states == nil || parent.GoneBefore(to) || c.orphaned(parent, to) || c.adopting(parent, to) {
@@ -111,7 +111,7 @@ func (c *checker) trusted() []string {
 
 // approvedIn reports whether a value was approved in a version that was current.
 func (c *checker) approvedIn(parent *audit.Life, states []*state, n int, from, to time.Time) bool {
-	if c.disturbed(parent, from.Add(-law.Moment), to) {
+	if c.disturbed(parent, from.Add(-policylog.Moment), to) {
 		return true
 	}
 	return slices.ContainsFunc(parent.Current(from, to), func(i int) bool { return states[i].approved[n] })

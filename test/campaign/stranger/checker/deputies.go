@@ -22,7 +22,7 @@ import (
 	"strings"
 
 	"kausality.io/operator/test/campaign/audit"
-	"kausality.io/operator/test/campaign/law"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 // checkDeputies looks at who made autoscalers, and who changed what they do: what they scale they
@@ -52,7 +52,7 @@ func (c *checker) checkDeputy(l *audit.Life, v *audit.Version) {
 		kind = kindNames[i] // An autoscaler takes it in lower case, too.
 	}
 	name, _ := v.At("spec", "scaleTargetRef", "name").(string)
-	if len(c.rules.During(kind, false, w.Received.Add(-lag), w.Answered)) == 0 || law.Knows(c.rules.Ever(kind, w.Received.Add(-lag), w.Answered), w, true) {
+	if len(c.rules.During(kind, false, w.Received.Add(-lag), w.Answered)) == 0 || policylog.Knows(c.rules.Ever(kind, w.Received.Add(-lag), w.Answered), w, true) {
 		return
 	}
 	later := true

@@ -23,8 +23,8 @@ import (
 	"k8s.io/apimachinery/pkg/api/equality"
 
 	"kausality.io/operator/test/campaign/audit"
-	"kausality.io/operator/test/campaign/law"
 	"kausality.io/operator/test/campaign/marks"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 // lag is how much older than a request the version may be that a controller, or the operator,
@@ -56,7 +56,7 @@ type cause struct {
 	generation int64
 	// entries is what it lets happen, and any is true where a section let it through that
 	// says no more.
-	entries []law.Permission
+	entries []policylog.Permission
 	// creation is true where the change is the creation of the object.
 	creation bool
 	// over is when the object reported that it had settled, where a quiet time follows; zero before.
@@ -142,8 +142,8 @@ func (c *checker) born(v *audit.Version) *state {
 }
 
 // everything returns an entry for each resource that the policy names.
-func everything(p *law.Policy) []law.Permission {
-	var out []law.Permission
+func everything(p *policylog.Policy) []policylog.Permission {
+	var out []policylog.Permission
 	for _, s := range p.Sections() {
 		if s == nil {
 			continue
@@ -255,7 +255,7 @@ func (c *checker) disturbed(l *audit.Life, from, to time.Time) bool {
 			return true
 		}
 		above := l.FoundAt(to).Controller()
-		if above == nil || c.lives[above.UID] == nil || slices.ContainsFunc(c.rules.Ever(kind, from, to), (*law.Policy).Initiates) {
+		if above == nil || c.lives[above.UID] == nil || slices.ContainsFunc(c.rules.Ever(kind, from, to), (*policylog.Policy).Initiates) {
 			return false
 		}
 		l = c.lives[above.UID]
@@ -281,7 +281,7 @@ func (c *checker) caused(l *audit.Life, v *audit.Version) bool {
 // initiates reports whether somebody may begin something with an object, or above it.
 func (c *checker) initiates(l *audit.Life, v *audit.Version, w *audit.Write) bool {
 	for depth := 0; l != nil && depth < deepest; depth++ {
-		if law.Knows(c.rules.Ever(v.Kind, w.Received.Add(-lag), w.Answered), w, true) {
+		if policylog.Knows(c.rules.Ever(v.Kind, w.Received.Add(-lag), w.Answered), w, true) {
 			// Above it, only approving counts.
 			return depth == 0 || w.Approves()
 		}
@@ -321,7 +321,7 @@ func (s *state) accept(changes []audit.Change) {
 }
 
 // withhold notes changes that have none. What no rule is about stays.
-func (s *state) withhold(all []*law.Policy, changes []audit.Change) {
+func (s *state) withhold(all []*policylog.Policy, changes []audit.Change) {
 	for _, ch := range changes {
 		if !triggers(all, ch) {
 			s.approve(&audit.Object{Content: &audit.Content{Marks: marks.Of(ch.After)}})
@@ -338,9 +338,9 @@ func (s *state) withhold(all []*law.Policy, changes []audit.Change) {
 }
 
 // triggers reports whether a rule is about a change.
-func triggers(all []*law.Policy, ch audit.Change) bool {
-	return slices.ContainsFunc(all, func(p *law.Policy) bool {
-		return slices.ContainsFunc(p.Rules, func(r law.Rule) bool { return audit.Related(ch.Path, law.PathOf(r.Trigger)) })
+func triggers(all []*policylog.Policy, ch audit.Change) bool {
+	return slices.ContainsFunc(all, func(p *policylog.Policy) bool {
+		return slices.ContainsFunc(p.Rules, func(r policylog.Rule) bool { return audit.Related(ch.Path, policylog.PathOf(r.Trigger)) })
 	})
 }
 
@@ -375,10 +375,10 @@ func whole(o *audit.Object, path []string) any {
 
 // cause notes what changes let happen; where there are none, all of the object counts as
 // changed.
-func (s *state) cause(all []*law.Policy, v *audit.Version, changes []audit.Change) {
+func (s *state) cause(all []*policylog.Policy, v *audit.Version, changes []audit.Change) {
 	for _, p := range all {
 		for _, r := range p.Rules {
-			if changes == nil || slices.ContainsFunc(changes, func(ch audit.Change) bool { return audit.Related(ch.Path, law.PathOf(r.Trigger)) }) {
+			if changes == nil || slices.ContainsFunc(changes, func(ch audit.Change) bool { return audit.Related(ch.Path, policylog.PathOf(r.Trigger)) }) {
 				s.causes = append(s.causes, cause{generation: v.Generation, entries: r.Policies})
 			}
 		}

@@ -24,7 +24,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/test/campaign/audit"
-	"kausality.io/operator/test/campaign/law"
+	"kausality.io/operator/test/campaign/policylog"
 )
 
 // entry is what matters of one allowance of a ledger.
@@ -73,7 +73,7 @@ func (c *checker) checkTraces() {
 }
 
 func (c *checker) checkLedger(l *audit.Life, v *audit.Version, text string) {
-	if c.disturbed(l, v.By.Received.Add(-law.Moment), v.By.Answered) || len(c.rules.During(v.Kind, true, v.By.Received, v.By.Answered)) == 0 {
+	if c.disturbed(l, v.By.Received.Add(-policylog.Moment), v.By.Answered) || len(c.rules.During(v.Kind, true, v.By.Received, v.By.Answered)) == 0 {
 		return // Nobody keeps a ledger from being written, and it counts for nothing.
 	}
 	var entries []entry

@@ -24,8 +24,8 @@ import (
 	"sigs.k8s.io/yaml"
 )
 
-// Law is what the policies say about who may have what changed outside.
-type Law struct {
+// Policies is what the policies say about who may have what changed outside.
+type Policies struct {
 	policies []allowancePolicy
 }
 
@@ -71,27 +71,27 @@ func (s section) allows(verb string) bool {
 	return false
 }
 
-// ReadLaw reads policies.
-func ReadLaw(text []byte) (Law, error) {
-	var law Law
+// ReadPolicies reads policies.
+func ReadPolicies(text []byte) (Policies, error) {
+	var out Policies
 	for document := range strings.SplitSeq(string(text), "\n---\n") {
 		var p allowancePolicy
 		if err := yaml.Unmarshal([]byte(document), &p); err != nil {
-			return Law{}, fmt.Errorf("reading the policies: %w", err)
+			return Policies{}, fmt.Errorf("reading the policies: %w", err)
 		}
-		law.policies = append(law.policies, p)
+		out.policies = append(out.policies, p)
 	}
-	return law, nil
+	return out, nil
 }
 
 // about returns the policies for a kind.
-func (l Law) about(kind string) []allowancePolicy {
-	return slices.DeleteFunc(slices.Clone(l.policies), func(p allowancePolicy) bool { return p.Spec.For.Kind != kind })
+func (all Policies) about(kind string) []allowancePolicy {
+	return slices.DeleteFunc(slices.Clone(all.policies), func(p allowancePolicy) bool { return p.Spec.For.Kind != kind })
 }
 
 // initiates reports whether somebody may start something on objects of a kind.
-func (l Law) initiates(kind, user string, groups []string) bool {
-	for _, p := range l.about(kind) {
+func (all Policies) initiates(kind, user string, groups []string) bool {
+	for _, p := range all.about(kind) {
 		for _, s := range p.Spec.Subjects {
 			if s.MayInitiate && (s.Kind == "User" && s.Name == user || s.Kind == "Group" && slices.Contains(groups, s.Name)) {
 				return true
@@ -103,8 +103,8 @@ func (l Law) initiates(kind, user string, groups []string) bool {
 
 // opens reports whether the change of a field of objects of a kind, or their creation,
 // lets something be done outside.
-func (l Law) opens(kind, field, verb string) bool {
-	for _, p := range l.about(kind) {
+func (all Policies) opens(kind, field, verb string) bool {
+	for _, p := range all.about(kind) {
 		if field == created && p.Spec.Initializing.allows(verb) {
 			return true
 		}
@@ -118,9 +118,9 @@ func (l Law) opens(kind, field, verb string) bool {
 }
 
 // attested returns the annotations that a change of a field has to name.
-func (l Law) attested(kind, field string) []string {
+func (all Policies) attested(kind, field string) []string {
 	var out []string
-	for _, p := range l.about(kind) {
+	for _, p := range all.about(kind) {
 		for _, rule := range p.Spec.Rules {
 			if rule.Trigger != field {
 				continue
@@ -135,8 +135,8 @@ func (l Law) attested(kind, field string) []string {
 
 // deletes reports whether what an object of a kind with labels is outside may be deleted
 // with it.
-func (l Law) deletes(kind string, labels map[string]string) bool {
-	for _, p := range l.about(kind) {
+func (all Policies) deletes(kind string, labels map[string]string) bool {
+	for _, p := range all.about(kind) {
 		selected := true
 		for key, value := range p.Spec.ObjectSelector.MatchLabels {
 			selected = selected && labels[key] == value

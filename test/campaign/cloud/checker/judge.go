@@ -34,7 +34,7 @@ const Flight = 2 * time.Second
 type Evidence struct {
 	Requests []Request
 	Calls    []Call
-	Law      Law
+	Policies Policies
 	Users    Users
 	// Patience is how long an approved change may take that nobody interferes with, and
 	// that nobody is away for.
@@ -109,8 +109,8 @@ type Counts struct {
 	Unresponsive int
 }
 
-// court judges.
-type court struct {
+// checker judges what was written down.
+type checker struct {
 	Evidence
 	history
 
@@ -124,7 +124,7 @@ type court struct {
 
 // Check judges.
 func Check(e Evidence) Verdict {
-	c := &court{Evidence: e, history: remember(e.Requests), back: map[*version]bool{}, led: map[string]error{}}
+	c := &checker{Evidence: e, history: remember(e.Requests), back: map[*version]bool{}, led: map[string]error{}}
 	c.writes()
 	for _, call := range e.Calls {
 		c.verdict.Counts.Mutations++
@@ -147,12 +147,12 @@ func Check(e Evidence) Verdict {
 	return c.verdict
 }
 
-func (c *court) findf(what string, when time.Time, format string, args ...any) {
+func (c *checker) findf(what string, when time.Time, format string, args ...any) {
 	c.verdict.Findings = append(c.verdict.Findings, Finding{What: what, When: when, Text: fmt.Sprintf(format, args...)})
 }
 
 // mutation looks for what covers a call.
-func (c *court) mutation(call Call) {
+func (c *checker) mutation(call Call) {
 	var reasons []string
 	for _, managed := range c.at(call.resource()) {
 		for _, v := range slices.Backward(managed.versions) {
@@ -182,7 +182,7 @@ func (c *court) mutation(call Call) {
 
 // covers tells why a version of a managed resource does not let a call be made; nil if
 // it does.
-func (c *court) covers(managed *object, v *version, call Call) error {
+func (c *checker) covers(managed *object, v *version, call Call) error {
 	if !v.lets(call.Verb) {
 		return fmt.Errorf("its gate was %v", v.Spec.ManagementPolicies)
 	}
@@ -196,7 +196,7 @@ func (c *court) covers(managed *object, v *version, call Call) error {
 		return err
 	}
 	root := c.root(managed)
-	for _, change := range c.Law.changes(root) {
+	for _, change := range c.Policies.changes(root) {
 		if change.made.Spec.Size == call.size() && !change.made.from().After(call.Received) {
 			return nil
 		}
@@ -214,7 +214,7 @@ func encoded(v map[string]any) string {
 
 // allows tells why no allowance in the ledger of a version is for a verb; nil if one
 // is.
-func (c *court) allows(managed *object, v *version, verb string) error {
+func (c *checker) allows(managed *object, v *version, verb string) error {
 	why := fmt.Errorf("no allowance in its ledger is for %s", verb)
 	for _, entry := range v.ledger() {
 		if !entry.lets(verb) {
@@ -229,7 +229,7 @@ func (c *court) allows(managed *object, v *version, verb string) error {
 
 // leads tells why the trace of an allowance does not lead to an initiator's own
 // request; nil if it does.
-func (c *court) leads(managed *object, v *version, entry allowance, verb string) error {
+func (c *checker) leads(managed *object, v *version, entry allowance, verb string) error {
 	key := managed.place.String() + encoded(map[string]any{"entry": entry, "verb": verb})
 	if err, known := c.led[key]; known {
 		return err
@@ -239,7 +239,7 @@ func (c *court) leads(managed *object, v *version, entry allowance, verb string)
 	return err
 }
 
-func (c *court) follow(managed *object, v *version, entry allowance, verb string) error {
+func (c *checker) follow(managed *object, v *version, entry allowance, verb string) error {
 	trace := entry.Trace
 	if len(trace) < 2 {
 		return errors.New("the trace of its allowance leads nowhere")
@@ -256,7 +256,7 @@ func (c *court) follow(managed *object, v *version, entry allowance, verb string
 		return fmt.Errorf("the trace of its allowance leads to %s %s, which it is not composed by", parent.Kind, parent.Name)
 	case origin.Kind != root.versions[0].Kind || origin.Name != root.place.name:
 		return fmt.Errorf("the trace of its allowance begins at %s %s, and it is of %s", origin.Kind, origin.Name, root.place)
-	case !c.Law.opens(parent.Kind, parent.Field, verb):
+	case !c.Policies.opens(parent.Kind, parent.Field, verb):
 		return fmt.Errorf("no policy lets %s follow from %s of %s", verb, parent.Field, parent.Kind)
 	}
 	return c.began(root, origin, entry.Initiator)
@@ -264,12 +264,12 @@ func (c *court) follow(managed *object, v *version, entry allowance, verb string
 
 // began tells why nobody has begun on a root what a trace begins with; nil if somebody
 // who may did.
-func (c *court) began(root *object, origin hop, initiator string) error {
+func (c *checker) began(root *object, origin hop, initiator string) error {
 	for i, v := range root.versions {
 		// An approval counts up no generation; of what has settled already it is for the
 		// one to come.
 		told := v.Metadata.Generation == origin.Generation || approves(v.write) && v.Metadata.Generation+1 == origin.Generation
-		if !told || v.write.User != initiator || !c.Law.initiates(v.Kind, initiator, v.write.Groups) {
+		if !told || v.write.User != initiator || !c.Policies.initiates(v.Kind, initiator, v.write.Groups) {
 			continue
 		}
 		switch origin.Field {
@@ -287,8 +287,8 @@ func (c *court) began(root *object, origin hop, initiator string) error {
 }
 
 // attests reports whether a hop says what an object says that it has to.
-func (c *court) attests(o *Object, h hop) bool {
-	for _, key := range c.Law.attested(h.Kind, h.Field) {
+func (c *checker) attests(o *Object, h hop) bool {
+	for _, key := range c.Policies.attested(h.Kind, h.Field) {
 		said := o.Metadata.Annotations[key]
 		if said == "" || h.Attestations["metadata.annotations["+key+"]"] != said {
 			return false
@@ -299,18 +299,18 @@ func (c *court) attests(o *Object, h hop) bool {
 
 // mayDelete tells why what a managed resource is in the cloud may not be deleted; nil
 // if it may.
-func (c *court) mayDelete(managed *object, v *version, when time.Time) error {
+func (c *checker) mayDelete(managed *object, v *version, when time.Time) error {
 	root, composite := c.root(managed), c.composite(managed)
 	if !v.deleting() || root == nil {
 		return errors.New("it was not being deleted")
 	}
 	for _, o := range []*object{root, composite} {
-		if !c.Law.deletes(o.versions[0].Kind, o.last().Metadata.Labels) {
+		if !c.Policies.deletes(o.versions[0].Kind, o.last().Metadata.Labels) {
 			return fmt.Errorf("no policy lets it go with %s", o.place)
 		}
 	}
 	for _, r := range root.deletions {
-		if c.Law.initiates(root.versions[0].Kind, r.User, r.Groups) && r.Received.Before(when) {
+		if c.Policies.initiates(root.versions[0].Kind, r.User, r.Groups) && r.Received.Before(when) {
 			return nil
 		}
 	}
@@ -318,7 +318,7 @@ func (c *court) mayDelete(managed *object, v *version, when time.Time) error {
 }
 
 // gate looks at whether a gate was as it has to be.
-func (c *court) gate(managed *object, v *version) {
+func (c *checker) gate(managed *object, v *version) {
 	for _, verb := range v.open() {
 		var err error
 		switch {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package law
+package policylog
 
 import (
 	"encoding/json"
@@ -108,7 +108,7 @@ func TestBook(t *testing.T) {
 	edited.For.Kind = "Deployment"
 	below := &Policy{Name: "below", Since: at(0), From: at(6), Unbroken: at(6), Until: audit.Forever}
 	below.For.Kind = "ReplicaSet"
-	book := Book{above, edited, below}
+	book := Log{above, edited, below}
 
 	names := func(all []*Policy) []string {
 		out := []string{}

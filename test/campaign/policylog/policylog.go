@@ -14,9 +14,9 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package law is what AllowancePolicies said at some time, as the API server stored them. It shares
+// Package policylog has what AllowancePolicies said at some time, as the API server stored them. It shares
 // no code with the operator.
-package law
+package policylog
 
 import (
 	"encoding/json"
@@ -85,12 +85,12 @@ type Permission struct {
 // Moment is how long the API server may take to hear what its webhooks are.
 const Moment = 2 * time.Second
 
-// Book answers what policies say at a time.
-type Book []*Policy
+// Log answers what policies say at a time.
+type Log []*Policy
 
 // Read returns all versions of policies.
-func Read(all []*audit.Life) (Book, error) {
-	var out Book
+func Read(all []*audit.Life) (Log, error) {
+	var out Log
 	for _, l := range all {
 		var latest *Policy
 		for _, v := range l.Versions {
@@ -125,7 +125,7 @@ func Read(all []*audit.Life) (Book, error) {
 
 // During returns the policies for a kind that were in effect all through an interval. One without an
 // initiator goes on with what policies that name its kind begin, and needs a parent.
-func (r Book) During(kind string, hasParent bool, from, to time.Time) []*Policy {
+func (r Log) During(kind string, hasParent bool, from, to time.Time) []*Policy {
 	var out []*Policy
 	for _, p := range r {
 		if p.For.Kind == kind && !p.From.After(from) && !p.Until.Before(to) && (p.Initiates() || hasParent) {
@@ -136,7 +136,7 @@ func (r Book) During(kind string, hasParent bool, from, to time.Time) []*Policy 
 }
 
 // Ever returns the policies for a kind that may have been in effect at some time of an interval.
-func (r Book) Ever(kind string, from, to time.Time) []*Policy {
+func (r Log) Ever(kind string, from, to time.Time) []*Policy {
 	var out []*Policy
 	for _, p := range r {
 		if p.For.Kind == kind && !p.Since.After(to) && !p.Until.Add(Moment).Before(from) {
@@ -148,13 +148,13 @@ func (r Book) Ever(kind string, from, to time.Time) []*Policy {
 
 // Closes reports whether any of those for a kind that were in effect all through an interval has
 // it that nothing goes on while nobody can be asked: one is enough.
-func (r Book) Closes(kind string, from, to time.Time) bool {
+func (r Log) Closes(kind string, from, to time.Time) bool {
 	return slices.ContainsFunc(r.During(kind, true, from, to), func(p *Policy) bool { return p.FailurePolicy == "Fail" })
 }
 
 // Standing returns the policies for a kind that were in effect all through an interval, by whatever edit
 // of them. One without an initiator goes on only with what policies that name its resource begin.
-func (r Book) Standing(kind, resource string, from, to time.Time) []*Policy {
+func (r Log) Standing(kind, resource string, from, to time.Time) []*Policy {
 	stands := func(p *Policy) bool { return !p.Unbroken.After(from) && !p.Until.Before(to) }
 	var out []*Policy
 	for _, p := range r {
@@ -171,7 +171,7 @@ func (r Book) Standing(kind, resource string, from, to time.Time) []*Policy {
 }
 
 // Came reports whether a policy for a kind came or went in an interval.
-func (r Book) Came(kind string, from, to time.Time) bool {
+func (r Log) Came(kind string, from, to time.Time) bool {
 	return slices.ContainsFunc(r, func(p *Policy) bool {
 		in := func(t time.Time) bool { return !t.Before(from) && !t.After(to) }
 		effect := p.From
