@@ -35,7 +35,7 @@ import (
 func (g *generated) object(ctx context.Context) *corev1.ConfigMap {
 	GinkgoHelper()
 	found := &corev1.ConfigMap{}
-	Expect(shared.Get(ctx, client.ObjectKey{Namespace: g.in, Name: "made"}, found)).To(Succeed())
+	Expect(g.cluster.Get(ctx, client.ObjectKey{Namespace: g.in, Name: "made"}, found)).To(Succeed())
 	return found
 }
 

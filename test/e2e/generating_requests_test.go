@@ -64,7 +64,7 @@ type asked struct {
 // newAsked sets it up. fill has what of requestsPolicy is otherwise than for deletions.
 func newAsked(ctx context.Context, fill ...string) *asked {
 	GinkgoHelper()
-	letGenerate(ctx)
+	shared.letGenerate(ctx)
 	role := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "generate-for-requests", Labels: map[string]string{
 			"rbac.kausality.io/aggregate-to-generator": "true", "rbac.kausality.io/aggregate-to-operator": "true",

@@ -80,6 +80,7 @@ spec:
 
 // generated is a ConfigMap that is made from another one.
 type generated struct {
+	cluster         *cluster
 	ns, in          string
 	policy          *v1alpha1.GeneratingPolicy
 	owner, stranger *actor
@@ -92,7 +93,7 @@ func configMap(ns, name, value string) *corev1.ConfigMap {
 }
 
 // letGenerate gives the account of GeneratingPolicies what it takes to make ConfigMaps and Deployments.
-func letGenerate(ctx context.Context) {
+func (c *cluster) letGenerate(ctx context.Context) {
 	GinkgoHelper()
 	role := &rbacv1.ClusterRole{
 		ObjectMeta: metav1.ObjectMeta{Name: "generate-for-tests", Labels: map[string]string{
@@ -100,16 +101,23 @@ func letGenerate(ctx context.Context) {
 		}},
 		Rules: []rbacv1.PolicyRule{{APIGroups: []string{"", "apps"}, Resources: []string{"configmaps", "deployments"}, Verbs: []string{"get", "list", "watch", "create", "patch", "delete"}}},
 	}
-	Expect(client.IgnoreAlreadyExists(shared.Create(ctx, role))).To(Succeed())
+	Expect(client.IgnoreAlreadyExists(c.Create(ctx, role))).To(Succeed())
+}
+
+// newGenerated sets it up in the shared cluster.
+func newGenerated(ctx context.Context, wanted, policies string) *generated {
+	GinkgoHelper()
+	return shared.newGenerated(ctx, wanted, policies)
 }
 
 // newGenerated sets it up, with AllowancePolicies where they are given. What is wanted is CEL.
-func newGenerated(ctx context.Context, wanted, policies string) *generated {
+func (c *cluster) newGenerated(ctx context.Context, wanted, policies string) *generated {
 	GinkgoHelper()
-	letGenerate(ctx)
+	c.letGenerate(ctx)
 	g := &generated{
-		ns: shared.newNamespaceFor(ctx, "generated"), in: shared.newNamespaceFor(ctx, "generated"),
-		owner: shared.as(alice, platformTeam, "system:masters"), stranger: shared.as(mallory, "system:masters"),
+		cluster: c,
+		ns:      c.newNamespaceFor(ctx, "generated"), in: c.newNamespaceFor(ctx, "generated"),
+		owner: c.as(alice, platformTeam, "system:masters"), stranger: c.as(mallory, "system:masters"),
 	}
 	fill := strings.NewReplacer("NS", g.ns, "MADE", g.in, "WANTED", wanted)
 	g.policy = &v1alpha1.GeneratingPolicy{}
@@ -118,9 +126,9 @@ func newGenerated(ctx context.Context, wanted, policies string) *generated {
 	switch policies {
 	case "":
 	case derivedPolicies:
-		shared.apply(ctx, g.derived(ctx)...)
+		c.apply(ctx, g.derived(ctx)...)
 	default:
-		shared.apply(ctx, parsePolicies(fill.Replace(policies))...)
+		c.apply(ctx, parsePolicies(fill.Replace(policies))...)
 	}
 	g.create(ctx)
 	return g
@@ -131,9 +139,9 @@ func (g *generated) create(ctx context.Context) {
 	GinkgoHelper()
 	Expect(g.owner.Create(ctx, g.policy)).To(Succeed())
 	DeferCleanup(func(ctx context.Context) {
-		Expect(client.IgnoreNotFound(shared.Delete(ctx, g.policy))).To(Succeed())
+		Expect(client.IgnoreNotFound(g.cluster.Delete(ctx, g.policy))).To(Succeed())
 		Eventually(func() bool {
-			return apierrors.IsNotFound(shared.Get(ctx, client.ObjectKeyFromObject(g.policy), g.policy))
+			return apierrors.IsNotFound(g.cluster.Get(ctx, client.ObjectKeyFromObject(g.policy), g.policy))
 		}).WithContext(ctx).Should(BeTrue())
 	})
 	Eventually(g.status).WithContext(ctx).Should(HaveField("Conditions", ContainElement(
@@ -166,7 +174,7 @@ func (g *generated) derived(ctx context.Context) []*v1alpha1.AllowancePolicy {
 
 func (g *generated) status(ctx context.Context) v1alpha1.GeneratingPolicyStatus {
 	p := &v1alpha1.GeneratingPolicy{}
-	if shared.Get(ctx, client.ObjectKeyFromObject(g.policy), p) != nil {
+	if g.cluster.Get(ctx, client.ObjectKeyFromObject(g.policy), p) != nil {
 		return v1alpha1.GeneratingPolicyStatus{}
 	}
 	return p.Status
@@ -175,7 +183,7 @@ func (g *generated) status(ctx context.Context) v1alpha1.GeneratingPolicyStatus 
 // made is the value of what was made, and "gone" where it is not there.
 func (g *generated) made(ctx context.Context) string {
 	found := &corev1.ConfigMap{}
-	if err := shared.Get(ctx, client.ObjectKey{Namespace: g.in, Name: "made"}, found); err != nil {
+	if err := g.cluster.Get(ctx, client.ObjectKey{Namespace: g.in, Name: "made"}, found); err != nil {
 		return "gone"
 	}
 	return found.Data["key"]
