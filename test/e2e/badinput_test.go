@@ -22,7 +22,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 
-	"kausality.io/operator/test/campaign/badinput/trial"
+	"kausality.io/operator/test/campaign/badinput/runner"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -41,7 +41,7 @@ var _ = Describe("Bad input", alone, func() {
 		scraper := shared.scraper(ctx, ns)
 		before := scraper.scrape(ctx)
 
-		report, err := (&trial.Trial{
+		report, err := (&runner.Runner{
 			Admin: shared.Config, Namespace: ns, Group: "badinput.example.org", Seed: seed, Least: changes, Items: items,
 			Operator: controlplane.OperatorUser,
 		}).Run(ctx)

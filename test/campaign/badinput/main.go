@@ -38,7 +38,7 @@ import (
 	ctrl "sigs.k8s.io/controller-runtime"
 	"sigs.k8s.io/controller-runtime/pkg/log/zap"
 
-	"kausality.io/operator/test/campaign/badinput/trial"
+	"kausality.io/operator/test/campaign/badinput/runner"
 	"kausality.io/operator/test/controlplane"
 )
 
@@ -91,7 +91,7 @@ func run() (err error) {
 		return err
 	}
 	sayf("trying for %s, seed %d", *length, *seed)
-	report, err := (&trial.Trial{
+	report, err := (&runner.Runner{
 		Admin: cp.AdminConfig(), Namespace: namespace, Group: "badinput.example.org",
 		Operator: controlplane.OperatorUser,
 		Seed:     *seed, Least: *least, Items: *items, Until: time.Now().Add(*length),

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package trial
+package runner
 
 import (
 	"encoding/json"
@@ -107,7 +107,7 @@ func TestFaultBeside(t *testing.T) {
 }
 
 func TestForged(t *testing.T) {
-	s := &scene{Trial: &Trial{}, replicaSet: "rs"}
+	s := &stage{Runner: &Runner{}, replicaSet: "rs"}
 	object := func(annotations ...string) []byte {
 		m := metav1.PartialObjectMetadata{ObjectMeta: metav1.ObjectMeta{Annotations: map[string]string{}}}
 		for i := 0; i < len(annotations); i += 2 {
@@ -135,7 +135,7 @@ func TestForged(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			change := inputs.Change{Field: inputs.Field{"metadata", "annotations", tc.key}, Value: inputs.Value{JSON: json.RawMessage(`"bad"`)}}
-			got := holder{scene: s, path: tc.path}.forged(answer{code: http.StatusOK, body: tc.body}, change)
+			got := holder{stage: s, path: tc.path}.forged(answer{code: http.StatusOK, body: tc.body}, change)
 			if got != tc.want {
 				t.Errorf("it finds %q, not %q", got, tc.want)
 			}

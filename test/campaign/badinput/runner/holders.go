@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package trial
+package runner
 
 import (
 	"context"
@@ -31,7 +31,7 @@ import (
 
 // holder is an object that can have a ledger, or the path where such objects are.
 type holder struct {
-	*scene
+	*stage
 	path string
 }
 
@@ -148,7 +148,7 @@ func (h holder) faultOf(ctx context.Context, a answer, method, name string, c in
 	if !a.late() {
 		return a.fault(c.Field, false), nil
 	}
-	unheeded := holder{scene: h.scene, path: h.unheeded()}
+	unheeded := holder{stage: h.stage, path: h.unheeded()}
 	if h.path == h.managed() {
 		name = "managed-" + name // Things are tried at the same time.
 	}

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package trial
+package runner
 
 import (
 	"context"
@@ -34,7 +34,7 @@ import (
 
 // sound reports whether Kausality works as before: the policy is in effect, whoever may
 // initiate grants, a rollout comes to its end, and a stranger is refused.
-func (s *scene) sound(ctx context.Context) error {
+func (s *stage) sound(ctx context.Context) error {
 	if err := s.untilEnforced(ctx); err != nil {
 		return err
 	}
@@ -68,7 +68,7 @@ func approval() map[string]any {
 }
 
 // grants reports whether a change by alice has given the Thing an allowance.
-func (s *scene) grants(ctx context.Context) error {
+func (s *stage) grants(ctx context.Context) error {
 	body := map[string]any{"metadata": approval(), "spec": map[string]any{"config": strconv.FormatInt(time.Now().UnixNano(), 10), "items": nil}}
 	a, err := s.alice.insist(ctx, http.MethodPatch, s.things()+"/holder", asMerge, body)
 	if err != nil {
@@ -95,7 +95,7 @@ func (s *scene) grants(ctx context.Context) error {
 }
 
 // rolledOut reports whether the Deployment is what it is to be.
-func (s *scene) rolledOut(ctx context.Context) error {
+func (s *stage) rolledOut(ctx context.Context) error {
 	a, err := s.admin.insist(ctx, http.MethodGet, s.apps("deployments")+"/web", asJSON, nil)
 	if err != nil {
 		return err

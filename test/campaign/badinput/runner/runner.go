@@ -14,10 +14,10 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package trial puts bad input into every field and annotation that Kausality reads,
+// Package runner puts bad input into every field and annotation that Kausality reads,
 // through an API server that asks an operator, and judges the answers: an error that
 // says what to do, soon, and never a crash.
-package trial
+package runner
 
 import (
 	"context"
@@ -31,8 +31,8 @@ import (
 	"kausality.io/operator/test/campaign/badinput/inputs"
 )
 
-// Trial is what is to be tried, and where.
-type Trial struct {
+// Runner is what is to be tried, and where.
+type Runner struct {
 	// Admin reaches the API server with all rights, those to be somebody else included.
 	Admin *rest.Config
 	// Namespace is where objects are put. The sample policies are in effect there.
@@ -96,8 +96,8 @@ type subject struct {
 
 // Run tries. An error says why it could not go on; what is wrong with the answers is in the
 // report. What it makes in the namespace it leaves.
-func (t *Trial) Run(ctx context.Context) (_ *Report, err error) {
-	s, err := t.set(ctx)
+func (r *Runner) Run(ctx context.Context) (_ *Report, err error) {
+	s, err := r.set(ctx)
 	if err != nil {
 		return &Report{}, err
 	}
@@ -112,7 +112,7 @@ func (t *Trial) Run(ctx context.Context) (_ *Report, err error) {
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	for _, each := range subjects {
-		group.Go(func() error { return t.play(groupCtx, each) })
+		group.Go(func() error { return r.play(groupCtx, each) })
 	}
 	if err := group.Wait(); err != nil {
 		return &s.report, err
@@ -124,13 +124,13 @@ func (t *Trial) Run(ctx context.Context) (_ *Report, err error) {
 }
 
 // play tries what the plan has for one subject.
-func (t *Trial) play(ctx context.Context, s subject) error {
-	least := t.Least
+func (r *Runner) play(ctx context.Context, s subject) error {
+	least := r.Least
 	if least == 0 {
 		least = len(s.fields)
 	}
-	for n, change := range inputs.Plan(t.Seed, s.name, s.fields, s.values) {
-		if n >= least && !time.Now().Before(t.Until) {
+	for n, change := range inputs.Plan(r.Seed, s.name, s.fields, s.values) {
+		if n >= least && !time.Now().Before(r.Until) {
 			return nil
 		}
 		if err := s.try(ctx, n, change); err != nil {

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package trial
+package runner
 
 import (
 	"context"
@@ -46,7 +46,7 @@ var metadata = []inputs.Field{
 }
 
 // subjects returns all that bad input is put into.
-func (s *scene) subjects(ctx context.Context) ([]subject, error) {
+func (s *stage) subjects(ctx context.Context) ([]subject, error) {
 	policies, err := s.schema(ctx, "allowancepolicies")
 	if err != nil {
 		return nil, err
@@ -76,12 +76,12 @@ func (s *scene) subjects(ctx context.Context) ([]subject, error) {
 		"a Thing": thing, "a managed Thing": s.managed() + "/managed",
 		"a Deployment": s.apps("deployments") + "/web", "a ReplicaSet": s.replicaSet,
 	} {
-		h := holder{scene: s, path: path}
+		h := holder{stage: s, path: path}
 		subjects = append(subjects, subject{name: "the annotations of " + name, fields: annotationFields(), values: many, try: h.annotate})
 	}
 	contents := []inputs.Field{{"spec"}, {"spec", "config"}, {"spec", "items"}, {"spec", "items", 0}, {"spec", "items", 0, "name"}, {"spec", "else"}}
 	for name, path := range map[string]string{"a Thing": s.things(), "a managed Thing": s.managed()} {
-		h := holder{scene: s, path: path}
+		h := holder{stage: s, path: path}
 		subjects = append(subjects, subject{
 			name: "what is in " + name, fields: append(contents, metadata...), values: many, try: h.fill,
 		})
@@ -98,7 +98,7 @@ func annotationFields() []inputs.Field {
 }
 
 // schema returns the schema of a kind of ours, as the API server has it.
-func (s *scene) schema(ctx context.Context, resource string) (*apiextensionsv1.JSONSchemaProps, error) {
+func (s *stage) schema(ctx context.Context, resource string) (*apiextensionsv1.JSONSchemaProps, error) {
 	path := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/" + resource + ".kausality.io"
 	a, err := s.admin.insist(ctx, http.MethodGet, path, asJSON, nil)
 	if err != nil {
@@ -125,7 +125,7 @@ func top(object map[string]any, name string) any {
 }
 
 // createPolicy creates a policy, and deletes it if there is one then.
-func (s *scene) createPolicy(ctx context.Context, n int, c inputs.Change) error {
+func (s *stage) createPolicy(ctx context.Context, n int, c inputs.Change) error {
 	name := fmt.Sprintf("new-%d.%s", n, s.Group)
 	body, err := changed(inName(s.policy, name), c)
 	if err != nil {
@@ -154,7 +154,7 @@ func (s *scene) createPolicy(ctx context.Context, n int, c inputs.Change) error 
 }
 
 // changePolicy changes the policy that is in effect, and takes that back.
-func (s *scene) changePolicy(ctx context.Context, n int, c inputs.Change) error {
+func (s *stage) changePolicy(ctx context.Context, n int, c inputs.Change) error {
 	part, _ := c.Field[0].(string)
 	bad := inputs.With(inName(s.policy, s.policyName()), c.Field, c.Value.JSON)
 	body, err := json.Marshal(top(bad, part))
@@ -189,7 +189,7 @@ func (s *scene) changePolicy(ctx context.Context, n int, c inputs.Change) error 
 }
 
 // change changes a Thing, so that its policies are asked.
-func (s *scene) change(ctx context.Context, n int, what string) error {
+func (s *stage) change(ctx context.Context, n int, what string) error {
 	for _, who := range []*requester{s.mallory, s.alice} {
 		body := fmt.Appendf(nil, `{"spec":{"config":"%d"}}`, n)
 		a, err := who.do(ctx, http.MethodPatch, s.things()+"/recorded", asMerge, body)

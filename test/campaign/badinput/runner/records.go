@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package trial
+package runner
 
 import (
 	"context"
@@ -36,7 +36,7 @@ func stranger(n int) []byte {
 
 // recordSubject returns the status of the record of a Thing. It is the operator's alone; so it
 // is written under its name, as an operator might that is broken.
-func (s *scene) recordSubject(ctx context.Context, schema *apiextensionsv1.JSONSchemaProps) (subject, error) {
+func (s *stage) recordSubject(ctx context.Context, schema *apiextensionsv1.JSONSchemaProps) (subject, error) {
 	path := ""
 	err := s.until(ctx, func(ctx context.Context) error {
 		a, err := s.admin.insist(ctx, http.MethodGet, fmt.Sprintf("/apis/kausality.io/v1alpha1/namespaces/%s/allowancerecords", s.Namespace), asJSON, nil)

@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package trial
+package runner
 
 import (
 	"context"
@@ -62,7 +62,7 @@ func reviews() []inputs.Value {
 }
 
 // review sends something to each webhook of the operator, without an API server.
-func (s *scene) review(ctx context.Context, _ int, c inputs.Change) error {
+func (s *stage) review(ctx context.Context, _ int, c inputs.Change) error {
 	a, err := s.admin.insist(ctx, http.MethodGet, "/apis/admissionregistration.k8s.io/v1/validatingwebhookconfigurations", asJSON, nil)
 	if err != nil {
 		return err

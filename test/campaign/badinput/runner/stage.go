@@ -14,7 +14,7 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-package trial
+package runner
 
 import (
 	"context"
@@ -56,9 +56,9 @@ const (
 	patience = time.Minute
 )
 
-// scene is what there is while the trial goes on.
-type scene struct {
-	*Trial
+// stage is what there is while it is tried.
+type stage struct {
+	*Runner
 
 	report Report
 	// admin may do everything, alice may initiate as well, and mallory may not. What the
@@ -70,28 +70,28 @@ type scene struct {
 	replicaSet string
 }
 
-func (s *scene) policyName() string { return "living." + s.Group }
-func (s *scene) policyPath() string { return policiesPath + "/" + s.policyName() }
-func (s *scene) things() string {
+func (s *stage) policyName() string { return "living." + s.Group }
+func (s *stage) policyPath() string { return policiesPath + "/" + s.policyName() }
+func (s *stage) things() string {
 	return fmt.Sprintf("/apis/%s/v1/namespaces/%s/things", s.Group, s.Namespace)
 }
 
-func (s *scene) managed() string {
+func (s *stage) managed() string {
 	return fmt.Sprintf("/apis/managed.%s/v1/namespaces/%s/things", s.Group, s.Namespace)
 }
 
 // unheeded returns a path of Things that no policy is about: requests for them go past Kausality.
-func (s *scene) unheeded() string {
+func (s *stage) unheeded() string {
 	return fmt.Sprintf("/apis/unheeded.%s/v1/namespaces/%s/things", s.Group, s.Namespace)
 }
 
-func (s *scene) apps(resource string) string {
+func (s *stage) apps(resource string) string {
 	return fmt.Sprintf("/apis/apps/v1/namespaces/%s/%s", s.Namespace, resource)
 }
 
-// set makes what the trial needs.
-func (t *Trial) set(ctx context.Context) (*scene, error) {
-	s := &scene{Trial: t}
+// set makes what it takes.
+func (r *Runner) set(ctx context.Context) (*stage, error) {
+	s := &stage{Runner: r}
 	for _, who := range []struct {
 		is     **requester
 		name   string
@@ -100,10 +100,10 @@ func (t *Trial) set(ctx context.Context) (*scene, error) {
 		{&s.admin, "", nil},
 		{&s.alice, "alice", []string{initiators, everything}},
 		{&s.mallory, "mallory", []string{everything}},
-		{&s.operator, t.Operator, []string{everything}},
+		{&s.operator, r.Operator, []string{everything}},
 	} {
 		var err error
-		if *who.is, err = newRequester(t.Admin, who.name, who.groups...); err != nil {
+		if *who.is, err = newRequester(r.Admin, who.name, who.groups...); err != nil {
 			return nil, err
 		}
 	}
@@ -127,7 +127,7 @@ func (t *Trial) set(ctx context.Context) (*scene, error) {
 }
 
 // define defines the kinds, and returns when they are served.
-func (s *scene) define(ctx context.Context) error {
+func (s *stage) define(ctx context.Context) error {
 	managed := builders.ThingDefinition("managed." + s.Group)
 	managed.Spec.Names.Categories = []string{"managed"}
 	unheeded := builders.ThingDefinition("unheeded." + s.Group)
@@ -150,7 +150,7 @@ func (s *scene) define(ctx context.Context) error {
 }
 
 // furnish makes the objects.
-func (s *scene) furnish(ctx context.Context) error {
+func (s *stage) furnish(ctx context.Context) error {
 	thing := s.thing("holder")
 	a, err := s.alice.insist(ctx, http.MethodPost, s.things(), asJSON, thing)
 	if err != nil {
@@ -201,7 +201,7 @@ func contents() map[string]any {
 }
 
 // thing returns a Thing.
-func (s *scene) thing(name string) *unstructured.Unstructured {
+func (s *stage) thing(name string) *unstructured.Unstructured {
 	thing := builders.MakeThing(s.Group, s.Namespace, name)
 	thing.Object["spec"] = contents()
 	return thing
@@ -215,7 +215,7 @@ func inName(policy map[string]any, name string) map[string]any {
 }
 
 // until tries something until it works.
-func (s *scene) until(ctx context.Context, try func(context.Context) error) error {
+func (s *stage) until(ctx context.Context, try func(context.Context) error) error {
 	var last error
 	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
 		err := try(ctx)
@@ -231,7 +231,7 @@ func (s *scene) until(ctx context.Context, try func(context.Context) error) erro
 }
 
 // untilEnforced waits until the policy is in effect as it is.
-func (s *scene) untilEnforced(ctx context.Context) error {
+func (s *stage) untilEnforced(ctx context.Context) error {
 	return s.until(ctx, func(ctx context.Context) error {
 		a, err := s.admin.insist(ctx, http.MethodGet, s.policyPath(), asJSON, nil)
 		if err != nil {
@@ -250,7 +250,7 @@ func (s *scene) untilEnforced(ctx context.Context) error {
 }
 
 // remove takes away what reaches beyond the namespace: the policy, and the kinds.
-func (s *scene) remove(ctx context.Context) error {
+func (s *stage) remove(ctx context.Context) error {
 	definitions := "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/things."
 	var errs []error
 	for _, path := range []string{s.policyPath(), definitions + "managed." + s.Group, definitions + "unheeded." + s.Group, definitions + s.Group} {
