@@ -233,6 +233,13 @@ func TestStories(t *testing.T) {
 			s.trigger("t", "1", true)
 			s.deleteTrigger()
 		}, central, []string{`a's {"rev":"a-0","value":"1"}`, gone}},
+		{"the younger may make it first, and remembers that when the older has taken it over", func(s *story) {
+			s.deleteTrigger()
+			s.policy("b", Spec{Shape: Central, Synchronize: true, GenerateExisting: true})
+			s.policy("a", Spec{Shape: Central, GenerateExisting: true})
+			s.trigger("t", "1", true)
+			s.policy("b", Spec{Shape: Beside, Synchronize: true, GenerateExisting: true})
+		}, central, []string{`a's {"rev":"a-0","value":"1"}`, `b's {"rev":"b-0","value":"1"}`}},
 		{"the younger may make it first, and does not keep it where it synchronizes", func(s *story) {
 			s.deleteTrigger()
 			s.policy("b", Spec{Shape: Central, Synchronize: true, GenerateExisting: true})

@@ -87,7 +87,13 @@ func madeFirst(s State, by []want) []State {
 	var out []State
 	for len(by) > 0 {
 		own := decidersOf(by)
-		out = append(out, wanted(s, own)...)
+		for _, next := range wanted(s, own) {
+			out = append(out, next)
+			if !own[0].policy.Synchronize {
+				// It remembers that, whoever takes the object over meanwhile.
+				out = append(out, remembered(next, own)...)
+			}
+		}
 		by = by[len(own):]
 	}
 	return out
