@@ -263,6 +263,11 @@ var mutants = []mutant{
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "looks at a trigger once"},
 	},
 	{
+		name:  "generating: what changes during the look that reads it is not heard",
+		edits: []edit{{"internal/controller/generating/book.go", "during.add(of, namespace, name, sets...)", "_ = during"}},
+		unit:  []string{"-run=TestLookHears", "./internal/controller/generating"},
+	},
+	{
 		name:  "generating: who has listed a namespace does not hear of what is in it",
 		edits: []edit{{"internal/controller/generating/readers.go", `{resource, namespace, ""}, `, ``}},
 		unit:  []string{"-run=TestReaders$", "./internal/controller/generating"},

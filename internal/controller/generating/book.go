@@ -61,6 +61,8 @@ type entry struct {
 	triggers map[generate.ID]*outcome
 	// readers has the triggers by what was read for them.
 	readers readers
+	// going has what changes during the looks that go on, of which nobody knows yet what they read.
+	going map[*changes]bool
 	// wants has the triggers that want an object, wantedBy the objects that a trigger wants.
 	wants, wantedBy map[generate.ID]map[generate.ID]bool
 	// readKinds holds the kinds that its expressions read.
@@ -124,22 +126,27 @@ func newBook() *book {
 	}
 }
 
-// begin returns the policy for a look at a trigger, nil where it is not accepted. Whoever looks calls
-// end.
-func (b *book) begin(name string) *entry {
+// begin returns the policy for a look at a trigger, nil where it is not accepted, and what changes until its end.
+// Whoever looks calls end.
+func (b *book) begin(name string) (*entry, *changes) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	e := b.policies[name]
+	e, during := b.policies[name], &changes{}
 	if e != nil {
 		b.looks[e.UID]++
+		if e.going == nil {
+			e.going = map[*changes]bool{}
+		}
+		e.going[during] = true
 	}
-	return e
+	return e, during
 }
 
 // end notes that a look at a trigger has ended.
-func (b *book) end(e *entry) {
+func (b *book) end(e *entry, during *changes) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	delete(e.going, during)
 	b.looks[e.UID]--
 	if b.looks[e.UID] == 0 {
 		delete(b.looks, e.UID)
@@ -357,10 +364,15 @@ func (b *book) wanting(id generate.ID) []request {
 	return b.rivalsFor("", []generate.ID{id})
 }
 
-// looked notes what came of looking at a trigger, and returns those that waited for the last one.
-func (b *book) looked(e *entry, trigger generate.ID, out *outcome) []request {
+// looked notes what came of looking at a trigger, and returns those that waited for the last one, and the trigger
+// itself where something that was read for it has changed during the look.
+func (b *book) looked(e *entry, trigger generate.ID, out *outcome, during *changes) []request {
 	b.mu.Lock()
 	defer b.mu.Unlock()
+	var next []request
+	if out != nil && during.concern(out.reads) {
+		next = append(next, request{e.Name, trigger})
+	}
 	if before := e.triggers[trigger]; before != nil {
 		e.readers.remove(trigger, before.reads)
 	}
@@ -371,10 +383,10 @@ func (b *book) looked(e *entry, trigger generate.ID, out *outcome) []request {
 		e.readers.add(trigger, out.reads)
 	}
 	if !e.pending[trigger] {
-		return nil
+		return next
 	}
 	delete(e.pending, trigger)
-	return b.released()
+	return append(next, b.released()...)
 }
 
 // released returns what was deferred, where nothing is pending any more.
@@ -484,6 +496,9 @@ func (b *book) readersOf(of schema.GroupVersionResource, namespace, name string,
 	for policy, e := range b.policies {
 		for _, trigger := range e.readers.of(of, namespace, name, sets...) {
 			out = append(out, request{policy, trigger})
+		}
+		for during := range e.going {
+			during.add(of, namespace, name, sets...)
 		}
 	}
 	return out

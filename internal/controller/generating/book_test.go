@@ -171,3 +171,57 @@ func TestWhatIsKnownOfOthers(t *testing.T) {
 		})
 	}
 }
+
+// TestLookHearsWhatChangesMeanwhile shows that a trigger is looked at again where something changes that was read for
+// it, before it is known to have been.
+func TestLookHearsWhatChangesMeanwhile(t *testing.T) {
+	trigger := generate.ID{Kind: "Namespace", Name: "shop"}
+	read := []generate.Read{{Resource: allSecrets, Namespace: "sources", Name: "ca"}}
+	for name, tc := range map[string]struct {
+		// changed is the name of a Secret that changes during the look, or before it.
+		changed string
+		before  bool
+		// isRead is set where the trigger has read it in an earlier look: then who changes it is heard at once.
+		isRead bool
+		want   []request
+	}{
+		"what it reads":                     {changed: "ca", want: []request{{"p", trigger}}},
+		"what it reads, and read before":    {changed: "ca", isRead: true, want: []request{{"p", trigger}}},
+		"what it does not read":             {changed: "db"},
+		"what it reads, before it looks":    {changed: "ca", before: true},
+		"nothing changes while it is there": {},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b := newBook()
+			b.put(&entry{
+				Policy:  plan.Policy{PolicyRef: plan.PolicyRef{Name: "p"}},
+				pending: map[generate.ID]bool{}, triggers: map[generate.ID]*outcome{}, readers: readers{},
+			}, nil)
+			out := &outcome{matched: true, reads: read}
+			change := func() {
+				if tc.changed != "" {
+					b.readersOf(allSecrets, "sources", tc.changed, nil)
+				}
+			}
+			if tc.isRead {
+				e, during := b.begin("p")
+				b.looked(e, trigger, out, during)
+				b.end(e, during)
+			}
+			if tc.before {
+				change()
+			}
+			e, during := b.begin("p")
+			if !tc.before {
+				change()
+			}
+			if diff := cmp.Diff(tc.want, b.looked(e, trigger, out, during), cmp.AllowUnexported(request{})); diff != "" {
+				t.Errorf("looked at again (-want +got):\n%s", diff)
+			}
+			b.end(e, during)
+			if len(e.going) > 0 {
+				t.Errorf("%d looks go on", len(e.going))
+			}
+		})
+	}
+}

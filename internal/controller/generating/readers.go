@@ -85,3 +85,30 @@ func selects(selector string, sets []labels.Set) bool {
 	parsed, err := labels.Parse(selector)
 	return err != nil || slices.ContainsFunc(sets, func(set labels.Set) bool { return parsed.Matches(set) })
 }
+
+// changes are the objects that change during a look. What the look has read is known at its end: who changes that
+// before is heard then.
+type changes struct {
+	objects []changedObject
+}
+
+type changedObject struct {
+	resource        schema.GroupVersionResource
+	namespace, name string
+	// sets are its labels, as it is, and as it was.
+	sets []labels.Set
+}
+
+// add notes that an object has changed.
+func (c *changes) add(resource schema.GroupVersionResource, namespace, name string, sets ...labels.Set) {
+	c.objects = append(c.objects, changedObject{resource, namespace, name, sets})
+}
+
+// concern reports whether one of the objects was read.
+func (c *changes) concern(reads []generate.Read) bool {
+	read := readers{}
+	read.add(generate.ID{}, reads)
+	return slices.ContainsFunc(c.objects, func(o changedObject) bool {
+		return len(read.of(o.resource, o.namespace, o.name, o.sets...)) > 0
+	})
+}

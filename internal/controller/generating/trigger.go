@@ -74,11 +74,11 @@ func (r *Reconciler) newLook(of *entry, req request, what *served) *look {
 
 // reconcileTrigger evaluates a policy for a trigger, and does what there is to do.
 func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Result, error) {
-	e := r.book.begin(req.policy)
+	e, during := r.book.begin(req.policy)
 	if e == nil {
 		return ctrl.Result{}, nil
 	}
-	defer r.book.end(e)
+	defer r.book.end(e, during)
 	began := r.Clock.Now()
 	what, err := r.serving.get(ctx)
 	if err != nil {
@@ -115,7 +115,7 @@ func (r *Reconciler) reconcileTrigger(ctx context.Context, req request) (ctrl.Re
 		return ctrl.Result{}, nil
 	}
 	r.requests.noteLooked(looking)
-	r.look(r.book.looked(e, req.trigger, l.out)...)
+	r.look(r.book.looked(e, req.trigger, l.out, during)...)
 	after, err := l.settle(ctx, trigger)
 	if err != nil {
 		return ctrl.Result{}, err
