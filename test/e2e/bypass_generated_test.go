@@ -143,7 +143,7 @@ func changingGenerated() []bypass {
 			other.Spec.Evaluation.GenerateExisting = true
 			Expect(g.stranger.Create(ctx, other)).To(Succeed())
 			DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, other)) })
-			theirs := &generated{policy: other}
+			theirs := &generated{cluster: shared, policy: other}
 			Eventually(theirs.status).WithContext(ctx).Should(HaveField("Failures", ContainElement(HaveField("Reason", "Conflicting"))))
 			Expect(g.made(ctx)).To(Equal("one"))
 		}},

@@ -73,7 +73,8 @@ func newAsked(ctx context.Context, fill ...string) *asked {
 	}
 	Expect(client.IgnoreAlreadyExists(shared.Create(ctx, role))).To(Succeed())
 	a := &asked{&generated{
-		ns: shared.newNamespaceFor(ctx, "asked"), in: shared.newNamespaceFor(ctx, "asked"),
+		cluster: shared,
+		ns:      shared.newNamespaceFor(ctx, "asked"), in: shared.newNamespaceFor(ctx, "asked"),
 		owner: shared.as(alice, platformTeam, "system:masters"), stranger: shared.as(mallory, "system:masters"),
 	}}
 	text := strings.NewReplacer(append(fill,
