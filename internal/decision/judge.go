@@ -84,8 +84,8 @@ func reasonFor(phase v1alpha1.Phase, sectionOnly, ledgerOnly bool) Reason {
 	}
 }
 
-// leavesParent reports whether an act by which the child is released or adopted takes it away from
-// its parent: that another one is named no more, which bounded nothing, takes it from nobody.
+// leavesParent reports whether an act of a release or adoption takes the child away from its parent. To
+// remove an owner that bounds nothing does not.
 func (in *Input) leavesParent(act Act) bool {
 	uid, ok := lineage.IsOwner(act.Change)
 	return act.Change.Verb == change.Delete && (!ok || uid == in.Parent.UID) || lineage.IsLabel(act.Change.Path)

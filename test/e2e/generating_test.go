@@ -104,12 +104,6 @@ func (c *cluster) letGenerate(ctx context.Context) {
 	Expect(client.IgnoreAlreadyExists(c.Create(ctx, role))).To(Succeed())
 }
 
-// newGenerated sets it up in the shared cluster.
-func newGenerated(ctx context.Context, wanted, policies string) *generated {
-	GinkgoHelper()
-	return shared.newGenerated(ctx, wanted, policies)
-}
-
 // newGenerated sets it up, with AllowancePolicies where they are given. What is wanted is CEL.
 func (c *cluster) newGenerated(ctx context.Context, wanted, policies string) *generated {
 	GinkgoHelper()
@@ -198,7 +192,7 @@ const madeFromTrigger = `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {
 // setGenerated makes a ConfigMap from alice's trigger, which a policy for ConfigMaps bounds.
 func setGenerated(ctx context.Context) *generated {
 	GinkgoHelper()
-	g := newGenerated(ctx, madeFromTrigger, causing("apiVersion: v1, resource: configmaps", "data"))
+	g := shared.newGenerated(ctx, madeFromTrigger, causing("apiVersion: v1, resource: configmaps", "data"))
 	Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", "one"))).To(Succeed())
 	Eventually(g.made).WithContext(ctx).Should(Equal("one"))
 	return g
@@ -207,7 +201,7 @@ func setGenerated(ctx context.Context) *generated {
 // setCloned makes a clone of alice's source, which the policies bound that the plugin derives.
 func setCloned(ctx context.Context) *generated {
 	GinkgoHelper()
-	g := newGenerated(ctx, "variables.source.setField('metadata.name', 'made')", derivedPolicies)
+	g := shared.newGenerated(ctx, "variables.source.setField('metadata.name', 'made')", derivedPolicies)
 	Expect(g.owner.Create(ctx, configMap(g.ns, "source", "one"))).To(Succeed())
 	Expect(g.owner.Create(ctx, configMap(g.ns, "trigger", ""))).To(Succeed())
 	Eventually(g.made).WithContext(ctx).Should(Equal("one"))
@@ -258,7 +252,7 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 	It("says whose changes led to it, without any AllowancePolicy", func(ctx SpecContext) {
 		const fromBoth = `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'},
 			'data': {'key': object.data.key + (has(variables.source.data) ? variables.source.data.key : '')}}`
-		g := newGenerated(ctx, strings.Join(strings.Fields(fromBoth), " "), "")
+		g := shared.newGenerated(ctx, strings.Join(strings.Fields(fromBoth), " "), "")
 		bob := shared.as("bob", "system:masters")
 		origin := func(parts ...string) {
 			GinkgoHelper()
@@ -308,7 +302,7 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 	})
 
 	It("follows the request by which its trigger came to be as it is", func(ctx SpecContext) {
-		g := newGenerated(ctx, `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}, 'data': {'key': request.userInfo.username + ' ' + request.operation}}`, "")
+		g := shared.newGenerated(ctx, `{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {'name': 'made'}, 'data': {'key': request.userInfo.username + ' ' + request.operation}}`, "")
 		bob := shared.as("bob", "system:masters")
 		Expect(g.owner.Patch(ctx, g.policy, client.RawPatch(types.MergePatchType, []byte(`{"spec": {"matchConditions": [
 			{"name": "trigger", "expression": "object.metadata.name == 'trigger'"},
@@ -383,7 +377,7 @@ var _ = Describe("What a GeneratingPolicy made", func() {
 			'selector': {'matchLabels': {'app': 'made'}}, 'template': {'metadata': {'labels': {'app': 'made'}},
 			'spec': {'containers': [{'name': 'web', 'image': 'example.org/web:' + object.data.key}]}}}}`
 		shared.apply(ctx, shared.samplePoliciesFor(ctx, "generated")...)
-		g := newGenerated(ctx, strings.Join(strings.Fields(deployment), " "), causing("apiGroup: apps, apiVersion: v1, resource: deployments", "spec.template"))
+		g := shared.newGenerated(ctx, strings.Join(strings.Fields(deployment), " "), causing("apiGroup: apps, apiVersion: v1, resource: deployments", "spec.template"))
 		audit := shared.watch(g.in)
 		// replicaSets tells why each was created.
 		replicaSets := func() []string {

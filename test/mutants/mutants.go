@@ -244,12 +244,12 @@ var mutants = []mutant{
 	},
 	{
 		name:  "generating: what was written counts as wanted, whatever it is",
-		edits: []edit{{"internal/controller/generating/written.go", "case g.shared, !asWanted:", "case g.shared:"}},
+		edits: []edit{{"internal/controller/generating/written.go", "case f.shared, !asWanted:", "case f.shared:"}},
 		unit:  []string{"-run=TestWhoWrote", "./internal/controller/generating"},
 	},
 	{
 		name:  "generating: who wants what others want as well looks again and again",
-		edits: []edit{{"internal/controller/generating/written.go", "case g.shared, !asWanted:", "case g.shared:\n\t\treturn true\n\tcase !asWanted:"}},
+		edits: []edit{{"internal/controller/generating/written.go", "case f.shared, !asWanted:", "case f.shared:\n\t\treturn true\n\tcase !asWanted:"}},
 		unit:  []string{"-run=TestWhoWrote", "./internal/controller/generating"},
 	},
 	{

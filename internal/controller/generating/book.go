@@ -61,8 +61,8 @@ type entry struct {
 	triggers map[generate.ID]*outcome
 	// readers has the triggers by what was read for them.
 	readers readers
-	// going has what changes during the looks that go on, of which nobody knows yet what they read.
-	going map[*changes]bool
+	// underway has the changes during each look that has not ended: what a look reads is in readers at its end only.
+	underway map[*changes]bool
 	// wants has the triggers that want an object, wantedBy the objects that a trigger wants.
 	wants, wantedBy map[generate.ID]map[generate.ID]bool
 	// readKinds holds the kinds that its expressions read.
@@ -126,18 +126,18 @@ func newBook() *book {
 	}
 }
 
-// begin returns the policy for a look at a trigger, nil where it is not accepted, and what changes until its end.
-// Whoever looks calls end.
+// begin returns the policy for a look at a trigger, nil where it is not accepted, and collects what changes during the
+// look. Whoever looks calls end.
 func (b *book) begin(name string) (*entry, *changes) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	e, during := b.policies[name], &changes{}
 	if e != nil {
 		b.looks[e.UID]++
-		if e.going == nil {
-			e.going = map[*changes]bool{}
+		if e.underway == nil {
+			e.underway = map[*changes]bool{}
 		}
-		e.going[during] = true
+		e.underway[during] = true
 	}
 	return e, during
 }
@@ -146,7 +146,7 @@ func (b *book) begin(name string) (*entry, *changes) {
 func (b *book) end(e *entry, during *changes) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	delete(e.going, during)
+	delete(e.underway, during)
 	b.looks[e.UID]--
 	if b.looks[e.UID] == 0 {
 		delete(b.looks, e.UID)
@@ -497,7 +497,7 @@ func (b *book) readersOf(of schema.GroupVersionResource, namespace, name string,
 		for _, trigger := range e.readers.of(of, namespace, name, sets...) {
 			out = append(out, request{policy, trigger})
 		}
-		for during := range e.going {
+		for during := range e.underway {
 			during.add(of, namespace, name, sets...)
 		}
 	}

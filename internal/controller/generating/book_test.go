@@ -219,8 +219,8 @@ func TestLookHearsWhatChangesMeanwhile(t *testing.T) {
 				t.Errorf("looked at again (-want +got):\n%s", diff)
 			}
 			b.end(e, during)
-			if len(e.going) > 0 {
-				t.Errorf("%d looks go on", len(e.going))
+			if len(e.underway) > 0 {
+				t.Errorf("%d looks go on", len(e.underway))
 			}
 		})
 	}

@@ -90,8 +90,8 @@ func (l *look) carryOut(ctx context.Context, trigger plan.Trigger) error {
 	return nil
 }
 
-// endWrites compares what was written with what is wanted. Where these are the same, the look need not be repeated
-// when the watch shows it.
+// endWrites compares what the API server made of the writes with what is wanted. Where that is the same, the look
+// need not run again when the watch shows it.
 func (l *look) endWrites(replan func(...plan.Existing) []plan.Step) {
 	asWanted := map[generate.ID]bool{}
 	if len(l.wrote) > 0 {
@@ -153,8 +153,7 @@ func (l *look) plan(trigger plan.Trigger, others []plan.Trigger, about map[gener
 }
 
 // existing returns an object as it is, nil where it is not there. It is not ok where that is about to be
-// known, and where the object is nobody's to look at here: what the trigger does not want, and no policy made, is for
-// who wants it.
+// known, and where the trigger does not want the object and no policy made it: then other looks see to it.
 func (l *look) existing(ctx context.Context, id generate.ID, k known) (there *plan.Existing, ok bool, err error) {
 	kind, isWanted := l.kinds[id]
 	if !isWanted {

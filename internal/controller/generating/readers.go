@@ -86,8 +86,7 @@ func selects(selector string, sets []labels.Set) bool {
 	return err != nil || slices.ContainsFunc(sets, func(set labels.Set) bool { return parsed.Matches(set) })
 }
 
-// changes are the objects that change during a look. What the look has read is known at its end: who changes that
-// before is heard then.
+// changes collects the objects that change during a look. Only at its end is known which of them it has read.
 type changes struct {
 	objects []changedObject
 }
@@ -106,6 +105,9 @@ func (c *changes) add(resource schema.GroupVersionResource, namespace, name stri
 
 // concern reports whether one of the objects was read.
 func (c *changes) concern(reads []generate.Read) bool {
+	if len(c.objects) == 0 {
+		return false
+	}
 	read := readers{}
 	read.add(generate.ID{}, reads)
 	return slices.ContainsFunc(c.objects, func(o changedObject) bool {

@@ -40,8 +40,8 @@ type written struct {
 
 	mu     sync.Mutex
 	latest map[generate.ID]write
-	// going has the writes of looks that go on.
-	going map[generate.ID]*going
+	// inFlight has the objects that looks are writing.
+	inFlight map[generate.ID]*flight
 	// once has what was noted in the record of each trigger, with the time of the note.
 	once map[types.UID]map[v1alpha1.GeneratedObject]time.Time
 }
@@ -51,75 +51,76 @@ type write struct {
 	version string
 	deleted types.UID
 	at      time.Time
-	// by is the look that has found what it wrote to be as wanted; empty where none has.
+	// by is the look that wrote it and found the answer as wanted; empty where none did.
 	by request
 }
 
-// going is a write of a look that goes on.
-type going struct {
+// flight is an object that looks are writing.
+type flight struct {
+	// by is the first of them.
 	by request
-	// looks is how many write the object. Where it has been more than one, it is shared, and what the watch shows
-	// since is news to each.
+	// looks counts those that have not ended. shared is true once there was more than one at a time: then each is
+	// called upon for what the watch shows.
 	looks  int
 	shared bool
-	// shown is the last version that the watch has shown when that was no news to who writes, empty where it has
-	// shown none.
+	// shown is the latest version that the watch has shown and for which nobody was called upon, empty where there
+	// is none.
 	shown string
 }
 
 func newWritten(c clock.PassiveClock) *written {
 	return &written{
-		clock: c, latest: map[generate.ID]write{}, going: map[generate.ID]*going{},
+		clock: c, latest: map[generate.ID]write{}, inFlight: map[generate.ID]*flight{},
 		once: map[types.UID]map[v1alpha1.GeneratedObject]time.Time{},
 	}
 }
 
-// begin notes that a look is about to write an object. It calls end when it is through.
+// begin notes that a look is about to write an object. For each begin the look calls end, when it has done all of its writes.
 func (w *written) begin(id generate.ID, by request) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	g := w.going[id]
-	if g == nil {
-		g = &going{by: by}
-		w.going[id] = g
+	f := w.inFlight[id]
+	if f == nil {
+		f = &flight{by: by}
+		w.inFlight[id] = f
 	}
-	g.looks++
-	g.shared = g.shared || g.looks > 1
+	f.looks++
+	f.shared = f.shared || f.looks > 1
 }
 
-// end notes that a look that wrote an object is through, and whether it has found the object to be as wanted. It
-// reports whether the look is to be repeated for what the watch has shown meanwhile.
+// end notes that a look has done its writes, and whether the object is as wanted since. It reports whether the
+// look must run again, for a version that the watch has shown meanwhile without calling upon it.
 func (w *written) end(id generate.ID, by request, asWanted bool) bool {
 	w.mu.Lock()
 	defer w.mu.Unlock()
-	g, last := w.going[id], w.latest[id]
-	g.looks--
-	if g.looks == 0 {
-		delete(w.going, id)
+	f, last := w.inFlight[id], w.latest[id]
+	f.looks--
+	if f.looks == 0 {
+		delete(w.inFlight, id)
 	}
 	switch {
-	case g.shared, !asWanted:
-		return g.shown != "" && g.by == by
-	case g.shown == "" || watchstate.IsBefore(g.shown, last.version):
-		last.by = g.by
+	case f.shared, !asWanted:
+		return f.shown != "" && f.by == by
+	case f.shown == "" || watchstate.IsBefore(f.shown, last.version):
+		last.by = f.by
 		w.latest[id] = last
 		return false
 	}
-	return g.shown != last.version
+	return f.shown != last.version
 }
 
-// shows notes that the watch shows an object, and returns the request to which that is no news; the empty one
-// where it may be news to everybody.
+// shows notes that the watch shows a version of an object. It returns the look that need not run for it, as it wrote
+// that version or a later one, or is about to; the empty request where there is none.
 func (w *written) shows(id generate.ID, object *unstructured.Unstructured) request {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	version := object.GetResourceVersion()
-	if g := w.going[id]; g != nil {
-		if g.shared {
+	if f := w.inFlight[id]; f != nil {
+		if f.shared {
 			return request{}
 		}
-		g.shown = version
-		return g.by
+		f.shown = version
+		return f.by
 	}
 	last, ok := w.latest[id]
 	switch {

@@ -158,8 +158,8 @@ func TestWhoWroteNeedNotLookAgain(t *testing.T) {
 					}
 				}
 			}
-			if len(w.going) > 0 {
-				t.Errorf("%d writes go on", len(w.going))
+			if len(w.inFlight) > 0 {
+				t.Errorf("%d writes go on", len(w.inFlight))
 			}
 		})
 	}

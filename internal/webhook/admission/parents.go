@@ -61,8 +61,8 @@ func (v *Validator) otherParents(ctx context.Context, r *request, o *outcome) ([
 	return heard, nil
 }
 
-// besides returns the parents that bound the object of a request, but for the one by which it is
-// judged. Where that adopts the object, they are those from before, and those that come along with it.
+// besides returns the parents that bound the object of a request, except for the one by which it is
+// judged. Of an adoption, it returns the parents from before, and those that the request adds.
 func (g *Gatherer) besides(ctx context.Context, r *request, f *facts) []lineage.Ref {
 	obj, named := r.old, 0
 	if r.old != nil {

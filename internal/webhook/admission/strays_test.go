@@ -185,21 +185,17 @@ spec:
 ` + section
 	}
 	const (
-		hers = `
-metadata: {name: hers}
-spec:
-  for: {apiGroup: example.com, apiVersion: v1alpha1, kind: Instance}
-  validationActions: [Deny]
-  subjects: [{kind: User, name: mallory, mayInitiate: true}]
-  rules:
-  - trigger: spec
-    policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]
-`
 		names = `
   rules:
   - trigger: spec
     policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: ["*"]}]
 `
+		hers = `
+metadata: {name: hers}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1alpha1, kind: Instance}
+  validationActions: [Deny]
+  subjects: [{kind: User, name: mallory, mayInitiate: true}]` + names
 	)
 	owner := func(kind, name, controller string) map[string]any {
 		version := map[string]string{"Deployment": "apps/v1"}[kind]

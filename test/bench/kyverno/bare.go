@@ -23,8 +23,6 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
-	corev1 "k8s.io/api/core/v1"
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -34,19 +32,15 @@ import (
 // bare applies the clones with another value, as Kausality does, and returns how long that takes. Nobody else does
 // anything meanwhile: less than that a change of the source cannot take on this machine.
 func (s *stage) bare(ctx context.Context, value string) (phase, error) {
-	list := &unstructured.UnstructuredList{}
-	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
-	if err := s.admin.List(ctx, list, client.MatchingFields{"metadata.name": objectName}); err != nil {
+	_, clones, err := s.secrets(ctx)
+	if err != nil {
 		return phase{}, err
 	}
 	group, groupCtx := errgroup.WithContext(ctx)
 	group.SetLimit(*writers)
 	began := time.Now()
-	for i := range list.Items {
-		clone := &list.Items[i]
-		if clone.GetNamespace() == sourceNamespace {
-			continue
-		}
+	for i := range clones {
+		clone := &clones[i]
 		group.Go(func() error {
 			text, err := json.Marshal(map[string]any{
 				"apiVersion": "v1", "kind": "Secret", "type": clone.Object["type"], "stringData": map[string]string{sourceKey: value},

@@ -42,8 +42,8 @@ var kinds = []schema.GroupVersionKind{
 type measurement struct {
 	World      string `json:"world"`
 	Namespaces int    `json:"namespaces"`
-	// First is the first generation, and Change what follows a change of the source, of several changes the one
-	// that takes the median of the time. Changes has the times of all, in seconds.
+	// First is the first generation. Change is what follows a change of the source, of several changes the one with
+	// the median time; Changes has the times of all, in seconds.
 	First   phase     `json:"first"`
 	Change  phase     `json:"change"`
 	Changes []float64 `json:"changes"`
@@ -142,8 +142,8 @@ func (s *stage) firstGeneration(ctx context.Context) (phase, error) {
 	return p, nil
 }
 
-// medianOf does something as often as the source is changed, and returns what takes the median of the time, with
-// the times of all in seconds.
+// medianOf calls do as often as the source is changed. It returns the phase with the median time, and the times of
+// all in seconds.
 func medianOf(do func(i int) (phase, error)) (phase, []float64, error) {
 	var all []phase
 	var seconds []float64

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"slices"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -201,27 +202,42 @@ func (s *stage) changeSource(ctx context.Context, i int) (began time.Time, err e
 	return began, s.admin.Patch(ctx, source, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, `{"stringData":{%q:"change %d"}}`, sourceKey, i)))
 }
 
-// stale counts the clones that do not have what the source has.
-func (s *stage) stale(ctx context.Context) (int, error) {
+// secrets returns the source and its clones.
+func (s *stage) secrets(ctx context.Context) (source *unstructured.Unstructured, clones []unstructured.Unstructured, err error) {
 	list := &unstructured.UnstructuredList{}
 	list.SetGroupVersionKind(corev1.SchemeGroupVersion.WithKind("Secret"))
 	if err := s.admin.List(ctx, list, client.MatchingFields{"metadata.name": objectName}); err != nil {
+		return nil, nil, err
+	}
+	i := slices.IndexFunc(list.Items, func(secret unstructured.Unstructured) bool { return secret.GetNamespace() == sourceNamespace })
+	if i < 0 {
+		return nil, nil, fmt.Errorf("there is no Secret %s/%s", sourceNamespace, objectName)
+	}
+	source = list.Items[i].DeepCopy()
+	return source, slices.Delete(list.Items, i, i+1), nil
+}
+
+// stale counts the clones that do not have what the source has.
+func (s *stage) stale(ctx context.Context) (int, error) {
+	source, clones, err := s.secrets(ctx)
+	if err != nil {
 		return 0, err
 	}
-	var source string
-	values := map[string]int{}
-	for i := range list.Items {
-		value, _, err := unstructured.NestedString(list.Items[i].Object, "data", sourceKey)
+	wanted, _, err := unstructured.NestedString(source.Object, "data", sourceKey)
+	if err != nil {
+		return 0, err
+	}
+	stale := *namespaces
+	for i := range clones {
+		value, _, err := unstructured.NestedString(clones[i].Object, "data", sourceKey)
 		if err != nil {
 			return 0, err
 		}
-		if list.Items[i].GetNamespace() == sourceNamespace {
-			source = value
-			continue
+		if value == wanted {
+			stale--
 		}
-		values[value]++
 	}
-	return *namespaces - values[source], nil
+	return stale, nil
 }
 
 // read has a witness see what was asked for since the last time.

@@ -14,8 +14,8 @@ See the License for the specific language governing permissions and
 limitations under the License.
 */
 
-// Package policylog has what AllowancePolicies said at some time, as the API server stored them. It shares
-// no code with the operator.
+// Package policylog tells from the audit log what AllowancePolicies said at a time, as the API server stored
+// them. It shares no code with the operator.
 package policylog
 
 import (
@@ -125,9 +125,9 @@ func Read(all []*audit.Life) (Log, error) {
 
 // During returns the policies for a kind that were in effect all through an interval. One without an
 // initiator goes on with what policies that name its kind begin, and needs a parent.
-func (r Log) During(kind string, hasParent bool, from, to time.Time) []*Policy {
+func (l Log) During(kind string, hasParent bool, from, to time.Time) []*Policy {
 	var out []*Policy
-	for _, p := range r {
+	for _, p := range l {
 		if p.For.Kind == kind && !p.From.After(from) && !p.Until.Before(to) && (p.Initiates() || hasParent) {
 			out = append(out, p)
 		}
@@ -136,9 +136,9 @@ func (r Log) During(kind string, hasParent bool, from, to time.Time) []*Policy {
 }
 
 // Ever returns the policies for a kind that may have been in effect at some time of an interval.
-func (r Log) Ever(kind string, from, to time.Time) []*Policy {
+func (l Log) Ever(kind string, from, to time.Time) []*Policy {
 	var out []*Policy
-	for _, p := range r {
+	for _, p := range l {
 		if p.For.Kind == kind && !p.Since.After(to) && !p.Until.Add(Moment).Before(from) {
 			out = append(out, p)
 		}
@@ -148,20 +148,20 @@ func (r Log) Ever(kind string, from, to time.Time) []*Policy {
 
 // Closes reports whether any of those for a kind that were in effect all through an interval has
 // it that nothing goes on while nobody can be asked: one is enough.
-func (r Log) Closes(kind string, from, to time.Time) bool {
-	return slices.ContainsFunc(r.During(kind, true, from, to), func(p *Policy) bool { return p.FailurePolicy == "Fail" })
+func (l Log) Closes(kind string, from, to time.Time) bool {
+	return slices.ContainsFunc(l.During(kind, true, from, to), func(p *Policy) bool { return p.FailurePolicy == "Fail" })
 }
 
 // Standing returns the policies for a kind that were in effect all through an interval, by whatever edit
 // of them. One without an initiator goes on only with what policies that name its resource begin.
-func (r Log) Standing(kind, resource string, from, to time.Time) []*Policy {
+func (l Log) Standing(kind, resource string, from, to time.Time) []*Policy {
 	stands := func(p *Policy) bool { return !p.Unbroken.After(from) && !p.Until.Before(to) }
 	var out []*Policy
-	for _, p := range r {
+	for _, p := range l {
 		if p.For.Kind != kind || !stands(p) {
 			continue
 		}
-		if p.Initiates() || slices.ContainsFunc(r, func(above *Policy) bool {
+		if p.Initiates() || slices.ContainsFunc(l, func(above *Policy) bool {
 			return above.For.Kind != kind && above.Initiates() && above.Bounds(resource, nil) && stands(above)
 		}) {
 			out = append(out, p)
@@ -171,8 +171,8 @@ func (r Log) Standing(kind, resource string, from, to time.Time) []*Policy {
 }
 
 // Came reports whether a policy for a kind came or went in an interval.
-func (r Log) Came(kind string, from, to time.Time) bool {
-	return slices.ContainsFunc(r, func(p *Policy) bool {
+func (l Log) Came(kind string, from, to time.Time) bool {
+	return slices.ContainsFunc(l, func(p *Policy) bool {
 		in := func(t time.Time) bool { return !t.Before(from) && !t.After(to) }
 		effect := p.From
 		if effect.Equal(audit.Forever) {

@@ -84,20 +84,20 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	lives := audit.Lives(log.Writes)
-	book, err := Read([]*audit.Life{lives["a"], lives["b"]})
+	policies, err := Read([]*audit.Life{lives["a"], lives["b"]})
 	if err != nil {
 		t.Fatal(err)
 	}
 	for second, want := range map[int]bool{5: false, 11: false, 15: true, 21: true, 25: true, 35: false, 41: false, 45: true} {
 		now := time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC)
-		if got := book.Standing("Deployment", "deployments", now, now); len(got) > 0 != want {
+		if got := policies.Standing("Deployment", "deployments", now, now); len(got) > 0 != want {
 			t.Errorf("%d policies stand in second %d, want any: %t", len(got), second, want)
 		}
 	}
 }
 
 // Which policies are in effect, by whatever edit, and which only go on with what others begin.
-func TestBook(t *testing.T) {
+func TestLog(t *testing.T) {
 	at := func(second int) time.Time { return time.Date(2026, 1, 1, 0, 0, second, 0, time.UTC) }
 	above := &Policy{Name: "above", Since: at(0), From: at(5), Unbroken: at(5), Until: at(20), Subjects: []Subject{{MayInitiate: true}}}
 	above.For.Kind = "Deployment"
@@ -108,7 +108,7 @@ func TestBook(t *testing.T) {
 	edited.For.Kind = "Deployment"
 	below := &Policy{Name: "below", Since: at(0), From: at(6), Unbroken: at(6), Until: audit.Forever}
 	below.For.Kind = "ReplicaSet"
-	book := Log{above, edited, below}
+	policies := Log{above, edited, below}
 
 	names := func(all []*Policy) []string {
 		out := []string{}
@@ -118,14 +118,14 @@ func TestBook(t *testing.T) {
 		return out
 	}
 	tests := map[string]struct{ got, want []string }{
-		"in effect":                    {names(book.During("Deployment", false, at(10), at(15))), []string{"above"}},
-		"not yet":                      {names(book.During("Deployment", false, at(3), at(15))), []string{}},
-		"while an edit is on its way":  {names(book.During("Deployment", false, at(21), at(22))), []string{}},
-		"what both say, meanwhile":     {names(book.Standing("Deployment", "deployments", at(21), at(22))), []string{"edited"}},
-		"what both say, all the while": {names(book.Standing("Deployment", "deployments", at(10), at(30))), []string{"edited"}},
-		"with what is above it":        {names(book.Standing("ReplicaSet", "replicasets", at(10), at(15))), []string{"below"}},
-		"which names other resources":  {names(book.Standing("ReplicaSet", "jobs", at(10), at(15))), []string{}},
-		"maybe in effect":              {names(book.Ever("Deployment", at(21), at(22))), []string{"above", "edited"}},
+		"in effect":                    {names(policies.During("Deployment", false, at(10), at(15))), []string{"above"}},
+		"not yet":                      {names(policies.During("Deployment", false, at(3), at(15))), []string{}},
+		"while an edit is on its way":  {names(policies.During("Deployment", false, at(21), at(22))), []string{}},
+		"what both say, meanwhile":     {names(policies.Standing("Deployment", "deployments", at(21), at(22))), []string{"edited"}},
+		"what both say, all the while": {names(policies.Standing("Deployment", "deployments", at(10), at(30))), []string{"edited"}},
+		"with what is above it":        {names(policies.Standing("ReplicaSet", "replicasets", at(10), at(15))), []string{"below"}},
+		"which names other resources":  {names(policies.Standing("ReplicaSet", "jobs", at(10), at(15))), []string{}},
+		"maybe in effect":              {names(policies.Ever("Deployment", at(21), at(22))), []string{"above", "edited"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -31,7 +31,7 @@ import (
 	"kausality.io/operator/test/campaign/badinput/inputs"
 )
 
-// Runner is what is to be tried, and where.
+// Runner says what to try, and where.
 type Runner struct {
 	// Admin reaches the API server with all rights, those to be somebody else included.
 	Admin *rest.Config

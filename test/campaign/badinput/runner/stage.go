@@ -56,7 +56,7 @@ const (
 	patience = time.Minute
 )
 
-// stage is what there is while it is tried.
+// stage has the clients and objects of a run.
 type stage struct {
 	*Runner
 
@@ -89,7 +89,7 @@ func (s *stage) apps(resource string) string {
 	return fmt.Sprintf("/apis/apps/v1/namespaces/%s/%s", s.Namespace, resource)
 }
 
-// set makes what it takes.
+// set makes the clients and objects that a run needs.
 func (r *Runner) set(ctx context.Context) (*stage, error) {
 	s := &stage{Runner: r}
 	for _, who := range []struct {
