@@ -193,6 +193,26 @@ func (s *story) set(pieces ...string) {
 	}
 }
 
+// twice has mallory delete a Pod, of which one is too many as alice has scaled, and the controller too, at
+// the same time or when that has been done.
+func (s *story) twice(same bool) {
+	s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 1}))
+	s.write(deploymentController, audit.VerbUpdate, replicaSets, "web-1", spec(map[string]any{"replicas": 1}))
+	s.remove("mallory", pods, "web-1-a")
+	if same {
+		s.later(5*time.Millisecond - 10*time.Second)
+	}
+	s.remove(replicaSetController, pods, "web-1-a")
+}
+
+// lets has the controller of a set let go of a Pod that mallory has made for it.
+func (s *story) lets(name string) {
+	s.set()
+	made := map[string]any{"metadata": s.owned("StatefulSet", "db"), "spec": template("db:1")["spec"]}
+	s.write("alice", audit.VerbCreate, pods, name, made)
+	s.write(controllers[kinds[statefulSets]], audit.VerbPatch, pods, name, map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+}
+
 // thing is a Thing of alice's that says that it is Ready, and whose controller changes its ConfigMap
 // some times afterwards, one gap after the other.
 func (s *story) thing(gaps ...time.Duration) {
@@ -385,6 +405,8 @@ func TestCheck(t *testing.T) {
 		"an eviction": {tell: func(s *story) {
 			s.event("mallory", audit.VerbCreate, pods, audit.SubEviction, "web-1-a", 201, nil, map[string]any{"kind": "Status"})
 		}},
+		"a stranger deletes a Pod that its controller is just deleting": {tell: func(s *story) { s.twice(true) }},
+		"a stranger and then nobody else deletes a Pod":                 {tell: func(s *story) { s.twice(false) }, want: []Promise{Uncovered}},
 		"a stranger takes the owner away": {tell: func(s *story) {
 			s.write("mallory", audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
 		}, want: []Promise{Uncovered}},
@@ -393,6 +415,8 @@ func TestCheck(t *testing.T) {
 			audit.AsMap(audit.ValueAt(meta, "ownerReferences", "0"))["name"] = "other"
 			s.write("mallory", audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": meta})
 		}, want: []Promise{Uncovered}},
+		"a set lets go of a Pod that is not named after it": {tell: func(s *story) { s.lets("zq7z") }},
+		"a set lets go of a Pod of its own":                 {tell: func(s *story) { s.lets("db-7") }, want: []Promise{Uncovered}},
 		"a controller lets go of what it selects": {tell: func(s *story) {
 			s.write(deploymentController, audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
 		}, want: []Promise{Uncovered}},
@@ -491,6 +515,16 @@ func TestCheck(t *testing.T) {
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": waiting("zq7z:1")}))
 			roll(s, "zq7z:1")
 		}, want: []Promise{Uncovered, Smuggled}},
+		"it goes on once all say what none of them gets": {tell: func(s *story) {
+			meta := func(with map[string]any) map[string]any {
+				return spec(map[string]any{"template": map[string]any{"metadata": with}})
+			}
+			s.write("alice", audit.VerbPatch, deployments, "web", meta(map[string]any{"labels": map[string]any{"app": "web"}}))
+			s.write("mallory", audit.VerbPatch, deployments, "web", meta(map[string]any{"managedFields": []any{map[string]any{"fieldsType": "zq7z"}}}))
+			s.settle()
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": waiting("web:2")}))
+			roll(s, "web:2")
+		}},
 		"a number is withheld, and carried out": {tell: func(s *story) {
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 5}))

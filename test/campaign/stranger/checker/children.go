@@ -18,6 +18,7 @@ package checker
 
 import (
 	"slices"
+	"strconv"
 	"strings"
 	"time"
 
@@ -173,9 +174,7 @@ func (c *checker) checkChildren() {
 		for _, v := range l.Versions {
 			c.checkVersion(l, v)
 		}
-		for _, w := range l.Ends {
-			c.checkEnd(l, w)
-		}
+		c.checkEnds(l)
 		c.checkVanished(l)
 	}
 }
@@ -205,21 +204,42 @@ func (c *checker) checkVersion(l *audit.Life, v *audit.Version) {
 	c.uncovered(refused)
 }
 
-// checkEnd judges that the end of an object was asked for. Once is enough.
-func (c *checker) checkEnd(l *audit.Life, w *audit.Write) {
-	if c.keepsAlive(w) || w.Received.After(l.Asked) {
-		return
+// checkEnds judges that the end of an object was asked for by who may. Of several who asked at the
+// same time any may have ended it: the API server grants the others what is ending already, also
+// after they had been denied it.
+func (c *checker) checkEnds(l *audit.Life) {
+	var denied *childWrite
+	for _, w := range firstEnds(l) {
+		if c.keepsAlive(w) {
+			return
+		}
+		found := l.FoundAt(w.Received)
+		child := &childWrite{Write: w, life: l, found: found.Object, child: found.Object, changes: []audit.Change{{Verb: audit.Ends}}}
+		if c.parentOf(child) == nil {
+			return
+		}
+		if why := c.grants(child); why != "" {
+			c.report.Children[why]++
+			return
+		}
+		if denied == nil {
+			denied = child
+		}
 	}
-	found := l.FoundAt(w.Received)
-	child := &childWrite{Write: w, life: l, found: found.Object, child: found.Object, changes: []audit.Change{{Verb: audit.Ends}}}
-	if c.parentOf(child) == nil {
-		return
+	if denied != nil {
+		c.uncovered(denied)
 	}
-	if why := c.grants(child); why != "" {
-		c.report.Children[why]++
-		return
+}
+
+// firstEnds returns the requests that may have ended an object: those that came before any of them was
+// answered, the earliest first.
+func firstEnds(l *audit.Life) []*audit.Write {
+	if len(l.Ends) == 0 {
+		return nil
 	}
-	c.uncovered(child)
+	ends := slices.SortedStableFunc(slices.Values(l.Ends), func(a, b *audit.Write) int { return a.Received.Compare(b.Received) })
+	answered := slices.MinFunc(ends, func(a, b *audit.Write) int { return a.Answered.Compare(b.Answered) }).Answered
+	return slices.DeleteFunc(ends, func(w *audit.Write) bool { return w.Received.After(answered) })
 }
 
 // Unasked is why what nothing covers is known of: nobody could be asked, or could tell, and
@@ -350,8 +370,14 @@ func (c *checker) mayUse(w *childWrite, kind string) bool {
 	return policylog.Knows(slices.Concat(c.rules.Ever(kind, from, to), c.rules.Ever(w.child.Kind, from, to)), w.Write, false)
 }
 
-// selects reports whether an object takes a child for its own by a selector.
+// selects reports whether an object takes a child for its own by a selector. StatefulSets take Pods
+// by their names, too.
 func selects(parent, child *audit.Object) bool {
+	if ordinal, ok := strings.CutPrefix(child.Name, parent.Name+"-"); parent.Kind == kinds[statefulSets] && child.Kind == kinds[pods] {
+		if _, err := strconv.ParseUint(ordinal, 10, 31); !ok || err != nil {
+			return false
+		}
+	}
 	selector := parent.At("spec", "selector")
 	return !parent.Deleting && len(audit.AsMap(audit.ValueAt(selector, "matchLabels"))) > 0 && audit.Matches(selector, child.Labels)
 }

@@ -211,15 +211,23 @@ func (s *state) settle(v *audit.Version) {
 
 // prove ends what is withheld of fields of which a report of the present generation proves that all
 // children are as they say: there is nothing left to hold back. Where there are no children it proves
-// nothing, and what brought values of strangers stays withheld.
+// nothing, and what brought values of strangers stays withheld, but for what no child gets.
 func (s *state) prove(v *audit.Version) {
 	if !settledAt(v, v.Generation) {
 		return
 	}
 	proven := proves(v)
 	s.held = slices.DeleteFunc(s.held, func(h held) bool {
-		return len(h.marks) == 0 && slices.ContainsFunc(proven, func(field []string) bool { return audit.Within(h.path, field) })
+		return (len(h.marks) == 0 || !isCopied(h.path)) && slices.ContainsFunc(proven, func(field []string) bool { return audit.Within(h.path, field) })
 	})
+}
+
+// isCopied reports whether children get what an object has at a path: of the metadata of templates only
+// labels, annotations and finalizers.
+func isCopied(path []string) bool {
+	metadata := []string{"spec", "template", "metadata"}
+	return !audit.Within(path, metadata) || len(path) == len(metadata) ||
+		slices.Contains([]string{"labels", "annotations", "finalizers"}, path[len(metadata)])
 }
 
 // proves returns the fields of which the status of a version that has settled proves that they are
