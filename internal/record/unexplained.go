@@ -99,10 +99,15 @@ func IsScaled(obj *unstructured.Unstructured, path string, since *metav1.Time) b
 
 // LastChange returns when an object was last changed but for its status, in whole seconds; who
 // only takes something away leaves no time.
-func LastChange(obj *unstructured.Unstructured) time.Time {
+func LastChange(obj metav1.Object) time.Time {
+	return newest(obj.GetManagedFields(), func(f metav1.ManagedFieldsEntry) bool { return f.Subresource != statusSubresource })
+}
+
+// newest returns the time of the newest of some entries, the zero time where none has one.
+func newest(fields []metav1.ManagedFieldsEntry, is func(metav1.ManagedFieldsEntry) bool) time.Time {
 	var last time.Time
-	for _, f := range obj.GetManagedFields() {
-		if f.Subresource != statusSubresource && f.Time != nil && f.Time.After(last) {
+	for _, f := range fields {
+		if is(f) && f.Time != nil && f.Time.After(last) {
 			last = f.Time.Time
 		}
 	}

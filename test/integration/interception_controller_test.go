@@ -42,6 +42,7 @@ import (
 	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 // startManager runs what setup adds until the end of the spec.
@@ -273,6 +274,25 @@ var _ = Describe("The interception controller", func() {
 		policies.set(&again)
 		Eventually(rendered(&again)).Should(BeTrue())
 		Expect(versions(ctx)).To(Equal(before))
+		Expect(reconciler.ToldAt(&again)).To(Equal(record.Moment{}))
+
+		By("remembering by which write the API server was told of a generation")
+		closed := again
+		closed.Generation++
+		closed.FailurePolicy = v1alpha1.FailurePolicyFail
+		policies.set(&closed)
+		Eventually(rendered(&closed)).Should(BeTrue())
+		Expect(get(ctx, mutating)()).To(Succeed())
+		told := record.WriteOf(mutating)
+		Expect(reconciler.ToldAt(&closed)).To(Equal(told))
+		open := closed
+		open.UID, open.FailurePolicy = "of yet another one", v1alpha1.FailurePolicyIgnore
+		policies.set(&closed, &open)
+		Eventually(rendered(&open)).Should(BeTrue())
+		Expect(reconciler.ToldAt(&closed)).To(Equal(told))
+		Expect(told.Before(reconciler.ToldAt(&open))).To(BeTrue())
+		policies.set(&again)
+		Eventually(rendered(&open)).Should(BeFalse())
 
 		By("taking back what somebody edits")
 		mutating.Webhooks[0].FailurePolicy = ptr.To(admissionregistrationv1.Fail)

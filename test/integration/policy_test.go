@@ -47,6 +47,7 @@ import (
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/gate/crossplane"
 	"kausality.io/operator/internal/gate/registry"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/objectcache"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
@@ -61,9 +62,19 @@ const inEffectWithin = 15 * time.Second
 const targetRate = 50
 
 // rendering stands for the reconciler of the webhook configurations.
-type rendering struct{ pending atomic.Bool }
+type rendering struct {
+	pending atomic.Bool
+	toldAt  atomic.Pointer[record.Moment]
+}
 
 func (r *rendering) Rendered(*policy.Policy) bool { return !r.pending.Load() }
+
+func (r *rendering) ToldAt(*policy.Policy) record.Moment {
+	if at := r.toldAt.Load(); at != nil {
+		return *at
+	}
+	return record.Moment{}
+}
 
 func (r *rendering) Begun() bool { return true }
 
@@ -349,6 +360,26 @@ var _ = Describe("Policies", func() {
 		controllers.rendering.pending.Store(false)
 		controllers.catalog.NotifyAll()
 		Eventually(statusOf(ctx, p.Name)).WithTimeout(inEffectWithin).Should(beEnforced())
+	})
+
+	It("adopt what was begun after they had looked, and before the API server asks", func(ctx SpecContext) {
+		apply(ctx, newDeployment(namespace, "before"))
+		controllers.rendering.pending.Store(true)
+		p := withRule(newPolicy("spec-deployments", namespace, deploymentKind, "platform-team"), "spec", "apps", "replicasets")
+		apply(ctx, p)
+		Eventually(statusOf(ctx, p.Name)).Should(HaveField("AdoptedGeneration", p.Generation))
+		Expect(adopting(ctx, namespace)()).To(ConsistOf("before"))
+
+		granted := newDeployment(namespace, "granted")
+		granted.Annotations = map[string]string{v1alpha1.AnnotationAllowances: ledger.Ledger{ledger.NewEntry(v1alpha1.Allowance{Kind: "ReplicaSet"})}.Encode()}
+		told := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "told"}, Data: map[string]string{"of": p.Name}}
+		apply(ctx, newDeployment(namespace, "between"), granted, told, newDeployment(namespace, "after"))
+		controllers.rendering.toldAt.Store(new(record.WriteOf(told)))
+		controllers.rendering.pending.Store(false)
+		controllers.catalog.NotifyAll()
+		Eventually(statusOf(ctx, p.Name)).WithTimeout(inEffectWithin).Should(beEnforced())
+		Eventually(adopting(ctx, namespace)).WithTimeout(inEffectWithin).Should(ConsistOf("before", "between"))
+		Consistently(adopting(ctx, namespace)).Should(ConsistOf("before", "between"))
 	})
 
 	It("follow the definitions of the kinds that they name", func(ctx SpecContext) {

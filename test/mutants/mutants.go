@@ -690,6 +690,36 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestAdoptionAlongWithOthers", "./internal/webhook/admission"},
 	},
 	{
+		name:  "what is begun while a policy comes stays withheld",
+		edits: []edit{{"internal/controller/policy/controller.go", "r.arrive(ctx, known.Entry)", "time.Duration(0), error(nil)"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "adopt what was begun after they had looked"},
+	},
+	{
+		name:  "what the cache shows late stays withheld",
+		edits: []edit{{"internal/controller/policy/arrival.go", "	last := !to.looked.IsZero()", "	last := true"}},
+		unit:  []string{"-run=TestArrive", "./internal/controller/policy"},
+	},
+	{
+		name:  "what is begun when everybody is asked is adopted",
+		edits: []edit{{"internal/controller/policy/arrival.go", " || !changed.Before(asked)", ""}},
+		unit:  []string{"-run=TestAdoptLate", "./internal/controller/policy"},
+	},
+	{
+		name:  "what was long before a policy is adopted when it has come",
+		edits: []edit{{"internal/controller/policy/arrival.go", " || changed.Before(to.wantedAt)", ""}},
+		unit:  []string{"-run=TestAdoptLate", "./internal/controller/policy"},
+	},
+	{
+		name:  "what has been judged is adopted when a policy has come",
+		edits: []edit{{"internal/controller/policy/arrival.go", " || now.raw != known.raw", ""}},
+		unit:  []string{"-run=TestAdoptLate", "./internal/controller/policy"},
+	},
+	{
+		name:  "the API server is told anew of what it knows",
+		edits: []edit{{"internal/controller/interception/controller.go", "before.generation >= p.Generation", "before.generation > p.Generation"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=" + "keeps everything equal to what policies need"},
+	},
+	{
 		name:  "who names another parent no more is released",
 		edits: []edit{{judge, "(!ok || uid == in.Parent.UID)", "(!ok || uid != \"\")"}},
 		unit:  []string{"-run=TestDecide", "./internal/decision"},

@@ -158,6 +158,11 @@ func (h Holders) Get(_ context.Context, gvk schema.GroupVersionKind, key types.N
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
 }
 
+// Live returns what Get does.
+func (h Holders) Live(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error) {
+	return h.Get(ctx, gvk, key)
+}
+
 // Ignores reports that no parent is ignored.
 func (Holders) Ignores(context.Context, *unstructured.Unstructured, lineage.Ref) bool {
 	return false

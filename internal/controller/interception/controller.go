@@ -53,6 +53,7 @@ import (
 	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 // +kubebuilder:rbac:groups=admissionregistration.k8s.io,resources=mutatingwebhookconfigurations;validatingwebhookconfigurations;mutatingadmissionpolicies;mutatingadmissionpolicybindings,verbs=list;watch;create;update;delete
@@ -117,14 +118,23 @@ type Reconciler struct {
 	// protects says that the cluster serves MutatingAdmissionPolicies.
 	protects bool
 	rendered atomic.Pointer[rendered]
+	// told has what the API server has been told of each policy by its UID. Reconcile alone uses it.
+	told map[types.UID]telling
+}
+
+// telling is of which generation of a policy the API server has been told.
+type telling struct {
+	generation int64
+	// at is the write that told it; zero where it took none.
+	at record.Moment
 }
 
 // rendered is what the API server has been told.
 type rendered struct {
 	// installed says that there is an installation by which it may be told anything.
 	installed bool
-	// generations has the generation of each policy by its UID, as another policy may take its name.
-	generations map[types.UID]int64
+	// told is of each policy by its UID, as another policy may take its name.
+	told map[types.UID]telling
 }
 
 // SetupWithManager adds the reconciler to mgr. Whether the cluster serves
@@ -186,8 +196,17 @@ func (r *Reconciler) Rendered(p *policy.Policy) bool {
 	if rendered == nil {
 		return false
 	}
-	g, ok := rendered.generations[p.UID]
-	return ok && g >= p.Generation
+	t, ok := rendered.told[p.UID]
+	return ok && t.generation >= p.Generation
+}
+
+// ToldAt returns the write from which on the API server asks about what a policy names, and
+// the zero Moment where it took none, or another process has made it.
+func (r *Reconciler) ToldAt(p *policy.Policy) record.Moment {
+	if rendered := r.rendered.Load(); rendered != nil {
+		return rendered.told[p.UID].at
+	}
+	return record.Moment{}
 }
 
 // Begun implements Rendering.
@@ -243,9 +262,9 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ ctrl.Request) (ctrl.Result
 		return ctrl.Result{}, err
 	}
 	desired := interception.Render(in)
-	err = errors.Join(r.apply(ctx, desired), r.own(ctx, installed.Owners))
+	err = errors.Join(r.apply(ctx, desired, policies), r.own(ctx, installed.Owners))
 	if err == nil {
-		r.report(true, policies)
+		r.report(true, r.told)
 		err = r.applyCauses(ctx, desired)
 	}
 	if apierrors.IsConflict(err) || apierrors.IsAlreadyExists(err) {
@@ -262,7 +281,7 @@ func (r *Reconciler) switchOff(ctx context.Context) (ctrl.Result, error) {
 		logf.FromContext(ctx).Info("Nothing is intercepted: no ValidatingWebhookConfiguration has the API server ask about AllowancePolicies. " +
 			"Apply the installation again to switch it on")
 	}
-	if err := errors.Join(r.apply(ctx, interception.Desired{}), r.applyCauses(ctx, interception.Desired{})); err != nil {
+	if err := errors.Join(r.apply(ctx, interception.Desired{}, nil), r.applyCauses(ctx, interception.Desired{})); err != nil {
 		return ctrl.Result{}, err
 	}
 	r.report(false, nil)
@@ -298,35 +317,56 @@ func (r *Reconciler) selectKubeSystem(ctx context.Context) (bool, error) {
 
 // apply writes what differs. What protects ledgers comes before what grants
 // them, and goes after.
-func (r *Reconciler) apply(ctx context.Context, desired interception.Desired) error {
+func (r *Reconciler) apply(ctx context.Context, desired interception.Desired, policies []*policy.Policy) error {
 	if r.protects {
-		if err := ensure(ctx, r.Client, r.Config.Name, desired.AdmissionPolicy, func(live, want *admissionregistrationv1.MutatingAdmissionPolicy) {
+		if _, err := ensure(ctx, r.Client, r.Config.Name, desired.AdmissionPolicy, func(live, want *admissionregistrationv1.MutatingAdmissionPolicy) {
 			live.Spec = want.Spec
 		}); err != nil {
 			return err
 		}
-		if err := ensure(ctx, r.Client, r.Config.Name, desired.Binding, func(live, want *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
+		if _, err := ensure(ctx, r.Client, r.Config.Name, desired.Binding, func(live, want *admissionregistrationv1.MutatingAdmissionPolicyBinding) {
 			live.Spec = want.Spec
 		}); err != nil {
 			return err
 		}
 	}
-	if err := ensure(ctx, r.Client, r.Config.Name, desired.Mutating, func(live, want *admissionregistrationv1.MutatingWebhookConfiguration) {
-		live.Webhooks = want.Webhooks
-	}); err != nil {
-		return err
-	}
-	return ensure(ctx, r.Client, r.Config.Name, desired.Validating, func(live, want *admissionregistrationv1.ValidatingWebhookConfiguration) {
+	written, err := ensure(ctx, r.Client, r.Config.Name, desired.Mutating, func(live, want *admissionregistrationv1.MutatingWebhookConfiguration) {
 		live.Webhooks = want.Webhooks
 	})
+	if err != nil {
+		return err
+	}
+	r.tell(policies, written)
+	_, err = ensure(ctx, r.Client, r.Config.Name, desired.Validating, func(live, want *admissionregistrationv1.ValidatingWebhookConfiguration) {
+		live.Webhooks = want.Webhooks
+	})
+	return err
+}
+
+// tell notes that the API server has been told of policies, by the configuration that was
+// written, nil where it took none: from then on it asks who may grant what.
+func (r *Reconciler) tell(policies []*policy.Policy, written *admissionregistrationv1.MutatingWebhookConfiguration) {
+	var at record.Moment
+	if written != nil {
+		at = record.WriteOf(written)
+	}
+	told := make(map[types.UID]telling, len(policies))
+	for _, p := range policies {
+		told[p.UID] = telling{generation: p.Generation, at: at}
+		if before, ok := r.told[p.UID]; ok && before.generation >= p.Generation {
+			told[p.UID] = before
+		}
+	}
+	r.told = told
 }
 
 // applyCauses writes what differs of what notes who causes what. It comes after everything else, which
 // must not wait for it.
 func (r *Reconciler) applyCauses(ctx context.Context, desired interception.Desired) error {
-	return ensure(ctx, r.Client, interception.CausesName(r.Config.Name), desired.Causes, func(live, want *admissionregistrationv1.MutatingWebhookConfiguration) {
+	_, err := ensure(ctx, r.Client, interception.CausesName(r.Config.Name), desired.Causes, func(live, want *admissionregistrationv1.MutatingWebhookConfiguration) {
 		live.Webhooks = want.Webhooks
 	})
+	return err
 }
 
 // own has what is installed beside the master switch go with it: the webhook that stamps
@@ -350,41 +390,37 @@ func (r *Reconciler) own(ctx context.Context, owners []metav1.OwnerReference) er
 	return nil
 }
 
-// report lets Rendered and Off know what has been applied.
-func (r *Reconciler) report(installed bool, policies []*policy.Policy) {
-	now := &rendered{installed: installed, generations: make(map[types.UID]int64, len(policies))}
-	for _, p := range policies {
-		now.generations[p.UID] = p.Generation
-	}
-	before := r.rendered.Swap(now)
-	if r.OnRendered != nil && (before == nil || before.installed != installed || !maps.Equal(before.generations, now.generations)) {
+// report lets Rendered, ToldAt and Off know what has been applied.
+func (r *Reconciler) report(installed bool, told map[types.UID]telling) {
+	before := r.rendered.Swap(&rendered{installed: installed, told: told})
+	if r.OnRendered != nil && (before == nil || before.installed != installed || !maps.Equal(before.told, told)) {
 		r.OnRendered()
 	}
 }
 
 // ensure makes the object of that name equal to want, or absent where want is nil.
 // set copies what matters from want to what is there; nothing is written where
-// that changes nothing.
+// that changes nothing. It returns the object as it was written, nil where it was not.
 func ensure[T any, P interface {
 	*T
 	client.Object
-}](ctx context.Context, c client.Client, name string, want P, set func(live, want P)) error {
+}](ctx context.Context, c client.Client, name string, want P, set func(live, want P)) (P, error) {
 	live := P(new(T))
 	live.SetName(name)
 	gvk, err := c.GroupVersionKindFor(live)
 	if err != nil {
-		return err
+		return nil, err
 	}
 	kind := gvk.Kind
 	if want == nil {
 		if err := c.Get(ctx, client.ObjectKeyFromObject(live), live); err != nil {
-			return client.IgnoreNotFound(err)
+			return nil, client.IgnoreNotFound(err)
 		}
 		if err := client.IgnoreNotFound(c.Delete(ctx, live)); err != nil {
-			return fmt.Errorf("deleting %s %s, which nothing needs: %w", kind, name, err)
+			return nil, fmt.Errorf("deleting %s %s, which nothing needs: %w", kind, name, err)
 		}
 		logf.FromContext(ctx).Info("Removed, as nothing needs it", "kind", kind, "name", name)
-		return nil
+		return nil, nil
 	}
 	result, err := controllerutil.CreateOrUpdate(ctx, c, live, func() error {
 		labels := map[string]string{}
@@ -396,10 +432,11 @@ func ensure[T any, P interface {
 		return nil
 	})
 	if err != nil {
-		return fmt.Errorf("keeping %s %s equal to what policies need: %w", kind, name, err)
+		return nil, fmt.Errorf("keeping %s %s equal to what policies need: %w", kind, name, err)
 	}
-	if result != controllerutil.OperationResultNone {
-		logf.FromContext(ctx).Info("Applied what policies need", "kind", kind, "name", name, "operation", result)
+	if result == controllerutil.OperationResultNone {
+		return nil, nil
 	}
-	return nil
+	logf.FromContext(ctx).Info("Applied what policies need", "kind", kind, "name", name, "operation", result)
+	return live, nil
 }

@@ -55,6 +55,8 @@ type Holders interface {
 	ancestry.Getter
 	// List goes through all objects of a kind, which the caller does not modify.
 	List(ctx context.Context, kind schema.GroupVersionKind) iter.Seq2[*unstructured.Unstructured, error]
+	// Live returns an object as the API server has it, with its managed fields, or a NotFound error.
+	Live(ctx context.Context, kind schema.GroupVersionKind, key types.NamespacedName) (*unstructured.Unstructured, error)
 }
 
 // AdoptionRecords keeps which holders are adopting.
@@ -102,20 +104,20 @@ type newcomer struct {
 
 // adopt records what is new to policies: which holders are midway, and the ledgers
 // that they already have and that count for nothing. It looks again after it has recorded
-// some, until there is nothing more.
-func (a *Adoption) adopt(ctx context.Context, before, after *policy.Index, changed *policy.Policy) error {
+// some, until there is nothing more. It returns what it has recorded, by UID.
+func (a *Adoption) adopt(ctx context.Context, before, after *policy.Index, changed *policy.Policy) (map[types.UID]newcomer, error) {
 	recorded := map[types.UID]newcomer{}
 	for range adoptionLooks {
 		newcomers, err := a.newcomers(ctx, before, after, changed)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		newcomers = slices.DeleteFunc(newcomers, func(n newcomer) bool {
 			known, ok := recorded[n.target.UID]
 			return ok && (known.midway || !n.midway) && (known.raw == n.raw || n.raw == "") && n.outdated == ""
 		})
 		if len(newcomers) == 0 {
-			return nil
+			return recorded, nil
 		}
 		writers, ctx := errgroup.WithContext(ctx)
 		writers.SetLimit(adoptionWriters)
@@ -124,10 +126,10 @@ func (a *Adoption) adopt(ctx context.Context, before, after *policy.Index, chang
 			writers.Go(func() error { return a.record(ctx, n) })
 		}
 		if err := writers.Wait(); err != nil {
-			return err
+			return nil, err
 		}
 	}
-	return nil
+	return recorded, nil
 }
 
 func (a *Adoption) record(ctx context.Context, n newcomer) error {

@@ -167,7 +167,7 @@ func TestAdopt(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			records := &adoptedTargets{}
 			adoption := Adoption{Holders: cached, Namespaces: controllertest.NoNamespaceLabels{}, Records: records, Clock: clock.RealClock{}}
-			err := adoption.adopt(t.Context(), policy.NewIndex(controllertest.Compiled(t, tc.before...)), policy.NewIndex(controllertest.Compiled(t, tc.after...)),
+			_, err := adoption.adopt(t.Context(), policy.NewIndex(controllertest.Compiled(t, tc.before...)), policy.NewIndex(controllertest.Compiled(t, tc.after...)),
 				controllertest.Compiled(t, tc.changed)[0])
 			if err != nil {
 				t.Fatalf("adopt(): %v", err)
@@ -221,7 +221,7 @@ func TestAdoptAgain(t *testing.T) {
 			controllertest.Unsettled(holders[0])
 			records := &restless{begin: holders[1 : 1+tc.busy]}
 			adoption := Adoption{Holders: holders, Namespaces: controllertest.NoNamespaceLabels{}, Records: records, Clock: clock.RealClock{}}
-			if err := adoption.adopt(t.Context(), policy.NewIndex(nil), index, index.Policies()[0]); err != nil {
+			if _, err := adoption.adopt(t.Context(), policy.NewIndex(nil), index, index.Policies()[0]); err != nil {
 				t.Fatalf("adopt(): %v", err)
 			}
 			if diff := cmp.Diff(tc.want, records.names); diff != "" {

@@ -20,6 +20,7 @@ package policy
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -39,6 +40,7 @@ import (
 	"kausality.io/operator/internal/controller/updates"
 	knowngates "kausality.io/operator/internal/gate/registry"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 // +kubebuilder:rbac:groups=kausality.io,resources=allowancepolicies,verbs=get;list;watch
@@ -49,6 +51,9 @@ import (
 type Rendering interface {
 	// Rendered says whether that includes what a policy names.
 	Rendered(p *policy.Policy) bool
+	// ToldAt returns the write from which on it asks about that, the zero Moment where it did before,
+	// and where this process has not made the write.
+	ToldAt(p *policy.Policy) record.Moment
 	// Begun says whether this process has told it anything.
 	Begun() bool
 	// Off says that it is told nothing, as what is installed for that has been taken away.
@@ -71,6 +76,9 @@ type Reconciler struct {
 	Kinds catalog.Kinds
 	// Rendering says which policies the API server knows of.
 	Rendering Rendering
+
+	// arrivals has the policies that are coming into effect, by name. Reconcile alone uses it.
+	arrivals map[string]arrival
 }
 
 // SetupWithManager adds the reconciler to mgr. It handles one policy at a time:
@@ -93,6 +101,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	if err := r.Client.Get(ctx, req.NamespacedName, live); err != nil {
 		if apierrors.IsNotFound(err) {
 			forgetPolicy(req.Name)
+			delete(r.arrivals, req.Name)
 		}
 		return reconcile.Result{}, client.IgnoreNotFound(err)
 	}
@@ -109,6 +118,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 	unwatched := r.unwatched(known.Usable, known.Policy)
 
 	adoptErr := r.ensureAdopted(ctx, obj, known.Entry, unwatched)
+	soon, lateErr := r.arrive(ctx, known.Entry)
 	again, err := r.setConditions(ctx, obj, known, unwatched)
 	if err != nil {
 		return reconcile.Result{}, err
@@ -129,12 +139,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, req reconcile.Request) (reco
 		return reconcile.Result{}, fmt.Errorf("writing the status of policy %s: %w", obj.Name, err)
 	}
 	if obj.Status.AdoptedGeneration == known.Policy.Generation {
+		r.judgedFrom(obj)
 		r.Catalog.MarkAdopted(known.Policy)
 	}
-	if adoptErr != nil {
-		return reconcile.Result{}, adoptErr
+	if err := errors.Join(adoptErr, lateErr); err != nil {
+		return reconcile.Result{}, err
 	}
-	return reconcile.Result{RequeueAfter: again}, nil
+	return reconcile.Result{RequeueAfter: sooner(again, soon)}, nil
+}
+
+// sooner returns the shorter one of two times, of which 0 means never.
+func sooner(a, b time.Duration) time.Duration {
+	if a == 0 || b == 0 {
+		return max(a, b)
+	}
+	return min(a, b)
 }
 
 // isSettled reports whether the status of a policy says how far its generation is in effect,
@@ -160,12 +179,26 @@ func (r *Reconciler) ensureAdopted(ctx context.Context, obj *v1alpha1.AllowanceP
 				after = append(after, other)
 			}
 		}
-		if err := r.adopt(ctx, policy.NewIndex(before), policy.NewIndex(after), p); err != nil {
+		to := arrival{policy: p, before: policy.NewIndex(before), after: policy.NewIndex(after), wantedAt: record.ChangeOf(obj)}
+		var err error
+		if to.recorded, err = r.adopt(ctx, to.before, to.after, p); err != nil {
 			return fmt.Errorf("adopting what policy %s is new to: %w", p.Name, err)
 		}
+		if r.arrivals == nil {
+			r.arrivals = map[string]arrival{}
+		}
+		r.arrivals[p.Name] = to
 	}
 	obj.Status.AdoptedGeneration = p.Generation
 	return nil
+}
+
+// judgedFrom notes the write by which each replica came to know that a policy was adopted.
+func (r *Reconciler) judgedFrom(obj *v1alpha1.AllowancePolicy) {
+	if to, ok := r.arrivals[obj.Name]; ok && to.judgedAt == (record.Moment{}) {
+		to.judgedAt = record.WriteOf(obj)
+		r.arrivals[obj.Name] = to
+	}
 }
 
 // unwatched returns the kinds that matter to a policy and whose objects are not all

@@ -1,0 +1,112 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package policy
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/internal/controller/catalog"
+	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
+)
+
+// arrivalSettles is how long after everybody is asked the cache may take to show what was
+// begun before.
+const arrivalSettles = 5 * time.Second
+
+// arrival is that of a generation of a policy whose objects have been adopted, from when on
+// requests come to be judged by it.
+type arrival struct {
+	policy *policy.Policy
+	// before and after are the policies without it, or with the generation before, and with it.
+	before, after *policy.Index
+	// recorded are the objects that are adopting, or whose ledgers were dropped, by UID.
+	recorded map[types.UID]newcomer
+	// wantedAt is the write of the policy, and judgedAt the one by which each replica came to
+	// know that its objects are adopted.
+	wantedAt, judgedAt record.Moment
+	// looked is when its objects were looked at once everybody was asked; zero before.
+	looked time.Time
+}
+
+// arrive looks for what was begun after adopt had looked and before everybody was asked, at once
+// and when the cache must have shown it. It returns after how long it has to look again, 0 for never.
+func (r *Reconciler) arrive(ctx context.Context, entry catalog.Entry) (time.Duration, error) {
+	p := entry.Policy
+	to, ok := r.arrivals[p.Name]
+	if !ok || to.policy != p || entry.Adopted != p || !r.Rendering.Rendered(p) {
+		return 0, nil
+	}
+	now := r.Clock.Now()
+	last := !to.looked.IsZero()
+	if left := to.looked.Add(arrivalSettles).Sub(now); last && left > 0 {
+		return left, nil
+	}
+	if err := r.adoptLate(ctx, to, to.judgedAt.Later(r.Rendering.ToldAt(p))); err != nil {
+		return 0, fmt.Errorf("adopting what was begun while policy %s came into effect: %w", p.Name, err)
+	}
+	if last {
+		delete(r.arrivals, p.Name)
+		return 0, nil
+	}
+	to.looked = now
+	r.arrivals[p.Name] = to
+	return arrivalSettles, nil
+}
+
+// adoptLate records which objects somebody began something with between the write of the policy
+// and asked, the write from which on there are allowances for that: nothing would ever come of
+// it (D20). What has been changed since bears a mark or has a ledger, or is newer.
+func (a *Adoption) adoptLate(ctx context.Context, to arrival, asked record.Moment) error {
+	newcomers, err := a.newcomers(ctx, to.before, to.after, to.policy)
+	if err != nil {
+		return err
+	}
+	for _, n := range newcomers {
+		known := to.recorded[n.target.UID]
+		if known.midway || !n.midway {
+			continue
+		}
+		live, err := a.Holders.Live(ctx, n.gvk, types.NamespacedName{Namespace: n.target.Namespace, Name: n.target.Name})
+		if apierrors.IsNotFound(err) {
+			continue
+		}
+		if err != nil {
+			return fmt.Errorf("reading %s %s: %w", n.target.Kind, record.Key(n.target), err)
+		}
+		changed := record.ChangeOf(live)
+		if live.GetUID() != n.target.UID || changed.Before(to.wantedAt) || !changed.Before(asked) {
+			continue
+		}
+		now := arriving(ctx, live, a.inEffect(ctx, to.after, live), a.Clock.Now())
+		if !now.midway || now.raw != known.raw || now.outdated != "" {
+			continue
+		}
+		now.parent, now.raw = n.parent, ""
+		if err := a.record(ctx, now); err != nil {
+			return err
+		}
+		now.raw = known.raw
+		to.recorded[n.target.UID] = now
+	}
+	return nil
+}

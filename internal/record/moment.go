@@ -1,0 +1,61 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package record
+
+import (
+	"strconv"
+	"time"
+
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+)
+
+// Moment is that of a write, as the API server has it: by its clock, in whole seconds, and
+// within a second by its order of writes. The zero Moment is before all others.
+type Moment struct {
+	at      time.Time
+	version uint64
+}
+
+// WriteOf returns the Moment of the write that made an object what it is, its status included.
+func WriteOf(obj metav1.Object) Moment {
+	return momentOf(newest(obj.GetManagedFields(), func(metav1.ManagedFieldsEntry) bool { return true }), obj)
+}
+
+// ChangeOf returns the Moment of the last change of an object as LastChange knows it. Within its
+// second it may be taken for later, never for earlier: the status of the object may be newer.
+func ChangeOf(obj metav1.Object) Moment { return momentOf(LastChange(obj), obj) }
+
+func momentOf(at time.Time, obj metav1.Object) Moment {
+	version, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
+	if err != nil {
+		return Moment{at: at} // Versions need not be numbers. Nothing is before it within its second.
+	}
+	return Moment{at: at, version: version}
+}
+
+// Before reports whether m is certainly before o.
+func (m Moment) Before(o Moment) bool {
+	return m.at.Before(o.at) || m.at.Equal(o.at) && m.version != 0 && m.version < o.version
+}
+
+// Later returns the later one of the two.
+func (m Moment) Later(o Moment) Moment {
+	if m.Before(o) {
+		return o
+	}
+	return m
+}
