@@ -18,7 +18,8 @@ package objectcache
 
 import (
 	"context"
-	"maps"
+	"math"
+	"slices"
 	"sync"
 	"time"
 
@@ -40,24 +41,34 @@ const (
 type Alarms struct {
 	mu    sync.Mutex
 	began time.Time
-	// due are the requests by when they are to be queued, counted in grains since began.
-	due map[int64]map[Request]struct{}
+	// due is when each request is to be queued, counted in grains since began, and first the
+	// earliest of them, or earlier.
+	due   map[Request]int64
+	first int64
 }
 
 // Set has a request queued after a while, and up to a second later, or after a day if that is
-// sooner: it is for those who set it again where they look too early. It may be set for several
-// times, and is queued at each.
+// sooner: it is for those who set it again where they look too early. It takes the place of
+// what was set for the request before. Who changes often would be kept many times otherwise, each
+// until its time has come.
 func (a *Alarms) Set(req Request, after time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
 	if a.due == nil {
-		a.began, a.due = time.Now(), map[int64]map[Request]struct{}{}
+		a.began, a.due = time.Now(), map[Request]int64{}
 	}
 	at := int64((time.Since(a.began)+min(after, longestAlarm))/alarmGrain) + 1
-	if a.due[at] == nil {
-		a.due[at] = map[Request]struct{}{}
+	if len(a.due) == 0 || at < a.first {
+		a.first = at
 	}
-	a.due[at][req] = struct{}{}
+	a.due[req] = at
+}
+
+// Drop takes back what is set for a request.
+func (a *Alarms) Drop(req Request) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	delete(a.due, req)
 }
 
 // Source queues requests when their time has come.
@@ -77,22 +88,27 @@ func (a *Alarms) run(ctx context.Context, queue workqueue.TypedRateLimitingInter
 			return
 		case <-ticker.C:
 		}
-		for _, requests := range a.take() {
-			Feed(ctx, queue, maps.Keys(requests))
-		}
+		Feed(ctx, queue, slices.Values(a.take()))
 	}
 }
 
 // take removes and returns what is due.
-func (a *Alarms) take() []map[Request]struct{} {
+func (a *Alarms) take() []Request {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	var out []map[Request]struct{}
-	for at, requests := range a.due {
-		if time.Since(a.began) >= time.Duration(at)*alarmGrain {
-			out = append(out, requests)
-			delete(a.due, at)
+	now := int64(time.Since(a.began) / alarmGrain)
+	if len(a.due) == 0 || a.first > now {
+		return nil
+	}
+	var out []Request
+	a.first = math.MaxInt64
+	for req, at := range a.due {
+		if at > now {
+			a.first = min(a.first, at)
+			continue
 		}
+		out = append(out, req)
+		delete(a.due, req)
 	}
 	return out
 }

@@ -29,7 +29,7 @@ import (
 )
 
 // TestAlarms shows that requests are queued when their time has come, at most a second
-// later, and once for each time.
+// later, and that one time is kept for each.
 func TestAlarms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := testQueue(t)
@@ -38,7 +38,7 @@ func TestAlarms(t *testing.T) {
 		}
 		var alarms Alarms
 		early := request("early")
-		alarms.Set(early, 30*time.Second)
+		alarms.Set(early, 10*time.Second)
 		alarms.Set(early, 30*time.Second)
 		<-time.After(300 * time.Millisecond)
 		if err := alarms.Source().Start(t.Context(), queue); err != nil {
@@ -46,7 +46,10 @@ func TestAlarms(t *testing.T) {
 		}
 		began := time.Now()
 		alarms.Set(request("late"), time.Hour)
-		alarms.Set(early, time.Minute)
+		alarms.Set(request("sooner"), time.Hour)
+		alarms.Set(request("sooner"), time.Minute)
+		alarms.Set(request("dropped"), time.Second)
+		alarms.Drop(request("dropped"))
 		alarms.Set(request("never"), math.MaxInt64)
 
 		type alarm struct{ name, in string }
@@ -56,12 +59,19 @@ func TestAlarms(t *testing.T) {
 			got = append(got, alarm{req.Key().Name, time.Since(began).String()})
 			queue.Done(req)
 		}
-		want := []alarm{{"early", "31s"}, {"early", "1m1s"}, {"late", "1h0m1s"}, {"never", "24h0m1s"}}
+		want := []alarm{{"early", "31s"}, {"sooner", "1m1s"}, {"late", "1h0m1s"}, {"never", "24h0m1s"}}
 		if diff := cmp.Diff(want, got, cmp.AllowUnexported(alarm{})); diff != "" {
 			t.Errorf("queued (-want +got):\n%s", diff)
 		}
 		if n := len(alarms.due); n > 0 {
 			t.Errorf("%d times are kept", n)
+		}
+		for range 1000 {
+			alarms.Set(early, time.Hour)
+			<-time.After(time.Second)
+		}
+		if n := len(alarms.due); n != 1 {
+			t.Errorf("%d times are kept of one request, want 1", n)
 		}
 	})
 }

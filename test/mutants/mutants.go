@@ -720,6 +720,11 @@ var mutants = []mutant{
 		unit:  []string{"./test/integration", "-ginkgo.focus=" + "keeps everything equal to what policies need"},
 	},
 	{
+		name:  "the first time at which an object is to be looked at again counts",
+		edits: []edit{{"internal/objectcache/alarms.go", "	a.due[req] = at\n", "	if _, ok := a.due[req]; !ok {\n		a.due[req] = at\n	}\n"}},
+		unit:  []string{"-run=TestAlarms", "./internal/objectcache"},
+	},
+	{
 		name:  "who names another parent no more is released",
 		edits: []edit{{judge, "(!ok || uid == in.Parent.UID)", "(!ok || uid != \"\")"}},
 		unit:  []string{"-run=TestDecide", "./internal/decision"},

@@ -194,6 +194,7 @@ func (r *Reconciler) Reconcile(ctx context.Context, req objectcache.Request) (re
 		r.alarms.Set(req, after)
 		return reconcile.Result{}, nil
 	}
+	r.alarms.Drop(req)
 	return reconcile.Result{RequeueAfter: after}, nil
 }
 
