@@ -918,8 +918,8 @@ var mutants = []mutant{
 	{
 		name: "a policy is said to be enforced by what was told of another one of its name",
 		edits: []edit{
-			{"internal/controller/interception/controller.go", "rendered.generations[p.UID]", "rendered.generations[types.UID(p.Name)]"},
-			{"internal/controller/interception/controller.go", "now.generations[p.UID]", "now.generations[types.UID(p.Name)]"},
+			{"internal/controller/interception/controller.go", "t, ok := rendered.told[p.UID]", "t, ok := rendered.told[types.UID(p.Name)]"},
+			{"internal/controller/interception/controller.go", "told[p.UID] = telling", "told[types.UID(p.Name)] = telling"},
 		},
 		unit: []string{"./test/integration", "-ginkgo.focus=" + "keeps everything equal to what policies need"},
 	},
