@@ -285,14 +285,17 @@ var _ = Describe("The interception controller", func() {
 		Expect(get(ctx, mutating)()).To(Succeed())
 		told := record.WriteOf(mutating)
 		Expect(reconciler.ToldAt(&closed)).To(Equal(told))
+		policies.set(&closed)
+		Consistently(func() record.Moment { return reconciler.ToldAt(&closed) }, "300ms").Should(Equal(told))
 		open := closed
-		open.UID, open.FailurePolicy = "of yet another one", v1alpha1.FailurePolicyIgnore
-		policies.set(&closed, &open)
+		open.Generation++
+		open.FailurePolicy = v1alpha1.FailurePolicyIgnore
+		policies.set(&open)
 		Eventually(rendered(&open)).Should(BeTrue())
-		Expect(reconciler.ToldAt(&closed)).To(Equal(told))
 		Expect(told.Before(reconciler.ToldAt(&open))).To(BeTrue())
 		policies.set(&again)
 		Eventually(rendered(&open)).Should(BeFalse())
+		Expect(get(ctx, mutating)()).To(Succeed())
 
 		By("taking back what somebody edits")
 		mutating.Webhooks[0].FailurePolicy = ptr.To(admissionregistrationv1.Fail)

@@ -353,7 +353,7 @@ func (r *Reconciler) tell(policies []*policy.Policy, written *admissionregistrat
 	told := make(map[types.UID]telling, len(policies))
 	for _, p := range policies {
 		told[p.UID] = telling{generation: p.Generation, at: at}
-		if before, ok := r.told[p.UID]; ok && before.generation >= p.Generation {
+		if before, ok := r.told[p.UID]; ok && before.generation == p.Generation {
 			told[p.UID] = before
 		}
 	}
