@@ -17,39 +17,36 @@ limitations under the License.
 package record
 
 import (
-	"strconv"
 	"time"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
+	"kausality.io/operator/internal/watchstate"
 )
 
 // Moment is that of a write, as the API server has it: by its clock, in whole seconds, and
-// within a second by its order of writes. The zero Moment is before all others.
+// within a second by its order of writes, which is one of all resources that are kept in the same
+// etcd. The zero Moment is before all others.
 type Moment struct {
 	at      time.Time
-	version uint64
+	version string
 }
 
 // WriteOf returns the Moment of the write that made an object what it is, its status included.
 func WriteOf(obj metav1.Object) Moment {
-	return momentOf(newest(obj.GetManagedFields(), func(metav1.ManagedFieldsEntry) bool { return true }), obj)
+	last := newest(obj.GetManagedFields(), func(metav1.ManagedFieldsEntry) bool { return true })
+	return Moment{at: last, version: obj.GetResourceVersion()}
 }
 
 // ChangeOf returns the Moment of the last change of an object as LastChange knows it. Within its
 // second it may be taken for later, never for earlier: the status of the object may be newer.
-func ChangeOf(obj metav1.Object) Moment { return momentOf(LastChange(obj), obj) }
-
-func momentOf(at time.Time, obj metav1.Object) Moment {
-	version, err := strconv.ParseUint(obj.GetResourceVersion(), 10, 64)
-	if err != nil {
-		return Moment{at: at} // Versions need not be numbers. Nothing is before it within its second.
-	}
-	return Moment{at: at, version: version}
+func ChangeOf(obj metav1.Object) Moment {
+	return Moment{at: LastChange(obj), version: obj.GetResourceVersion()}
 }
 
 // Before reports whether m is certainly before o.
 func (m Moment) Before(o Moment) bool {
-	return m.at.Before(o.at) || m.at.Equal(o.at) && m.version != 0 && m.version < o.version
+	return m.at.Before(o.at) || m.at.Equal(o.at) && watchstate.IsBefore(m.version, o.version)
 }
 
 // Later returns the later one of the two.

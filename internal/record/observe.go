@@ -101,7 +101,7 @@ type MadeBy struct {
 
 // Observe takes note of an outcome. It returns at once and never fails: what is
 // observed is written within two seconds, one write for each holder, or, where the API
-// server is away, when it is back. It is forgotten, and counted, where more comes than can
+// server is away, when it is back and the records are watched again. It is forgotten, and counted, where more comes than can
 // be written, or the API server is away for more than five minutes.
 func (s *Store) Observe(o Outcome) {
 	now := metav1.NewTime(s.clock.Now())
@@ -152,7 +152,13 @@ func (s *Store) writeInTurn(ctx context.Context, turns workqueue.TypedInterface[
 		if isShutDown {
 			return
 		}
-		if b := s.outcomes.take(uid); b != nil {
+		switch b := s.outcomes.take(uid); {
+		case b == nil:
+		case s.Behind() && s.clock.Since(b.began) < patience:
+			// The API server may have gone back in time, and the outcome with it. Whether it has is
+			// known when the watch is there again.
+			s.outcomes.putBack(b)
+		default:
 			s.write(ctx, b)
 		}
 		turns.Done(uid)

@@ -152,6 +152,38 @@ func TestObserveWhileTheAPIServerIsAway(t *testing.T) {
 	}
 }
 
+// TestNothingIsWrittenWhileRecordsAreNotWatched shows that what was decided before the API server was
+// away is written when it is known that it has not gone back in time, or when nobody tells for very long.
+func TestNothingIsWrittenWhileRecordsAreNotWatched(t *testing.T) {
+	for name, down := range map[string]time.Duration{"for a while": 20 * time.Second, "for very long": 2 * patience} {
+		t.Run(name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				began := time.Now()
+				var written atomic.Int64
+				store, stop := startStore(t, interceptor.Funcs{
+					Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+						written.Store(int64(time.Since(began)))
+						return c.Create(ctx, obj, opts...)
+					},
+				})
+				store.behind = func() bool { return time.Since(began) < down }
+				d := denial("no")
+				store.Observe(Outcome{
+					Target:   v1alpha1.TargetReference{Group: "apps", Version: "v1", Kind: "Deployment", Namespace: "shop", Name: "web", UID: "uid-web"},
+					Decision: &d,
+				})
+				<-time.After(down + maxPause)
+				synctest.Wait()
+				stop()
+				want := min(down, patience)
+				if got := time.Duration(written.Load()); got < want || got > want+2*interval {
+					t.Errorf("written after %s, want %s", got, want)
+				}
+			})
+		})
+	}
+}
+
 // TestAllIsWrittenAtTheEnd shows that an operator that stops while it is far behind still
 // writes what it has decided.
 func TestAllIsWrittenAtTheEnd(t *testing.T) {

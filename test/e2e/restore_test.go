@@ -76,7 +76,6 @@ var _ = Describe("A restored backup of etcd", func() {
 
 		By("going on without it")
 		owner.change(ctx, settled, image("settled:3"))
-		owner.change(ctx, half, image("half:2"))
 		owner.change(ctx, held, approve("spec.template"))
 		Expect(owner.Delete(ctx, lost)).To(Succeed())
 		Eventually(clone.made).WithContext(ctx).Should(Equal("in the backup"))
@@ -86,8 +85,10 @@ var _ = Describe("A restored backup of etcd", func() {
 		Eventually(clone.made).WithContext(ctx).Should(Equal("gone"))
 		late := owner.deploy(ctx, builders.MakeDeployment(ns, "late").Replicas(1))
 		c.complete(ctx, settled, "3")
-		c.complete(ctx, half, "3")
 		c.complete(ctx, held, "2")
+		By("having decided something that is not recorded yet")
+		owner.change(ctx, half, image("half:2"))
+		c.complete(ctx, half, "3")
 
 		By("restoring it")
 		restore(ctx, cp, backup)

@@ -725,6 +725,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestAlarms", "./internal/objectcache"},
 	},
 	{
+		name:  "what was decided before a restored backup is written into it",
+		edits: []edit{{"internal/record/observe.go", "s.Behind() && s.clock", "false && s.clock"}},
+		unit:  []string{"-run=TestNothingIsWrittenWhileRecordsAreNotWatched", "./internal/record"},
+	},
+	{
 		name:  "who names another parent no more is released",
 		edits: []edit{{judge, "(!ok || uid == in.Parent.UID)", "(!ok || uid != \"\")"}},
 		unit:  []string{"-run=TestDecide", "./internal/decision"},
