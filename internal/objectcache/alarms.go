@@ -41,16 +41,14 @@ const (
 type Alarms struct {
 	mu    sync.Mutex
 	began time.Time
-	// due is when each request is to be queued, counted in grains since began, and first the
-	// earliest of them, or earlier.
+	// due is when each request is to be queued, counted in grains since began. None is due before first.
 	due   map[Request]int64
 	first int64
 }
 
 // Set has a request queued after a while, and up to a second later, or after a day if that is
-// sooner: it is for those who set it again where they look too early. It takes the place of
-// what was set for the request before. Who changes often would be kept many times otherwise, each
-// until its time has come.
+// sooner: it is for those who set it again where they look too early. It replaces what was set for
+// the request before: an object that changes often would otherwise have many entries, each until it is due.
 func (a *Alarms) Set(req Request, after time.Duration) {
 	a.mu.Lock()
 	defer a.mu.Unlock()

@@ -29,7 +29,7 @@ import (
 )
 
 // TestAlarms shows that requests are queued when their time has come, at most a second
-// later, and that one time is kept for each.
+// later, and that each has one time, the last that was set.
 func TestAlarms(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		queue := testQueue(t)

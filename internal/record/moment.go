@@ -24,9 +24,9 @@ import (
 	"kausality.io/operator/internal/watchstate"
 )
 
-// Moment is that of a write, as the API server has it: by its clock, in whole seconds, and
-// within a second by its order of writes, which is one of all resources that are kept in the same
-// etcd. The zero Moment is before all others.
+// Moment is when the API server made a write: by its own clock, in whole seconds, and within a
+// second by the resourceVersion, which orders the writes of all resources in one etcd. The zero
+// Moment is before all others.
 type Moment struct {
 	at      time.Time
 	version string

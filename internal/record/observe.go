@@ -101,8 +101,9 @@ type MadeBy struct {
 
 // Observe takes note of an outcome. It returns at once and never fails: what is
 // observed is written within two seconds, one write for each holder, or, where the API
-// server is away, when it is back and the records are watched again. It is forgotten, and counted, where more comes than can
-// be written, or the API server is away for more than five minutes.
+// server is away, when it is back and the records are watched again. It is forgotten, and
+// counted, where more comes than can be written, or the API server is away for more than five
+// minutes.
 func (s *Store) Observe(o Outcome) {
 	now := metav1.NewTime(s.clock.Now())
 	b := &batch{target: o.Target, since: now.Time, full: o.Full, approved: o.Approved}

@@ -122,7 +122,7 @@ type Reconciler struct {
 	told map[types.UID]telling
 }
 
-// telling is of which generation of a policy the API server has been told.
+// telling is the generation of a policy that the API server has been told of.
 type telling struct {
 	generation int64
 	// at is the write that told it; zero where it took none.
@@ -133,7 +133,7 @@ type telling struct {
 type rendered struct {
 	// installed says that there is an installation by which it may be told anything.
 	installed bool
-	// told is of each policy by its UID, as another policy may take its name.
+	// told is by the UIDs of policies, as another policy may take the name of one.
 	told map[types.UID]telling
 }
 
@@ -343,8 +343,8 @@ func (r *Reconciler) apply(ctx context.Context, desired interception.Desired, po
 	return err
 }
 
-// tell notes that the API server has been told of policies, by the configuration that was
-// written, nil where it took none: from then on it asks who may grant what.
+// tell notes by which write the API server was told of policies. written is the configuration by which
+// changes get allowances, nil where it already was as it is to be.
 func (r *Reconciler) tell(policies []*policy.Policy, written *admissionregistrationv1.MutatingWebhookConfiguration) {
 	var at record.Moment
 	if written != nil {
@@ -400,7 +400,7 @@ func (r *Reconciler) report(installed bool, told map[types.UID]telling) {
 
 // ensure makes the object of that name equal to want, or absent where want is nil.
 // set copies what matters from want to what is there; nothing is written where
-// that changes nothing. It returns the object as it was written, nil where it was not.
+// that changes nothing. It returns the object that it wrote, nil where it wrote none.
 func ensure[T any, P interface {
 	*T
 	client.Object

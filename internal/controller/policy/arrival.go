@@ -29,12 +29,11 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// arrivalSettles is how long after everybody is asked the cache may take to show what was
-// begun before.
+// arrivalSettles is how long the cache may take to show what was begun before everybody was asked.
 const arrivalSettles = 5 * time.Second
 
-// arrival is that of a generation of a policy whose objects have been adopted, from when on
-// requests come to be judged by it.
+// arrival is a generation of a policy between the adoption of its objects and the moment in which
+// each request for them is judged by it.
 type arrival struct {
 	policy *policy.Policy
 	// before and after are the policies without it, or with the generation before, and with it.
@@ -73,9 +72,9 @@ func (r *Reconciler) arrive(ctx context.Context, entry catalog.Entry) (time.Dura
 	return arrivalSettles, nil
 }
 
-// adoptLate records which objects somebody began something with between the write of the policy
-// and asked, the write from which on there are allowances for that: nothing would ever come of
-// it (D20). What has been changed since bears a mark or has a ledger, or is newer.
+// adoptLate records as adopting the objects that were changed after the policy was written and
+// before asked, the write from which on changes get allowances. Their controllers would be denied
+// for ever otherwise (D20). Objects that were changed since have a mark or a ledger, or are newer.
 func (a *Adoption) adoptLate(ctx context.Context, to arrival, asked record.Moment) error {
 	newcomers, err := a.newcomers(ctx, to.before, to.after, to.policy)
 	if err != nil {
@@ -101,11 +100,10 @@ func (a *Adoption) adoptLate(ctx context.Context, to arrival, asked record.Momen
 		if !now.midway || now.raw != known.raw || now.outdated != "" {
 			continue
 		}
-		now.parent, now.raw = n.parent, ""
+		now.parent, now.raw = n.parent, "" // A ledger that it has was dropped when adopt looked.
 		if err := a.record(ctx, now); err != nil {
 			return err
 		}
-		now.raw = known.raw
 		to.recorded[n.target.UID] = now
 	}
 	return nil

@@ -104,7 +104,7 @@ type told struct {
 func (r *told) Rendered(*policy.Policy) bool        { return r.rendered }
 func (r *told) ToldAt(*policy.Policy) record.Moment { return r.at }
 
-// unreadable cannot be read from the API server as often.
+// unreadable fails the first reads from the API server.
 type unreadable struct {
 	controllertest.Holders
 	times int
@@ -118,8 +118,8 @@ func (h *unreadable) Live(ctx context.Context, kind schema.GroupVersionKind, key
 	return h.Holders.Live(ctx, kind, key)
 }
 
-// TestArrive shows when is looked: once everybody is asked, again when the cache has had the time
-// to show it, and then no more.
+// TestArrive shows that objects are looked at when everybody is asked, once more when the cache has
+// had the time to show all of them, and not again.
 func TestArrive(t *testing.T) {
 	p := changedAt(controllertest.Bounding(controllertest.Initiated(controllertest.PolicyFor("Deployment")), "apps", "replicasets"), 2, 20)
 	index := policy.NewIndex(controllertest.Compiled(t, p))
