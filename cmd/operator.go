@@ -490,6 +490,7 @@ func (o *operator) newBaseline() *baseline.Memory {
 		Namespace: o.namespace,
 		Holders:   o.holders,
 		Looked:    o.holders.Looked(),
+		Behind:    o.records.Behind,
 		Clock:     o.clock,
 	})
 }

@@ -85,6 +85,9 @@ type Config struct {
 	Holders Holders
 	// Looked is closed once it is known which kinds are watched.
 	Looked <-chan struct{}
+	// Behind reports whether it is unknown if the API server has gone back in time, and what
+	// is remembered may be of objects that it does not have. Nothing is written meanwhile.
+	Behind func() bool
 	// Clock is the real one, but in tests.
 	Clock clock.WithTicker
 }
@@ -136,7 +139,9 @@ func (m *Memory) Start(ctx context.Context) error {
 			m.flushLast(ctx)
 			return nil
 		}
-		m.tryFlush(ctx)
+		if !m.Behind() {
+			m.tryFlush(ctx)
+		}
 	}
 }
 

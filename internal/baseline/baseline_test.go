@@ -17,10 +17,12 @@ limitations under the License.
 package baseline
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"strings"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/google/go-cmp/cmp"
@@ -28,6 +30,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	"k8s.io/utils/clock"
 	clocktesting "k8s.io/utils/clock/testing"
 	"pgregory.net/rapid"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -55,13 +58,20 @@ func (w world) Has(_ schema.GroupVersionKind, key types.NamespacedName) bool {
 // start has a Memory that has read what there is.
 func start(t *testing.T, c client.Client, there world) *Memory {
 	t.Helper()
-	looked := make(chan struct{})
-	close(looked)
-	m := New(Config{Client: c, Live: c, Namespace: namespace, Holders: there, Looked: looked, Clock: clocktesting.NewFakeClock(time.Now())})
+	m := New(configOf(c, there))
 	if err := m.load(t.Context()); err != nil {
 		t.Fatal(err)
 	}
 	return m
+}
+
+func configOf(c client.Client, there world) Config {
+	looked := make(chan struct{})
+	close(looked)
+	return Config{
+		Client: c, Live: c, Namespace: namespace, Holders: there, Looked: looked,
+		Behind: func() bool { return false }, Clock: clocktesting.NewFakeClock(time.Now()),
+	}
 }
 
 func reqOf(name string) objectcache.Request {
@@ -159,6 +169,38 @@ func TestNothingIsWrittenAtRest(t *testing.T) {
 	if cmp.Equal(second, writes(t, c)) {
 		t.Error("another policy was not written")
 	}
+}
+
+// TestNothingIsWrittenWhileBehind shows that what was seen before a backup of etcd came back does
+// not get into it, and that what was seen while a watch was broken is not lost.
+func TestNothingIsWrittenWhileBehind(t *testing.T) {
+	c := fake.NewClientBuilder().Build()
+	synctest.Test(t, func(t *testing.T) {
+		behind := true
+		cfg := configOf(c, world{"web": true})
+		cfg.Clock, cfg.Behind = clock.RealClock{}, func() bool { return behind }
+		m := New(cfg)
+		ctx, cancel := context.WithCancel(t.Context())
+		go func() {
+			if err := m.Start(ctx); err != nil {
+				t.Error(err)
+			}
+		}()
+		m.Note(reqOf("web"), "u", contentOf(1, "aa"), noon)
+		time.Sleep(10 * flushDelay)
+		synctest.Wait()
+		if got := writes(t, c); len(got) > 0 {
+			t.Errorf("while the watch was broken %v were written", got)
+		}
+		behind = false
+		time.Sleep(flushDelay)
+		synctest.Wait()
+		if got := writes(t, c); len(got) != 1 {
+			t.Errorf("when it was there again %v were written, want one", got)
+		}
+		cancel()
+		synctest.Wait()
+	})
 }
 
 // TestMany shows that no ConfigMap grows beyond what the API server takes, and that

@@ -105,7 +105,7 @@ func followHolders(
 ) error {
 	known := baseline.New(baseline.Config{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,
-		Holders: cache, Looked: cache.Looked(), Clock: clock.RealClock{},
+		Holders: cache, Looked: cache.Looked(), Behind: records.Behind, Clock: clock.RealClock{},
 	})
 	sign := holdercontroller.NewSignOfLife(holdercontroller.SignOfLifeConfig{
 		Client: mgr.GetClient(), Live: mgr.GetAPIReader(), Namespace: operatorNamespace,

@@ -730,6 +730,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestNothingIsWrittenWhileRecordsAreNotWatched", "./internal/record"},
 	},
 	{
+		name:  "what objects were like before a restored backup is written into it",
+		edits: []edit{{"internal/baseline/baseline.go", "if !m.Behind() {", "if true {"}},
+		unit:  []string{"-run=TestNothingIsWrittenWhileBehind", "./internal/baseline"},
+	},
+	{
 		name:  "who names another parent no more is released",
 		edits: []edit{{judge, "(!ok || uid == in.Parent.UID)", "(!ok || uid != \"\")"}},
 		unit:  []string{"-run=TestDecide", "./internal/decision"},
