@@ -140,6 +140,24 @@ func TestReadAuditFrom(t *testing.T) {
 	}
 }
 
+func TestReadAuditHaving(t *testing.T) {
+	path := writeLog(t, controllerCreates+"\n"+personScales+"\n"+`not JSON, of "elsewhere"`+"\n"+adminDeletes+"\n")
+
+	events, offset, err := ReadAuditHaving([]string{`"name":"node-1"`, "deployment-controller"}, path, 0)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if diff := cmp.Diff([]string{"controller-creates", "admin-deletes"}, auditIDs(events)); diff != "" {
+		t.Errorf("(-want +got):\n%s", diff)
+	}
+	if events, _, err = ReadAuditHaving([]string{"alice"}, path, offset); err != nil || len(events) > 0 {
+		t.Errorf("at the end: got %d events, error %v", len(events), err)
+	}
+	if _, _, err = ReadAuditHaving([]string{"elsewhere"}, path, 0); err == nil {
+		t.Error("no error for a line that does not parse")
+	}
+}
+
 func TestReadAuditOfGarbage(t *testing.T) {
 	if _, err := ReadAudit(writeLog(t, "not JSON\n")); err == nil {
 		t.Error("no error")

@@ -65,7 +65,7 @@ var _ = Describe("Least privilege", Ordered, func() {
 	// refused are what the operator was not allowed to do.
 	refused := func() []string {
 		var out []string
-		for _, event := range stage.WholeLog(c.AuditLog, controlplane.ByUser(controlplane.OperatorUser)).Requests(controlplane.Refused(http.StatusForbidden)) {
+		for _, event := range stage.WholeLog(c.AuditLog, controlplane.ByUser(controlplane.OperatorUser)).Having(controlplane.OperatorUser).Requests(controlplane.Refused(http.StatusForbidden)) {
 			out = append(out, describeEvent(&event))
 		}
 		return out

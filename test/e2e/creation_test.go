@@ -27,7 +27,6 @@ import (
 
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
-	"kausality.io/operator/test/stage"
 )
 
 // Creating something is a cause, whoever does it, and told as one all the way
@@ -100,7 +99,7 @@ func expectTraced(ctx context.Context, d *appsv1.Deployment, creator, name strin
 		creator + " -> Deployment/" + name + " (created) -> ReplicaSet/" + rs.Name + " (created)"))
 	Expect(ways(rs)).To(HaveEach(HavePrefix(creator + " -> Deployment/" + name + " (created) -> ReplicaSet/" + rs.Name)))
 
-	w := witness{stage.WholeLog(shared.AuditLog, controlplane.InNamespace(d.Namespace))}
+	w := witness{shared.WholeNamespace(d.Namespace)}
 	traces := w.tracesOf(controlplane.OfResource("", "pods"), controlplane.ByVerb("create"))
 	Expect(traces).NotTo(BeEmpty())
 	for _, trace := range traces {

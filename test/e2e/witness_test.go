@@ -48,7 +48,7 @@ type witness struct{ stage.Witness }
 // watch begins to look at a namespace.
 func (c *cluster) watch(namespace string) witness {
 	GinkgoHelper()
-	return witness{c.Watch(controlplane.InNamespace(namespace))}
+	return witness{c.WatchNamespace(namespace)}
 }
 
 // writes returns the writes that pass the filters, events apart: nobody acts upon

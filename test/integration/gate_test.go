@@ -334,7 +334,7 @@ var _ = Describe("Gates", func() {
 // watched begins to look at what is written in a namespace.
 func watched(namespace string) stage.Witness {
 	GinkgoHelper()
-	return (&stage.Cluster{AuditLog: cluster.AuditLog()}).Watch(controlplane.InNamespace(namespace))
+	return (&stage.Cluster{AuditLog: cluster.AuditLog()}).WatchNamespace(namespace)
 }
 
 // contended is a client whose user is beaten to it, each time, until nobody is left.

@@ -48,7 +48,9 @@ type Witness struct {
 	log string
 	// about is what the witness looks at, and only what is asked for of that.
 	about, only []controlplane.AuditFilter
-	read        *reading
+	// having are texts of which each line of that has one, and few others.
+	having []string
+	read   *reading
 }
 
 // reading is what was read of a log, each line once: a spec asks over and over again while it
@@ -70,9 +72,40 @@ func (c *Cluster) Watch(about ...controlplane.AuditFilter) Witness {
 	return w
 }
 
+// WatchNamespace begins to look at what is about a namespace.
+func (c *Cluster) WatchNamespace(namespace string) Witness {
+	GinkgoHelper()
+	return c.Watch(controlplane.InNamespace(namespace)).Having(member("namespace", namespace))
+}
+
+// WholeNamespace looks at what is about a namespace, of all that is in the audit log.
+func (c *Cluster) WholeNamespace(namespace string) Witness {
+	return WholeLog(c.AuditLog, controlplane.InNamespace(namespace)).Having(member("namespace", namespace))
+}
+
+// member returns the text of a member of an object in JSON.
+func member(name, value string) string { return fmt.Sprintf("%q:%q", name, value) }
+
+// WatchObjects begins to look at what is about some objects.
+func (c *Cluster) WatchObjects(objects ...*unstructured.Unstructured) Witness {
+	GinkgoHelper()
+	var names []string
+	for _, object := range objects {
+		names = append(names, member("name", object.GetName()))
+	}
+	return c.Watch(OfAny(objects...)).Having(names...)
+}
+
 // WholeLog looks at what the filters want of all that is in an audit log.
 func WholeLog(log string, about ...controlplane.AuditFilter) Witness {
 	return Witness{log: log, about: about, read: &reading{}}
+}
+
+// Having returns a witness that decodes only the lines with one of some texts in them, which is
+// much faster. Nothing must have been asked of it yet.
+func (w Witness) Having(texts ...string) Witness {
+	w.having = texts
+	return w
 }
 
 // Only returns the same witness, asked for less.
@@ -93,7 +126,7 @@ func (w Witness) Requests(filters ...controlplane.AuditFilter) controlplane.Audi
 	GinkgoHelper()
 	w.read.mu.Lock()
 	defer w.read.mu.Unlock()
-	events, offset, err := controlplane.ReadAuditFrom(w.log, w.read.offset, w.about...)
+	events, offset, err := controlplane.ReadAuditHaving(w.having, w.log, w.read.offset, w.about...)
 	Expect(err).NotTo(HaveOccurred())
 	w.read.offset = offset
 	w.read.events = append(w.read.events, events...)

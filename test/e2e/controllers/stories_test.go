@@ -94,7 +94,7 @@ func (s *scene) verdicts() []string {
 // look begins to look at what is written in the namespace.
 func (s *scene) look() {
 	GinkgoHelper()
-	witness := shared.Watch(controlplane.InNamespace(s.namespace))
+	witness := shared.WatchNamespace(s.namespace)
 	s.Witness = &witness
 }
 

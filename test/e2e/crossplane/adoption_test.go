@@ -44,7 +44,7 @@ var _ = Describe("A policy that comes to instances", func() {
 			shared.quiet(ctx, i.database, i.instance)
 
 			By("coming")
-			audit := shared.Watch(stage.OfAny(i.database, i.instance))
+			audit := shared.WatchObjects(i.database, i.instance)
 			policies := stage.ParsePolicies(strings.ReplaceAll(closingPolicies, "GROUP", group))
 			shared.Apply(ctx, policies...)
 			i.closed(ctx)

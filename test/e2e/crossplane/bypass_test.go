@@ -275,7 +275,7 @@ func namingOthers() []bypass {
 			i.instance = shared.instanceOf(ctx, db, "instance")
 			shared.has(ctx, i.instance, medium)
 			shared.Becomes(ctx, i.instance, "Ready")
-			audit := shared.Watch(stage.OfAny(i.instance))
+			audit := shared.WatchObjects(i.instance)
 			Expect(s.rogue.Patch(ctx, db.DeepCopy(), named(s.victim))).To(Succeed())
 			Eventually(ctx, func() []string { return audit.Refusals(crossplaneUser) }).
 				Should(ContainElement(ContainSubstring("metadata.annotations[crossplane.io/external-name]")))
@@ -415,7 +415,7 @@ func claiming() []bypass {
 			Expect(unstructured.SetNestedStringMap(claim.Object, map[string]string{
 				"apiVersion": free.GetAPIVersion(), "kind": free.GetKind(), "name": free.GetName(),
 			}, "spec", "resourceRef")).To(Succeed())
-			audit := shared.Watch(stage.OfAny(free))
+			audit := shared.WatchObjects(free)
 			Expect(s.rogue.Create(ctx, claim)).To(Succeed())
 
 			By("having Crossplane try")
@@ -453,7 +453,7 @@ func choosing() []bypass {
 			choose := func(name string) client.Patch {
 				return merge(fmt.Sprintf(`{"spec":{"compositionRef":{"name":%q}}}`, name))
 			}
-			audit := shared.Watch(stage.OfAny(i.composite))
+			audit := shared.WatchObjects(i.composite)
 			Expect(s.rogue.Patch(ctx, i.database.DeepCopy(), choose(other))).To(Succeed())
 
 			By("having Crossplane try")

@@ -44,7 +44,7 @@ var _ = Describe("While a gate is open", Serial, Ordered, func() {
 		GinkgoHelper()
 		i := provision(ctx, group, databaseKind, traits)
 		before := shared.current(ctx, i.instance)
-		audit := shared.Watch(stage.OfAny(i.instance))
+		audit := shared.WatchObjects(i.instance)
 		DeferCleanup(func(ctx SpecContext) {
 			if CurrentSpecReport().Failed() {
 				AddReportEntry("events", strings.Join(told(before, audit.Writes(controlplane.Succeeded)), "\n"))

@@ -47,7 +47,7 @@ var _ = Describe("The events of a change", Ordered, ContinueOnFailure, func() {
 			i := provision(ctx, eventsGroup, databaseKind, traits)
 			shared.quiet(ctx, i.composite, i.instance)
 			before := shared.current(ctx, i.instance)
-			audit := shared.Watch(stage.OfAny(i.instance))
+			audit := shared.WatchObjects(i.instance)
 			if fault.Delay > 0 {
 				fault.Name, fault.Verb, fault.Times = i.instance.GetName(), cloud.Update, 1
 				Expect(shared.cloud().Inject(ctx, fault)).To(Succeed())
@@ -77,7 +77,7 @@ var _ = Describe("The events of a change", Ordered, ContinueOnFailure, func() {
 		i := provision(ctx, eventsGroup, databaseKind, string(instance.Async))
 		shared.quiet(ctx, i.composite, i.instance)
 		before := shared.current(ctx, i.instance)
-		audit := shared.Watch(stage.OfAny(i.instance))
+		audit := shared.WatchObjects(i.instance)
 		for _, size := range []string{large, "db.t3.xlarge", "db.t3.2xlarge"} {
 			Expect(shared.cloud().Inject(ctx, cloud.Fault{Name: i.instance.GetName(), Verb: cloud.Update, Delay: slow.Delay, Times: 1})).To(Succeed())
 			i.resize(ctx, size)

@@ -163,7 +163,7 @@ var _ = Describe("With policies", func() {
 			Expect(all.Writes(stage.OfAny(db.objects()...), stage.Failed)).To(BeEmpty())
 
 			By("changing it with a ticket")
-			audit := shared.Watch(stage.OfAny(db.objects()...))
+			audit := shared.WatchObjects(db.objects()...)
 			Expect(shared.initiator().Patch(ctx, db.database, approvedResize(large))).To(Succeed())
 			shared.has(ctx, db.instance, large)
 			Expect(audit.TracesOf(stage.OfAny(db.instance), controlplane.ByUser(crossplaneUser))).To(ContainElement(And(
@@ -224,7 +224,7 @@ var _ = Describe("With policies", func() {
 			shared.instanceOf(ctx, composite, "instance"), shared.instanceOf(ctx, composite, "replica"),
 		}
 		shared.steady(ctx, db)
-		audit := shared.Watch(stage.OfAny(instances...))
+		audit := shared.WatchObjects(instances...)
 
 		By("changing what no rule of the composite resource is about, along with what one is about")
 		Expect(initiator.Patch(ctx, claim, merge(`{"spec":{"engine":"mysql","settings":"after"}}`))).To(Succeed())
@@ -279,7 +279,7 @@ var _ = Describe("With policies", func() {
 		shared.steady(ctx, db)
 		shared.steady(ctx, &governed{composite: stack})
 
-		audit := shared.Watch(stage.OfAny(db.objects()...))
+		audit := shared.WatchObjects(db.objects()...)
 		Expect(shared.initiator().Patch(ctx, stack, resize(large))).To(Succeed())
 		shared.has(ctx, db.instance, large)
 		Expect(audit.TracesOf(stage.OfAny(db.instance), controlplane.ByUser(crossplaneUser))).To(ContainElement(And(

@@ -84,7 +84,7 @@ var _ = Describe("Without policies", func() {
 // quiet waits until nobody has written some objects for a moment.
 func (w *world) quiet(ctx context.Context, objects ...*unstructured.Unstructured) {
 	GinkgoHelper()
-	w.Watch(stage.OfAny(objects...)).UntilQuiet(ctx, quietMoment)
+	w.WatchObjects(objects...).UntilQuiet(ctx, quietMoment)
 }
 
 // current returns a copy of an object as it is now.

@@ -72,7 +72,7 @@ var _ = Describe("The runbook for Compositions", stage.Long, func() {
 		run(steps[0])
 
 		By("upgrading a database in a namespace that is not its turn yet")
-		audit := shared.Watch(stage.OfAny(d.objects()...))
+		audit := shared.WatchObjects(d.objects()...)
 		revision = shared.recompose(ctx, databaseKind, group, `[{"op":"add","path":"RESOURCES/0/base/spec/forProvider/backupWindow","value":"`+window+`"}]`)
 		Expect(run(steps[1])).To(ContainSubstring(revision))
 		Eventually(ctx, func(g Gomega) {

@@ -32,7 +32,6 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
-	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
 	"k8s.io/apiserver/pkg/authentication/user"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -260,7 +259,7 @@ var _ = Describe("An upgrade of a Composition", func() {
 		}
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(d.composite), d.composite)).To(Succeed())
 		first := composedBy(d.composite)
-		audit := shared.Watch(stage.OfAny(d.objects()...))
+		audit := shared.WatchObjects(d.objects()...)
 
 		By("being denied what nobody agreed to")
 		second := shared.recompose(ctx, composed, group, fmt.Sprintf(`[{"op":"add","path":"RESOURCES/0/base/spec/forProvider/backupWindow","value":%q}]`, window))
@@ -317,7 +316,7 @@ var _ = Describe("An upgrade of a Composition", func() {
 		if d.isClaim {
 			patch = strings.TrimSuffix(patch, "]") + `,{"op":"add","path":"RESOURCES/2/base/data","value":{"format":"2"}}]`
 		}
-		beyond := shared.Watch(stage.OfAny(d.objects()...))
+		beyond := shared.WatchObjects(d.objects()...)
 		last := shared.recompose(ctx, composed, group, patch)
 		d.follows(ctx, last)
 		Eventually(ctx, func(g Gomega) {
@@ -369,7 +368,7 @@ var _ = Describe("An upgrade of a Composition that reaches the cloud", func() {
 		asked := func() []cloud.Verb { return shared.calls(ctx, instance).Mutations().Verbs() }
 
 		By("waiting for somebody to agree")
-		asking := shared.Watch(stage.OfAny(db, instance))
+		asking := shared.WatchObjects(db, instance)
 		DeferCleanup(func() {
 			if CurrentSpecReport().Failed() {
 				AddReportEntry("requests", strings.Join(said(asking.Writes()), "\n"))
@@ -453,7 +452,7 @@ var _ = Describe("An upgrade of a Function", Serial, stage.Long, func() {
 		shared.quiet(ctx, d.objects()...)
 		Expect(shared.Get(ctx, client.ObjectKeyFromObject(d.composite), d.composite)).To(Succeed())
 		generation := d.composite.GetGeneration()
-		audit := shared.Watch(stage.OfAny(d.objects()...))
+		audit := shared.WatchObjects(d.objects()...)
 
 		By("being denied what nobody agreed to, when Crossplane asks the function again")
 		activate(ctx, secondFunction, firstFunction)
@@ -520,7 +519,7 @@ var _ = Describe("Many composite resources", stage.Long, func() {
 				g.Expect(db.GetAnnotations()).To(HaveKey(v1alpha1.ConditionBlocked))
 			}).WithTimeout(specTimeout).Should(Succeed())
 		}
-		audit := shared.Watch(func(e *auditv1.Event) bool { return e.ObjectRef.Namespace == ns })
+		audit := shared.WatchNamespace(ns)
 		agreed := shared.agree(ctx, group, func(*v1alpha1.UpgradeAllowance) {})
 		Eventually(ctx, func(g Gomega) {
 			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(agreed), agreed)).To(Succeed())

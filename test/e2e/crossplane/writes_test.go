@@ -28,8 +28,6 @@ import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
-
-	"kausality.io/operator/test/stage"
 )
 
 // slowness is how long the function thinks about a database of slowGroup.
@@ -79,7 +77,7 @@ var _ = Describe("The writes that follow from changes", func() {
 		for _, db := range all {
 			objects = append(objects, db.database, db.composite, db.instance)
 		}
-		audit := shared.Watch(stage.OfAny(objects...)) // Others are refused things all the time.
+		audit := shared.WatchObjects(objects...) // Others are refused things all the time.
 		for _, db := range all {
 			Expect(initiator.Patch(ctx, db.database, approvedResize("db.t3.first"))).To(Succeed())
 			// The function thinks about that one when the next one comes.

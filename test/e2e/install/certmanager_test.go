@@ -85,7 +85,7 @@ var _ = Describe("Kausality, with certificates of cert-manager", Label("cert-man
 		}
 		Expect(l.end()).To(BeEmpty(), "each request has its answer, and the right one")
 		var unjudged []string
-		for _, event := range stage.WholeLog(w.AuditLog, controlplane.FailedOpen, controlplane.Since(began)).Requests() {
+		for _, event := range stage.WholeLog(w.AuditLog, controlplane.FailedOpen, controlplane.Since(began)).Having("failed-open.").Requests() {
 			unjudged = append(unjudged, stage.DescribeEvent(&event))
 		}
 		Expect(unjudged).To(BeEmpty())

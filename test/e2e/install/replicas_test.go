@@ -51,7 +51,7 @@ var _ = Describe("Two replicas", Label("ha"), Ordered, func() {
 	// unanswered are the requests that were carried out since nobody answered.
 	unanswered := func(since time.Time) []string {
 		var out []string
-		for _, event := range stage.WholeLog(w.AuditLog, controlplane.FailedOpen, controlplane.Since(since)).Requests() {
+		for _, event := range stage.WholeLog(w.AuditLog, controlplane.FailedOpen, controlplane.Since(since)).Having("failed-open.").Requests() {
 			out = append(out, stage.DescribeEvent(&event))
 		}
 		return out
