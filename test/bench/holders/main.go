@@ -26,6 +26,7 @@ package main
 
 import (
 	"context"
+	"errors"
 	"flag"
 	"fmt"
 	"os"
@@ -44,7 +45,7 @@ var (
 	patience = flag.Duration("patience", time.Hour, "for how long to make holders; then is measured what it costs that there are those")
 	writers  = flag.Int("writers", 16, "how many clients create the holders")
 	folder   = flag.String("profiles", "", "the folder to keep profiles of each measurement in: of the processor while the operator starts, of it and of the API server, and of its heap")
-	binary   = flag.String("operator", "bin/manager", "the operator's executable, in root")
+	binaries = flag.String("operator", "bin/manager", "the operator's executable, in root; with several, comma-separated, each is measured with the same holders, and the first makes these")
 	flags    = flag.String("operator-flags", "", "further flags of the operator, comma-separated")
 	env      = flag.String("operator-env", "", "further environment variables of the operator, comma-separated")
 	root     = flag.String("root", ".", "the root of the repository")
@@ -66,9 +67,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		if stopped := s.cp.Stop(); err == nil {
-			err = stopped
-		}
+		err = errors.Join(err, s.cp.Stop(), os.RemoveAll(s.folder))
 	}()
 	fmt.Print(header())
 	var all []measurement
@@ -78,12 +77,14 @@ func run(ctx context.Context) (err error) {
 			return fmt.Errorf("making %d holders: %w", n, err)
 		}
 		fmt.Fprintln(os.Stderr, "measuring with", s.made, "holders, made in", time.Since(began).Round(time.Second))
-		m, err := s.measure(ctx)
-		if err != nil {
-			return fmt.Errorf("measuring with %d holders: %w", n, err)
+		for _, binary := range words(*binaries) {
+			m, err := s.measure(ctx, binary)
+			if err != nil {
+				return fmt.Errorf("measuring %s with %d holders: %w", binary, n, err)
+			}
+			fmt.Print(m.row())
+			all = append(all, m)
 		}
-		fmt.Print(m.row())
-		all = append(all, m)
 	}
 	fmt.Println(footer)
 	return stats.Save(*out, all)

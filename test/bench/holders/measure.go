@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"os"
+	"path/filepath"
 	"time"
 
 	"golang.org/x/sync/errgroup"
@@ -48,7 +49,9 @@ const (
 
 // measurement is what one number of holders costs.
 type measurement struct {
-	Holders int `json:"holders"`
+	// Operator is the executable.
+	Operator string `json:"operator"`
+	Holders  int    `json:"holders"`
 	// List is how long the API server takes to list them and their records.
 	List listing `json:"list"`
 	// Ready is how long the operator takes to be ready after its start, and Calm until
@@ -67,9 +70,13 @@ type measurement struct {
 	Goroutines int     `json:"goroutines"`
 }
 
-// measure starts the operator, and ends it, while it takes profiles where they are asked
+// measure starts an operator, and ends it, while it takes profiles where they are asked
 // for.
-func (s *stage) measure(ctx context.Context) (m measurement, err error) {
+func (s *stage) measure(ctx context.Context, binary string) (m measurement, err error) {
+	m.Operator, m.Holders = binary, s.made
+	if err := s.choose(binary); err != nil {
+		return m, err
+	}
 	if m.List, err = s.listAll(ctx); err != nil {
 		return m, err
 	}
@@ -80,7 +87,7 @@ func (s *stage) measure(ctx context.Context) (m measurement, err error) {
 		return s.run(ctx, &m)
 	})
 	if *folder != "" {
-		group.Go(func() error { return s.profileUntil(ctx, done) })
+		group.Go(func() error { return s.profileUntil(ctx, m.name(), done) })
 	}
 	err = group.Wait()
 	return m, errors.Join(err, s.cp.Shutdown(controlplane.DefaultOperatorName))
@@ -88,7 +95,6 @@ func (s *stage) measure(ctx context.Context) (m measurement, err error) {
 
 // run runs the operator.
 func (s *stage) run(ctx context.Context, m *measurement) error {
-	m.Holders = s.made
 	var err error
 	if err := s.giveSign(ctx); err != nil {
 		return err
@@ -127,7 +133,7 @@ func (s *stage) run(ctx context.Context, m *measurement) error {
 }
 
 // profileUntil takes processor profiles, one after the other, until done is closed.
-func (s *stage) profileUntil(ctx context.Context, done <-chan struct{}) error {
+func (s *stage) profileUntil(ctx context.Context, name string, done <-chan struct{}) error {
 	const seconds, patience = 5, 10 * time.Second
 	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
 		_, err := profiles.Fetch(ctx, s.pprof, "cmdline")
@@ -142,7 +148,7 @@ func (s *stage) profileUntil(ctx context.Context, done <-chan struct{}) error {
 			return nil
 		default:
 		}
-		what := fmt.Sprintf("%d-%d", s.made, i)
+		what := fmt.Sprintf("%s-%d", name, i)
 		if err := profiles.Processor(ctx, s.cp.AdminConfig(), s.pprof, *folder, what, seconds); err != nil {
 			return err
 		}
@@ -190,7 +196,7 @@ func (s *stage) changePolicy(ctx context.Context) error {
 		return err
 	}
 	before := policy.DeepCopy()
-	policy.Spec.Consumption.TTL = &metav1.Duration{Duration: time.Duration(200+s.made%24) * time.Hour}
+	policy.Spec.Consumption.TTL.Duration -= time.Hour
 	return s.admin.Patch(ctx, policy, client.MergeFrom(before))
 }
 
@@ -221,17 +227,22 @@ func (s *stage) lookInside(ctx context.Context, m *measurement) error {
 	if err != nil {
 		return err
 	}
-	return profiles.Keep(*folder, fmt.Sprintf("heap-%d", m.Holders), raw)
+	return profiles.Keep(*folder, "heap-"+m.name(), raw)
+}
+
+// name names the files of a measurement.
+func (m measurement) name() string {
+	return fmt.Sprintf("%s-%d", filepath.Base(m.Operator), m.Holders)
 }
 
 func header() string {
-	return fmt.Sprintf("%8s %8s %8s %8s %8s %10s %10s %10s %8s %8s %10s\n",
-		"holders", "list", "stream", "ready", "calm", "peak ready", "peak calm", "peak", "heap", "busy", "goroutines")
+	return fmt.Sprintf("%8s %8s %8s %8s %8s %10s %10s %10s %8s %8s %10s  %s\n",
+		"holders", "list", "stream", "ready", "calm", "peak ready", "peak calm", "peak", "heap", "busy", "goroutines", "operator")
 }
 
 func (m measurement) row() string {
-	return fmt.Sprintf("%8d %8.2f %8.2f %8.2f %8.2f %10.0f %10.0f %10.0f %8.1f %8.2f %10d\n",
-		m.Holders, m.List.Pages, m.List.Stream, m.Ready, m.Calm, m.PeakReady, m.PeakCalm, m.Peak, m.Heap, m.Busy, m.Goroutines)
+	return fmt.Sprintf("%8d %8.2f %8.2f %8.2f %8.2f %10.0f %10.0f %10.0f %8.1f %8.2f %10d  %s\n",
+		m.Holders, m.List.Pages, m.List.Stream, m.Ready, m.Calm, m.PeakReady, m.PeakCalm, m.Peak, m.Heap, m.Busy, m.Goroutines, m.Operator)
 }
 
 const footer = "Times in seconds, memory in MiB; peaks of what is resident: until ready, until nothing is left to do, and after a change of the policy."

@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io/fs"
 	"net"
 	"os"
 	"path/filepath"
@@ -80,6 +81,8 @@ type stage struct {
 	raw, operator rest.Interface
 	// pprof is where the operator can be profiled.
 	pprof string
+	// folder has a link to the executable that is run.
+	folder string
 	// first are the holder, and its record, that all others are copies of.
 	first pair
 	// made is how many holders there are.
@@ -88,6 +91,14 @@ type stage struct {
 
 func set(ctx context.Context) (_ *stage, err error) {
 	s := &stage{}
+	if s.folder, err = os.MkdirTemp("", "bench-holders-"); err != nil {
+		return nil, err
+	}
+	defer func() {
+		if err != nil {
+			err = errors.Join(err, os.RemoveAll(s.folder))
+		}
+	}()
 	quiet, err := noAudit()
 	if err != nil {
 		return nil, err
@@ -117,8 +128,11 @@ func set(ctx context.Context) (_ *stage, err error) {
 	if s.pprof, err = freeAddress(ctx); err != nil {
 		return nil, err
 	}
+	if err := s.choose(words(*binaries)[0]); err != nil {
+		return nil, err
+	}
 	_, err = controlplane.InstallOperator(ctx, s.cp, controlplane.OperatorOptions{
-		Binary: filepath.Join(*root, *binary), Overlay: filepath.Join(*root, "config", "dev"),
+		Binary: s.link(), Overlay: filepath.Join(*root, "config", "dev"),
 		ExtraFlags: append(words(*flags), "--pprof-bind-address="+s.pprof), Env: words(*env),
 	})
 	if err != nil {
@@ -131,6 +145,21 @@ func set(ctx context.Context) (_ *stage, err error) {
 		return nil, fmt.Errorf("making the first holder: %w", err)
 	}
 	return s, nil
+}
+
+// link is the path of the executable that is run.
+func (s *stage) link() string { return filepath.Join(s.folder, "operator") }
+
+// choose makes an executable in root the one that is run from the next start on.
+func (s *stage) choose(binary string) error {
+	path, err := filepath.Abs(filepath.Join(*root, binary))
+	if err != nil {
+		return err
+	}
+	if err := os.Remove(s.link()); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	return os.Symlink(path, s.link())
 }
 
 // words returns the words of a comma-separated list.
