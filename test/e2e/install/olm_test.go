@@ -27,17 +27,20 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 const (
@@ -48,6 +51,12 @@ const (
 	// olmHealth is where OLM says that it runs. The port cannot be set.
 	olmHealth = "http://localhost:8080/healthz"
 	csvName   = "kausality.v0.1.0"
+)
+
+var (
+	csvKind = schema.GroupVersionKind{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "ClusterServiceVersion"}
+	// olmSecret has what OLM has signed.
+	olmSecret = client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: "kausality-controller-manager-service-cert"}
 )
 
 // OLM's catalog operator unpacks bundles in Jobs, which nobody runs here: what it makes of one
@@ -125,7 +134,64 @@ var _ = Describe("Kausality, installed by OLM", Label("olm"), Ordered, func() {
 		w.asBefore(ctx, before)
 		w.afterwards(ctx, web, stuck)
 	}, SpecTimeout(specTimeout))
+
+	It("judges each request while OLM replaces authority and certificate, and the Pods with them", func(ctx SpecContext) {
+		install(ctx)
+		web, _ := w.live(ctx, v1alpha1.FailurePolicyFail)
+		began := time.Now()
+		l := w.underLoad(ctx, web)
+		l.goesOn(ctx)
+		fresh := w.rotated(ctx)
+		l.goesOn(ctx)
+		By("mounting it in a Pod that runs, and replacing the Pods")
+		w.remount(ctx, operators[:1])
+		w.servedBy(ctx, operators[:1], fresh)
+		l.goesOn(ctx)
+		for i, old := range operators {
+			operators[i] = w.run(ctx, old.Name+"-rotated", *operatorBin)
+			w.stop(old)
+			l.goesOn(ctx)
+		}
+		w.servedBy(ctx, operators, fresh)
+		l.goesOn(ctx)
+		Expect(l.end()).To(BeEmpty(), "each request has its answer, and the right one")
+		var unjudged []string
+		for _, event := range stage.WholeLog(w.AuditLog, controlplane.FailedOpen, controlplane.Since(began)).Having("failed-open.").Requests() {
+			unjudged = append(unjudged, stage.DescribeEvent(&event))
+		}
+		Expect(unjudged).To(BeEmpty())
+	}, SpecTimeout(specTimeout))
 })
+
+// rotated has OLM replace the authority and the certificate, as it does when they are about to expire
+// or, as here, when the Secret is not whole. It returns the certificate once the Deployment rolls.
+func (w *world) rotated(ctx context.Context) []byte {
+	GinkgoHelper()
+	mounted := func(g Gomega) (certificate []byte, authority string) {
+		secret, d := &corev1.Secret{}, &appsv1.Deployment{}
+		g.Expect(w.Get(ctx, olmSecret, secret)).To(Succeed())
+		g.Expect(w.Get(ctx, operatorKey, d)).To(Succeed())
+		return secret.Data[corev1.TLSCertKey], d.Spec.Template.Annotations["olmcahash"]
+	}
+	certificate, authority := mounted(Default)
+	Expect(authority).NotTo(BeEmpty())
+	secret := &corev1.Secret{ObjectMeta: metav1.ObjectMeta{Namespace: olmSecret.Namespace, Name: olmSecret.Name}}
+	Expect(w.Patch(ctx, secret, client.RawPatch(types.MergePatchType, []byte(`{"data":{"olmCAKey":null}}`)))).To(Succeed())
+	csv := &unstructured.Unstructured{}
+	csv.SetGroupVersionKind(csvKind)
+	csv.SetNamespace(controlplane.OperatorNamespace)
+	csv.SetName(csvName)
+	Expect(w.Patch(ctx, csv, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"look":"again"}}}`)))).To(Succeed())
+	var fresh []byte
+	Eventually(ctx, func(g Gomega) {
+		made, signedBy := mounted(g)
+		g.Expect(made).NotTo(Equal(certificate))
+		g.Expect(signedBy).NotTo(Equal(authority))
+		g.Expect(w.phase(ctx, g)).To(Equal("Succeeded"))
+		fresh = made
+	}).WithTimeout(settled).Should(Succeed())
+	return fresh
+}
 
 // startOLM starts OLM's operator, with all rights, as it has in a cluster.
 func (w *world) startOLM(ctx context.Context) {
@@ -266,7 +332,7 @@ func permissions(csv *unstructured.Unstructured) []*unstructured.Unstructured {
 func (w *world) phase(ctx context.Context, g Gomega) string {
 	GinkgoHelper()
 	csv := &unstructured.Unstructured{}
-	csv.SetGroupVersionKind(schema.GroupVersionKind{Group: "operators.coreos.com", Version: "v1alpha1", Kind: "ClusterServiceVersion"})
+	csv.SetGroupVersionKind(csvKind)
 	g.Expect(w.Get(ctx, client.ObjectKey{Namespace: controlplane.OperatorNamespace, Name: csvName}, csv)).To(Succeed())
 	phase, _, err := unstructured.NestedString(csv.Object, "status", "phase")
 	g.Expect(err).NotTo(HaveOccurred())
