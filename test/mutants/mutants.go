@@ -730,6 +730,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestNothingIsWrittenWhileRecordsAreNotWatched", "./internal/record"},
 	},
 	{
+		name:  "records lose their labels on the way into the cache",
+		edits: []edit{{"internal/objectcache/compressed/cache.go", "Without(text, \"metadata\", \"managedFields\")", "Without(text, \"metadata\", \"labels\")"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=What is cached compressed"},
+	},
+	{
+		name:  "only some records are cached, and nobody is told",
+		edits: []edit{{"internal/objectcache/compressed/cache.go", "if restricted {", "if restricted && false {"}},
+		unit:  []string{"./test/integration", "-ginkgo.focus=What is cached compressed"},
+	},
+	{
 		name:  "what objects were like before a restored backup is written into it",
 		edits: []edit{{"internal/baseline/baseline.go", "if !m.Behind() {", "if true {"}},
 		unit:  []string{"-run=TestNothingIsWrittenWhileBehind", "./internal/baseline"},

@@ -49,12 +49,14 @@ type Pointer[T any] interface {
 // cache inside, as ever.
 type Cache[T any, P Pointer[T], L client.ObjectList] struct {
 	cache.Cache
-	gvk     schema.GroupVersionKind
-	packer  *Packer[T]
-	note    func(P) any
-	attend  Attend
-	fields  fields
-	started atomic.Bool
+	gvk    schema.GroupVersionKind
+	packer *Packer[T]
+	note   func(P) any
+	attend Attend
+	// otherwise transforms the objects of the kind that are cached as another Go type; it may be nil.
+	otherwise toolscache.TransformFunc
+	fields    fields
+	started   atomic.Bool
 }
 
 // Attend puts something around what lists and watches the objects of one kind, of which it
@@ -72,7 +74,10 @@ func NewCache[T any, P Pointer[T], L client.ObjectList](cfg *rest.Config, opts c
 	if attend == nil {
 		attend = func(lw toolscache.ListerWatcher, _ runtime.Object) toolscache.ListerWatcher { return lw }
 	}
-	c := &Cache[T, P, L]{gvk: gvk, packer: NewPacker(func(obj *T) any { return obj }), note: note, attend: attend}
+	if err := checkWhole(opts, gvk); err != nil {
+		return nil, err
+	}
+	c := &Cache[T, P, L]{gvk: gvk, otherwise: opts.DefaultTransform, packer: NewPacker(func(obj *T) any { return obj }), note: note, attend: attend}
 	watcher, err := NewWatcher(cfg, opts.HTTPClient, opts.Mapper)
 	if err != nil {
 		return nil, err
@@ -85,6 +90,21 @@ func NewCache[T any, P Pointer[T], L client.ObjectList](cfg *rest.Config, opts c
 		return nil, err
 	}
 	return c, nil
+}
+
+// checkWhole returns an error where only some objects of a kind are to be cached, or otherwise than
+// packed: what a Watcher asks for are all of them.
+func checkWhole(opts cache.Options, gvk schema.GroupVersionKind) error {
+	restricted := len(opts.DefaultNamespaces) > 0 || opts.DefaultLabelSelector != nil || opts.DefaultFieldSelector != nil
+	for obj, by := range opts.ByObject {
+		if of, err := apiutil.GVKForObject(obj, opts.Scheme); err == nil && of == gvk {
+			restricted = restricted || len(by.Namespaces) > 0 || by.Label != nil || by.Field != nil || by.Transform != nil
+		}
+	}
+	if restricted {
+		return fmt.Errorf("objects of kind %s are cached compressed, which only works for all of them: leave namespaces, selectors and transforms for them out of the options of the cache", gvk.Kind)
+	}
+	return nil
 }
 
 // Start runs the informers until ctx ends.
@@ -130,7 +150,10 @@ func (c *Cache[T, P, L]) packText(text []byte) (runtime.Object, error) {
 func (c *Cache[T, P, L]) pack(in any) (any, error) {
 	obj, ok := in.(P)
 	if !ok {
-		return in, nil // packed already, or a tombstone
+		if _, packed := in.(*Object[T]); packed || c.otherwise == nil {
+			return in, nil
+		}
+		return c.otherwise(in)
 	}
 	obj.SetManagedFields(nil)
 	obj.GetObjectKind().SetGroupVersionKind(c.gvk)
