@@ -187,13 +187,13 @@ func TestNothingIsWrittenWhileBehind(t *testing.T) {
 			}
 		}()
 		m.Note(reqOf("web"), "u", contentOf(1, "aa"), noon)
-		time.Sleep(10 * flushDelay)
+		time.Sleep(10 * flushDelay) //nolint:forbidigo // It is the clock of the bubble that passes.
 		synctest.Wait()
 		if got := writes(t, c); len(got) > 0 {
 			t.Errorf("while the watch was broken %v were written", got)
 		}
 		behind = false
-		time.Sleep(flushDelay)
+		time.Sleep(flushDelay) //nolint:forbidigo // It is the clock of the bubble that passes.
 		synctest.Wait()
 		if got := writes(t, c); len(got) != 1 {
 			t.Errorf("when it was there again %v were written, want one", got)

@@ -22,6 +22,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strconv"
 	"sync"
 	"time"
 
@@ -412,7 +413,7 @@ func (w *writer) label(obj client.Object) {
 	}
 	obj.SetLabels(set)
 	obj.SetAnnotations(map[string]string{
-		"color": colors[w.random.IntN(4)], "n": fmt.Sprint(w.random.Uint64()), corev1.LastAppliedConfigAnnotation: "{}",
+		"color": colors[w.random.IntN(4)], "n": strconv.FormatUint(w.random.Uint64(), 10), corev1.LastAppliedConfigAnnotation: "{}",
 	})
 }
 
