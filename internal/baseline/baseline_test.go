@@ -21,6 +21,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -176,9 +177,10 @@ func TestNothingIsWrittenAtRest(t *testing.T) {
 func TestNothingIsWrittenWhileBehind(t *testing.T) {
 	c := fake.NewClientBuilder().Build()
 	synctest.Test(t, func(t *testing.T) {
-		behind := true
+		var behind atomic.Bool
+		behind.Store(true)
 		cfg := configOf(c, world{"web": true})
-		cfg.Clock, cfg.Behind = clock.RealClock{}, func() bool { return behind }
+		cfg.Clock, cfg.Behind = clock.RealClock{}, behind.Load
 		m := New(cfg)
 		ctx, cancel := context.WithCancel(t.Context())
 		go func() {
@@ -192,7 +194,7 @@ func TestNothingIsWrittenWhileBehind(t *testing.T) {
 		if got := writes(t, c); len(got) > 0 {
 			t.Errorf("while the watch was broken %v were written", got)
 		}
-		behind = false
+		behind.Store(false)
 		time.Sleep(flushDelay) //nolint:forbidigo // It is the clock of the bubble that passes.
 		synctest.Wait()
 		if got := writes(t, c); len(got) != 1 {
