@@ -358,10 +358,16 @@ type writer struct {
 
 func newWriter(ctx context.Context, made func(namespace, name string) client.Object) *writer {
 	GinkgoHelper()
-	return &writer{
+	w := &writer{
 		random: rand.New(rand.NewPCG(1, 2)), namespaces: []string{newNamespace(ctx), newNamespace(ctx), newNamespace(ctx)},
 		made: made, there: map[client.ObjectKey]client.Object{},
 	}
+	DeferCleanup(func(ctx context.Context) {
+		for _, obj := range w.there {
+			Expect(k8s.Delete(ctx, obj)).To(Succeed())
+		}
+	})
+	return w
 }
 
 // namesOfEach is how many names there are in a namespace.
