@@ -85,8 +85,8 @@ type Config struct {
 	Holders Holders
 	// Looked is closed once it is known which kinds are watched.
 	Looked <-chan struct{}
-	// Behind reports whether it is unknown if the API server has gone back in time, and what
-	// is remembered may be of objects that it does not have. Nothing is written meanwhile.
+	// Behind reports whether the watch of records is stale. Nothing is written meanwhile: a backup of
+	// etcd may have been restored, in which objects are older than what is remembered of them.
 	Behind func() bool
 	// Clock is the real one, but in tests.
 	Clock clock.WithTicker

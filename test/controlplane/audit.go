@@ -52,9 +52,9 @@ func ReadAuditFrom(path string, offset int64, filters ...AuditFilter) (AuditEven
 	return ReadAuditHaving(nil, path, offset, filters...)
 }
 
-// ReadAuditHaving is ReadAuditFrom for lines that have one of some texts in them, such as
-// `"namespace":"default"`. Others are not decoded, which takes by far the most time; with no
-// texts all are.
+// ReadAuditHaving is ReadAuditFrom for the lines that contain one of the texts, such as
+// `"namespace":"default"`, or for all lines where there are no texts. It does not decode the others:
+// decoding takes by far the most time.
 func ReadAuditHaving(texts []string, path string, offset int64, filters ...AuditFilter) (AuditEvents, int64, error) {
 	f, err := os.Open(path)
 	if err != nil {

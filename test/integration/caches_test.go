@@ -50,13 +50,13 @@ import (
 const (
 	// comparing bounds a spec of this file.
 	comparing = 4 * time.Minute
-	// caughtUp is how long caches may take to know what happened while nobody was told: who watches
-	// tries again after up to half a minute.
+	// caughtUp bounds the wait for caches whose watches were cut: they try again after up to half a
+	// minute.
 	caughtUp = 90 * time.Second
 )
 
-// Our caches are told the same as those of controller-runtime, with client-go's informers, and asked the
-// same.
+// Our caches and those of controller-runtime, which use client-go's informers, watch the same API server
+// and get the same queries.
 var _ = Describe("What is cached compressed", func() {
 	It("is what controller-runtime's own cache has of records, whatever becomes of them", func(ctx SpecContext) {
 		l := newLine(ctx)
@@ -89,8 +89,7 @@ var _ = Describe("What is cached compressed", func() {
 			w.write(ctx, 40)
 			sameAnswers(ctx, ours, theirs, w)
 		}
-		Expect(told[ours].all()).NotTo(BeEmpty())
-		Eventually(ctx, func() map[client.ObjectKey][]string { return told[ours].all() }).Should(Equal(told[theirs].all()))
+		sameStories(ctx, told[ours], told[theirs])
 
 		By("catching up with what happened while nobody was told")
 		for range 2 {
@@ -99,10 +98,7 @@ var _ = Describe("What is cached compressed", func() {
 			l.mend(ctx)
 			sameAnswers(ctx, ours, theirs, w)
 		}
-		for key, events := range told[theirs].all() {
-			of := told[ours].all()[key]
-			Expect(of[len(of)-1]).To(Equal(events[len(events)-1]), "%s", key)
-		}
+		sameStories(ctx, told[ours], told[theirs])
 	}, SpecTimeout(comparing))
 
 	It("is what controller-runtime's own cache has of holders, whatever becomes of them", func(ctx SpecContext) {
@@ -144,7 +140,7 @@ var _ = Describe("What is cached compressed", func() {
 				o.ByObject = map[client.Object]cache.ByObject{&v1alpha1.AllowanceRecord{}: {Namespaces: map[string]cache.Config{"some": {}}}}
 			},
 		} {
-			_, opts := throughLine(nil)
+			opts := cacheOptions(config)
 			restrict(&opts)
 			_, err := record.NewCache(config, opts, nil, nil)
 			Expect(err).To(MatchError(ContainSubstring("AllowanceRecord")), name)
@@ -152,16 +148,19 @@ var _ = Describe("What is cached compressed", func() {
 	})
 })
 
-// throughLine returns how caches reach the API server, by a line where there is one.
+// throughLine returns what makes a cache that reaches the API server by a line.
 func throughLine(l *line) (*rest.Config, cache.Options) {
 	GinkgoHelper()
 	cfg := rest.CopyConfig(config)
-	if l != nil {
-		cfg.Host = "https://" + l.address
-	}
+	cfg.Host = "https://" + l.address
+	return cfg, cacheOptions(cfg)
+}
+
+func cacheOptions(cfg *rest.Config) cache.Options {
+	GinkgoHelper()
 	httpClient, err := rest.HTTPClientFor(cfg)
 	Expect(err).NotTo(HaveOccurred())
-	return cfg, cache.Options{Scheme: scheme, Mapper: k8s.RESTMapper(), HTTPClient: httpClient}
+	return cache.Options{Scheme: scheme, Mapper: k8s.RESTMapper(), HTTPClient: httpClient}
 }
 
 // stripped drops what the cache of holders does not keep.
@@ -351,7 +350,7 @@ type writer struct {
 	random     *rand.Rand
 	namespaces []string
 	made       func(namespace, name string) client.Object
-	// there are those that are, gone those that were.
+	// there maps keys to the objects that exist; gone holds those that were deleted.
 	there map[client.ObjectKey]client.Object
 	gone  []client.Object
 }
@@ -423,7 +422,16 @@ func (w *writer) label(obj client.Object) {
 	})
 }
 
-// story is what a handler was told of each object.
+// sameStories waits until two handlers were called for the same events of each object.
+func sameStories(ctx context.Context, ours, theirs *story) {
+	GinkgoHelper()
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(theirs.all()).NotTo(BeEmpty())
+		g.Expect(ours.all()).To(Equal(theirs.all()))
+	}).Should(Succeed())
+}
+
+// story records the events of each object that a handler was called for.
 type story struct {
 	mu     sync.Mutex
 	events map[client.ObjectKey][]string
@@ -462,7 +470,7 @@ func (s *story) OnUpdate(before, after any) {
 // OnDelete implements toolscache.ResourceEventHandler.
 func (s *story) OnDelete(obj any) { s.add("delete", obj) }
 
-// all returns what it was told.
+// all returns a copy of the events, by objects.
 func (s *story) all() map[client.ObjectKey][]string {
 	s.mu.Lock()
 	defer s.mu.Unlock()

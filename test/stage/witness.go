@@ -48,7 +48,7 @@ type Witness struct {
 	log string
 	// about is what the witness looks at, and only what is asked for of that.
 	about, only []controlplane.AuditFilter
-	// having are texts of which each line of that has one, and few others.
+	// having are texts: only lines with one of them are decoded; all where there are none.
 	having []string
 	read   *reading
 }
@@ -101,8 +101,14 @@ func WholeLog(log string, about ...controlplane.AuditFilter) Witness {
 	return Witness{log: log, about: about, read: &reading{}}
 }
 
-// Having returns a witness that decodes only the lines with one of some texts in them, which is
-// much faster. Nothing must have been asked of it yet.
+// Unjudged looks at the requests in an audit log that were carried out although a webhook that should
+// have been asked did not answer.
+func Unjudged(log string, about ...controlplane.AuditFilter) Witness {
+	return WholeLog(log, slices.Concat(about, []controlplane.AuditFilter{controlplane.FailedOpen})...).Having("failed-open.")
+}
+
+// Having returns a witness that decodes only the lines that contain one of the texts, which is much
+// faster. Call it before anything is asked of the witness.
 func (w Witness) Having(texts ...string) Witness {
 	w.having = texts
 	return w

@@ -92,8 +92,8 @@ func NewCache[T any, P Pointer[T], L client.ObjectList](cfg *rest.Config, opts c
 	return c, nil
 }
 
-// checkWhole returns an error where only some objects of a kind are to be cached, or otherwise than
-// packed: what a Watcher asks for are all of them.
+// checkWhole returns an error where the options select some objects of a kind, or transform them: a
+// Watcher watches all objects of the kind, and the transform packs them.
 func checkWhole(opts cache.Options, gvk schema.GroupVersionKind) error {
 	restricted := len(opts.DefaultNamespaces) > 0 || opts.DefaultLabelSelector != nil || opts.DefaultFieldSelector != nil
 	for obj, by := range opts.ByObject {

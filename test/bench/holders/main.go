@@ -67,7 +67,7 @@ func run(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() {
-		err = errors.Join(err, s.cp.Stop(), os.RemoveAll(s.folder))
+		err = errors.Join(err, s.cp.Stop(), os.RemoveAll(s.links))
 	}()
 	fmt.Print(header())
 	var all []measurement

@@ -81,8 +81,8 @@ type stage struct {
 	raw, operator rest.Interface
 	// pprof is where the operator can be profiled.
 	pprof string
-	// folder has a link to the executable that is run.
-	folder string
+	// links is the folder of the link to the executable that is run.
+	links string
 	// first are the holder, and its record, that all others are copies of.
 	first pair
 	// made is how many holders there are.
@@ -91,12 +91,12 @@ type stage struct {
 
 func set(ctx context.Context) (_ *stage, err error) {
 	s := &stage{}
-	if s.folder, err = os.MkdirTemp("", "bench-holders-"); err != nil {
+	if s.links, err = os.MkdirTemp("", "bench-holders-"); err != nil {
 		return nil, err
 	}
 	defer func() {
 		if err != nil {
-			err = errors.Join(err, os.RemoveAll(s.folder))
+			err = errors.Join(err, os.RemoveAll(s.links))
 		}
 	}()
 	quiet, err := noAudit()
@@ -148,7 +148,7 @@ func set(ctx context.Context) (_ *stage, err error) {
 }
 
 // link is the path of the executable that is run.
-func (s *stage) link() string { return filepath.Join(s.folder, "operator") }
+func (s *stage) link() string { return filepath.Join(s.links, "operator") }
 
 // choose makes an executable in root the one that is run from the next start on.
 func (s *stage) choose(binary string) error {

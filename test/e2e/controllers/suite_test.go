@@ -117,7 +117,7 @@ var _ = SynchronizedAfterSuite(func() {}, func() {
 	if shared == nil {
 		return // It did not start.
 	}
-	unasked := stage.WholeLog(shared.AuditLog, controlplane.FailedOpen).Having("failed-open.").Requests()
+	unasked := stage.Unjudged(shared.AuditLog).Requests()
 	Expect(describe(unasked)).To(BeEmpty(), "the webhook did not answer, though the operator was there")
 })
 

@@ -104,7 +104,7 @@ func (w *world) bucket(ctx context.Context, g Gomega) (bucket *unstructured.Unst
 	return bucket, policies
 }
 
-// provides says in the status what a provider says that has done all that it may.
+// provides writes the status of a provider that has applied everything.
 func (w *world) provides(ctx context.Context) {
 	GinkgoHelper()
 	Eventually(ctx, func(g Gomega) {
@@ -158,7 +158,7 @@ var _ = Describe("Argo CD", Label("argo-cd"), func() {
 				}).Should(Succeed())
 				Expect(a.outOfSync(ctx, "cloud")).To(BeEmpty())
 			}
-			// The operator tells in the status of what it has begun a moment later.
+			// The operator writes the status a moment after the gate has opened or closed.
 			rests := func() {
 				GinkgoHelper()
 				Eventually(ctx, func(g Gomega) {

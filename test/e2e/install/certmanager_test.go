@@ -38,7 +38,6 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/controllers"
 	"kausality.io/operator/test/controlplane"
-	"kausality.io/operator/test/stage"
 )
 
 // handedOver is how long replicas may take to serve with what another authority has signed; they
@@ -84,11 +83,7 @@ var _ = Describe("Kausality, with certificates of cert-manager", Label("cert-man
 			last = fresh
 		}
 		Expect(l.end()).To(BeEmpty(), "each request has its answer, and the right one")
-		var unjudged []string
-		for _, event := range stage.WholeLog(w.AuditLog, controlplane.FailedOpen, controlplane.Since(began)).Having("failed-open.").Requests() {
-			unjudged = append(unjudged, stage.DescribeEvent(&event))
-		}
-		Expect(unjudged).To(BeEmpty())
+		Expect(w.unjudged(began)).To(BeEmpty())
 	}, SpecTimeout(2*specTimeout))
 })
 

@@ -27,6 +27,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 
+	"kausality.io/operator/test/controlplane"
 	"kausality.io/operator/test/stage"
 )
 
@@ -113,4 +114,15 @@ func (l *load) end() []wrong {
 	l.all.Wait()
 	GinkgoWriter.Println(l.asked, "requests")
 	return l.wrong
+}
+
+// unjudged describes the requests since a time that were carried out although the webhook did not
+// answer.
+func (w *world) unjudged(since time.Time) []string {
+	GinkgoHelper()
+	var out []string
+	for _, event := range stage.Unjudged(w.AuditLog, controlplane.Since(since)).Requests() {
+		out = append(out, stage.DescribeEvent(&event))
+	}
+	return out
 }

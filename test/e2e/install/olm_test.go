@@ -40,7 +40,6 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/test/controlplane"
-	"kausality.io/operator/test/stage"
 )
 
 const (
@@ -155,16 +154,12 @@ var _ = Describe("Kausality, installed by OLM", Label("olm"), Ordered, func() {
 		w.servedBy(ctx, operators, fresh)
 		l.goesOn(ctx)
 		Expect(l.end()).To(BeEmpty(), "each request has its answer, and the right one")
-		var unjudged []string
-		for _, event := range stage.WholeLog(w.AuditLog, controlplane.FailedOpen, controlplane.Since(began)).Having("failed-open.").Requests() {
-			unjudged = append(unjudged, stage.DescribeEvent(&event))
-		}
-		Expect(unjudged).To(BeEmpty())
+		Expect(w.unjudged(began)).To(BeEmpty())
 	}, SpecTimeout(specTimeout))
 })
 
-// rotated has OLM replace the authority and the certificate, as it does when they are about to expire
-// or, as here, when the Secret is not whole. It returns the certificate once the Deployment rolls.
+// rotated makes OLM replace the authority and the certificate: OLM does so when they are about to expire,
+// or when the Secret lacks a key, as here. It returns the new certificate once OLM has rolled the Deployment.
 func (w *world) rotated(ctx context.Context) []byte {
 	GinkgoHelper()
 	mounted := func(g Gomega) (certificate []byte, authority string) {

@@ -48,14 +48,6 @@ var _ = Describe("Two replicas", Label("ha"), Ordered, func() {
 		operators = map[string]*controlplane.Operator{}
 		started   int
 	)
-	// unanswered are the requests that were carried out since nobody answered.
-	unanswered := func(since time.Time) []string {
-		var out []string
-		for _, event := range stage.WholeLog(w.AuditLog, controlplane.FailedOpen, controlplane.Since(since)).Having("failed-open.").Requests() {
-			out = append(out, stage.DescribeEvent(&event))
-		}
-		return out
-	}
 	// another starts another process.
 	another := func(ctx context.Context) {
 		GinkgoHelper()
@@ -99,7 +91,7 @@ var _ = Describe("Two replicas", Label("ha"), Ordered, func() {
 			l.goesOn(ctx)
 		}
 		Expect(l.end()).To(BeEmpty())
-		Expect(unanswered(began)).To(BeEmpty())
+		Expect(w.unjudged(began)).To(BeEmpty())
 	}, SpecTimeout(specTimeout))
 
 	It("lose the one that leads in an orderly way, as when a node is drained, and answer all the same", func(ctx SpecContext) {
@@ -122,7 +114,7 @@ var _ = Describe("Two replicas", Label("ha"), Ordered, func() {
 		stop(leads(ctx, operators))
 		l.goesOn(ctx)
 		Expect(l.end()).To(BeEmpty())
-		Expect(unanswered(began)).To(BeEmpty())
+		Expect(w.unjudged(began)).To(BeEmpty())
 
 		By("the other one leading: what only a leader does is done")
 		w.completes(ctx, web, "web:4")
@@ -150,7 +142,7 @@ var _ = Describe("Two replicas", Label("ha"), Ordered, func() {
 				Expect(each.who).To(Equal(stage.MalloryName), "%v", each.err)
 				Expect(each.err).NotTo(HaveOccurred())
 			}
-			Expect(unanswered(gone.Add(afterLoss))).To(BeEmpty())
+			Expect(w.unjudged(gone.Add(afterLoss))).To(BeEmpty())
 			w.completes(ctx, web, "web:"+lost)
 			another(ctx)
 		}
