@@ -106,6 +106,19 @@ var _ = Describe("A change by a stranger", func() {
 		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:2": 7}))
 	}, SpecTimeout(specTimeout))
 
+	It("is approved along with a change that allows the same", func(ctx SpecContext) {
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(4))
+		withhold(ctx, d, replicas(7), "spec.replicas")
+		Expect(owner.update(ctx, d, func() {
+			d.Spec.Template.Spec.Containers[0].Image = "web:2"
+			d.Annotations[v1alpha1.AnnotationApprove] = "spec.replicas"
+		})).To(Succeed())
+		Expect(owner.warned.take()).To(BeEmpty())
+		shared.complete(ctx, d, "2")
+		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:2": 7}))
+		Expect(ledgerOf(Default, d, ledgerKey)).NotTo(ContainElement(HaveField("Relation", v1alpha1.RelationWithheld)))
+	}, SpecTimeout(specTimeout))
+
 	It("is not carried by a rollout that goes on, and goes when it is taken back", func(ctx SpecContext) {
 		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(8))
 		owner.change(ctx, d, image("web:"+unready))

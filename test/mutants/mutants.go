@@ -1117,6 +1117,13 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestExplained", "./internal/controller/holder"},
 	},
 	{
+		name: "an approval that comes with a change is lost",
+		edits: []edit{{
+			"internal/webhook/admission/deviation.go", "	if len(out) == 0 || !f.leaves(ctx, r, v, out, has) {", "	if len(out) == 0 || len(f.OwnChanges) > 0 || !f.leaves(ctx, r, v, out, has) {",
+		}},
+		unit: []string{"-run=TestApprovingFieldsThatAllowTheSame", "./internal/webhook/admission"},
+	},
+	{
 		name:  "an approval is of whatever is there",
 		edits: []edit{{"internal/webhook/admission/approve.go", "if digest != \"\" && (", "if digest == \"none\" && ("}},
 		ways:  []string{"changing the parent"},

@@ -127,69 +127,68 @@ func (f *facts) isLedgerJudged(r *request, v decision.Verdict) bool {
 	return r.validating && r.new != nil && len(f.OwnPolicies) > 0 && v.Allowed && v.Reason != decision.ReasonFinishing
 }
 
-// findApprovedBefore finds the fields that the requester has approved, as far as the ledger
-// tells: the mutating webhook took the annotation away that asked for it. An approval
-// leaves an entry of the requester's for a field that the request does not change, as does
-// what was pending and is folded in. Of several fields that allow the same it leaves one
-// entry, with the first of them.
+// findApprovedBefore finds the fields that the requester has approved, as far as the object
+// that is about to be stored tells: the mutating webhook took the annotation away that asked
+// for it. What was withheld and is not any more is approved where the ledger has what an
+// approval leaves in it, whichever change left it there: of several that allow the same, an
+// approval of an other field or a change that comes with it, the ledger has one entry, with
+// the first of them. Of what was not withheld an approval leaves an entry of the requester's
+// for a field that the request does not change, as does what was pending and is folded in.
 func (f *facts) findApprovedBefore(ctx context.Context, r *request, v decision.Verdict) {
 	if !f.isLedgerJudged(r, v) || r.old == nil || !f.mayApprove() {
 		return
 	}
 	has, _ := r.ledgerAsked() // What cannot be read approves nothing.
-	withholds := func(l ledger.Ledger, field string) bool {
-		return slices.ContainsFunc(l, func(e ledger.Entry) bool { return e.IsWithheld() && e.Mutation == field })
-	}
+	f.approvedBefore = f.takenUp(ctx, r, v, has)
 	for _, e := range has {
 		hop, ok := e.LastHop()
-		if !ok || e.Initiator != f.Requester.Username {
-			continue
-		}
-		// On a kind without generations, approving what the approver had changed before leaves the same entry.
-		if (hasID(f.stored, e) || hasID(f.Child.Ledger, e)) && (!withholds(f.stored, hop.Field) || withholds(has, hop.Field)) {
+		if !ok || e.Initiator != f.Requester.Username || hasID(f.stored, e) || hasID(f.Child.Ledger, e) {
 			continue
 		}
 		path, err := change.ParsePath(hop.Field)
-		if err != nil || slices.ContainsFunc(f.OwnChanges, func(c change.Change) bool { return c.Path.String() == hop.Field }) {
+		if err != nil || slices.ContainsFunc(slices.Concat(f.OwnChanges, f.approvedBefore), func(c change.Change) bool { return c.Path.String() == hop.Field }) {
 			continue
 		}
 		f.approvedBefore = append(f.approvedBefore, r.asChange(path))
 	}
-	if len(f.approvedBefore) > 0 {
-		f.approvedBefore = append(f.approvedBefore, f.approvedWith(ctx, r, v, has)...)
-	}
 	f.Approved = slices.Concat(f.Approved, f.approvedBefore)
 }
 
-// approvedWith returns the fields that an approval of others has approved as well: those of
-// which nothing is withheld in the object that is about to be stored, and whose approval
-// would leave nothing in its ledger that is not there.
-func (f *facts) approvedWith(ctx context.Context, r *request, v decision.Verdict, has ledger.Ledger) []change.Change {
-	before := r.unapproved(f)
-	if before == nil {
+// takenUp returns what was withheld before the request and is not in the object that is about
+// to be stored, if its ledger has what approving all of that leaves there, or has no room.
+func (f *facts) takenUp(ctx context.Context, r *request, v decision.Verdict, has ledger.Ledger) []change.Change {
+	if f.Child.Standing == nil || len(f.Child.Standing.Differences) == 0 {
 		return nil
 	}
+	before := r.unapproved(f)
 	state, _ := approved.Decode(ledger.Annotation(r.new, ledger.NameApproved))
 	after := approved.Now(state, record.PendingOf(nil, r.new, state, has), before.Object)
 	var out []change.Change
 	for _, d := range before.Withheld() {
-		stays := slices.ContainsFunc(after.Withheld(), func(other approved.Difference) bool { return other.Path.Overlaps(d.Path) })
-		if !stays && f.leaves(ctx, v, d.Change, has) {
+		if !slices.ContainsFunc(after.Withheld(), func(other approved.Difference) bool { return other.Path.Overlaps(d.Path) }) {
 			out = append(out, d.Change)
 		}
+	}
+	if len(out) == 0 || !f.leaves(ctx, r, v, out, has) {
+		return nil
 	}
 	return out
 }
 
-// leaves reports whether a ledger has all that an approval of a field by the requester
-// leaves in it.
-func (f *facts) leaves(ctx context.Context, v decision.Verdict, field change.Change, has ledger.Ledger) bool {
-	approving := f.Input
-	approving.OwnChanges, approving.Approved = nil, []change.Change{field}
-	grant := decision.Grants(ctx, &approving, v)
-	return len(grant.Allowances) > 0 && !slices.ContainsFunc(grant.Allowances, func(a v1alpha1.Allowance) bool {
-		return !holds(has, ledger.NewEntry(a))
-	})
+// leaves reports whether a ledger has all that an approval of fields by the requester leaves
+// in it: nothing new where that has no room (D4).
+func (f *facts) leaves(ctx context.Context, r *request, v decision.Verdict, fields []change.Change, has ledger.Ledger) bool {
+	approving := *f
+	approving.Approved = fields
+	grant := decision.Grants(ctx, &approving.Input, v)
+	if len(grant.Allowances) == 0 || len(has) == 0 {
+		return false
+	}
+	left := approving.bound(ctx, r, &grant)
+	if grant.TooLarge == nil {
+		left = ledger.Ledger{}.Merge(grant.Allowances...)
+	}
+	return !slices.ContainsFunc(left, func(e ledger.Entry) bool { return !e.IsWithheld() && !holds(has, e) })
 }
 
 // holds reports whether a ledger has an entry, or a newer one for the same thing by the

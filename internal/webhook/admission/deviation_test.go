@@ -17,6 +17,7 @@ limitations under the License.
 package admission
 
 import (
+	"fmt"
 	"net/http"
 	"strings"
 	"testing"
@@ -27,6 +28,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 )
 
@@ -185,26 +187,50 @@ func TestApprovingFieldsThatAllowTheSame(t *testing.T) {
 	}
 	tests := map[string]struct {
 		approve string
-		edit    func(after *unstructured.Unstructured)
+		// image is what the request sets along with it.
+		image string
+		// others have allowances in the ledger already.
+		others int
+		edit   func(after *unstructured.Unstructured)
 		// lost are the fields that are withheld, and that the object would be stored without.
 		lost []string
 	}{
-		"both":               {approve: "spec.replicas,spec.paused"},
-		"all":                {approve: "*"},
-		"one":                {approve: "spec.replicas"},
-		"none, and all lost": {edit: func(after *unstructured.Unstructured) { after.SetAnnotations(nil) }, lost: []string{"spec.paused", "spec.replicas"}},
+		"both":                                   {approve: "spec.replicas,spec.paused"},
+		"all":                                    {approve: "*"},
+		"one":                                    {approve: "spec.replicas"},
+		"one, along with a change":               {approve: "spec.replicas", image: "web:2"},
+		"one, along with a change, without room": {approve: "spec.replicas", image: "web:2", others: ledger.MaxEntries},
+		"none, along with a change":              {image: "web:2"},
+		"none, and all lost":                     {edit: func(after *unstructured.Unstructured) { after.SetAnnotations(nil) }, lost: []string{"spec.paused", "spec.replicas"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
 			w := &world{}
 			mutator, validator := w.hooks(t, strings.ReplaceAll(deploymentPolicy, "trigger: spec.replicas", "trigger: spec"))
+			before := before.DeepCopy()
+			entries, err := ledger.Decode(ledger.Annotation(before, ledger.NameAllowances))
+			if err != nil {
+				t.Fatal(err)
+			}
+			for i := range tc.others {
+				entries = entries.Merge(mayScale(fmt.Sprint("user-", i), 4))
+			}
+			before = annotate(before, v1alpha1.AnnotationAllowances, entries.Encode())
 			after := before.DeepCopy()
 			if tc.approve != "" {
 				after = annotate(after, v1alpha1.AnnotationApprove, tc.approve)
 			}
+			if tc.image != "" {
+				if err := unstructured.SetNestedField(after.Object, tc.image, "spec", "image"); err != nil {
+					t.Fatal(err)
+				}
+			}
 			resp := mutator.Handle(t.Context(), asking(t, "alice", platformTeam, before, after))
 			if !resp.Allowed {
 				t.Fatalf("refused: %+v", resp.Result)
+			}
+			if full := strings.Contains(strings.Join(resp.Warnings, ""), "its ledger is full"); full != (tc.others > 0) {
+				t.Fatalf("the ledger is full: %t: %q", full, resp.Warnings)
 			}
 			after.SetAnnotations(patched(t, after, resp))
 			if tc.edit != nil {
