@@ -191,8 +191,8 @@ type Request struct {
 	New Object
 	// User who makes it.
 	User string
-	// Uncaused are its changes, as Find reports them, that nobody with the right to
-	// them has made. All others are approved.
+	// Uncaused are its changes, as Find reports them, or parts of these, that nobody with
+	// the right to them has made. All others are approved.
 	Uncaused []change.Change
 	// Approves reports whether it approves a difference that is there after it; nil
 	// where it approves none.

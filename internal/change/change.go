@@ -24,6 +24,8 @@ limitations under the License.
 // bounds at 10,000 levels.
 package change
 
+import "slices"
+
 // Verb says what happened to a field.
 type Verb string
 
@@ -47,4 +49,45 @@ type Change struct {
 	Old any
 	// New is the value now, nil for a Delete.
 	New any
+}
+
+// Parts returns the changes of what is directly in a subtree that was added, removed or changed, in
+// order of their paths; none where there is no such thing in both versions. Items of lists are
+// compared index by index.
+func (c Change) Parts() []Change {
+	var out []Change
+	add := func(path Path, old, held any) {
+		part := Change{Path: path, Verb: Mutate, Old: old, New: held}
+		switch {
+		case old == nil && held == nil, comparison{}.equal(placeOf(path), old, held):
+			return
+		case old == nil:
+			part.Verb = Insert
+		case held == nil:
+			part.Verb = Delete
+		}
+		out = append(out, part)
+	}
+	if o, n, ok := hold[map[string]any](c); ok {
+		for name, v := range pairs(o, n) {
+			add(c.Path.Field(name), v.old, v.new)
+		}
+	}
+	if o, n, ok := hold[[]any](c); ok {
+		for i := range max(len(o), len(n)) {
+			old, _ := step(o, indexSegment(i))
+			held, _ := step(n, indexSegment(i))
+			add(c.Path.Index(i), old, held)
+		}
+	}
+	slices.SortFunc(out, func(a, b Change) int { return a.Path.compare(b.Path) })
+	return out
+}
+
+// hold returns what a change is of, if that is of a type in both versions, or in one of them
+// and absent in the other.
+func hold[T map[string]any | []any](c Change) (old, held T, ok bool) {
+	old, was := c.Old.(T)
+	held, is := c.New.(T)
+	return old, held, (was || is) && (was || c.Old == nil) && (is || c.New == nil)
 }

@@ -535,3 +535,35 @@ func TestFindBoundsChanges(t *testing.T) {
 		})
 	}
 }
+
+func TestParts(t *testing.T) {
+	tests := map[string]struct {
+		old, new string
+		// want are the parts of the only change.
+		want []string
+	}{
+		"of a map that is added":            {old: `spec: {}`, new: `spec: {m: {b: {c: x}, a: x}}`, want: []string{`Insert spec.m.a "x"`, `Insert spec.m.b {"c":"x"}`}},
+		"of a map that is removed":          {old: `spec: {m: {a: x}}`, new: `spec: {}`, want: []string{`Delete spec.m.a "x"`}},
+		"of a list":                         {old: `spec: {}`, new: `spec: {l: [x, z]}`, want: []string{`Insert spec.l[0] "x"`, `Insert spec.l[1] "z"`}},
+		"of an empty map":                   {old: `spec: {}`, new: `spec: {m: {}}`},
+		"of a scalar":                       {old: `spec: {a: x}`, new: `spec: {a: y}`},
+		"of a map in the place of a scalar": {old: `spec: {a: x}`, new: `spec: {a: {b: x}}`},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			changes := Find(object(t, tc.old), object(t, tc.new), Options{})
+			if len(changes) != 1 {
+				t.Fatalf("%d changes", len(changes))
+			}
+			if diff := cmp.Diff(tc.want, lines(t, changes[0].Parts())); diff != "" {
+				t.Errorf("Parts() (-want +got):\n%s", diff)
+			}
+		})
+	}
+	t.Run("of two versions of a map", func(t *testing.T) {
+		whole := Change{Verb: Mutate, Old: object(t, `{a: x, b: x, c: x}`), New: object(t, `{b: x, c: z, d: x}`)}
+		if diff := cmp.Diff([]string{`Delete a "x"`, `Mutate c "x" -> "z"`, `Insert d "x"`}, lines(t, whole.Parts())); diff != "" {
+			t.Errorf("Parts() (-want +got):\n%s", diff)
+		}
+	})
+}

@@ -22,8 +22,8 @@ import (
 )
 
 // Merge returns ours with everything that theirs changed of base, except for the
-// changes in except, which Find has reported between base and theirs. It is how a
-// third version of an object follows what happened to another one.
+// changes in except, which Find has reported between base and theirs, or Parts of these.
+// It is how a third version of an object follows what happened to another one.
 //
 // A value that base had already and ours has not is never brought in by a change of
 // something else: not by a list that is reordered or gets shorter, nor by an item of
@@ -104,10 +104,11 @@ func (m *merger) merge(ours, base, theirs held) held {
 		}
 		return ours
 	}
-	if b, t, ok := bothHold[map[string]any](ours, base, theirs); ok || m.isTold() {
+	parts := m.exceptsBelow()
+	if b, t, ok := bothHold[map[string]any](ours, base, theirs); ok || m.isTold() || parts && isOf[map[string]any](base, theirs) {
 		return m.fields(ours, b, t)
 	}
-	if b, t, ok := bothHold[[]any](ours, base, theirs); ok {
+	if b, t, ok := bothHold[[]any](ours, base, theirs); ok || parts && isOf[[]any](base, theirs) {
 		return m.list(ours, b, t)
 	}
 	// What Find reports of it is at the present path.
@@ -121,6 +122,13 @@ func bothHold[T map[string]any | []any](ours, base, theirs held) (b, t T, ok boo
 	t, inTheirs := theirs.value.(T)
 	_, inOurs := ours.value.(T)
 	return b, t, inTheirs && (inBase || inOurs && !base.there)
+}
+
+// isOf reports whether one of two versions holds a map, or a list, and the other nothing else.
+func isOf[T map[string]any | []any](base, theirs held) bool {
+	_, inBase := base.value.(T)
+	_, inTheirs := theirs.value.(T)
+	return (inBase || !base.there) && (inTheirs || !theirs.there)
 }
 
 // isTold reports whether the present path is one of metadata whose fields Find tells

@@ -33,11 +33,16 @@ import (
 // allMetadata names everything below metadata.
 var allMetadata = []Pattern{{fieldSegment(metadataField)}}
 
-// excepted returns the changes of which one of the texts is the beginning of what lines
-// writes; "*" is all of them.
+// excepted returns the changes, and parts of them, of which one of the texts is the beginning of
+// what lines writes; "*" is all changes.
 func excepted(t *testing.T, changes []Change, texts []string) []Change {
 	t.Helper()
 	var out []Change
+	if !slices.Contains(texts, "*") {
+		for i := 0; i < len(changes); i++ {
+			changes = append(changes, changes[i].Parts()...)
+		}
+	}
 	for _, text := range texts {
 		found := false
 		for i, line := range lines(t, changes) {
@@ -107,6 +112,22 @@ func TestMergeMaps(t *testing.T) {
 		"a map removed, excepted": {
 			ours: `spec: {m: {a: x}}`, base: `spec: {m: {a: x, b: x}}`, theirs: `spec: {}`,
 			except: []string{"*"}, want: `spec: {m: {a: x}}`,
+		},
+		"a map removed, excepted in part": {
+			ours: `spec: {m: {a: x, b: x}}`, base: `spec: {m: {a: x, b: x, c: x}}`, theirs: `spec: {}`,
+			except: []string{"Delete spec.m.a"}, want: `spec: {m: {a: x}}`,
+		},
+		"a map added, excepted in part": {
+			ours: `spec: {}`, base: `spec: {}`, theirs: `spec: {m: {a: x, d: {b: x, c: x}}}`,
+			except: []string{"Insert spec.m.d.c"}, want: `spec: {m: {a: x, d: {b: x}}}`,
+		},
+		"a map added, excepted in all its parts": {
+			ours: `spec: {a: x}`, base: `spec: {a: x}`, theirs: `spec: {a: x, m: {b: x, c: x}}`,
+			except: []string{"Insert spec.m.b", "Insert spec.m.c"}, want: `spec: {a: x}`,
+		},
+		"lists added and removed, excepted in part": {
+			ours: `spec: {m: [{name: c}, {name: d}]}`, base: `spec: {m: [{name: c}, {name: d}]}`, theirs: `spec: {l: [{name: a, b: x}, {name: b}]}`,
+			except: []string{"Insert spec.l[0].b", "Delete spec.m[1]"}, want: `spec: {l: [{name: a}, {name: b}], m: [{name: d}]}`,
 		},
 		"a map made that base had lost": {
 			ours: `spec: {m: {a: x, b: x}}`, base: `spec: {}`, theirs: `spec: {m: {b: y, c: y}}`, want: `spec: {m: {a: x, b: y, c: y}}`,

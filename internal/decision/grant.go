@@ -137,12 +137,12 @@ func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	g := granter{Input: in, verdict: v, conditions: in.conditions(), usable: append(in.usable(), in.ownReferred()...)}
 	var uncaused []change.Change
 	var taken []change.Path
-	for i, c := range slices.Concat(in.OwnChanges, in.Approved) {
-		byAct := i >= len(in.OwnChanges)
-		switch earned := g.change(ctx, c, byAct); {
-		case earned == earnedPart && !byAct:
-			uncaused = append(uncaused, c)
-		case earned == earnedAll && byAct:
+	for _, c := range in.OwnChanges {
+		_, without := g.change(ctx, c, false)
+		uncaused = append(uncaused, without...)
+	}
+	for _, c := range in.Approved {
+		if due, without := g.change(ctx, c, true); due && len(without) == 0 {
 			taken = append(taken, c.Path)
 		}
 	}
@@ -178,19 +178,17 @@ type granter struct {
 	grant      Grant
 }
 
-// earned says what a change got from the rules that it triggered.
-type earned int
+// triggered is a rule that a change triggers, of a policy that withholds.
+type triggered struct {
+	*policy.Rule
+	// caused is true where the change earns what the rule allows.
+	caused bool
+}
 
-const (
-	earnedNothingDue earned = iota // no rule was triggered
-	earnedPart                     // some target of a Deny rule got nothing
-	earnedAll
-)
-
-// change adds what one change earns, rule by rule.
-func (g *granter) change(ctx context.Context, c change.Change, byAct bool) earned {
-	targets := map[string]bool{}
-	result := earnedNothingDue
+// change adds what one change earns, rule by rule. It reports whether it triggers a rule that
+// withholds, and returns what of it earned nothing.
+func (g *granter) change(ctx context.Context, c change.Change, byAct bool) (due bool, uncaused []change.Change) {
+	var rules []triggered
 	for _, p := range g.OwnPolicies {
 		for r := range p.Triggered(c.Path) {
 			field, ok := r.Trigger.Matches(c)
@@ -198,27 +196,53 @@ func (g *granter) change(ctx context.Context, c change.Change, byAct bool) earne
 				continue
 			}
 			g.grant.Triggered = true
-			result = earnedAll
+			due = true
 			o, caused := g.chain(p, c, byAct)
 			caused = caused && g.permits(ctx, p, r, c)
 			if caused {
 				trace := append(slices.Clone(o.trace), g.hop(shortened(field), g.capture(r.Capture)))
 				g.grant.add(g.grantsOf(r, o.initiator, trace)...)
 			}
-			if p.Action != v1alpha1.ActionDeny {
-				continue
-			}
-			for _, t := range targetsOf(r) {
-				targets[t] = targets[t] || caused
+			if p.Action == v1alpha1.ActionDeny {
+				rules = append(rules, triggered{r, caused})
 			}
 		}
 	}
-	for _, got := range targets {
-		if !got {
-			return earnedPart
+	return due, withoutCause(c, rules)
+}
+
+// withoutCause returns what of a change earned nothing: it triggers rules for a target of which
+// none has a cause. A change of a whole subtree is the changes of what is in it: a cause of one
+// of them is none of the others.
+func withoutCause(c change.Change, rules []triggered) []change.Change {
+	isCaused := func(t triggered) bool { return t.caused }
+	isAbove := func(t triggered) bool { return !t.Trigger.Covers(c.Path) }
+	some := slices.ContainsFunc(rules, isCaused)
+	if parts := c.Parts(); some && len(parts) > 0 && slices.ContainsFunc(rules, isAbove) {
+		var out []change.Change
+		for _, part := range parts {
+			var about []triggered
+			for _, t := range rules {
+				if _, ok := t.Trigger.Matches(part); ok {
+					about = append(about, t)
+				}
+			}
+			out = append(out, withoutCause(part, about)...)
+		}
+		return out
+	}
+	targets := map[string]bool{}
+	for _, r := range rules {
+		for _, t := range targetsOf(r.Rule) {
+			targets[t] = targets[t] || r.caused
 		}
 	}
-	return result
+	for _, caused := range targets {
+		if !caused {
+			return []change.Change{c}
+		}
+	}
+	return nil
 }
 
 // permits reports whether the conditions of a rule let a change that has a cause earn

@@ -81,6 +81,20 @@ for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
 subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
 rules: [{trigger: spec}]
 `)
+	// Two of whom each may change a field of the same subtree.
+	backup := func(field, who string) *policy.Policy {
+		return compile(t, field, fmt.Sprintf(`
+for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+subjects: [{kind: User, name: %s, mayInitiate: true}]
+rules:
+- trigger: spec.backup.%s
+  policies:
+  - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+    relation: ControllerChild
+    mutations: [{jsonPath: spec.replicas}]
+`, who, field))
+	}
+	sizes, schedules := backup("size", "alice"), backup("schedule", "mallory")
 	bounded := compile(t, "bounded", `
 for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
 subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
@@ -348,6 +362,40 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 			request: aRequest(alice, Create, deploymentGVK, "web").governed(bounded),
 			want: outcome{
 				Granted: []string{"ReplicaSet create by alice", "  by alice"}, Trace: []string{"Deployment/web (created)"},
+			},
+		},
+		"part of a subtree is another's": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").governed(sizes, schedules).
+				changing(t, nil, map[string]any{"size": int64(9), "schedule": "daily"}, "spec.backup"),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.backup.schedule"},
+				Withheld: []string{"spec.backup.size"}, Left: []string{"spec.backup.size was <nil>"},
+			},
+		},
+		"part of a subtree that is removed is another's": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").governed(sizes, schedules).
+				changing(t, map[string]any{"size": int64(9), "schedule": "daily"}, nil, "spec.backup"),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.backup.schedule"},
+				Withheld: []string{"spec.backup"}, Left: []string{"spec.backup was map[size:9]"},
+			},
+		},
+		"part of a subtree is anybody's": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").governed(sizes, schedules).
+				changing(t, nil, map[string]any{"note": "x", "schedule": "daily"}, "spec.backup"),
+			want: outcome{Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.backup.schedule"}},
+		},
+		"all of a subtree is another's": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").governed(sizes).
+				changing(t, nil, map[string]any{"size": int64(9), "schedule": "daily"}, "spec.backup"),
+			want: outcome{Withheld: []string{"spec.backup"}, Left: []string{"spec.backup was <nil>"}},
+		},
+		"approving a subtree of which part is another's": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").governed(sizes, schedules).
+				changing(t, nil, map[string]any{"size": int64(9), "schedule": "daily"}, "spec.backup").with(func(in *Input) { in.Approved = in.OwnChanges }),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.backup.schedule"},
+				Withheld: []string{"spec.backup.size"}, Left: []string{"spec.backup.size was <nil>"},
 			},
 		},
 		"a rule without policies": {

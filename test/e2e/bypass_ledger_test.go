@@ -161,6 +161,14 @@ func writingLedgers() []bypass {
 			Expect(d.Annotations).NotTo(HaveKey(v1alpha1.AnnotationApprove))
 			gainedNothing(ctx, s)
 		}},
+		{"approving all of an object as an initiator of a part of it", func(ctx context.Context, s *scene) {
+			_, h := s.share(ctx)
+			Expect(s.rogue.Patch(ctx, h, client.RawPatch(types.MergePatchType, fmt.Appendf(nil,
+				`{"metadata":{"annotations":{%q:"spec"}},"spec":{"backup":{"schedule":"daily","size":100}}}`, v1alpha1.AnnotationApprove)))).To(Succeed())
+			shared.withholding(ctx, h, "spec.backup.size")
+			Expect(s.rogue.Patch(ctx, h, client.RawPatch(types.MergePatchType, []byte(approve("*"))))).To(Succeed())
+			shared.withholding(ctx, h, "spec.backup.size")
+		}},
 		{"scaling the parent as a dry run first", func(ctx context.Context, s *scene) {
 			scale := &autoscalingv1.Scale{ObjectMeta: metav1.ObjectMeta{Namespace: s.ns, Name: s.d.Name}, Spec: autoscalingv1.ScaleSpec{Replicas: 9}}
 			Expect(shared.alice().SubResource("scale").Update(ctx, s.d.DeepCopy(), client.WithSubResourceBody(scale),

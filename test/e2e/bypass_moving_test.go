@@ -26,6 +26,7 @@ import (
 	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -282,6 +283,17 @@ func changingParents() []bypass {
 				}
 			}).WithTimeout(quietMoment).Should(Succeed())
 		}},
+		{"changing what is for others in a field that one adds or removes whole", func(ctx context.Context, s *scene) {
+			owner, h := s.share(ctx)
+			s.rogue.setThing(ctx, h, `{"backup":{"schedule":"daily","size":100}}`)
+			shared.withholding(ctx, h, "spec.backup.size")
+			s.rogue.setThing(ctx, h, `{"backup":{"size":null}}`)
+			shared.withholdsNothing(ctx, h)
+			Expect(ledgerOf(Default, h, ledgerKey)).To(ContainElement(HaveField("Initiator", mallory)), "what is hers allows nothing")
+			owner.setThing(ctx, h, `{"backup":{"size":1}}`)
+			s.rogue.setThing(ctx, h, `{"backup":null}`)
+			shared.withholding(ctx, h, "spec.backup")
+		}},
 		{"scaling the parent", func(ctx context.Context, s *scene) {
 			refused(s.rogue.scale(ctx, s.d, 9), "spec.replicas of Deployment web was refused")
 		}},
@@ -367,6 +379,31 @@ func (s *scene) joint(ctx context.Context, d *appsv1.Deployment, selector string
 	p.Spec.NamespaceSelector = &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: d.Namespace}}
 	p.Spec.Subjects = []v1alpha1.PolicySubject{{Subject: v1alpha1.Subject{Kind: "User", Name: mallory}, MayInitiate: true}}
 	shared.apply(ctx, p)
+}
+
+// share returns an object of which mallory may change the schedule of its backup, and nothing
+// else, and who may change its size. Both fields are about the same children.
+func (s *scene) share(ctx context.Context) (owner *actor, object *unstructured.Unstructured) {
+	GinkgoHelper()
+	group := defineThings(ctx)
+	ns := shared.newNamespaceFor(ctx, group)
+	rule := func(field string) string {
+		return fmt.Sprintf(`
+  rules:
+  - {trigger: spec.backup.%s, policies: [{target: {apiGroup: "", apiVersion: v1, resource: configmaps}, relation: ControllerChild, verbs: ["*"]}]}
+`, field)
+	}
+	sizes, schedules := ownPolicy(group, group, "Thing", rule("size")), ownPolicy(group, group, "Thing", rule("schedule"))
+	schedules.Name += "-schedules"
+	schedules.Spec.Subjects = []v1alpha1.PolicySubject{{Subject: v1alpha1.Subject{Kind: "User", Name: mallory}, MayInitiate: true}}
+	shared.apply(ctx, sizes, schedules)
+	owner = shared.as(alice, platformTeam, "system:masters")
+	object = builders.MakeThing(group, ns, "db")
+	object.Object["spec"] = map[string]any{"engine": "postgres"}
+	Expect(owner.Create(ctx, object)).To(Succeed())
+	reportDone(ctx, owner, object)
+	shared.over(ctx, object)
+	return owner, object
 }
 
 // labeled returns a Deployment that a policy selects by its label.

@@ -1117,6 +1117,14 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestExplained", "./internal/controller/holder"},
 	},
 	{
+		name:  "a subtree is whoever's part of it is",
+		edits: []edit{{"internal/decision/grant.go", "some && len(parts) > 0 &&", "some && len(parts) < 0 &&"}},
+		ways: []string{
+			"approving all of an object as an initiator of a part of it",
+			"changing what is for others in a field that one adds or removes whole",
+		},
+	},
+	{
 		name: "an approval that comes with a change is lost",
 		edits: []edit{{
 			"internal/webhook/admission/deviation.go", "	if len(out) == 0 || !f.leaves(ctx, r, v, out, has) {", "	if len(out) == 0 || len(f.OwnChanges) > 0 || !f.leaves(ctx, r, v, out, has) {",
