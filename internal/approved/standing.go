@@ -86,10 +86,18 @@ func Now(s *State, pending Pending, o Object) *Standing {
 	if s != nil {
 		st.compare(s, pending.Cleared)
 	}
-	if len(pending.Withheld) > 0 {
-		st.mark(pending.Withheld)
+	if marks := st.unseen(pending.Withheld); len(marks) > 0 {
+		st.mark(marks)
 	}
 	return st
+}
+
+// unseen returns the marks at whose places nothing differs yet.
+func (st *Standing) unseen(marks []Mark) []Mark {
+	return slices.DeleteFunc(slices.Clone(marks), func(m Mark) bool {
+		path, err := change.ParsePath(m.Author.Path)
+		return err != nil || slices.ContainsFunc(st.Differences, func(d Difference) bool { return d.Path.Overlaps(path) })
+	})
 }
 
 // compare finds the differences from what a State has.

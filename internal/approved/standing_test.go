@@ -537,6 +537,25 @@ func TestMarksBesideAState(t *testing.T) {
 	}
 }
 
+// Where the state tells what was approved, a mark of the same place is nothing new.
+func TestMarksOfWhatAStateTells(t *testing.T) {
+	h := newHolder(t, object(t, `spec: {p: "1", q: "1"}`))
+	h.write("mallory", object(t, `spec: {p: evil, q: "1"}`), never, nil)
+	s, err := Decode(h.text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	st := Now(s, Pending{Withheld: []Mark{{Author: Author{Path: "spec.p", User: "trudy"}, Unknown: true}}}, h.object)
+	if diff := cmp.Diff([]string{"Mutate spec.p by mallory"}, told(st)); diff != "" {
+		t.Errorf("differences (-want +got):\n%s", diff)
+	}
+	back := h.object
+	back.Fields = object(t, `spec: {p: "1", q: "1"}`)
+	if after := st.After(Request{New: back, User: "mallory"}); len(after.Differences) > 0 {
+		t.Errorf("put back, and still withheld: %q", told(after))
+	}
+}
+
 func TestIgnored(t *testing.T) {
 	h := newHolder(t, object(t, `spec: {a: "1", paused: true}`))
 	h.object.Ignores = func(p change.Path) bool { return p.String() == "spec.paused" }

@@ -18,6 +18,7 @@ package record
 
 import (
 	"regexp"
+	"slices"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -29,8 +30,8 @@ import (
 )
 
 // PendingOf returns what is known of the approved content of a holder besides its state: what
-// grants have ended that could not be carried into it and that count (D11), and, where it
-// has no state, what of its effective ledger is withheld: by such a grant, or since a
+// grants have ended and withheld that could not be carried into it and that count (D11), and,
+// where it has no state, what of its effective ledger is withheld: by such a grant, or since a
 // version of Kausality that kept no approved content.
 func PendingOf(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured, state *approved.State, effective ledger.Ledger) approved.Pending {
 	var out approved.Pending
@@ -46,16 +47,26 @@ func PendingOf(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured,
 		return out
 	}
 	for _, p := range rec.Status.PendingGrants {
-		if !Counts(p, holder) {
-			continue
-		}
-		for _, text := range p.Cleared {
-			if path, err := change.ParsePath(text); err == nil {
-				out.Cleared = append(out.Cleared, path)
-			}
+		if Counts(p, holder) {
+			addPending(&out, p)
 		}
 	}
 	return out
+}
+
+// addPending adds what one grant withholds and ends to what those before it do.
+func addPending(to *approved.Pending, p v1alpha1.PendingGrant) {
+	to.Withheld = slices.DeleteFunc(to.Withheld, func(m approved.Mark) bool { return slices.Contains(p.Cleared, m.Author.Path) })
+	for _, text := range p.Cleared {
+		if path, err := change.ParsePath(text); err == nil {
+			to.Cleared = append(to.Cleared, path)
+		}
+	}
+	for _, a := range p.Allowances {
+		if a.Relation == v1alpha1.RelationWithheld {
+			to.Withheld = append(to.Withheld, markOf(a))
+		}
+	}
 }
 
 // ChildWaits reports whether a child of the target was refused, for which its controllers

@@ -48,11 +48,7 @@ func Effective(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured,
 	if rec == nil {
 		return effective
 	}
-	for _, p := range rec.Status.PendingGrants {
-		if Counts(p, holder) {
-			effective = Fold(effective, p, holder)
-		}
-	}
+	effective = Folded(effective, rec, holder)
 	consumed := map[string]bool{}
 	for _, c := range rec.Status.Consumed {
 		consumed[c.ID] = true
@@ -67,14 +63,32 @@ func KnowsLedger(rec *v1alpha1.AllowanceRecord) bool {
 	return rec != nil && (rec.Spec.LedgerKnown || rec.Status.Phase != "")
 }
 
+// Folded returns a ledger with all pending grants of a record that count for holder, in the
+// order in which they were made. rec may be nil.
+func Folded(l ledger.Ledger, rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured) ledger.Ledger {
+	if rec == nil {
+		return l
+	}
+	for _, p := range rec.Status.PendingGrants {
+		if Counts(p, holder) {
+			l = Fold(l, p, holder)
+		}
+	}
+	return l
+}
+
 // Fold adds a pending grant that counts for holder to a ledger: its allowances
 // enter, and the withheld changes that it ends leave. What is withheld of a field that
-// is withheld already, or is part of one, is there already.
+// is withheld already, or is part of one, is there already, and so is what the same
+// initiator was granted later.
 func Fold(l ledger.Ledger, p v1alpha1.PendingGrant, holder *unstructured.Unstructured) ledger.Ledger {
 	rest := l.Without(func(e ledger.Entry) bool { return e.IsWithheld() && slices.Contains(p.Cleared, e.Mutation) })
 	return rest.Merge(slices.DeleteFunc(Allowances(p, holder), func(a v1alpha1.Allowance) bool {
-		return a.Relation == v1alpha1.RelationWithheld && slices.ContainsFunc(rest, func(e ledger.Entry) bool {
-			return e.IsWithheld() && isAtOrAbove(e.Mutation, a.Mutation)
+		return slices.ContainsFunc(rest, func(e ledger.Entry) bool {
+			if a.Relation == v1alpha1.RelationWithheld {
+				return e.IsWithheld() && isAtOrAbove(e.Mutation, a.Mutation)
+			}
+			return e.Generation > a.Generation && e.Initiator == a.Initiator && e.Key() == ledger.KeyOf(&a)
 		})
 	})...)
 }

@@ -26,7 +26,7 @@ import (
 	"pgregory.net/rapid"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/ledger"
 )
 
@@ -97,7 +97,7 @@ func TestEffective(t *testing.T) {
 			rec: &v1alpha1.AllowanceRecord{
 				Spec: v1alpha1.AllowanceRecordSpec{TargetRef: TargetOf(holder(0))},
 				Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{
-					NewPending(&Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{scaled}, nil),
+					NewPending(&Content{Path: "spec.replicas", Value: 3}, nil, []v1alpha1.Allowance{scaled}, nil),
 				}},
 			},
 			stored: []v1alpha1.Allowance{allowance("spec.a", "alice", 5)},
@@ -124,37 +124,49 @@ func TestEffective(t *testing.T) {
 			want:   []v1alpha1.Allowance{allowance("spec.b", "alice", 5)},
 		},
 		"a pending grant counts while the holder has its content, and takes its generation": {
-			rec:  pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{scaled}, nil)),
+			rec:  pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 3}, nil, []v1alpha1.Allowance{scaled}, nil)),
 			want: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
 		},
 		"a pending grant for other content does not count": {
-			rec: pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 4}, "", []v1alpha1.Allowance{scaled}, nil)),
+			rec: pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 4}, nil, []v1alpha1.Allowance{scaled}, nil)),
 		},
 		"a pending grant for the whole content": {
-			rec:  pendingOf(NewPending(nil, change.HashOfCounted(holder(3).Object), []v1alpha1.Allowance{allowance("spec.a", "alice", 5)}, nil)),
+			rec:  pendingOf(NewPending(nil, holder(3), []v1alpha1.Allowance{allowance("spec.a", "alice", 5)}, nil)),
 			want: []v1alpha1.Allowance{allowance("spec.a", "alice", 5)},
 		},
 		"a pending grant for another whole content": {
-			rec: pendingOf(NewPending(nil, change.HashOfCounted(holder(4).Object), []v1alpha1.Allowance{allowance("spec.a", "alice", 5)}, nil)),
+			rec: pendingOf(NewPending(nil, holder(4), []v1alpha1.Allowance{allowance("spec.a", "alice", 5)}, nil)),
 		},
 		"a pending grant replaces the entry that it renews": {
-			rec:    pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{scaled}, nil)),
+			rec:    pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 3}, nil, []v1alpha1.Allowance{scaled}, nil)),
 			stored: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 4)},
 			want:   []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
 		},
 		"a pending grant ends what it cleared, and nothing else that is withheld": {
-			rec:    pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 3}, "", nil, []string{"spec.replicas"})),
+			rec:    pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 3}, nil, nil, []string{"spec.replicas"})),
 			stored: []v1alpha1.Allowance{withheld("spec.replicas"), withheld("spec.template")},
 			want:   []v1alpha1.Allowance{withheld("spec.template")},
 		},
 		"a pending grant that does not count ends nothing": {
-			rec:    pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 4}, "", nil, []string{"spec.replicas"})),
+			rec:    pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 4}, nil, nil, []string{"spec.replicas"})),
 			stored: []v1alpha1.Allowance{withheld("spec.replicas")},
 			want:   []v1alpha1.Allowance{withheld("spec.replicas")},
 		},
+		"a pending grant does not bring back what was granted before": {
+			rec:    pendingOf(NewPending(&Content{Path: "spec.replicas", Value: 3}, nil, []v1alpha1.Allowance{allowance("spec.replicas", "alice", 4)}, nil)),
+			stored: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
+			want:   []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
+		},
+		"a pending grant has what one before it withholds": {
+			rec: pendingOf(NewPending(nil, holder(3), []v1alpha1.Allowance{withheld("spec.a")}, nil), NewPending(nil, holder(3), nil, []string{"spec.a"})),
+		},
+		"a pending grant does not have what one after it withholds": {
+			rec:  pendingOf(NewPending(nil, holder(3), nil, []string{"spec.a"}), NewPending(nil, holder(3), []v1alpha1.Allowance{withheld("spec.a")}, nil)),
+			want: []v1alpha1.Allowance{withheld("spec.a")},
+		},
 		"a pending grant does not bring back what is consumed": {
 			rec: recordWith(v1alpha1.AllowanceRecordStatus{
-				PendingGrants: []v1alpha1.PendingGrant{NewPending(&Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{scaled}, nil)},
+				PendingGrants: []v1alpha1.PendingGrant{NewPending(&Content{Path: "spec.replicas", Value: 3}, nil, []v1alpha1.Allowance{scaled}, nil)},
 				Consumed:      []v1alpha1.ConsumedAllowance{{ID: ledger.NewEntry(allowance("spec.replicas", "alice", 5)).ID()}},
 			}),
 			stored: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
@@ -163,7 +175,7 @@ func TestEffective(t *testing.T) {
 			rec: &v1alpha1.AllowanceRecord{
 				Spec: v1alpha1.AllowanceRecordSpec{TargetRef: v1alpha1.TargetReference{Kind: "Deployment", Name: "web", UID: "other"}},
 				Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{
-					NewPending(&Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{scaled}, nil),
+					NewPending(&Content{Path: "spec.replicas", Value: 3}, nil, []v1alpha1.Allowance{scaled}, nil),
 				}},
 			},
 		},
@@ -180,20 +192,80 @@ func TestEffective(t *testing.T) {
 
 func TestNewPending(t *testing.T) {
 	grants := []v1alpha1.Allowance{allowance("spec.replicas", "alice", 0)}
-	first := NewPending(&Content{Path: "spec.replicas", Value: 3}, "ignored", grants, []string{"b", "a", "b"})
-	if diff := cmp.Diff(first, NewPending(&Content{Path: "spec.replicas", Value: 3}, "", grants, []string{"a", "b"})); diff != "" {
+	first := NewPending(&Content{Path: "spec.replicas", Value: 3}, holder(3), grants, []string{"b", "a", "b"})
+	if diff := cmp.Diff(first, NewPending(&Content{Path: "spec.replicas", Value: 3}, nil, grants, []string{"a", "b"})); diff != "" {
 		t.Errorf("the same grant differs (-first +again):\n%s", diff)
 	}
 	for name, other := range map[string]v1alpha1.PendingGrant{
-		"value":   NewPending(&Content{Path: "spec.replicas", Value: 4}, "", grants, []string{"a", "b"}),
-		"path":    NewPending(&Content{Path: "spec.size", Value: 3}, "", grants, []string{"a", "b"}),
-		"content": NewPending(nil, "hash", grants, []string{"a", "b"}),
-		"grants":  NewPending(&Content{Path: "spec.replicas", Value: 3}, "", nil, []string{"a", "b"}),
-		"cleared": NewPending(&Content{Path: "spec.replicas", Value: 3}, "", grants, nil),
+		"value":   NewPending(&Content{Path: "spec.replicas", Value: 4}, nil, grants, []string{"a", "b"}),
+		"path":    NewPending(&Content{Path: "spec.size", Value: 3}, nil, grants, []string{"a", "b"}),
+		"content": NewPending(nil, holder(3), grants, []string{"a", "b"}),
+		"grants":  NewPending(&Content{Path: "spec.replicas", Value: 3}, nil, nil, []string{"a", "b"}),
+		"cleared": NewPending(&Content{Path: "spec.replicas", Value: 3}, nil, grants, nil),
 	} {
 		if other.ID == first.ID {
 			t.Errorf("another %s has the same id", name)
 		}
+	}
+}
+
+// Metadata counts for the grants that are about it, and for no others.
+func TestCountsByMetadata(t *testing.T) {
+	labeled := func(team string) *unstructured.Unstructured {
+		obj := holder(3)
+		obj.SetLabels(map[string]string{"team": team})
+		return obj
+	}
+	const label = "metadata.labels[team]"
+	tests := map[string]struct {
+		grant v1alpha1.PendingGrant
+		want  bool
+	}{
+		"it ends what is withheld of it": {grant: NewPending(nil, labeled("a"), nil, []string{label})},
+		"it withholds it":                {grant: NewPending(nil, labeled("a"), []v1alpha1.Allowance{withheld(label)}, nil)},
+		"it is about something else":     {grant: NewPending(nil, labeled("a"), []v1alpha1.Allowance{withheld("spec.a")}, []string{"spec.b"}), want: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if !Counts(tc.grant, labeled("a")) {
+				t.Error("it does not count for what it was made of")
+			}
+			if got := Counts(tc.grant, labeled("b")); got != tc.want {
+				t.Errorf("with another label: %t, want %t", got, tc.want)
+			}
+		})
+	}
+}
+
+// What is withheld while the mutating webhook is not asked is withheld beside a state as well.
+func TestPendingBesideAState(t *testing.T) {
+	state := &approved.State{Generation: 5}
+	mark := func(path string) v1alpha1.PendingGrant {
+		return NewPending(nil, holder(3), []v1alpha1.Allowance{withheld(path), allowance("spec.replicas", "alice", 5)}, nil)
+	}
+	tests := map[string]struct {
+		grants            []v1alpha1.PendingGrant
+		cleared, withheld []string
+	}{
+		"one":                       {grants: []v1alpha1.PendingGrant{mark("spec.a")}, withheld: []string{"spec.a"}},
+		"one that a later one ends": {grants: []v1alpha1.PendingGrant{mark("spec.a"), mark("spec.b"), NewPending(nil, holder(3), nil, []string{"spec.a"})}, cleared: []string{"spec.a"}, withheld: []string{"spec.b"}},
+		"one that was ended before": {grants: []v1alpha1.PendingGrant{NewPending(nil, holder(3), nil, []string{"spec.a"}), mark("spec.a")}, cleared: []string{"spec.a"}, withheld: []string{"spec.a"}},
+		"one that does not count":   {grants: []v1alpha1.PendingGrant{NewPending(nil, holder(4), []v1alpha1.Allowance{withheld("spec.a")}, []string{"spec.b"})}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			pending := PendingOf(pendingOf(tc.grants...), holder(3), state, nil)
+			var cleared, marked []string
+			for _, path := range pending.Cleared {
+				cleared = append(cleared, path.String())
+			}
+			for _, m := range pending.Withheld {
+				marked = append(marked, m.Author.Path)
+			}
+			if diff := cmp.Diff([][]string{tc.cleared, tc.withheld}, [][]string{cleared, marked}); diff != "" {
+				t.Errorf("cleared and withheld (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
@@ -216,7 +288,7 @@ func TestFoldIsEffective(t *testing.T) {
 		if rapid.Bool().Draw(t, "something withheld") {
 			stored = stored.Merge(withheld(paths.Draw(t, "withheld")))
 		}
-		p := NewPending(&Content{Path: "spec.replicas", Value: 3}, "",
+		p := NewPending(&Content{Path: "spec.replicas", Value: 3}, nil,
 			rapid.SliceOfN(grants(false), 0, 3).Draw(t, "pending"), rapid.SliceOfN(paths, 0, 2).Draw(t, "cleared"))
 
 		effective := Effective(pendingOf(p), holder(3), stored)

@@ -41,13 +41,13 @@ type Content struct {
 
 // NewPending makes the pending grant of a request whose answer could not carry
 // the grants (D11). It is for what the request writes: scaled where it is given,
-// and else everything that counts, by its hash. The allowances may leave out
-// their generation where it is not known yet. cleared are the paths whose
-// withheld change the grant ends.
+// and else everything that counts of holder as it is afterwards, with the metadata that
+// the grant is about, by its hash. The allowances may leave out their generation where
+// it is not known yet. cleared are the paths whose withheld change the grant ends.
 //
 // The id is the same for the same arguments. The time is for Store.AddPending to
 // set.
-func NewPending(scaled *Content, contentHash string, grants []v1alpha1.Allowance, cleared []string) v1alpha1.PendingGrant {
+func NewPending(scaled *Content, holder *unstructured.Unstructured, grants []v1alpha1.Allowance, cleared []string) v1alpha1.PendingGrant {
 	p := v1alpha1.PendingGrant{
 		Allowances: grants,
 		Cleared:    slices.Compact(slices.Sorted(slices.Values(cleared))),
@@ -55,7 +55,7 @@ func NewPending(scaled *Content, contentHash string, grants []v1alpha1.Allowance
 	if scaled != nil {
 		p.Path, p.Value = scaled.Path, &scaled.Value
 	} else {
-		p.ContentHash = contentHash
+		p.ContentHash = hashFor(p, holder)
 	}
 	raw, err := json.Marshal(p)
 	if err != nil {
@@ -67,9 +67,31 @@ func NewPending(scaled *Content, contentHash string, grants []v1alpha1.Allowance
 	return p
 }
 
-// ContentHash returns a hash of everything that counts in an object, but for what its system
+// hashFor returns the hash of the content that a pending grant is for. Metadata does not count
+// by itself: only what the grant withholds or ends of it does.
+func hashFor(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) string {
+	content := contentHash(holder)
+	fields := slices.Clone(p.Cleared)
+	for _, a := range p.Allowances {
+		if a.Relation == v1alpha1.RelationWithheld {
+			fields = append(fields, a.Mutation)
+		}
+	}
+	values := map[string]any{}
+	for _, text := range fields {
+		if path, err := change.ParsePath(text); err == nil && path.IsMetadata() {
+			values[text], _ = path.Value(holder.Object)
+		}
+	}
+	if len(values) == 0 {
+		return content
+	}
+	return change.CanonicalHash(map[string]any{"content": content, "metadata": values})
+}
+
+// contentHash returns a hash of everything that counts in an object, but for what its system
 // writes into it for itself, empty values of its Go types included.
-func ContentHash(obj *unstructured.Unstructured) string {
+func contentHash(obj *unstructured.Unstructured) string {
 	return change.HashOfCounted(lineage.WithoutBooks(obj.Object))
 }
 
@@ -80,7 +102,7 @@ func Counts(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
 		return false
 	}
 	if p.ContentHash != "" {
-		return ContentHash(holder) == p.ContentHash
+		return hashFor(p, holder) == p.ContentHash
 	}
 	if p.Path == "" || p.Value == nil {
 		return false

@@ -282,7 +282,7 @@ var _ = Describe("The records of holders", Ordered, func() {
 			var group sync.WaitGroup
 			for i := range writers {
 				group.Go(func() {
-					grant := record.NewPending(&record.Content{Path: "spec.replicas", Value: int64(100 + i)}, "",
+					grant := record.NewPending(&record.Content{Path: "spec.replicas", Value: int64(100 + i)}, nil,
 						[]v1alpha1.Allowance{replicasAllowance(0)}, nil)
 					errs[i] = errors.Join(p.records.AddPending(ctx, target, grant), p.records.AddPending(ctx, target, grant))
 				})
@@ -530,7 +530,7 @@ var _ = Describe("Holders and the webhook", Ordered, func() {
 	It("has a pending grant folded in, and then forgets it", func(ctx SpecContext) {
 		d := deploymentWith(ctx, namespace, "folding")
 		target := targetOf(d, deployments)
-		grant := record.NewPending(&record.Content{Path: "spec.replicas", Value: 4}, "", []v1alpha1.Allowance{replicasAllowance(0)}, nil)
+		grant := record.NewPending(&record.Content{Path: "spec.replicas", Value: 4}, nil, []v1alpha1.Allowance{replicasAllowance(0)}, nil)
 		Expect(p.records.AddPending(ctx, target, grant)).To(Succeed())
 		d.Spec.Replicas = ptr.To[int32](4)
 		Expect(k8s.Update(ctx, d)).To(Succeed())

@@ -1125,6 +1125,36 @@ var mutants = []mutant{
 		},
 	},
 	{
+		name:  "a status counts up a generation",
+		edits: []edit{{"internal/webhook/admission/generation.go", "case r.subresource == subresourceStatus:", "case r.subresource == subresourceEviction:"}},
+		unit:  []string{"-run=TestGenerationOfAStatus", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a scale approves whatever else is there",
+		edits: []edit{{"internal/webhook/admission/deviation.go", "len(others) > 0 {", "len(others) > len(ended) {"}},
+		unit:  []string{"-run=TestPendingOfAScale", "./internal/webhook/admission"},
+	},
+	{
+		name:  "what is pending outlives its approval",
+		edits: []edit{{"internal/webhook/admission/deviation.go", "slices.Concat(has.Withheld(), all.Withheld())", "slices.Concat(has.Withheld(), all.Withheld()[:0])"}},
+		unit:  []string{"-run=TestApprovingWhatIsPending", "./internal/webhook/admission"},
+	},
+	{
+		name:  "what is pending is folded in after its approval",
+		edits: []edit{{"internal/controller/holder/consume.go", "p.Allowances = c.without(p.Allowances, grants[i+1:])", "p.Allowances = c.without(p.Allowances, grants[i:i])"}},
+		unit:  []string{"-run=TestAdvance", "./internal/controller/holder"},
+	},
+	{
+		name:  "a label does not count for what is pending",
+		edits: []edit{{"internal/record/pending.go", "if len(values) == 0 {", "if len(values) >= 0 {"}},
+		unit:  []string{"-run=TestCountsByMetadata", "./internal/record"},
+	},
+	{
+		name:  "nothing is withheld beside what is",
+		edits: []edit{{"internal/record/approved.go", "to.Withheld = append(to.Withheld, markOf(a))", "_ = markOf(a)"}},
+		unit:  []string{"-run=TestPendingBesideAState", "./internal/record"},
+	},
+	{
 		name: "an approval that comes with a change is lost",
 		edits: []edit{{
 			"internal/webhook/admission/deviation.go", "	if len(out) == 0 || !f.leaves(ctx, r, v, out, has) {", "	if len(out) == 0 || len(f.OwnChanges) > 0 || !f.leaves(ctx, r, v, out, has) {",

@@ -120,7 +120,7 @@ func withheldChange(path string) v1alpha1.Allowance {
 }
 
 func scaleGrant(value int64, at metav1.Time) v1alpha1.PendingGrant {
-	p := record.NewPending(&record.Content{Path: "spec.replicas", Value: value}, "", []v1alpha1.Allowance{grantOf("spec.replicas", 0)}, nil)
+	p := record.NewPending(&record.Content{Path: "spec.replicas", Value: value}, nil, []v1alpha1.Allowance{grantOf("spec.replicas", 0)}, nil)
 	p.Time = at
 	return p
 }
@@ -373,6 +373,14 @@ func TestAdvance(t *testing.T) {
 			holder: makeHolder().version("8"),
 			status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{foundAt("7", scaleGrant(7, controllertest.Before(0)))}},
 			want:   v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady},
+		},
+		"a pending grant that a later one ends is not folded in": {
+			holder: makeHolder(),
+			status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{
+				record.NewPending(nil, makeHolder().Unstructured, []v1alpha1.Allowance{withheldChange("spec.template")}, nil),
+				record.NewPending(nil, makeHolder().Unstructured, nil, []string{"spec.template"}),
+			}},
+			want: v1alpha1.AllowanceRecordStatus{Phase: v1alpha1.PhaseSteady},
 		},
 		"nor does a pending grant wait longer than a minute for what came of it": {
 			holder: makeHolder().version("7"),

@@ -130,10 +130,11 @@ func (c *consumption) carriesOut(status *v1alpha1.AllowanceRecordStatus) bool {
 
 // pending goes through the pending grants (D11): what remains of them, and
 // whether any of them should be folded into the ledger. One that counts keeps
-// the generation at which it first did.
+// the generation at which it first did. What a later one ends is nothing to fold in.
 func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alpha1.PendingGrant, fold bool) {
 	used := func(e ledger.Entry) bool { return c.over(e) || c.isCarriedOut(e) }
-	for _, p := range grants {
+	for i, p := range grants {
+		p.Allowances = c.without(p.Allowances, grants[i+1:])
 		switch {
 		case !c.isAfter(p):
 			if !c.awaits(p) {
@@ -159,6 +160,16 @@ func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alp
 		remaining = append(remaining, p)
 	}
 	return remaining, fold
+}
+
+// without returns the allowances of a pending grant without the withheld changes that later ones
+// end.
+func (c *consumption) without(allowances []v1alpha1.Allowance, later []v1alpha1.PendingGrant) []v1alpha1.Allowance {
+	return slices.DeleteFunc(slices.Clone(allowances), func(a v1alpha1.Allowance) bool {
+		return a.Relation == v1alpha1.RelationWithheld && slices.ContainsFunc(later, func(p v1alpha1.PendingGrant) bool {
+			return slices.Contains(p.Cleared, a.Mutation) && c.isAfter(p) && record.Counts(p, c.obj)
+		})
+	})
 }
 
 // isAfter reports whether the holder is newer than what the request found that a

@@ -306,7 +306,7 @@ func (v view) withhold(status *v1alpha1.AllowanceRecordStatus) {
 			Relation: v1alpha1.RelationWithheld, Mutation: d.Path, Generation: v.obj.GetGeneration(), Replaced: d.Digest,
 		})
 	}
-	pending := record.NewPending(nil, record.ContentHash(v.obj), marks, nil)
+	pending := record.NewPending(nil, v.obj, marks, nil)
 	pending.Time = metav1.NewTime(v.now)
 	if !slices.ContainsFunc(status.PendingGrants, func(p v1alpha1.PendingGrant) bool { return p.ID == pending.ID }) {
 		status.PendingGrants = append(status.PendingGrants, pending)

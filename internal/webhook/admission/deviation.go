@@ -22,6 +22,7 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -68,17 +69,35 @@ func (o *outcome) deviation(r *request) deviation {
 	return d
 }
 
+// pending returns the pending grants that make up for the deviation. That of a scale is for
+// the number alone, whatever else becomes of the object: that anything else is as approved is
+// for what the object is now.
+func (d *deviation) pending(r *request) []v1alpha1.PendingGrant {
+	var out []v1alpha1.PendingGrant
+	ended := d.ended
+	if r.scale != nil {
+		isScaled := func(path string) bool { return path == r.scale.Path }
+		if others := slices.DeleteFunc(slices.Clone(ended), isScaled); len(others) > 0 {
+			out = append(out, record.NewPending(nil, r.new, nil, others))
+			ended = slices.DeleteFunc(slices.Clone(ended), func(path string) bool { return !isScaled(path) })
+		}
+	}
+	if len(d.missing)+len(ended) > 0 {
+		out = append(out, record.NewPending(r.scale, r.new, d.missing, ended))
+	}
+	return out
+}
+
 // withheldDeviation compares what is withheld by the approved content that the object is
 // about to be stored with to what should be. The value that was approved is not for a
 // record, which has a digest of it.
 func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored ledger.Ledger, d *deviation) {
 	text := ledger.Annotation(r.new, ledger.NameApproved)
-	if want == nil || len(want.Differences) == 0 && text == "" && !slices.ContainsFunc(stored, ledger.Entry.IsWithheld) {
+	announced := record.Folded(stored, f.record, r.new)
+	if want == nil || len(want.Differences) == 0 && text == "" && !slices.ContainsFunc(announced, ledger.Entry.IsWithheld) {
 		return
 	}
-	// What cannot be read is of an object of which nothing is known to be approved.
-	state, _ := approved.Decode(text)
-	has := approved.Now(state, record.PendingOf(nil, r.new, state, stored), want.Object)
+	has := carried(r.new, stored, want.Object)
 	at := func(st *approved.Standing, path string) bool {
 		return slices.ContainsFunc(st.Withheld(), func(d approved.Difference) bool { return d.Path.String() == path })
 	}
@@ -93,11 +112,11 @@ func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored le
 		})
 	}
 	// What ends is approved with all that is below: not where some of that is withheld.
-	overlaps := func(path change.Path) bool {
-		return slices.ContainsFunc(want.Withheld(), func(d approved.Difference) bool { return d.Path.Overlaps(path) })
-	}
-	for _, each := range has.Withheld() {
-		if !overlaps(each.Path) {
+	// What is only announced yet ends as well, or it would be withheld again once it is folded in.
+	state, _ := approved.Decode(text)
+	all := approved.Now(state, record.PendingOf(f.record, r.new, state, announced), want.Object)
+	for _, each := range slices.Concat(has.Withheld(), all.Withheld()) {
+		if !isWithheldAt(want, each.Path) {
 			d.ended = append(d.ended, each.Path.String())
 		}
 	}
@@ -155,17 +174,19 @@ func (f *facts) findApprovedBefore(ctx context.Context, r *request, v decision.V
 }
 
 // takenUp returns what was withheld before the request and is not in the object that is about
-// to be stored, if its ledger has what approving all of that leaves there, or has no room.
+// to be stored, if its ledger has what approving all of that leaves there, or has no room. Of
+// what was only announced, and not in the object yet, another entry has to tell that the
+// mutating webhook was asked.
 func (f *facts) takenUp(ctx context.Context, r *request, v decision.Verdict, has ledger.Ledger) []change.Change {
 	if f.Child.Standing == nil || len(f.Child.Standing.Differences) == 0 {
 		return nil
 	}
 	before := r.unapproved(f)
-	state, _ := approved.Decode(ledger.Annotation(r.new, ledger.NameApproved))
-	after := approved.Now(state, record.PendingOf(nil, r.new, state, has), before.Object)
+	was, after := carried(r.old, f.stored, f.Child.Standing.Object), carried(r.new, has, before.Object)
+	hasNew := slices.ContainsFunc(has, func(e ledger.Entry) bool { return !e.IsWithheld() && !hasID(f.stored, e) })
 	var out []change.Change
 	for _, d := range before.Withheld() {
-		if !slices.ContainsFunc(after.Withheld(), func(other approved.Difference) bool { return other.Path.Overlaps(d.Path) }) {
+		if !isWithheldAt(after, d.Path) && (hasNew || isWithheldAt(was, d.Path)) {
 			out = append(out, d.Change)
 		}
 	}
@@ -173,6 +194,18 @@ func (f *facts) takenUp(ctx context.Context, r *request, v decision.Verdict, has
 		return nil
 	}
 	return out
+}
+
+// carried compares an object with the approved content as it says itself.
+func carried(obj *unstructured.Unstructured, stored ledger.Ledger, as approved.Object) *approved.Standing {
+	// What cannot be read is of an object of which nothing is known to be approved.
+	state, _ := approved.Decode(ledger.Annotation(obj, ledger.NameApproved))
+	return approved.Now(state, record.PendingOf(nil, obj, state, stored), as)
+}
+
+// isWithheldAt reports whether something is withheld at a path, above or below.
+func isWithheldAt(st *approved.Standing, path change.Path) bool {
+	return slices.ContainsFunc(st.Withheld(), func(d approved.Difference) bool { return d.Path.Overlaps(path) })
 }
 
 // leaves reports whether a ledger has all that an approval of fields by the requester leaves

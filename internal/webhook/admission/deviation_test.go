@@ -23,6 +23,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"github.com/google/go-cmp/cmp/cmpopts"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
@@ -126,7 +127,7 @@ func TestDeviation(t *testing.T) {
 func TestScaleKeepsWhatIsPending(t *testing.T) {
 	behind := deployment(3)
 	delete(behind.Object, "status")
-	waiting := record.NewPending(&record.Content{Path: "spec.replicas", Value: 3}, "", []v1alpha1.Allowance{mayScale("bob", 0)}, nil)
+	waiting := record.NewPending(&record.Content{Path: "spec.replicas", Value: 3}, nil, []v1alpha1.Allowance{mayScale("bob", 0)}, nil)
 	w := &world{
 		cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): behind},
 		records: map[types.UID]*v1alpha1.AllowanceRecord{"uid-web": {
@@ -151,7 +152,7 @@ func TestScaleKeepsWhatIsPending(t *testing.T) {
 func TestWhatIsFoldedInIsNoApproval(t *testing.T) {
 	behind := deployment(3)
 	delete(behind.Object, "status")
-	waiting := record.NewPending(nil, record.ContentHash(behind), []v1alpha1.Allowance{mayScale("alice", 4)}, nil)
+	waiting := record.NewPending(nil, behind, []v1alpha1.Allowance{mayScale("alice", 4)}, nil)
 	w := &world{
 		cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): behind},
 		records: map[types.UID]*v1alpha1.AllowanceRecord{"uid-web": {
@@ -249,5 +250,42 @@ func TestApprovingFieldsThatAllowTheSame(t *testing.T) {
 				t.Errorf("pending (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// That something else than the number is as approved, a scale tells of the object as it is only.
+func TestPendingOfAScale(t *testing.T) {
+	r := &request{new: deployment(5), scale: &record.Content{Path: "spec.replicas", Value: 5}}
+	missing := []v1alpha1.Allowance{mayScale("alice", 0)}
+	d := deviation{missing: missing, ended: []string{"spec.replicas", "spec.image"}}
+	want := []v1alpha1.PendingGrant{
+		record.NewPending(nil, r.new, nil, []string{"spec.image"}), record.NewPending(r.scale, nil, missing, []string{"spec.replicas"}),
+	}
+	if diff := cmp.Diff(want, d.pending(r)); diff != "" {
+		t.Errorf("pending (-want +got):\n%s", diff)
+	}
+	if r.scale = nil; len(d.pending(r)) != 1 {
+		t.Error("an update has more than one")
+	}
+}
+
+// What is withheld by a pending grant, and by nothing in the object, ends with its approval: its
+// mark would be folded in afterwards.
+func TestApprovingWhatIsPending(t *testing.T) {
+	before := unsettled(deployment(5))
+	mark := held("spec.replicas", approved.Print("uid-web", int64(3)))
+	w := &world{records: map[types.UID]*v1alpha1.AllowanceRecord{"uid-web": {
+		Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(before)},
+		Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{record.NewPending(nil, before, []v1alpha1.Allowance{mark}, nil)}},
+	}}}
+	mutator, validator := w.hooks(t, deploymentPolicy)
+	after := annotate(before.DeepCopy(), v1alpha1.AnnotationApprove, "spec.replicas")
+	resp := mutator.Handle(t.Context(), asking(t, "alice", platformTeam, before, after))
+	after.SetAnnotations(patched(t, after, resp))
+	if resp := validator.Handle(t.Context(), asking(t, "alice", platformTeam, before, counted(after))); !resp.Allowed || len(resp.Warnings) > 0 {
+		t.Fatalf("allowed %t, %q: %+v", resp.Allowed, resp.Warnings, resp.Result)
+	}
+	if diff := cmp.Diff([]v1alpha1.PendingGrant{record.NewPending(nil, before, nil, []string{"spec.replicas"})}, w.pending, cmpopts.EquateEmpty()); diff != "" {
+		t.Errorf("pending (-want +got):\n%s", diff)
 	}
 }

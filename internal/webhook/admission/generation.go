@@ -38,6 +38,8 @@ func (r *request) generation(policies []*policy.Policy, changes []change.Change)
 		return r.new.GetGeneration()
 	case r.operation == decision.Create:
 		return 1
+	case r.subresource == subresourceStatus:
+		return r.old.GetGeneration() // It changes nothing that counts one up, entries of a ledger included.
 	default:
 		return nextGeneration(r.old, policies, changes)
 	}

@@ -28,6 +28,16 @@ import (
 	"kausality.io/operator/internal/policy"
 )
 
+// A status counts up no generation, whatever the webhook writes into the annotations along with it.
+func TestGenerationOfAStatus(t *testing.T) {
+	for subresource, want := range map[string]int64{"": 5, subresourceStatus: 4} {
+		r := &request{operation: decision.Update, subresource: subresource, old: deployment(3), new: deployment(3)}
+		if got := r.generation(nil, nil); got != want {
+			t.Errorf("generation %d through %q, want %d", got, subresource, want)
+		}
+	}
+}
+
 func TestBeyondGenerations(t *testing.T) {
 	size, err := change.ParsePath("spec.size")
 	if err != nil {

@@ -338,7 +338,7 @@ func (v *Validator) keepForReaders(ctx context.Context, f *facts, verdict decisi
 		if !reader.Lost || len(allowances) == 0 {
 			continue
 		}
-		pending := record.NewPending(nil, record.ContentHash(reader.Object), allowances, nil)
+		pending := record.NewPending(nil, reader.Object, allowances, nil)
 		errs = append(errs, v.Records.AddPending(ctx, record.TargetOf(reader.Object), pending))
 	}
 	return errors.Join(errs...)

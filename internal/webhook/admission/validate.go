@@ -23,7 +23,6 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/internal/decision"
-	"kausality.io/operator/internal/record"
 )
 
 // Validator is the validating webhook: it gives the verdict, after all mutating
@@ -213,16 +212,13 @@ func (v *Validator) keep(ctx context.Context, r *request, o *outcome) error {
 			return err
 		}
 	}
-	d := o.deviates
-	if len(d.missing)+len(d.ended) == 0 {
-		return nil
-	}
-	pending := record.NewPending(r.scale, record.ContentHash(r.new), d.missing, d.ended)
-	if r.old != nil {
-		pending.After = r.old.GetResourceVersion()
-	}
-	if err := v.Records.AddPending(ctx, r.target(), pending); err != nil {
-		return lostError{err}
+	for _, pending := range o.deviates.pending(r) {
+		if r.old != nil {
+			pending.After = r.old.GetResourceVersion()
+		}
+		if err := v.Records.AddPending(ctx, r.target(), pending); err != nil {
+			return lostError{err}
+		}
 	}
 	return nil
 }
