@@ -51,10 +51,14 @@ type Change struct {
 	New any
 }
 
-// Parts returns the changes of what is directly in a subtree that was added, removed or changed, in
-// order of their paths; none where there is no such thing in both versions. Items of lists are
-// compared index by index.
+// Parts returns the changes of what is directly in a map that was added, removed or changed, or
+// in a list that was added or removed, in order of their paths; none of anything else. A list that
+// both versions have cannot be taken apart, as the change may be of its order, nor an item of one
+// that comes or goes, which is one thing.
 func (c Change) Parts() []Change {
+	if c.Path.IsItem() && (c.Old == nil || c.New == nil) {
+		return nil
+	}
 	var out []Change
 	add := func(path Path, old, held any) {
 		part := Change{Path: path, Verb: Mutate, Old: old, New: held}
@@ -73,7 +77,7 @@ func (c Change) Parts() []Change {
 			add(c.Path.Field(name), v.old, v.new)
 		}
 	}
-	if o, n, ok := hold[[]any](c); ok {
+	if o, n, ok := hold[[]any](c); ok && (o == nil || n == nil) {
 		for i := range max(len(o), len(n)) {
 			old, _ := step(o, indexSegment(i))
 			held, _ := step(n, indexSegment(i))

@@ -547,6 +547,8 @@ func TestParts(t *testing.T) {
 		"of a list":                         {old: `spec: {}`, new: `spec: {l: [x, z]}`, want: []string{`Insert spec.l[0] "x"`, `Insert spec.l[1] "z"`}},
 		"of an empty map":                   {old: `spec: {}`, new: `spec: {m: {}}`},
 		"of a scalar":                       {old: `spec: {a: x}`, new: `spec: {a: y}`},
+		"of an item of a list":              {old: `spec: {containers: [{name: a}]}`, new: `spec: {containers: [{name: a}, {name: b, image: x}]}`},
+		"of the order of a list":            {old: `spec: {containers: [{name: a}, {name: b}]}`, new: `spec: {containers: [{name: b}, {name: a}]}`},
 		"of a map in the place of a scalar": {old: `spec: {a: x}`, new: `spec: {a: {b: x}}`},
 	}
 	for name, tc := range tests {

@@ -127,7 +127,7 @@ func TestMergeMaps(t *testing.T) {
 		},
 		"lists added and removed, excepted in part": {
 			ours: `spec: {m: [{name: c}, {name: d}]}`, base: `spec: {m: [{name: c}, {name: d}]}`, theirs: `spec: {l: [{name: a, b: x}, {name: b}]}`,
-			except: []string{"Insert spec.l[0].b", "Delete spec.m[1]"}, want: `spec: {l: [{name: a}, {name: b}], m: [{name: d}]}`,
+			except: []string{"Insert spec.l[0]", "Delete spec.m[1]"}, want: `spec: {l: [{name: b}], m: [{name: d}]}`,
 		},
 		"a map made that base had lost": {
 			ours: `spec: {m: {a: x, b: x}}`, base: `spec: {}`, theirs: `spec: {m: {b: y, c: y}}`, want: `spec: {m: {a: x, b: y, c: y}}`,

@@ -18,7 +18,6 @@ package decision
 
 import (
 	"context"
-	"maps"
 	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -66,28 +65,23 @@ func (in *Input) lasting() *Input {
 // rules that they trigger and that withhold what has none.
 func (in *Input) isCause(v Verdict) bool {
 	g := granter{Input: in, verdict: v, usable: append(in.usable(), in.ownReferred()...)}
-	return !slices.ContainsFunc(in.OwnChanges, func(c change.Change) bool {
-		return slices.Contains(slices.Collect(maps.Values(g.causes(c))), false)
-	})
+	return !slices.ContainsFunc(in.OwnChanges, func(c change.Change) bool { return len(withoutCause(c, g.withholding(c))) > 0 })
 }
 
-// causes returns the targets of the rules that withhold a change without a cause, each with
-// whether it has one by one of them.
-func (g *granter) causes(c change.Change) map[string]bool {
-	targets := map[string]bool{}
+// withholding returns the rules that withhold a change without a cause, each with whether it
+// has one by it.
+func (g *granter) withholding(c change.Change) []triggered {
+	var rules []triggered
 	for _, p := range g.OwnPolicies {
 		if p.Action != v1alpha1.ActionDeny {
 			continue
 		}
 		for r := range p.Triggered(c.Path) {
-			if _, matches := r.Trigger.Matches(c); !matches {
-				continue
-			}
-			_, caused := g.chain(p, c, false)
-			for _, t := range targetsOf(r) {
-				targets[t] = targets[t] || caused
+			if _, matches := r.Trigger.Matches(c); matches {
+				_, caused := g.chain(p, c, false)
+				rules = append(rules, triggered{r, caused})
 			}
 		}
 	}
-	return targets
+	return rules
 }

@@ -212,8 +212,9 @@ func (g *granter) change(ctx context.Context, c change.Change, byAct bool) (due 
 }
 
 // withoutCause returns what of a change earned nothing: it triggers rules for a target of which
-// none has a cause. A change of a whole subtree is the changes of what is in it: a cause of one
-// of them is none of the others.
+// none has a cause. A change of a whole subtree is the changes of what is in it, and where it
+// cannot be taken apart, as the order of a list, each field that rules are about: a cause of one of
+// them is none of the others.
 func withoutCause(c change.Change, rules []triggered) []change.Change {
 	isCaused := func(t triggered) bool { return t.caused }
 	isAbove := func(t triggered) bool { return !t.Trigger.Covers(c.Path) }
@@ -231,18 +232,24 @@ func withoutCause(c change.Change, rules []triggered) []change.Change {
 		}
 		return out
 	}
-	targets := map[string]bool{}
-	for _, r := range rules {
-		for _, t := range targetsOf(r.Rule) {
-			targets[t] = targets[t] || r.caused
-		}
-	}
-	for _, caused := range targets {
-		if !caused {
+	for _, t := range rules {
+		if !t.caused && !isAnswered(c, t, rules) {
 			return []change.Change{c}
 		}
 	}
 	return nil
+}
+
+// isAnswered reports whether rules with a cause, about the same field or all of what changed,
+// allow something to each target of one without.
+func isAnswered(c change.Change, without triggered, rules []triggered) bool {
+	targets := targetsOf(without.Rule)
+	for _, t := range rules {
+		if t.caused && (t.Trigger.Covers(c.Path) || slices.Equal(t.Trigger, without.Trigger)) {
+			targets = slices.DeleteFunc(targets, func(target string) bool { return slices.Contains(targetsOf(t.Rule), target) })
+		}
+	}
+	return len(targets) == 0
 }
 
 // permits reports whether the conditions of a rule let a change that has a cause earn

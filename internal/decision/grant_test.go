@@ -82,19 +82,23 @@ subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
 rules: [{trigger: spec}]
 `)
 	// Two of whom each may change a field of the same subtree.
-	backup := func(field, who string) *policy.Policy {
-		return compile(t, field, fmt.Sprintf(`
+	rule := func(field, who string) *policy.Policy {
+		return compile(t, who, fmt.Sprintf(`
 for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
 subjects: [{kind: User, name: %s, mayInitiate: true}]
 rules:
-- trigger: spec.backup.%s
+- trigger: spec.%s
   policies:
   - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
     relation: ControllerChild
     mutations: [{jsonPath: spec.replicas}]
 `, who, field))
 	}
-	sizes, schedules := backup("size", "alice"), backup("schedule", "mallory")
+	sizes, schedules := rule("backup.size", "alice"), rule("backup.schedule", "mallory")
+	container := func(name string) any { return map[string]any{"name": name, "image": name, "args": name} }
+	containers := func(names ...any) map[string]any { return map[string]any{"spec": map[string]any{"containers": names}} }
+	one, both := containers(container("a")), containers(container("a"), container("b"))
+	images, args := rule("containers[*].image", "alice"), rule("containers[*].args", "mallory")
 	bounded := compile(t, "bounded", `
 for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
 subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
@@ -389,6 +393,27 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 			request: aRequest(mallory, Update, deploymentGVK, "web").governed(sizes).
 				changing(t, nil, map[string]any{"size": int64(9), "schedule": "daily"}, "spec.backup"),
 			want: outcome{Withheld: []string{"spec.backup"}, Left: []string{"spec.backup was <nil>"}},
+		},
+		"the order of what is in part another's": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").governed(images, args).replacing(both, containers(container("b"), container("a"))),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.containers[0].args"},
+				Withheld: []string{"spec.containers"}, Left: []string{"spec.containers was [map[args:a image:a name:a] map[args:b image:b name:b]]"},
+			},
+		},
+		"an item of which part is another's is removed": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").governed(images, args).replacing(both, one),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.containers[1].args"},
+				Withheld: []string{"spec.containers[1]"}, Left: []string{"spec.containers[1] was map[args:b image:b name:b]"},
+			},
+		},
+		"an item of which part is another's is added": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").governed(images, args).replacing(one, both),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.containers[1].args"},
+				Withheld: []string{"spec.containers[1]"}, Left: []string{"spec.containers[1] was <nil>"},
+			},
 		},
 		"approving a subtree of which part is another's": {
 			request: aRequest(mallory, Update, deploymentGVK, "web").governed(sizes, schedules).
