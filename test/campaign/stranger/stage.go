@@ -221,7 +221,7 @@ func (s *stage) invite(ctx context.Context) error {
 		return as(s.cp.ConfigAs(user, groups...))
 	}
 	var err error
-	for who, groups := range map[plan.Who][]string{plan.Alice: {initiators}, plan.Mallory: nil} {
+	for who, groups := range map[plan.Who][]string{plan.Alice: {initiators}, plan.Mallory: nil, plan.Bob: nil} {
 		if s.people[who], err = add(string(who), groups...); err != nil {
 			return err
 		}

@@ -91,6 +91,8 @@ func (p *performance) alter() ([]string, error) {
 			return nil, errNothing
 		}
 		return []string{"spec"}, nil
+	case plan.Part:
+		return p.part()
 	}
 	node, err := p.schemas.Of(kinds[p.Resource])
 	if err != nil {
@@ -341,6 +343,41 @@ func (p *performance) steer() bool {
 	keys := slices.Sorted(maps.Keys(all))
 	key := keys[p.r.IntN(len(keys))]
 	return draw.Set(p.obj.Object, draw.Path(key), all[key])
+}
+
+// part changes, adds or removes what a field of bob's is in, mostly with a field that is not his, and
+// may approve of more than is his. Only what is not his has a mark: all of an act has the same.
+func (p *performance) part() ([]string, error) {
+	above := draw.Path("spec.template.spec.containers.0.securityContext")
+	his, theirs := map[string]any{"runAsUser": int64(1 + p.r.IntN(100))}, map[string]any{"runAsGroup": p.mark().Number()}
+	if p.Resource == "things" {
+		above = draw.Path("spec.items.0.options")
+		his, theirs = map[string]any{"force": p.r.IntN(2) == 0}, map[string]any{"mode": p.mark().Text()}
+	}
+	var value any
+	switch p.r.IntN(6) {
+	case 0: // It is removed.
+	case 1:
+		value = his
+	case 2:
+		value = theirs
+	default:
+		maps.Copy(his, theirs)
+		value = his
+	}
+	if !draw.Set(p.obj.Object, above, value) {
+		return nil, errNothing
+	}
+	if p.r.IntN(3) == 0 {
+		annotations := p.obj.GetAnnotations()
+		if annotations == nil {
+			annotations = map[string]string{}
+		}
+		approved := []string{"*", "spec", strings.Join(above[:2], "."), "spec.template.spec.containers[0].securityContext", "spec.items[0].options"}
+		annotations["kausality.io/approve"] = approved[p.r.IntN(len(approved))]
+		p.obj.SetAnnotations(annotations)
+	}
+	return above, nil
 }
 
 // call makes a request that is none for a field.

@@ -71,6 +71,13 @@ const policiesOfStories = `[
 		"rules":[{"trigger":"spec","policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]}]}}
 ]`
 
+// sharedWithBob is the policy of stories in which bob may change one field of Deployments.
+const sharedWithBob = `{"metadata":{},"spec":{"for":{"kind":"Deployment"},
+	"subjects":[{"kind":"User","name":"bob","mayInitiate":true}],
+	"initializing":{"policies":[{"target":{"resource":"replicasets"},"verbs":["Create"]}]},
+	"deleting":{"policies":[{"target":{"resource":"replicasets"},"verbs":["Delete"]}]},
+	"rules":[{"trigger":"spec.template.spec.securityContext.runAsUser","policies":[{"target":{"resource":"replicasets"},"verbs":["Create","Update"]}]}]}}`
+
 const (
 	deploymentController = "system:serviceaccount:kube-system:deployment-controller"
 	replicaSetController = "system:serviceaccount:kube-system:replicaset-controller"
@@ -87,10 +94,7 @@ func begin(t *testing.T) *story {
 	}
 	for _, p := range written {
 		name, _ := audit.AsMap(p["metadata"])["name"].(string)
-		s.write("admin", audit.VerbCreate, policies, name, p)
-		s.write(operatorUser, audit.VerbUpdate, "allowancepolicies/status", name, map[string]any{"status": map[string]any{
-			"conditions": []any{map[string]any{"type": "Enforced", "status": "True", "observedGeneration": 1}},
-		}})
+		s.govern(name, p)
 	}
 	s.later(time.Minute)
 	s.write("alice", audit.VerbCreate, deployments, "web", map[string]any{
@@ -105,6 +109,27 @@ func begin(t *testing.T) *story {
 	s.settle()
 	s.later(time.Minute)
 	return s
+}
+
+// govern has a policy come.
+func (s *story) govern(name string, p map[string]any) {
+	s.t.Helper()
+	s.write("admin", audit.VerbCreate, policies, name, p)
+	s.write(operatorUser, audit.VerbUpdate, "allowancepolicies/status", name, map[string]any{"status": map[string]any{
+		"conditions": []any{map[string]any{"type": "Enforced", "status": "True", "observedGeneration": 1}},
+	}})
+}
+
+// share lets bob change one field of Deployments.
+func (s *story) share() {
+	s.t.Helper()
+	var p map[string]any
+	if err := json.Unmarshal([]byte(sharedWithBob), &p); err != nil {
+		s.t.Fatal(err)
+	}
+	s.govern("users", p)
+	s.later(time.Minute)
+	s.settle() // What is there when a policy comes is taken as it is.
 }
 
 func template(image string) map[string]any {
@@ -336,6 +361,12 @@ func TestCheck(t *testing.T) {
 	waiting := func(image string) map[string]any {
 		return merged(template(image), map[string]any{"spec": map[string]any{"terminationGracePeriodSeconds": 60}})
 	}
+	securing := func(context map[string]any) map[string]any {
+		return spec(map[string]any{"template": map[string]any{"spec": map[string]any{"securityContext": context}}})
+	}
+	secured := func(s *story) {
+		s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", merged(s.replicaSet("web:1"), securing(map[string]any{"runAsUser": 5, "runAsGroup": 7000007})))
+	}
 	tests := map[string]struct {
 		tell func(*story)
 		want []Promise
@@ -539,6 +570,47 @@ func TestCheck(t *testing.T) {
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
 			s.write("mallory", audit.VerbPatch, deployments, "web", approve)
 			roll(s, "zq7z:1")
+		}, want: []Promise{Uncovered, Smuggled}},
+		"bob changes what is his": {tell: func(s *story) {
+			s.share()
+			s.write("bob", audit.VerbPatch, deployments, "web", securing(map[string]any{"runAsUser": 5}))
+			roll(s, "web:1")
+		}},
+		"and what is not, with it": {tell: func(s *story) {
+			s.share()
+			s.write("bob", audit.VerbPatch, deployments, "web", securing(map[string]any{"runAsUser": 5, "runAsGroup": 7000007}))
+			secured(s)
+		}, want: []Promise{Uncovered, Smuggled}},
+		"and what is not, with it, which alice approves": {tell: func(s *story) {
+			s.share()
+			s.write("bob", audit.VerbPatch, deployments, "web", securing(map[string]any{"runAsUser": 5, "runAsGroup": 7000007}))
+			s.write("alice", audit.VerbPatch, deployments, "web", approve)
+			secured(s)
+		}},
+		"and what is not, with it, which he approves": {tell: func(s *story) {
+			s.share()
+			s.write("bob", audit.VerbPatch, deployments, "web", merged(approve, securing(map[string]any{"runAsUser": 5, "runAsGroup": 7000007})))
+			secured(s)
+		}, want: []Promise{Uncovered, Smuggled}},
+		"bob removes what is his with what is not": {tell: func(s *story) {
+			s.share()
+			s.write("alice", audit.VerbPatch, deployments, "web", securing(map[string]any{"runAsUser": 5, "runAsGroup": 6}))
+			roll(s, "web:1")
+			s.settle()
+			s.write("bob", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": map[string]any{"spec": map[string]any{"securityContext": nil}}}))
+			s.write(deploymentController, audit.VerbUpdate, replicaSets, "web-2", spec(map[string]any{"replicas": 1}))
+		}, want: []Promise{Uncovered}},
+		"bob approves a stranger's change of what is his": {tell: func(s *story) {
+			s.share()
+			s.write("mallory", audit.VerbPatch, deployments, "web", securing(map[string]any{"runAsUser": 7000007}))
+			s.write("bob", audit.VerbPatch, deployments, "web", approve)
+			s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", merged(s.replicaSet("web:1"), securing(map[string]any{"runAsUser": 7000007})))
+		}},
+		"bob approves a stranger's change of what is not": {tell: func(s *story) {
+			s.share()
+			s.write("mallory", audit.VerbPatch, deployments, "web", securing(map[string]any{"runAsGroup": 7000007}))
+			s.write("bob", audit.VerbPatch, deployments, "web", approve)
+			secured(s)
 		}, want: []Promise{Uncovered, Smuggled}},
 		"an older value is carried out under a later cause": {tell: func(s *story) {
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))

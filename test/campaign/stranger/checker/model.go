@@ -162,7 +162,8 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 		initializing: before.initializing, held: slices.Clone(before.held), causes: slices.Clone(before.causes),
 		approved: before.approved,
 	}
-	changes := slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object))
+	changes := pieces(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered),
+		slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object)))
 	// Without an owner nothing governs an object whose policies name no initiator.
 	governing := c.rules.During(v.Kind, v.Before.Controller() != nil || v.Controller() != nil, v.By.Received, v.By.Answered)
 	switch {
@@ -178,10 +179,16 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 			s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, changes)
 		}
 	case c.isApproved(l, v):
+		if r := c.rightsTo(v); r.part {
+			s.begin(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), governing, v, r, changes, true)
+			break
+		}
 		s.held = nil
 		s.approve(v.Object)
 		s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, nil)
 	case len(changes) == 0:
+	case c.rightsTo(v).part:
+		s.begin(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), governing, v, c.rightsTo(v), changes, false)
 	case c.caused(l, v):
 		s.accept(changes)
 		s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, changes)

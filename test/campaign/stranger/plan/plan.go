@@ -32,6 +32,8 @@ const (
 	Gone Who = "controller"
 	// Alice may initiate.
 	Alice Who = "alice"
+	// Bob may initiate changes of one field of some kinds, and of nothing else.
+	Bob Who = "bob"
 	// Fate ends processes, and edits policies.
 	Fate Who = "fate"
 )
@@ -81,6 +83,10 @@ const (
 	Ensure  What = "ensure"
 )
 
+// Part is what bob does besides: he changes or removes what the field that is his is in, with a
+// field beside it, and approves of more than that.
+const Part What = "change in part"
+
 // What fate does.
 const (
 	KillOperator       What = "kill the operator"
@@ -103,7 +109,9 @@ type Act struct {
 
 // Resources of parents and of children.
 var (
-	Parents  = []string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "things"}
+	Parents = []string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "things"}
+	// Shared are those of which bob may change a part.
+	Shared   = []string{"deployments", "daemonsets", "things"}
 	Children = []string{"replicasets", "pods", "jobs", "controllerrevisions", "configmaps"}
 )
 
@@ -128,13 +136,14 @@ func choose[T any](r *rand.Rand, all []weighed[T]) T {
 }
 
 var (
-	actors    = []weighed[Who]{{Mallory, 60}, {Gone, 12}, {Alice, 26}, {Fate, 2}}
+	actors    = []weighed[Who]{{Mallory, 52}, {Bob, 8}, {Gone, 12}, {Alice, 26}, {Fate, 2}}
 	strangers = []weighed[What]{
 		{Update, 8}, {JSONPatch, 8}, {Merge, 8}, {Strategic, 8}, {Apply, 8}, {Drop, 6}, {Status, 5}, {Owner, 8}, {Ours, 6},
 		{Finalize, 2}, {Relabel, 5}, {Steer, 12}, {Copy, 6}, {Delete, 5}, {DeleteCollection, 1}, {Scale, 5}, {Evict, 3},
 		{Debug, 2}, {Resize, 2}, {Bind, 1}, {Autoscale, 2},
 	}
 	initiators = []weighed[What]{{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 16}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}}
+	parts      = []weighed[What]{{Part, 12}, {Steer, 2}, {Drop, 1}, {Update, 1}}
 	fates      = []weighed[What]{{KillOperator, 4}, {RestartControllers, 2}, {RenewPolicy, 2}, {Clean, 12}}
 	targets    = []weighed[string]{
 		{"deployments", 22}, {"statefulsets", 14}, {"daemonsets", 10}, {"jobs", 8}, {"cronjobs", 8}, {"things", 8},
@@ -151,6 +160,8 @@ func Make(seed uint64, acts int) []Act {
 		switch a.Who {
 		case Mallory:
 			a.What, a.Resource = choose(r, strangers), choose(r, targets)
+		case Bob:
+			a.What, a.Resource = choose(r, parts), Shared[r.IntN(len(Shared))]
 		case Gone:
 			a.What, a.Resource = choose(r, strangers), Children[r.IntN(len(Children))]
 		case Alice:

@@ -48,7 +48,7 @@ func TestMakeLeavesNothingOut(t *testing.T) {
 			touched[a.Resource] = true
 		}
 	}
-	for who, all := range map[Who][]weighed[What]{Mallory: strangers, Gone: strangers, Alice: initiators, Fate: fates} {
+	for who, all := range map[Who][]weighed[What]{Mallory: strangers, Gone: strangers, Alice: initiators, Bob: parts, Fate: fates} {
 		for _, w := range all {
 			if !done[who][w.what] {
 				t.Errorf("%s never does %s", who, w.what)
