@@ -202,6 +202,9 @@ type Request struct {
 	// Uncaused are its changes, as Find reports them, or parts of these, that nobody with
 	// the right to them has made. All others are approved.
 	Uncaused []change.Change
+	// Apart are the places of changes that are approved, or not, by what is in them: where
+	// such a field is removed, only what it had is.
+	Apart []change.Path
 	// Approves reports whether it approves a difference that is there after it; nil
 	// where it approves none.
 	Approves func(Difference) bool
@@ -219,7 +222,7 @@ func (st *Standing) After(r Request) *Standing {
 		ours = content(st.Object.Fields, next.patterns)
 	}
 	base := content(st.Object.Fields, next.patterns)
-	next.content = change.Merge(ours, base, next.all(), r.New.Schema, r.Uncaused)
+	next.content = change.Merge(ours, base, next.all(), r.New.Schema, r.Uncaused, r.Apart...)
 	next.unseal(next.all())
 
 	var claims []claim

@@ -32,9 +32,12 @@ import (
 // changes of their list are excepted, by their index. Deeper than Find tells changes
 // apart, ours follows only where it holds the same as base.
 //
+// A map that theirs removed is removed with whatever ours has in it, but at and below the
+// paths in apart: there only what base had is.
+//
 // None of the arguments is modified. The result shares values with all three.
-func Merge(ours, base, theirs map[string]any, schema Schema, except []Change) map[string]any {
-	m := merger{finder: newFinder(schema), except: slices.Clone(except)}
+func Merge(ours, base, theirs map[string]any, schema Schema, except []Change, apart ...Path) map[string]any {
+	m := merger{finder: newFinder(schema), except: slices.Clone(except), apart: apart}
 	slices.SortFunc(m.except, func(a, b Change) int { return a.Path.compare(b.Path) })
 	merged := m.fields(held{ours, ours != nil}, base, theirs)
 	fields, _ := merged.value.(map[string]any)
@@ -56,6 +59,8 @@ type merger struct {
 	finder
 	// except are the changes that ours does not follow, in order of their paths.
 	except []Change
+	// apart are the places of maps of which only what base had is removed.
+	apart []Path
 }
 
 // sameAs reports whether two versions hold the same at the present path.
@@ -104,12 +109,12 @@ func (m *merger) merge(ours, base, theirs held) held {
 		}
 		return ours
 	}
-	parts := m.exceptsBelow()
+	parts := m.exceptsBelow() || slices.ContainsFunc(m.apart, func(p Path) bool { return Pattern(p).Covers(m.path) })
 	if b, t, ok := bothHold[map[string]any](ours, base, theirs); ok || m.isTold() || parts && isOf[map[string]any](base, theirs) {
-		return m.fields(ours, b, t)
+		return unlessGone[map[string]any](m.fields(ours, b, t), theirs)
 	}
 	if b, t, ok := bothHold[[]any](ours, base, theirs); ok || parts && isOf[[]any](base, theirs) {
-		return m.list(ours, b, t)
+		return unlessGone[[]any](m.list(ours, b, t), theirs)
 	}
 	// What Find reports of it is at the present path.
 	return theirs
@@ -122,6 +127,14 @@ func bothHold[T map[string]any | []any](ours, base, theirs held) (b, t T, ok boo
 	t, inTheirs := theirs.value.(T)
 	_, inOurs := ours.value.(T)
 	return b, t, inTheirs && (inBase || inOurs && !base.there)
+}
+
+// unlessGone returns what was merged, and nothing where nothing is left of what theirs removed.
+func unlessGone[T map[string]any | []any](merged, theirs held) held {
+	if left, ok := merged.value.(T); ok && len(left) == 0 && !theirs.there {
+		return held{}
+	}
+	return merged
 }
 
 // isOf reports whether one of two versions holds a map, or a list, and the other nothing else.

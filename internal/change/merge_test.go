@@ -60,8 +60,9 @@ func excepted(t *testing.T, changes []Change, texts []string) []Change {
 
 type mergeTest struct {
 	ours, base, theirs string
-	// except are beginnings of the lines of changes.
+	// except are beginnings of the lines of changes, and apart are paths.
 	except []string
+	apart  []string
 	want   string
 }
 
@@ -71,7 +72,15 @@ func checkMerge(t *testing.T, tests map[string]mergeTest) {
 		t.Run(name, func(t *testing.T) {
 			ours, base, theirs := object(t, tc.ours), object(t, tc.base), object(t, tc.theirs)
 			changes := Find(base, theirs, Options{Metadata: allMetadata})
-			got := Merge(ours, base, theirs, nil, excepted(t, changes, tc.except))
+			var apart []Path
+			for _, text := range tc.apart {
+				path, err := ParsePath(text)
+				if err != nil {
+					t.Fatal(err)
+				}
+				apart = append(apart, path)
+			}
+			got := Merge(ours, base, theirs, nil, excepted(t, changes, tc.except), apart...)
 			if diff := cmp.Diff(object(t, tc.want), got); diff != "" {
 				t.Errorf("Merge() (-want +got):\n%s", diff)
 			}
@@ -116,6 +125,13 @@ func TestMergeMaps(t *testing.T) {
 		"a map removed, excepted in part": {
 			ours: `spec: {m: {a: x, b: x}}`, base: `spec: {m: {a: x, b: x, c: x}}`, theirs: `spec: {}`,
 			except: []string{"Delete spec.m.a"}, want: `spec: {m: {a: x}}`,
+		},
+		"a map removed, of which base had lost a part, taken apart": {
+			ours: `spec: {m: {a: x, b: x, c: {d: x, e: x}}}`, base: `spec: {m: {a: x, c: {d: x}}}`, theirs: `spec: {}`,
+			apart: []string{"spec.m"}, want: `spec: {m: {b: x, c: {e: x}}}`,
+		},
+		"a map removed, taken apart": {
+			ours: `spec: {m: {a: x}}`, base: `spec: {m: {a: x}}`, theirs: `spec: {}`, apart: []string{"spec.m"}, want: `spec: {}`,
 		},
 		"a map added, excepted in part": {
 			ours: `spec: {}`, base: `spec: {}`, theirs: `spec: {m: {a: x, d: {b: x, c: x}}}`,

@@ -65,21 +65,19 @@ func (in *Input) lasting() *Input {
 // rules that they trigger and that withhold what has none.
 func (in *Input) isCause(v Verdict) bool {
 	g := granter{Input: in, verdict: v, usable: append(in.usable(), in.ownReferred()...)}
-	return !slices.ContainsFunc(in.OwnChanges, func(c change.Change) bool { return len(withoutCause(c, g.withholding(c))) > 0 })
+	return !slices.ContainsFunc(in.OwnChanges, func(c change.Change) bool {
+		return len(withoutCause(c, g.triggeredBy(c))) > 0
+	})
 }
 
-// withholding returns the rules that withhold a change without a cause, each with whether it
-// has one by it.
-func (g *granter) withholding(c change.Change) []triggered {
+// triggeredBy returns the rules that a change triggers, conditions apart.
+func (g *granter) triggeredBy(c change.Change) []triggered {
 	var rules []triggered
 	for _, p := range g.OwnPolicies {
-		if p.Action != v1alpha1.ActionDeny {
-			continue
-		}
 		for r := range p.Triggered(c.Path) {
 			if _, matches := r.Trigger.Matches(c); matches {
 				_, caused := g.chain(p, c, false)
-				rules = append(rules, triggered{r, caused})
+				rules = append(rules, triggered{Rule: r, matches: true, caused: caused, withholds: p.Action == v1alpha1.ActionDeny})
 			}
 		}
 	}

@@ -77,7 +77,7 @@ func Grants(ctx context.Context, in *Input, v Verdict) Grant {
 	}
 	grant := in.ownGrant(ctx, v)
 	if grant.Standing == nil && in.Operation == Update {
-		in.withhold(nil, nil, &grant)
+		in.withhold(nil, nil, nil, &grant)
 	}
 	grant.Allowances = in.aboutItself(grant.Allowances)
 	grant.add(in.external(v)...)
@@ -136,17 +136,20 @@ func (in *Input) grantCreation(v Verdict) Grant {
 func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	g := granter{Input: in, verdict: v, conditions: in.conditions(), usable: append(in.usable(), in.ownReferred()...)}
 	var uncaused []change.Change
-	var taken []change.Path
+	var apart, taken []change.Path
 	for _, c := range in.OwnChanges {
-		_, without := g.change(ctx, c, false)
-		uncaused = append(uncaused, without...)
+		rules := g.change(ctx, c, false)
+		uncaused = append(uncaused, withoutCause(c, matching(rules))...)
+		if c.Verb == change.Delete && hasUnanswered(c, rules) {
+			apart = append(apart, c.Path)
+		}
 	}
 	for _, c := range in.Approved {
-		if due, without := g.change(ctx, c, true); due && len(without) == 0 {
+		if rules := matching(g.change(ctx, c, true)); len(rules) > 0 && len(withoutCause(c, rules)) == 0 {
 			taken = append(taken, c.Path)
 		}
 	}
-	in.withhold(uncaused, taken, &g.grant)
+	in.withhold(uncaused, taken, apart, &g.grant)
 	g.judgeActions(ctx)
 	g.judgeReports()
 	return g.grant
@@ -178,66 +181,71 @@ type granter struct {
 	grant      Grant
 }
 
-// triggered is a rule that a change triggers, of a policy that withholds.
+// triggered is a rule that is about a field at which something changes, above or below.
 type triggered struct {
 	*policy.Rule
+	// matches is true where the change is one of what the rule is about.
+	matches bool
 	// caused is true where the change earns what the rule allows.
 	caused bool
+	// withholds is true of a rule of a policy that withholds what earned nothing.
+	withholds bool
 }
 
-// change adds what one change earns, rule by rule. It reports whether it triggers a rule that
-// withholds, and returns what of it earned nothing.
-func (g *granter) change(ctx context.Context, c change.Change, byAct bool) (due bool, uncaused []change.Change) {
+// matching returns the rules that a change triggers.
+func matching(rules []triggered) []triggered {
+	return slices.DeleteFunc(slices.Clone(rules), func(t triggered) bool { return !t.matches })
+}
+
+// change adds what one change earns, rule by rule, and returns the rules that may be about it.
+func (g *granter) change(ctx context.Context, c change.Change, byAct bool) []triggered {
 	var rules []triggered
 	for _, p := range g.OwnPolicies {
 		for r := range p.Triggered(c.Path) {
 			field, ok := r.Trigger.Matches(c)
-			if !ok {
-				continue
-			}
-			g.grant.Triggered = true
-			due = true
 			o, caused := g.chain(p, c, byAct)
-			caused = caused && g.permits(ctx, p, r, c)
-			if caused {
+			if ok {
+				g.grant.Triggered = true
+				caused = caused && g.permits(ctx, p, r, c)
+			}
+			if ok && caused {
 				trace := append(slices.Clone(o.trace), g.hop(shortened(field), g.capture(r.Capture)))
 				g.grant.add(g.grantsOf(r, o.initiator, trace)...)
 			}
-			if p.Action == v1alpha1.ActionDeny {
-				rules = append(rules, triggered{r, caused})
-			}
+			rules = append(rules, triggered{Rule: r, matches: ok, caused: caused, withholds: p.Action == v1alpha1.ActionDeny})
 		}
 	}
-	return due, withoutCause(c, rules)
+	return rules
 }
 
 // withoutCause returns what of a change earned nothing: it triggers rules for a target of which
-// none has a cause. A change of a whole subtree is the changes of what is in it, and where it
-// cannot be taken apart, as the order of a list, each field that rules are about: a cause of one of
-// them is none of the others.
+// none has a cause. A change of a whole subtree of which all of no rule has a cause is taken apart
+// into the changes of what is in it, and where it cannot be, as the order of a list, each field that
+// rules are about counts: a cause of one of them is none of the others.
 func withoutCause(c change.Change, rules []triggered) []change.Change {
-	isCaused := func(t triggered) bool { return t.caused }
-	isAbove := func(t triggered) bool { return !t.Trigger.Covers(c.Path) }
-	some := slices.ContainsFunc(rules, isCaused)
-	if parts := c.Parts(); some && len(parts) > 0 && slices.ContainsFunc(rules, isAbove) {
-		var out []change.Change
-		for _, part := range parts {
-			var about []triggered
-			for _, t := range rules {
-				if _, ok := t.Trigger.Matches(part); ok {
-					about = append(about, t)
-				}
-			}
-			out = append(out, withoutCause(part, about)...)
-		}
-		return out
+	if !hasUnanswered(c, rules) {
+		return nil
 	}
-	for _, t := range rules {
-		if !t.caused && !isAnswered(c, t, rules) {
-			return []change.Change{c}
-		}
+	isCaused := func(t triggered) bool { return t.withholds && t.caused }
+	isAbove := func(t triggered) bool { return t.withholds && !t.Trigger.Covers(c.Path) }
+	parts := c.Parts()
+	if len(parts) == 0 || !slices.ContainsFunc(rules, isCaused) || !slices.ContainsFunc(rules, isAbove) {
+		return []change.Change{c}
 	}
-	return nil
+	var out []change.Change
+	for _, part := range parts {
+		out = append(out, withoutCause(part, slices.DeleteFunc(slices.Clone(rules), func(t triggered) bool {
+			_, ok := t.Trigger.Matches(part)
+			return !ok
+		}))...)
+	}
+	return out
+}
+
+// hasUnanswered reports whether a rule that withholds is about a change of which neither it nor
+// others of its targets have a cause.
+func hasUnanswered(c change.Change, rules []triggered) bool {
+	return slices.ContainsFunc(rules, func(t triggered) bool { return t.withholds && !t.caused && !isAnswered(c, t, rules) })
 }
 
 // isAnswered reports whether rules with a cause, about the same field or all of what changed,
@@ -245,7 +253,7 @@ func withoutCause(c change.Change, rules []triggered) []change.Change {
 func isAnswered(c change.Change, without triggered, rules []triggered) bool {
 	targets := targetsOf(without.Rule)
 	for _, t := range rules {
-		if t.caused && (t.Trigger.Covers(c.Path) || slices.Equal(t.Trigger, without.Trigger)) {
+		if t.withholds && t.caused && (t.Trigger.Covers(c.Path) || slices.Equal(t.Trigger, without.Trigger)) {
 			targets = slices.DeleteFunc(targets, func(target string) bool { return slices.Contains(targetsOf(t.Rule), target) })
 		}
 	}

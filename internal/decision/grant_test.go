@@ -384,6 +384,22 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 				Withheld: []string{"spec.backup"}, Left: []string{"spec.backup was map[size:9]"},
 			},
 		},
+		"part of a subtree is removed, of which another part was": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").governed(sizes, schedules).
+				having(t, "spec.backup.schedule", "daily").withheld(t, "spec.backup.size", int64(9)).changing(t, map[string]any{"schedule": "daily"}, nil, "spec.backup"),
+			want: outcome{
+				Granted: []string{"ReplicaSet spec.replicas by mallory"}, Trace: []string{"Deployment/web spec.backup.schedule"},
+				Left: []string{"spec.backup was map[size:9]"},
+			},
+		},
+		"all of a subtree is removed, of which a part was": {
+			request: aRequest(alice, Update, deploymentGVK, "web").governed(sizes, compile(t, "backups", `
+for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+subjects: [{kind: User, name: alice, mayInitiate: true}]
+rules: [{trigger: spec.backup}]
+`)).having(t, "spec.backup.schedule", "daily").withheld(t, "spec.backup.size", int64(9)).changing(t, map[string]any{"schedule": "daily"}, nil, "spec.backup"),
+			want: outcome{Granted: []string{"* * by alice"}, Trace: []string{"Deployment/web spec.backup"}},
+		},
 		"part of a subtree is anybody's": {
 			request: aRequest(mallory, Update, deploymentGVK, "web").governed(sizes, schedules).
 				changing(t, nil, map[string]any{"note": "x", "schedule": "daily"}, "spec.backup"),

@@ -140,13 +140,14 @@ func (in *Input) object() approved.Object {
 }
 
 // withhold finds out what of the child is withheld after the request: what uncaused
-// changes leave different from what is approved, less what the request approves.
-func (in *Input) withhold(uncaused []change.Change, taken []change.Path, grant *Grant) {
+// changes leave different from what is approved, less what the request approves. Of the changes
+// at the places in apart only parts may have a cause.
+func (in *Input) withhold(uncaused []change.Change, taken, apart []change.Path, grant *Grant) {
 	if in.Child.Standing == nil {
 		return
 	}
 	st := in.Child.Standing.After(approved.Request{
-		New: in.object(), User: in.Requester.Username, Uncaused: uncaused,
+		New: in.object(), User: in.Requester.Username, Uncaused: uncaused, Apart: apart,
 		Approves: func(d approved.Difference) bool {
 			return slices.ContainsFunc(taken, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) })
 		},

@@ -128,6 +128,17 @@ func Midway(ctx context.Context, obj *unstructured.Unstructured, policies []*pol
 	return now.Before(obj.GetCreationTimestamp().Add(policy.TTL(policies)))
 }
 
+// Adopting reports whether the adoption of an object that began at a time goes on (D20): until
+// it has settled, or, where its status never tells, as long as an allowance lasts. end is when
+// that is over, zero where no time ends it.
+func Adopting(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, since, now time.Time) (goes bool, end time.Time) {
+	if _, settled := Conditions(policies); settled == nil && Of(obj, policies).Timed {
+		end = since.Add(policy.TTL(policies))
+		return end.After(now), end
+	}
+	return Midway(ctx, obj, policies, now), time.Time{}
+}
+
 // Holds evaluates a condition that says when an object has settled, for an entry of its
 // ledger.
 func Holds(ctx context.Context, c *policy.Condition, obj *unstructured.Unstructured, e ledger.Entry, budget *policy.Budget) (bool, error) {

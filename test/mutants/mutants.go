@@ -1077,7 +1077,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "whatever is there is approved",
-		edits: []edit{{"internal/approved/standing.go", "next.all(), r.New.Schema, r.Uncaused)", "next.all(), r.New.Schema, nil)"}},
+		edits: []edit{{"internal/approved/standing.go", "next.all(), r.New.Schema, r.Uncaused, r.Apart...)", "next.all(), r.New.Schema, nil)"}},
 		ways:  []string{"changing the parent"},
 		unit:  []string{"./internal/approved"},
 	},
@@ -1118,11 +1118,21 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a subtree is whoever's part of it is",
-		edits: []edit{{"internal/decision/grant.go", "some && len(parts) > 0 &&", "some && len(parts) < 0 &&"}},
+		edits: []edit{{"internal/decision/grant.go", "!t.caused && !isAnswered(c, t, rules) })", "!t.caused && !slices.ContainsFunc(rules, func(u triggered) bool { return u.caused }) })"}},
 		ways: []string{
 			"approving all of an object as an initiator of a part of it",
 			"changing what is for others in a field that one adds or removes whole",
 		},
+	},
+	{
+		name:  "what was removed before goes with the rest",
+		edits: []edit{{"internal/decision/withheld.go", "Apart: apart,", "Apart: nil,"}},
+		unit:  []string{"-run=TestGrants", "./internal/decision"},
+	},
+	{
+		name:  "an adoption lasts until somebody looks",
+		edits: []edit{{"internal/webhook/admission/parentage.go", "	return goes\n", "	return goes || true\n"}},
+		unit:  []string{"-run=TestAdoptingUntilSettled", "./internal/webhook/admission"},
 	},
 	{
 		name:  "a status counts up a generation",

@@ -29,7 +29,6 @@ import (
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
-	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
@@ -172,15 +171,11 @@ func (v view) adopting(ctx context.Context, since time.Time, next *requeue.Soone
 	if v.withheld() {
 		return false
 	}
-	if _, when := lifecycle.Conditions(v.policies); v.progress.Timed && when == nil {
-		end := since.Add(policy.TTL(v.policies))
-		if !end.After(v.now) {
-			return false
-		}
+	goes, end := lifecycle.Adopting(ctx, v.obj, v.policies, since, v.now)
+	if goes && !end.IsZero() {
 		next.At(end)
-		return true
 	}
-	return lifecycle.Midway(ctx, v.obj, v.policies, v.now)
+	return goes
 }
 
 // deleted says who deletes the holder, and forgets who only tried to: something

@@ -179,7 +179,7 @@ func (g *Gatherer) gatherOwner(
 	effective := record.Effective(rec, parent, stored)
 	p.bounds.Ledger = effective.Without(ledger.Entry.IsWithheld)
 	p.bounds.Standing = g.parentStanding(ctx, parent, p.bounds.Policies, effective, rec)
-	p.bounds.Adopting = rec != nil && rec.Status.Adopting
+	p.bounds.Adopting = g.adopting(ctx, parent, p.bounds.Policies, rec)
 	p.bounds.Blind = p.bounds.Phase() == v1alpha1.PhaseInitializing && lifecycle.Blind(parent, p.bounds.Policies, g.now())
 	if p.bounds.Deleting {
 		p.deletion = g.deletionOf(ctx, p.parent, r.namespace)
@@ -187,6 +187,21 @@ func (g *Gatherer) gatherOwner(
 	p.parentObject = parent
 	p.gatherRevisions(r)
 	return p, nil
+}
+
+// adopting reports whether an object may finish what was under way when its policy first took
+// effect: no longer than until it has settled, whenever somebody looks at it. *Observed* of a
+// StatefulSet that was changed several times a second, no look found it settled for seconds.
+func (g *Gatherer) adopting(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, rec *v1alpha1.AllowanceRecord) bool {
+	if rec == nil || !rec.Status.Adopting {
+		return false
+	}
+	since := g.now()
+	if rec.Status.AdoptingSince != nil {
+		since = rec.Status.AdoptingSince.Time
+	}
+	goes, _ := lifecycle.Adopting(ctx, obj, policies, since, g.now())
+	return goes
 }
 
 // gatherRevisions fills in of which revisions a parent makes children.

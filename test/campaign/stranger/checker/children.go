@@ -297,7 +297,8 @@ func (c *checker) grants(w *childWrite) string {
 	case c.adopts(w, kind):
 		return stray
 	}
-	if why := c.byPhase(w, parent, governing, from, to); why != "" {
+	// One that may be in effect beside those that certainly are lets through what it says.
+	if why := c.byPhase(w, parent, c.rules.Ever(kind, from, to), from, to); why != "" {
 		return why
 	}
 	if c.adopting(parent, to) {
@@ -421,13 +422,13 @@ func (c *checker) adopts(w *childWrite, kind string) bool {
 }
 
 // byPhase looks at the versions of the parent that were current.
-func (c *checker) byPhase(w *childWrite, parent *audit.Life, governing []*policylog.Policy, from, to time.Time) string {
+func (c *checker) byPhase(w *childWrite, parent *audit.Life, policies []*policylog.Policy, from, to time.Time) string {
 	states := c.statesOf(parent)
 	if states == nil {
 		return unbounded // Owners in a ring.
 	}
 	for _, i := range parent.Current(from, to) {
-		for _, p := range governing {
+		for _, p := range policies {
 			if why := c.byPolicy(w, parent.Versions[i], states[i], p); why != "" {
 				return why
 			}

@@ -162,8 +162,9 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 		initializing: before.initializing, held: slices.Clone(before.held), causes: slices.Clone(before.causes),
 		approved: before.approved,
 	}
-	changes := pieces(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered),
-		slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object)))
+	ever := c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered)
+	changes := slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object))
+	part := c.rightsTo(v)
 	// Without an owner nothing governs an object whose policies name no initiator.
 	governing := c.rules.During(v.Kind, v.Before.Controller() != nil || v.Controller() != nil, v.By.Received, v.By.Answered)
 	switch {
@@ -174,26 +175,29 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 		s.approve(v.Object)
 		switch {
 		case c.isApproved(l, v):
-			s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, nil)
+			s.cause(ever, v, nil)
 		case len(changes) > 0 && c.caused(l, v):
-			s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, changes)
+			s.cause(ever, v, changes)
 		}
+	case part.less && c.isApproved(l, v):
+		if c.isCovered(l, v) {
+			s.accept(changes)
+			s.cause(ever, v, changes)
+			changes = nil
+		}
+		s.begin(ever, governing, v, part, pieces(ever, changes), true)
 	case c.isApproved(l, v):
-		if r := c.rightsTo(v); r.part {
-			s.begin(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), governing, v, r, changes, true)
-			break
-		}
 		s.held = nil
 		s.approve(v.Object)
-		s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, nil)
+		s.cause(ever, v, nil)
 	case len(changes) == 0:
-	case c.rightsTo(v).part:
-		s.begin(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), governing, v, c.rightsTo(v), changes, false)
+	case part.less && !c.isCovered(l, v):
+		s.begin(ever, governing, v, part, pieces(ever, changes), false)
 	case c.caused(l, v):
 		s.accept(changes)
-		s.cause(c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered), v, changes)
+		s.cause(ever, v, changes)
 	default:
-		s.withhold(governing, changes)
+		s.withhold(governing, pieces(ever, changes))
 	}
 	s.refresh(v.Object)
 	if settled(v) && c.isReport(v) {
@@ -284,10 +288,12 @@ const deepest = 4
 // caused reports whether somebody made the version who may begin with it, or whom something
 // above lets make it.
 func (c *checker) caused(l *audit.Life, v *audit.Version) bool {
+	return c.isCovered(l, v) || slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return c.initiates(l, v, w) })
+}
+
+// isCovered reports whether something above lets somebody make the version.
+func (c *checker) isCovered(l *audit.Life, v *audit.Version) bool {
 	return slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
-		if c.initiates(l, v, w) {
-			return true
-		}
 		child := c.childVersion(l, v, w)
 		return child != nil && len(child.changes) > 0 && !slices.Contains([]string{"", unbounded}, c.grants(child))
 	})

@@ -29,8 +29,8 @@ import (
 // rights are the fields of an object whose changes somebody may begin something with.
 type rights struct {
 	fields [][]string
-	// part is true where rules are about other fields as well.
-	part bool
+	// less is true where rules are about other fields as well.
+	less bool
 }
 
 func (r *rights) include(path []string) bool {
@@ -51,7 +51,7 @@ func (c *checker) rightsTo(v *audit.Version) rights {
 	}
 	for _, p := range all {
 		for _, rule := range p.Rules {
-			r.part = r.part || len(r.fields) > 0 && !r.include(policylog.PathOf(rule.Trigger))
+			r.less = r.less || len(r.fields) > 0 && !r.include(policylog.PathOf(rule.Trigger))
 		}
 	}
 	return r
