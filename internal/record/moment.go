@@ -49,6 +49,12 @@ func (m Moment) Before(o Moment) bool {
 	return m.at.Before(o.at) || m.at.Equal(o.at) && watchstate.IsBefore(m.version, o.version)
 }
 
+// Within reports whether m may be before o, or no longer than a time after it. Moments are in whole
+// seconds.
+func (m Moment) Within(d time.Duration, o Moment) bool {
+	return m.Before(o) || !m.at.After(o.at.Add(d))
+}
+
 // Later returns the later one of the two.
 func (m Moment) Later(o Moment) Moment {
 	if m.Before(o) {

@@ -701,7 +701,17 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what is begun when everybody is asked is adopted",
-		edits: []edit{{"internal/controller/policy/arrival.go", " || !changed.Before(asked)", ""}},
+		edits: []edit{{"internal/controller/policy/arrival.go", " || !changed.Within(untilHeard, asked)", ""}},
+		unit:  []string{"-run=TestAdoptLate", "./internal/controller/policy"},
+	},
+	{
+		name:  "what the API server had not heard of is denied for ever",
+		edits: []edit{{"internal/controller/policy/arrival.go", "!changed.Within(untilHeard, asked)", "!changed.Before(asked)"}},
+		unit:  []string{"-run=TestAdoptLate", "./internal/controller/policy"},
+	},
+	{
+		name:  "what was judged is adopted once its ledger is used up",
+		edits: []edit{{"internal/controller/policy/arrival.go", "rec != nil && rec.Spec.LedgerKnown", "rec == nil && err != nil"}},
 		unit:  []string{"-run=TestAdoptLate", "./internal/controller/policy"},
 	},
 	{

@@ -65,6 +65,8 @@ type AdoptionRecords interface {
 	// took effect for it. parent is the uid of its parent, empty where it has
 	// none, and nil where nobody knows.
 	SetAdopting(ctx context.Context, target v1alpha1.TargetReference, parent *types.UID) error
+	// Live returns the record of an object as the API server has it, nil for none.
+	Live(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error)
 	// DropLedger makes a ledger from before any policy count for nothing.
 	DropLedger(ctx context.Context, target v1alpha1.TargetReference, raw string, entries ledger.Ledger) error
 }

@@ -42,6 +42,12 @@ import (
 type adoptedTargets struct {
 	mu    sync.Mutex
 	names []string
+	// judged are the names of the objects whose ledgers have a record.
+	judged []string
+}
+
+func (a *adoptedTargets) Live(_ context.Context, target v1alpha1.TargetReference) (*v1alpha1.AllowanceRecord, error) {
+	return &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: target, LedgerKnown: slices.Contains(a.judged, target.Name)}}, nil
 }
 
 func (a *adoptedTargets) SetAdopting(_ context.Context, target v1alpha1.TargetReference, parent *types.UID) error {

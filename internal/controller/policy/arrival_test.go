@@ -64,7 +64,10 @@ func TestAdoptLate(t *testing.T) {
 		midway("between", 4, 40),
 		midway("just-before", 6, 59),
 		midway("just-after", 6, 61),
-		midway("later", 7, 70),
+		midway("unheard", 8, 80),
+		midway("used-up", 8, 81),
+		withLedger(midway("heard", 7, 70), v1alpha1.Allowance{Kind: "ReplicaSet", Mutation: "*", Generation: 1}),
+		midway("later", 9, 90),
 		midway("long-before", 1, 10),
 		midway("known", 4, 40),
 		changedAt(named("settled"), 4, 40),
@@ -79,7 +82,7 @@ func TestAdoptLate(t *testing.T) {
 			"uid-dropped": {raw: dropped.GetAnnotations()[v1alpha1.AnnotationAllowances]},
 		},
 	}
-	records := &adoptedTargets{}
+	records := &adoptedTargets{judged: []string{"used-up"}}
 	adoption := Adoption{
 		Holders: holders, Namespaces: controllertest.NoNamespaceLabels{}, Records: records,
 		Clock: clocktesting.NewFakePassiveClock(controllertest.Noon),
@@ -89,7 +92,7 @@ func TestAdoptLate(t *testing.T) {
 			t.Fatalf("adoptLate(): %v", err)
 		}
 	}
-	if diff := cmp.Diff([]string{"between", "just-before", "dropped"}, records.names); diff != "" {
+	if diff := cmp.Diff([]string{"between", "just-before", "just-after", "unheard", "dropped"}, records.names); diff != "" {
 		t.Errorf("adopting (-want +got):\n%s", diff)
 	}
 }
