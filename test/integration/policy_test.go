@@ -362,7 +362,7 @@ var _ = Describe("Policies", func() {
 		Eventually(statusOf(ctx, p.Name)).WithTimeout(inEffectWithin).Should(beEnforced())
 	})
 
-	It("adopt what was begun after they had looked, and before the API server asks", func(ctx SpecContext) {
+	It("adopt what was begun after they had looked, and before the API server asks about it", func(ctx SpecContext) {
 		apply(ctx, newDeployment(namespace, "before"))
 		controllers.rendering.pending.Store(true)
 		p := withRule(newPolicy("spec-deployments", namespace, deploymentKind, "platform-team"), "spec", "apps", "replicasets")
@@ -373,13 +373,16 @@ var _ = Describe("Policies", func() {
 		granted := newDeployment(namespace, "granted")
 		granted.Annotations = map[string]string{v1alpha1.AnnotationAllowances: ledger.Ledger{ledger.NewEntry(v1alpha1.Allowance{Kind: "ReplicaSet"})}.Encode()}
 		told := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: namespace, Name: "told"}, Data: map[string]string{"of": p.Name}}
-		apply(ctx, newDeployment(namespace, "between"), granted, told, newDeployment(namespace, "after"))
+		apply(ctx, newDeployment(namespace, "between"), granted, told, newDeployment(namespace, "unheard"))
+		By("another policy, by which the first is compiled anew")
+		apply(ctx, withRule(newPolicy("spec-replicasets", namespace, replicaSetKind), "spec", "", "pods"))
+		Eventually(statusOf(ctx, "spec-replicasets")).Should(HaveField("AdoptedGeneration", BeEquivalentTo(1)))
 		controllers.rendering.toldAt.Store(new(record.WriteOf(told)))
 		controllers.rendering.pending.Store(false)
 		controllers.catalog.NotifyAll()
 		Eventually(statusOf(ctx, p.Name)).WithTimeout(inEffectWithin).Should(beEnforced())
-		Eventually(adopting(ctx, namespace)).WithTimeout(inEffectWithin).Should(ConsistOf("before", "between"))
-		Consistently(adopting(ctx, namespace)).Should(ConsistOf("before", "between"))
+		Eventually(adopting(ctx, namespace)).WithTimeout(inEffectWithin).Should(ConsistOf("before", "between", "unheard"))
+		Consistently(adopting(ctx, namespace)).Should(ConsistOf("before", "between", "unheard"))
 	})
 
 	It("follow the definitions of the kinds that they name", func(ctx SpecContext) {

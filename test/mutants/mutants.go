@@ -710,6 +710,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestAdoptLate", "./internal/controller/policy"},
 	},
 	{
+		name:  "a policy that is compiled anew has arrived",
+		edits: []edit{{"internal/controller/policy/arrival.go", "return a.UID == b.UID && a.Generation == b.Generation", "return a == b"}},
+		unit:  []string{"-run=TestArrive", "./internal/controller/policy"},
+	},
+	{
 		name:  "what was judged is adopted once its ledger is used up",
 		edits: []edit{{"internal/controller/policy/arrival.go", "rec != nil && rec.Spec.LedgerKnown", "rec == nil && err != nil"}},
 		unit:  []string{"-run=TestAdoptLate", "./internal/controller/policy"},

@@ -58,7 +58,7 @@ type arrival struct {
 func (r *Reconciler) arrive(ctx context.Context, entry catalog.Entry) (time.Duration, error) {
 	p := entry.Policy
 	to, ok := r.arrivals[p.Name]
-	if !ok || to.policy != p || entry.Adopted != p || !r.Rendering.Rendered(p) {
+	if !ok || !isSameGeneration(to.policy, p) || entry.Adopted != p || !r.Rendering.Rendered(p) {
 		return 0, nil
 	}
 	now := r.Clock.Now()
@@ -76,6 +76,12 @@ func (r *Reconciler) arrive(ctx context.Context, entry catalog.Entry) (time.Dura
 	to.looked = now
 	r.arrivals[p.Name] = to
 	return arrivalSettles, nil
+}
+
+// isSameGeneration reports whether two compiled policies are of the same generation: one is compiled
+// anew whenever another one comes, or a kind.
+func isSameGeneration(a, b *policy.Policy) bool {
+	return a.UID == b.UID && a.Generation == b.Generation
 }
 
 // adoptLate records as adopting the objects that were changed after the policy was written and

@@ -144,6 +144,9 @@ func TestArrive(t *testing.T) {
 		holders.Holders = append(holders.Holders, changedAt(obj, second, 10*second))
 	}
 	begin("first", 4)
+	// Another policy has come, and all are compiled anew.
+	again := policy.NewIndex(controllertest.Compiled(t, p)).Policies()[0]
+	entry = catalog.Entry{Policy: again, Adopted: again}
 	look := func(after, again time.Duration, fails bool, want ...string) {
 		t.Helper()
 		clock.SetTime(controllertest.Noon.Add(after))
