@@ -102,6 +102,7 @@ type story struct {
 }
 
 func newStory(t *testing.T, rt *rapid.T) *story {
+	t.Helper()
 	object := deployment(3)
 	for _, path := range [][]string{{"spec", "template", "image"}, {"spec", "note"}} {
 		if err := unstructured.SetNestedField(object.Object, "1", path...); err != nil {
@@ -150,6 +151,7 @@ func (s *story) written(rt *rapid.T) (*unstructured.Unstructured, string) {
 // stored lets a request through both webhooks, the first of them where it is asked, and
 // returns what would be stored, if it passes, and what is pending then.
 func (s *story) stored(t *testing.T, user string, after *unstructured.Unstructured, mutates bool) (*unstructured.Unstructured, []v1alpha1.PendingGrant, admission.Response) {
+	t.Helper()
 	s.w.pending = nil
 	after = after.DeepCopy()
 	if mutates {
@@ -160,7 +162,8 @@ func (s *story) stored(t *testing.T, user string, after *unstructured.Unstructur
 		after.SetAnnotations(patched(t, after, resp))
 	}
 	// Of a Deployment a change of an annotation counts as well.
-	if s.counts && !(cmp.Equal(s.object.Object["spec"], after.Object["spec"]) && cmp.Equal(s.object.GetAnnotations(), after.GetAnnotations())) {
+	same := cmp.Equal(s.object.Object["spec"], after.Object["spec"]) && cmp.Equal(s.object.GetAnnotations(), after.GetAnnotations())
+	if s.counts && !same {
 		counted(after)
 	}
 	resp := s.validator.Handle(t.Context(), asking(t, user, storyPeople[user], s.object, after))
@@ -173,6 +176,7 @@ func (s *story) stored(t *testing.T, user string, after *unstructured.Unstructur
 // effective returns what counts of the object's ledger, with what is pending, and what is
 // withheld.
 func (s *story) effective(t *testing.T, rt *rapid.T, object *unstructured.Unstructured, pending ...v1alpha1.PendingGrant) []string {
+	t.Helper()
 	stored, err := ledger.Decode(ledger.Annotation(object, ledger.NameAllowances))
 	if err != nil {
 		rt.Fatal(err)
@@ -215,6 +219,7 @@ func TestBothWebhooksAgree(t *testing.T) {
 
 // write has somebody write the object, with the mutating webhook and without.
 func (s *story) write(t *testing.T, rt *rapid.T) {
+	t.Helper()
 	user := rapid.SampledFrom(slices.Sorted(maps.Keys(storyPeople))).Draw(rt, "user")
 	after, says := s.written(rt)
 	s.told = append(s.told, user+": "+says)
@@ -252,6 +257,7 @@ func (s *story) write(t *testing.T, rt *rapid.T) {
 
 // scale has somebody scale the object, of which the mutating webhook cannot tell.
 func (s *story) scale(t *testing.T, rt *rapid.T) {
+	t.Helper()
 	user := rapid.SampledFrom(slices.Sorted(maps.Keys(storyPeople))).Draw(rt, "user")
 	to := rapid.SampledFrom([]int64{1, 3, 5}).Draw(rt, "to")
 	s.told = append(s.told, fmt.Sprintf("%s: scales to %d", user, to))
@@ -299,6 +305,7 @@ func replicasOf(obj *unstructured.Unstructured) int64 {
 // report has the controller of the object say that it is done with its generation, or with the one
 // before.
 func (s *story) report(t *testing.T, rt *rapid.T) {
+	t.Helper()
 	before, _, _ := unstructured.NestedInt64(s.object.Object, "status", "observedGeneration")
 	observed := max(before, s.object.GetGeneration()-rapid.Int64Range(0, 1).Draw(rt, "behind"))
 	s.told = append(s.told, fmt.Sprintf("reported %d", observed))
