@@ -92,7 +92,7 @@ func Now(s *State, pending Pending, o Object) *Standing {
 	return st
 }
 
-// unseen returns the marks at whose places nothing differs yet.
+// unseen filters marks to those at, above and below which nothing differs yet.
 func (st *Standing) unseen(marks []Mark) []Mark {
 	return slices.DeleteFunc(slices.Clone(marks), func(m Mark) bool {
 		path, err := change.ParsePath(m.Author.Path)
@@ -202,8 +202,8 @@ type Request struct {
 	// Uncaused are its changes, as Find reports them, or parts of these, that nobody with
 	// the right to them has made. All others are approved.
 	Uncaused []change.Change
-	// Apart are the places of changes that are approved, or not, by what is in them: where
-	// such a field is removed, only what it had is.
+	// Apart are the paths of maps that were removed by a user who has a right to some of their
+	// fields only: the approved content loses the fields that the object had, and no others.
 	Apart []change.Path
 	// Approves reports whether it approves a difference that is there after it; nil
 	// where it approves none.
@@ -329,6 +329,11 @@ func (st *Standing) Withheld() []Difference {
 		}
 	}
 	return out
+}
+
+// Withholds reports whether a difference that counts is at a path, above or below it.
+func (st *Standing) Withholds(path change.Path) bool {
+	return slices.ContainsFunc(st.Differences, func(d Difference) bool { return d.Counts && d.Path.Overlaps(path) })
 }
 
 // Approve returns how the object compares once the differences are approved for which

@@ -88,8 +88,7 @@ func (c Change) Parts() []Change {
 	return out
 }
 
-// hold returns what a change is of, if that is of a type in both versions, or in one of them
-// and absent in the other.
+// hold returns both versions of a change if one is of type T, and the other is too or is absent.
 func hold[T map[string]any | []any](c Change) (old, held T, ok bool) {
 	old, was := c.Old.(T)
 	held, is := c.New.(T)

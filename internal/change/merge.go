@@ -32,8 +32,8 @@ import (
 // changes of their list are excepted, by their index. Deeper than Find tells changes
 // apart, ours follows only where it holds the same as base.
 //
-// A map that theirs removed is removed with whatever ours has in it, but at and below the
-// paths in apart: there only what base had is.
+// A map that theirs removed goes with all that ours has in it. At and below the paths in apart,
+// only the fields that base had go.
 //
 // None of the arguments is modified. The result shares values with all three.
 func Merge(ours, base, theirs map[string]any, schema Schema, except []Change, apart ...Path) map[string]any {
@@ -129,7 +129,7 @@ func bothHold[T map[string]any | []any](ours, base, theirs held) (b, t T, ok boo
 	return b, t, inTheirs && (inBase || inOurs && !base.there)
 }
 
-// unlessGone returns what was merged, and nothing where nothing is left of what theirs removed.
+// unlessGone returns what was merged, or nothing if theirs removed it and none of it is left.
 func unlessGone[T map[string]any | []any](merged, theirs held) held {
 	if left, ok := merged.value.(T); ok && len(left) == 0 && !theirs.there {
 		return held{}

@@ -20,7 +20,6 @@ import (
 	"context"
 	"slices"
 
-	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
 )
@@ -66,20 +65,6 @@ func (in *Input) lasting() *Input {
 func (in *Input) isCause(v Verdict) bool {
 	g := granter{Input: in, verdict: v, usable: append(in.usable(), in.ownReferred()...)}
 	return !slices.ContainsFunc(in.OwnChanges, func(c change.Change) bool {
-		return len(withoutCause(c, g.triggeredBy(c))) > 0
+		return len(withoutCause(c, matching(g.rulesAt(c, false)))) > 0
 	})
-}
-
-// triggeredBy returns the rules that a change triggers, conditions apart.
-func (g *granter) triggeredBy(c change.Change) []triggered {
-	var rules []triggered
-	for _, p := range g.OwnPolicies {
-		for r := range p.Triggered(c.Path) {
-			if _, matches := r.Trigger.Matches(c); matches {
-				_, caused := g.chain(p, c, false)
-				rules = append(rules, triggered{Rule: r, matches: true, caused: caused, withholds: p.Action == v1alpha1.ActionDeny})
-			}
-		}
-	}
-	return rules
 }

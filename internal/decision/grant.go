@@ -181,53 +181,70 @@ type granter struct {
 	grant      Grant
 }
 
-// triggered is a rule that is about a field at which something changes, above or below.
+// triggered is a rule whose trigger is at the path of a change, above or below it.
 type triggered struct {
 	*policy.Rule
-	// matches is true where the change is one of what the rule is about.
+	// policy has the rule.
+	policy *policy.Policy
+	// field is what a trace records of the change; matches is false, and field empty, where the
+	// change is none of what the trigger names.
+	field   change.Path
 	matches bool
-	// caused is true where the change earns what the rule allows.
+	// cause is that of the change by the policy; caused is false where there is none, or where the
+	// conditions of the rule do not hold.
+	cause  cause
 	caused bool
-	// withholds is true of a rule of a policy that withholds what earned nothing.
-	withholds bool
 }
 
-// matching returns the rules that a change triggers.
+// withholds reports whether a change that the rule gives nothing is withheld.
+func (t triggered) withholds() bool { return t.policy.Action == v1alpha1.ActionDeny }
+
+// matching filters rules to those that the change triggers.
 func matching(rules []triggered) []triggered {
 	return slices.DeleteFunc(slices.Clone(rules), func(t triggered) bool { return !t.matches })
 }
 
-// change adds what one change earns, rule by rule, and returns the rules that may be about it.
-func (g *granter) change(ctx context.Context, c change.Change, byAct bool) []triggered {
+// rulesAt returns the rules that may be about a change, with its causes. Conditions are left out.
+func (g *granter) rulesAt(c change.Change, byAct bool) []triggered {
 	var rules []triggered
 	for _, p := range g.OwnPolicies {
 		for r := range p.Triggered(c.Path) {
-			field, ok := r.Trigger.Matches(c)
-			o, caused := g.chain(p, c, byAct)
-			if ok {
-				g.grant.Triggered = true
-				caused = caused && g.permits(ctx, p, r, c)
-			}
-			if ok && caused {
-				trace := append(slices.Clone(o.trace), g.hop(shortened(field), g.capture(r.Capture)))
-				g.grant.add(g.grantsOf(r, o.initiator, trace)...)
-			}
-			rules = append(rules, triggered{Rule: r, matches: ok, caused: caused, withholds: p.Action == v1alpha1.ActionDeny})
+			t := triggered{Rule: r, policy: p}
+			t.field, t.matches = r.Trigger.Matches(c)
+			t.cause, t.caused = g.chain(p, c, byAct)
+			rules = append(rules, t)
 		}
 	}
 	return rules
 }
 
-// withoutCause returns what of a change earned nothing: it triggers rules for a target of which
-// none has a cause. A change of a whole subtree of which all of no rule has a cause is taken apart
-// into the changes of what is in it, and where it cannot be, as the order of a list, each field that
-// rules are about counts: a cause of one of them is none of the others.
+// change adds what one change earns, rule by rule, and returns the rules that may be about it.
+func (g *granter) change(ctx context.Context, c change.Change, byAct bool) []triggered {
+	rules := g.rulesAt(c, byAct)
+	for i := range rules {
+		t := &rules[i]
+		if !t.matches {
+			continue
+		}
+		g.grant.Triggered = true
+		if t.caused = t.caused && g.permits(ctx, t.policy, t.Rule, c); t.caused {
+			trace := append(slices.Clone(t.cause.trace), g.hop(shortened(t.field), g.capture(t.Capture)))
+			g.grant.add(g.grantsOf(t.Rule, t.cause.initiator, trace)...)
+		}
+	}
+	return rules
+}
+
+// withoutCause returns what of a change earned nothing: for some target, none of the rules that it
+// triggers has a cause. If a whole subtree was changed and only some rules have a cause, its parts
+// are looked at one by one, as the cause of one field is none of another. A change that has no
+// parts, such as another order of a list, then earned nothing.
 func withoutCause(c change.Change, rules []triggered) []change.Change {
 	if !hasUnanswered(c, rules) {
 		return nil
 	}
-	isCaused := func(t triggered) bool { return t.withholds && t.caused }
-	isAbove := func(t triggered) bool { return t.withholds && !t.Trigger.Covers(c.Path) }
+	isCaused := func(t triggered) bool { return t.withholds() && t.caused }
+	isAbove := func(t triggered) bool { return t.withholds() && !t.Trigger.Covers(c.Path) }
 	parts := c.Parts()
 	if len(parts) == 0 || !slices.ContainsFunc(rules, isCaused) || !slices.ContainsFunc(rules, isAbove) {
 		return []change.Change{c}
@@ -242,18 +259,18 @@ func withoutCause(c change.Change, rules []triggered) []change.Change {
 	return out
 }
 
-// hasUnanswered reports whether a rule that withholds is about a change of which neither it nor
-// others of its targets have a cause.
+// hasUnanswered reports whether one of the rules withholds the change: it has no cause, and
+// isAnswered finds no others in its place.
 func hasUnanswered(c change.Change, rules []triggered) bool {
-	return slices.ContainsFunc(rules, func(t triggered) bool { return t.withholds && !t.caused && !isAnswered(c, t, rules) })
+	return slices.ContainsFunc(rules, func(t triggered) bool { return t.withholds() && !t.caused && !isAnswered(c, t, rules) })
 }
 
-// isAnswered reports whether rules with a cause, about the same field or all of what changed,
-// allow something to each target of one without.
+// isAnswered reports whether other rules allow something to each target of a rule that has no cause.
+// They must have a cause, and be about the same field or about all that changed.
 func isAnswered(c change.Change, without triggered, rules []triggered) bool {
 	targets := targetsOf(without.Rule)
 	for _, t := range rules {
-		if t.withholds && t.caused && (t.Trigger.Covers(c.Path) || slices.Equal(t.Trigger, without.Trigger)) {
+		if t.withholds() && t.caused && (t.Trigger.Covers(c.Path) || slices.Equal(t.Trigger, without.Trigger)) {
 			targets = slices.DeleteFunc(targets, func(target string) bool { return slices.Contains(targetsOf(t.Rule), target) })
 		}
 	}

@@ -123,9 +123,7 @@ func (p *Parent) isWithheld() bool {
 // below: what its system writes there into a child carries that out, also where it keeps
 // its books otherwise (D5).
 func (p *Parent) Withholds(path change.Path) bool {
-	return p.Standing != nil && slices.ContainsFunc(p.Standing.Differences, func(d approved.Difference) bool {
-		return d.Counts && d.Path.Overlaps(path)
-	})
+	return p.Standing != nil && p.Standing.Withholds(path)
 }
 
 // isAdopting reports whether the parent may finish what was under way when its policy first

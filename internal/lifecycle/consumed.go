@@ -128,9 +128,9 @@ func Midway(ctx context.Context, obj *unstructured.Unstructured, policies []*pol
 	return now.Before(obj.GetCreationTimestamp().Add(policy.TTL(policies)))
 }
 
-// Adopting reports whether the adoption of an object that began at a time goes on (D20): until
-// it has settled, or, where its status never tells, as long as an allowance lasts. end is when
-// that is over, zero where no time ends it.
+// Adopting reports whether the adoption of an object, begun at since, goes on (D20). It ends when the
+// object settles. If its status never tells, it ends when an allowance would; end is that time, and
+// zero otherwise.
 func Adopting(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, since, now time.Time) (goes bool, end time.Time) {
 	if _, settled := Conditions(policies); settled == nil && Of(obj, policies).Timed {
 		end = since.Add(policy.TTL(policies))

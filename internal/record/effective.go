@@ -79,8 +79,8 @@ func Folded(l ledger.Ledger, rec *v1alpha1.AllowanceRecord, holder *unstructured
 
 // Fold adds a pending grant that counts for holder to a ledger: its allowances
 // enter, and the withheld changes that it ends leave. What is withheld of a field that
-// is withheld already, or is part of one, is there already, and so is what the same
-// initiator was granted later.
+// is withheld already, or is part of one, is there already. What the same initiator was
+// granted at a later generation stays.
 func Fold(l ledger.Ledger, p v1alpha1.PendingGrant, holder *unstructured.Unstructured) ledger.Ledger {
 	rest := l.Without(func(e ledger.Entry) bool { return e.IsWithheld() && slices.Contains(p.Cleared, e.Mutation) })
 	return rest.Merge(slices.DeleteFunc(Allowances(p, holder), func(a v1alpha1.Allowance) bool {

@@ -232,8 +232,7 @@ func (s *Store) restore(ctx context.Context, rec *v1alpha1.AllowanceRecord) bool
 		status.Phase = phaseOf(lost)
 	}
 	for _, p := range since.PendingGrants {
-		status.PendingGrants = slices.DeleteFunc(status.PendingGrants, func(old v1alpha1.PendingGrant) bool { return old.ID == p.ID })
-		status.PendingGrants = append(status.PendingGrants, p)
+		status.PendingGrants = withPending(status.PendingGrants, p)
 	}
 	for _, c := range since.Strays {
 		status.Strays = slices.DeleteFunc(status.Strays, func(old v1alpha1.StrayChild) bool { return old.UID == c.UID })

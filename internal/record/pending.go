@@ -67,8 +67,8 @@ func NewPending(scaled *Content, holder *unstructured.Unstructured, grants []v1a
 	return p
 }
 
-// hashFor returns the hash of the content that a pending grant is for. Metadata does not count
-// by itself: only what the grant withholds or ends of it does.
+// hashFor returns the hash of the content that a pending grant is for. Of metadata, only the fields
+// that the grant withholds or approves are part of it.
 func hashFor(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) string {
 	content := contentHash(holder)
 	fields := slices.Clone(p.Cleared)
@@ -93,6 +93,12 @@ func hashFor(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) string 
 // writes into it for itself, empty values of its Go types included.
 func contentHash(obj *unstructured.Unstructured) string {
 	return change.HashOfCounted(lineage.WithoutBooks(obj.Object))
+}
+
+// withPending returns pending grants with another one, which replaces the same one made before. It
+// comes last, as what was asked for last counts.
+func withPending(grants []v1alpha1.PendingGrant, p v1alpha1.PendingGrant) []v1alpha1.PendingGrant {
+	return append(slices.DeleteFunc(grants, func(old v1alpha1.PendingGrant) bool { return old.ID == p.ID }), p)
 }
 
 // Counts reports whether a pending grant counts for holder: it does while holder

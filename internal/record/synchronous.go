@@ -42,8 +42,7 @@ func (s *Store) AddPending(ctx context.Context, ref v1alpha1.TargetReference, p 
 	p.Time = metav1.NewTime(s.clock.Now())
 	p.Seen = false
 	return s.Update(ctx, ref, true, func(status *v1alpha1.AllowanceRecordStatus) bool {
-		// What was made last has the last word.
-		status.PendingGrants = append(slices.DeleteFunc(status.PendingGrants, func(old v1alpha1.PendingGrant) bool { return old.ID == p.ID }), p)
+		status.PendingGrants = withPending(status.PendingGrants, p)
 		// It is written even where nothing changes: the cache may be behind, and
 		// the grant already gone. The write finds that out, and costs no event.
 		return true

@@ -130,7 +130,8 @@ func (c *consumption) carriesOut(status *v1alpha1.AllowanceRecordStatus) bool {
 
 // pending goes through the pending grants (D11): what remains of them, and
 // whether any of them should be folded into the ledger. One that counts keeps
-// the generation at which it first did. What a later one ends is nothing to fold in.
+// the generation at which it first did. A withheld change that a later one ends is not
+// folded in.
 func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alpha1.PendingGrant, fold bool) {
 	used := func(e ledger.Entry) bool { return c.over(e) || c.isCarriedOut(e) }
 	for i, p := range grants {
@@ -162,8 +163,7 @@ func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alp
 	return remaining, fold
 }
 
-// without returns the allowances of a pending grant without the withheld changes that later ones
-// end.
+// without filters the allowances of a pending grant: it drops withheld changes that a later grant ends.
 func (c *consumption) without(allowances []v1alpha1.Allowance, later []v1alpha1.PendingGrant) []v1alpha1.Allowance {
 	return slices.DeleteFunc(slices.Clone(allowances), func(a v1alpha1.Allowance) bool {
 		return a.Relation == v1alpha1.RelationWithheld && slices.ContainsFunc(later, func(p v1alpha1.PendingGrant) bool {

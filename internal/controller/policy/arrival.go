@@ -33,9 +33,10 @@ import (
 // arrivalSettles is how long the cache may take to show what was begun before everybody was asked.
 const arrivalSettles = 5 * time.Second
 
-// untilHeard is how long an API server that was told whom to ask may go on without asking. What has
-// begun by then, and has no ledger, nobody was asked about: a creation leaves a ledger, and so does,
-// or a mark, a change that a rule is about. Whose ledger is used up has a record that knows it.
+// untilHeard is how long an API server may take to follow a webhook configuration that was written.
+// If an object was changed in that time, its annotations show whether the webhooks were asked: a
+// creation leaves a ledger, and a change that a rule is about leaves a ledger or a mark. If the ledger
+// was used up since, the record of the object knows it.
 const untilHeard = 2 * time.Second
 
 // arrival is a generation of a policy between the adoption of its objects and the moment in which
@@ -78,8 +79,8 @@ func (r *Reconciler) arrive(ctx context.Context, entry catalog.Entry) (time.Dura
 	return arrivalSettles, nil
 }
 
-// isSameGeneration reports whether two compiled policies are of the same generation: one is compiled
-// anew whenever another one comes, or a kind.
+// isSameGeneration reports whether two compiled policies are of the same generation of one policy. All
+// policies are compiled anew whenever a policy or a kind comes.
 func isSameGeneration(a, b *policy.Policy) bool {
 	return a.UID == b.UID && a.Generation == b.Generation
 }
@@ -110,14 +111,14 @@ func (a *Adoption) adoptLate(ctx context.Context, to arrival, asked record.Momen
 		if live.GetUID() != n.target.UID || changed.Before(to.wantedAt) || !changed.Within(untilHeard, asked) {
 			continue
 		}
+		now := arriving(ctx, live, a.inEffect(ctx, to.after, live), a.Clock.Now())
+		if !now.midway || now.raw != known.raw || now.outdated != "" {
+			continue
+		}
 		switch judged, err := a.isJudged(ctx, n.target, changed, asked); {
 		case err != nil:
 			return err
 		case judged:
-			continue
-		}
-		now := arriving(ctx, live, a.inEffect(ctx, to.after, live), a.Clock.Now())
-		if !now.midway || now.raw != known.raw || now.outdated != "" {
 			continue
 		}
 		now.parent, now.raw = n.parent, "" // A ledger that it has was dropped when adopt looked.
@@ -129,8 +130,8 @@ func (a *Adoption) adoptLate(ctx context.Context, to arrival, asked record.Momen
 	return nil
 }
 
-// isJudged reports whether somebody was asked about an object that was changed when they may not have
-// been asked yet.
+// isJudged reports whether the webhooks were asked about an object that was changed after the write
+// from which on they should have been.
 func (a *Adoption) isJudged(ctx context.Context, target v1alpha1.TargetReference, changed, asked record.Moment) (bool, error) {
 	if changed.Before(asked) {
 		return false, nil

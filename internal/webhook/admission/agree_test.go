@@ -37,21 +37,7 @@ import (
 
 // storyPolicies have rules that allow the same, some of it, and different things, one with a
 // condition, and two groups of initiators, of whom one may change only part of the object.
-var storyPolicies = []string{`
-metadata: {name: deployment}
-spec:
-  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
-  validationActions: [Deny]
-  subjects:
-  - {kind: Group, name: platform-team, mayInitiate: true}
-  - {kind: ServiceAccount, name: deployment-controller, namespace: kube-system}
-  rules:
-  - trigger: spec.replicas
-    policies:
-    - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
-      relation: ControllerChild
-      mutations: [{jsonPath: spec.replicas}]
-  - trigger: spec.template
+var storyPolicies = []string{deploymentPolicy + `  - trigger: spec.template
     policies:
     - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
       relation: ControllerChild
@@ -199,8 +185,8 @@ func (s *story) effective(t *testing.T, rt *rapid.T, object *unstructured.Unstru
 	return slices.Sorted(maps.Keys(out))
 }
 
-// Of one request after the other, both webhooks think the same: nothing is pending where the
-// first of them was asked; and where it was not, the same counts as if it had been.
+// TestBothWebhooksAgree makes random requests one after the other. If both webhooks are asked, nothing
+// is pending; if the mutating one is not, the same counts as if it had been.
 func TestBothWebhooksAgree(t *testing.T) {
 	rapid.Check(t, func(rt *rapid.T) {
 		s := newStory(t, rt)
@@ -267,15 +253,7 @@ func (s *story) scale(t *testing.T, rt *rapid.T) {
 	}
 	both, _, _ := s.stored(t, user, after, true)
 	s.w.pending = nil
-	scale := func(of *unstructured.Unstructured) *unstructured.Unstructured {
-		return &unstructured.Unstructured{Object: map[string]any{
-			"apiVersion": "autoscaling/v1", "kind": "Scale", "spec": map[string]any{"replicas": replicasOf(of)},
-			"metadata": map[string]any{"name": of.GetName(), "namespace": of.GetNamespace(), "uid": string(of.GetUID())},
-		}}
-	}
-	req := asking(t, user, storyPeople[user], scale(s.object), scale(after))
-	req.SubResource = subresourceScale
-	req.Resource.Group, req.Resource.Version, req.Resource.Resource = "apps", "v1", resources["Deployment"]
+	req := scaling(t, user, storyPeople[user], replicasOf(s.object), to)
 	s.w.cached = map[string]*unstructured.Unstructured{key("Deployment", "web"): s.object}
 	s.w.live = s.w.cached
 	resp := s.validator.Handle(t.Context(), req)

@@ -22,7 +22,6 @@ import (
 	"slices"
 	"strings"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -69,18 +68,21 @@ func (o *outcome) deviation(r *request) deviation {
 	return d
 }
 
-// pending returns the pending grants that make up for the deviation. That of a scale is for
-// the number alone, whatever else becomes of the object: that anything else is as approved is
-// for what the object is now.
+// pending returns the pending grants that make up for the deviation. That of a scale counts for as
+// long as the object has the number, whatever else changes. So what a scale finds approved of other
+// fields is a grant of its own, which counts only while the object stays as it is.
 func (d *deviation) pending(r *request) []v1alpha1.PendingGrant {
-	var out []v1alpha1.PendingGrant
-	ended := d.ended
-	if r.scale != nil {
-		isScaled := func(path string) bool { return path == r.scale.Path }
-		if others := slices.DeleteFunc(slices.Clone(ended), isScaled); len(others) > 0 {
-			out = append(out, record.NewPending(nil, r.new, nil, others))
-			ended = slices.DeleteFunc(slices.Clone(ended), func(path string) bool { return !isScaled(path) })
+	var ended, others []string
+	for _, path := range d.ended {
+		if r.scale == nil || path == r.scale.Path {
+			ended = append(ended, path)
+		} else {
+			others = append(others, path)
 		}
+	}
+	var out []v1alpha1.PendingGrant
+	if len(others) > 0 {
+		out = append(out, record.NewPending(nil, r.new, nil, others))
 	}
 	if len(d.missing)+len(ended) > 0 {
 		out = append(out, record.NewPending(r.scale, r.new, d.missing, ended))
@@ -97,7 +99,7 @@ func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored le
 	if want == nil || len(want.Differences) == 0 && text == "" && !slices.ContainsFunc(announced, ledger.Entry.IsWithheld) {
 		return
 	}
-	has := carried(r.new, stored, want.Object)
+	has := compared(r.new, nil, stored, want.Object)
 	at := func(st *approved.Standing, path string) bool {
 		return slices.ContainsFunc(st.Withheld(), func(d approved.Difference) bool { return d.Path.String() == path })
 	}
@@ -112,11 +114,10 @@ func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored le
 		})
 	}
 	// What ends is approved with all that is below: not where some of that is withheld.
-	// What is only announced yet ends as well, or it would be withheld again once it is folded in.
-	state, _ := approved.Decode(text)
-	all := approved.Now(state, record.PendingOf(f.record, r.new, state, announced), want.Object)
+	// What only a pending grant withholds ends as well: it would come back when that is folded in.
+	all := compared(r.new, f.record, announced, want.Object)
 	for _, each := range slices.Concat(has.Withheld(), all.Withheld()) {
-		if !isWithheldAt(want, each.Path) {
+		if !want.Withholds(each.Path) {
 			d.ended = append(d.ended, each.Path.String())
 		}
 	}
@@ -146,26 +147,27 @@ func (f *facts) isLedgerJudged(r *request, v decision.Verdict) bool {
 	return r.validating && r.new != nil && len(f.OwnPolicies) > 0 && v.Allowed && v.Reason != decision.ReasonFinishing
 }
 
-// findApprovedBefore finds the fields that the requester has approved, as far as the object
-// that is about to be stored tells: the mutating webhook took the annotation away that asked
-// for it. What was withheld and is not any more is approved where the ledger has what an
-// approval leaves in it, whichever change left it there: of several that allow the same, an
-// approval of an other field or a change that comes with it, the ledger has one entry, with
-// the first of them. Of what was not withheld an approval leaves an entry of the requester's
-// for a field that the request does not change, as does what was pending and is folded in.
+// findApprovedBefore finds the fields that the requester has approved. The mutating webhook has
+// removed the annotation that asked for it, so this is read from the object that is about to be
+// stored. A field that was withheld before is known by takenUp. The approval of any other field
+// leaves an entry of the requester's for a field that the request does not change, as does a
+// pending grant that is folded in.
 func (f *facts) findApprovedBefore(ctx context.Context, r *request, v decision.Verdict) {
 	if !f.isLedgerJudged(r, v) || r.old == nil || !f.mayApprove() {
 		return
 	}
 	has, _ := r.ledgerAsked() // What cannot be read approves nothing.
 	f.approvedBefore = f.takenUp(ctx, r, v, has)
+	isOf := func(changes []change.Change, field string) bool {
+		return slices.ContainsFunc(changes, func(c change.Change) bool { return c.Path.String() == field })
+	}
 	for _, e := range has {
 		hop, ok := e.LastHop()
 		if !ok || e.Initiator != f.Requester.Username || hasID(f.stored, e) || hasID(f.Child.Ledger, e) {
 			continue
 		}
 		path, err := change.ParsePath(hop.Field)
-		if err != nil || slices.ContainsFunc(slices.Concat(f.OwnChanges, f.approvedBefore), func(c change.Change) bool { return c.Path.String() == hop.Field }) {
+		if err != nil || isOf(f.OwnChanges, hop.Field) || isOf(f.approvedBefore, hop.Field) {
 			continue
 		}
 		f.approvedBefore = append(f.approvedBefore, r.asChange(path))
@@ -173,20 +175,21 @@ func (f *facts) findApprovedBefore(ctx context.Context, r *request, v decision.V
 	f.Approved = slices.Concat(f.Approved, f.approvedBefore)
 }
 
-// takenUp returns what was withheld before the request and is not in the object that is about
-// to be stored, if its ledger has what approving all of that leaves there, or has no room. Of
-// what was only announced, and not in the object yet, another entry has to tell that the
-// mutating webhook was asked.
+// takenUp returns what was withheld before the request, and is not withheld in the object that is
+// about to be stored. It returns nothing if the ledger lacks an entry that approving all of it
+// leaves there. Which change of the request left that entry does not matter: if several allow the
+// same, the ledger has one entry for all. A field that only a pending grant withheld counts if the
+// ledger has a new entry, as otherwise nothing shows that the mutating webhook was asked.
 func (f *facts) takenUp(ctx context.Context, r *request, v decision.Verdict, has ledger.Ledger) []change.Change {
 	if f.Child.Standing == nil || len(f.Child.Standing.Differences) == 0 {
 		return nil
 	}
 	before := r.unapproved(f)
-	was, after := carried(r.old, f.stored, f.Child.Standing.Object), carried(r.new, has, before.Object)
+	was, after := compared(r.old, nil, f.stored, f.Child.Standing.Object), compared(r.new, nil, has, before.Object)
 	hasNew := slices.ContainsFunc(has, func(e ledger.Entry) bool { return !e.IsWithheld() && !hasID(f.stored, e) })
 	var out []change.Change
 	for _, d := range before.Withheld() {
-		if !isWithheldAt(after, d.Path) && (hasNew || isWithheldAt(was, d.Path)) {
+		if !after.Withholds(d.Path) && (hasNew || was.Withholds(d.Path)) {
 			out = append(out, d.Change)
 		}
 	}
@@ -196,20 +199,8 @@ func (f *facts) takenUp(ctx context.Context, r *request, v decision.Verdict, has
 	return out
 }
 
-// carried compares an object with the approved content as it says itself.
-func carried(obj *unstructured.Unstructured, stored ledger.Ledger, as approved.Object) *approved.Standing {
-	// What cannot be read is of an object of which nothing is known to be approved.
-	state, _ := approved.Decode(ledger.Annotation(obj, ledger.NameApproved))
-	return approved.Now(state, record.PendingOf(nil, obj, state, stored), as)
-}
-
-// isWithheldAt reports whether something is withheld at a path, above or below.
-func isWithheldAt(st *approved.Standing, path change.Path) bool {
-	return slices.ContainsFunc(st.Withheld(), func(d approved.Difference) bool { return d.Path.Overlaps(path) })
-}
-
-// leaves reports whether a ledger has all that an approval of fields by the requester leaves
-// in it: nothing new where that has no room (D4).
+// leaves reports whether a ledger has every entry that an approval of the fields by the requester
+// leaves in it. A full ledger gets no new ones (D4).
 func (f *facts) leaves(ctx context.Context, r *request, v decision.Verdict, fields []change.Change, has ledger.Ledger) bool {
 	approving := *f
 	approving.Approved = fields

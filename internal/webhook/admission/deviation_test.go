@@ -136,7 +136,7 @@ func TestScaleKeepsWhatIsPending(t *testing.T) {
 		}},
 	}
 	_, validator := w.hooks(t, deploymentPolicy)
-	if resp := validator.Handle(t.Context(), scaling(t, "alice", platformTeam)); !resp.Allowed {
+	if resp := validator.Handle(t.Context(), scaling(t, "alice", platformTeam, 3, 5)); !resp.Allowed {
 		t.Fatalf("refused: %+v", resp.Result)
 	}
 	if len(w.pending) != 1 {

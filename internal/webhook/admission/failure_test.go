@@ -79,9 +79,9 @@ func TestDecidedThoughNothingCanBeReadOrWritten(t *testing.T) {
 		"a denial": {
 			asking(t, "mallory", nil, replicaSet(3), counted(replicaSet(5))), errAway, http.StatusForbidden, "is not allowed by its parent",
 		},
-		"a scale that waits": {scaling(t, "mallory", nil), errAway, http.StatusForbidden, "was refused"},
+		"a scale that waits": {scaling(t, "mallory", nil, 3, 5), errAway, http.StatusForbidden, "was refused"},
 		"a scale that allows something": {
-			scaling(t, "alice", platformTeam), nil, http.StatusInternalServerError, "would be lost",
+			scaling(t, "alice", platformTeam, 3, 5), nil, http.StatusInternalServerError, "would be lost",
 		},
 	} {
 		t.Run(name, func(t *testing.T) {

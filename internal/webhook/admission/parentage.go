@@ -190,8 +190,8 @@ func (g *Gatherer) gatherOwner(
 }
 
 // adopting reports whether an object may finish what was under way when its policy first took
-// effect: no longer than until it has settled, whenever somebody looks at it. *Observed* of a
-// StatefulSet that was changed several times a second, no look found it settled for seconds.
+// effect. Its record may say so for some time after it has settled: *observed* of a StatefulSet that
+// was changed several times a second, which no reconcile found settled for eight seconds.
 func (g *Gatherer) adopting(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, rec *v1alpha1.AllowanceRecord) bool {
 	if rec == nil || !rec.Status.Adopting {
 		return false

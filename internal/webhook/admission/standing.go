@@ -36,9 +36,7 @@ import (
 // with what its record has of it. An object in which nothing is withheld has neither, and
 // is as approved without being looked at.
 func (g *Gatherer) standing(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy, effective ledger.Ledger, rec *v1alpha1.AllowanceRecord) *approved.Standing {
-	// What cannot be read is of an object of which nothing is known to be approved.
-	state, _ := approved.Decode(ledger.Annotation(obj, ledger.NameApproved))
-	st := approved.Now(state, record.PendingOf(rec, obj, state, effective), g.approvable(ctx, obj, policies))
+	st := compared(obj, rec, effective, g.approvable(ctx, obj, policies))
 	if len(st.Differences) == 0 || rec != nil && record.ChildWaits(&rec.Status) {
 		return st
 	}
@@ -47,6 +45,14 @@ func (g *Gatherer) standing(ctx context.Context, obj *unstructured.Unstructured,
 	return st.Approve(func(d approved.Difference) bool {
 		return d.Author.Generation <= obj.GetGeneration() && change.AnyCovers(proven, d.Path)
 	})
+}
+
+// compared compares an object, as it is given to be compared, with the approved content in its annotation,
+// along with what its ledger and its record have of it. rec may be nil.
+func compared(obj *unstructured.Unstructured, rec *v1alpha1.AllowanceRecord, effective ledger.Ledger, as approved.Object) *approved.Standing {
+	// What cannot be read is of an object of which nothing is known to be approved.
+	state, _ := approved.Decode(ledger.Annotation(obj, ledger.NameApproved))
+	return approved.Now(state, record.PendingOf(rec, obj, state, effective), as)
 }
 
 // parentStanding returns the standing of a parent, nil where nothing of it can be withheld: so

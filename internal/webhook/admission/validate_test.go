@@ -244,7 +244,7 @@ func TestScale(t *testing.T) {
 				w.cached[key("Deployment", "web")] = tc.behind
 			}
 			_, validator := w.hooks(t, deploymentPolicy)
-			resp := validator.Handle(t.Context(), scaling(t, tc.user, tc.groups))
+			resp := validator.Handle(t.Context(), scaling(t, tc.user, tc.groups, 3, 5))
 			if resp.Allowed != tc.allowed {
 				t.Fatalf("allowed %t: %+v", resp.Allowed, resp.Result)
 			}
@@ -258,8 +258,8 @@ func TestScale(t *testing.T) {
 	}
 }
 
-// scaling returns the request to scale Deployment web from 3 to 5.
-func scaling(tb testing.TB, user string, groups []string) admission.Request {
+// scaling returns the request to scale Deployment web.
+func scaling(tb testing.TB, user string, groups []string, from, to int64) admission.Request {
 	tb.Helper()
 	scale := func(replicas int64) *unstructured.Unstructured {
 		return &unstructured.Unstructured{Object: map[string]any{
@@ -268,7 +268,7 @@ func scaling(tb testing.TB, user string, groups []string) admission.Request {
 			"spec":     map[string]any{"replicas": replicas},
 		}}
 	}
-	req := asking(tb, user, groups, scale(3), scale(5))
+	req := asking(tb, user, groups, scale(from), scale(to))
 	req.SubResource = subresourceScale
 	req.Resource.Group, req.Resource.Version, req.Resource.Resource = "apps", "v1", "deployments"
 	return req

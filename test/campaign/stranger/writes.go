@@ -345,8 +345,9 @@ func (p *performance) steer() bool {
 	return draw.Set(p.obj.Object, draw.Path(key), all[key])
 }
 
-// part changes, adds or removes what a field of bob's is in, mostly with a field that is not his, and
-// may approve of more than is his. Only what is not his has a mark: all of an act has the same.
+// part changes, adds or removes the map that has bob's field, often with a field in it that is not
+// his, and may approve more than his field. Only the other field gets the mark of the act, so that a
+// mark is always a value that he may not set.
 func (p *performance) part() ([]string, error) {
 	above := draw.Path("spec.template.spec.containers.0.securityContext")
 	his, theirs := map[string]any{"runAsUser": int64(1 + p.r.IntN(100))}, map[string]any{"runAsGroup": p.mark().Number()}

@@ -126,7 +126,7 @@ func (c *checker) born(v *audit.Version) *state {
 	s := &state{initializing: v.By.Creates(), approved: map[int]bool{}}
 	s.approve(v.Object)
 	// What is made of it is named after it.
-	s.approve(&audit.Object{Content: &audit.Content{Marks: marks.In(v.Name)}})
+	s.approveMarks(marks.In(v.Name))
 	if !s.initializing {
 		// It was there before the log.
 		return s
@@ -317,8 +317,10 @@ func (c *checker) initiates(l *audit.Life, v *audit.Version, w *audit.Write) boo
 }
 
 // approve takes all strangers' values that are there for approved.
-func (s *state) approve(o *audit.Object) {
-	marks := slices.Concat(o.Marks, marks.Of(o.Labels))
+func (s *state) approve(o *audit.Object) { s.approveMarks(slices.Concat(o.Marks, marks.Of(o.Labels))) }
+
+// approveMarks takes the values of some acts for approved.
+func (s *state) approveMarks(marks []int) {
 	if len(marks) == 0 {
 		return
 	}
@@ -337,7 +339,7 @@ func (s *state) approve(o *audit.Object) {
 func (s *state) accept(changes []audit.Change) {
 	for _, ch := range changes {
 		s.held = slices.DeleteFunc(s.held, func(h held) bool { return audit.Related(h.path, ch.Path) })
-		s.approve(&audit.Object{Content: &audit.Content{Marks: marks.Of(ch.After)}})
+		s.approveMarks(marks.Of(ch.After))
 	}
 }
 
@@ -345,7 +347,7 @@ func (s *state) accept(changes []audit.Change) {
 func (s *state) withhold(all []*policylog.Policy, changes []audit.Change) {
 	for _, ch := range changes {
 		if !triggers(all, ch) {
-			s.approve(&audit.Object{Content: &audit.Content{Marks: marks.Of(ch.After)}})
+			s.approveMarks(marks.Of(ch.After))
 			continue
 		}
 		fresh := slices.DeleteFunc(marks.Of(ch.After), func(n int) bool { return s.approved[n] })

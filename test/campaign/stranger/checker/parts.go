@@ -38,7 +38,7 @@ func (r *rights) include(path []string) bool {
 }
 
 // rightsTo returns the rights of who made a version, by the policies for its kind that let them
-// initiate. Only of one writer it is known whose change is whose.
+// initiate. If several requests made it, the one that it is known by counts.
 func (c *checker) rightsTo(v *audit.Version) rights {
 	all := c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered)
 	var r rights
@@ -57,21 +57,21 @@ func (c *checker) rightsTo(v *audit.Version) rights {
 	return r
 }
 
-// begin notes changes by somebody who may begin something with some of them, and may approve of what
-// is there of the same fields. What no rule is about is theirs as well.
+// begin notes changes by somebody who may begin something with some of them. Where they approve, that
+// counts for the same fields. All other changes are withheld as far as rules are about them.
 func (s *state) begin(ever, governing []*policylog.Policy, v *audit.Version, r rights, changes []audit.Change, approves bool) {
 	isTheirs := func(ch audit.Change) bool { return r.include(ch.Path) }
 	theirs := slices.DeleteFunc(slices.Clone(changes), func(ch audit.Change) bool { return !isTheirs(ch) })
 	for _, ch := range theirs {
 		s.held = slices.DeleteFunc(s.held, func(h held) bool { return audit.Within(h.path, ch.Path) })
-		s.approve(&audit.Object{Content: &audit.Content{Marks: marks.Of(ch.After)}})
+		s.approveMarks(marks.Of(ch.After))
 	}
 	if approves {
 		s.held = slices.DeleteFunc(s.held, func(h held) bool {
 			if !r.include(h.path) {
 				return false
 			}
-			s.approve(&audit.Object{Content: &audit.Content{Marks: h.marks}})
+			s.approveMarks(h.marks)
 			theirs = append(theirs, audit.Change{Path: h.path})
 			return true
 		})
@@ -82,8 +82,8 @@ func (s *state) begin(ever, governing []*policylog.Policy, v *audit.Version, r r
 	s.withhold(governing, slices.DeleteFunc(slices.Clone(changes), isTheirs))
 }
 
-// pieces takes changes of whole fields apart, where rules are about what is in them. An item of a list
-// is one thing.
+// pieces splits changes that add or remove a map into those of its fields, where rules are about
+// these. An item of a list is not split.
 func pieces(all []*policylog.Policy, changes []audit.Change) []audit.Change {
 	var out []audit.Change
 	for _, ch := range changes {

@@ -83,8 +83,8 @@ const (
 	Ensure  What = "ensure"
 )
 
-// Part is what bob does besides: he changes or removes what the field that is his is in, with a
-// field beside it, and approves of more than that.
+// Part changes, adds or removes the map that has bob's field, often with another field in it, and may
+// approve more than bob's field.
 const Part What = "change in part"
 
 // What fate does.
@@ -110,7 +110,7 @@ type Act struct {
 // Resources of parents and of children.
 var (
 	Parents = []string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "things"}
-	// Shared are those of which bob may change a part.
+	// Shared lists the parents of which bob may change one field.
 	Shared   = []string{"deployments", "daemonsets", "things"}
 	Children = []string{"replicasets", "pods", "jobs", "controllerrevisions", "configmaps"}
 )
