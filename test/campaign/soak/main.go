@@ -25,6 +25,7 @@ import (
 	"fmt"
 	"os"
 	"os/signal"
+	"slices"
 	"syscall"
 	"time"
 
@@ -76,9 +77,6 @@ func run() (err error) {
 	working, done := context.WithTimeout(ctx, *length)
 	defer done()
 	var samples []vitals.Sample
-	if err := s.keepHeap(ctx, "first"); err != nil {
-		return err
-	}
 	group, groupCtx := errgroup.WithContext(working)
 	group.Go(func() error { return s.work(groupCtx) })
 	group.Go(func() error { return s.tidy(groupCtx) })
@@ -89,7 +87,7 @@ func run() (err error) {
 	if err := group.Wait(); err != nil {
 		return err
 	}
-	if err := s.keepHeap(ctx, "last"); err != nil {
+	if err := s.keepProfiles(ctx, "last"); err != nil {
 		return err
 	}
 	if err := s.finish(ctx); err != nil {
@@ -101,16 +99,18 @@ func run() (err error) {
 	return errors.Join(report(samples), s.costs(ctx))
 }
 
+// warmUp returns after what time it counts.
+func warmUp() time.Duration {
+	if *warm > 0 {
+		return *warm
+	}
+	return *length / 5
+}
+
 // report tells how everything has grown once it had come to its size, and fails where that
 // is too much.
 func report(samples []vitals.Sample) error {
-	from := *warm
-	if from == 0 {
-		from = *length / 5
-	}
-	for len(samples) > 0 && samples[0].At < from {
-		samples = samples[1:]
-	}
+	samples = slices.DeleteFunc(samples, func(s vitals.Sample) bool { return s.At < warmUp() })
 	growths, err := vitals.Judge(samples, bounds, *seed)
 	if err != nil {
 		return err

@@ -149,12 +149,19 @@ func (s *stage) process() int {
 func (s *stage) sample(ctx context.Context) ([]vitals.Sample, error) {
 	var out []vitals.Sample
 	began := time.Now()
+	isWarm := false
 	err := until(ctx, *every, func() error {
 		now, err := s.look(ctx)
 		if err != nil {
 			return err
 		}
 		now.At = time.Since(began)
+		if !isWarm && now.At >= warmUp() {
+			if err := s.keepProfiles(ctx, "first"); err != nil {
+				return err
+			}
+			isWarm = true
+		}
 		out = append(out, now)
 		if len(out)%20 == 1 {
 			sayf("  after %s: %.1f MiB of heap, %.1f MiB resident, %.0f goroutines",
@@ -191,17 +198,22 @@ func (s *stage) look(ctx context.Context) (vitals.Sample, error) {
 	return out, err
 }
 
-// keepHeap keeps the profile of the heap, where there is a folder for it, so that what it
-// grew by can be told.
-func (s *stage) keepHeap(ctx context.Context, when string) error {
+// keepProfiles keeps the profiles of heap and goroutines, where there is a folder for them, so that
+// what they grew by can be told.
+func (s *stage) keepProfiles(ctx context.Context, when string) error {
 	if *keep == "" {
 		return nil
 	}
-	profile, err := profiles.Fetch(ctx, s.pprof, "heap?gc=1")
-	if err != nil {
-		return err
+	for name, query := range map[string]string{"heap": "heap?gc=1", "goroutines": "goroutine"} {
+		profile, err := profiles.Fetch(ctx, s.pprof, query)
+		if err != nil {
+			return err
+		}
+		if err := os.WriteFile(filepath.Join(*keep, name+"-"+when+".pprof"), profile, 0o600); err != nil {
+			return err
+		}
 	}
-	return os.WriteFile(filepath.Join(*keep, "heap-"+when+".pprof"), profile, 0o600)
+	return nil
 }
 
 // until does something again and again until the context ends. What fails because of that

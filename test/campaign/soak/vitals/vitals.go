@@ -19,9 +19,9 @@ limitations under the License.
 package vitals
 
 import (
-	"errors"
 	"fmt"
 	"regexp"
+	"slices"
 	"strconv"
 	"time"
 
@@ -63,7 +63,7 @@ func number(line *regexp.Regexp, profile []byte) (float64, error) {
 type Growth struct {
 	// What grows, and the unit of it.
 	What, Unit string
-	// Mean of the samples.
+	// Mean of the least of each stretch.
 	Mean float64
 	// PerHour is the slope, with the range that it is in with a probability of 95%.
 	PerHour stats.Interval
@@ -92,25 +92,33 @@ type Bounds struct {
 
 const (
 	mebi = 1 << 20
-	// block is how many samples in a row are alike.
-	block = 10
+	// stretch is how many samples in a row count as one, by the least of them. What is never let
+	// go of is in all of them, and what a moment of much work takes is not.
+	stretch = 10
+	// block is how many stretches in a row are alike.
+	block = 2
 )
 
 // Judge tells how everything grows, from samples that begin once what is kept has come
 // to its size. There must be some.
 func Judge(samples []Sample, bounds Bounds, seed uint64) ([]Growth, error) {
-	if len(samples) < 2*block {
-		return nil, errors.New("there are too few samples to tell")
+	if len(samples) < 2*block*stretch {
+		return nil, fmt.Errorf("%d samples are too few to tell: it takes %d", len(samples), 2*block*stretch)
 	}
-	hours := make([]float64, 0, len(samples))
-	for _, s := range samples {
-		hours = append(hours, s.At.Hours())
+	stretches := slices.Collect(slices.Chunk(samples[len(samples)%stretch:], stretch))
+	hours := make([]float64, 0, len(stretches))
+	for _, s := range stretches {
+		hours = append(hours, s[stretch/2].At.Hours())
 	}
 	over := hours[len(hours)-1] - hours[0]
 	of := func(what, unit string, value func(Sample) float64) Growth {
-		values := make([]float64, 0, len(samples))
-		for _, s := range samples {
-			values = append(values, value(s))
+		values := make([]float64, 0, len(stretches))
+		for _, s := range stretches {
+			least := value(s[0])
+			for _, other := range s[1:] {
+				least = min(least, value(other))
+			}
+			values = append(values, least)
 		}
 		slope := stats.Slope(hours, values, block, seed)
 		return Growth{What: what, Unit: unit, Mean: stats.Mean(values), PerHour: slope, Over: slope.Value * over}

@@ -48,13 +48,16 @@ func TestJudge(t *testing.T) {
 	bounds := Bounds{Heap: 4, Resident: 16, Goroutines: 5}
 	for name, tc := range map[string]struct {
 		heap, goroutines float64 // what is added in all
+		busy             float64 // what half of the samples have besides, in the second half
 		want             map[string]bool
 	}{
-		"nothing grows":       {want: map[string]bool{}},
-		"as much as may be":   {heap: 2 * mebi, goroutines: 3, want: map[string]bool{}},
-		"the heap grows":      {heap: 10 * mebi, want: map[string]bool{"heap after a collection": true}},
-		"the goroutines grow": {goroutines: 20, want: map[string]bool{"goroutines": true}},
-		"both become less":    {heap: -20 * mebi, goroutines: -20, want: map[string]bool{}},
+		"nothing grows":                       {want: map[string]bool{}},
+		"as much as may be":                   {heap: 2 * mebi, goroutines: 3, want: map[string]bool{}},
+		"the heap grows":                      {heap: 10 * mebi, want: map[string]bool{"heap after a collection": true}},
+		"the goroutines grow":                 {goroutines: 20, want: map[string]bool{"goroutines": true}},
+		"it is busy in the end":               {busy: 100, want: map[string]bool{}},
+		"the heap grows, and it becomes busy": {heap: 10 * mebi, busy: 100, want: map[string]bool{"heap after a collection": true}},
+		"both become less":                    {heap: -20 * mebi, goroutines: -20, want: map[string]bool{}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			const n = 120
@@ -62,10 +65,14 @@ func TestJudge(t *testing.T) {
 			var samples []Sample
 			for i := range n {
 				part := float64(i) / (n - 1)
+				busy := 0.0
+				if part > 0.5 && random.IntN(2) == 0 {
+					busy = tc.busy
+				}
 				samples = append(samples, Sample{
 					At:         time.Duration(i) * 5 * time.Second,
-					Heap:       50*mebi + tc.heap*part + mebi*random.Float64(),
-					Goroutines: 300 + tc.goroutines*part + 4*random.Float64(),
+					Heap:       50*mebi + tc.heap*part + mebi*random.Float64() + busy*mebi/10,
+					Goroutines: 300 + tc.goroutines*part + 4*random.Float64() + busy,
 					Resident:   100 * mebi,
 				})
 			}
@@ -84,7 +91,7 @@ func TestJudge(t *testing.T) {
 			}
 		})
 	}
-	if _, err := Judge(make([]Sample, 5), bounds, 1); err == nil {
-		t.Error("five samples are enough to judge")
+	if _, err := Judge(make([]Sample, 39), bounds, 1); err == nil {
+		t.Error("39 samples are enough to judge")
 	}
 }
