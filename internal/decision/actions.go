@@ -41,22 +41,28 @@ func (in *Input) maybeInitiates() bool {
 	return in.AncestorInitiator || slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return p.MayInitiate(in.Requester) })
 }
 
-// act adds what an action earns, and reports whether it may not be taken.
+// act adds what an action earns, rule by rule, and reports whether it may not be taken: as with a
+// change, for some target none of the rules has a cause, or there is neither a cause nor a rule.
 func (g *granter) act(ctx context.Context, c change.Change) (refused bool) {
+	var rules []triggered
 	for _, p := range g.OwnPolicies {
 		if !p.HasActions() {
 			continue
 		}
 		g.grant.Triggered = true
-		rule := p.Acted(c.Path)
 		o, caused := g.causeOfAction(p)
-		if caused = caused && g.permits(ctx, p, rule, c); caused {
-			trace := append(slices.Clone(o.trace), g.hop(shortened(c.Path), g.capture(rule.Capture)))
-			g.grant.add(g.grantsOf(rule, o.initiator, trace)...)
+		acted := p.Acted(c.Path)
+		refused = refused || len(acted) == 0 && !caused && p.Action == v1alpha1.ActionDeny
+		for _, rule := range acted {
+			t := triggered{Rule: rule, policy: p, field: c.Path, matches: true, cause: o, caused: caused && g.permits(ctx, p, rule, c)}
+			if t.caused {
+				trace := append(slices.Clone(o.trace), g.hop(shortened(c.Path), g.capture(rule.Capture)))
+				g.grant.add(g.grantsOf(rule, o.initiator, trace)...)
+			}
+			rules = append(rules, t)
 		}
-		refused = refused || !caused && p.Action == v1alpha1.ActionDeny
 	}
-	return refused
+	return refused || hasUnanswered(c, rules)
 }
 
 // causeOfAction finds the cause of an action, for a policy.

@@ -17,6 +17,7 @@ limitations under the License.
 package decision
 
 import (
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -27,7 +28,7 @@ import (
 )
 
 const actedSpec = `
-knowledge: {actions: [{path: status.promote}]}
+knowledge: {actions: [{path: status.promote}, {path: status.stop}]}
 for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
 subjects:
 - {kind: Group, name: platform-team, mayInitiate: true}
@@ -48,6 +49,7 @@ func TestActions(t *testing.T) {
 		requester   policy.Requester
 		above       bool
 		glass       string
+		let         Reason
 		reports     bool
 		wantRefused bool
 		want        []string
@@ -63,7 +65,29 @@ func TestActions(t *testing.T) {
 			spec:      actedRules + "- trigger: status.promote\n  policies:\n  - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}\n",
 			requester: alice, want: []string{"create"},
 		},
+		"a rule that nobody's change meets": {
+			spec: strings.Replace(actedRules, "policies:", "conditions: [\"false\"]\n  policies:", 1), requester: alice, wantRefused: true,
+		},
+		"rules that ask for different things, of which one is not there": {
+			spec:      actedRules + "- trigger: spec.template\n  conditions: [\"false\"]\n  policies:\n  - {target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}\n",
+			requester: alice, wantRefused: true, want: []string{"spec.replicas"},
+		},
+		"rules for the same target, of which one holds": {
+			spec:      actedRules + "- trigger: spec.template\n  conditions: [\"false\"]\n  policies:\n  - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}\n",
+			requester: alice, want: []string{"spec.replicas"},
+		},
+		"rules of another action, and an initiator": {spec: "rules: [{trigger: status.stop}]", requester: alice},
+		"rules of another action, and a stranger":   {spec: "rules: [{trigger: status.stop}]", requester: mallory, wantRefused: true},
 		"no rules": {spec: "rules: []", requester: mallory},
+		// What was let through of a child has to go on below it, and what people may do of what is
+		// new they may not do through its status.
+		"a stranger, of a child whose parent's policy warns":    {requester: mallory, let: ReasonWarned, want: []string{"spec.replicas"}},
+		"a stranger, of a child whose parent is new":            {requester: mallory, let: ReasonInitializing, wantRefused: true},
+		"a stranger, of a child that is maintained":             {requester: mallory, let: ReasonMaintaining, wantRefused: true},
+		"a stranger, of a child whose parent is adopting":       {requester: mallory, let: ReasonAdopting, wantRefused: true},
+		"a service account, of a child whose parent is new":     {requester: robot, let: ReasonInitializing, want: []string{"spec.replicas"}},
+		"a service account, of a child that is maintained":      {requester: robot, let: ReasonMaintaining, want: []string{"spec.replicas"}},
+		"a service account, of a child with an adopting parent": {requester: robot, let: ReasonAdopting, want: []string{"spec.replicas"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -78,12 +102,24 @@ func TestActions(t *testing.T) {
 			if !tc.reports {
 				r.Actions = []change.Change{{Path: mustPath(t, "status.promote"), Verb: change.Insert, New: true}}
 			}
-			grant := Grants(t.Context(), &r.Input, Decide(t.Context(), &r.Input))
+			verdict := Decide(t.Context(), &r.Input)
+			if tc.let != "" {
+				verdict = Verdict{Allowed: true, Reason: tc.let}
+			}
+			grant := Grants(t.Context(), &r.Input, verdict)
+			if actions := len(r.Actions) > 0 && !strings.Contains(tc.spec, "rules: []"); grant.Incomplete() != (actions && (tc.wantRefused || len(tc.want) == 0)) {
+				t.Errorf("incomplete: %v, with actions %v", grant.Incomplete(), actions)
+			}
 			if grant.Refuse != tc.wantRefused || len(grant.Withheld) > 0 != tc.wantRefused {
 				t.Errorf("refused: %v (%v), want %v", grant.Refuse, grant.Withheld, tc.wantRefused)
 			}
 			if diff := cmp.Diff(tc.want, mutations(grant.Allowances)); diff != "" {
 				t.Errorf("allowances (-want +got):\n%s", diff)
+			}
+			for _, a := range grant.Allowances {
+				if last := a.Trace[len(a.Trace)-1]; last.Field != "status.promote" {
+					t.Errorf("the trace ends with %s, want the action", last.Field)
+				}
 			}
 		})
 	}
@@ -137,9 +173,9 @@ rules:
 	annotation := func(key string, before, after any) change.Change {
 		return change.Change{Path: change.Path{}.Field("metadata").Field("annotations").Field(key), Verb: change.Mutate, Old: before, New: after}
 	}
-	withheld := map[string]any{"annotations": map[string]any{"example.org/team": "their-team", "example.org/n": "12"}}
+	withheld := map[string]any{"annotations": map[string]any{"example.org/team": "their-team", "example.org/n": "12", "example.org/short": "blue"}}
 	r := aRequest(deployer, Update, podGVK, "a").of(bucketGVK, "b", []*policy.Policy{compile(t, "b", parent)})
-	r.beingOf(map[string]any{"spec": map[string]any{}}, map[string]any{"spec": map[string]any{"secretTemplate": withheld}})
+	r.beingOf(map[string]any{"spec": map[string]any{"secretTemplate": map[string]any{"annotations": map[string]any{"example.org/owner": "our-team"}}}}, map[string]any{"spec": map[string]any{"secretTemplate": withheld}})
 	if !r.CarriesMetadata() {
 		t.Fatal("its metadata does not count")
 	}
@@ -150,7 +186,12 @@ rules:
 		"its key and value":          {annotation("example.org/team", nil, "their-team"), true},
 		"its key":                    {annotation("example.org/team", "ours", nil), true},
 		"its value under another":    {annotation("copied/team", nil, "of their-team"), true},
-		"a short text within others": {annotation("books", nil, "12 of 13"), false},
+		"its value, taken back":      {annotation("copied", "their-team", nil), true},
+		"the value that was there":   {annotation("copied", nil, "our-team"), true},
+		"the key that was there":     {annotation("example.org/owner", nil, "us"), true},
+		"a short text":               {annotation("copied", nil, "blue"), true},
+		"a short text within others": {annotation("books", nil, "blueprints of 13"), false},
+		"a text that is too short":   {annotation("books", nil, "12"), false},
 		"something else":             {annotation("deployment.kubernetes.io/revision", "1", "2"), false},
 	}
 	for name, tc := range tests {
@@ -164,6 +205,9 @@ rules:
 		if r.Requester = who; r.CarriesMetadata() {
 			t.Errorf("the metadata that %s writes counts", name)
 		}
+	}
+	if r.Requester, r.ParentState = deployer, ParentGone; r.CarriesMetadata() {
+		t.Error("the metadata counts of a child whose parent is gone")
 	}
 	deployment := aRequest(deployer, Update, replicaSetGVK, "a").of(deploymentGVK, "web", []*policy.Policy{compile(t, "web", deploymentSpec)}).
 		ofWithheld(t, "spec.replicas", nil)

@@ -22,29 +22,28 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
-// Acted returns the rule for an action that somebody has taken through the status of an object
-// (D2): the one that a trigger of the policy is about, or else one with all that its rules
-// allow together. Whoever acts does not say what of the object is to be carried out.
-func (p *Policy) Acted(action change.Path) *Rule {
-	all := &Rule{Index: actionIndex, Trigger: change.Pattern(action)}
+// Acted returns the rules for an action that somebody has taken through the status of an object
+// (D2): those with a trigger that is about the action, or else all that are about the object.
+// Whoever acts does not say what of the object is to be carried out. They are returned with the
+// action for their trigger.
+func (p *Policy) Acted(action change.Path) []*Rule {
+	var about, others []*Rule
 	for i := range p.Rules {
-		r := &p.Rules[i]
-		if isStatus(r.Trigger) {
-			if r.Trigger.Touches(action) {
-				return r
-			}
-			continue
+		r := p.Rules[i]
+		switch {
+		case !isStatus(r.Trigger):
+			r.Trigger = change.Pattern(action)
+			others = append(others, &r)
+		case r.Trigger.Touches(action):
+			r.Trigger = change.Pattern(action)
+			about = append(about, &r)
 		}
-		if len(r.Entries) == 0 {
-			return &Rule{Index: actionIndex, Trigger: all.Trigger} // Anything at all.
-		}
-		all.Entries = append(all.Entries, r.Entries...)
 	}
-	return all
+	if len(about) > 0 {
+		return about
+	}
+	return others
 }
-
-// actionIndex is the index of a rule that is not in spec.rules.
-const actionIndex = -1
 
 // isStatus reports whether a pattern is about the status.
 func isStatus(p change.Pattern) bool { return len(p) > 0 && p[0].Field == "status" }

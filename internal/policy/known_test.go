@@ -65,12 +65,27 @@ func TestKnown(t *testing.T) {
 func TestTriggersOfActions(t *testing.T) {
 	const subjects = "  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]\n"
 	p := canary(t, "a", 1, subjects+"  knowledge: {actions: [{path: status.go}, {path: status.stop}]}\n"+
-		"  rules: [{trigger: spec, policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Delete]}]}, {trigger: status.stop}]\n")
-	if got := p.Acted(mustPath(t, "status.stop")); got.Index != 1 || len(got.Entries) != 0 {
-		t.Errorf("the rule for an action that one is about: %+v", got)
-	}
-	if got := p.Acted(mustPath(t, "status.go")); got.Index != actionIndex || len(got.Entries) != 1 || !got.Entries[0].Delete {
-		t.Errorf("the rule for another action: %+v", got)
+		"  rules: [{trigger: spec, conditions: [\"false\"], policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Delete]}]},"+
+		" {trigger: status.stop}, {trigger: metadata.labels, policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}]}]\n")
+	for name, tc := range map[string]struct {
+		action string
+		want   []int
+	}{
+		"one that a trigger is about": {"status.stop", []int{1}},
+		"another one":                 {"status.go", []int{0, 2}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []int
+			for _, r := range p.Acted(mustPath(t, tc.action)) {
+				got = append(got, r.Index)
+				if want := p.Rules[r.Index]; r.Trigger.String() != tc.action || len(r.Entries) != len(want.Entries) || len(r.Conditions) != len(want.Conditions) {
+					t.Errorf("rule %d of the action is %+v, want %+v", r.Index, r, want)
+				}
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("rules of %s (-want +got):\n%s", tc.action, diff)
+			}
+		})
 	}
 	_, errs := Compile(parse(t, "metadata: {name: a}\nspec:\n  for: {apiGroup: example.org, apiVersion: v1, kind: Canary}\n  rules: [{trigger: status.go}]\n"), servedKinds)
 	if len(errs) != 1 || errs[0].Field != "spec.rules[0].trigger" {

@@ -91,6 +91,33 @@ func unknownKinds() []bypass {
 			Expect(s.rogue.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kausality.io/break-glass":null}}}`)))).To(Succeed())
 			Expect(s.rogue.patchStatus(ctx, thing, `{"promote":null}`)).To(MatchError(denied, "denied"))
 		}},
+		{"acting through the status without what the rules ask for", func(ctx context.Context, s *scene) {
+			group := defineThings(ctx)
+			policies := thingPolicies(group)
+			policies[0].Spec.Knowledge = knownThings()
+			for i := range policies[0].Spec.Rules {
+				policies[0].Spec.Rules[i].Conditions = []string{`"ticket" in object.metadata.?annotations.orValue({})`}
+			}
+			shared.apply(ctx, policies...)
+			ns := shared.newNamespace(ctx)
+			owner := shared.as(alice, platformTeam, "system:masters")
+			controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportGenerationAsText}
+			thing := builders.MakeThing(group, ns, "app")
+			thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+			Expect(owner.Create(ctx, thing)).To(Succeed())
+			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+			shared.over(ctx, thing)
+
+			Expect(owner.patchStatus(ctx, thing, `{"promote":true}`)).To(MatchError(And(ContainSubstring("status.promote"), ContainSubstring("does not meet the condition"))))
+			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+			change := client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"b"}}`))
+			Expect(controller.Patch(ctx, config, change)).To(MatchError(denied, "denied"))
+
+			By("who has a ticket acting")
+			Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"ticket":"OPS-1"}}}`)))).To(Succeed())
+			Expect(owner.patchStatus(ctx, thing, `{"promote":true}`)).To(Succeed())
+			Expect(controller.Patch(ctx, config, change)).To(Succeed())
+		}},
 		{"changing what is new for as long as nobody can tell", func(ctx context.Context, s *scene) {
 			group := defineThings(ctx)
 			policies := thingPolicies(group)

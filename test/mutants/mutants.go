@@ -1199,6 +1199,12 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestActions", "./internal/decision"},
 	},
 	{
+		name:  "who acts needs nothing that rules ask for",
+		edits: []edit{{"internal/decision/actions.go", "caused && g.permits(ctx, p, rule, c)", "caused"}},
+		ways:  []string{"acting through the status without what the rules ask for"},
+		unit:  []string{"-run=TestActions", "./internal/decision"},
+	},
+	{
 		name:  "anybody reports what others act upon",
 		edits: []edit{{"internal/decision/reports.go", "	g.grant.Refuse = true\n", ""}},
 		ways: []string{
