@@ -165,7 +165,7 @@ test-e2e: build shifted-operator controlplane-binaries peers-binaries controller
 		--label-filter='$(CONTROLLER_OF_TEST) && smoke' ./test/e2e/controllers -- -controllers=$(CONTROLLER_OF_TEST)
 	@echo "=== strangers, for a moment"
 	go build -o bin/stranger ./test/campaign/stranger
-	bin/stranger -seed=1 -acts=120
+	bin/stranger -seed=1 -acts=120 -rest=false
 
 .PHONY: e2e-long
 e2e-long: build shifted-operator controlplane-binaries peers-binaries ## Run the tests that "make test" leaves out, as they take minutes each (some 20 minutes).

@@ -142,6 +142,13 @@ func (l *Log) In(namespace string) *Log {
 	return &out
 }
 
+// Before returns the log with what was asked for before a time.
+func (l *Log) Before(t time.Time) *Log {
+	out := *l
+	out.Writes = slices.DeleteFunc(slices.Clone(l.Writes), func(w *Write) bool { return !w.Received.Before(t) })
+	return &out
+}
+
 // Scan reads the requests to change one of the kinds that an audit log has, one after the other,
 // each with the object that it was answered with where it was carried out.
 func Scan(r io.Reader, kinds Kinds, each func(w *Write, answer []byte) error) error {

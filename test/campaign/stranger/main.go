@@ -53,6 +53,7 @@ var (
 	binary  = flag.String("operator", "", "the operator's executable, bin/manager by default")
 	setup   = flag.String("setup", "", "the kustomization with what the operator needs in the cluster, config/dev by default")
 	shrink  = flag.Int("shrink", 0, "how often what was found first is played again with fewer acts, to tell which it takes")
+	last    = flag.Bool("rest", true, "see in the end whether anything is held back that somebody who may has asked for")
 	hunt    = flag.Bool("until-found", false, "judge now and then, and end as soon as something is found")
 )
 
@@ -105,7 +106,13 @@ func campaign(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	return errors.Join(report(r), controlplane.CrashIn(s.operator.Log()))
+	var held error
+	if len(r.Findings) == 0 && *last {
+		if r, held = s.rest(ctx); r == nil {
+			return held
+		}
+	}
+	return errors.Join(report(r), held, controlplane.CrashIn(s.operator.Log()))
 }
 
 // stretch is how many acts there are from one judgement to the next, where one is to end with

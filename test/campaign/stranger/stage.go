@@ -348,13 +348,15 @@ type remembered struct {
 	Seed  uint64
 	Acts  int
 	Final map[string]bool
+	// Until is when the objects were read: what comes after that is not judged.
+	Until time.Time
 }
 
 const rememberedFile = "stranger.json"
 
 // collect reads what is there at the end.
 func (s *stage) collect(ctx context.Context) (checker.Evidence, error) {
-	kept := remembered{Seed: *seed, Acts: *acts, Final: map[string]bool{}}
+	kept := remembered{Seed: *seed, Acts: *acts, Final: map[string]bool{}, Until: time.Now()}
 	for resource := range kinds {
 		list := listOf(resource)
 		if err := s.admin.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
@@ -382,13 +384,19 @@ func evidenceIn(dir string, kept *remembered) (checker.Evidence, error) {
 	}
 	defer file.Close() //nolint:errcheck // Only read from.
 	log, err := checker.Read(file)
+	if err != nil {
+		return checker.Evidence{}, err
+	}
+	if !kept.Until.IsZero() {
+		log = log.Before(kept.Until)
+	}
 	played := map[int]bool{}
 	for _, a := range plan.Make(kept.Seed, kept.Acts) {
 		if a.Who == plan.Gone {
 			played[a.N] = true
 		}
 	}
-	return checker.Evidence{Log: log, Operator: controlplane.OperatorUser, Final: kept.Final, Played: played}, err
+	return checker.Evidence{Log: log, Operator: controlplane.OperatorUser, Final: kept.Final, Played: played}, nil
 }
 
 // judgeAgain judges what an earlier campaign has left.

@@ -108,6 +108,8 @@ type checker struct {
 // adoption is when a child was adopted that its parent had not made.
 type adoption struct {
 	at time.Time
+	// by is the parent: a stray of the one may be no stray of the next.
+	by types.UID
 	// sure is false where the adoption may have had a cause: the parent was initializing in some of the
 	// versions that the operator may have seen.
 	sure bool

@@ -702,6 +702,18 @@ func TestCheck(t *testing.T) {
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 5}))
 			s.write(deploymentController, audit.VerbUpdate, replicaSets, "stray", spec(map[string]any{"replicas": 5}))
 		}, want: []Promise{Uncovered}},
+		"a stray of one is adopted by another that is new": {tell: func(s *story) {
+			free := s.replicaSet("zq7z:1")
+			audit.AsMap(free["metadata"])["ownerReferences"] = nil
+			s.write("mallory", audit.VerbCreate, replicaSets, "stray", free)
+			s.write(deploymentController, audit.VerbPatch, replicaSets, "stray", map[string]any{"metadata": s.owned("Deployment", "web")})
+			s.write("system:serviceaccount:kube-system:generic-garbage-collector", audit.VerbPatch, replicaSets, "stray",
+				map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+			s.later(time.Minute)
+			s.write("alice", audit.VerbCreate, deployments, "new", spec(map[string]any{"replicas": 1, "template": template("web:1")}))
+			s.write(deploymentController, audit.VerbPatch, replicaSets, "stray", map[string]any{"metadata": s.owned("Deployment", "new")})
+			s.write(deploymentController, audit.VerbUpdate, replicaSets, "stray", spec(map[string]any{"replicas": 5}))
+		}},
 		"a ledger that is true": {tell: func(s *story) {
 			s.write("alice", audit.VerbPatch, deployments, "web", merged(spec(map[string]any{"replicas": 3}), ledger("alice", "web", 2, "spec.replicas")))
 		}},

@@ -416,7 +416,7 @@ func (c *checker) adopts(w *childWrite, kind string) bool {
 		perhaps, surely = perhaps || !caused || len(states[i].held) > 0, surely && !caused
 	}
 	if perhaps {
-		c.strays[w.life.UID] = adoption{at: w.Received, sure: surely}
+		c.strays[w.life.UID] = adoption{at: w.Received, by: parent.UID, sure: surely}
 	}
 	return true
 }
@@ -564,10 +564,10 @@ func (c *checker) evicts(w *childWrite, p *policylog.Policy) bool {
 	})
 }
 
-// isStray reports whether the child had been adopted without a cause, surely or not, before a request.
+// isStray reports whether its parent had adopted the child without a cause, surely or not, before a request.
 func (c *checker) isStray(w *childWrite) bool {
 	adopted, ok := c.strays[w.life.UID]
-	return ok && w.Received.After(adopted.at)
+	return ok && w.Received.After(adopted.at) && adopted.by == c.parentOf(w).UID
 }
 
 // ofStray returns what lets a change of a stray through.

@@ -1,0 +1,255 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package main
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"time"
+
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/wait"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+
+	"kausality.io/operator/test/campaign/stranger/checker"
+	"kausality.io/operator/test/campaign/stranger/plan"
+)
+
+const (
+	// still is how long nothing has changed where all is at rest: longer than what controllers
+	// wait that were refused a few times.
+	still = 15 * time.Second
+	// restless is how long that may take.
+	restless = 5 * time.Minute
+)
+
+// rest has alice wish for something new of the one half of what is hers, approve of all that is
+// there, and delete the other half. Once nothing happens any more it judges again. Then nobody is
+// asked any longer, and everybody gets a reason to look again. What happens then had been refused
+// all the time, although somebody who may had asked for it and nothing was withheld any more, of
+// which it returns an error. The report is nil where it did not come to that.
+func (s *stage) rest(ctx context.Context) (*checker.Report, error) {
+	sayf("alice has the last word")
+	if err := s.lastWord(ctx); err != nil {
+		return nil, err
+	}
+	before, err := s.wake(ctx, "asked")
+	if err != nil {
+		return nil, err
+	}
+	evidence, err := s.collect(ctx)
+	if err != nil {
+		return nil, err
+	}
+	r, err := checker.Check(evidence)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.askNobody(ctx); err != nil {
+		return nil, err
+	}
+	after, err := s.wake(ctx, "free")
+	if err != nil {
+		return nil, err
+	}
+	sayf("%d children are at rest, and %d when nobody is asked", len(before), len(after))
+	return r, held(before, after)
+}
+
+// lastWord is what alice says in the end.
+func (s *stage) lastWord(ctx context.Context) error {
+	if err := s.admin.DeleteAllOf(ctx, &autoscalingv2.HorizontalPodAutoscaler{}, client.InNamespace(s.namespace)); err != nil {
+		return err
+	}
+	alice := s.people[plan.Alice]
+	for i, resource := range plan.Parents {
+		list := listOf(resource)
+		if err := s.admin.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
+			return err
+		}
+		for k := range list.Items {
+			obj := &list.Items[k]
+			at := slices.Index(hers[resource], obj.GetName())
+			if at < 0 {
+				continue
+			}
+			if (at+i)%2 == 1 || ended(obj) {
+				if err := client.IgnoreNotFound(alice.Delete(ctx, obj, client.PropagationPolicy("Background"))); err != nil {
+					return fmt.Errorf("%s %s: %w", resource, obj.GetName(), err)
+				}
+				continue
+			}
+			if err := s.wish(ctx, resource, obj); err != nil {
+				return fmt.Errorf("%s %s: %w", resource, obj.GetName(), err)
+			}
+		}
+	}
+	return nil
+}
+
+// wish has alice wish for something new of an object, and approve of all the rest.
+func (s *stage) wish(ctx context.Context, resource string, obj *unstructured.Unstructured) error {
+	want, err := s.pristine(resource, obj.GetName(), *acts+1)
+	if err != nil {
+		return err
+	}
+	before := obj.DeepCopy()
+	p := &performance{stage: s, Act: plan.Act{Resource: resource}, obj: obj}
+	p.restore(want)
+	switch resource {
+	case "jobs":
+		maps.Copy(asMap(obj.Object["spec"]), map[string]any{"suspend": false, "parallelism": int64(2)})
+	case "cronjobs":
+		asMap(obj.Object["spec"])["suspend"] = true
+	}
+	annotations := obj.GetAnnotations()
+	if annotations == nil {
+		annotations = map[string]string{}
+	}
+	annotations["kausality.io/approve"] = "*"
+	obj.SetAnnotations(annotations)
+	return client.IgnoreNotFound(s.people[plan.Alice].Patch(ctx, obj, client.MergeFrom(before)))
+}
+
+// wake waits until nothing happens, gives every controller a reason to look again, as some wait
+// ever longer after each refusal, and returns what is there at rest.
+func (s *stage) wake(ctx context.Context, word string) (children, error) {
+	if _, err := s.untilStill(ctx); err != nil {
+		return nil, err
+	}
+	for _, resource := range append(slices.Clone(plan.Parents), "replicasets") {
+		list := listOf(resource)
+		if err := s.admin.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			patch := merge(`{"metadata":{"annotations":{"` + thingGroup + `/look":"` + word + `"}}}`)
+			if err := client.IgnoreNotFound(s.admin.Patch(ctx, &list.Items[i], patch)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	return s.untilStill(ctx)
+}
+
+// askNobody ends the operator and all that has the API server ask it.
+func (s *stage) askNobody(ctx context.Context) error {
+	if err := s.operator.Stop(); err != nil {
+		return err
+	}
+	// There are no others.
+	return errors.Join(
+		s.admin.DeleteAllOf(ctx, &admissionregistrationv1.ValidatingWebhookConfiguration{}),
+		s.admin.DeleteAllOf(ctx, &admissionregistrationv1.MutatingWebhookConfiguration{}),
+	)
+}
+
+// children are what children look like, by UID.
+type children map[string]child
+
+type child struct{ name, parent, content string }
+
+// untilStill waits until nothing changes, and returns what is there.
+func (s *stage) untilStill(ctx context.Context) (children, error) {
+	var last children
+	var since time.Time
+	err := wait.PollUntilContextTimeout(ctx, time.Second, restless, true, func(ctx context.Context) (bool, error) {
+		now, err := s.children(ctx)
+		if err != nil {
+			return false, err
+		}
+		if !maps.Equal(last, now) {
+			last, since = now, time.Now()
+		}
+		return time.Since(since) > still, nil
+	})
+	if err != nil {
+		return nil, fmt.Errorf("it does not come to rest: %w", err)
+	}
+	return last, nil
+}
+
+// children returns what is there, and takes finalizers of strangers from what goes.
+func (s *stage) children(ctx context.Context) (children, error) {
+	out := children{}
+	for _, resource := range append(slices.Clone(plan.Children), "things") {
+		list := listOf(resource)
+		if err := s.admin.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
+			return nil, err
+		}
+		for i := range list.Items {
+			obj := &list.Items[i]
+			if obj.GetDeletionTimestamp() != nil && slices.ContainsFunc(obj.GetFinalizers(), func(f string) bool { return strings.Contains(f, "zq") }) {
+				_ = s.admin.Patch(ctx, obj, merge(`{"metadata":{"finalizers":null}}`)) // It goes the next time.
+			}
+			made, err := childOf(resource, obj)
+			if err != nil {
+				return nil, err
+			}
+			out[string(obj.GetUID())] = made
+		}
+	}
+	return out, nil
+}
+
+func childOf(resource string, obj *unstructured.Unstructured) (child, error) {
+	parent := ""
+	for _, o := range obj.GetOwnerReferences() {
+		if o.Controller != nil && *o.Controller {
+			parent = o.Kind + " " + o.Name
+		}
+	}
+	content, err := json.Marshal([]any{
+		obj.Object["spec"], obj.Object["data"], obj.Object["revision"], obj.GetLabels(), obj.GetOwnerReferences(), obj.GetDeletionTimestamp() != nil,
+	})
+	return child{name: resource + " " + obj.GetName(), parent: parent, content: string(content)}, err
+}
+
+// held returns an error where something had been refused.
+func held(before, after children) error {
+	var all []string
+	note := func(what string, c child) {
+		if c.parent != "" && !strings.Contains(c.parent, " zq") {
+			all = append(all, fmt.Sprintf("%s %s, below %s", c.name, what, c.parent))
+		}
+	}
+	for uid, c := range before {
+		switch now, there := after[uid]; {
+		case !there:
+			note("went", c)
+		case now != c:
+			note("changed", c)
+		}
+	}
+	for uid, c := range after {
+		if _, there := before[uid]; !there {
+			note("came", c)
+		}
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	slices.Sort(all)
+	return fmt.Errorf("%d children were held back, although alice had asked for them and nothing was withheld:\n  %s", len(all), strings.Join(all, "\n  "))
+}
