@@ -107,7 +107,7 @@ func campaign(ctx context.Context) (err error) {
 		}
 	}
 	var held error
-	if len(r.Findings) == 0 && *last {
+	if *last && (len(r.Findings) == 0 || !*hunt) {
 		if r, held = s.rest(ctx); r == nil {
 			return held
 		}
