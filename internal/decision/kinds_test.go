@@ -44,20 +44,34 @@ rules:
 
 // What people do through the status is refused, or allows what is said of it.
 func TestActions(t *testing.T) {
+	const hers = `
+for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+subjects: [{kind: User, name: mallory, mayInitiate: true}]
+knowledge: {actions: [{path: status.promote}, {path: status.stop}]}
+`
 	tests := map[string]struct {
 		spec        string
 		requester   policy.Requester
 		above       bool
 		glass       string
 		let         Reason
+		operator    bool
+		besides     string // the spec of another policy
 		reports     bool
 		wantRefused bool
 		want        []string
 	}{
-		"a stranger":                        {requester: mallory, wantRefused: true},
-		"a stranger's service account":      {requester: robot, wantRefused: true},
-		"an initiator":                      {requester: alice, want: []string{"spec.replicas"}},
-		"an initiator above":                {requester: mallory, above: true, want: []string{"spec.replicas"}},
+		"a stranger":                                     {requester: mallory, wantRefused: true},
+		"a stranger's service account":                   {requester: robot, wantRefused: true},
+		"an initiator":                                   {requester: alice, want: []string{"spec.replicas"}},
+		"an initiator above":                             {requester: mallory, above: true, want: []string{"spec.replicas"}},
+		"the operator":                                   {requester: robot, operator: true, reports: true},
+		"who reports, and may initiate above":            {requester: deployer, above: true, want: []string{"spec.replicas"}},
+		"rules of another action, and nobody is refused": {spec: "validationActions: [Warn]\nrules: [{trigger: status.stop}]", requester: mallory},
+		"a stranger, whom another policy lets initiate":  {requester: mallory, besides: hers + actedRules, want: []string{"spec.replicas"}},
+		"a stranger, whom a policy for other actions lets initiate": {
+			spec: "rules: [{trigger: status.stop}]", requester: mallory, besides: hers + actedRules, want: []string{"spec.replicas"}, wantRefused: true,
+		},
 		"who breaks the glass":              {requester: mallory, glass: "it burns", want: []string{"spec.replicas"}},
 		"who reports":                       {requester: deployer, reports: true},
 		"a stranger, and nobody is refused": {spec: "validationActions: [Warn]" + actedRules, requester: mallory},
@@ -95,7 +109,10 @@ func TestActions(t *testing.T) {
 				tc.spec = actedRules
 			}
 			r := aRequest(tc.requester, Update, deploymentGVK, "web").governed(compile(t, "web", actedSpec+tc.spec))
-			r.AncestorInitiator, r.BreakGlass = tc.above, tc.glass
+			if tc.besides != "" {
+				r.OwnPolicies = append(r.OwnPolicies, compile(t, "besides", tc.besides))
+			}
+			r.AncestorInitiator, r.BreakGlass, r.Operator = tc.above, tc.glass, tc.operator
 			if got := r.ReportsStatus(); got != tc.reports {
 				t.Fatalf("reports: %v, want %v", got, tc.reports)
 			}
@@ -208,6 +225,10 @@ rules:
 	}
 	if r.Requester, r.ParentState = deployer, ParentGone; r.CarriesMetadata() {
 		t.Error("the metadata counts of a child whose parent is gone")
+	}
+	asApproved := aRequest(deployer, Update, podGVK, "a").of(bucketGVK, "b", []*policy.Policy{compile(t, "b", parent)})
+	if asApproved.CarriesMetadata() {
+		t.Error("the metadata counts of a child whose parent is as approved")
 	}
 	deployment := aRequest(deployer, Update, replicaSetGVK, "a").of(deploymentGVK, "web", []*policy.Policy{compile(t, "web", deploymentSpec)}).
 		ofWithheld(t, "spec.replicas", nil)
