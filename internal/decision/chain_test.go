@@ -37,6 +37,8 @@ subjects:
 - {kind: User, name: helper}
 `
 	const pods = "{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}"
+	const through = "{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create], " +
+		"through: {apiGroup: apps, apiVersion: v1, resource: deployments, namedBy: [spec.config]}}"
 	const bounded = "initializing: {policies: [" + pods + "]}\n"
 	const rule = "rules: [{trigger: spec, policies: [" + pods + "]}]\n"
 	web := []*policy.Policy{compile(t, "web", deploymentSpec)}
@@ -116,13 +118,17 @@ subjects:
 			policies: bounded + "rules: [{trigger: spec, policies: [{target: {external: {kind: Bucket}}, relation: External, verbs: [Update]}]}]\n",
 		},
 
-		"what is new, without bounds":              {who: mallory, with: isNew, want: []string{"mallory", "(initializing)"}},
-		"what is new, within bounds":               {who: mallory, with: isNew, policies: bounded + rule},
-		"a deletion of what is new":                {who: mallory, op: Delete, with: isNew, want: []string{"mallory"}},
-		"what a section lets through":              {who: replicaer, verdict: Verdict{Reason: ReasonMaintaining}, want: []string{replicaer.Username, "(maintaining)"}},
-		"what is adopted":                          {who: replicaer, verdict: Verdict{Reason: ReasonAdopting}, want: []string{replicaer.Username, "(adopted)"}},
-		"what nothing lets through, as a creation": {who: mallory, op: Create, want: []string{"mallory"}},
-		"an allowance for all, as a deletion":      {who: deployer, op: Delete, allowed: []v1alpha1.Allowance{all}, want: []string{"bob", "spec.template"}},
+		"its controller fills in what others read": {
+			who: replicaer, insert: true, with: isNew, policies: bounded + "rules: [{trigger: spec, policies: [" + through + "]}]\n",
+		},
+		"what is new and read by others, without bounds": {who: mallory, with: isNew, policies: "rules: [{trigger: spec, policies: [" + through + "]}]\n"},
+		"what is new, without bounds":                    {who: mallory, with: isNew, want: []string{"mallory", "(initializing)"}},
+		"what is new, within bounds":                     {who: mallory, with: isNew, policies: bounded + rule},
+		"a deletion of what is new":                      {who: mallory, op: Delete, with: isNew, want: []string{"mallory"}},
+		"what a section lets through":                    {who: replicaer, verdict: Verdict{Reason: ReasonMaintaining}, want: []string{replicaer.Username, "(maintaining)"}},
+		"what is adopted":                                {who: replicaer, verdict: Verdict{Reason: ReasonAdopting}, want: []string{replicaer.Username, "(adopted)"}},
+		"what nothing lets through, as a creation":       {who: mallory, op: Create, want: []string{"mallory"}},
+		"an allowance for all, as a deletion":            {who: deployer, op: Delete, allowed: []v1alpha1.Allowance{all}, want: []string{"bob", "spec.template"}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
@@ -154,6 +160,9 @@ subjects:
 				text = append(text, got.initiator)
 				for _, hop := range got.trace {
 					text = append(text, hop.Field)
+					if reason := hop.Attestations[BreakGlassAttestation]; (reason != "") != (hop.Field == fieldFor(ReasonBreakGlass)) || len(hop.Attestations) > 1 {
+						t.Errorf("hop %s attests %q", hop.Field, hop.Attestations)
+					}
 				}
 			}
 			if diff := cmp.Diff(tc.want, text); diff != "" {

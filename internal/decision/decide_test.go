@@ -24,7 +24,6 @@ import (
 	"github.com/google/go-cmp/cmp"
 
 	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -398,19 +397,5 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 				t.Errorf("verdict (-want +got):\n%s", diff)
 			}
 		})
-	}
-}
-
-func TestJustificationIsTheNewestThenTheFirstByName(t *testing.T) {
-	older, newer := allowance("ReplicaSet", "spec.replicas", "spec.replicas"), allowance("ReplicaSet", "spec.replicas", "spec.template")
-	newer.Generation, newer.Initiator = 9, "bob"
-	twin := newer
-	twin.Initiator = "carol"
-	twin.Trace = []v1alpha1.TraceHop{{Kind: "Deployment", Name: "web", Field: "spec.paused"}}
-	in := aRequest(deployer, Update, replicaSetGVK, "web-1").of(deploymentGVK, "web", nil, older, newer, twin)
-	act := Act{Operation: Update, Change: change.Change{Path: mustPath(t, "spec.replicas"), Verb: change.Mutate}}
-	e, ok := justification(permits(in.Parent.Ledger), act)
-	if !ok || e.Initiator != "carol" {
-		t.Errorf("justified by %q, want carol", e.Initiator)
 	}
 }

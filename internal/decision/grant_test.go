@@ -476,12 +476,14 @@ func TestAttestations(t *testing.T) {
 
 func TestCreatedUnderGeneratedNames(t *testing.T) {
 	unnamed := allowance("Pod", "create", v1alpha1.FieldCreated)
-	unnamed.Trace = []v1alpha1.TraceHop{{Kind: "ReplicaSet", Field: v1alpha1.FieldCreated}}
+	unnamed.Trace = []v1alpha1.TraceHop{
+		{Kind: "Deployment", Field: "spec.template"}, {Kind: "ReplicaSet", Name: "before", Field: "spec.replicas"}, {Kind: "ReplicaSet", Field: v1alpha1.FieldCreated},
+	}
 	p := compile(t, "replicaset", replicaSetSpec)
 	in := aRequest(replicaer, Create, podGVK, "").of(replicaSetGVK, "web-1", []*policy.Policy{p}, unnamed).
 		governed(compile(t, "pod", `{for: {apiVersion: v1, kind: Pod}}`))
 	g := Grants(t.Context(), &in.Input, Decide(t.Context(), &in.Input))
-	if got := inShort(g).Trace; !cmp.Equal(got, []string{"ReplicaSet/web-1 (created)", "Pod/ (created)"}) {
+	if got := inShort(g).Trace; !cmp.Equal(got, []string{"Deployment/ spec.template", "ReplicaSet/before spec.replicas", "ReplicaSet/web-1 (created)", "Pod/ (created)"}) {
 		t.Errorf("trace %q, want the parent to be named", got)
 	}
 }
