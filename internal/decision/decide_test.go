@@ -399,3 +399,78 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 		})
 	}
 }
+
+// Of several policies that bound a child the strictest counts, in whatever order they are.
+func TestStrictest(t *testing.T) {
+	const deny, warn, audit = "Deny", "Warn", "Audit"
+	tests := map[string]struct {
+		actions []string
+		want    Reason
+	}{
+		"one that denies":            {[]string{deny}, ReasonDenied},
+		"one that warns":             {[]string{warn}, ReasonWarned},
+		"one that audits":            {[]string{audit}, ReasonAudited},
+		"denying, then warning":      {[]string{deny, warn}, ReasonDenied},
+		"denying, then auditing":     {[]string{deny, audit}, ReasonDenied},
+		"warning, then denying":      {[]string{warn, deny}, ReasonDenied},
+		"warning, then auditing":     {[]string{warn, audit}, ReasonWarned},
+		"auditing, then warning":     {[]string{audit, warn}, ReasonWarned},
+		"denying between the others": {[]string{audit, deny, warn}, ReasonDenied},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			var policies []*policy.Policy
+			for _, action := range tc.actions {
+				policies = append(policies, compile(t, strings.ToLower(action), deploymentSpec+"validationActions: ["+action+"]\n"))
+			}
+			in := aRequest(deployer, Update, replicaSetGVK, "web-1").of(deploymentGVK, "web", policies).changing(t, int64(1), int64(2), "spec.replicas")
+			if v := Decide(t.Context(), &in.Input); v.Reason != tc.want || v.Allowed != (tc.want != ReasonDenied) {
+				t.Errorf("verdict %s, allowed %v, want %s", v.Reason, v.Allowed, tc.want)
+			}
+		})
+	}
+}
+
+// A policy bounds the children that it names: in any section while the parent is new or going, and
+// else for that.
+func TestBounding(t *testing.T) {
+	const subjects = "for: {apiGroup: apps, apiVersion: v1, kind: Deployment}\nsubjects: [{kind: Group, name: platform-team, mayInitiate: true}]\n"
+	section := func(name, resource string) string {
+		return name + ": {policies: [{target: {apiGroup: apps, apiVersion: v1, resource: " + resource + "}, relation: ControllerChild, verbs: [Create]}]}\n"
+	}
+	rules := "rules: [{trigger: spec, policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}]}]\n"
+	others := "rules: [{trigger: spec, policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}]}]\n"
+	tests := map[string]struct {
+		spec                           string
+		steady, initializing, deleting bool
+	}{
+		"a rule":                            {spec: rules, steady: true, initializing: true, deleting: true},
+		"a rule that names nothing":         {spec: "rules: [{trigger: spec}]\n"},
+		"a rule for others":                 {spec: others},
+		"the section for what is new":       {spec: others + section("initializing", "replicasets"), initializing: true, deleting: true},
+		"the section for what is going":     {spec: others + section("deleting", "replicasets"), initializing: true, deleting: true},
+		"the section for what is lost":      {spec: others + section("maintaining", "replicasets"), steady: true, initializing: true, deleting: true},
+		"no rules":                          {},
+		"a section for others that are new": {spec: section("initializing", "deployments")},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := compile(t, "p", subjects+tc.spec)
+			parent := aRequest(deployer, Update, replicaSetGVK, "web-1").of(deploymentGVK, "web", []*policy.Policy{p}).Parent
+			bounds := func() bool { return parent.Bounds(replicaSetGVK.GroupKind()) }
+			if got := bounds(); got != tc.steady {
+				t.Errorf("bounds those of a steady parent: %v, want %v", got, tc.steady)
+			}
+			parent.Deleting = true
+			if got := bounds(); got != tc.deleting {
+				t.Errorf("bounds those of a parent that is going: %v, want %v", got, tc.deleting)
+			}
+			parent.Deleting = false
+			created := allowance("*", "*", v1alpha1.FieldCreated)
+			parent.Ledger = parent.Ledger.Merge(created)
+			if got := bounds(); got != tc.initializing {
+				t.Errorf("bounds those of a parent that is new: %v, want %v", got, tc.initializing)
+			}
+		})
+	}
+}

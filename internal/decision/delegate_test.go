@@ -47,30 +47,43 @@ subjects:
 rules:
 - trigger: spec.strategy
 `)
+	mallorys := compile(t, "mallorys", `
+for: {apiGroup: apps, apiVersion: v1, kind: ReplicaSet}
+subjects:
+- {kind: User, name: mallory, mayInitiate: true}
+rules:
+- trigger: spec.replicas
+`)
 	tests := map[string]struct {
 		in     *request
 		want   bool
 		reason Reason
 	}{
-		"who may scale it":                                {in: root(alice, deployments), want: true, reason: ReasonOrigin},
-		"a service account that may":                      {in: root(robot, deployments), want: true, reason: ReasonOrigin},
-		"a stranger":                                      {in: root(mallory, deployments), reason: ReasonRoot},
-		"who only carries out":                            {in: root(deployer, deployments), reason: ReasonRoot},
-		"the garbage collector":                           {in: root(collector, deployments), want: true, reason: ReasonPlatform},
-		"a stranger, under a policy that warns":           {in: root(mallory, soft), want: true, reason: ReasonRoot},
-		"who may initiate something else":                 {in: root(mallory, deployments, others), reason: ReasonOrigin},
-		"a stranger, where no rule is about scaling":      {in: root(mallory, replicaSets), reason: ReasonRoot},
-		"who made it, as long as it is new":               {in: root(mallory, deployments).holding(created("mallory")), want: true, reason: ReasonRoot},
-		"a stranger, while what somebody made is new":     {in: root(mallory, deployments).holding(created("alice")), reason: ReasonRoot},
-		"a stranger, for a child":                         {in: child(mallory), reason: ReasonDenied},
-		"who may initiate above a child":                  {in: child(alice).with(func(in *Input) { in.AncestorInitiator = true }), want: true, reason: ReasonDenied},
-		"a stranger, for a child while its parent is new": {in: child(mallory, created("alice")), reason: ReasonDenied},
-		"its controller, while the parent is new":         {in: child(deployer, created("alice")), want: true, reason: ReasonInitializing},
-		"its controller, as far as the parent allows":     {in: child(deployer, allowance("ReplicaSet", "spec.replicas", "spec.replicas")), want: true, reason: ReasonCovered},
-		"a stranger, as far as the parent allows":         {in: child(mallory, allowance("ReplicaSet", "spec.replicas", "spec.replicas")), reason: ReasonDenied},
-		"a stranger, for what is going":                   {in: root(mallory, deployments).with(func(in *Input) { in.Child.Deleting = true }), reason: ReasonRoot},
-		"who may scale what is going":                     {in: root(alice, deployments).with(func(in *Input) { in.Child.Deleting = true }), want: true, reason: ReasonOrigin},
-		"a stranger, for a child of what is going":        {in: child(mallory).with(func(in *Input) { in.Parent.Deleting = true }), reason: ReasonDenied},
+		"who may scale it":                                 {in: root(alice, deployments), want: true, reason: ReasonOrigin},
+		"a service account that may":                       {in: root(robot, deployments), want: true, reason: ReasonOrigin},
+		"a stranger":                                       {in: root(mallory, deployments), reason: ReasonRoot},
+		"who only carries out":                             {in: root(deployer, deployments), reason: ReasonRoot},
+		"the garbage collector":                            {in: root(collector, deployments), want: true, reason: ReasonPlatform},
+		"a stranger, under a policy that warns":            {in: root(mallory, soft), want: true, reason: ReasonRoot},
+		"who may initiate something else":                  {in: root(mallory, deployments, others), reason: ReasonOrigin},
+		"a stranger, where no rule is about scaling":       {in: root(mallory, replicaSets), reason: ReasonRoot},
+		"who made it, as long as it is new":                {in: root(mallory, deployments).holding(created("mallory")), want: true, reason: ReasonRoot},
+		"a stranger, while what somebody made is new":      {in: root(mallory, deployments).holding(created("alice")), reason: ReasonRoot},
+		"a stranger, for a child":                          {in: child(mallory), reason: ReasonDenied},
+		"who may initiate above a child":                   {in: child(alice).with(func(in *Input) { in.AncestorInitiator = true }), want: true, reason: ReasonDenied},
+		"a stranger, for a child while its parent is new":  {in: child(mallory, created("alice")), reason: ReasonDenied},
+		"its controller, while the parent is new":          {in: child(deployer, created("alice")), want: true, reason: ReasonInitializing},
+		"its controller, as far as the parent allows":      {in: child(deployer, allowance("ReplicaSet", "spec.replicas", "spec.replicas")), want: true, reason: ReasonCovered},
+		"a stranger, as far as the parent allows":          {in: child(mallory, allowance("ReplicaSet", "spec.replicas", "spec.replicas")), reason: ReasonDenied},
+		"a stranger, for a child whose parent is adopting": {in: child(mallory).with(func(in *Input) { in.Parent.Adopting = true }), reason: ReasonDenied},
+		"its controller, while the parent is adopting":     {in: child(deployer).with(func(in *Input) { in.Parent.Adopting = true }), want: true, reason: ReasonAdopting},
+		"who may initiate on a child alone":                {in: child(mallory).governed(mallorys), want: true, reason: ReasonOrigin},
+		"the operator": {
+			in: root(robot, deployments).with(func(in *Input) { in.Operator, in.Changes, in.OwnChanges = true, nil, nil }), want: true, reason: ReasonOwn,
+		},
+		"a stranger, for what is going":            {in: root(mallory, deployments).with(func(in *Input) { in.Child.Deleting = true }), reason: ReasonRoot},
+		"who may scale what is going":              {in: root(alice, deployments).with(func(in *Input) { in.Child.Deleting = true }), want: true, reason: ReasonOrigin},
+		"a stranger, for a child of what is going": {in: child(mallory).with(func(in *Input) { in.Parent.Deleting = true }), reason: ReasonDenied},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
