@@ -240,6 +240,8 @@ func TestCompileErrors(t *testing.T) {
 		"capture":                  {policy: rule("trigger: spec, capture: ['a..b', x, x]"), want: []string{"spec.rules[0].capture[0]: Invalid", "spec.rules[0].capture[2]: Duplicate"}},
 		"condition":                {policy: rule("trigger: spec, conditions: ['true', 'object.']"), want: []string{"spec.rules[0].conditions[1]: Invalid"}},
 		"json path":                {policy: entry(child + ", mutations: [{jsonPath: 'a['}]"), want: []string{"spec.rules[0].policies[0].mutations[0].jsonPath: Invalid"}},
+		"a field like a creation":  {policy: entry(child + ", mutations: [{jsonPath: create}, {jsonPath: delete.it}]"), want: []string{"spec.rules[0].policies[0].mutations[0].jsonPath: Invalid"}},
+		"a field like a deletion":  {policy: entry(child + ", mutations: [{jsonPath: delete}]"), want: []string{"spec.rules[0].policies[0].mutations[0].jsonPath: Invalid"}},
 		"mutation verb":            {policy: entry(child + ", mutations: [{jsonPath: spec, verbs: [Update, Insert, Insert]}]"), want: []string{"spec.rules[0].policies[0].mutations[0].verbs[0]: Unsupported", "spec.rules[0].policies[0].mutations[0].verbs[2]: Duplicate"}},
 		"verb":                     {policy: entry(child + ", verbs: [update]"), want: []string{"spec.rules[0].policies[0].verbs[0]: Unsupported"}},
 		"verb twice":               {policy: entry(child + ", verbs: [Update, Update]"), want: []string{"spec.rules[0].policies[0].verbs[1]: Duplicate"}},
