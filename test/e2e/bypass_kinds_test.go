@@ -91,7 +91,7 @@ func unknownKinds() []bypass {
 			Expect(s.rogue.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kausality.io/break-glass":null}}}`)))).To(Succeed())
 			Expect(s.rogue.patchStatus(ctx, thing, `{"promote":null}`)).To(MatchError(denied, "denied"))
 		}},
-		{"acting through the status without what the rules ask for", func(ctx context.Context, s *scene) {
+		{"acting through the status without what the rules ask for", func(ctx context.Context, _ *scene) {
 			group := defineThings(ctx)
 			policies := thingPolicies(group)
 			policies[0].Spec.Knowledge = knownThings()
