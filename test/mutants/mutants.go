@@ -1205,6 +1205,31 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestActions", "./internal/decision"},
 	},
 	{
+		name:  "what other actions are about lets anybody act",
+		edits: []edit{{"internal/decision/actions.go", "len(acted) == 0 && !caused && p.Action", "len(acted) < 0 && !caused && p.Action"}},
+		unit:  []string{"-run=TestActions", "./internal/decision"},
+	},
+	{
+		name:  "a field may be called like a creation",
+		edits: []edit{{"internal/policy/compile_entry.go", "m.JSONPath == v1alpha1.MutationCreateObject || ", ""}},
+		unit:  []string{"-run=TestCompile", "./internal/policy"},
+	},
+	{
+		name:  "the last policy decides how strict it is",
+		edits: []edit{{"internal/decision/decide.go", "p.Action == v1alpha1.ActionDeny || p.Action == v1alpha1.ActionWarn && action == v1alpha1.ActionAudit", "p.Action != action"}},
+		unit:  []string{"-run=TestStrictest", "./internal/decision"},
+	},
+	{
+		name:  "what is withheld, and what is outside, are allowances",
+		edits: []edit{{"internal/decision/cover.go", "e.IsWithheld() || e.IsExternal() || ", ""}},
+		unit:  []string{"-run=TestUsable", "./internal/decision"},
+	},
+	{
+		name:  "who heals is the cause of what somebody allowed",
+		edits: []edit{{"internal/decision/chain.go", "if s.initiates && !in.Requester.IsController() {", "if s.initiates {"}},
+		unit:  []string{"-run=TestCauses", "./internal/decision"},
+	},
+	{
 		name:  "anybody reports what others act upon",
 		edits: []edit{{"internal/decision/reports.go", "	g.grant.Refuse = true\n", ""}},
 		ways: []string{
