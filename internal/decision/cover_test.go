@@ -20,6 +20,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -68,6 +69,41 @@ func TestCovers(t *testing.T) {
 				t.Errorf("is among those that cover: %v, want %v", got, tc.want)
 			}
 		})
+	}
+}
+
+// Kinds of Kubernetes itself are known by their name alone, and others never by it (D4).
+func TestMatchesKind(t *testing.T) {
+	kind := func(group, kind string) schema.GroupKind { return schema.GroupKind{Group: group, Kind: kind} }
+	tests := map[string]struct {
+		group, kind string
+		of          schema.GroupKind
+		want        bool
+	}{
+		"of the core":                          {kind: "Pod", of: kind("", "Pod"), want: true},
+		"of a group without a dot":             {kind: "ReplicaSet", of: kind("apps", "ReplicaSet"), want: true},
+		"of a group of Kubernetes":             {kind: "NetworkPolicy", of: kind("networking.k8s.io", "NetworkPolicy"), want: true},
+		"of another group":                     {kind: "ReplicaSet", of: kind("example.com", "ReplicaSet")},
+		"of a group that looks like it":        {kind: "ReplicaSet", of: kind("notk8s.io", "ReplicaSet")},
+		"another kind":                         {kind: "Pod", of: kind("apps", "ReplicaSet")},
+		"any":                                  {kind: "*", of: kind("example.com", "ReplicaSet"), want: true},
+		"with a group":                         {group: "example.com", kind: "Bucket", of: kind("example.com", "Bucket"), want: true},
+		"with another group":                   {group: "example.com", kind: "Bucket", of: kind("example.org", "Bucket")},
+		"with a group, of Kubernetes":          {group: "example.com", kind: "Pod", of: kind("", "Pod")},
+		"with a group of Kubernetes, as it is": {group: "networking.k8s.io", kind: "NetworkPolicy", of: kind("networking.k8s.io", "NetworkPolicy"), want: true},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			e := ledger.NewEntry(v1alpha1.Allowance{APIGroup: tc.group, Kind: tc.kind, Mutation: "*"})
+			if got := MatchesKind(e, tc.of); got != tc.want {
+				t.Errorf("is about %s: %v, want %v", tc.of, got, tc.want)
+			}
+		})
+	}
+	for group, want := range map[string]string{"": "", "apps": "", "networking.k8s.io": "", "example.com": "example.com", "notk8s.io": "notk8s.io"} {
+		if got := entryGroup(group); got != want {
+			t.Errorf("an entry for a kind of %q names the group %q, want %q", group, got, want)
+		}
 	}
 }
 

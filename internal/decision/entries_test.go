@@ -95,7 +95,7 @@ func TestEntriesOfOthers(t *testing.T) {
 		t.Errorf("allowances (-want +got):\n%s", diff)
 	}
 	unserved := external.Rules[0].Entries[0]
-	unserved.External = nil
+	unserved.External, unserved.Create = nil, true
 	if got := in.entries(unserved, "alice", nil); got != nil {
 		t.Errorf("a kind that is not served: %v", got)
 	}
