@@ -79,11 +79,16 @@ func Folded(l ledger.Ledger, rec *v1alpha1.AllowanceRecord, holder *unstructured
 
 // Fold adds a pending grant that counts for holder to a ledger: its allowances
 // enter, and the withheld changes that it ends leave. What is withheld of a field that
-// is withheld already, or is part of one, is there already. What the same initiator was
-// granted at a later generation stays.
+// is withheld already, or is part of one, is there already, unless another value of it has been
+// approved since. What the same initiator was granted at a later generation stays.
 func Fold(l ledger.Ledger, p v1alpha1.PendingGrant, holder *unstructured.Unstructured) ledger.Ledger {
-	rest := l.Without(func(e ledger.Entry) bool { return e.IsWithheld() && slices.Contains(p.Cleared, e.Mutation) })
-	return rest.Merge(slices.DeleteFunc(Allowances(p, holder), func(a v1alpha1.Allowance) bool {
+	allowances := Allowances(p, holder)
+	rest := l.Without(func(e ledger.Entry) bool {
+		return e.IsWithheld() && (slices.Contains(p.Cleared, e.Mutation) || slices.ContainsFunc(allowances, func(a v1alpha1.Allowance) bool {
+			return a.Relation == v1alpha1.RelationWithheld && a.Mutation == e.Mutation && a.Replaced != e.Replaced
+		}))
+	})
+	return rest.Merge(slices.DeleteFunc(allowances, func(a v1alpha1.Allowance) bool {
 		return slices.ContainsFunc(rest, func(e ledger.Entry) bool {
 			if a.Relation == v1alpha1.RelationWithheld {
 				return e.IsWithheld() && isAtOrAbove(e.Mutation, a.Mutation)

@@ -301,3 +301,36 @@ func TestFoldIsEffective(t *testing.T) {
 		}
 	})
 }
+
+// A grant that counts by a number counts again once the number is back, with what it withholds. Where
+// another value has been approved since, which a grant in between said that does not count any more,
+// the later grant knows it.
+func TestFoldKnowsWhatWasApprovedSince(t *testing.T) {
+	mark := func(generation int64, replaced string) v1alpha1.Allowance {
+		return v1alpha1.Allowance{
+			Relation: v1alpha1.RelationWithheld, Mutation: "spec.template", Generation: generation, Initiator: "mallory", Replaced: replaced,
+		}
+	}
+	const was, is = "00000000000000000000000000000001", "00000000000000000000000000000002"
+	tests := map[string]struct {
+		earlier, later v1alpha1.Allowance
+		want           v1alpha1.Allowance
+	}{
+		"the same value":      {mark(1, was), mark(2, was), mark(1, was)},
+		"another value":       {mark(1, was), mark(2, is), mark(2, is)},
+		"none, and a value":   {mark(1, ""), mark(2, is), mark(2, is)},
+		"a value, and none":   {mark(1, was), mark(2, ""), mark(2, "")},
+		"none in either case": {mark(1, ""), mark(2, ""), mark(1, "")},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			folded := ledger.Ledger{}
+			for _, a := range []v1alpha1.Allowance{tc.earlier, tc.later} {
+				folded = Fold(folded, v1alpha1.PendingGrant{Allowances: []v1alpha1.Allowance{a}}, holder(3))
+			}
+			if diff := cmp.Diff(ledger.Ledger{}.Merge(tc.want).Encode(), folded.Encode()); diff != "" {
+				t.Errorf("withheld (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

@@ -1205,6 +1205,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestActions", "./internal/decision"},
 	},
 	{
+		name:  "what was withheld before an approval is withheld as it was",
+		edits: []edit{{"internal/record/effective.go", "a.Mutation == e.Mutation && a.Replaced != e.Replaced", "a.Mutation == e.Mutation && false"}},
+		unit:  []string{"-run=TestFoldKnows", "./internal/record"},
+	},
+	{
 		name:  "what other actions are about lets anybody act",
 		edits: []edit{{"internal/decision/actions.go", "len(acted) == 0 && !caused && p.Action", "len(acted) < 0 && !caused && p.Action"}},
 		unit:  []string{"-run=TestActions", "./internal/decision"},
