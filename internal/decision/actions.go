@@ -54,11 +54,8 @@ func (g *granter) act(ctx context.Context, c change.Change) (refused bool) {
 		acted := p.Acted(c.Path)
 		refused = refused || len(acted) == 0 && !caused && p.Action == v1alpha1.ActionDeny
 		for _, rule := range acted {
-			t := triggered{Rule: rule, policy: p, field: c.Path, matches: true, cause: o, caused: caused && g.permits(ctx, p, rule, c)}
-			if t.caused {
-				trace := append(slices.Clone(o.trace), g.hop(shortened(c.Path), g.capture(rule.Capture)))
-				g.grant.add(g.grantsOf(rule, o.initiator, trace)...)
-			}
+			t := triggered{Rule: rule, policy: p, field: c.Path, matches: true, cause: o, caused: caused}
+			g.earn(ctx, &t, c)
 			rules = append(rules, t)
 		}
 	}

@@ -227,12 +227,18 @@ func (g *granter) change(ctx context.Context, c change.Change, byAct bool) []tri
 			continue
 		}
 		g.grant.Triggered = true
-		if t.caused = t.caused && g.permits(ctx, t.policy, t.Rule, c); t.caused {
-			trace := append(slices.Clone(t.cause.trace), g.hop(shortened(t.field), g.capture(t.Capture)))
-			g.grant.add(g.grantsOf(t.Rule, t.cause.initiator, trace)...)
-		}
+		g.earn(ctx, t, c)
 	}
 	return rules
+}
+
+// earn adds what a change allows by a rule that it triggers, where it has a cause and the conditions
+// of the rule hold.
+func (g *granter) earn(ctx context.Context, t *triggered, c change.Change) {
+	if t.caused = t.caused && g.permits(ctx, t.policy, t.Rule, c); t.caused {
+		trace := append(slices.Clone(t.cause.trace), g.hop(shortened(t.field), g.capture(t.Capture)))
+		g.grant.add(g.grantsOf(t.Rule, t.cause.initiator, trace)...)
+	}
 }
 
 // withoutCause returns what of a change earned nothing: for some target, none of the rules that it

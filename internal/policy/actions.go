@@ -24,18 +24,16 @@ import (
 
 // Acted returns the rules for an action that somebody has taken through the status of an object
 // (D2): those with a trigger that is about the action, or else all that are about the object.
-// Whoever acts does not say what of the object is to be carried out. They are returned with the
-// action for their trigger.
+// Whoever acts does not say what of the object is to be carried out. Their trigger is the action.
 func (p *Policy) Acted(action change.Path) []*Rule {
 	var about, others []*Rule
 	for i := range p.Rules {
-		r := p.Rules[i]
+		r, trigger := p.Rules[i], p.Rules[i].Trigger
+		r.Trigger = change.Pattern(action)
 		switch {
-		case !isStatus(r.Trigger):
-			r.Trigger = change.Pattern(action)
+		case !isStatus(trigger):
 			others = append(others, &r)
-		case r.Trigger.Touches(action):
-			r.Trigger = change.Pattern(action)
+		case trigger.Touches(action):
 			about = append(about, &r)
 		}
 	}
