@@ -287,10 +287,7 @@ func (p *performance) clean(ctx context.Context) error {
 		}
 		for i := range list.Items {
 			obj := &list.Items[i]
-			foreign := slices.ContainsFunc(obj.GetFinalizers(), func(f string) bool { return strings.Contains(f, "zq") })
-			if foreign && obj.GetDeletionTimestamp() != nil {
-				_ = p.admin.Patch(ctx, obj, merge(`{"metadata":{"finalizers":null}}`)) // It goes the next time.
-			}
+			p.letGo(ctx, obj)
 			left := strings.HasSuffix(obj.GetName(), part) || strings.HasSuffix(obj.GetName(), below)
 			if (left || strings.HasPrefix(obj.GetName(), "zq") && p.r.IntN(3) == 0) && len(obj.GetOwnerReferences()) == 0 {
 				_ = p.people[plan.Alice].Delete(ctx, obj, client.PropagationPolicy("Background")) // It goes the next time.
@@ -298,4 +295,12 @@ func (p *performance) clean(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// letGo takes the finalizers of what a stranger keeps from its end.
+func (s *stage) letGo(ctx context.Context, obj *unstructured.Unstructured) {
+	foreign := slices.ContainsFunc(obj.GetFinalizers(), func(f string) bool { return strings.Contains(f, "zq") })
+	if foreign && obj.GetDeletionTimestamp() != nil {
+		_ = s.admin.Patch(ctx, obj, merge(`{"metadata":{"finalizers":null}}`)) // It goes the next time.
+	}
 }

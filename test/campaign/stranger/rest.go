@@ -44,11 +44,11 @@ const (
 	restless = 5 * time.Minute
 )
 
-// rest has alice wish for something new of the one half of what is hers, approve of all that is
-// there, and delete the other half. Once nothing happens any more it judges again. Then nobody is
-// asked any longer, and everybody gets a reason to look again. What happens then had been refused
-// all the time, although somebody who may had asked for it and nothing was withheld any more, of
-// which it returns an error. The report is nil where it did not come to that.
+// rest has alice wish for something new of one half of what is hers, approve of all that is there,
+// and delete the other half. Once nothing happens any more it judges, and returns the report. Then it
+// takes the operator away, and has all controllers look again. What they do then had been refused,
+// although somebody who may had asked for it and nothing was withheld: that is an error. The report
+// is nil where something failed before.
 func (s *stage) rest(ctx context.Context) (*checker.Report, error) {
 	sayf("alice has the last word")
 	if err := s.lastWord(ctx); err != nil {
@@ -115,20 +115,14 @@ func (s *stage) wish(ctx context.Context, resource string, obj *unstructured.Uns
 		return err
 	}
 	before := obj.DeepCopy()
-	p := &performance{stage: s, Act: plan.Act{Resource: resource}, obj: obj}
-	p.restore(want)
+	(&performance{stage: s, Act: plan.Act{Resource: resource}, obj: obj}).restore(want)
 	switch resource {
 	case "jobs":
 		maps.Copy(asMap(obj.Object["spec"]), map[string]any{"suspend": false, "parallelism": int64(2)})
 	case "cronjobs":
 		asMap(obj.Object["spec"])["suspend"] = true
 	}
-	annotations := obj.GetAnnotations()
-	if annotations == nil {
-		annotations = map[string]string{}
-	}
-	annotations["kausality.io/approve"] = "*"
-	obj.SetAnnotations(annotations)
+	annotate(obj, "kausality.io/approve", "*")
 	return client.IgnoreNotFound(s.people[plan.Alice].Patch(ctx, obj, client.MergeFrom(before)))
 }
 
@@ -200,9 +194,7 @@ func (s *stage) children(ctx context.Context) (children, error) {
 		}
 		for i := range list.Items {
 			obj := &list.Items[i]
-			if obj.GetDeletionTimestamp() != nil && slices.ContainsFunc(obj.GetFinalizers(), func(f string) bool { return strings.Contains(f, "zq") }) {
-				_ = s.admin.Patch(ctx, obj, merge(`{"metadata":{"finalizers":null}}`)) // It goes the next time.
-			}
+			s.letGo(ctx, obj)
 			made, err := childOf(resource, obj)
 			if err != nil {
 				return nil, err

@@ -73,12 +73,7 @@ func (p *performance) alter() ([]string, error) {
 		return draw.Path("metadata.ownerReferences"), nil
 	case plan.Ours:
 		key, value := p.ours()
-		annotations := p.obj.GetAnnotations()
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
-		annotations[key] = value
-		p.obj.SetAnnotations(annotations)
+		annotate(p.obj, key, value)
 		return []string{"metadata", "annotations", key}, nil
 	case plan.Finalize:
 		p.obj.SetFinalizers(append(p.obj.GetFinalizers(), "stranger.example.org/"+p.mark().Text()))
@@ -267,18 +262,23 @@ func (p *performance) ours() (key, value string) {
 	return prefix + "kausality.io/" + name, []string{forged, "*", "spec", p.mark().Text(), ""}[p.r.IntN(5)]
 }
 
-// breakGlass gives a reason why nobody is to be asked, for whatever is changed along with it.
-func (p *performance) breakGlass() {
-	annotations := p.obj.GetAnnotations()
+// annotate sets an annotation in memory.
+func annotate(obj *unstructured.Unstructured, key, value string) {
+	annotations := obj.GetAnnotations()
 	if annotations == nil {
 		annotations = map[string]string{}
 	}
+	annotations[key] = value
+	obj.SetAnnotations(annotations)
+}
+
+// breakGlass gives a reason why nobody is to be asked, for whatever is changed along with it.
+func (p *performance) breakGlass() {
 	prefix := ""
 	if owner := metav1.GetControllerOfNoCopy(p.obj); owner != nil {
 		prefix = strings.ToLower(p.obj.GetKind()) + "."
 	}
-	annotations[prefix+"kausality.io/break-glass"] = []string{"", "delete: "}[p.r.IntN(2)] + p.mark().Text()
-	p.obj.SetAnnotations(annotations)
+	annotate(p.obj, prefix+"kausality.io/break-glass", []string{"", "delete: "}[p.r.IntN(2)]+p.mark().Text())
 }
 
 // revisionLabel is what sets tell by of which revision their Pods are.
@@ -370,13 +370,8 @@ func (p *performance) part() ([]string, error) {
 		return nil, errNothing
 	}
 	if p.r.IntN(3) == 0 {
-		annotations := p.obj.GetAnnotations()
-		if annotations == nil {
-			annotations = map[string]string{}
-		}
 		approved := []string{"*", "spec", strings.Join(above[:2], "."), "spec.template.spec.containers[0].securityContext", "spec.items[0].options"}
-		annotations["kausality.io/approve"] = approved[p.r.IntN(len(approved))]
-		p.obj.SetAnnotations(annotations)
+		annotate(p.obj, "kausality.io/approve", approved[p.r.IntN(len(approved))])
 	}
 	return above, nil
 }

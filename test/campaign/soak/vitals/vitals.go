@@ -100,7 +100,7 @@ const (
 )
 
 // Judge tells how everything grows, from samples that begin once what is kept has come
-// to its size. There must be some.
+// to its size. There must be enough for a few stretches.
 func Judge(samples []Sample, bounds Bounds, seed uint64) ([]Growth, error) {
 	if len(samples) < 2*block*stretch {
 		return nil, fmt.Errorf("%d samples are too few to tell: it takes %d", len(samples), 2*block*stretch)
