@@ -24,6 +24,7 @@ import (
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
+	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -175,6 +176,26 @@ func writingLedgers() []bypass {
 				client.DryRunAll)).To(Succeed())
 			Expect(shared.recorded(ctx, s.d).Status.PendingGrants).To(BeEmpty())
 			gainedNothing(ctx, s)
+		}},
+		{"scaling a child on, when a scale of the parent is done", func(ctx context.Context, s *scene) {
+			By("having the record keep what it says of the scale")
+			shared.validateToo(ctx, s.ns, "object.kind != 'ConfigMap' && ('pendingGrants' in object.status || !('pendingGrants' in oldObject.status))", "kept",
+				requests(admissionregistrationv1.Update, v1alpha1.GroupVersion.Group, v1alpha1.GroupVersion.Version, "allowancerecords/status"),
+				requests(admissionregistrationv1.Create, "", "v1", "configmaps"))
+			Eventually(ctx, func() error {
+				return s.rogue.Create(ctx, configMap(s.ns, "probe", ""), client.DryRunAll)
+			}).Should(MatchError(ContainSubstring("kept")))
+
+			d := shared.alice().deploy(ctx, builders.MakeDeployment(s.ns, "scaled").Replicas(1))
+			Expect(shared.alice().scale(ctx, d, 2)).To(Succeed())
+			shared.complete(ctx, d, "1")
+			rs := shared.newestReplicaSet(ctx, d)
+			Expect(shared.recorded(ctx, d).Status.PendingGrants).NotTo(BeEmpty())
+			Eventually(ctx, func() error {
+				return s.controller.try(ctx, rs.DeepCopy(), replicas(9), client.DryRunAll)
+			}).Should(MatchError(denied, "denied"))
+			Expect(shared.recorded(ctx, d).Status.PendingGrants).NotTo(BeEmpty())
+			refuse(s.controller.try(ctx, rs, replicas(9)), "spec.replicas")
 		}},
 	}
 }

@@ -115,31 +115,8 @@ func (a *asked) pod(ctx context.Context, name string) *corev1.Pod {
 // refuseDeletions has an admission policy refuse mallory's deletions in a namespace.
 func refuseDeletions(ctx context.Context, ns string) {
 	GinkgoHelper()
-	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
-		ObjectMeta: metav1.ObjectMeta{Name: ns},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
-			MatchConstraints: &admissionregistrationv1.MatchResources{
-				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: ns}},
-				ResourceRules: []admissionregistrationv1.NamedRuleWithOperations{{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
-					Operations: []admissionregistrationv1.OperationType{admissionregistrationv1.Delete},
-					Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{"configmaps"}},
-				}}},
-			},
-			Validations: []admissionregistrationv1.Validation{{Expression: "request.userInfo.username != '" + mallory + "'", Message: "not for mallory"}},
-		},
-	}
-	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
-		ObjectMeta: metav1.ObjectMeta{Name: ns},
-		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
-			PolicyName: ns, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
-		},
-	}
-	Expect(shared.Create(ctx, policy)).To(Succeed())
-	Expect(shared.Create(ctx, binding)).To(Succeed())
-	DeferCleanup(func(ctx context.Context) {
-		Expect(shared.Delete(ctx, binding)).To(Succeed())
-		Expect(shared.Delete(ctx, policy)).To(Succeed())
-	})
+	shared.validateToo(ctx, ns, "request.userInfo.username != '"+mallory+"'", "not for mallory",
+		requests(admissionregistrationv1.Delete, "", "v1", "configmaps"))
 	Eventually(func() error {
 		return shared.as(mallory, "system:masters").Delete(ctx, configMap(ns, "trigger", ""), client.DryRunAll)
 	}).WithContext(ctx).Should(MatchError(ContainSubstring("not for mallory")))

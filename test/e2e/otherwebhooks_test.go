@@ -48,6 +48,42 @@ const (
 // edit is what another mutating webhook does to an object.
 type edit func(req admission.Request, obj *unstructured.Unstructured)
 
+// requests selects those for one operation on one resource.
+func requests(operation admissionregistrationv1.OperationType, group, version, resource string) admissionregistrationv1.NamedRuleWithOperations {
+	return admissionregistrationv1.NamedRuleWithOperations{RuleWithOperations: admissionregistrationv1.RuleWithOperations{
+		Operations: []admissionregistrationv1.OperationType{operation},
+		Rule:       admissionregistrationv1.Rule{APIGroups: []string{group}, APIVersions: []string{version}, Resources: []string{resource}},
+	}}
+}
+
+// validateToo has an admission policy refuse what is not so of some requests in a namespace until the end
+// of the spec. The API server takes a moment to hear of it.
+func (c *cluster) validateToo(ctx context.Context, namespace, expression, message string, rules ...admissionregistrationv1.NamedRuleWithOperations) {
+	GinkgoHelper()
+	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicySpec{
+			MatchConstraints: &admissionregistrationv1.MatchResources{
+				NamespaceSelector: &metav1.LabelSelector{MatchLabels: map[string]string{corev1.LabelMetadataName: namespace}},
+				ResourceRules:     rules,
+			},
+			Validations: []admissionregistrationv1.Validation{{Expression: expression, Message: message}},
+		},
+	}
+	binding := &admissionregistrationv1.ValidatingAdmissionPolicyBinding{
+		ObjectMeta: metav1.ObjectMeta{Name: namespace},
+		Spec: admissionregistrationv1.ValidatingAdmissionPolicyBindingSpec{
+			PolicyName: namespace, ValidationActions: []admissionregistrationv1.ValidationAction{admissionregistrationv1.Deny},
+		},
+	}
+	Expect(c.Create(ctx, policy)).To(Succeed())
+	Expect(c.Create(ctx, binding)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) {
+		Expect(c.Delete(ctx, binding)).To(Succeed())
+		Expect(c.Delete(ctx, policy)).To(Succeed())
+	})
+}
+
 // mutateToo has another mutating webhook edit what is created and updated of some
 // resources in a namespace, until the end of the spec or until the result is called.
 // The API server asks it again when others change the object after it.

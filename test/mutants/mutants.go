@@ -925,6 +925,13 @@ var mutants = []mutant{
 		ways:  []string{"scaling the parent as a dry run first"},
 	},
 	{
+		name: "a pending grant lasts until its record is written",
+		edits: []edit{{
+			"internal/webhook/admission/ledgers.go", "return !written.Has(e.ID()) && spent(e) })", "return false && !written.Has(e.ID()) && spent(e) })",
+		}},
+		ways: []string{"scaling a child on, when a scale of the parent is done"},
+	},
+	{
 		name:  "anybody initiates",
 		edits: []edit{{"internal/decision/chain.go", "initiates: p.MayInitiate(g.Requester) ||", "initiates: true || p.MayInitiate(g.Requester) ||"}},
 		ways: []string{

@@ -176,7 +176,7 @@ func (g *Gatherer) gatherOwner(
 	p.parentRecord = rec
 	p.strays = g.strays.with(rec, parent.GetUID(), why)
 	p.bounds.Strays = uidsOf(p.strays)
-	effective := record.Effective(rec, parent, stored)
+	effective := unspent(ctx, rec, parent, stored, p.bounds.Policies)
 	p.bounds.Ledger = effective.Without(ledger.Entry.IsWithheld)
 	p.bounds.Standing = g.parentStanding(ctx, parent, p.bounds.Policies, effective, rec)
 	p.bounds.Adopting = g.adopting(ctx, parent, p.bounds.Policies, rec)

@@ -226,7 +226,7 @@ func (g *Gatherer) referent(
 	if err != nil {
 		return decision.Referent{}, false, err
 	}
-	effective := record.Effective(rec, obj, stored)
+	effective := unspent(ctx, rec, obj, stored, policies)
 	out := decision.Referent{
 		GVK: obj.GroupVersionKind(), Namespace: obj.GetNamespace(), Name: obj.GetName(), Generation: obj.GetGeneration(),
 		ResourceVersion: obj.GetResourceVersion(),

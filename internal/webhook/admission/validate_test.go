@@ -87,14 +87,21 @@ func TestValidate(t *testing.T) {
 			cached: deployment(5, mayScale("alice", 5)), reason: "Covered",
 		},
 		"covered by a pending grant": {
-			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(5),
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: unsettled(deployment(5)),
 			record: &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{{
 				ID: "1", ContentHash: change.HashOfCounted(deployment(5).Object), Allowances: []v1alpha1.Allowance{mayScale("alice", 4)},
 			}}}},
 			reason: "Covered", observed: []observed{{"Allowed", "Covered"}}, pending: 1,
 		},
+		"a pending grant of what is done": {
+			user: deployer, before: replicaSet(5), after: counted(replicaSet(9)), cached: deployment(5),
+			record: &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{{
+				ID: "1", Path: "spec.replicas", Value: new(int64(5)), Allowances: []v1alpha1.Allowance{mayScale("alice", 0)},
+			}}}},
+			code: http.StatusForbidden, reason: "Denied", observed: []observed{{"Denied", "Denied"}}, liveReads: 1,
+		},
 		"a pending grant for what the parent is not any more": {
-			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: deployment(5),
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), cached: unsettled(deployment(5)),
 			record: &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{{
 				ID: "1", ContentHash: change.HashOfCounted(deployment(7).Object), Allowances: []v1alpha1.Allowance{mayScale("alice", 4)},
 			}}}},
