@@ -24,6 +24,7 @@ import (
 
 	"github.com/crossplane/crossplane-runtime/v2/pkg/fieldpath"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -115,6 +116,36 @@ func Counts(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
 	}
 	value, err := fieldpath.Pave(holder.Object).GetInteger(p.Path)
 	return err == nil && value == *p.Value
+}
+
+// IsAfter reports whether holder is newer than what the request found that a pending grant is of.
+// Where that had the content of the grant already, or lost it before, it would seem that the grant was
+// folded in, or that its content has gone.
+func IsAfter(holder *unstructured.Unstructured, p v1alpha1.PendingGrant) bool {
+	if p.After == "" {
+		return true
+	}
+	order, err := resourceversion.CompareResourceVersion(holder.GetResourceVersion(), p.After)
+	return err != nil || order > 0
+}
+
+// Returning returns a record with those pending grants only that do not count for holder any more, as
+// the content of each has gone, or was never stored. They count again for an object that gets
+// this content, until the operator has looked. It returns nil if there are none. Both may be nil.
+func Returning(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured) *v1alpha1.AllowanceRecord {
+	if rec == nil || holder == nil {
+		return nil
+	}
+	var gone []v1alpha1.PendingGrant
+	for _, p := range rec.Status.PendingGrants {
+		if p.After != "" && IsAfter(holder, p) && !Counts(p, holder) {
+			gone = append(gone, p)
+		}
+	}
+	if len(gone) == 0 {
+		return nil
+	}
+	return &v1alpha1.AllowanceRecord{Spec: rec.Spec, Status: v1alpha1.AllowanceRecordStatus{PendingGrants: gone}}
 }
 
 // Allowances returns the allowances of a pending grant that counts for holder, with the

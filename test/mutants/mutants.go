@@ -1455,6 +1455,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestCauses", "./internal/generate/plan"},
 	},
 	{
+		name:  "what was approved once is approved whenever it comes back",
+		edits: []edit{{"internal/webhook/admission/deviation.go", "if at(has, path) && at(returning, path) || ", "if at(has, path) && (true || at(returning, path)) || "}},
+		unit:  []string{"-run=TestWithholdingWhatWasApprovedOnce", "./internal/webhook/admission"},
+	},
+	{
+		name:  "what may come to be stored yet has gone",
+		edits: []edit{{"internal/record/pending.go", "p.After != \"\" && IsAfter(holder, p) && !Counts", "p.After != \"\" && !Counts"}},
+		unit:  []string{"-run=TestWithholdingWhatWasApprovedOnce", "./internal/webhook/admission"},
+	},
+	{
 		name:  "a stray that was just adopted is in nobody's way once it is gone",
 		edits: []edit{{"internal/webhook/admission/strays.go", "		return c.UID == child && time.Since(c.Time.Time) <= outlived", "		return false"}},
 		unit:  []string{"-run=TestStrayThatIsDeletedAsItIsAdopted", "./internal/webhook/admission"},

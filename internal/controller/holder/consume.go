@@ -21,8 +21,6 @@ import (
 	"slices"
 	"time"
 
-	"k8s.io/apimachinery/pkg/util/resourceversion"
-
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/requeue"
@@ -137,7 +135,7 @@ func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alp
 	for i, p := range grants {
 		p.Allowances = c.without(p.Allowances, grants[i+1:])
 		switch {
-		case !c.isAfter(p):
+		case !record.IsAfter(c.obj, p):
 			if !c.awaits(p) {
 				continue
 			}
@@ -167,20 +165,9 @@ func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alp
 func (c *consumption) without(allowances []v1alpha1.Allowance, later []v1alpha1.PendingGrant) []v1alpha1.Allowance {
 	return slices.DeleteFunc(slices.Clone(allowances), func(a v1alpha1.Allowance) bool {
 		return a.Relation == v1alpha1.RelationWithheld && slices.ContainsFunc(later, func(p v1alpha1.PendingGrant) bool {
-			return slices.Contains(p.Cleared, a.Mutation) && c.isAfter(p) && record.Counts(p, c.obj)
+			return slices.Contains(p.Cleared, a.Mutation) && record.IsAfter(c.obj, p) && record.Counts(p, c.obj)
 		})
 	})
-}
-
-// isAfter reports whether the holder is newer than what the request found that a
-// pending grant is of. Where that had the content of the grant already, or lost it
-// before, it would seem that the grant was folded in, or that its content has gone.
-func (c *consumption) isAfter(p v1alpha1.PendingGrant) bool {
-	if p.After == "" {
-		return true
-	}
-	order, err := resourceversion.CompareResourceVersion(c.obj.GetResourceVersion(), p.After)
-	return err != nil || order > 0
 }
 
 // awaits reports whether a pending grant may still be seen, and has it looked at again

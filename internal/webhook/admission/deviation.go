@@ -103,9 +103,14 @@ func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored le
 	at := func(st *approved.Standing, path string) bool {
 		return slices.ContainsFunc(st.Withheld(), func(d approved.Difference) bool { return d.Path.String() == path })
 	}
+	// A grant for what the object was like before would end it anew, as the object is like that again.
+	returning := has
+	if old := record.Returning(f.record, r.old); old != nil {
+		returning = compared(r.new, old, record.Folded(stored, old, r.new), want.Object)
+	}
 	for _, each := range want.Withheld() {
 		path := each.Path.String()
-		if at(has, path) || slices.ContainsFunc(f.approvedBefore, func(c change.Change) bool { return c.Path.Overlaps(each.Path) }) {
+		if at(has, path) && at(returning, path) || slices.ContainsFunc(f.approvedBefore, func(c change.Change) bool { return c.Path.Overlaps(each.Path) }) {
 			continue
 		}
 		d.missing = append(d.missing, v1alpha1.Allowance{

@@ -289,3 +289,45 @@ func TestApprovingWhatIsPending(t *testing.T) {
 		t.Errorf("pending (-want +got):\n%s", diff)
 	}
 }
+
+// A pending grant of what the object was like before counts again if the object is like that again. What
+// somebody else makes so is withheld all the same: a grant of its own says that, after the former one.
+func TestWithholdingWhatWasApprovedOnce(t *testing.T) {
+	once, before := unsettled(deployment(1)), unsettled(deployment(5))
+	for name, tc := range map[string]struct {
+		version string // of the object that the request finds
+		cleared []string
+		want    bool
+	}{
+		"all of it":                                   {version: "9", cleared: []string{"spec.replicas"}, want: true},
+		"by a grant that clears something else":       {version: "9", cleared: []string{"spec.note"}},
+		"by a request that may come to be stored yet": {version: "7", cleared: []string{"spec.replicas"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			before := before.DeepCopy()
+			before.SetResourceVersion(tc.version)
+			grant := record.NewPending(nil, once, []v1alpha1.Allowance{mayScale("alice", 4)}, tc.cleared)
+			grant.After = "7"
+			w := &world{records: map[types.UID]*v1alpha1.AllowanceRecord{"uid-web": {
+				Spec:   v1alpha1.AllowanceRecordSpec{TargetRef: record.TargetOf(before)},
+				Status: v1alpha1.AllowanceRecordStatus{PendingGrants: []v1alpha1.PendingGrant{grant}},
+			}}}
+			mutator, validator := w.hooks(t, deploymentPolicy)
+			after := once.DeepCopy()
+			resp := mutator.Handle(t.Context(), asking(t, "mallory", nil, before, after))
+			after.SetAnnotations(patched(t, after, resp))
+			if resp := validator.Handle(t.Context(), asking(t, "mallory", nil, before, counted(after))); !resp.Allowed {
+				t.Fatalf("refused: %+v", resp.Result)
+			}
+			var want []v1alpha1.PendingGrant
+			if mark := held("spec.replicas", approved.Print("uid-web", int64(5))); tc.want {
+				mark.Generation = after.GetGeneration()
+				want = append(want, record.NewPending(nil, after, []v1alpha1.Allowance{mark}, nil))
+				want[0].After = tc.version
+			}
+			if diff := cmp.Diff(want, w.pending, cmpopts.EquateEmpty()); diff != "" {
+				t.Errorf("pending (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
