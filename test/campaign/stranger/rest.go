@@ -28,10 +28,14 @@ import (
 
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/campaign/stranger/checker"
 	"kausality.io/operator/test/campaign/stranger/plan"
 )
@@ -51,7 +55,7 @@ const (
 // is nil where something failed before.
 func (s *stage) rest(ctx context.Context) (*checker.Report, error) {
 	sayf("alice has the last word")
-	if err := s.lastWord(ctx); err != nil {
+	if err := errors.Join(s.lastWord(ctx), s.collected(ctx)); err != nil {
 		return nil, err
 	}
 	before, err := s.wake(ctx, "asked")
@@ -104,6 +108,33 @@ func (s *stage) lastWord(ctx context.Context) error {
 				return fmt.Errorf("%s %s: %w", resource, obj.GetName(), err)
 			}
 		}
+	}
+	return nil
+}
+
+// collected waits until the garbage collector knows the kind of the Things: it looks for new kinds every
+// half minute only, and until then leaves what a Thing that is gone has below it.
+func (s *stage) collected(ctx context.Context) error {
+	thing := builders.MakeThing(thingGroup, metav1.NamespaceDefault, "collected")
+	if err := s.admin.Create(ctx, thing); err != nil {
+		return err
+	}
+	below := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{
+		Namespace: thing.GetNamespace(), Name: thing.GetName(),
+		OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(thing, thing.GroupVersionKind())},
+	}}
+	if err := s.admin.Create(ctx, below); err != nil {
+		return err
+	}
+	if err := s.admin.Delete(ctx, thing, client.PropagationPolicy(metav1.DeletePropagationBackground)); err != nil {
+		return err
+	}
+	err := wait.PollUntilContextTimeout(ctx, time.Second, restless, true, func(ctx context.Context) (bool, error) {
+		err := s.admin.Get(ctx, client.ObjectKeyFromObject(below), below)
+		return apierrors.IsNotFound(err), client.IgnoreNotFound(err)
+	})
+	if err != nil {
+		return fmt.Errorf("the garbage collector leaves ConfigMap %s/%s, of which the owner is gone: %w", below.Namespace, below.Name, err)
 	}
 	return nil
 }
