@@ -46,6 +46,34 @@ func (a *actor) patchStatus(ctx context.Context, obj client.Object, status strin
 	return a.Status().Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(`{"status":`+status+`}`)))
 }
 
+// app is a Thing of alice's of which the controller has made a ConfigMap.
+type app struct {
+	owner      *actor
+	controller *thingController
+	thing      *unstructured.Unstructured
+	config     *corev1.ConfigMap
+}
+
+// makeApp applies policies for the Things of a group, makes one as alice and has its controller, which
+// reports as is told, carry it out.
+func makeApp(
+	ctx context.Context, group string, report func(context.Context, *actor, *unstructured.Unstructured) error, policies ...*v1alpha1.AllowancePolicy,
+) *app {
+	GinkgoHelper()
+	shared.apply(ctx, policies...)
+	ns := shared.newNamespace(ctx)
+	a := &app{
+		owner:      shared.as(alice, platformTeam, "system:masters"),
+		controller: &thingController{shared.as(thingControllerUser, "system:masters"), ns, report},
+		thing:      builders.MakeThing(group, ns, "app"),
+		config:     &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}},
+	}
+	a.thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+	Expect(a.owner.Create(ctx, a.thing)).To(Succeed())
+	Expect(a.controller.reconcile(ctx, a.thing)).To(Succeed())
+	return a
+}
+
 // unknownKinds returns the ways around that go through what nobody here has heard of a kind.
 func unknownKinds() []bypass {
 	return []bypass{
@@ -53,43 +81,35 @@ func unknownKinds() []bypass {
 			group := defineThings(ctx)
 			policies := thingPolicies(group)
 			policies[0].Spec.Knowledge = knownThings()
-			shared.apply(ctx, policies...)
-			ns := shared.newNamespace(ctx)
-			owner := shared.as(alice, platformTeam, "system:masters")
-			controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportGenerationAsText}
-			thing := builders.MakeThing(group, ns, "app")
-			thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
-			Expect(owner.Create(ctx, thing)).To(Succeed())
-			Expect(controller.reconcile(ctx, thing)).To(Succeed())
-			shared.over(ctx, thing)
+			a := makeApp(ctx, group, reportGenerationAsText, policies...)
+			shared.over(ctx, a.thing)
 
 			for _, action := range []string{`{"promote":true}`, `{"conditions":[{"type":"Issuing","status":"True"}]}`} {
-				err := s.rogue.patchStatus(ctx, thing, action)
+				err := s.rogue.patchStatus(ctx, a.thing, action)
 				Expect(err).To(MatchError(denied, "denied"))
 				Expect(err).To(MatchError(And(ContainSubstring("mallory may not initiate it"), ContainSubstring("Group platform-team may"))))
 			}
 			By("a controller reporting the same")
-			Expect(controller.patchStatus(ctx, thing, `{"conditions":[{"type":"Issuing","status":"False"}]}`)).To(Succeed())
-			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+			Expect(a.controller.patchStatus(ctx, a.thing, `{"conditions":[{"type":"Issuing","status":"False"}]}`)).To(Succeed())
 			change := client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"b"}}`))
-			Expect(controller.Patch(ctx, config, change)).To(MatchError(denied, "denied"))
+			Expect(a.controller.Patch(ctx, a.config, change)).To(MatchError(denied, "denied"))
 
 			By("who may acting")
-			audit := shared.watch(ns)
-			Expect(owner.patchStatus(ctx, thing, `{"promote":true}`)).To(Succeed())
-			Expect(controller.Patch(ctx, config, change)).To(Succeed())
+			audit := shared.watch(a.controller.namespace)
+			Expect(a.owner.patchStatus(ctx, a.thing, `{"promote":true}`)).To(Succeed())
+			Expect(a.controller.Patch(ctx, a.config, change)).To(Succeed())
 			expectCaused(audit.writes(controlplane.ByUser(thingControllerUser), controlplane.Succeeded, func(e *auditv1.Event) bool {
 				return e.ObjectRef.Resource == "configmaps"
 			}), "Covered", alice, "Thing/app status.promote")
 
 			By("who may break the glass doing it")
 			glass := `{"metadata":{"annotations":{"kausality.io/break-glass":%q}}}`
-			Expect(s.rogue.Patch(ctx, thing, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, glass, "status: it burns")))).To(Succeed())
+			Expect(s.rogue.Patch(ctx, a.thing, client.RawPatch(types.MergePatchType, fmt.Appendf(nil, glass, "status: it burns")))).To(Succeed())
 			s.rogue.warned.take()
-			Expect(s.rogue.patchStatus(ctx, thing, `{"promote":false}`)).To(Succeed())
+			Expect(s.rogue.patchStatus(ctx, a.thing, `{"promote":false}`)).To(Succeed())
 			Expect(s.rogue.warned.take()).To(ContainSubstring("the glass is broken"))
-			Expect(s.rogue.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kausality.io/break-glass":null}}}`)))).To(Succeed())
-			Expect(s.rogue.patchStatus(ctx, thing, `{"promote":null}`)).To(MatchError(denied, "denied"))
+			Expect(s.rogue.Patch(ctx, a.thing, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kausality.io/break-glass":null}}}`)))).To(Succeed())
+			Expect(s.rogue.patchStatus(ctx, a.thing, `{"promote":null}`)).To(MatchError(denied, "denied"))
 		}},
 		{"acting through the status without what the rules ask for", func(ctx context.Context, _ *scene) {
 			group := defineThings(ctx)
@@ -98,112 +118,80 @@ func unknownKinds() []bypass {
 			for i := range policies[0].Spec.Rules {
 				policies[0].Spec.Rules[i].Conditions = []string{`"ticket" in object.metadata.?annotations.orValue({})`}
 			}
-			shared.apply(ctx, policies...)
-			ns := shared.newNamespace(ctx)
-			owner := shared.as(alice, platformTeam, "system:masters")
-			controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportGenerationAsText}
-			thing := builders.MakeThing(group, ns, "app")
-			thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
-			Expect(owner.Create(ctx, thing)).To(Succeed())
-			Expect(controller.reconcile(ctx, thing)).To(Succeed())
-			shared.over(ctx, thing)
+			a := makeApp(ctx, group, reportGenerationAsText, policies...)
+			shared.over(ctx, a.thing)
 
-			Expect(owner.patchStatus(ctx, thing, `{"promote":true}`)).To(MatchError(And(ContainSubstring("status.promote"), ContainSubstring("does not meet the condition"))))
-			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+			Expect(a.owner.patchStatus(ctx, a.thing, `{"promote":true}`)).To(MatchError(And(ContainSubstring("status.promote"), ContainSubstring("does not meet the condition"))))
 			change := client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"b"}}`))
-			Expect(controller.Patch(ctx, config, change)).To(MatchError(denied, "denied"))
+			Expect(a.controller.Patch(ctx, a.config, change)).To(MatchError(denied, "denied"))
 
 			By("who has a ticket acting")
-			Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"ticket":"OPS-1"}}}`)))).To(Succeed())
-			Expect(owner.patchStatus(ctx, thing, `{"promote":true}`)).To(Succeed())
-			Expect(controller.Patch(ctx, config, change)).To(Succeed())
+			Expect(a.owner.Patch(ctx, a.thing, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"ticket":"OPS-1"}}}`)))).To(Succeed())
+			Expect(a.owner.patchStatus(ctx, a.thing, `{"promote":true}`)).To(Succeed())
+			Expect(a.controller.Patch(ctx, a.config, change)).To(Succeed())
 		}},
 		{"changing what is new for as long as nobody can tell", func(ctx context.Context, s *scene) {
 			group := defineThings(ctx)
 			policies := thingPolicies(group)
 			policies[0].Spec.Initializing = nil
-			shared.apply(ctx, policies...)
-			ns := shared.newNamespace(ctx)
-			owner := shared.as(alice, platformTeam, "system:masters")
-			controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportReadyOnly}
-			thing := builders.MakeThing(group, ns, "app")
-			thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
-			Expect(owner.Create(ctx, thing)).To(Succeed())
-			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+			a := makeApp(ctx, group, reportReadyOnly, policies...)
 
 			s.rogue.warned.take()
-			s.rogue.setThing(ctx, thing, `{"config":"theirs"}`)
+			s.rogue.setThing(ctx, a.thing, `{"config":"theirs"}`)
 			Expect(s.rogue.warned.take()).To(ContainSubstring("withheld"))
-			Expect(controller.reconcile(ctx, thing)).To(MatchError(denied, "denied"))
-			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
-			Expect(s.rogue.Delete(ctx, config)).To(MatchError(denied, "denied"))
+			Expect(a.controller.reconcile(ctx, a.thing)).To(MatchError(denied, "denied"))
+			Expect(s.rogue.Delete(ctx, a.config)).To(MatchError(denied, "denied"))
 
 			By("the controller going on, and who may changing it")
-			s.rogue.setThing(ctx, thing, `{"config":"a"}`)
-			Expect(controller.reconcile(ctx, thing)).To(Succeed())
-			owner.setThing(ctx, thing, `{"config":"b"}`)
-			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+			s.rogue.setThing(ctx, a.thing, `{"config":"a"}`)
+			Expect(a.controller.reconcile(ctx, a.thing)).To(Succeed())
+			a.owner.setThing(ctx, a.thing, `{"config":"b"}`)
+			Expect(a.controller.reconcile(ctx, a.thing)).To(Succeed())
 		}},
 		{"taking back what is withheld before a controller has heard of that", func(ctx context.Context, s *scene) {
 			group := defineThings(ctx)
 			policies := thingPolicies(group)
 			policies[0].Spec.Initializing = nil
-			shared.apply(ctx, policies...)
-			ns := shared.newNamespace(ctx)
-			owner := shared.as(alice, platformTeam, "system:masters")
-			controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportReadyOnly}
-			thing := builders.MakeThing(group, ns, "app")
-			thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
-			Expect(owner.Create(ctx, thing)).To(Succeed())
-			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+			a := makeApp(ctx, group, reportReadyOnly, policies...)
 
-			s.rogue.setThing(ctx, thing, `{"config":"theirs-alone"}`)
-			s.rogue.setThing(ctx, thing, `{"config":"a"}`)
-			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+			s.rogue.setThing(ctx, a.thing, `{"config":"theirs-alone"}`)
+			s.rogue.setThing(ctx, a.thing, `{"config":"a"}`)
 			written := func(value string) error {
-				return controller.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"`+value+`"}}`)))
+				return a.controller.Patch(ctx, a.config, client.RawPatch(types.MergePatchType, []byte(`{"data":{"config":"`+value+`"}}`)))
 			}
 			Expect(written("theirs-alone")).To(MatchError(And(ContainSubstring("spec.config"), ContainSubstring("once it has heard of that"))))
 
 			By("the controller going on, and who may asking for the same")
 			Expect(written("something else")).To(Succeed())
-			owner.setThing(ctx, thing, `{"config":"theirs-alone"}`)
-			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+			a.owner.setThing(ctx, a.thing, `{"config":"theirs-alone"}`)
+			Expect(a.controller.reconcile(ctx, a.thing)).To(Succeed())
 		}},
 		{"showing what is withheld in the annotations of a child", func(ctx context.Context, s *scene) {
 			group := defineThings(ctx)
 			policies := thingPolicies(group)
-			shared.apply(ctx, policies...)
-			ns := shared.newNamespace(ctx)
-			owner := shared.as(alice, platformTeam, "system:masters")
-			controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportObserved}
-			thing := builders.MakeThing(group, ns, "app")
-			thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
-			Expect(owner.Create(ctx, thing)).To(Succeed())
-			Expect(controller.reconcile(ctx, thing)).To(Succeed())
-			shared.over(ctx, thing)
-			config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+			a := makeApp(ctx, group, reportObserved, policies...)
+			shared.over(ctx, a.thing)
 			annotated := func(who *actor, key, value string) error {
-				return who.Patch(ctx, config, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+key+`":"`+value+`"}}}`)))
+				return who.Patch(ctx, a.config, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+key+`":"`+value+`"}}}`)))
 			}
-			Expect(annotated(controller.actor, "copied", "theirs-alone")).To(Succeed())
-			Expect(annotated(controller.actor, "copied", "a")).To(Succeed())
+			Expect(annotated(a.controller.actor, "copied", "theirs-alone")).To(Succeed())
+			Expect(annotated(a.controller.actor, "copied", "a")).To(Succeed())
 
-			s.rogue.setThing(ctx, thing, `{"config":"theirs-alone"}`)
+			s.rogue.setThing(ctx, a.thing, `{"config":"theirs-alone"}`)
 			// A controller hears of it from a watch, as the operator does, and not before it.
 			Eventually(ctx, func(g Gomega) {
-				g.Expect(shared.record(ctx, g, thing).Status.WithheldCount).To(BeEquivalentTo(1))
+				g.Expect(shared.record(ctx, g, a.thing).Status.WithheldCount).To(BeEquivalentTo(1))
 			}).Should(Succeed())
-			Expect(annotated(controller.actor, "copied", "theirs-alone")).To(MatchError(And(
+			Expect(annotated(a.controller.actor, "copied", "theirs-alone")).To(MatchError(And(
 				ContainSubstring("metadata.annotations"), ContainSubstring("spec.config by mallory is withheld"))))
 			By("what has nothing of it going on")
-			Expect(annotated(controller.actor, "books", "12 of 13")).To(Succeed())
-			Expect(annotated(owner, "note", "theirs-alone")).To(Succeed())
+			Expect(annotated(a.controller.actor, "books", "12 of 13")).To(Succeed())
+			Expect(annotated(a.owner, "note", "theirs-alone")).To(Succeed())
 
 			By("approving it")
-			Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(approve("spec.config"))))).To(Succeed())
-			Expect(annotated(controller.actor, "copied", "theirs-alone")).To(Succeed())
-			Expect(controller.reconcile(ctx, thing)).To(Succeed())
+			Expect(a.owner.Patch(ctx, a.thing, client.RawPatch(types.MergePatchType, []byte(approve("spec.config"))))).To(Succeed())
+			Expect(annotated(a.controller.actor, "copied", "theirs-alone")).To(Succeed())
+			Expect(a.controller.reconcile(ctx, a.thing)).To(Succeed())
 		}},
 	}
 }
@@ -215,26 +203,19 @@ var _ = Describe("A kind that an administrator says more of", func() {
 		p := thingPolicies(group)[0]
 		p.Spec.Knowledge = knownThings()
 		p.Spec.Knowledge.Proves = []string{"spec.config"}
-		shared.apply(ctx, p)
-		ns := shared.newNamespace(ctx)
-		owner, stranger := shared.as(alice, platformTeam, "system:masters"), shared.as(mallory, "system:masters")
-		controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportGenerationAsText}
-		thing := builders.MakeThing(group, ns, "app")
-		thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
-		Expect(owner.Create(ctx, thing)).To(Succeed())
-		Expect(controller.reconcile(ctx, thing)).To(Succeed())
-		shared.over(ctx, thing)
+		a := makeApp(ctx, group, reportGenerationAsText, p)
+		shared.over(ctx, a.thing)
 		Expect(shared.accepts(ctx, Default, p)).NotTo(ContainSubstring("cannot tell"))
 
-		owner.setThing(ctx, thing, `{"config":"b"}`)
-		Expect(controller.reconcile(ctx, thing)).To(Succeed())
-		shared.over(ctx, thing)
+		a.owner.setThing(ctx, a.thing, `{"config":"b"}`)
+		Expect(a.controller.reconcile(ctx, a.thing)).To(Succeed())
+		shared.over(ctx, a.thing)
 
 		By("withholding something of it that its status does not prove")
-		stranger.setThing(ctx, thing, `{"port":81}`)
-		Expect(controller.patchStatus(ctx, thing, `{"phase":"Healthy","observedGeneration":"3"}`)).To(Succeed())
-		Expect(controller.reconcile(ctx, thing)).To(MatchError(ContainSubstring("spec.port by mallory is withheld")))
-		owner.reads(ctx, ns, WithTransform(unwrapped, ContainSubstring("settled: its status says what is declared for its kind")), "explain", "things."+group+"/app")
+		shared.as(mallory, "system:masters").setThing(ctx, a.thing, `{"port":81}`)
+		Expect(a.controller.patchStatus(ctx, a.thing, `{"phase":"Healthy","observedGeneration":"3"}`)).To(Succeed())
+		Expect(a.controller.reconcile(ctx, a.thing)).To(MatchError(ContainSubstring("spec.port by mallory is withheld")))
+		a.owner.reads(ctx, a.controller.namespace, WithTransform(unwrapped, ContainSubstring("settled: its status says what is declared for its kind")), "explain", "things."+group+"/app")
 	}, SpecTimeout(2*specTimeout))
 
 	It("is refused what no field can be, with the path of it", func(ctx SpecContext) {
