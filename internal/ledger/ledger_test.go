@@ -410,3 +410,72 @@ func TestAcross(t *testing.T) {
 		t.Error("a trace without hops has got some")
 	}
 }
+
+// TestKeyOf shows what makes allowances be about the same: all that they permit, and not who gave
+// them, when, or in which order they were written down.
+func TestKeyOf(t *testing.T) {
+	base := func() v1alpha1.Allowance {
+		return v1alpha1.Allowance{
+			APIGroup: "apps", Kind: "ReplicaSet", Mutation: "spec.replicas", Generation: 3, Initiator: "alice",
+			Verbs: []v1alpha1.MutationVerb{"Insert", "Mutate"}, Mutations: []string{"spec.a", "spec.b"},
+			External: map[string]string{"provider": "aws", "region": "eu"},
+		}
+	}
+	for name, tc := range map[string]struct {
+		edit func(*v1alpha1.Allowance)
+		same bool
+	}{
+		"another relation":         {edit: func(a *v1alpha1.Allowance) { a.Relation = v1alpha1.RelationExternal }},
+		"for readers":              {edit: func(a *v1alpha1.Allowance) { a.Through = "Issuer" }},
+		"another group":            {edit: func(a *v1alpha1.Allowance) { a.APIGroup = "" }},
+		"another kind":             {edit: func(a *v1alpha1.Allowance) { a.Kind = "Pod" }},
+		"another field":            {edit: func(a *v1alpha1.Allowance) { a.Mutation = "spec.paused" }},
+		"another verb":             {edit: func(a *v1alpha1.Allowance) { a.Verbs = a.Verbs[:1] }},
+		"another system outside":   {edit: func(a *v1alpha1.Allowance) { a.External["region"] = "us" }},
+		"a system outside or none": {edit: func(a *v1alpha1.Allowance) { a.External = nil }},
+		"fewer fields outside":     {edit: func(a *v1alpha1.Allowance) { a.Mutations = a.Mutations[1:] }},
+		"verbs in another order":   {edit: func(a *v1alpha1.Allowance) { slices.Reverse(a.Verbs) }, same: true},
+		"fields in another order":  {edit: func(a *v1alpha1.Allowance) { slices.Reverse(a.Mutations) }, same: true},
+		"somebody else's":          {edit: func(a *v1alpha1.Allowance) { a.Initiator, a.Trace = "bob", scaled("bob", 3).Trace }, same: true},
+		"of another generation":    {edit: func(a *v1alpha1.Allowance) { a.Generation = 4 }, same: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			a, b := base(), base()
+			tc.edit(&b)
+			written := slices.Clone(b.Verbs)
+			if same := KeyOf(&a) == KeyOf(&b); same != tc.same {
+				t.Errorf("%q and %q: the same = %t", KeyOf(&a), KeyOf(&b), same)
+			}
+			if diff := cmp.Diff(written, b.Verbs); diff != "" {
+				t.Errorf("what was written down has changed:\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestWhatAnEntryIsAbout(t *testing.T) {
+	type about struct{ Withheld, External, Gate, Creation, Readers bool }
+	cloud := v1alpha1.Allowance{Relation: v1alpha1.RelationExternal, Mutation: "spec.size"}
+	elsewhere, readers, creation := cloud, scaled("alice", 3), createdBy("alice")
+	elsewhere.External, readers.Through = map[string]string{"provider": "aws"}, "Issuer"
+	mark := withheld("spec.replicas", "mallory", "")
+	mark.Trace = creation.Trace
+	for name, tc := range map[string]struct {
+		of   v1alpha1.Allowance
+		want about
+	}{
+		"a child":                             {scaled("alice", 3), about{}},
+		"what the object itself stands for":   {cloud, about{External: true, Gate: true}},
+		"a system outside that is named":      {elsewhere, about{External: true}},
+		"readers":                             {readers, about{Readers: true}},
+		"its own creation":                    {creation, about{Creation: true}},
+		"what is withheld since its creation": {mark, about{Withheld: true}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			e := NewEntry(tc.of)
+			if diff := cmp.Diff(tc.want, about{e.IsWithheld(), e.IsExternal(), e.IsGate(), e.IsCreation(), e.IsForReaders()}); diff != "" {
+				t.Errorf("it is about (-want +got):\n%s", diff)
+			}
+		})
+	}
+}

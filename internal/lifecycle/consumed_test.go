@@ -205,3 +205,34 @@ func TestMidway(t *testing.T) {
 		})
 	}
 }
+
+// TestAdopting shows when what was under way at the first look of a policy is over.
+func TestAdopting(t *testing.T) {
+	since := time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
+	timed := func() *unstructured.Unstructured {
+		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "v1", "kind": "ConfigMap", "metadata": map[string]any{"name": "c"}}}
+	}
+	end := since.Add(policy.DefaultTTL)
+	for name, tc := range map[string]struct {
+		obj      *unstructured.Unstructured
+		policies []*policy.Policy
+		later    time.Duration
+		goes     bool
+		end      time.Time
+	}{
+		"of what has settled":                         {obj: someDeployment(3)},
+		"of what has not":                             {obj: someDeployment(2), goes: true, later: 2 * policy.DefaultTTL},
+		"of what never tells":                         {obj: timed(), goes: true, end: end},
+		"of what never tells, at its end":             {obj: timed(), end: end, later: policy.DefaultTTL},
+		"of what a policy tells of has settled":       {obj: timed(), policies: configured(t, "", "true")},
+		"of what a policy tells of and has not":       {obj: timed(), policies: configured(t, "", "false"), goes: true, later: 2 * policy.DefaultTTL},
+		"of what tells, and a policy says it has not": {obj: someDeployment(3), policies: configured(t, "", "false"), goes: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			goes, end := Adopting(t.Context(), tc.obj, tc.policies, since, since.Add(tc.later))
+			if goes != tc.goes || !end.Equal(tc.end) {
+				t.Errorf("Adopting() = %t until %v, want %t until %v", goes, end, tc.goes, tc.end)
+			}
+		})
+	}
+}

@@ -45,6 +45,8 @@ func TestDeclared(t *testing.T) {
 		"a Rollout that nobody has seen":  {object: rollout(`{}`), want: timedVerdict(whyNoGeneration)},
 		"a Rollout with something else":   {object: rollout(`{observedGeneration: "latest", phase: Healthy}`), want: timedVerdict(whyNoGeneration)},
 		"a Prometheus that is reconciled": {object: prometheus(`{conditions: [{type: Available, status: "True", observedGeneration: 4}, {type: Reconciled, status: "True", observedGeneration: 4}]}`), want: settledVerdict(whyDeclared, true)},
+		"a Prometheus that stalls":        {object: prometheus(`{conditions: [{type: Available, status: "True", observedGeneration: 4}, {type: Reconciled, status: "True", observedGeneration: 4}, {type: Stalled, status: "True"}]}`), want: workingVerdict(whyFailed)},
+		"a Prometheus that goes on":       {object: prometheus(`{conditions: [{type: Available, status: "True", observedGeneration: 4}, {type: Reconciled, status: "True", observedGeneration: 4}, {type: Reconciling, status: "True"}]}`), want: workingVerdict(whyWorking)},
 		"a Prometheus that is only there": {object: prometheus(`{conditions: [{type: Available, status: "True", observedGeneration: 4}]}`), want: workingVerdict(whyUndeclared)},
 		"a Prometheus that was":           {object: prometheus(`{conditions: [{type: Available, status: "True", observedGeneration: 3}, {type: Reconciled, status: "True", observedGeneration: 4}]}`), want: workingVerdict(whyUndeclared)},
 		"a Prometheus without generation": {object: prometheus(`{conditions: [{type: Available, status: "True"}, {type: Reconciled, status: "True"}]}`), want: timedVerdict(whyNoGeneration)},

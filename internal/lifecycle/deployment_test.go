@@ -151,6 +151,10 @@ func TestDeployment(t *testing.T) {
 			object: deploymentObject(6, pausedTen, deploymentStatus(6, 10, 10, 9, available+","+pausedCondition)),
 			want:   workingVerdict(whyWorking),
 		},
+		"paused, all updated and ready, one not available for long enough": {
+			object: deploymentObject(6, pausedTen, fmt.Sprintf(`{observedGeneration: 6, replicas: 10, updatedReplicas: 10, readyReplicas: 10, availableReplicas: 9, conditions: [%s, %s]}`, available, pausedCondition)),
+			want:   workingVerdict(whyWorking),
+		},
 		"paused after a failed rollout": {
 			object: deploymentObject(6, pausedTen, deploymentStatus(6, 13, 5, 8, available+","+timedOut)),
 			want:   workingVerdict(whyFailed),

@@ -68,6 +68,10 @@ status: %s
 			object: object(true, fmt.Sprintf(`{succeeded: 1, conditions: [%s], ready: 0, terminating: 0}`, suspended)),
 			want:   settledVerdict(whySuspended, false),
 		},
+		"suspended after a start of which the last Pods end": {
+			object: object(true, fmt.Sprintf(`{conditions: [%s], ready: 0, terminating: 2}`, suspended)),
+			want:   settledVerdict(whySuspended, false),
+		},
 		"suspended with active Pods": {
 			object: object(true, fmt.Sprintf(`{startTime: "2026-03-01T10:00:00Z", active: 1, conditions: [%s]}`, suspended)),
 			want:   workingVerdict(whyWorking),
