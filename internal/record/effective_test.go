@@ -334,3 +334,106 @@ func TestFoldKnowsWhatWasApprovedSince(t *testing.T) {
 		})
 	}
 }
+
+// TestFold shows what a grant finds in the ledger already, and what it ends of that.
+func TestFold(t *testing.T) {
+	for name, tc := range map[string]struct {
+		stored  []v1alpha1.Allowance
+		grants  []v1alpha1.Allowance
+		cleared []string
+		want    []v1alpha1.Allowance
+	}{
+		"what is part of something withheld": {
+			stored: []v1alpha1.Allowance{withheld("spec.template")}, grants: []v1alpha1.Allowance{withheld("spec.template.image")},
+			want: []v1alpha1.Allowance{withheld("spec.template")},
+		},
+		"what is an item of something withheld": {
+			stored: []v1alpha1.Allowance{withheld("spec.args")}, grants: []v1alpha1.Allowance{withheld("spec.args[0]")},
+			want: []v1alpha1.Allowance{withheld("spec.args")},
+		},
+		"what is above something withheld": {
+			stored: []v1alpha1.Allowance{withheld("spec.template.image")}, grants: []v1alpha1.Allowance{withheld("spec.template")},
+			want: []v1alpha1.Allowance{withheld("spec.template.image"), withheld("spec.template")},
+		},
+		"what only begins like something withheld": {
+			stored: []v1alpha1.Allowance{withheld("spec.template")}, grants: []v1alpha1.Allowance{withheld("spec.templates")},
+			want: []v1alpha1.Allowance{withheld("spec.template"), withheld("spec.templates")},
+		},
+		"what is withheld of a field that is allowed to follow": {
+			stored: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 4)}, grants: []v1alpha1.Allowance{withheld("spec.replicas")},
+			want: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 4), withheld("spec.replicas")},
+		},
+		"an approval, which leaves what is allowed": {
+			stored:  []v1alpha1.Allowance{allowance("spec.replicas", "alice", 4), withheld("spec.replicas"), withheld("spec.paused")},
+			cleared: []string{"spec.replicas"},
+			want:    []v1alpha1.Allowance{allowance("spec.replicas", "alice", 4), withheld("spec.paused")},
+		},
+		"what the same initiator was granted later": {
+			stored: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)}, grants: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 4)},
+			want: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 5)},
+		},
+		"something else that the same initiator was granted later": {
+			stored: []v1alpha1.Allowance{allowance("spec.paused", "alice", 5)}, grants: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 4)},
+			want: []v1alpha1.Allowance{allowance("spec.paused", "alice", 5), allowance("spec.replicas", "alice", 4)},
+		},
+		"what another initiator was granted later": {
+			stored: []v1alpha1.Allowance{allowance("spec.replicas", "bob", 5)}, grants: []v1alpha1.Allowance{allowance("spec.replicas", "alice", 4)},
+			want: []v1alpha1.Allowance{allowance("spec.replicas", "bob", 5), allowance("spec.replicas", "alice", 4)},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			p := NewPending(nil, holder(3), tc.grants, tc.cleared)
+			got := Fold(ledger.Ledger{}.Merge(tc.stored...), p, holder(3))
+			if diff := cmp.Diff(ledger.Ledger{}.Merge(tc.want...).Encode(), got.Encode()); diff != "" {
+				t.Errorf("folded (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// A record tells of its target, and of no other object that has the same content.
+func TestRecordOfAnother(t *testing.T) {
+	rec := pendingOf(NewPending(nil, holder(3), []v1alpha1.Allowance{withheld("spec.a")}, []string{"spec.b"}))
+	other := holder(3)
+	other.SetUID("another")
+	if diff := cmp.Diff(approved.Pending{}, PendingOf(rec, other, &approved.State{}, nil)); diff != "" {
+		t.Errorf("pending (-want +got):\n%s", diff)
+	}
+	if diff := cmp.Diff(approved.Pending{}, PendingOf(nil, other, &approved.State{}, nil)); diff != "" {
+		t.Errorf("pending without a record (-want +got):\n%s", diff)
+	}
+}
+
+// TestReturning shows which grants count again if the object gets their content again.
+func TestReturning(t *testing.T) {
+	grant := func(replicas int64, after string) v1alpha1.PendingGrant {
+		p := NewPending(&Content{Path: "spec.replicas", Value: replicas}, nil, []v1alpha1.Allowance{allowance("spec.replicas", "alice", 0)}, nil)
+		p.After = after
+		return p
+	}
+	for name, tc := range map[string]struct {
+		grant v1alpha1.PendingGrant
+		want  bool
+	}{
+		"what the object was like before":                {grant(4, "6"), true},
+		"what the object is like":                        {grant(3, "6"), false},
+		"what the object may be about to be like":        {grant(4, "7"), false},
+		"of which it is not known when it was asked for": {grant(4, ""), false},
+	} {
+		t.Run(name, func(t *testing.T) {
+			obj := holder(3)
+			obj.SetResourceVersion("7")
+			rec := pendingOf(tc.grant)
+			got := Returning(rec, obj)
+			if (got != nil) != tc.want {
+				t.Fatalf("Returning() = %+v", got)
+			}
+			if tc.want && (len(got.Status.PendingGrants) != 1 || got.Spec.TargetRef != rec.Spec.TargetRef) {
+				t.Errorf("Returning() = %+v", got)
+			}
+		})
+	}
+	if Returning(nil, holder(3)) != nil || Returning(pendingOf(grant(4, "6")), nil) != nil {
+		t.Error("something returns without a record or an object")
+	}
+}
