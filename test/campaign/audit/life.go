@@ -41,6 +41,16 @@ type Version struct {
 // Writers returns all writes that may have made the version: one of them did.
 func (v *Version) Writers() []*Write { return append([]*Write{v.By}, v.Also...) }
 
+// Approved returns the paths of which a write approves that may have made the version: by an annotation
+// of the object's own, as it was or as it is since. Under another key it means nothing.
+func (v *Version) Approved(w *Write) []string {
+	keys := []string{KeyPrefix(v.Kind, v.Owners) + approval}
+	if v.Before != nil {
+		keys = append(keys, KeyPrefix(v.Kind, v.Before.Owners)+approval)
+	}
+	return w.approvedUnder(func(key string) bool { return slices.Contains(keys, key) })
+}
+
 // Life is an object from its creation to its end.
 type Life struct {
 	UID      types.UID

@@ -57,8 +57,8 @@ const (
 	uncoveredKey = "kausality.io/uncovered"
 )
 
-// approveSuffix ends the annotations by which something is approved.
-const approveSuffix = "kausality.io/approve"
+// approval is the name of the annotation by which something is approved.
+const approval = "approve"
 
 // Write is a request to change something, with its answer.
 type Write struct {
@@ -248,11 +248,15 @@ func dryRun(event *auditv1.Event) bool {
 // Approves reports whether the request sets an annotation by which something is approved.
 func (w *Write) Approves() bool { return len(w.Approved()) > 0 }
 
-// Approved returns the paths of which the request approves.
+// Approved returns the paths of which the request approves, whatever object the annotation is for.
 func (w *Write) Approved() []string {
+	return w.approvedUnder(func(key string) bool { return strings.HasSuffix(key, ours+approval) })
+}
+
+func (w *Write) approvedUnder(isKey func(string) bool) []string {
 	var out []string
 	for key, value := range w.Said.Annotations {
-		if strings.HasSuffix(key, approveSuffix) && value != nil && *value != "" {
+		if isKey(key) && value != nil && *value != "" {
 			out = append(out, strings.Split(*value, ",")...)
 		}
 	}

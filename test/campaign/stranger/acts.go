@@ -167,7 +167,7 @@ func (p *performance) initiate(ctx context.Context) (string, error) {
 	case plan.Delete:
 		return name, p.who.Delete(ctx, before)
 	case plan.Approve:
-		return name, p.who.Patch(ctx, before, merge(`{"metadata":{"annotations":{"kausality.io/approve":"*"}}}`))
+		return name, p.who.Patch(ctx, before, merge(`{"metadata":{"annotations":{"`+ownKey(before, "approve")+`":"*"}}}`))
 	case plan.Scale:
 		return name, p.scale(ctx)
 	case plan.Steer:

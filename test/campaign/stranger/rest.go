@@ -153,7 +153,7 @@ func (s *stage) wish(ctx context.Context, resource string, obj *unstructured.Uns
 	case "cronjobs":
 		asMap(obj.Object["spec"])["suspend"] = true
 	}
-	annotate(obj, "kausality.io/approve", "*")
+	annotate(obj, ownKey(obj, "approve"), "*")
 	return client.IgnoreNotFound(s.people[plan.Alice].Patch(ctx, obj, client.MergeFrom(before)))
 }
 
@@ -193,7 +193,11 @@ func (s *stage) askNobody(ctx context.Context) error {
 // children are what children look like, by UID.
 type children map[string]child
 
-type child struct{ name, parent, content string }
+type child struct {
+	name, content string
+	// parent is what controls it, by kind and name, and owner is the UID of that.
+	parent, owner string
+}
 
 // untilStill waits until nothing changes, and returns what is there.
 func (s *stage) untilStill(ctx context.Context) (children, error) {
@@ -237,23 +241,34 @@ func (s *stage) children(ctx context.Context) (children, error) {
 }
 
 func childOf(resource string, obj *unstructured.Unstructured) (child, error) {
-	parent := ""
+	parent, owner := "", ""
 	for _, o := range obj.GetOwnerReferences() {
 		if o.Controller != nil && *o.Controller {
-			parent = o.Kind + " " + o.Name
+			parent, owner = o.Kind+" "+o.Name, string(o.UID)
 		}
 	}
 	content, err := json.Marshal([]any{
 		obj.Object["spec"], obj.Object["data"], obj.Object["revision"], obj.GetLabels(), obj.GetOwnerReferences(), obj.GetDeletionTimestamp() != nil,
 	})
-	return child{name: resource + " " + obj.GetName(), parent: parent, content: string(content)}, err
+	return child{name: resource + " " + obj.GetName(), content: string(content), parent: parent, owner: owner}, err
+}
+
+// isOrphan reports whether a Thing is below another one that is gone, of which nobody has to say anything
+// any more. The garbage collector leaves it if a stranger has given it an owner that cannot be found.
+func (all children) isOrphan(thing string) bool {
+	c, there := all[thing]
+	if !there || !strings.HasPrefix(c.parent, "Thing ") {
+		return false
+	}
+	_, there = all[c.owner]
+	return !there
 }
 
 // held returns an error where something had been refused.
 func held(before, after children) error {
 	var all []string
 	note := func(what string, c child) {
-		if c.parent != "" && !strings.Contains(c.parent, " zq") {
+		if c.parent != "" && !strings.Contains(c.parent, " zq") && !before.isOrphan(c.owner) {
 			all = append(all, fmt.Sprintf("%s %s, below %s", c.name, what, c.parent))
 		}
 	}

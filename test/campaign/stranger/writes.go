@@ -33,6 +33,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/test/campaign/audit"
 	"kausality.io/operator/test/campaign/stranger/draw"
 	"kausality.io/operator/test/campaign/stranger/plan"
 )
@@ -263,6 +264,15 @@ func (p *performance) ours() (key, value string) {
 }
 
 // annotate sets an annotation in memory.
+// ownKey returns the key of an annotation that is the object's own.
+func ownKey(obj *unstructured.Unstructured, name string) string {
+	var owners []audit.Owner
+	for _, o := range obj.GetOwnerReferences() {
+		owners = append(owners, audit.Owner{Kind: o.Kind, UID: o.UID})
+	}
+	return audit.KeyPrefix(obj.GetKind(), owners) + name
+}
+
 func annotate(obj *unstructured.Unstructured, key, value string) {
 	annotations := obj.GetAnnotations()
 	if annotations == nil {
@@ -274,11 +284,7 @@ func annotate(obj *unstructured.Unstructured, key, value string) {
 
 // breakGlass gives a reason why nobody is to be asked, for whatever is changed along with it.
 func (p *performance) breakGlass() {
-	prefix := ""
-	if owner := metav1.GetControllerOfNoCopy(p.obj); owner != nil {
-		prefix = strings.ToLower(p.obj.GetKind()) + "."
-	}
-	annotate(p.obj, prefix+"kausality.io/break-glass", []string{"", "delete: "}[p.r.IntN(2)]+p.mark().Text())
+	annotate(p.obj, ownKey(p.obj, "break-glass"), []string{"", "delete: "}[p.r.IntN(2)]+p.mark().Text())
 }
 
 // revisionLabel is what sets tell by of which revision their Pods are.
@@ -371,7 +377,7 @@ func (p *performance) part() ([]string, error) {
 	}
 	if p.r.IntN(3) == 0 {
 		approved := []string{"*", "spec", strings.Join(above[:2], "."), "spec.template.spec.containers[0].securityContext", "spec.items[0].options"}
-		annotate(p.obj, "kausality.io/approve", approved[p.r.IntN(len(approved))])
+		annotate(p.obj, ownKey(p.obj, "approve"), approved[p.r.IntN(len(approved))])
 	}
 	return above, nil
 }

@@ -566,6 +566,11 @@ func TestCheck(t *testing.T) {
 			s.write("alice", audit.VerbPatch, deployments, "web", approve)
 			roll(s, "zq7z:1")
 		}},
+		"it is approved under a key that is not its own": {tell: func(s *story) {
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+			s.write("alice", audit.VerbPatch, deployments, "web", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"deployment.kausality.io/approve": "*"}}})
+			roll(s, "zq7z:1")
+		}, want: []Promise{Uncovered, Smuggled}},
 		"a stranger approves it": {tell: func(s *story) {
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
 			s.write("mallory", audit.VerbPatch, deployments, "web", approve)
