@@ -19,6 +19,7 @@ package audit
 import (
 	"cmp"
 	"maps"
+	"net/http"
 	"slices"
 	"time"
 
@@ -78,6 +79,7 @@ func (l *Life) String() string {
 // Lives puts the versions of each object into the order in which they were stored.
 func Lives(writes []*Write) map[types.UID]*Life {
 	all := map[types.UID]*Life{}
+	var unheard []*Write
 	of := func(uid types.UID) *Life {
 		if all[uid] == nil {
 			all[uid] = &Life{UID: uid}
@@ -86,6 +88,9 @@ func Lives(writes []*Write) map[types.UID]*Life {
 	}
 	for _, w := range writes {
 		if !w.Succeeded() {
+			if w.Code == http.StatusGatewayTimeout && len(w.Said.Owners) > 0 {
+				unheard = append(unheard, w)
+			}
 			continue
 		}
 		for _, obj := range w.Items {
@@ -107,7 +112,37 @@ func Lives(writes []*Write) map[types.UID]*Life {
 		}
 	}
 	maps.DeleteFunc(all, func(_ types.UID, l *Life) bool { return !l.link() })
+	for _, w := range unheard {
+		for _, l := range all {
+			l.own(w)
+		}
+	}
 	return all
+}
+
+// own adds the version that a write has made of which nobody heard the answer: the next one that is known
+// has the owners that it gave.
+func (l *Life) own(w *Write) {
+	i := slices.IndexFunc(l.Versions, func(v *Version) bool {
+		return v.Before != nil && v.Namespace == w.Namespace && v.Name == w.Name && v.By.Resource == w.Resource &&
+			!v.By.Received.Before(w.Received) && !v.Before.By.Received.After(w.Answered) && v.owned(w)
+	})
+	if i < 0 {
+		return
+	}
+	next, heard := l.Versions[i], *w
+	object := *next.Before.Object
+	object.Owners = next.Owners
+	heard.Code, heard.UID, heard.Object = http.StatusOK, l.UID, &object
+	made := &Version{Object: &object, By: &heard, Before: next.Before, Until: next.By.Answered}
+	made.Before.Until, next.Before = heard.Answered, made
+	l.Versions = slices.Insert(l.Versions, i, made)
+}
+
+// owned reports whether the version has got owners, and all of them are among those that a write gives.
+func (v *Version) owned(w *Write) bool {
+	got := slices.DeleteFunc(slices.Clone(v.Owners), func(o Owner) bool { return slices.ContainsFunc(v.Before.Owners, o.Same) })
+	return len(got) > 0 && !slices.ContainsFunc(got, func(o Owner) bool { return !slices.ContainsFunc(w.Said.Owners, o.Same) })
 }
 
 // ended reports whether nothing keeps an object any more whose end was asked for. Pods end

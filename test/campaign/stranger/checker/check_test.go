@@ -367,6 +367,14 @@ func TestCheck(t *testing.T) {
 	secured := func(s *story) {
 		s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", merged(s.replicaSet("web:1"), securing(map[string]any{"runAsUser": 5, "runAsGroup": 7000007})))
 	}
+	// unheard has the Deployment adopt a stray by a request of which the answer was lost.
+	unheard := func(s *story) {
+		s.settle()
+		free := s.replicaSet("zq7z:1")
+		audit.AsMap(free["metadata"])["ownerReferences"] = nil
+		s.write("mallory", audit.VerbCreate, replicaSets, "stray", free)
+		s.event(deploymentController, audit.VerbPatch, replicaSets, "", "stray", 504, map[string]any{"metadata": s.owned("Deployment", "web")}, map[string]any{"kind": "Status"})
+	}
 	tests := map[string]struct {
 		tell func(*story)
 		want []Promise
@@ -706,6 +714,14 @@ func TestCheck(t *testing.T) {
 			s.write(deploymentController, audit.VerbPatch, replicaSets, "stray", map[string]any{"metadata": s.owned("Deployment", "web")})
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 5}))
 			s.write(deploymentController, audit.VerbUpdate, replicaSets, "stray", spec(map[string]any{"replicas": 5}))
+		}, want: []Promise{Uncovered}},
+		"a stray is scaled down whose adoption nobody heard of": {tell: func(s *story) {
+			unheard(s)
+			s.write(deploymentController, audit.VerbUpdate, replicaSets, "stray", merged(spec(map[string]any{"replicas": 0}), map[string]any{"metadata": s.owned("Deployment", "web")}))
+		}},
+		"a stray grows whose adoption nobody heard of": {tell: func(s *story) {
+			unheard(s)
+			s.write(deploymentController, audit.VerbUpdate, replicaSets, "stray", merged(spec(map[string]any{"replicas": 5}), map[string]any{"metadata": s.owned("Deployment", "web")}))
 		}, want: []Promise{Uncovered}},
 		"a stray of one is adopted by another that is new": {tell: func(s *story) {
 			free := s.replicaSet("zq7z:1")
