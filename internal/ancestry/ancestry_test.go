@@ -35,6 +35,8 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/ancestry"
+	"kausality.io/operator/internal/generate"
+	"kausality.io/operator/internal/generate/plan"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
@@ -234,6 +236,86 @@ func TestParentUID(t *testing.T) {
 			uid, known := ancestry.ParentUID(t.Context(), tc.known, index, tc.of)
 			if uid != tc.uid || known == tc.doubts {
 				t.Errorf("ParentUID() = %q, %t", uid, known)
+			}
+		})
+	}
+}
+
+// TestRefs shows which of the owners that an object names are its parents, and where they are found.
+func TestRefs(t *testing.T) {
+	set, other, free := object("Set", "shop", "set"), object("Set", "shop", "other"), object("Free", "shop", "free")
+	fleet := object("Fleet", "", "fleet")
+	pod := func() *unstructured.Unstructured { return object("Pod", "shop", "pod") }
+	recreated := object("Set", "shop", "set")
+	recreated.SetUID("uid-of-another")
+	for name, tc := range map[string]struct {
+		known holders
+		of    *unstructured.Unstructured
+		first string
+		all   []string
+	}{
+		"none":                            {known: holdersOf(set), of: pod()},
+		"one":                             {known: holdersOf(set), of: owned(pod(), set), first: "Set shop/set", all: []string{"Set shop/set"}},
+		"one that is too new to be known": {known: holdersOf(), of: owned(pod(), set), first: "Set shop/set", all: []string{"Set shop/set"}},
+		"one after another of its name":   {known: holdersOf(recreated), of: owned(pod(), set), first: "Set shop/set", all: []string{"Set shop/set"}},
+		"one by the name of another one":  {known: holdersOf(set, other), of: calling(pod(), set, "Set", "other"), first: "Set shop/set", all: []string{"Set shop/set"}},
+		"one by the kind of nobody":       {known: holdersOf(set), of: calling(pod(), set, "Other", "x"), first: "Set shop/set", all: []string{"Set shop/set"}},
+		"one outside of namespaces":       {known: holdersOf(fleet), of: calling(pod(), fleet, "Set", "x"), first: "Fleet /fleet", all: []string{"Fleet /fleet"}},
+		"of a kind without policies":      {known: holdersOf(free), of: owned(pod(), free), first: "Free shop/free"},
+		"of a kind without policies, by the kind of one that has some": {
+			known: holdersOf(free), of: calling(pod(), free, "Set", "x"), first: "Set shop/x", all: []string{"Set shop/x"},
+		},
+		"two, and one of a kind without policies": {
+			known: holdersOf(set, other, free), of: also(pod(), free, set, other), first: "Set shop/set", all: []string{"Set shop/set", "Set shop/other"},
+		},
+		"two of kinds without policies": {known: holdersOf(free), of: also(pod(), free, object("Free", "shop", "second")), first: "Free shop/free"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			index := indexFor(t, "Set", "Fleet")
+			text := func(ref lineage.Ref) string { return ref.GVK.Kind + " " + ref.Namespace + "/" + ref.Name }
+			var first string
+			if ref, ok := ancestry.Ref(t.Context(), tc.known, index, tc.of); ok {
+				first = text(ref)
+			}
+			if first != tc.first {
+				t.Errorf("Ref() = %q, want %q", first, tc.first)
+			}
+			var all []string
+			for _, ref := range ancestry.Refs(t.Context(), tc.known, index, tc.of) {
+				all = append(all, text(ref))
+			}
+			if diff := cmp.Diff(tc.all, all); diff != "" {
+				t.Errorf("Refs() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestRefOfAGeneratingPolicy shows by which of the triggers that are named the chain goes on: by one that is there.
+func TestRefOfAGeneratingPolicy(t *testing.T) {
+	gone, there := object("Set", "shop", "gone"), object("Set", "shop", "there")
+	for name, tc := range map[string]struct {
+		triggers []*unstructured.Unstructured
+		want     string
+	}{
+		"of which the first is gone": {[]*unstructured.Unstructured{gone, there}, "there"},
+		"of which the last is gone":  {[]*unstructured.Unstructured{there, gone}, "there"},
+		"of which all are gone":      {[]*unstructured.Unstructured{gone, object("Set", "shop", "gone-too")}, "gone"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			made := object("ConfigMap", "shop", "made")
+			marks := plan.Marks{Policy: plan.PolicyRef{Name: "generating"}}
+			for _, trigger := range tc.triggers {
+				marks.Triggers = append(marks.Triggers, generate.IDOf(trigger.Object))
+			}
+			content, err := plan.Marked(plan.Step{ID: generate.IDOf(made.Object), Content: made.Object, Marks: &marks}, nil, nil)
+			if err != nil {
+				t.Fatal(err)
+			}
+			made.Object = content
+			ref, ok := ancestry.Ref(t.Context(), holdersOf(there), indexFor(t, "Set"), made)
+			if !ok || ref.Name != tc.want {
+				t.Errorf("Ref() = %+v, %t, want %s", ref, ok, tc.want)
 			}
 		})
 	}
