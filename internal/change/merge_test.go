@@ -435,6 +435,30 @@ func TestMergeListsWithoutKeys(t *testing.T) {
 			theirs: `spec: {rules: [{from: y, port: 3}, {from: evil, port: 4}]}`,
 			want:   `spec: {rules: [{from: y, port: 3}, {from: y, port: 2}]}`,
 		},
+		"a map changed within of which ours has the rest": {
+			ours:   `spec: {rules: [{from: x, port: 1}, {from: y, port: 2}]}`,
+			base:   `spec: {rules: [{from: x, port: 9}, {from: y, port: 2}]}`,
+			theirs: `spec: {rules: [{from: y, port: 2}, {from: x, port: 5}]}`,
+			want:   `spec: {rules: [{from: y, port: 2}, {from: x, port: 5}]}`,
+		},
+		"a map put behind with a value of one that stays": {
+			ours:   `spec: {rules: [{from: x}]}`,
+			base:   `spec: {rules: [{from: evil}]}`,
+			theirs: `spec: {rules: [{from: evil}, {from: evil, port: 2}]}`,
+			want:   `spec: {rules: [{from: x}, {from: evil, port: 2}]}`,
+		},
+		"a list within a map, of which an item is not theirs": {
+			ours:   `spec: {rules: [{hosts: [a]}]}`,
+			base:   `spec: {rules: [{hosts: [a, evil]}]}`,
+			theirs: `spec: {rules: [{port: 1}, {hosts: [evil, c], port: 2}]}`,
+			want:   `spec: {rules: [{port: 1}, {hosts: [c], port: 2}]}`,
+		},
+		"a map put behind that has nothing but what is not theirs": {
+			ours:   `spec: {rules: [{from: x}]}`,
+			base:   `spec: {rules: [{from: x, to: evil}]}`,
+			theirs: `spec: {rules: [{from: y}, {to: evil}]}`,
+			want:   `spec: {rules: [{from: y}]}`,
+		},
 		"a map that ours does not have changed within": {
 			ours: `spec: {rules: []}`, base: `spec: {rules: [{from: evil, port: 1}]}`, theirs: `spec: {rules: [{from: evil, port: 2}]}`,
 			want: `spec: {rules: [{port: 2}]}`,
