@@ -38,7 +38,6 @@ func endingObjects() []bypass {
 	return []bypass{
 		{"deleting the object at the top, and making it again as it was", func(ctx context.Context, s *scene) {
 			d := builders.MakeDeployment(s.ns, "again").Image("again:" + unready).Obj()
-			d.Spec.Selector.MatchLabels["app"], d.Spec.Template.Labels["app"] = d.Name, d.Name
 			Expect(shared.alice().Create(ctx, d)).To(Succeed())
 			Expect(ledgerOf(Default, d, ledgerKey)).To(ContainElement(HaveField("Initiator", alice)))
 			again := builders.MakeDeployment(s.ns, d.Name).Obj()

@@ -25,6 +25,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -178,14 +179,7 @@ func writingLedgers() []bypass {
 			gainedNothing(ctx, s)
 		}},
 		{"scaling a child on, when a scale of the parent is done", func(ctx context.Context, s *scene) {
-			By("having the record keep what it says of the scale")
-			shared.validateToo(ctx, s.ns, "object.kind != 'ConfigMap' && ('pendingGrants' in object.status || !('pendingGrants' in oldObject.status))", "kept",
-				requests(admissionregistrationv1.Update, v1alpha1.GroupVersion.Group, v1alpha1.GroupVersion.Version, "allowancerecords/status"),
-				requests(admissionregistrationv1.Create, "", "v1", "configmaps"))
-			Eventually(ctx, func() error {
-				return s.rogue.Create(ctx, configMap(s.ns, "probe", ""), client.DryRunAll)
-			}).Should(MatchError(ContainSubstring("kept")))
-
+			keepPendingGrants(ctx, s)
 			d := shared.alice().deploy(ctx, builders.MakeDeployment(s.ns, "scaled").Replicas(1))
 			Expect(shared.alice().scale(ctx, d, 2)).To(Succeed())
 			shared.complete(ctx, d, "1")
@@ -197,5 +191,37 @@ func writingLedgers() []bypass {
 			Expect(shared.recorded(ctx, d).Status.PendingGrants).NotTo(BeEmpty())
 			refuse(s.controller.try(ctx, rs, replicas(9)), "spec.replicas")
 		}},
+		{"bringing back a number that was approved by a scale", func(ctx context.Context, s *scene) {
+			keepPendingGrants(ctx, s)
+			var d *appsv1.Deployment
+			has := func(size int32) func(Gomega) {
+				return func(g Gomega) { g.Expect(shared.scales(ctx, g, d)).To(Equal([]int32{size})) }
+			}
+			d = shared.alice().deploy(ctx, builders.MakeDeployment(s.ns, "returning").Replicas(1))
+			s.rogue.change(ctx, d, replicas(2))
+			shared.withholding(ctx, d, "spec.replicas")
+			Expect(shared.alice().scale(ctx, d, 3)).To(Succeed())
+			Eventually(ctx, has(3)).Should(Succeed())
+			shared.alice().change(ctx, d, replicas(1))
+			Eventually(ctx, has(1)).Should(Succeed())
+			Expect(shared.recorded(ctx, d).Status.PendingGrants).NotTo(BeEmpty())
+
+			s.rogue.warned.take()
+			s.rogue.change(ctx, d, replicas(3))
+			Expect(s.rogue.warned.take()).To(ContainSubstring("withheld"))
+			Consistently(ctx, has(1)).WithTimeout(quietMoment).Should(Succeed())
+		}},
 	}
+}
+
+// keepPendingGrants has the records of the scene keep their pending grants until the end of the spec.
+func keepPendingGrants(ctx context.Context, s *scene) {
+	GinkgoHelper()
+	By("having records keep what they say of scales")
+	shared.validateToo(ctx, s.ns, "object.kind != 'ConfigMap' && ('pendingGrants' in object.status || !('pendingGrants' in oldObject.status))", "kept",
+		requests(admissionregistrationv1.Update, v1alpha1.GroupVersion.Group, v1alpha1.GroupVersion.Version, "allowancerecords/status"),
+		requests(admissionregistrationv1.Create, "", "v1", "configmaps"))
+	Eventually(ctx, func() error {
+		return s.rogue.Create(ctx, configMap(s.ns, "probe", ""), client.DryRunAll)
+	}).Should(MatchError(ContainSubstring("kept")))
 }

@@ -83,7 +83,6 @@ func (s *scene) pod(ctx context.Context) *corev1.Pod {
 func (s *scene) rollingOut(ctx context.Context, name string) (*appsv1.Deployment, *appsv1.ReplicaSet) {
 	GinkgoHelper()
 	d := builders.MakeDeployment(s.ns, name).Replicas(4).RollingUpdate("1", "0").Obj()
-	d.Spec.Selector.MatchLabels["app"], d.Spec.Template.Labels["app"] = name, name
 	Expect(shared.alice().Create(ctx, d)).To(Succeed())
 	shared.rolledOut(ctx, d)
 	old := shared.newestReplicaSet(ctx, d)

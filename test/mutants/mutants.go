@@ -1457,7 +1457,7 @@ var mutants = []mutant{
 	{
 		name:  "what was approved once is approved whenever it comes back",
 		edits: []edit{{"internal/webhook/admission/deviation.go", "if at(has, path) && at(returning, path) || ", "if at(has, path) && (true || at(returning, path)) || "}},
-		unit:  []string{"-run=TestWithholdingWhatWasApprovedOnce", "./internal/webhook/admission"},
+		ways:  []string{"bringing back a number that was approved by a scale"},
 	},
 	{
 		name:  "what may come to be stored yet has gone",
