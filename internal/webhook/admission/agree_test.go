@@ -376,7 +376,7 @@ func (s *story) judge(rt *rapid.T, user string, after *unstructured.Unstructured
 // valueAt returns what an object has in a field. That it is off is the same as that nothing says so.
 func valueAt(obj *unstructured.Unstructured, field string) any {
 	value, _, _ := unstructured.NestedFieldNoCopy(obj.Object, strings.Split(field, ".")...)
-	if value == false {
+	if on, is := value.(bool); is && !on {
 		return nil
 	}
 	return value
