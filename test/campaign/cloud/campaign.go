@@ -77,17 +77,23 @@ func fight(ctx context.Context, seed uint64) (err error) {
 	return judge(c.cp.AuditLog(), crossplane.CloudLog(c.cp), c.outages)
 }
 
-// happen has everything happen. What does not come about is noted, and what comes
-// after it happens all the same.
+// happen has everything happen, once all databases are there: until then nothing is broken. What does not
+// come about is noted, and what comes after it happens all the same.
 func (c *campaign) happen(ctx context.Context) error {
-	group, ctx := errgroup.WithContext(ctx)
+	all := make([]*database, 0, len(c.plan.Databases))
+	creating, creatingCtx := errgroup.WithContext(ctx)
 	for number, planned := range c.plan.Databases {
 		d := &database{campaign: c, Database: planned, number: number}
+		all = append(all, d)
+		creating.Go(func() error { return d.create(creatingCtx, planned.Size) })
+	}
+	if err := creating.Wait(); err != nil {
+		return fmt.Errorf("before anything happened: %w", err)
+	}
+	group, ctx := errgroup.WithContext(ctx)
+	for _, d := range all {
 		group.Go(func() error {
-			if err := d.create(ctx, planned.Size); err != nil {
-				return fmt.Errorf("before anything happened: %w", err)
-			}
-			for _, s := range c.plan.For(number) {
+			for _, s := range c.plan.For(d.number) {
 				next := time.Now().Add(pace)
 				c.begin(s)
 				c.note(s, d.perform(ctx, s))
