@@ -118,10 +118,10 @@ func Counts(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
 	return err == nil && value == *p.Value
 }
 
-// IsAfter reports whether holder is newer than what the request found that a pending grant is of.
-// Where that had the content of the grant already, or lost it before, it would seem that the grant was
-// folded in, or that its content has gone.
-func IsAfter(holder *unstructured.Unstructured, p v1alpha1.PendingGrant) bool {
+// IsAfter reports whether holder is newer than the version that the request of a pending grant found.
+// Only then does its content say whether the grant is folded in, or its content gone: the version that
+// was found may have had the content already, or have lost it.
+func IsAfter(p v1alpha1.PendingGrant, holder *unstructured.Unstructured) bool {
 	if p.After == "" {
 		return true
 	}
@@ -129,16 +129,16 @@ func IsAfter(holder *unstructured.Unstructured, p v1alpha1.PendingGrant) bool {
 	return err != nil || order > 0
 }
 
-// Returning returns a record with those pending grants only that do not count for holder any more, as
-// the content of each has gone, or was never stored. They count again for an object that gets
-// this content, until the operator has looked. It returns nil if there are none. Both may be nil.
+// Returning filters the pending grants of a record to those that would count again if holder got their
+// content: it has lost that since, or it was never stored. The operator removes them at its next look.
+// It returns nil if there are none. Both arguments may be nil.
 func Returning(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured) *v1alpha1.AllowanceRecord {
 	if rec == nil || holder == nil {
 		return nil
 	}
 	var gone []v1alpha1.PendingGrant
 	for _, p := range rec.Status.PendingGrants {
-		if p.After != "" && IsAfter(holder, p) && !Counts(p, holder) {
+		if p.After != "" && IsAfter(p, holder) && !Counts(p, holder) {
 			gone = append(gone, p)
 		}
 	}

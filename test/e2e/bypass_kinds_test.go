@@ -54,22 +54,15 @@ type app struct {
 	config     *corev1.ConfigMap
 }
 
-// makeApp applies policies for the Things of a group, makes one as alice and has its controller, which
-// reports as is told, carry it out.
+// makeApp creates a Thing of a group as alice, under the given policies, and has its controller reconcile it.
+// report is how the controller writes the status.
 func makeApp(
 	ctx context.Context, group string, report func(context.Context, *actor, *unstructured.Unstructured) error, policies ...*v1alpha1.AllowancePolicy,
 ) *app {
 	GinkgoHelper()
-	shared.apply(ctx, policies...)
-	ns := shared.newNamespace(ctx)
-	a := &app{
-		owner:      shared.as(alice, platformTeam, "system:masters"),
-		controller: &thingController{shared.as(thingControllerUser, "system:masters"), ns, report},
-		thing:      builders.MakeThing(group, ns, "app"),
-		config:     &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}},
-	}
-	a.thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
-	Expect(a.owner.Create(ctx, a.thing)).To(Succeed())
+	a := &app{owner: shared.as(alice, platformTeam, "system:masters")}
+	a.controller, a.thing = newThingOf(ctx, a.owner, group, map[string]any{"config": "a", "port": int64(80)}, report, policies...)
+	a.config = &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: a.thing.GetNamespace(), Name: a.thing.GetName()}}
 	Expect(a.controller.reconcile(ctx, a.thing)).To(Succeed())
 	return a
 }

@@ -25,7 +25,6 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
-	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -193,11 +192,10 @@ func writingLedgers() []bypass {
 		}},
 		{"bringing back a number that was approved by a scale", func(ctx context.Context, s *scene) {
 			keepPendingGrants(ctx, s)
-			var d *appsv1.Deployment
+			d := shared.alice().deploy(ctx, builders.MakeDeployment(s.ns, "returning").Replicas(1))
 			has := func(size int32) func(Gomega) {
 				return func(g Gomega) { g.Expect(shared.scales(ctx, g, d)).To(Equal([]int32{size})) }
 			}
-			d = shared.alice().deploy(ctx, builders.MakeDeployment(s.ns, "returning").Replicas(1))
 			s.rogue.change(ctx, d, replicas(2))
 			shared.withholding(ctx, d, "spec.replicas")
 			Expect(shared.alice().scale(ctx, d, 3)).To(Succeed())
@@ -214,7 +212,8 @@ func writingLedgers() []bypass {
 	}
 }
 
-// keepPendingGrants has the records of the scene keep their pending grants until the end of the spec.
+// keepPendingGrants prevents the operator from removing pending grants from the records of the scene,
+// until the end of the spec.
 func keepPendingGrants(ctx context.Context, s *scene) {
 	GinkgoHelper()
 	By("having records keep what they say of scales")

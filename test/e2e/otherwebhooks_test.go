@@ -56,8 +56,8 @@ func requests(operation admissionregistrationv1.OperationType, group, version, r
 	}}
 }
 
-// validateToo has an admission policy refuse what is not so of some requests in a namespace until the end
-// of the spec. The API server takes a moment to hear of it.
+// validateToo has an admission policy deny some requests in a namespace unless a CEL expression holds, until
+// the end of the spec. It takes the API server a moment to apply it.
 func (c *cluster) validateToo(ctx context.Context, namespace, expression, message string, rules ...admissionregistrationv1.NamedRuleWithOperations) {
 	GinkgoHelper()
 	policy := &admissionregistrationv1.ValidatingAdmissionPolicy{

@@ -58,8 +58,18 @@ type thingController struct {
 func newThing(ctx context.Context, who *actor, spec map[string]any) (*thingController, *unstructured.Unstructured) {
 	GinkgoHelper()
 	group := defineThings(ctx)
-	shared.apply(ctx, thingPolicies(group)...)
-	controller := &thingController{shared.as(thingControllerUser, "system:masters"), shared.newNamespace(ctx), reportObserved}
+	return newThingOf(ctx, who, group, spec, reportObserved, thingPolicies(group)...)
+}
+
+// newThingOf creates a Thing of a group as somebody, under the given policies, and returns it with a
+// controller that has not reconciled it yet.
+func newThingOf(
+	ctx context.Context, who *actor, group string, spec map[string]any,
+	report func(context.Context, *actor, *unstructured.Unstructured) error, policies ...*v1alpha1.AllowancePolicy,
+) (*thingController, *unstructured.Unstructured) {
+	GinkgoHelper()
+	shared.apply(ctx, policies...)
+	controller := &thingController{shared.as(thingControllerUser, "system:masters"), shared.newNamespace(ctx), report}
 	thing := builders.MakeThing(group, controller.namespace, "app")
 	thing.Object["spec"] = spec
 	Expect(who.Create(ctx, thing)).To(Succeed())

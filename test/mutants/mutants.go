@@ -927,7 +927,7 @@ var mutants = []mutant{
 	{
 		name: "a pending grant lasts until its record is written",
 		edits: []edit{{
-			"internal/webhook/admission/ledgers.go", "return !written.Has(e.ID()) && spent(e) })", "return false && !written.Has(e.ID()) && spent(e) })",
+			"internal/webhook/admission/ledgers.go", "return !hasID(stored, e) && spent(e) })", "return false && !hasID(stored, e) && spent(e) })",
 		}},
 		ways: []string{"scaling a child on, when a scale of the parent is done"},
 	},
@@ -1461,7 +1461,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "what may come to be stored yet has gone",
-		edits: []edit{{"internal/record/pending.go", "p.After != \"\" && IsAfter(holder, p) && !Counts", "p.After != \"\" && !Counts"}},
+		edits: []edit{{"internal/record/pending.go", "p.After != \"\" && IsAfter(p, holder) && !Counts", "p.After != \"\" && !Counts"}},
 		unit:  []string{"-run=TestWithholdingWhatWasApprovedOnce", "./internal/webhook/admission"},
 	},
 	{

@@ -135,7 +135,7 @@ func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alp
 	for i, p := range grants {
 		p.Allowances = c.without(p.Allowances, grants[i+1:])
 		switch {
-		case !record.IsAfter(c.obj, p):
+		case !record.IsAfter(p, c.obj):
 			if !c.awaits(p) {
 				continue
 			}
@@ -165,7 +165,7 @@ func (c *consumption) pending(grants []v1alpha1.PendingGrant) (remaining []v1alp
 func (c *consumption) without(allowances []v1alpha1.Allowance, later []v1alpha1.PendingGrant) []v1alpha1.Allowance {
 	return slices.DeleteFunc(slices.Clone(allowances), func(a v1alpha1.Allowance) bool {
 		return a.Relation == v1alpha1.RelationWithheld && slices.ContainsFunc(later, func(p v1alpha1.PendingGrant) bool {
-			return slices.Contains(p.Cleared, a.Mutation) && record.IsAfter(c.obj, p) && record.Counts(p, c.obj)
+			return slices.Contains(p.Cleared, a.Mutation) && record.IsAfter(p, c.obj) && record.Counts(p, c.obj)
 		})
 	})
 }

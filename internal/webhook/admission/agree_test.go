@@ -85,8 +85,8 @@ type story struct {
 	object    *unstructured.Unstructured
 	counts    bool
 	versions  int
-	// numbers is true where people change the number alone, by both webhooks, and approve of nothing:
-	// the same one comes back often then.
+	// numbers is true if people only change the number of replicas, by way of both webhooks, and approve
+	// nothing: the same number comes back often then.
 	numbers bool
 	// hers are the values that alice has last written.
 	hers map[string]any
@@ -236,28 +236,27 @@ func (s *story) write(t *testing.T, rt *rapid.T, fields ...string) {
 		return
 	}
 	// What is pending for the object already, and has come to its end, cannot be taken out of its ledger.
-	// What would count again for what the object is now is made up for.
+	// An earlier grant that would count again may have to be overruled by a mark.
 	returns := record.Returning(s.w.records[s.object.GetUID()], s.object) != nil
 	if len(s.with(nil)) == 0 && len(pending) > 0 || slices.ContainsFunc(pending, func(p v1alpha1.PendingGrant) bool {
 		return slices.ContainsFunc(p.Allowances, func(a v1alpha1.Allowance) bool { return !returns || a.Relation != v1alpha1.RelationWithheld })
 	}) {
 		rt.Fatalf("pending %+v\n%s\nand after %v", pending, s, both.GetAnnotations())
 	}
-	madeUp := pending
-	want := s.effective(t, rt, both, s.with(madeUp)...)
+	want := s.effective(t, rt, both, s.with(pending)...)
 	s.judge(rt, user, after, want)
-	alone, pending, resp := s.stored(t, user, after, false)
+	alone, pendingAlone, resp := s.stored(t, user, after, false)
 	if alone == nil {
 		rt.Fatalf("refused alone: %+v\n%s", resp.Result, s)
 	}
-	if diff := cmp.Diff(want, s.effective(t, rt, alone, s.with(pending)...)); diff != "" {
-		rt.Fatalf("something else counts where the mutating webhook was not asked (-both +alone):\n%s%s\npending %+v", diff, s, pending)
+	if diff := cmp.Diff(want, s.effective(t, rt, alone, s.with(pendingAlone)...)); diff != "" {
+		rt.Fatalf("something else counts where the mutating webhook was not asked (-both +alone):\n%s%s\npending %+v", diff, s, pendingAlone)
 	}
 	if !s.numbers && rapid.Bool().Draw(rt, "alone") {
 		s.told = append(s.told, "  without the mutating webhook")
 		s.becomes(alone)
-		s.keep(pending)
-		clear(s.hers)
+		s.keep(pendingAlone)
+		clear(s.hers) // A second change by somebody else may bring back the value before hers.
 		return
 	}
 	s.becomes(both)
@@ -265,7 +264,7 @@ func (s *story) write(t *testing.T, rt *rapid.T, fields ...string) {
 		s.fold()
 	} else {
 		s.told = append(s.told, "  before the operator looks")
-		s.keep(madeUp)
+		s.keep(pending)
 	}
 }
 
@@ -349,9 +348,8 @@ func (s *story) report(t *testing.T, rt *rapid.T) {
 // hersAlone are fields on which only alice may initiate, whatever else the object is like.
 var hersAlone = []string{"spec.replicas", "spec.template.image", "spec.template.env"}
 
-// judge compares what is withheld after a request with what alice has last written into each field, unless
-// something has been approved since that is otherwise. Of a value that she wrote while the mutating webhook
-// was not asked the state does not tell: where somebody changes it twice, the one before may count again.
+// judge checks that a field is withheld exactly if it has another value than alice last wrote into it. It
+// skips fields of which that is not known, as something else may have been approved since.
 func (s *story) judge(rt *rapid.T, user string, after *unstructured.Unstructured, effective []string) {
 	for _, field := range hersAlone {
 		was, is := valueAt(s.object, field), valueAt(after, field)
@@ -373,7 +371,7 @@ func (s *story) judge(rt *rapid.T, user string, after *unstructured.Unstructured
 	}
 }
 
-// valueAt returns what an object has in a field. That it is off is the same as that nothing says so.
+// valueAt returns the value of a field of an object, nil if it is false: that is the same as none.
 func valueAt(obj *unstructured.Unstructured, field string) any {
 	value, _, _ := unstructured.NestedFieldNoCopy(obj.Object, strings.Split(field, ".")...)
 	if on, is := value.(bool); is && !on {

@@ -103,7 +103,7 @@ func (f *facts) withheldDeviation(r *request, want *approved.Standing, stored le
 	at := func(st *approved.Standing, path string) bool {
 		return slices.ContainsFunc(st.Withheld(), func(d approved.Difference) bool { return d.Path.String() == path })
 	}
-	// A grant for what the object was like before would end it anew, as the object is like that again.
+	// What the object has withheld counts only if no earlier grant, for content that now comes back, ends it.
 	returning := has
 	if old := record.Returning(f.record, r.old); old != nil {
 		returning = compared(r.new, old, record.Folded(stored, old, r.new), want.Object)

@@ -22,7 +22,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
-	"k8s.io/apimachinery/pkg/util/sets"
 	"k8s.io/utils/lru"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -73,11 +72,10 @@ func (l *ledgers) of(obj *unstructured.Unstructured) (ledger.Ledger, error) {
 	return decoded, err
 }
 
-// unspent returns what counts of the ledger of a parent, of which stored is in its annotation, without
-// what is in pending grants alone and is used up by what the parent says of itself. What the
-// annotation has leaves it with the write of the status that says so, but a pending grant stays in
-// the record until the operator has looked at both. *Observed*: a third of a second after a
-// Deployment had been scaled its controller could still scale the ReplicaSet, and to any size.
+// unspent returns the effective ledger of a parent without the pending grants that its status has used
+// up. stored is the ledger in its annotation, of which a status update removes what it uses up; a pending
+// grant stays in the record until the operator looks. *Observed*: a third of a second after a scale of a
+// Deployment was done, its controller could still scale the ReplicaSet, and to any size.
 func unspent(
 	ctx context.Context, rec *v1alpha1.AllowanceRecord, parent *unstructured.Unstructured, stored ledger.Ledger, policies []*policy.Policy,
 ) ledger.Ledger {
@@ -85,12 +83,8 @@ func unspent(
 	if rec == nil || len(rec.Status.PendingGrants) == 0 {
 		return effective
 	}
-	written := sets.New[string]()
-	for _, e := range stored {
-		written.Insert(e.ID())
-	}
 	spent := lifecycle.Consumed(ctx, parent, policies, lifecycle.Unknown)
-	return effective.Without(func(e ledger.Entry) bool { return !written.Has(e.ID()) && spent(e) })
+	return effective.Without(func(e ledger.Entry) bool { return !hasID(stored, e) && spent(e) })
 }
 
 // ledgerBefore returns the ledger that the object carries before the request. The operator

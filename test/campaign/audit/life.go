@@ -42,14 +42,14 @@ type Version struct {
 // Writers returns all writes that may have made the version: one of them did.
 func (v *Version) Writers() []*Write { return append([]*Write{v.By}, v.Also...) }
 
-// Approved returns the paths of which a write approves that may have made the version: by an annotation
-// of the object's own, as it was or as it is since. Under another key it means nothing.
-func (v *Version) Approved(w *Write) []string {
+// Approves reports whether a write that may have made the version approves something of it: by an
+// annotation of the object's own, before the write or after it. Under another key it means nothing.
+func (v *Version) Approves(w *Write) bool {
 	keys := []string{KeyPrefix(v.Kind, v.Owners) + approval}
 	if v.Before != nil {
 		keys = append(keys, KeyPrefix(v.Kind, v.Before.Owners)+approval)
 	}
-	return w.approvedUnder(func(key string) bool { return slices.Contains(keys, key) })
+	return len(w.approvedUnder(func(key string) bool { return slices.Contains(keys, key) })) > 0
 }
 
 // Life is an object from its creation to its end.
@@ -114,18 +114,18 @@ func Lives(writes []*Write) map[types.UID]*Life {
 	maps.DeleteFunc(all, func(_ types.UID, l *Life) bool { return !l.link() })
 	for _, w := range unheard {
 		for _, l := range all {
-			l.own(w)
+			l.addUnheard(w)
 		}
 	}
 	return all
 }
 
-// own adds the version that a write has made of which nobody heard the answer: the next one that is known
-// has the owners that it gave.
-func (l *Life) own(w *Write) {
+// addUnheard adds the version that a write made whose answer was lost, if the next known version has the
+// owners that the write gave.
+func (l *Life) addUnheard(w *Write) {
 	i := slices.IndexFunc(l.Versions, func(v *Version) bool {
 		return v.Before != nil && v.Namespace == w.Namespace && v.Name == w.Name && v.By.Resource == w.Resource &&
-			!v.By.Received.Before(w.Received) && !v.Before.By.Received.After(w.Answered) && v.owned(w)
+			!v.By.Received.Before(w.Received) && !v.Before.By.Received.After(w.Answered) && v.gotOwnersOf(w)
 	})
 	if i < 0 {
 		return
@@ -139,8 +139,9 @@ func (l *Life) own(w *Write) {
 	l.Versions = slices.Insert(l.Versions, i, made)
 }
 
-// owned reports whether the version has got owners, and all of them are among those that a write gives.
-func (v *Version) owned(w *Write) bool {
+// gotOwnersOf reports whether the version has owners that the one before did not have, all of which a
+// write gives.
+func (v *Version) gotOwnersOf(w *Write) bool {
 	got := slices.DeleteFunc(slices.Clone(v.Owners), func(o Owner) bool { return slices.ContainsFunc(v.Before.Owners, o.Same) })
 	return len(got) > 0 && !slices.ContainsFunc(got, func(o Owner) bool { return !slices.ContainsFunc(w.Said.Owners, o.Same) })
 }

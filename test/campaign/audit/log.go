@@ -245,9 +245,6 @@ func dryRun(event *auditv1.Event) bool {
 	return json.Unmarshal(event.RequestObject.Raw, &options) == nil && len(options.DryRun) > 0
 }
 
-// Approves reports whether the request sets an annotation by which something is approved.
-func (w *Write) Approves() bool { return len(w.Approved()) > 0 }
-
 // Approved returns the paths of which the request approves, whatever object the annotation is for.
 func (w *Write) Approved() []string {
 	return w.approvedUnder(func(key string) bool { return strings.HasSuffix(key, ours+approval) })

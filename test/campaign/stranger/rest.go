@@ -55,7 +55,10 @@ const (
 // is nil where something failed before.
 func (s *stage) rest(ctx context.Context) (*checker.Report, error) {
 	sayf("alice has the last word")
-	if err := errors.Join(s.lastWord(ctx), s.collected(ctx)); err != nil {
+	if err := s.lastWord(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.collected(ctx); err != nil {
 		return nil, err
 	}
 	before, err := s.wake(ctx, "asked")
@@ -112,8 +115,8 @@ func (s *stage) lastWord(ctx context.Context) error {
 	return nil
 }
 
-// collected waits until the garbage collector knows the kind of the Things: it looks for new kinds every
-// half minute only, and until then leaves what a Thing that is gone has below it.
+// collected waits until the garbage collector knows the kind of the Things. It looks for new kinds every
+// half minute, and until then does not delete the children of a Thing that is gone.
 func (s *stage) collected(ctx context.Context) error {
 	thing := builders.MakeThing(thingGroup, metav1.NamespaceDefault, "collected")
 	if err := s.admin.Create(ctx, thing); err != nil {
@@ -253,10 +256,10 @@ func childOf(resource string, obj *unstructured.Unstructured) (child, error) {
 	return child{name: resource + " " + obj.GetName(), content: string(content), parent: parent, owner: owner}, err
 }
 
-// isOrphan reports whether a Thing is below another one that is gone, of which nobody has to say anything
-// any more. The garbage collector leaves it if a stranger has given it an owner that cannot be found.
-func (all children) isOrphan(thing string) bool {
-	c, there := all[thing]
+// isOrphan reports whether the object with a UID is a Thing whose parent Thing is gone. Nobody changes it any
+// more, and the garbage collector leaves it if a stranger has added an owner that cannot be found.
+func (all children) isOrphan(uid string) bool {
+	c, there := all[uid]
 	if !there || !strings.HasPrefix(c.parent, "Thing ") {
 		return false
 	}

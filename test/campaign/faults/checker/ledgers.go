@@ -127,7 +127,7 @@ func (c *checker) changedAt(v *audit.Version, h hop) bool {
 	case v.Generation != h.Generation:
 		return false
 	}
-	return v.By.Approves() ||
+	return v.Approves(v.By) ||
 		slices.ContainsFunc(changes(v), func(ch audit.Change) bool { return audit.Related(ch.Path, policylog.PathOf(h.Field)) })
 }
 

@@ -248,9 +248,6 @@ func (c *checker) line(w *audit.Write, parent *audit.Life) string {
 	if len(w.Reasons) > 0 {
 		text += " " + strings.Join(slices.Compact(slices.Clone(w.Reasons)), ", ")
 	}
-	if w.Approves() {
-		text += ", approving"
-	}
 	l := c.lives[w.UID]
 	if l == nil {
 		return text
@@ -260,6 +257,9 @@ func (c *checker) line(w *audit.Write, parent *audit.Life) string {
 		return text
 	}
 	v := l.Versions[i]
+	if v.Approves(w) {
+		text += ", approving"
+	}
 	text += fmt.Sprintf(", generation %d", v.Generation)
 	if v.Before != nil {
 		text += told(slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), audit.OwnerChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object)))

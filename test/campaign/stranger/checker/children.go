@@ -188,7 +188,7 @@ func (c *checker) checkVersion(l *audit.Life, v *audit.Version) {
 		if c.keepsAlive(w) {
 			return
 		}
-		if approves(v, w) && c.initiates(l, v, w) {
+		if v.Approves(w) && c.initiates(l, v, w) {
 			delete(c.strays, l.UID)
 		}
 		child := c.childVersion(l, v, w)

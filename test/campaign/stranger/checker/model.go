@@ -262,11 +262,8 @@ func proves(v *audit.Version) [][]string {
 
 // isApproved reports whether somebody who may approves of what is there.
 func (c *checker) isApproved(l *audit.Life, v *audit.Version) bool {
-	return slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return approves(v, w) && c.initiates(l, v, w) })
+	return slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return v.Approves(w) && c.initiates(l, v, w) })
 }
-
-// approves reports whether a write that may have made a version approves of something of it.
-func approves(v *audit.Version, w *audit.Write) bool { return len(v.Approved(w)) > 0 }
 
 // disturbed reports whether a policy came or went in an interval by which an object is
 // governed: its own, and where that only goes on with what others begin, one above it.
@@ -304,7 +301,7 @@ func (c *checker) isCovered(l *audit.Life, v *audit.Version) bool {
 
 // initiates reports whether somebody may begin something with an object, or above it.
 func (c *checker) initiates(l *audit.Life, v *audit.Version, w *audit.Write) bool {
-	approving := approves(v, w)
+	approving := v.Approves(w)
 	for depth := 0; l != nil && depth < deepest; depth++ {
 		if policylog.Knows(c.rules.Ever(v.Kind, w.Received.Add(-lag), w.Answered), w, true) {
 			// Above it, only approving counts.

@@ -112,7 +112,7 @@ func (c *checker) began(at *audit.Version, e *entry) bool {
 					return w.Creates()
 				}
 				// A scale shows no generation, and is folded in with a later one.
-				right := v.Generation == first.Generation || (w.Subresource == audit.SubScale || approves(v, w)) && v.Generation <= first.Generation
+				right := v.Generation == first.Generation || (w.Subresource == audit.SubScale || v.Approves(w)) && v.Generation <= first.Generation
 				return right && (c.initiates(l, v, w) || c.adopting(l, w.Answered))
 			})
 		})
