@@ -343,6 +343,21 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 				of(replicaSetGVK, "web-1", replicaSet).with(func(in *Input) { in.Release = true }),
 			want: ReasonReleased,
 		},
+		"a label of a Pod that has a number, by a stranger": {
+			request: aRequest(mallory, Update, podGVK, "web-0").changing(t, "web", "other", "metadata.labels[app]").
+				of(setGVK, "web", healing(t, "apps", "StatefulSet")).with(func(in *Input) { in.Release = true }),
+			want: ReasonDenied, uncovered: []string{"metadata.labels[app]"},
+		},
+		"a label of a Pod that completes an index, by a stranger": {
+			request: aRequest(mallory, Update, podGVK, "web-0-a").changing(t, "web", "other", "metadata.labels[app]").
+				of(jobGVK, "web", healing(t, "batch", "Job")).with(func(in *Input) { in.Release = true }),
+			want: ReasonDenied, uncovered: []string{"metadata.labels[app]"},
+		},
+		"a label of a Pod of a kind of which nothing is known, by a stranger": {
+			request: aRequest(mallory, Update, podGVK, "web-a").changing(t, "web", "other", "metadata.labels[app]").
+				of(bucketGVK, "web", healing(t, "cloud.example.com", "Bucket")).with(func(in *Input) { in.Release = true }),
+			want: ReasonDenied, uncovered: []string{"metadata.labels[app]"},
+		},
 		"a label of a Pod, by a stranger, and its owner": {
 			request: aRequest(mallory, Update, podGVK, "web-1-a").changing(t, "web", "other", "metadata.labels[app]").
 				changing(t, "uid", nil, "metadata.ownerReferences[0]").
@@ -473,4 +488,16 @@ func TestBounding(t *testing.T) {
 			}
 		})
 	}
+}
+
+// healing returns a policy of a kind whose Pods come back when they are lost.
+func healing(tb testing.TB, group, kind string) []*policy.Policy {
+	tb.Helper()
+	return []*policy.Policy{compile(tb, "healing", `
+for: {apiGroup: `+group+`, apiVersion: v1, kind: `+kind+`}
+subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+maintaining:
+  policies:
+  - {target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}
+`)}
 }

@@ -115,9 +115,15 @@ func (in *Input) isRelease(act Act) bool {
 var selectorPath = change.Path{}.Field("spec").Field("selector")
 
 // isReplaced reports whether healing makes another child in the place of one that is
-// lost.
+// lost, under another name, so that the place is taken when the lost one is given back. One that
+// has a number of its own, as a Pod of a StatefulSet or of a Job, is given back to that number:
+// observed, a stranger freed such a Pod, gave it another image and labeled it back.
 func (in *Input) isReplaced() bool {
-	return !in.Parent.isWithheld() && slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
+	made, _ := in.Parent.Known().Child(in.Child.GVK.GroupKind())
+	if made.Template == nil || made.Ordinals != nil || made.Completions != nil || in.Parent.isWithheld() {
+		return false
+	}
+	return slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
 		return slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool {
 			return m.Kind == in.Child.GVK.GroupKind() && m.Create
 		})

@@ -24,6 +24,7 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -127,6 +128,30 @@ func movingChildren() []bypass {
 		}},
 		{"relabeling a child through its status", func(ctx context.Context, s *scene) {
 			refuse(s.rogue.Status().Patch(ctx, s.rs.DeepCopy(), client.RawPatch(types.StrategicMergePatchType, []byte(relabeled))), "metadata.labels[app]")
+		}},
+		{"freeing a Pod that is one of a set, to give it back changed", func(ctx context.Context, s *scene) {
+			h := s.history(ctx, "freeing", "StatefulSet")
+			refuse(s.rogue.try(ctx, shared.anyPod(ctx, h.ns), relabeled), "metadata.labels[app]", "StatefulSet web")
+			h.intact(ctx)
+
+			policies := "freeing-job-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			shared.apply(ctx, ownPolicy(policies, batchv1.GroupName, "Job", `
+  initializing:
+    policies:
+    - {target: {apiGroup: "", apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}
+  maintaining:
+    policies:
+    - {target: {apiGroup: "", apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}
+`))
+			job := builders.MakeJob(ns, "report", 2, 2)
+			job.Spec.Template.Spec.NodeSelector = map[string]string{"example.org/none": "such"}
+			Expect(shared.alice().Create(ctx, job)).To(Succeed())
+			shared.hasPods(ctx, ns, map[string]int{"report:1": 2})
+			pod := shared.anyPod(ctx, ns)
+			free := patch(`{"metadata":{"labels":{"` + batchv1.ControllerUidLabel + `":"free"}}}`)
+			refuse(s.rogue.try(ctx, pod.DeepCopy(), free), "metadata.labels["+batchv1.ControllerUidLabel+"]", "Job report")
+			s.stays(ctx, pod)
 		}},
 		{"giving a free object to a parent", func(ctx context.Context, s *scene) {
 			free := s.another("free", "")
