@@ -85,6 +85,15 @@ type Knowledge struct {
 	// +kubebuilder:validation:items:MaxLength=512
 	Steering []string `json:"steering,omitempty"`
 
+	// cannotWait are the fields that are carried out otherwise than by a change of children,
+	// such as how long history is kept: nothing keeps the controller from acting on them, so
+	// that who may not initiate on them is refused.
+	// +optional
+	// +listType=atomic
+	// +kubebuilder:validation:MaxItems=32
+	// +kubebuilder:validation:items:MaxLength=512
+	CannotWait []string `json:"cannotWait,omitempty"`
+
 	// selector says what spec.selector is for: Keeps lets go of a child that it does
 	// not match any more, and adopts what it matches; Adopts does only the latter. Left
 	// out, the kind has no such selector.

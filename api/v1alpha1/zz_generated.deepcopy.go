@@ -1253,6 +1253,11 @@ func (in *Knowledge) DeepCopyInto(out *Knowledge) {
 		*out = make([]string, len(*in))
 		copy(*out, *in)
 	}
+	if in.CannotWait != nil {
+		in, out := &in.CannotWait, &out.CannotWait
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.History != nil {
 		in, out := &in.History, &out.History
 		*out = new(HistoryKnowledge)

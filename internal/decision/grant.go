@@ -297,10 +297,11 @@ func (g *granter) permits(ctx context.Context, p *policy.Policy, r *policy.Rule,
 }
 
 // refuses reports whether a rule that the change triggers belongs to a policy that
-// refuses uncaused changes.
+// refuses uncaused changes, or whether the change would be carried out although it is withheld.
 func (in *Input) refuses(c change.Change) bool {
 	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool {
-		return p.Action == v1alpha1.ActionDeny && p.Uncaused == v1alpha1.UncausedRefuse && hasRuleFor(p, c)
+		return p.Action == v1alpha1.ActionDeny && hasRuleFor(p, c) &&
+			(p.Uncaused == v1alpha1.UncausedRefuse || slices.ContainsFunc(p.Known().CannotWait, c.Path.Overlaps))
 	})
 }
 

@@ -76,11 +76,12 @@ func TestGrants(t *testing.T) {
 	replicaSet := compile(t, "replicaset", replicaSetSpec)
 	refusing := compile(t, "refusing", deploymentSpec+"uncausedChanges: Refuse\n")
 	warning := compile(t, "warning", deploymentSpec+"validationActions: [Warn]\n")
-	anything := compile(t, "anything", `
+	const anythingSpec = `
 for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
 subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
 rules: [{trigger: spec}]
-`)
+`
+	anything := compile(t, "anything", anythingSpec)
 	// Two of whom each may change a field of the same subtree.
 	rule := func(field, who string) *policy.Policy {
 		return compile(t, who, fmt.Sprintf(`
@@ -156,6 +157,14 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 		"a stranger": {request: scaling(mallory), want: withheldCount},
 		"a stranger, refused": {
 			request: scaling(mallory).governed(refusing), want: outcome{Withheld: []string{"spec.replicas"}, Left: []string{"spec.replicas was 3"}, Refuse: true},
+		},
+		"a stranger, of what is carried out all the same": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").changing(t, int64(10), int64(0), "spec.revisionHistoryLimit").governed(anything),
+			want:    outcome{Withheld: []string{"spec.revisionHistoryLimit"}, Left: []string{"spec.revisionHistoryLimit was 10"}, Refuse: true},
+		},
+		"a stranger, of what is carried out all the same, under a policy that only warns": {
+			request: aRequest(mallory, Update, deploymentGVK, "web").changing(t, int64(10), int64(0), "spec.revisionHistoryLimit").
+				governed(compile(t, "anything-warned", anythingSpec+"validationActions: [Warn]\n")),
 		},
 		"a stranger, refused by one of two policies": {
 			request: scaling(mallory).governed(deployment, refusing),

@@ -41,6 +41,7 @@ func Compile(declaration *v1alpha1.Knowledge, path *field.Path) (*Kind, field.Er
 		Proves:           c.patterns(declaration.Proves, path.Child("proves")),
 		TemplateMetadata: oneOf(&c, declaration.ChildMetadata, path.Child("childMetadata"), v1alpha1.ChildMetadataObject, v1alpha1.ChildMetadataTemplate) == v1alpha1.ChildMetadataTemplate,
 		Steering:         c.paths(declaration.Steering, path.Child("steering")),
+		CannotWait:       c.paths(declaration.CannotWait, path.Child("cannotWait")),
 		Selector:         oneOf(&c, declaration.Selector, path.Child("selector"), v1alpha1.SelectorKeeps, v1alpha1.SelectorAdopts),
 		Writers:          slices.Clone(declaration.Writers),
 		AnnotationsCount: declaration.AnnotationsCount,

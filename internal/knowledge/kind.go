@@ -47,6 +47,8 @@ type Kind struct {
 	Reported []change.Path
 	// Steering are the fields that say what controllers do with the children.
 	Steering []change.Path
+	// CannotWait are the fields that are carried out otherwise than by a change of children.
+	CannotWait []change.Path
 	// Selector says what spec.selector is for, empty where there is none.
 	Selector v1alpha1.SelectorUse
 	// History is where the templates are kept that an object had, nil where nowhere.
@@ -240,6 +242,7 @@ var setters = map[string]func(to, from *Kind){
 	"actions":          func(to, from *Kind) { to.Actions = from.Actions },
 	"reported":         func(to, from *Kind) { to.Reported = from.Reported },
 	"steering":         func(to, from *Kind) { to.Steering = from.Steering },
+	"cannotWait":       func(to, from *Kind) { to.CannotWait = from.CannotWait },
 	"selector":         func(to, from *Kind) { to.Selector = from.Selector },
 	"history":          func(to, from *Kind) { to.History = from.History },
 	"writers":          func(to, from *Kind) { to.Writers = from.Writers },

@@ -44,6 +44,7 @@ func Fields(declaration *v1alpha1.Knowledge, path *field.Path) []Named {
 	}
 	n.all(path.Child("proves"), declaration.Proves)
 	n.all(path.Child("steering"), declaration.Steering)
+	n.all(path.Child("cannotWait"), declaration.CannotWait)
 	for i, c := range declaration.Children {
 		n.child(path.Child("children").Index(i), c)
 	}

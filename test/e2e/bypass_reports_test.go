@@ -80,6 +80,30 @@ func misreporting() []bypass {
 			Expect(s.rogue.patchStatus(ctx, set, `{"observedGeneration":1}`)).To(Succeed(), "what nobody acts upon")
 			h.intact(ctx)
 		}},
+		{"having what works scaled down, by the status of what replaces it", func(ctx context.Context, s *scene) {
+			d, old := s.rollingOut(ctx, "reported")
+			fresh, before := shared.newestReplicaSet(ctx, d), old.Spec
+			for _, status := range []string{`{"readyReplicas":1}`, `{"readyReplicas":1,"availableReplicas":1}`, `{"replicas":4}`} {
+				Expect(s.rogue.patchStatus(ctx, fresh.DeepCopy(), status)).To(MatchError(denied, "denied"))
+			}
+			Consistently(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(old), old)).To(Succeed())
+				g.Expect(old.Spec).To(Equal(before))
+			}).WithTimeout(quietMoment).Should(Succeed())
+		}},
+		{"having a run repeated, or replaced, by the status of a CronJob", func(ctx context.Context, s *scene) {
+			policies := "repeating-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			shared.apply(ctx, forOwn(policies, documented("allowancepolicy.md", "cronjob"))...)
+			cron := builders.MakeCronJob(ns, "nightly", "0 3 1 1 *")
+			Expect(shared.alice().Create(ctx, cron)).To(Succeed())
+			for _, status := range []string{
+				`{"lastScheduleTime":"2000-01-01T03:00:00Z"}`,
+				`{"active":[{"apiVersion":"batch/v1","kind":"Job","namespace":"` + ns + `","name":"theirs"}]}`,
+			} {
+				Expect(s.rogue.patchStatus(ctx, cron.DeepCopy(), status)).To(MatchError(denied, "denied"))
+			}
+		}},
 		{"reporting that what is withheld is carried out, in the object itself", func(ctx context.Context, s *scene) {
 			group := shared.defineThings(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
 				definition.Spec.Versions[0].Subresources = nil

@@ -58,6 +58,22 @@ func steeringRollouts() []bypass {
 			shared.alice().change(ctx, set, approve("spec.updateStrategy"))
 			shared.hasPods(ctx, ns, map[string]int{"web:2": 3})
 		}},
+		{"changing what is carried out without a change of children", func(ctx context.Context, s *scene) {
+			policies := "history-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			shared.apply(ctx, forOwn(policies, documented("allowancepolicy.md", "statefulset"))...)
+			set := builders.MakeStatefulSet(ns, "web", 2)
+			Expect(shared.alice().Create(ctx, set)).To(Succeed())
+			shared.hasPods(ctx, ns, map[string]int{"web:1": 2})
+			shared.ended(ctx, set)
+			for _, spec := range []string{
+				`{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete"}}`,
+				`{"persistentVolumeClaimRetentionPolicy":null,"revisionHistoryLimit":0}`,
+			} {
+				refused(s.rogue.try(ctx, set.DeepCopy(), patch(`{"spec":`+spec+`}`)), "StatefulSet web was refused", "mallory may not initiate it")
+			}
+			shared.alice().change(ctx, set, `{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete"},"revisionHistoryLimit":3}}`)
+		}},
 		{"resuming somebody's rollout that is paused", func(ctx context.Context, s *scene) {
 			ns := shared.newNamespace(ctx)
 			d := shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))

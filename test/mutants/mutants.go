@@ -834,6 +834,11 @@ var mutants = []mutant{
 		ways:  []string{"relabeling a child, so that its parent lets go of it"},
 	},
 	{
+		name:  "a Pod that has a number is replaced",
+		edits: []edit{{judge, "made.Ordinals != nil || made.Completions != nil || ", ""}},
+		ways:  []string{"freeing a Pod that is one of a set, to give it back changed"},
+	},
+	{
 		name:  "anybody adopts",
 		edits: []edit{{judge, "		return false\n	}\n	return in.MayExercise()", "		return false\n	}\n	return true"}},
 		ways:  []string{"giving a free object to a parent"},
@@ -939,6 +944,19 @@ var mutants = []mutant{
 			"changing what an object is made from", "changing what an object is a clone of", "changing the GeneratingPolicy",
 			"finishing somebody's canary by its partition", "resuming somebody's rollout that is paused", "resuming what was created paused",
 		},
+	},
+	{
+		name:  "everything can wait",
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "  cannotWait: [spec.persistentVolumeClaimRetentionPolicy, spec.revisionHistoryLimit]\n", ""}},
+		ways:  []string{"changing what is carried out without a change of children"},
+	},
+	{
+		name: "statuses of built-in kinds are no reports",
+		edits: []edit{
+			{"internal/knowledge/builtin/kubernetes.yaml", "  reported: [status.replicas, status.readyReplicas, status.availableReplicas]\n", ""},
+			{"internal/knowledge/builtin/kubernetes.yaml", "  reported: [status.active, status.lastScheduleTime]\n", ""},
+		},
+		ways: []string{"having what works scaled down, by the status of what replaces it", "having a run repeated, or replaced, by the status of a CronJob"},
 	},
 	{
 		name:  "allowances go on while something is withheld",
