@@ -75,6 +75,25 @@ func FuzzParsePath(f *testing.F) {
 	})
 }
 
+func FuzzSplitPaths(f *testing.F) {
+	for _, seed := range []string{
+		"", ",", "spec.replicas,spec.paused", "spec.a['x, y']@0123456789ab,*", "data[,],[a,b]", "data['a,b", "a],b[", "a[[,]],b", "\xff[,\xff]",
+	} {
+		f.Add(seed)
+	}
+	f.Fuzz(func(t *testing.T, text string) {
+		split := SplitPaths(text)
+		if diff := cmp.Diff(split, SplitPaths(JoinPaths(split))); diff != "" {
+			t.Fatalf("%q is split otherwise again (-first +second):\n%s", text, diff)
+		}
+		// What is one path is not taken apart, but for quotes without brackets around them.
+		p, err := ParsePath(text)
+		if canonical := p.String(); err == nil && !cmp.Equal([]string{canonical}, SplitPaths(canonical)) {
+			t.Fatalf("the path %s is split into %q", canonical, SplitPaths(canonical))
+		}
+	})
+}
+
 func FuzzFind(f *testing.F) {
 	for _, seed := range [][2]string{
 		{`{}`, `{}`},

@@ -112,6 +112,33 @@ func TestParsePathAccepts(t *testing.T) {
 	}
 }
 
+func TestSplitPaths(t *testing.T) {
+	tests := map[string]struct {
+		text string
+		want []string
+	}{
+		"one":                        {"spec.replicas", []string{"spec.replicas"}},
+		"several":                    {"spec.replicas,spec.paused@0123456789ab,*", []string{"spec.replicas", "spec.paused@0123456789ab", "*"}},
+		"blanks around":              {" spec.a , spec.b\t", []string{"spec.a", "spec.b"}},
+		"nothing":                    {"", []string{""}},
+		"commas only":                {",,", []string{"", "", ""}},
+		"a comma in a key":           {"spec.a['x, y'],spec.b", []string{"spec.a['x, y']", "spec.b"}},
+		"a comma without quotes":     {"data[x,y].z,data[,]", []string{"data[x,y].z", "data[,]"}},
+		"a comma in double quotes":   {`data["x,y"],spec`, []string{`data["x,y"]`, "spec"}},
+		"a digest within a key":      {"data['a,b@0123456789ab']@ba9876543210", []string{"data['a,b@0123456789ab']@ba9876543210"}},
+		"an escaped bracket":         {`data['\x5d,\x5b,'],spec`, []string{`data['\x5d,\x5b,']`, "spec"}},
+		"a bracket that is open":     {"spec,data['a,b", []string{"spec", "data['a,b"}},
+		"a bracket that only closes": {"data],spec", []string{"data]", "spec"}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			if diff := cmp.Diff(tc.want, SplitPaths(tc.text)); diff != "" {
+				t.Errorf("SplitPaths(%q) (-want +got):\n%s", tc.text, diff)
+			}
+		})
+	}
+}
+
 func TestParsePathRefusesWildcards(t *testing.T) {
 	for _, text := range []string{"*", "spec[*]", "spec.*.image", "spec['*']"} {
 		if p, err := ParsePath(text); err == nil {

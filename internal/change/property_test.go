@@ -18,6 +18,7 @@ package change
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -389,6 +390,31 @@ func TestPropertyQuantitiesHaveOneText(t *testing.T) {
 		}
 		if (textA == textB) != (x.Cmp(y) == 0) {
 			t.Fatalf("%s and %s have the texts %s and %s, but compare as %d", a, b, textA, textB, x.Cmp(y))
+		}
+	})
+}
+
+// Whatever the keys are, paths that are joined are the same when they are split again.
+func TestJoinedPathsAreSplit(t *testing.T) {
+	anyKey := rapid.OneOf(anyName, rapid.StringOf(rapid.RuneFrom([]rune{',', '[', ']', '\'', '"', '\\', '@', '*', ' ', '\n', 'a'})))
+	awkward := rapid.Custom(func(t *rapid.T) Pattern {
+		return append(slices.Clone(anyPattern.Draw(t, "pattern")), fieldSegment(anyKey.Draw(t, "key")))
+	})
+	rapid.Check(t, func(t *rapid.T) {
+		want := rapid.SliceOfN(rapid.OneOf(anyPattern, awkward), 1, 4).Draw(t, "patterns")
+		texts := make([]string, 0, len(want))
+		for _, p := range want {
+			texts = append(texts, p.String()+rapid.SampledFrom([]string{"", "@0123456789ab"}).Draw(t, "digest"))
+		}
+		split := SplitPaths(JoinPaths(texts))
+		if diff := cmp.Diff(texts, split); diff != "" {
+			t.Fatalf("split (-want +got):\n%s", diff)
+		}
+		for i, text := range split {
+			p, err := ParsePattern(strings.TrimSuffix(text, "@0123456789ab"))
+			if diff := cmp.Diff(want[i], p); diff != "" || err != nil {
+				t.Fatalf("%s is another pattern, %v (-want +got):\n%s", text, err, diff)
+			}
 		}
 	})
 }

@@ -98,6 +98,30 @@ func parse(text string) ([]Segment, error) {
 	return parsed, nil
 }
 
+// SplitPaths returns the paths and patterns that stand in a text one behind the other, with
+// commas in between, without the blanks around them. A comma within brackets is part of a
+// key; no key has a bracket in it, as these are written as escape sequences.
+func SplitPaths(text string) []string {
+	within := false
+	var out []string
+	begin := 0
+	for i, r := range text {
+		switch r {
+		case '[', ']':
+			within = r == '['
+		case ',':
+			if !within {
+				out = append(out, strings.TrimSpace(text[begin:i]))
+				begin = i + 1
+			}
+		}
+	}
+	return append(out, strings.TrimSpace(text[begin:]))
+}
+
+// JoinPaths writes what SplitPaths reads.
+func JoinPaths(paths []string) string { return strings.Join(paths, ",") }
+
 // badIndex returns the position of a number in brackets that the parser took for a key,
 // as it is no index, -1 if there is none.
 func badIndex(text string) int {

@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/decision"
@@ -48,7 +49,7 @@ type approval struct {
 	target  cluster.Target
 	// said collects what the API server warns of.
 	said *cluster.Warnings
-	// paths that the user named.
+	// paths that the user named, each of which may be several.
 	paths []string
 
 	// seen is the object as it was planned for.
@@ -73,7 +74,7 @@ func (a *approval) planOnce(ctx context.Context) (*Report, error) {
 	if a.seen, err = a.cluster.Read(ctx, a.target); err != nil {
 		return nil, fmt.Errorf("reading %s: %w", a.target, err)
 	}
-	paths := a.paths
+	paths := named(a.paths)
 	if len(paths) == 0 {
 		if paths = withheld(a.seen); len(paths) == 0 {
 			return nil, fmt.Errorf("nothing of %s is withheld: name what to approve with --path, or --path '*' for every field that a policy is about; "+
@@ -115,7 +116,7 @@ func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Repor
 	prefix := ledger.AnnotationPrefix(a.seen)
 	patch, err := json.Marshal(map[string]any{"metadata": map[string]any{
 		"resourceVersion": a.seen.GetResourceVersion(),
-		"annotations":     map[string]string{prefix + "approve": strings.Join(a.planned, ",")},
+		"annotations":     map[string]string{prefix + ledger.NameApprove: change.JoinPaths(a.planned)},
 	}})
 	if err != nil {
 		return nil, err
@@ -125,7 +126,7 @@ func (a *approval) send(ctx context.Context, opts ...client.PatchOption) (*Repor
 	if err := a.cluster.Patch(ctx, after, client.RawPatch(types.MergePatchType, patch), opts...); err != nil {
 		return nil, fmt.Errorf("approving changes of %s: %w", a.target, err)
 	}
-	if _, left := after.GetAnnotations()[prefix+"approve"]; left {
+	if _, left := after.GetAnnotations()[prefix+ledger.NameApprove]; left {
 		return nil, fmt.Errorf("approving changes of %s has no effect: no webhook took the request; "+
 			"see whether a policy is for its kind (kubectl get allowancepolicies), and whether the operator runs", a.target)
 	}
@@ -161,6 +162,15 @@ func useful(r *Report) (*Report, error) {
 			strings.Join(r.Paths, ", "), phrase.Target(r.Object))
 	}
 	return nil, errors.New("nothing is approved: " + strings.Join(r.Warnings, "; "))
+}
+
+// named returns the paths of flags, one by one.
+func named(flags []string) []string {
+	var out []string
+	for _, each := range flags {
+		out = append(out, change.SplitPaths(each)...)
+	}
+	return slices.DeleteFunc(out, func(path string) bool { return path == "" })
 }
 
 // withheld returns what approves the changes of an object that are withheld, as they are.

@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/cli-runtime/pkg/genericclioptions"
 	"k8s.io/cli-runtime/pkg/genericiooptions"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
@@ -111,6 +112,41 @@ func (w *world) patch(_ context.Context, _ client.WithWatch, obj client.Object, 
 	obj.SetAnnotations(annotations)
 	w.said.HandleWarningHeader(299, "", w.warning)
 	return nil
+}
+
+// A flag may name several paths, and commas of keys are not between them.
+func TestPathsOfFlags(t *testing.T) {
+	tests := map[string]struct {
+		flags []string
+		want  string
+	}{
+		"none":             {nil, "spec.replicas"},
+		"one":              {[]string{"--path", "spec.a@0123456789ab"}, "spec.a@0123456789ab"},
+		"several":          {[]string{"--path", "spec.a, spec.b", "--path=*"}, "spec.a,spec.b,*"},
+		"a comma in a key": {[]string{"--path", `spec.a['x, y'],spec.b["z"]`}, `spec.a['x, y'],spec.b["z"]`},
+		"an empty one":     {[]string{"--path", ""}, "spec.replicas"},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			streams, _, _, _ := genericiooptions.NewTestIOStreams()
+			cmd := Command(genericclioptions.NewConfigFlags(false), streams)
+			if err := cmd.ParseFlags(tc.flags); err != nil {
+				t.Fatal(err)
+			}
+			w := &world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{granted(nil)}}}
+			a := w.approval()
+			var err error
+			if a.paths, err = cmd.Flags().GetStringArray("path"); err != nil {
+				t.Fatal(err)
+			}
+			if _, err := a.plan(t.Context()); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, strings.Join(a.planned, ",")); diff != "" {
+				t.Errorf("approved (-want +got):\n%s", diff)
+			}
+		})
+	}
 }
 
 func TestApprove(t *testing.T) {

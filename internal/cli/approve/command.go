@@ -79,7 +79,7 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 		},
 	}
 	opts.out.AddTo(cmd)
-	cmd.Flags().StringSliceVar(&opts.paths, "path", nil, "Field to approve, or '*'. It can be repeated.")
+	cmd.Flags().StringArrayVar(&opts.paths, "path", nil, "Field to approve, or '*'. It can be repeated, or name several with commas in between.")
 	cmd.Flags().BoolVarP(&opts.yes, "yes", "y", false, "Do not ask.")
 	cmd.Flags().BoolVar(&opts.dryRun, "dry-run", false, "Only show what would be allowed.")
 	return cmd

@@ -18,7 +18,6 @@ package admission
 
 import (
 	"slices"
-	"strings"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
@@ -65,8 +64,8 @@ func (r *request) approval(f *facts) approval {
 		return a
 	}
 	st := r.unapproved(f)
-	for part := range strings.SplitSeq(text, ",") {
-		r.approve(f, st, strings.TrimSpace(part), &a)
+	for _, part := range change.SplitPaths(text) {
+		r.approve(f, st, part, &a)
 	}
 	return a
 }
