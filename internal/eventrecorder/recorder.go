@@ -35,6 +35,7 @@ import (
 	"k8s.io/utils/lru"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/metrics"
 )
 
@@ -122,6 +123,7 @@ func NewBoard(recorder events.EventRecorder, clock clock.PassiveClock) *Board {
 
 // Post makes Events of a notice, some time later.
 func (b *Board) Post(n Notice) {
+	n.Text = kubectl.Printable(n.Text)
 	n.Text = strings.ToValidUTF8(n.Text[:min(len(n.Text), maxText)], "") // not half a character
 	// The recorder takes two events for one, and keeps the first note, where all but
 	// their notes is equal: observed, of two persons who broke the glass of one object

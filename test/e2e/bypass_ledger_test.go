@@ -18,9 +18,11 @@ package e2e
 
 import (
 	"context"
+	"encoding/json"
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -28,12 +30,14 @@ import (
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/pasted"
 )
 
 // forgedLedger allows anything to anybody, if it was true.
@@ -45,6 +49,14 @@ func forgedLedger(generation int64) string {
 	}})
 	Expect(err).NotTo(HaveOccurred())
 	return string(raw)
+}
+
+// writeField writes a field of any name into the configuration of a Thing.
+func writeField(ctx context.Context, who *actor, thing *unstructured.Unstructured, name, value string) {
+	GinkgoHelper()
+	raw, err := json.Marshal(map[string]any{"spec": map[string]any{"config": map[string]string{name: value}}})
+	Expect(err).NotTo(HaveOccurred())
+	Expect(who.Patch(ctx, thing, client.RawPatch(types.MergePatchType, raw))).To(Succeed())
 }
 
 // writingLedgers returns the ways to come by an allowance that nobody gave.
@@ -161,6 +173,39 @@ func writingLedgers() []bypass {
 			Expect(s.rogue.warned.take()).To(ContainSubstring("mallory may not approve"))
 			Expect(d.Annotations).NotTo(HaveKey(v1alpha1.AnnotationApprove))
 			gainedNothing(ctx, s)
+		}},
+		{"having an initiator run the name of a field", func(ctx context.Context, s *scene) {
+			owner := shared.as(alice, platformTeam, "system:masters")
+			c, thing := newThing(ctx, owner, map[string]any{"config": map[string]any{"a": "x"}, "port": int64(80)})
+			Eventually(ctx, func() error { return c.reconcile(ctx, thing) }).Should(Succeed())
+			shared.over(ctx, thing)
+			for _, field := range []string{
+				"$(touch${IFS}pwned)", "'; touch pwned; '", "`touch pwned`", "a\ntouch pwned", "\x1b[8m;touch pwned", "it's, \"b\"", "0", "[*]", "",
+			} {
+				By(fmt.Sprintf("running what the warning says about %q", field))
+				s.rogue.warned.take()
+				writeField(ctx, s.rogue, thing, field, "1")
+				_, command, found := strings.Cut(s.rogue.warned.take(), " may approve it: ")
+				Expect(found).To(BeTrue())
+				args, err := pasted.Arguments(ctx, GinkgoT().TempDir(), command)
+				Expect(err).NotTo(HaveOccurred())
+				out, err := owner.kubectl(ctx, args...)
+				Expect(err).NotTo(HaveOccurred(), out)
+				shared.withholdsNothing(ctx, thing)
+
+				By(fmt.Sprintf("running what the plugin says about %q", field))
+				writeField(ctx, s.rogue, thing, field, "2")
+				owner.reads(ctx, thing.GetNamespace(), Satisfy(func(text string) bool {
+					_, command, found = strings.Cut(text, "kubectl kausality approve ")
+					return found
+				}), "why", thing.GroupVersionKind().GroupKind().String()+"/"+thing.GetName())
+				command, _, _ = strings.Cut(command, "\n")
+				args, err = pasted.Arguments(ctx, GinkgoT().TempDir(), "kubectl approve "+command)
+				Expect(err).NotTo(HaveOccurred())
+				out, err = owner.kausality(ctx, thing.GetNamespace(), append(args, "--yes")...)
+				Expect(err).NotTo(HaveOccurred(), out)
+				shared.withholdsNothing(ctx, thing)
+			}
 		}},
 		{"approving all of an object as an initiator of a part of it", func(ctx context.Context, s *scene) {
 			_, h := s.share(ctx)

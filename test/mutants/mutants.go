@@ -925,6 +925,22 @@ var mutants = []mutant{
 		ways:  []string{"approving without the right to"},
 	},
 	{
+		name:  "the name of a field ends the quotes of a command",
+		edits: []edit{{"internal/kubectl/quote.go", "strings.ReplaceAll(Printable(text), \"'\", `'\\''`)", "Printable(text)"}},
+		ways:  []string{"having an initiator run the name of a field"},
+		unit:  []string{"-run=TestPrintedApprovalsWork", "./internal/webhook/admission"},
+	},
+	{
+		name:  "names of objects hide what else is printed",
+		edits: []edit{{"internal/kubectl/quote.go", "return !unicode.IsPrint(r)", "return !unicode.IsPrint(r) && false"}},
+		unit:  []string{"./internal/kubectl"},
+	},
+	{
+		name:  "the comma of a key ends an approval",
+		edits: []edit{{"internal/change/syntax.go", "within = r == '['", "within = r == '\\n'"}},
+		unit:  []string{"-run=TestPrintedApprovalsWork", "./internal/webhook/admission"},
+	},
+	{
 		name:  "dry runs are kept",
 		edits: []edit{{validate, "	if r.dryRun {\n		return nil\n", "	if false {\n		return nil\n"}},
 		ways:  []string{"scaling the parent as a dry run first"},

@@ -95,7 +95,7 @@ func (o *options) run(ctx context.Context, a *approval, streams genericiooptions
 		return o.write(streams.Out, report)
 	}
 	if !o.yes {
-		if _, err := io.WriteString(streams.ErrOut, render(report, text.Of(streams.ErrOut))); err != nil {
+		if _, err := io.WriteString(streams.ErrOut, text.Visible(render(report, text.Of(streams.ErrOut)))); err != nil {
 			return err
 		}
 		if yes, err := confirm.Ask(streams, "\nApprove?"); err != nil || !yes {

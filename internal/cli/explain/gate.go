@@ -28,6 +28,7 @@ import (
 	"kausality.io/operator/internal/cli/text"
 	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/gate/crossplane"
+	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 )
@@ -76,8 +77,7 @@ func (at standing) holderSeen() map[string]*metav1.Time {
 
 // orphanCommand lets an object go without what it stands for.
 func orphanCommand(ref v1alpha1.TargetReference) string {
-	return "kubectl annotate" + phrase.NamespaceFlag(ref.Namespace) + " " + strings.ToLower(ref.Kind) + "." + ref.Group + "/" + ref.Name +
-		" " + v1alpha1.AnnotationOrphan + "=true"
+	return "kubectl annotate" + kubectl.NamespaceFlag(ref.Namespace) + " " + phrase.Objects(ref).Slashed() + " " + v1alpha1.AnnotationOrphan + "=true"
 }
 
 func gateCondition(obj *unstructured.Unstructured) *metav1.Condition {

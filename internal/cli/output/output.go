@@ -73,7 +73,7 @@ func (f *Flags) Text() bool { return f.format == "" || f.Wide() }
 // Write writes what was found: a pointer to a struct, as data of a kind, or as text.
 func (f *Flags) Write(w io.Writer, kind string, found any, render func(text.Terminal) string) error {
 	if f.Text() {
-		_, err := io.WriteString(w, render(text.Of(w)))
+		_, err := io.WriteString(w, text.Visible(render(text.Of(w))))
 		return err
 	}
 	printer, err := f.data.ToPrinter(f.format)

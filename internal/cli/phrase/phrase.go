@@ -30,6 +30,8 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/kubectl"
 )
 
 // Object names an object; one whose name is not known yet is any of its kind.
@@ -37,7 +39,7 @@ func Object(kind, name string) string {
 	if name == "" {
 		return "a " + kind
 	}
-	return kind + "/" + name
+	return kubectl.Printable(kind + "/" + name)
 }
 
 // Target names the object of a reference.
@@ -185,36 +187,32 @@ func Ago(then, now time.Time) string {
 
 // Command returns a command of this program about an object, as the user can run it.
 func Command(name string, ref v1alpha1.TargetReference, paths ...string) string {
-	command := "kubectl kausality " + name + NamespaceFlag(ref.Namespace) + " " + kindArgument(ref) + "/" + ref.Name
+	command := kubectl.Kausality(name, Objects(ref))
 	if len(paths) > 0 {
-		command += " --path '" + strings.Join(paths, ",") + "'"
+		command += " --path " + kubectl.Quote(change.JoinPaths(paths))
 	}
 	return command
 }
 
-// NamespaceFlag returns how a command is told a namespace, with a space before it.
-func NamespaceFlag(namespace string) string {
-	if namespace == "" {
-		return ""
+// Suggest returns the command that writes the UpgradeAllowance of a user.
+func Suggest(user string) string {
+	account := Account(user)
+	if strings.HasPrefix(account, "-") {
+		return "kubectl kausality upgrade suggest -- " + kubectl.Word(account)
 	}
-	return " -n " + namespace
+	return "kubectl kausality upgrade suggest " + kubectl.Word(account)
 }
 
-// kindArgument returns how kubectl is told a kind; the groups that Kubernetes itself
-// serves may be left out.
-func kindArgument(ref v1alpha1.TargetReference) string {
-	kind := strings.ToLower(ref.Kind)
-	if strings.Contains(ref.Group, ".") {
-		return kind + "." + ref.Group
-	}
-	return kind
+// Objects returns what a command about an object is told.
+func Objects(ref v1alpha1.TargetReference) kubectl.Objects {
+	return kubectl.Objects{Group: ref.Group, Kind: ref.Kind, Namespace: ref.Namespace, Names: []string{ref.Name}}
 }
 
 // Attestations returns what a policy captured at a hop, one a line.
 func Attestations(attestations map[string]string) []string {
 	lines := make([]string, 0, len(attestations))
 	for _, path := range slices.Sorted(maps.Keys(attestations)) {
-		lines = append(lines, path+" = "+attestations[path])
+		lines = append(lines, kubectl.Printable(path+" = "+attestations[path]))
 	}
 	return lines
 }

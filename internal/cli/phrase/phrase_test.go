@@ -52,10 +52,16 @@ func TestAllowance(t *testing.T) {
 func TestCommand(t *testing.T) {
 	ref := v1alpha1.TargetReference{Group: "apps", Kind: "Deployment", Namespace: "shop", Name: "web"}
 	crossplane := v1alpha1.TargetReference{Group: "db.example.org", Kind: "Database", Name: "main"}
+	odd := v1alpha1.TargetReference{Kind: "Role", Name: "--all"}
 	for want, got := range map[string]string{
 		"kubectl kausality why -n shop deployment/web":                         phrase.Command("why", ref),
 		"kubectl kausality approve -n shop deployment/web --path 'spec.a,b.c'": phrase.Command("approve", ref, "spec.a", "b.c"),
 		"kubectl kausality trace database.db.example.org/main":                 phrase.Command("trace", crossplane),
+		`kubectl kausality approve role/--all --path 'a['\''$(b), c'\'']'`:     phrase.Command("approve", odd, "a['$(b), c']"),
+		`kubectl kausality why 'role/it'\''s; x'`:                              phrase.Command("why", v1alpha1.TargetReference{Kind: "Role", Name: "it's; x"}),
+		"kubectl kausality upgrade suggest kube-system/kro":                    phrase.Suggest("system:serviceaccount:kube-system:kro"),
+		`kubectl kausality upgrade suggest '$(x)'`:                             phrase.Suggest("$(x)"),
+		"kubectl kausality upgrade suggest -- '--server=x'":                    phrase.Suggest("--server=x"),
 	} {
 		if diff := cmp.Diff(want, got); diff != "" {
 			t.Errorf("Command: -want, +got:\n%s", diff)

@@ -30,6 +30,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/interception"
+	"kausality.io/operator/internal/kubectl"
 )
 
 // lookInterval is the time between two looks whether something has gone.
@@ -109,7 +110,7 @@ func switchOff(ctx context.Context, c client.Client) string {
 		if installed := interception.FindInstalled(configurations.Items); installed != nil {
 			names := make([]string, 0, len(installed.Owners))
 			for _, owner := range installed.Owners {
-				names = append(names, owner.Name)
+				names = append(names, kubectl.Name(owner.Name))
 			}
 			return "kubectl delete validatingwebhookconfigurations " + strings.Join(names, " ")
 		}

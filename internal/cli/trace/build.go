@@ -25,7 +25,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
-	"kausality.io/operator/internal/cli/phrase"
+	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/record"
 )
 
@@ -121,7 +121,7 @@ func (s *sight) identify(report *Report) {
 	report.Object = last.Spec.TargetRef
 	if others > 1 {
 		report.Notes = append(report.Notes, fmt.Sprintf("%d objects had that name; this is about the last. "+
-			"All: kubectl get allowancerecords%s", others, phrase.NamespaceFlag(s.target.Namespace)))
+			"All: kubectl get allowancerecords%s", others, kubectl.NamespaceFlag(s.target.Namespace)))
 	}
 }
 

@@ -58,7 +58,7 @@ func render(r *Report, t text.Terminal, now time.Time) string {
 	out.WriteString(rows.Render(t, indent))
 	if r.Parents[0].State == Blocked {
 		out.WriteString("\nWhy:                        " + phrase.Command("why", r.Parents[0].Object) + "\n" +
-			"What would let it through:  kubectl kausality upgrade suggest " + phrase.Account(r.ServiceAccount) + "\n")
+			"What would let it through:  " + phrase.Suggest(r.ServiceAccount) + "\n")
 	}
 	if r.Note != "" {
 		out.WriteString("\n" + t.Wrap("", r.Note))

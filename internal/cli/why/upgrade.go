@@ -31,7 +31,7 @@ func upgradeOf(rec *v1alpha1.AllowanceRecord, e v1alpha1.HistoryEntry) *Upgrade 
 	if told == "" {
 		return nil
 	}
-	out := &Upgrade{Told: told, Command: "kubectl kausality upgrade suggest " + phrase.Account(e.User)}
+	out := &Upgrade{Told: told, Command: phrase.Suggest(e.User)}
 	for i := range rec.Status.Versions {
 		known := &rec.Status.Versions[i]
 		// Who made it from a revision may be somebody else.

@@ -28,6 +28,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/access"
 	"kausality.io/operator/internal/controller/listing"
+	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -159,7 +160,7 @@ func forbiddenMessage(p *policy.Policy, missing []access.Need) string {
 		names = append(names, need.String())
 	}
 	return fmt.Sprintf("The operator has no right to %s; none of the policy is enforced. To give it these rights: kubectl kausality access %s | kubectl apply -f -",
-		listing.Join(names, ", "), p.Name)
+		listing.Join(names, ", "), kubectl.Name(p.Name))
 }
 
 // voidMessage says why a policy has no effect.

@@ -24,6 +24,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/upgrade"
@@ -61,7 +62,7 @@ func denial(f *facts, v decision.Verdict) string {
 	if text := f.upgradeText(); text != "" {
 		b.WriteString(" " + text)
 	}
-	b.WriteString(upgrade.Details(fmt.Sprintf("kubectl get allowancerecord%s %s -o yaml", namespaceFlag(f.parentRecordKey.Namespace), f.parentRecordKey.Name)))
+	b.WriteString(upgrade.Details(fmt.Sprintf("kubectl get allowancerecord%s %s -o yaml", kubectl.NamespaceFlag(f.parentRecordKey.Namespace), kubectl.Name(f.parentRecordKey.Name))))
 	return b.String()
 }
 
@@ -96,13 +97,12 @@ func (f *facts) remedy(v decision.Verdict) string {
 	if len(f.parentInitiators) == 0 {
 		return "Nobody may initiate changes of " + f.parentText() + "."
 	}
-	paths := "'*'"
+	paths := []string{v1alpha1.Any}
 	if len(v.Withheld) > 0 {
-		paths = quoted(decision.Approvals(v.Withheld.Allowances()))
+		paths = decision.Approvals(v.Withheld.Allowances())
 	}
-	return fmt.Sprintf("%s may allow it by changing %s, or approve what is already there: kubectl annotate%s %s %s %s=%s.",
-		anyOf(f.parentInitiators), f.parentText(), namespaceFlag(f.Parent.Namespace),
-		kindArgument(f.parent.Kind, f.parent.Group), f.parent.Name, f.parentApproveKey, paths)
+	return fmt.Sprintf("%s may allow it by changing %s, or approve what is already there: %s.", anyOf(f.parentInitiators), f.parentText(),
+		approveCommand(f.parent.Group, f.parent.Kind, f.Parent.Namespace, f.parentApproveKey, paths, f.parent.Name))
 }
 
 // straysInTheWay returns the names of the strays for which the request is denied.
@@ -150,9 +150,8 @@ func withheldWarning(f *facts, withheld []v1alpha1.Allowance, problems []decisio
 	if len(problems) > 0 {
 		b.WriteString("once it does, ")
 	}
-	fmt.Fprintf(&b, "%s may approve it: kubectl annotate%s %s %s %s=%s",
-		anyOf(who), namespaceFlag(f.Child.Namespace),
-		kindArgument(f.Child.GVK.Kind, f.Child.GVK.Group), f.Child.Name, f.approveKey, quoted(decision.Approvals(withheld)))
+	fmt.Fprintf(&b, "%s may approve it: %s", anyOf(who),
+		approveCommand(f.Child.GVK.Group, f.Child.GVK.Kind, f.Child.Namespace, f.approveKey, decision.Approvals(withheld), f.Child.Name))
 	return b.String()
 }
 
@@ -235,8 +234,8 @@ func approveReferent(r decision.Referent) string {
 	if len(r.Initiators) == 0 {
 		return "Nobody may initiate changes of " + objectText(r.GVK.Kind, r.Name) + "."
 	}
-	return fmt.Sprintf("%s may approve that: kubectl annotate%s %s %s %s=%s.", anyOf(r.Initiators), namespaceFlag(r.Namespace),
-		kindArgument(r.GVK.Kind, r.GVK.Group), r.Name, r.ApproveKey, quoted(decision.Approvals(decision.Withheld(r.Standing).Allowances())))
+	return fmt.Sprintf("%s may approve that: %s.", anyOf(r.Initiators), approveCommand(r.GVK.Group, r.GVK.Kind, r.Namespace, r.ApproveKey,
+		decision.Approvals(decision.Withheld(r.Standing).Allowances()), r.Name))
 }
 
 func withheldPaths(withheld []v1alpha1.Allowance) []string {
@@ -328,8 +327,9 @@ func anyOf(subjects []string) string {
 	return strings.Join(subjects, " or ")
 }
 
-func quoted(paths []string) string {
-	return "'" + strings.Join(paths, ",") + "'"
+// approveCommand returns the command that approves paths of objects.
+func approveCommand(group, kind, namespace, key string, paths []string, names ...string) string {
+	return kubectl.Annotate(kubectl.Objects{Group: group, Kind: kind, Namespace: namespace, Names: names}, key, change.JoinPaths(paths))
 }
 
 func names(policies []*policy.Policy) []string {
@@ -338,20 +338,4 @@ func names(policies []*policy.Policy) []string {
 		out = append(out, p.Name)
 	}
 	return out
-}
-
-// kindArgument returns how kubectl is told a kind.
-func kindArgument(kind, group string) string {
-	kind = strings.ToLower(kind)
-	if strings.Contains(group, ".") {
-		return kind + "." + group
-	}
-	return kind
-}
-
-func namespaceFlag(namespace string) string {
-	if namespace == "" {
-		return ""
-	}
-	return " -n " + namespace
 }

@@ -23,6 +23,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/kubectl"
 )
 
 // hook is what differs between the two webhooks, step by step.
@@ -112,8 +113,20 @@ func (g *Gatherer) handle(ctx context.Context, h hook, req admission.Request) ad
 	default:
 		resp = h.answer(r, ru)
 	}
+	visible(&resp)
 	watch.stop(h.count(req, ru, resp, dryRun(req) || r != nil && r.dryRun))
 	return resp
+}
+
+// visible makes what people are told one line that hides nothing: names of objects and users are
+// in it, and a terminal shows it as it is.
+func visible(resp *admission.Response) {
+	if resp.Result != nil {
+		resp.Result.Message = kubectl.Printable(resp.Result.Message)
+	}
+	for i, text := range resp.Warnings {
+		resp.Warnings[i] = kubectl.Printable(text)
+	}
 }
 
 // judge decodes a request, decides what becomes of it, and commits that. What it decides by

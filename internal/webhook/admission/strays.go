@@ -224,8 +224,8 @@ func (f *facts) strayRemedy(initiators []string, key string, strays ...string) s
 	if len(initiators) == 0 {
 		return remedy + "."
 	}
-	return fmt.Sprintf("%s, or %s may approve it: kubectl annotate%s %s %s %s='*'.", remedy, anyOf(initiators),
-		namespaceFlag(f.Child.Namespace), kindArgument(kind.Kind, kind.Group), strings.Join(strays, " "), key)
+	return fmt.Sprintf("%s, or %s may approve it: %s.", remedy, anyOf(initiators),
+		approveCommand(kind.Group, kind.Kind, f.Child.Namespace, key, []string{v1alpha1.Any}, strays...))
 }
 
 // remembered is how long a stray is known that was noted here: the cache of records has

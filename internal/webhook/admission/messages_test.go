@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"encoding/json"
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/test/pasted"
+)
+
+// freePolicy withholds what strangers write into a map with any keys.
+const freePolicy = `
+metadata: {name: free}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  validationActions: [Deny]
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  rules:
+  - trigger: spec
+    policies:
+    - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec}]
+`
+
+// What a message says to run approves the field that it is about, whatever that is called, and
+// runs nothing else.
+func TestPrintedApprovalsWork(t *testing.T) {
+	for name, field := range map[string]string{
+		"plain":                  "plain",
+		"a command":              "$(touch${IFS}pwned)",
+		"a command in backticks": "`touch pwned`",
+		"quotes around one":      "'; touch pwned; '",
+		"double quotes":          `"; touch pwned; "`,
+		"a comma":                "a, b",
+		"a comma and a path":     "a,spec.replicas,*",
+		"a digest":               "a@0123456789ab",
+		"an apostrophe":          "it's",
+		"a number":               "0",
+		"a negative number":      "-1",
+		"brackets":               "[x]",
+		"a star":                 "*",
+		"nothing":                "",
+		"blanks":                 " a  b ",
+		"a backslash":            `a\b\`,
+		"the end of a line":      "a\ntouch pwned\n",
+		"a return":               "a\rkubectl delete namespace shop",
+		"concealed text":         "\x1b[8m;touch pwned;\x1b[0m",
+		"a control of 8 bits":    "\u009b2K",
+		"text that runs back":    "\u202edenwp hcuot",
+		"what bash remembers":    "!!",
+		"a home directory":       "~",
+		"another alphabet":       "größe",
+	} {
+		t.Run(name, func(t *testing.T) {
+			path := change.Path{}.Field("spec").Field("config").Field(field)
+			before, after := deployment(3), deployment(3)
+			before.Object["spec"].(map[string]any)["config"] = map[string]any{"a": "x"}
+			after.Object["spec"].(map[string]any)["config"] = map[string]any{"a": "x", field: "y"}
+			mutator, validator := (&world{}).hooks(t, freePolicy)
+			resp := mutator.Handle(t.Context(), asking(t, "mallory", nil, before, after))
+			after.SetAnnotations(patched(t, after, resp))
+			resp = validator.Handle(t.Context(), asking(t, "mallory", nil, before, after))
+			if len(resp.Warnings) != 1 {
+				t.Fatalf("warnings %q", resp.Warnings)
+			}
+			if strings.ContainsAny(resp.Warnings[0], "\n\r\x1b\u009b\u202e") {
+				t.Errorf("%q is no visible line", resp.Warnings[0])
+			}
+
+			_, command, _ := strings.Cut(resp.Warnings[0], " may approve it: ")
+			args, err := pasted.Arguments(t.Context(), t.TempDir(), command)
+			if err != nil {
+				t.Fatal(err)
+			}
+			setting := args[len(args)-1]
+			if diff := cmp.Diff([]string{"annotate", "-n", "default", "deployment", "web"}, args[:len(args)-1]); diff != "" {
+				t.Errorf("arguments (-want +got):\n%s", diff)
+			}
+			key, text, _ := strings.Cut(setting, "=")
+			approvals := change.SplitPaths(text)
+			named, _ := decision.ParseApproval(approvals[0])
+			if diff := cmp.Diff([]string{path.String()}, []string{named}); diff != "" || len(approvals) != 1 || key != "kausality.io/approve" {
+				t.Fatalf("%s names %q (-want +got):\n%s", setting, approvals, diff)
+			}
+
+			approving := annotate(after.DeepCopy(), key, text)
+			resp = mutator.Handle(t.Context(), asking(t, "alice", platformTeam, after, approving))
+			left := patched(t, approving, resp)
+			if len(resp.Warnings) > 0 || left[approvedKey] != "" || strings.Contains(left[ledgerKey], "Withheld") {
+				answer, _ := json.Marshal(left) //nolint:errchkjson // Of a map of texts there is always one.
+				t.Errorf("%s does not approve it: %s, warnings %q", setting, answer, resp.Warnings)
+			}
+		})
+	}
+}
