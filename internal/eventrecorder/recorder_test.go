@@ -150,6 +150,16 @@ func TestShortened(t *testing.T) {
 }
 
 // An Event with a longer note is refused by the API server.
+// Names are in a notice, and a terminal shows Events.
+func TestNotesAreVisible(t *testing.T) {
+	const want = `role a\nb\x1b[2K`
+	b, r, _ := board()
+	b.Post(denied("role a\nb\x1b[2K"))
+	if diff := cmp.Diff(want, r.events[0].note); diff != "" {
+		t.Errorf("note (-want +got):\n%s", diff)
+	}
+}
+
 func TestPostCutsText(t *testing.T) {
 	b, r, _ := board()
 	b.Post(denied(strings.Repeat("€", maxText)))

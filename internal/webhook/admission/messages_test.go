@@ -22,6 +22,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/decision"
@@ -113,5 +114,28 @@ func TestPrintedApprovalsWork(t *testing.T) {
 				t.Errorf("%s does not approve it: %s, warnings %q", setting, answer, resp.Warnings)
 			}
 		})
+	}
+}
+
+// Who somebody is, is up to whoever authenticates them.
+func TestMessagesAreVisible(t *testing.T) {
+	user := "mallory\n\x1b[2Kalice"
+	mutator, validator := (&world{}).hooks(t, deploymentPolicy)
+	before, after := deployment(3), deployment(5)
+	after.SetAnnotations(patched(t, after, mutator.Handle(t.Context(), asking(t, user, nil, before, after))))
+	resp := validator.Handle(t.Context(), asking(t, user, nil, before, after))
+	if len(resp.Warnings) != 1 || !strings.Contains(resp.Warnings[0], `mallory\n\x1b[2Kalice may not initiate it`) {
+		t.Errorf("warnings %q", resp.Warnings)
+	}
+	w := &world{cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): deployment(3)}}
+	w.live = w.cached
+	child := replicaSet(3)
+	child.SetName("web\n\x1b[2K")
+	changed := child.DeepCopy()
+	changed.Object["spec"].(map[string]any)["replicas"] = int64(9)
+	_, validator = w.hooks(t, deploymentPolicy)
+	resp = validator.Handle(t.Context(), asking(t, deployer, nil, child, changed))
+	if resp.Allowed || !strings.Contains(resp.Result.Message, `ReplicaSet web\n\x1b[2K is not allowed`) || strings.ContainsAny(resp.Result.Message, "\n\x1b") {
+		t.Errorf("answer %+v", resp.Result)
 	}
 }
