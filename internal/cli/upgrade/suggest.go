@@ -35,6 +35,7 @@ import (
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/source"
+	"kausality.io/operator/internal/kubectl"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
@@ -237,12 +238,12 @@ type written struct {
 	Spec       v1alpha1.UpgradeAllowanceSpec `json:"spec"`
 }
 
-// write encodes it as YAML, with comments.
+// write encodes it as YAML, with comments. Names are in these: none of them ends a comment.
 func (s *suggested) write() (string, error) {
 	var out strings.Builder
 	out.WriteString("# What would have let refusals through. Cut it down to what you want before you apply it.\n")
 	for _, line := range s.from {
-		out.WriteString("# " + line + "\n")
+		out.WriteString("# " + kubectl.Printable(line) + "\n")
 	}
 	if len(s.upgrade.Spec.Triggers) > 1 {
 		out.WriteString("# triggers: any of these may be what is new. Keep what you change.\n")
@@ -254,7 +255,7 @@ func (s *suggested) write() (string, error) {
 		out.WriteString("# detection: nothing tells by which version it was refused, so each request counts as one of a new version.\n")
 	}
 	for _, line := range s.notes {
-		out.WriteString("# Not in it: " + line + ".\n")
+		out.WriteString("# Not in it: " + kubectl.Printable(line) + ".\n")
 	}
 	text, err := source.Block(written{s.upgrade.APIVersion, s.upgrade.Kind, map[string]string{"name": s.upgrade.Name}, s.upgrade.Spec})
 	if err != nil {

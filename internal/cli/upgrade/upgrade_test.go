@@ -383,3 +383,17 @@ func TestUserOf(t *testing.T) {
 		})
 	}
 }
+
+// What is suggested is applied: names in the comments say nothing beside them.
+func TestNoNameEndsAComment(t *testing.T) {
+	s := &suggested{upgrade: &v1alpha1.UpgradeAllowance{}, from: []string{"role a\nspec: {}"}, notes: []string{"role b\u2028\rspec: {}"}}
+	text, err := s.write()
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, want := range []string{`# role a\nspec: {}` + "\n", `# Not in it: role b\u2028\rspec: {}.` + "\n"} {
+		if !strings.Contains(text, want) {
+			t.Errorf("no %q in:\n%s", want, text)
+		}
+	}
+}
