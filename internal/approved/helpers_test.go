@@ -79,7 +79,7 @@ func patterns(tb testing.TB, texts ...string) []change.Pattern {
 func triggers(all []change.Pattern) func(change.Change) bool {
 	return func(c change.Change) bool {
 		for _, p := range all {
-			if _, ok := p.Matches(c); ok {
+			if _, ok := p.Matches(c, nil); ok {
 				return true
 			}
 		}

@@ -49,7 +49,7 @@ func (f *finder) metadata(oldObj, newObj map[string]any, patterns []Pattern) {
 	f.path = f.path[:len(f.path)-1]
 
 	f.changes = append(f.changes[:mark], slices.DeleteFunc(f.changes[mark:], func(c Change) bool {
-		return !namesMetadata(patterns, c)
+		return !f.namesMetadata(patterns, c)
 	})...)
 }
 
@@ -70,9 +70,9 @@ func (f *finder) stringMap(name string, v pair) {
 
 // namesMetadata reports whether one of the patterns names expressly what c changed
 // in the metadata.
-func namesMetadata(patterns []Pattern, c Change) bool {
+func (f *finder) namesMetadata(patterns []Pattern, c Change) bool {
 	return slices.ContainsFunc(patterns, func(p Pattern) bool {
-		_, named := p.Matches(c)
+		_, named := p.Matches(c, f.schema)
 		return named && p.isMetadata()
 	})
 }

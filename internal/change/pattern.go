@@ -85,35 +85,17 @@ func agree(pattern, segments []Segment) bool {
 // pattern is recorded as it is. Of a change above the pattern, which inserted,
 // removed or replaced a whole subtree, the first place is recorded that the
 // pattern names and where the two versions differ; {} and [] are values there,
-// whatever Find tolerated.
-func (p Pattern) Matches(c Change) (Path, bool) {
+// whatever Find tolerated. schema is the one that Find was given.
+func (p Pattern) Matches(c Change, schema Schema) (Path, bool) {
 	if p.Covers(c.Path) {
 		return c.Path, true
 	}
 	if !p.Touches(c.Path) {
 		return nil, false
 	}
-	return firstDifference(c.Path, c.Old, c.New, p[len(c.Path):])
-}
-
-// firstDifference finds the first place that rest names below at, and where the
-// two versions differ. Items of lists are compared index by index here: what a
-// pattern names is the value at a path.
-func firstDifference(at Path, oldValue, newValue any, rest Pattern) (Path, bool) {
-	if len(rest) == 0 {
-		return at, !comparison{}.equal(placeOf(at), oldValue, newValue)
-	}
-	for _, s := range rest.heads(oldValue, newValue) {
-		oldHeld, inOld := step(oldValue, s)
-		newHeld, inNew := step(newValue, s)
-		if !inOld && !inNew {
-			continue
-		}
-		if path, ok := firstDifference(at.below(s), oldHeld, newHeld, rest[1:]); ok {
-			return path, true
-		}
-	}
-	return nil, false
+	f := newFinder(schema)
+	f.path = append(f.path, c.Path...)
+	return f.firstDifference(pair{c.Old, c.New}, p[len(c.Path):])
 }
 
 // Expand lists, in order, the places of obj that the pattern names and where obj

@@ -136,7 +136,7 @@ func TestZeroPatternNamesNothing(t *testing.T) {
 	if zero.Covers(at) || zero.Touches(at) {
 		t.Error("the zero pattern covers something")
 	}
-	if p, ok := zero.Matches(Change{Path: at, Verb: Insert, New: "x"}); ok {
+	if p, ok := zero.Matches(Change{Path: at, Verb: Insert, New: "x"}, nil); ok {
 		t.Errorf("the zero pattern matches at %s", p)
 	}
 	if got := zero.Expand(map[string]any{"spec": "x"}); got != nil {
@@ -170,10 +170,12 @@ func TestPatternOverlaps(t *testing.T) {
 }
 
 func TestPatternMatches(t *testing.T) {
+	named := func(name, image string) any { return map[string]any{"name": name, "image": image} }
 	container := func(image string) any { return map[string]any{"name": "app", "image": image} }
 	tests := map[string]struct {
 		pattern string
 		change  Change
+		schema  Schema
 		want    string
 	}{
 		"at the pattern": {
@@ -246,6 +248,69 @@ func TestPatternMatches(t *testing.T) {
 			pattern: "spec.containers[*].image",
 			change:  Change{Path: path("spec", "containers"), Verb: Mutate, Old: []any{container("a"), container("a")}, New: []any{container("a"), container("a")}},
 		},
+		"a list in another order with values that moved with the indices": {
+			pattern: "spec.containers[*].image",
+			change: Change{
+				Path: path("spec", "containers"), Verb: Mutate,
+				Old: []any{named("a", "x"), named("b", "y")},
+				New: []any{named("b", "x"), named("a", "y")},
+			},
+			want: "spec.containers[0].image",
+		},
+		"the index of a list in another order": {
+			pattern: "spec.containers[1].image",
+			change: Change{
+				Path: path("spec", "containers"), Verb: Mutate,
+				Old: []any{named("a", "x"), named("b", "y")},
+				New: []any{named("b", "x"), named("a", "y")},
+			},
+			want: "spec.containers[1].image",
+		},
+		"a list in another order with keys of a schema": {
+			pattern: "spec.rules[*].to",
+			change: Change{
+				Path: path("spec", "rules"), Verb: Mutate,
+				Old: []any{map[string]any{"id": "a", "to": "x"}, map[string]any{"id": "b", "to": "y"}},
+				New: []any{map[string]any{"id": "b", "to": "x"}, map[string]any{"id": "a", "to": "y"}},
+			},
+			schema: &declared{keys: map[string][]string{"spec.rules": {"id"}}},
+			want:   "spec.rules[0].to",
+		},
+		"a list in another order with an item in place of another": {
+			pattern: "spec.containers[*].image",
+			change: Change{
+				Path: path("spec", "containers"), Verb: Mutate,
+				Old: []any{named("a", "x"), named("b", "x"), named("c", "x")},
+				New: []any{named("b", "x"), named("a", "x"), named("d", "x")},
+			},
+			want: "spec.containers[2].image",
+		},
+		"a list in another order with a list in which values moved with the indices": {
+			pattern: "spec.containers[*].env[*].value",
+			change: Change{
+				Path: path("spec", "containers"), Verb: Mutate,
+				Old: []any{
+					map[string]any{"name": "a", "env": []any{map[string]any{"name": "A", "value": "1"}, map[string]any{"name": "B", "value": "2"}}},
+					map[string]any{"name": "b"},
+					map[string]any{"name": "c"},
+				},
+				New: []any{
+					map[string]any{"name": "a", "env": []any{map[string]any{"name": "B", "value": "1"}, map[string]any{"name": "A", "value": "2"}}},
+					map[string]any{"name": "c"},
+					map[string]any{"name": "b"},
+				},
+			},
+			want: "spec.containers[0].env[0].value",
+		},
+		"a list in another order with a quantity that was written anew": {
+			pattern: "spec.disks[*].size",
+			change: Change{
+				Path: path("spec", "disks"), Verb: Mutate,
+				Old: []any{map[string]any{"name": "a", "size": "1Gi"}, map[string]any{"name": "b", "size": "1Gi"}},
+				New: []any{map[string]any{"name": "b", "size": "1024Mi"}, map[string]any{"name": "a", "size": "1Gi"}},
+			},
+			schema: &declared{quantities: []string{"spec.disks[0].size"}},
+		},
 		"a list that became a map": {
 			pattern: "spec.things[*].a",
 			change:  Change{Path: path("spec", "things"), Verb: Mutate, Old: []any{map[string]any{"a": "x"}}, New: map[string]any{"k": map[string]any{"a": "x"}}},
@@ -271,7 +336,7 @@ func TestPatternMatches(t *testing.T) {
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
-			got, ok := mustPattern(t, tc.pattern).Matches(tc.change)
+			got, ok := mustPattern(t, tc.pattern).Matches(tc.change, tc.schema)
 			if ok != (tc.want != "") || got.String() != tc.want {
 				t.Errorf("Matches() = %q, %v, want %q", got, ok, tc.want)
 			}

@@ -331,7 +331,7 @@ func TestPropertyMatchesWhatItCovers(t *testing.T) {
 		v, opts := versions.Draw(t, "versions"), anyOptions.Draw(t, "options")
 		for _, c := range Find(v[0], v[1], opts) {
 			pattern := patternFor(t, c.Path)
-			at, matches := pattern.Matches(c)
+			at, matches := pattern.Matches(c, nil)
 			switch {
 			case pattern.Covers(c.Path) && (!matches || !cmp.Equal(at, c.Path)):
 				t.Fatalf("%s covers %s, but matches %v at %s", pattern, c.Path, matches, at)

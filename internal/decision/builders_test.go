@@ -240,7 +240,7 @@ func asApproved(obj map[string]any, was []replaced) map[string]any {
 // standing returns how an object compares with its approved content, by what would be stored
 // of it after a stranger has made the one out of the other.
 func standing(uid string, policies []*policy.Policy, content, present map[string]any) *approved.Standing {
-	o := approved.Object{UID: uid, Generation: 6, Fields: content, Triggers: Withholds(policies)}
+	o := approved.Object{UID: uid, Generation: 6, Fields: content, Triggers: Withholds(policies, nil)}
 	for _, p := range policies {
 		o.Metadata = append(o.Metadata, p.TriggerMetadata()...)
 	}

@@ -65,6 +65,6 @@ func (in *Input) lasting() *Input {
 func (in *Input) isCause(v Verdict) bool {
 	g := granter{Input: in, verdict: v, usable: append(in.usable(), in.ownReferred()...)}
 	return !slices.ContainsFunc(in.OwnChanges, func(c change.Change) bool {
-		return len(withoutCause(c, matching(g.rulesAt(c, false)))) > 0
+		return len(g.withoutCause(c, matching(g.rulesAt(c, false)))) > 0
 	})
 }

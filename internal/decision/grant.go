@@ -139,13 +139,13 @@ func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	var apart, taken []change.Path
 	for _, c := range in.OwnChanges {
 		rules := g.change(ctx, c, false)
-		uncaused = append(uncaused, withoutCause(c, matching(rules))...)
+		uncaused = append(uncaused, g.withoutCause(c, matching(rules))...)
 		if c.Verb == change.Delete && hasUnanswered(c, rules) {
 			apart = append(apart, c.Path)
 		}
 	}
 	for _, c := range in.Approved {
-		if rules := matching(g.change(ctx, c, true)); len(rules) > 0 && len(withoutCause(c, rules)) == 0 {
+		if rules := matching(g.change(ctx, c, true)); len(rules) > 0 && len(g.withoutCause(c, rules)) == 0 {
 			taken = append(taken, c.Path)
 		}
 	}
@@ -159,13 +159,13 @@ func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 // of its own policies is about, whatever the verdict on it.
 func (in *Input) Triggers() bool {
 	return slices.ContainsFunc(slices.Concat(in.OwnChanges, in.Approved), func(c change.Change) bool {
-		return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return hasRuleFor(p, c) })
+		return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool { return hasRuleFor(p, c, in.Child.Schema) })
 	})
 }
 
-func hasRuleFor(p *policy.Policy, c change.Change) bool {
+func hasRuleFor(p *policy.Policy, c change.Change, declared change.Schema) bool {
 	for r := range p.Triggered(c.Path) {
-		if _, ok := r.Trigger.Matches(c); ok {
+		if _, ok := r.Trigger.Matches(c, declared); ok {
 			return true
 		}
 	}
@@ -210,7 +210,7 @@ func (g *granter) rulesAt(c change.Change, byAct bool) []triggered {
 	for _, p := range g.OwnPolicies {
 		for r := range p.Triggered(c.Path) {
 			t := triggered{Rule: r, policy: p}
-			t.field, t.matches = r.Trigger.Matches(c)
+			t.field, t.matches = r.Trigger.Matches(c, g.Child.Schema)
 			t.cause, t.caused = g.chain(p, c, byAct)
 			rules = append(rules, t)
 		}
@@ -245,7 +245,7 @@ func (g *granter) earn(ctx context.Context, t *triggered, c change.Change) {
 // triggers has a cause. If a whole subtree was changed and only some rules have a cause, its parts
 // are looked at one by one, as the cause of one field is none of another. A change that has no
 // parts, such as another order of a list, then earned nothing.
-func withoutCause(c change.Change, rules []triggered) []change.Change {
+func (g *granter) withoutCause(c change.Change, rules []triggered) []change.Change {
 	if !hasUnanswered(c, rules) {
 		return nil
 	}
@@ -257,8 +257,8 @@ func withoutCause(c change.Change, rules []triggered) []change.Change {
 	}
 	var out []change.Change
 	for _, part := range parts {
-		out = append(out, withoutCause(part, slices.DeleteFunc(slices.Clone(rules), func(t triggered) bool {
-			_, ok := t.Trigger.Matches(part)
+		out = append(out, g.withoutCause(part, slices.DeleteFunc(slices.Clone(rules), func(t triggered) bool {
+			_, ok := t.Trigger.Matches(part, g.Child.Schema)
 			return !ok
 		}))...)
 	}
@@ -300,7 +300,7 @@ func (g *granter) permits(ctx context.Context, p *policy.Policy, r *policy.Rule,
 // refuses uncaused changes, or whether the change would be carried out although it is withheld.
 func (in *Input) refuses(c change.Change) bool {
 	return slices.ContainsFunc(in.OwnPolicies, func(p *policy.Policy) bool {
-		return p.Action == v1alpha1.ActionDeny && hasRuleFor(p, c) &&
+		return p.Action == v1alpha1.ActionDeny && hasRuleFor(p, c, in.Child.Schema) &&
 			(p.Uncaused == v1alpha1.UncausedRefuse || slices.ContainsFunc(p.Known().CannotWait, c.Path.Overlaps))
 	})
 }

@@ -30,11 +30,11 @@ import (
 
 // Withholds reports, of a change of a holder, whether a rule of its policies is about it
 // that withholds what nobody with the right to it has made: one of a policy that says
-// Deny (D2).
-func Withholds(policies []*policy.Policy) func(change.Change) bool {
+// Deny (D2). declared is the schema of the holder's kind.
+func Withholds(policies []*policy.Policy, declared change.Schema) func(change.Change) bool {
 	return func(c change.Change) bool {
 		return slices.ContainsFunc(policies, func(p *policy.Policy) bool {
-			return p.Action == v1alpha1.ActionDeny && hasRuleFor(p, c)
+			return p.Action == v1alpha1.ActionDeny && hasRuleFor(p, c, declared)
 		})
 	}
 }

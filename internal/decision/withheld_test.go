@@ -312,7 +312,7 @@ func TestWithholds(t *testing.T) {
 			path := mustPath(t, tc.path)
 			value := map[string]any{"replicas": int64(3)}
 			c := change.Change{Path: path, Verb: change.Insert, New: value}
-			if got := Withholds(tc.policies)(c); got != tc.want {
+			if got := Withholds(tc.policies, nil)(c); got != tc.want {
 				t.Errorf("withholds: %t, want %t", got, tc.want)
 			}
 		})

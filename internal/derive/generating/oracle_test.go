@@ -199,7 +199,7 @@ func judge(p *policy.Policy, old, updated map[string]any, before, after map[gene
 	var entries []policy.Entry
 	for _, c := range change.Find(old, updated, change.Options{Metadata: p.TriggerMetadata()}) {
 		for _, r := range p.Rules {
-			if _, ok := r.Trigger.Matches(c); ok {
+			if _, ok := r.Trigger.Matches(c, nil); ok {
 				entries = append(entries, r.Entries...)
 			}
 		}

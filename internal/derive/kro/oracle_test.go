@@ -485,7 +485,7 @@ func (*oracle) compare(out *verdict, p *policy.Policy, instance map[string]any, 
 	triggered := map[int]bool{}
 	for _, c := range change.Find(instance, v.instance, change.Options{Metadata: p.TriggerMetadata()}) {
 		for i, r := range p.Rules {
-			if _, ok := r.Trigger.Matches(c); ok {
+			if _, ok := r.Trigger.Matches(c, nil); ok {
 				triggered[i] = true
 			}
 		}

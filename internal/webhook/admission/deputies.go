@@ -102,11 +102,11 @@ func (v *Validator) changesDeputy(deputy policy.Deputy, r *request) bool {
 	if r.operation == decision.Create {
 		return true
 	}
-	counts := deputy.Metadata(r.gvk.Version)
+	counts, declared := deputy.Metadata(r.gvk.Version), v.Kinds.Schema(r.gvk)
 	found := change.Find(r.old.Object, r.new.Object, change.Options{
-		Metadata: counts, Schema: v.Kinds.Schema(r.gvk), TolerateEmpty: !clientgoscheme.Scheme.Recognizes(r.gvk),
+		Metadata: counts, Schema: declared, TolerateEmpty: !clientgoscheme.Scheme.Recognizes(r.gvk),
 	})
-	return len(named(found, counts)) > 0
+	return len(named(found, counts, declared)) > 0
 }
 
 // delegateOnce judges it with what the cache knows, or, where there is a doubt, with what

@@ -128,13 +128,13 @@ func (f *facts) identity(r *request) []change.Pattern {
 
 // setRenames finds the changes by which an object with a gate would stand for something
 // else outside.
-func (f *facts) setRenames(r *request) {
+func (f *facts) setRenames(r *request, declared change.Schema) {
 	identity := f.identity(r)
 	if len(identity) == 0 {
 		return
 	}
 	for _, c := range f.Changes {
-		if f.Gate != nil && slices.ContainsFunc(identity, func(p change.Pattern) bool { _, ok := p.Matches(c); return ok }) {
+		if f.Gate != nil && slices.ContainsFunc(identity, func(p change.Pattern) bool { _, ok := p.Matches(c, declared); return ok }) {
 			f.Renames = append(f.Renames, c)
 		}
 	}

@@ -317,7 +317,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	ownChanges := f.OwnChanges
 	f.OwnChanges, f.Changes = f.withoutSwitch(f.OwnChanges), f.withoutSwitch(f.Changes)
 	f.LateInitialization = f.isLateInitialization(r)
-	f.setRenames(r)
+	f.setRenames(r, declared)
 	f.setBooksAside(r)
 	f.Bookkeeping = f.Bookkeeping || policy.Known(r.gvk.GroupKind(), f.OwnPolicies).IsBookkeeping(string(r.operation), r.current().Object)
 	current := r.current()
@@ -446,8 +446,8 @@ func (r *request) findChanges(f *facts, declared change.Schema) {
 	if toleratesEmpty {
 		found = slices.DeleteFunc(found, change.Change.IsBlank)
 	}
-	f.OwnChanges = named(found, triggers)
-	f.Changes = named(found, bounds)
+	f.OwnChanges = named(found, triggers, declared)
+	f.Changes = named(found, bounds, declared)
 	for i := range f.Changes {
 		f.Changes[i] = policy.AsField(r.gvk, f.Changes[i])
 	}
@@ -529,10 +529,13 @@ func (f *facts) setBooksAside(r *request) {
 }
 
 // named returns the changes outside metadata, and those that the patterns name.
-func named(changes []change.Change, patterns []change.Pattern) []change.Change {
+func named(changes []change.Change, patterns []change.Pattern, declared change.Schema) []change.Change {
+	isNamed := func(c change.Change) bool {
+		return slices.ContainsFunc(patterns, func(p change.Pattern) bool { _, ok := p.Matches(c, declared); return ok })
+	}
 	out := make([]change.Change, 0, len(changes))
 	for _, c := range changes {
-		if !c.Path.IsMetadata() || slices.ContainsFunc(patterns, func(p change.Pattern) bool { _, ok := p.Matches(c); return ok }) {
+		if !c.Path.IsMetadata() || isNamed(c) {
 			out = append(out, c)
 		}
 	}

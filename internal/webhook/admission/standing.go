@@ -67,12 +67,13 @@ func (g *Gatherer) parentStanding(ctx context.Context, parent *unstructured.Unst
 // approvable returns a holder as its approved content is compared with.
 func (g *Gatherer) approvable(ctx context.Context, obj *unstructured.Unstructured, policies []*policy.Policy) approved.Object {
 	gvk := obj.GroupVersionKind()
+	declared := g.Kinds.Schema(gvk)
 	o := approved.Object{
 		UID:        string(obj.GetUID()) + g.DigestKey,
 		Generation: obj.GetGeneration(),
 		Fields:     obj.Object,
-		Schema:     g.Kinds.Schema(gvk),
-		Triggers:   decision.Withholds(policies),
+		Schema:     declared,
+		Triggers:   decision.Withholds(policies, declared),
 		Concerns:   decision.Concerns(policies),
 	}
 	for _, p := range policies {
