@@ -260,12 +260,11 @@ func namedMetadata(policies []*policy.Policy) namedFields {
 }
 
 func (n namedFields) add(pattern change.Pattern) {
-	const wildcard = "*"
 	switch {
-	case len(pattern) < 2 || pattern[1].Field == wildcard:
+	case len(pattern) < 2 || pattern[1] == change.Wildcard:
 		// All that anybody but the API server itself changes after creation.
 		n.fields.Insert("annotations", "finalizers")
-	case pattern[1].Field == "annotations" && len(pattern) > 2 && pattern[2].Field != wildcard:
+	case pattern[1].Field == "annotations" && len(pattern) > 2 && pattern[2] != change.Wildcard:
 		n.annotations.Insert(pattern[2].Field)
 	default:
 		n.fields.Insert(pattern[1].Field)

@@ -258,6 +258,25 @@ func TestConditions(t *testing.T) {
 			policies: []*policy.Policy{policyNaming(t, "metadata.annotations")},
 			grant:    true, verdict: true,
 		},
+		"an update of any annotation where a policy names each": {
+			request:  request{operation: admission.Update, object: deployment(annotated("other", "1")), old: deployment()},
+			policies: []*policy.Policy{policyNaming(t, "metadata.annotations[*]")},
+			grant:    true, verdict: true,
+		},
+		"an update of the annotation whose key is a star": {
+			request:  request{operation: admission.Update, object: deployment(annotated("*", "1")), old: deployment()},
+			policies: []*policy.Policy{policyNaming(t, `metadata.annotations[\x2a]`)},
+			grant:    true, verdict: true,
+		},
+		"an update of another annotation than that": {
+			request:  request{operation: admission.Update, object: deployment(annotated("other", "1")), old: deployment()},
+			policies: []*policy.Policy{policyNaming(t, `metadata.annotations[\x2a]`)},
+		},
+		"an update of any annotation where a policy bounds all metadata": {
+			request:  request{operation: admission.Update, object: deployment(annotated("other", "1")), old: deployment()},
+			policies: []*policy.Policy{policyBounding(t, "metadata[*]")},
+			grant:    true, verdict: true,
+		},
 		"a forged ledger": {
 			request: request{operation: admission.Update, object: deployment(ledger), old: deployment()},
 			grant:   true, verdict: true,
