@@ -264,7 +264,8 @@ func resourceOf(t v1alpha1.Target) schema.GroupVersionResource {
 
 func (c *compiler) mutation(m v1alpha1.FieldMutation, path *field.Path) FieldBound {
 	pattern, _ := c.pattern(m.JSONPath, path.Child("jsonPath"))
-	if m.JSONPath == v1alpha1.MutationCreateObject || m.JSONPath == v1alpha1.MutationDeleteObject {
+	// The ledger holds the canonical text of the path, however it is written here.
+	if text := pattern.String(); text == v1alpha1.MutationCreateObject || text == v1alpha1.MutationDeleteObject {
 		c.report(field.Invalid(path.Child("jsonPath"), m.JSONPath,
 			"an allowance of that name is for whole objects: say verbs: [Create] or [Delete] for these, or name a field below it"))
 	}
