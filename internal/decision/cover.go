@@ -18,9 +18,9 @@ package decision
 
 import (
 	"slices"
-	"strings"
 
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/util/sets"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -177,9 +177,19 @@ func entryGroup(group string) string {
 	return group
 }
 
-func kubernetesGroup(group string) bool {
-	return !strings.Contains(group, ".") || strings.HasSuffix(group, ".k8s.io")
-}
+func kubernetesGroup(group string) bool { return kubernetesGroups.Has(group) }
+
+// kubernetesGroups are the groups that the API server of Kubernetes serves itself. Kinds of
+// one name in two of them, such as Event and Ingress, are the same objects. Others may end
+// in k8s.io as well: who defines a kind may take any name in these.
+var kubernetesGroups = sets.New(
+	"", "admissionregistration.k8s.io", "apiextensions.k8s.io", "apiregistration.k8s.io", "apps",
+	"authentication.k8s.io", "authorization.k8s.io", "autoscaling", "batch", "certificates.k8s.io",
+	"coordination.k8s.io", "discovery.k8s.io", "events.k8s.io", "extensions",
+	"flowcontrol.apiserver.k8s.io", "internal.apiserver.k8s.io", "lifecycle.k8s.io", "networking.k8s.io",
+	"node.k8s.io", "policy", "rbac.authorization.k8s.io", "resource.k8s.io", "scheduling.k8s.io",
+	"storage.k8s.io", "storagemigration.k8s.io",
+)
 
 // allows reports whether the policy entry permits the act on the child's kind.
 func allows(e policy.Entry, kind schema.GroupKind, act Act) bool {

@@ -85,6 +85,11 @@ func TestMatchesKind(t *testing.T) {
 		"of a group of Kubernetes":             {kind: "NetworkPolicy", of: kind("networking.k8s.io", "NetworkPolicy"), want: true},
 		"of another group":                     {kind: "ReplicaSet", of: kind("example.com", "ReplicaSet")},
 		"of a group that looks like it":        {kind: "ReplicaSet", of: kind("notk8s.io", "ReplicaSet")},
+		"of a definition in k8s.io":            {kind: "ConfigMap", of: kind("h2.k8s.io", "ConfigMap")},
+		"of a definition in networking":        {kind: "NetworkPolicy", of: kind("policy.networking.k8s.io", "NetworkPolicy")},
+		"of a group of one word":               {kind: "Pod", of: kind("metrics", "Pod")},
+		"of an older group of Kubernetes":      {kind: "Ingress", of: kind("extensions", "Ingress"), want: true},
+		"with a group in k8s.io":               {group: "gateway.networking.k8s.io", kind: "HTTPRoute", of: kind("gateway.networking.k8s.io", "HTTPRoute"), want: true},
 		"another kind":                         {kind: "Pod", of: kind("apps", "ReplicaSet")},
 		"any":                                  {kind: "*", of: kind("example.com", "ReplicaSet"), want: true},
 		"with a group":                         {group: "example.com", kind: "Bucket", of: kind("example.com", "Bucket"), want: true},
@@ -100,7 +105,10 @@ func TestMatchesKind(t *testing.T) {
 			}
 		})
 	}
-	for group, want := range map[string]string{"": "", "apps": "", "networking.k8s.io": "", "example.com": "example.com", "notk8s.io": "notk8s.io"} {
+	for group, want := range map[string]string{
+		"": "", "apps": "", "networking.k8s.io": "", "apiextensions.k8s.io": "", "example.com": "example.com", "notk8s.io": "notk8s.io",
+		"h2.k8s.io": "h2.k8s.io", "gateway.networking.k8s.io": "gateway.networking.k8s.io",
+	} {
 		if got := entryGroup(group); got != want {
 			t.Errorf("an entry for a kind of %q names the group %q, want %q", group, got, want)
 		}
