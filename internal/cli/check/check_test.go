@@ -92,6 +92,38 @@ func TestWarningsFailTheStrict(t *testing.T) {
 	}
 }
 
+// The API server declares what every object has, also where the definition leaves that out.
+func TestCustomResourcesHaveMetadata(t *testing.T) {
+	const stdin = `
+apiVersion: kausality.io/v1alpha1
+kind: AllowancePolicy
+metadata: {name: p}
+spec:
+  for: {apiGroup: example.com, apiVersion: v1, kind: Widget}
+  subjects: [{kind: User, name: alice, mayInitiate: true}]
+  rules:
+  - trigger: metadata.annotations[example.com/class]
+    conditions: ["object.kind == 'Widget' && object.apiVersion != '' && has(object.metadata.labels)", "object.metadata.label == 'x'"]
+    policies: [{target: {apiVersion: v1, resource: configmaps}, relation: ControllerChild, mutations: [{jsonPath: data}]}]
+`
+	report, err := check.Run(t.Context(), check.Options{
+		Files: []string{"-"}, Stdin: strings.NewReader(stdin), CRDs: []string{"testdata/crds"},
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got []string
+	for _, f := range report.Findings {
+		if strings.Contains(f.Message, "there is no field") {
+			got = append(got, f.Message)
+		}
+	}
+	want := []string{"in kind Widget, there is no field metadata.label"}
+	if diff := cmp.Diff(want, got); diff != "" {
+		t.Errorf("findings (-want +got):\n%s", diff)
+	}
+}
+
 func TestNothingToCheck(t *testing.T) {
 	tests := map[string]struct {
 		files []string

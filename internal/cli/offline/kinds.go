@@ -29,6 +29,7 @@ import (
 
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	utilruntime "k8s.io/apimachinery/pkg/util/runtime"
@@ -136,9 +137,10 @@ func (k *Kinds) Define(definition *apiextensionsv1.CustomResourceDefinition) err
 	return nil
 }
 
-// openAPI returns the schema as the API server publishes it.
-func openAPI(declared *apiextensionsv1.JSONSchemaProps) (*spec.Schema, error) {
-	text, err := yaml.Marshal(declared)
+// openAPI returns the schema as the API server publishes it: with what every object has, whatever
+// the definition says of that.
+func openAPI(definition *apiextensionsv1.JSONSchemaProps) (*spec.Schema, error) {
+	text, err := yaml.Marshal(definition)
 	if err != nil {
 		return nil, err
 	}
@@ -146,6 +148,9 @@ func openAPI(declared *apiextensionsv1.JSONSchemaProps) (*spec.Schema, error) {
 	if err := yaml.Unmarshal(text, out); err != nil {
 		return nil, err
 	}
+	out.SetProperty("apiVersion", *spec.StringProperty())
+	out.SetProperty("kind", *spec.StringProperty())
+	out.SetProperty("metadata", *declared(reflect.TypeFor[metav1.ObjectMeta]()))
 	return out, nil
 }
 
