@@ -59,13 +59,24 @@ func Misjudged(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
 	}
 	path := field.NewPath("spec")
 	if s := spec.Initializing; s != nil && (&compiler{}).initializingWhen(s.When, nil) != nil {
-		look(parent, initializingScope, s.When, path.Child("initializing", "when"))
+		at := path.Child("initializing", "when")
+		look(parent, initializingScope, s.When, at)
+		if always, same := constant(initializingScope, s.When); same && always {
+			out = append(out, fmt.Sprintf("%s: it is always true: each object stays Initializing for ever, "+
+				"and anybody may do to its children what this section lets them", at))
+		}
 	}
 	if s := spec.Consumption; s != nil && s.When != "" {
-		look(parent, consumptionScope, s.When, path.Child("consumption", "when"))
-		if !looksAtGeneration(s.When) {
+		at := path.Child("consumption", "when")
+		look(parent, consumptionScope, s.When, at)
+		switch always, same := constant(consumptionScope, s.When); {
+		case same && always:
+			out = append(out, fmt.Sprintf("%s: it is always true: what a change allows would end at once", at))
+		case same && s.TTL == nil:
+			out = append(out, fmt.Sprintf("%s: it is never true: what a change allows would not end", at))
+		case !same && !looksAtGeneration(s.When):
 			out = append(out, fmt.Sprintf("%s: it looks at no generation: what the status said before a change would end at once "+
-				"what the change allows; compare object.status.observedGeneration with allowance.generation", path.Child("consumption", "when")))
+				"what the change allows; compare object.status.observedGeneration with allowance.generation", at))
 		}
 	}
 	conditions := func(kind schema.GroupVersionKind, sources []string, at *field.Path) {
@@ -150,6 +161,17 @@ func parsed(in scope, source string) *cel.Ast {
 		return nil
 	}
 	return tree
+}
+
+// constant returns the value of an expression that is nothing but true or false, whatever it is
+// evaluated for; same is false for all others.
+func constant(in scope, source string) (value, same bool) {
+	tree := parsed(in, source)
+	if tree == nil || tree.NativeRep().Expr().Kind() != ast.LiteralKind {
+		return false, false
+	}
+	value, same = tree.NativeRep().Expr().AsLiteral().Value().(bool)
+	return value, same
 }
 
 // looksAtGeneration reports whether an expression selects a generation of anything, or goes

@@ -18,8 +18,10 @@ package policy
 
 import (
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -75,6 +77,41 @@ func TestMisjudged(t *testing.T) {
 			spec := &v1alpha1.AllowancePolicySpec{
 				For:         v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: "Deployment"},
 				Consumption: &v1alpha1.Consumption{When: tt.when},
+			}
+			if diff := cmp.Diff(tt.want, Misjudged(spec, typed{})); diff != "" {
+				t.Errorf("Misjudged() (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestMisjudgedConstants(t *testing.T) {
+	const (
+		initializing = "spec.initializing.when: it is always true: each object stays Initializing for ever, and anybody may do to its children what this section lets them"
+		ends         = "spec.consumption.when: it is always true: what a change allows would end at once"
+		stays        = "spec.consumption.when: it is never true: what a change allows would not end"
+	)
+	tests := map[string]struct {
+		initializing, consumption string
+		ttl                       *metav1.Duration
+		want                      []string
+	}{
+		"always initializing":            {initializing: "(true)", want: []string{initializing}},
+		"never initializing":             {initializing: "false"},
+		"initializing as is reported":    {initializing: "object.status.ready != true"},
+		"always at an end":               {consumption: "true", want: []string{ends}},
+		"never at an end":                {consumption: "false", want: []string{stays}},
+		"at an end by the time":          {consumption: "false", ttl: &metav1.Duration{Duration: time.Minute}},
+		"what does not compile":          {initializing: "tru e"},
+		"a string that is not true":      {initializing: "'true' == object.status.ready"},
+		"at an end as the status has it": {consumption: "object.status.observedGeneration >= string(allowance.generation)"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			spec := &v1alpha1.AllowancePolicySpec{
+				For:          v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: "Deployment"},
+				Initializing: &v1alpha1.InitializingSection{When: tt.initializing},
+				Consumption:  &v1alpha1.Consumption{When: tt.consumption, TTL: tt.ttl},
 			}
 			if diff := cmp.Diff(tt.want, Misjudged(spec, typed{})); diff != "" {
 				t.Errorf("Misjudged() (-want +got):\n%s", diff)
