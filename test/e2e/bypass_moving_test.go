@@ -31,6 +31,7 @@ import (
 	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
@@ -319,6 +320,33 @@ func changingParents() []bypass {
 			s.rogue.setThing(ctx, h, `{"backup":null}`)
 			shared.withholding(ctx, h, "spec.backup")
 		}},
+		{"having the items of a list trade places and values at once", func(ctx context.Context, s *scene) {
+			const before, traded = `{"components":[{"name":"front","image":"front:1","size":1},{"name":"back","image":"back:1","size":1}]}`,
+				`{"components":[{"name":"back","image":"front:1","size":%d},{"name":"front","image":"back:1","size":%[1]d}]}`
+			_, h := s.sharing(ctx, before, "components[*].image", "components[*].size")
+			s.rogue.setThing(ctx, h, fmt.Sprintf(traded, 1))
+			shared.withholding(ctx, h, "spec.components")
+			s.rogue.setThing(ctx, h, before)
+			shared.withholdsNothing(ctx, h)
+			s.rogue.setThing(ctx, h, fmt.Sprintf(traded, 2))
+			shared.withholding(ctx, h, "spec.components")
+		}},
+		{"changing an annotation where a policy names all of them", func(ctx context.Context, s *scene) {
+			group := defineThings(ctx)
+			ns := shared.newNamespaceFor(ctx, group)
+			shared.apply(ctx, ownPolicy(group, group, "Thing", `
+  rules:
+  - {trigger: "metadata.annotations[*]", policies: [{target: {apiGroup: "", apiVersion: v1, resource: configmaps}, relation: ControllerChild, verbs: ["*"]}]}
+`))
+			h := builders.MakeThing(group, ns, "db")
+			h.SetAnnotations(map[string]string{"example.org/class": "small"})
+			owner := shared.as(alice, platformTeam, "system:masters")
+			Expect(owner.Create(ctx, h)).To(Succeed())
+			reportDone(ctx, owner, h)
+			shared.over(ctx, h)
+			Expect(s.rogue.Patch(ctx, h, client.RawPatch(types.MergePatchType, []byte(annotation("example.org/class", "large"))))).To(Succeed())
+			shared.withholding(ctx, h, "metadata.annotations[example.org/class]")
+		}},
 		{"scaling the parent", func(ctx context.Context, s *scene) {
 			refused(s.rogue.scale(ctx, s.d, 9), "spec.replicas of Deployment web was refused")
 		}},
@@ -410,21 +438,29 @@ func (s *scene) joint(ctx context.Context, d *appsv1.Deployment, selector string
 // else, and who may change its size. Both fields are about the same children.
 func (s *scene) share(ctx context.Context) (owner *actor, object *unstructured.Unstructured) {
 	GinkgoHelper()
+	return s.sharing(ctx, `{"engine":"postgres"}`, "backup.size", "backup.schedule")
+}
+
+// sharing does it for an object with a spec, of which one field is the owner's and one the stranger's.
+func (s *scene) sharing(ctx context.Context, spec, owners, strangers string) (owner *actor, object *unstructured.Unstructured) {
+	GinkgoHelper()
 	group := defineThings(ctx)
 	ns := shared.newNamespaceFor(ctx, group)
 	rule := func(field string) string {
 		return fmt.Sprintf(`
   rules:
-  - {trigger: spec.backup.%s, policies: [{target: {apiGroup: "", apiVersion: v1, resource: configmaps}, relation: ControllerChild, verbs: ["*"]}]}
+  - {trigger: "spec.%s", policies: [{target: {apiGroup: "", apiVersion: v1, resource: configmaps}, relation: ControllerChild, verbs: ["*"]}]}
 `, field)
 	}
-	sizes, schedules := ownPolicy(group, group, "Thing", rule("size")), ownPolicy(group, group, "Thing", rule("schedule"))
-	schedules.Name += "-schedules"
-	schedules.Spec.Subjects = []v1alpha1.PolicySubject{{Subject: v1alpha1.Subject{Kind: "User", Name: mallory}, MayInitiate: true}}
-	shared.apply(ctx, sizes, schedules)
+	own, others := ownPolicy(group, group, "Thing", rule(owners)), ownPolicy(group, group, "Thing", rule(strangers))
+	others.Name += "-others"
+	others.Spec.Subjects = []v1alpha1.PolicySubject{{Subject: v1alpha1.Subject{Kind: "User", Name: mallory}, MayInitiate: true}}
+	shared.apply(ctx, own, others)
 	owner = shared.as(alice, platformTeam, "system:masters")
 	object = builders.MakeThing(group, ns, "db")
-	object.Object["spec"] = map[string]any{"engine": "postgres"}
+	var fields map[string]any
+	Expect(yaml.Unmarshal([]byte(spec), &fields)).To(Succeed())
+	object.Object["spec"] = fields
 	Expect(owner.Create(ctx, object)).To(Succeed())
 	reportDone(ctx, owner, object)
 	shared.over(ctx, object)

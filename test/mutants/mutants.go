@@ -1173,6 +1173,26 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestExplained", "./internal/controller/holder"},
 	},
 	{
+		name:  "items that trade places are what is at their index",
+		edits: []edit{{"internal/change/difference.go", "ok || !aligned {", "true {"}},
+		ways:  []string{"having the items of a list trade places and values at once"},
+	},
+	{
+		name:  "a wildcard for annotations is one of them",
+		edits: []edit{{"internal/interception/conditions.go", " && pattern[2] != change.Wildcard:", ":"}},
+		ways:  []string{"changing an annotation where a policy names all of them"},
+	},
+	{
+		name:  "a field that is written in quotes is the whole object",
+		edits: []edit{{"internal/policy/compile_entry.go", "if text := pattern.String(); text ==", "if text := m.JSONPath; text =="}},
+		unit:  []string{"-run=TestCompileErrors", "./internal/policy"},
+	},
+	{
+		name:  "a kind that ends in k8s.io is one of Kubernetes",
+		edits: []edit{{cover, "return kubernetesGroups.Has(group) }", "return kubernetesGroups.Has(group) || len(group) > 7 && group[len(group)-7:] == \".k8s.io\" }"}},
+		unit:  []string{"-run=TestMatchesKind", "./internal/decision"},
+	},
+	{
 		name:  "a subtree is whoever's part of it is",
 		edits: []edit{{"internal/decision/grant.go", "!t.caused && !isAnswered(c, t, rules) })", "!t.caused && !slices.ContainsFunc(rules, func(u triggered) bool { return u.caused }) })"}},
 		ways: []string{
@@ -1257,7 +1277,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "a field may be called like a creation",
-		edits: []edit{{"internal/policy/compile_entry.go", "m.JSONPath == v1alpha1.MutationCreateObject || ", ""}},
+		edits: []edit{{"internal/policy/compile_entry.go", "text == v1alpha1.MutationCreateObject || ", ""}},
 		unit:  []string{"-run=TestCompile", "./internal/policy"},
 	},
 	{
