@@ -103,6 +103,27 @@ func Shortened(text string) string {
 	return strings.ToValidUTF8(text[:maxText-len(more)], "") + more
 }
 
+// shortenedInside leaves out the middle of a text that is too long for the note of an Event, and says
+// so: it begins with who did what, such as a list of fields, and ends with what to do about it.
+func shortenedInside(text string) string {
+	const (
+		more = " … "
+		head = maxText / 3
+		tail = maxText - head - len(more)
+	)
+	if len(text) <= maxText {
+		return text
+	}
+	first, last := text[:head], text[len(text)-tail:]
+	if i := strings.LastIndexByte(first, ' '); i > 0 {
+		first = first[:i]
+	}
+	if i := strings.IndexByte(last, ' '); i >= 0 {
+		last = last[i+1:]
+	}
+	return strings.ToValidUTF8(first, "") + more + strings.ToValidUTF8(last, "")
+}
+
 // Board makes Events of notices: one for each that is different, however often it
 // comes, and not too many about one object. It is safe for concurrent use.
 type Board struct {
@@ -123,8 +144,7 @@ func NewBoard(recorder events.EventRecorder, clock clock.PassiveClock) *Board {
 
 // Post makes Events of a notice, some time later.
 func (b *Board) Post(n Notice) {
-	n.Text = kubectl.Printable(n.Text)
-	n.Text = strings.ToValidUTF8(n.Text[:min(len(n.Text), maxText)], "") // not half a character
+	n.Text = shortenedInside(kubectl.Printable(n.Text))
 	// The recorder takes two events for one, and keeps the first note, where all but
 	// their notes is equal: observed, of two persons who broke the glass of one object
 	// within seconds only the first showed. So the action differs with the text.

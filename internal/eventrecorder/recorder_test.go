@@ -161,9 +161,23 @@ func TestNotesAreVisible(t *testing.T) {
 }
 
 func TestPostCutsText(t *testing.T) {
-	b, r, _ := board()
-	b.Post(denied(strings.Repeat("€", maxText)))
-	if note := r.events[0].note; note != strings.Repeat("€", maxText/len("€")) {
-		t.Errorf("got a note of %d bytes that ends in %q", len(note), note[len(note)-3:])
+	fields := strings.Repeat("adding spec.töp, ", maxText/10)
+	for name, tc := range map[string]struct{ text, starts, ends string }{
+		"short":              {text: "short", starts: "short", ends: "short"},
+		"just short enough":  {text: strings.Repeat("x", maxText), starts: "xxx", ends: strings.Repeat("x", maxText)},
+		"what to do remains": {text: "mallory was refused: " + fields + "Group a may allow it", starts: "mallory was refused: adding ", ends: "spec.töp, Group a may allow it"},
+		"without any space":  {text: strings.Repeat("€", maxText), starts: "€€", ends: "€€"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			b, r, _ := board()
+			b.Post(denied(tc.text))
+			note := r.events[0].note
+			if len(note) > maxText || !utf8.ValidString(note) || !strings.HasPrefix(note, tc.starts) || !strings.HasSuffix(note, tc.ends) {
+				t.Errorf("got a note of %d bytes: %q", len(note), note)
+			}
+			if first, last, cut := strings.Cut(note, " … "); cut != (len(tc.text) > maxText) || !strings.HasPrefix(tc.text, first) || !strings.HasSuffix(tc.text, last) {
+				t.Errorf("the middle is not left out, or that is not said: %q", note)
+			}
+		})
 	}
 }
