@@ -23,6 +23,7 @@ package decision
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
+	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
@@ -241,6 +242,17 @@ func (in *Input) MayExercise() bool {
 		return in.Requester.Username == in.Parent.Account
 	}
 	return policy.MayExercise(in.Requester, in.Parent.Policies, in.OwnPolicies)
+}
+
+// Exercisers names who may use allowances of the parent on the child, for messages.
+func (in *Input) Exercisers() []string {
+	if in.Parent.Account == "" {
+		return policy.Exercisers(in.Parent.Policies, in.OwnPolicies)
+	}
+	if namespace, name, err := serviceaccount.SplitUsername(in.Parent.Account); err == nil {
+		return []string{string(v1alpha1.SubjectServiceAccount) + " " + namespace + "/" + name}
+	}
+	return []string{in.Parent.Account}
 }
 
 // Known returns what is known of the parent's kind.

@@ -98,6 +98,15 @@ func (m MaintainingEntry) MatchesSubject(r Requester) bool {
 	return slices.ContainsFunc(m.Subjects, func(s v1alpha1.Subject) bool { return matches(s, r) })
 }
 
+// Who names the entry's own subjects, for messages.
+func (m MaintainingEntry) Who() []string {
+	names := make([]string, 0, len(m.Subjects))
+	for _, s := range m.Subjects {
+		names = append(names, subjectText(s))
+	}
+	return names
+}
+
 // Rule is what a change of a parent allows.
 type Rule struct {
 	// Index of the rule in spec.rules, for messages.

@@ -22,6 +22,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 )
 
 // matches reports whether the requester is the subject, or belongs to it. As in
@@ -89,6 +90,23 @@ func (p *Policy) Initiators() []string {
 	return names
 }
 
+// InitiatorsFor names those who may start chains by changing a field, for messages: the initiators of
+// the policies with a rule about one of the paths.
+func InitiatorsFor(policies []*Policy, paths ...string) []string {
+	var names []string
+	for _, p := range policies {
+		if slices.ContainsFunc(paths, p.isAbout) {
+			names = append(names, p.Initiators()...)
+		}
+	}
+	return names
+}
+
+func (p *Policy) isAbout(text string) bool {
+	path, err := change.ParsePath(text)
+	return err == nil && p.HasRuleFor(path)
+}
+
 // MayExercise reports whether the requester may use allowances of a parent on its
 // child: where it is any subject of a policy in effect for the parent (parents)
 // or for the child (own). Where these name nobody without mayInitiate, any
@@ -104,4 +122,22 @@ func MayExercise(r Requester, parents, own []*Policy) bool {
 		}
 	}
 	return !exercisers && r.IsController()
+}
+
+// Exercisers names those to whom MayExercise applies, for messages. The order is that of the policies.
+func Exercisers(parents, own []*Policy) []string {
+	var names []string
+	exercisers := false
+	for _, p := range slices.Concat(parents, own) {
+		for _, s := range p.subjects {
+			if name := subjectText(s.Subject); !slices.Contains(names, name) {
+				names = append(names, name)
+			}
+		}
+		exercisers = exercisers || p.NamesExercisers()
+	}
+	if !exercisers {
+		names = append(names, "any controller")
+	}
+	return names
 }

@@ -113,6 +113,26 @@ var _ = Describe("Breaking the glass", func() {
 			SatisfyAll(HavePrefix("bob "), ContainSubstring("(breakglass)"), ContainSubstring(reason))))
 	}, SpecTimeout(specTimeout))
 
+	It("does not release what was made before, and says what does", func(ctx SpecContext) {
+		image := func(annotations, image string) patch {
+			return patch(`{"metadata":{"annotations":{` + annotations + `}},` +
+				`"spec":{"template":{"spec":{"containers":[{"name":"` + builders.Container + `","image":"` + image + `"}]}}}}`)
+		}
+		before := d.Spec.Template.Spec.Containers[0].Image
+		broken := `"` + v1alpha1.AnnotationBreakGlass + `":"` + reason + `"`
+		bob.change(ctx, d, image("", "fixed.example.org/app"))
+		Expect(bob.warned.take()).To(ContainSubstring("is withheld"))
+		bob.change(ctx, d, image(broken, "fixed.example.org/app"))
+		Expect(bob.warned.take()).To(SatisfyAll(
+			ContainSubstring("no glass had to be broken"),
+			ContainSubstring("by bob is withheld: take that back, and make it again with the annotation in the same request"),
+		))
+		bob.change(ctx, d, image("", before))
+		bob.change(ctx, d, image(broken, "fixed.example.org/app"))
+		Expect(bob.warned.take()).To(ContainSubstring("what follows from this change of Deployment web is allowed"))
+		shared.complete(ctx, d, "2")
+	}, SpecTimeout(specTimeout))
+
 	It("serves a deletion by a reason that stays until then", func(ctx SpecContext) {
 		rs := shared.newestReplicaSet(ctx, d)
 		Expect(bob.Delete(ctx, rs)).To(MatchError(denied, "denied"))

@@ -31,6 +31,7 @@ import (
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
 )
@@ -88,12 +89,16 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 			It(fmt.Sprintf("is denied: %s by %s", attempt.how, people.whom), func(ctx SpecContext) {
 				err := attempt.try(ctx, people.are())
 				Expect(err).To(MatchError(denied, "denied"))
+				helps := ContainSubstring(platformTeam)
+				if attempt.path != "spec.replicas" {
+					helps = ContainSubstring("no rule allows that, whatever changes. It takes another rule or breaking the glass.")
+				}
 				Expect(err).To(MatchError(SatisfyAll(
 					ContainSubstring(attempt.path),
 					ContainSubstring("ReplicaSet "+rs.Name),
 					ContainSubstring("AllowancePolicy deployment"),
 					ContainSubstring("Deployment web"),
-					ContainSubstring(platformTeam),
+					helps,
 					ContainSubstring("kubectl"),
 				)))
 				live := &appsv1.ReplicaSet{}
@@ -176,7 +181,9 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 			ContainSubstring("deletion of Pod "+pod.Name),
 			ContainSubstring("ReplicaSet "+rs.Name),
 			ContainSubstring("AllowancePolicy replicaset"),
-			ContainSubstring(platformTeam),
+			ContainSubstring("whose allowances mallory may not use"),
+			MatchRegexp("Group "+platformTeam+"[^.]* may do it\\."),
+			Not(ContainSubstring("kubectl annotate")),
 		)))
 		out, err := shared.as("root", "system:masters").kubectl(ctx, "drain", pod.Spec.NodeName, "--pod-selector=app=web", "--ignore-daemonsets", "--force", "--timeout=30s")
 		DeferCleanup(func(ctx SpecContext) {
@@ -187,6 +194,29 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 		shared.complete(ctx, d, "1")
 		Expect(audit.refusals()).To(BeEmpty())
 	}, alone, SpecTimeout(specTimeout))
+
+	It("is what a debugger adds to a Pod, which no rule would allow, and no reason can go with", func(ctx SpecContext) {
+		pod := shared.anyPod(ctx, ns)
+		debug := func(who *actor) error {
+			return who.SubResource("ephemeralcontainers").Patch(ctx, pod.DeepCopy(), client.RawPatch(types.StrategicMergePatchType,
+				[]byte(`{"metadata":{"annotations":{"pod.`+v1alpha1.AnnotationBreakGlass+`":"INC-42"}},`+
+					`"spec":{"ephemeralContainers":[{"name":"debugger","image":"busybox"}]}}`)))
+		}
+		for _, who := range []*actor{shared.as(alice, platformTeam, "system:masters"), shared.as("root", "system:masters")} {
+			err := debug(who)
+			Expect(err).To(MatchError(denied, "denied"))
+			Expect(err).To(MatchError(SatisfyAll(
+				ContainSubstring("spec.ephemeralContainers of Pod "+pod.Name),
+				ContainSubstring("no rule allows that, whatever changes. It takes another rule. Details"),
+			)))
+			Expect(who.warned.take()).NotTo(ContainSubstring("glass"))
+		}
+		Eventually(ctx, func(g Gomega) {
+			out, err := shared.as("root", "system:masters").kausality(ctx, ns, "why", "pod/"+pod.Name)
+			g.Expect(err).NotTo(HaveOccurred(), out)
+			g.Expect(out).To(SatisfyAll(ContainSubstring("whatever changes"), Not(ContainSubstring("glass"))))
+		}).Should(Succeed())
+	}, SpecTimeout(specTimeout))
 
 	It("leaves what is nobody's child alone", func(ctx SpecContext) {
 		alone := &appsv1.ReplicaSet{Spec: *rs.Spec.DeepCopy()}

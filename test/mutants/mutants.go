@@ -62,6 +62,7 @@ const (
 	gather    = "internal/webhook/admission/gather.go"
 	parentage = "internal/webhook/admission/parentage.go"
 	glass     = "internal/webhook/admission/glass.go"
+	inVain    = "internal/webhook/admission/invain.go"
 	decide    = "internal/webhook/admission/decide.go"
 	validate  = "internal/webhook/admission/validate.go"
 	implied   = "internal/policy/implied.go"
@@ -884,6 +885,31 @@ var mutants = []mutant{
 		name:  "anybody breaks the glass",
 		edits: []edit{{glass, "b.allowed = allowed && err == nil", "b.allowed = allowed || err == nil"}},
 		ways:  []string{"breaking the glass without the right to", "breaking the glass for a deletion by somebody else's reason"},
+	},
+	{
+		name:  "a warning is silent about what was withheld before the glass was broken",
+		edits: []edit{{glass, "if held := o.otherWithheld(o.grant); len(held) > 0 {", "if held := o.otherWithheld(o.grant); len(held) < 0 {"}},
+		unit:  []string{"-run=TestBreakGlass", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a denial advises an approval to who may use none",
+		edits: []edit{{inVain, "if !f.IsForOthers(v.Uncovered) {", "if true {"}},
+		unit:  []string{"-run=TestDenialAdvises", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a denial advises an approval of what no rule is about",
+		edits: []edit{{inVain, "len(impossible) > 0 {", "len(impossible) > 99 {"}},
+		unit:  []string{"-run=TestDenialAdvises", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a denial advises a reason that no request can carry",
+		edits: []edit{{glass, "	default:\n		return true\n	}\n}\n\nfunc forStatus", "	default:\n		return false\n	}\n}\n\nfunc forStatus"}},
+		unit:  []string{"-run=TestDenialAdvises", "./internal/webhook/admission"},
+	},
+	{
+		name:  "an Event ends in the middle of what to do",
+		edits: []edit{{"internal/eventrecorder/recorder.go", "n.Text = shortenedInside(n.Text)", "n.Text = Shortened(n.Text)"}},
+		unit:  []string{"-run=TestPostCutsText", "./internal/eventrecorder"},
 	},
 	{
 		name:  "a reason for a deletion serves a change",

@@ -238,6 +238,9 @@ type facts struct {
 	// UpgradeAllowances for it say.
 	versions []upgrade.Version
 	upgrades []upgradeAsked
+	// carriesNoReason is true where a request of this sort cannot break the glass, nor another one
+	// that does the same.
+	carriesNoReason bool
 	// initiators are who may initiate on the object, or above it, for messages;
 	// parentInitiators the same for its parent.
 	initiators, parentInitiators []string
@@ -299,6 +302,7 @@ func (g *Gatherer) factsBelow(r *request, index *policy.Index, above *parentFact
 	f.Platform = g.Platform
 	f.Operation = r.operation
 	f.Eviction = r.subresource == subresourceEviction
+	f.carriesNoReason = r.carriesNoReason()
 	f.ParentState, f.Parent = above.state, above.bounds
 	f.Adoption, f.Deletion = above.adoption, above.deletion
 	return f

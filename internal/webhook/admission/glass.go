@@ -174,6 +174,19 @@ func (r *request) asksToBreakGlass() glass {
 	return glass{asked: reason != "", stays: forDeletion(reason) || forStatus(reason), reason: reason}
 }
 
+// carriesNoReason reports whether nothing that does what the request does can break the glass. A scale
+// and an eviction change what the object itself would, and a reason can be set for the status
+// before. Of Pods the API server takes ephemeral containers and sizes by sub-resources only, and nothing
+// else with these: annotations in such a patch are dropped before admission.
+func (r *request) carriesNoReason() bool {
+	switch r.subresource {
+	case "", subresourceScale, subresourceEviction, subresourceStatus:
+		return false
+	default:
+		return true
+	}
+}
+
 func forStatus(reason string) bool {
 	return strings.HasPrefix(strings.TrimSpace(reason), v1alpha1.BreakGlassStatus)
 }
@@ -237,8 +250,17 @@ func (r *request) glassWarning(o *outcome) string {
 	case startsWithBrokenGlass(o.grant):
 		return fmt.Sprintf("kausality: the glass is broken: what follows from this change of %s is allowed, and recorded", subject)
 	default:
-		return fmt.Sprintf("kausality: no glass had to be broken for this request for %s; set the annotation in the request that needs it", subject)
+		return fmt.Sprintf("kausality: no glass had to be broken for this request for %s; %s", subject, o.setInstead())
 	}
+}
+
+// setInstead says which request should have set the annotation. What was withheld before is not let
+// through by it: the reason is for what its own request changes, and not for what others did.
+func (o *outcome) setInstead() string {
+	if held := o.otherWithheld(o.grant); len(held) > 0 {
+		return withheldText(held) + ": take that back, and make it again with the annotation in the same request"
+	}
+	return "set the annotation in the request that needs it"
 }
 
 // servedBy returns what a reason serves that stays.

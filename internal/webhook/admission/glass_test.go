@@ -60,6 +60,9 @@ func TestBreakGlass(t *testing.T) {
 		Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "bob", Generation: 5,
 	}).Encode()
 
+	waiting := func() *unstructured.Unstructured {
+		return unsettled(deployment(5, held("spec.replicas", "3")))
+	}
 	tests := map[string]struct {
 		groups        []string
 		before, after *unstructured.Unstructured
@@ -99,6 +102,11 @@ func TestBreakGlass(t *testing.T) {
 		"where none had to be broken": {
 			groups: glassBreakers, before: replicaSet(3), after: child(3, reason), cached: deployment(3),
 			want: map[string]string{}, warns: "no glass had to be broken", reason: "Unchanged",
+		},
+		"for what was withheld before": {
+			groups: glassBreakers, before: waiting(), after: annotate(waiting(), glassKey, reason), reason: "Unchanged",
+			want:  map[string]string{ledgerKey: ledger.Ledger{}.Merge(held("spec.replicas", "")).Encode(), approvedKey: `{"spec":{"replicas":3}}`},
+			warns: "the change of spec.replicas by mallory is withheld: take that back, and make it again with the annotation in the same request",
 		},
 		"on a dry run": {
 			groups: glassBreakers, before: replicaSet(3), after: child(5, reason), cached: deployment(3), dryRun: true,

@@ -38,32 +38,40 @@ func denial(f *facts, v decision.Verdict) string {
 		return renameDenial(f, v)
 	}
 	var b strings.Builder
-	fmt.Fprintf(&b, "%s of %s is not allowed by its parent %s (%s, AllowancePolicy %s), which ",
+	fmt.Fprintf(&b, "%s of %s is not allowed by its parent %s (%s, AllowancePolicy %s), ",
 		listed(v.Uncovered), objectText(f.Child.GVK.Kind, f.Child.Name), f.parentText(), f.Parent.Phase(), strings.Join(names(v.Policies), ", "))
-	switch {
-	case f.Parent.OneSided:
-		fmt.Fprintf(&b, "does not name it in %s, and so allows nothing", lineage.ResourceRefPath)
-	case f.Parent.Deleting:
-		b.WriteString("is being deleted and allows only what spec.deleting of the policy says")
-	case f.IsStray():
-		b.WriteString("adopted it without a cause, so that no allowance covers it")
-	case len(f.Parent.Surplus) > 0:
-		fmt.Fprintf(&b, "adopted %s %s without a cause, for which healing makes no room", f.Child.GVK.Kind, strings.Join(f.Parent.Surplus, ", "))
-	case len(v.Withheld) > 0:
-		fmt.Fprintf(&b, "allows nothing while %s", withheldText(v.Withheld.Allowances()))
-	case len(f.HoldingBack()) > 0:
-		fmt.Fprintf(&b, "allows nothing while %s", referentsText(f.HoldingBack()))
-	case len(v.TakenBack) > 0:
-		fmt.Fprintf(&b, "has no longer what it is made of (%s), as that was withheld and is gone", pathsText(v.TakenBack))
-	default:
-		fmt.Fprintf(&b, "allows %s", f.allowedText())
+	if vain := f.inVain(v); vain != nil {
+		fmt.Fprintf(&b, "%s. %s", vain.why, vain.remedy)
+	} else {
+		fmt.Fprintf(&b, "which %s. %s", f.allowing(v), f.remedy(v))
 	}
-	fmt.Fprintf(&b, ". %s", f.remedy(v))
 	if text := f.upgradeText(); text != "" {
 		b.WriteString(" " + text)
 	}
 	b.WriteString(upgrade.Details(fmt.Sprintf("kubectl get allowancerecord%s %s -o yaml", kubectl.NamespaceFlag(f.parentRecordKey.Namespace), kubectl.Name(f.parentRecordKey.Name))))
 	return b.String()
+}
+
+// allowing says what the parent allows, or why nothing.
+func (f *facts) allowing(v decision.Verdict) string {
+	switch {
+	case f.Parent.OneSided:
+		return fmt.Sprintf("does not name it in %s, and so allows nothing", lineage.ResourceRefPath)
+	case f.Parent.Deleting:
+		return "is being deleted and allows only what spec.deleting of the policy says"
+	case f.IsStray():
+		return "adopted it without a cause, so that no allowance covers it"
+	case len(f.Parent.Surplus) > 0:
+		return fmt.Sprintf("adopted %s %s without a cause, for which healing makes no room", f.Child.GVK.Kind, strings.Join(f.Parent.Surplus, ", "))
+	case len(v.Withheld) > 0:
+		return "allows nothing while " + withheldText(v.Withheld.Allowances())
+	case len(f.HoldingBack()) > 0:
+		return "allows nothing while " + referentsText(f.HoldingBack())
+	case len(v.TakenBack) > 0:
+		return fmt.Sprintf("has no longer what it is made of (%s), as that was withheld and is gone", pathsText(v.TakenBack))
+	default:
+		return "allows " + f.allowedText()
+	}
 }
 
 // renameDenial returns what somebody is told who would have an object stand for something else
@@ -166,30 +174,10 @@ func (f *facts) uncaused(problems []decision.Problem) string {
 // initiatorsOf returns who may initiate a change of the paths: the initiators of the
 // policies whose rules are about them, or else those further up.
 func (f *facts) initiatorsOf(paths []string) []string {
-	var who []string
-	for _, p := range f.OwnPolicies {
-		if aboutAny(p, paths) {
-			who = append(who, p.Initiators()...)
-		}
+	if who := policy.InitiatorsFor(f.OwnPolicies, paths...); len(who) > 0 {
+		return who
 	}
-	if len(who) == 0 {
-		return f.initiators
-	}
-	return who
-}
-
-// aboutAny reports whether a rule of the policy is about one of the paths.
-func aboutAny(p *policy.Policy, paths []string) bool {
-	for _, text := range paths {
-		path, err := change.ParsePath(text)
-		if err != nil {
-			continue
-		}
-		if p.HasRuleFor(path) {
-			return true
-		}
-	}
-	return false
+	return f.initiators
 }
 
 // problemsText names conditions that did not hold.

@@ -1,0 +1,108 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package decision
+
+import (
+	"slices"
+
+	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/lineage"
+	"kausality.io/operator/internal/policy"
+)
+
+// Impossible filters acts to those that no change of the parent, nor of what it reads, would ever
+// allow: no rule is about them, and no section for the phase. through are the policies for what the
+// parent reads.
+func (in *Input) Impossible(acts []Act, through []*policy.Policy) []Act {
+	var out []Act
+	for _, act := range acts {
+		if !in.IsPossible(act, through) && !in.isInitializing(act) && !in.isLetGo(act) &&
+			!in.isMaintained(act, func(policy.MaintainingEntry) bool { return true }) {
+			out = append(out, act)
+		}
+	}
+	return out
+}
+
+// IsPossible reports whether a change of the parent, or of what it reads, may allow the act by some
+// rule.
+func (in *Input) IsPossible(act Act, through []*policy.Policy) bool {
+	kind, reader := in.Child.GVK.GroupKind(), in.Parent.GVK.GroupKind()
+	return slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
+		return slices.ContainsFunc(p.Rules, func(r policy.Rule) bool {
+			return r.AllowsAnything() || slices.ContainsFunc(r.Entries, func(e policy.Entry) bool { return allows(e, kind, act) })
+		})
+	}) || slices.ContainsFunc(through, func(p *policy.Policy) bool {
+		return slices.ContainsFunc(p.Throughs(), func(e policy.ThroughEntry) bool {
+			return e.Readers.Kind == reader && allows(e.Entry, kind, act)
+		})
+	})
+}
+
+// IsForOthers reports whether nothing that could allow the acts is for the requester, who may not
+// use allowances of the parent.
+func (in *Input) IsForOthers(acts []Act) bool {
+	return !in.MayExercise() && slices.ContainsFunc(acts, func(act Act) bool {
+		return !in.isInitializing(act) && !in.isMaintained(act, in.mayMaintain)
+	})
+}
+
+// Maintainers names who may do all of the acts now without an allowance, besides those who may use
+// the parent's; above are who may initiate there.
+func (in *Input) Maintainers(acts []Act, above []string) []string {
+	if in.Parent.Phase() != v1alpha1.PhaseSteady || in.Parent.OneSided || in.IsStray() || slices.ContainsFunc(acts, in.heldBack) {
+		return nil
+	}
+	var out []string
+	for _, p := range in.Parent.Policies {
+		for _, m := range p.Maintaining {
+			switch {
+			case len(m.Conditions) > 0 || slices.ContainsFunc(acts, func(act Act) bool { return !allows(m.Entry, in.Child.GVK.GroupKind(), act) }):
+			case len(m.Subjects) > 0:
+				out = append(out, m.Who()...)
+			default:
+				out = append(out, above...)
+			}
+		}
+	}
+	return out
+}
+
+// isMaintained reports whether a maintaining entry that serves lets the act through, if its conditions
+// hold and nothing is withheld.
+func (in *Input) isMaintained(act Act, serves func(policy.MaintainingEntry) bool) bool {
+	return slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
+		return slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool {
+			return allows(m.Entry, in.Child.GVK.GroupKind(), act) && serves(m)
+		})
+	})
+}
+
+// isInitializing reports whether the parent is new and the act one of those that may then be done, if
+// nothing is withheld.
+func (in *Input) isInitializing(act Act) bool {
+	section := func(p *policy.Policy) *policy.Section { return p.Initializing }
+	return in.Parent.Phase() == v1alpha1.PhaseInitializing && (!in.Parent.Blind || in.isNamed(section)) && in.within(act, section)
+}
+
+// IsLetGo reports whether one of the acts lets go of the child, or adopts it, as the parent's controller
+// does: that takes no rule, and is for whoever may use the parent's allowances.
+func (in *Input) IsLetGo(acts []Act) bool { return slices.ContainsFunc(acts, in.isLetGo) }
+
+func (in *Input) isLetGo(act Act) bool {
+	return in.Release && act.Operation == Update && lineage.IsLineage(act.Change.Path)
+}

@@ -1,0 +1,117 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"fmt"
+	"slices"
+	"strings"
+
+	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/policy"
+)
+
+// inVain is what somebody is told whom no approval would help.
+type inVain struct {
+	// why is a clause, and remedy what would help, in sentences.
+	why, remedy string
+}
+
+// inVain says why no allowance of the parent would ever help this requester with what was denied:
+// none can be about it, or they are for others. It is nil where one may help, or where something else
+// is in the way that has to end first.
+func (f *facts) inVain(v decision.Verdict) *inVain {
+	if f.Parent.OneSided || f.Parent.Deleting || len(f.straysInTheWay()) > 0 || len(v.TakenBack) > 0 && len(v.Withheld) == 0 {
+		return nil
+	}
+	if impossible := f.Impossible(v.Uncovered, f.readByParent()); len(impossible) > 0 {
+		what := "that"
+		if len(impossible) < len(v.Uncovered) {
+			what = listed(impossible)
+		}
+		return &inVain{why: fmt.Sprintf("and no rule allows %s, whatever changes", what), remedy: f.withoutRule()}
+	}
+	if !f.IsForOthers(v.Uncovered) {
+		return nil
+	}
+	return &inVain{
+		why:    fmt.Sprintf("whose allowances %s may not use: they are for %s", f.Requester.Username, shortList(f.Exercisers())),
+		remedy: f.byOthers(v),
+	}
+}
+
+// readByParent returns the policies for what the parent reads.
+func (f *facts) readByParent() []*policy.Policy {
+	return f.index.ReadBy(f.Parent.GVK.GroupKind(), f.Child.GVK.GroupKind())
+}
+
+// withoutRule says what helps where no rule would.
+func (f *facts) withoutRule() string {
+	takes := "another rule"
+	if !f.carriesNoReason {
+		takes += " or breaking the glass"
+	}
+	if own := initiatorsIn(f.OwnPolicies); len(own) > 0 {
+		return fmt.Sprintf("%s may do it; else it takes %s.", anyOf(own), takes)
+	}
+	return fmt.Sprintf("It takes %s.", takes)
+}
+
+// byOthers says who else can do what the requester cannot, or have it done.
+func (f *facts) byOthers(v decision.Verdict) string {
+	var out []string
+	possible := func(act decision.Act) bool { return f.IsPossible(act, f.readByParent()) }
+	who := append(initiatorsIn(f.OwnPolicies), f.Maintainers(v.Uncovered, f.parentInitiators)...)
+	switch {
+	case len(who) > 0:
+		out = append(out, anyOf(who)+" may do it.")
+	case len(f.parentInitiators) == 0:
+		out = append(out, "Nobody may initiate changes of "+f.parentText()+".")
+	case !slices.ContainsFunc(v.Uncovered, func(act decision.Act) bool { return !possible(act) }):
+		text := fmt.Sprintf("%s may have it done by changing %s", anyOf(f.parentInitiators), f.changedAbove())
+		if len(v.Withheld)+len(f.HoldingBack()) > 0 {
+			text += ", once what is withheld is approved or taken back"
+		}
+		out = append(out, text+".")
+	}
+	switch {
+	case f.IsLetGo(v.Uncovered):
+		out = []string{"It is for these to let go of it, or to adopt it."}
+	case f.Eviction:
+		out = append(out, "Evictions need Delete in the maintaining section of the policy.")
+	case !f.carriesNoReason && len(out) == 0:
+		out = append(out, "It takes breaking the glass.")
+	}
+	return strings.Join(out, " ")
+}
+
+// changedAbove names what the parent's initiators change: the parent, or what it is made from where they
+// are initiators there.
+func (f *facts) changedAbove() string {
+	if len(initiatorsIn(f.Parent.Policies)) > 0 {
+		return f.parentText()
+	}
+	return "what owns " + f.parentText()
+}
+
+func initiatorsIn(policies []*policy.Policy) []string {
+	var out []string
+	for _, p := range policies {
+		out = append(out, p.Initiators()...)
+	}
+	return out
+}

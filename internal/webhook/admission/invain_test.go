@@ -1,0 +1,155 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package admission
+
+import (
+	"strings"
+	"testing"
+
+	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/api/v1alpha1"
+)
+
+const replicaSets = `
+  subjects:
+  - {kind: ServiceAccount, name: replicaset-controller, namespace: kube-system}
+`
+
+const maintainsPods = `
+  maintaining:
+    policies: [{target: {apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}]
+`
+
+const ownPods = `
+metadata: {name: pod}
+spec:
+  for: {apiVersion: v1, kind: Pod}
+  validationActions: [Deny]
+  subjects: [{kind: Group, name: pod-admins, mayInitiate: true}]
+  rules: [{trigger: spec.none}]
+`
+
+// What a denial advises helps who gets it.
+func TestDenialAdvises(t *testing.T) {
+	const (
+		replicaController = "system:serviceaccount:kube-system:replicaset-controller"
+		initiator         = "Group platform-team may allow it by changing Deployment web, or approve what is already there: " +
+			"kubectl annotate -n default deployment web kausality.io/approve="
+	)
+	debugged := func() *unstructured.Unstructured {
+		p := pod()
+		p.Object["spec"] = map[string]any{"ephemeralContainers": []any{map[string]any{"name": "debugger"}}}
+		return p
+	}
+	withheld := func() *unstructured.Unstructured { return unsettled(deployment(3, held("spec.replicas", "2"))) }
+	tests := map[string]struct {
+		user, subresource string
+		groups            []string
+		before, after     *unstructured.Unstructured
+		above             *unstructured.Unstructured
+		policies          []string
+		want              string
+	}{
+		"whose allowance is missing": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)),
+			want: "which allows nothing now. " + initiator + "'*'.",
+		},
+		"who may not use any": {
+			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)),
+			want: "whose allowances mallory may not use: they are for Group platform-team, ServiceAccount kube-system/deployment-controller. " +
+				"Group platform-team may have it done by changing Deployment web.",
+		},
+		"who may not use any, while something is withheld": {
+			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)), above: withheld(),
+			want: "whose allowances mallory may not use: they are for Group platform-team, ServiceAccount kube-system/deployment-controller. " +
+				"Group platform-team may have it done by changing Deployment web, once what is withheld is approved or taken back.",
+		},
+		"a deletion that others may make": {
+			user: "mallory", before: pod(), policies: []string{replicaSetPolicy + replicaSets + maintainsPods},
+			want: "whose allowances mallory may not use: they are for ServiceAccount kube-system/replicaset-controller. Group platform-team may do it.",
+		},
+		"a deletion that the initiators of the child may make": {
+			user: "mallory", before: pod(), policies: []string{replicaSetPolicy + replicaSets, ownPods},
+			want: "whose allowances mallory may not use: they are for ServiceAccount kube-system/replicaset-controller, Group pod-admins. Group pod-admins may do it.",
+		},
+		"a deletion that any controller may make, where it was asked for": {
+			user: "mallory", before: pod(), policies: []string{replicaSetPolicy},
+			want: "whose allowances mallory may not use: they are for any controller. Group platform-team may have it done by changing what owns ReplicaSet web-1.",
+		},
+		"an eviction": {
+			user: "mallory", subresource: subresourceEviction, policies: []string{replicaSetPolicy + replicaSets}, after: &unstructured.Unstructured{Object: map[string]any{
+				"apiVersion": "policy/v1", "kind": "Eviction", "metadata": map[string]any{"name": "web-1-a", "namespace": "default"},
+			}},
+			want: "whose allowances mallory may not use: they are for ServiceAccount kube-system/replicaset-controller. " +
+				"Group platform-team may have it done by changing what owns ReplicaSet web-1. Evictions need Delete in the maintaining section of the policy.",
+		},
+		"a deletion that no rule is about": {
+			user: deployer, before: replicaSet(3),
+			want: "and no rule allows that, whatever changes. It takes another rule or breaking the glass.",
+		},
+		"a change that no rule is about, by an initiator above": {
+			user: "alice", groups: platformTeam, before: pod(), after: debugged(), policies: []string{replicaSetPolicy + replicaSets + maintainsPods},
+			want: "and no rule allows that, whatever changes. It takes another rule or breaking the glass.",
+		},
+		"the same where no reason can go with it": {
+			user: replicaController, subresource: "ephemeralcontainers", before: pod(), after: debugged(), policies: []string{replicaSetPolicy + replicaSets},
+			want: "and no rule allows that, whatever changes. It takes another rule.",
+		},
+		"the same where the child has initiators": {
+			user: "alice", groups: platformTeam, before: pod(), after: debugged(), policies: []string{replicaSetPolicy, ownPods},
+			want: "and no rule allows that, whatever changes. Group pod-admins may do it; else it takes another rule or breaking the glass.",
+		},
+		"something that a rule is about, and something that none is": {
+			user: deployer, before: replicaSet(3), after: counted(func() *unstructured.Unstructured {
+				rs := replicaSet(5)
+				_ = unstructured.SetNestedField(rs.Object, int64(9), "spec", "minReadySeconds")
+				return rs
+			}()),
+			want: "and no rule allows adding spec.minReadySeconds, whatever changes. It takes another rule or breaking the glass.",
+		},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			above := tc.above
+			if above == nil {
+				above = deployment(3)
+			}
+			w := &world{
+				cached:  map[string]*unstructured.Unstructured{key("Deployment", "web"): above, key("ReplicaSet", "web-1"): replicaSet(3)},
+				live:    map[string]*unstructured.Unstructured{key("Deployment", "web"): above, key("ReplicaSet", "web-1"): replicaSet(3), key("Pod", "web-1-a"): pod()},
+				records: map[types.UID]*v1alpha1.AllowanceRecord{},
+			}
+			_, validator := w.hooks(t, append([]string{deploymentPolicy}, tc.policies...)...)
+			req := asking(t, tc.user, tc.groups, tc.before, tc.after)
+			if req.SubResource = tc.subresource; tc.subresource != "" {
+				req.Resource.Group, req.Resource.Version, req.Resource.Resource = "", "v1", "pods"
+			}
+			resp := validator.Handle(t.Context(), req)
+			if resp.Allowed {
+				t.Fatal("it is allowed")
+			}
+			_, got, _ := strings.Cut(resp.Result.Message, "), ")
+			got, _, _ = strings.Cut(got, " Details: ")
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("the denial (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
