@@ -140,6 +140,9 @@ func (h *holder) maintaining(kind schema.GroupKind) []Permission {
 			for _, c := range m.Conditions {
 				because = append(because, "if "+c.Source())
 			}
+			if len(m.Subjects) == 0 && !h.mayInitiateAbove(kind) {
+				because = append(because, h.notForYou(kind)...)
+			}
 			out = append(out, Permission{What: strings.Join(entryTexts(m.Entry), "; "), Because: strings.Join(because, ", ")})
 		}
 	}
@@ -159,10 +162,30 @@ func (h *holder) byAllowance(kind schema.GroupKind) []Permission {
 	var out []Permission
 	for _, e := range h.usable() {
 		if !e.IsExternal() && decision.MatchesKind(e, kind) {
-			out = append(out, h.permission(e))
+			p := h.permission(e)
+			p.Because = strings.Join(append([]string{p.Because}, h.notForYou(kind)...), ", ")
+			out = append(out, p)
 		}
 	}
 	return out
+}
+
+// notForYou says that allowances of the holder on children of a kind are for others, where who asks may
+// not use them.
+func (h *holder) notForYou(kind schema.GroupKind) []string {
+	if h.you == nil {
+		return nil
+	}
+	in := decision.Input{Requester: *h.you, Parent: h.Parent, OwnPolicies: h.compiled.For(kind)}
+	if in.MayExercise() {
+		return nil
+	}
+	return []string{"not for " + h.you.Username + ": for " + strings.Join(in.Exercisers(), " or ")}
+}
+
+// mayInitiateAbove reports whether who asks may initiate above children of a kind.
+func (h *holder) mayInitiateAbove(kind schema.GroupKind) bool {
+	return h.you != nil && h.compiled.MayInitiateAbove(append([]policy.Holder{{Kind: kind}}, h.chain...), *h.you)
 }
 
 func (h *holder) permission(e ledger.Entry) Permission {

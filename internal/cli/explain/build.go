@@ -34,6 +34,7 @@ import (
 func build(s *sight) *Report {
 	obj := s.obj.obj
 	self := holderOf(s.obj, s.chain, s.policies)
+	self.you = s.you
 	report := &Report{
 		Object:     record.TargetOf(obj),
 		Phase:      self.Phase(),
@@ -72,7 +73,10 @@ type holder struct {
 	standing
 
 	unreadable bool
-	compiled   cluster.Policies
+	// chain begins with the holder, and you are who asks, where that is known.
+	chain    []policy.Holder
+	you      *policy.Requester
+	compiled cluster.Policies
 }
 
 // holderOf looks at an object. Of a chain that begins with it depends which policies
@@ -81,7 +85,7 @@ func holderOf(at standing, chain []policy.Holder, policies cluster.Policies) *ho
 	obj := at.obj
 	key := ledger.AnnotationKey(obj, ledger.NameAllowances)
 	stored, err := ledger.Decode(obj.GetAnnotations()[key])
-	h := &holder{standing: at, unreadable: err != nil, compiled: policies}
+	h := &holder{standing: at, unreadable: err != nil, compiled: policies, chain: chain}
 	h.Parent = decision.Parent{
 		GVK:        obj.GroupVersionKind(),
 		Namespace:  obj.GetNamespace(),
@@ -106,6 +110,7 @@ func asChild(s *sight) *Child {
 	}
 	chain := s.chain[1:]
 	parent := holderOf(*s.parent, chain, s.policies)
+	parent.you = s.you
 	parent.OneSided = !s.ref.PointsBack(s.parent.obj, s.obj.obj)
 	c.Phase = parent.Phase()
 	c.Bound = parent.bound(kind)

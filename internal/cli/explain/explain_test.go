@@ -228,6 +228,9 @@ ITSELF, AS A CHILD
 	upgraded.obj.rec.Status.Versions = []v1alpha1.ControllerVersion{{Trigger: v1alpha1.UpgradeOfController, Image: "web:v2", UpgradeAllowanceUID: "uid-v2"}}
 	stranger := see(t, replicaSet(t), deployment(t))
 	stranger.you = &policy.Requester{Username: "alice", Groups: []string{"platform-team"}}
+	mallory := see(t, pod(t), replicaSet(t, v1alpha1.Allowance{Kind: "Pod", Mutation: "create", Initiator: "alice", Generation: 1,
+		Trace: []v1alpha1.TraceHop{{Kind: "ReplicaSet", Name: "web-1", Field: "spec.replicas", Generation: 1}}}), deployment(t))
+	mallory.you = &policy.Requester{Username: "mallory"}
 
 	tests := map[string]struct {
 		sight *sight
@@ -337,6 +340,22 @@ ITSELF, AS A CHILD
   ReplicaSet   nothing   no allowance counts now; anything is denied (AllowancePolicy deployment)
 `,
 		},
+		"a leaf, to who may not use the allowances of its parent": {
+			sight: mallory,
+			want: `Pod/web-1-a in namespace shop, Steady
+
+POLICIES FOR IT
+  None: what its controllers do to its children is not restricted.
+
+ITSELF, AS A CHILD
+  Its parent is ReplicaSet/web-1, Steady; initiators there: Group platform-team.
+  KIND   ALLOWED                 BECAUSE
+  Pod    create and delete Pod   always (maintaining, AllowancePolicy replicaset), not for mallory:
+                                 for ServiceAccount kube-system/replicaset-controller
+         create Pod              alice → ReplicaSet/web-1 spec.replicas, not for mallory: for
+                                 ServiceAccount kube-system/replicaset-controller
+`,
+		},
 		"a leaf of one of which a change is withheld": {
 			sight: see(t, pod(t), replicaSet(t, v1alpha1.Allowance{
 				Relation: v1alpha1.RelationWithheld, Mutation: "spec.replicas", Initiator: "mallory", Replaced: "2",
@@ -416,5 +435,23 @@ func TestBoundHistory(t *testing.T) {
 				t.Errorf("bound (-want +got):\n%s", diff)
 			}
 		})
+	}
+}
+
+// Who may approve is who may initiate by the policy that is about the field.
+func TestApproversOf(t *testing.T) {
+	d := deployment(t)
+	d.obj.SetLabels(map[string]string{"tagged": "yes"})
+	s := see(t, d)
+	h := holderOf(s.obj, s.chain, s.policies)
+	for path, want := range map[string][]string{
+		"spec.replicas":        {"User bob"},
+		"spec.template.spec":   {"Group platform-team"},
+		"spec":                 {"Group platform-team", "User bob"},
+		"spec.minReadySeconds": {"whoever"},
+	} {
+		if diff := cmp.Diff(want, h.approversOf(path, []string{"whoever"})); diff != "" {
+			t.Errorf("approvers of %s (-want +got):\n%s", path, diff)
+		}
 	}
 }
