@@ -69,7 +69,7 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 		rec := &records[i]
 		ref := rec.Spec.TargetRef
 		isTarget := subject == nil || subject.Is(ref)
-		latest := true
+		latest, held := true, slices.ContainsFunc(rec.Status.Active, isWithheld)
 		for _, e := range rec.Status.History {
 			if e.Event == v1alpha1.EventRefused && isTarget {
 				report.Refusals = append(report.Refusals, refusedItself(rec, policies, e))
@@ -83,6 +83,7 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 					Parent:       ref,
 					Record:       rec.Name,
 					Waiting:      latest && rec.Status.Blocked != nil,
+					Held:         held,
 					Remedies:     remedies(policies.Named(e.Policies...), e),
 					Upgrade:      upgradeOf(rec, e),
 				})
@@ -122,7 +123,7 @@ func withheld(rec *v1alpha1.AllowanceRecord, policies cluster.Policies) []Withhe
 	var out []Withheld
 	at := map[together]int{}
 	for _, a := range rec.Status.Active {
-		if a.Relation != v1alpha1.RelationWithheld {
+		if !isWithheld(a) {
 			continue
 		}
 		key := together{listOf(a.Mutation), a.Initiator}
@@ -140,6 +141,8 @@ func withheld(rec *v1alpha1.AllowanceRecord, policies cluster.Policies) []Withhe
 	}
 	return out
 }
+
+func isWithheld(a v1alpha1.Allowance) bool { return a.Relation == v1alpha1.RelationWithheld }
 
 // since returns when a change was withheld, where the record still knows.
 func since(rec *v1alpha1.AllowanceRecord, path string) *metav1.Time {

@@ -90,16 +90,7 @@ func allows(r policy.Rule, kind, act string) bool {
 // initiatorsOf returns who may initiate a change of a path through a policy for the kind
 // of the object. That a policy does not select the object is for explain to say.
 func initiatorsOf(policies cluster.Policies, ref v1alpha1.TargetReference, text string) []string {
-	path, err := change.ParsePath(text)
-	if err != nil {
-		return nil
-	}
-	var out []string
-	for _, p := range policies.For(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}) {
-		if p.HasRuleFor(path) {
-			out = append(out, p.Initiators()...)
-		}
-	}
+	out := policy.InitiatorsFor(policies.For(schema.GroupKind{Group: ref.Group, Kind: ref.Kind}), text)
 	slices.Sort(out)
 	return slices.Compact(out)
 }

@@ -18,10 +18,12 @@ package why
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 	"time"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
 )
@@ -79,6 +81,9 @@ func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string 
 	}
 	facts.Row("not covered", strings.Join(r.Paths, ", "))
 	facts.Row("bounded by", phrase.Target(r.Parent)+", through AllowancePolicy "+strings.Join(r.Policies, ", "))
+	if r.Held {
+		facts.Row("waits for", "what is withheld of "+phrase.Target(r.Parent)+": until that is approved or taken back, nothing allows it")
+	}
 	for _, remedy := range r.Remedies {
 		facts.Row("allowed by", remedyText(r, remedy))
 	}
@@ -153,6 +158,33 @@ func repeated(r Refusal, now time.Time) string {
 	return fmt.Sprintf(", %d times since %s", r.Count, phrase.Ago(r.FirstTime.Time, now))
 }
 
+// orGlass names breaking the glass where a request for the paths can carry the reason. The API server
+// takes ephemeral containers of Pods, and other sizes, by sub-resources only, without annotations.
+func orGlass(r Refusal, remedy Remedy) string {
+	if r.Kind == "Pod" && r.Operation == "Update" && slices.ContainsFunc(remedy.Paths, bySubresource) {
+		return ""
+	}
+	return ", or breaking the glass"
+}
+
+func bySubresource(text string) bool {
+	path, err := change.ParsePath(text)
+	return err == nil && slices.ContainsFunc(subresourceFields, func(p change.Pattern) bool { return p.Covers(path) })
+}
+
+// subresourceFields are the fields of Pods that only sub-resources change.
+var subresourceFields = []change.Pattern{
+	pattern("spec.ephemeralContainers"), pattern("spec.containers[*].resources"), pattern("spec.initContainers[*].resources"),
+}
+
+func pattern(text string) change.Pattern {
+	p, err := change.ParsePattern(text)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
 // remedyText says in a sentence what would have allowed a part of the change.
 func remedyText(r Refusal, remedy Remedy) string {
 	part := ""
@@ -160,7 +192,7 @@ func remedyText(r Refusal, remedy Remedy) string {
 		part = strings.Join(remedy.Paths, ", ") + ": "
 	}
 	if remedy.Trigger == "" {
-		return part + "no rule of " + strings.Join(r.Policies, ", ") + ", whatever changes: it would need another rule, or breaking the glass"
+		return part + "no rule of " + strings.Join(r.Policies, ", ") + ", whatever changes: it would need another rule" + orGlass(r, remedy)
 	}
 	text := fmt.Sprintf("%sa change of %s of %s by %s (AllowancePolicy %s)",
 		part, remedy.Trigger, phrase.Target(r.Parent), phrase.Who(remedy.Initiators), remedy.Policy)

@@ -60,6 +60,9 @@ type Refusal struct {
 	Record string `json:"record"`
 	// Waiting is true while the change still waits for an answer.
 	Waiting bool `json:"waiting"`
+	// Held is true while something of the parent is withheld: no remedy helps before that has
+	// ended.
+	Held bool `json:"held,omitempty"`
 	// Remedies are what would have allowed it.
 	Remedies []Remedy `json:"remedies"`
 	// Upgrade says what it has to do with an upgrade of the parent; nil where nothing is known

@@ -105,6 +105,15 @@ func TestWhy(t *testing.T) {
 	}}, History: []v1alpha1.HistoryEntry{{
 		Time: before(3 * time.Minute), Event: v1alpha1.EventWithheld, User: "mallory", Paths: []string{"spec.template.spec.containers[0].image"},
 	}}})
+	waiting := *held.DeepCopy()
+	waiting.Status.History = append(waiting.Status.History, denial(time.Minute, "Create", "cart-1", "create"))
+	ofPod := func(path string) v1alpha1.HistoryEntry {
+		e := denial(time.Minute, "Update", "p", path)
+		e.Kind = "Pod"
+		return e
+	}
+	debugged, resized := ofPod("spec.ephemeralContainers"), ofPod("spec.containers[0].resources.limits[cpu]")
+	imaged := ofPod("spec.containers[0].image")
 	listed := recordOf("list", v1alpha1.AllowanceRecordStatus{Active: []v1alpha1.Allowance{
 		{Relation: v1alpha1.RelationWithheld, Mutation: "spec.names[0]", Initiator: "mallory"},
 		{Relation: v1alpha1.RelationWithheld, Mutation: "spec.names[1]", Initiator: "mallory"},
@@ -190,6 +199,42 @@ Refused 60s ago  create of ReplicaSet/api-1
   bounded by    Deployment/api, through AllowancePolicy deployment
   allowed by    a change of spec.template of Deployment/api by Group platform-team (AllowancePolicy
                 deployment)
+`,
+		},
+		"of a parent of which something is withheld": {
+			records: []v1alpha1.AllowanceRecord{waiting},
+			subject: &cluster.Target{GVK: kind("ReplicaSet"), Namespace: "shop", Name: "cart-1"},
+			want: `Refused 60s ago  create of ReplicaSet/cart-1
+  asked by      mallory
+  not covered   create
+  bounded by    Deployment/cart, through AllowancePolicy deployment
+  waits for     what is withheld of Deployment/cart: until that is approved or taken back, nothing
+                allows it
+  allowed by    a change of spec.template of Deployment/cart by Group platform-team (AllowancePolicy
+                deployment)
+`,
+		},
+		"of what no request can carry a reason for": {
+			records: []v1alpha1.AllowanceRecord{recordOf("debug", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{debugged, resized, imaged}})},
+			subject: &cluster.Target{GVK: kind("Deployment"), Namespace: "shop", Name: "debug"},
+			want: `Refused 60s ago  update of Pod/p
+  asked by      mallory
+  not covered   spec.ephemeralContainers
+  bounded by    Deployment/debug, through AllowancePolicy deployment
+  allowed by    no rule of deployment, whatever changes: it would need another rule
+
+Refused 60s ago  update of Pod/p
+  asked by      mallory
+  not covered   spec.containers[0].resources.limits[cpu]
+  bounded by    Deployment/debug, through AllowancePolicy deployment
+  allowed by    no rule of deployment, whatever changes: it would need another rule
+
+Refused 60s ago  update of Pod/p
+  asked by      mallory
+  not covered   spec.containers[0].image
+  bounded by    Deployment/debug, through AllowancePolicy deployment
+  allowed by    no rule of deployment, whatever changes: it would need another rule, or breaking the
+                glass
 `,
 		},
 		"of items of a list, by person": {
