@@ -168,6 +168,15 @@ func TestApprove(t *testing.T) {
   +   create Pod                by alice, metadata.annotations[ticket] = OPS-1
 `,
 		},
+		"what nobody has seen changing": {
+			world:   world{withheld: []v1alpha1.Allowance{{Relation: held.Relation, Mutation: "spec.x"}}, grants: [][]v1alpha1.Allowance{{ticket}}},
+			options: options{yes: true},
+			want: `Approved spec.x of ReplicaSet/web-1
+
+  -   withheld: spec.x   by somebody, while Kausality was away
+  +   create Pod         by alice, metadata.annotations[ticket] = OPS-1
+`,
+		},
 		"asks first": {
 			world: world{withheld: []v1alpha1.Allowance{held}, grants: [][]v1alpha1.Allowance{{granted(nil)}}},
 			in:    "yes\n",
@@ -252,7 +261,7 @@ Approve? [y/N] `,
 				t.Errorf("output, prompt and error: -want, +got:\n%s", diff)
 			}
 			for _, asked := range tc.world.asked {
-				if want := `{"annotations":{"` + prefix + `approve":"spec.replicas"},"resourceVersion":"999"}}`; asked != want {
+				if want := `{"annotations":{"` + prefix + `approve":"` + tc.world.withheld[0].Mutation + `"},"resourceVersion":"999"}}`; asked != want {
 					t.Errorf("the request was %s, want %s", asked, want)
 				}
 			}

@@ -88,7 +88,7 @@ func render(r *Report, t text.Terminal) string {
 // by says who an entry comes from, with what was attested.
 func by(a v1alpha1.Allowance) string {
 	var out strings.Builder
-	out.WriteString("by " + a.Initiator)
+	out.WriteString("by " + phrase.Author(a.Initiator))
 	for _, h := range a.Trace {
 		for _, line := range phrase.Attestations(h.Attestations) {
 			out.WriteString(", " + line)

@@ -107,6 +107,9 @@ func (q *question) answer(ctx context.Context, args []string) (*Report, error) {
 		if err := report.compare(a.before, a.after); err != nil {
 			return nil, err
 		}
+		if report.Outcome == Unchanged {
+			report.Dropped = paths(policies.Index, a.before, a.asked)
+		}
 		report.Follows = f.follow(ctx, h, f.granted(h, report.Granted), false, 0)
 	}
 	report.Notes = f.notes

@@ -72,6 +72,9 @@ func (r *Report) sentence(t text.Terminal) string {
 	case Refused:
 		return t.Paint(text.Bad, "Refused: ") + r.User + " may not " + change + "."
 	case Unchanged:
+		if len(r.Dropped) > 0 {
+			return t.Paint(text.Bad, "No: ") + "the API server does not take " + strings.Join(r.Dropped, ", ") + " of " + object + ": nothing would change."
+		}
 		return object + " is like that already: nothing would change."
 	default:
 		said := t.Paint(text.Good, "Yes: ") + r.User + " may " + change + "."

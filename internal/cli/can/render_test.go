@@ -106,6 +106,13 @@ Who may initiate changes of it: User alice
 			want: `XDatabase/db is like that already: nothing would change.
 `,
 		},
+		"what the API server does not take": {
+			report: Report{Object: xr, User: "alice", Outcome: Unchanged, Dropped: []string{"spec.nope"}, Warnings: []string{`unknown field "spec.nope"`}},
+			want: `No: the API server does not take spec.nope of XDatabase/db: nothing would change.
+
+Warning: unknown field "spec.nope"
+`,
+		},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

@@ -46,6 +46,8 @@ type Report struct {
 	User string `json:"user"`
 	// Paths that would change.
 	Paths []string `json:"paths"`
+	// Dropped are the paths that were to change where nothing does, as the API server does not take them.
+	Dropped []string `json:"dropped,omitempty"`
 	// Outcome of the change.
 	Outcome Outcome `json:"outcome"`
 	// Message of the API server, where it refuses the change.
