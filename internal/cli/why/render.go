@@ -159,7 +159,7 @@ func repeated(r Refusal, now time.Time) string {
 }
 
 // orGlass names breaking the glass where a request for the paths can carry the reason. The API server
-// takes ephemeral containers of Pods, and other sizes, by sub-resources only, without annotations.
+// takes ephemeral containers of Pods, and other sizes, by sub-resources only, in which a reason does not count.
 func orGlass(r Refusal, remedy Remedy) string {
 	if r.Kind == "Pod" && r.Operation == "Update" && slices.ContainsFunc(remedy.Paths, bySubresource) {
 		return ""

@@ -176,8 +176,8 @@ func (r *request) asksToBreakGlass() glass {
 
 // carriesNoReason reports whether nothing that does what the request does can break the glass. A scale
 // and an eviction change what the object itself would, and a reason can be set for the status
-// before. Of Pods the API server takes ephemeral containers and sizes by sub-resources only, and nothing
-// else with these: annotations in such a patch are dropped before admission.
+// before. Of Pods the API server takes ephemeral containers and sizes by sub-resources only, and these
+// are not for annotations: a reason in one does not count.
 func (r *request) carriesNoReason() bool {
 	switch r.subresource {
 	case "", subresourceScale, subresourceEviction, subresourceStatus:
