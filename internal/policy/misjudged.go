@@ -72,9 +72,9 @@ func Misjudged(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
 		switch always, same := constant(consumptionScope, s.When); {
 		case same && always:
 			out = append(out, fmt.Sprintf("%s: it is always true: what a change allows would end at once", at))
-		case same && s.TTL == nil:
+		case same:
 			out = append(out, fmt.Sprintf("%s: it is never true: what a change allows would not end", at))
-		case !same && !looksAtGeneration(s.When):
+		case !looksAtGeneration(s.When):
 			out = append(out, fmt.Sprintf("%s: it looks at no generation: what the status said before a change would end at once "+
 				"what the change allows; compare object.status.observedGeneration with allowance.generation", at))
 		}

@@ -18,10 +18,8 @@ package policy
 
 import (
 	"testing"
-	"time"
 
 	"github.com/google/go-cmp/cmp"
-	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -93,7 +91,6 @@ func TestMisjudgedConstants(t *testing.T) {
 	)
 	tests := map[string]struct {
 		initializing, consumption string
-		ttl                       *metav1.Duration
 		want                      []string
 	}{
 		"always initializing":            {initializing: "(true)", want: []string{initializing}},
@@ -101,7 +98,6 @@ func TestMisjudgedConstants(t *testing.T) {
 		"initializing as is reported":    {initializing: "object.status.ready != true"},
 		"always at an end":               {consumption: "true", want: []string{ends}},
 		"never at an end":                {consumption: "false", want: []string{stays}},
-		"at an end by the time":          {consumption: "false", ttl: &metav1.Duration{Duration: time.Minute}},
 		"what does not compile":          {initializing: "tru e"},
 		"a string that is not true":      {initializing: "'true' == object.status.ready"},
 		"at an end as the status has it": {consumption: "object.status.observedGeneration >= string(allowance.generation)"},
@@ -111,7 +107,7 @@ func TestMisjudgedConstants(t *testing.T) {
 			spec := &v1alpha1.AllowancePolicySpec{
 				For:          v1alpha1.ParentKind{APIGroup: "apps", APIVersion: "v1", Kind: "Deployment"},
 				Initializing: &v1alpha1.InitializingSection{When: tt.initializing},
-				Consumption:  &v1alpha1.Consumption{When: tt.consumption, TTL: tt.ttl},
+				Consumption:  &v1alpha1.Consumption{When: tt.consumption},
 			}
 			if diff := cmp.Diff(tt.want, Misjudged(spec, typed{})); diff != "" {
 				t.Errorf("Misjudged() (-want +got):\n%s", diff)
