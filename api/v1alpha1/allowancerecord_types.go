@@ -110,7 +110,8 @@ type AllowanceRecordStatus struct {
 	// +optional
 	LastDecision *Decision `json:"lastDecision,omitempty"`
 
-	// lastDenial is the latest denial of a change of a child of the target.
+	// lastDenial is the latest denial of a change of a child of the target, or, while a
+	// controller waits, the latest one of a controller.
 	// +optional
 	LastDenial *Decision `json:"lastDenial,omitempty"`
 
@@ -126,11 +127,12 @@ type AllowanceRecordStatus struct {
 	Denials int64 `json:"denials"`
 
 	// answeredDenials is how many of the denials need no answer any more: since
-	// then something came that could help, or the target settled.
+	// then something came that could help, or the target settled. Those of people, who
+	// do not try again, never need one.
 	// +optional
 	AnsweredDenials int64 `json:"answeredDenials,omitempty"`
 
-	// blocked is set while a denied change of a child waits for an answer.
+	// blocked is set while a controller waits that was denied a change of a child.
 	// +optional
 	Blocked *Blocked `json:"blocked,omitempty"`
 

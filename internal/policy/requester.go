@@ -17,6 +17,7 @@ limitations under the License.
 package policy
 
 import (
+	"slices"
 	"strings"
 
 	"k8s.io/apiserver/pkg/authentication/serviceaccount"
@@ -45,4 +46,17 @@ func (r Requester) IsServiceAccount() bool {
 // --use-service-account-credentials (D3).
 func (r Requester) IsController() bool {
 	return r.IsServiceAccount() || r.Username == user.KubeControllerManager
+}
+
+// systemPrefix is that of the users that a cluster makes for its own components.
+const systemPrefix = "system:"
+
+// administrators are names of people that look like those of components: k3s and OpenShift give
+// the first to whoever installs a cluster, and the other is nobody's.
+var administrators = []string{"system:admin", user.Anonymous}
+
+// IsComponent returns true for service accounts and for what the cluster itself runs, such as
+// the scheduler and kubelets.
+func (r Requester) IsComponent() bool {
+	return strings.HasPrefix(r.Username, systemPrefix) && !slices.Contains(administrators, r.Username)
 }

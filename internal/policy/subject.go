@@ -107,6 +107,17 @@ func (p *Policy) isAbout(text string) bool {
 	return err == nil && p.HasRuleFor(path)
 }
 
+// Retries reports whether the requester tries again what it is denied, and so waits for an
+// answer: components do, and whoever a policy in effect for the parent (parents) or for the
+// child (own) has act without initiating anything, as a controller with a certificate. All
+// others are people, who are told no in their own terminal.
+func Retries(r Requester, parents, own []*Policy) bool {
+	acts := func(p *Policy) bool {
+		return slices.ContainsFunc(p.subjects, func(s v1alpha1.PolicySubject) bool { return !s.MayInitiate && matches(s.Subject, r) })
+	}
+	return r.IsComponent() || slices.ContainsFunc(parents, acts) || slices.ContainsFunc(own, acts)
+}
+
 // MayExercise reports whether the requester may use allowances of a parent on its
 // child: where it is any subject of a policy in effect for the parent (parents)
 // or for the child (own). Where these name nobody without mayInitiate, any

@@ -134,6 +134,39 @@ func TestMayExercise(t *testing.T) {
 	}
 }
 
+func TestRetries(t *testing.T) {
+	p := compile(t, forDeployments(`  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  - {kind: User, name: external-controller}
+  - {kind: Group, name: controllers}`))
+	initiates := Requester{Username: "alice", Groups: []string{"platform-team"}}
+	tests := map[string]struct {
+		requester    Requester
+		parents, own []*Policy
+		want         bool
+	}{
+		"a person":                         {requester: Requester{Username: "mallory"}, parents: []*Policy{p}},
+		"a person who may initiate":        {requester: initiates, parents: []*Policy{p}, own: []*Policy{p}},
+		"a service account":                {requester: Requester{Username: "system:serviceaccount:ci:robot"}, want: true},
+		"all controllers as one":           {requester: Requester{Username: "system:kube-controller-manager"}, want: true},
+		"a kubelet":                        {requester: Requester{Username: "system:node:one", Groups: []string{"system:nodes"}}, want: true},
+		"a controller by its certificate":  {requester: Requester{Username: "external-controller"}, parents: []*Policy{p}, want: true},
+		"the same, of the child's policy":  {requester: Requester{Username: "external-controller"}, own: []*Policy{p}, want: true},
+		"the same, of nobody's":            {requester: Requester{Username: "external-controller"}},
+		"one of a group that acts":         {requester: Requester{Username: "other", Groups: []string{"controllers"}}, parents: []*Policy{p}, want: true},
+		"the administrator of a k3s":       {requester: Requester{Username: "system:admin", Groups: []string{"system:masters"}}, parents: []*Policy{p}},
+		"who did not say who they are":     {requester: Requester{Username: "system:anonymous"}},
+		"a person of all cluster's rights": {requester: Requester{Username: "kubernetes-admin", Groups: []string{"system:masters"}}, parents: []*Policy{p}},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			if got := Retries(tt.requester, tt.parents, tt.own); got != tt.want {
+				t.Errorf("Retries = %t, want %t", got, tt.want)
+			}
+		})
+	}
+}
+
 func TestMaintainingSubjects(t *testing.T) {
 	p := compile(t, forDeployments(`  maintaining:
     policies:

@@ -77,6 +77,9 @@ type Outcome struct {
 	// Shown is true where Target showed that it is blocked when the decision was made. Whoever
 	// was denied something then is woken when that is taken away, however late it is recorded.
 	Shown bool
+	// OneOff is true where whoever asked does not try again what is denied. Nobody waits
+	// for an answer to that.
+	OneOff bool
 	// History has what happens to Target itself. Times are set where they are left
 	// out.
 	History []v1alpha1.HistoryEntry
@@ -118,7 +121,7 @@ func (s *Store) Observe(o Outcome) {
 		if d.Time.IsZero() {
 			d.Time = now
 		}
-		b.decide(d, o.Shown)
+		b.decide(d, o.Shown, o.OneOff)
 	}
 	if o.MadeBy != nil {
 		b.madeBy = map[string]MadeBy{o.MadeBy.User: *o.MadeBy}
@@ -253,10 +256,11 @@ func (b *batch) outcome(status *v1alpha1.AllowanceRecordStatus) bool {
 	if b.last != nil {
 		status.LastDecision = b.last.DeepCopy()
 	}
-	if b.lastDenial != nil {
+	if waits := status.Denials > status.AnsweredDenials; b.lastDenial != nil && (!waits || b.lastWaits) {
 		status.LastDenial = b.lastDenial.DeepCopy()
 	}
 	status.Denials += b.denials
+	status.AnsweredDenials += b.oneOff
 	if status.Blocked == nil {
 		// What was shown to them is taken away, or about to be.
 		status.AnsweredDenials += b.shown

@@ -42,11 +42,13 @@ type batch struct {
 	// last is the latest decision about a child, nil where there was none.
 	last *v1alpha1.Decision
 	// lastDenial is the latest denial, nil where there was none, and denials counts
-	// them.
+	// them. Where somebody waits for an answer, which lastWaits says, it is the latest of these.
 	lastDenial *v1alpha1.Decision
+	lastWaits  bool
 	denials    int64
-	// shown is how many of them were of a holder that showed that it is blocked.
-	shown int64
+	// oneOff is how many of them nobody waits for, and shown how many of the others were of a
+	// holder that showed that it is blocked.
+	oneOff, shown int64
 	// history is what happened, the newest first.
 	history []v1alpha1.HistoryEntry
 	// full says why the last change of the holder allows nothing, empty where it does
@@ -77,14 +79,19 @@ func (b *batch) grants() bool {
 }
 
 // decide adds a decision about a child of a holder that showed that it is blocked, or did not.
-func (b *batch) decide(d v1alpha1.Decision, shown bool) {
+// If oneOff is true, nobody tries again what is denied.
+func (b *batch) decide(d v1alpha1.Decision, shown, oneOff bool) {
 	b.last = &d
 	b.history = WithHistory(b.history, entryOf(d))
-	if d.Result == ResultDenied {
-		b.lastDenial, b.denials = &d, 1
-		if shown {
-			b.shown = 1
-		}
+	if d.Result != ResultDenied {
+		return
+	}
+	b.lastDenial, b.lastWaits, b.denials = &d, !oneOff, 1
+	switch {
+	case oneOff:
+		b.oneOff = 1
+	case shown:
+		b.shown = 1
 	}
 }
 
@@ -99,8 +106,8 @@ func (b *batch) add(later *batch) {
 	if later.full != "" || later.grants() {
 		b.full = later.full
 	}
-	if later.lastDenial != nil {
-		b.lastDenial = lastDenial(b.lastDenial, later.lastDenial)
+	if later.lastDenial != nil && (later.lastWaits || !b.lastWaits) {
+		b.lastDenial, b.lastWaits = lastDenial(b.lastDenial, later.lastDenial), later.lastWaits
 	}
 	if later.approved != nil {
 		b.approved = later.approved
@@ -111,6 +118,7 @@ func (b *batch) add(later *batch) {
 		maps.Copy(b.madeBy, later.madeBy)
 	}
 	b.denials += later.denials
+	b.oneOff += later.oneOff
 	b.shown += later.shown
 	b.history = WithHistory(b.history, oldestFirst(later.history)...)
 	if later.mirror != nil {

@@ -41,7 +41,7 @@ func queueFor(t *testing.T, capacity int) *queue {
 
 func batchOf(uid types.UID, d v1alpha1.Decision) *batch {
 	b := &batch{target: v1alpha1.TargetReference{UID: uid}}
-	b.decide(d, false)
+	b.decide(d, false, false)
 	return b
 }
 
@@ -302,7 +302,7 @@ func TestOutcomeAnswersWhatWasShown(t *testing.T) {
 			q := queueFor(t, 10)
 			for _, shown := range tt.shown {
 				b := &batch{target: v1alpha1.TargetReference{UID: "a"}}
-				b.decide(denial("no"), shown)
+				b.decide(denial("no"), shown, false)
 				q.put(b)
 			}
 			status := v1alpha1.AllowanceRecordStatus{}
@@ -312,6 +312,63 @@ func TestOutcomeAnswersWhatWasShown(t *testing.T) {
 			q.takeOne("a").outcome(&status)
 			if status.AnsweredDenials != tt.want || status.Denials != int64(len(tt.shown)) {
 				t.Errorf("%d of %d denials are answered, want %d", status.AnsweredDenials, status.Denials, tt.want)
+			}
+		})
+	}
+}
+
+// TestOutcomeOfPeople has nobody wait for what people are told in their own terminal.
+func TestOutcomeOfPeople(t *testing.T) {
+	type asked struct {
+		message       string
+		shown, oneOff bool
+	}
+	person, controller := asked{message: "person", oneOff: true}, asked{message: "controller"}
+	type outcome struct {
+		Last              string
+		Denials, Answered int64
+	}
+	tests := map[string]struct {
+		status v1alpha1.AllowanceRecordStatus
+		asked  []asked
+		want   outcome
+	}{
+		"a person":                       {asked: []asked{person}, want: outcome{"person", 1, 1}},
+		"a person, where it is shown":    {asked: []asked{{"person", true, true}}, want: outcome{"person", 1, 1}},
+		"people":                         {asked: []asked{person, person}, want: outcome{"person", 2, 2}},
+		"a person after a controller":    {asked: []asked{controller, person}, want: outcome{"controller", 2, 1}},
+		"a controller after a person":    {asked: []asked{person, controller}, want: outcome{"controller", 2, 1}},
+		"a controller between people":    {asked: []asked{person, controller, person}, want: outcome{"controller", 3, 2}},
+		"a person, the controller woken": {asked: []asked{{"controller", true, false}, person}, want: outcome{"controller", 2, 2}},
+		"a person, before anybody has looked at what a controller was denied": {
+			status: v1alpha1.AllowanceRecordStatus{Denials: 1, LastDenial: &v1alpha1.Decision{Message: "before"}},
+			asked:  []asked{person}, want: outcome{"before", 2, 1},
+		},
+		"a person, while a controller waits": {
+			status: v1alpha1.AllowanceRecordStatus{Denials: 1, LastDenial: &v1alpha1.Decision{Message: "before"}, Blocked: &v1alpha1.Blocked{}},
+			asked:  []asked{person}, want: outcome{"before", 2, 1},
+		},
+		"a person, after a controller was answered": {
+			status: v1alpha1.AllowanceRecordStatus{Denials: 1, AnsweredDenials: 1, LastDenial: &v1alpha1.Decision{Message: "before"}},
+			asked:  []asked{person}, want: outcome{"person", 2, 2},
+		},
+		"a controller, while one waits": {
+			status: v1alpha1.AllowanceRecordStatus{Denials: 1, LastDenial: &v1alpha1.Decision{Message: "before"}, Blocked: &v1alpha1.Blocked{}},
+			asked:  []asked{controller}, want: outcome{"controller", 2, 0},
+		},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			q := queueFor(t, 10)
+			for _, a := range tt.asked {
+				b := &batch{target: v1alpha1.TargetReference{UID: "a"}}
+				b.decide(denial(a.message), a.shown, a.oneOff)
+				q.put(b)
+			}
+			q.takeOne("a").outcome(&tt.status)
+			got := outcome{tt.status.LastDenial.Message, tt.status.Denials, tt.status.AnsweredDenials}
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("outcome (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -110,6 +110,36 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 		}
 	}
 
+	It("leaves what waits for something else as it is, where a person tries it once", func(ctx SpecContext) {
+		shared.alice().change(ctx, d, image("web:"+unready))
+		Eventually(ctx, func(g Gomega) { g.Expect(shared.pods(ctx, g, ns)).To(HaveKey("web:" + unready)) }).Should(Succeed())
+		Expect(shared.mallory().scale(ctx, rs, 9)).To(MatchError(denied, "denied"))
+		Expect(shared.alice().Delete(ctx, rs)).To(MatchError(denied, "denied"))
+		shows := func(g Gomega) []string {
+			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+			var out []string
+			for _, c := range d.Status.Conditions {
+				out = append(out, string(c.Type))
+			}
+			return out
+		}
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.record(ctx, g, d).Status).To(SatisfyAll(HaveField("Denials", int64(2)),
+				HaveField("AnsweredDenials", int64(2)), HaveField("Blocked", BeNil()), HaveField("LastDenial.User", alice)))
+		}).Should(Succeed())
+		Consistently(ctx, func(g Gomega) { g.Expect(shows(g)).NotTo(ContainElement(v1alpha1.ConditionBlocked)) }).WithTimeout(quietMoment).Should(Succeed())
+
+		By("being tried by a controller, which tries again")
+		controller := shared.serviceAccount(deploymentController)
+		Expect(controller.Delete(ctx, rs)).To(MatchError(denied, "denied"))
+		Expect(shared.mallory().scale(ctx, rs, 9)).To(MatchError(denied, "denied"))
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.record(ctx, g, d).Status).To(SatisfyAll(HaveField("Denials", int64(4)),
+				HaveField("Blocked.User", deploymentController), HaveField("LastDenial.User", deploymentController)))
+			g.Expect(shows(g)).To(ContainElement(v1alpha1.ConditionBlocked))
+		}).Should(Succeed())
+	}, SpecTimeout(specTimeout))
+
 	It("says how to go on, and the audit log and an event keep it", func(ctx SpecContext) {
 		err := shared.serviceAccount(deploymentController).try(ctx, rs, replicas(9))
 		Expect(err).To(MatchError(denied, "denied"))

@@ -463,8 +463,28 @@ var mutants = []mutant{
 	},
 	{
 		name:  "upgrade: a denial after the wake is answered by it",
-		edits: []edit{{"internal/record/queue.go", "		if shown {\n			b.shown = 1", "		if shown || true {\n			b.shown = 1"}},
+		edits: []edit{{"internal/record/queue.go", "	case shown:\n", "	case shown || true:\n"}},
 		unit:  []string{"-run=TestDenialsAroundTheWake", "./internal/controller/holder"},
+	},
+	{
+		name:  "blocked: a person who is told no makes an object wait",
+		edits: []edit{{"internal/webhook/admission/parents.go", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies)", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies) && false"}},
+		unit:  []string{"-run=TestDenialSaysWhoWaits", "./internal/webhook/admission"},
+	},
+	{
+		name:  "blocked: what a person is denied waits for an answer",
+		edits: []edit{{"internal/record/observe.go", "status.AnsweredDenials += b.oneOff", "status.AnsweredDenials += 0 * b.oneOff"}},
+		unit:  []string{"-run=TestOutcomeOfPeople", "./internal/record"},
+	},
+	{
+		name:  "blocked: a person who is told no is said to be who waits",
+		edits: []edit{{"internal/record/observe.go", "b.lastDenial != nil && (!waits || b.lastWaits)", "b.lastDenial != nil && (!waits || b.lastWaits || true)"}},
+		unit:  []string{"-run=TestOutcomeOfPeople", "./internal/record"},
+	},
+	{
+		name:  "blocked: a policy that comes again brings back what waited before",
+		edits: []edit{{"internal/controller/holder/leave.go", "status.Blocked, status.AnsweredDenials = nil, status.Denials", "status.Blocked = nil"}},
+		unit:  []string{"-run=TestLeftForGood", "./internal/controller/holder"},
 	},
 	{
 		name:  "upgrade: one that comes between two denials was asked about both",

@@ -84,7 +84,7 @@ func (r *Reconciler) leave(ctx context.Context, req objectcache.Request) error {
 		}
 		err = r.Records.Update(ctx, records[i].Spec.TargetRef, false, func(status *v1alpha1.AllowanceRecordStatus) bool {
 			was := status.Blocked
-			status.Blocked = nil
+			status.Blocked, status.AnsweredDenials = nil, status.Denials
 			return was != nil
 		})
 		if err != nil {

@@ -33,6 +33,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/baseline"
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/controller/controllertest"
 	"kausality.io/operator/internal/controller/requeue"
@@ -48,6 +49,24 @@ type noHolders struct{ objectcache.Reader }
 
 func (noHolders) Get(_ context.Context, gvk schema.GroupVersionKind, key client.ObjectKey) (*unstructured.Unstructured, error) {
 	return nil, apierrors.NewNotFound(schema.GroupResource{Group: gvk.Group, Resource: gvk.Kind}, key.Name)
+}
+
+// liveHolder is the one that is looked at, read from the API server.
+type liveHolder struct {
+	noHolders
+	w *waiting
+}
+
+func (l liveHolder) Live(context.Context, schema.GroupVersionKind, client.ObjectKey) (*unstructured.Unstructured, error) {
+	return l.w.holder(), nil
+}
+
+// indexing gives a fake client the indices of a cache.
+type indexing struct{ *fake.ClientBuilder }
+
+func (i indexing) IndexField(_ context.Context, obj client.Object, field string, values client.IndexerFunc) error {
+	i.WithIndex(obj, field, values)
+	return nil
 }
 
 // waiting is a Deployment that shows that it is blocked, as an API server has it, with its record.
@@ -79,7 +98,11 @@ func newWaiting(t *testing.T) *waiting {
 	rec.Namespace, rec.Name = "shop", record.Name(rec.Spec.TargetRef)
 	rec.Status = denied(1)
 	rec.Status.LastDenial.User = waitingUser
-	c := fake.NewClientBuilder().WithScheme(scheme).WithStatusSubresource(rec, &appsv1.Deployment{}).
+	building := fake.NewClientBuilder().WithScheme(scheme)
+	if err := record.Index(t.Context(), indexing{building}); err != nil {
+		t.Fatal(err)
+	}
+	c := building.WithStatusSubresource(rec, &appsv1.Deployment{}).
 		WithObjects(obj.Unstructured, rec).WithInterceptorFuncs(interceptor.Funcs{
 		SubResourcePatch: func(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 			err := c.SubResource(name).Patch(ctx, obj, patch, opts...)
@@ -169,6 +192,24 @@ func TestWokenOnce(t *testing.T) {
 	if status := w.record().Status; status.Blocked != nil || status.AnsweredDenials != 1 {
 		t.Errorf("it is blocked: %v, %d denials are answered", status.Blocked, status.AnsweredDenials)
 	}
+}
+
+// TestLeftForGood has what nothing bounds any more, and then a policy again, wait for nothing.
+func TestLeftForGood(t *testing.T) {
+	w := newWaiting(t)
+	w.isBlocked()
+	v := look(w.holder(), nil, controllertest.Noon)
+	w.r.Baseline, w.r.Holders = baseline.New(baseline.Config{}), liveHolder{w: w}
+	if err := w.r.leave(t.Context(), v.request()); err != nil {
+		t.Fatal(err)
+	}
+	if status := w.record().Status; status.Blocked != nil || status.AnsweredDenials != status.Denials {
+		t.Errorf("it is blocked: %v, %d of %d denials are answered", status.Blocked, status.AnsweredDenials, status.Denials)
+	}
+	w.look(w.holder(), w.record())
+	w.flush()
+	w.look(w.holder(), w.record())
+	w.showed(true, false)
 }
 
 // denies notes a denial that was decided while the Deployment showed that it is blocked, or did

@@ -180,7 +180,8 @@ func (v *Validator) observeParent(r *request, f *facts, verdict decision.Verdict
 			d.Upgrades, d.Versions = f.askedUpgrades(), f.standings()
 		}
 		v.Records.Observe(record.Outcome{
-			Target: f.parent, Decision: &d, Shown: conditions.ShowsBlocked(f.parentObject), MadeBy: v.madeBy(r, f, verdict),
+			Target: f.parent, Decision: &d, Shown: conditions.ShowsBlocked(f.parentObject),
+			OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies), MadeBy: v.madeBy(r, f, verdict),
 		})
 		v.announce(r, f, d)
 	}

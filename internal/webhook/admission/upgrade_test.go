@@ -517,6 +517,26 @@ func TestDenialSaysWhatTheParentShowed(t *testing.T) {
 	}
 }
 
+// TestDenialSaysWhoWaits has nobody wait for what a person is denied.
+func TestDenialSaysWhoWaits(t *testing.T) {
+	for user, want := range map[string]bool{"mallory": true, deployer: false, "system:kube-controller-manager": false} {
+		t.Run(user, func(t *testing.T) {
+			u := newUpgrading(t, deployment(3))
+			req := asking(t, user, nil, withTemplate(replicaSet(3), "a"), withTemplate(withTemplate(replicaSet(3), "a"), "b"))
+			u.validator.Handle(t.Context(), req)
+			var got []bool
+			for _, o := range u.observed {
+				if o.Decision != nil && o.Decision.Result == "Denied" {
+					got = append(got, o.OneOff)
+				}
+			}
+			if diff := cmp.Diff([]bool{want}, got); diff != "" {
+				t.Errorf("one-off (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // graphs is a source of what children are made from.
 type graphs struct{ version upgrade.Version }
 
