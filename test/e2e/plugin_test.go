@@ -122,6 +122,9 @@ var _ = Describe("The kubectl plugin", func() {
 
 		By("explaining what waits, and who can do something about it")
 		stranger.change(ctx, d, image("web:3"))
+		out, err := reader.kausality(ctx, ns, "why", "deployment/web")
+		Expect(err).NotTo(HaveOccurred(), out)
+		Expect(out).To(ContainSubstring("Withheld"), "the record is not written yet, and the object says it")
 		for _, command := range []string{"why", "explain"} {
 			reader.reads(ctx, ns, SatisfyAll(
 				ContainSubstring("Withheld"), ContainSubstring(imagePath), ContainSubstring(mallory), ContainSubstring("Group "+platformTeam),
@@ -132,7 +135,7 @@ var _ = Describe("The kubectl plugin", func() {
 			"explain", "deployment/web", "--as=alice", "--as-group="+platformTeam, "--as-group=system:masters")
 
 		By("approving it, which only an initiator can, and only who confirms does")
-		out, err := stranger.kausality(ctx, ns, "approve", "deployment/web", "--yes")
+		out, err = stranger.kausality(ctx, ns, "approve", "deployment/web", "--yes")
 		Expect(err).To(HaveOccurred())
 		Expect(out).To(ContainSubstring("error: nothing is approved: " + mallory + " may not approve"))
 		const shown = `

@@ -467,6 +467,16 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestDenialsAroundTheWake", "./internal/controller/holder"},
 	},
 	{
+		name:  "why: what is withheld is told by the record alone",
+		edits: []edit{{"internal/cli/why/find.go", "	r.Withheld = append([]Withheld{}, withheld(rec, policies)...)\n", ""}},
+		unit:  []string{"-run=TestWhyOfTheObject", "./internal/cli/why"},
+	},
+	{
+		name:  "why: a wrong name is said to be in order",
+		edits: []edit{{"internal/cli/why/find.go", "seen.missing != nil && report.isEmpty()", "seen.missing != nil && report.isEmpty() && false"}},
+		unit:  []string{"-run=TestWhyOfWhatIsNotThere", "./internal/cli/why"},
+	},
+	{
 		name:  "blocked: a person who is told no makes an object wait",
 		edits: []edit{{"internal/webhook/admission/parents.go", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies)", "OneOff: !policy.Retries(r.requester, f.Parent.Policies, f.OwnPolicies) && false"}},
 		unit:  []string{"-run=TestDenialSaysWhoWaits", "./internal/webhook/admission"},

@@ -21,25 +21,40 @@ import (
 	"fmt"
 	"slices"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/decision"
+	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/record"
 )
 
-// find reads the records of the namespace, and the policies.
+// find reads the object, the records of the namespace, and the policies.
 func find(ctx context.Context, c *cluster.Cluster, args []string) (*Report, error) {
-	var subject *cluster.Target
+	if len(args) == 0 {
+		return findOf(ctx, c, nil)
+	}
+	target, err := c.Target(args)
+	if err != nil {
+		return nil, err
+	}
+	return findOf(ctx, c, &target)
+}
+
+// findOf reads all of that about the subject, or, where it is nil, about a namespace.
+func findOf(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (*Report, error) {
 	namespace := c.Namespace
-	if len(args) > 0 {
-		target, err := c.Target(args)
-		if err != nil {
-			return nil, err
-		}
-		// Cluster-scoped objects have their records in the operator's namespace.
-		subject, namespace = &target, target.Namespace
+	if subject != nil {
+		namespace = subject.Namespace // Cluster-scoped objects have their records in the operator's.
+	}
+	seen, err := look(ctx, c, subject)
+	if err != nil {
+		return nil, err
 	}
 	records, err := c.Records(ctx, namespace)
 	if err != nil {
@@ -47,10 +62,14 @@ func find(ctx context.Context, c *cluster.Cluster, args []string) (*Report, erro
 	}
 	policies, err := c.Policies(ctx)
 	report := collect(records, policies, subject)
-	report.Subject = "namespace " + namespace
+	report.Subject = fmt.Sprintf("namespace %s (there are %d)", namespace, len(records))
 	if subject != nil {
 		report.Subject = subject.String()
 	}
+	if seen.obj != nil {
+		report.show(seen.obj, records, policies)
+	}
+	report.Notes = append(report.Notes, seen.notes...)
 	if err != nil {
 		report.Notes = append(report.Notes, fmt.Sprintf("What would have allowed it cannot be told: %v", err))
 	}
@@ -59,8 +78,70 @@ func find(ctx context.Context, c *cluster.Cluster, args []string) (*Report, erro
 		report.Notes = append(report.Notes, fmt.Sprintf("What GeneratingPolicies want and do not get cannot be told: %v", err))
 	}
 	report.addGenerating(generating, about{namespace: namespace, target: subject})
+	if seen.missing != nil && report.isEmpty() {
+		return nil, seen.missing
+	}
 	return report, nil
 }
+
+// seen is what there is of what was asked about, apart from what the records tell.
+type seen struct {
+	// obj is the object, nil where it cannot be read, or none was asked about.
+	obj *unstructured.Unstructured
+	// missing says that it does not exist, or that the namespace does not. It may have been
+	// refused its creation, or be deleted since: that is for the records to say.
+	missing error
+	// notes say what else is in the way.
+	notes []string
+}
+
+// look reads the object that was asked about, or the namespace.
+func look(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (seen, error) {
+	of := cluster.Target{GVK: corev1.SchemeGroupVersion.WithKind("Namespace"), Name: c.Namespace}
+	if subject != nil {
+		of = *subject
+	}
+	obj, err := c.Read(ctx, of)
+	switch {
+	case apierrors.IsNotFound(err):
+		return seen{missing: fmt.Errorf("reading %s: %w", of, err)}, nil
+	case apierrors.IsForbidden(err) && subject == nil:
+		return seen{}, nil // Who may read what is in a namespace may not always read the namespace.
+	case apierrors.IsForbidden(err):
+		return seen{notes: []string{fmt.Sprintf("What is withheld of it is told by its AllowanceRecord, which is written up to two seconds later: reading it: %v", err)}}, nil
+	case err != nil:
+		return seen{}, fmt.Errorf("reading %s: %w", of, err)
+	case subject == nil:
+		return seen{}, nil
+	}
+	return seen{obj: obj}, nil
+}
+
+// show has the report say what is withheld of the object as it is now: its record follows up to
+// two seconds later.
+func (r *Report) show(obj *unstructured.Unstructured, records []v1alpha1.AllowanceRecord, policies cluster.Policies) {
+	stored, err := ledger.Decode(obj.GetAnnotations()[ledger.AnnotationKey(obj, ledger.NameAllowances)])
+	if err != nil {
+		r.Notes = append(r.Notes, fmt.Sprintf("What is withheld of it is told by its AllowanceRecord: its ledger cannot be read: %v", err))
+		return
+	}
+	ref := record.TargetOf(obj)
+	rec := &v1alpha1.AllowanceRecord{Spec: v1alpha1.AllowanceRecordSpec{TargetRef: ref}}
+	for i := range records {
+		if records[i].Spec.TargetRef.UID == ref.UID {
+			rec = records[i].DeepCopy()
+		}
+	}
+	rec.Spec.TargetRef, rec.Status.Active = ref, nil
+	// Where no policy is for its kind any more, what is left in its ledger says nothing.
+	if policies.Index == nil || len(policies.For(obj.GroupVersionKind().GroupKind())) > 0 {
+		rec.Status.Active = record.Effective(rec, obj, stored).Allowances()
+	}
+	r.Withheld = append([]Withheld{}, withheld(rec, policies)...)
+}
+
+// isEmpty reports whether the report tells of nothing.
+func (r *Report) isEmpty() bool { return len(r.Refusals)+len(r.Withheld)+len(r.Generating) == 0 }
 
 // collect finds what the records tell about the subject, or about everything.
 func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subject *cluster.Target) *Report {
@@ -69,7 +150,7 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 		rec := &records[i]
 		ref := rec.Spec.TargetRef
 		isTarget := subject == nil || subject.Is(ref)
-		latest, held := true, slices.ContainsFunc(rec.Status.Active, isWithheld)
+		blocked, held := rec.Status.Blocked, slices.ContainsFunc(rec.Status.Active, isWithheld)
 		for _, e := range rec.Status.History {
 			if e.Event == v1alpha1.EventRefused && isTarget {
 				report.Refusals = append(report.Refusals, refusedItself(rec, policies, e))
@@ -77,18 +158,21 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 			if e.Event != v1alpha1.EventDenied {
 				continue
 			}
+			waits := blocked != nil && (blocked.User == "" || blocked.User == e.User)
 			if isTarget || isChild(*subject, ref, e) {
 				report.Refusals = append(report.Refusals, Refusal{
 					HistoryEntry: e,
 					Parent:       ref,
 					Record:       rec.Name,
-					Waiting:      latest && rec.Status.Blocked != nil,
+					Waiting:      waits,
 					Held:         held,
 					Remedies:     remedies(policies.Named(e.Policies...), e),
 					Upgrade:      upgradeOf(rec, e),
 				})
 			}
-			latest = false
+			if waits {
+				blocked = nil // It is the latest one.
+			}
 		}
 		if isTarget {
 			report.Withheld = append(report.Withheld, withheld(rec, policies)...)

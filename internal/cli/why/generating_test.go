@@ -72,7 +72,7 @@ func TestWhyOfGeneratingPolicies(t *testing.T) {
 		"a policy of no use":     {[]v1alpha1.GeneratingPolicy{invalid}, about{"", of("GeneratingPolicy", "", "invalid")}, "Invalid  GeneratingPolicy/invalid\n  because   it makes nothing\n"},
 		"a namespace":            {[]v1alpha1.GeneratingPolicy{registry, invalid}, about{"shop", nil}, conflicting},
 		"a trigger namespace":    {[]v1alpha1.GeneratingPolicy{registry}, about{"garden", nil}, failing},
-		"somebody else's object": {[]v1alpha1.GeneratingPolicy{registry, invalid}, about{"shop", of("Secret", "shop", "other")}, "Nothing was refused and nothing is withheld in what the AllowanceRecords tell of shop.\n"},
+		"somebody else's object": {[]v1alpha1.GeneratingPolicy{registry, invalid}, about{"shop", of("Secret", "shop", "other")}, nothing("shop")},
 		"more than are named":    {[]v1alpha1.GeneratingPolicy{crowded}, about{"shop", of("Secret", "shop", "other")}, "GeneratingPolicy crowded names only the first 16 of what it wants and does not get.\n"},
 	} {
 		t.Run(name, func(t *testing.T) {

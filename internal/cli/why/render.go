@@ -46,7 +46,8 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 		out.WriteString(t.Wrap("", note) + "\n")
 	}
 	if out.Len() == 0 {
-		return t.Wrap("", fmt.Sprintf("Nothing was refused and nothing is withheld in what the AllowanceRecords tell of %s.", r.Subject))
+		return t.Wrap("", fmt.Sprintf("Nothing was refused and nothing is withheld, as the AllowanceRecords tell of %s. "+
+			"They are written up to two seconds after a refusal: if you have just seen one, ask again.", r.Subject))
 	}
 	return strings.TrimSuffix(out.String(), "\n")
 }

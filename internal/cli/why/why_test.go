@@ -17,17 +17,30 @@ limitations under the License.
 package why
 
 import (
+	"cmp"
+	"context"
+	"errors"
+	"slices"
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
+	gocmp "github.com/google/go-cmp/cmp"
+	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/client/fake"
+	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
 	"kausality.io/operator/internal/cli/text"
+	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -70,6 +83,12 @@ func policies(t *testing.T) cluster.Policies {
 		t.Fatal(errs.ToAggregate())
 	}
 	return cluster.Policies{Index: policy.NewIndex([]*policy.Policy{compiled})}
+}
+
+// nothing returns what is said where there is nothing.
+func nothing(subject string) string {
+	return text.Terminal{Width: text.DefaultWidth}.Wrap("", "Nothing was refused and nothing is withheld, as the AllowanceRecords tell of "+subject+
+		". They are written up to two seconds after a refusal: if you have just seen one, ask again.")
 }
 
 // recordOf returns the record of a Deployment in namespace shop.
@@ -312,7 +331,7 @@ Refused 2m ago  update of Deployment/shop
 		"of what was never refused": {
 			records: []v1alpha1.AllowanceRecord{web},
 			subject: &cluster.Target{GVK: kind("Deployment"), Namespace: "shop", Name: "quiet"},
-			want:    "Nothing was refused and nothing is withheld in what the AllowanceRecords tell of it.\n",
+			want:    nothing("it"),
 		},
 	}
 	for name, tc := range tests {
@@ -322,8 +341,115 @@ Refused 2m ago  update of Deployment/shop
 			if tc.subject == nil {
 				report.limit(1)
 			}
-			if diff := cmp.Diff(tc.want, render(report, text.Terminal{Width: text.DefaultWidth}, tc.wide, now)); diff != "" {
+			if diff := gocmp.Diff(tc.want, render(report, text.Terminal{Width: text.DefaultWidth}, tc.wide, now)); diff != "" {
 				t.Errorf("why: -want, +got:\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestWhyOfTheObject has what is withheld of an object told as the object has it, before its record does
+// and no longer than it is so.
+func TestWhyOfTheObject(t *testing.T) {
+	image := v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.template.spec.containers[0].image", Initiator: "mallory", Generation: 2}
+	paused := v1alpha1.Allowance{Relation: v1alpha1.RelationWithheld, Mutation: "spec.paused", Initiator: "eve", Generation: 2}
+	tests := map[string]struct {
+		kind     string
+		holds    []v1alpha1.Allowance
+		recorded []v1alpha1.Allowance
+		text     string
+		want     []string
+		notes    int
+	}{
+		"nothing":                         {},
+		"before it is recorded":           {holds: []v1alpha1.Allowance{image}, want: []string{image.Mutation}},
+		"as it is recorded":               {holds: []v1alpha1.Allowance{image}, recorded: []v1alpha1.Allowance{image}, want: []string{image.Mutation}},
+		"another one since":               {holds: []v1alpha1.Allowance{image, paused}, recorded: []v1alpha1.Allowance{image}, want: []string{image.Mutation, paused.Mutation}},
+		"approved since":                  {recorded: []v1alpha1.Allowance{image}},
+		"of a kind without a policy":      {kind: "StatefulSet", holds: []v1alpha1.Allowance{image}},
+		"where the ledger cannot be read": {text: "{", recorded: []v1alpha1.Allowance{image}, want: []string{image.Mutation}, notes: 1},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			rec := recordOf("web", v1alpha1.AllowanceRecordStatus{Active: tt.recorded})
+			rec.Spec.TargetRef.UID = "1"
+			obj := &unstructured.Unstructured{}
+			obj.SetGroupVersionKind(schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: cmp.Or(tt.kind, "Deployment")})
+			obj.SetNamespace("shop")
+			obj.SetName("web")
+			obj.SetUID("1")
+			obj.SetGeneration(2)
+			obj.SetAnnotations(map[string]string{v1alpha1.AnnotationAllowances: cmp.Or(tt.text, ledger.Ledger(nil).Merge(tt.holds...).Encode())})
+			records := []v1alpha1.AllowanceRecord{rec}
+			subject := &cluster.Target{GVK: obj.GroupVersionKind(), Namespace: "shop", Name: "web"}
+			report := collect(records, policies(t), subject)
+			report.show(obj, records, policies(t))
+			var got []string
+			for _, w := range report.Withheld {
+				got = append(got, w.Paths...)
+			}
+			slices.Sort(got)
+			slices.Sort(tt.want)
+			if diff := gocmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("withheld (-want +got):\n%s", diff)
+			}
+			if len(report.Notes) != tt.notes {
+				t.Errorf("notes: %q", report.Notes)
+			}
+		})
+	}
+}
+
+// TestWhyOfWhatIsNotThere has a wrong name be an error, unless a record tells of it.
+func TestWhyOfWhatIsNotThere(t *testing.T) {
+	denied := recordOf("web", v1alpha1.AllowanceRecordStatus{History: []v1alpha1.HistoryEntry{denial(time.Minute, "Create", "web-2", "create")}})
+	denied.Namespace = "shop"
+	of := func(kind, name string) *cluster.Target {
+		return &cluster.Target{GVK: schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: kind}, Namespace: "shop", Name: name}
+	}
+	forbidden := apierrors.NewForbidden(schema.GroupResource{Resource: "any"}, "web", errors.New("no"))
+	tests := map[string]struct {
+		subject   *cluster.Target
+		namespace string
+		fails     error
+		want      string
+		notes     int
+	}{
+		"an object":                          {subject: of("Deployment", "nope"), want: `reading Deployment/nope in namespace shop: deployments.apps "nope" not found`},
+		"an object that is there":            {subject: of("Deployment", "web")},
+		"a child whose creation was refused": {subject: of("ReplicaSet", "web-2")},
+		"an object that may not be read":     {subject: of("Deployment", "web"), fails: forbidden, notes: 1},
+		"an object, and the server fails":    {subject: of("Deployment", "web"), fails: errors.New("broken"), want: "reading Deployment/web in namespace shop: broken"},
+		"a namespace":                        {namespace: "nope", want: `reading Namespace/nope: namespaces "nope" not found`},
+		"a namespace that is there":          {namespace: "shop"},
+		"a namespace that may not be read":   {namespace: "nope", fails: forbidden},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			scheme := runtime.NewScheme()
+			for _, add := range []func(*runtime.Scheme) error{v1alpha1.AddToScheme, corev1.AddToScheme, appsv1.AddToScheme} {
+				if err := add(scheme); err != nil {
+					t.Fatal(err)
+				}
+			}
+			web := &appsv1.Deployment{ObjectMeta: metav1.ObjectMeta{Namespace: "shop", Name: "web"}}
+			c := fake.NewClientBuilder().WithScheme(scheme).
+				WithObjects(denied.DeepCopy(), web, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "shop"}}).
+				WithInterceptorFuncs(interceptor.Funcs{Get: func(ctx context.Context, c client.WithWatch, key client.ObjectKey, obj client.Object, opts ...client.GetOption) error {
+					if tt.fails != nil {
+						return tt.fails
+					}
+					return c.Get(ctx, key, obj, opts...)
+				}}).Build()
+			report, err := findOf(t.Context(), &cluster.Cluster{Client: c, Namespace: cmp.Or(tt.namespace, "shop")}, tt.subject)
+			got, notes := "", 0
+			if err != nil {
+				got = err.Error()
+			} else {
+				notes = len(report.Notes)
+			}
+			if got != tt.want || notes != tt.notes {
+				t.Errorf("%q, %d notes: want %q, %d", got, notes, tt.want, tt.notes)
 			}
 		})
 	}
