@@ -43,10 +43,13 @@ const (
 func (r *Reconciler) recover(ctx context.Context, v *view, rec *v1alpha1.AllowanceRecord, next *requeue.Soonest) (_ *v1alpha1.AllowanceRecord, waits bool, err error) {
 	ref := record.TargetOf(v.obj)
 	if !record.KnowsLedger(rec) && r.Records.IsLost(ctx, ref) {
-		logf.FromContext(ctx).Info("Putting back an AllowanceRecord that somebody deleted")
 		if rec, err = r.Records.Restore(ctx, ref); err != nil {
 			return nil, true, err
 		}
+		if rec == nil {
+			return nil, false, nil // It goes with its namespace, as the object will.
+		}
+		logf.FromContext(ctx).Info("Put back an AllowanceRecord that somebody deleted")
 		r.Events.Eventf(v.obj, nil, corev1.EventTypeWarning, reasonRecordLost, actionRestore,
 			"somebody deleted the AllowanceRecord of this object; it is put back as it was")
 	}

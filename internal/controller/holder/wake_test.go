@@ -18,16 +18,21 @@ package holder
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
 	appsv1 "k8s.io/api/apps/v1"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/client-go/tools/events"
 	clocktesting "k8s.io/utils/clock/testing"
+	"sigs.k8s.io/controller-runtime/pkg/cache/informertest"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/client/interceptor"
@@ -75,6 +80,8 @@ type waiting struct {
 	r *Reconciler
 	// shows has what the Deployment shows after each write of it.
 	shows []bool
+	// refuses is what the API server says to whoever creates something, nil for nothing.
+	refuses error
 }
 
 const waitingUser = "system:serviceaccount:crossplane-system:crossplane"
@@ -104,6 +111,12 @@ func newWaiting(t *testing.T) *waiting {
 	}
 	c := building.WithStatusSubresource(rec, &appsv1.Deployment{}).
 		WithObjects(obj.Unstructured, rec).WithInterceptorFuncs(interceptor.Funcs{
+		Create: func(ctx context.Context, c client.WithWatch, obj client.Object, opts ...client.CreateOption) error {
+			if w.refuses != nil {
+				return w.refuses
+			}
+			return c.Create(ctx, obj, opts...)
+		},
 		SubResourcePatch: func(ctx context.Context, c client.Client, name string, obj client.Object, patch client.Patch, opts ...client.SubResourcePatchOption) error {
 			err := c.SubResource(name).Patch(ctx, obj, patch, opts...)
 			w.shows = append(w.shows, conditions.ShowsBlocked(w.holder()))
@@ -210,6 +223,47 @@ func TestLeftForGood(t *testing.T) {
 	w.flush()
 	w.look(w.holder(), w.record())
 	w.showed(true, false)
+}
+
+// TestRecover has a record put back that somebody deleted, and one that goes with its namespace go
+// without a word.
+func TestRecover(t *testing.T) {
+	terminating := apierrors.NewForbidden(schema.GroupResource{Resource: "allowancerecords"}, "any", errors.New("no"))
+	terminating.ErrStatus.Details.Causes = []metav1.StatusCause{{Type: corev1.NamespaceTerminatingCause}}
+	for name, tt := range map[string]struct {
+		refuses error
+		told    int
+	}{
+		"somebody deleted it":    {told: 1},
+		"it goes with all there": {refuses: terminating},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newWaiting(t)
+			objects := &informertest.FakeInformers{Scheme: w.r.Scheme()}
+			if err := w.r.Records.Follow(t.Context(), objects); err != nil {
+				t.Fatal(err)
+			}
+			informer, err := objects.FakeInformerFor(t.Context(), &v1alpha1.AllowanceRecord{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			rec := w.record()
+			if err := w.r.Delete(t.Context(), rec.DeepCopy()); err != nil {
+				t.Fatal(err)
+			}
+			informer.Delete(rec)
+			told := events.NewFakeRecorder(2)
+			w.r.Events, w.refuses = told, tt.refuses
+			v := look(w.holder(), nil, controllertest.Noon)
+			got, waits, err := w.r.recover(t.Context(), &v, nil, &requeue.Soonest{})
+			if err != nil || waits {
+				t.Errorf("it waits: %t, %v", waits, err)
+			}
+			if (got != nil) != (tt.refuses == nil) || len(told.Events) != tt.told || v.isLost {
+				t.Errorf("record %v, %d events, lost: %t", got, len(told.Events), v.isLost)
+			}
+		})
+	}
 }
 
 // denies notes a denial that was decided while the Deployment showed that it is blocked, or did
