@@ -56,6 +56,15 @@ type Knowledge struct {
 	// +kubebuilder:validation:MaxItems=16
 	Bookkeeping []BookkeepingKnowledge `json:"bookkeeping,omitempty"`
 
+	// ownAnnotations are annotations that the controllers of objects of this kind write into
+	// these very objects to keep their books, such as the number of a revision. Who may use
+	// the allowances of an object writes them without a cause, and they are no cause.
+	// +optional
+	// +listType=set
+	// +kubebuilder:validation:MaxItems=16
+	// +kubebuilder:validation:items:MaxLength=317
+	OwnAnnotations []string `json:"ownAnnotations,omitempty"`
+
 	// actions are what people change in the status to have a controller act, such as the
 	// promotion of a canary. Who may not initiate is refused. What an action allows is what
 	// the rules allow whose trigger it matches, or else all rules together. What

@@ -1236,6 +1236,11 @@ func (in *Knowledge) DeepCopyInto(out *Knowledge) {
 			(*in)[i].DeepCopyInto(&(*out)[i])
 		}
 	}
+	if in.OwnAnnotations != nil {
+		in, out := &in.OwnAnnotations, &out.OwnAnnotations
+		*out = make([]string, len(*in))
+		copy(*out, *in)
+	}
 	if in.Actions != nil {
 		in, out := &in.Actions, &out.Actions
 		*out = make([]StatusAction, len(*in))

@@ -20,7 +20,10 @@ import (
 	"maps"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 )
 
 func TestBookkeeping(t *testing.T) {
@@ -59,6 +62,36 @@ func TestBookkeeping(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if got := BuiltIn(tt.child.GroupVersionKind().GroupKind()).IsBookkeeping(tt.operation, tt.child.Object); got != tt.want {
 				t.Errorf("IsBookkeeping(%s) = %t, want %t", tt.operation, got, tt.want)
+			}
+		})
+	}
+}
+
+func TestWithoutOwnAnnotations(t *testing.T) {
+	const revision = "deployment.kubernetes.io/revision"
+	with := func(annotations map[string]any) map[string]any {
+		metadata := map[string]any{"name": "web"}
+		if annotations != nil {
+			metadata["annotations"] = annotations
+		}
+		return map[string]any{"metadata": metadata}
+	}
+	tests := map[string]struct{ given, want map[string]any }{
+		"none":           {map[string]any{}, map[string]any{}},
+		"no annotations": {with(nil), with(nil)},
+		"others":         {with(map[string]any{"a": "b"}), with(map[string]any{"a": "b"})},
+		"alone":          {with(map[string]any{revision: "1"}), with(nil)},
+		"among others":   {with(map[string]any{revision: "1", "a": "b"}), with(map[string]any{"a": "b"})},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			before := runtime.DeepCopyJSON(tt.given)
+			got := BuiltIn(schema.GroupKind{Group: "apps", Kind: "Deployment"}).WithoutOwnAnnotations(tt.given)
+			if diff := cmp.Diff(tt.want, got); diff != "" {
+				t.Errorf("without (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(before, tt.given); diff != "" {
+				t.Errorf("it changed what it was given (-want +got):\n%s", diff)
 			}
 		})
 	}

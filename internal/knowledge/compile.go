@@ -45,6 +45,7 @@ func Compile(declaration *v1alpha1.Knowledge, path *field.Path) (*Kind, field.Er
 		Selector:         oneOf(&c, declaration.Selector, path.Child("selector"), v1alpha1.SelectorKeeps, v1alpha1.SelectorAdopts),
 		Writers:          slices.Clone(declaration.Writers),
 		AnnotationsCount: declaration.AnnotationsCount,
+		OwnAnnotations:   slices.Clone(declaration.OwnAnnotations),
 	}
 	for i, child := range declaration.Children {
 		out.Children = append(out.Children, c.child(child, path.Child("children").Index(i)))

@@ -18,6 +18,7 @@ package knowledge
 
 import (
 	"encoding/json"
+	"maps"
 	"reflect"
 	"slices"
 	"strings"
@@ -41,6 +42,8 @@ type Kind struct {
 	TemplateMetadata bool
 	// Bookkeeping is what controllers do to objects of the kind without a cause.
 	Bookkeeping []Bookkeeping
+	// OwnAnnotations are what controllers write into objects of the kind for themselves.
+	OwnAnnotations []string
 	// Actions are what people change in the status.
 	Actions []Action
 	// Reported are the fields of the status that only who reports them writes.
@@ -197,6 +200,31 @@ func (k *Kind) IsBookkeeping(operation string, object map[string]any) bool {
 	})
 }
 
+// IsOwnAnnotation reports whether a path is that of an annotation which controllers write into
+// objects of the kind for themselves.
+func (k *Kind) IsOwnAnnotation(path change.Path) bool {
+	return len(path) == 3 && path.IsMetadata() && path[1].Field == "annotations" && slices.Contains(k.OwnAnnotations, path[2].Field)
+}
+
+// WithoutOwnAnnotations returns an object without these, and as it is where it has none. The
+// object itself stays as it is.
+func (k *Kind) WithoutOwnAnnotations(obj map[string]any) map[string]any {
+	metadata, _ := obj["metadata"].(map[string]any)
+	annotations, _ := metadata["annotations"].(map[string]any)
+	if !slices.ContainsFunc(k.OwnAnnotations, func(key string) bool { _, has := annotations[key]; return has }) {
+		return obj
+	}
+	annotations, metadata, obj = maps.Clone(annotations), maps.Clone(metadata), maps.Clone(obj)
+	for _, key := range k.OwnAnnotations {
+		delete(annotations, key)
+	}
+	if metadata["annotations"] = annotations; len(annotations) == 0 {
+		delete(metadata, "annotations")
+	}
+	obj["metadata"] = metadata
+	return obj
+}
+
 // Holds reports whether an object has the value in the field.
 func (f Field) Holds(object map[string]any) bool {
 	value, there := f.Path.Value(object)
@@ -239,6 +267,7 @@ var setters = map[string]func(to, from *Kind){
 	"children":         func(to, from *Kind) { to.Children = from.Children },
 	"childMetadata":    func(to, from *Kind) { to.TemplateMetadata = from.TemplateMetadata },
 	"bookkeeping":      func(to, from *Kind) { to.Bookkeeping = from.Bookkeeping },
+	"ownAnnotations":   func(to, from *Kind) { to.OwnAnnotations = from.OwnAnnotations },
 	"actions":          func(to, from *Kind) { to.Actions = from.Actions },
 	"reported":         func(to, from *Kind) { to.Reported = from.Reported },
 	"steering":         func(to, from *Kind) { to.Steering = from.Steering },

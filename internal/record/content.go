@@ -32,7 +32,8 @@ import (
 // key; nil where they withhold nothing. What systems write into an object for themselves
 // is no part of it.
 func ContentOf(obj *unstructured.Unstructured, policies []*policy.Policy, key string) *v1alpha1.ApprovedContent {
-	fields := approved.Fields(string(obj.GetUID())+key, lineage.WithoutBooks(obj.Object), triggersOf(policies))
+	known := policy.Known(obj.GroupVersionKind().GroupKind(), policies)
+	fields := approved.Fields(string(obj.GetUID())+key, known.WithoutOwnAnnotations(lineage.WithoutBooks(obj.Object)), triggersOf(policies))
 	if len(fields) == 0 {
 		return nil
 	}

@@ -30,6 +30,7 @@ import (
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 	"kausality.io/operator/test/controlplane"
+	"kausality.io/operator/test/stage"
 )
 
 // Two policies for Deployments, by two teams: one rolls out images, and only with
@@ -270,5 +271,35 @@ var _ = Describe("Policies that come and go", func() {
 		owner.change(ctx, d, approve("*"))
 		shared.complete(ctx, d, "5")
 		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:4": 2}))
+	}, SpecTimeout(specTimeout))
+})
+
+// What a controller counts in an annotation of its own object is no change that somebody has to
+// approve (D5).
+var _ = Describe("A rule about the annotations of Deployments", func() {
+	const annotated = "annotated"
+	It("lets rollouts go on, whose number is an annotation, and withholds what a stranger writes there", func(ctx SpecContext) {
+		ns := shared.newNamespaceFor(ctx, annotated)
+		policies := shared.samplePoliciesFor(ctx, annotated)
+		rule := policies[0].Spec.Rules[0].DeepCopy()
+		rule.Trigger = "metadata.annotations"
+		policies[0].Spec.Rules = append(policies[0].Spec.Rules, *rule)
+		shared.apply(ctx, policies...)
+
+		owner, stranger := shared.alice(), shared.mallory()
+		d := owner.deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+		for _, revision := range []string{"2", "3"} {
+			owner.change(ctx, d, image("web:"+revision))
+			shared.hasPods(ctx, ns, map[string]int{"web:" + revision: 2})
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(d), d)).To(Succeed())
+				g.Expect(d.Annotations).To(HaveKeyWithValue(revisionKey, revision))
+				g.Expect(stage.WithheldOf(d)).To(BeEmpty())
+			}).Should(Succeed())
+		}
+		stranger.change(ctx, d, annotation("note", "theirs"))
+		Expect(stranger.warned.take()).To(ContainSubstring("the change of metadata.annotations[note] of Deployment web is withheld"))
+		Expect(stranger.try(ctx, d, annotation(revisionKey, "9"))).To(Succeed())
+		Expect(stranger.warned.take()).To(ContainSubstring("the change of metadata.annotations[" + revisionKey + "] of Deployment web is withheld"))
 	}, SpecTimeout(specTimeout))
 })

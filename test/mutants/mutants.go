@@ -467,6 +467,21 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestDenialsAroundTheWake", "./internal/controller/holder"},
 	},
 	{
+		name:  "record: one that goes with its namespace is said to be deleted",
+		edits: []edit{{"internal/controller/holder/lost.go", "		if rec == nil {\n			return", "		if rec == nil && false {\n			return"}},
+		unit:  []string{"-run=TestRecover", "./internal/controller/holder"},
+	},
+	{
+		name:  "bookkeeping: the revision of a Deployment has to be approved",
+		edits: []edit{{"internal/knowledge/kind.go", "return len(path) == 3 && path.IsMetadata()", "return len(path) == 3 && !path.IsMetadata()"}},
+		unit:  []string{"-run=TestOwnAnnotations", "./internal/webhook/admission"},
+	},
+	{
+		name:  "bookkeeping: anybody numbers the revisions of a Deployment",
+		edits: []edit{{"internal/webhook/admission/gather.go", "len(f.Changes)+len(f.OwnChanges) == 0 || !f.Requester.IsController()", "len(f.Changes)+len(f.OwnChanges) == 0"}, {"internal/webhook/admission/gather.go", "	if policy.MayExercise(f.Requester, f.OwnPolicies, nil) {\n		f.OwnChanges", "	if true || policy.MayExercise(f.Requester, f.OwnPolicies, nil) {\n		f.OwnChanges"}},
+		unit:  []string{"-run=TestOwnAnnotations", "./internal/webhook/admission"},
+	},
+	{
 		name:  "why: what is withheld is told by the record alone",
 		edits: []edit{{"internal/cli/why/find.go", "	r.Withheld = append([]Withheld{}, withheld(rec, policies)...)\n", ""}},
 		unit:  []string{"-run=TestWhyOfTheObject", "./internal/cli/why"},

@@ -323,6 +323,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	f.LateInitialization = f.isLateInitialization(r)
 	f.setRenames(r, declared)
 	f.setBooksAside(r)
+	f.setOwnAnnotationsAside(r)
 	f.Bookkeeping = f.Bookkeeping || policy.Known(r.gvk.GroupKind(), f.OwnPolicies).IsBookkeeping(string(r.operation), r.current().Object)
 	current := r.current()
 	f.Child = decision.Child{
@@ -529,6 +530,25 @@ func (f *facts) setBooksAside(r *request) {
 	rest := slices.DeleteFunc(slices.Clone(f.Changes), isBookkeeping)
 	if f.Bookkeeping = len(rest)+len(f.OwnChanges) == 0; !f.Bookkeeping {
 		f.Changes = rest
+	}
+}
+
+// setOwnAnnotationsAside leaves out the changes of annotations in which the controllers of the object
+// keep their books, where it may be one of these that makes them. Observed without that: the revision
+// that the Deployment controller counts was withheld, and each rollout with it, where a policy names
+// the annotations of Deployments.
+func (f *facts) setOwnAnnotationsAside(r *request) {
+	if len(f.Changes)+len(f.OwnChanges) == 0 || !f.Requester.IsController() {
+		return
+	}
+	kind := policy.Known(r.gvk.GroupKind(), f.OwnPolicies)
+	isOwn := func(c change.Change) bool { return kind.IsOwnAnnotation(c.Path) }
+	if !slices.ContainsFunc(f.OwnChanges, isOwn) && !slices.ContainsFunc(f.Changes, isOwn) {
+		return
+	}
+	if policy.MayExercise(f.Requester, f.OwnPolicies, nil) {
+		f.OwnChanges = slices.DeleteFunc(slices.Clone(f.OwnChanges), isOwn)
+		f.Changes = slices.DeleteFunc(slices.Clone(f.Changes), isOwn)
 	}
 }
 
