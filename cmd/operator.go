@@ -539,6 +539,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		interception.ValidatePath: &admission.Validator{Gatherer: gatherer},
 		interception.CausePath: &cause.Hook{
 			Policies: o.GetClient(), Namespaces: o.namespaces, KindFor: o.kinds.KindFor, Clock: o.clock,
+			Notary:   generate.NewNotary(o.digestKey),
 			Requests: cause.Secrets{Writer: o.GetClient(), Namespace: o.namespace},
 		},
 	} {
@@ -563,6 +564,7 @@ func (o *operator) generatingController() *generatingcontroller.Reconciler {
 		Discovery:      o.discovery,
 		Records:        o.records,
 		Events:         o.GetEventRecorder("kausality"),
+		Notary:         generate.NewNotary(o.digestKey),
 		Clock:          o.clock,
 		DefaultAccount: o.generator(),
 		Namespace:      o.namespace,

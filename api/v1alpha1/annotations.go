@@ -76,6 +76,10 @@ const (
 	// objects. A webhook writes it, and nobody else does (D21).
 	AnnotationRequests = "kausality.io/requests"
 
+	// AnnotationNoted is the signature of AnnotationChangedBy and AnnotationRequests on what
+	// GeneratingPolicies make objects from: without it they count for nothing (D21).
+	AnnotationNoted = "kausality.io/noted"
+
 	// AnnotationChangedSpec is a digest of the spec that AnnotationChangedBy is about. A spec
 	// with another one was changed while nobody asked the webhook.
 	AnnotationChangedSpec = "kausality.io/changed-spec"

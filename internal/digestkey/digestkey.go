@@ -16,7 +16,8 @@ limitations under the License.
 
 // Package digestkey keeps the key of digests that stand where people read them who may
 // not read what they are of: in records, events and messages. Without a key, whoever can
-// guess a value could tell that a digest is of it.
+// guess a value could tell that a digest is of it. What admission notes for
+// GeneratingPolicies is signed with it, too.
 package digestkey
 
 import (
@@ -43,7 +44,8 @@ const (
 
 // Ensure returns the key, which it makes where there is none: all replicas, and the
 // operator after a restart, have the same. A key that is lost makes no harm but that
-// commands to approve which people have copied do not work any more.
+// commands to approve which people have copied do not work any more, and that who asked for
+// a trigger of a GeneratingPolicy is not known until somebody changes it.
 func Ensure(ctx context.Context, reader client.Reader, writer client.Writer, namespace string) (string, error) {
 	secret := &corev1.Secret{}
 	name := client.ObjectKey{Namespace: namespace, Name: SecretName}

@@ -33,12 +33,16 @@ import (
 // Admission notes them on the object, in the request itself: what is not stored leaves no note.
 type Requests map[string]map[string]any
 
-// RequestsOn returns the requests that an object keeps. There are none where nobody noted one, or where
-// what is noted cannot be read.
+// RequestsOn returns the requests that an object says it keeps, whoever wrote that. There are none where
+// nobody noted one, or where what is noted cannot be read.
 func RequestsOn(object map[string]any) Requests {
 	metadata, _ := object["metadata"].(map[string]any)
 	annotations, _ := metadata["annotations"].(map[string]any)
 	text, _ := annotations[v1alpha1.AnnotationRequests].(string)
+	return decodeRequests(text)
+}
+
+func decodeRequests(text string) Requests {
 	var out Requests
 	if text == "" || json.Unmarshal([]byte(text), &out) != nil {
 		return nil

@@ -29,6 +29,7 @@ import (
 	"k8s.io/utils/ptr"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate"
 )
 
 // CausePath is where the operator serves the hook that notes on an object who changed it.
@@ -72,9 +73,9 @@ func causes(in Input, scope *metav1.LabelSelector) *admissionregistrationv1.Muta
 				{Name: "not-exempt", Expression: notExempt},
 				{Name: "not-the-operator", Expression: "!" + byOperator(in)},
 				// One expression, since all conditions are evaluated where one is false.
-				{Name: conditionCounts, Expression: "(" + concerned(in) + ") && (" + anyOf(slices.Concat([]string{
+				{Name: conditionCounts, Expression: anyOf(notesDiffer, whole(in)+" && ("+concerned(in)+") && ("+anyOf(slices.Concat([]string{
 					`request.operation != "UPDATE"`, noObject, noOldObject,
-				}, contentDiffers, []string{metadataDiffers(sets.New("labels", "annotations"))})...) + ")"},
+				}, contentDiffers, []string{metadataDiffers(sets.New("labels", "annotations"))})...)+")")},
 			},
 		}},
 	}
@@ -99,8 +100,53 @@ func causeRules(in Input) []admissionregistrationv1.RuleWithOperations {
 			},
 		})
 	}
+	rules = append(rules, underneath(rules)...)
 	slices.SortFunc(rules, func(a, b admissionregistrationv1.RuleWithOperations) int { return cmp.Compare(a.String(), b.String()) })
 	return slices.CompactFunc(rules, func(a, b admissionregistrationv1.RuleWithOperations) bool { return a.String() == b.String() })
+}
+
+// underneath returns rules for all sub-resources of what rules name: whatever they are called, some store
+// the annotations that they are sent. A Pod has its binding by another name, too.
+func underneath(rules []admissionregistrationv1.RuleWithOperations) []admissionregistrationv1.RuleWithOperations {
+	var out []admissionregistrationv1.RuleWithOperations
+	add := func(like *admissionregistrationv1.RuleWithOperations, name string) {
+		rule := *like.DeepCopy()
+		rule.Operations, rule.Resources = []admissionregistrationv1.OperationType{create, update}, []string{name}
+		out = append(out, rule)
+	}
+	for i := range rules {
+		for _, name := range rules[i].Resources {
+			name, _, _ = strings.Cut(name, "/")
+			switch {
+			case slices.Equal(rules[i].APIGroups, []string{v1alpha1.GroupVersion.Group}):
+				continue // A custom resource: its status has no annotations.
+			case name == "pods":
+				add(&rules[i], "bindings")
+			}
+			add(&rules[i], name+"/*")
+		}
+	}
+	return out
+}
+
+// notesDiffer is true where a request brings notes, or changes them: by a sub-resource as well, which
+// may store the annotations that come with it.
+var notesDiffer = fmt.Sprintf(`(request.operation in ["CREATE", "UPDATE"] && object != null
+&& [%s].exists(new, [oldObject == null ? {} : %s].exists(old,
+  %s.exists(k, (k in new) != (k in old) || (k in new && new[k] != old[k])))))`,
+	annotations("object"), annotations("oldObject"), list(generate.NoteKeys()...))
+
+// whole returns true where a request is about an object itself, or about a sub-resource by which requests
+// are triggers. Of other sub-resources only the notes matter that they may write.
+func whole(in Input) string {
+	named := sets.New("")
+	for _, rule := range in.Triggers {
+		for _, name := range rule.Resources {
+			_, subresource, _ := strings.Cut(name, "/")
+			named.Insert(subresource)
+		}
+	}
+	return fmt.Sprintf(`(!has(request.subResource) || request.subResource in %s)`, list(sets.List(named)...))
 }
 
 // concerned returns true for triggers, for the objects that policies read, and for objects with a note. Where
@@ -120,15 +166,12 @@ func concerned(in Input) string {
 	if only.Len() == 0 {
 		return "true"
 	}
-	noted := func(variable string) string {
-		return fmt.Sprintf(`(%[1]s != null && [%[2]s].exists(a, %[3]q in a || %[4]q in a))`,
-			variable, annotations(variable), v1alpha1.AnnotationChangedBy, v1alpha1.AnnotationRequests)
-	}
+	noted := fmt.Sprintf(`(object != null && [%s].exists(a, %s.exists(k, k in a)))`, annotations("object"), list(generate.NoteKeys()...))
 	// Policies read a cluster-scoped object in namespace "". In a request, a Namespace is in itself.
 	return anyOf(fmt.Sprintf(`[%s].exists(r, !(r in %s)
 || [has(request.namespace) ? request.namespace : ""].exists(ns, [has(request.name) ? request.name : ""].exists(name,
 [ns + "/" + name, ns + "/", "/" + name, "/"].exists(n, r + " " + n in %s))))`, requested, list(sets.List(only)...), list(sets.List(read)...)),
-		noted("object"), noted("oldObject"))
+		noted)
 }
 
 // covers reports whether a rule names a resource, or one of its sub-resources.

@@ -17,8 +17,10 @@ limitations under the License.
 package interception
 
 import (
+	"slices"
 	"testing"
 
+	"github.com/google/go-cmp/cmp"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	corev1 "k8s.io/api/core/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
@@ -53,6 +55,7 @@ func TestCauseConditions(t *testing.T) {
 		object, old *corev1.ConfigMap
 		namespace   *corev1.Namespace
 		user        string
+		subresource string
 		want        bool
 	}{
 		"a source":                              {sources: source(configMaps, new("ns"), new("name")), want: true},
@@ -75,6 +78,11 @@ func TestCauseConditions(t *testing.T) {
 		"it keeps requests":                     {sources: another, old: configMap("one", v1alpha1.AnnotationRequests), want: true},
 		"nothing of a source is changed":        {sources: source(configMaps, new("ns"), new("name")), object: configMap("one")},
 		"a source is changed by the operator":   {sources: source(configMaps, new("ns"), new("name")), user: operatorUser},
+		"a sub-resource":                        {triggers: triggers("", "configmaps"), subresource: "status"},
+		"a sub-resource brings notes":           {triggers: triggers("", "configmaps"), object: configMap("two", v1alpha1.AnnotationChangedBy), subresource: "status", want: true},
+		"a sub-resource takes notes off":        {triggers: triggers("", "configmaps"), old: configMap("one", v1alpha1.AnnotationRequests), subresource: "status", want: true},
+		"a sub-resource leaves notes":           {triggers: triggers("", "configmaps"), object: configMap("two", v1alpha1.AnnotationNoted), old: configMap("one", v1alpha1.AnnotationNoted), subresource: "status"},
+		"a trigger is a sub-resource":           {triggers: triggers("", "configmaps/any"), subresource: "any", want: true},
 		"a Namespace that is read":              {sources: source(namespaces, new(""), new("ns")), namespace: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}}, want: true},
 		"a Namespace, and another one is read":  {sources: source(namespaces, new(""), new("other")), namespace: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}}},
 		"a Namespace, and names depend on that": {sources: source(namespaces, new(""), nil), namespace: &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: "ns"}}, want: true},
@@ -90,7 +98,7 @@ func TestCauseConditions(t *testing.T) {
 				tc.user = "jane"
 			}
 			of, attributes := configMaps, admission.NewAttributesRecord(tc.object, tc.old, corev1.SchemeGroupVersion.WithKind("ConfigMap"), "ns", "name",
-				configMaps, "", admission.Update, nil, false, &user.DefaultInfo{Name: tc.user})
+				configMaps, tc.subresource, admission.Update, nil, false, &user.DefaultInfo{Name: tc.user})
 			if tc.namespace != nil {
 				of = namespaces
 				attributes = admission.NewAttributesRecord(tc.namespace, nil, corev1.SchemeGroupVersion.WithKind("Namespace"), "ns", "ns",
@@ -116,7 +124,47 @@ func TestCauseRules(t *testing.T) {
 	for i := range rules {
 		got = append(got, rules[i].Resources...)
 	}
-	if len(got) != 2 || got[0] != "generatingpolicies" && got[1] != "generatingpolicies" {
-		t.Errorf("rules for %v, want one for generatingpolicies and one for secrets", got)
+	slices.Sort(got)
+	if diff := cmp.Diff([]string{"generatingpolicies", "secrets", "secrets/*"}, got); diff != "" {
+		t.Errorf("resources of rules (-want +got):\n%s", diff)
+	}
+}
+
+// TestCauseRulesNameSubresources has the API server ask about all that may store annotations of triggers.
+func TestCauseRulesNameSubresources(t *testing.T) {
+	rule := func(operation admissionregistrationv1.OperationType, resource string) admissionregistrationv1.RuleWithOperations {
+		return admissionregistrationv1.RuleWithOperations{
+			Operations: []admissionregistrationv1.OperationType{operation},
+			Rule:       admissionregistrationv1.Rule{APIGroups: []string{""}, APIVersions: []string{"v1"}, Resources: []string{resource}},
+		}
+	}
+	for name, tc := range map[string]struct {
+		trigger admissionregistrationv1.RuleWithOperations
+		want    []string
+	}{
+		"objects":                {rule("CREATE", "namespaces"), []string{"CREATE namespaces", "CREATE UPDATE namespaces/*"}},
+		"all objects":            {rule("CREATE", "*"), []string{"CREATE *", "CREATE UPDATE */*"}},
+		"Pods":                   {rule("UPDATE", "pods"), []string{"CREATE UPDATE bindings", "CREATE UPDATE pods/*", "UPDATE pods"}},
+		"about a sub-resource":   {rule("CONNECT", "pods/exec"), []string{"CONNECT pods/exec", "CREATE UPDATE bindings", "CREATE UPDATE pods/*"}},
+		"deletions are triggers": {rule("DELETE", "secrets"), []string{"CREATE UPDATE secrets/*", "DELETE secrets"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var got []string
+			for _, r := range Render(Input{Triggers: []admissionregistrationv1.RuleWithOperations{tc.trigger}}).Causes.Webhooks[0].Rules {
+				if r.APIGroups[0] == v1alpha1.GroupVersion.Group {
+					continue
+				}
+				text := ""
+				for _, operation := range r.Operations {
+					text += string(operation) + " "
+				}
+				got = append(got, text+r.Resources[0])
+			}
+			slices.Sort(got)
+			slices.Sort(tc.want)
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("rules (-want +got):\n%s", diff)
+			}
+		})
 	}
 }

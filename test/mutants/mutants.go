@@ -279,8 +279,33 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestHook$", "./internal/webhook/cause"},
 	},
 	{
+		name:  "generating: what anybody notes counts",
+		edits: []edit{{"internal/generate/notary.go", `if text == "" || !n.Signed(id, object) {`, `if text == "" {`}},
+		ways:  []string{"saying who asked for a trigger where nobody asks who it is"},
+	},
+	{
+		name:  "generating: who changed a trigger is what anybody says",
+		edits: []edit{{"internal/generate/plan/causes.go", `!byPolicy && notary.Signed(id, object)`, `!byPolicy`}},
+		unit:  []string{"-run=TestCauses", "./internal/generate/plan"},
+	},
+	{
+		name:  "generating: what was noted of an object counts for the next of its name",
+		edits: []edit{{"internal/generate/notary.go", ".Before(object.GetCreationTimestamp().Time) {", ".Before(time.Time{}) {"}},
+		unit:  []string{"-run=TestNotary", "./internal/generate"},
+	},
+	{
+		name:  "generating: what is only tried is signed",
+		edits: []edit{{"internal/webhook/cause/notes.go", " && (req.DryRun == nil || !*req.DryRun) {", " {"}},
+		unit:  []string{"-run=TestHookSigns", "./internal/webhook/cause"},
+	},
+	{
+		name:  "generating: nobody looks at sub-resources of triggers",
+		edits: []edit{{"internal/interception/causes.go", "\trules = append(rules, underneath(rules)...)\n", ""}},
+		ways:  []string{"saying through a sub-resource who asked for a trigger", "saying in a Binding who asked for a Pod"},
+	},
+	{
 		name:  "generating: who takes a note off is not looked at",
-		edits: []edit{{"internal/interception/causes.go", `noted("object"), noted("oldObject"))`, `noted("object"))`}},
+		edits: []edit{{"internal/interception/causes.go", `(k in new) != (k in old) || (k in new &&`, `(k in old && k in new &&`}},
 		unit:  []string{"-run=TestCauseConditions", "./internal/interception"},
 	},
 	{

@@ -175,7 +175,8 @@ func (r steps) step(ctx context.Context, id generate.ID, uid types.UID) Step {
 	return out
 }
 
-// changed returns what wrote an object last. Writes of sub-resources, as of the status, and of nothing
+// changed returns what wrote an object last: not who, as only the operator can tell whether admission has
+// noted that, and it says so on what it makes. Writes of sub-resources, as of the status, and of nothing
 // but finalizers are no cause of what is made for it.
 func changed(obj *unstructured.Unstructured) *Changed {
 	fields := slices.DeleteFunc(slices.Clone(obj.GetManagedFields()), func(m metav1.ManagedFieldsEntry) bool { return m.Subresource != "" || isOfFinalizers(m) })
@@ -190,7 +191,7 @@ func changed(obj *unstructured.Unstructured) *Changed {
 		}
 	}
 	slices.Sort(managers)
-	return &Changed{User: obj.GetAnnotations()[v1alpha1.AnnotationChangedBy], Manager: strings.Join(slices.Compact(managers), " or "), Time: last.Time}
+	return &Changed{Manager: strings.Join(slices.Compact(managers), " or "), Time: last.Time}
 }
 
 // isOfFinalizers reports whether an entry has finalizers, and nothing else.

@@ -35,7 +35,7 @@ func (l *look) causes(ctx context.Context, step plan.Step) []plan.Cause {
 	accounts := l.book.accounts(l.DefaultAccount)
 	add := func(id generate.ID, object *unstructured.Unstructured, err error) {
 		if err == nil && object != nil {
-			out = append(out, plan.CausesOf(id, object, accounts...))
+			out = append(out, plan.CausesOf(l.Notary, id, object, accounts...))
 		}
 	}
 	trigger := step.Marks.Triggers[0]
@@ -68,7 +68,7 @@ func (l *look) causes(ctx context.Context, step plan.Step) []plan.Cause {
 	policy := &v1alpha1.GeneratingPolicy{}
 	if err := l.Client.Get(ctx, nameOf(l.of.Name), policy, client.UnsafeDisableDeepCopy); err == nil {
 		id := generate.ID{Group: v1alpha1.GroupVersion.Group, Kind: v1alpha1.KindGeneratingPolicy, Name: policy.Name}
-		out = append(out, plan.CausesOf(id, policy, accounts...))
+		out = append(out, plan.CausesOf(l.Notary, id, policy, accounts...))
 	}
 	return plan.Causes(out...)
 }

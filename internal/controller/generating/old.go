@@ -55,7 +55,7 @@ func (l *look) old(ctx context.Context, asked map[string]any) (map[string]any, e
 func (l *look) settleOld(ctx context.Context, trigger generate.ID, object *unstructured.Unstructured) (again bool, err error) {
 	counts := ""
 	if object != nil {
-		uid, _ := generate.RequestsOn(object.Object)[l.of.Name]["uid"].(string)
+		uid, _ := l.Notary.RequestsOn(trigger, object)[l.of.Name]["uid"].(string)
 		counts = kept.NameFor(types.UID(uid), l.of.UID)
 	}
 	var errs []error

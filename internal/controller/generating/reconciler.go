@@ -85,6 +85,8 @@ type Reconciler struct {
 	Records *record.Store
 	// Events are told on policies.
 	Events events.EventRecorder
+	// Notary knows what admission has noted on triggers, and on what is read.
+	Notary generate.Notary
 	// Clock tells the time.
 	Clock clock.PassiveClock
 	// DefaultAccount is the user name of the service account of policies that name none.

@@ -224,7 +224,7 @@ func (l *look) ask(ctx context.Context, of resource, object *unstructured.Unstru
 	id := idOf(object)
 	trigger := &generate.Trigger{
 		Resource: of.gvr, Equivalent: l.served.equivalent(of), Object: object.Object,
-		Request: generate.RequestsOn(object.Object)[l.of.Name],
+		Request: l.Notary.RequestsOn(id, object)[l.of.Name],
 	}
 	if l.of.compiled.NeedsRequest() && trigger.Request == nil && len(l.book.madeFor(request{l.of.Name, id})) == 0 {
 		return &generate.Result{}, nil // No request has made it a trigger.

@@ -41,13 +41,13 @@ type Cause struct {
 
 // CausesOf returns who changed an object, as its annotation says. Where a policy made the object, the
 // service account of a policy, one of accounts, is replaced by the causes that the object names itself.
-// There are none where nobody noted the change.
-func CausesOf(id generate.ID, object metav1.Object, accounts ...string) []Cause {
+// There are none where admission has not noted the change.
+func CausesOf(notary generate.Notary, id generate.ID, object metav1.Object, accounts ...string) []Cause {
 	var out []Cause
 	annotations := object.GetAnnotations()
 	user, made := annotations[v1alpha1.AnnotationChangedBy], writtenIn(id, annotations)
 	byPolicy := made.Policy.Name != "" && slices.Contains(accounts, user)
-	if user != "" && !byPolicy {
+	if user != "" && !byPolicy && notary.Signed(id, object) {
 		out = append(out, Cause{Object: id, User: user, Time: lastWrite(object)})
 	}
 	return append(out, made.Causes...)

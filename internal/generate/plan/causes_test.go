@@ -31,6 +31,7 @@ import (
 
 func TestCauses(t *testing.T) {
 	const account = "system:serviceaccount:kausality-system:kausality-generator"
+	notary := generate.NewNotary("key")
 	id := generate.ID{Kind: "ConfigMap", Namespace: "shop", Name: "settings"}
 	above := generate.ID{Kind: "Namespace", Name: "shop"}
 	at := func(minute int) *metav1.Time {
@@ -47,6 +48,7 @@ func TestCauses(t *testing.T) {
 		}
 		if by != "" {
 			object.SetAnnotations(with(object.GetAnnotations(), v1alpha1.AnnotationChangedBy, by))
+			object.SetAnnotations(with(object.GetAnnotations(), v1alpha1.AnnotationNoted, notary.Sign(id, object, by, "", time.Unix(0, 0))))
 		}
 		object.SetManagedFields([]metav1.ManagedFieldsEntry{
 			{Manager: "first", Time: at(1)}, {Manager: "last", Time: at(2)}, {Manager: "controller", Subresource: "status", Time: at(9)}, {Manager: "undated"},
@@ -59,12 +61,13 @@ func TestCauses(t *testing.T) {
 		many = append(many, Cause{Object: generate.ID{Name: strconv.Itoa(i)}, User: "alice", Time: at(59 - i)})
 	}
 	for name, tc := range map[string]struct{ got, want []Cause }{
-		"nobody noted it":                     {CausesOf(id, noted(""), account), nil},
-		"somebody changed it":                 {CausesOf(id, noted("alice"), account), []Cause{alice}},
-		"the account did, and no policy":      {CausesOf(id, noted(account), account), []Cause{{Object: id, User: account, Time: at(2)}}},
-		"a policy made it":                    {CausesOf(id, noted(account, bob), account), []Cause{bob}},
-		"somebody changed what a policy made": {CausesOf(id, noted("alice", bob), account), []Cause{alice, bob}},
-		"a copy of what a policy made":        {CausesOf(above, noted("", bob), account), nil},
+		"nobody noted it":                     {CausesOf(notary, id, noted(""), account), nil},
+		"somebody changed it":                 {CausesOf(notary, id, noted("alice"), account), []Cause{alice}},
+		"somebody says that they changed it":  {CausesOf(generate.NewNotary("another"), id, noted("alice")), nil},
+		"the account did, and no policy":      {CausesOf(notary, id, noted(account), account), []Cause{{Object: id, User: account, Time: at(2)}}},
+		"a policy made it":                    {CausesOf(notary, id, noted(account, bob), account), []Cause{bob}},
+		"somebody changed what a policy made": {CausesOf(notary, id, noted("alice", bob), account), []Cause{alice, bob}},
+		"a copy of what a policy made":        {CausesOf(notary, above, noted("", bob), account), nil},
 		"the latest is the first":             {Causes([]Cause{alice}, []Cause{bob}), []Cause{bob, alice}},
 		"one of each object":                  {Causes([]Cause{bob}, []Cause{{Object: above, User: "carol", Time: at(1)}}), []Cause{bob}},
 		"without a time it is the last":       {Causes([]Cause{{Object: id, User: "alice"}}, []Cause{bob}), []Cause{bob, {Object: id, User: "alice"}}},

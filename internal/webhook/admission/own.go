@@ -23,6 +23,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/ledger"
 )
 
@@ -88,7 +89,7 @@ func (o *ownAnnotations) dropForeign() {
 // hasOneKey reports whether an annotation has the same key whatever the owner of its object: what is said
 // about a gate, who changed the object, and by which requests.
 func hasOneKey(key string) bool {
-	return key == v1alpha1.AnnotationChangedBy || key == v1alpha1.AnnotationRequests || key == v1alpha1.AnnotationOrphan || key == v1alpha1.AnnotationGateRequested || slices.Contains(gate.StateKeys(), key)
+	return slices.Contains(generate.NoteKeys(), key) || key == v1alpha1.AnnotationOrphan || key == v1alpha1.AnnotationGateRequested || slices.Contains(gate.StateKeys(), key)
 }
 
 // takeCommands takes away what asks for something, which counts only in the request that

@@ -27,6 +27,7 @@ import (
 
 	admissionv1 "k8s.io/api/admission/v1"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
@@ -52,7 +53,9 @@ type Hook struct {
 	Requests Keeper
 	// KindFor returns the kind of a resource, and false where it is not served.
 	KindFor func(schema.GroupVersionResource) (schema.GroupVersionKind, bool)
-	// Clock tells when they were made.
+	// Notary signs what is noted.
+	Notary generate.Notary
+	// Clock tells when requests were made, and what was noted.
 	Clock clock.PassiveClock
 
 	mu       sync.Mutex
@@ -71,7 +74,10 @@ var namespaceKind = ancestry.NewNamespace().GroupVersionKind()
 // Handle implements admission.Handler.
 func (h *Hook) Handle(ctx context.Context, req admission.Request) admission.Response {
 	if generate.IsRequest(admissionregistrationv1.OperationType(req.Operation), req.SubResource) {
-		return admission.Allowed("").WithWarnings(h.keep(ctx, &req)...)
+		return restored(ctx, &req).WithWarnings(h.keep(ctx, &req)...)
+	}
+	if req.Kind == bindingKind {
+		return restored(ctx, &req)
 	}
 	object, before, err := objectsOf(&req)
 	if err != nil {
@@ -84,15 +90,40 @@ func (h *Hook) Handle(ctx context.Context, req admission.Request) admission.Resp
 		want = notesOn(before)
 	}
 	if before == nil || !generate.SameContent(before.Object, object.Object) {
-		want, warnings = h.notes(ctx, &req, object, before, want.requests)
+		want, warnings = h.notes(ctx, &req, object, before)
+		want = h.signed(&req, object, want)
 	}
 	return admission.Patched("", want.patch(object.GetAnnotations())...).WithWarnings(warnings...)
 }
 
-// notes returns what to note of a request that changes what an object says, and what to warn of. kept has
-// the requests that the object keeps.
-func (h *Hook) notes(ctx context.Context, req *admission.Request, object, before *unstructured.Unstructured, kept string) (notes, []string) {
-	changed := notes{changedBy: req.UserInfo.Username, requests: kept}
+// bindingKind is a Binding, whose annotations the API server merges into those of the Pod. It is created by
+// a sub-resource, and as if it were an object of its own.
+var bindingKind = metav1.GroupVersionKind{Version: "v1", Kind: "Binding"}
+
+// restored answers a request about a sub-resource, which may write the annotations of the object: the notes
+// stay as they were.
+func restored(ctx context.Context, req *admission.Request) admission.Response {
+	if req.Operation != admissionv1.Create && req.Operation != admissionv1.Update {
+		return admission.Allowed("")
+	}
+	object, before, err := objectsOf(req)
+	if err != nil {
+		logf.FromContext(ctx).Error(err, "Cannot restore who changed an object", "kind", req.Kind.Kind, "namespace", req.Namespace, "name", req.Name)
+		return admission.Allowed("")
+	}
+	return admission.Patched("", notesOn(before).patch(object.GetAnnotations())...)
+}
+
+// notes returns what to note of a request that changes what an object says, and what to warn of.
+func (h *Hook) notes(ctx context.Context, req *admission.Request, object, before *unstructured.Unstructured) (notes, []string) {
+	changed := notes{changedBy: req.UserInfo.Username}
+	var kept generate.Requests
+	if before != nil {
+		kept = h.Notary.RequestsOn(generate.IDOf(before.Object), before)
+		if kept != nil {
+			changed.requests = before.GetAnnotations()[v1alpha1.AnnotationRequests]
+		}
+	}
 	if req.Resource.Group == v1alpha1.GroupVersion.Group {
 		return changed, nil // A GeneratingPolicy: nothing else of the group is asked about.
 	}
@@ -109,17 +140,17 @@ func (h *Hook) notes(ctx context.Context, req *admission.Request, object, before
 	if !slices.ContainsFunc(policies, func(p compiled) bool { return p.policy.Concerns(ctx, trigger) }) {
 		return notes{}, nil
 	}
-	taken, warnings := h.taken(ctx, req, policies, trigger)
+	taken, warnings := h.taken(ctx, req, policies, trigger, kept)
 	if changed.requests, err = taken.Encode(); err != nil {
 		warnings = append(warnings, err.Error()+"; none is kept, and policies that ask about requests change nothing for this object")
 	}
 	return changed, warnings
 }
 
-// taken returns the requests that an object keeps from now on, and what to warn of: those before, and this
+// taken returns the requests that an object keeps from now on, and what to warn of: those it kept, and this
 // one for each policy that takes it. What is kept for policies that are not there, or do not ask, goes.
-func (h *Hook) taken(ctx context.Context, req *admission.Request, policies []compiled, trigger *generate.Trigger) (generate.Requests, []string) {
-	before, out := generate.RequestsOn(trigger.OldObject), generate.Requests{}
+func (h *Hook) taken(ctx context.Context, req *admission.Request, policies []compiled, trigger *generate.Trigger, before generate.Requests) (generate.Requests, []string) {
+	out := generate.Requests{}
 	var warnings []string
 	for _, p := range policies {
 		if !p.policy.NeedsRequest() {

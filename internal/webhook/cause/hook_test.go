@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"strings"
 	"testing"
+	"time"
 
 	jsonpatch "github.com/evanphx/json-patch/v5"
 	"github.com/google/go-cmp/cmp"
@@ -30,6 +31,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/utils/clock"
 	"sigs.k8s.io/controller-runtime/pkg/client/fake"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 	"sigs.k8s.io/yaml"
@@ -66,7 +68,27 @@ func newHook(t *testing.T, in labels, policies ...string) *Hook {
 		}
 		c = c.WithObjects(p)
 	}
-	return &Hook{Policies: c.Build(), Namespaces: in}
+	return &Hook{Policies: c.Build(), Namespaces: in, Notary: notary, Clock: clock.RealClock{}}
+}
+
+var notary = generate.NewNotary("key")
+
+// signed returns an object with its notes signed.
+func signed(t *testing.T, text string) string {
+	t.Helper()
+	object := &unstructured.Unstructured{}
+	if err := object.UnmarshalJSON(raw(t, text).Raw); err != nil {
+		t.Fatal(err)
+	}
+	annotations := object.GetAnnotations()
+	annotations[v1alpha1.AnnotationNoted] = notary.Sign(generate.IDOf(object.Object), object,
+		annotations[v1alpha1.AnnotationChangedBy], annotations[v1alpha1.AnnotationRequests], time.Now())
+	object.SetAnnotations(annotations)
+	out, err := object.MarshalJSON()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(out)
 }
 
 func raw(t *testing.T, text string) runtime.RawExtension {
@@ -193,6 +215,8 @@ func TestHookNotesRequests(t *testing.T) {
 	for name, tc := range map[string]struct {
 		by          string
 		before, now string
+		// unsigned is true where what is noted before was not noted by admission.
+		unsigned bool
 		// want are the users of the requests, by policy.
 		want map[string]string
 	}{
@@ -203,6 +227,7 @@ func TestHookNotesRequests(t *testing.T) {
 		"a change that forges":            {by: "bob", before: noted("one", ""), now: noted("three", byAlice), want: map[string]string{"either": "bob"}},
 		"a change that takes it off":      {by: "carol", before: noted("one", byAlice), now: noted("three", ""), want: map[string]string{"created": "alice", "either": "alice"}},
 		"a change of something unasked":   {by: "bob", before: noted("two", byAlice), now: noted("three", byAlice), want: map[string]string{"created": "alice", "either": "alice"}},
+		"a change of what somebody noted": {by: "carol", before: noted("one", byAlice), unsigned: true, now: noted("three", byAlice)},
 		"nothing but the note is changed": {by: "bob", before: noted("one", byAlice), now: noted("one", ""), want: map[string]string{"created": "alice", "either": "alice", "gone": "alice"}},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -214,6 +239,9 @@ func TestHookNotesRequests(t *testing.T) {
 				Object: raw(t, tc.now), Resource: metav1.GroupVersionResource{Version: "v1", Resource: "configmaps"},
 			}}
 			if tc.before != "" {
+				if !tc.unsigned && strings.Contains(tc.before, v1alpha1.AnnotationRequests) {
+					tc.before = signed(t, tc.before)
+				}
 				req.Operation, req.OldObject = admissionv1.Update, raw(t, tc.before)
 			}
 			got := map[string]string{}
@@ -223,6 +251,62 @@ func TestHookNotesRequests(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, got, cmpopts.EquateEmpty()); diff != "" {
 				t.Errorf("the users of the requests, by policy (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+// TestHookSigns shows which notes count: those of admission, and not those of a request that was only tried.
+func TestHookSigns(t *testing.T) {
+	const object = `{apiVersion: v1, kind: ConfigMap, metadata: {name: web, namespace: shop}, data: {key: one}}`
+	for name, dryRun := range map[string]bool{"a request": false, "a request that is tried": true} {
+		t.Run(name, func(t *testing.T) {
+			req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+				Operation: admissionv1.Create, Namespace: "shop", Resource: metav1.GroupVersionResource{Version: "v1", Resource: "configmaps"},
+				UserInfo: authenticationv1.UserInfo{Username: "bob"}, Object: raw(t, object), DryRun: &dryRun,
+			}}
+			h := newHook(t, nil, strings.NewReplacer("NAME", "created", "OPERATIONS", "CREATE").Replace(asking))
+			got := answered(t, req.Object.Raw, h.Handle(t.Context(), req))
+			if is := notary.Signed(generate.IDOf(got.Object), got); is == dryRun {
+				t.Errorf("signed: %v", is)
+			}
+		})
+	}
+}
+
+// TestHookRestoresNotes shows that no sub-resource writes notes, whatever it stores.
+func TestHookRestoresNotes(t *testing.T) {
+	const (
+		plain = `{apiVersion: v1, kind: Namespace, metadata: {name: shop}}`
+		noted = `{apiVersion: v1, kind: Namespace, metadata: {name: shop, annotations: {a: b, kausality.io/changed-by: alice, kausality.io/noted: "1.x", kausality.io/requests: "{}"}}}`
+		binds = `{apiVersion: v1, kind: Binding, metadata: {name: web, annotations: {a: b, kausality.io/changed-by: alice, kausality.io/noted: "1.x", kausality.io/requests: "{}"}}, target: {name: node}}`
+	)
+	forged := strings.NewReplacer("alice", "carol", "1.x", "2.y", "{}", "{x: y}").Replace(noted)
+	for name, tc := range map[string]struct {
+		before, now string
+		resource    string
+		subresource string
+		want        map[string]string
+	}{
+		"notes are brought":   {plain, noted, "namespaces", "status", map[string]string{"a": "b"}},
+		"notes are forged":    {noted, forged, "namespaces", "finalize", map[string]string{"a": "b", "kausality.io/changed-by": "alice", "kausality.io/noted": "1.x", "kausality.io/requests": "{}"}},
+		"notes are taken off": {noted, plain, "namespaces", "status", map[string]string{"kausality.io/changed-by": "alice", "kausality.io/noted": "1.x", "kausality.io/requests": "{}"}},
+		"a Pod is bound":      {"", binds, "pods", "binding", map[string]string{"a": "b"}},
+		"so by another name":  {"", binds, "bindings", "", map[string]string{"a": "b"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			req := admission.Request{AdmissionRequest: admissionv1.AdmissionRequest{
+				Operation: admissionv1.Create, UserInfo: authenticationv1.UserInfo{Username: "mallory"}, Namespace: "shop", Object: raw(t, tc.now),
+				Resource: metav1.GroupVersionResource{Version: "v1", Resource: tc.resource}, SubResource: tc.subresource,
+			}}
+			if tc.before != "" {
+				req.Operation, req.OldObject = admissionv1.Update, raw(t, tc.before)
+			} else {
+				req.Kind = bindingKind
+			}
+			resp := newHook(t, nil, strings.ReplaceAll(strings.NewReplacer("NAME", "all", "OPERATIONS", "CREATE").Replace(asking), "[configmaps]", `["*"]`)).Handle(t.Context(), req)
+			if diff := cmp.Diff(tc.want, answered(t, req.Object.Raw, resp).GetAnnotations()); diff != "" {
+				t.Errorf("annotations (-want +got):\n%s", diff)
 			}
 		})
 	}

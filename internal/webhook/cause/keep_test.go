@@ -194,7 +194,7 @@ func TestKeepsWhatWasBefore(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			h, k := keeping(t, labels{"env": "prod"}, about("old", "CREATE, UPDATE", "configmaps", "true"))
 			k.err = tc.err
-			req := requested(t, "UPDATE", "configmaps", "", now, before)
+			req := requested(t, "UPDATE", "configmaps", "", now, signed(t, before))
 			req.DryRun = new(tc.dryRun)
 			resp := h.Handle(t.Context(), req)
 			if got := generate.RequestsOn(answered(t, req.Object.Raw, resp).Object)["old"]["uid"]; got != tc.want {

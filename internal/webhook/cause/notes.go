@@ -21,16 +21,34 @@ import (
 
 	"gomodules.xyz/jsonpatch/v2"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/generate"
 )
 
 // notes are the annotations of an object that the hook writes, empty where it is to have none.
-type notes struct{ changedBy, requests string }
+type notes struct{ changedBy, requests, signature string }
 
+// notesOn returns the notes on an object, none where there is no object.
 func notesOn(object *unstructured.Unstructured) notes {
+	if object == nil {
+		return notes{}
+	}
 	annotations := object.GetAnnotations()
-	return notes{changedBy: annotations[v1alpha1.AnnotationChangedBy], requests: annotations[v1alpha1.AnnotationRequests]}
+	return notes{
+		changedBy: annotations[v1alpha1.AnnotationChangedBy], requests: annotations[v1alpha1.AnnotationRequests],
+		signature: annotations[v1alpha1.AnnotationNoted],
+	}
+}
+
+// signed returns the notes as they are worth something on an object. A request that is only tried gets no
+// signature, which whoever tries it could put onto the object later.
+func (h *Hook) signed(req *admission.Request, object *unstructured.Unstructured, n notes) notes {
+	if (n.changedBy != "" || n.requests != "") && (req.DryRun == nil || !*req.DryRun) {
+		n.signature = h.Notary.Sign(generate.IDOf(object.Object), object, n.changedBy, n.requests, h.Clock.Now())
+	}
+	return n
 }
 
 // patch returns what gives an object with some annotations the notes, and takes off what it says itself.
@@ -38,7 +56,7 @@ func (n notes) patch(have map[string]string) []jsonpatch.Operation {
 	const path = "/metadata/annotations"
 	var out []jsonpatch.Operation
 	for _, note := range []struct{ key, want string }{
-		{v1alpha1.AnnotationChangedBy, n.changedBy}, {v1alpha1.AnnotationRequests, n.requests},
+		{v1alpha1.AnnotationChangedBy, n.changedBy}, {v1alpha1.AnnotationRequests, n.requests}, {v1alpha1.AnnotationNoted, n.signature},
 	} {
 		at := path + "/" + strings.ReplaceAll(note.key, "/", "~1")
 		switch said, noted := have[note.key]; {
