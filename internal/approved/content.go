@@ -28,6 +28,8 @@ type Object struct {
 	UID string
 	// Generation of the object, zero where its kind has none.
 	Generation int64
+	// Version is the apiVersion that Fields are of, empty where there is one alone.
+	Version string
 	// Fields are all of the object.
 	Fields map[string]any
 	// Schema is what is declared about its kind, nil where nothing is known of it.

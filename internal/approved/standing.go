@@ -79,8 +79,10 @@ func Print(uid string, v any) string {
 // pending, an object is as approved.
 //
 // What a State does not tell of, an object of the same generation got from the API
-// server: new defaults, or another version's conversion. Of an object of another
-// generation it is a change that nobody has seen.
+// server: new defaults. Of an object of another generation it is a change that nobody has
+// seen. Of an object in another version of its kind, as policies are moved to the next one,
+// nothing is known of what was approved, unless it says the same there: what was withheld is
+// still there, and in whatever field.
 func Now(s *State, pending Pending, o Object) *Standing {
 	st := &Standing{Object: o}
 	if s != nil {
@@ -104,9 +106,9 @@ func (st *Standing) unseen(marks []Mark) []Mark {
 func (st *Standing) compare(s *State, cleared []change.Path) {
 	o, before := &st.Object, s.patterns()
 	st.patterns = both(before, o.Metadata)
-	now := st.all()
+	now, isUnknown := st.all(), s.Unknown || !s.isOf(o)
 	switch {
-	case s.Unknown:
+	case isUnknown:
 		st.content = unknown(now)
 	case s.Content == nil:
 		st.content = map[string]any{}
@@ -123,8 +125,8 @@ func (st *Standing) compare(s *State, cleared []change.Path) {
 		if slices.ContainsFunc(cleared, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) }) {
 			return false
 		}
-		// Neither defaults nor conversions change metadata.
-		return s.Unknown || d.Author.Path != "" || d.Counts && (!served || d.Path.IsMetadata())
+		// Defaults do not change metadata.
+		return isUnknown || d.Author.Path != "" || d.Counts && (!served || d.Path.IsMetadata())
 	})
 }
 
@@ -366,6 +368,7 @@ func (st *Standing) State() *State {
 	}
 	return &State{
 		Content:    st.content,
+		Version:    st.Object.Version,
 		Metadata:   texts(st.patterns),
 		Generation: st.Object.Generation,
 		Seen:       digestOf(st.all()),

@@ -112,6 +112,49 @@ func TestDefaults(t *testing.T) {
 	}
 }
 
+// TestVersions shows an object in another version of its kind than that of which its State was made, after
+// mallory has changed spec.size from 5 to 6000 there, and the policy is for that version.
+func TestVersions(t *testing.T) {
+	for name, tc := range map[string]struct {
+		was, version string
+		found        string
+		triggers     []string
+		want         []string
+	}{
+		"the same":                                  {was: "v1", version: "v1", found: `spec: {size: 6000, color: red}`, want: []string{"Mutate spec.size by mallory"}},
+		"the same, with a default":                  {was: "v1", version: "v1", found: `spec: {size: 6000, color: red, p: "4"}`, want: []string{"Mutate spec.size by mallory"}},
+		"from before it was kept":                   {version: "v1", found: `spec: {size: 6000, color: red, p: "4"}`, want: []string{"Mutate spec.size by mallory"}},
+		"that says the same":                        {was: "v1", version: "v2", found: `spec: {size: 6000, color: red}`, want: []string{"Mutate spec.size by mallory"}},
+		"with another name":                         {was: "v1", version: "v2", found: `spec: {capacity: 6000, color: red}`, want: []string{"Mutate spec by mallory"}},
+		"with another name that is another field's": {was: "v1", version: "v2", found: `spec: {color: 6000, paint: red}`, want: []string{"Mutate spec by mallory"}},
+		"in another unit, as what was approved":     {was: "v1", version: "v2", found: `spec: {size: 5, color: red}`, want: []string{"Mutate spec by mallory"}},
+		"under another field":                       {was: "v1", version: "v2", found: `parameters: {size: 6000, color: red}`, want: []string{"Mutate parameters by "}},
+		"where no rule is about it":                 {was: "v1", version: "v2", found: `spec: {capacity: 6000, color: red}`, triggers: []string{"status"}, want: []string{"(Mutate spec by mallory)"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			h := newHolder(t, object(t, `spec: {size: 5, color: red}`))
+			h.object.Version = tc.was
+			h.write("mallory", object(t, `spec: {size: 6000, color: red}`), never, nil)
+			h.object.Fields, h.object.Version = object(t, tc.found), tc.version
+			if tc.triggers != nil {
+				of := patterns(t, tc.triggers...)
+				h.object.Triggers, h.object.Concerns = triggers(of), nil
+			}
+			for range 2 { // Whoever looks next finds the same.
+				st := h.now()
+				if diff := cmp.Diff(tc.want, told(st)); diff != "" {
+					t.Errorf("differences (-want +got):\n%s", diff)
+				}
+				h.store(st)
+			}
+			h.write(alice, h.object.Fields, always, func(Difference) bool { return true })
+			if got := h.now().Withheld(); len(got) > 0 {
+				t.Errorf("after an approval: %v", got)
+			}
+		})
+	}
+}
+
 func TestPoliciesThatComeAndGo(t *testing.T) {
 	const before, evil = `spec: {a: "1", b: "2"}`, `spec: {a: evil, b: "2"}`
 	setup := func(t *testing.T) *holder {

@@ -53,6 +53,9 @@ type State struct {
 	Content map[string]any `json:"content,omitempty"`
 	// Unknown is true where nothing of the approved content is known.
 	Unknown bool `json:"unknown,omitempty"`
+	// Version is the apiVersion in which the object was compared, empty in States from before
+	// that was kept.
+	Version string `json:"version,omitempty"`
 	// Metadata are the patterns of metadata that were compared.
 	Metadata []string `json:"metadata,omitempty"`
 	// Generation of the object when it was last compared, zero where it has none.
@@ -142,7 +145,7 @@ func (s *State) Encode(uid string) string {
 	}
 	if !ok {
 		// The names of fields take the room.
-		text, _ = (&State{Unknown: true, Generation: s.Generation, Seen: s.Seen}).encode()
+		text, _ = (&State{Unknown: true, Version: s.Version, Generation: s.Generation, Seen: s.Seen}).encode()
 	}
 	return text
 }
@@ -196,7 +199,7 @@ func (s *State) Same(other *State) bool {
 	if s == nil || other == nil {
 		return s == other
 	}
-	return s.Unknown == other.Unknown && s.Generation == other.Generation && s.Seen == other.Seen && slices.Equal(s.Withheld, other.Withheld) &&
+	return s.Unknown == other.Unknown && s.Version == other.Version && s.Generation == other.Generation && s.Seen == other.Seen && slices.Equal(s.Withheld, other.Withheld) &&
 		slices.Equal(s.Metadata, other.Metadata) && digestOf(s.Content) == digestOf(other.Content)
 }
 
@@ -204,6 +207,13 @@ func (s *State) Same(other *State) bool {
 // effect for an object nobody follows what becomes of it.
 func (s *State) Saw(fields map[string]any) bool {
 	return digestOf(content(fields, s.patterns())) == s.Seen
+}
+
+// isOf reports whether the content of the State can be compared with an object: both are of one version
+// of the kind, or say the same in both. What another version has in the place of a value, nobody knows who
+// has no conversion: neither what was approved, nor whether a value that is the same means the same.
+func (s *State) isOf(o *Object) bool {
+	return s.Version == "" || o.Version == "" || s.Version == o.Version || s.Saw(o.Fields)
 }
 
 // patterns parses Metadata.

@@ -22,6 +22,7 @@ import (
 	"encoding/pem"
 	"net/http"
 	"net/http/httptest"
+	"strings"
 	"sync/atomic"
 
 	. "github.com/onsi/ginkgo/v2"
@@ -32,7 +33,9 @@ import (
 	"k8s.io/apimachinery/pkg/runtime"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/client"
+	"sigs.k8s.io/controller-runtime/pkg/controller/controllerutil"
 
+	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
 )
 
@@ -43,6 +46,23 @@ const (
 	// portAnnotation is that annotation.
 	portAnnotation = "things.example.org/port"
 )
+
+// movedPolicy is for Things in namespace NS.
+const movedPolicy = `
+apiVersion: kausality.io/v1alpha1
+kind: AllowancePolicy
+metadata: {name: moved-NS}
+spec:
+  for: {apiGroup: GROUP, apiVersion: v1, kind: Thing}
+  namespaceSelector: {matchLabels: {kubernetes.io/metadata.name: NS}}
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  - {kind: ServiceAccount, namespace: NS, name: controller}
+  initializing: {policies: &all [{target: {apiVersion: v1, resource: configmaps}, relation: ControllerChild, verbs: ["*"]}]}
+  rules:
+  - {trigger: spec.config, policies: *all}
+  - {trigger: spec.color, policies: *all}
+`
 
 // converting returns the ways of somebody who writes in another version than policies name, of a
 // kind that a conversion webhook converts.
@@ -64,6 +84,42 @@ func converting() []bypass {
 			s.denied(ctx, older(child), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"`+portAnnotation+`":"9090"}}}`)),
 				"changing spec.port of Thing child")
 			s.denied(ctx, older(child), client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":null}}`)), "spec.port of Thing child")
+		}},
+		{"having a policy moved to a version in which what is withheld has another name", func(ctx context.Context, _ *scene) {
+			group := shared.defineThings(ctx, (&converter{}).serve("v1"))
+			ns := shared.newNamespaceFor(ctx, "moved")
+			policy := parsePolicies(strings.NewReplacer("NS", ns, "GROUP", group).Replace(movedPolicy))[0]
+			shared.apply(ctx, policy)
+			owner, stranger := shared.as(alice, platformTeam, "system:masters"), shared.as(mallory, "system:masters")
+			controller := shared.as("system:serviceaccount:"+ns+":controller", "system:masters")
+			thing := builders.MakeThing(group, ns, "app")
+			thing.Object["spec"] = map[string]any{"config": "a", "color": "red"}
+			Expect(owner.Create(ctx, thing)).To(Succeed())
+			change := func(who *actor, obj *unstructured.Unstructured, patch string) error {
+				return who.Patch(ctx, obj, client.RawPatch(types.MergePatchType, []byte(patch)))
+			}
+			makes := func() error {
+				child := configMap(ns, "child", "rogue")
+				Expect(controllerutil.SetControllerReference(thing, child, shared.Scheme())).To(Succeed())
+				return controller.Create(ctx, child, client.DryRunAll)
+			}
+			Expect(change(stranger, thing.DeepCopy(), `{"spec":{"config":"rogue"}}`)).To(Succeed())
+			Expect(change(owner, thing, `{"spec":{"color":"blue"}}`)).To(Succeed())
+			refuse(makes(), "withheld")
+
+			By("moving the policy")
+			base := policy.DeepCopy()
+			policy.Spec.For.APIVersion = olderVersion
+			policy.Spec.Rules[0].Trigger = "spec.settings"
+			Expect(owner.Patch(ctx, policy, client.MergeFrom(base))).To(Succeed())
+			shared.enforced(ctx, policy, effectTimeout)
+			Consistently(makes).WithContext(ctx).WithTimeout(quietMoment).Should(MatchError(ContainSubstring("withheld")))
+			Expect(change(owner, older(thing), `{"spec":{"color":"green"}}`)).To(Succeed())
+			refuse(makes(), "withheld")
+
+			By("having what it is now approved")
+			Expect(change(owner, older(thing), `{"metadata":{"annotations":{"`+v1alpha1.AnnotationApprove+`":"*"}}}`)).To(Succeed())
+			Eventually(makes).WithContext(ctx).Should(Succeed())
 		}},
 		{"writing while nobody converts", func(ctx context.Context, s *scene) {
 			webhook := &converter{}

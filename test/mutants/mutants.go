@@ -1234,6 +1234,12 @@ var mutants = []mutant{
 		unit:  []string{"./internal/approved"},
 	},
 	{
+		name:  "what is withheld is approved by another version of its kind",
+		edits: []edit{{"internal/approved/standing.go", "s.Unknown || !s.isOf(o)", "s.Unknown"}},
+		ways:  []string{"having a policy moved to a version in which what is withheld has another name"},
+		unit:  []string{"-run=TestVersions", "./internal/approved"},
+	},
+	{
 		name:  "what is withheld goes on while its object is adopting",
 		edits: []edit{{"internal/decision/withheld.go", "return p.Adopting && !p.OneSided && !p.isWithheld()", "return p.Adopting && !p.OneSided"}},
 		ways:  []string{"changing the parent in the middle of somebody's rollout"},

@@ -71,6 +71,7 @@ func (g *Gatherer) approvable(ctx context.Context, obj *unstructured.Unstructure
 	o := approved.Object{
 		UID:        string(obj.GetUID()) + g.DigestKey,
 		Generation: obj.GetGeneration(),
+		Version:    obj.GetAPIVersion(),
 		Fields:     obj.Object,
 		Schema:     declared,
 		Triggers:   decision.Withholds(policies, declared),
