@@ -547,7 +547,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		server.Register(path+entry.KeyPattern, entry.Known(o.pathKeys, admission.WhenReady(o.indexed, hook)))
 	}
 	// Its configuration is installed with the operator and has no key. It writes nothing.
-	policies := webhookv1alpha1.AllowancePolicyHook(o.Manager, o.kinds)
+	policies := webhookv1alpha1.AllowancePolicyHook(o.Manager, o.kinds, o.catalog.Policies)
 	server.Register(interception.PolicyPath, entry.NewSmallRoom().Within(policyTimeout, policies))
 	small := entry.NewSmallRoom()
 	server.Register(interception.UpgradeStampPath, small.Within(policyTimeout, webhookv1alpha1.UpgradeAllowanceStamp(o.Manager)))

@@ -29,7 +29,8 @@ const (
 	// the policy is for is not served.
 	ReasonTargetNotFound = "TargetNotFound"
 	// ReasonConflicted is the reason of Accepted=False where older policies decide
-	// all that this one would, so that it has no effect.
+	// all that this one would, or it names a kind in another version than policies that
+	// are in effect, so that it has no effect.
 	ReasonConflicted = "Conflicted"
 
 	// ConditionEnforced is True where the API server asks Kausality about all

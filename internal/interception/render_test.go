@@ -308,15 +308,15 @@ func TestRules(t *testing.T) {
 				"protect UPDATE apps/v1 Namespaced deployments/status replicasets/status",
 			},
 		},
-		"Fail wins across versions": {
+		"one version is asked about": {
 			policies: []*policy.Policy{forKind(t, "example.org/v1/Thing"), failing(specFor("example.org/v2/Thing"))},
 			want: []string{
-				"grant-fail.kausality.io Fail CREATE,UPDATE example.org/v1,v2 Cluster things",
-				"grant-fail.kausality.io Fail UPDATE example.org/v1,v2 Cluster things/status",
-				"verdict-fail.kausality.io Fail CREATE,UPDATE,DELETE example.org/v1,v2 Cluster things",
-				"verdict-fail.kausality.io Fail UPDATE example.org/v1,v2 Cluster things/status",
-				"protect CREATE,UPDATE example.org/v1,v2 Cluster things",
-				"protect UPDATE example.org/v1,v2 Cluster things/status",
+				"grant-fail.kausality.io Fail CREATE,UPDATE example.org/v1 Cluster things",
+				"grant-fail.kausality.io Fail UPDATE example.org/v1 Cluster things/status",
+				"verdict-fail.kausality.io Fail CREATE,UPDATE,DELETE example.org/v1 Cluster things",
+				"verdict-fail.kausality.io Fail UPDATE example.org/v1 Cluster things/status",
+				"protect CREATE,UPDATE example.org/v1 Cluster things",
+				"protect UPDATE example.org/v1 Cluster things/status",
 			},
 		},
 	}

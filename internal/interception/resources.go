@@ -32,9 +32,10 @@ import (
 // resource is one resource that policies name, with what all of them need of it.
 type resource struct {
 	schema.GroupResource
-	// versions that policies name. Other served versions reach us converted to
-	// one of these (matchPolicy Equivalent).
-	versions sets.Set[string]
+	// version that policies name. Other served versions reach us converted to it
+	// (matchPolicy Equivalent), but only as no rule names them: the API server asks in the version
+	// of the request where it can.
+	version string
 	// namespaced says whether its objects live in namespaces.
 	namespaced bool
 	// subresources that are served.
@@ -80,16 +81,15 @@ func isExempt(gr schema.GroupResource) bool {
 }
 
 // collect returns the resources that policies name and the cluster serves, sorted
-// by group and name.
+// by group and name. All policies name a resource in the same version (policy.Clashes).
 func collect(in Input) []*resource {
 	found := map[schema.GroupResource]*resource{}
 	add := func(gvr schema.GroupVersionResource, namespaced bool, subresources []string, demands ...demand) *resource {
 		r := found[gvr.GroupResource()]
 		if r == nil {
-			r = &resource{GroupResource: gvr.GroupResource(), versions: sets.New[string](), subresources: sets.New[string]()}
+			r = &resource{GroupResource: gvr.GroupResource(), version: gvr.Version, subresources: sets.New[string]()}
 			found[gvr.GroupResource()] = r
 		}
-		r.versions.Insert(gvr.Version)
 		r.subresources.Insert(subresources...)
 		r.namespaced = namespaced
 		r.demands = append(r.demands, demands...)
@@ -97,18 +97,23 @@ func collect(in Input) []*resource {
 	}
 	for _, p := range in.Policies {
 		gvr, namespaced, subresources, served := in.Holder(p.For)
-		parents, children, gated := in.demands(p, namespaced)
+		parents, children, _ := in.demands(p, namespaced)
 		if served && !isExempt(gvr.GroupResource()) {
 			add(gvr, namespaced, subresources, parents...).holder = true
-		}
-		for _, g := range in.gated(p) {
-			if !isExempt(g.Resource.GroupResource()) {
-				add(g.Resource, g.Namespaced, g.Subresources, gated...).gated = true
-			}
 		}
 		for gvr := range targets(p) {
 			if subresources, namespaced, ok := in.Child(gvr); ok && !isExempt(gvr.GroupResource()) {
 				add(gvr, namespaced, subresources, children...)
+			}
+		}
+	}
+	// Nobody names the version of what has a gate, which counts only where no policy names one.
+	for _, p := range in.Policies {
+		_, namespaced, _, _ := in.Holder(p.For)
+		_, _, gated := in.demands(p, namespaced)
+		for _, g := range in.gated(p) {
+			if !isExempt(g.Resource.GroupResource()) {
+				add(g.Resource, g.Namespaced, g.Subresources, gated...).gated = true
 			}
 		}
 	}

@@ -142,11 +142,10 @@ func (l *ruleList) addNamed(r *resource, name string, operations ...admissionreg
 	if r.namespaced {
 		scope = admissionregistrationv1.NamespacedScope
 	}
-	versions := sets.List(r.versions)
 	for i := range *l {
 		rule := &(*l)[i]
 		if slices.Equal(rule.Operations, operations) && rule.APIGroups[0] == r.Group &&
-			slices.Equal(rule.APIVersions, versions) && *rule.Scope == scope {
+			rule.APIVersions[0] == r.version && *rule.Scope == scope {
 			rule.Resources = append(rule.Resources, name)
 			return
 		}
@@ -155,7 +154,7 @@ func (l *ruleList) addNamed(r *resource, name string, operations ...admissionreg
 		Operations: operations,
 		Rule: admissionregistrationv1.Rule{
 			APIGroups:   []string{r.Group},
-			APIVersions: versions,
+			APIVersions: []string{r.version},
 			Resources:   []string{name},
 			Scope:       new(scope),
 		},

@@ -45,8 +45,10 @@ const defaultInitializingWhen = "!has(object.status.observedGeneration)"
 // there is room. The rest works (D14). A section of which nothing is left is as if
 // omitted; a selector that is wrong selects nothing.
 func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.ErrorList) {
-	c := compiler{kinds: kinds}
 	spec, path := &p.Spec, field.NewPath("spec")
+	c := compiler{kinds: kinds, versions: map[schema.GroupKind]string{
+		{Group: spec.For.APIGroup, Kind: spec.For.Kind}: spec.For.APIVersion,
+	}}
 	out := &Policy{
 		Name:              p.Name,
 		UID:               p.UID,
@@ -91,6 +93,7 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 	out.triggers = change.PatternsOf(triggers)
 	c.selectedLabels(out, path.Child("rules"))
 	c.imply(out)
+	out.named = namedBy(out)
 	out.bounds = boundsOf(out)
 	out.deciding, out.adding = decidingOf(out, spec, c.errs), addingOf(spec)
 	collectMetadata(out)
@@ -101,6 +104,8 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 type compiler struct {
 	kinds KindResolver
 	errs  field.ErrorList
+	// versions are those in which the policy names kinds, so far.
+	versions map[schema.GroupKind]string
 	// actions are what people do through the status of the policy's kind.
 	actions []change.Pattern
 }

@@ -92,6 +92,7 @@ func (c *compiler) ruleEntries(entries []v1alpha1.PolicyEntry, path *field.Path)
 
 func (c *compiler) through(t *v1alpha1.Through, path *field.Path) Through {
 	out := Through{
+		Version:              t.APIVersion,
 		SelectedBy:           c.place(t.SelectedBy, path.Child("selectedBy")),
 		NamespacesSelectedBy: c.place(t.NamespacesSelectedBy, path.Child("namespacesSelectedBy")),
 		NamedBy:              c.places(t.NamedBy, path.Child("namedBy")),
@@ -117,6 +118,7 @@ func (c *compiler) through(t *v1alpha1.Through, path *field.Path) Through {
 	}
 	readers := schema.GroupVersionResource{Group: t.APIGroup, Version: t.APIVersion, Resource: t.Resource}
 	if kind, served := c.kinds(readers); served {
+		c.named(kind, path.Child("apiVersion"))
 		out.Kind = kind.GroupKind()
 	}
 	return out
@@ -210,6 +212,7 @@ func (c *compiler) externalEntry(e v1alpha1.PolicyEntry, path *field.Path) Entry
 func (c *compiler) childEntry(e v1alpha1.PolicyEntry, path *field.Path) Entry {
 	out := Entry{Resource: c.resource(e.Target, path.Child("target"))}
 	if kind, served := c.kinds(out.Resource); served {
+		c.named(kind, path.Child("target", "apiVersion"))
 		out.Kind = kind.GroupKind()
 	}
 	verbs := sets.New(e.Verbs...)

@@ -19,6 +19,7 @@ package policy
 import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/labels"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/validation/field"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -27,7 +28,7 @@ import (
 // CompileEntries compiles entries that are no policy's, and reports what is wrong in them.
 // Those are left out, as are those about readers: what these may do depends on a rule.
 func CompileEntries(entries []v1alpha1.PolicyEntry, path *field.Path, kinds KindResolver) ([]Entry, field.ErrorList) {
-	c := compiler{kinds: kinds}
+	c := compiler{kinds: kinds, versions: map[schema.GroupKind]string{}}
 	compiled := c.entries(entries, path)
 	return compiled, told(c.errs)
 }

@@ -93,6 +93,7 @@ type Policy struct {
 	objectSelector    labels.Selector
 	namespaceSelector labels.Selector
 	implied           []Entry
+	named             []schema.GroupVersionKind
 	maintainsNothing  bool
 	bounds            map[schema.GroupKind]phases
 	triggers          change.Patterns

@@ -33,6 +33,8 @@ import (
 type Through struct {
 	// Kind of the readers; zero where the API server does not serve it.
 	Kind schema.GroupKind
+	// Version in which they are named.
+	Version string
 	// SelectedBy is where a reader has the label selector of what it reads, and
 	// NamespacesSelectedBy that of the namespaces: nil is its own. SelectedBy is nil where
 	// names say who reads what.

@@ -24,10 +24,12 @@ import (
 	"net/http/httptest"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	apiextensionsv1 "k8s.io/apiextensions-apiserver/pkg/apis/apiextensions/v1"
+	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -121,6 +123,29 @@ func converting() []bypass {
 			Expect(change(owner, older(thing), `{"metadata":{"annotations":{"`+v1alpha1.AnnotationApprove+`":"*"}}}`)).To(Succeed())
 			Eventually(makes).WithContext(ctx).Should(Succeed())
 		}},
+		{"adding a policy for another version of the kind", func(ctx context.Context, s *scene) {
+			first, parent := s.guarded(ctx, "for")
+			other := ownPolicy("other-"+s.ns, first.Spec.For.APIGroup, "Thing", aboutSettings)
+			other.Spec.For.APIVersion = olderVersion
+			s.conflicting(ctx, other)
+			s.holdsConfig(ctx, older(parent))
+			By("having both name the other version")
+			changed := first.DeepCopy()
+			changed.Spec.For.APIVersion, changed.Spec.Rules = olderVersion, other.Spec.Rules
+			Expect(shared.Patch(ctx, changed, client.MergeFrom(first))).To(Succeed())
+			shared.enforced(ctx, changed, time.Minute)
+			shared.enforced(ctx, other, time.Minute)
+		}},
+		{"adding a policy that bounds another version of the kind", func(ctx context.Context, s *scene) {
+			first, parent := s.guarded(ctx, "target")
+			s.conflicting(ctx, ownPolicy("bounding-"+s.ns, "", "ConfigMap", `
+  rules:
+  - trigger: data
+    policies:
+    - {target: {apiGroup: `+first.Spec.For.APIGroup+`, apiVersion: `+olderVersion+`, resource: things}, relation: ControllerChild}
+`))
+			s.holdsConfig(ctx, older(parent))
+		}},
 		{"writing while nobody converts", func(ctx context.Context, s *scene) {
 			webhook := &converter{}
 			child := s.converted(ctx, "unconverted", webhook)
@@ -130,6 +155,63 @@ func converting() []bypass {
 			s.denied(ctx, child, client.RawPatch(types.MergePatchType, []byte(`{"spec":{"config":"rogue"}}`)), "changing spec.config of Thing child")
 		}},
 	}
+}
+
+// aboutConfig and aboutSettings are rules for the same field, as the two versions have it, whose changes
+// are refused where they have no cause.
+const (
+	aboutConfig = `
+  uncausedChanges: Refuse
+  rules:
+  - trigger: spec.config
+    policies:
+    - {target: {apiVersion: v1, resource: configmaps}, relation: ControllerChild}
+`
+	aboutSettings = `
+  uncausedChanges: Refuse
+  rules:
+  - trigger: spec.settings
+    policies:
+    - {target: {apiVersion: v1, resource: configmaps}, relation: ControllerChild}
+`
+)
+
+// guarded makes an object of a kind with a conversion webhook, and a policy for it in v1.
+func (s *scene) guarded(ctx context.Context, name string) (*v1alpha1.AllowancePolicy, *unstructured.Unstructured) {
+	GinkgoHelper()
+	group := shared.defineThings(ctx, (&converter{}).serve("v1"))
+	policies := name + "-guarded-" + s.ns
+	ns := shared.newNamespaceFor(ctx, policies)
+	parent := builders.MakeThing(group, ns, "guarded")
+	parent.Object["spec"] = map[string]any{"config": "a", "port": "80"}
+	Expect(shared.as(alice, platformTeam, "system:masters").Create(ctx, parent)).To(Succeed())
+	p := ownPolicy(policies, group, "Thing", "  consumption: {ttl: 1s} # what is new may finish what it is doing as long"+aboutConfig)
+	shared.apply(ctx, p)
+	return p, parent
+}
+
+// conflicting applies a policy that names another version than one in effect, and waits until
+// it says so.
+func (s *scene) conflicting(ctx context.Context, p *v1alpha1.AllowancePolicy) {
+	GinkgoHelper()
+	Expect(shared.Create(ctx, p)).To(Succeed())
+	DeferCleanup(func(ctx context.Context) error { return client.IgnoreNotFound(shared.Delete(ctx, p)) })
+	Eventually(ctx, func(g Gomega) {
+		live := &v1alpha1.AllowancePolicy{}
+		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(p), live)).To(Succeed())
+		accepted := apimeta.FindStatusCondition(live.Status.Conditions, v1alpha1.ConditionAccepted)
+		g.Expect(accepted).NotTo(BeNil())
+		g.Expect(accepted.Reason).To(Equal(v1alpha1.ReasonConflicted), accepted.Message)
+	}).Should(Succeed())
+}
+
+// holdsConfig checks that a change of what is spec.config in v1 is refused in another version.
+func (s *scene) holdsConfig(ctx context.Context, parent *unstructured.Unstructured) {
+	GinkgoHelper()
+	Eventually(ctx, func() error {
+		return s.rogue.Patch(ctx, parent.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"settings":"rogue"}}`)), client.DryRunAll)
+	}).Should(MatchError(ContainSubstring("spec.config")))
+	refused(s.rogue.Patch(ctx, parent.DeepCopy(), client.RawPatch(types.MergePatchType, []byte(`{"spec":{"settings":"rogue"}}`))), "spec.config")
 }
 
 // converted makes a child of a kind with a conversion webhook.

@@ -666,6 +666,20 @@ var mutants = []mutant{
 		},
 	},
 	{
+		name: "policies name versions as they like",
+		edits: []edit{
+			{"internal/policy/versions.go", "if s, ok := stands[gvk.GroupKind()]; ok && s.Stands != gvk.Version {", "if s, ok := stands[gvk.GroupKind()]; ok && s.Stands == \"\" {"},
+		},
+		ways: []string{"adding a policy for another version of the kind", "adding a policy that bounds another version of the kind"},
+	},
+	{
+		name: "who is older takes the place of who is in effect",
+		edits: []edit{
+			{"internal/policy/versions.go", "cmp.Or(cmp.Compare(rank(a), rank(b)), ByAge(a, b))", "cmp.Or(ByAge(a, b), cmp.Compare(rank(a), rank(b)))"},
+		},
+		unit: []string{"-run=TestClashes", "./internal/policy"},
+	},
+	{
 		name:  "empty values are as good as absent",
 		edits: []edit{{gather, "return !clientgoscheme.Scheme.Recognizes(kind) && f.KeepsBooks()", "return true || !clientgoscheme.Scheme.Recognizes(kind) && f.KeepsBooks()"}},
 		ways:  []string{"opening a NetworkPolicy with an empty selector", "adding an empty securityContext to a template"},

@@ -43,6 +43,7 @@ func TestRun(t *testing.T) {
 			opts:  check.Options{Files: []string{"testdata/policies"}, CRDs: []string{"testdata/crds"}},
 			sound: true,
 		},
+		"versions":           {opts: check.Options{Files: []string{"testdata/versions.yaml"}}},
 		"generating-lint":    {opts: check.Options{Files: []string{"testdata/generating-lint.yaml"}}},
 		"generating":         {opts: check.Options{Files: []string{"testdata/generating.yaml"}}, sound: true, cases: 17},
 		"generating-failing": {opts: check.Options{Files: []string{"testdata/generating-failing.yaml"}}, cases: 6},

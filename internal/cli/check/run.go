@@ -24,6 +24,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/util/sets"
+
 	"kausality.io/operator/internal/cli/offline"
 	"kausality.io/operator/internal/cli/source"
 	"kausality.io/operator/internal/generate"
@@ -47,6 +49,8 @@ type checker struct {
 	// linted are the policies by file and line: those that tests name were perhaps
 	// linted before.
 	linted map[source.Place]*compiled
+	// clashing are where policies are of which it is said that they clash.
+	clashing sets.Set[source.Place]
 	// places are where the policies are, by kind and name.
 	places map[string]source.Place
 }
@@ -76,7 +80,7 @@ func Run(ctx context.Context, opts Options) (*Report, error) {
 	c := &checker{
 		kinds:  offline.NewKinds(),
 		report: &Report{},
-		linted: map[source.Place]*compiled{},
+		linted: map[source.Place]*compiled{}, clashing: sets.New[source.Place](),
 		places: map[string]source.Place{},
 	}
 	c.say(append(malformed, wrong...))
@@ -168,6 +172,7 @@ func (c *checker) lint(ctx context.Context, docs []*source.Document) (*compiledS
 		return nil, err
 	}
 	out := &compiledSet{}
+	places := map[*policy.Policy]*source.Document{}
 	for _, doc := range docs {
 		if gvk := doc.GVK(); gvk != policyKind && gvk != generatingKind {
 			continue
@@ -184,6 +189,7 @@ func (c *checker) lint(ctx context.Context, docs []*source.Document) (*compiledS
 		}
 		if one.policy != nil {
 			out.policies = append(out.policies, one.policy)
+			places[one.policy] = doc
 			c.report.Unknown = append(c.report.Unknown, l.unknown(one.policy)...)
 		}
 		if one.generating != nil {
@@ -191,7 +197,22 @@ func (c *checker) lint(ctx context.Context, docs []*source.Document) (*compiledS
 			c.report.Unknown = append(c.report.Unknown, l.unknownTriggers(doc)...)
 		}
 	}
+	out.policies = c.standing(out.policies, places)
 	return out, nil
+}
+
+// standing returns the policies without those that name a kind in another version than the others:
+// the cluster would not accept these.
+func (c *checker) standing(policies []*policy.Policy, docs map[*policy.Policy]*source.Document) []*policy.Policy {
+	rank := func(*policy.Policy) policy.Rank { return policy.RankNew }
+	clashes := policy.Clashes(policies, rank)
+	for _, p := range policies {
+		if len(clashes[p]) > 0 && !c.clashing.Has(docs[p].At("")) {
+			c.clashing.Insert(docs[p].At(""))
+			c.report.add(problem(docs[p].Problem("", "%s", policy.ClashMessage(clashes[p]))))
+		}
+	}
+	return policy.Standing(policies, rank)
 }
 
 // compile lints a policy of either kind.

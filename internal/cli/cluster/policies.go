@@ -41,7 +41,8 @@ type Policies struct {
 }
 
 // Policies reads and compiles the AllowancePolicies. As in the operator, what is
-// wrong in one of them is left out.
+// wrong in one of them is left out, and so are those that name a kind in another version than
+// policies that stand.
 func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 	var list v1alpha1.AllowancePolicyList
 	if err := c.List(ctx, &list); err != nil {
@@ -49,13 +50,20 @@ func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 	}
 	out := Policies{Objects: map[string]*v1alpha1.AllowancePolicy{}}
 	compiled := make([]*policy.Policy, 0, len(list.Items))
+	ranks := map[*policy.Policy]policy.Rank{}
 	for i := range list.Items {
 		p, _ := policy.Compile(&list.Items[i], c.kindOf)
 		p.Categorize(c.Categories)
 		compiled = append(compiled, p)
+		ranks[p] = policy.RankOf(&list.Items[i], list.Items[i].Status.AdoptedGeneration)
 		out.Objects[p.Name] = &list.Items[i]
 	}
-	out.Index = policy.NewIndex(compiled)
+	served := slices.DeleteFunc(slices.Clone(compiled), func(p *policy.Policy) bool {
+		_, err := c.mapper.RESTMapping(p.For.GroupKind(), p.For.Version)
+		return apimeta.IsNoMatchError(err)
+	})
+	clashes := policy.Clashes(served, func(p *policy.Policy) policy.Rank { return ranks[p] })
+	out.Index = policy.NewIndex(slices.DeleteFunc(compiled, func(p *policy.Policy) bool { return len(clashes[p]) > 0 }))
 	return out, nil
 }
 

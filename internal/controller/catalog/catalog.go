@@ -59,12 +59,17 @@ type Entry struct {
 	// Missing are the rights that the operator would need for it, and has not: it is not
 	// active then, as it is not enforced by half.
 	Missing []access.Need
+	// Clashes are the kinds that it names in another version than policies that stand: it is not
+	// active then.
+	Clashes []policy.Clash
 	// Adopted is the policy of the last adopted generation, and nil where this
 	// process has not seen that generation.
 	Adopted *policy.Policy
 
 	// adoptedGeneration is the last adopted generation, 0 for none.
 	adoptedGeneration int64
+	// rank is how the policy stands among those that name other versions.
+	rank policy.Rank
 	// unreviewed says that it is not known yet what is missing.
 	unreviewed bool
 }
@@ -72,9 +77,12 @@ type Entry struct {
 // MayRead reports whether the operator has the rights that it needs for the policy.
 func (e *Entry) MayRead() bool { return !e.unreviewed && len(e.Missing) == 0 }
 
-// derive brings the entry in line with adoptedGeneration, Served and Missing.
+// Stands reports whether the policy names each kind in the version that counts.
+func (e *Entry) Stands() bool { return len(e.Clashes) == 0 }
+
+// derive brings the entry in line with adoptedGeneration, Served, Missing and Clashes.
 func (e *Entry) derive() {
-	e.Active = e.Served && e.MayRead() && e.adoptedGeneration != 0
+	e.Active = e.Served && e.MayRead() && e.Stands() && e.adoptedGeneration != 0
 	if e.adoptedGeneration == e.Policy.Generation {
 		e.Adopted = e.Policy
 	}
@@ -84,7 +92,7 @@ func (e *Entry) derive() {
 func sameEntry(e, o Entry) bool {
 	return e.UID == o.UID && e.Policy == o.Policy && e.Served == o.Served &&
 		e.Watched == o.Watched && e.Active == o.Active && e.Adopted == o.Adopted &&
-		e.unreviewed == o.unreviewed && slices.Equal(e.Missing, o.Missing)
+		e.unreviewed == o.unreviewed && slices.Equal(e.Missing, o.Missing) && slices.Equal(e.Clashes, o.Clashes)
 }
 
 // Catalog is what the operator knows about all policies. Reconciler keeps it up
@@ -174,14 +182,15 @@ func (c *Catalog) begin() {
 	}
 }
 
-// Usable returns all policies whose kind is served and may be read, active or about to be.
+// Usable returns all policies whose kind is served and may be read, and that name it in the version that
+// counts, active or about to be.
 func (c *Catalog) Usable() []*policy.Policy {
 	return c.collect(usable)
 }
 
-// usable returns the policy of an entry whose kind is served and may be read, else nil.
+// usable returns the policy of an entry of which Usable is true, else nil.
 func usable(e Entry) *policy.Policy {
-	if !e.Served || !e.MayRead() {
+	if !e.Served || !e.MayRead() || !e.Stands() {
 		return nil
 	}
 	return e.Policy
@@ -328,7 +337,7 @@ func (c *Catalog) compile(policies []v1alpha1.AllowancePolicy, kinds Kinds, reco
 			}
 			_, entry.Served = kinds.ByKind(entry.Policy.For)
 			entry.adoptedGeneration = max(entry.adoptedGeneration, p.Status.AdoptedGeneration)
-			entry.derive()
+			entry.rank = policy.RankOf(p, entry.adoptedGeneration)
 			entries[p.Name] = entry
 		}
 	})
@@ -352,7 +361,6 @@ func (c *Catalog) review(p *policy.Policy, missing []access.Need) {
 			return
 		}
 		entry.Missing, entry.unreviewed = missing, false
-		entry.derive()
 		entries[p.Name] = entry
 	})
 }
@@ -376,7 +384,6 @@ func (c *Catalog) MarkAdopted(p *policy.Policy) {
 			return
 		}
 		entry.adoptedGeneration = max(entry.adoptedGeneration, p.Generation)
-		entry.derive()
 		entries[p.Name] = entry
 	})
 }
@@ -388,6 +395,7 @@ func (c *Catalog) update(change func(map[string]Entry)) {
 	defer c.mu.Unlock()
 	before, known := maps.Clone(c.entries), c.known
 	change(c.entries)
+	weigh(c.entries)
 	if c.known == known && maps.EqualFunc(before, c.entries, sameEntry) {
 		return
 	}
@@ -405,6 +413,23 @@ func (c *Catalog) update(change func(map[string]Entry)) {
 		}
 	}
 	c.notifyLocked()
+}
+
+// weigh finds out which policies stand, and which are active. Those that cannot work whatever they name
+// stand in nobody's way.
+func weigh(entries map[string]Entry) {
+	var served []*policy.Policy
+	for _, e := range entries {
+		if e.Served && len(e.Missing) == 0 {
+			served = append(served, e.Policy)
+		}
+	}
+	clashes := policy.Clashes(served, func(p *policy.Policy) policy.Rank { return entries[p.Name].rank })
+	for name, e := range entries {
+		e.Clashes = clashes[e.Policy]
+		e.derive()
+		entries[name] = e
+	}
 }
 
 func (c *Catalog) notifyLocked() {

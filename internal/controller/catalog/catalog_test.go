@@ -23,6 +23,7 @@ import (
 
 	"github.com/google/go-cmp/cmp"
 	"k8s.io/apimachinery/pkg/runtime/schema"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/client-go/util/workqueue"
 	"sigs.k8s.io/controller-runtime/pkg/reconcile"
 
@@ -252,5 +253,69 @@ func TestCatalogTellsOfChanges(t *testing.T) {
 	expect("it can be", "Deployment")
 	if !catalog.Known() {
 		t.Error("Known() does not follow the kinds")
+	}
+}
+
+// twoVersions serve Deployments in another version, too.
+func twoVersions() controllertest.Kinds {
+	kinds := controllertest.ServedKinds()
+	kinds[schema.GroupVersionKind{Group: "apps", Version: "v2", Kind: "Deployment"}] = "deployments"
+	return kinds
+}
+
+func TestCatalogOfTwoVersions(t *testing.T) {
+	named := func(name, version string, generation int64) *v1alpha1.AllowancePolicy {
+		p := controllertest.Bounding(controllertest.Initiated(controllertest.PolicyFor("Deployment")), "apps", "replicasets")
+		p.Name, p.UID, p.Generation, p.Spec.For.APIVersion = name, types.UID(name), generation, version
+		return p
+	}
+	for name, tc := range map[string]struct {
+		// steps are the policies that there are, one after the other.
+		steps [][]v1alpha1.AllowancePolicy
+		want  map[string]int64
+	}{
+		"a new one names another version": {
+			steps: [][]v1alpha1.AllowancePolicy{{adoptedAt(named("z", "v1", 1), 1), adoptedAt(named("a", "v2", 1), 0)}},
+			want:  map[string]int64{"z": 1},
+		},
+		"the older one is changed": {
+			steps: [][]v1alpha1.AllowancePolicy{
+				{adoptedAt(named("a", "v1", 1), 1), adoptedAt(named("z", "v1", 1), 1)},
+				{adoptedAt(named("a", "v2", 2), 1), adoptedAt(named("z", "v1", 1), 1)},
+			},
+			want: map[string]int64{"z": 1},
+		},
+		"both are changed": {
+			steps: [][]v1alpha1.AllowancePolicy{
+				{adoptedAt(named("a", "v1", 1), 1), adoptedAt(named("z", "v1", 1), 1)},
+				{adoptedAt(named("a", "v2", 2), 1), adoptedAt(named("z", "v1", 1), 1)},
+				{adoptedAt(named("a", "v2", 2), 1), adoptedAt(named("z", "v2", 2), 1)},
+			},
+			want: map[string]int64{"a": 2, "z": 2},
+		},
+		"the only one is changed": {
+			steps: [][]v1alpha1.AllowancePolicy{{adoptedAt(named("a", "v1", 1), 1)}, {adoptedAt(named("a", "v2", 2), 1)}},
+			want:  map[string]int64{"a": 2},
+		},
+		"the one that stood is deleted": {
+			steps: [][]v1alpha1.AllowancePolicy{
+				{adoptedAt(named("a", "v1", 1), 1), adoptedAt(named("z", "v2", 2), 1)},
+				{adoptedAt(named("z", "v2", 2), 1)},
+			},
+			want: map[string]int64{"z": 2},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			active := &policy.Active{}
+			catalog := New(active)
+			for _, policies := range tc.steps {
+				catalog.compile(policies, twoVersions(), false)
+			}
+			for what, got := range map[string][]*policy.Policy{"active": active.Index().Policies(), "usable": catalog.Usable()} {
+				if diff := cmp.Diff(tc.want, generations(got)); diff != "" {
+					t.Errorf("%s (-want +got):\n%s", what, diff)
+				}
+			}
+		})
 	}
 }

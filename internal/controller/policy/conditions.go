@@ -38,6 +38,8 @@ type acceptance struct {
 	errs field.ErrorList
 	// served says that the kind that the policy is for is served.
 	served bool
+	// clashes are the kinds that it names in another version than policies that stand.
+	clashes []policy.Clash
 	// standing says what is left of it beside other policies.
 	standing standing
 	// notes are what its author should know although it works (notesOn).
@@ -52,6 +54,9 @@ func accepted(p *policy.Policy, a acceptance) metav1.Condition {
 		ObservedGeneration: p.Generation,
 	}
 	switch {
+	case len(a.clashes) > 0:
+		condition.Reason = v1alpha1.ReasonConflicted
+		condition.Message = policy.ClashMessage(a.clashes)
 	case len(a.errs) > 0:
 		problems := make([]string, 0, len(a.errs))
 		for _, err := range a.errs {
@@ -81,6 +86,8 @@ type enforcement struct {
 	off bool
 	// served says that the kind that the policy is for is served.
 	served bool
+	// clashes are the kinds that it names in another version than policies that stand.
+	clashes []policy.Clash
 	// missing are the rights that the operator would need.
 	missing []access.Need
 	// unwatched are the kinds whose objects are still being read.
@@ -127,6 +134,8 @@ func (e enforcement) assess(p *policy.Policy) (reason, message string) {
 			"Apply the installation again to switch it on."
 	case !e.served:
 		return v1alpha1.ReasonPending, fmt.Sprintf("Waits until kind %s is served in %s.", p.For.Kind, p.For.GroupVersion())
+	case len(e.clashes) > 0:
+		return v1alpha1.ReasonOverridden, policy.ClashMessage(e.clashes)
 	case len(e.missing) > 0:
 		return v1alpha1.ReasonForbidden, forbiddenMessage(p, e.missing)
 	case len(e.unwatched) > 0:

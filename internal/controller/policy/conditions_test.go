@@ -66,7 +66,13 @@ func TestAccepted(t *testing.T) {
 		given acceptance
 		want  said
 	}{
-		"works":            {acceptance{served: true}, said{metav1.ConditionTrue, v1alpha1.ReasonAccepted, []string{"The policy can work."}}},
+		"works": {acceptance{served: true}, said{metav1.ConditionTrue, v1alpha1.ReasonAccepted, []string{"The policy can work."}}},
+		"names another version": {
+			acceptance{served: true, errs: broken, clashes: []policy.Clash{{
+				Kind: schema.GroupKind{Group: "h2", Kind: "Disk"}, Version: "v2", Stands: "v1", By: "older",
+			}}},
+			said{metav1.ConditionFalse, v1alpha1.ReasonConflicted, []string{"None of this policy counts", "Disk.h2 is named in h2/v2 here, and in h2/v1 by policy older"}},
+		},
 		"works, with note": {acceptance{served: true, notes: []string{"Mind the gap."}}, said{metav1.ConditionTrue, v1alpha1.ReasonAccepted, []string{"work. Mind the gap."}}},
 		"broken rule":      {acceptance{errs: broken, served: true}, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"spec.rules[0].trigger", "works without"}}},
 		"many broken":      {acceptance{errs: many, served: true}, said{metav1.ConditionFalse, v1alpha1.ReasonInvalid, []string{"and 12 more"}}},

@@ -168,7 +168,7 @@ func isSettled(obj *v1alpha1.AllowancePolicy) bool {
 // this generation of the policy.
 func (r *Reconciler) ensureAdopted(ctx context.Context, obj *v1alpha1.AllowancePolicy, entry catalog.Entry, unwatched []schema.GroupKind) error {
 	p := entry.Policy
-	if obj.Status.AdoptedGeneration == p.Generation || !entry.Served || !entry.MayRead() || len(unwatched) > 0 {
+	if obj.Status.AdoptedGeneration == p.Generation || !entry.Served || !entry.MayRead() || !entry.Stands() || len(unwatched) > 0 {
 		return nil
 	}
 	if entry.Adopted != p {
@@ -232,11 +232,12 @@ func (r *Reconciler) setConditions(ctx context.Context, obj *v1alpha1.AllowanceP
 	// Policies through which chains come may still be on their way.
 	started, _ := startable(known.InEffect, p)
 	apimeta.SetStatusCondition(&obj.Status.Conditions, accepted(p, acceptance{
-		errs: entry.Errors, served: entry.Served, standing: found, notes: notes,
+		errs: entry.Errors, served: entry.Served, clashes: entry.Clashes, standing: found, notes: notes,
 	}))
 	for _, condition := range enforced(p, enforcement{
 		off:       r.Rendering.Off(),
 		served:    entry.Served,
+		clashes:   entry.Clashes,
 		missing:   entry.Missing,
 		unwatched: unwatched,
 		active:    entry.Active && (started || !canStart),

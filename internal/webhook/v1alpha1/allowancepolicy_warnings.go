@@ -37,6 +37,7 @@ import (
 func (v *AllowancePolicyValidator) warnings(ctx context.Context, p *v1alpha1.AllowancePolicy, compiled *policy.Policy) admission.Warnings {
 	return slices.Concat(
 		v.unservedParent(compiled),
+		v.clashes(p, compiled),
 		unservedTargets(compiled),
 		v.unmatched(ctx, p, compiled),
 		registry.Drivers().Unmatched(compiled),
@@ -55,6 +56,30 @@ func (v *AllowancePolicyValidator) unservedParent(p *policy.Policy) admission.Wa
 	}
 	return admission.Warnings{fmt.Sprintf(
 		"spec.for: %s in %s is not served; the policy waits until it is", p.For.Kind, p.For.GroupVersion())}
+}
+
+// clashes warns of kinds that policies in effect name in another version.
+func (v *AllowancePolicyValidator) clashes(p *v1alpha1.AllowancePolicy, compiled *policy.Policy) admission.Warnings {
+	if v.InEffect == nil {
+		return nil
+	}
+	all := []*policy.Policy{compiled}
+	for _, other := range v.InEffect() {
+		if other.Name != p.Name {
+			all = append(all, other)
+		}
+	}
+	clashes := policy.Clashes(all, func(each *policy.Policy) policy.Rank {
+		if each == compiled {
+			return policy.RankNew
+		}
+		return policy.RankInEffect
+	})[compiled]
+	out := make(admission.Warnings, 0, len(clashes))
+	for _, c := range clashes {
+		out = append(out, c.String()+"; none of this policy counts until both name the same version")
+	}
+	return out
 }
 
 // unservedTargets warns of each target resource that does not exist, once.

@@ -42,6 +42,8 @@ type AllowancePolicyValidator struct {
 	Mapper apimeta.RESTMapper
 	// Schemas are what it declares about kinds.
 	Schemas Schemas
+	// InEffect are the policies that are in effect; nil where nobody knows.
+	InEffect func() []*policy.Policy
 }
 
 // Schemas knows what the API server declares about the fields of kinds.
@@ -54,9 +56,9 @@ type Schemas interface {
 
 var _ admission.Validator[*v1alpha1.AllowancePolicy] = (*AllowancePolicyValidator)(nil)
 
-// AllowancePolicyHook returns the webhook for AllowancePolicies.
-func AllowancePolicyHook(mgr ctrl.Manager, schemas Schemas) http.Handler {
-	return admission.WithValidator(mgr.GetScheme(), &AllowancePolicyValidator{Mapper: mgr.GetRESTMapper(), Schemas: schemas})
+// AllowancePolicyHook returns the webhook for AllowancePolicies, beside those that are in effect.
+func AllowancePolicyHook(mgr ctrl.Manager, schemas Schemas, inEffect func() []*policy.Policy) http.Handler {
+	return admission.WithValidator(mgr.GetScheme(), &AllowancePolicyValidator{Mapper: mgr.GetRESTMapper(), Schemas: schemas, InEffect: inEffect})
 }
 
 // ValidateCreate implements admission.Validator.

@@ -35,6 +35,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/discovery"
+	"kausality.io/operator/internal/policy"
 )
 
 func validator() *AllowancePolicyValidator {
@@ -330,6 +331,43 @@ func TestSpecificationPolicies(t *testing.T) {
 			}
 			if _, err := validator().ValidateCreate(t.Context(), parse(t, string(text))); err != nil {
 				t.Error(err)
+			}
+		})
+	}
+}
+
+func TestWarningOfAnotherVersion(t *testing.T) {
+	mapper := apimeta.NewDefaultRESTMapper(nil)
+	for _, version := range []string{"v1", "v2"} {
+		mapper.Add(schema.GroupVersionKind{Group: "example.com", Version: version, Kind: "Disk"}, apimeta.RESTScopeNamespace)
+	}
+	named := func(name, version string) *v1alpha1.AllowancePolicy {
+		p := parse(t, `spec: {for: {apiGroup: example.com, apiVersion: `+version+`, kind: Disk}, `+initiator+`}`)
+		p.Name = name
+		return p
+	}
+	for name, tc := range map[string]struct {
+		inEffect, applied *v1alpha1.AllowancePolicy
+		want              admission.Warnings
+	}{
+		"of the same version": {inEffect: named("a", "v1"), applied: named("b", "v1")},
+		"of the same policy":  {inEffect: named("a", "v1"), applied: named("a", "v2")},
+		"of another version": {
+			inEffect: named("z", "v1"), applied: named("a", "v2"),
+			want: admission.Warnings{"Disk.example.com is named in example.com/v2 here, and in example.com/v1 by policy z; none of this policy counts until both name the same version"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			v := &AllowancePolicyValidator{Mapper: mapper, Schemas: noSchemas{}, InEffect: func() []*policy.Policy {
+				compiled, _ := policy.Compile(tc.inEffect, kindsOf(mapper))
+				return []*policy.Policy{compiled}
+			}}
+			got, err := v.ValidateCreate(t.Context(), tc.applied)
+			if err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
 		})
 	}
