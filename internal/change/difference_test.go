@@ -87,7 +87,7 @@ func keyed(list string, items []any) []any {
 
 // keyedLeaves adds the values of a list by the keys of the items that they are in, each with the
 // pattern that names it in every item.
-func keyedLeaves(list string, at, pattern string, items []any, out map[string][2]any) {
+func keyedLeaves(list, at, pattern string, items []any, out map[string][2]any) {
 	key := map[string]string{"rules": "id", "things": "name"}[list]
 	at, pattern = at+"."+list, pattern+"."+list+"[*]"
 	for _, item := range items {

@@ -17,6 +17,7 @@ limitations under the License.
 package generate
 
 import (
+	"maps"
 	"testing"
 	"time"
 
@@ -76,9 +77,7 @@ func TestNotary(t *testing.T) {
 				v1alpha1.AnnotationChangedBy: by, v1alpha1.AnnotationRequests: requests,
 				v1alpha1.AnnotationNoted: NewNotary("key").Sign(tc.signedID, tc.signed, by, requests, tc.at),
 			}
-			for key, value := range tc.says {
-				tc.object.Annotations[key] = value
-			}
+			maps.Copy(tc.object.Annotations, tc.says)
 			if tc.key == "" {
 				tc.key = "key"
 			}

@@ -18,6 +18,7 @@ package interception
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -154,11 +155,11 @@ func TestCauseRulesNameSubresources(t *testing.T) {
 				if r.APIGroups[0] == v1alpha1.GroupVersion.Group {
 					continue
 				}
-				text := ""
+				var text []string
 				for _, operation := range r.Operations {
-					text += string(operation) + " "
+					text = append(text, string(operation))
 				}
-				got = append(got, text+r.Resources[0])
+				got = append(got, strings.Join(append(text, r.Resources[0]), " "))
 			}
 			slices.Sort(got)
 			slices.Sort(tc.want)

@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 // Package kubectl writes the commands that messages tell people to run. What is in them comes
 // from objects, and so from whoever may write these: it is quoted, so that a shell takes it for
 // what it is, and shown, so that a terminal hides nothing of it.

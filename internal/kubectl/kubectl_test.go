@@ -5,7 +5,7 @@ Licensed under the Apache License, Version 2.0 (the "License");
 you may not use this file except in compliance with the License.
 You may obtain a copy of the License at
 
-	http://www.apache.org/licenses/LICENSE-2.0
+    http://www.apache.org/licenses/LICENSE-2.0
 
 Unless required by applicable law or agreed to in writing, software
 distributed under the License is distributed on an "AS IS" BASIS,
@@ -13,6 +13,7 @@ WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
 See the License for the specific language governing permissions and
 limitations under the License.
 */
+
 package kubectl
 
 import (
@@ -112,11 +113,12 @@ func TestAShellReadsWords(t *testing.T) {
 		texts := rapid.SliceOfN(rapid.OneOf(
 			rapid.String(), rapid.StringMatching(`[-'"\\$`+"`"+`(){}\[\]*?!#~;&|<>= ,\n\ta]{0,12}`), rapid.Map(rapid.SliceOf(rapid.Byte()), func(b []byte) string { return string(b) }),
 		), 1, 20).Draw(r, "texts")
-		line, want := "kubectl", []string(nil)
+		words, want := []string{"kubectl"}, []string(nil)
 		for _, text := range texts {
-			line += " " + Word(text) + " " + Quote(text)
+			words = append(words, Word(text), Quote(text))
 			want = append(want, Printable(text), Printable(text))
 		}
+		line := strings.Join(words, " ")
 		if !utf8.ValidString(line) || Printable(line) != line || strings.Contains(line, "\n") {
 			r.Fatalf("%q is no visible line", line)
 		}

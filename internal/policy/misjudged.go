@@ -69,14 +69,8 @@ func Misjudged(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
 	if s := spec.Consumption; s != nil && s.When != "" {
 		at := path.Child("consumption", "when")
 		look(parent, consumptionScope, s.When, at)
-		switch always, same := constant(consumptionScope, s.When); {
-		case same && always:
-			out = append(out, fmt.Sprintf("%s: it is always true: what a change allows would end at once", at))
-		case same:
-			out = append(out, fmt.Sprintf("%s: it is never true: what a change allows would not end", at))
-		case !looksAtGeneration(s.When):
-			out = append(out, fmt.Sprintf("%s: it looks at no generation: what the status said before a change would end at once "+
-				"what the change allows; compare object.status.observedGeneration with allowance.generation", at))
+		if problem := misconsumes(s.When); problem != "" {
+			out = append(out, fmt.Sprintf("%s: %s", at, problem))
 		}
 	}
 	conditions := func(kind schema.GroupVersionKind, sources []string, at *field.Path) {
@@ -95,6 +89,21 @@ func Misjudged(spec *v1alpha1.AllowancePolicySpec, declared Declared) []string {
 		conditions(parent, spec.Rules[i].Conditions, path.Child("rules").Index(i))
 	}
 	return out
+}
+
+// misconsumes says what is wrong with when allowances end, empty for nothing.
+func misconsumes(when string) string {
+	switch always, same := constant(consumptionScope, when); {
+	case same && always:
+		return "it is always true: what a change allows would end at once"
+	case same:
+		return "it is never true: what a change allows would not end"
+	case !looksAtGeneration(when):
+		return "it looks at no generation: what the status said before a change would end at once " +
+			"what the change allows; compare object.status.observedGeneration with allowance.generation"
+	default:
+		return ""
+	}
 }
 
 // declaredFields are those that a kind is declared to have.

@@ -630,9 +630,15 @@ var _ = Describe("A GeneratingPolicy", Ordered, func() {
 			applyPolicy(ctx, p)
 			Eventually(generatingStatus(ctx, p.Name)).Should(generatingCondition(v1alpha1.ConditionAccepted, v1alpha1.ReasonAccepted))
 		}
-		Expect(k8s.Patch(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: team}}, client.RawPatch(types.MergePatchType,
-			[]byte(`{"metadata": {"labels": {"team": "shop", "size": "large"}, "annotations": {"example.org/owner": "anna",
-				"kausality.io/requests": "{\"namespace-creator\":{\"userInfo\":{\"username\":\"bob\"}}}"}}}`)))).To(Succeed()) // as the webhook writes it
+		const requests = `{"namespace-creator":{"userInfo":{"username":"bob"}}}`
+		trigger := &corev1.Namespace{}
+		Expect(k8s.Get(ctx, client.ObjectKey{Name: team}, trigger)).To(Succeed())
+		trigger.Labels["team"], trigger.Labels["size"] = "shop", "large"
+		trigger.Annotations = map[string]string{ // as the webhook writes them
+			"example.org/owner": "anna", v1alpha1.AnnotationRequests: requests,
+			v1alpha1.AnnotationNoted: generate.Notary{}.Sign(generate.ID{Kind: "Namespace", Name: team}, trigger, "", requests, time.Now()),
+		}
+		Expect(k8s.Update(ctx, trigger)).To(Succeed())
 		Eventually(func(g Gomega) {
 			key := func(name string) client.ObjectKey { return client.ObjectKey{Namespace: team, Name: name} }
 			quota, binding, secret := &corev1.ResourceQuota{}, &rbacv1.RoleBinding{}, &corev1.Secret{}

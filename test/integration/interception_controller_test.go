@@ -235,12 +235,12 @@ var _ = Describe("The interception controller", func() {
 		By("having one that makes Things from Widgets, and reads a Gadget")
 		generating := madeFrom(group)
 		apply(ctx, generating)
-		Eventually(asked).Should(ConsistOf("kausality.io/generatingpolicies", group+"/widgets", group+"/gadgets"))
+		Eventually(asked).Should(ConsistOf("kausality.io/generatingpolicies", group+"/widgets", group+"/widgets/*", group+"/gadgets", group+"/gadgets/*"))
 
 		By("taking back what somebody edits, and going with the policy")
 		causes.Webhooks[0].Rules[0].Resources = []string{"*"}
 		Expect(k8s.Update(ctx, causes)).To(Succeed())
-		Eventually(asked).Should(ConsistOf("kausality.io/generatingpolicies", group+"/widgets", group+"/gadgets"))
+		Eventually(asked).Should(ConsistOf("kausality.io/generatingpolicies", group+"/widgets", group+"/widgets/*", group+"/gadgets", group+"/gadgets/*"))
 		Expect(k8s.Delete(ctx, generating)).To(Succeed())
 		Eventually(asked).Should(HaveExactElements("kausality.io/generatingpolicies"))
 	})

@@ -992,7 +992,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "an Event ends in the middle of what to do",
-		edits: []edit{{"internal/eventrecorder/recorder.go", "n.Text = shortenedInside(n.Text)", "n.Text = Shortened(n.Text)"}},
+		edits: []edit{{"internal/eventrecorder/recorder.go", "n.Text = shortenedInside(kubectl.Printable(n.Text))", "n.Text = Shortened(kubectl.Printable(n.Text))"}},
 		unit:  []string{"-run=TestPostCutsText", "./internal/eventrecorder"},
 	},
 	{

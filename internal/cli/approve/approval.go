@@ -166,7 +166,7 @@ func useful(r *Report) (*Report, error) {
 
 // named returns the paths of flags, one by one.
 func named(flags []string) []string {
-	var out []string
+	out := make([]string, 0, len(flags))
 	for _, each := range flags {
 		out = append(out, change.SplitPaths(each)...)
 	}

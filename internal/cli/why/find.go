@@ -152,26 +152,19 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 		isTarget := subject == nil || subject.Is(ref)
 		blocked, held := rec.Status.Blocked, slices.ContainsFunc(rec.Status.Active, isWithheld)
 		for _, e := range rec.Status.History {
-			if e.Event == v1alpha1.EventRefused && isTarget {
+			switch {
+			case e.Event == v1alpha1.EventRefused && isTarget:
 				report.Refusals = append(report.Refusals, refusedItself(rec, policies, e))
-			}
-			if e.Event != v1alpha1.EventDenied {
-				continue
-			}
-			waits := blocked != nil && (blocked.User == "" || blocked.User == e.User)
-			if isTarget || isChild(*subject, ref, e) {
-				report.Refusals = append(report.Refusals, Refusal{
-					HistoryEntry: e,
-					Parent:       ref,
-					Record:       rec.Name,
-					Waiting:      waits,
-					Held:         held,
-					Remedies:     remedies(policies.Named(e.Policies...), e),
-					Upgrade:      upgradeOf(rec, e),
-				})
-			}
-			if waits {
-				blocked = nil // It is the latest one.
+			case e.Event != v1alpha1.EventDenied:
+			default:
+				denied := deniedChild(rec, policies, e)
+				denied.Held, denied.Waiting = held, blocked != nil && (blocked.User == "" || blocked.User == e.User)
+				if isTarget || isChild(*subject, ref, e) {
+					report.Refusals = append(report.Refusals, denied)
+				}
+				if denied.Waiting {
+					blocked = nil // It is the latest one.
+				}
 			}
 		}
 		if isTarget {
@@ -180,6 +173,14 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 	}
 	slices.SortStableFunc(report.Refusals, func(a, b Refusal) int { return b.Time.Compare(a.Time.Time) })
 	return report
+}
+
+// deniedChild returns a change of a child of a record's target that was denied.
+func deniedChild(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alpha1.HistoryEntry) Refusal {
+	return Refusal{
+		HistoryEntry: e, Parent: rec.Spec.TargetRef, Record: rec.Name,
+		Remedies: remedies(policies.Named(e.Policies...), e), Upgrade: upgradeOf(rec, e),
+	}
 }
 
 // refusedItself returns a change of a record's target that its own policies refused.

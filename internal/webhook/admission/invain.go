@@ -73,7 +73,7 @@ func (f *facts) withoutRule() string {
 
 // byOthers says who else can do what the requester cannot, or have it done.
 func (f *facts) byOthers(v decision.Verdict) string {
-	var out []string
+	out := make([]string, 0, 2)
 	possible := func(act decision.Act) bool { return f.IsPossible(act, f.readByParent()) }
 	who := append(initiatorsIn(f.OwnPolicies), f.Maintainers(v.Uncovered, f.parentInitiators)...)
 	switch {

@@ -77,8 +77,8 @@ func TestPrintedApprovalsWork(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			path := change.Path{}.Field("spec").Field("config").Field(field)
 			before, after := deployment(3), deployment(3)
-			before.Object["spec"].(map[string]any)["config"] = map[string]any{"a": "x"}
-			after.Object["spec"].(map[string]any)["config"] = map[string]any{"a": "x", field: "y"}
+			mapIn(t, before, "spec")["config"] = map[string]any{"a": "x"}
+			mapIn(t, after, "spec")["config"] = map[string]any{"a": "x", field: "y"}
 			mutator, validator := (&world{}).hooks(t, freePolicy)
 			resp := mutator.Handle(t.Context(), asking(t, "mallory", nil, before, after))
 			after.SetAnnotations(patched(t, after, resp))
@@ -110,7 +110,7 @@ func TestPrintedApprovalsWork(t *testing.T) {
 			resp = mutator.Handle(t.Context(), asking(t, "alice", platformTeam, after, approving))
 			left := patched(t, approving, resp)
 			if len(resp.Warnings) > 0 || left[approvedKey] != "" || strings.Contains(left[ledgerKey], "Withheld") {
-				answer, _ := json.Marshal(left) //nolint:errchkjson // Of a map of texts there is always one.
+				answer, _ := json.Marshal(left)
 				t.Errorf("%s does not approve it: %s, warnings %q", setting, answer, resp.Warnings)
 			}
 		})
@@ -132,10 +132,20 @@ func TestMessagesAreVisible(t *testing.T) {
 	child := replicaSet(3)
 	child.SetName("web\n\x1b[2K")
 	changed := child.DeepCopy()
-	changed.Object["spec"].(map[string]any)["replicas"] = int64(9)
+	mapIn(t, changed, "spec")["replicas"] = int64(9)
 	_, validator = w.hooks(t, deploymentPolicy)
 	resp = validator.Handle(t.Context(), asking(t, deployer, nil, child, changed))
 	if resp.Allowed || !strings.Contains(resp.Result.Message, `ReplicaSet web\n\x1b[2K is not allowed`) || strings.ContainsAny(resp.Result.Message, "\n\x1b") {
 		t.Errorf("answer %+v", resp.Result)
 	}
+}
+
+// mapIn returns a map at the top of an object.
+func mapIn(t *testing.T, obj *unstructured.Unstructured, name string) map[string]any {
+	t.Helper()
+	fields, ok := obj.Object[name].(map[string]any)
+	if !ok {
+		t.Fatalf("%s has no map %s", obj.GetName(), name)
+	}
+	return fields
 }
