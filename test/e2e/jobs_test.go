@@ -134,12 +134,6 @@ var _ = Describe("A CronJob", func() {
 		ns = shared.newNamespaceUnder(ctx, "cronjobs", "cronjob", "job")
 		audit = shared.watch(ns)
 	})
-	// hasRun says when the CronJob last ran.
-	hasRun := func(ctx context.Context, cron *batchv1.CronJob, when time.Time) {
-		GinkgoHelper()
-		Expect(shared.Status().Patch(ctx, cron, client.RawPatch(types.MergePatchType,
-			fmt.Appendf(nil, `{"status":{"lastScheduleTime":%q}}`, when.UTC().Format(time.RFC3339))))).To(Succeed())
-	}
 	// due makes a yearly schedule come round: the last run is said to be long ago.
 	due := func(ctx context.Context, cron *batchv1.CronJob) {
 		GinkgoHelper()
@@ -269,3 +263,10 @@ var _ = Describe("A CronJob", func() {
 		shared.hasPods(ctx, ns, map[string]int{"night:theirs": 1})
 	}, SpecTimeout(specTimeout))
 })
+
+// hasRun has the controller of a CronJob say when it last ran.
+func hasRun(ctx context.Context, cron *batchv1.CronJob, when time.Time) {
+	GinkgoHelper()
+	Expect(shared.serviceAccount(cronJobController).patchStatus(ctx, cron,
+		fmt.Sprintf(`{"lastScheduleTime":%q}`, when.UTC().Format(time.RFC3339)))).To(Succeed())
+}

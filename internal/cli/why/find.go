@@ -158,7 +158,7 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 			case e.Event != v1alpha1.EventDenied:
 			default:
 				denied := deniedChild(rec, policies, e)
-				denied.Held, denied.Waiting = held, blocked != nil && (blocked.User == "" || blocked.User == e.User)
+				denied.Held, denied.Waiting = held, isOf(blocked, e)
 				if isTarget || isChild(*subject, ref, e) {
 					report.Refusals = append(report.Refusals, denied)
 				}
@@ -173,6 +173,11 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 	}
 	slices.SortStableFunc(report.Refusals, func(a, b Refusal) int { return b.Time.Compare(a.Time.Time) })
 	return report
+}
+
+// isOf reports whether what blocks an object, nil for nothing, is a denial, or was by whom it was.
+func isOf(blocked *v1alpha1.Blocked, e v1alpha1.HistoryEntry) bool {
+	return blocked != nil && (blocked.User == "" || blocked.User == e.User)
 }
 
 // deniedChild returns a change of a child of a record's target that was denied.

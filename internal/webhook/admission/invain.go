@@ -73,7 +73,10 @@ func (f *facts) withoutRule() string {
 
 // byOthers says who else can do what the requester cannot, or have it done.
 func (f *facts) byOthers(v decision.Verdict) string {
-	out := make([]string, 0, 2)
+	if f.IsLetGo(v.Uncovered) {
+		return "It is for these to let go of it, or to adopt it."
+	}
+	var out []string
 	possible := func(act decision.Act) bool { return f.IsPossible(act, f.readByParent()) }
 	who := append(initiatorsIn(f.OwnPolicies), f.Maintainers(v.Uncovered, f.parentInitiators)...)
 	switch {
@@ -89,8 +92,6 @@ func (f *facts) byOthers(v decision.Verdict) string {
 		out = append(out, text+".")
 	}
 	switch {
-	case f.IsLetGo(v.Uncovered):
-		out = []string{"It is for these to let go of it, or to adopt it."}
 	case f.Eviction:
 		out = append(out, "Evictions need Delete in the maintaining section of the policy.")
 	case !f.carriesNoReason && len(out) == 0:
