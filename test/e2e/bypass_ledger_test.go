@@ -139,12 +139,12 @@ func writingLedgers() []bypass {
 			rs := s.rs.DeepCopy()
 			s.rogue.change(ctx, rs, annotation(replicaSetLedgerKey, forgedLedger(rs.Generation+1)))
 			Expect(rs.Annotations).NotTo(HaveKey(replicaSetLedgerKey))
-			refuse(shared.serviceAccount(replicaSetController).try(ctx, s.pod(ctx), podImage("rogue")), "allows nothing now")
+			refuse(shared.serviceAccount(replicaSetController).try(ctx, s.pod(ctx), podImage("rogue")), "no rule allows that")
 		}},
 		{"writing a ReplicaSet's copy of its Deployment's ledger", func(ctx context.Context, s *scene) {
 			rs := s.rs.DeepCopy()
 			s.rogue.change(ctx, rs, annotation(ledgerKey, forgedLedger(rs.Generation+1)))
-			refuse(shared.serviceAccount(replicaSetController).try(ctx, s.pod(ctx), podImage("rogue")), "allows nothing now")
+			refuse(shared.serviceAccount(replicaSetController).try(ctx, s.pod(ctx), podImage("rogue")), "no rule allows that")
 			s.rogue.change(ctx, rs, noAnnotation(ledgerKey))
 		}},
 		{"writing a Deployment's ledger under the key of a ReplicaSet", func(ctx context.Context, s *scene) {

@@ -91,7 +91,7 @@ var _ = Describe("A change of a ReplicaSet that nothing covers", func() {
 				Expect(err).To(MatchError(denied, "denied"))
 				helps := ContainSubstring(platformTeam)
 				if attempt.path != "spec.replicas" {
-					helps = ContainSubstring("no rule allows that, whatever changes. It takes another rule or breaking the glass.")
+					helps = ContainSubstring("no rule allows that, whatever changes. It takes another rule")
 				}
 				Expect(err).To(MatchError(SatisfyAll(
 					ContainSubstring(attempt.path),

@@ -38,7 +38,9 @@ func (f *facts) inVain(v decision.Verdict) *inVain {
 	if f.Parent.OneSided || f.Parent.Deleting || len(f.straysInTheWay()) > 0 || len(v.TakenBack) > 0 && len(v.Withheld) == 0 {
 		return nil
 	}
-	if impossible := f.Impossible(v.Uncovered, f.readByParent()); len(impossible) > 0 {
+	isWithheld := len(v.Withheld)+len(f.HoldingBack()) > 0
+	// While something is withheld, not even what takes no rule goes on.
+	if impossible := f.Impossible(v.Uncovered, f.readByParent()); len(impossible) > 0 && !isWithheld {
 		what := "that"
 		if len(impossible) < len(v.Uncovered) {
 			what = listed(impossible)
@@ -61,10 +63,14 @@ func (f *facts) readByParent() []*policy.Policy {
 
 // withoutRule says what helps where no rule would.
 func (f *facts) withoutRule() string {
-	takes := "another rule"
-	if !f.carriesNoReason {
-		takes += " or breaking the glass"
+	ways := []string{"another rule"}
+	if f.Requester.IsServiceAccount() {
+		ways = append(ways, "an UpgradeAllowance")
 	}
+	if !f.carriesNoReason {
+		ways = append(ways, "breaking the glass")
+	}
+	takes := strings.Join(ways, " or ")
 	if own := initiatorsIn(f.OwnPolicies); len(own) > 0 {
 		return fmt.Sprintf("%s may do it; else it takes %s.", anyOf(own), takes)
 	}

@@ -102,7 +102,7 @@ func TestDenialAdvises(t *testing.T) {
 		},
 		"a deletion that no rule is about": {
 			user: deployer, before: replicaSet(3),
-			want: "and no rule allows that, whatever changes. It takes another rule or breaking the glass.",
+			want: "and no rule allows that, whatever changes. It takes another rule or an UpgradeAllowance or breaking the glass.",
 		},
 		"a change that no rule is about, by an initiator above": {
 			user: "alice", groups: platformTeam, before: pod(), after: debugged(), policies: []string{replicaSetPolicy + replicaSets + maintainsPods},
@@ -110,7 +110,7 @@ func TestDenialAdvises(t *testing.T) {
 		},
 		"the same where no reason can go with it": {
 			user: replicaController, subresource: "ephemeralcontainers", before: pod(), after: debugged(), policies: []string{replicaSetPolicy + replicaSets},
-			want: "and no rule allows that, whatever changes. It takes another rule.",
+			want: "and no rule allows that, whatever changes. It takes another rule or an UpgradeAllowance.",
 		},
 		"the same where the child has initiators": {
 			user: "alice", groups: platformTeam, before: pod(), after: debugged(), policies: []string{replicaSetPolicy, ownPods},
@@ -122,7 +122,7 @@ func TestDenialAdvises(t *testing.T) {
 				_ = unstructured.SetNestedField(rs.Object, int64(9), "spec", "minReadySeconds")
 				return rs
 			}()),
-			want: "and no rule allows adding spec.minReadySeconds, whatever changes. It takes another rule or breaking the glass.",
+			want: "and no rule allows adding spec.minReadySeconds, whatever changes. It takes another rule or an UpgradeAllowance or breaking the glass.",
 		},
 	}
 	for name, tc := range tests {
