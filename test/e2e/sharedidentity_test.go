@@ -92,7 +92,7 @@ var _ = Describe("With a controller manager whose controllers share a name", Ord
 				rs := c.newestReplicaSet(ctx, d)
 				for _, who := range []*actor{c.as(user.KubeControllerManager), c.mallory()} {
 					expectForbidden(who.try(ctx, rs, replicas(9)), "spec.replicas", "Deployment web", platformTeam)
-					expectForbidden(who.Delete(ctx, rs), "deletion", "Deployment web", platformTeam)
+					expectForbidden(who.Delete(ctx, rs), "deletion", "Deployment web", "no rule allows that")
 				}
 				expectForbidden(c.mallory().Delete(ctx, c.anyPod(ctx, ns)), "deletion", "ReplicaSet "+rs.Name)
 				By("scaling as the autoscaler would, which is nobody of its own here")
