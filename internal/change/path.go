@@ -55,6 +55,15 @@ func ParsePath(s string) (Path, error) {
 	return segments, nil
 }
 
+// MustParsePath reads a path that stands in the code, and panics where it is none.
+func MustParsePath(s string) Path {
+	p, err := ParsePath(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
 // String returns the canonical text of the path: traces and ledgers hold it, and
 // equal paths have equal texts. Fields are dotted, list indices bracketed. Keys
 // that users choose (those of labels, annotations, data, …) and keys that are no

@@ -38,6 +38,15 @@ func ParsePattern(s string) (Pattern, error) {
 	return segments, nil
 }
 
+// MustParsePattern reads a pattern that stands in the code, and panics where it is none.
+func MustParsePattern(s string) Pattern {
+	p, err := ParsePattern(s)
+	if err != nil {
+		panic(err)
+	}
+	return p
+}
+
 // String returns the canonical text of the pattern, which ParsePattern reads.
 func (p Pattern) String() string {
 	return format(p)

@@ -23,7 +23,6 @@ package decision
 import (
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/util/sets"
-	"k8s.io/apiserver/pkg/authentication/serviceaccount"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
@@ -249,10 +248,7 @@ func (in *Input) Exercisers() []string {
 	if in.Parent.Account == "" {
 		return policy.Exercisers(in.Parent.Policies, in.OwnPolicies)
 	}
-	if namespace, name, err := serviceaccount.SplitUsername(in.Parent.Account); err == nil {
-		return []string{string(v1alpha1.SubjectServiceAccount) + " " + namespace + "/" + name}
-	}
-	return []string{in.Parent.Account}
+	return []string{policy.AccountText(in.Parent.Account)}
 }
 
 // Known returns what is known of the parent's kind.

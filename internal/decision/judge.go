@@ -123,11 +123,7 @@ func (in *Input) isReplaced() bool {
 	if made.Template == nil || made.Ordinals != nil || made.Completions != nil || in.Parent.isWithheld() {
 		return false
 	}
-	return slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
-		return slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool {
-			return m.Kind == in.Child.GVK.GroupKind() && m.Create
-		})
-	})
+	return in.isMaintained(Act{Operation: Create}, anyEntry)
 }
 
 // inSection reports whether the section for the phase lets the act through.
@@ -199,15 +195,23 @@ func (in *Input) maintaining(ctx context.Context, act Act, conditions *condition
 	if in.heldBack(act) || in.IsStray() && !in.Eviction || in.makesRoom(act) {
 		return false
 	}
-	for _, p := range in.Parent.Policies {
-		for _, m := range p.Maintaining {
-			if allows(m.Entry, in.Child.GVK.GroupKind(), act) && in.mayMaintain(m) && conditions.hold(ctx, m.Conditions) == nil {
-				return true
-			}
-		}
-	}
-	return false
+	return in.isMaintained(act, func(m policy.MaintainingEntry) bool {
+		return in.mayMaintain(m) && conditions.hold(ctx, m.Conditions) == nil
+	})
 }
+
+// isMaintained reports whether a maintaining entry lets the act through that serves the requester,
+// as serves says.
+func (in *Input) isMaintained(act Act, serves func(policy.MaintainingEntry) bool) bool {
+	return slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
+		return slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool {
+			return allows(m.Entry, in.Child.GVK.GroupKind(), act) && serves(m)
+		})
+	})
+}
+
+// anyEntry serves whoever it is for.
+func anyEntry(policy.MaintainingEntry) bool { return true }
 
 // mayMaintain reports whether the requester may do what an entry lets through: where it
 // names nobody, whoever may exercise the parent's allowances, and who may initiate above

@@ -31,7 +31,7 @@ func (in *Input) Impossible(acts []Act, through []*policy.Policy) []Act {
 	var out []Act
 	for _, act := range acts {
 		if !in.IsPossible(act, through) && !in.isInitializing(act) && !in.isLetGo(act) &&
-			!in.isMaintained(act, func(policy.MaintainingEntry) bool { return true }) {
+			!in.isMaintained(act, anyEntry) {
 			out = append(out, act)
 		}
 	}
@@ -53,7 +53,7 @@ func (in *Input) IsPossible(act Act, through []*policy.Policy) bool {
 	})
 }
 
-// IsForOthers reports whether nothing that could allow the acts is for the requester, who may not
+// IsForOthers reports whether what could allow the acts is for others than the requester, who may not
 // use allowances of the parent.
 func (in *Input) IsForOthers(acts []Act) bool {
 	return !in.MayExercise() && slices.ContainsFunc(acts, func(act Act) bool {
@@ -80,16 +80,6 @@ func (in *Input) Maintainers(acts []Act, above []string) []string {
 		}
 	}
 	return out
-}
-
-// isMaintained reports whether a maintaining entry that serves lets the act through, if its conditions
-// hold and nothing is withheld.
-func (in *Input) isMaintained(act Act, serves func(policy.MaintainingEntry) bool) bool {
-	return slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
-		return slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool {
-			return allows(m.Entry, in.Child.GVK.GroupKind(), act) && serves(m)
-		})
-	})
 }
 
 // isInitializing reports whether the parent is new and the act one of those that may then be done, if

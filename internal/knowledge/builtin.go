@@ -31,6 +31,7 @@ import (
 	"sigs.k8s.io/yaml"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/change"
 )
 
 //go:embed builtin/*.yaml
@@ -73,7 +74,7 @@ func Kinds() []schema.GroupKind {
 }
 
 // unknown is what is known of other kinds.
-var unknown = Kind{Settled: Settled{Generation: mustParse(observedGeneration)}}
+var unknown = Kind{Settled: Settled{Generation: change.MustParsePath(observedGeneration)}}
 
 // builtIn are the declarations that are built in. They are part of the program: one that is
 // wrong is found by the tests of this package.

@@ -166,7 +166,7 @@ func (c *compiler) settled(s v1alpha1.SettledKnowledge, path *field.Path) Settle
 		Late:       s.Quiet,
 	}
 	if out.Generation == nil {
-		out.Generation = mustParse(observedGeneration)
+		out.Generation = change.MustParsePath(observedGeneration)
 	}
 	for i, condition := range s.Conditions {
 		if condition.Type == "" {
@@ -271,13 +271,4 @@ func (c *compiler) resource(t v1alpha1.Target, path *field.Path) schema.GroupVer
 		c.report(field.Required(path.Child("resource"), "the resource in the plural, with its apiVersion"))
 	}
 	return schema.GroupVersionResource{Group: ptr.Deref(t.APIGroup, ""), Version: t.APIVersion, Resource: t.Resource}
-}
-
-// mustParse parses a path of this package's own.
-func mustParse(text string) change.Path {
-	path, err := change.ParsePath(text)
-	if err != nil {
-		panic("knowledge: " + err.Error())
-	}
-	return path
 }

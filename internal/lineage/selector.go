@@ -36,15 +36,7 @@ import (
 // selector does not match any more, and adopt what it matches.
 func keeps(known *knowledge.Kind) bool { return known.Selector == v1alpha1.SelectorKeeps }
 
-var labelsPattern = mustParse("metadata.labels")
-
-func mustParse(text string) change.Pattern {
-	pattern, err := change.ParsePattern(text)
-	if err != nil {
-		panic("lineage: a pattern of its own that does not parse: " + text)
-	}
-	return pattern
-}
+var labelsPattern = change.MustParsePattern("metadata.labels")
 
 // LettingGo returns the changes of labels by which the parent's controller would let go
 // of its child. They count like taking the owner off, since they come to the same:

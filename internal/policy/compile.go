@@ -104,7 +104,7 @@ func Compile(p *v1alpha1.AllowancePolicy, kinds KindResolver) (*Policy, field.Er
 type compiler struct {
 	kinds KindResolver
 	errs  field.ErrorList
-	// versions are those in which the policy names kinds, so far.
+	// versions has the version of each kind that the policy has named so far.
 	versions map[schema.GroupKind]string
 	// actions are what people do through the status of the policy's kind.
 	actions []change.Pattern

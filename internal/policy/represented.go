@@ -53,7 +53,7 @@ func Represented(kind schema.GroupVersionKind) []change.Pattern {
 func AsField(kind schema.GroupVersionKind, c change.Change) change.Change {
 	for key, field := range represented[kind] {
 		if c.Path.String() == annotationPath(key).String() {
-			c.Path = mustParse(field)
+			c.Path = change.MustParsePath(field)
 		}
 	}
 	return c
@@ -61,13 +61,4 @@ func AsField(kind schema.GroupVersionKind, c change.Change) change.Change {
 
 func annotationPath(key string) change.Path {
 	return change.Path{}.Field("metadata").Field("annotations").Field(key)
-}
-
-// mustParse reads a path of the table above.
-func mustParse(text string) change.Path {
-	path, err := change.ParsePath(text)
-	if err != nil {
-		panic(err)
-	}
-	return path
 }

@@ -27,8 +27,8 @@ import (
 )
 
 var (
-	conditionsField = change.Pattern(mustParse("status.conditions"))
-	statusField     = change.Pattern(mustParse("status"))
+	conditionsField = change.MustParsePattern("status.conditions")
+	statusField     = change.MustParsePattern("status")
 )
 
 // Silent says why no status of the kind that a policy is for can tell that an object has

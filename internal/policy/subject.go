@@ -48,6 +48,15 @@ func subjectText(s v1alpha1.Subject) string {
 	return string(s.Kind) + " " + s.Name
 }
 
+// AccountText names a user as messages name subjects, where it is a service account, and as it is
+// where it is none.
+func AccountText(username string) string {
+	if namespace, name, err := serviceaccount.SplitUsername(username); err == nil {
+		return subjectText(v1alpha1.Subject{Kind: v1alpha1.SubjectServiceAccount, Namespace: namespace, Name: name})
+	}
+	return username
+}
+
 // MayInitiate reports whether the requester may start chains on what the policy is
 // for, through this policy (D3).
 func (p *Policy) MayInitiate(r Requester) bool {

@@ -100,8 +100,7 @@ func Clashes(policies []*Policy, rank func(*Policy) Rank) map[*Policy][]Clash {
 	out := map[*Policy][]Clash{}
 	for _, p := range sorted {
 		var clashes []Clash
-		named := p.named
-		for _, gvk := range named {
+		for _, gvk := range p.named {
 			if s, ok := stands[gvk.GroupKind()]; ok && s.Stands != gvk.Version {
 				s.Version = gvk.Version
 				clashes = append(clashes, s)
@@ -111,7 +110,7 @@ func Clashes(policies []*Policy, rank func(*Policy) Rank) map[*Policy][]Clash {
 			out[p] = clashes
 			continue
 		}
-		for _, gvk := range named {
+		for _, gvk := range p.named {
 			if _, ok := stands[gvk.GroupKind()]; !ok {
 				stands[gvk.GroupKind()] = Clash{Kind: gvk.GroupKind(), Stands: gvk.Version, By: p.Name}
 			}
@@ -120,9 +119,8 @@ func Clashes(policies []*Policy, rank func(*Policy) Rank) map[*Policy][]Clash {
 	return out
 }
 
-// Standing returns the policies without those that clash.
-func Standing(policies []*Policy, rank func(*Policy) Rank) []*Policy {
-	clashes := Clashes(policies, rank)
+// WithoutClashing returns the policies that are not among those that clash.
+func WithoutClashing(policies []*Policy, clashes map[*Policy][]Clash) []*Policy {
 	return slices.DeleteFunc(slices.Clone(policies), func(p *Policy) bool { return len(clashes[p]) > 0 })
 }
 

@@ -125,7 +125,7 @@ func converting() []bypass {
 		}},
 		{"adding a policy for another version of the kind", func(ctx context.Context, s *scene) {
 			first, parent := s.guarded(ctx, "for")
-			other := ownPolicy("other-"+s.ns, first.Spec.For.APIGroup, "Thing", aboutSettings)
+			other := ownPolicy("other-"+s.ns, first.Spec.For.APIGroup, "Thing", refusing("spec.settings"))
 			other.Spec.For.APIVersion = olderVersion
 			s.conflicting(ctx, other)
 			s.holdsConfig(ctx, older(parent))
@@ -157,24 +157,16 @@ func converting() []bypass {
 	}
 }
 
-// aboutConfig and aboutSettings are rules for the same field, as the two versions have it, whose changes
-// are refused where they have no cause.
-const (
-	aboutConfig = `
+// refusing returns a rule about a field, whose changes are refused where they have no cause.
+func refusing(field string) string {
+	return `
   uncausedChanges: Refuse
   rules:
-  - trigger: spec.config
+  - trigger: ` + field + `
     policies:
     - {target: {apiVersion: v1, resource: configmaps}, relation: ControllerChild}
 `
-	aboutSettings = `
-  uncausedChanges: Refuse
-  rules:
-  - trigger: spec.settings
-    policies:
-    - {target: {apiVersion: v1, resource: configmaps}, relation: ControllerChild}
-`
-)
+}
 
 // guarded makes an object of a kind with a conversion webhook, and a policy for it in v1.
 func (s *scene) guarded(ctx context.Context, name string) (*v1alpha1.AllowancePolicy, *unstructured.Unstructured) {
@@ -185,7 +177,7 @@ func (s *scene) guarded(ctx context.Context, name string) (*v1alpha1.AllowancePo
 	parent := builders.MakeThing(group, ns, "guarded")
 	parent.Object["spec"] = map[string]any{"config": "a", "port": "80"}
 	Expect(shared.as(alice, platformTeam, "system:masters").Create(ctx, parent)).To(Succeed())
-	p := ownPolicy(policies, group, "Thing", "  consumption: {ttl: 1s} # what is new may finish what it is doing as long"+aboutConfig)
+	p := ownPolicy(policies, group, "Thing", "  consumption: {ttl: 1s} # what is new may finish what it is doing as long"+refusing("spec.config"))
 	shared.apply(ctx, p)
 	return p, parent
 }

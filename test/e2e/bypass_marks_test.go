@@ -55,19 +55,7 @@ func mistakingChildren() []bypass {
 		{"relabeling a Pod, so that its StatefulSet replaces it", replacing("StatefulSet", "")},
 		{"relabeling a Pod, so that its DaemonSet replaces it", replacing("DaemonSet", `,"pod-template-generation":"9"`)},
 		{"giving a Pod of a Job the index of another", func(ctx context.Context, s *scene) {
-			policies := "indexed-" + s.ns
-			ns := shared.newNamespaceFor(ctx, policies)
-			shared.apply(ctx, ownPolicy(policies, batchv1.GroupName, "Job", `
-  initializing:
-    policies:
-    - {target: {apiGroup: "", apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}
-`))
-			job := builders.MakeJob(ns, "report", 2, 2)
-			job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
-			job.Spec.Template.Spec.NodeSelector = map[string]string{"example.org/none": "such"}
-			Expect(shared.alice().Create(ctx, job)).To(Succeed())
-			shared.hasPods(ctx, ns, map[string]int{"report:1": 2})
-			pod := shared.anyPod(ctx, ns)
+			pod := s.pendingPod(ctx, "indexed", "", batchv1.IndexedCompletion)
 			refuse(s.rogue.try(ctx, pod.DeepCopy(), annotation(batchv1.JobCompletionIndexAnnotation, "7")),
 				"changing metadata.annotations[batch.kubernetes.io/job-completion-index]", "Job report")
 			s.stays(ctx, pod)
@@ -101,6 +89,25 @@ func mistakingChildren() []bypass {
 			s.stays(ctx, pod)
 		}},
 	}
+}
+
+// pendingPod makes a Job whose Pods no node takes, under a policy of its own with more sections than
+// the one for what is new, and returns one of the Pods.
+func (s *scene) pendingPod(ctx context.Context, name, sections string, mode batchv1.CompletionMode) *corev1.Pod {
+	GinkgoHelper()
+	policies := name + "-" + s.ns
+	ns := shared.newNamespaceFor(ctx, policies)
+	shared.apply(ctx, ownPolicy(policies, batchv1.GroupName, "Job", `
+  initializing:
+    policies:
+    - {target: {apiGroup: "", apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}
+`+sections))
+	job := builders.MakeJob(ns, "report", 2, 2)
+	job.Spec.CompletionMode = &mode
+	job.Spec.Template.Spec.NodeSelector = map[string]string{"example.org/none": "such"}
+	Expect(shared.alice().Create(ctx, job)).To(Succeed())
+	shared.hasPods(ctx, ns, map[string]int{"report:1": 2})
+	return shared.anyPod(ctx, ns)
 }
 
 // stays checks that a Pod is left alone, and its parent's.

@@ -135,21 +135,11 @@ func movingChildren() []bypass {
 			refuse(s.rogue.try(ctx, shared.anyPod(ctx, h.ns), relabeled), "metadata.labels[app]", "StatefulSet web")
 			h.intact(ctx)
 
-			policies := "freeing-job-" + s.ns
-			ns := shared.newNamespaceFor(ctx, policies)
-			shared.apply(ctx, ownPolicy(policies, batchv1.GroupName, "Job", `
-  initializing:
-    policies:
-    - {target: {apiGroup: "", apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create]}
+			pod := s.pendingPod(ctx, "freeing-job", `
   maintaining:
     policies:
     - {target: {apiGroup: "", apiVersion: v1, resource: pods}, relation: ControllerChild, verbs: [Create, Delete]}
-`))
-			job := builders.MakeJob(ns, "report", 2, 2)
-			job.Spec.Template.Spec.NodeSelector = map[string]string{"example.org/none": "such"}
-			Expect(shared.alice().Create(ctx, job)).To(Succeed())
-			shared.hasPods(ctx, ns, map[string]int{"report:1": 2})
-			pod := shared.anyPod(ctx, ns)
+`, batchv1.NonIndexedCompletion)
 			free := patch(`{"metadata":{"labels":{"` + batchv1.ControllerUidLabel + `":"free"}}}`)
 			refuse(s.rogue.try(ctx, pod.DeepCopy(), free), "metadata.labels["+batchv1.ControllerUidLabel+"]", "Job report")
 			s.stays(ctx, pod)

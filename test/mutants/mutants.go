@@ -1469,7 +1469,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "any status proves that a change is carried out",
-		edits: []edit{{"internal/knowledge/builtin.go", "var unknown = Kind{", "var unknown = Kind{Proves: []change.Pattern{change.Pattern(mustParse(\"spec\"))}, "}, {"internal/knowledge/builtin.go", "	\"kausality.io/operator/api/v1alpha1\"\n", "	\"kausality.io/operator/api/v1alpha1\"\n	\"kausality.io/operator/internal/change\"\n"}},
+		edits: []edit{{"internal/knowledge/builtin.go", "var unknown = Kind{", "var unknown = Kind{Proves: []change.Pattern{change.MustParsePattern(\"spec\")}, "}},
 		unit:  []string{"./internal/lifecycle"},
 	},
 	{

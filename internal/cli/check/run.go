@@ -204,15 +204,14 @@ func (c *checker) lint(ctx context.Context, docs []*source.Document) (*compiledS
 // standing returns the policies without those that name a kind in another version than the others:
 // the cluster would not accept these.
 func (c *checker) standing(policies []*policy.Policy, docs map[*policy.Policy]*source.Document) []*policy.Policy {
-	rank := func(*policy.Policy) policy.Rank { return policy.RankNew }
-	clashes := policy.Clashes(policies, rank)
+	clashes := policy.Clashes(policies, func(*policy.Policy) policy.Rank { return policy.RankNew })
 	for _, p := range policies {
 		if len(clashes[p]) > 0 && !c.clashing.Has(docs[p].At("")) {
 			c.clashing.Insert(docs[p].At(""))
 			c.report.add(problem(docs[p].Problem("", "%s", policy.ClashMessage(clashes[p]))))
 		}
 	}
-	return policy.Standing(policies, rank)
+	return policy.WithoutClashing(policies, clashes)
 }
 
 // compile lints a policy of either kind.

@@ -41,8 +41,7 @@ type Policies struct {
 }
 
 // Policies reads and compiles the AllowancePolicies. As in the operator, what is
-// wrong in one of them is left out, and so are those that name a kind in another version than
-// policies that stand.
+// wrong in one of them is left out, and so is all of one that clashes with others.
 func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 	var list v1alpha1.AllowancePolicyList
 	if err := c.List(ctx, &list); err != nil {
@@ -63,7 +62,7 @@ func (c *Cluster) Policies(ctx context.Context) (Policies, error) {
 		return apimeta.IsNoMatchError(err)
 	})
 	clashes := policy.Clashes(served, func(p *policy.Policy) policy.Rank { return ranks[p] })
-	out.Index = policy.NewIndex(slices.DeleteFunc(compiled, func(p *policy.Policy) bool { return len(clashes[p]) > 0 }))
+	out.Index = policy.NewIndex(policy.WithoutClashing(compiled, clashes))
 	return out, nil
 }
 

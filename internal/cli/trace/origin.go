@@ -175,9 +175,9 @@ func (r steps) step(ctx context.Context, id generate.ID, uid types.UID) Step {
 	return out
 }
 
-// changed returns what wrote an object last: not who, as only the operator can tell whether admission has
-// noted that, and it says so on what it makes. Writes of sub-resources, as of the status, and of nothing
-// but finalizers are no cause of what is made for it.
+// changed returns by which field manager an object was last written, and when. Who that was is for the
+// operator to say, which can tell whether admission has noted it. Writes of sub-resources, as of the status,
+// and of nothing but finalizers are no cause of what is made for it.
 func changed(obj *unstructured.Unstructured) *Changed {
 	fields := slices.DeleteFunc(slices.Clone(obj.GetManagedFields()), func(m metav1.ManagedFieldsEntry) bool { return m.Subresource != "" || isOfFinalizers(m) })
 	if len(fields) == 0 {

@@ -175,7 +175,8 @@ func collect(records []v1alpha1.AllowanceRecord, policies cluster.Policies, subj
 	return report
 }
 
-// isOf reports whether what blocks an object, nil for nothing, is a denial, or was by whom it was.
+// isOf reports whether a denial is what blocks an object, as far as the record tells whose that was.
+// blocked is nil where nothing does.
 func isOf(blocked *v1alpha1.Blocked, e v1alpha1.HistoryEntry) bool {
 	return blocked != nil && (blocked.User == "" || blocked.User == e.User)
 }

@@ -175,15 +175,9 @@ func bySubresource(text string) bool {
 
 // subresourceFields are the fields of Pods that only sub-resources change.
 var subresourceFields = []change.Pattern{
-	pattern("spec.ephemeralContainers"), pattern("spec.containers[*].resources"), pattern("spec.initContainers[*].resources"),
-}
-
-func pattern(text string) change.Pattern {
-	p, err := change.ParsePattern(text)
-	if err != nil {
-		panic(err)
-	}
-	return p
+	change.MustParsePattern("spec.ephemeralContainers"),
+	change.MustParsePattern("spec.containers[*].resources"),
+	change.MustParsePattern("spec.initContainers[*].resources"),
 }
 
 // remedyText says in a sentence what would have allowed a part of the change.

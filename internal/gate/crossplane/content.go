@@ -53,20 +53,12 @@ var identityFields = []string{
 // identity are the patterns of all of it.
 var identity = func() []change.Pattern {
 	out := make([]change.Pattern, 0, 1+len(identityFields))
-	out = append(out, mustParse("metadata.annotations["+ExternalNameAnnotation+"]"))
+	out = append(out, change.MustParsePattern("metadata.annotations["+ExternalNameAnnotation+"]"))
 	for _, field := range identityFields {
-		out = append(out, mustParse(specField+"."+field))
+		out = append(out, change.MustParsePattern(specField+"."+field))
 	}
 	return out
 }()
-
-func mustParse(text string) change.Pattern {
-	p, err := change.ParsePattern(text)
-	if err != nil {
-		panic(err)
-	}
-	return p
-}
 
 // Identity implements gate.Driver.
 func (Driver) Identity() []change.Pattern { return identity }
