@@ -79,22 +79,25 @@ func isMarker(key, value string) bool {
 	return value == "true" && strings.Contains(key, "/")
 }
 
-// ReplicasPath implements Definitions.
-func (r Reader) ReplicasPath(ctx context.Context, resource schema.GroupVersionResource) (string, error) {
+// Scale implements Definitions.
+func (r Reader) Scale(ctx context.Context, resource schema.GroupVersionResource) (Scale, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
 	key := types.NamespacedName{Name: resource.GroupResource().String()}
 	if err := client.IgnoreNotFound(r.Get(ctx, key, obj)); err != nil {
-		return "", fmt.Errorf("reading CustomResourceDefinition %s: %w", key.Name, err)
+		return Scale{}, fmt.Errorf("reading CustomResourceDefinition %s: %w", key.Name, err)
 	}
 	var definition apiextensionsv1.CustomResourceDefinition
 	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &definition); err != nil {
-		return "", fmt.Errorf("decoding CustomResourceDefinition %s: %w", key.Name, err)
+		return Scale{}, fmt.Errorf("decoding CustomResourceDefinition %s: %w", key.Name, err)
 	}
 	for _, version := range definition.Spec.Versions {
 		if version.Name == resource.Version && version.Subresources != nil && version.Subresources.Scale != nil {
-			return strings.TrimPrefix(version.Subresources.Scale.SpecReplicasPath, "."), nil
+			return Scale{
+				Path:      strings.TrimPrefix(version.Subresources.Scale.SpecReplicasPath, "."),
+				Converted: definition.Spec.Conversion != nil && definition.Spec.Conversion.Strategy == apiextensionsv1.WebhookConverter,
+			}, nil
 		}
 	}
-	return "", nil
+	return Scale{}, nil
 }

@@ -62,17 +62,28 @@ type Discovery interface {
 	// the version that the API server prefers. It may return some of it together with
 	// an error.
 	ServerPreferredResourcesWithContext(ctx context.Context) ([]*metav1.APIResourceList, error)
+	// ServerGroupsWithContext returns the groups that are served, with their versions.
+	ServerGroupsWithContext(ctx context.Context) (*metav1.APIGroupList, error)
 }
 
 // Definitions reads what only the CustomResourceDefinition says.
 type Definitions interface {
-	// ReplicasPath returns the path, such as spec.replicas, that the scale
-	// sub-resource sets, and "" where no CustomResourceDefinition defines it.
-	ReplicasPath(ctx context.Context, resource schema.GroupVersionResource) (string, error)
+	// Scale returns what the scale sub-resource sets, the zero value where no
+	// CustomResourceDefinition defines it.
+	Scale(ctx context.Context, resource schema.GroupVersionResource) (Scale, error)
 	// Markers returns the labels of the CustomResourceDefinition by which a system marks
 	// the kinds that are its own, such as kro.run/owned; none where no
 	// CustomResourceDefinition defines the resource.
 	Markers(ctx context.Context, resource schema.GroupResource) ([]string, error)
+}
+
+// Scale is what a definition says about the scale sub-resource of one of its versions.
+type Scale struct {
+	// Path, such as spec.replicas, is what it sets.
+	Path string
+	// Converted says that a webhook converts objects between versions, so that a field may be
+	// another one elsewhere.
+	Converted bool
 }
 
 // Resource is a resource that is served.
@@ -87,6 +98,10 @@ type Resource struct {
 	Subresources []string
 	// ReplicasPath is what the scale sub-resource sets; empty without one.
 	ReplicasPath string
+	// Scales are what the scale sub-resources of all served versions of a custom resource set in
+	// objects of this one, by version. One that this version has none of is among them, and the API
+	// server asks nobody about it who named only this version.
+	Scales map[string]string
 	// Categories are the groups of kinds that it says it belongs to, such as
 	// Crossplane's "composite", and the markers of its definition, sorted. The name of a
 	// category has no slash, and a marker has one.
@@ -124,7 +139,9 @@ type knowledge struct {
 type snapshot struct {
 	byKind     map[schema.GroupVersionKind]Resource
 	byResource map[schema.GroupVersionResource]Resource
-	schemas    map[schema.GroupVersionKind]*Schema
+	// scaled are the kinds of resources that have a scale, in any version of a group that is named.
+	scaled  map[schema.GroupVersionResource]schema.GroupKind
+	schemas map[schema.GroupVersionKind]*Schema
 	// categories are the same in all versions of a kind.
 	categories map[schema.GroupKind][]string
 }
@@ -161,6 +178,13 @@ func (r *Resolver) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersion
 	return resource.GVK, ok
 }
 
+// ScaledKind returns the kind of a resource that has a scale, in whichever version, and false where it is
+// not known to have one.
+func (r *Resolver) ScaledKind(gvr schema.GroupVersionResource) (schema.GroupKind, bool) {
+	kind, ok := r.served.Load().scaled[gvr]
+	return kind, ok
+}
+
 // ResourceFor returns the resource of a kind, and false where it is not served.
 func (r *Resolver) ResourceFor(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool) {
 	found, ok := r.ByKind(gvk)
@@ -173,10 +197,17 @@ func (r *Resolver) Namespaced(gvk schema.GroupVersionKind) bool {
 	return resource.Namespaced
 }
 
-// ReplicasPath returns the path that the scale sub-resource of a resource sets,
-// and "" where it has none.
-func (r *Resolver) ReplicasPath(gvr schema.GroupVersionResource) string {
+// ReplicasPath returns the path in objects of a resource that its scale sub-resource sets when it
+// is requested in a version, or, where none is given, in its own or else any other one. It is "" where
+// it has none.
+func (r *Resolver) ReplicasPath(gvr schema.GroupVersionResource, requested string) string {
 	resource, _ := r.ByResource(gvr)
+	if path, ok := resource.Scales[requested]; ok {
+		return path
+	}
+	if only := resource.ScaledOnlyIn(); len(only) > 0 && requested == "" {
+		return resource.Scales[only[0]]
+	}
 	return resource.ReplicasPath
 }
 
@@ -274,9 +305,14 @@ func (r *Resolver) Invalidate(group string) bool {
 func (r *Resolver) Update(ctx context.Context, named []schema.GroupVersion) (bool, error) {
 	found, err := r.search(ctx)
 	errs := []error{err}
-	for _, gv := range r.due(slices.Concat(named, found)) {
+	due := r.due(slices.Concat(named, found))
+	versions, err := r.versions(ctx, due)
+	if err != nil {
+		return r.publish(), errors.Join(append(errs, err)...)
+	}
+	for _, gv := range due {
 		asked := r.clock.Now()
-		resources, err := r.ask(ctx, gv)
+		resources, err := r.ask(ctx, gv, versions[gv.Group])
 		if err != nil {
 			errs = append(errs, err)
 			continue
@@ -380,6 +416,7 @@ func (r *Resolver) publish() bool {
 	next := &snapshot{
 		byKind:     map[schema.GroupVersionKind]Resource{},
 		byResource: map[schema.GroupVersionResource]Resource{},
+		scaled:     map[schema.GroupVersionResource]schema.GroupKind{},
 		schemas:    map[schema.GroupVersionKind]*Schema{},
 		categories: map[schema.GroupKind][]string{},
 	}
@@ -390,6 +427,7 @@ func (r *Resolver) publish() bool {
 		for _, resource := range k.resources {
 			next.byKind[resource.GVK] = resource
 			next.byResource[resource.GVR] = resource
+			resource.noteScales(next.scaled)
 			next.categories[resource.GVK.GroupKind()] = resource.Categories
 		}
 	}
@@ -399,7 +437,7 @@ func (r *Resolver) publish() bool {
 	return changed
 }
 
-func (r *Resolver) ask(ctx context.Context, gv schema.GroupVersion) ([]Resource, error) {
+func (r *Resolver) ask(ctx context.Context, gv schema.GroupVersion, versions []string) ([]Resource, error) {
 	list, err := r.discovery.ServerResourcesForGroupVersionWithContext(ctx, gv.String())
 	if apierrors.IsNotFound(err) {
 		return nil, nil
@@ -408,23 +446,19 @@ func (r *Resolver) ask(ctx context.Context, gv schema.GroupVersion) ([]Resource,
 		return nil, fmt.Errorf("asking the API server what it serves of %s: %w", gv, err)
 	}
 	resources := parse(gv, list)
+	elsewhere, err := r.scaledElsewhere(ctx, gv, versions)
+	if err != nil {
+		return nil, err
+	}
 	for i := range resources {
 		markers, err := r.definitions.Markers(ctx, resources[i].GVR.GroupResource())
 		if err != nil {
 			return nil, fmt.Errorf("asking whose kind %s is: %w", resources[i].GVR.GroupResource(), err)
 		}
 		resources[i].Categories = slices.Sorted(slices.Values(slices.Concat(resources[i].Categories, markers)))
-		if !slices.Contains(resources[i].Subresources, "scale") {
-			continue
-		}
-		path, err := r.definitions.ReplicasPath(ctx, resources[i].GVR)
-		if err != nil {
+		if err := r.learnScales(ctx, &resources[i], elsewhere[resources[i].GVR.Resource]); err != nil {
 			return nil, fmt.Errorf("asking what the scale sub-resource of %s sets: %w", resources[i].GVR.GroupResource(), err)
 		}
-		if path == "" {
-			path = "spec.replicas" // what all of Kubernetes' own kinds have
-		}
-		resources[i].ReplicasPath = path
 	}
 	return resources, nil
 }

@@ -19,6 +19,7 @@ package discovery_test
 import (
 	"context"
 	"errors"
+	"maps"
 	"slices"
 	"testing"
 	"time"
@@ -43,7 +44,10 @@ var (
 // cluster serves documents by group version, and counts what it is asked.
 type cluster struct {
 	served map[string][]metav1.APIResource
-	paths  map[string]string
+	// paths that scales set, by resource, or by version and resource.
+	paths map[string]string
+	// converted is true where webhooks convert custom resources.
+	converted bool
 	// markers of definitions, by resource.
 	markers map[string][]string
 	err     error
@@ -80,8 +84,30 @@ func (c *cluster) ServerPreferredResourcesWithContext(context.Context) ([]*metav
 	return out, nil
 }
 
-func (c *cluster) ReplicasPath(_ context.Context, resource schema.GroupVersionResource) (string, error) {
-	return c.paths[resource.Resource], nil
+func (c *cluster) ServerGroupsWithContext(context.Context) (*metav1.APIGroupList, error) {
+	if c.err != nil {
+		return nil, c.err
+	}
+	list := &metav1.APIGroupList{}
+	for _, groupVersion := range slices.Sorted(maps.Keys(c.served)) {
+		gv, err := schema.ParseGroupVersion(groupVersion)
+		if err != nil {
+			return nil, err
+		}
+		i := slices.IndexFunc(list.Groups, func(g metav1.APIGroup) bool { return g.Name == gv.Group })
+		if i < 0 {
+			i, list.Groups = len(list.Groups), append(list.Groups, metav1.APIGroup{Name: gv.Group})
+		}
+		list.Groups[i].Versions = append(list.Groups[i].Versions, metav1.GroupVersionForDiscovery{GroupVersion: groupVersion, Version: gv.Version})
+	}
+	return list, nil
+}
+
+func (c *cluster) Scale(_ context.Context, resource schema.GroupVersionResource) (discovery.Scale, error) {
+	if path, ok := c.paths[resource.Version+"/"+resource.Resource]; ok {
+		return discovery.Scale{Path: path, Converted: c.converted}, nil
+	}
+	return discovery.Scale{Path: c.paths[resource.Resource], Converted: c.converted}, nil
 }
 
 func (c *cluster) Markers(_ context.Context, resource schema.GroupResource) ([]string, error) {
@@ -150,7 +176,7 @@ func TestResolverKnowsWhatIsServed(t *testing.T) {
 			if got := r.Namespaced(tc.want.GVK); got != tc.want.Namespaced {
 				t.Errorf("Namespaced() = %t", got)
 			}
-			if got := r.ReplicasPath(tc.resource); got != tc.want.ReplicasPath {
+			if got := r.ReplicasPath(tc.resource, tc.resource.Version); got != tc.want.ReplicasPath {
 				t.Errorf("ReplicasPath() = %q", got)
 			}
 			if got := r.Categories(tc.want.GVK.GroupKind()); !slices.Equal(got, tc.want.Categories) {
@@ -282,10 +308,75 @@ func TestResolverTellsUnknownFromUnserved(t *testing.T) {
 	}
 }
 
-func TestReaderReplicasPath(t *testing.T) {
+func TestResolverKnowsScalesOfOtherVersions(t *testing.T) {
+	widget := example.WithKind("Widget")
+	things := []metav1.APIResource{{Name: "widgets", Kind: "Widget"}}
+	scaled := append(slices.Clone(things), metav1.APIResource{Name: "widgets/scale", Kind: "Scale"})
+	for name, tc := range map[string]struct {
+		served    map[string][]metav1.APIResource
+		converted bool
+		scales    map[string]string
+		only      []string
+		// paths that are set, by the version that is requested; "" for none.
+		paths map[string]string
+	}{
+		"in none": {
+			served: map[string][]metav1.APIResource{"example.com/v1": things, "example.com/v2": things},
+			paths:  map[string]string{"": "", "v1": "", "v2": ""},
+		},
+		"in its own": {
+			served: map[string][]metav1.APIResource{"example.com/v1": scaled, "example.com/v2": things},
+			paths:  map[string]string{"": "spec.one", "v1": "spec.one", "v2": "spec.one"},
+		},
+		"in another one": {
+			served: map[string][]metav1.APIResource{"example.com/v1": things, "example.com/v2": scaled, "example.com/v3": scaled},
+			scales: map[string]string{"v2": "spec.two", "v3": "spec.replicas"},
+			only:   []string{"v2", "v3"},
+			paths:  map[string]string{"": "spec.two", "v1": "", "v2": "spec.two", "v3": "spec.replicas"},
+		},
+		"in both": {
+			served: map[string][]metav1.APIResource{"example.com/v1": scaled, "example.com/v2": scaled},
+			scales: map[string]string{"v1": "spec.one", "v2": "spec.two"},
+			paths:  map[string]string{"": "spec.one", "v1": "spec.one", "v2": "spec.two"},
+		},
+		"in both, and converted": {
+			served:    map[string][]metav1.APIResource{"example.com/v1": scaled, "example.com/v2": scaled},
+			converted: true,
+			scales:    map[string]string{"v1": "spec.one", "v2": "spec.one"},
+			paths:     map[string]string{"": "spec.one", "v1": "spec.one", "v2": "spec.one"},
+		},
+	} {
+		t.Run(name, func(t *testing.T) {
+			served := &cluster{served: tc.served, converted: tc.converted, paths: map[string]string{"v1/widgets": "spec.one", "v2/widgets": "spec.two"}}
+			r := discovery.New(served, served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+			if _, err := r.Update(t.Context(), []schema.GroupVersion{example}); err != nil {
+				t.Fatalf("Update(): %v", err)
+			}
+			found, _ := r.ByKind(widget)
+			if diff := cmp.Diff(tc.scales, found.Scales); diff != "" {
+				t.Errorf("Scales (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.only, found.ScaledOnlyIn()); diff != "" {
+				t.Errorf("ScaledOnlyIn() (-want +got):\n%s", diff)
+			}
+			for version, want := range tc.paths {
+				if got := r.ReplicasPath(found.GVR, version); got != want {
+					t.Errorf("ReplicasPath(%q) = %q, want %q", version, got, want)
+				}
+				_, scales := tc.scales[version]
+				kind, ok := r.ScaledKind(found.GVR.GroupResource().WithVersion(version))
+				if want := scales || version == "v1" && want != ""; ok != want || ok && kind != widget.GroupKind() {
+					t.Errorf("ScaledKind(%q) = %v, %t, want %t", version, kind, ok, want)
+				}
+			}
+		})
+	}
+}
+
+func TestReaderScale(t *testing.T) {
 	definition := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "widgets.example.com"},
-		Spec: apiextensionsv1.CustomResourceDefinitionSpec{Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
+		Spec: apiextensionsv1.CustomResourceDefinitionSpec{Conversion: &apiextensionsv1.CustomResourceConversion{Strategy: apiextensionsv1.WebhookConverter}, Versions: []apiextensionsv1.CustomResourceDefinitionVersion{
 			{Name: "v1", Subresources: &apiextensionsv1.CustomResourceSubresources{
 				Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.count"},
 			}},
@@ -299,16 +390,16 @@ func TestReaderReplicasPath(t *testing.T) {
 	reader := discovery.Reader{Reader: fake.NewClientBuilder().WithScheme(scheme).WithObjects(definition).Build()}
 	for name, tc := range map[string]struct {
 		resource schema.GroupVersionResource
-		want     string
+		want     discovery.Scale
 	}{
-		"a version with it":    {example.WithResource("widgets"), "spec.count"},
-		"a version without it": {schema.GroupVersionResource{Group: "example.com", Version: "v2", Resource: "widgets"}, ""},
-		"no definition":        {apps.WithResource("deployments"), ""},
+		"a version with it":    {example.WithResource("widgets"), discovery.Scale{Path: "spec.count", Converted: true}},
+		"a version without it": {schema.GroupVersionResource{Group: "example.com", Version: "v2", Resource: "widgets"}, discovery.Scale{}},
+		"no definition":        {apps.WithResource("deployments"), discovery.Scale{}},
 	} {
 		t.Run(name, func(t *testing.T) {
-			got, err := reader.ReplicasPath(t.Context(), tc.resource)
+			got, err := reader.Scale(t.Context(), tc.resource)
 			if err != nil || got != tc.want {
-				t.Errorf("ReplicasPath() = %q, %v, want %q", got, err, tc.want)
+				t.Errorf("Scale() = %v, %v, want %v", got, err, tc.want)
 			}
 		})
 	}

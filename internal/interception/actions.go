@@ -48,11 +48,11 @@ func somebodyActs(in Input, where place) []string {
 		if !p.HasActions() && !p.HasReports() && (where != inObject || !p.HasProof()) {
 			continue
 		}
-		resource, _, subresources, served := in.Holder(p.For)
-		if !served || slices.Contains(subresources, "status") != bool(where) {
+		holder, served := in.Holder(p.For)
+		if !served || slices.Contains(holder.Subresources, "status") != bool(where) {
 			continue
 		}
-		name := resource.Group + "/" + resource.Resource
+		name := holder.Resource.Group + "/" + holder.Resource.Resource
 		if kinds[name] == nil {
 			kinds[name] = &reporters{initiators: sets.New[string]()}
 		}

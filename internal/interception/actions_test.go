@@ -117,11 +117,11 @@ func TestActionsAreAskedAbout(t *testing.T) {
 			if tc.besides != nil {
 				in.Policies = append(in.Policies, tc.besides)
 			}
-			in.Holder = func(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+			in.Holder = func(kind schema.GroupVersionKind) (Served, bool) {
 				if kind.Kind == "Deployment" {
-					return schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, true, []string{"status"}, true
+					return Served{Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, Namespaced: true, Subresources: []string{"status"}}, true
 				}
-				return resource, true, subresources, true
+				return Served{Resource: resource, Namespaced: true, Subresources: subresources}, true
 			}
 			attributes := r.attributes(t, false)
 			if got := called(t, verdictConditions(in), attributes); got != tc.want {

@@ -595,6 +595,8 @@ func compile(t *testing.T, spec v1alpha1.AllowancePolicySpec) *policy.Policy {
 }
 
 // withStatus has any kind served, with the sub-resource for its status.
-func withStatus(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
-	return kind.GroupVersion().WithResource(strings.ToLower(kind.Kind) + "s"), true, []string{"scale", "status"}, true
+func withStatus(kind schema.GroupVersionKind) (Served, bool) {
+	return Served{
+		Resource: kind.GroupVersion().WithResource(strings.ToLower(kind.Kind) + "s"), Namespaced: true, Subresources: []string{"scale", "status"},
+	}, true
 }

@@ -100,20 +100,20 @@ func (in *Input) scaled() (kinds sets.Set[string], failing []labels.Selector) {
 	kinds = sets.New[string]()
 	for _, p := range in.Policies {
 		named := sets.New[string]()
-		_, namespaced, subresources, ok := in.Holder(p.For)
-		if ok && slices.Contains(subresources, "scale") {
+		holder, ok := in.Holder(p.For)
+		if ok && holder.isScaled() {
 			named.Insert(p.For.Kind)
 		}
 		for _, e := range p.Entries() {
 			if e.IsExternal() {
 				continue
 			}
-			if subresources, _, ok := in.Child(e.Resource); ok && slices.Contains(subresources, "scale") {
+			if child, ok := in.Child(e.Resource); ok && child.isScaled() {
 				named.Insert(e.Kind.Kind)
 			}
 		}
 		kinds.Insert(named.UnsortedList()...)
-		if parents, _, _ := in.demands(p, namespaced); named.Len() > 0 && len(parents) > 0 {
+		if parents, _, _ := in.demands(p, holder.Namespaced); named.Len() > 0 && len(parents) > 0 {
 			failing = append(failing, parents[0].namespaces)
 		}
 	}

@@ -23,6 +23,8 @@ limitations under the License.
 package interception
 
 import (
+	"slices"
+
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -59,12 +61,11 @@ type Input struct {
 	KubeSystem bool
 
 	// Holder says how the kind of a policy's "for" is served, and false while it
-	// is not: its requests are then left alone until it appears. Sub-resources
-	// are named without their resource, such as "status".
-	Holder func(schema.GroupVersionKind) (resource schema.GroupVersionResource, namespaced bool, subresources []string, ok bool)
+	// is not: its requests are then left alone until it appears.
+	Holder func(schema.GroupVersionKind) (Served, bool)
 
 	// Child says the same of the resource of a policy's target.
-	Child func(schema.GroupVersionResource) (subresources []string, namespaced bool, ok bool)
+	Child func(schema.GroupVersionResource) (Served, bool)
 
 	// Outside are annotations, besides Kausality's own, that say what the objects stand for
 	// outside that a policy bounds in the cluster.
@@ -107,14 +108,26 @@ type Input struct {
 	TimeoutSeconds int32
 }
 
-// Gated is a resource whose objects have a gate.
-type Gated struct {
+// Served is a resource that the API server serves.
+type Served struct {
 	// Resource in the version in which requests for it are looked at.
 	Resource schema.GroupVersionResource
 	// Namespaced says whether its objects live in namespaces.
 	Namespaced bool
-	// Subresources that are served, without their resource.
+	// Subresources that are served, without their resource, such as "status".
 	Subresources []string
+	// Scales are the other versions in which it has a scale, where this one has none.
+	Scales []string
+}
+
+// isScaled reports whether objects of the resource can be scaled, in whichever version.
+func (s *Served) isScaled() bool {
+	return slices.Contains(s.Subresources, "scale") || len(s.Scales) > 0
+}
+
+// Gated is a resource whose objects have a gate.
+type Gated struct {
+	Served
 	// Annotations, besides Kausality's own, whose change matters for the gate.
 	Annotations []string
 }

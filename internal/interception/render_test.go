@@ -42,45 +42,47 @@ var served = []struct {
 	resource     string
 	namespaced   bool
 	subresources []string
+	scales       []string
 }{
-	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments", true, []string{"scale", "status"}},
-	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, "replicasets", true, []string{"scale", "status"}},
-	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, "statefulsets", true, []string{"scale", "status"}},
-	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}, "controllerrevisions", true, nil},
-	{schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}, "horizontalpodautoscalers", true, []string{"status"}},
+	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments", true, []string{"scale", "status"}, nil},
+	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, "replicasets", true, []string{"scale", "status"}, nil},
+	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "StatefulSet"}, "statefulsets", true, []string{"scale", "status"}, nil},
+	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ControllerRevision"}, "controllerrevisions", true, nil, nil},
+	{schema.GroupVersionKind{Group: "autoscaling", Version: "v2", Kind: "HorizontalPodAutoscaler"}, "horizontalpodautoscalers", true, []string{"status"}, nil},
 	{schema.GroupVersionKind{Version: "v1", Kind: "Pod"}, "pods", true, []string{
 		"attach", "binding", "ephemeralcontainers", "eviction", "exec", "log", "portforward", "proxy", "resize", "status",
-	}},
-	{schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "configmaps", true, nil},
-	{schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "namespaces", false, []string{"finalize", "status"}},
-	{schema.GroupVersionKind{Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest"}, "certificatesigningrequests", false, []string{"approval", "status"}},
-	{schema.GroupVersionKind{Version: "v1", Kind: "Node"}, "nodes", false, []string{"proxy", "status"}},
-	{schema.GroupVersionKind{Version: "v1", Kind: "Event"}, "events", true, nil},
-	{schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}, "leases", true, nil},
-	{schema.GroupVersionKind{Group: "kausality.io", Version: "v1alpha1", Kind: "AllowancePolicy"}, "allowancepolicies", false, []string{"status"}},
-	{schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}, "mutatingwebhookconfigurations", false, nil},
-	{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}, "things", false, []string{"eviction", "status"}},
-	{schema.GroupVersionKind{Group: "example.org", Version: "v2", Kind: "Thing"}, "things", false, []string{"eviction", "status"}},
+	}, nil},
+	{schema.GroupVersionKind{Version: "v1", Kind: "ConfigMap"}, "configmaps", true, nil, nil},
+	{schema.GroupVersionKind{Version: "v1", Kind: "Namespace"}, "namespaces", false, []string{"finalize", "status"}, nil},
+	{schema.GroupVersionKind{Group: "certificates.k8s.io", Version: "v1", Kind: "CertificateSigningRequest"}, "certificatesigningrequests", false, []string{"approval", "status"}, nil},
+	{schema.GroupVersionKind{Version: "v1", Kind: "Node"}, "nodes", false, []string{"proxy", "status"}, nil},
+	{schema.GroupVersionKind{Version: "v1", Kind: "Event"}, "events", true, nil, nil},
+	{schema.GroupVersionKind{Group: "coordination.k8s.io", Version: "v1", Kind: "Lease"}, "leases", true, nil, nil},
+	{schema.GroupVersionKind{Group: "kausality.io", Version: "v1alpha1", Kind: "AllowancePolicy"}, "allowancepolicies", false, []string{"status"}, nil},
+	{schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}, "mutatingwebhookconfigurations", false, nil, nil},
+	{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}, "things", false, []string{"eviction", "status"}, nil},
+	{schema.GroupVersionKind{Group: "example.org", Version: "v2", Kind: "Thing"}, "things", false, []string{"eviction", "status"}, nil},
+	{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Sized"}, "sizeds", true, []string{"status"}, []string{"v1beta1", "v2"}},
 }
 
 func inputOf(policies ...*policy.Policy) Input {
 	return Input{
 		Policies: policies,
-		Holder: func(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+		Holder: func(gvk schema.GroupVersionKind) (Served, bool) {
 			for _, s := range served {
 				if s.gvk == gvk {
-					return gvk.GroupVersion().WithResource(s.resource), s.namespaced, s.subresources, true
+					return Served{gvk.GroupVersion().WithResource(s.resource), s.namespaced, s.subresources, s.scales}, true
 				}
 			}
-			return schema.GroupVersionResource{}, false, nil, false
+			return Served{}, false
 		},
-		Child: func(gvr schema.GroupVersionResource) ([]string, bool, bool) {
+		Child: func(gvr schema.GroupVersionResource) (Served, bool) {
 			for _, s := range served {
 				if s.gvk.GroupVersion().WithResource(s.resource) == gvr {
-					return s.subresources, s.namespaced, true
+					return Served{gvr, s.namespaced, s.subresources, s.scales}, true
 				}
 			}
-			return nil, false, false
+			return Served{}, false
 		},
 		ClientConfig: admissionregistrationv1.WebhookClientConfig{
 			Service:  &admissionregistrationv1.ServiceReference{Namespace: "kausality-system", Name: "kausality-webhook-service"},
@@ -258,6 +260,19 @@ func TestRules(t *testing.T) {
 				"verdict.kausality.io Ignore UPDATE apps/v1 Namespaced deployments/scale deployments/status replicasets/scale replicasets/status",
 				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE example.org/v1 Cluster things",
 				"verdict.kausality.io Ignore UPDATE example.org/v1 Cluster things/status",
+			},
+		},
+		"a scale that only other versions have": {
+			policies: []*policy.Policy{forKind(t, "example.org/v1/Sized")},
+			want: []string{
+				"grant.kausality.io Ignore CREATE,UPDATE example.org/v1 Namespaced sizeds",
+				"grant.kausality.io Ignore UPDATE example.org/v1 Namespaced sizeds/status",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE example.org/v1 Namespaced sizeds",
+				"verdict.kausality.io Ignore UPDATE example.org/v1 Namespaced sizeds/status",
+				"verdict.kausality.io Ignore UPDATE example.org/v1beta1 Namespaced sizeds/scale",
+				"verdict.kausality.io Ignore UPDATE example.org/v2 Namespaced sizeds/scale",
+				"protect CREATE,UPDATE example.org/v1 Namespaced sizeds",
+				"protect UPDATE example.org/v1 Namespaced sizeds/status",
 			},
 		},
 		"external targets are the gate driver's": {

@@ -40,6 +40,9 @@ type resource struct {
 	namespaced bool
 	// subresources that are served.
 	subresources sets.Set[string]
+	// scales are the other versions in which it has a scale, where this one has none: no rule for
+	// this version stands for them.
+	scales []string
 	// holder says that some policy is for its kind.
 	holder bool
 	// gated says that its objects have a gate that some policy may ask for.
@@ -84,36 +87,38 @@ func isExempt(gr schema.GroupResource) bool {
 // by group and name. All policies name a resource in the same version (policy.Clashes).
 func collect(in Input) []*resource {
 	found := map[schema.GroupResource]*resource{}
-	add := func(gvr schema.GroupVersionResource, namespaced bool, subresources []string, demands ...demand) *resource {
-		r := found[gvr.GroupResource()]
+	add := func(served *Served, demands ...demand) *resource {
+		gr := served.Resource.GroupResource()
+		r := found[gr]
 		if r == nil {
-			r = &resource{GroupResource: gvr.GroupResource(), version: gvr.Version, subresources: sets.New[string]()}
-			found[gvr.GroupResource()] = r
+			r = &resource{GroupResource: gr, version: served.Resource.Version, subresources: sets.New[string]()}
+			found[gr] = r
 		}
-		r.subresources.Insert(subresources...)
-		r.namespaced = namespaced
+		r.subresources.Insert(served.Subresources...)
+		r.scales = served.Scales
+		r.namespaced = served.Namespaced
 		r.demands = append(r.demands, demands...)
 		return r
 	}
 	for _, p := range in.Policies {
-		gvr, namespaced, subresources, served := in.Holder(p.For)
-		parents, children, _ := in.demands(p, namespaced)
-		if served && !isExempt(gvr.GroupResource()) {
-			add(gvr, namespaced, subresources, parents...).holder = true
+		holder, served := in.Holder(p.For)
+		parents, children, _ := in.demands(p, holder.Namespaced)
+		if served && !isExempt(holder.Resource.GroupResource()) {
+			add(&holder, parents...).holder = true
 		}
 		for gvr := range targets(p) {
-			if subresources, namespaced, ok := in.Child(gvr); ok && !isExempt(gvr.GroupResource()) {
-				add(gvr, namespaced, subresources, children...)
+			if child, ok := in.Child(gvr); ok && !isExempt(gvr.GroupResource()) {
+				add(&child, children...)
 			}
 		}
 	}
 	// Nobody names the version of what has a gate, which counts only where no policy names one.
 	for _, p := range in.Policies {
-		_, namespaced, _, _ := in.Holder(p.For)
-		_, _, gated := in.demands(p, namespaced)
+		holder, _ := in.Holder(p.For)
+		_, _, gated := in.demands(p, holder.Namespaced)
 		for _, g := range in.gated(p) {
 			if !isExempt(g.Resource.GroupResource()) {
-				add(g.Resource, g.Namespaced, g.Subresources, gated...).gated = true
+				add(&g.Served, gated...).gated = true
 			}
 		}
 	}

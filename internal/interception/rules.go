@@ -99,6 +99,9 @@ func verdictRules(resources []*resource) []admissionregistrationv1.RuleWithOpera
 				rules.add(r, s.name, s.operation)
 			}
 		}
+		for _, version := range r.scales {
+			rules.addIn(version, r, r.Resource+"/scale", update)
+		}
 	}
 	return rules.sorted()
 }
@@ -138,6 +141,11 @@ func (l *ruleList) add(r *resource, subresource string, operations ...admissionr
 
 // addNamed adds a rule for a name that goes with r.
 func (l *ruleList) addNamed(r *resource, name string, operations ...admissionregistrationv1.OperationType) {
+	l.addIn(r.version, r, name, operations...)
+}
+
+// addIn adds a rule for a name that goes with r in a version.
+func (l *ruleList) addIn(version string, r *resource, name string, operations ...admissionregistrationv1.OperationType) {
 	scope := admissionregistrationv1.ClusterScope
 	if r.namespaced {
 		scope = admissionregistrationv1.NamespacedScope
@@ -145,7 +153,7 @@ func (l *ruleList) addNamed(r *resource, name string, operations ...admissionreg
 	for i := range *l {
 		rule := &(*l)[i]
 		if slices.Equal(rule.Operations, operations) && rule.APIGroups[0] == r.Group &&
-			rule.APIVersions[0] == r.version && *rule.Scope == scope {
+			rule.APIVersions[0] == version && *rule.Scope == scope {
 			rule.Resources = append(rule.Resources, name)
 			return
 		}
@@ -154,7 +162,7 @@ func (l *ruleList) addNamed(r *resource, name string, operations ...admissionreg
 		Operations: operations,
 		Rule: admissionregistrationv1.Rule{
 			APIGroups:   []string{r.Group},
-			APIVersions: []string{r.version},
+			APIVersions: []string{version},
 			Resources:   []string{name},
 			Scope:       new(scope),
 		},

@@ -167,7 +167,5 @@ spec:
 
 // scalable makes the scale of Things their size.
 func scalable(definition *apiextensionsv1.CustomResourceDefinition) {
-	definition.Spec.Versions[0].Subresources.Scale = &apiextensionsv1.CustomResourceSubresourceScale{
-		SpecReplicasPath: ".spec.size", StatusReplicasPath: ".status.size",
-	}
+	definition.Spec.Versions[0].Subresources.Scale = scaleAt(".spec.size")
 }

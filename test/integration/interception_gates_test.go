@@ -46,8 +46,11 @@ var _ = Describe("The admission policy, for objects with a gate,", func() {
 		in.Composers = []string{composer}
 		in.Gated = func(*policy.Policy) []interception.Gated {
 			return []interception.Gated{{
-				Resource:   schema.GroupVersionResource{Group: group, Version: "v1", Resource: "things"},
-				Namespaced: true, Subresources: []string{"status"}, Annotations: crossplane.Driver{}.Annotations(),
+				Served: interception.Served{
+					Resource:   schema.GroupVersionResource{Group: group, Version: "v1", Resource: "things"},
+					Namespaced: true, Subresources: []string{"status"},
+				},
+				Annotations: crossplane.Driver{}.Annotations(),
 			}}
 		}
 		desired := interception.Render(in)

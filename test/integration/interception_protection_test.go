@@ -276,8 +276,8 @@ var _ = Describe("The admission policy", Ordered, func() {
 		things := schema.GroupVersionResource{Group: group, Version: "v1", Resource: "things"}
 		in := inputFor(ctx, policyFor(ctx, group+"/v1/Thing"))
 		in.Name = "protection-of-the-new"
-		in.Holder = func(schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
-			return things, true, []string{"status"}, true // as soon as it is served
+		in.Holder = func(schema.GroupVersionKind) (interception.Served, bool) {
+			return interception.Served{Resource: things, Namespaced: true, Subresources: []string{"status"}}, true // as soon as it is served
 		}
 		desired := interception.Render(in)
 		apply(ctx, desired.AdmissionPolicy, desired.Binding)

@@ -103,13 +103,13 @@ func inputFor(ctx context.Context, policies ...*policy.Policy) interception.Inpu
 	GinkgoHelper()
 	return interception.Input{
 		Policies: policies,
-		Holder: func(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+		Holder: func(gvk schema.GroupVersionKind) (interception.Served, bool) {
 			found, ok := serves(ctx, gvk.GroupVersion()).ByKind(gvk)
-			return found.GVR, found.Namespaced, found.Subresources, ok
+			return interception.Served{Resource: found.GVR, Namespaced: found.Namespaced, Subresources: found.Subresources}, ok
 		},
-		Child: func(gvr schema.GroupVersionResource) ([]string, bool, bool) {
+		Child: func(gvr schema.GroupVersionResource) (interception.Served, bool) {
 			found, ok := serves(ctx, gvr.GroupVersion()).ByResource(gvr)
-			return found.Subresources, found.Namespaced, ok
+			return interception.Served{Resource: found.GVR, Namespaced: found.Namespaced, Subresources: found.Subresources}, ok
 		},
 		OperatorNamespace: operatorNamespace,
 		OperatorUser:      operatorUser,

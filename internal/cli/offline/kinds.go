@@ -219,12 +219,18 @@ func (k *Kinds) Namespaced(gvk schema.GroupVersionKind) bool {
 	return err == nil && mapping.Scope.Name() == apimeta.RESTScopeNameNamespace
 }
 
-// ReplicasPath implements admission.Kinds.
-func (k *Kinds) ReplicasPath(resource schema.GroupVersionResource) string {
+// ReplicasPath implements admission.Kinds. Here objects are scaled in their own version only.
+func (k *Kinds) ReplicasPath(resource schema.GroupVersionResource, _ string) string {
 	if path, ok := k.replicas[resource]; ok {
 		return path
 	}
 	return defaultReplicas
+}
+
+// ScaledKind implements admission.Kinds.
+func (k *Kinds) ScaledKind(resource schema.GroupVersionResource) (schema.GroupKind, bool) {
+	kind, ok := k.KindFor(resource)
+	return kind.GroupKind(), ok
 }
 
 // Schema implements admission.Kinds. Of Kubernetes' own kinds nothing is declared

@@ -276,7 +276,7 @@ func (w *World) bodies(req *admissionv1.AdmissionRequest, r Request) (before, af
 	switch r.Operation {
 	case Scale:
 		req.Operation, req.SubResource = admissionv1.Update, "scale"
-		path := w.Kinds.ReplicasPath(schema.GroupVersionResource(req.Resource))
+		path := w.Kinds.ReplicasPath(schema.GroupVersionResource(req.Resource), "")
 		replicas, _, err := unstructured.NestedInt64(r.Old.Object, strings.Split(path, ".")...)
 		if err != nil {
 			return nil, nil, fmt.Errorf("%s of %s %s is not a number", path, r.Old.GetKind(), r.Old.GetName())

@@ -25,21 +25,28 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/discovery"
 	"kausality.io/operator/internal/generate"
 	"kausality.io/operator/internal/interception"
 	"kausality.io/operator/internal/policy"
 )
 
 // holder returns the Holder of interception.Input.
-func (r *Reconciler) holder(gvk schema.GroupVersionKind) (schema.GroupVersionResource, bool, []string, bool) {
+func (r *Reconciler) holder(gvk schema.GroupVersionKind) (interception.Served, bool) {
 	found, ok := r.Served.ByKind(gvk)
-	return found.GVR, found.Namespaced, found.Subresources, ok
+	return served(&found), ok
 }
 
 // child returns the Child of interception.Input.
-func (r *Reconciler) child(gvr schema.GroupVersionResource) ([]string, bool, bool) {
+func (r *Reconciler) child(gvr schema.GroupVersionResource) (interception.Served, bool) {
 	found, ok := r.Served.ByResource(gvr)
-	return found.Subresources, found.Namespaced, ok
+	return served(&found), ok
+}
+
+func served(found *discovery.Resource) interception.Served {
+	return interception.Served{
+		Resource: found.GVR, Namespaced: found.Namespaced, Subresources: found.Subresources, Scales: found.ScaledOnlyIn(),
+	}
 }
 
 // causes returns the Triggers and Sources of interception.Input. A policy that does not compile causes
@@ -87,10 +94,8 @@ func (r *Reconciler) gated(ctx context.Context) func(*policy.Policy) []intercept
 		for _, resource := range r.Gates.Behind(ctx, p) {
 			if driver, _, ok := r.Gates.Gate(ctx, resource.GVK); ok {
 				out = append(out, interception.Gated{
-					Resource:     resource.GVR,
-					Namespaced:   resource.Namespaced,
-					Subresources: resource.Subresources,
-					Annotations:  driver.Annotations(),
+					Served:      served(&resource),
+					Annotations: driver.Annotations(),
 				})
 			}
 		}

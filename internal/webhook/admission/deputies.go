@@ -113,10 +113,11 @@ func (v *Validator) changesDeputy(deputy policy.Deputy, r *request) bool {
 // the API server says.
 func (v *Validator) delegateOnce(ctx context.Context, r *request, f *facts, verdict decision.Verdict, gvk schema.GroupVersionKind, name string, why doubt) (*delegation, error) {
 	resource, served := v.Kinds.ResourceFor(gvk)
-	if !served || v.Kinds.ReplicasPath(resource) == "" {
+	text := v.Kinds.ReplicasPath(resource, "")
+	if !served || text == "" {
 		return nil, nil // It cannot be scaled.
 	}
-	path, err := change.ParsePath(v.Kinds.ReplicasPath(resource))
+	path, err := change.ParsePath(text)
 	if err != nil {
 		return nil, fmt.Errorf("replicas path of %s: %w", resource.Resource, err)
 	}

@@ -128,8 +128,11 @@ type Kinds interface {
 	ResourceFor(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool)
 	// Namespaced reports whether objects of the kind live in namespaces.
 	Namespaced(kind schema.GroupVersionKind) bool
-	// ReplicasPath is the path that the scale sub-resource of the resource sets.
-	ReplicasPath(resource schema.GroupVersionResource) string
+	// ScaledKind returns the kind of a resource that has a scale, in whichever version.
+	ScaledKind(resource schema.GroupVersionResource) (schema.GroupKind, bool)
+	// ReplicasPath is the path in objects of the resource that its scale sets, requested in a version;
+	// without one, in any that has a scale.
+	ReplicasPath(resource schema.GroupVersionResource, requested string) string
 	// Schema is what is declared about the fields of the kind, nil where nothing is
 	// known of it.
 	Schema(kind schema.GroupVersionKind) change.Schema

@@ -23,6 +23,7 @@ import (
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
@@ -45,14 +46,23 @@ func (v *Validator) decode(ctx context.Context, req admission.Request) (*request
 	}
 	switch req.SubResource {
 	case subresourceScale:
-		err = v.behindScale(ctx, r)
+		err = v.behindScale(ctx, r, requestedVersion(req))
 	case subresourceEviction:
 		err = v.behindEviction(ctx, r)
 	}
 	return r, err
 }
 
-func (v *Validator) behindScale(ctx context.Context, r *request) error {
+// requestedVersion returns the version in which somebody made the request, which may have reached us as if it
+// had been made in another one.
+func requestedVersion(req admission.Request) string {
+	if req.RequestResource == nil {
+		return req.Resource.Version
+	}
+	return req.RequestResource.Version
+}
+
+func (v *Validator) behindScale(ctx context.Context, r *request, requested string) error {
 	before, err := scaleReplicas(r.old)
 	if err != nil {
 		return fmt.Errorf("old scale of %s %s/%s: %w", r.resource.Resource, r.namespace, r.name, err)
@@ -61,12 +71,13 @@ func (v *Validator) behindScale(ctx context.Context, r *request) error {
 	if err != nil {
 		return fmt.Errorf("scale of %s %s/%s: %w", r.resource.Resource, r.namespace, r.name, err)
 	}
+	r.resource = v.scaled(r.resource)
 	uid, found := r.old.GetUID(), r.old.GetResourceVersion()
 	behind, err := v.behind(ctx, r, func(obj *unstructured.Unstructured) bool { return obj.GetUID() == uid })
 	if err != nil {
 		return err
 	}
-	path, err := change.ParsePath(v.Kinds.ReplicasPath(r.resource))
+	path, err := change.ParsePath(v.Kinds.ReplicasPath(r.resource, requested))
 	if err != nil {
 		return fmt.Errorf("replicas path of %s: %w", r.resource.Resource, err)
 	}
@@ -82,6 +93,23 @@ func (v *Validator) behindScale(ctx context.Context, r *request) error {
 		r.new.SetGeneration(nextGeneration(r.old, nil, []change.Change{{Path: path, Verb: change.Mutate}}))
 	}
 	return nil
+}
+
+// scaled returns a resource in the version that policies name, where its scale is asked about in another one:
+// they may name a version that has none.
+func (v *Validator) scaled(resource schema.GroupVersionResource) schema.GroupVersionResource {
+	kind, ok := v.Kinds.ScaledKind(resource)
+	if !ok {
+		return resource
+	}
+	called, ok := v.Policies.Index().Called(kind)
+	if !ok {
+		return resource
+	}
+	if named, ok := v.Kinds.ResourceFor(called); ok {
+		return named
+	}
+	return resource
 }
 
 func (v *Validator) behindEviction(ctx context.Context, r *request) error {

@@ -319,8 +319,12 @@ func (served) ResourceFor(kind schema.GroupVersionKind) (schema.GroupVersionReso
 func (served) Categories(kind schema.GroupKind) []string {
 	return map[string][]string{"Database": {"claim"}, "XDatabase": {"composite"}, "WebApp": {"kro.run/owned"}}[kind.Kind]
 }
-func (served) Namespaced(schema.GroupVersionKind) bool          { return true }
-func (served) ReplicasPath(schema.GroupVersionResource) string  { return "spec.replicas" }
+func (served) Namespaced(schema.GroupVersionKind) bool                 { return true }
+func (served) ReplicasPath(schema.GroupVersionResource, string) string { return "spec.replicas" }
+func (s served) ScaledKind(r schema.GroupVersionResource) (schema.GroupKind, bool) {
+	kind, ok := s.KindFor(r)
+	return kind.GroupKind(), ok
+}
 func (served) Schema(schema.GroupVersionKind) change.Schema     { return nil }
 func (served) Labels(context.Context, string) map[string]string { return map[string]string{} }
 
