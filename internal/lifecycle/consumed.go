@@ -118,7 +118,7 @@ func Midway(ctx context.Context, obj *unstructured.Unstructured, policies []*pol
 		return false
 	}
 	if _, settled := Conditions(policies); settled != nil {
-		done, err := Holds(ctx, settled, obj, ledger.Entry{}, policy.NewBudget())
+		done, err := Holds(ctx, settled, obj, Granted(obj), policy.NewBudget())
 		return err != nil || !done
 	}
 	progress := Of(obj, policies)
@@ -137,6 +137,13 @@ func Adopting(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 		return end.After(now), end
 	}
 	return Midway(ctx, obj, policies, now), time.Time{}
+}
+
+// Granted returns an entry as a change of the object grants it that was the last one: what a condition is
+// asked about where there is no entry. It is false of an empty one, which has no generation. Observed: with
+// the recommended condition, StatefulSets that had settled long ago were adopting for ever.
+func Granted(obj *unstructured.Unstructured) ledger.Entry {
+	return ledger.NewEntry(v1alpha1.Allowance{Generation: obj.GetGeneration()})
 }
 
 // Holds evaluates a condition that says when an object has settled, for an entry of its

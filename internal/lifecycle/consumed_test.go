@@ -193,6 +193,12 @@ func TestMidway(t *testing.T) {
 		"a status that never tells, made before": {obj: config, later: policy.DefaultTTL},
 		"a policy says that it has settled":      {obj: someDeployment(2), policies: configured(t, "", "true")},
 		"a policy says that it has not":          {obj: someDeployment(3), policies: configured(t, "", "object.spec.replicas > 5"), want: true},
+		"a policy's condition is about an allowance": {
+			obj: someDeployment(3), policies: configured(t, "", "object.status.observedGeneration >= allowance.generation"),
+		},
+		"a policy's condition about an allowance does not hold": {
+			obj: someDeployment(3), policies: configured(t, "", "object.status.observedGeneration > allowance.generation"), want: true,
+		},
 		"a policy's condition cannot be evaluated": {
 			obj: someDeployment(3), policies: configured(t, "", "object.spec.missing > 5"), want: true,
 		},

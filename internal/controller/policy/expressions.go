@@ -25,8 +25,6 @@ import (
 
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
-	"kausality.io/operator/api/v1alpha1"
-	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/lifecycle"
 	"kausality.io/operator/internal/policy"
 )
@@ -73,8 +71,7 @@ func (a *asked) of(ctx context.Context, c *policy.Condition, obj *unstructured.U
 		return
 	}
 	a.objects++
-	example := ledger.NewEntry(v1alpha1.Allowance{Generation: obj.GetGeneration()})
-	if _, err := lifecycle.Holds(ctx, c, obj, example, policy.NewBudget()); err != nil {
+	if _, err := lifecycle.Holds(ctx, c, obj, lifecycle.Granted(obj), policy.NewBudget()); err != nil {
 		a.failed++
 	}
 	a.misjudges = withMore(a.misjudges, c.Misjudges(obj.Object))
