@@ -66,6 +66,21 @@ func adoptingStrays() []bypass {
 				g.Expect(shared.podsNamed(ctx, g, s.ns, "crowded")).To(ConsistOf(toAny(append(good, stray.Name))...), "a Pod made room for another")
 			}).WithTimeout(quietMoment).Should(Succeed())
 		}},
+		{"changing what had settled when its policy came", func(ctx context.Context, s *scene) {
+			policies := "settled-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			set := builders.MakeStatefulSet(ns, "web", 2)
+			Expect(shared.alice().Create(ctx, set)).To(Succeed())
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(set), set)).To(Succeed())
+				g.Expect(set.Status.AvailableReplicas).To(BeEquivalentTo(2))
+				g.Expect(set.Status.UpdatedReplicas).To(BeEquivalentTo(2))
+			}).Should(Succeed())
+			shared.apply(ctx, forOwn(policies, documented("allowancepolicy.md", "statefulset"))...)
+			pod := shared.anyPod(ctx, ns)
+			refuse(s.rogue.try(ctx, pod.DeepCopy(), patch(`{"spec":{"activeDeadlineSeconds":1}}`)), "Pod "+pod.Name)
+			refuse(s.rogue.Delete(ctx, pod, client.DryRunAll), "Pod "+pod.Name)
+		}},
 	}
 }
 

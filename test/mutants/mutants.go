@@ -1260,6 +1260,24 @@ var mutants = []mutant{
 		unit:  []string{"./internal/decision"},
 	},
 	{
+		name:  "what has settled is adopting, as its condition is asked of no generation",
+		edits: []edit{{"internal/lifecycle/consumed.go", "v1alpha1.Allowance{Generation: obj.GetGeneration()}", "v1alpha1.Allowance{Initiator: obj.GetName()}"}},
+		ways:  []string{"changing what had settled when its policy came"},
+		unit:  []string{"-run=TestMidway", "./internal/lifecycle"},
+	},
+	{
+		name:  "nobody is asked about scales that only another version has",
+		edits: []edit{{"internal/interception/rules.go", "range r.scales {", "range r.scales[:0] {"}},
+		ways:  []string{"scaling by a version that alone has a scale"},
+		unit:  []string{"-run=TestRules", "./internal/interception"},
+	},
+	{
+		name:  "a scale sets what the version sets that policies name",
+		edits: []edit{{"internal/discovery/resolver.go", "resource.Scales[requested]; ok {", "resource.Scales[requested]; ok && requested == gvr.Version {"}},
+		ways:  []string{"scaling by a version in which another field is the scale"},
+		unit:  []string{"-run=TestResolverKnowsScales", "./internal/discovery"},
+	},
+	{
 		name:  "what was taken back is carried out by who has not heard of it",
 		edits: []edit{{judge, "stale := len(in.takenBack()) > 0", "stale := len(in.takenBack()) > 1000"}},
 		ways:  []string{"changing the parent"},
@@ -1423,7 +1441,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "who is named for one kind reports of another",
-		edits: []edit{{"internal/interception/actions.go", `		name := resource.Group + "/" + resource.Resource`, `		name := resource.Group[:0]`}, {"internal/interception/actions.go", `request.resource.resource == %q && `, `request.resource.resource != %q && `}},
+		edits: []edit{{"internal/interception/actions.go", `		name := holder.Resource.Group + "/" + holder.Resource.Resource`, `		name := holder.Resource.Group[:0]`}, {"internal/interception/actions.go", `request.resource.resource == %q && `, `request.resource.resource != %q && `}},
 		ways:  []string{"acting through the status of somebody's object"},
 		unit:  []string{"-run=TestActionsAreAskedAbout", "./internal/interception"},
 	},
