@@ -234,6 +234,9 @@ func (st *Standing) Summary() []Shown {
 // would find another content with the same may not approve it.
 const digestSize = 6
 
+// DigestLength is how many hexadecimal digits these are.
+const DigestLength = 2 * digestSize
+
 // Digest identifies what the object holds at its withheld places that are at, below or
 // above a path; no path is all of them.
 func (st *Standing) Digest(path change.Path) string {

@@ -27,6 +27,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/resourceversion"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/lineage"
 )
@@ -65,7 +66,31 @@ func NewPending(scaled *Content, holder *unstructured.Unstructured, grants []v1a
 	}
 	sum := sha256.Sum256(raw)
 	p.ID = hex.EncodeToString(sum[:8])
+	p.Allowances = withContent(grants, p.ContentHash)
 	return p
+}
+
+// withContent returns grants of which those that withhold something say what for: an approval that names
+// it does not reach what came since. Observed: after a change that nobody had seen, the commands that people
+// are shown named none, and approved another change that came before them.
+func withContent(grants []v1alpha1.Allowance, hash string) []v1alpha1.Allowance {
+	out := slices.Clone(grants)
+	for i := range out {
+		if out[i].Relation == v1alpha1.RelationWithheld && out[i].Content == "" && hash != "" {
+			out[i].Content = hash[:approved.DigestLength]
+		}
+	}
+	return out
+}
+
+// IsPending reports whether a digest in an approval is of what a pending grant withholds at a path, and
+// the holder still has the content that the grant is for.
+func IsPending(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured, path, digest string) bool {
+	return rec != nil && slices.ContainsFunc(rec.Status.PendingGrants, func(p v1alpha1.PendingGrant) bool {
+		return Counts(p, holder) && slices.ContainsFunc(p.Allowances, func(a v1alpha1.Allowance) bool {
+			return a.Relation == v1alpha1.RelationWithheld && a.Mutation == path && a.Content == digest
+		})
+	})
 }
 
 // hashFor returns the hash of the content that a pending grant is for. Of metadata, only the fields

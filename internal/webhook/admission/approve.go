@@ -25,6 +25,7 @@ import (
 	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
+	"kausality.io/operator/internal/record"
 )
 
 // ownersPath approves that the object has the parent that it has, and nothing else.
@@ -98,7 +99,7 @@ func (r *request) approve(f *facts, st *approved.Standing, part string, a *appro
 	default:
 		path, _ = change.ParsePath(text)
 	}
-	if digest != "" && (st == nil || st.Digest(path) != digest) {
+	if digest != "" && (st == nil || st.Digest(path) != digest && !record.IsPending(f.record, r.old, text, digest)) {
 		a.since = append(a.since, text)
 		return
 	}

@@ -160,6 +160,20 @@ func (a *asked) withholds(ctx context.Context, fields ...string) {
 	}).Should(Succeed())
 }
 
+// shown returns what people are shown to approve what is withheld of the object.
+func (a *asked) shown(ctx context.Context) string {
+	GinkgoHelper()
+	var shown string
+	Eventually(ctx, func(g Gomega) {
+		g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(a.object), a.object)).To(Succeed())
+		withheld := slices.DeleteFunc(shared.Record(ctx, g, a.object).Status.Active, func(a v1alpha1.Allowance) bool { return a.Relation != v1alpha1.RelationWithheld })
+		g.Expect(withheld).To(HaveLen(1))
+		g.Expect(withheld[0].Content).NotTo(BeEmpty())
+		shown = withheld[0].Mutation + "@" + withheld[0].Content
+	}).Should(Succeed())
+	return shown
+}
+
 // untouched checks that nothing of a stranger's was ever asked of the cloud.
 func (a *asked) untouched(ctx context.Context) {
 	GinkgoHelper()
@@ -276,7 +290,13 @@ var _ = Describe("What strangers make of something in the cloud while the operat
 			a.patch(ctx, shared.stranger(), a.change(map[string]any{a.size: "db.evil.1"}))
 			shared.sized(ctx, a.instance, "db.evil.1") // which Crossplane carries out
 		})
+		shown := a.shown(ctx)
 		a.withholds(ctx, a.size)
+		By("approving what was shown, when it is something else")
+		a.patch(ctx, shared.stranger(), a.change(map[string]any{a.size: "db.evil.2"}))
+		a.patch(ctx, a.by, merge(fmt.Sprintf(`{"metadata":{"annotations":{%q:%q}}}`, v1alpha1.AnnotationApprove, shown)))
+		a.withholds(ctx, a.size)
+		a.patch(ctx, shared.stranger(), a.change(map[string]any{a.size: "db.evil.1"}))
 		a.patch(ctx, a.by, a.change(map[string]any{a.engine: "mariadb"}))
 		a.unmoved(ctx)
 		a.untouched(ctx)
