@@ -183,10 +183,22 @@ func isOf(blocked *v1alpha1.Blocked, e v1alpha1.HistoryEntry) bool {
 
 // deniedChild returns a change of a child of a record's target that was denied.
 func deniedChild(rec *v1alpha1.AllowanceRecord, policies cluster.Policies, e v1alpha1.HistoryEntry) Refusal {
-	return Refusal{
-		HistoryEntry: e, Parent: rec.Spec.TargetRef, Record: rec.Name,
-		Remedies: remedies(policies.Named(e.Policies...), e), Upgrade: upgradeOf(rec, e),
+	out := Refusal{
+		HistoryEntry: e, Parent: rec.Spec.TargetRef, Record: rec.Name, Stray: isStray(rec, e),
+		Remedies: []Remedy{}, Upgrade: upgradeOf(rec, e),
 	}
+	if !out.Stray {
+		out.Remedies = remedies(policies.Named(e.Policies...), e)
+	}
+	return out
+}
+
+// isStray reports whether all of the children that a refusal is about were adopted without a cause.
+func isStray(rec *v1alpha1.AllowanceRecord, e v1alpha1.HistoryEntry) bool {
+	isOne := func(name string) bool {
+		return slices.ContainsFunc(rec.Status.Strays, func(s v1alpha1.StrayChild) bool { return s.Kind == e.Kind && s.Name == name })
+	}
+	return len(e.Names) > 0 && !slices.ContainsFunc(e.Names, func(name string) bool { return !isOne(name) })
 }
 
 // refusedItself returns a change of a record's target that its own policies refused.

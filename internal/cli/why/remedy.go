@@ -42,10 +42,22 @@ func remedies(policies []*policy.Policy, d v1alpha1.HistoryEntry) []Remedy {
 			}
 		}
 		if !found && len(policies) > 0 {
-			out = addTo(out, path, Remedy{})
+			out = addTo(out, path, maintained(policies, d.Kind, path))
 		}
 	}
 	return out
+}
+
+// maintained returns the remedy where a policy needs no allowance for an act while the parent is steady: it
+// was refused all the same, as something of the parent was withheld then, or it was not steady. Without such
+// a policy the remedy is empty.
+func maintained(policies []*policy.Policy, kind, act string) Remedy {
+	for _, p := range policies {
+		if slices.ContainsFunc(p.Maintaining, func(m policy.MaintainingEntry) bool { return covers(m.Entry, kind, act) }) {
+			return Remedy{Policy: p.Name}
+		}
+	}
+	return Remedy{}
 }
 
 // addTo adds a path to the remedy that says the same, or a new one.
@@ -70,20 +82,22 @@ func remedyOf(p *policy.Policy, r policy.Rule) Remedy {
 // allows reports whether a rule allows an act, named as in a ledger, on children of a
 // kind. A record does not keep the verbs, so any of them will do.
 func allows(r policy.Rule, kind, act string) bool {
-	return r.AllowsAnything() || slices.ContainsFunc(r.Entries, func(e policy.Entry) bool {
-		if e.Kind == (schema.GroupKind{}) || e.Kind.Kind != kind {
-			return false
-		}
-		switch act {
-		case v1alpha1.MutationCreateObject:
-			return e.Create
-		case v1alpha1.MutationDeleteObject:
-			return e.Delete
-		}
-		path, err := change.ParsePath(act)
-		return err == nil && slices.ContainsFunc([]change.Verb{change.Mutate, change.Insert, change.Delete}, func(v change.Verb) bool {
-			return e.AllowsField(change.Change{Path: path, Verb: v})
-		})
+	return r.AllowsAnything() || slices.ContainsFunc(r.Entries, func(e policy.Entry) bool { return covers(e, kind, act) })
+}
+
+func covers(e policy.Entry, kind, act string) bool {
+	if e.Kind == (schema.GroupKind{}) || e.Kind.Kind != kind {
+		return false
+	}
+	switch act {
+	case v1alpha1.MutationCreateObject:
+		return e.Create
+	case v1alpha1.MutationDeleteObject:
+		return e.Delete
+	}
+	path, err := change.ParsePath(act)
+	return err == nil && slices.ContainsFunc([]change.Verb{change.Mutate, change.Insert, change.Delete}, func(v change.Verb) bool {
+		return e.AllowsField(change.Change{Path: path, Verb: v})
 	})
 }
 

@@ -85,6 +85,9 @@ func renderRefusal(r Refusal, t text.Terminal, wide bool, now time.Time) string 
 	if r.Held {
 		facts.Row("waits for", "what is withheld of "+phrase.Target(r.Parent)+": until that is approved or taken back, nothing allows it")
 	}
+	if r.Stray {
+		facts.Row("allowed by", "nothing, as it was adopted without a cause: whoever may do so deletes it, or approves that it is there")
+	}
 	for _, remedy := range r.Remedies {
 		facts.Row("allowed by", remedyText(r, remedy))
 	}
@@ -185,6 +188,10 @@ func remedyText(r Refusal, remedy Remedy) string {
 	part := ""
 	if len(remedy.Paths) < len(r.Paths) {
 		part = strings.Join(remedy.Paths, ", ") + ": "
+	}
+	if remedy.Trigger == "" && remedy.Policy != "" {
+		return fmt.Sprintf("%sno change, while %s is steady and nothing of it is withheld (maintaining, AllowancePolicy %s)",
+			part, phrase.Target(r.Parent), remedy.Policy)
 	}
 	if remedy.Trigger == "" {
 		return part + "no rule of " + strings.Join(r.Policies, ", ") + ", whatever changes: it would need another rule" + orGlass(r, remedy)

@@ -63,6 +63,9 @@ type Refusal struct {
 	// Held is true while something of the parent is withheld: no remedy helps before that has
 	// ended.
 	Held bool `json:"held,omitempty"`
+	// Stray is true of a child that was adopted without a cause: no allowance covers a change of it until
+	// an initiator approves it.
+	Stray bool `json:"stray,omitempty"`
 	// Remedies are what would have allowed it.
 	Remedies []Remedy `json:"remedies"`
 	// Upgrade says what it has to do with an upgrade of the parent; nil where nothing is known
@@ -87,8 +90,9 @@ type Upgrade struct {
 type Remedy struct {
 	// Paths of the part, as in the refusal.
 	Paths []string `json:"paths"`
-	// Policy that would have, and Trigger whose change it asks for. Neither is
-	// there where no policy allows it in any case.
+	// Policy that would have, and Trigger whose change it asks for, empty where it needs none while the
+	// parent is steady and nothing of it is withheld. Neither is there where no policy allows it in any
+	// case.
 	Policy  string `json:"policy,omitempty"`
 	Trigger string `json:"trigger,omitempty"`
 	// Initiators are who may make that change; where they are empty, whoever may

@@ -54,6 +54,11 @@ spec:
   for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
   subjects:
   - {kind: Group, name: platform-team, mayInitiate: true}
+  maintaining:
+    policies:
+    - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+      relation: ControllerChild
+      verbs: [Delete]
   rules:
   - trigger: spec.replicas
     conditions: ["object.spec.replicas < 10"]
@@ -138,6 +143,10 @@ func TestWhy(t *testing.T) {
 		{Relation: v1alpha1.RelationWithheld, Mutation: "spec.names[1]", Initiator: "mallory"},
 		{Relation: v1alpha1.RelationWithheld, Mutation: "spec.names[2]", Initiator: "eve"},
 	}})
+	stray := recordOf("stray", v1alpha1.AllowanceRecordStatus{
+		Strays:  []v1alpha1.StrayChild{{Kind: "ReplicaSet", Name: "mine"}},
+		History: []v1alpha1.HistoryEntry{denial(time.Minute, "Update", "mine", "spec.replicas"), denial(time.Hour, "Delete", "old", "delete")},
+	})
 	scale := v1alpha1.HistoryEntry{
 		Time: before(2 * time.Minute), Event: v1alpha1.EventRefused, Operation: "Update", User: "mallory", Policies: []string{"deployment"},
 	}
@@ -254,6 +263,24 @@ Refused 60s ago  update of Pod/p
   bounded by    Deployment/debug, through AllowancePolicy deployment
   allowed by    no rule of deployment, whatever changes: it would need another rule, or breaking the
                 glass
+`,
+		},
+		"of a stray, and of what needed no allowance": {
+			records: []v1alpha1.AllowanceRecord{stray},
+			subject: &cluster.Target{GVK: kind("Deployment"), Namespace: "shop", Name: "stray"},
+			want: `Refused 60s ago  update of ReplicaSet/mine
+  asked by      mallory
+  not covered   spec.replicas
+  bounded by    Deployment/stray, through AllowancePolicy deployment
+  allowed by    nothing, as it was adopted without a cause: whoever may do so deletes it, or
+                approves that it is there
+
+Refused 60m ago  delete of ReplicaSet/old
+  asked by      mallory
+  not covered   delete
+  bounded by    Deployment/stray, through AllowancePolicy deployment
+  allowed by    no change, while Deployment/stray is steady and nothing of it is withheld
+                (maintaining, AllowancePolicy deployment)
 `,
 		},
 		"of items of a list, by person": {

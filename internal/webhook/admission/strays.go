@@ -221,6 +221,9 @@ func (f *facts) strayNotice(r *request) string {
 func (f *facts) strayRemedy(initiators []string, key string, strays ...string) string {
 	kind := f.Child.GVK
 	remedy := fmt.Sprintf("Delete %s %s", kind.Kind, strings.Join(strays, ", "))
+	if f.Operation == decision.Delete && f.IsStray() {
+		remedy = "It is for its controller, and for who may initiate, to delete it"
+	}
 	if len(initiators) == 0 {
 		return remedy + "."
 	}
