@@ -165,8 +165,10 @@ func ownWrite(in *Input) bool {
 	return in.Operator && (in.Operation != Update || len(in.Changes)+len(in.OwnChanges) == 0)
 }
 
+// bookkeeping does not have what takes the child away from its parent: that ends what the books are
+// kept of. So it is judged like any child's, and refused where the controller would keep the child.
 func bookkeeping(in *Input) bool {
-	return in.LateInitialization || in.Bookkeeping && in.KeepsBooks()
+	return in.LateInitialization || in.Bookkeeping && !in.Leaves && in.KeepsBooks()
 }
 
 // KeepsBooks reports whether the requester is one of those whose bookkeeping needs no

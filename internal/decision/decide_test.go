@@ -310,7 +310,27 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 
 		"released by who may exercise": {
 			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "uid-of-web", nil, "metadata.ownerReferences[0]").
+				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release, in.Leaves = true, true }),
+			want: ReasonReleased,
+		},
+		"released by who may exercise, who names the parent otherwise": {
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "uid-of-web", "uid-of-web", "metadata.ownerReferences[0].name").
+				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release, in.Leaves = true, true }),
+			want: ReasonReleased,
+		},
+		"named rightly again by who may exercise": {
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "uid-of-web", "uid-of-web", "metadata.ownerReferences[0].name").
 				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Release = true }),
+			want: ReasonMaintaining,
+		},
+		"bookkeeping that takes the child away": {
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "uid-of-web", "uid-of-web", "metadata.ownerReferences[0].name").
+				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Bookkeeping, in.Leaves = true, true }),
+			want: ReasonDenied, uncovered: []string{"metadata.ownerReferences[0].name"},
+		},
+		"bookkeeping that takes the child away, of which its controller lets go": {
+			request: aRequest(deployer, Update, replicaSetGVK, "web-1").changing(t, "uid-of-web", nil, "metadata.ownerReferences[0]").
+				of(deploymentGVK, "web", deployment).with(func(in *Input) { in.Bookkeeping, in.Release, in.Leaves = true, true, true }),
 			want: ReasonReleased,
 		},
 		"adopted by who may exercise, from a parent that bounded nothing": {
@@ -340,7 +360,7 @@ subjects: [{kind: User, name: alice, mayInitiate: true}]
 		},
 		"a label of a Pod, by a stranger: another one takes its place": {
 			request: aRequest(mallory, Update, podGVK, "web-1-a").changing(t, "web", "other", "metadata.labels[app]").
-				of(replicaSetGVK, "web-1", replicaSet).with(func(in *Input) { in.Release = true }),
+				of(replicaSetGVK, "web-1", replicaSet).with(func(in *Input) { in.Release, in.Leaves = true, true }),
 			want: ReasonReleased,
 		},
 		"a label of a Pod that has a number, by a stranger": {

@@ -90,6 +90,9 @@ type Input struct {
 	// reference off the child, or puts it on one that has none, or is one of labels
 	// for which the parent's controller would do so (D5).
 	Release bool
+	// Leaves is true where an Update takes the child away from its parent: the reference goes, or
+	// says something else than who that is, or the labels are such that its controller lets go (D5).
+	Leaves bool
 	// OwnPolicies are the policies in effect for the child as a holder.
 	OwnPolicies []*policy.Policy
 	// AncestorInitiator is true where the requester may initiate on an ancestor;

@@ -45,11 +45,10 @@ func (in *Input) judge(ctx context.Context) judgement {
 	phase := in.Parent.Phase()
 	entries, conditions := in.usable(), in.conditions()
 	j := judgement{}
-	sectionOnly, ledgerOnly, released := true, true, false
+	sectionOnly, ledgerOnly := true, true
 	stale := len(in.takenBack()) > 0
 	for _, act := range in.Acts() {
 		if in.isRelease(act) {
-			released = released || in.leavesParent(act)
 			continue
 		}
 		inSection := !stale && in.inSection(ctx, phase, act, conditions)
@@ -65,7 +64,7 @@ func (in *Input) judge(ctx context.Context) judgement {
 		ledgerOnly = ledgerOnly && covered
 	}
 	j.reason = reasonFor(phase, sectionOnly, ledgerOnly && j.exercised != nil)
-	if released && len(j.uncovered) == 0 {
+	if in.Leaves && len(j.uncovered) == 0 {
 		j.reason = ReasonReleased // Whatever else it does: from now on nothing bounds the child.
 	}
 	return j
@@ -82,13 +81,6 @@ func reasonFor(phase v1alpha1.Phase, sectionOnly, ledgerOnly bool) Reason {
 	default:
 		return ReasonMaintaining
 	}
-}
-
-// leavesParent reports whether an act of a release or adoption takes the child away from its parent. To
-// remove an owner that bounds nothing does not.
-func (in *Input) leavesParent(act Act) bool {
-	uid, ok := lineage.IsOwner(act.Change)
-	return act.Change.Verb == change.Delete && (!ok || uid == in.Parent.UID) || lineage.IsLabel(act.Change.Path)
 }
 
 // isRelease reports whether the act is the release or adoption of the child by

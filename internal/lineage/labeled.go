@@ -84,13 +84,16 @@ func changeAt(path change.Path, old, updated *unstructured.Unstructured) (verb c
 	}
 }
 
+// ownerReferences is the field of metadata that has the owners.
+const ownerReferences = "ownerReferences"
+
 // IsReference reports whether the path is one that says who the parent is, or by which the
 // parent's controller finds the child, other than by its selector.
 func IsReference(path change.Path) bool {
 	if len(path) < 2 || !path.IsMetadata() {
 		return false
 	}
-	return path[1].Field == "ownerReferences" || IsMark(path) || slices.ContainsFunc(knowledge.Namings(), func(n *knowledge.Naming) bool {
+	return path[1].Field == ownerReferences || IsMark(path) || slices.ContainsFunc(knowledge.Namings(), func(n *knowledge.Naming) bool {
 		return slices.ContainsFunc(n.Identity(), func(p change.Path) bool { return p.String() == path.String() })
 	})
 }

@@ -24,7 +24,6 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/labels"
-	"k8s.io/apimachinery/pkg/runtime/schema"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
@@ -102,11 +101,7 @@ func Keeps(known *knowledge.Kind, parent, child *unstructured.Unstructured) bool
 // Forsakes reports whether a child does not name a parent as its controller, or not rightly,
 // although the controller of that parent would keep it.
 func Forsakes(known *knowledge.Kind, parent, child *unstructured.Unstructured) bool {
-	return Keeps(known, parent, child) && !slices.ContainsFunc(child.GetOwnerReferences(), func(o metav1.OwnerReference) bool {
-		group, err := schema.ParseGroupVersion(o.APIVersion)
-		return err == nil && o.UID == parent.GetUID() && o.Controller != nil && *o.Controller &&
-			o.Name == parent.GetName() && group.WithKind(o.Kind).GroupKind() == parent.GroupVersionKind().GroupKind()
-	})
+	return Keeps(known, parent, child) && !names(child, parent, true)
 }
 
 // selectedBy returns the changes of the labels that a selector asks for.

@@ -148,6 +148,18 @@ func writingHistory() []bypass {
 			refuse(s.rogue.try(ctx, h.revision.DeepCopy(), relabeled), "metadata.labels[app]")
 			h.intact(ctx)
 		}},
+		{"taking a revision away from its set as the controller of that", func(ctx context.Context, s *scene) {
+			for kind, controller := range map[string]string{"StatefulSet": statefulSetController, "DaemonSet": daemonSetController} {
+				h := s.history(ctx, "keeping", kind)
+				rogue := shared.as(controller, "system:masters")
+				for field, value := range map[string]any{"name": "other", "kind": "Other", "apiVersion": "other.example.org/v1", "controller": false} {
+					refuse(rogue.reown(ctx, h.revision, field, value), "metadata.ownerReferences[0]."+field)
+				}
+				refuse(rogue.owners(ctx, h.revision), "metadata.ownerReferences")
+				refuse(rogue.try(ctx, h.revision.DeepCopy(), relabeled), "metadata.labels[app]")
+				h.intact(ctx)
+			}
+		}},
 		{"giving a free revision to a set", func(ctx context.Context, s *scene) {
 			h := s.history(ctx, "giving", "StatefulSet")
 			free := h.another("free")

@@ -74,4 +74,27 @@ var _ = Describe("A controller that selects nothing, and lets go of a child", fu
 		Expect(config.Data).To(HaveKeyWithValue("config", "b"))
 		Expect(metav1.IsControlledBy(config, thing)).To(BeTrue())
 	}, SpecTimeout(specTimeout))
+
+	// The garbage collector looks owners up by their names, and deletes the child of none.
+	DescribeTable("is named as well where it names the parent otherwise:", func(ctx SpecContext, field string, value any) {
+		group := defineThings(ctx)
+		shared.apply(ctx, thingPolicies(group)...)
+		ns := shared.newNamespace(ctx)
+		controller := &thingController{shared.as(thingControllerUser, "system:masters"), ns, reportObserved}
+		thing := builders.MakeThing(group, ns, "app")
+		thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+		Expect(shared.as(alice, platformTeam, "system:masters").Create(ctx, thing)).To(Succeed())
+		Expect(controller.reconcile(ctx, thing)).To(Succeed())
+		shared.over(ctx, thing)
+		config := &corev1.ConfigMap{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "app"}}
+		Expect(controller.reown(ctx, config, field, value)).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.record(ctx, g, thing).Status.History).To(ContainElement(And(
+				HaveField("Reason", "Released"), HaveField("User", thingControllerUser), HaveField("Kind", "ConfigMap"), HaveField("Names", ConsistOf("app")))))
+		}).Should(Succeed())
+	},
+		Entry("by another name", SpecTimeout(specTimeout), "name", "other"),
+		Entry("as of another kind", SpecTimeout(specTimeout), "kind", "Other"),
+		Entry("as one that controls nothing", SpecTimeout(specTimeout), "controller", false),
+	)
 })

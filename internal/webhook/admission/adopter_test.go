@@ -67,6 +67,8 @@ func TestAdopter(t *testing.T) {
 	}
 	owner := metav1.OwnerReference{APIVersion: "apps/v1", Kind: "StatefulSet", Name: "web", UID: "uid-web", Controller: new(true)}
 	bystander := metav1.OwnerReference{APIVersion: "v1", Kind: "ConfigMap", Name: "a", UID: "uid-a"}
+	misnamed := owner
+	misnamed.Name = "other"
 	tests := map[string]struct {
 		user          string
 		set           *unstructured.Unstructured
@@ -77,16 +79,20 @@ func TestAdopter(t *testing.T) {
 		"created for the set": {after: revision("web", 9), reason: "Denied", says: "creation of ControllerRevision web-1 is not allowed by its parent StatefulSet web"},
 		"created for the set, with an owner that controls nothing": {after: revision("web", 9, bystander), reason: "Denied", says: "StatefulSet web"},
 		"created for nobody": {after: revision("other", 9), reason: "Root"},
-		"created where no policy is in effect for the set": {set: set(map[string]string{"free": ""}), after: revision("web", 9), reason: "Root"},
-		"created for the set by its controller":            {user: controller, after: revision("web", 9), reason: "Bookkeeping"},
-		"relabeled for the set":                            {before: revision("other", 9), after: revision("web", 9), reason: "Denied", says: "metadata.labels[app]"},
-		"relabeled for nobody":                             {before: revision("web", 9), after: revision("other", 9), reason: "Unchanged"},
-		"renumbered before it is adopted":                  {before: revision("web", 9), after: revision("web", 10), reason: "Denied", says: "changing revision"},
-		"deleted before it is adopted":                     {before: revision("web", 9), reason: "Root"},
-		"adopted by a stranger":                            {before: revision("web", 9), after: revision("web", 9, owner), reason: "Denied", says: "metadata.ownerReferences"},
-		"adopted by the controller":                        {user: controller, before: revision("web", 9), after: revision("web", 9, owner), reason: "Bookkeeping"},
-		"released by the controller":                       {user: controller, before: revision("web", 9, owner), after: revision("web", 9), reason: "Bookkeeping"},
-		"released by a stranger":                           {before: revision("web", 9, owner), after: revision("web", 9), reason: "Denied", says: "metadata.ownerReferences"},
+		"created where no policy is in effect for the set":     {set: set(map[string]string{"free": ""}), after: revision("web", 9), reason: "Root"},
+		"created for the set by its controller":                {user: controller, after: revision("web", 9), reason: "Bookkeeping"},
+		"relabeled for the set":                                {before: revision("other", 9), after: revision("web", 9), reason: "Denied", says: "metadata.labels[app]"},
+		"relabeled for nobody":                                 {before: revision("web", 9), after: revision("other", 9), reason: "Unchanged"},
+		"renumbered before it is adopted":                      {before: revision("web", 9), after: revision("web", 10), reason: "Denied", says: "changing revision"},
+		"deleted before it is adopted":                         {before: revision("web", 9), reason: "Root"},
+		"adopted by a stranger":                                {before: revision("web", 9), after: revision("web", 9, owner), reason: "Denied", says: "metadata.ownerReferences"},
+		"adopted by the controller":                            {user: controller, before: revision("web", 9), after: revision("web", 9, owner), reason: "Bookkeeping"},
+		"released by the controller, although it selects it":   {user: controller, before: revision("web", 9, owner), after: revision("web", 9), reason: "Denied", says: "metadata.ownerReferences"},
+		"named otherwise by the controller":                    {user: controller, before: revision("web", 9, owner), after: revision("web", 9, misnamed), reason: "Denied", says: "metadata.ownerReferences"},
+		"relabeled by the controller":                          {user: controller, before: revision("web", 9, owner), after: revision("other", 9, owner), reason: "Denied", says: "metadata.labels"},
+		"numbered anew by the controller":                      {user: controller, before: revision("web", 8, owner), after: revision("web", 9, owner), reason: "Bookkeeping"},
+		"released by the controller, which selects it no more": {user: controller, before: revision("other", 9, owner), after: revision("other", 9), reason: "Released"},
+		"released by a stranger":                               {before: revision("web", 9, owner), after: revision("web", 9), reason: "Denied", says: "metadata.ownerReferences"},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {

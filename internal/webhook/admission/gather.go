@@ -318,7 +318,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 	// ignored.
 	if r.operation == decision.Update && (r.validating || r.subresource != subresourceStatus) {
 		r.findChanges(f, declared)
-		f.Release = isRelease(r, f)
+		f.Release, f.Leaves = isRelease(r, f), leavesParent(r, f)
 		f.gatherStatus(r)
 	}
 	ownChanges := f.OwnChanges
@@ -595,4 +595,16 @@ func isRelease(r *request, f *facts) bool {
 		}
 	}
 	return release
+}
+
+// leavesParent reports whether the update takes the object away from the parent that bounds it: by
+// its references, or by labels for which the parent's controller lets go of it, and does not adopt it.
+func leavesParent(r *request, f *facts) bool {
+	if f.ParentState != decision.ParentFound {
+		return false
+	}
+	if len(f.lettingGo) > 0 && !lineage.WouldAdopt(f.Parent.Known(), f.parentObject, r.new) {
+		return true
+	}
+	return slices.ContainsFunc(f.Changes, func(c change.Change) bool { return lineage.Leaves(c, f.parentObject, r.new) })
 }
