@@ -20,6 +20,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -82,6 +83,7 @@ subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
 rules: [{trigger: spec}]
 `
 	anything := compile(t, "anything", anythingSpec)
+	anythingOfJobs := compile(t, "anything-of-jobs", strings.NewReplacer("apps", "batch", "Deployment", "Job").Replace(anythingSpec))
 	// Two of whom each may change a field of the same subtree.
 	rule := func(field, who string) *policy.Policy {
 		return compile(t, who, fmt.Sprintf(`
@@ -161,6 +163,14 @@ rules: [{trigger: spec.replicas, conditions: ["object.spec.nothing > 3"]}]
 		"a stranger, of what is carried out all the same": {
 			request: aRequest(mallory, Update, deploymentGVK, "web").changing(t, int64(10), int64(0), "spec.revisionHistoryLimit").governed(anything),
 			want:    outcome{Withheld: []string{"spec.revisionHistoryLimit"}, Left: []string{"spec.revisionHistoryLimit was 10"}, Refuse: true},
+		},
+		"a stranger, of the deadline of a Job": {
+			request: aRequest(mallory, Update, jobGVK, "web").changing(t, nil, int64(1), "spec.activeDeadlineSeconds").governed(anythingOfJobs),
+			want:    outcome{Withheld: []string{"spec.activeDeadlineSeconds"}, Left: []string{"spec.activeDeadlineSeconds was <nil>"}, Refuse: true},
+		},
+		"a stranger, of how many Pods of a Job run at a time": {
+			request: aRequest(mallory, Update, jobGVK, "web").changing(t, int64(2), int64(0), "spec.parallelism").governed(anythingOfJobs),
+			want:    outcome{Withheld: []string{"spec.parallelism"}, Left: []string{"spec.parallelism was 2"}},
 		},
 		"a stranger, of what is carried out all the same, under a policy that only warns": {
 			request: aRequest(mallory, Update, deploymentGVK, "web").changing(t, int64(10), int64(0), "spec.revisionHistoryLimit").

@@ -25,6 +25,10 @@ import (
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
 	appsv1 "k8s.io/api/apps/v1"
+	batchv1 "k8s.io/api/batch/v1"
+	corev1 "k8s.io/api/core/v1"
+	"k8s.io/apimachinery/pkg/api/resource"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -73,6 +77,48 @@ func steeringRollouts() []bypass {
 				refused(s.rogue.try(ctx, set.DeepCopy(), patch(`{"spec":`+spec+`}`)), "StatefulSet web was refused", "mallory may not initiate it")
 			}
 			shared.alice().change(ctx, set, `{"spec":{"persistentVolumeClaimRetentionPolicy":{"whenDeleted":"Delete"},"revisionHistoryLimit":3}}`)
+		}},
+		{"having a Job of which no Pod runs fail, or end, by its limits", func(ctx context.Context, s *scene) {
+			policies := "limits-" + s.ns
+			ns := shared.newNamespaceFor(ctx, policies)
+			shared.apply(ctx, makesPods(policies, batchv1.GroupName, "Job", "spec"))
+			none := corev1.ResourceQuotaSpec{Hard: corev1.ResourceList{corev1.ResourcePods: resource.MustParse("0")}}
+			Expect(shared.Create(ctx, &corev1.ResourceQuota{ObjectMeta: metav1.ObjectMeta{Namespace: ns, Name: "none"}, Spec: none})).To(Succeed())
+			ended := func(job *batchv1.Job) []batchv1.JobConditionType {
+				var out []batchv1.JobConditionType
+				for _, c := range job.Status.Conditions {
+					if c.Status == corev1.ConditionTrue && c.Type != batchv1.JobSuspended {
+						out = append(out, c.Type)
+					}
+				}
+				return out
+			}
+			for _, each := range []struct{ name, spec string }{
+				{"resuming", `{"suspend":false}`},
+				{"deadline", `{"activeDeadlineSeconds":1}`},
+				{"completions", `{"completions":0,"parallelism":0}`},
+				{"replacing", `{"podReplacementPolicy":"Failed"}`},
+				{"suspending", `{"suspend":true}`},
+			} {
+				By(each.name)
+				name, spec := each.name, each.spec
+				job := builders.MakeJob(ns, name, 3, 3)
+				job.Spec.CompletionMode = new(batchv1.IndexedCompletion)
+				if name == "resuming" {
+					job.Spec.Suspend, job.Spec.ActiveDeadlineSeconds = new(true), new(int64(1))
+				}
+				Expect(shared.alice().Create(ctx, job)).To(Succeed())
+				Eventually(ctx, func(g Gomega) {
+					g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(job), job)).To(Succeed())
+					g.Expect(job.Status.StartTime != nil || len(job.Status.Conditions) > 0).To(BeTrue(), "its controller has not seen it")
+				}).Should(Succeed())
+				err := s.rogue.try(ctx, job.DeepCopy(), patch(`{"spec":`+spec+`}`))
+				Consistently(ctx, func(g Gomega) {
+					g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(job), job)).To(Succeed())
+					g.Expect(ended(job)).To(BeEmpty())
+				}).WithTimeout(quietMoment).Should(Succeed())
+				refused(err, "Job "+name+" was refused", "mallory may not initiate it")
+			}
 		}},
 		{"resuming somebody's rollout that is paused", func(ctx context.Context, s *scene) {
 			ns := shared.newNamespace(ctx)
