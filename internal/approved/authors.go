@@ -87,24 +87,28 @@ func newAuthorNode() *authorNode { return &authorNode{here: -1, below: -1} }
 func authorsAt(claims []claim) *authorNode {
 	root := newAuthorNode()
 	for number, c := range claims {
-		node := root
-		for _, s := range c.path {
-			if node.below < 0 {
-				node.below = number
-			}
-			if node.next == nil {
-				node.next = map[change.Segment]*authorNode{}
-			}
-			if node.next[s] == nil {
-				node.next[s] = newAuthorNode()
-			}
-			node = node.next[s]
-		}
-		if node.here < 0 {
-			node.here = number
-		}
+		root.add(number, c.path)
 	}
 	return root
+}
+
+// add adds the claim of a number, which is higher than those before.
+func (n *authorNode) add(number int, path change.Path) {
+	for _, s := range path {
+		if n.below < 0 {
+			n.below = number
+		}
+		if n.next == nil {
+			n.next = map[change.Segment]*authorNode{}
+		}
+		if n.next[s] == nil {
+			n.next[s] = newAuthorNode()
+		}
+		n = n.next[s]
+	}
+	if n.here < 0 {
+		n.here = number
+	}
 }
 
 // find returns the number of the first claim with a path, else of the first above or below
@@ -121,6 +125,59 @@ func (n *authorNode) find(path change.Path) int {
 		return n.here
 	}
 	return first(found, n.below)
+}
+
+// within returns the number of the first claim with a path, else of the first below it, -1 for
+// none.
+func (n *authorNode) within(path change.Path) int {
+	for _, s := range path {
+		if n = n.next[s]; n == nil {
+			return -1
+		}
+	}
+	if n.here >= 0 {
+		return n.here
+	}
+	return n.below
+}
+
+// authors finds who made a difference.
+type authors struct {
+	claims []claim
+	// all has every claim, those of a request that is under way first; inside and removed have
+	// only these, apart, as the index of an item that was taken out says nothing of other items.
+	all, inside, removed *authorNode
+}
+
+func newAuthors(latest, before []claim) *authors {
+	a := &authors{claims: slices.Concat(latest, before), inside: newAuthorNode(), removed: newAuthorNode()}
+	a.all = authorsAt(a.claims)
+	for number := range latest {
+		if latest[number].removed {
+			a.removed.add(number, latest[number].path)
+		} else {
+			a.inside.add(number, latest[number].path)
+		}
+	}
+	return a
+}
+
+// of returns the author of a difference, and false where nobody claims it. Who has changed something
+// of what differs, in a request that is under way, is its author, even if somebody else made it
+// differ as a whole.
+func (a *authors) of(c change.Change) (Author, bool) {
+	latest := a.inside
+	if c.Verb == change.Delete && c.Path.IsItem() {
+		latest = a.removed
+	}
+	number := latest.within(c.Path)
+	if number < 0 {
+		number = a.all.find(c.Path)
+	}
+	if number < 0 {
+		return Author{}, false
+	}
+	return a.claims[number].Author, true
 }
 
 // first returns the lower one of two numbers that are not negative.

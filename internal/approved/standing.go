@@ -86,7 +86,7 @@ func Print(uid string, v any) string {
 func Now(s *State, pending Pending, o Object) *Standing {
 	st := &Standing{Object: o}
 	if s != nil {
-		st.compare(s, pending.Cleared)
+		st.compare(s, &pending)
 	}
 	if marks := st.unseen(pending.Withheld); len(marks) > 0 {
 		st.mark(marks)
@@ -103,7 +103,7 @@ func (st *Standing) unseen(marks []Mark) []Mark {
 }
 
 // compare finds the differences from what a State has.
-func (st *Standing) compare(s *State, cleared []change.Path) {
+func (st *Standing) compare(s *State, pending *Pending) {
 	o, before := &st.Object, s.patterns()
 	st.patterns = both(before, o.Metadata)
 	now, isUnknown := st.all(), s.Unknown || !s.isOf(o)
@@ -120,14 +120,25 @@ func (st *Standing) compare(s *State, cleared []change.Path) {
 	}
 	st.unseal(now)
 	served := o.Generation > 0 && o.Generation == s.Generation && !s.Saw(o.Fields)
-	st.find(claimsOf(s.Withheld))
+	st.find(pending.claimsAfter(s), claimsOf(s.Withheld))
 	st.keep(func(d Difference) bool {
-		if slices.ContainsFunc(cleared, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) }) {
+		if slices.ContainsFunc(pending.Cleared, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) }) {
 			return false
 		}
 		// Defaults do not change metadata.
 		return isUnknown || d.Author.Path != "" || d.Counts && (!served || d.Path.IsMetadata())
 	})
+}
+
+// claimsAfter returns the claims of those who made what is withheld since a State was written.
+func (p *Pending) claimsAfter(s *State) []claim {
+	var later []Author
+	for _, m := range p.Withheld {
+		if m.Author.User != "" && m.Author.Generation > s.Generation {
+			later = append(later, m.Author)
+		}
+	}
+	return claimsOf(later)
 }
 
 // mark makes places differ of which the approved value is not known.
@@ -157,7 +168,7 @@ func (st *Standing) mark(marks []Mark) {
 	}
 	st.content = approved
 	st.unseal(st.all())
-	st.find(claims)
+	st.find(nil, claims)
 	st.keep(func(d Difference) bool { return d.Author.Path != "" })
 }
 
@@ -227,11 +238,8 @@ func (st *Standing) After(r Request) *Standing {
 	next.content = change.Merge(ours, base, next.all(), r.New.Schema, r.Uncaused, r.Apart...)
 	next.unseal(next.all())
 
-	var claims []claim
-	for _, c := range r.Uncaused {
-		claims = append(claims, claim{Author: Author{User: r.User, Generation: r.New.Generation}, path: c.Path})
-	}
-	next.find(append(claims, st.moved(ours, next)...))
+	claims := st.claimsBy(&r, next)
+	next.find(claims, st.moved(ours, next))
 	// What else differs is at another place than it was, and nobody knows who made it so,
 	// unless who makes the request has made it.
 	author := Author{Generation: r.New.Generation}
@@ -243,6 +251,26 @@ func (st *Standing) After(r Request) *Standing {
 		return next.Approve(r.Approves)
 	}
 	return next.fitted()
+}
+
+// claimsBy returns the claims of who makes a request to what it changes without a cause. An item that it takes
+// out of a list has the index that it has in the approved content, and the list is another one by it.
+func (st *Standing) claimsBy(r *Request, next *Standing) []claim {
+	author := Author{User: r.User, Generation: r.New.Generation}
+	var claims []claim
+	for _, c := range r.Uncaused {
+		if c.Verb != change.Delete || !c.Path.IsItem() {
+			claims = append(claims, claim{Author: author, path: c.Path})
+			continue
+		}
+		if at, ok := change.Follow(c.Path, st.Object.Fields, next.content, r.New.Schema); ok {
+			claims = append(claims, claim{Author: author, path: at, removed: true})
+		}
+		if list, ok := change.Follow(c.Path[:len(c.Path)-1], st.Object.Fields, r.New.Fields, r.New.Schema); ok {
+			claims = append(claims, claim{Author: author, path: list})
+		}
+	}
+	return claims
 }
 
 // moved returns the authors of the differences, at the places where the next version of the
@@ -264,15 +292,16 @@ func (st *Standing) moved(content map[string]any, next *Standing) []claim {
 	return claims
 }
 
-// find finds the differences, and the authors of those that one of the claims is about.
-func (st *Standing) find(claims []claim) {
+// find finds the differences, and the authors of those that one of the claims is about: who has
+// just changed what differs there, or something in it, and else who did before.
+func (st *Standing) find(latest, before []claim) {
 	found := st.Object.find(st.content, st.patterns)
-	authors := authorsAt(claims)
+	authors := newAuthors(latest, before)
 	st.Differences = make([]Difference, 0, len(found))
 	for _, c := range found {
 		d := Difference{Change: c, Counts: st.Object.counts(c)}
-		if number := authors.find(c.Path); number >= 0 {
-			d.Author = claims[number].Author
+		if author, ok := authors.of(c); ok {
+			d.Author = author
 			d.Author.Path = c.Path.String()
 		}
 		st.Differences = append(st.Differences, d)
@@ -301,7 +330,7 @@ func (st *Standing) keep(stays func(Difference) bool) {
 	}
 	if len(kept) < len(st.Differences) {
 		st.content = change.Merge(st.content, st.content, st.all(), st.Object.Schema, except)
-		st.find(claimsTo(kept))
+		st.find(nil, claimsTo(kept))
 	}
 	st.name(Author{})
 }

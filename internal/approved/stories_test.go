@@ -69,6 +69,68 @@ const (
 	imageOfB = "Mutate spec.containers[1].image by "
 )
 
+// TestLastAuthors covers who is named for what differs, where several have changed it.
+func TestLastAuthors(t *testing.T) {
+	const none, all = "spec: {p: 3}", "Insert spec.m by "
+	tests := map[string]struct {
+		from  string
+		steps []step
+	}{
+		"within what another added": {none, []step{
+			{user: "bob", to: `spec: {p: 3, m: {a: "1", b: "2"}}`, want: []string{all + "bob"}},
+			{user: "mallory", to: `spec: {p: 3, m: {a: "9", b: "2"}}`, want: []string{all + "mallory"}},
+			{user: "trudy", to: `spec: {p: 3, m: {b: "2"}}`, want: []string{all + "trudy"}},
+			{user: alice, to: `spec: {p: 4, m: {b: "2"}}`, want: []string{all + "trudy"}},
+		}},
+		"around what another changed": {`spec: {m: {a: "1", b: "2"}}`, []step{
+			{user: "bob", to: `spec: {m: {a: "9", b: "2"}}`, want: []string{"Mutate spec.m.a by bob"}},
+			{user: "mallory", to: "spec: {}", want: []string{"Delete spec.m by mallory"}},
+			{user: "trudy", to: `spec: {m: {a: "8", b: "2"}}`, want: []string{"Mutate spec.m.a by trudy"}},
+		}},
+		"beside what another changed": {`spec: {m: {a: "1", b: "2"}}`, []step{
+			{user: "bob", to: `spec: {m: {a: "9", b: "2"}}`, want: []string{"Mutate spec.m.a by bob"}},
+			{user: "mallory", to: `spec: {m: {a: "9", b: "8"}}`, want: []string{"Mutate spec.m.a by bob", "Mutate spec.m.b by mallory"}},
+		}},
+		"an item that comes before what another changed is taken out": {abc, []step{
+			{user: "bob", to: "spec: {containers: [{name: a, image: a1}, {name: b, image: b1}, {name: c, image: evil}]}", want: []string{"Mutate spec.containers[2].image by bob"}},
+			{user: "mallory", to: "spec: {containers: [{name: a, image: a1}, {name: c, image: evil}]}", want: []string{
+				"Delete spec.containers[1] by mallory", "Mutate spec.containers[1].image by bob",
+			}},
+		}},
+		"an item is taken out of a list that another added": {none, []step{
+			{user: "bob", to: "spec: {p: 3, m: [x, y]}", want: []string{all + "bob"}},
+			{user: "mallory", to: "spec: {p: 3, m: [x]}", want: []string{all + "mallory"}},
+		}},
+		"an item that another took out stays out": {abc, []step{
+			{user: "bob", to: acOnly, want: []string{"Delete spec.containers[1] by bob"}},
+			{user: "mallory", to: "spec: {containers: [{name: a, image: a1}]}", want: []string{
+				"Delete spec.containers[1] by bob", "Delete spec.containers[2] by mallory",
+			}},
+		}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) { story(t, tc.from, tc.steps) })
+	}
+}
+
+// TestLatestMarks shows that who changed last what differs is named where only a pending grant knows who did.
+func TestLatestMarks(t *testing.T) {
+	h := newHolder(t, object(t, "spec: {p: 3}"))
+	h.write("bob", object(t, `spec: {p: 3, m: {a: "1"}}`), never, nil)
+	s, err := Decode(h.text)
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.object.Fields, h.object.Generation = object(t, `spec: {p: 4, m: {a: "2"}}`), h.object.Generation+1
+	mark := func(at, user string) Mark {
+		return Mark{Author: Author{Path: at, User: user, Generation: h.object.Generation}, Unknown: true}
+	}
+	got := told(Now(s, Pending{Withheld: []Mark{mark("spec.m.a", "mallory"), mark("spec.p", "trudy")}}, h.object))
+	if diff := cmp.Diff([]string{"Insert spec.m by mallory", "Mutate spec.p by trudy"}, got); diff != "" {
+		t.Errorf("differences (-want +got):\n%s", diff)
+	}
+}
+
 func TestStories(t *testing.T) {
 	tests := map[string]struct {
 		from  string
