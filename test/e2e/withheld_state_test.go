@@ -618,3 +618,40 @@ var _ = Describe("Approving what somebody has looked at", func() {
 		Expect(shared.pods(ctx, Default, ns)).To(Equal(map[string]int{"web:evil": 2}))
 	}, SpecTimeout(specTimeout))
 })
+
+// What people are told of a withheld change names who has to be asked about what is there now.
+var _ = Describe("A withheld change that others change further", func() {
+	It("is told to be of who changed it last", func(ctx SpecContext) {
+		_, object := (&scene{}).sharing(ctx, `{"engine":"postgres"}`, "backup", "other")
+		shared.as("bob", "system:masters").setThing(ctx, object, `{"backup":{"schedule":"daily","size":1}}`)
+		shared.as("trudy", "system:masters").setThing(ctx, object, `{"backup":{"size":100}}`)
+		shared.withholding(ctx, object, "spec.backup")
+		Expect(ledgerOf(Default, object, ledgerKey)).To(ContainElement(And(
+			HaveField("Relation", v1alpha1.RelationWithheld), HaveField("Initiator", "trudy"), HaveField("Generation", object.GetGeneration()))))
+	}, SpecTimeout(specTimeout))
+})
+
+// What is changed on the way out is nobody's to approve.
+var _ = Describe("A Deployment that is being deleted while something of it is withheld", func() {
+	It("is scaled without that being withheld", func(ctx SpecContext) {
+		ns := shared.newNamespace(ctx)
+		owner := shared.alice()
+		d := builders.MakeDeployment(ns, "web").Replicas(2)
+		d.Finalizers = []string{"example.org/kept"}
+		made := owner.deploy(ctx, d)
+		DeferCleanup(func(ctx SpecContext) {
+			Expect(shared.Patch(ctx, made, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"finalizers":null}}`)))).To(Succeed())
+		})
+		shared.ended(ctx, made)
+		shared.mallory().change(ctx, made, image("web:evil"))
+		withheld := "spec.template.spec.containers[0].image"
+		shared.withholding(ctx, made, withheld)
+		Expect(owner.Delete(ctx, made, client.PropagationPolicy("Orphan"))).To(Succeed())
+		Expect(owner.scale(ctx, made, 1)).To(Succeed())
+		Eventually(ctx, func(g Gomega) {
+			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(made), made)).To(Succeed())
+			g.Expect(made.Status.ObservedGeneration).To(Equal(made.Generation))
+		}).Should(Succeed())
+		shared.withholding(ctx, made, withheld)
+	}, SpecTimeout(specTimeout))
+})

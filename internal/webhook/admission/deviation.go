@@ -48,10 +48,16 @@ type deviation struct {
 // deviation compares the ledger of the new object with the one that follows from the
 // old object and the grant.
 func (o *outcome) deviation(r *request) deviation {
-	if !o.isLedgerJudged(r, o.verdict) {
+	toItsEnd := o.scalesToItsEnd(r)
+	if !toItsEnd && !o.isLedgerJudged(r, o.verdict) {
 		return deviation{}
 	}
 	has, _ := r.ledgerAsked() // What cannot be read counts as empty.
+	if toItsEnd {
+		var d deviation
+		o.withheldDeviation(r, o.grant.Standing, has, &d)
+		return d
+	}
 	d := deviation{foreign: has.Without(func(e ledger.Entry) bool {
 		return e.IsWithheld() || hasKey(o.next, e) || hasID(o.stored, e)
 	})}
@@ -150,6 +156,13 @@ func ungenerated(allowances []v1alpha1.Allowance, predicted int64) []v1alpha1.Al
 // to be the one that follows from the request.
 func (f *facts) isLedgerJudged(r *request, v decision.Verdict) bool {
 	return r.validating && r.new != nil && len(f.OwnPolicies) > 0 && v.Allowed && v.Reason != decision.ReasonFinishing
+}
+
+// scalesToItsEnd reports whether a request scales an object that is being deleted. Its ledger is nobody's
+// concern any more. But whoever asks about it next would find a number that nobody is known to have set, and take that for
+// a change that nobody has made who may.
+func (o *outcome) scalesToItsEnd(r *request) bool {
+	return r.validating && r.subresource == subresourceScale && len(o.OwnPolicies) > 0 && o.verdict.Reason == decision.ReasonFinishing
 }
 
 // findApprovedBefore finds the fields that the requester has approved. The mutating webhook has

@@ -21,14 +21,17 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/google/go-cmp/cmp"
 	"github.com/google/go-cmp/cmp/cmpopts"
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/types"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/approved"
+	"kausality.io/operator/internal/decision"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/record"
 )
@@ -144,6 +147,47 @@ func TestScaleKeepsWhatIsPending(t *testing.T) {
 	}
 	if diff := cmp.Diff([]v1alpha1.Allowance{mayScale("alice", 0), mayScale("bob", 4)}, w.pending[0].Allowances); diff != "" {
 		t.Errorf("pending allowances (-want +got):\n%s", diff)
+	}
+}
+
+// A scale of an object on its way out is noted where something of that is withheld, so that nobody takes
+// the number for a change that nobody has made. Else nothing is written for it.
+func TestScaleOfWhatIsDeleted(t *testing.T) {
+	withImage := deploymentPolicy + "  - {trigger: spec.image, policies: [{target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}]}\n"
+	approvedContent := &approved.State{
+		Content: map[string]any{"spec": map[string]any{"replicas": int64(3), "image": "web:1"}}, Version: "apps/v1", Generation: 4,
+		Withheld: []approved.Author{{Path: "spec.image", User: "mallory", Generation: 4}},
+	}
+	tests := map[string]struct {
+		state *approved.State
+		want  [][]string
+	}{
+		"something is withheld": {approvedContent, [][]string{{"spec.replicas"}}},
+		"nothing is":            {nil, nil},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			behind := deployment(3)
+			behind.SetDeletionTimestamp(&metav1.Time{Time: time.Unix(1, 0)})
+			if err := unstructured.SetNestedField(behind.Object, "web:2", "spec", "image"); err != nil {
+				t.Fatal(err)
+			}
+			if tc.state != nil {
+				behind = annotate(behind, v1alpha1.AnnotationApproved, tc.state.Encode("uid-web"))
+			}
+			w := &world{cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): behind}}
+			_, validator := w.hooks(t, withImage)
+			if resp := validator.Handle(t.Context(), scaling(t, "alice", platformTeam, 3, 5)); !resp.Allowed || resp.AuditAnnotations[auditReason] != string(decision.ReasonFinishing) {
+				t.Fatalf("answer: %+v", resp)
+			}
+			var got [][]string
+			for _, p := range w.pending {
+				got = append(got, p.Cleared)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("approved in pending grants (-want +got):\n%s", diff)
+			}
+		})
 	}
 }
 
