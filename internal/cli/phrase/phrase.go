@@ -63,10 +63,10 @@ func Reference(ref v1alpha1.GeneratingReference) string {
 }
 
 // Author returns who changed something: of what was changed while no operator looked nobody
-// knows.
+// knows, nor of what an operator that was killed had admitted and not written down yet.
 func Author(user string) string {
 	if user == "" {
-		return "somebody, while Kausality was away"
+		return "somebody, while Kausality was away or right before it ended"
 	}
 	return user
 }
