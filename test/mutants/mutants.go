@@ -1077,6 +1077,20 @@ var mutants = []mutant{
 		ways:  []string{"changing what is carried out without a change of children"},
 	},
 	{
+		name: "the limits of a Job can wait",
+		edits: []edit{{
+			"internal/knowledge/builtin/kubernetes.yaml",
+			"  - spec.activeDeadlineSeconds\n  - spec.backoffLimit\n  - spec.completions\n  - spec.maxFailedIndexes\n  - spec.podReplacementPolicy\n  - spec.suspend\n  - spec.ttlSecondsAfterFinished\n",
+			"  - spec.ttlSecondsAfterFinished\n",
+		}},
+		ways: []string{"having a Job of which no Pod runs fail, or end, by its limits"},
+	},
+	{
+		name:  "whoever keeps the books of a set takes its revisions away",
+		edits: []edit{{"internal/decision/decide.go", "in.Bookkeeping && !in.Leaves && in.KeepsBooks()", "in.Bookkeeping && in.KeepsBooks()"}},
+		ways:  []string{"taking a revision away from its set as the controller of that"},
+	},
+	{
 		name: "statuses of built-in kinds are no reports",
 		edits: []edit{
 			{"internal/knowledge/builtin/kubernetes.yaml", "  reported: [status.replicas, status.readyReplicas, status.availableReplicas]\n", ""},
