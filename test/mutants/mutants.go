@@ -846,8 +846,8 @@ var mutants = []mutant{
 	},
 	{
 		name:  "who names another parent no more is released",
-		edits: []edit{{judge, "(!ok || uid == in.Parent.UID)", "(!ok || uid != \"\")"}},
-		unit:  []string{"-run=TestDecide", "./internal/decision"},
+		edits: []edit{{"internal/lineage/leaving.go", "!ok || uid != string(parent.GetUID()) ||", "!ok || uid == \"\" ||"}},
+		unit:  []string{"./internal/lineage"},
 	},
 	{
 		name:  "who may initiate by one policy may leave another",
