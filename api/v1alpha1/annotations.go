@@ -114,6 +114,11 @@ const (
 	// not under its gate yet (D16).
 	AnnotationGateContent = "kausality.io/gate-content"
 
+	// AnnotationGateProvider is, on an object with a gate, the provider of its kind under
+	// which a policy gates it. Who provides a kind is told by other objects, which may
+	// change; what policies gated under the earlier name stays gated (D16).
+	AnnotationGateProvider = "kausality.io/gate-provider"
+
 	// AnnotationGateCeiling is, on an object with a gate, what its own author wants
 	// the switch to let through at most: a JSON list, for Crossplane of management
 	// policies. Without it there is no such limit (D16).

@@ -16,6 +16,10 @@ limitations under the License.
 
 package gate
 
+// WasOfProvider begins what the condition says of a gate that stays though its kind is not
+// of the provider any more that policies name.
+const WasOfProvider = "The kind was of Provider "
+
 // sentences say what the reasons of a progress mean.
 var sentences = map[Reason]string{
 	ReasonObserved:       "The system has seen it outside.",

@@ -93,6 +93,9 @@ type Kind struct {
 	Resource string
 	// Provider is what runs the system for the kind; empty where nobody knows.
 	Provider string
+	// Former are the providers under which policies have named the kind before. What tells
+	// the provider may be lost or changed while the kind stays.
+	Former []string
 }
 
 // Write is a write of a gated object, as the mutating webhook sees it, or the object
@@ -119,6 +122,9 @@ type Write struct {
 	// Names is true where the request changes the object's identity, or approves it, and
 	// may: what the object stands for now is what it should.
 	Names bool
+	// Provider is the one under which a policy gates the object; empty where none does, and
+	// what is known stays.
+	Provider string
 	// Approved is what of the new object is approved, without what is withheld of it; nil
 	// where nothing is withheld. It is shared and not changed.
 	Approved map[string]any

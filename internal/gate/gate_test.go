@@ -21,6 +21,7 @@ import (
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
@@ -61,6 +62,7 @@ func TestStateSurvivesItsAnnotations(t *testing.T) {
 	tests := map[string]gate.State{
 		"none":      {},
 		"a ceiling": {Ceiling: []string{"Observe"}, Content: "abc"},
+		"whose":     {Content: "abc", Provider: "provider-aws"},
 		"a pause":   {Ceiling: []string{}},
 		"a hold":    {Content: "abc", Held: &gate.Hold{User: "alice", Initiator: "bob", Trace: []v1alpha1.TraceHop{{Kind: "XBucket", Field: "(deleted)"}}, Allowed: true, Paused: true}},
 	}
@@ -68,6 +70,37 @@ func TestStateSurvivesItsAnnotations(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			if diff := cmp.Diff(want, gate.ReadState(want.Annotations())); diff != "" {
 				t.Errorf("state (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
+func TestPlaceOf(t *testing.T) {
+	naming := func(provider string) *policy.Policy {
+		return &policy.Policy{Name: provider, Action: v1alpha1.ActionDeny, Deleting: &policy.Section{Entries: []policy.Entry{{External: map[string]string{"provider": provider}}}}}
+	}
+	tests := map[string]struct {
+		kind     gate.Kind
+		noted    string
+		policies []*policy.Policy
+		gated    bool
+		provider string
+	}{
+		"by its provider":                              {kind: gate.Kind{Provider: "aws"}, policies: []*policy.Policy{naming("aws")}, gated: true, provider: "aws"},
+		"another one's":                                {kind: gate.Kind{Provider: "gcp"}, policies: []*policy.Policy{naming("aws")}, provider: "gcp"},
+		"nobody's any more, noted on the object":       {noted: "aws", policies: []*policy.Policy{naming("aws")}, gated: true, provider: "aws"},
+		"another one's now, noted on the object":       {kind: gate.Kind{Provider: "gcp"}, noted: "aws", policies: []*policy.Policy{naming("aws")}, gated: true, provider: "aws"},
+		"nobody's any more, known from before":         {kind: gate.Kind{Former: []string{"aws"}}, policies: []*policy.Policy{naming("aws")}, gated: true, provider: "aws"},
+		"renamed, and policies follow":                 {kind: gate.Kind{Provider: "new"}, noted: "aws", policies: []*policy.Policy{naming("new")}, gated: true, provider: "new"},
+		"renamed, and policies name both":              {kind: gate.Kind{Provider: "new"}, noted: "aws", policies: []*policy.Policy{naming("aws"), naming("new")}, gated: true, provider: "new"},
+		"another one's now, and the policies are gone": {kind: gate.Kind{Provider: "gcp"}, noted: "aws", provider: "aws"},
+		"that policies name another provider":          {kind: gate.Kind{Provider: "aws"}, noted: "aws", policies: []*policy.Policy{naming("gcp")}, provider: "aws"},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			p := gate.PlaceOf(crossplane.Driver{}, &unstructured.Unstructured{}, tt.kind, tt.noted, tt.policies...)
+			if p.Gated() != tt.gated || p.Kind.Provider != tt.provider {
+				t.Errorf("gated %t under %q, want %t under %q", p.Gated(), p.Kind.Provider, tt.gated, tt.provider)
 			}
 		})
 	}

@@ -39,6 +39,9 @@ type State struct {
 	// in objects of before it was kept, and is of any name then. The rest of the identity
 	// is in the spec, whose defaults may change under an object.
 	Name string
+	// Provider is the provider of the kind under which a policy gates the object. It is empty
+	// where that is not known, as in objects of before it was kept.
+	Provider string
 	// Unseen are the changed fields that the object's status did not show as they
 	// should be when they were changed, sorted.
 	Unseen []string
@@ -71,6 +74,7 @@ func (s State) Adopted() bool { return s.Content != "" }
 func ReadState(annotations map[string]string) State {
 	s := State{}
 	s.Content, s.Name, _ = strings.Cut(annotations[v1alpha1.AnnotationGateContent], nameSeparator)
+	s.Provider = annotations[v1alpha1.AnnotationGateProvider]
 	if text, ok := annotations[v1alpha1.AnnotationGateCeiling]; ok {
 		s.Ceiling = []string{}
 		if err := json.Unmarshal([]byte(text), &s.Ceiling); err != nil || s.Ceiling == nil {
@@ -102,6 +106,9 @@ func (s State) Annotations() map[string]string {
 			out[v1alpha1.AnnotationGateContent] += nameSeparator + s.Name
 		}
 	}
+	if s.Provider != "" {
+		out[v1alpha1.AnnotationGateProvider] = s.Provider
+	}
 	if len(s.Unseen) > 0 {
 		out[v1alpha1.AnnotationGateUnseen] = encode(s.Unseen)
 	}
@@ -123,7 +130,7 @@ func encode(v any) string {
 // StateKeys returns the annotations that hold a State.
 func StateKeys() []string {
 	return []string{
-		v1alpha1.AnnotationGateCeiling, v1alpha1.AnnotationGateContent,
+		v1alpha1.AnnotationGateCeiling, v1alpha1.AnnotationGateContent, v1alpha1.AnnotationGateProvider,
 		v1alpha1.AnnotationGateUnseen, v1alpha1.AnnotationGateHeld,
 	}
 }

@@ -22,6 +22,8 @@ import (
 	"slices"
 	"strings"
 
+	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/policy"
 )
@@ -111,13 +113,79 @@ func (d Drivers) all(words func(Driver) []string) []string {
 	return slices.Compact(out)
 }
 
-// StandOf says what the policies in effect for the first of a chain of objects, and
-// for its parent, want for its gate, the oldest first.
-func StandOf(index *policy.Index, chain []policy.Holder, target Target) Standing {
+// Place is what an object stands for, and what policies want for its gate.
+type Place struct {
+	Standing
+
+	// Kind has the provider that counts.
+	Kind Kind
+	// Target is what the object stands for as one of that kind.
+	Target Target
+}
+
+// PlaceOf asks policies about an object as Stand does. Who provides its kind is told by other
+// objects, which somebody may change or lose: an object does not leave its gate by that, and
+// so the provider counts under which a policy gates it, of the one that the kind has now, the
+// one that was noted on the object, and those that the kind had before. Where none does, what
+// was noted counts.
+func PlaceOf(driver Driver, obj *unstructured.Unstructured, kind Kind, noted string, policies ...*policy.Policy) Place {
+	var none *Place
+	for _, k := range kind.alternatives(noted) {
+		p := Place{Kind: k, Target: driver.Target(obj, k)}
+		p.Standing = Stand(p.Target, policies...)
+		if p.Gated() {
+			return p
+		}
+		if none == nil || noted != "" && k.Provider == noted {
+			none = &p
+		}
+	}
+	return *none
+}
+
+// Provider returns the provider under which a policy gates the object, empty where none does.
+func (p Place) Provider() string {
+	if !p.Gated() {
+		return ""
+	}
+	return p.Kind.Provider
+}
+
+// alternatives returns the kind with each provider that it may be named by, the present one
+// first.
+func (k Kind) alternatives(noted string) []Kind {
+	out := []Kind{k}
+	for _, provider := range append([]string{noted}, k.Former...) {
+		if provider == "" || slices.ContainsFunc(out, func(other Kind) bool { return other.Provider == provider }) {
+			continue
+		}
+		other := k
+		other.Provider = provider
+		out = append(out, other)
+	}
+	return out
+}
+
+// NamedBy returns the provider under which an External entry of a policy may be about some
+// object of a kind, and false where none is.
+func (k Kind) NamedBy(driver Driver, p *policy.Policy) (provider string, ok bool) {
+	for _, other := range k.alternatives("") {
+		if slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool {
+			return e.IsExternal() && driver.MayMatch(e.External, other)
+		}) {
+			return other.Provider, true
+		}
+	}
+	return "", false
+}
+
+// PlaceIn is PlaceOf by the policies in effect for the first of a chain of objects, which is
+// the object, and for its parent, the oldest first.
+func PlaceIn(index *policy.Index, chain []policy.Holder, driver Driver, obj *unstructured.Unstructured, kind Kind) Place {
 	inEffect := slices.Clone(index.InEffect(chain))
 	if len(chain) > 1 {
 		inEffect = append(inEffect, index.InEffect(chain[1:])...)
 	}
 	slices.SortFunc(inEffect, policy.ByAge)
-	return Stand(target, inEffect...)
+	return PlaceOf(driver, obj, kind, ReadState(obj.GetAnnotations()).Provider, inEffect...)
 }

@@ -1705,6 +1705,18 @@ var mutants = []mutant{
 		cloud: true,
 	},
 	{
+		name:  "only the provider that a kind has now counts",
+		edits: []edit{{"internal/gate/target.go", "		if provider == \"\" || slices", "		if true || slices"}},
+		ways:  []string{"calling the provider of a kind otherwise", "taking a kind from its provider"},
+		cloud: true,
+	},
+	{
+		name:  "a kind without the category has no gates",
+		edits: []edit{{"internal/gate/registry/registry.go", "		driver = past.driver\n", ""}},
+		ways:  []string{"taking a kind out of its category"},
+		cloud: true,
+	},
+	{
 		name:  "an author is who calls himself so",
 		edits: []edit{unprotected, {"internal/gate/crossplane/ceiling.go", "	if !w.ByAuthor {", "	if false {"}},
 		ways:  []string{"applying under the field manager of Crossplane", "applying what nobody composes"},

@@ -123,14 +123,14 @@ func (p *page) gate(g *Gate) {
 		p.put(table.Render(p.terminal, indent))
 	}
 	if g.Held != nil {
-		p.held(g.Held)
+		p.held(g)
 		return
 	}
 	isClosed := g.Reason == v1alpha1.ReasonGateClosed
 	switch {
 	// A closed gate that has something to wait for says so; that of an open one is of
 	// before.
-	case g.Message != "" && (!isClosed || len(g.Openers) > 0 && len(g.Lets) == 0):
+	case g.Message != "" && (!isClosed || len(g.Lets) == 0 && (len(g.Openers) > 0 || strings.Contains(g.Message, gate.WasOfProvider))):
 		p.put(p.terminal.Wrap(indent, g.Reason+", "+phrase.Ago(g.Since.Time, p.now)+": "+g.Message))
 	case g.Waits != "":
 		p.put(p.terminal.Wrap(indent, g.Waits))
@@ -138,7 +138,8 @@ func (p *page) gate(g *Gate) {
 }
 
 // held says what a deletion that is held back waits for.
-func (p *page) held(h *Held) {
+func (p *page) held(g *Gate) {
+	h := g.Held
 	by := h.User
 	if h.Initiator != "" && h.Initiator != h.User {
 		by += ", caused by " + h.Initiator + ","
@@ -147,7 +148,11 @@ func (p *page) held(h *Held) {
 		p.put(p.terminal.Wrap(indent, "Its deletion by "+by+" is allowed, and waits for the operator."))
 		return
 	}
-	p.put(p.terminal.Wrap(indent, "Its deletion by "+by+" waits: no policy allows to delete what it stands for outside. "+
-		"Whoever may initiate on it or above it lets it go without that:"))
+	if g.Reason == v1alpha1.ReasonGateHeld && g.Message != "" {
+		p.put(p.terminal.Wrap(indent, "Its deletion by "+by+" waits. "+g.Message))
+	} else {
+		p.put(p.terminal.Wrap(indent, "Its deletion by "+by+" waits."))
+	}
+	p.put(p.terminal.Wrap(indent, "Whoever may initiate on it or above it lets it go, and what it stands for outside stays:"))
 	p.put(indent + indent + h.Command + "\n")
 }

@@ -112,9 +112,27 @@ ITS GATE
 			want: `
 ITS GATE
   Closed: nothing changes outside the cluster.
-  Its deletion by collector, caused by bob, waits: no policy allows to delete what it stands for
-  outside. Whoever may initiate on it or above it lets it go without that:
+  Its deletion by collector, caused by bob, waits.
+  Whoever may initiate on it or above it lets it go, and what it stands for outside stays:
     kubectl annotate bucket.s3.example.com/b kausality.io/orphan=true
+`,
+		},
+		"held, as its condition says": {
+			obj: bucket(closed, map[string]any{v1alpha1.AnnotationGateHeld: `{"user":"bob"}`}, map[string]any{"reason": "Held", "message": "It is being looked at."}),
+			want: `
+ITS GATE
+  Closed: nothing changes outside the cluster.
+  Its deletion by bob waits. It is being looked at.
+  Whoever may initiate on it or above it lets it go, and what it stands for outside stays:
+    kubectl annotate bucket.s3.example.com/b kausality.io/orphan=true
+`,
+		},
+		"of a kind that is another provider's now": {
+			obj: bucket(closed, map[string]any{v1alpha1.AnnotationGateContent: "1"}, map[string]any{"reason": "Closed", "message": "The kind was of Provider s3."}),
+			want: `
+ITS GATE
+  Closed: nothing changes outside the cluster.
+  Closed, 60m ago: The kind was of Provider s3.
 `,
 		},
 		"held, and allowed": {

@@ -21,6 +21,7 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"maps"
 	"net/http"
 	"slices"
 	"strings"
@@ -115,6 +116,9 @@ type GateKinds interface {
 	Behind(ctx context.Context, policies ...*policy.Policy) []discovery.Resource
 	// Gate returns the system behind objects of a kind, and false where there is none.
 	Gate(ctx context.Context, kind schema.GroupVersionKind) (gate.Driver, gate.Kind, bool)
+	// Keep says of which kinds some object is under its gate, and under which providers: these
+	// have gates whatever is said of them now. It returns all kinds to follow.
+	Keep(kinds map[schema.GroupVersionKind][]string) []schema.GroupVersionKind
 }
 
 // HolderWatcher keeps the objects of some kinds in a cache.
@@ -203,12 +207,21 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	if err := r.Look.over(r.Reader).List(ctx, &policies); err != nil {
 		return reconcile.Result{}, fmt.Errorf("listing policies: %w", err)
 	}
-	r.lingering = r.stillGated(ctx)
+	kept := r.stillGated(ctx)
+	r.lingering = slices.Collect(maps.Keys(kept))
 	r.Kinds.FollowCategories(r.categories(policies.Items)...)
-	changed, kindsErr := r.Kinds.Update(ctx, groupVersions(policies.Items))
+	named := groupVersions(policies.Items)
+	for _, kind := range r.Gates.Keep(kept) {
+		// It is followed whatever categories its definition has now.
+		if gv := kind.GroupVersion(); !slices.Contains(named, gv) {
+			named = append(named, gv)
+		}
+	}
+	changed, kindsErr := r.Kinds.Update(ctx, named)
 	if changed {
 		logf.FromContext(ctx).V(1).Info("The API server serves other kinds that policies name")
 	}
+	known := r.Catalog.Begun()
 	// A policy that is gone, or that has changed, does not wait for caches.
 	r.Catalog.compile(policies.Items, r.Kinds, changed)
 	reviewErr := r.review(ctx)
@@ -230,6 +243,10 @@ func (r *Reconciler) Reconcile(ctx context.Context, _ reconcile.Request) (reconc
 	}
 	if err := errors.Join(unknown, watchErr); err != nil {
 		return reconcile.Result{}, err
+	}
+	if !known && len(kept) > 0 {
+		// What records told of is cached now, and says under which providers it is gated.
+		return reconcile.Result{RequeueAfter: definitionsQuiet}, nil
 	}
 	again := r.reviewAgain()
 	if next, ok := r.Kinds.NextUpdate(); ok && (again == 0 || next < again) {

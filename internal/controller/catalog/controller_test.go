@@ -98,12 +98,18 @@ func TestPolicyIndexReconcile(t *testing.T) {
 		kinds   updatedKinds
 		holders watchedHolders
 		want    reconcile.Result
+		// then is the result of looking again, where that is another one.
+		then    reconcile.Result
 		wantErr error
 		watched bool
 		ready   bool
 	}{
-		"all known":               {watched: true, ready: true},
-		"kinds to look for again": {kinds: updatedKinds{next: time.Minute}, want: reconcile.Result{RequeueAfter: time.Minute}, watched: true, ready: true},
+		// Objects say under which providers they are gated once they are cached.
+		"all known": {want: reconcile.Result{RequeueAfter: definitionsQuiet}, watched: true, ready: true},
+		"kinds to look for again": {
+			kinds: updatedKinds{next: time.Minute}, want: reconcile.Result{RequeueAfter: definitionsQuiet},
+			then: reconcile.Result{RequeueAfter: time.Minute}, watched: true, ready: true,
+		},
 		"kinds to look for now":   {kinds: updatedKinds{next: 1}, want: reconcile.Result{RequeueAfter: definitionsQuiet}, watched: true, ready: true},
 		"kinds not to be learned": {kinds: updatedKinds{err: errAway}, wantErr: errAway, watched: true},
 		"objects still missing": {
@@ -161,6 +167,15 @@ func TestPolicyIndexReconcile(t *testing.T) {
 			}
 			if entry, _ := index.Catalog.Get("ReplicaSet"); entry.Watched != tc.watched {
 				t.Errorf("watched = %t, want %t", entry.Watched, tc.watched)
+			}
+			if tc.then.IsZero() {
+				return
+			}
+			if got, err = index.Reconcile(t.Context(), everything); err != nil {
+				t.Fatal(err)
+			}
+			if diff := cmp.Diff(tc.then, got); diff != "" {
+				t.Errorf("the second Reconcile() (-want +got):\n%s", diff)
 			}
 		})
 	}

@@ -20,7 +20,6 @@ import (
 	"context"
 	"slices"
 
-	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	logf "sigs.k8s.io/controller-runtime/pkg/log"
 
@@ -49,21 +48,31 @@ func (r *Reconciler) gated(ctx context.Context, policies []*policy.Policy) []sch
 	return out
 }
 
-// stillGated returns the kinds of which some object is as its gate left it. Before the
+// stillGated returns the kinds of which some object is as its gate left it, with the provider
+// that such an object notes. Before the
 // first look, which may come after a policy went while nobody watched, records tell:
 // each such object has one.
-func (r *Reconciler) stillGated(ctx context.Context) []schema.GroupVersionKind {
+func (r *Reconciler) stillGated(ctx context.Context) map[schema.GroupVersionKind][]string {
+	out := map[schema.GroupVersionKind][]string{}
 	if !r.Catalog.Begun() {
-		return r.recorded(ctx)
+		for _, kind := range r.recorded(ctx) {
+			out[kind] = nil
+		}
+		return out
 	}
-	return slices.DeleteFunc(slices.Clone(r.watchedGates), func(kind schema.GroupVersionKind) bool {
+	for _, kind := range r.watchedGates {
 		for obj, err := range r.Holders.List(ctx, kind) {
-			if err != nil || isUnderGate(obj) {
-				return false
+			if err != nil {
+				out[kind] = nil
+				break
+			}
+			if state := gate.ReadState(obj.GetAnnotations()); state.Adopted() {
+				out[kind] = []string{state.Provider}
+				break
 			}
 		}
-		return true
-	})
+	}
+	return out
 }
 
 // recorded returns the kinds of which an object under its gate has a record.
@@ -80,8 +89,4 @@ func (r *Reconciler) recorded(ctx context.Context) []schema.GroupVersionKind {
 		}
 	}
 	return out
-}
-
-func isUnderGate(obj *unstructured.Unstructured) bool {
-	return gate.ReadState(obj.GetAnnotations()).Adopted()
 }

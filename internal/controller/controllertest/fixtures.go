@@ -245,6 +245,9 @@ type NoGates struct{}
 // Categories returns none.
 func (NoGates) Categories() []string { return nil }
 
+// Keep keeps none.
+func (NoGates) Keep(map[schema.GroupVersionKind][]string) []schema.GroupVersionKind { return nil }
+
 // Behind returns none.
 func (NoGates) Behind(context.Context, ...*policy.Policy) []discovery.Resource { return nil }
 

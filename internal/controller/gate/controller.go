@@ -55,6 +55,8 @@ const (
 	// heldRecheck is how soon a deletion that is held back is looked at again: what
 	// allows it may be in the record of something above.
 	heldRecheck = 10 * time.Second
+	// untoldRecheck is the same where that is known within moments.
+	untoldRecheck = time.Second
 	// tellAfter is the time after which the condition of an open gate says that it is open.
 	tellAfter = 3 * time.Second
 	// DefaultSettle is the time that a system is given which does not say when it has

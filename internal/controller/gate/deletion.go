@@ -18,9 +18,11 @@ package gate
 
 import (
 	"fmt"
+	"slices"
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/gate"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 )
 
@@ -50,6 +52,12 @@ func (v view) planDeletion() plan {
 			}
 		}
 		return v.resume(held, setting, normal(eventDeletionAllowed, "The deletion goes on, and what the object stands for outside is deleted too as far as its author lets it."))
+	case v.deletionUntold && v.obj.GetDeletionTimestamp().Add(record.UnseenLimit).After(v.now):
+		// A hint to let it go would be followed at once, and the deletion outside is lost then.
+		return plan{
+			situation: v.situation(reasonHeld, "The deletion by "+by(held)+" is being looked at: what is above the object goes as well, and it is not known yet what that takes along outside."),
+			next:      v.now.Add(untoldRecheck),
+		}
 	default:
 		message := v.heldMessage(held)
 		return plan{situation: v.situation(reasonHeld, message), event: warning(eventDeletionHeld, message)}
@@ -79,13 +87,32 @@ func (v view) resume(held *gate.Hold, setting gate.Setting, event *notice) plan 
 
 // heldMessage says what waits for whom.
 func (v view) heldMessage(held *gate.Hold) string {
-	by := held.User
-	if held.Initiator != "" && held.Initiator != held.User {
-		by += fmt.Sprintf(" (caused by %s)", held.Initiator)
+	why := "no policy allows to delete"
+	if v.initiatorsDelete() {
+		why = "nothing allows that one to delete"
 	}
-	return fmt.Sprintf("The deletion by %s is held back: no policy allows to delete what this %s stands for outside. "+
-		"It goes on without deleting that once %s: %q is set on the object by somebody who may initiate.",
-		by, v.obj.GetKind(), v1alpha1.AnnotationOrphan, orphaned)
+	message := fmt.Sprintf("The deletion by %s is held back: %s what this %s stands for outside. ", by(held), why, v.obj.GetKind())
+	if v.initiatorsDelete() {
+		message += "Once somebody who may initiate on the object deletes it as well, with kubectl delete, both go. "
+	}
+	return message + fmt.Sprintf("It goes on without deleting that once %s: %q is set on the object by somebody who may initiate.",
+		v1alpha1.AnnotationOrphan, orphaned)
+}
+
+// by says who asked for a deletion, and who caused that.
+func by(held *gate.Hold) string {
+	if held.Initiator != "" && held.Initiator != held.User {
+		return fmt.Sprintf("%s (caused by %s)", held.User, held.Initiator)
+	}
+	return held.User
+}
+
+// initiatorsDelete reports whether who may initiate on the object itself may delete what it
+// stands for along with it.
+func (v view) initiatorsDelete() bool {
+	return slices.ContainsFunc(v.policies, func(p *policy.Policy) bool {
+		return p.For.GroupKind() == v.kind.GVK.GroupKind() && len(p.Initiators()) > 0 && letsDelete(p, v.driver.Target(v.obj, v.kind))
+	})
 }
 
 // cannotDeleteMessage says why an allowed deletion does not go on.

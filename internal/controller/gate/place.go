@@ -32,20 +32,19 @@ import (
 func (r *Reconciler) place(ctx context.Context, v *view) error {
 	index := r.Policies.Index()
 	chain := ancestry.Chain(ctx, r.Holders, r.Namespaces, index, v.obj)
-	target := v.driver.Target(v.obj, v.kind)
-	v.policies = gate.StandOf(index, chain, target).Denying
+	place := gate.PlaceIn(index, chain, v.driver, v.obj, v.kind)
+	v.policies, v.provider = place.Denying, v.kind.Provider
+	defer func() { v.kind = place.Kind }()
 	switch {
 	case len(v.policies) > 0:
 		v.belonging = gated
-	case r.isFree(ctx, v, target, ancestry.IsWhole(ctx, r.Holders, index, v.obj)):
+	case r.isFree(ctx, v, ancestry.IsWhole(ctx, r.Holders, index, v.obj)):
 		v.belonging = free
 	}
 	if held := v.state.Held; held != nil && !held.Allowed {
-		allowed, err := r.allowsDeletion(ctx, v, target)
-		if err != nil {
+		if err := r.placeDeletion(ctx, v, place.Target); err != nil {
 			return err
 		}
-		v.deletionAllowed = allowed
 	}
 	return r.placeInTime(ctx, v)
 }
@@ -56,11 +55,13 @@ func (r *Reconciler) place(ctx context.Context, v *view) error {
 // and policies back in any order. Nor is it while a policy for its parent's kind does,
 // and somebody above it is missing: that may have been deleted, with the rest to follow,
 // to which nothing should happen outside.
-func (r *Reconciler) isFree(ctx context.Context, v *view, target gate.Target, allKnown bool) bool {
+func (r *Reconciler) isFree(ctx context.Context, v *view, allKnown bool) bool {
 	if !r.Catalog.Known() {
 		return false
 	}
-	gates := func(e catalog.Entry) bool { return len(gate.Stand(target, e.Policy).Denying) > 0 }
+	gates := func(e catalog.Entry) bool {
+		return gate.PlaceOf(v.driver, v.obj, v.kind, v.state.Provider, e.Policy).Gated()
+	}
 	waits := func(e catalog.Entry) bool { return !e.Active && gates(e) }
 	if r.Catalog.AnyFor(v.kind.GVK.GroupKind(), waits) {
 		return false
@@ -95,22 +96,28 @@ func (r *Reconciler) placeInTime(ctx context.Context, v *view) error {
 	return nil
 }
 
-// allowsDeletion reports whether a deletion that was held back is allowed by now: the
+// placeDeletion says whether a deletion that was held back is allowed by now: the
 // parent was deleted too, and a policy for it lets its deletion take along what its
 // children stand for outside.
-func (r *Reconciler) allowsDeletion(ctx context.Context, v *view, target gate.Target) (bool, error) {
+func (r *Reconciler) placeDeletion(ctx context.Context, v *view, target gate.Target) error {
 	parent, ok := ancestry.Ref(ctx, r.Holders, r.Policies.Index(), v.obj)
 	if !ok {
-		return false, nil
+		return nil
 	}
 	rec, err := r.Records.OfUID(ctx, parent.UID)
-	if err != nil || rec == nil || rec.Status.Deletion == nil {
-		return false, err
+	if err != nil {
+		return err
 	}
-	return slices.ContainsFunc(rec.Status.Deletion.Policies, func(name string) bool {
+	if rec == nil || rec.Status.Deletion == nil || len(rec.Status.Deletion.Policies) == 0 {
+		above := ancestry.Parent(ctx, r.Holders, parent)
+		v.deletionUntold = above == nil || above.GetDeletionTimestamp() != nil
+		return nil
+	}
+	v.deletionAllowed = slices.ContainsFunc(rec.Status.Deletion.Policies, func(name string) bool {
 		entry, known := r.Catalog.Get(name)
 		return known && letsDelete(entry.Policy, target)
-	}), nil
+	})
+	return nil
 }
 
 // letsDelete reports whether the deleting section of a policy names a target with the

@@ -305,6 +305,14 @@ func TestGatePlan(t *testing.T) {
 			bucket: newBucket().gated().held(`{"user":"bob"}`),
 			want:   outcome{Reason: reasonHeld, Event: eventDeletionHeld},
 		},
+		"a deletion that is held back while nobody has said yet who deleted what is above": {
+			bucket: newBucket().gated().held(`{"user":"bob"}`), look: func(v *view) { v.deletionUntold = true },
+			want: outcome{Reason: reasonHeld, Later: untoldRecheck},
+		},
+		"a deletion that is held back, and nobody has said for long": {
+			bucket: newBucket().gated().held(`{"user":"bob"}`), look: func(v *view) { v.deletionUntold, v.now = true, v.now.Add(time.Hour) },
+			want: outcome{Reason: reasonHeld, Event: eventDeletionHeld},
+		},
 		"a deletion that is held back for something that is not gated any more": {
 			bucket: newBucket().gated().held(`{"user":"bob"}`), look: func(v *view) { v.belonging = free },
 			want: outcome{Reason: reasonHeld, Event: eventDeletionHeld},

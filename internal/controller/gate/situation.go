@@ -77,7 +77,7 @@ func (v view) situation(reason, message string) *situation {
 
 // closedSituation says that nothing changes outside, and what waits.
 func (v view) closedSituation(want gate.Setting) *situation {
-	message := v.driver.System() + " observes, and changes nothing outside."
+	message := v.driver.System() + " observes, and changes nothing outside." + v.providerNote()
 	if !v.driver.IsNamed(v.obj, want.State.Name) {
 		return v.situation(reasonStuck, v.renamedMessage()+" Nothing is changed outside until it is put back, or approved.")
 	}
@@ -96,6 +96,20 @@ func (v view) closedSituation(want gate.Setting) *situation {
 		what += "the object's own author does not let the system do that, or a change is withheld."
 	}
 	return v.situation(reasonClosed, message+what)
+}
+
+// providerNote says that the kind is not of the provider that policies name it by, as far as
+// anybody can tell, and how to go on; nothing where it is.
+func (v view) providerNote() string {
+	if len(v.policies) == 0 || v.provider == v.kind.Provider {
+		return ""
+	}
+	now := "nobody can tell whose it is now"
+	if v.provider != "" {
+		now = "it is said to be of Provider " + v.provider + " now"
+	}
+	return fmt.Sprintf(" %s%s, and %s; the gate stays, as %s names it so. Put the owner and its label right, or name in the policy the provider that it has now.",
+		gate.WasOfProvider, v.kind.Provider, now, v.policyNames())
 }
 
 // renamedMessage says that the object stands for something else than it should.
@@ -125,8 +139,8 @@ func (v view) openSituation(p gate.Progress, overdue bool) *situation {
 		reason = reasonStuck
 		late = fmt.Sprintf(" It has been open for longer than %s, and stays so until the change has arrived.", v.maxOpen())
 	}
-	return v.situation(reason, fmt.Sprintf("Open for %s, caused by %s: %s. %s%s",
-		listing.Join(v.driver.Lets(v.obj), " and "), strings.Join(initiators, ", "), listing.Paths(paths), p.Describe(), late))
+	return v.situation(reason, fmt.Sprintf("Open for %s, caused by %s: %s. %s%s%s",
+		listing.Join(v.driver.Lets(v.obj), " and "), strings.Join(initiators, ", "), listing.Paths(paths), p.Describe(), late, v.providerNote()))
 }
 
 // adoptingSituation says what an object waits for that is not under its gate yet.

@@ -51,6 +51,8 @@ type view struct {
 	ledgerKey string
 	state     gate.State
 	belonging belonging
+	// provider is the one that its kind has now; kind has the one that counts.
+	provider string
 	// policies are the policies that gate it.
 	policies []*policy.Policy
 	// since is when the oldest of the entries that open the gate was first seen.
@@ -62,8 +64,11 @@ type view struct {
 	heldSince time.Time
 	// deletionAllowed says that a deletion is allowed that was not when it was held.
 	deletionAllowed bool
-	limits          limits
-	now             time.Time
+	// deletionUntold says that what is above goes or is gone, and nobody has said yet by
+	// which policies.
+	deletionUntold bool
+	limits         limits
+	now            time.Time
 }
 
 // limits are how long things may take.

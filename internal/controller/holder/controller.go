@@ -276,7 +276,7 @@ func (r *Reconciler) governing(ctx context.Context, obj *unstructured.Unstructur
 	chain := ancestry.Chain(ctx, r.Holders, r.Namespaces, index, obj)
 	if gate.ReadState(obj.GetAnnotations()).Adopted() && r.Drivers != nil {
 		if driver, kind, ok := r.Drivers.Gate(ctx, obj.GroupVersionKind()); ok {
-			gating = gate.StandOf(index, chain, driver.Target(obj, kind)).Denying
+			gating = gate.PlaceIn(index, chain, driver, obj, kind).Denying
 		}
 	}
 	return index.InEffect(chain), gating

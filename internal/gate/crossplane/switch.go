@@ -44,6 +44,9 @@ func (d Driver) Compute(w gate.Write) gate.Setting {
 	after := before
 	after.Ceiling = ceilingAfter(w, before)
 	after.Name = d.nameAfter(w, before)
+	if w.Old != w.New && w.Provider != "" { // a look alone is no reason to write
+		after.Provider = w.Provider
+	}
 	content := d.Content(w.New)
 	if w.Old == nil || w.Brings || before.Content == d.Content(w.Old) && d.keeps(w, content, after.Name) {
 		after.Content = content

@@ -531,3 +531,31 @@ func TestIsLateInitialization(t *testing.T) {
 		})
 	}
 }
+
+// The provider under which a policy gates an object is noted as it is written, and stays while
+// none does.
+func TestProviderIsNoted(t *testing.T) {
+	obj := func(noted string) *unstructured.Unstructured {
+		out := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{"forProvider": map[string]any{"size": int64(1)}}}}
+		out.SetAnnotations(gate.State{Content: "1", Provider: noted}.Annotations())
+		return out
+	}
+	looked := obj("")
+	for name, tt := range map[string]struct {
+		write gate.Write
+		want  string
+	}{
+		"created":                  {write: gate.Write{New: obj(""), Provider: "aws"}, want: "aws"},
+		"changed":                  {write: gate.Write{Old: obj(""), New: obj(""), Provider: "aws"}, want: "aws"},
+		"renamed, as policies say": {write: gate.Write{Old: obj("aws"), New: obj("aws"), Provider: "rds"}, want: "rds"},
+		"no policy gates it":       {write: gate.Write{Old: obj("aws"), New: obj("aws"), Kind: gate.Kind{Provider: "other"}}, want: "aws"},
+		"said by a request":        {write: gate.Write{Old: obj("aws"), New: obj("other")}, want: "aws"},
+		"looked at":                {write: gate.Write{Old: looked, New: looked, Provider: "aws"}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			if got := (Driver{}).Compute(tt.write).State.Provider; got != tt.want {
+				t.Errorf("provider = %q, want %q", got, tt.want)
+			}
+		})
+	}
+}

@@ -19,12 +19,14 @@ limitations under the License.
 package registry
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"maps"
 	"path"
 	"slices"
 	"strings"
+	"sync"
 
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -69,6 +71,86 @@ type Registry struct {
 	// Composers are users that compose objects with a gate, and are no system behind one
 	// although a pattern matches them.
 	Composers []string
+
+	mu    sync.RWMutex
+	known map[schema.GroupKind]*known
+}
+
+// known is what is remembered of a kind. What tells that it has gates, and whose it is, are
+// its definition and others' objects, which somebody may change while objects have closed
+// gates: these do not open by that.
+type known struct {
+	gvk schema.GroupVersionKind
+	// driver is the system behind its objects.
+	driver gate.Driver
+	// providers are those under which policies have named it.
+	providers []string
+}
+
+// Keep says of which kinds some object is under its gate, and under which providers, as far
+// as the objects say: these have gates whatever their definitions say. It returns all kinds
+// that have, so that they are followed; those that are not served any more are forgotten.
+func (r *Registry) Keep(kinds map[schema.GroupVersionKind][]string) []schema.GroupVersionKind {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	for gvk, providers := range kinds {
+		if driver := r.behind(gvk); driver != nil {
+			r.remember(gvk, driver, providers...)
+		}
+	}
+	var out []schema.GroupVersionKind
+	for kind, k := range r.known {
+		_, kept := kinds[k.gvk]
+		if _, served := r.Served.ByKind(k.gvk); !served && !kept {
+			delete(r.known, kind)
+			continue
+		}
+		out = append(out, k.gvk)
+	}
+	return out
+}
+
+// behind returns the system behind objects that are under a gate, nil where that cannot be
+// told: where their definition has no category there is only one that it can be.
+func (r *Registry) behind(gvk schema.GroupVersionKind) gate.Driver {
+	resource, _ := r.Served.ByKind(gvk)
+	if driver, ok := r.Drivers.For(resource.Categories); ok {
+		return driver
+	}
+	if k := r.known[gvk.GroupKind()]; k != nil {
+		return k.driver
+	}
+	if len(r.Drivers) == 1 {
+		return r.Drivers[0]
+	}
+	return nil
+}
+
+func (r *Registry) remember(gvk schema.GroupVersionKind, driver gate.Driver, providers ...string) {
+	k := r.known[gvk.GroupKind()]
+	if k == nil {
+		k = &known{}
+		if r.known == nil {
+			r.known = map[schema.GroupKind]*known{}
+		}
+		r.known[gvk.GroupKind()] = k
+	}
+	k.gvk, k.driver = gvk, driver
+	for _, provider := range providers {
+		if provider != "" && !slices.Contains(k.providers, provider) {
+			k.providers = append(slices.Clone(k.providers), provider)
+		}
+	}
+}
+
+// past returns what is remembered of a kind.
+func (r *Registry) past(kind schema.GroupKind) known {
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	if k := r.known[kind]; k != nil {
+		return *k
+	}
+	return known{}
 }
 
 // Gate returns the system that is behind objects of a kind, and what is known of the
@@ -78,11 +160,15 @@ func (r *Registry) Gate(ctx context.Context, kind schema.GroupVersionKind) (gate
 	if !served {
 		return nil, gate.Kind{}, false
 	}
+	past := r.past(kind.GroupKind())
 	driver, ok := r.Drivers.For(resource.Categories)
 	if !ok {
+		driver = past.driver
+	}
+	if driver == nil {
 		return nil, gate.Kind{}, false
 	}
-	return driver, r.kind(ctx, resource), true
+	return driver, r.kind(ctx, resource, past), true
 }
 
 // Categories returns the categories of all kinds that have gates.
@@ -98,21 +184,47 @@ func (r *Registry) Categories() []string {
 // gates may have to be set.
 func (r *Registry) Behind(ctx context.Context, policies ...*policy.Policy) []discovery.Resource {
 	var out []discovery.Resource
-	for _, driver := range r.Drivers {
-		for _, resource := range r.Served.InCategory(driver.Category()) {
-			kind := r.kind(ctx, resource)
-			if slices.ContainsFunc(policies, func(p *policy.Policy) bool { return names(driver, kind, p) }) {
-				out = append(out, resource)
+	for _, resource := range r.candidates() {
+		driver, kind, ok := r.Gate(ctx, resource.GVK)
+		if !ok {
+			continue
+		}
+		named := false
+		for _, p := range policies {
+			provider, ok := kind.NamedBy(driver, p)
+			if !ok {
+				continue
 			}
+			named = true
+			r.mu.Lock()
+			r.remember(resource.GVK, driver, provider)
+			r.mu.Unlock()
+		}
+		if named {
+			out = append(out, resource)
 		}
 	}
 	return out
 }
 
-func names(driver gate.Driver, kind gate.Kind, p *policy.Policy) bool {
-	return slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool {
-		return e.IsExternal() && driver.MayMatch(e.External, kind)
+// candidates returns the resources that are known to have gates.
+func (r *Registry) candidates() []discovery.Resource {
+	var out []discovery.Resource
+	for _, driver := range r.Drivers {
+		out = append(out, r.Served.InCategory(driver.Category())...)
+	}
+	r.mu.RLock()
+	defer r.mu.RUnlock()
+	for _, k := range r.known {
+		if resource, served := r.Served.ByKind(k.gvk); served &&
+			!slices.ContainsFunc(out, func(other discovery.Resource) bool { return other.GVR.GroupResource() == resource.GVR.GroupResource() }) {
+			out = append(out, resource)
+		}
+	}
+	slices.SortStableFunc(out, func(a, b discovery.Resource) int {
+		return cmp.Or(cmp.Compare(a.GVR.Group, b.GVR.Group), cmp.Compare(a.GVR.Resource, b.GVR.Resource), cmp.Compare(a.GVR.Version, b.GVR.Version))
 	})
+	return out
 }
 
 // IsSystem reports whether the requester is a system behind a gate.
@@ -130,8 +242,11 @@ func (r *Registry) IsComposer(requester policy.Requester) bool {
 	return slices.Contains(r.Composers, requester.Username)
 }
 
-func (r *Registry) kind(ctx context.Context, resource discovery.Resource) gate.Kind {
-	return gate.Kind{GVK: resource.GVK, Resource: resource.GVR.Resource, Provider: r.provider(ctx, resource.GVR.GroupResource())}
+func (r *Registry) kind(ctx context.Context, resource discovery.Resource, past known) gate.Kind {
+	return gate.Kind{
+		GVK: resource.GVK, Resource: resource.GVR.Resource,
+		Provider: r.provider(ctx, resource.GVR.GroupResource()), Former: past.providers,
+	}
 }
 
 // provider returns the name of the Provider that a kind was installed with, or of the one

@@ -109,6 +109,68 @@ func TestGate(t *testing.T) {
 	}
 }
 
+// What tells of a kind that it has gates, and whose it is, may go while gates are closed.
+func TestKindsAreKept(t *testing.T) {
+	bySQS := &policy.Policy{Deleting: &policy.Section{Entries: []policy.Entry{{External: map[string]string{"provider": "provider-sqs"}}}}}
+	queue := resource("sqs.example.org", "Queue", "queues", "managed").GVK
+	tests := map[string]struct {
+		// before says whether policies have named the kind before, and keep of what objects tell.
+		before bool
+		keep   map[schema.GroupVersionKind][]string
+		change func(*registry.Registry, served)
+		behind []string
+		gate   bool
+	}{
+		"another provider": {before: true, change: func(r *registry.Registry, _ served) { r.Providers = nil }, behind: []string{"queues"}, gate: true},
+		"another provider, after a restart": {
+			keep: map[schema.GroupVersionKind][]string{queue: {"provider-sqs"}}, change: func(r *registry.Registry, _ served) { r.Providers = nil }, behind: []string{"queues"}, gate: true,
+		},
+		"without its category": {
+			before: true, change: func(_ *registry.Registry, s served) {
+				s["Queue"] = resource("sqs.example.org", "Queue", "queues")
+			}, behind: []string{"queues"}, gate: true,
+		},
+		"without its category, after a restart": {
+			keep: map[schema.GroupVersionKind][]string{queue: nil}, change: func(_ *registry.Registry, s served) {
+				s["Queue"] = resource("sqs.example.org", "Queue", "queues")
+			},
+			behind: []string{"queues"}, gate: true,
+		},
+		"never known": {change: func(_ *registry.Registry, s served) {
+			s["Queue"] = resource("sqs.example.org", "Queue", "queues")
+		}},
+		"not served any more":  {before: true, change: func(_ *registry.Registry, s served) { delete(s, "Queue") }},
+		"nothing has happened": {before: true, change: func(*registry.Registry, served) {}, behind: []string{"queues"}, gate: true},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			r := newRegistry(t)
+			if tt.before {
+				r.Behind(t.Context(), bySQS)
+			}
+			serves, ok := r.Served.(served)
+			if !ok {
+				t.Fatalf("serves %T", r.Served)
+			}
+			tt.change(r, serves)
+			followed := r.Keep(tt.keep)
+			var behind []string
+			for _, resource := range r.Behind(t.Context(), bySQS) {
+				behind = append(behind, resource.GVR.Resource)
+			}
+			if diff := cmp.Diff(tt.behind, behind); diff != "" {
+				t.Errorf("behind (-want +got):\n%s", diff)
+			}
+			if _, _, ok := r.Gate(t.Context(), queue); ok != tt.gate {
+				t.Errorf("has a gate: %t, want %t", ok, tt.gate)
+			}
+			if followed := slices.Contains(followed, queue); followed != tt.gate {
+				t.Errorf("is followed: %t, want %t", followed, tt.gate)
+			}
+		})
+	}
+}
+
 func TestBehind(t *testing.T) {
 	naming := func(external map[string]string) *policy.Policy {
 		return &policy.Policy{Deleting: &policy.Section{Entries: []policy.Entry{{External: external}}}}

@@ -20,7 +20,6 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"slices"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/labels"
@@ -29,6 +28,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/webhook/admission"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/gate"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -97,13 +97,16 @@ func (g *Gatherer) failsClosed(ctx context.Context, kind schema.GroupVersionKind
 			continue
 		}
 		if concerns(p, kind.GroupKind()) && (p.Naming() != nil || g.reaches(ctx, p, namespace)) ||
-			hasGate && slices.ContainsFunc(p.Entries(), func(e policy.Entry) bool {
-				return e.IsExternal() && driver.MayMatch(e.External, gateKind)
-			}) {
+			hasGate && isNamed(gateKind, driver, p) {
 			return true
 		}
 	}
 	return false
+}
+
+func isNamed(kind gate.Kind, driver gate.Driver, p *policy.Policy) bool {
+	_, ok := kind.NamedBy(driver, p)
+	return ok
 }
 
 // reaches reports whether parents that a policy selects, or their children, may be in a

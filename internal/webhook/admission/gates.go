@@ -56,6 +56,10 @@ type gated struct {
 	target gate.Target
 	// state is what the object said before the request.
 	state gate.State
+	// kind has the provider that counts for it.
+	kind gate.Kind
+	// provider is the one under which a policy gates the object; empty where none does.
+	provider string
 	// standing is what policies want.
 	standing gate.Standing
 	// bySystem is true where the system itself asks.
@@ -71,19 +75,22 @@ func (g *Gatherer) gatherGate(r *request, f *facts) {
 	if r.driver == nil || r.subresource != "" {
 		return
 	}
-	target := r.driver.Target(r.current(), r.gateKind)
+	var state gate.State
+	if r.old != nil {
+		state = gate.ReadState(r.old.GetAnnotations())
+	}
+	place := gate.PlaceOf(r.driver, r.current(), r.gateKind, state.Provider,
+		slices.Concat(f.Parent.Policies, f.boundsOfGone(), f.OwnPolicies)...)
 	f.gate = &gated{
-		Driver: r.driver, target: target,
-		standing: gate.Stand(target, slices.Concat(f.Parent.Policies, f.boundsOfGone(), f.OwnPolicies)...),
+		Driver: r.driver, target: place.Target, kind: place.Kind, provider: place.Provider(), standing: place.Standing, state: state,
 		bySystem: g.Gates.IsSystem(r.requester), byComposer: g.Gates.IsComposer(r.requester),
 	}
 	governed := f.gate.standing.Gated()
 	if r.old != nil {
-		f.gate.state = gate.ReadState(r.old.GetAnnotations())
 		governed = f.gate.state.Adopted() || governed && r.operation == decision.Delete
 	}
 	if governed {
-		f.Gate = target
+		f.Gate = place.Target
 	}
 }
 
@@ -169,7 +176,7 @@ func (o *outcome) gateSetting(r *request) gate.Setting {
 		return gate.Setting{}
 	}
 	return o.gate.Compute(gate.Write{
-		Old: r.old, New: r.new, Kind: r.gateKind, Ledger: o.next,
+		Old: r.old, New: r.new, Kind: o.gate.kind, Provider: o.gate.provider, Ledger: o.next,
 		Brings: o.grant.OpensGate(), BySystem: o.gate.bySystem, Names: o.names(o.verdict),
 		ByAuthor: o.byAuthor(r), FieldManager: r.fieldManager, Approved: approvedFields(o.grant.Standing),
 	})

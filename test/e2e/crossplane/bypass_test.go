@@ -151,7 +151,7 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 	}, NodeTimeout(specTimeout))
 
 	for _, b := range bypasses() {
-		if !b.isMeanwhile() {
+		if !b.isAlone() {
 			b.spec()
 		}
 	}
@@ -170,15 +170,18 @@ var _ = Describe("Bypass", Serial, Ordered, func() {
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(ownPolicies, "GROUP", bypassOutsideGroup))...)
 	}, NodeTimeout(specTimeout))
 
-	for _, b := range namingMeanwhile() {
+	for _, b := range alone() {
 		b.spec()
 	}
 })
 
-// isMeanwhile reports whether the bypass takes the operator away, and so runs alone.
-func (b bypass) isMeanwhile() bool {
-	return slices.ContainsFunc(namingMeanwhile(), func(other bypass) bool { return other.way == b.way })
+// isAlone reports whether the bypass takes the operator away, or changes what others' instances
+// depend on, and so runs alone.
+func (b bypass) isAlone() bool {
+	return slices.ContainsFunc(alone(), func(other bypass) bool { return other.way == b.way })
 }
+
+func alone() []bypass { return slices.Concat(namingMeanwhile(), disowning()) }
 
 // namesInstances makes a composition say what instances are named in the cloud.
 func namesInstances(object *unstructured.Unstructured) {
@@ -223,7 +226,7 @@ func ownInstance(ctx context.Context, name string, policies ...any) *gatedInstan
 }
 
 func bypasses() []bypass {
-	return slices.Concat(namingOthers(), namingMeanwhile(), callingOneselfAuthor(), ridingAlong(), claiming(), choosing())
+	return slices.Concat(namingOthers(), namingMeanwhile(), disowning(), callingOneselfAuthor(), ridingAlong(), claiming(), choosing())
 }
 
 // namingOthers returns ways to have alice change what somebody else has in the cloud.
