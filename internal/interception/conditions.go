@@ -96,12 +96,13 @@ func verdictConditions(in Input) []admissionregistrationv1.MatchCondition {
 }
 
 // notAlreadyDeleted leaves out the DELETE of what is already being deleted: its
-// deletion was admitted when it began (D8).
-const notAlreadyDeleted = `request.operation != "DELETE"
+// deletion was admitted when it began (D8). What is held back then may go on by it (D16).
+var notAlreadyDeleted = `request.operation != "DELETE"
 || oldObject == null
 || !has(oldObject.metadata)
 || !has(oldObject.metadata.deletionTimestamp)
-|| oldObject.metadata.deletionTimestamp == null`
+|| oldObject.metadata.deletionTimestamp == null
+|| "` + v1alpha1.AnnotationGateHeld + `" in ` + annotations("oldObject")
 
 // statusOfLedger leaves out status writes to objects without a ledger: there is
 // nothing to consume. Those of the operator pass, as it makes them to have a

@@ -190,6 +190,12 @@ func TestConditions(t *testing.T) {
 			})},
 			grant: true, verdict: false,
 		},
+		"a deletion of what is held back": {
+			request: request{operation: admission.Delete, kind: thing, old: custom(map[string]any{"metadata": map[string]any{
+				"deletionTimestamp": "2026-01-01T00:00:00Z", "annotations": map[string]any{v1alpha1.AnnotationGateHeld: "{}"},
+			}})},
+			grant: true, verdict: true,
+		},
 		"a deletion that tells nothing": {
 			request: request{operation: admission.Delete},
 			grant:   true, verdict: true,

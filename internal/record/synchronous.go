@@ -174,6 +174,31 @@ func (s *Store) KeepDeletion(ctx context.Context, ref v1alpha1.TargetReference, 
 	return nil
 }
 
+// LiveDeletion returns who deleted an object, as its records in the API server say: its own, or
+// the one that KeepDeletion has made.
+func (s *Store) LiveDeletion(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.Deletion, error) {
+	rec, err := s.Live(ctx, ref)
+	if err != nil || rec != nil && rec.Status.Deletion != nil {
+		return deletionIn(rec), err
+	}
+	apart := newRecord(ref, "", s.operatorNamespace)
+	apart.Namespace = s.operatorNamespace
+	if apart.Namespace == Namespace(ref, s.operatorNamespace) {
+		return nil, nil
+	}
+	if err := s.live.Get(ctx, client.ObjectKeyFromObject(apart), apart); err != nil {
+		return nil, client.IgnoreNotFound(err)
+	}
+	return deletionIn(apart), nil
+}
+
+func deletionIn(rec *v1alpha1.AllowanceRecord) *v1alpha1.Deletion {
+	if rec == nil {
+		return nil
+	}
+	return rec.Status.Deletion
+}
+
 // IsApart reports whether a record is one that KeepDeletion has made.
 func (s *Store) IsApart(rec *v1alpha1.AllowanceRecord) bool {
 	return rec.Namespace != Namespace(rec.Spec.TargetRef, s.operatorNamespace)

@@ -273,6 +273,11 @@ func (r *records) KeepDeletion(context.Context, v1alpha1.TargetReference, v1alph
 	return nil
 }
 
+// LiveDeletion implements admission.Records.
+func (r *records) LiveDeletion(context.Context, v1alpha1.TargetReference) (*v1alpha1.Deletion, error) {
+	return nil, nil
+}
+
 // SetDeletion implements admission.Records. What a deletion causes is another request.
 func (r *records) SetDeletion(context.Context, v1alpha1.TargetReference, v1alpha1.Deletion) error {
 	return nil

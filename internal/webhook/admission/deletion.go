@@ -29,21 +29,24 @@ import (
 	"kausality.io/operator/internal/record"
 )
 
-// deletionOf returns who deleted a parent that is going or gone, with the trace as it goes on to a
-// child in a namespace; nil where nobody knows. The collector acts milliseconds after the deletion
+// deletionOf returns who deleted a parent that is going or gone, with the trace as it goes on to the
+// child that is asked about; nil where nobody knows. The collector acts milliseconds after the deletion
 // of the parent, which the cache of records may not have yet. Nothing is denied for the want of it.
-func (g *Gatherer) deletionOf(ctx context.Context, parent v1alpha1.TargetReference, namespace string) *v1alpha1.Deletion {
+// What a child behind a gate stands for goes along by the policies of the parent itself: what is
+// known of something above it alone is not enough there.
+func (g *Gatherer) deletionOf(ctx context.Context, r *request, parent v1alpha1.TargetReference) *v1alpha1.Deletion {
 	d, err := g.Records.DeletionOf(ctx, parent.UID)
-	if d == nil || err != nil {
+	if d == nil || err != nil || r.operation == decision.Delete && r.driver != nil && len(d.Policies) == 0 {
 		doubtDeletion.read()
-		rec, err := g.Records.Live(ctx, parent)
-		if rec == nil || err != nil || rec.Status.Deletion == nil {
+		if told, err := g.Records.LiveDeletion(ctx, parent); told != nil && err == nil {
+			d = told
+		}
+		if d == nil {
 			return nil
 		}
-		d = rec.Status.Deletion
 	}
 	below := *d
-	below.Trace = ledger.Across(d.Trace, parent.Namespace, namespace)
+	below.Trace = ledger.Across(d.Trace, parent.Namespace, r.namespace)
 	return &below
 }
 
@@ -71,10 +74,12 @@ func (v *Validator) keepDeletion(ctx context.Context, r *request, f *facts, verd
 // keepPlatformDeletion records whom a holder goes with that a platform actor deletes.
 // With its namespace the records of all above it go as well, and none can be made there
 // any more: where what its children stand for outside may go along with it, that is kept
-// elsewhere, or they would wait for ever.
+// elsewhere, or they would wait for ever. What is in no namespace has a record that stays: it says
+// so at once, as the children follow within milliseconds.
 func (v *Validator) keepPlatformDeletion(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
-	parts := r.namespace != "" && slices.ContainsFunc(f.OwnPolicies, deletesOutside)
-	follows := f.Deletion != nil && f.record == nil && len(f.index.For(r.gvk.GroupKind())) > 0
+	outside := slices.ContainsFunc(f.OwnPolicies, deletesOutside)
+	parts := outside && r.namespace != ""
+	follows := f.Deletion != nil && f.record == nil && len(f.index.For(r.gvk.GroupKind())) > 0 || outside && !parts
 	if !parts && !follows {
 		return nil
 	}

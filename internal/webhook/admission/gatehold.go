@@ -34,6 +34,27 @@ type Holds interface {
 	Hold(ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string) error
 }
 
+// asked returns the verdict that a DELETE is kept by. What is being deleted already may be
+// deleted by anybody; who asks for that again ends a hold all the same where the first
+// deletion would not have been held had they asked for it: for a stranger's deletion nobody
+// could get rid of what is outside otherwise.
+func (f *facts) asked(ctx context.Context, verdict decision.Verdict) decision.Verdict {
+	if verdict.Reason != decision.ReasonFinishing || f.Gate == nil || f.gate.state.Held == nil || f.gate.state.Held.Allowed {
+		return verdict
+	}
+	anew := f.Input
+	anew.Child.Deleting = false
+	if first := decision.Decide(ctx, &anew); f.deletesOutside(first) {
+		return first
+	}
+	return verdict
+}
+
+// deletesOutside reports whether a deletion may take along what the object stands for.
+func (f *facts) deletesOutside(verdict decision.Verdict) bool {
+	return f.ExternalDeletion(verdict, append(f.boundsOfGone(), f.Parent.Policies...))
+}
+
 // hold keeps the system behind an object's gate from seeing the object's deletion,
 // before that is admitted: afterwards it is too late, as what the system does not
 // delete it lets go of (D16). It is held whatever lets the request through, the
@@ -52,7 +73,7 @@ func (v *Validator) hold(ctx context.Context, r *request, f *facts, verdict deci
 	held := f.gate.state.Held
 	next := gate.Hold{
 		User: r.requester.Username, Initiator: initiator, Trace: trace,
-		Allowed: f.ExternalDeletion(verdict, append(f.boundsOfGone(), f.Parent.Policies...)),
+		Allowed: f.deletesOutside(verdict),
 		Paused:  held == nil && r.old.GetAnnotations()[pause] == "true" || held != nil && held.Paused,
 	}
 	if held != nil && equality.Semantic.DeepEqual(*held, next) {

@@ -518,6 +518,21 @@ func TestGateThatIsNotSetRightIsRefused(t *testing.T) {
 	}
 }
 
+// ownBucketPolicy is for buckets that nobody composes.
+const ownBucketPolicy = `
+metadata: {name: bucket}
+spec:
+  for: {apiGroup: cloud.example.com, apiVersion: v1, kind: Bucket}
+  subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+  deleting:
+    policies:
+    - {target: {external: {kind: Bucket}}, relation: External, verbs: [Delete]}
+  rules:
+  - trigger: spec.forProvider.size
+    policies:
+    - {target: {external: {kind: Bucket}}, relation: External, verbs: [Update]}
+`
+
 func TestDeletionIsHeld(t *testing.T) {
 	going := func(obj *unstructured.Unstructured) {
 		now := metav1.Unix(1_700_000_000, 0)
@@ -530,9 +545,19 @@ func TestDeletionIsHeld(t *testing.T) {
 	}
 	deletion := &v1alpha1.Deletion{User: "alice", Initiator: "alice", Trace: []v1alpha1.TraceHop{shopHop("(deleted)")}, Policies: []string{"shop"}}
 	gone := &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{Deletion: deletion}}
+	inherited := &v1alpha1.AllowanceRecord{Status: v1alpha1.AllowanceRecordStatus{Deletion: &v1alpha1.Deletion{User: "alice", Initiator: "alice"}}}
+	heldFor := func(user string) func(*unstructured.Unstructured) {
+		return with(v1alpha1.AnnotationGateHeld, gate.State{Held: &gate.Hold{User: user}}.Annotations()[v1alpha1.AnnotationGateHeld])
+	}
+	free := func(obj *unstructured.Unstructured) { obj.SetOwnerReferences(nil) }
 	const collector = "system:serviceaccount:kube-system:generic-garbage-collector"
 	tests := map[string]struct {
 		user   string
+		groups []string
+		// policies beside those for Shops.
+		policies []string
+		// live is the record of the parent as the API server has it, where that is another one.
+		live   *v1alpha1.AllowanceRecord
 		parent *unstructured.Unstructured
 		record *v1alpha1.AllowanceRecord
 		object *unstructured.Unstructured
@@ -568,6 +593,23 @@ func TestDeletionIsHeld(t *testing.T) {
 		"a dry run": {
 			user: collector, parent: shop(t), object: bucket(t, "size: 1", gateClosed, under(t, "size: 1")), dryRun: true,
 		},
+		"the collector follows a parent that is gone with what was above it": {
+			user: collector, record: inherited, live: gone, object: bucket(t, "size: 1", gateClosed, under(t, "size: 1")),
+			want: &gate.Hold{User: collector, Initiator: "alice", Allowed: true},
+		},
+		"once more, by the same": {
+			user: "mallory", object: bucket(t, "size: 1", gateClosed, under(t, "size: 1"), going, heldFor("mallory"), with(pausedKey, "true")),
+			policies: []string{ownBucketPolicy},
+		},
+		"once more, by who may initiate": {
+			user: "alice", groups: []string{"platform-team"}, policies: []string{ownBucketPolicy},
+			object: bucket(t, "size: 1", gateClosed, under(t, "size: 1"), going, heldFor("mallory"), with(pausedKey, "true"), free),
+			want:   &gate.Hold{User: "alice", Initiator: "alice", Allowed: true},
+		},
+		"once more, while the first goes on": {
+			user: "alice", groups: []string{"platform-team"}, policies: []string{ownBucketPolicy},
+			object: bucket(t, "size: 1", gateClosed, under(t, "size: 1"), going, with(v1alpha1.AnnotationGateHeld, `{"user":"bob","allowed":true}`), free),
+		},
 		"what is being deleted": {
 			user: collector, parent: shop(t), object: bucket(t, "size: 1", gateClosed, under(t, "size: 1"), going),
 		},
@@ -587,9 +629,12 @@ func TestDeletionIsHeld(t *testing.T) {
 			if tt.record != nil {
 				w.records["uid-of-web"] = tt.record
 			}
+			if tt.live != nil {
+				w.liveRecords = map[types.UID]*v1alpha1.AllowanceRecord{"uid-of-web": tt.live}
+			}
 			w.live = w.cached
-			_, validator := w.hooks(t, shopPolicy)
-			req := asking(t, tt.user, nil, tt.object, nil)
+			_, validator := w.hooks(t, append([]string{shopPolicy}, tt.policies...)...)
+			req := asking(t, tt.user, tt.groups, tt.object, nil)
 			req.DryRun = &tt.dryRun
 			resp := validator.Handle(t.Context(), req)
 			if resp.Allowed != (tt.code == 0) || !resp.Allowed && resp.Result.Code != tt.code {
@@ -614,7 +659,7 @@ func TestDeletionIsHeld(t *testing.T) {
 			for key, value := range w.holds[0] {
 				annotate(tt.object, key, value)
 			}
-			if resp := validator.Handle(t.Context(), asking(t, tt.user, nil, tt.object, nil)); !resp.Allowed || len(w.holds) > 1 {
+			if resp := validator.Handle(t.Context(), asking(t, tt.user, tt.groups, tt.object, nil)); !resp.Allowed || len(w.holds) > 1 {
 				t.Errorf("allowed = %t, %d writes", resp.Allowed, len(w.holds))
 			}
 		})

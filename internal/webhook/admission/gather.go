@@ -97,6 +97,9 @@ type Records interface {
 	// through, before the request is answered (D12). note is asked for it with what the
 	// parent remembers by then, maybe several times, and nil is nothing to remember.
 	RememberVersion(ctx context.Context, parent v1alpha1.TargetReference, note func([]v1alpha1.ControllerVersion) *v1alpha1.ControllerVersion) error
+	// LiveDeletion returns who deleted an object, as the API server has it; nil where its records
+	// do not say.
+	LiveDeletion(ctx context.Context, target v1alpha1.TargetReference) (*v1alpha1.Deletion, error)
 	// SetDeletion records who deletes an object before the request is answered.
 	SetDeletion(ctx context.Context, target v1alpha1.TargetReference, deletion v1alpha1.Deletion) error
 	// KeepDeletion records the same where an object may go with its namespace.

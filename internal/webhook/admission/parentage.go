@@ -131,10 +131,10 @@ func (g *Gatherer) gatherOwner(
 		p.state = decision.ParentGone
 		p.goneParent, p.goneName = ref.GVK.Kind, ref.Name
 		if (r.operation == decision.Delete || r.asksToOrphan()) && !ref.IsByName() {
-			p.deletion = g.deletionOf(ctx, v1alpha1.TargetReference{
+			p.deletion = g.deletionOf(ctx, r, v1alpha1.TargetReference{
 				Group: ref.GVK.Group, Version: ref.GVK.Version, Kind: ref.GVK.Kind,
 				Namespace: g.namespaceOf(ref, policies[0].For), Name: ref.Name, UID: ref.UID,
-			}, r.namespace)
+			})
 		}
 		return p, nil
 	}
@@ -182,7 +182,7 @@ func (g *Gatherer) gatherOwner(
 	p.bounds.Adopting = g.adopting(ctx, parent, p.bounds.Policies, rec)
 	p.bounds.Blind = p.bounds.Phase() == v1alpha1.PhaseInitializing && lifecycle.Blind(parent, p.bounds.Policies, g.now())
 	if p.bounds.Deleting {
-		p.deletion = g.deletionOf(ctx, p.parent, r.namespace)
+		p.deletion = g.deletionOf(ctx, r, p.parent)
 	}
 	p.parentObject = parent
 	p.gatherRevisions(r)

@@ -201,7 +201,8 @@ func (v *Validator) keep(ctx context.Context, r *request, o *outcome) error {
 		if f.IsStray() {
 			v.strays.noteDeletion(r.old.GetUID())
 		}
-		return errors.Join(v.keepDeletion(ctx, r, f, verdict), v.hold(ctx, r, f, verdict))
+		asked := f.asked(ctx, verdict)
+		return errors.Join(v.keepDeletion(ctx, r, f, asked), v.hold(ctx, r, f, asked))
 	}
 	if err := v.keepStray(ctx, r, f); err != nil {
 		return lostError{err}

@@ -282,6 +282,14 @@ func (s store) KeepDeletion(_ context.Context, _ v1alpha1.TargetReference, d v1a
 	return s.broken
 }
 
+func (s store) LiveDeletion(ctx context.Context, ref v1alpha1.TargetReference) (*v1alpha1.Deletion, error) {
+	rec, err := s.Live(ctx, ref)
+	if rec == nil {
+		return nil, err
+	}
+	return rec.Status.Deletion, err
+}
+
 func (s store) DeletionOf(_ context.Context, uid types.UID) (*v1alpha1.Deletion, error) {
 	if rec := s.records[uid]; rec != nil {
 		return rec.Status.Deletion, nil
