@@ -26,13 +26,28 @@ import (
 	"kausality.io/operator/internal/change"
 )
 
+const replicaSetsInRules = `
+  rules:
+  - trigger: spec.template
+    policies:
+    - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Create]}`
+
 func TestMarks(t *testing.T) {
 	const (
 		revision   = "metadata.labels[controller-revision-hash]"
 		generation = "metadata.labels[pod-template-generation]"
 		index      = "metadata.annotations[batch.kubernetes.io/job-completion-index]"
 		composed   = "metadata.annotations[crossplane.io/composition-resource-name]"
+		failed     = "metadata.annotations[batch.kubernetes.io/job-index-failure-count]"
+		ignored    = "metadata.annotations[batch.kubernetes.io/job-index-ignored-failure-count]"
 	)
+	of := func(prefix string, names ...string) []string {
+		var out []string
+		for _, name := range names {
+			out = append(out, "metadata.annotations["+prefix+"/"+name+"]")
+		}
+		return out
+	}
 	ofGroup := func(group, kind, spec string) string {
 		return "metadata: {name: test}\nspec:\n  for: {apiGroup: " + group + ", apiVersion: v1, kind: " + kind + "}\n" + spec
 	}
@@ -48,9 +63,18 @@ func TestMarks(t *testing.T) {
 		"a Pod of a DaemonSet":        {policy: forKind("DaemonSet", podsInRules), child: pods, want: []string{revision, generation}},
 		"a revision of a DaemonSet":   {policy: forKind("DaemonSet", podsInRules), child: controllerRevisions, want: []string{revision}},
 		"a DaemonSet, no Pods":        {policy: forKind("DaemonSet", othersInInitializing), child: controllerRevisions},
-		"a Pod of a Job":              {policy: ofGroup("batch", "Job", podsInRules), child: pods, want: []string{index}},
+		"a Pod of a Job":              {policy: ofGroup("batch", "Job", podsInRules), child: pods, want: []string{index, failed, ignored}},
 		"a Pod of a ReplicaSet":       {policy: forKind("ReplicaSet", podsInRules), child: pods},
-		"something else of a Job":     {policy: ofGroup("batch", "Job", othersInInitializing), child: configMaps},
+		"a ReplicaSet of a Deployment": {
+			policy: forKind("Deployment", replicaSetsInRules), child: replicaSets,
+			want: of("deployment.kubernetes.io", "desired-replicas", "max-replicas", "revision-history", "revision"),
+		},
+		"a ReplicaSet of a Rollout": {
+			policy: ofGroup("argoproj.io", "Rollout", replicaSetsInRules), child: replicaSets,
+			want: append(of("rollout.argoproj.io", "desired-replicas", "revision-history", "revision"), "metadata.annotations[scale-down-deadline]"),
+		},
+		"a ReplicaSet of another kind": {policy: ofGroup("example.com", "Other", replicaSetsInRules), child: replicaSets},
+		"something else of a Job":      {policy: ofGroup("batch", "Job", othersInInitializing), child: configMaps},
 		"what a composite resource composes": {
 			policy: ofGroup("example.com", "XDatabase", othersInInitializing), categories: composite, child: configMaps, want: []string{composed},
 		},

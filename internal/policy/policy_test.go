@@ -136,16 +136,20 @@ func TestMetadata(t *testing.T) {
 		}
 		return out
 	}
+	const books = "metadata.annotations[deployment.kubernetes.io/"
 	tests := map[string]struct {
 		got  []change.Pattern
 		want []string
 	}{
-		"triggers":    {got: p.TriggerMetadata(), want: []string{"metadata.annotations[deploy]", "metadata.labels"}},
-		"ReplicaSets": {got: p.ChildMetadata(replicaSets), want: []string{"metadata.labels[app]"}},
-		"Services":    {got: p.ChildMetadata(schema.GroupKind{Kind: "Service"}), want: []string{"metadata.name"}},
-		"Pods":        {got: p.ChildMetadata(pods)},
+		"triggers": {got: p.TriggerMetadata(), want: []string{"metadata.annotations[deploy]", "metadata.labels"}},
+		"ReplicaSets": {got: p.ChildMetadata(replicaSets), want: []string{
+			books + "desired-replicas]", books + "max-replicas]", books + "revision-history]", books + "revision]", "metadata.labels[app]",
+		}},
+		"Services": {got: p.ChildMetadata(schema.GroupKind{Kind: "Service"}), want: []string{"metadata.name"}},
+		"Pods":     {got: p.ChildMetadata(pods)},
 		"all": {got: p.MetadataPatterns(), want: []string{
-			"metadata.annotations[deploy]", "metadata.labels", "metadata.labels[app]", "metadata.name",
+			"metadata.annotations[deploy]", books + "desired-replicas]", books + "max-replicas]", books + "revision-history]", books + "revision]",
+			"metadata.labels", "metadata.labels[app]", "metadata.name",
 		}},
 	}
 	for name, tc := range tests {

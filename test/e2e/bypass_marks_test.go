@@ -24,6 +24,7 @@ import (
 	"crypto/x509"
 	"crypto/x509/pkix"
 	"encoding/pem"
+	"net/http"
 
 	. "github.com/onsi/ginkgo/v2"
 	. "github.com/onsi/gomega"
@@ -36,6 +37,7 @@ import (
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/controlplane"
 )
 
 // mistakingChildren returns the ways to have a controller take a child for another one, by the
@@ -58,7 +60,44 @@ func mistakingChildren() []bypass {
 			pod := s.pendingPod(ctx, "indexed", "", batchv1.IndexedCompletion)
 			refuse(s.rogue.try(ctx, pod.DeepCopy(), annotation(batchv1.JobCompletionIndexAnnotation, "7")),
 				"changing metadata.annotations[batch.kubernetes.io/job-completion-index]", "Job report")
+			refuse(s.rogue.try(ctx, pod.DeepCopy(), annotation(batchv1.JobIndexFailureCountAnnotation, "99")),
+				"adding metadata.annotations[batch.kubernetes.io/job-index-failure-count]", "Job report")
 			s.stays(ctx, pod)
+		}},
+		{"having a Deployment divide its replicas by what its ReplicaSets say", func(ctx context.Context, s *scene) {
+			ns := shared.newNamespace(ctx)
+			d := shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(4))
+			shared.alice().change(ctx, d, image("web:"+unready))
+			shared.hasPods(ctx, ns, map[string]int{"web:1": 3, "web:" + unready: 2})
+			for _, rs := range shared.replicaSets(ctx, Default, d) {
+				for _, name := range []string{"max-replicas", "desired-replicas"} {
+					refuse(s.rogue.try(ctx, rs.DeepCopy(), annotation("deployment.kubernetes.io/"+name, "1")),
+						"changing metadata.annotations[deployment.kubernetes.io/"+name+"]", "Deployment web")
+				}
+			}
+			audit := shared.watch(ns)
+			shared.alice().change(ctx, d, replicas(8))
+			shared.hasPods(ctx, ns, map[string]int{"web:1": 6, "web:" + unready: 4})
+			shared.alice().change(ctx, d, image("web:3"))
+			shared.hasPods(ctx, ns, map[string]int{"web:3": 8})
+			Expect(audit.writes(controlplane.ByUser(deploymentController), controlplane.Refused(http.StatusForbidden))).To(BeEmpty(), "it keeps its books")
+		}},
+		{"renumbering the revisions of a Deployment", func(ctx context.Context, s *scene) {
+			ns := shared.newNamespace(ctx)
+			d := shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+			first := shared.newestReplicaSet(ctx, d)
+			shared.alice().change(ctx, d, image("web:2"))
+			shared.complete(ctx, d, "2")
+			refuse(s.rogue.try(ctx, first.DeepCopy(), annotation(revisionKey, "2")),
+				"changing metadata.annotations["+revisionKey+"]", "Deployment web")
+			refuse(s.rogue.try(ctx, first.DeepCopy(), noAnnotation(revisionKey)), "metadata.annotations["+revisionKey+"]")
+			Expect(s.rogue.try(ctx, first, annotation("example.org/note", "mine"))).To(Succeed(), "other annotations are anybody's")
+			shared.alice().change(ctx, d, image("web:3"))
+			shared.complete(ctx, d, "3")
+			_, err := shared.alice().kubectl(ctx, "rollout", "undo", "deployment/web", "-n", ns, "--to-revision=2")
+			Expect(err).NotTo(HaveOccurred())
+			shared.complete(ctx, d, "4")
+			shared.hasPods(ctx, ns, map[string]int{"web:2": 2})
 		}},
 		{"having a ReplicationController select others", func(ctx context.Context, s *scene) {
 			policies := "selecting-" + s.ns

@@ -503,8 +503,18 @@ var mutants = []mutant{
 	},
 	{
 		name:  "bookkeeping: anybody numbers the revisions of a Deployment",
-		edits: []edit{{"internal/webhook/admission/gather.go", "len(f.Changes)+len(f.OwnChanges) == 0 || !f.Requester.IsController()", "len(f.Changes)+len(f.OwnChanges) == 0"}, {"internal/webhook/admission/gather.go", "	if policy.MayExercise(f.Requester, f.OwnPolicies, nil) {\n		f.OwnChanges", "	if true || policy.MayExercise(f.Requester, f.OwnPolicies, nil) {\n		f.OwnChanges"}},
+		edits: []edit{{"internal/webhook/admission/gather.go", "len(f.Changes)+len(f.OwnChanges) == 0 || !f.Requester.IsController()", "len(f.Changes)+len(f.OwnChanges) == 0"}, {"internal/webhook/admission/gather.go", "keepsOwn, keepsMarks := policy.MayExercise", "keepsOwn, keepsMarks := true || policy.MayExercise"}},
 		unit:  []string{"-run=TestOwnAnnotations", "./internal/webhook/admission"},
+	},
+	{
+		name:  "bookkeeping: any controller writes what a parent tells its children apart by",
+		edits: []edit{{"internal/webhook/admission/gather.go", "return keepsMarks && isOwn(c)", "return (keepsMarks || true) && isOwn(c)"}},
+		unit:  []string{"-run=TestMarksOfAParent", "./internal/webhook/admission"},
+	},
+	{
+		name:  "bookkeeping: a controller is refused its marks of its children",
+		edits: []edit{{"internal/webhook/admission/gather.go", "return keepsMarks && isOwn(c)", "return keepsMarks && false"}},
+		unit:  []string{"-run=TestMarksOfAParent", "./internal/webhook/admission"},
 	},
 	{
 		name:  "why: what is withheld is told by the record alone",
@@ -1234,6 +1244,11 @@ var mutants = []mutant{
 			"relabeling a Pod, so that its StatefulSet replaces it", "relabeling a Pod, so that its DaemonSet replaces it",
 			"giving a Pod of a Job the index of another",
 		},
+	},
+	{
+		name:  "what a Deployment keeps in its ReplicaSets is anybody's",
+		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "    marks:\n    - \"metadata.annotations[deployment.kubernetes.io/desired-replicas]\"", "    marks:\n    - \"metadata.annotations[example.org/none]\""}, {"internal/knowledge/builtin/kubernetes.yaml", "    - \"metadata.annotations[deployment.kubernetes.io/max-replicas]\"\n    - \"metadata.annotations[deployment.kubernetes.io/revision]\"\n", ""}},
+		ways:  []string{"having a Deployment divide its replicas by what its ReplicaSets say", "renumbering the revisions of a Deployment"},
 	},
 	{
 		name:  "a withheld selector lets go of children",

@@ -542,7 +542,8 @@ func (f *facts) setBooksAside(r *request) {
 // setOwnAnnotationsAside leaves out the changes of annotations in which the controllers of the object
 // keep their books, where it may be one of these that makes them. Observed without that: the revision
 // that the Deployment controller counts was withheld, and each rollout with it, where a policy names
-// the annotations of Deployments.
+// the annotations of Deployments. What the controller of the parent tells its children apart by is a
+// part of its books, and counts like a field when anybody else writes it.
 func (f *facts) setOwnAnnotationsAside(r *request) {
 	if len(f.Changes)+len(f.OwnChanges) == 0 || !f.Requester.IsController() {
 		return
@@ -552,10 +553,25 @@ func (f *facts) setOwnAnnotationsAside(r *request) {
 	if !slices.ContainsFunc(f.OwnChanges, isOwn) && !slices.ContainsFunc(f.Changes, isOwn) {
 		return
 	}
-	if policy.MayExercise(f.Requester, f.OwnPolicies, nil) {
-		f.OwnChanges = slices.DeleteFunc(slices.Clone(f.OwnChanges), isOwn)
-		f.Changes = slices.DeleteFunc(slices.Clone(f.Changes), isOwn)
+	marks := f.marks(r.gvk.GroupKind())
+	keepsOwn, keepsMarks := policy.MayExercise(f.Requester, f.OwnPolicies, nil), f.KeepsBooks()
+	isBookkeeping := func(c change.Change) bool {
+		if slices.ContainsFunc(marks, func(mark change.Pattern) bool { return mark.Covers(c.Path) }) {
+			return keepsMarks && isOwn(c)
+		}
+		return keepsOwn && isOwn(c)
 	}
+	f.OwnChanges = slices.DeleteFunc(slices.Clone(f.OwnChanges), isBookkeeping)
+	f.Changes = slices.DeleteFunc(slices.Clone(f.Changes), isBookkeeping)
+}
+
+// marks are the metadata by which the controller of the parent tells what a child of a kind is.
+func (f *facts) marks(kind schema.GroupKind) []change.Pattern {
+	if f.ParentState != decision.ParentFound {
+		return nil
+	}
+	child, _ := f.Parent.Known().Child(kind)
+	return child.AllMarks()
 }
 
 // named returns the changes outside metadata, and those that the patterns name.

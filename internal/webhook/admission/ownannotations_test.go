@@ -18,6 +18,7 @@ package admission
 
 import (
 	"slices"
+	"strings"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -77,6 +78,61 @@ func TestOwnAnnotations(t *testing.T) {
 				if diff := cmp.Diff(tt.want, got); diff != "" {
 					t.Errorf("changes, %s (-want +got):\n%s", what, diff)
 				}
+			}
+		})
+	}
+}
+
+// TestMarksOfAParent has the controller of a Deployment keep its books in the annotations of its
+// ReplicaSets, along with what it scales and alone, without a read of anything, and nobody else.
+func TestMarksOfAParent(t *testing.T) {
+	const desired, highest, revision = "deployment.kubernetes.io/desired-replicas", "deployment.kubernetes.io/max-replicas", "deployment.kubernetes.io/revision"
+	with := func(n int64, annotations map[string]string) *unstructured.Unstructured {
+		rs := replicaSet(n)
+		rs.SetAnnotations(annotations)
+		return rs
+	}
+	books := map[string]string{desired: "5", highest: "7", revision: "2"}
+	tests := map[string]struct {
+		user   string
+		groups []string
+		new    *unstructured.Unstructured
+		// withoutOwn leaves the policy for ReplicaSets away.
+		withoutOwn bool
+		want       string
+	}{
+		"its controller, alone":                            {user: deployer, new: with(3, books)},
+		"its controller, where ReplicaSets have no policy": {user: deployer, new: with(3, books), withoutOwn: true},
+		"its controller, along with a scale":               {user: deployer, new: with(5, books)},
+		"its controller takes one away":                    {user: deployer, new: with(3, map[string]string{highest: "4"})},
+		"all controllers as one":                           {user: "system:kube-controller-manager", new: with(3, books)},
+		"another controller":                               {user: "system:serviceaccount:shop:other", new: with(3, books), want: desired},
+		"another controller, where ReplicaSets have no policy": {
+			user: "system:serviceaccount:shop:other", new: with(3, books), withoutOwn: true, want: desired,
+		},
+		"a stranger":             {user: "mallory", new: with(3, books), want: desired},
+		"a stranger takes it":    {user: "mallory", new: with(3, map[string]string{highest: "4"}), want: desired},
+		"a stranger's own notes": {user: "mallory", new: with(3, map[string]string{desired: "3", highest: "4", "example.org/note": "mine"})},
+	}
+	for name, tt := range tests {
+		t.Run(name, func(t *testing.T) {
+			parent := unsettled(deployment(5, mayScale("alice", 4)))
+			w := &world{
+				cached: map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
+				live:   map[string]*unstructured.Unstructured{key("Deployment", "web"): parent},
+			}
+			policies := []string{deploymentPolicy, replicaSetPolicy}
+			if tt.withoutOwn {
+				policies = policies[:1]
+			}
+			_, validator := w.hooks(t, policies...)
+			old := with(3, map[string]string{desired: "3", highest: "4"})
+			resp := validator.Handle(t.Context(), asking(t, tt.user, tt.groups, old, counted(tt.new)))
+			if resp.Allowed != (tt.want == "") || tt.want != "" && !strings.Contains(resp.Result.Message, tt.want) {
+				t.Errorf("allowed %t: %s", resp.Allowed, resp.Result.Message)
+			}
+			if reads := w.liveReads.Load(); resp.Allowed && reads != 0 {
+				t.Errorf("%d reads from the API server", reads)
 			}
 		})
 	}
