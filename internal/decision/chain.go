@@ -55,7 +55,8 @@ type step struct {
 //  2. an allowance of the parent covers the very act: its trace goes on;
 //  3. a service account that may initiate starts one, but where the deletion of the
 //     parent explains the creation or deletion;
-//  4. what let the request through must be able to go on further down: what
+//  4. a controller carries out a command that somebody with a right to it gave;
+//  5. what let the request through must be able to go on further down: what
 //     happens below a parent that is being deleted goes back to who deleted it,
 //     an upgrade to who agreed to it, and what its controller fills in of a holder
 //     that is initializing to who created that;
@@ -75,6 +76,9 @@ func (in *Input) causeOf(s step, v Verdict) (cause, bool) {
 	}
 	if s.initiates && changes {
 		return in.start(), true
+	}
+	if c, ok := in.commanded(s); ok {
+		return c, true
 	}
 	if s.approved {
 		return cause{}, false

@@ -135,6 +135,7 @@ func (in *Input) grantCreation(v Verdict) Grant {
 // grantUpdate looks at each change, and at each rule that it triggers.
 func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 	g := granter{Input: in, verdict: v, conditions: in.conditions(), usable: append(in.usable(), in.ownReferred()...)}
+	refused := g.command(ctx)
 	uncaused := make([]change.Change, 0, len(in.OwnChanges))
 	var apart, taken []change.Path
 	for _, c := range in.OwnChanges {
@@ -150,6 +151,9 @@ func (in *Input) grantUpdate(ctx context.Context, v Verdict) Grant {
 		}
 	}
 	in.withhold(uncaused, taken, apart, &g.grant)
+	if refused {
+		g.refuseCommand()
+	}
 	g.judgeActions(ctx)
 	g.judgeReports()
 	return g.grant

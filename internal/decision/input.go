@@ -73,6 +73,10 @@ type Input struct {
 	// Reports are the changes of fields of its status that only who reports them writes, where
 	// the requester is somebody else.
 	Reports []change.Change
+	// Command is what the request tells the controller of the object to replace in it, and Obeys
+	// is the command that the request takes off it, as a controller that carries it out does;
+	// nil where it does not.
+	Command, Obeys *policy.Command
 	// Approved are the fields that an initiator approves in this request; they
 	// are treated as just changed (D20).
 	Approved []change.Change

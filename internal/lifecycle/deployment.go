@@ -22,7 +22,7 @@ import (
 	kstatus "sigs.k8s.io/cli-utils/pkg/kstatus/status"
 )
 
-// deployment judges a Deployment by kstatus, with three additions.
+// deployment judges a Deployment by kstatus, with four additions.
 //
 //   - Paused: the controller keeps the condition Progressing at Unknown, so
 //     kstatus never calls it Current. It has settled when all replicas are of
@@ -31,6 +31,8 @@ import (
 //   - Recreate without replicas: the controller creates the new ReplicaSet only
 //     after the old Pods have ended, while the counts are already complete.
 //   - Without replicas, complete counts prove nothing about the Pods to come.
+//   - It is told to go back to an older template: the controller takes the annotation
+//     off as it does so, and waits with it while the Deployment is paused.
 //
 // A Deployment over its progress deadline has not settled: it may still go on.
 func deployment(obj *unstructured.Unstructured) (Progress, bool) {
@@ -38,6 +40,9 @@ func deployment(obj *unstructured.Unstructured) (Progress, bool) {
 	want := replicas(spec)
 	paused, _ := spec["paused"].(bool)
 
+	if obj.GetAnnotations()[appsv1.DeprecatedRollbackTo] != "" {
+		return working(whyRollback)
+	}
 	if want == 0 {
 		if paused {
 			return working(whyPausedAtZero)

@@ -18,6 +18,7 @@ package lifecycle
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 )
 
@@ -54,6 +55,11 @@ func TestDeployment(t *testing.T) {
 		"rolled out": {
 			object: deploymentObject(2, rollingTen, deploymentStatus(2, 10, 10, 10, available+","+newRSAvailable)),
 			want:   settledVerdict(whyReconciled, true),
+		},
+		"told to go back, and paused before that": {
+			object: strings.Replace(deploymentObject(2, pausedTen, deploymentStatus(2, 10, 10, 10, available+","+pausedCondition)),
+				"generation: 2", "generation: 2, annotations: {deprecated.deployment.rollback.to: \"1\"}", 1),
+			want: workingVerdict(whyRollback),
 		},
 		"just created, without a status": {
 			object: deploymentObject(1, rollingTen, `{}`),

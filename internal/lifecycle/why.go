@@ -34,6 +34,7 @@ const (
 	whyReady        = "settled: its conditions say so at the current generation"
 	whyReconciled   = "settled: its status says so at the current generation"
 	whyReplicas     = "waiting: not all replicas are there and ready"
+	whyRollback     = "waiting: its controller is told to go back to an older template"
 	whySuspended    = "settled: suspended with nothing active"
 	whyTerminating  = "waiting: Pods have to end before its template is rolled out"
 	whyUndeclared   = "waiting: its status does not say what is declared for its kind, at the current generation"

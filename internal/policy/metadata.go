@@ -47,6 +47,9 @@ func (p *Policy) MetadataPatterns() []change.Pattern {
 	for _, patterns := range p.childMetadata {
 		all.add(patterns...)
 	}
+	if command, ok := p.Command(); ok {
+		all.add(change.Pattern(command.Annotation))
+	}
 	if naming := p.Naming(); naming != nil {
 		for _, path := range naming.Identity() {
 			all.add(change.Pattern(path)) // Who the parent is counts in any case (D5).

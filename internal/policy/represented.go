@@ -20,6 +20,7 @@ import (
 	"maps"
 	"slices"
 
+	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 
@@ -36,6 +37,40 @@ var represented = map[schema.GroupVersionKind]map[string]string{
 		"autoscaling.alpha.kubernetes.io/metrics":  "spec.metrics",
 		"autoscaling.alpha.kubernetes.io/behavior": "spec.behavior",
 	},
+	appsv1.SchemeGroupVersion.WithKind("Deployment"): {appsv1.DeprecatedRollbackTo: rollbackTo.String()},
+}
+
+// rollbackTo is the field of older versions by which the Deployment controller replaces the
+// template of a Deployment by that of a revision, in its own name.
+var rollbackTo = change.MustParsePath("spec.rollbackTo")
+
+// Command is an annotation for which the controller of an object replaces a field of that very
+// object: who writes it has that done in the controller's name.
+type Command struct {
+	// Annotation is its path, and Field the one that it stands for.
+	Annotation, Field change.Path
+	// Replaces is the field that the controller replaces.
+	Replaces change.Path
+}
+
+// commands are those of the kinds of Kubernetes, in any version that is served.
+var commands = map[schema.GroupKind]Command{
+	appsv1.SchemeGroupVersion.WithKind("Deployment").GroupKind(): {
+		Annotation: annotationPath(appsv1.DeprecatedRollbackTo), Field: rollbackTo, Replaces: change.MustParsePath("spec.template"),
+	},
+}
+
+// CommandOf returns the command that objects of a kind take, and false where they take none.
+func CommandOf(kind schema.GroupKind) (Command, bool) {
+	c, ok := commands[kind]
+	return c, ok
+}
+
+// Command returns the command that objects of the policy's kind take, where a rule is about what
+// it has replaced.
+func (p *Policy) Command() (Command, bool) {
+	c, ok := CommandOf(p.For.GroupKind())
+	return c, ok && p.HasRuleFor(c.Replaces)
 }
 
 // Represented returns the patterns of the annotations that stand for fields in a version of a

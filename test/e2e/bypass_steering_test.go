@@ -18,6 +18,7 @@ package e2e
 
 import (
 	"context"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -33,6 +34,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/test/builders"
+	"kausality.io/operator/test/controlplane"
 )
 
 // steeringRollouts returns the ways to have somebody's rollout go on, by a field that only says
@@ -135,6 +137,28 @@ func steeringRollouts() []bypass {
 			Expect(shared.alice().Create(ctx, d)).To(Succeed())
 			s.resumed(ctx, d, map[string]int{})
 			shared.hasPods(ctx, ns, map[string]int{"web:1": 2})
+		}},
+		{"having a Deployment go back to an older template", func(ctx context.Context, s *scene) {
+			ns := shared.newNamespace(ctx)
+			d := shared.alice().deploy(ctx, builders.MakeDeployment(ns, "web").Replicas(2))
+			shared.alice().change(ctx, d, image("web:2"))
+			shared.complete(ctx, d, "2")
+			back := annotation(appsv1.DeprecatedRollbackTo, "1")
+			refused(s.rogue.try(ctx, d.DeepCopy(), back), "spec.rollbackTo", "Deployment web was refused", "mallory may not initiate it")
+			shared.alice().change(ctx, d, replicas(3))
+			shared.complete(ctx, d, "2")
+			shared.hasPods(ctx, ns, map[string]int{"web:2": 3})
+
+			audit := shared.watch(ns)
+			shared.alice().change(ctx, d, back)
+			shared.complete(ctx, d, "3")
+			shared.hasPods(ctx, ns, map[string]int{"web:1": 3})
+			Expect(d.Annotations).NotTo(HaveKey(appsv1.DeprecatedRollbackTo))
+			Expect(audit.writes(controlplane.ByUser(deploymentController), controlplane.Refused(http.StatusForbidden))).To(BeEmpty())
+			Eventually(ctx, func(g Gomega) { // The controller's write is hers.
+				g.Expect(shared.record(ctx, g, d).Status.History).To(ContainElement(SatisfyAll(
+					HaveField("Event", v1alpha1.EventGranted), HaveField("User", deploymentController), HaveField("Initiator", alice))))
+			}).Should(Succeed())
 		}},
 	}
 }

@@ -517,6 +517,21 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestMarksOfAParent", "./internal/webhook/admission"},
 	},
 	{
+		name:  "rollback: what a controller is told to replace has no cause",
+		edits: []edit{{"internal/decision/chain.go", "if c, ok := in.commanded(s); ok {", "if c, ok := in.commanded(s); ok && false {"}},
+		unit:  []string{"-run=TestObeys", "./internal/decision"},
+	},
+	{
+		name:  "rollback: the cause is that of whatever the ledger has",
+		edits: []edit{{"internal/decision/command.go", "e.Trace[len(e.Trace)-1].Field == field", "(e.Trace[len(e.Trace)-1].Field == field || field != \"\")"}},
+		unit:  []string{"-run=TestObeys", "./internal/decision"},
+	},
+	{
+		name:  "rollback: a command that waits has settled",
+		edits: []edit{{"internal/lifecycle/deployment.go", "[appsv1.DeprecatedRollbackTo] != \"\" {", "[appsv1.DeprecatedRollbackTo] != \"\" && false {"}},
+		unit:  []string{"-run=TestDeployment", "./internal/lifecycle"},
+	},
+	{
 		name:  "why: what is withheld is told by the record alone",
 		edits: []edit{{"internal/cli/why/find.go", "	r.Withheld = append([]Withheld{}, withheld(rec, policies)...)\n", ""}},
 		unit:  []string{"-run=TestWhyOfTheObject", "./internal/cli/why"},
@@ -1249,6 +1264,11 @@ var mutants = []mutant{
 		name:  "what a Deployment keeps in its ReplicaSets is anybody's",
 		edits: []edit{{"internal/knowledge/builtin/kubernetes.yaml", "    marks:\n    - \"metadata.annotations[deployment.kubernetes.io/desired-replicas]\"", "    marks:\n    - \"metadata.annotations[example.org/none]\""}, {"internal/knowledge/builtin/kubernetes.yaml", "    - \"metadata.annotations[deployment.kubernetes.io/max-replicas]\"\n    - \"metadata.annotations[deployment.kubernetes.io/revision]\"\n", ""}},
 		ways:  []string{"having a Deployment divide its replicas by what its ReplicaSets say", "renumbering the revisions of a Deployment"},
+	},
+	{
+		name:  "anybody tells a Deployment to go back",
+		edits: []edit{{"internal/webhook/admission/command.go", "		f.Command = &command\n", "		_ = command\n"}},
+		ways:  []string{"having a Deployment go back to an older template"},
 	},
 	{
 		name:  "a withheld selector lets go of children",

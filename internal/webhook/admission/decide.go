@@ -166,7 +166,7 @@ func (r *request) doubtAboutParent(o *outcome) doubt {
 // mayEarn reports whether the object could get something, if the parent were other than
 // the cache has it: an allowance, an open gate, or broken glass.
 func (f *facts) mayEarn() bool {
-	return f.Gate != nil || f.BreakGlass != "" || len(f.OwnPolicies) > 0 && (f.Operation != decision.Update || f.Triggers() || len(f.Actions)+len(f.Reports) > 0)
+	return f.Gate != nil || f.BreakGlass != "" || len(f.OwnPolicies) > 0 && (f.Operation != decision.Update || f.Triggers() || f.Command != nil || len(f.Actions)+len(f.Reports) > 0)
 }
 
 // bound cuts the grant down to what the ledger has room for, and returns the ledger

@@ -323,6 +323,7 @@ func (g *Gatherer) gatherChild(ctx context.Context, r *request, f *facts, why do
 		r.findChanges(f, declared)
 		f.Release, f.Leaves = isRelease(r, f), leavesParent(r, f)
 		f.gatherStatus(r)
+		f.gatherCommand(r)
 	}
 	ownChanges := f.OwnChanges
 	f.OwnChanges, f.Changes = f.withoutSwitch(f.OwnChanges), f.withoutSwitch(f.Changes)
