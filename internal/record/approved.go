@@ -83,6 +83,10 @@ func markOf(a v1alpha1.Allowance) approved.Mark {
 		Author: approved.Author{Path: a.Mutation, User: a.Initiator, Generation: a.Generation},
 		Print:  a.Replaced,
 	}
+	if a.Replaced == absent {
+		m.Print = ""
+		return m
+	}
 	if n, err := strconv.ParseInt(a.Replaced, 10, 64); err == nil {
 		m.Value = n
 	}

@@ -30,18 +30,53 @@ import (
 
 // ContentOf identifies what an object has of what its policies withhold, by digests with a
 // key; nil where they withhold nothing. What systems write into an object for themselves
-// is no part of it.
+// is no part of it, but what people say there is.
 func ContentOf(obj *unstructured.Unstructured, policies []*policy.Policy, key string) *v1alpha1.ApprovedContent {
-	known := policy.Known(obj.GroupVersionKind().GroupKind(), policies)
-	fields := approved.Fields(string(obj.GetUID())+key, known.WithoutOwnAnnotations(lineage.WithoutBooks(obj.Object)), triggersOf(policies))
-	if len(fields) == 0 {
-		return nil
+	uid, triggers := string(obj.GetUID())+key, triggersOf(policies)
+	choices := choicesOf(obj, policies)
+	fields := obj.Object
+	if len(choices) > 0 {
+		fields = lineage.WithoutBooks(fields)
 	}
 	out := &v1alpha1.ApprovedContent{Generation: obj.GetGeneration()}
-	for _, f := range fields {
-		out.Digests = append(out.Digests, v1alpha1.ContentDigest{Path: f.Path.String(), Digest: f.Print})
+	known := policy.Known(obj.GroupVersionKind().GroupKind(), policies)
+	for _, f := range approved.Fields(uid, known.WithoutOwnAnnotations(fields), triggers) {
+		if isBook := lineage.IsBook(f.Path); !isBook || len(choices) == 0 {
+			out.Digests = append(out.Digests, digest(f, isBook))
+		}
+	}
+	for _, c := range choices {
+		if touched(triggers, c.Path) {
+			out.Digests = append(out.Digests, digest(approved.Field{Path: c.Path, Print: approved.Print(uid, c.Value)}, true))
+		}
+	}
+	if len(out.Digests) == 0 {
+		return nil
 	}
 	return out
+}
+
+// choicesOf returns what an object says in the fields in which Crossplane keeps its books and that
+// are for people to say.
+func choicesOf(obj *unstructured.Unstructured, policies []*policy.Policy) []lineage.Choice {
+	for _, p := range policies {
+		if choices := lineage.Choices(p, obj); len(choices) > 0 {
+			return choices
+		}
+	}
+	return nil
+}
+
+// absent is the digest of a field that is called as one in which Crossplane keeps its books, where
+// there is none. An empty one says nothing of such a field: operators wrote it before they looked.
+const absent = "00000000000000000000000000000000"
+
+// digest returns the digest of a field.
+func digest(f approved.Field, isBook bool) v1alpha1.ContentDigest {
+	if isBook && f.Print == "" {
+		f.Print = absent
+	}
+	return v1alpha1.ContentDigest{Path: f.Path.String(), Digest: f.Print}
 }
 
 // triggersOf returns the fields whose changes policies withhold.
@@ -74,9 +109,6 @@ func ChangedSince(earlier, content *v1alpha1.ApprovedContent, policies []*policy
 		}
 	}
 	triggers := triggersOf(policies)
-	touched := func(by []change.Pattern, path change.Path) bool {
-		return slices.ContainsFunc(by, func(p change.Pattern) bool { return p.Touches(path) })
-	}
 	var out []v1alpha1.ContentDigest
 	for _, d := range earlier.Digests {
 		path, err := change.ParsePath(d.Path)
@@ -85,9 +117,24 @@ func ChangedSince(earlier, content *v1alpha1.ApprovedContent, policies []*policy
 		case err != nil, digest == d.Digest, !touched(triggers, path):
 		case !known && touched(patterns, path):
 			// Another policy, or another generation of it, took the fields apart otherwise.
+		case lineage.IsBook(path) && isUnsaid(d, path, known, policies):
 		default:
 			out = append(out, d)
 		}
 	}
 	return out
+}
+
+// isUnsaid reports whether an earlier digest of a field of Crossplane's books tells of no change by
+// anybody else: nobody looked at the field, or it was absent and still is, or Crossplane fills it in. An
+// object that gets its first such fields may have had the others looked for elsewhere.
+func isUnsaid(earlier v1alpha1.ContentDigest, path change.Path, known bool, policies []*policy.Policy) bool {
+	fillsIn := func(p *policy.Policy) bool { return lineage.KeepsBooks(p, p.For.GroupKind()) }
+	return earlier.Digest == "" || !known && lineage.IsUpdatePolicy(path) ||
+		earlier.Digest == absent && (!known || lineage.IsFilledIn(path) && slices.ContainsFunc(policies, fillsIn))
+}
+
+// touched reports whether one of the patterns is about a path, or about what is above or below it.
+func touched(by []change.Pattern, path change.Path) bool {
+	return slices.ContainsFunc(by, func(p change.Pattern) bool { return p.Touches(path) })
 }
