@@ -215,6 +215,8 @@ type Request struct {
 	// Uncaused are its changes, as Find reports them, or parts of these, that nobody with
 	// the right to them has made. All others are approved.
 	Uncaused []change.Change
+	// Following are changes that come of what is withheld already, and are withheld with it.
+	Following []change.Change
 	// Apart are the paths of maps that were removed by a user who has a right to some of their
 	// fields only: the approved content loses the fields that the object had, and no others.
 	Apart []change.Path
@@ -235,7 +237,7 @@ func (st *Standing) After(r Request) *Standing {
 		ours = content(st.Object.Fields, next.patterns)
 	}
 	base := content(st.Object.Fields, next.patterns)
-	next.content = change.Merge(ours, base, next.all(), r.New.Schema, r.Uncaused, r.Apart...)
+	next.content = change.Merge(ours, base, next.all(), r.New.Schema, slices.Concat(r.Uncaused, r.Following), r.Apart...)
 	next.unseal(next.all())
 
 	claims := st.claimsBy(&r, next)

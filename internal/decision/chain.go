@@ -115,7 +115,7 @@ func (g *granter) chain(p *policy.Policy, c change.Change, approved bool) (cause
 		approved:  approved,
 		usable:    g.usable,
 		readBy:    len(p.Throughs()) > 0,
-		fills:     g.mayFill(p),
+		fills:     g.mayFill(p) && !g.Child.withholds(c.Path),
 	}, g.verdict)
 }
 

@@ -67,6 +67,9 @@ type Input struct {
 	// OwnChanges are what it changes of the object as a holder: what triggers the
 	// rules of its own policies.
 	OwnChanges []change.Change
+	// Books are the changes of the same sort that OwnChanges does not have, as the object's
+	// system keeps its books by them. They trigger nothing.
+	Books []change.Change
 	// Actions are what the requester does through the status of the object, where that is no
 	// controller's report.
 	Actions []change.Change

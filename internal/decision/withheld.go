@@ -25,6 +25,7 @@ import (
 	"kausality.io/operator/internal/approved"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
 )
 
@@ -126,6 +127,11 @@ func (p *Parent) Withholds(path change.Path) bool {
 	return p.Standing != nil && p.Standing.Withholds(path)
 }
 
+// withholds reports whether something of the child is withheld at a path, above it, or below.
+func (c *Child) withholds(path change.Path) bool {
+	return c.Standing != nil && c.Standing.Withholds(path)
+}
+
 // isAdopting reports whether the parent may finish what was under way when its policy first
 // took effect: while something of it is withheld, it may not (D20).
 func (p *Parent) isAdopting() bool { return p.Adopting && !p.OneSided && !p.isWithheld() }
@@ -145,7 +151,7 @@ func (in *Input) withhold(uncaused []change.Change, taken, apart []change.Path, 
 		return
 	}
 	st := in.Child.Standing.After(approved.Request{
-		New: in.object(), User: in.Requester.Username, Uncaused: uncaused, Apart: apart,
+		New: in.object(), User: in.Requester.Username, Uncaused: uncaused, Following: in.following(), Apart: apart,
 		Approves: func(d approved.Difference) bool {
 			return slices.ContainsFunc(taken, func(p change.Path) bool { return change.Pattern(p).Covers(d.Path) })
 		},
@@ -158,6 +164,41 @@ func (in *Input) withhold(uncaused []change.Change, taken, apart []change.Path, 
 	grant.Refuse = slices.ContainsFunc(uncaused, func(c change.Change) bool {
 		return in.refuses(c) && slices.ContainsFunc(made, func(d approved.Difference) bool { return isPartOf(c, d, in.Child.Schema) })
 	})
+}
+
+// following returns what the system of the child fills in that comes of something withheld, and so is
+// withheld as well: it needs no cause otherwise, and would be approved. Observed where it was: somebody
+// had Crossplane select another composition, and took the selector back.
+func (in *Input) following() []change.Change {
+	if len(in.Child.Standing.Differences) == 0 {
+		return nil
+	}
+	var out []change.Change
+	if in.LateInitialization {
+		for _, c := range in.OwnChanges {
+			if in.Child.withholds(c.Path) {
+				out = append(out, c)
+			}
+		}
+	}
+	withheld := func(path change.Path) bool {
+		return in.Child.withholds(path) ||
+			slices.ContainsFunc(out, func(c change.Change) bool { return c.Path.Overlaps(path) })
+	}
+	// Which composition it is comes first, as the revision is one of it.
+	for range in.Books {
+		known := len(out)
+		for _, c := range in.Books {
+			isKnown := slices.ContainsFunc(out, func(o change.Change) bool { return slices.Equal(o.Path, c.Path) })
+			if !isKnown && slices.ContainsFunc(lineage.FilledInFrom(c.Path, in.Child.New), withheld) {
+				out = append(out, c)
+			}
+		}
+		if len(out) == known {
+			break
+		}
+	}
+	return out
 }
 
 // isPartOf reports whether a change is what a difference comes from, or one of several.

@@ -533,6 +533,11 @@ func (f *facts) setBooksAside(r *request) {
 	if !slices.ContainsFunc(f.Changes, isBookkeeping) {
 		return
 	}
+	for _, c := range f.OwnChanges {
+		if isBookkeeping(c) {
+			f.Books = append(f.Books, c)
+		}
+	}
 	f.OwnChanges = slices.DeleteFunc(slices.Clone(f.OwnChanges), isBookkeeping)
 	rest := slices.DeleteFunc(slices.Clone(f.Changes), isBookkeeping)
 	if f.Bookkeeping = len(rest)+len(f.OwnChanges) == 0; !f.Bookkeeping {
