@@ -1646,6 +1646,20 @@ var mutants = []mutant{
 		cloud: true,
 	},
 	{
+		name:  "what Crossplane fills in is approved",
+		edits: []edit{{"internal/decision/withheld.go", "Following: in.following(), ", ""}},
+		ways:  []string{"choosing a composition by a selector, and taking that back"},
+		cloud: true,
+		unit:  []string{"-run=TestFollowing", "./internal/decision"},
+	},
+	{
+		name:  "what is said in Crossplane's books is not remembered",
+		edits: []edit{{"internal/record/content.go", "		if touched(triggers, c.Path) {", "		if false && touched(triggers, c.Path) {"}},
+		ways:  []string{"choosing a composition while nobody looks"},
+		cloud: true,
+		unit:  []string{"-run=TestChangedSince", "./internal/record"},
+	},
+	{
 		name:  "what the cache has of an object is new enough",
 		edits: []edit{{parentage, "case known && (why == doubtBlind || !g.overtaken.has(parent)):", "case known:"}, {parentage, "		case known:\n			why = doubtOvertaken\n", ""}},
 		unit:  []string{"-run=TestOvertaken", "./internal/webhook/admission"},

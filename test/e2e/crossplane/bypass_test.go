@@ -47,6 +47,8 @@ type bypass struct {
 const (
 	// bypassGroup is one whose policies bound instances, and what is in the cloud.
 	bypassGroup = "bypass.example.org"
+	// bypassAwayGroup is the same for when nobody judges.
+	bypassAwayGroup = "bypassaway.example.org"
 	// bypassOutsideGroup is one whose policies bound what is in the cloud only.
 	bypassOutsideGroup = "bypassoutside.example.org"
 	// bypassNamingGroup is one whose databases say what instances are named in the cloud.
@@ -113,6 +115,23 @@ spec:
       mutations: [{jsonPath: spec.compositionRef}]
 `
 
+// selectedPolicy is the same for composite resources without claims.
+const selectedPolicy = `
+metadata: {name: selected.GROUP}
+spec:
+  for: {apiGroup: GROUP, apiVersion: v1alpha1, kind: Database}
+  failurePolicy: Fail
+  subjects:
+  - {kind: Group, name: platform-team, mayInitiate: true}
+  - {kind: ServiceAccount, namespace: crossplane-system, name: crossplane}
+  rules:
+  - trigger: spec.crossplane
+    policies:
+    - target: {apiGroup: rds.aws.m.crossplane.io, apiVersion: v1alpha1, resource: rdsinstances}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.forProvider}]
+`
+
 // cloudScene is what bypasses are tried with.
 type cloudScene struct {
 	// rogue has all rights of RBAC, and may initiate nothing.
@@ -142,7 +161,7 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 		closeGatesOf(ctx, bypassGroup)
 		closeGatesOf(ctx, bypassNamingGroup, namesInstances)
 		closeGatesOf(ctx, bypassCeilingGroup, limitedBy(`["Observe","Create","LateInitialize"]`))
-		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(chosenPolicy, "GROUP", bypassGroup))...)
+		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(chosenPolicy+"---"+selectedPolicy, "GROUP", bypassGroup))...)
 		shared.offer(ctx, bypassClaimGroup)
 		shared.govern(ctx, "databases.yaml", bypassClaimGroup)
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(freePolicy, "GROUP", bypassClaimGroup))...)
@@ -168,6 +187,8 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 var _ = Describe("Bypass", Serial, Ordered, func() {
 	BeforeAll(func(ctx SpecContext) {
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(ownPolicies, "GROUP", bypassOutsideGroup))...)
+		closeGatesOf(ctx, bypassAwayGroup)
+		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(chosenPolicy, "GROUP", bypassAwayGroup))...)
 	}, NodeTimeout(specTimeout))
 
 	for _, b := range alone() {
@@ -181,7 +202,7 @@ func (b bypass) isAlone() bool {
 	return slices.ContainsFunc(alone(), func(other bypass) bool { return other.way == b.way })
 }
 
-func alone() []bypass { return slices.Concat(namingMeanwhile(), disowning()) }
+func alone() []bypass { return slices.Concat(namingMeanwhile(), disowning(), choosingMeanwhile()) }
 
 // namesInstances makes a composition say what instances are named in the cloud.
 func namesInstances(object *unstructured.Unstructured) {
@@ -226,7 +247,7 @@ func ownInstance(ctx context.Context, name string, policies ...any) *gatedInstan
 }
 
 func bypasses() []bypass {
-	return slices.Concat(namingOthers(), namingMeanwhile(), disowning(), callingOneselfAuthor(), ridingAlong(), claiming(), choosing())
+	return slices.Concat(namingOthers(), namingMeanwhile(), disowning(), callingOneselfAuthor(), ridingAlong(), claiming(), choosing(), choosingMeanwhile())
 }
 
 // namingOthers returns ways to have alice change what somebody else has in the cloud.
@@ -473,11 +494,72 @@ func choosing() []bypass {
 			Expect(i.by.Patch(ctx, i.database.DeepCopy(), choose(other))).To(Succeed())
 			Eventually(ctx, func() string { return composition(i.composite) }).Should(Equal(other))
 		}},
+		{"choosing a composition by a selector, and taking that back", func(ctx context.Context, s *cloudScene) {
+			i := provision(ctx, bypassGroup, databaseKind, "")
+			composition := func() string {
+				GinkgoHelper()
+				Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.database), i.database)).To(Succeed())
+				name, _, err := unstructured.NestedString(i.database.Object, "spec", "crossplane", "compositionRef", "name")
+				Expect(err).NotTo(HaveOccurred())
+				return name
+			}
+			chosen := composition()
+			other := copyOfComposition(ctx, chosen, "example.org/selected")
+			chooses := func(fields string) client.Patch { return merge(`{"spec":{"crossplane":` + fields + `}}`) }
+			Expect(s.rogue.Patch(ctx, i.database.DeepCopy(),
+				chooses(`{"compositionRef":null,"compositionSelector":{"matchLabels":{"example.org/selected":"true"}}}`))).To(Succeed())
+			Eventually(ctx, composition).Should(Equal(other))
+			Expect(s.rogue.Patch(ctx, i.database.DeepCopy(), chooses(`{"compositionSelector":null}`))).To(Succeed())
+			i.resize(ctx, large)
+			Consistently(ctx, func() []cloud.Verb { return shared.calls(ctx, i.instance).Mutations().Verbs() }).
+				WithTimeout(poll + time.Second).Should(Equal([]cloud.Verb{cloud.Create}))
+
+			By("choosing what was chosen")
+			Expect(s.rogue.Patch(ctx, i.database.DeepCopy(), chooses(fmt.Sprintf(`{"compositionRef":{"name":%q}}`, chosen)))).To(Succeed())
+			shared.has(ctx, i.instance, large)
+			i.closed(ctx)
+		}},
 	}
 }
 
-// copyOfComposition makes a composition that composes the same, and returns its name.
-func copyOfComposition(ctx context.Context, name string) string {
+// choosingMeanwhile returns the same without anybody who judges.
+func choosingMeanwhile() []bypass {
+	return []bypass{
+		{"choosing a composition while nobody looks", func(ctx context.Context, s *cloudScene) {
+			i := provision(ctx, bypassAwayGroup, claimKind, "")
+			Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.composite), i.composite)).To(Succeed())
+			chosen, _, err := unstructured.NestedString(i.composite.Object, "spec", "compositionRef", "name")
+			Expect(err).NotTo(HaveOccurred())
+			other := copyOfComposition(ctx, chosen)
+			choose := func(name string) client.Patch {
+				return merge(fmt.Sprintf(`{"spec":{"compositionRef":{"name":%q},"compositionRevisionRef":null}}`, name))
+			}
+			shared.steady(ctx, &governed{database: i.database, composite: i.composite, instance: i.instance, isClaim: true})
+			Eventually(ctx, func(g Gomega) {
+				known := shared.Record(ctx, g, i.database).Status.Approved
+				g.Expect(known).NotTo(BeNil())
+				g.Expect(known.Digests).To(ContainElement(HaveField("Path", "spec.compositionRef")))
+			}).Should(Succeed())
+			whileAway(ctx, func() {
+				Expect(s.rogue.Patch(ctx, i.database.DeepCopy(), choose(other))).To(Succeed())
+			})
+			Eventually(ctx, func(g Gomega) {
+				g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(i.database), i.database)).To(Succeed())
+				g.Expect(i.database.GetAnnotations()).To(HaveKey(v1alpha1.AnnotationApproved))
+			}).Should(Succeed())
+			i.resize(ctx, large)
+			Consistently(ctx, func() []cloud.Verb { return shared.calls(ctx, i.instance).Mutations().Verbs() }).
+				WithTimeout(poll + time.Second).Should(Equal([]cloud.Verb{cloud.Create}))
+
+			By("choosing what was chosen")
+			Expect(s.rogue.Patch(ctx, i.database.DeepCopy(), choose(chosen))).To(Succeed())
+			shared.has(ctx, i.instance, large)
+		}},
+	}
+}
+
+// copyOfComposition makes a composition that composes the same, with labels, and returns its name.
+func copyOfComposition(ctx context.Context, name string, labels ...string) string {
 	GinkgoHelper()
 	composition := &unstructured.Unstructured{}
 	composition.SetAPIVersion("apiextensions.crossplane.io/v1")
@@ -485,7 +567,11 @@ func copyOfComposition(ctx context.Context, name string) string {
 	Expect(shared.Get(ctx, client.ObjectKey{Name: name}, composition)).To(Succeed())
 	other := &unstructured.Unstructured{Object: map[string]any{"spec": composition.Object["spec"]}}
 	other.SetGroupVersionKind(composition.GroupVersionKind())
-	other.SetName("other." + name)
+	other.SetName(fmt.Sprintf("other-%d.%s", len(labels), name))
+	other.SetLabels(map[string]string{})
+	for _, label := range labels {
+		other.SetLabels(map[string]string{label: "true"})
+	}
 	Expect(shared.Create(ctx, other)).To(Succeed())
 	return other.GetName()
 }
