@@ -1292,7 +1292,7 @@ var mutants = []mutant{
 	},
 	{
 		name:  "whatever is there is approved",
-		edits: []edit{{"internal/approved/standing.go", "next.all(), r.New.Schema, r.Uncaused, r.Apart...)", "next.all(), r.New.Schema, nil)"}},
+		edits: []edit{{"internal/approved/standing.go", "next.all(), r.New.Schema, slices.Concat(r.Uncaused, r.Following), r.Apart...)", "next.all(), r.New.Schema, slices.Concat(r.Following[:0]))"}},
 		ways:  []string{"changing the parent"},
 		unit:  []string{"./internal/approved"},
 	},
