@@ -29,6 +29,8 @@ import (
 
 	"k8s.io/apimachinery/pkg/types"
 	auditv1 "k8s.io/apiserver/pkg/apis/audit/v1"
+
+	"kausality.io/operator/test/campaign/marks"
 )
 
 // Verbs of requests.
@@ -75,6 +77,13 @@ type Write struct {
 	// true where it says that no allowance covers it.
 	Reasons   []string
 	Uncovered bool
+	// Notes are all annotations that the operator left in the log, and Message is what who asked was
+	// told where the request was not carried out.
+	Notes   map[string]string
+	Message string
+	// Named are the acts whose marks the request has where something is named, and Valued those whose
+	// marks it has as values.
+	Named, Valued []int
 	// Said is what the request itself says of the metadata of the object.
 	Said Metadata
 	// Object is what was stored, nil where the answer does not show it; Items are what a
@@ -209,7 +218,7 @@ func writeOf(event *auditv1.Event, kinds Kinds) *Write {
 		Received: event.RequestReceivedTimestamp.Time, Answered: event.StageTimestamp.Time,
 	}
 	if event.ResponseStatus != nil {
-		w.Code = event.ResponseStatus.Code
+		w.Code, w.Message = event.ResponseStatus.Code, event.ResponseStatus.Message
 	}
 	for key, value := range event.Annotations {
 		if strings.HasSuffix(key, reasonKey) {
@@ -217,8 +226,15 @@ func writeOf(event *auditv1.Event, kinds Kinds) *Write {
 		}
 		w.Unasked = w.Unasked || strings.HasPrefix(key, failedOpen)
 		w.Uncovered = w.Uncovered || strings.HasSuffix(key, uncoveredKey)
+		if webhook, _, _ := strings.Cut(key, "/"); strings.HasSuffix(webhook, "."+strings.TrimSuffix(ours, "/")) {
+			if w.Notes == nil {
+				w.Notes = map[string]string{}
+			}
+			w.Notes[key] = value
+		}
 	}
 	if event.RequestObject != nil {
+		w.Named, w.Valued = marks.Used(event.RequestObject.Raw)
 		var said struct {
 			Metadata Metadata `json:"metadata"`
 		}

@@ -23,6 +23,7 @@ import (
 	"regexp"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // mark is what every text and every large number of a stranger has in it.
@@ -47,4 +48,74 @@ func Of(value any) []int {
 		return nil
 	}
 	return In(string(raw))
+}
+
+// Used tells the acts whose marks are in a request by what they are there: names of something, by which
+// it may be told of, and values, which nobody is told. A mark may be both.
+func Used(request []byte) (named, valued []int) {
+	if !mark.Match(request) {
+		return nil, nil
+	}
+	var value any
+	if err := json.Unmarshal(request, &value); err != nil {
+		return In(string(request)), nil
+	}
+	u := &uses{}
+	if operations, ok := value.([]any); ok { // JSON patches.
+		for _, o := range operations {
+			operation, _ := o.(map[string]any)
+			pointer, _ := operation["path"].(string)
+			u.named = append(u.named, In(pointer)...)
+			u.walk(strings.Split(strings.TrimPrefix(pointer, "/"), "/"), operation["value"])
+		}
+	} else {
+		u.walk(nil, value)
+	}
+	for _, found := range []*[]int{&u.named, &u.valued} {
+		slices.Sort(*found)
+		*found = slices.Compact(*found)
+	}
+	return u.named, u.valued
+}
+
+// kept is the field of records that has a ledger as somebody wrote it: it is no message.
+const kept = "rawLedger"
+
+// uses are what marks are.
+type uses struct{ named, valued []int }
+
+func (u *uses) walk(path []string, value any) {
+	switch value := value.(type) {
+	case map[string]any:
+		for key, below := range value {
+			if key == kept {
+				continue
+			}
+			u.named = append(u.named, In(key)...)
+			u.walk(append(slices.Clip(path), key), below)
+		}
+	case []any:
+		for _, below := range value {
+			u.walk(path, below)
+		}
+	default:
+		if found := Of(value); isName(path) {
+			u.named = append(u.named, found...)
+		} else {
+			u.valued = append(u.valued, found...)
+		}
+	}
+}
+
+// isName reports whether what stands at a path names something: an object, who owns it, what selects it, or an
+// item of a list. What is said under Kausality's annotations is for the operator.
+func isName(path []string) bool {
+	if len(path) == 0 {
+		return false
+	}
+	if path[0] == "metadata" {
+		return len(path) < 3 || path[1] != "annotations" || strings.Contains(path[2], "kausality.io")
+	}
+	last := path[len(path)-1]
+	return strings.HasSuffix(strings.ToLower(last), "name") || slices.Contains([]string{"key", "kind", "apiVersion", "uid", "fieldPath", "mountPath", "topologyKey", "ip", "type"}, last)
 }

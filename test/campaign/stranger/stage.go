@@ -390,13 +390,17 @@ func evidenceIn(dir string, kept *remembered) (checker.Evidence, error) {
 	if !kept.Until.IsZero() {
 		log = log.Before(kept.Until)
 	}
+	said, err := os.ReadFile(filepath.Join(dir, "operator.log"))
+	if err != nil {
+		return checker.Evidence{}, err
+	}
 	played := map[int]bool{}
 	for _, a := range plan.Make(kept.Seed, kept.Acts) {
 		if a.Who == plan.Gone {
 			played[a.N] = true
 		}
 	}
-	return checker.Evidence{Log: log, Operator: controlplane.OperatorUser, Final: kept.Final, Played: played}, nil
+	return checker.Evidence{Log: log, Operator: controlplane.OperatorUser, Final: kept.Final, Played: played, Said: string(said)}, nil
 }
 
 // judgeAgain judges what an earlier campaign has left.

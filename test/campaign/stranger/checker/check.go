@@ -41,6 +41,8 @@ type Evidence struct {
 	// Played are the acts that were played in the name of a controller: an allowance is for
 	// a field, and not for a value, so that such values may be carried out.
 	Played map[int]bool
+	// Said is what the operator wrote into its log.
+	Said string
 }
 
 // Promise is one of the things that have to be so.
@@ -54,6 +56,8 @@ const (
 	Smuggled Promise = "a stranger's value that nobody approved of"
 	// Forged traces there are none.
 	Forged Promise = "a trace that names who did not act"
+	// Told values there are none.
+	Told Promise = "a value in a message"
 )
 
 // Finding is a promise that was not kept.
@@ -80,6 +84,8 @@ type Report struct {
 	// Contents are the versions of children in which a stranger's value was, and Entries
 	// what ledgers and records say of somebody.
 	Contents, Entries int
+	// Messages are those that were looked at for values.
+	Messages int
 	// Vanished are the children of which the log does not say who ended them: a collection
 	// of which one is denied does not tell of the others.
 	Vanished int
@@ -125,6 +131,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkDeputies()
 	c.checkContents()
 	c.checkTraces()
+	c.checkMessages()
 	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int { return a.At.Compare(b.At) })
 	return &c.report, nil
 }
@@ -153,7 +160,9 @@ func prepare(e Evidence) (*checker, error) {
 	c.evict()
 	c.vanish()
 	for _, w := range e.Log.Writes {
-		c.users[w.User] = true
+		if w.Resource != events {
+			c.users[w.User] = true
+		}
 	}
 	var err error
 	c.rules, err = policylog.Read(written)

@@ -39,6 +39,10 @@ type story struct {
 	objects  map[string]map[string]any
 	// reason is what the operator says of each request, where it says anything.
 	reason string
+	// notes are the operator's other annotations of each request, message what is said to who asked, and
+	// said the operator's log.
+	notes         map[string]any
+	message, said string
 	// final are the UIDs of what is there at the end, nil where nobody looks.
 	final map[string]bool
 }
@@ -301,9 +305,9 @@ func (s *story) event(user, verb, resource, sub, name string, code int, request,
 		"objectRef":                map[string]any{"resource": resource, "subresource": sub, "namespace": "ns", "name": name},
 		"requestReceivedTimestamp": s.at.Format("2006-01-02T15:04:05.000000Z07:00"),
 		"stageTimestamp":           s.at.Add(10 * time.Millisecond).Format("2006-01-02T15:04:05.000000Z07:00"),
-		"responseStatus":           map[string]any{"code": code},
+		"responseStatus":           map[string]any{"code": code, "message": s.message},
 		"requestObject":            request, "responseObject": response,
-		"annotations": map[string]any{"verdict.kausality.io/reason": s.reason},
+		"annotations": merged(map[string]any{"verdict.kausality.io/reason": s.reason}, s.notes),
 	})
 	if err != nil {
 		s.t.Fatal(err)
@@ -339,7 +343,7 @@ func (s *story) judged() *Report {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	report, err := Check(Evidence{Log: log, Operator: operatorUser, Played: map[int]bool{9: true}, Final: s.final})
+	report, err := Check(Evidence{Log: log, Operator: operatorUser, Played: map[int]bool{9: true}, Final: s.final, Said: s.said})
 	if err != nil {
 		s.t.Fatal(err)
 	}

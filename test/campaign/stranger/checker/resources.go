@@ -37,13 +37,14 @@ const (
 	configMaps   = "configmaps"
 	policies     = "allowancepolicies"
 	records      = "allowancerecords"
+	events       = "events"
 )
 
 // kinds are the kinds of the resources.
 var kinds = audit.Kinds{
 	deployments: "Deployment", replicaSets: "ReplicaSet", statefulSets: "StatefulSet", daemonSets: "DaemonSet",
 	revisions: "ControllerRevision", jobs: "Job", cronJobs: "CronJob", pods: "Pod", things: "Thing", configMaps: "ConfigMap",
-	autoscalers: "HorizontalPodAutoscaler", policies: "AllowancePolicy", records: "AllowanceRecord",
+	autoscalers: "HorizontalPodAutoscaler", policies: "AllowancePolicy", records: "AllowanceRecord", events: "Event",
 }
 
 // Read reads an audit log.
