@@ -84,6 +84,10 @@ type Write struct {
 	// Named are the acts whose marks the request has where something is named, and Valued those whose
 	// marks it has as values.
 	Named, Valued []int
+	// Posing is true where somebody asked in the name of another.
+	Posing bool
+	// Refused is the object that was to be stored, where the request was denied.
+	Refused json.RawMessage
 	// Said is what the request itself says of the metadata of the object.
 	Said Metadata
 	// Object is what was stored, nil where the answer does not show it; Items are what a
@@ -216,6 +220,7 @@ func writeOf(event *auditv1.Event, kinds Kinds) *Write {
 		Verb: event.Verb, Group: ref.APIGroup, Resource: ref.Resource, Subresource: ref.Subresource, Namespace: ref.Namespace, Name: ref.Name,
 		User: user.Username, Groups: user.Groups,
 		Received: event.RequestReceivedTimestamp.Time, Answered: event.StageTimestamp.Time,
+		Posing: event.ImpersonatedUser != nil,
 	}
 	if event.ResponseStatus != nil {
 		w.Code, w.Message = event.ResponseStatus.Code, event.ResponseStatus.Message
@@ -235,6 +240,9 @@ func writeOf(event *auditv1.Event, kinds Kinds) *Write {
 	}
 	if event.RequestObject != nil {
 		w.Named, w.Valued = marks.Used(event.RequestObject.Raw)
+		if w.Code == http.StatusForbidden && (w.Verb == VerbCreate || w.Verb == VerbUpdate) {
+			w.Refused = event.RequestObject.Raw
+		}
 		var said struct {
 			Metadata Metadata `json:"metadata"`
 		}

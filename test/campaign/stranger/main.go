@@ -144,7 +144,7 @@ func (s *stage) enact(ctx context.Context, all []plan.Act) (*checker.Report, err
 // report prints what was found.
 func report(r *checker.Report) error {
 	sayf("changes of children: %s", tally(r.Children))
-	sayf("%d versions of children had a stranger's value, %d traces were read, %d messages, %d children went in a collection", r.Contents, r.Entries, r.Messages, r.Vanished)
+	sayf("%d versions of children had a stranger's value, %d traces were read, %d messages, %d denials, %d children went in a collection", r.Contents, r.Entries, r.Messages, r.Denials, r.Vanished)
 	sayf("known and not stopped: %s", tally(r.Known))
 	if changes := total(r.Children); changes == 0 || r.Entries == 0 {
 		return fmt.Errorf("nothing was there to judge: %d changes of children, %d traces", changes, r.Entries)

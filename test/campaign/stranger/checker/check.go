@@ -56,6 +56,8 @@ const (
 	Smuggled Promise = "a stranger's value that nobody approved of"
 	// Forged traces there are none.
 	Forged Promise = "a trace that names who did not act"
+	// Refused is nothing that controllers do for a cause.
+	Refused Promise = "a controller refused what is allowed"
 	// Told values there are none.
 	Told Promise = "a value in a message"
 )
@@ -84,6 +86,8 @@ type Report struct {
 	// Contents are the versions of children in which a stranger's value was, and Entries
 	// what ledgers and records say of somebody.
 	Contents, Entries int
+	// Denials are the refusals of controllers of which the model can tell whether they were right.
+	Denials int
 	// Messages are those that were looked at for values.
 	Messages int
 	// Vanished are the children of which the log does not say who ended them: a collection
@@ -132,6 +136,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkContents()
 	c.checkTraces()
 	c.checkMessages()
+	c.checkRefusals()
 	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int { return a.At.Compare(b.At) })
 	return &c.report, nil
 }

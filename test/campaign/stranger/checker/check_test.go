@@ -43,6 +43,8 @@ type story struct {
 	// said the operator's log.
 	notes         map[string]any
 	message, said string
+	// posing is true where admin asks in the name of the users.
+	posing bool
 	// final are the UIDs of what is there at the end, nil where nobody looks.
 	final map[string]bool
 }
@@ -300,7 +302,7 @@ func (s *story) remove(user, resource, name string) {
 
 func (s *story) event(user, verb, resource, sub, name string, code int, request, response map[string]any) {
 	s.t.Helper()
-	line, err := json.Marshal(map[string]any{
+	line := map[string]any{
 		"verb": verb, "user": map[string]any{"username": user}, "requestURI": "/apis",
 		"objectRef":                map[string]any{"resource": resource, "subresource": sub, "namespace": "ns", "name": name},
 		"requestReceivedTimestamp": s.at.Format("2006-01-02T15:04:05.000000Z07:00"),
@@ -308,11 +310,15 @@ func (s *story) event(user, verb, resource, sub, name string, code int, request,
 		"responseStatus":           map[string]any{"code": code, "message": s.message},
 		"requestObject":            request, "responseObject": response,
 		"annotations": merged(map[string]any{"verdict.kausality.io/reason": s.reason}, s.notes),
-	})
+	}
+	if s.posing {
+		line["impersonatedUser"], line["user"] = line["user"], map[string]any{"username": "admin"}
+	}
+	raw, err := json.Marshal(line)
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	s.lines.Write(line)
+	s.lines.Write(raw)
 	s.lines.WriteByte('\n')
 	s.later(10 * time.Second)
 }

@@ -1,0 +1,238 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package checker
+
+import (
+	"bufio"
+	"encoding/json"
+	"slices"
+	"strings"
+	"time"
+
+	"k8s.io/apimachinery/pkg/types"
+
+	"kausality.io/operator/test/campaign/audit"
+)
+
+const (
+	// sure is for how long all that a refusal depends on has to have been as it is.
+	sure = 10 * time.Second
+	// unwritten is for how long an operator may not have written down what it has decided.
+	unwritten = 2 * time.Second
+)
+
+// Forgotten is why a controller is refused what an initiator's change allows, where the operator was killed
+// right after that.
+const Forgotten = "an operator was killed before it had written down whose change it was"
+
+// checkRefusals looks for controllers that were refused what the model certainly lets happen: in each version of the
+// parent that may have counted a cause or a section lets through all that was asked for, and nothing of it, or of
+// what is above it, may be withheld. It does not judge without the operator's log, which tells when one was
+// started.
+func (c *checker) checkRefusals() {
+	if c.Said == "" {
+		return
+	}
+	started := c.starts()
+	for _, w := range c.Log.Writes {
+		if w.Posing || !slices.Contains(c.trusted(), w.User) || !refusal.MatchString(w.Message) {
+			continue
+		}
+		child := c.refused(w)
+		if child == nil {
+			continue
+		}
+		parent := c.parentOf(child)
+		if parent == nil || !c.isSure(parent, w) {
+			continue
+		}
+		c.report.Denials++
+		why := c.surely(child, parent)
+		if why == "" {
+			continue
+		}
+		if forgotten(parent, started, w.Received) {
+			c.report.Known[Forgotten]++
+			continue
+		}
+		c.findf(Refused, w.Received, child.life, parent, "%s is refused, which is %s: %s", w, why, w.Message)
+	}
+}
+
+// starts returns when operators were started.
+func (c *checker) starts() []time.Time {
+	var out []time.Time
+	lines := bufio.NewScanner(strings.NewReader(c.Said))
+	lines.Buffer(nil, len(c.Said)+1)
+	for lines.Scan() {
+		var line struct {
+			At  time.Time `json:"ts"`
+			Msg string    `json:"msg"`
+		}
+		if json.Unmarshal(lines.Bytes(), &line) == nil && line.Msg == "Starting Kausality" {
+			out = append(out, line.At)
+		}
+	}
+	return out
+}
+
+// refused returns what a denied request was to do to a child, nil where that cannot be told.
+func (c *checker) refused(w *audit.Write) *childWrite {
+	var asked *audit.Object
+	if w.Refused != nil {
+		var err error
+		if asked, err = c.Log.Decode(w.Refused); err != nil {
+			return nil
+		}
+		asked.Kind, asked.Namespace = kinds[w.Resource], w.Namespace
+	}
+	if w.Verb == audit.VerbCreate && w.Subresource == "" && asked != nil {
+		life := &audit.Life{UID: types.UID("refused-" + w.Received.String())}
+		life.Versions = []*audit.Version{{Object: asked, By: w, Until: audit.Forever}}
+		return &childWrite{Write: w, life: life, child: asked, changes: []audit.Change{{Verb: audit.Makes}}}
+	}
+	i := slices.IndexFunc(c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name], func(l *audit.Life) bool {
+		return l.First().By.Answered.Before(w.Received) && !l.GoneBefore(w.Answered) && len(l.Current(w.Received.Add(-lag), w.Answered)) == 1
+	})
+	if i < 0 || w.Subresource != "" {
+		return nil
+	}
+	life := c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name][i]
+	found := life.FoundAt(w.Received)
+	child := &childWrite{Write: w, life: life, found: found.Object, child: found.Object}
+	switch {
+	case w.Verb == audit.VerbDelete:
+		child.changes = []audit.Change{{Verb: audit.Ends}}
+	case asked != nil && asked.UID == found.UID:
+		child.child = asked
+		version := &audit.Version{Object: asked, By: w, Before: found}
+		child.changes = slices.Concat(audit.ContentChanges(found.Object, asked), c.owning(w, version), c.leaving(version), c.telling(version))
+	}
+	if len(child.changes) == 0 {
+		return nil
+	}
+	return child
+}
+
+// isSure reports whether the model knows for certain what a request depends on: policies have not changed, and of
+// the parent and of all that is above it nothing may be withheld, nor has anybody else said that it is carried out.
+func (c *checker) isSure(parent *audit.Life, w *audit.Write) bool {
+	to := w.Answered.Add(lag)
+	for range deepest {
+		// What is just going lets happen what it let happen before, or anything.
+		if c.statesOf(parent) == nil || parent.GoneBefore(w.Received.Add(-lag)) || strings.Contains(w.Message, "(Deleting") || c.adopting(parent, to) {
+			return false
+		}
+		clean := c.cleanSince(parent, w)
+		if clean < 0 || c.disturbed(parent, parent.Versions[clean].By.Received.Add(-sure), to) {
+			return false
+		}
+		for _, v := range parent.Versions[clean:] {
+			if v.By.Received.After(to) {
+				break
+			}
+			reported := v.Before != nil && v.By.User != c.Operator && string(v.RawStatus) != string(v.Before.RawStatus)
+			if reported && (v.By.Posing || !c.isReport(v)) || v.Deleting || len(v.Owners) > 1 || v.At("spec", "paused") == true {
+				return false
+			}
+		}
+		owner := parent.FoundAt(to).Controller()
+		if owner == nil {
+			return true
+		}
+		if parent = c.lives[owner.UID]; parent == nil {
+			return false
+		}
+	}
+	return false
+}
+
+// cleanSince returns the version of an object since which everything was done to it by who may: its creation, or
+// one in which somebody has approved of all of it. It returns a negative number where there is none.
+func (c *checker) cleanSince(l *audit.Life, w *audit.Write) int {
+	clean := -1
+	for i, v := range l.Versions {
+		switch {
+		case v.By.Received.After(w.Answered.Add(lag)):
+			return clean
+		case i == 0 && v.By.Creates(), c.approvesAll(l, v) && v.By.Answered.Before(w.Received.Add(-lag)):
+			clean = i
+		case i > 0 && !c.isProper(l, v):
+			clean = -1
+		}
+	}
+	return clean
+}
+
+// approvesAll reports whether somebody who may do so with all of an object approves of all of it.
+func (c *checker) approvesAll(l *audit.Life, v *audit.Version) bool {
+	return !c.rightsTo(v).less && !slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
+		return !v.Approves(w) || !slices.Contains(w.Approved(), "*") || !c.initiates(l, v, w)
+	})
+}
+
+// isProper reports whether a version changes nothing, or is by who may change all of the object, or of a controller.
+func (c *checker) isProper(l *audit.Life, v *audit.Version) bool {
+	changes := slices.Concat(
+		audit.ContentChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object), audit.OwnerChanges(v.Before.Object, v.Object))
+	if len(changes) == 0 {
+		return true
+	}
+	above := v.Controller()
+	return !c.rightsTo(v).less && !slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
+		return !c.initiates(l, v, w) && (w.Posing || above == nil || w.User != controllers[above.Kind])
+	})
+}
+
+// surely returns what lets a change of a child through in each version of the parent that may have counted, or
+// nothing. Where the parent may have strays it depends on these.
+func (c *checker) surely(w *childWrite, parent *audit.Life) string {
+	for _, adopted := range c.strays {
+		if adopted.by == parent.UID {
+			return ""
+		}
+	}
+	kind := parent.First().Kind
+	from, to := w.Received.Add(-lag), w.Answered.Add(lag)
+	governing := c.rules.During(kind, parent.FoundAt(to).Controller() != nil, from, to)
+	states, why := c.statesOf(parent), ""
+	for _, i := range parent.Current(from, to) {
+		why = ""
+		for _, p := range governing {
+			found := c.byPolicy(w, parent.Versions[i], states[i], p)
+			if found == initializing || !states[i].initializing && (found == covered || found == maintaining) {
+				why = found
+			}
+		}
+		if why == "" {
+			return ""
+		}
+	}
+	return why
+}
+
+// forgotten reports whether an operator was started before a request within the seconds in which the one before it may
+// not have written down what it had decided of the present generation of an object.
+func forgotten(l *audit.Life, started []time.Time, at time.Time) bool {
+	generation := l.FoundAt(at).Generation
+	return slices.ContainsFunc(l.Versions, func(v *audit.Version) bool {
+		return v.Generation == generation && slices.ContainsFunc(started, func(t time.Time) bool {
+			// It says the second.
+			return t.Before(at) && t.After(v.By.Received.Add(-time.Second)) && t.Before(v.By.Answered.Add(unwritten+time.Second))
+		})
+	})
+}

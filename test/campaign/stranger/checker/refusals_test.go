@@ -1,0 +1,140 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package checker
+
+import (
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kausality.io/operator/test/campaign/audit"
+)
+
+// refuse is a request that the operator denies.
+func (s *story) refuse(user, verb, resource, name string, with map[string]any) {
+	s.t.Helper()
+	s.message = `admission webhook "verdict.kausality.io" denied the request: it is not allowed`
+	s.event(user, verb, resource, "", name, 403, with, map[string]any{"kind": "Status"})
+	s.message = ""
+}
+
+// start notes that an operator starts, some time from now.
+func (s *story) start(after time.Duration) {
+	s.said += fmt.Sprintf(`{"level":"info","ts":%q,"msg":"Starting Kausality"}`+"\n", s.at.Add(after).Format(time.RFC3339))
+}
+
+// What the model certainly lets happen is not refused to controllers.
+func TestRefusals(t *testing.T) {
+	rolls := func(s *story) {
+		s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+	}
+	creates := func(s *story) {
+		s.refuse(deploymentController, audit.VerbCreate, replicaSets, "web-2", s.replicaSet("web:2"))
+	}
+	disturbs := func(s *story) {
+		s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"minReadySeconds": 3}))
+	}
+	const approving = "kausality.io/approve"
+	tests := map[string]struct {
+		tell  func(*story)
+		want  []Promise
+		known int
+	}{
+		"of nothing":   {tell: func(s *story) { creates(s) }},
+		"of a rollout": {tell: func(s *story) { rolls(s); creates(s) }, want: []Promise{Refused}},
+		"of a scale": {tell: func(s *story) {
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.refuse(deploymentController, audit.VerbUpdate, replicaSets, "web-1", merged(s.objects["replicasets/web-1"], spec(map[string]any{"replicas": 3})))
+		}, want: []Promise{Refused}},
+		"of more than a scale": {tell: func(s *story) {
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+			s.refuse(deploymentController, audit.VerbUpdate, replicaSets, "web-1", merged(s.objects["replicasets/web-1"], spec(map[string]any{"replicas": 3, "minReadySeconds": 3})))
+		}},
+		"of what was done": {tell: func(s *story) { rolls(s); s.settle(); creates(s) }},
+		"of what a section lets through": {tell: func(s *story) {
+			s.remove(replicaSetController, pods, "web-1-a")
+			s.refuse(replicaSetController, audit.VerbCreate, pods, "web-1-c", s.pod())
+		}, want: []Promise{Refused}},
+		"to a stranger": {tell: func(s *story) {
+			rolls(s)
+			s.refuse("mallory", audit.VerbCreate, replicaSets, "web-2", s.replicaSet("web:2"))
+		}},
+		"to a controller gone wrong": {tell: func(s *story) {
+			rolls(s)
+			s.posing = true
+			creates(s)
+		}},
+		"while something is withheld": {tell: func(s *story) { rolls(s); s.settle(); disturbs(s); rolls(s); creates(s) }},
+		"when somebody may have changed it too": {tell: func(s *story) {
+			rolls(s)
+			disturbs(s)
+			s.settle()
+			s.later(-9 * time.Second)
+			rolls(s)
+			creates(s)
+		}},
+		"after all of it was approved": {tell: func(s *story) {
+			disturbs(s)
+			s.write("alice", audit.VerbPatch, deployments, "web", map[string]any{"metadata": map[string]any{"annotations": map[string]any{approving: "*"}}})
+			creates(s)
+		}, want: []Promise{Refused}},
+		"after a part of it was approved": {tell: func(s *story) {
+			disturbs(s)
+			s.write("alice", audit.VerbPatch, deployments, "web", map[string]any{"metadata": map[string]any{"annotations": map[string]any{approving: "spec.template"}}})
+			creates(s)
+		}},
+		"when somebody else has reported it done": {tell: func(s *story) {
+			rolls(s)
+			s.posing = true
+			s.write(deploymentController, audit.VerbUpdate, "deployments/status", "web", map[string]any{"status": map[string]any{"observedGeneration": 2}})
+			s.posing = false
+			creates(s)
+		}},
+		"while it is paused": {tell: func(s *story) {
+			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2"), "paused": true}))
+			creates(s)
+		}},
+		"as a policy comes": {tell: func(s *story) { rolls(s); s.share(); rolls(s); creates(s) }},
+		"as the operator was killed": {tell: func(s *story) {
+			rolls(s)
+			s.start(-8 * time.Second)
+			creates(s)
+		}, known: 1},
+		"as the operator was killed later": {tell: func(s *story) {
+			rolls(s)
+			s.start(-5 * time.Second)
+			creates(s)
+		}, want: []Promise{Refused}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			s.start(-2 * time.Hour)
+			tc.tell(s)
+			report := s.judged()
+			var got []Promise
+			for _, f := range report.Findings {
+				got = append(got, f.Promise)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" || report.Known[Forgotten] != tc.known {
+				t.Errorf("%d known, findings (-want +got):\n%s%v", report.Known[Forgotten], diff, report.Findings)
+			}
+		})
+	}
+}
