@@ -196,6 +196,11 @@ func LabelChanges(before, after *Object) []Change {
 	return Diff(LabelsPath, anyOf(before.Labels), anyOf(after.Labels))
 }
 
+// AnnotationChanges returns the changes of annotations.
+func AnnotationChanges(before, after *Object) []Change {
+	return Diff([]string{"metadata", "annotations"}, anyOf(before.Annotations), anyOf(after.Annotations))
+}
+
 func anyOf(all map[string]string) any {
 	out := make(map[string]any, len(all))
 	for key, value := range all {

@@ -18,7 +18,9 @@ package checker
 
 import (
 	"slices"
+	"strconv"
 	"strings"
+	"time"
 
 	"k8s.io/apimachinery/pkg/types"
 	"sigs.k8s.io/yaml"
@@ -29,10 +31,13 @@ import (
 
 // entry is what matters of one allowance of a ledger.
 type entry struct {
-	Relation   string `json:"relation"`
-	Generation int64  `json:"generation"`
-	Initiator  string `json:"initiator"`
-	Trace      []hop  `json:"trace"`
+	Relation   string   `json:"relation"`
+	Kind       string   `json:"kind"`
+	Mutation   string   `json:"mutation"`
+	Verbs      []string `json:"verbs"`
+	Generation int64    `json:"generation"`
+	Initiator  string   `json:"initiator"`
+	Trace      []hop    `json:"trace"`
 }
 
 // hop is one object of a trace, in its own namespace where that is another one than that of
@@ -83,15 +88,134 @@ func (c *checker) checkLedger(l *audit.Life, v *audit.Version, text string) {
 	}
 	for i := range entries {
 		e := &entries[i]
-		if e.Relation == withheldRelation {
-			continue
-		}
 		c.report.Entries++
-		if len(e.Trace) == 0 || !c.began(v, e) {
+		switch {
+		case e.Relation == withheldRelation && !c.disturbs(l, v, e):
+			c.findf(Forged, v.By.Received, l, nil, "its ledger says that a change of %s by %q is withheld, which the log does not have; written by %s",
+				e.Mutation, e.Initiator, v.By)
+		case e.Relation == withheldRelation:
+		case len(e.Trace) == 0 || !c.began(v, e):
 			c.findf(Forged, v.By.Received, l, nil, "its ledger says that %s began it at generation %d, which the log does not have; written by %s",
 				e.Initiator, e.Generation, v.By)
+		case !c.isForIt(v, e):
+			c.findf(Forged, v.By.Received, l, nil, "its ledger allows %s of %s for a change of %s, which no policy does; written by %s",
+				e.Mutation, e.Kind, e.Trace[len(e.Trace)-1].Field, v.By)
 		}
 	}
+}
+
+// disturbs reports whether the one whom an entry names has changed the field that is withheld, without the right
+// to all of it. It names nobody where that was done while no operator looked. What the API server drops of a
+// request is in no version.
+func (c *checker) disturbs(l *audit.Life, at *audit.Version, e *entry) bool {
+	if e.Initiator != "" && e.Initiator == at.By.User && at.Before != nil && !c.initiates(l, at, at.By) {
+		return true
+	}
+	later := func(t time.Time) bool { return t.After(l.First().By.Received) && t.Before(at.By.Answered) }
+	if e.Initiator == "" && c.Said != "" && !slices.ContainsFunc(c.starts(), later) {
+		return false
+	}
+	path := fieldPath(e.Mutation)
+	return slices.ContainsFunc(l.Versions, func(v *audit.Version) bool {
+		return v.Before != nil && changesField(v, path) && slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
+			if w.Received.After(at.By.Answered) {
+				return false
+			}
+			return e.Initiator == "" || w.User == e.Initiator && (!c.initiates(l, v, w) || c.rightsTo(v).less)
+		})
+	})
+}
+
+// isForIt reports whether a policy allows what an entry says for a change of the field in its last hop, or in the
+// phase that is there. What is copied from a template may be allowed whatever the hop says.
+func (c *checker) isForIt(at *audit.Version, e *entry) bool {
+	field := e.Trace[len(e.Trace)-1].Field
+	phase := strings.HasPrefix(field, "(")
+	return slices.ContainsFunc(c.rules, func(p *policylog.Policy) bool {
+		if p.For.Kind != at.Kind {
+			return false
+		}
+		for _, r := range p.Rules {
+			if (phase || alike(fieldPath(field), fieldPath(r.Trigger))) && slices.ContainsFunc(r.Policies, e.isOf) {
+				return true
+			}
+		}
+		return phase && slices.ContainsFunc(p.Sections(), func(s *policylog.Section) bool { return s != nil && slices.ContainsFunc(s.Policies, e.isOf) })
+	})
+}
+
+// isOf reports whether an entry is one that a permission gives.
+func (e *entry) isOf(p policylog.Permission) bool {
+	if kinds[p.Target.Resource] != e.Kind && e.Kind != "*" {
+		return false
+	}
+	has := func(verb string) bool { return slices.Contains(p.Verbs, verb) || slices.Contains(p.Verbs, "*") }
+	switch e.Mutation {
+	case "create":
+		return has("Create")
+	case "delete":
+		return has("Delete")
+	case "*":
+		return len(p.Mutations) == 0
+	}
+	for _, m := range p.Mutations {
+		if m.JSONPath == e.Mutation {
+			return true
+		}
+	}
+	return false
+}
+
+// changesField reports whether a version changes something of a field, or around it.
+func changesField(v *audit.Version, path []string) bool {
+	before, after := v.Before.Object, v.Object
+	changes := slices.Concat(
+		audit.ContentChanges(before, after), audit.LabelChanges(before, after), audit.OwnerChanges(before, after), audit.AnnotationChanges(before, after))
+	return slices.ContainsFunc(changes, func(ch audit.Change) bool { return alike(ch.Path, path) })
+}
+
+// alike reports whether one path is within another, whatever the places in lists: these are told by keys, too.
+func alike(a, b []string) bool {
+	for i := range min(len(a), len(b)) {
+		if a[i] != b[i] && !isPlace(a[i]) && !isPlace(b[i]) {
+			return false
+		}
+	}
+	return true
+}
+
+func isPlace(key string) bool {
+	_, err := strconv.Atoi(key)
+	return err == nil || key == "*" || strings.Contains(key, "=")
+}
+
+// fieldPath reads a path as the operator writes it: keys in brackets may have dots.
+func fieldPath(text string) []string {
+	var out []string
+	for text != "" {
+		end := strings.IndexAny(text, ".[")
+		if text[0] == '[' {
+			end = strings.IndexByte(text, ']')
+			if end < 0 {
+				return append(out, text)
+			}
+			out, text = append(out, strings.Trim(text[1:end], `'"`)), strings.TrimPrefix(text[end+1:], ".")
+			continue
+		}
+		if end < 0 {
+			return append(out, text)
+		}
+		out, text = append(out, text[:end]), strings.TrimPrefix(text[end:], ".")
+	}
+	return out
+}
+
+// approves reports whether a write that may have made a version approves of a field, or of something around or in it.
+func approves(v *audit.Version, w *audit.Write, path []string) bool {
+	return v.Approves(w) && slices.ContainsFunc(w.Approved(), func(text string) bool {
+		field, _, _ := strings.Cut(strings.TrimSpace(text), "@")
+		return field == "*" || alike(fieldPath(field), path)
+	})
 }
 
 // began reports whether the one whom an entry names has written what the first hop says, and
@@ -110,6 +234,10 @@ func (c *checker) began(at *audit.Version, e *entry) bool {
 				}
 				if first.Field == created {
 					return w.Creates()
+				}
+				path := fieldPath(first.Field)
+				if !approves(v, w, path) && (v.Before == nil || !changesField(v, path)) {
+					return false
 				}
 				// A scale shows no generation, and is folded in with a later one.
 				right := v.Generation == first.Generation || (w.Subresource == audit.SubScale || v.Approves(w)) && v.Generation <= first.Generation
