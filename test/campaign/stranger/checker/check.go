@@ -41,6 +41,9 @@ type Evidence struct {
 	// Played are the acts that were played in the name of a controller: an allowance is for
 	// a field, and not for a value, so that such values may be carried out.
 	Played map[int]bool
+	// Whole is true where the log has all that was asked for, as the API server was never ended, and times are those
+	// of one clock: then what is said of requests is compared with them, and not only who made any.
+	Whole bool
 	// Said is what the operator wrote into its log.
 	Said string
 }
@@ -106,7 +109,8 @@ type checker struct {
 	strays map[types.UID]adoption
 	// states are what the model says of each version of an object that was asked about.
 	states map[*audit.Life][]*state
-	users  map[string]bool
+	// byUser are the requests of each user.
+	byUser map[string][]*audit.Write
 	// vanished are the objects whose end was found by vanish.
 	vanished map[types.UID]bool
 	// activity caches, by the UID of an object, when requests for it or its children were received.
@@ -144,7 +148,7 @@ func Check(e Evidence) (*Report, error) {
 // prepare puts the evidence in order.
 func prepare(e Evidence) (*checker, error) {
 	c := &checker{
-		Evidence: e, lives: audit.Lives(e.Log.Writes), byName: map[string][]*audit.Life{}, strays: map[types.UID]adoption{}, users: map[string]bool{},
+		Evidence: e, lives: audit.Lives(e.Log.Writes), byName: map[string][]*audit.Life{}, strays: map[types.UID]adoption{}, byUser: map[string][]*audit.Write{},
 		states: map[*audit.Life][]*state{}, activity: map[types.UID][]time.Time{}, vanished: map[types.UID]bool{},
 	}
 	c.report.Children, c.report.Known = map[string]int{}, map[string]int{}
@@ -166,7 +170,7 @@ func prepare(e Evidence) (*checker, error) {
 	c.vanish()
 	for _, w := range e.Log.Writes {
 		if w.Resource != events {
-			c.users[w.User] = true
+			c.byUser[w.User] = append(c.byUser[w.User], w)
 		}
 	}
 	var err error

@@ -349,7 +349,7 @@ func (s *story) judged() *Report {
 	if err != nil {
 		s.t.Fatal(err)
 	}
-	report, err := Check(Evidence{Log: log, Operator: operatorUser, Played: map[int]bool{9: true}, Final: s.final, Said: s.said})
+	report, err := Check(Evidence{Log: log, Operator: operatorUser, Played: map[int]bool{9: true}, Final: s.final, Whole: true, Said: s.said})
 	if err != nil {
 		s.t.Fatal(err)
 	}

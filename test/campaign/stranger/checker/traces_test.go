@@ -100,6 +100,69 @@ func TestLedgers(t *testing.T) {
 	}
 }
 
+// Whom records name has asked for what they say.
+func TestStories(t *testing.T) {
+	type fields = map[string]any
+	history := func(entries ...any) fields { return fields{"history": entries} }
+	denied := func(user, operation, kind, name, at string) fields {
+		return fields{"event": "Denied", "user": user, "operation": operation, "kind": kind, "names": []any{name}, "time": at}
+	}
+	// Mallory asks for it five seconds before the record is written.
+	const at, then = "2026-01-01T00:04:40Z", "2026-01-01T00:02:40Z"
+	deletes := func(s *story) {
+		s.event("mallory", audit.VerbDelete, replicaSets, "", "web-1", 403, nil, fields{"kind": "Status"})
+	}
+	tests := map[string]struct {
+		tell   func(*story)
+		status fields
+		want   []Promise
+	}{
+		"a denial":                   {tell: deletes, status: history(denied("mallory", "Delete", "ReplicaSet", "web-1", at))},
+		"a denial of somebody else":  {tell: deletes, status: history(denied("alice", "Delete", "ReplicaSet", "web-1", at)), want: []Promise{Forged}},
+		"a denial of something else": {tell: deletes, status: history(denied("mallory", "Delete", "ReplicaSet", "web-2", at)), want: []Promise{Forged}},
+		"a denial of another kind":   {tell: deletes, status: history(denied("mallory", "Delete", "Pod", "web-1", at)), want: []Promise{Forged}},
+		"a denial at another time":   {tell: deletes, status: history(denied("mallory", "Delete", "ReplicaSet", "web-1", then)), want: []Promise{Forged}},
+		"a denial of an update":      {tell: deletes, status: history(denied("mallory", "Update", "ReplicaSet", "web-1", at)), want: []Promise{Forged}},
+		"a denial of what was done": {tell: func(s *story) {
+			s.write("mallory", audit.VerbPatch, replicaSets, "web-1", fields{"metadata": fields{"annotations": fields{"a": "b"}}})
+		}, status: history(denied("mallory", "Update", "ReplicaSet", "web-1", at)), want: []Promise{Forged}},
+		"a denial that the last version has no more": {tell: func(s *story) {
+			s.write(operatorUser, audit.VerbCreate, records, "r", fields{
+				"spec": fields{"targetRef": fields{"kind": "Deployment", "name": "web"}}, "status": history(denied("mallory", "Delete", "ReplicaSet", "web-1", then)),
+			})
+		}, status: history(), want: []Promise{Forged}},
+		"a change": {tell: func(s *story) {
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(fields{"minReadySeconds": 3}))
+		}, status: history(fields{"event": "Withheld", "user": "mallory", "operation": "Update", "time": at})},
+		"a change of somebody else": {tell: func(s *story) {
+			s.write("mallory", audit.VerbPatch, deployments, "web", spec(fields{"minReadySeconds": 3}))
+		}, status: history(fields{"event": "Withheld", "user": "bob", "operation": "Update", "time": at}), want: []Promise{Forged}},
+		"a deletion": {tell: func(s *story) { s.remove("alice", deployments, "web") },
+			status: fields{"deletion": fields{"user": "alice", "time": at}}},
+		"a deletion of what is above it": {tell: func(s *story) { s.remove("alice", things, "app") },
+			status: fields{"deletion": fields{"user": "alice", "time": at, "trace": []any{fields{"kind": "Thing", "name": "app"}}}}},
+		"a deletion by somebody else": {tell: func(s *story) { s.remove("alice", deployments, "web") },
+			status: fields{"deletion": fields{"user": "mallory", "time": at}}, want: []Promise{Forged}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			s.at = time.Date(2026, 1, 1, 0, 4, 40, 0, time.UTC)
+			tc.tell(s)
+			s.write(operatorUser, audit.VerbCreate, records, "r", fields{
+				"spec": fields{"targetRef": fields{"kind": "Deployment", "name": "web"}}, "status": tc.status,
+			})
+			var got []Promise
+			for _, f := range s.judged().Findings {
+				got = append(got, f.Promise)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 func TestFieldPath(t *testing.T) {
 	for text, want := range map[string][]string{
 		"spec":                               {"spec"},
