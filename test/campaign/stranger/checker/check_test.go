@@ -218,7 +218,7 @@ func (s *story) set(pieces ...string) {
 	s.later(time.Minute)
 	s.write("mallory", audit.VerbPatch, statefulSets, "db", spec(map[string]any{"replicas": 3}))
 	s.write("mallory", audit.VerbPatch, pods, "db-1", map[string]any{"metadata": map[string]any{"labels": map[string]any{"app": "other"}}})
-	s.write(controller, audit.VerbPatch, pods, "db-1", map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+	s.release(controller, pods, "db-1")
 	for _, name := range pieces {
 		made(name)
 	}
@@ -241,7 +241,33 @@ func (s *story) lets(name string) {
 	s.set()
 	made := map[string]any{"metadata": s.owned("StatefulSet", "db"), "spec": template("db:1")["spec"]}
 	s.write("alice", audit.VerbCreate, pods, name, made)
-	s.write(controllers[kinds[statefulSets]], audit.VerbPatch, pods, name, map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+	s.release(controllers[kinds[statefulSets]], pods, name)
+}
+
+// release has a controller let go of a child, which the operator says.
+func (s *story) release(controller, resource, name string) {
+	s.reason = releasing
+	s.write(controller, audit.VerbPatch, resource, name, map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+	s.reason = ""
+}
+
+// renames has the controller of a Thing name the owner of its ConfigMap otherwise, for a reason.
+func (s *story) renames(reason string) {
+	s.thing()
+	s.reason = reason
+	meta := merged(audit.AsMap(s.objects["configmaps/app-config"]["metadata"]), map[string]any{"ownerReferences": []any{map[string]any{
+		"apiVersion": "apps/v1", "kind": "Thing", "name": "other", "uid": "uid-app", "controller": true,
+	}}})
+	s.write(controllers[kinds[things]], audit.VerbPatch, configMaps, "app-config", map[string]any{"metadata": meta})
+}
+
+// keeps has the controller of a set write its history, with a reference to who owns it, or none.
+func (s *story) keeps(owners any) {
+	s.set()
+	controller := controllers[kinds[statefulSets]]
+	s.reason = "Bookkeeping"
+	s.write(controller, audit.VerbCreate, revisions, "db-r", map[string]any{"metadata": s.owned("StatefulSet", "db"), "revision": 1})
+	s.write(controller, audit.VerbPatch, revisions, "db-r", map[string]any{"metadata": map[string]any{"ownerReferences": owners}, "revision": 2})
 }
 
 // thing is a Thing of alice's that says that it is Ready, and whose controller changes its ConfigMap
@@ -464,8 +490,15 @@ func TestCheck(t *testing.T) {
 			audit.AsMap(audit.ValueAt(meta, "ownerReferences", "0"))["name"] = "other"
 			s.write("mallory", audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": meta})
 		}, want: []Promise{Uncovered}},
-		"a set lets go of a Pod that is not named after it": {tell: func(s *story) { s.lets("zq7z") }},
-		"a set lets go of a Pod of its own":                 {tell: func(s *story) { s.lets("db-7") }, want: []Promise{Uncovered}},
+		"a set lets go of a Pod that is not named after it":       {tell: func(s *story) { s.lets("zq7z") }},
+		"a set lets go of a Pod of its own":                       {tell: func(s *story) { s.lets("db-7") }, want: []Promise{Uncovered}},
+		"a controller names itself otherwise":                     {tell: func(s *story) { s.renames("Maintaining") }, want: []Promise{Uncovered}},
+		"a controller names itself otherwise, which is a release": {tell: func(s *story) { s.renames(releasing) }},
+		"a set keeps its history":                                 {tell: func(s *story) { s.keeps(s.owned("StatefulSet", "db")["ownerReferences"]) }},
+		"a set lets go of its history":                            {tell: func(s *story) { s.keeps(nil) }, want: []Promise{Uncovered}},
+		"a set controls its history no more": {tell: func(s *story) {
+			s.keeps([]any{map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "uid-db"}})
+		}, want: []Promise{Uncovered}},
 		"a controller lets go of what it selects": {tell: func(s *story) {
 			s.write(deploymentController, audit.VerbPatch, replicaSets, "web-1", map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
 		}, want: []Promise{Uncovered}},

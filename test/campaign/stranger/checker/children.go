@@ -197,11 +197,36 @@ func (c *checker) checkVersion(l *audit.Life, v *audit.Version) {
 		}
 		if why := c.grants(child); why != "" {
 			c.report.Children[why]++
+			if !slices.Contains([]string{unbounded, origin, finishing, stray}, why) {
+				c.checkLoss(child, why)
+			}
 			return
 		}
 		refused = child
 	}
 	c.uncovered(refused)
+}
+
+// releasing is what the operator says of a request by which a parent lets go of a child.
+const releasing = "Released"
+
+// checkLoss looks whether it was told that a parent let go of a child, in whatever way: what is somebody else's, or
+// nobody's, can be changed, and adopted again. Of a history it is not told.
+func (c *checker) checkLoss(w *childWrite, why string) {
+	parent := c.parentOf(w)
+	told := slices.Contains(w.Reasons, releasing) || w.Resource == revisions && slices.Contains(w.Reasons, "Bookkeeping")
+	exempt := c.excused(w.Write, parent.First().Kind) || c.adopting(parent, w.Answered) || c.disturbed(parent, w.Received.Add(-lag), w.Answered)
+	if c.Whole && w.loses(parent) && !told && !exempt {
+		c.findf(Uncovered, w.Received, w.life, parent, "its parent lets go of it by %s, for %s, which the operator takes for %v, and no release", w, why, w.Reasons)
+	}
+}
+
+// loses reports whether a change takes away that an object owns the child, or a part of how that is said.
+func (w *childWrite) loses(parent *audit.Life) bool {
+	return slices.ContainsFunc(w.changes, func(ch audit.Change) bool {
+		before, ok := ch.Before.(audit.Owner)
+		return ok && before.UID == parent.UID && ch.Verb == audit.Drops
+	})
 }
 
 // checkEnds judges that the end of an object was asked for by who may. Of several who asked at the
@@ -337,7 +362,7 @@ func (c *checker) keepsBooks(w *childWrite, kind string) bool {
 		return false
 	}
 	// The API server asks again where an object has changed meanwhile.
-	return w.Resource == revisions || w.Resource == replicaSets && w.Removes() &&
+	return w.Resource == revisions && !w.loses(c.parentOf(w)) || w.Resource == replicaSets && w.Removes() &&
 		slices.ContainsFunc(w.life.Current(w.Received.Add(-lag), w.Answered), func(i int) bool {
 			return w.life.Versions[i].Replicas() == 0 && w.life.Versions[i].Status.Replicas == 0
 		})
