@@ -61,6 +61,8 @@ const (
 	Forged Promise = "a trace that names who did not act"
 	// Refused is nothing that controllers do for a cause.
 	Refused Promise = "a controller refused what is allowed"
+	// Unending adoption there is none.
+	Unending Promise = "an adoption that does not end"
 	// Told values there are none.
 	Told Promise = "a value in a message"
 )
@@ -141,6 +143,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkTraces()
 	c.checkMessages()
 	c.checkRefusals()
+	c.checkAdoptions()
 	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int { return a.At.Compare(b.At) })
 	return &c.report, nil
 }
