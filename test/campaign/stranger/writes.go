@@ -340,6 +340,13 @@ func (p *performance) steer() bool {
 		"pods":       {"spec.containers.0.image": text + ":1", "spec.activeDeadlineSeconds": p.mark().Number()},
 	}
 	all := choices[p.Resource]
+	if p.Resource == "jobs" && p.Who != plan.Alice {
+		// Small enough for a Job to end by them.
+		maps.Copy(all, map[string]any{
+			"spec.activeDeadlineSeconds": int64(1 + p.r.IntN(3)), "spec.backoffLimit": int64(p.r.IntN(2)),
+			"spec.ttlSecondsAfterFinished": int64(p.r.IntN(3)), "spec.completions": int64(1 + p.r.IntN(3)),
+		})
+	}
 	if slices.Contains([]string{"deployments", "statefulsets", "daemonsets"}, p.Resource) {
 		maps.Copy(all, template)
 	}

@@ -61,6 +61,8 @@ const (
 	Forged Promise = "a trace that names who did not act"
 	// Refused is nothing that controllers do for a cause.
 	Refused Promise = "a controller refused what is allowed"
+	// Hasty changes there are none: of what would be carried out without a change of children.
+	Hasty Promise = "a change that could not wait"
 	// Unending adoption there is none.
 	Unending Promise = "an adoption that does not end"
 	// Told values there are none.
@@ -144,6 +146,8 @@ func Check(e Evidence) (*Report, error) {
 	c.checkMessages()
 	c.checkRefusals()
 	c.checkAdoptions()
+	c.checkHasty()
+	c.checkJobs()
 	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int { return a.At.Compare(b.At) })
 	return &c.report, nil
 }

@@ -1,0 +1,135 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package checker
+
+import (
+	"encoding/json"
+	"slices"
+	"strings"
+
+	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/policylog"
+)
+
+// cannotWait are the fields that are carried out otherwise than by a change of children: of who may not, a change
+// of them is refused where a rule is about it.
+var cannotWait = map[string][][]string{
+	kinds[deployments]:  {{"spec", "revisionHistoryLimit"}},
+	kinds[statefulSets]: {{"spec", "persistentVolumeClaimRetentionPolicy"}, {"spec", "revisionHistoryLimit"}},
+	kinds[daemonSets]:   {{"spec", "revisionHistoryLimit"}},
+	kinds[jobs]:         {{"spec", "backoffLimit"}, {"spec", "maxFailedIndexes"}, {"spec", "ttlSecondsAfterFinished"}},
+}
+
+// checkHasty looks for changes of such fields that passed. What is new, or whose policies just come or go, is not
+// judged.
+func (c *checker) checkHasty() {
+	for _, l := range c.all {
+		fields := cannotWait[l.First().Kind]
+		if len(fields) == 0 {
+			continue
+		}
+		for i, v := range l.Versions {
+			if i == 0 || v.By.Removes() || v.Deleting || c.keepsAlive(v.By) {
+				continue
+			}
+			for _, ch := range audit.ContentChanges(v.Before.Object, v.Object) {
+				if slices.ContainsFunc(fields, func(f []string) bool { return audit.Related(ch.Path, f) }) {
+					c.checkField(l, i, ch)
+				}
+			}
+		}
+	}
+}
+
+func (c *checker) checkField(l *audit.Life, i int, ch audit.Change) {
+	v, states := l.Versions[i], c.statesOf(l)
+	from, to := v.By.Received.Add(-lag), v.By.Answered
+	governing := c.rules.During(v.Kind, v.Before.Controller() != nil, from, to)
+	if states == nil || states[i-1].initializing || !triggers(governing, ch) || c.disturbed(l, from.Add(-policylog.Moment), to) || c.adopting(l, to) || c.orphaned(l, to) {
+		return
+	}
+	rights := c.rightsTo(v)
+	may := slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return c.initiates(l, v, w) && (!rights.less || rights.include(ch.Path)) })
+	if may || c.isCovered(l, v) || c.excused(v.By, v.Kind) {
+		return
+	}
+	c.findf(Hasty, v.By.Received, l, nil, "%s by %s", ch, v.By)
+}
+
+// ending are the numbers by which a Job fails, by the reasons that its controller says.
+var ending = map[string][]string{
+	"DeadlineExceeded":         {"spec", "activeDeadlineSeconds"},
+	"BackoffLimitExceeded":     {"spec", "backoffLimit"},
+	"MaxFailedIndexesExceeded": {"spec", "maxFailedIndexes"},
+	"CompletionsReached":       {"spec", "completions"},
+}
+
+// sweeper deletes Jobs that have ended.
+const sweeper = "ttl-after-finished-controller"
+
+// checkJobs looks for Jobs that ended, or went, by a number that was withheld.
+func (c *checker) checkJobs() {
+	for _, l := range c.all {
+		if l.First().Kind != kinds[jobs] {
+			continue
+		}
+		for i, v := range l.Versions {
+			if i == 0 || !c.isReport(v) {
+				continue
+			}
+			for _, reason := range ended(v.Object) {
+				if field := ending[reason]; field != nil && !slices.Contains(ended(v.Before.Object), reason) && c.withholds(l, v.By, field) {
+					c.findf(Hasty, v.By.Received, l, nil, "it ended (%s) by %s, which is withheld; %s", reason, strings.Join(field, "."), v.By)
+				}
+			}
+		}
+		for _, w := range l.Ends {
+			if field := []string{"spec", "ttlSecondsAfterFinished"}; strings.HasSuffix(w.User, sweeper) && c.withholds(l, w, field) {
+				c.findf(Hasty, w.Received, l, nil, "it went by %s, which is withheld; %s", strings.Join(field, "."), w)
+			}
+		}
+	}
+}
+
+// withholds reports whether each version of an object that a request may have gone by has something of a field that
+// is withheld.
+func (c *checker) withholds(l *audit.Life, w *audit.Write, field []string) bool {
+	states := c.statesOf(l)
+	found := slices.DeleteFunc(l.Current(w.Received.Add(-lag), w.Received), func(i int) bool { return l.Versions[i].By == w })
+	return states != nil && len(found) > 0 && !slices.ContainsFunc(found, func(i int) bool {
+		return !slices.ContainsFunc(states[i].held, func(h held) bool { return audit.Within(h.path, field) })
+	})
+}
+
+// ended returns the reasons for which a Job has failed, or is done.
+func ended(o *audit.Object) []string {
+	var status struct {
+		Conditions []struct {
+			Type, Status, Reason string
+		} `json:"conditions"`
+	}
+	if json.Unmarshal(o.RawStatus, &status) != nil {
+		return nil
+	}
+	var out []string
+	for _, condition := range status.Conditions {
+		if (condition.Type == "Failed" || condition.Type == "Complete") && condition.Status == "True" {
+			out = append(out, condition.Reason)
+		}
+	}
+	return out
+}

@@ -1,0 +1,127 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package checker
+
+import (
+	"encoding/json"
+	"testing"
+	"time"
+
+	"github.com/google/go-cmp/cmp"
+
+	"kausality.io/operator/test/campaign/audit"
+)
+
+const policyOfJobs = `{"metadata":{},"spec":{"for":{"kind":"Job"},
+	"subjects":[{"kind":"User","name":"alice","mayInitiate":true},{"kind":"ServiceAccount","name":"job-controller","namespace":"kube-system"}],
+	"initializing":{"policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]},
+	"rules":[{"trigger":"spec","policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]}]}}`
+
+// job is a Job of alice's, which was retried, and so is initializing no more.
+func (s *story) job() {
+	s.t.Helper()
+	var p map[string]any
+	if err := json.Unmarshal([]byte(policyOfJobs), &p); err != nil {
+		s.t.Fatal(err)
+	}
+	s.govern("job", p)
+	s.later(time.Minute)
+	s.write("alice", audit.VerbCreate, jobs, "batch", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{"parallelism": 1}})
+}
+
+// ends has somebody say that the Job has failed for a reason.
+func (s *story) ends(user, reason string) {
+	s.write(user, audit.VerbUpdate, "jobs/status", "batch", map[string]any{"status": map[string]any{
+		"conditions": []any{map[string]any{"type": "Failed", "status": "True", "reason": reason}},
+	}})
+}
+
+// What cannot wait is refused, and what is withheld ends nothing.
+func TestHasty(t *testing.T) {
+	controller := controllers[kinds[jobs]]
+	deadline := spec(map[string]any{"activeDeadlineSeconds": 1})
+	limits := spec(map[string]any{"revisionHistoryLimit": 0})
+	tests := map[string]struct {
+		tell func(*story)
+		want []Promise
+	}{
+		"alice limits the history of a set":      {tell: func(s *story) { s.set(); s.write("alice", audit.VerbPatch, statefulSets, "db", limits) }},
+		"a stranger limits the history of a set": {tell: func(s *story) { s.set(); s.write("mallory", audit.VerbPatch, statefulSets, "db", limits) }, want: []Promise{Hasty}},
+		"a stranger has its claims deleted": {tell: func(s *story) {
+			s.set()
+			s.write("mallory", audit.VerbPatch, statefulSets, "db", spec(map[string]any{"persistentVolumeClaimRetentionPolicy": map[string]any{"whenScaled": "Delete"}}))
+		}, want: []Promise{Hasty}},
+		"a stranger changes what can wait": {tell: func(s *story) {
+			s.set()
+			s.write("mallory", audit.VerbPatch, statefulSets, "db", spec(map[string]any{"minReadySeconds": 5}))
+		}},
+		"of what no rule is about": {tell: func(s *story) { s.write("mallory", audit.VerbPatch, deployments, "web", limits) }},
+		"of bob, who may change something else": {tell: func(s *story) {
+			s.govern("users", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{
+				"for": map[string]any{"kind": "StatefulSet"}, "subjects": []any{map[string]any{"kind": "User", "name": "bob", "mayInitiate": true}},
+				"rules": []any{map[string]any{"trigger": "spec.replicas"}},
+			}})
+			s.later(time.Minute)
+			s.set()
+			s.write("bob", audit.VerbPatch, statefulSets, "db", limits)
+		}, want: []Promise{Hasty}},
+		"a stranger's deadline": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", deadline)
+			s.ends(controller, "DeadlineExceeded")
+		}, want: []Promise{Hasty}},
+		"a stranger's deadline that was approved": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", deadline)
+			s.write("alice", audit.VerbPatch, jobs, "batch", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/approve": "*"}}})
+			s.ends(controller, "DeadlineExceeded")
+		}},
+		"alice's deadline": {tell: func(s *story) {
+			s.job()
+			s.write("alice", audit.VerbPatch, jobs, "batch", deadline)
+			s.ends(controller, "DeadlineExceeded")
+		}},
+		"a stranger's deadline, and something else": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", deadline)
+			s.ends(controller, "PodFailurePolicy")
+		}},
+		"a stranger says that it has failed": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", deadline)
+			s.ends("mallory", "DeadlineExceeded")
+		}},
+		"a stranger has it go": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"ttlSecondsAfterFinished": 0}))
+			s.remove("system:serviceaccount:kube-system:ttl-after-finished-controller", jobs, "batch")
+		}, want: []Promise{Hasty}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			tc.tell(s)
+			var got []Promise
+			for _, f := range s.judged().Findings {
+				got = append(got, f.Promise)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
