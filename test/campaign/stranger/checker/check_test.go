@@ -494,8 +494,14 @@ func TestCheck(t *testing.T) {
 		"a set lets go of a Pod of its own":                       {tell: func(s *story) { s.lets("db-7") }, want: []Promise{Uncovered}},
 		"a controller names itself otherwise":                     {tell: func(s *story) { s.renames("Maintaining") }, want: []Promise{Uncovered}},
 		"a controller names itself otherwise, which is a release": {tell: func(s *story) { s.renames(releasing) }},
-		"a set keeps its history":                                 {tell: func(s *story) { s.keeps(s.owned("StatefulSet", "db")["ownerReferences"]) }},
-		"a set lets go of its history":                            {tell: func(s *story) { s.keeps(nil) }, want: []Promise{Uncovered}},
+		"a stranger lets go of a child of what is going": {tell: func(s *story) {
+			s.thing()
+			s.write("alice", audit.VerbPatch, things, "app", map[string]any{"metadata": map[string]any{"deletionTimestamp": "2026-01-01T00:00:00Z", "finalizers": []any{"a"}}})
+			s.reason = "Deleting"
+			s.write("mallory", audit.VerbPatch, configMaps, "app-config", map[string]any{"metadata": map[string]any{"ownerReferences": nil}})
+		}},
+		"a set keeps its history":      {tell: func(s *story) { s.keeps(s.owned("StatefulSet", "db")["ownerReferences"]) }},
+		"a set lets go of its history": {tell: func(s *story) { s.keeps(nil) }, want: []Promise{Uncovered}},
 		"a set controls its history no more": {tell: func(s *story) {
 			s.keeps([]any{map[string]any{"apiVersion": "apps/v1", "kind": "StatefulSet", "name": "db", "uid": "uid-db"}})
 		}, want: []Promise{Uncovered}},

@@ -197,7 +197,7 @@ func (c *checker) checkVersion(l *audit.Life, v *audit.Version) {
 		}
 		if why := c.grants(child); why != "" {
 			c.report.Children[why]++
-			if !slices.Contains([]string{unbounded, origin, finishing, stray}, why) {
+			if !slices.Contains([]string{unbounded, origin, finishing, stray, deletes, adopting}, why) {
 				c.checkLoss(child, why)
 			}
 			return
@@ -216,6 +216,9 @@ func (c *checker) checkLoss(w *childWrite, why string) {
 	parent := c.parentOf(w)
 	told := slices.Contains(w.Reasons, releasing) || w.Resource == revisions && slices.Contains(w.Reasons, "Bookkeeping")
 	exempt := c.excused(w.Write, parent.First().Kind) || c.adopting(parent, w.Answered) || c.disturbed(parent, w.Received.Add(-lag), w.Answered)
+	exempt = exempt || why == initializing && slices.ContainsFunc(c.rules.Ever(parent.First().Kind, w.Received.Add(-lag), w.Answered), func(p *policylog.Policy) bool {
+		return p.Initializing == nil || !p.Bounds(w.Resource, p.Initializing) // It restricts nothing.
+	})
 	if c.Whole && w.loses(parent) && !told && !exempt {
 		c.findf(Uncovered, w.Received, w.life, parent, "its parent lets go of it by %s, for %s, which the operator takes for %v, and no release", w, why, w.Reasons)
 	}

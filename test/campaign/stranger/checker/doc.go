@@ -25,7 +25,9 @@ limitations under the License.
 //   - a change of a bounded child that the model grants by no cause and no section;
 //   - a value of a stranger in what controllers make below an object, without that anybody
 //     who may has approved of it. Each value has a mark that tells the act that it comes from;
-//   - a ledger or a record that names somebody as having begun what they have not done.
+//   - a ledger or a record that names somebody as having done what they have not;
+//   - a value of a stranger in a message, a refusal of what is certainly allowed, an adoption that
+//     does not end, and a change of what cannot wait.
 //
 // Where it cannot tell, it is lenient: a controller and the operator may go by a version that
 // is two seconds old, and what happens around the coming and going of a policy is not judged.

@@ -59,7 +59,7 @@ func (c *checker) checkField(l *audit.Life, i int, ch audit.Change) {
 	v, states := l.Versions[i], c.statesOf(l)
 	from, to := v.By.Received.Add(-lag), v.By.Answered
 	governing := c.rules.During(v.Kind, v.Before.Controller() != nil, from, to)
-	if states == nil || states[i-1].initializing || !triggers(governing, ch) || c.disturbed(l, from.Add(-policylog.Moment), to) || c.adopting(l, to) || c.orphaned(l, to) {
+	if len(states) == 0 || states[i-1].initializing || !triggers(governing, ch) || c.disturbed(l, from.Add(-policylog.Moment), to) || c.adopting(l, to) || c.orphaned(l, to) {
 		return
 	}
 	rights := c.rightsTo(v)
@@ -78,8 +78,10 @@ var ending = map[string][]string{
 	"CompletionsReached":       {"spec", "completions"},
 }
 
-// sweeper deletes Jobs that have ended.
+// sweeper deletes Jobs that have ended, as their lifetime is over.
 const sweeper = "ttl-after-finished-controller"
+
+var lifetime = []string{"spec", "ttlSecondsAfterFinished"}
 
 // checkJobs looks for Jobs that ended, or went, by a number that was withheld.
 func (c *checker) checkJobs() {
@@ -98,8 +100,8 @@ func (c *checker) checkJobs() {
 			}
 		}
 		for _, w := range l.Ends {
-			if field := []string{"spec", "ttlSecondsAfterFinished"}; strings.HasSuffix(w.User, sweeper) && c.withholds(l, w, field) {
-				c.findf(Hasty, w.Received, l, nil, "it went by %s, which is withheld; %s", strings.Join(field, "."), w)
+			if strings.HasSuffix(w.User, sweeper) && c.withholds(l, w, lifetime) {
+				c.findf(Hasty, w.Received, l, nil, "it went by %s, which is withheld; %s", strings.Join(lifetime, "."), w)
 			}
 		}
 	}

@@ -105,6 +105,20 @@ func TestHasty(t *testing.T) {
 			s.write("mallory", audit.VerbPatch, jobs, "batch", deadline)
 			s.ends("mallory", "DeadlineExceeded")
 		}},
+		"a stranger's deadline of what has ended": {tell: func(s *story) {
+			s.job()
+			s.write(controller, audit.VerbCreate, pods, "batch-a", map[string]any{"metadata": s.owned("Job", "batch"), "spec": template("job:1")["spec"]})
+			s.ends(controller, "PodFailurePolicy")
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"activeDeadlineSeconds": 7000005}))
+			s.write("alice", audit.VerbPatch, jobs, "batch", spec(map[string]any{"suspend": true}))
+			s.remove(controller, pods, "batch-a")
+		}},
+		"a stranger has what has ended go": {tell: func(s *story) {
+			s.job()
+			s.ends(controller, "PodFailurePolicy")
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"ttlSecondsAfterFinished": 0}))
+			s.remove("system:serviceaccount:kube-system:ttl-after-finished-controller", jobs, "batch")
+		}, want: []Promise{Hasty, Hasty}},
 		"a stranger has it go": {tell: func(s *story) {
 			s.job()
 			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"ttlSecondsAfterFinished": 0}))

@@ -205,7 +205,18 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 		s.settle(v)
 		s.prove(v)
 	}
+	if v.Kind == kinds[jobs] && !s.initializing {
+		s.finish()
+	}
 	return s
+}
+
+// finish ends what is withheld of a Job that has ended, which makes nothing any more: no report comes after that. It
+// can still be deleted.
+func (s *state) finish() {
+	s.held = slices.DeleteFunc(s.held, func(h held) bool {
+		return audit.Within(h.path, []string{"spec"}) && !audit.Within(h.path, []string{"spec", "template"}) && !audit.Within(h.path, lifetime)
+	})
 }
 
 // settle ends the causes for which a version reports that it has settled, or starts their quiet time.

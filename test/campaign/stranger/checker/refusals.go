@@ -146,7 +146,8 @@ func (c *checker) isSure(parent *audit.Life, w *audit.Write) bool {
 				break
 			}
 			reported := v.Before != nil && v.By.User != c.Operator && string(v.RawStatus) != string(v.Before.RawStatus)
-			if reported && (v.By.Posing || !c.isReport(v)) || v.Deleting || len(v.Owners) > 1 || v.At("spec", "paused") == true {
+			paused, _ := v.At("spec", "paused").(bool)
+			if reported && (v.By.Posing || !c.isReport(v)) || v.Deleting || len(v.Owners) > 1 || paused {
 				return false
 			}
 		}
