@@ -49,7 +49,9 @@ spec:
 		if to != "" {
 			d.SetAnnotations(map[string]string{command: to})
 		}
-		d.Object["spec"].(map[string]any)["template"] = map[string]any{"metadata": map[string]any{"name": image}}
+		if err := unstructured.SetNestedField(d.Object, image, "spec", "template", "metadata", "name"); err != nil {
+			t.Fatal(err)
+		}
 		return d
 	}
 	tests := map[string]struct {
