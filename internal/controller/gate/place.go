@@ -110,7 +110,8 @@ func (r *Reconciler) placeDeletion(ctx context.Context, v *view, target gate.Tar
 	}
 	if rec == nil || rec.Status.Deletion == nil || len(rec.Status.Deletion.Policies) == 0 {
 		above := ancestry.Parent(ctx, r.Holders, parent)
-		v.deletionUntold = above == nil || above.GetDeletionTimestamp() != nil
+		// Without policies nobody will say.
+		v.deletionUntold = len(v.policies) > 0 && (above == nil || above.GetDeletionTimestamp() != nil)
 		return nil
 	}
 	v.deletionAllowed = slices.ContainsFunc(rec.Status.Deletion.Policies, func(name string) bool {
