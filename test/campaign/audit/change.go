@@ -145,15 +145,17 @@ func ContentChanges(before, after *Object) []Change {
 // OwnerChanges returns the changes of who owns the object: the version of the reference does not count.
 func OwnerChanges(before, after *Object) []Change {
 	var out []Change
+	// Another reference to an owner that there is makes no other owner, and takes none away.
+	again := func(o Owner) bool {
+		return !o.Controller && slices.ContainsFunc(before.Owners, func(b Owner) bool { return b.UID == o.UID && !b.Same(o) && slices.ContainsFunc(after.Owners, b.Same) })
+	}
 	for _, o := range before.Owners {
-		if !slices.ContainsFunc(after.Owners, o.Same) {
+		if !again(o) && !slices.ContainsFunc(after.Owners, o.Same) {
 			out = append(out, Change{OwnersPath, Drops, o, nil})
 		}
 	}
 	for _, o := range after.Owners {
-		// Another reference to an owner that there is makes no other owner.
-		again := !o.Controller && slices.ContainsFunc(before.Owners, func(b Owner) bool { return b.UID == o.UID && slices.ContainsFunc(after.Owners, b.Same) })
-		if !again && !slices.ContainsFunc(before.Owners, o.Same) {
+		if !again(o) && !slices.ContainsFunc(before.Owners, o.Same) {
 			out = append(out, Change{OwnersPath, Inserts, nil, o})
 		}
 	}

@@ -69,6 +69,7 @@ type Status struct {
 	Replicas               int64 `json:"replicas"`
 	UpdatedReplicas        int64 `json:"updatedReplicas"`
 	AvailableReplicas      int64 `json:"availableReplicas"`
+	TerminatingReplicas    int64 `json:"terminatingReplicas"`
 	DesiredNumberScheduled int64 `json:"desiredNumberScheduled"`
 	UpdatedNumberScheduled int64 `json:"updatedNumberScheduled"`
 	NumberAvailable        int64 `json:"numberAvailable"`

@@ -41,6 +41,9 @@ type state struct {
 	causes []cause
 	// approved are the acts of strangers whose values are none any more.
 	approved map[int]bool
+	// doubtful is what may be withheld: it was changed around the coming and going of a policy, or withheld
+	// before that. It is approved as far as it counts against anybody, and so is that it is put back.
+	doubtful []held
 }
 
 // held is a change that nobody with the right to it has made.
@@ -160,19 +163,26 @@ func everything(p *policylog.Policy) []policylog.Permission {
 func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state {
 	s := &state{
 		initializing: before.initializing, held: slices.Clone(before.held), causes: slices.Clone(before.causes),
-		approved: before.approved,
+		approved: before.approved, doubtful: before.doubtful,
 	}
 	ever := c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered)
 	changes := slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object))
 	part := c.rightsTo(v)
 	// Without an owner nothing governs an object whose policies name no initiator.
 	governing := c.rules.During(v.Kind, v.Before.Controller() != nil || v.Controller() != nil, v.By.Received, v.By.Answered)
-	switch {
-	case c.disturbed(l, v.Before.By.Received.Add(-lag), v.By.Answered.Add(lag)) || len(governing) == 0:
-		// Around the coming and going of a policy all that is there is taken as it is.
+	if c.disturbed(l, v.Before.By.Received.Add(-lag), v.By.Answered.Add(lag)) || len(governing) == 0 {
+		// What is there when a policy comes or goes is taken as it is.
+		s.doubt(s.held)
 		s.held = nil
 		s.approve(v.Before.Object)
+	}
+	switch {
+	case c.disturbed(l, v.By.Received.Add(-lag), v.By.Answered.Add(lag)) || len(governing) == 0:
+		// And so is what is changed just then.
 		s.approve(v.Object)
+		for _, ch := range pieces(ever, changes) {
+			s.doubt([]held{{path: ch.Path, before: ch.Before}})
+		}
 		switch {
 		case c.isApproved(l, v):
 			s.cause(ever, v, nil)
@@ -350,6 +360,7 @@ func (s *state) approveMarks(marks []int) {
 // more.
 func (s *state) accept(changes []audit.Change) {
 	for _, ch := range changes {
+		s.doubtful = slices.DeleteFunc(slices.Clone(s.doubtful), func(h held) bool { return audit.Within(h.path, ch.Path) })
 		s.held = slices.DeleteFunc(s.held, func(h held) bool { return audit.Related(h.path, ch.Path) })
 		s.approveMarks(marks.Of(ch.After))
 	}
@@ -358,7 +369,7 @@ func (s *state) accept(changes []audit.Change) {
 // withhold notes changes that have none. What no rule is about stays.
 func (s *state) withhold(all []*policylog.Policy, changes []audit.Change) {
 	for _, ch := range changes {
-		if !triggers(all, ch) {
+		if !triggers(all, ch) || s.putsBack(ch) {
 			s.approveMarks(marks.Of(ch.After))
 			continue
 		}
@@ -370,6 +381,22 @@ func (s *state) withhold(all []*policylog.Policy, changes []audit.Change) {
 		}
 		s.held = append(s.held, held{ch.Path, ch.Before, fresh})
 	}
+}
+
+// doubt notes what may be withheld. What was there before the first change of a field is what it was.
+func (s *state) doubt(all []held) {
+	for _, h := range all {
+		if !slices.ContainsFunc(s.doubtful, func(old held) bool { return equality.Semantic.DeepEqual(old.path, h.path) }) {
+			s.doubtful = append(slices.Clip(s.doubtful), h)
+		}
+	}
+}
+
+// putsBack reports whether a change takes back what may be withheld.
+func (s *state) putsBack(ch audit.Change) bool {
+	return slices.ContainsFunc(s.doubtful, func(h held) bool {
+		return equality.Semantic.DeepEqual(h.path, ch.Path) && equality.Semantic.DeepEqual(audit.Absent(h.before), audit.Absent(ch.After))
+	})
 }
 
 // triggers reports whether a rule is about a change.
@@ -444,7 +471,9 @@ func settled(v *audit.Version) bool {
 	s, want := &v.Status, v.Replicas()
 	switch v.Kind {
 	case kinds[deployments]:
-		return s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas == want
+		// By Recreate the new ReplicaSet is made once the old Pods have ended; without replicas no count tells that.
+		ending := want == 0 && v.At("spec", "strategy", "type") == "Recreate" && s.TerminatingReplicas > 0
+		return s.Replicas == want && s.UpdatedReplicas == want && s.AvailableReplicas == want && !ending
 	case kinds[replicaSets]:
 		return s.Replicas == want && s.AvailableReplicas == want
 	case kinds[statefulSets]:
