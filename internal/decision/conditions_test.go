@@ -63,6 +63,51 @@ func TestManyChanges(t *testing.T) {
 	}
 }
 
+// Of several conditions each has to hold.
+func TestAllConditionsHold(t *testing.T) {
+	const ticket, reviewed = "has(object.metadata.labels['ticket'])", "has(object.metadata.labels['reviewed'])"
+	p := compile(t, "reviewed", fmt.Sprintf(`
+for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+subjects: [{kind: Group, name: platform-team, mayInitiate: true}]
+rules:
+- trigger: spec.replicas
+  conditions: [%q, %q]
+  policies:
+  - {target: {apiGroup: apps, apiVersion: v1, resource: replicasets}, relation: ControllerChild, verbs: [Delete]}
+`, ticket, reviewed))
+	for name, tc := range map[string]struct {
+		labels        []string
+		granted, held []string
+		problem       string
+	}{
+		"both hold":       {labels: []string{"ticket", "reviewed"}, granted: []string{"ReplicaSet delete by alice"}},
+		"only the first":  {labels: []string{"ticket"}, held: []string{"spec.replicas"}, problem: reviewed},
+		"only the second": {labels: []string{"reviewed"}, held: []string{"spec.replicas"}, problem: ticket},
+		"neither":         {held: []string{"spec.replicas"}, problem: ticket},
+	} {
+		t.Run(name, func(t *testing.T) {
+			r := aRequest(alice, Update, deploymentGVK, "web").changing(t, int64(3), int64(5), "spec.replicas").governed(p)
+			for _, label := range tc.labels {
+				r.having(t, "metadata.labels["+label+"]", "yes")
+			}
+			got := Grants(t.Context(), &r.Input, Decide(t.Context(), &r.Input))
+			if diff := cmp.Diff(tc.granted, inShort(got).Granted); diff != "" {
+				t.Errorf("granted (-want +got):\n%s", diff)
+			}
+			if diff := cmp.Diff(tc.held, mutations(got.Withheld)); diff != "" {
+				t.Errorf("withheld (-want +got):\n%s", diff)
+			}
+			problem := ""
+			if len(got.Problems) > 0 {
+				problem = got.Problems[0].Expression
+			}
+			if diff := cmp.Diff(tc.problem, problem); diff != "" {
+				t.Errorf("problem (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // Conditions that each cost all that one may leave nothing for those that come after.
 func TestConditionsShareABudget(t *testing.T) {
 	for name, tc := range map[string]struct {

@@ -223,6 +223,32 @@ func TestManyWithheldChangesAreSummarized(t *testing.T) {
 	}
 }
 
+// An approval is of a field and what is below it, and of nothing above it that was changed as a whole.
+func TestApprovalCoversWhatIsBelow(t *testing.T) {
+	deployment := compile(t, "deployment", deploymentSpec)
+	before := object(t, "spec: {template: {spec: {}}}")
+	after := object(t, "spec: {template: {spec: {}, metadata: {annotations: {a: theirs, b: theirs}}}}")
+	held := []string{"spec.template.metadata was <nil>"}
+	for path, want := range map[string][]string{
+		"spec.template":                         nil,
+		"spec.template.metadata":                nil,
+		"spec.template.metadata.annotations":    held,
+		"spec.template.metadata.annotations[a]": held,
+		"spec.template.spec":                    held,
+		"spec.replicas":                         held,
+	} {
+		t.Run(path, func(t *testing.T) {
+			in := &aRequest(alice, Update, deploymentGVK, "web").governed(deployment).replacing(after, after).with(func(in *Input) {
+				in.Approved = []change.Change{{Path: mustPath(t, path), Verb: change.Mutate}}
+			}).Input
+			in.Child.Standing = standing(in.Child.UID, in.OwnPolicies, before, after)
+			if diff := cmp.Diff(want, left(Grants(t.Context(), in, Decide(t.Context(), in)))); diff != "" {
+				t.Errorf("withheld after it (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // What people are told of a withheld change: the field, who changed it, and a digest from
 // which no value can be read.
 func TestEntriesOfWithheldChanges(t *testing.T) {

@@ -1721,6 +1721,34 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestStrayThatIsDeletedAsItIsAdopted", "./internal/webhook/admission"},
 	},
 	{
+		name:  "approving a field approves what is above it",
+		edits: []edit{{"internal/decision/withheld.go", "return change.Pattern(p).Covers(d.Path) })\n\t\t},", "return p.Overlaps(d.Path) })\n\t\t},"}},
+		unit:  []string{"-run=TestApprovalCoversWhatIsBelow", "./internal/decision"},
+	},
+	{
+		name:  "approving all of a stray leaves it one",
+		edits: []edit{{"internal/webhook/admission/approve.go", "		a.adoption = true\n\t\ta.all =", "		a.all ="}},
+		unit:  []string{"-run=TestApprovingAllOfStray", "./internal/webhook/admission"},
+	},
+	{
+		name: "one of several conditions is enough",
+		edits: []edit{{
+			"internal/decision/conditions.go", "		if problem := c.holds(ctx, condition); problem != nil {\n\t\t\treturn problem\n\t\t}\n\t}\n\treturn nil",
+			"		if c.holds(ctx, condition) == nil {\n\t\t\treturn nil\n\t\t}\n\t}\n\tif len(all) > 0 {\n\t\treturn c.holds(ctx, all[0])\n\t}\n\treturn nil",
+		}},
+		unit: []string{"-run=TestAllConditionsHold", "./internal/decision"},
+	},
+	{
+		name:  "who deletes something has caused that",
+		edits: []edit{{"internal/webhook/admission/deletion.go", "User: r.requester.Username, Initiator: initiator, Trace: trace,", "User: r.requester.Username, Initiator: initiator[:0] + r.requester.Username, Trace: trace,"}},
+		unit:  []string{"-run=TestDeletionSaysWhoCausedIt", "./internal/webhook/admission"},
+	},
+	{
+		name:  "a dry run takes the place of a Pod",
+		edits: []edit{{validate, "if passes && !r.dryRun &&", "if passes &&"}},
+		unit:  []string{"-run=TestReserve", "./internal/webhook/admission"},
+	},
+	{
 		name:  "a rotation that cannot begin ends the operator",
 		edits: []edit{{"internal/certs/rotation.go", "		if !couldNotBegin(err) {", "		if true {"}},
 		unit:  []string{"-run=TestRotationThatCannotBegin", "./internal/certs"},

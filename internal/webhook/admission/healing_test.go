@@ -17,12 +17,42 @@ limitations under the License.
 package admission
 
 import (
+	"errors"
 	"fmt"
 	"sync"
 	"testing"
 
 	"k8s.io/apimachinery/pkg/util/sets"
 )
+
+// A Pod takes the place of another if it is made: not if that is only tried, nor if it is refused.
+func TestReserve(t *testing.T) {
+	healing := func(name string) *facts {
+		f := &facts{places: 1, alive: sets.New[string]()}
+		f.parentObject = replicaSet(1)
+		f.Child.Name, f.Parent.Short = name, true
+		return f
+	}
+	for name, tc := range map[string]struct {
+		dryRun, refused bool
+		want            error
+	}{
+		"made":              {want: errTaken},
+		"only tried":        {dryRun: true},
+		"refused":           {refused: true},
+		"tried and refused": {dryRun: true, refused: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			_, v := (&world{}).hooks(t)
+			if err := v.reserveBy(t.Context(), &request{dryRun: tc.dryRun}, healing("first"), !tc.refused); err != nil {
+				t.Fatal(err)
+			}
+			if err := v.reserveBy(t.Context(), &request{}, healing("second"), true); !errors.Is(err, tc.want) {
+				t.Errorf("another one afterwards: %v, want %v", err, tc.want)
+			}
+		})
+	}
+}
 
 func TestReplacements(t *testing.T) {
 	t.Run("requests that do not see each other", func(t *testing.T) {

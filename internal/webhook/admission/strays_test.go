@@ -280,6 +280,37 @@ func TestStrayIsKnownBeforeTheCacheHasIt(t *testing.T) {
 	}
 }
 
+// Who approves of all of a stray approves of its owners, too, and of nothing where that is less than all.
+func TestApprovingAllOfStray(t *testing.T) {
+	for text, want := range map[string]bool{
+		"*": true, "metadata.ownerReferences": true, "spec.replicas,*": true,
+		"spec": false, "metadata.labels": false, "": false,
+	} {
+		t.Run(text, func(t *testing.T) {
+			w := strayWorld()
+			mutator, validator := w.hooks(t, deploymentPolicy, replicaSetPolicy)
+			if resp := validator.Handle(t.Context(), asking(t, deployer, nil, free(), replicaSet(3))); !resp.Allowed {
+				t.Fatal(resp.Result)
+			}
+			after := annotate(replicaSet(3), "replicaset.kausality.io/approve", text)
+			for user, groups := range map[string][]string{"mallory": nil, "alice": platformTeam} {
+				tried := asking(t, user, groups, replicaSet(3), after)
+				tried.DryRun = new(user == "alice")
+				mutator.Handle(t.Context(), tried)
+				if len(w.strays()) != 1 {
+					t.Errorf("%s ends that it is a stray, or only tries to", user)
+				}
+			}
+			if resp := mutator.Handle(t.Context(), asking(t, "alice", platformTeam, replicaSet(3), after)); !resp.Allowed {
+				t.Fatal(resp.Result)
+			}
+			if approved := len(w.strays()) == 0; approved != want {
+				t.Errorf("approved %t, want %t", approved, want)
+			}
+		})
+	}
+}
+
 func TestHealingMakesNoRoomForStrays(t *testing.T) {
 	const healing = replicaSetPolicy + `
   maintaining:

@@ -350,6 +350,45 @@ func TestCollected(t *testing.T) {
 	}
 }
 
+// A record of a deletion says who carries it out, and who has caused it.
+func TestDeletionSaysWhoCausedIt(t *testing.T) {
+	const rules = deploymentPolicy + `      verbs: [Delete]
+`
+	replicaSets := strings.Replace(replicaSetPolicy, "  rules:", "  subjects: [{kind: ServiceAccount, name: deployment-controller, namespace: kube-system}]\n  rules:", 1)
+	for name, tc := range map[string]struct {
+		user            string
+		groups          []string
+		before          *unstructured.Unstructured
+		initiator, hops string
+	}{
+		"by who begins with it": {user: "alice", groups: platformTeam, before: deployment(3), initiator: "alice", hops: "Deployment"},
+		"by its controller":     {user: deployer, before: replicaSet(3), initiator: "alice", hops: "Deployment,ReplicaSet"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			may := mayScale("alice", 4)
+			may.Mutation = "delete"
+			parents := map[string]*unstructured.Unstructured{key("Deployment", "web"): unsettled(deployment(3, may))}
+			w := &world{cached: parents, live: parents}
+			_, validator := w.hooks(t, rules, replicaSets)
+			if resp := validator.Handle(t.Context(), asking(t, tc.user, tc.groups, tc.before, nil)); !resp.Allowed {
+				t.Fatalf("refused: %+v", resp.Result)
+			}
+			if len(w.deletions) != 1 {
+				t.Fatalf("%d deletions are recorded", len(w.deletions))
+			}
+			got := w.deletions[0]
+			var hops []string
+			for _, h := range got.Trace {
+				hops = append(hops, h.Kind)
+			}
+			want := []string{tc.user, tc.initiator, tc.hops}
+			if diff := cmp.Diff(want, []string{got.User, got.Initiator, strings.Join(hops, ",")}); diff != "" {
+				t.Errorf("carried out by, caused by, and how (-want +got):\n%s", diff)
+			}
+		})
+	}
+}
+
 // An empty value is one, but for what the clients of custom resources make of an object
 // that they know as their own Go types.
 func TestEmptyValues(t *testing.T) {
