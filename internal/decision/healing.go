@@ -237,12 +237,10 @@ func (in *Input) isKept(o *knowledge.Ordinals) bool {
 
 // isOfApprovedTemplate reports whether the child is made of the parent's approved
 // template: at each place where the present template differs from that, the child has
-// what is approved. What it has elsewhere nobody has withheld.
+// what is approved. What it has elsewhere nobody has withheld. One of an older revision that is kept has
+// nothing of what is withheld.
 func (in *Input) isOfApprovedTemplate(m knowledge.Child) bool {
 	if !in.Parent.differsAt(m.Template) {
-		return true
-	}
-	if m.Ordinals != nil && in.isKept(m.Ordinals) {
 		return true
 	}
 	approvedTemplate, _ := m.Template.Value(in.Parent.Standing.Content())
@@ -252,7 +250,12 @@ func (in *Input) isOfApprovedTemplate(m knowledge.Child) bool {
 		present:  underTemplate(presentTemplate),
 		child:    underTemplate(map[string]any{"metadata": in.Child.New["metadata"], "spec": in.Child.New["spec"]}),
 	}
-	return !slices.ContainsFunc(change.Find(t.approved, t.present, change.Options{}), t.carries)
+	differences := change.Find(t.approved, t.present, change.Options{})
+	if m.Ordinals != nil && in.isKept(m.Ordinals) {
+		// A set that had no Pods has had what is withheld for its older revision since there is a newer one.
+		return !slices.ContainsFunc(differences, t.has)
+	}
+	return !slices.ContainsFunc(differences, t.carries)
 }
 
 // underTemplate has a value under another name than metadata, so that all of it counts.

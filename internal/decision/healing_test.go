@@ -417,6 +417,15 @@ func TestHealingOfStatefulSets(t *testing.T) {
 		"the only revision, of a set that had no Pods": {
 			birth: birth{changed: evil, ofPresent: true, edit: of("evil"), name: "web-0", current: "evil", update: "evil"},
 		},
+		"the older revision, kept, of a set that had no Pods when something was withheld": {
+			birth: birth{changed: evil, ofPresent: true, edit: of("evil"), name: "web-1", current: "evil", update: "more"},
+		},
+		"the same, something else is withheld too": {
+			birth: birth{changed: map[string]any{image: "evil", "spec.template.spec.hostNetwork": true}, edit: map[string]any{hash: "evil", "spec.containers[0].image": "evil"}, name: "web-1", current: "evil", update: "more"},
+		},
+		"the older revision, kept, while something is withheld that it had not": {
+			birth: birth{changed: map[string]any{"spec.template.spec.hostNetwork": true}, edit: ofOld, name: "web-1", current: "old", update: "evil"}, want: true,
+		},
 		"kept by numbers that begin elsewhere": {
 			birth: birth{approved: map[string]any{start: int64(10)}, changed: evil, edit: ofOld, name: "web-11", current: "old", update: "evil"}, want: true,
 		},

@@ -1721,6 +1721,11 @@ var mutants = []mutant{
 		unit:  []string{"-run=TestStrayThatIsDeletedAsItIsAdopted", "./internal/webhook/admission"},
 	},
 	{
+		name:  "what is withheld may be an older revision",
+		edits: []edit{{"internal/decision/healing.go", "return !slices.ContainsFunc(differences, t.has)", "return true"}},
+		unit:  []string{"-run=TestHealingOfStatefulSets", "./internal/decision"},
+	},
+	{
 		name:  "approving a field approves what is above it",
 		edits: []edit{{"internal/decision/withheld.go", "return change.Pattern(p).Covers(d.Path) })\n\t\t},", "return p.Overlaps(d.Path) })\n\t\t},"}},
 		unit:  []string{"-run=TestApprovalCoversWhatIsBelow", "./internal/decision"},
