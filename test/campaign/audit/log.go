@@ -95,6 +95,8 @@ type Write struct {
 	Object *Object
 	Items  []*Object
 	Scaled *int64
+	// Tried are the acts whose marks are in texts of the request, where it was denied.
+	Tried []int
 	// UID of the object.
 	UID types.UID
 }
@@ -252,6 +254,9 @@ func writeOf(event *auditv1.Event, kinds Kinds) *Write {
 		}
 	}
 	slices.Sort(w.Reasons) // Annotations come in any order.
+	if w.Code == http.StatusForbidden && event.RequestObject != nil {
+		w.Tried = marks.Texts(string(event.RequestObject.Raw))
+	}
 	return w
 }
 

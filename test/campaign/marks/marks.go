@@ -41,6 +41,18 @@ func In(text string) []int {
 	return slices.Compact(out)
 }
 
+// Texts returns the acts whose marks are in a text as such, and not as numbers.
+func Texts(text string) []int {
+	var out []int
+	for _, found := range mark.FindAllStringSubmatch(text, -1) {
+		if n, err := strconv.Atoi(found[1]); err == nil {
+			out = append(out, n)
+		}
+	}
+	slices.Sort(out)
+	return slices.Compact(out)
+}
+
 // Of returns the marks in a value.
 func Of(value any) []int {
 	raw, err := json.Marshal(value)

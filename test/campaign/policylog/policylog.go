@@ -65,8 +65,9 @@ type Section struct {
 
 // Rule is what a change of a field lets happen.
 type Rule struct {
-	Trigger  string       `json:"trigger"`
-	Policies []Permission `json:"policies"`
+	Trigger    string       `json:"trigger"`
+	Conditions []string     `json:"conditions"`
+	Policies   []Permission `json:"policies"`
 }
 
 // Permission is an entry of a policy.
@@ -79,7 +80,8 @@ type Permission struct {
 		JSONPath string   `json:"jsonPath"`
 		Verbs    []string `json:"verbs"`
 	} `json:"mutations"`
-	Subjects []Subject `json:"subjects"`
+	Subjects   []Subject `json:"subjects"`
+	Conditions []string  `json:"conditions"`
 }
 
 // Moment is how long the API server may take to hear what its webhooks are.

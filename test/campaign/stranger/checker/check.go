@@ -67,6 +67,10 @@ const (
 	Unending Promise = "an adoption that does not end"
 	// Told values there are none.
 	Told Promise = "a value in a message"
+	// Stuck strays there are none.
+	Stuck Promise = "a stray that stays one although it was approved"
+	// Denied evictions that are everybody's there are none.
+	Denied Promise = "an eviction denied that anybody may make"
 )
 
 // Finding is a promise that was not kept.
@@ -141,6 +145,8 @@ func Check(e Evidence) (*Report, error) {
 	}
 	c.checkChildren()
 	c.checkDeputies()
+	c.checkEvictions()
+	c.checkApprovedStrays()
 	c.checkContents()
 	c.checkTraces()
 	c.checkMessages()

@@ -188,7 +188,7 @@ func (c *checker) checkVersion(l *audit.Life, v *audit.Version) {
 		if c.keepsAlive(w) {
 			return
 		}
-		if v.Approves(w) && c.initiates(l, v, w) {
+		if v.Approves(w) && v.ApprovesOwners() && c.initiates(l, v, w) {
 			delete(c.strays, l.UID)
 		}
 		child := c.childVersion(l, v, w)
@@ -320,10 +320,10 @@ func (c *checker) grants(w *childWrite) string {
 		return finishing // That it ends was admitted, and nobody can ask for it in an update.
 	case w.found != nil && w.found.Deleting:
 		return finishing
+	case c.adopts(w, kind):
+		return stray // Also by a kind that selects nothing.
 	case c.lets(w, parent):
 		return released
-	case c.adopts(w, kind):
-		return stray
 	}
 	// One that may be in effect beside those that certainly are lets through what it says.
 	if why := c.byPhase(w, parent, c.rules.Ever(kind, from, to), from, to); why != "" {
@@ -560,9 +560,27 @@ func (c *checker) tooMany(w *childWrite, s *state) bool {
 		if !ok {
 			continue
 		}
-		return float64(c.living(w)) >= approved
+		return float64(c.living(w)) >= approved || isBeyond(w, s, c.parentOf(w), int64(approved))
 	}
 	return false
+}
+
+// isBeyond reports whether a Pod of a StatefulSet has a number that those which were approved have not.
+func isBeyond(w *childWrite, s *state, parent *audit.Life, approved int64) bool {
+	if parent.First().Kind != kinds[statefulSets] || slices.ContainsFunc(s.held, func(h held) bool { return audit.Within(h.path, []string{"spec", "ordinals"}) }) {
+		return false
+	}
+	number, named := strings.CutPrefix(w.child.Name, parent.First().Name+"-")
+	ordinal, err := strconv.ParseInt(number, 10, 32)
+	if !named || err != nil {
+		return false
+	}
+	first := int64(0)
+	for _, i := range parent.Current(w.Received.Add(-lag), w.Answered) {
+		start, _ := parent.Versions[i].At("spec", "ordinals", "start").(float64)
+		first = max(first, int64(start))
+	}
+	return ordinal >= first+approved
 }
 
 // living returns how many others the parent had that were to stay, when a child was made. What it has let
@@ -614,7 +632,8 @@ func (c *checker) discards(w *childWrite, mayUse bool) bool {
 	return mayUse && !slices.ContainsFunc(w.changes, func(ch audit.Change) bool {
 		before, _ := ch.Before.(float64)
 		after, _ := ch.After.(float64)
-		return ch.Verb != audit.Ends && (!audit.Within(ch.Path, []string{"spec", "replicas"}) || after >= before)
+		// By its labels its parent lets go of it.
+		return ch.Verb != audit.Ends && !slices.Equal(ch.Path, audit.LabelsPath) && (!audit.Within(ch.Path, []string{"spec", "replicas"}) || after >= before)
 	})
 }
 

@@ -32,6 +32,12 @@ import (
 // for machines that are busy.
 const late = 5 * time.Second
 
+// known is for how long at least the operator knows what was taken back after it had denied it.
+const known = 50 * time.Second
+
+// Moment is why a stranger's value that nobody approved of is known.
+const Moment = "taken back in the very moment in which its controller tries again"
+
 // checkContents looks for values of strangers in what controllers made.
 func (c *checker) checkContents() {
 	for _, l := range c.all {
@@ -92,8 +98,8 @@ func (c *checker) checkContent(l *audit.Life, v *audit.Version) {
 		if c.Played[n] || c.approvedIn(parent, states, n, from, to) {
 			continue
 		}
-		if wasThere(parent, n, v.By.Received.Add(-late), v.By.Answered) {
-			c.report.Known["taken back in the very moment in which its controller tries again"]++
+		if wasThere(parent, n, v.By.Received.Add(-late), v.By.Answered) && !c.wasDenied(v, n) {
+			c.report.Known[Moment]++
 			continue
 		}
 		c.findf(Smuggled, v.By.Received, l, parent, "it has what act %d wrote, which nobody approved of; %s", n, v.By)
@@ -115,6 +121,16 @@ func (c *checker) approvedIn(parent *audit.Life, states []*state, n int, from, t
 		return true
 	}
 	return slices.ContainsFunc(parent.Current(from, to), func(i int) bool { return states[i].approved[n] })
+}
+
+// wasDenied reports whether the same had been tried with the same value within the minute before, and denied: then
+// the operator knows the value, and stops what is made of a template with it. A value within a longer text it may not know.
+func (c *checker) wasDenied(v *audit.Version, n int) bool {
+	return v.By.Creates() && v.Kind != kinds[configMaps] && slices.ContainsFunc(c.Log.Writes, func(w *audit.Write) bool {
+		since := v.By.Received.Sub(w.Answered)
+		return since > lag && since < known && w.User == v.By.User && w.Resource == v.By.Resource && w.Namespace == v.By.Namespace &&
+			(w.Verb == audit.VerbCreate || w.Name == v.By.Name) && slices.Contains(w.Tried, n)
+	})
 }
 
 // wasThere reports whether a value was in a version that another one replaced in an interval. A

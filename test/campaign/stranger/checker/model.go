@@ -196,6 +196,14 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 			changes = nil
 		}
 		s.begin(ever, governing, v, part, pieces(ever, changes), true)
+	case c.isApproved(l, v) && !v.ApprovesAll():
+		if c.caused(l, v) {
+			s.accept(changes)
+			s.cause(ever, v, changes)
+		} else {
+			s.withhold(governing, pieces(ever, changes))
+		}
+		s.approvePaths(ever, v)
 	case c.isApproved(l, v):
 		s.held = nil
 		s.approve(v.Object)
@@ -338,6 +346,23 @@ func (c *checker) initiates(l *audit.Life, v *audit.Version, w *audit.Write) boo
 	return false
 }
 
+// approvePaths approves of what is withheld at the paths that a version approves of. Whether a path was meant
+// as it is there is not known where it is said what was looked at, nor whether an item of a list is still
+// where it was.
+func (s *state) approvePaths(ever []*policylog.Policy, v *audit.Version) {
+	for _, path := range v.ApprovedPaths() {
+		s.cause(ever, v, []audit.Change{{Path: path}})
+		s.held = slices.DeleteFunc(s.held, func(h held) bool {
+			if !audit.Within(h.path, path) && !audit.Within(path, h.path) {
+				return false
+			}
+			s.approveMarks(h.marks)
+			s.doubt([]held{h})
+			return true
+		})
+	}
+}
+
 // approve takes all strangers' values that are there for approved.
 func (s *state) approve(o *audit.Object) { s.approveMarks(slices.Concat(o.Marks, marks.Of(o.Labels))) }
 
@@ -440,6 +465,9 @@ func whole(o *audit.Object, path []string) any {
 func (s *state) cause(all []*policylog.Policy, v *audit.Version, changes []audit.Change) {
 	for _, p := range all {
 		for _, r := range p.Rules {
+			if !r.Holds(v.Object) {
+				continue
+			}
 			if changes == nil || slices.ContainsFunc(changes, func(ch audit.Change) bool { return audit.Related(ch.Path, policylog.PathOf(r.Trigger)) }) {
 				s.causes = append(s.causes, cause{generation: v.Generation, entries: r.Policies})
 			}

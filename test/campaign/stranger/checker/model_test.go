@@ -109,3 +109,161 @@ func TestModel(t *testing.T) {
 		})
 	}
 }
+
+// Approving one path approves of nothing else, and a number is of the Pods whose turn it is.
+func TestApprovals(t *testing.T) {
+	// both has mallory change two fields, and alice approve.
+	both := func(s *story, text string) {
+		s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1"), "replicas": 3}))
+		s.write("alice", audit.VerbPatch, deployments, "web", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/approve": text}}})
+	}
+	rolls := func(s *story) {
+		s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", s.replicaSet("zq7z:1"))
+	}
+	// adopts has the Deployment adopt a stray, which alice approves of, and which grows.
+	adopts := func(s *story, text string) {
+		s.settle()
+		free := s.replicaSet("web:1")
+		audit.AsMap(free["metadata"])["ownerReferences"] = nil
+		s.write("mallory", audit.VerbCreate, replicaSets, "stray", free)
+		s.write(deploymentController, audit.VerbPatch, replicaSets, "stray", map[string]any{"metadata": s.owned("Deployment", "web")})
+		s.write("alice", audit.VerbPatch, replicaSets, "stray", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"replicaset.kausality.io/approve": text}}})
+		s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
+		s.write(deploymentController, audit.VerbUpdate, replicaSets, "stray", spec(map[string]any{"replicas": 3}))
+	}
+	denied := func(s *story) {
+		s.event("mallory", audit.VerbCreate, pods, audit.SubEviction, "web-1-a", 403, nil, map[string]any{"kind": "Status"})
+	}
+	tests := map[string]struct {
+		tell func(*story)
+		want []Promise
+	}{
+		"all":                        {tell: func(s *story) { both(s, "*"); rolls(s) }},
+		"each path":                  {tell: func(s *story) { both(s, "spec.replicas,spec.template"); rolls(s) }},
+		"what is above both":         {tell: func(s *story) { both(s, "spec"); rolls(s) }},
+		"one of two":                 {tell: func(s *story) { both(s, "spec.replicas@0123456789ab"); rolls(s) }, want: []Promise{Uncovered, Smuggled}},
+		"the other of two":           {tell: func(s *story) { both(s, "spec.template.spec.containers[0].image"); rolls(s) }, want: []Promise{Uncovered}},
+		"a stray, with all":          {tell: func(s *story) { adopts(s, "*") }},
+		"a stray, by its owners":     {tell: func(s *story) { adopts(s, "metadata.ownerReferences") }},
+		"something else of a stray":  {tell: func(s *story) { adopts(s, "spec.replicas") }, want: []Promise{Uncovered}},
+		"an eviction that is denied": {tell: func(s *story) { both(s, "spec.replicas"); denied(s) }, want: []Promise{Denied}},
+		"an eviction that is denied of what ends later": {tell: func(s *story) {
+			both(s, "spec.replicas")
+			denied(s)
+			s.remove("alice", pods, "web-1-a")
+		}, want: []Promise{Denied}},
+		"an eviction that is denied of what goes with its parent": {tell: func(s *story) {
+			s.remove("system:serviceaccount:kube-system:generic-garbage-collector", replicaSets, "web-1")
+			denied(s)
+		}},
+		"a Pod beyond what is approved": {tell: func(s *story) {
+			s.set()
+			s.write(controllers[kinds[statefulSets]], audit.VerbCreate, pods, "db-2", map[string]any{"metadata": s.owned("StatefulSet", "db"), "spec": template("db:1")["spec"]})
+		}, want: []Promise{Uncovered}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			tc.tell(s)
+			report := s.judged()
+			var got []Promise
+			for _, f := range report.Findings {
+				got = append(got, f.Promise)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s%v", diff, report.Findings)
+			}
+		})
+	}
+}
+
+// What a controller does with a stray of its own: nothing but to get rid of it, also where it selects nothing.
+func TestStrays(t *testing.T) {
+	cronJobController := controllers[kinds[cronJobs]]
+	adopted := func(s *story) {
+		s.write("alice", audit.VerbCreate, cronJobs, "tick", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{"schedule": "* * * * *"}})
+		s.write(cronJobController, audit.VerbUpdate, "cronjobs/status", "tick", map[string]any{"status": map[string]any{"lastScheduleTime": "2026-01-01T00:00:00Z"}})
+		s.later(time.Minute)
+		s.write("alice", audit.VerbCreate, jobs, "batch", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{"parallelism": 1}})
+		s.write(cronJobController, audit.VerbPatch, jobs, "batch", map[string]any{"metadata": s.owned("CronJob", "tick")})
+	}
+	tests := map[string]struct {
+		tell func(*story)
+		want []Promise
+	}{
+		"it is deleted": {tell: func(s *story) { s.remove(cronJobController, jobs, "batch") }},
+		"it is changed": {tell: func(s *story) {
+			s.write(cronJobController, audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 3}))
+		}, want: []Promise{Uncovered}},
+		"a stranger deletes it": {tell: func(s *story) { s.remove("mallory", jobs, "batch") }, want: []Promise{Uncovered}},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			var p map[string]any
+			if err := json.Unmarshal([]byte(`{"spec":{"for":{"kind":"CronJob"},"subjects":[{"kind":"User","name":"alice","mayInitiate":true},
+				{"kind":"ServiceAccount","name":"cronjob-controller","namespace":"kube-system"}],
+				"initializing":{"policies":[{"target":{"resource":"jobs"},"verbs":["Create"]}]},
+				"rules":[{"trigger":"spec","policies":[{"target":{"resource":"jobs"},"verbs":["Create"]}]}]}}`), &p); err != nil {
+				t.Fatal(err)
+			}
+			s.govern("cronjob", p)
+			s.later(time.Minute)
+			adopted(s)
+			tc.tell(s)
+			report := s.judged()
+			var got []Promise
+			for _, f := range report.Findings {
+				got = append(got, f.Promise)
+			}
+			if diff := cmp.Diff(tc.want, got); diff != "" {
+				t.Errorf("findings (-want +got):\n%s%v", diff, report.Findings)
+			}
+		})
+	}
+}
+
+// A record tells of a stray until somebody approves of who owns it, or of all of it.
+func TestApprovedStrays(t *testing.T) {
+	tests := map[string]struct {
+		text, of string
+		want     int
+	}{
+		"all":                   {"*", "uid-web", 1},
+		"its owners":            {"metadata.ownerReferences", "uid-web", 1},
+		"something else":        {"spec.replicas", "uid-web", 0},
+		"nothing":               {"", "uid-web", 0},
+		"of who wanted it, too": {"*", "uid-other", 0},
+	}
+	for name, tc := range tests {
+		t.Run(name, func(t *testing.T) {
+			s := begin(t)
+			s.settle()
+			free := s.replicaSet("web:1")
+			audit.AsMap(free["metadata"])["ownerReferences"] = nil
+			s.write("mallory", audit.VerbCreate, replicaSets, "stray", free)
+			adopted := s.at
+			s.write(deploymentController, audit.VerbPatch, replicaSets, "stray", map[string]any{"metadata": s.owned("Deployment", "web")})
+			strays := map[string]any{"spec": map[string]any{"targetRef": map[string]any{"uid": tc.of}}, "status": map[string]any{"strays": []any{map[string]any{"uid": "uid-stray", "time": adopted.Format(time.RFC3339)}}}}
+			s.write(operatorUser, audit.VerbCreate, records, "of-web", strays)
+			s.write("alice", audit.VerbPatch, replicaSets, "stray", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"replicaset.kausality.io/approve": tc.text}}})
+			s.write(operatorUser, audit.VerbUpdate, records+"/status", "of-web", strays)
+			if got := s.judged().Findings; len(got) != tc.want || tc.want > 0 && got[0].Promise != Stuck {
+				t.Errorf("findings %v, want %d", got, tc.want)
+			}
+		})
+	}
+}
+
+// What was denied with a value is not carried out in the very moment in which it is taken back.
+func TestDeniedBefore(t *testing.T) {
+	s := begin(t)
+	s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
+	s.event(deploymentController, audit.VerbCreate, replicaSets, "", "web-2", 403, s.replicaSet("zq7z:1"), map[string]any{"kind": "Status"})
+	s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("web:2")}))
+	s.later(-9 * time.Second)
+	s.write(deploymentController, audit.VerbCreate, replicaSets, "web-2", s.replicaSet("zq7z:1"))
+	if got := s.judged(); len(got.Findings) != 1 || got.Findings[0].Promise != Smuggled || got.Known[Moment] > 0 {
+		t.Errorf("findings %v, known %v", got.Findings, got.Known)
+	}
+}

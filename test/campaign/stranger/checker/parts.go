@@ -42,16 +42,20 @@ func (r *rights) include(path []string) bool {
 func (c *checker) rightsTo(v *audit.Version) rights {
 	all := c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered)
 	var r rights
+	known := false
 	for _, p := range all {
 		if policylog.Knows([]*policylog.Policy{p}, v.By, true) {
+			known = true
 			for _, rule := range p.Rules {
-				r.fields = append(r.fields, policylog.PathOf(rule.Trigger))
+				if rule.Holds(v.Object) {
+					r.fields = append(r.fields, policylog.PathOf(rule.Trigger))
+				}
 			}
 		}
 	}
 	for _, p := range all {
 		for _, rule := range p.Rules {
-			r.less = r.less || len(r.fields) > 0 && !r.include(policylog.PathOf(rule.Trigger))
+			r.less = r.less || known && !r.include(policylog.PathOf(rule.Trigger))
 		}
 	}
 	return r

@@ -26,8 +26,8 @@ import (
 	"kausality.io/operator/test/campaign/audit"
 )
 
-// noted is a ledger as the annotation of a Deployment has it.
-func noted(t *testing.T, entries ...entry) map[string]any {
+// ledgerNote is a ledger as the annotation of a Deployment has it.
+func ledgerNote(t *testing.T, entries ...entry) map[string]any {
 	t.Helper()
 	raw, err := json.Marshal(entries)
 	if err != nil {
@@ -88,7 +88,7 @@ func TestLedgers(t *testing.T) {
 			if tc.restarted {
 				s.start(-5 * time.Second)
 			}
-			s.write(operatorUser, audit.VerbPatch, deployments, "web", noted(t, tc.note))
+			s.write(operatorUser, audit.VerbPatch, deployments, "web", ledgerNote(t, tc.note))
 			var got []Promise
 			for _, f := range s.judged().Findings {
 				got = append(got, f.Promise)
