@@ -73,13 +73,24 @@ func (s *stage) play(ctx context.Context, acts []plan.Act) error {
 			if act.Who == plan.Gone {
 				p.who = s.servants[act.Resource]
 			}
+			if act.Dry {
+				p.who = client.NewDryRunClient(p.who)
+			}
 			what, err := p.perform(ctx)
 			s.note(act.N, what)
-			sayf("act %d: %s: %s %s %s: %s", act.N, act.Who, act.What, act.Resource, what, outcome(err))
+			sayf("act %d: %s: %s %s %s: %s", act.N, act.Who, tells(act), act.Resource, what, outcome(err))
 			return nil
 		})
 	}
 	return group.Wait()
+}
+
+// tells says what is done, or only tried.
+func tells(act plan.Act) string {
+	if act.Dry {
+		return "try to " + string(act.What)
+	}
+	return string(act.What)
 }
 
 // errNothing is that there is nothing to do it to.
@@ -103,7 +114,8 @@ func outcome(err error) string {
 
 // perform plays the act.
 func (p *performance) perform(ctx context.Context) (string, error) {
-	if p.Who == plan.Alice && p.What != plan.Evict {
+	below := p.What == plan.Approve && !slices.Contains(plan.Parents, p.Resource)
+	if p.Who == plan.Alice && p.What != plan.Evict && p.What != plan.Autoscale && !below {
 		return p.initiate(ctx)
 	}
 	if err := p.find(ctx); err != nil {
@@ -111,6 +123,8 @@ func (p *performance) perform(ctx context.Context) (string, error) {
 	}
 	name := p.obj.GetName()
 	switch p.What {
+	case plan.Approve:
+		return name, p.approve(ctx, p.obj)
 	case plan.Copy, plan.Delete, plan.DeleteCollection, plan.Scale, plan.Evict, plan.Debug, plan.Resize, plan.Bind, plan.Autoscale:
 		return name, p.call(ctx)
 	default:
@@ -126,7 +140,13 @@ func (p *performance) find(ctx context.Context) error {
 		return err
 	}
 	all := slices.DeleteFunc(list.Items, func(o unstructured.Unstructured) bool { return !strings.HasPrefix(o.GetName(), p.family) })
-	if p.r.IntN(10) < 8 {
+	strays := slices.DeleteFunc(slices.Clone(all), func(o unstructured.Unstructured) bool {
+		return !strings.HasPrefix(o.GetName(), "zq") || len(o.GetOwnerReferences()) == 0
+	})
+	switch {
+	case p.What == plan.Approve && len(strays) > 0:
+		all = strays // That are worth approving.
+	case p.r.IntN(10) < 8:
 		own := slices.DeleteFunc(slices.Clone(all), func(o unstructured.Unstructured) bool { return strings.HasPrefix(o.GetName(), "zq") })
 		if len(own) > 0 {
 			all = own
@@ -167,7 +187,9 @@ func (p *performance) initiate(ctx context.Context) (string, error) {
 	case plan.Delete:
 		return name, p.who.Delete(ctx, before)
 	case plan.Approve:
-		return name, p.who.Patch(ctx, before, merge(`{"metadata":{"annotations":{"`+ownKey(before, "approve")+`":"*"}}}`))
+		return name, p.approve(ctx, before)
+	case plan.Park:
+		return name, p.park(ctx)
 	case plan.Scale:
 		return name, p.scale(ctx)
 	case plan.Steer:
@@ -192,7 +214,10 @@ func (p *performance) initiate(ctx context.Context) (string, error) {
 
 func ended(obj *unstructured.Unstructured) bool {
 	_, done, _ := unstructured.NestedString(obj.Object, "status", "completionTime")
-	return done
+	conditions, _, _ := unstructured.NestedSlice(obj.Object, "status", "conditions")
+	return done || slices.ContainsFunc(conditions, func(c any) bool {
+		return asMap(c)["type"] == "Failed" && asMap(c)["status"] == "True"
+	})
 }
 
 // restore takes back whatever others have made of it.

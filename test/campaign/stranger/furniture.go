@@ -23,6 +23,7 @@ import (
 	"slices"
 	"time"
 
+	appsv1 "k8s.io/api/apps/v1"
 	corev1 "k8s.io/api/core/v1"
 	"k8s.io/apimachinery/pkg/api/equality"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
@@ -39,8 +40,8 @@ import (
 
 // hers are the names of what alice has, by resource: she makes what is gone again.
 var hers = map[string][]string{
-	"deployments": {"web-0", "web-1", "web-2"}, "statefulsets": {"db-0", "db-1"}, "daemonsets": {"agent-0"},
-	"jobs": {"batch-0", "batch-1"}, "cronjobs": {"tick-0"}, "things": {"app-0", "app-1"},
+	"deployments": {"web-0", "web-1", "web-2"}, "statefulsets": {"db-0", "db-1", "db-2"}, "daemonsets": {"agent-0"},
+	"jobs": {"batch-0", "batch-1", "batch-2"}, "cronjobs": {"tick-0"}, "things": {"app-0", "app-1"},
 }
 
 // pristine returns one of her objects as she wants it, with her own image.
@@ -57,6 +58,10 @@ func (s *stage) pristine(resource, name string, n int) (*unstructured.Unstructur
 	case "statefulsets":
 		set := builders.MakeStatefulSet(s.namespace, name, 2)
 		set.Spec.Template.Spec.Containers[0].Image = image
+		if name == "db-2" {
+			// It makes those that are missing at the same time.
+			set.Spec.PodManagementPolicy, set.Spec.Replicas = appsv1.ParallelPodManagement, new(int32(3))
+		}
 		obj = set
 	case "daemonsets":
 		set := builders.MakeDaemonSet(s.namespace, name)
@@ -66,6 +71,10 @@ func (s *stage) pristine(resource, name string, n int) (*unstructured.Unstructur
 		job := builders.MakeJob(s.namespace, name, 4, 2)
 		job.Spec.Template.Spec.Containers[0].Image = image
 		job.Spec.Suspend = new(name == "batch-1")
+		if name == "batch-2" {
+			// It fails, as there is no time for all that it is to do.
+			job.Spec.Completions, job.Spec.BackoffLimit, job.Spec.ActiveDeadlineSeconds = new(int32(1000)), new(int32(0)), new(int64(20))
+		}
 		obj = job
 	case "cronjobs":
 		cron := builders.MakeCronJob(s.namespace, name, "* * * * *")
@@ -134,7 +143,7 @@ func (s *stage) enough() int {
 	if s.family != "" {
 		return 0 // It is her object that counts, whatever it is.
 	}
-	return 12
+	return 15
 }
 
 // hers returns the names of what alice has.

@@ -263,7 +263,6 @@ func (p *performance) ours() (key, value string) {
 	return prefix + "kausality.io/" + name, []string{forged, "*", "spec", p.mark().Text(), ""}[p.r.IntN(5)]
 }
 
-// annotate sets an annotation in memory.
 // ownKey returns the key of an annotation that is the object's own.
 func ownKey(obj *unstructured.Unstructured, name string) string {
 	var owners []audit.Owner
@@ -273,6 +272,7 @@ func ownKey(obj *unstructured.Unstructured, name string) string {
 	return audit.KeyPrefix(obj.GetKind(), owners) + name
 }
 
+// annotate sets an annotation in memory.
 func annotate(obj *unstructured.Unstructured, key, value string) {
 	annotations := obj.GetAnnotations()
 	if annotations == nil {
@@ -359,8 +359,8 @@ func (p *performance) steer() bool {
 }
 
 // part changes, adds or removes the map that has bob's field, often with a field in it that is not
-// his, and may approve more than his field. Only the other field gets the mark of the act, so that a
-// mark is always a value that he may not set.
+// his, and may approve more than his field. Where his field is always his only the other one gets the mark of
+// the act.
 func (p *performance) part() ([]string, error) {
 	above := draw.Path("spec.template.spec.containers.0.securityContext")
 	his, theirs := map[string]any{"runAsUser": int64(1 + p.r.IntN(100))}, map[string]any{"runAsGroup": p.mark().Number()}
@@ -369,7 +369,14 @@ func (p *performance) part() ([]string, error) {
 		his, theirs = map[string]any{"force": p.r.IntN(2) == 0}, map[string]any{"mode": p.mark().Text()}
 	}
 	var value any
-	switch p.r.IntN(6) {
+	n := p.r.IntN(6)
+	if p.Resource == "statefulsets" {
+		his["runAsUser"] = p.mark().Number() // It is his under conditions.
+		if p.r.IntN(2) == 0 {
+			n = 1
+		}
+	}
+	switch n {
 	case 0: // It is removed.
 	case 1:
 		value = his
@@ -381,6 +388,17 @@ func (p *performance) part() ([]string, error) {
 	}
 	if !draw.Set(p.obj.Object, above, value) {
 		return nil, errNothing
+	}
+	if p.Resource == "statefulsets" {
+		for _, key := range []string{"ticket", "reviewed"} {
+			if p.r.IntN(2) == 0 {
+				annotate(p.obj, key, "yes")
+				continue
+			}
+			annotations := p.obj.GetAnnotations()
+			delete(annotations, key)
+			p.obj.SetAnnotations(annotations)
+		}
 	}
 	if p.r.IntN(3) == 0 {
 		approved := []string{"*", "spec", strings.Join(above[:2], "."), "spec.template.spec.containers[0].securityContext", "spec.items[0].options"}
@@ -429,8 +447,13 @@ func (p *performance) scale(ctx context.Context) error {
 	if p.r.IntN(2) == 0 {
 		return p.who.Patch(ctx, p.obj, merge(fmt.Sprintf(`{"spec":{"replicas":%d}}`, n)))
 	}
+	return p.rescale(ctx, int32(n))
+}
+
+// rescale writes the number of replicas by the scale of the object.
+func (p *performance) rescale(ctx context.Context, n int32) error {
 	return p.who.SubResource("scale").Update(ctx, p.obj, client.WithSubResourceBody(&autoscalingv1.Scale{
-		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.obj.GetName()}, Spec: autoscalingv1.ScaleSpec{Replicas: int32(n)},
+		ObjectMeta: metav1.ObjectMeta{Namespace: p.namespace, Name: p.obj.GetName()}, Spec: autoscalingv1.ScaleSpec{Replicas: n},
 	}))
 }
 
@@ -463,21 +486,4 @@ func (p *performance) copy(ctx context.Context) error {
 		p.steer()
 	}
 	return p.who.Create(ctx, another)
-}
-
-// autoscale makes an autoscaler for a Deployment, by either version. The kind may be in lower
-// case, as autoscalers go, and the Deployment may not be there.
-func (p *performance) autoscale(ctx context.Context) error {
-	hpa := &unstructured.Unstructured{Object: map[string]any{"spec": map[string]any{
-		"scaleTargetRef": map[string]any{
-			"apiVersion": "apps/v1", "kind": []string{"Deployment", "Deployment", "deployment"}[p.r.IntN(3)],
-			"name": slices.Concat(hers["deployments"], []string{"later"})[p.r.IntN(4)],
-		},
-		"minReplicas": int64(1 + p.r.IntN(4)), "maxReplicas": int64(6),
-	}}}
-	hpa.SetAPIVersion([]string{"autoscaling/v1", "autoscaling/v2"}[p.r.IntN(2)])
-	hpa.SetKind("HorizontalPodAutoscaler")
-	hpa.SetNamespace(p.namespace)
-	hpa.SetName(p.mark().Text())
-	return p.who.Create(ctx, hpa)
 }

@@ -81,6 +81,9 @@ const (
 	Approve What = "approve"
 	Restore What = "restore"
 	Ensure  What = "ensure"
+	// Park has nothing left to do for an object, lets strangers change it meanwhile, and has it go on
+	// without approving anything.
+	Park What = "park"
 )
 
 // Part changes, adds or removes the map that has bob's field, often with another field in it, and may
@@ -103,6 +106,8 @@ type Act struct {
 	What What
 	// Resource is that of the object, empty for fate.
 	Resource string
+	// Dry is true where it is only tried.
+	Dry bool
 	// Seed is of what follows.
 	Seed uint64
 }
@@ -111,8 +116,11 @@ type Act struct {
 var (
 	Parents = []string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "things"}
 	// Shared lists the parents of which bob may change one field.
-	Shared   = []string{"deployments", "daemonsets", "things"}
+	Shared   = []string{"deployments", "daemonsets", "things", "statefulsets"}
 	Children = []string{"replicasets", "pods", "jobs", "controllerrevisions", "configmaps"}
+	// Parked lists the parents that can be parked, and Scaled those that autoscalers can scale.
+	Parked = []string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs"}
+	Scaled = []string{"deployments", "statefulsets"}
 )
 
 // weighed is something that is chosen as often as its weight says.
@@ -140,9 +148,9 @@ var (
 	strangers = []weighed[What]{
 		{Update, 8}, {JSONPatch, 8}, {Merge, 8}, {Strategic, 8}, {Apply, 8}, {Drop, 6}, {Status, 5}, {Owner, 8}, {Ours, 6},
 		{Finalize, 2}, {Relabel, 5}, {Steer, 12}, {Copy, 6}, {Delete, 5}, {DeleteCollection, 1}, {Scale, 5}, {Evict, 3},
-		{Debug, 2}, {Resize, 2}, {Bind, 1}, {Autoscale, 2},
+		{Debug, 2}, {Resize, 2}, {Bind, 1}, {Autoscale, 4},
 	}
-	initiators = []weighed[What]{{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 16}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}}
+	initiators = []weighed[What]{{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 20}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}, {Park, 14}, {Autoscale, 3}}
 	parts      = []weighed[What]{{Part, 12}, {Steer, 2}, {Drop, 1}, {Update, 1}}
 	fates      = []weighed[What]{{KillOperator, 4}, {RestartControllers, 2}, {RenewPolicy, 2}, {Clean, 12}}
 	targets    = []weighed[string]{
@@ -150,6 +158,9 @@ var (
 		{"replicasets", 16}, {"pods", 20}, {"controllerrevisions", 6}, {"configmaps", 5}, {"allowancerecords", 3},
 	}
 )
+
+// tried is how many acts there are to one that is only tried.
+const tried = 20
 
 // Make plans acts.
 func Make(seed uint64, acts int) []Act {
@@ -166,10 +177,20 @@ func Make(seed uint64, acts int) []Act {
 			a.What, a.Resource = choose(r, strangers), Children[r.IntN(len(Children))]
 		case Alice:
 			a.What, a.Resource = choose(r, initiators), Parents[r.IntN(len(Parents))]
+			if a.What == Approve && r.IntN(3) == 0 {
+				a.Resource = Children[r.IntN(len(Children))] // What is below is hers, too.
+			}
 		case Fate:
 			a.What = choose(r, fates)
 		}
+		a.Dry = a.Who != Fate && a.What != Park && r.IntN(tried) == 0
 		switch a.What {
+		case Park:
+			a.Resource = Parked[r.IntN(len(Parked))]
+		case Autoscale:
+			if n := r.IntN(len(Scaled)); a.Who != Gone {
+				a.Resource = Scaled[n]
+			}
 		case Evict, Debug, Resize, Bind:
 			a.Resource = "pods"
 		case Scale:

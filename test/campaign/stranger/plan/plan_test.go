@@ -17,6 +17,7 @@ limitations under the License.
 package plan
 
 import (
+	"slices"
 	"testing"
 
 	"github.com/google/go-cmp/cmp"
@@ -58,6 +59,32 @@ func TestMakeLeavesNothingOut(t *testing.T) {
 	for _, w := range targets {
 		if !touched[w.what] {
 			t.Errorf("no stranger touches %s", w.what)
+		}
+	}
+}
+
+// Everybody only tries something now and then, and alice approves of what is below hers as well.
+func TestMakeTriesAndApprovesBelow(t *testing.T) {
+	tried, approved := map[Who]int{}, map[string]bool{}
+	for _, a := range Make(1, 5000) {
+		if a.Dry {
+			tried[a.Who]++
+		}
+		if a.What == Approve {
+			approved[a.Resource] = true
+		}
+		if a.Dry && (a.Who == Fate || a.What == Park) {
+			t.Errorf("act %d is only tried", a.N)
+		}
+	}
+	for _, who := range []Who{Mallory, Gone, Alice, Bob} {
+		if tried[who] == 0 {
+			t.Errorf("%s tries nothing", who)
+		}
+	}
+	for _, resource := range slices.Concat(Parents, Children) {
+		if !approved[resource] {
+			t.Errorf("nothing is approved of %s", resource)
 		}
 	}
 }
