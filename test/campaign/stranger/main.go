@@ -141,6 +141,9 @@ func (s *stage) enact(ctx context.Context, all []plan.Act) (*checker.Report, err
 	}
 }
 
+// mostKnown is how often a campaign may have what is known and not stopped: it was five times in 5,000 acts.
+const mostKnown = 15
+
 // report prints what was found.
 func report(r *checker.Report) error {
 	sayf("changes of children: %s", tally(r.Children))
@@ -162,6 +165,9 @@ func report(r *checker.Report) error {
 		for _, line := range f.Story {
 			fmt.Println("    " + line)
 		}
+	}
+	if moments := r.Known[checker.Moment]; moments > mostKnown {
+		return fmt.Errorf("%d times it was %s, which is too often", moments, checker.Moment)
 	}
 	if len(r.Findings) > 0 {
 		return fmt.Errorf("%d promises are not kept: %s; the first: %s", len(r.Findings), tally(counts), r.Findings[0])

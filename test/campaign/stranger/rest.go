@@ -26,6 +26,7 @@ import (
 	"strings"
 	"time"
 
+	"golang.org/x/sync/errgroup"
 	admissionregistrationv1 "k8s.io/api/admissionregistration/v1"
 	autoscalingv2 "k8s.io/api/autoscaling/v2"
 	corev1 "k8s.io/api/core/v1"
@@ -48,14 +49,25 @@ const (
 	restless = 5 * time.Minute
 )
 
-// rest has alice wish for something new of one half of what is hers, approve of all that is there,
-// and delete the other half. Once nothing happens any more it judges, and returns the report. Then it
+// rest has alice park what is hers, and let it go on. Then she wishes for something new of one half of it, or
+// for nothing new, approves of all that is there, and deletes the other half. Once nothing happens any more she
+// scales or rolls some of it, and does nothing else. When that is done it judges, and returns the report. Then it
 // takes the operator away, and has all controllers look again. What they do then had been refused,
 // although somebody who may had asked for it and nothing was withheld: that is an error. The report
 // is nil where something failed before.
 func (s *stage) rest(ctx context.Context) (*checker.Report, error) {
+	sayf("alice parks what is hers")
+	if err := s.parkAll(ctx); err != nil {
+		return nil, err
+	}
 	sayf("alice has the last word")
 	if err := s.lastWord(ctx); err != nil {
+		return nil, err
+	}
+	if _, err := s.untilStill(ctx); err != nil {
+		return nil, err
+	}
+	if err := s.oneThingMore(ctx); err != nil {
 		return nil, err
 	}
 	if err := s.collected(ctx); err != nil {
@@ -82,6 +94,74 @@ func (s *stage) rest(ctx context.Context) (*checker.Report, error) {
 	}
 	sayf("%d children are at rest, and %d when nobody is asked", len(before), len(after))
 	return r, held(before, after)
+}
+
+// final returns an act of alice's after all others, upon an object that is hers or upon none of these, and what it
+// draws from.
+func (s *stage) final(resource, name string) *performance {
+	act := plan.Act{N: *acts + 1, Who: plan.Alice, Resource: resource, Seed: *seed}
+	for _, r := range resource + name {
+		act.Seed = act.Seed*31 + uint64(r)
+	}
+	return &performance{stage: s, Act: act, r: act.Rand(), who: s.people[plan.Alice]}
+}
+
+// parkAll has alice park all that is hers at the same time.
+func (s *stage) parkAll(ctx context.Context) error {
+	group, ctx := errgroup.WithContext(ctx)
+	for _, resource := range plan.Parked {
+		for _, name := range s.hers(resource) {
+			group.Go(func() error {
+				p, obj := s.final(resource, name), &unstructured.Unstructured{}
+				obj.SetGroupVersionKind(kinds[resource])
+				err := s.admin.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, obj)
+				if err != nil {
+					return client.IgnoreNotFound(err)
+				}
+				p.obj = obj
+				sayf("%s %s parked: %s", resource, name, outcome(p.park(ctx)))
+				return nil
+			})
+		}
+	}
+	return group.Wait()
+}
+
+// oneThingMore has alice scale some of what is hers, by its scale, and roll some, when nothing is withheld
+// of it any more: nothing else that she does makes up for what the operator lost of that.
+func (s *stage) oneThingMore(ctx context.Context) error {
+	for _, resource := range []string{"deployments", "statefulsets", "daemonsets", "things"} {
+		list := listOf(resource)
+		if err := s.admin.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
+			return err
+		}
+		for k := range list.Items {
+			obj := &list.Items[k]
+			if !slices.Contains(hers[resource], obj.GetName()) || obj.GetDeletionTimestamp() != nil {
+				continue
+			}
+			p := s.final(resource, obj.GetName())
+			p.obj = obj
+			var err error
+			switch n := p.r.IntN(3); {
+			case n == 0:
+			case n == 1 && slices.Contains(plan.Scaled, resource):
+				err = p.rescale(ctx, 1+int32(p.r.IntN(4)))
+			default:
+				var want *unstructured.Unstructured
+				if want, err = s.pristine(resource, obj.GetName(), *acts+2); err != nil {
+					return err
+				}
+				before := obj.DeepCopy()
+				p.roll(want)
+				err = p.who.Patch(ctx, obj, client.MergeFrom(before))
+			}
+			if client.IgnoreNotFound(err) != nil {
+				return fmt.Errorf("%s %s: %w", resource, obj.GetName(), err)
+			}
+		}
+	}
+	return nil
 }
 
 // lastWord is what alice says in the end.
@@ -142,14 +222,21 @@ func (s *stage) collected(ctx context.Context) error {
 	return nil
 }
 
-// wish has alice wish for something new of an object, and approve of all the rest.
+// wish has alice wish for something new of an object, or leave it as it is, and approve of all the rest.
 func (s *stage) wish(ctx context.Context, resource string, obj *unstructured.Unstructured) error {
 	want, err := s.pristine(resource, obj.GetName(), *acts+1)
 	if err != nil {
 		return err
 	}
 	before := obj.DeepCopy()
-	(&performance{stage: s, Act: plan.Act{Resource: resource}, obj: obj}).restore(want)
+	p := s.final(resource, obj.GetName())
+	p.obj = obj
+	spec := obj.DeepCopy().Object["spec"]
+	p.restore(want)
+	if p.r.IntN(2) == 0 && slices.Contains([]string{"deployments", "statefulsets", "daemonsets"}, resource) {
+		// What a stranger wrote into a Thing below hers, only a change of hers lets be put back.
+		obj.Object["spec"] = spec
+	}
 	switch resource {
 	case "jobs":
 		maps.Copy(asMap(obj.Object["spec"]), map[string]any{"suspend": false, "parallelism": int64(2)})
