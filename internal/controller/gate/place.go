@@ -110,8 +110,8 @@ func (r *Reconciler) placeDeletion(ctx context.Context, v *view, target gate.Tar
 	}
 	if rec == nil || rec.Status.Deletion == nil || len(rec.Status.Deletion.Policies) == 0 {
 		above := ancestry.Parent(ctx, r.Holders, parent)
-		// Without policies nobody will say.
-		v.deletionUntold = len(v.policies) > 0 && (above == nil || above.GetDeletionTimestamp() != nil)
+		// Of a kind that no policy is for nobody will say, nor is it watched.
+		v.deletionUntold = len(r.Policies.Index().For(parent.GVK.GroupKind())) > 0 && (above == nil || above.GetDeletionTimestamp() != nil)
 		return nil
 	}
 	v.deletionAllowed = slices.ContainsFunc(rec.Status.Deletion.Policies, func(name string) bool {
