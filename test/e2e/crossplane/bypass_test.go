@@ -184,7 +184,7 @@ var _ = Describe("Bypass", Ordered, ContinueOnFailure, func() {
 	})
 })
 
-var _ = Describe("Bypass", Serial, Ordered, func() {
+var _ = Describe("Bypass", Serial, Ordered, ContinueOnFailure, func() {
 	BeforeAll(func(ctx SpecContext) {
 		shared.Apply(ctx, stage.ParsePolicies(strings.ReplaceAll(ownPolicies, "GROUP", bypassOutsideGroup))...)
 		closeGatesOf(ctx, bypassAwayGroup)
