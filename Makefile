@@ -241,7 +241,7 @@ previous-operator:
 	go -C bin/previous/tree build -o $(LOCALBIN)/previous/manager ./cmd
 
 .PHONY: mutants
-mutants: controlplane-binaries ## Take each check out, and see the tests of the ways around it fail (some 15 minutes).
+mutants: controlplane-binaries ## Take each check out, and see the tests of the ways around it fail (more than an hour).
 	go run ./test/mutants
 
 .PHONY: fuzz
