@@ -252,7 +252,7 @@ func (in *Input) isOfApprovedTemplate(m knowledge.Child) bool {
 	}
 	differences := change.Find(t.approved, t.present, change.Options{})
 	if m.Ordinals != nil && in.isKept(m.Ordinals) {
-		// A set that had no Pods has had what is withheld for its older revision since there is a newer one.
+		// A set that had no Pods when something was withheld may have that in its older revision.
 		return !slices.ContainsFunc(differences, t.has)
 	}
 	return !slices.ContainsFunc(differences, t.carries)

@@ -30,11 +30,11 @@ import (
 // subresourceScale is the sub-resource by which autoscalers, and "kubectl scale", set a number.
 const subresourceScale = "scale"
 
-// defaultReplicas is what it sets in all of Kubernetes' own kinds.
-const defaultReplicas = "spec.replicas"
+// DefaultReplicas is the field that it sets in all of Kubernetes' own kinds.
+const DefaultReplicas = "spec.replicas"
 
-// versions returns the served versions of the groups of some group versions, of which definitions may serve
-// several that differ in their scale. All versions of Kubernetes' own kinds are alike.
+// versions returns the versions that are served of each group. It asks only where definitions may serve one of
+// the group versions, as their versions may differ in their scale: those of Kubernetes' own kinds do not.
 func (r *Resolver) versions(ctx context.Context, of []schema.GroupVersion) (map[string][]string, error) {
 	if !slices.ContainsFunc(of, func(gv schema.GroupVersion) bool { return mayBeDefined(gv.Group) }) {
 		return nil, nil
@@ -93,44 +93,41 @@ func (r *Resource) ScaledOnlyIn() []string {
 	return slices.Sorted(maps.Keys(r.Scales))
 }
 
-// learnScales takes over what the scales of a resource set: of its own version, and of others that have one.
-// Where objects are not converted, all versions have the same fields. Where a webhook converts them, what is
-// the number of replicas in one is taken for that in the other.
+// learnScales notes what the scale of a resource sets, in its own version and in others that have one. Where
+// objects are not converted, all versions have the same fields. Where a webhook converts them, the number of
+// replicas is assumed to be converted to the number of replicas.
 func (r *Resolver) learnScales(ctx context.Context, resource *Resource, elsewhere []string) error {
-	own, err := r.learnScale(ctx, resource)
-	if err != nil || len(elsewhere) == 0 {
-		return err
+	if resource.hasScale() {
+		own, err := r.scale(ctx, resource.GVR)
+		if err != nil {
+			return err
+		}
+		resource.ReplicasPath = own.Path
+	}
+	if len(elsewhere) == 0 {
+		return nil
 	}
 	resource.Scales = map[string]string{}
 	if resource.hasScale() {
-		resource.Scales[resource.GVR.Version] = own
+		resource.Scales[resource.GVR.Version] = resource.ReplicasPath
 	}
 	for _, version := range elsewhere {
 		scale, err := r.scale(ctx, resource.GVR.GroupResource().WithVersion(version))
 		if err != nil {
 			return err
 		}
-		if scale.Converted && own != "" {
-			scale.Path = own
+		if scale.Converted && resource.hasScale() {
+			scale.Path = resource.ReplicasPath
 		}
 		resource.Scales[version] = scale.Path
 	}
 	return nil
 }
 
-func (r *Resolver) learnScale(ctx context.Context, resource *Resource) (string, error) {
-	if !resource.hasScale() {
-		return "", nil
-	}
-	scale, err := r.scale(ctx, resource.GVR)
-	resource.ReplicasPath = scale.Path
-	return scale.Path, err
-}
-
 func (r *Resolver) scale(ctx context.Context, of schema.GroupVersionResource) (Scale, error) {
 	scale, err := r.definitions.Scale(ctx, of)
 	if scale.Path == "" {
-		scale.Path = defaultReplicas
+		scale.Path = DefaultReplicas
 	}
 	return scale, err
 }

@@ -139,9 +139,9 @@ func Adopting(ctx context.Context, obj *unstructured.Unstructured, policies []*p
 	return Midway(ctx, obj, policies, now), time.Time{}
 }
 
-// Granted returns an entry as a change of the object grants it that was the last one: what a condition is
-// asked about where there is no entry. It is false of an empty one, which has no generation. Observed: with
-// the recommended condition, StatefulSets that had settled long ago were adopting for ever.
+// Granted returns an entry as the last change of the object would have granted it, for conditions that are
+// evaluated where the ledger has none. Observed with an empty entry, which has no generation: the condition
+// that the documentation recommends was never true, and StatefulSets that had settled were adopting for ever.
 func Granted(obj *unstructured.Unstructured) ledger.Entry {
 	return ledger.NewEntry(v1alpha1.Allowance{Generation: obj.GetGeneration()})
 }

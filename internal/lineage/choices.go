@@ -44,7 +44,7 @@ const (
 	manual = "Manual"
 )
 
-// filledIn are those that Crossplane fills in where nobody says anything.
+// filledIn lists the fields that Crossplane sets itself where people leave them out.
 var filledIn = sets.New(compositionRefField, revisionRefField, connectionField, resourceRefField)
 
 // Choice is what an object says in a field of Crossplane's books that is for people to say.

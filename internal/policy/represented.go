@@ -53,7 +53,7 @@ type Command struct {
 	Replaces change.Path
 }
 
-// commands are those of the kinds of Kubernetes, in any version that is served.
+// commands lists the command of each of Kubernetes' own kinds that takes one, in whichever version.
 var commands = map[schema.GroupKind]Command{
 	appsv1.SchemeGroupVersion.WithKind("Deployment").GroupKind(): {
 		Annotation: annotationPath(appsv1.DeprecatedRollbackTo), Field: rollbackTo, Replaces: change.MustParsePath("spec.template"),

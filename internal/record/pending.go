@@ -70,9 +70,9 @@ func NewPending(scaled *Content, holder *unstructured.Unstructured, grants []v1a
 	return p
 }
 
-// withContent returns grants of which those that withhold something say what for: an approval that names
-// it does not reach what came since. Observed: after a change that nobody had seen, the commands that people
-// are shown named none, and approved another change that came before them.
+// withContent returns the grants with the content that they are for in each entry that withholds something, so
+// that an approval which names it approves nothing newer. Observed without it: an operator was away while
+// somebody changed an object, and the command that it then showed approved the next change as well.
 func withContent(grants []v1alpha1.Allowance, hash string) []v1alpha1.Allowance {
 	out := slices.Clone(grants)
 	for i := range out {
@@ -83,8 +83,8 @@ func withContent(grants []v1alpha1.Allowance, hash string) []v1alpha1.Allowance 
 	return out
 }
 
-// IsPending reports whether a digest in an approval is of what a pending grant withholds at a path, and
-// the holder still has the content that the grant is for.
+// IsPending reports whether a digest in an approval is that of a change at a path which a pending grant withholds,
+// and the holder still has that content.
 func IsPending(rec *v1alpha1.AllowanceRecord, holder *unstructured.Unstructured, path, digest string) bool {
 	return rec != nil && slices.ContainsFunc(rec.Status.PendingGrants, func(p v1alpha1.PendingGrant) bool {
 		return Counts(p, holder) && slices.ContainsFunc(p.Allowances, func(a v1alpha1.Allowance) bool {

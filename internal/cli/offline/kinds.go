@@ -102,9 +102,6 @@ func (k *Kinds) DefineObject(object map[string]any) error {
 	return k.Define(&definition)
 }
 
-// defaultReplicas is what the scale sub-resources of Kubernetes' own kinds set.
-const defaultReplicas = "spec.replicas"
-
 // Define adds the kinds of a CustomResourceDefinition.
 func (k *Kinds) Define(definition *apiextensionsv1.CustomResourceDefinition) error {
 	names := definition.Spec.Names
@@ -224,7 +221,7 @@ func (k *Kinds) ReplicasPath(resource schema.GroupVersionResource, _ string) str
 	if path, ok := k.replicas[resource]; ok {
 		return path
 	}
-	return defaultReplicas
+	return discovery.DefaultReplicas
 }
 
 // ScaledKind implements admission.Kinds.

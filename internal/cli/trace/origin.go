@@ -175,9 +175,9 @@ func (r steps) step(ctx context.Context, id generate.ID, uid types.UID) Step {
 	return out
 }
 
-// changed returns by which field manager an object was last written, and when. Who that was is for the
-// operator to say, which can tell whether admission has noted it. Writes of sub-resources, as of the status,
-// and of nothing but finalizers are no cause of what is made for it.
+// changed returns by which field manager an object was last written, and when. It does not tell who that was:
+// only the operator knows whether admission has noted a user. Writes of sub-resources, such as the status, and
+// writes of finalizers alone are left out, as nothing is made because of them.
 func changed(obj *unstructured.Unstructured) *Changed {
 	fields := slices.DeleteFunc(slices.Clone(obj.GetManagedFields()), func(m metav1.ManagedFieldsEntry) bool { return m.Subresource != "" || isOfFinalizers(m) })
 	if len(fields) == 0 {

@@ -53,7 +53,7 @@ func (v view) planDeletion() plan {
 		}
 		return v.resume(held, setting, normal(eventDeletionAllowed, "The deletion goes on, and what the object stands for outside is deleted too as far as its author lets it."))
 	case v.deletionUntold && v.obj.GetDeletionTimestamp().Add(record.UnseenLimit).After(v.now):
-		// A hint to let it go would be followed at once, and the deletion outside is lost then.
+		// Whoever follows a hint to orphan the object loses the deletion outside.
 		return plan{
 			situation: v.situation(reasonHeld, "The deletion by "+by(held)+" is being looked at: what is above the object goes as well, and it is not known yet what that takes along outside."),
 			next:      v.now.Add(untoldRecheck),

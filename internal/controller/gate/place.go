@@ -32,13 +32,13 @@ import (
 func (r *Reconciler) place(ctx context.Context, v *view) error {
 	index := r.Policies.Index()
 	chain := ancestry.Chain(ctx, r.Holders, r.Namespaces, index, v.obj)
-	place := gate.PlaceIn(index, chain, v.driver, v.obj, v.kind)
-	v.policies, v.provider = place.Denying, v.kind.Provider
-	defer func() { v.kind = place.Kind }()
+	present := v.kind
+	place := gate.PlaceIn(index, chain, v.driver, v.obj, present)
+	v.policies, v.kind, v.provider = place.Denying, place.Kind, present.Provider
 	switch {
 	case len(v.policies) > 0:
 		v.belonging = gated
-	case r.isFree(ctx, v, ancestry.IsWhole(ctx, r.Holders, index, v.obj)):
+	case r.isFree(ctx, v, present, ancestry.IsWhole(ctx, r.Holders, index, v.obj)):
 		v.belonging = free
 	}
 	if held := v.state.Held; held != nil && !held.Allowed {
@@ -55,12 +55,12 @@ func (r *Reconciler) place(ctx context.Context, v *view) error {
 // and policies back in any order. Nor is it while a policy for its parent's kind does,
 // and somebody above it is missing: that may have been deleted, with the rest to follow,
 // to which nothing should happen outside.
-func (r *Reconciler) isFree(ctx context.Context, v *view, allKnown bool) bool {
+func (r *Reconciler) isFree(ctx context.Context, v *view, present gate.Kind, allKnown bool) bool {
 	if !r.Catalog.Known() {
 		return false
 	}
 	gates := func(e catalog.Entry) bool {
-		return gate.PlaceOf(v.driver, v.obj, v.kind, v.state.Provider, e.Policy).Gated()
+		return gate.PlaceOf(v.driver, v.obj, present, v.state.Provider, e.Policy).Gated()
 	}
 	waits := func(e catalog.Entry) bool { return !e.Active && gates(e) }
 	if r.Catalog.AnyFor(v.kind.GVK.GroupKind(), waits) {

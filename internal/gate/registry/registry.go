@@ -83,7 +83,7 @@ type known struct {
 	gvk schema.GroupVersionKind
 	// driver is the system behind its objects.
 	driver gate.Driver
-	// providers are those under which policies have named it.
+	// providers lists the providers by which policies have named the kind.
 	providers []string
 }
 

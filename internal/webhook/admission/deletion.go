@@ -74,8 +74,8 @@ func (v *Validator) keepDeletion(ctx context.Context, r *request, f *facts, verd
 // keepPlatformDeletion records whom a holder goes with that a platform actor deletes.
 // With its namespace the records of all above it go as well, and none can be made there
 // any more: where what its children stand for outside may go along with it, that is kept
-// elsewhere, or they would wait for ever. What is in no namespace has a record that stays: it says
-// so at once, as the children follow within milliseconds.
+// elsewhere, or they would wait for ever. The record of what is in no namespace stays, and is written
+// before the request is answered: the children are deleted milliseconds later.
 func (v *Validator) keepPlatformDeletion(ctx context.Context, r *request, f *facts, verdict decision.Verdict) error {
 	outside := slices.ContainsFunc(f.OwnPolicies, deletesOutside)
 	parts := outside && r.namespace != ""

@@ -158,9 +158,8 @@ func (f *facts) isLedgerJudged(r *request, v decision.Verdict) bool {
 	return r.validating && r.new != nil && len(f.OwnPolicies) > 0 && v.Allowed && v.Reason != decision.ReasonFinishing
 }
 
-// scalesToItsEnd reports whether a request scales an object that is being deleted. Its ledger is nobody's
-// concern any more. But whoever asks about it next would find a number that nobody is known to have set, and take that for
-// a change that nobody has made who may.
+// scalesToItsEnd reports whether a request scales an object that is being deleted. Its ledger does not matter
+// any more. But the next request would find a number that nobody is known to have set, and have it withheld.
 func (o *outcome) scalesToItsEnd(r *request) bool {
 	return r.validating && r.subresource == subresourceScale && len(o.OwnPolicies) > 0 && o.verdict.Reason == decision.ReasonFinishing
 }

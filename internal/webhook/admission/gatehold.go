@@ -34,10 +34,9 @@ type Holds interface {
 	Hold(ctx context.Context, obj *unstructured.Unstructured, annotations map[string]string) error
 }
 
-// asked returns the verdict that a DELETE is kept by. What is being deleted already may be
-// deleted by anybody; who asks for that again ends a hold all the same where the first
-// deletion would not have been held had they asked for it: for a stranger's deletion nobody
-// could get rid of what is outside otherwise.
+// asked returns the verdict that decides whether a DELETE is held. Anybody may delete again what is being
+// deleted already. Who could have deleted it without a hold in the first place ends the hold by that: after a
+// stranger's deletion nobody could get rid of what is outside otherwise.
 func (f *facts) asked(ctx context.Context, verdict decision.Verdict) decision.Verdict {
 	if verdict.Reason != decision.ReasonFinishing || f.Gate == nil || f.gate.state.Held == nil || f.gate.state.Held.Allowed {
 		return verdict

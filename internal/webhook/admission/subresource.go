@@ -53,8 +53,8 @@ func (v *Validator) decode(ctx context.Context, req admission.Request) (*request
 	return r, err
 }
 
-// requestedVersion returns the version in which somebody made the request, which may have reached us as if it
-// had been made in another one.
+// requestedVersion returns the version that the requester used. The API server may have converted the request to
+// another one for the webhook.
 func requestedVersion(req admission.Request) string {
 	if req.RequestResource == nil {
 		return req.Resource.Version
@@ -95,8 +95,8 @@ func (v *Validator) behindScale(ctx context.Context, r *request, requested strin
 	return nil
 }
 
-// scaled returns a resource in the version that policies name, where its scale is asked about in another one:
-// they may name a version that has none.
+// scaled returns a resource in the version that policies name: a scale may reach the webhook in another version,
+// as the one that they name may have none.
 func (v *Validator) scaled(resource schema.GroupVersionResource) schema.GroupVersionResource {
 	kind, ok := v.Kinds.ScaledKind(resource)
 	if !ok {

@@ -31,21 +31,19 @@ var mark = regexp.MustCompile(`zq(\d+)z|\b7(\d{6})(?:m|Mi|s)?\b`)
 
 // In returns the acts whose marks are in a text, each once.
 func In(text string) []int {
-	var out []int
-	for _, found := range mark.FindAllStringSubmatch(text, -1) {
-		if n, err := strconv.Atoi(found[1] + found[2]); err == nil {
-			out = append(out, n)
-		}
-	}
-	slices.Sort(out)
-	return slices.Compact(out)
+	return acts(text, func(found []string) string { return found[1] + found[2] })
 }
 
 // Texts returns the acts whose marks are in a text as such, and not as numbers.
 func Texts(text string) []int {
+	return acts(text, func(found []string) string { return found[1] })
+}
+
+// acts returns the acts that which reads from the marks in a text, each once.
+func acts(text string, which func(found []string) string) []int {
 	var out []int
 	for _, found := range mark.FindAllStringSubmatch(text, -1) {
-		if n, err := strconv.Atoi(found[1]); err == nil {
+		if n, err := strconv.Atoi(which(found)); err == nil {
 			out = append(out, n)
 		}
 	}
@@ -119,8 +117,8 @@ func (u *uses) walk(path []string, value any) {
 	}
 }
 
-// isName reports whether what stands at a path names something: an object, who owns it, what selects it, or an
-// item of a list. What is said under Kausality's annotations is for the operator.
+// isName reports whether the value at a path is a name: of an object, its owner, its labels, or an item of a
+// list. Kausality's own annotations count as names, as messages may repeat them.
 func isName(path []string) bool {
 	if len(path) == 0 {
 		return false

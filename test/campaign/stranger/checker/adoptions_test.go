@@ -20,8 +20,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"kausality.io/operator/test/campaign/audit"
 )
 
@@ -55,13 +53,7 @@ func TestAdoptions(t *testing.T) {
 			adopting(s, true)
 			tc.tell(s)
 			s.write("alice", audit.VerbCreate, configMaps, "last", map[string]any{})
-			var got []Promise
-			for _, f := range s.judged().Findings {
-				got = append(got, f.Promise)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
+			s.finds(tc.want)
 		})
 	}
 }

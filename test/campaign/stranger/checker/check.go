@@ -59,17 +59,17 @@ const (
 	Smuggled Promise = "a stranger's value that nobody approved of"
 	// Forged traces there are none.
 	Forged Promise = "a trace that names who did not act"
-	// Refused is nothing that controllers do for a cause.
+	// Refused says that a controller may do what has a cause.
 	Refused Promise = "a controller refused what is allowed"
-	// Hasty changes there are none: of what would be carried out without a change of children.
+	// Hasty says that nobody but who may changes a field that is carried out without a change of children.
 	Hasty Promise = "a change that could not wait"
-	// Unending adoption there is none.
+	// Unending says that an adoption ends when its object has settled.
 	Unending Promise = "an adoption that does not end"
-	// Told values there are none.
+	// Told says that no message has a value of a stranger in it.
 	Told Promise = "a value in a message"
-	// Stuck strays there are none.
+	// Stuck says that a stray ceases to be one when it is approved.
 	Stuck Promise = "a stray that stays one although it was approved"
-	// Denied evictions that are everybody's there are none.
+	// Denied says that everybody may evict a Pod where a maintaining section lets them.
 	Denied Promise = "an eviction denied that anybody may make"
 )
 
@@ -97,7 +97,7 @@ type Report struct {
 	// Contents are the versions of children in which a stranger's value was, and Entries
 	// what ledgers and records say of somebody.
 	Contents, Entries int
-	// Denials are the refusals of controllers of which the model can tell whether they were right.
+	// Denials counts the refusals of controllers that the model can judge.
 	Denials int
 	// Messages are those that were looked at for values.
 	Messages int

@@ -382,6 +382,20 @@ func (s *story) judged() *Report {
 	return report
 }
 
+// finds checks which promises the checker says were not kept in the story, in their order.
+func (s *story) finds(want []Promise) *Report {
+	s.t.Helper()
+	report := s.judged()
+	var got []Promise
+	for _, f := range report.Findings {
+		got = append(got, f.Promise)
+	}
+	if diff := cmp.Diff(want, got); diff != "" {
+		s.t.Errorf("findings (-want +got):\n%s%v", diff, report.Findings)
+	}
+	return report
+}
+
 // What is found, and what is not.
 func TestCheck(t *testing.T) {
 	approve := map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/approve": "*"}}}
@@ -862,14 +876,7 @@ func TestCheck(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t)
 			tc.tell(s)
-			report := s.judged()
-			var got []Promise
-			for _, f := range report.Findings {
-				got = append(got, f.Promise)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s%v", diff, report.Findings)
-			}
+			report := s.finds(tc.want)
 			// The beginning of each story has to have been looked at.
 			if report.Children[initializing] < 3 {
 				t.Errorf("changes of children that were looked at: %v", report.Children)

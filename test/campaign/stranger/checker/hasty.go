@@ -25,8 +25,8 @@ import (
 	"kausality.io/operator/test/campaign/policylog"
 )
 
-// cannotWait are the fields that are carried out otherwise than by a change of children: of who may not, a change
-// of them is refused where a rule is about it.
+// cannotWait are the fields that are carried out otherwise than by a change of children. Where a rule is about one,
+// a change of it by who may not is refused. docs/kinds.md tells why.
 var cannotWait = map[string][][]string{
 	kinds[deployments]:  {{"spec", "revisionHistoryLimit"}},
 	kinds[statefulSets]: {{"spec", "persistentVolumeClaimRetentionPolicy"}, {"spec", "revisionHistoryLimit"}},

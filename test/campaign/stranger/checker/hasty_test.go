@@ -21,8 +21,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"kausality.io/operator/test/campaign/audit"
 )
 
@@ -129,13 +127,7 @@ func TestHasty(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t)
 			tc.tell(s)
-			var got []Promise
-			for _, f := range s.judged().Findings {
-				got = append(got, f.Promise)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
+			s.finds(tc.want)
 		})
 	}
 }

@@ -19,8 +19,6 @@ package checker
 import (
 	"testing"
 
-	"github.com/google/go-cmp/cmp"
-
 	"kausality.io/operator/test/campaign/audit"
 )
 
@@ -78,13 +76,7 @@ func TestMessages(t *testing.T) {
 			s := begin(t)
 			s.write("mallory", audit.VerbPatch, deployments, "web", spec(map[string]any{"template": template("zq7z:1")}))
 			tc.tell(s)
-			var got []Promise
-			for _, f := range s.judged().Findings {
-				got = append(got, f.Promise)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
+			s.finds(tc.want)
 		})
 	}
 }

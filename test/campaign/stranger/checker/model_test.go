@@ -21,8 +21,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/google/go-cmp/cmp"
-
 	"kausality.io/operator/test/campaign/audit"
 )
 
@@ -98,14 +96,7 @@ func TestModel(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t)
 			tc.tell(s)
-			report := s.judged()
-			var got []Promise
-			for _, f := range report.Findings {
-				got = append(got, f.Promise)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s%v", diff, report.Findings)
-			}
+			s.finds(tc.want)
 		})
 	}
 }
@@ -165,14 +156,7 @@ func TestApprovals(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			s := begin(t)
 			tc.tell(s)
-			report := s.judged()
-			var got []Promise
-			for _, f := range report.Findings {
-				got = append(got, f.Promise)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s%v", diff, report.Findings)
-			}
+			s.finds(tc.want)
 		})
 	}
 }
@@ -211,14 +195,7 @@ func TestStrays(t *testing.T) {
 			s.later(time.Minute)
 			adopted(s)
 			tc.tell(s)
-			report := s.judged()
-			var got []Promise
-			for _, f := range report.Findings {
-				got = append(got, f.Promise)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s%v", diff, report.Findings)
-			}
+			s.finds(tc.want)
 		})
 	}
 }

@@ -89,13 +89,7 @@ func TestLedgers(t *testing.T) {
 				s.start(-5 * time.Second)
 			}
 			s.write(operatorUser, audit.VerbPatch, deployments, "web", ledgerNote(t, tc.note))
-			var got []Promise
-			for _, f := range s.judged().Findings {
-				got = append(got, f.Promise)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
+			s.finds(tc.want)
 		})
 	}
 }
@@ -152,13 +146,7 @@ func TestStories(t *testing.T) {
 			s.write(operatorUser, audit.VerbCreate, records, "r", fields{
 				"spec": fields{"targetRef": fields{"kind": "Deployment", "name": "web"}}, "status": tc.status,
 			})
-			var got []Promise
-			for _, f := range s.judged().Findings {
-				got = append(got, f.Promise)
-			}
-			if diff := cmp.Diff(tc.want, got); diff != "" {
-				t.Errorf("findings (-want +got):\n%s", diff)
-			}
+			s.finds(tc.want)
 		})
 	}
 }
