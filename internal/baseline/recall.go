@@ -41,6 +41,8 @@ type recall struct {
 	// read is true once lines have what there was, by the objects' ids.
 	read  bool
 	lines map[types.UID]*v1alpha1.ApprovedContent
+	// explained are the objects of which NoteExplained tells.
+	explained map[types.UID]struct{}
 }
 
 // Since returns when the first request came, and true for a minute: what was changed before it
@@ -58,6 +60,29 @@ func (m *Memory) Since() (time.Time, bool) {
 	}
 	r.lines = nil
 	return r.since, false
+}
+
+// NoteExplained notes that an object was what it is known to have been when a request for it was
+// looked at, or that something says why it is another one. What becomes of it from then on
+// somebody admits. Admission calls it in the first minute.
+func (m *Memory) NoteExplained(uid types.UID) {
+	r := &m.recall
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.explained == nil {
+		r.explained = map[types.UID]struct{}{}
+	}
+	r.explained[uid] = struct{}{}
+}
+
+// IsExplained reports whether NoteExplained was called for an object. What differs since needs
+// nobody who looks for it: an allowance may have come and be used up before the first look.
+func (m *Memory) IsExplained(uid types.UID) bool {
+	r := &m.recall
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	_, ok := r.explained[uid]
+	return ok
 }
 
 // LastKnown returns what an object was like when an operator last looked; nil where that is not

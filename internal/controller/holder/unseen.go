@@ -82,7 +82,7 @@ func (r *Reconciler) findUnseen(ctx context.Context, v *view, rec *v1alpha1.Allo
 			r.changedUnseen.Delete(v.obj.GetUID())
 			v.unseen = unseen{}
 		}
-	} else if fields := v.unexplained(knows, known(rec, r.Baseline.PoliciesOf(v.request(), v.obj.GetUID()), away.since)); len(fields) > 0 {
+	} else if fields := r.unexplained(v, knows, known(rec, r.Baseline.PoliciesOf(v.request(), v.obj.GetUID()), away.since)); len(fields) > 0 {
 		if err := r.lookUnseen(ctx, v, knows, fields, away); err != nil {
 			return err
 		}
@@ -139,6 +139,15 @@ func (r *Reconciler) remember(v view, rec *v1alpha1.AllowanceRecord) {
 	}
 }
 
+// unexplained returns what of a holder is not explained, as its method does; nothing where admission
+// found all of it explained before it let through what has changed since.
+func (r *Reconciler) unexplained(v *view, knows *v1alpha1.AllowanceRecordStatus, until time.Time) []v1alpha1.ContentDigest {
+	if r.Baseline.IsExplained(v.obj.GetUID()) {
+		return nil
+	}
+	return v.unexplained(knows, until)
+}
+
 // lookUnseen looks when a holder was changed of which fields are not explained.
 func (r *Reconciler) lookUnseen(
 	ctx context.Context, v *view, knows *v1alpha1.AllowanceRecordStatus, fields []v1alpha1.ContentDigest, away absence,
@@ -190,10 +199,10 @@ func (r *Reconciler) lookUnseen(
 // moves it on. So it proves nothing at the first look, which a busy operator may have late.
 func (a absence) told(changed, now time.Time, first bool) (until time.Time, over bool) {
 	until = a.over.Add(toldWithin)
-	if !changed.After(a.until) || !now.After(until) {
+	switch {
+	case !changed.After(a.until):
 		return until, false
-	}
-	if !first {
+	case !first && now.After(until):
 		return time.Time{}, true
 	}
 	return now.Add(toldWithin), false

@@ -25,6 +25,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
+	"kausality.io/operator/internal/baseline"
 	"kausality.io/operator/internal/change"
 	"kausality.io/operator/internal/controller/controllertest"
 	"kausality.io/operator/internal/controller/requeue"
@@ -194,7 +195,8 @@ func TestTold(t *testing.T) {
 	}{
 		"changed meanwhile, looked at soon":                   {changed: -time.Second, now: time.Second, first: true, until: toldWithin},
 		"changed meanwhile, looked at late":                   {changed: -time.Second, now: time.Minute, first: true, until: toldWithin},
-		"changed since, looked at soon":                       {changed: time.Second, now: 2 * time.Second, first: true, until: toldWithin},
+		"changed since, looked at soon":                       {changed: time.Second, now: 2 * time.Second, first: true, until: 2*time.Second + toldWithin},
+		"changed since, and looked at again soon":             {changed: time.Second, now: 2 * time.Second, until: 2*time.Second + toldWithin},
 		"changed since, looked at late":                       {changed: time.Second, now: 8 * time.Second, first: true, until: 8*time.Second + toldWithin},
 		"changed since, and not looked at for the first time": {changed: time.Second, now: 8 * time.Second, over: true},
 	}
@@ -205,6 +207,23 @@ func TestTold(t *testing.T) {
 				t.Errorf("until %s, over: %t", until, over)
 			}
 		})
+	}
+}
+
+// TestExplainedBefore shows that what admission let through after a start is nobody's unseen change,
+// though the allowance for it is used up, and gone, before the holder is looked at.
+func TestExplainedBefore(t *testing.T) {
+	v := look(makeHolder().Unstructured, []*policy.Policy{about(t, controllertest.Noon.Add(-time.Hour), "spec.replicas")}, controllertest.Noon)
+	v.content = contentAt(5, "spec.replicas", "theirs")
+	knows := &v1alpha1.AllowanceRecordStatus{Approved: contentAt(4, "spec.replicas", "ours")}
+	r := &Reconciler{Baseline: baseline.New(baseline.Config{})}
+	r.Baseline.NoteExplained("another")
+	if got := r.unexplained(&v, knows, controllertest.Noon); len(got) != 1 {
+		t.Errorf("it is explained by what was seen of another one: %v", got)
+	}
+	r.Baseline.NoteExplained(v.obj.GetUID())
+	if got := r.unexplained(&v, knows, controllertest.Noon); len(got) > 0 {
+		t.Errorf("not explained: %v", got)
 	}
 }
 

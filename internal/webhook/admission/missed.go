@@ -41,6 +41,8 @@ type Baseline interface {
 	Since() (time.Time, bool)
 	// LastKnown is what an object without a record was like; nil where that is not known.
 	LastKnown(ctx context.Context, gvk schema.GroupVersionKind, key types.NamespacedName, uid types.UID) *v1alpha1.ApprovedContent
+	// NoteExplained tells that nothing of an object was changed while nobody looked.
+	NoteExplained(uid types.UID)
 }
 
 // missed returns what of an object was changed while no operator looked and is noted nowhere, as
@@ -67,11 +69,12 @@ func (g *Gatherer) missed(ctx context.Context, r *request, f *facts, rec *v1alph
 	if approved == nil {
 		approved = g.Baseline.LastKnown(ctx, r.gvk, types.NamespacedName{Namespace: r.namespace, Name: r.objectName()}, r.old.GetUID())
 	}
-	if approved == nil || record.IsSeen(approved, r.old.GetGeneration()) {
+	if approved == nil {
 		return nil
 	}
 	fields := record.Unexplained(approved, record.ContentOf(r.old, f.OwnPolicies, g.DigestKey), f.OwnPolicies, effective)
 	if len(fields) == 0 {
+		g.Baseline.NoteExplained(r.old.GetUID())
 		return nil
 	}
 	// Objects of requests are read without their managed fields, which tell when.

@@ -39,12 +39,21 @@ var started = time.Date(2026, 1, 1, 12, 0, 0, 0, time.UTC)
 type lastLook struct {
 	young bool
 	known *v1alpha1.ApprovedContent
+	// explained has the objects of which nothing was changed while nobody looked, where it is
+	// asked for.
+	explained map[types.UID]bool
 }
 
 func (l lastLook) Since() (time.Time, bool) { return started, l.young }
 
 func (l lastLook) LastKnown(context.Context, schema.GroupVersionKind, types.NamespacedName, types.UID) *v1alpha1.ApprovedContent {
 	return l.known
+}
+
+func (l lastLook) NoteExplained(uid types.UID) {
+	if l.explained != nil {
+		l.explained[uid] = true
+	}
 }
 
 const labelsPolicy = `
@@ -87,6 +96,8 @@ func TestMissed(t *testing.T) {
 		record *v1alpha1.AllowanceRecordStatus
 		look   lastLook
 		want   bool
+		// explained is true where the holder's controller has nothing to find any more.
+		explained bool
 	}{
 		"by its record": {before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}, want: true},
 		"by what is remembered of an object without a record": {
@@ -94,18 +105,22 @@ func TestMissed(t *testing.T) {
 		},
 		"where the leader has had the time to look": {before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}},
 		"at the generation that is approved": {
-			before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(4)}, look: lastLook{young: true},
+			before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(4)}, look: lastLook{young: true}, explained: true,
 		},
 		"where an allowance explains it": {
 			before: before(4, mayScale("alice", 4)), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true},
+			explained: true,
 		},
 		"while it settles after a policy came": {
 			before: before(4), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3), Adopting: true}, look: lastLook{young: true},
 		},
-		"by an autoscaler":     {before: scaled, record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
-		"since then":           {before: since, record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
-		"with nothing known":   {before: before(4), look: lastLook{young: true}},
-		"in what is as it was": {before: unsettled(deployment(3)), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
+		"by an autoscaler":   {before: scaled, record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
+		"since then":         {before: since, record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}},
+		"with nothing known": {before: before(4), look: lastLook{young: true}},
+		"in what is as it was": {
+			before: unsettled(deployment(3)), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true},
+			explained: true,
+		},
 		"that is withheld already": {
 			before: before(4, held(withheld, "3")), record: &v1alpha1.AllowanceRecordStatus{Approved: approved(3)}, look: lastLook{young: true}, want: true,
 		},
@@ -123,6 +138,7 @@ func TestMissed(t *testing.T) {
 				t.Fatal(err)
 			}
 			mutator, validator := w.hooks(t, deploymentPolicy, labelsPolicy)
+			tc.look.explained = map[types.UID]bool{}
 			mutator.Baseline = tc.look
 			resp := mutator.Handle(t.Context(), asking(t, "alice", platformTeam, tc.before, after))
 			if !resp.Allowed {
@@ -134,6 +150,9 @@ func TestMissed(t *testing.T) {
 			}
 			if diff := cmp.Diff(tc.want, withholds(l.Allowances(), withheld)); diff != "" {
 				t.Errorf("withheld (-want +got):\n%s\nin %+v", diff, l)
+			}
+			if got := tc.look.explained[tc.before.GetUID()]; got != tc.explained {
+				t.Errorf("noted as explained: %t", got)
 			}
 
 			resp = validator.Handle(t.Context(), asking(t, "alice", platformTeam, tc.before, counted(after)))
