@@ -21,6 +21,8 @@ import (
 	"fmt"
 	"strings"
 
+	corev1 "k8s.io/api/core/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
@@ -137,6 +139,16 @@ func (c *Cluster) kind(arg string) (schema.GroupVersionKind, error) {
 // Read returns the object, and a NotFound error where there is none.
 func (c *Cluster) Read(ctx context.Context, t Target) (*unstructured.Unstructured, error) {
 	return c.Object(ctx, t.GVK, types.NamespacedName{Namespace: t.Namespace, Name: t.Name})
+}
+
+// HasNamespace returns an error where the namespace of the command does not exist. Who may read what
+// is in a namespace may not always read the namespace: then it is taken to be there.
+func (c *Cluster) HasNamespace(ctx context.Context) error {
+	of := Target{GVK: corev1.SchemeGroupVersion.WithKind("Namespace"), Name: c.Namespace}
+	if _, err := c.Read(ctx, of); err != nil && !apierrors.IsForbidden(err) {
+		return fmt.Errorf("reading %s: %w", of, err)
+	}
+	return nil
 }
 
 // Object returns an object of any kind, and a NotFound error where there is none.

@@ -52,7 +52,7 @@ const example = `  # Who is behind this Pod?
 // Command makes the command.
 func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams) *cobra.Command {
 	out := output.NewFlags()
-	most := 20
+	most := output.Limit(20)
 	cmd := &cobra.Command{
 		Use:               "trace [KIND/NAME]",
 		Short:             "Show the way from people to an object, and on to what is below it",
@@ -88,6 +88,6 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 		},
 	}
 	out.AddTo(cmd)
-	cmd.Flags().IntVar(&most, "limit", most, "How many changes of a namespace to show, the latest first.")
+	most.AddTo(cmd, "changes of a namespace")
 	return cmd
 }

@@ -25,6 +25,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/output"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
 )
@@ -40,29 +41,33 @@ type Lately struct {
 }
 
 // lately reads the records of the namespace, and of their causes takes the latest.
-func lately(ctx context.Context, c *cluster.Cluster, most int) (*Lately, error) {
+func lately(ctx context.Context, c *cluster.Cluster, most output.Limit) (*Lately, error) {
 	records, err := c.Records(ctx, c.Namespace)
 	if err != nil {
 		return nil, err
 	}
-	return latest(c.Namespace, records, most), nil
+	report := latest(c.Namespace, records, most)
+	if len(report.Causes)+report.More == 0 {
+		if err := c.HasNamespace(ctx); err != nil {
+			return nil, err
+		}
+	}
+	return report, nil
 }
 
-func latest(namespace string, records []v1alpha1.AllowanceRecord, most int) *Lately {
+func latest(namespace string, records []v1alpha1.AllowanceRecord, most output.Limit) *Lately {
 	links := make([]link, 0, len(records))
 	for i := range records {
 		links = append(links, linksOf(&records[i])...)
 	}
-	report := &Lately{Namespace: namespace, Causes: grow(links, links)}
-	if left := len(report.Causes) - most; left > 0 {
-		report.Causes, report.More = report.Causes[:most], left
-	}
+	report := &Lately{Namespace: namespace}
+	report.Causes, report.More = output.Latest(grow(links, links), most)
 	return report
 }
 
 // renderLately turns it into a table.
 func renderLately(r *Lately, t text.Terminal, now time.Time) string {
-	if len(r.Causes) == 0 {
+	if len(r.Causes)+r.More == 0 {
 		return t.Wrap("", "The AllowanceRecords of namespace "+r.Namespace+" tell of no change.")
 	}
 	var table text.Table
@@ -75,8 +80,8 @@ func renderLately(r *Lately, t text.Terminal, now time.Time) string {
 		table.Row(when, c.who(), phrase.Object(c.First.Kind, c.First.Name), phrase.Change(c.First.Kind, c.First.What), c.touched())
 	}
 	out := table.Render(t, "")
-	if r.More > 0 {
-		out += "\n" + t.Wrap("", fmt.Sprintf("There are %d more (--limit).", r.More))
+	if more := output.More(t, r.More); more != "" {
+		out += "\n" + more
 	}
 	return out
 }

@@ -27,6 +27,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/output"
 	"kausality.io/operator/internal/cli/text"
 	"kausality.io/operator/internal/record"
 )
@@ -394,7 +395,7 @@ func TestLately(t *testing.T) {
 	}
 	for name, tc := range map[string]struct {
 		records []v1alpha1.AllowanceRecord
-		most    int
+		most    output.Limit
 		want    string
 	}{
 		"the latest first": {records, 9, `WHEN      WHO                             OBJECT           CHANGE                                   TOUCHED

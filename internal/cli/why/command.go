@@ -45,7 +45,7 @@ const example = `  # Why does this rollout not go on?
 // Command makes the command.
 func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.IOStreams) *cobra.Command {
 	out := output.NewFlags()
-	most := 10
+	most := output.Limit(10)
 	cmd := &cobra.Command{
 		Use:               "why [KIND/NAME]",
 		Short:             "Tell why something was refused or waits, and what would allow it",
@@ -62,13 +62,13 @@ func Command(flags genericclioptions.RESTClientGetter, streams genericiooptions.
 			if err != nil {
 				return err
 			}
-			report.limit(most)
+			report.Refusals, report.More = output.Latest(report.Refusals, most)
 			return out.Write(streams.Out, "Refusals", report, func(t text.Terminal) string {
 				return render(report, t, out.Wide(), time.Now())
 			})
 		},
 	}
 	out.AddTo(cmd)
-	cmd.Flags().IntVar(&most, "limit", most, "How many refusals to show, the latest first.")
+	most.AddTo(cmd, "refusals")
 	return cmd
 }

@@ -21,7 +21,6 @@ import (
 	"fmt"
 	"slices"
 
-	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -97,22 +96,21 @@ type seen struct {
 
 // look reads the object that was asked about, or the namespace.
 func look(ctx context.Context, c *cluster.Cluster, subject *cluster.Target) (seen, error) {
-	of := cluster.Target{GVK: corev1.SchemeGroupVersion.WithKind("Namespace"), Name: c.Namespace}
-	if subject != nil {
-		of = *subject
+	if subject == nil {
+		if err := c.HasNamespace(ctx); err != nil {
+			return seen{missing: err}, nil
+		}
+		return seen{}, nil
 	}
+	of := *subject
 	obj, err := c.Read(ctx, of)
 	switch {
 	case apierrors.IsNotFound(err):
 		return seen{missing: fmt.Errorf("reading %s: %w", of, err)}, nil
-	case apierrors.IsForbidden(err) && subject == nil:
-		return seen{}, nil // Who may read what is in a namespace may not always read the namespace.
 	case apierrors.IsForbidden(err):
 		return seen{notes: []string{fmt.Sprintf("What is withheld of it is told by its AllowanceRecord, which is written up to two seconds later: reading it: %v", err)}}, nil
 	case err != nil:
 		return seen{}, fmt.Errorf("reading %s: %w", of, err)
-	case subject == nil:
-		return seen{}, nil
 	}
 	return seen{obj: obj}, nil
 }

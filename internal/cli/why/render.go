@@ -24,6 +24,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/change"
+	"kausality.io/operator/internal/cli/output"
 	"kausality.io/operator/internal/cli/phrase"
 	"kausality.io/operator/internal/cli/text"
 )
@@ -38,6 +39,9 @@ func render(r *Report, t text.Terminal, wide bool, now time.Time) string {
 	}
 	for _, refusal := range r.Refusals {
 		out.WriteString(renderRefusal(refusal, t, wide, now) + "\n")
+	}
+	if more := output.More(t, r.More); more != "" {
+		out.WriteString(more + "\n")
 	}
 	for _, g := range r.Generating {
 		out.WriteString(renderGenerating(g, t) + "\n")

@@ -17,8 +17,6 @@ limitations under the License.
 package why
 
 import (
-	"slices"
-
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 
 	"kausality.io/operator/api/v1alpha1"
@@ -30,6 +28,8 @@ type Report struct {
 	Subject string `json:"subject"`
 	// Refusals of changes, the latest first.
 	Refusals []Refusal `json:"refusals"`
+	// More is how many earlier refusals there are.
+	More int `json:"more,omitempty"`
 	// Withheld changes, from which nothing follows.
 	Withheld []Withheld `json:"withheld"`
 	// Generating is what GeneratingPolicies want and do not get.
@@ -117,11 +117,4 @@ type Withheld struct {
 	Since *metav1.Time `json:"since,omitempty"`
 	// Initiators are who may approve it.
 	Initiators []string `json:"initiators,omitempty"`
-}
-
-// limit keeps the latest refusals only.
-func (r *Report) limit(most int) {
-	if most >= 0 && len(r.Refusals) > most {
-		r.Refusals = slices.Clip(r.Refusals[:most])
-	}
 }

@@ -39,6 +39,7 @@ import (
 
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/cli/cluster"
+	"kausality.io/operator/internal/cli/output"
 	"kausality.io/operator/internal/cli/text"
 	"kausality.io/operator/internal/ledger"
 	"kausality.io/operator/internal/policy"
@@ -227,6 +228,8 @@ Refused 60s ago  create of ReplicaSet/api-1
   bounded by    Deployment/api, through AllowancePolicy deployment
   allowed by    a change of spec.template of Deployment/api by Group platform-team (AllowancePolicy
                 deployment)
+
+There are 2 more (--limit).
 `,
 		},
 		"of a parent of which something is withheld": {
@@ -366,7 +369,7 @@ Refused 2m ago  update of Deployment/shop
 			report := collect(tc.records, policies(t), tc.subject)
 			report.Subject = "it"
 			if tc.subject == nil {
-				report.limit(1)
+				report.Refusals, report.More = output.Latest(report.Refusals, 1)
 			}
 			if diff := gocmp.Diff(tc.want, render(report, text.Terminal{Width: text.DefaultWidth}, tc.wide, now)); diff != "" {
 				t.Errorf("why: -want, +got:\n%s", diff)
