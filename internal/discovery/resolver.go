@@ -99,9 +99,11 @@ type Resource struct {
 	// ReplicasPath is what the scale sub-resource sets; empty without one.
 	ReplicasPath string
 	// Scales are what the scale sub-resources of all served versions of a custom resource set in
-	// objects of this one, by version. One that this version has none of is among them, and the API
-	// server asks nobody about it who named only this version.
+	// objects of this one, by version, where other versions have one.
 	Scales map[string]string
+	// Versions are the other served versions of a custom resource, with the names of the sub-resources that
+	// it has in them, sorted.
+	Versions map[string][]string
 	// Categories are the groups of kinds that it says it belongs to, such as
 	// Crossplane's "composite", and the markers of its definition, sorted. The name of a
 	// category has no slash, and a marker has one.
@@ -139,9 +141,9 @@ type knowledge struct {
 type snapshot struct {
 	byKind     map[schema.GroupVersionKind]Resource
 	byResource map[schema.GroupVersionResource]Resource
-	// scaled are the kinds of resources that have a scale, in any version of a group that is named.
-	scaled  map[schema.GroupVersionResource]schema.GroupKind
-	schemas map[schema.GroupVersionKind]*Schema
+	// versions are the kinds of resources, in all served versions of a custom resource of which one is named.
+	versions map[schema.GroupVersionResource]schema.GroupKind
+	schemas  map[schema.GroupVersionKind]*Schema
 	// categories are the same in all versions of a kind.
 	categories map[schema.GroupKind][]string
 }
@@ -178,10 +180,10 @@ func (r *Resolver) KindFor(gvr schema.GroupVersionResource) (schema.GroupVersion
 	return resource.GVK, ok
 }
 
-// ScaledKind returns the kind of a resource that has a scale, in whichever version, and false where it is
-// not known to have one.
-func (r *Resolver) ScaledKind(gvr schema.GroupVersionResource) (schema.GroupKind, bool) {
-	kind, ok := r.served.Load().scaled[gvr]
+// GroupKindFor returns the kind of a resource, in whichever version policies name it, and false where it is
+// not served.
+func (r *Resolver) GroupKindFor(gvr schema.GroupVersionResource) (schema.GroupKind, bool) {
+	kind, ok := r.served.Load().versions[gvr]
 	return kind, ok
 }
 
@@ -205,7 +207,7 @@ func (r *Resolver) ReplicasPath(gvr schema.GroupVersionResource, requested strin
 	if path, ok := resource.Scales[requested]; ok {
 		return path
 	}
-	if only := resource.ScaledOnlyIn(); len(only) > 0 && requested == "" {
+	if only := resource.scaledElsewhere(); len(only) > 0 && requested == "" && !resource.hasScale() {
 		return resource.Scales[only[0]]
 	}
 	return resource.ReplicasPath
@@ -416,7 +418,7 @@ func (r *Resolver) publish() bool {
 	next := &snapshot{
 		byKind:     map[schema.GroupVersionKind]Resource{},
 		byResource: map[schema.GroupVersionResource]Resource{},
-		scaled:     map[schema.GroupVersionResource]schema.GroupKind{},
+		versions:   map[schema.GroupVersionResource]schema.GroupKind{},
 		schemas:    map[schema.GroupVersionKind]*Schema{},
 		categories: map[schema.GroupKind][]string{},
 	}
@@ -427,7 +429,7 @@ func (r *Resolver) publish() bool {
 		for _, resource := range k.resources {
 			next.byKind[resource.GVK] = resource
 			next.byResource[resource.GVR] = resource
-			resource.noteScales(next.scaled)
+			resource.noteVersions(next.versions)
 			next.categories[resource.GVK.GroupKind()] = resource.Categories
 		}
 	}
@@ -446,7 +448,7 @@ func (r *Resolver) ask(ctx context.Context, gv schema.GroupVersion, versions []s
 		return nil, fmt.Errorf("asking the API server what it serves of %s: %w", gv, err)
 	}
 	resources := parse(gv, list)
-	elsewhere, err := r.scaledElsewhere(ctx, gv, versions)
+	elsewhere, err := r.elsewhere(ctx, gv, versions)
 	if err != nil {
 		return nil, err
 	}
@@ -456,7 +458,8 @@ func (r *Resolver) ask(ctx context.Context, gv schema.GroupVersion, versions []s
 			return nil, fmt.Errorf("asking whose kind %s is: %w", resources[i].GVR.GroupResource(), err)
 		}
 		resources[i].Categories = slices.Sorted(slices.Values(slices.Concat(resources[i].Categories, markers)))
-		if err := r.learnScales(ctx, &resources[i], elsewhere[resources[i].GVR.Resource]); err != nil {
+		resources[i].Versions = elsewhere[resources[i].GVR.Resource]
+		if err := r.learnScales(ctx, &resources[i]); err != nil {
 			return nil, fmt.Errorf("asking what the scale sub-resource of %s sets: %w", resources[i].GVR.GroupResource(), err)
 		}
 	}

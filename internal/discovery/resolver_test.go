@@ -356,18 +356,51 @@ func TestResolverKnowsScalesOfOtherVersions(t *testing.T) {
 			if diff := cmp.Diff(tc.scales, found.Scales); diff != "" {
 				t.Errorf("Scales (-want +got):\n%s", diff)
 			}
-			if diff := cmp.Diff(tc.only, found.ScaledOnlyIn()); diff != "" {
-				t.Errorf("ScaledOnlyIn() (-want +got):\n%s", diff)
+			if diff := cmp.Diff(tc.only, found.OnlyElsewhere()["scale"]); diff != "" {
+				t.Errorf("OnlyElsewhere() (-want +got):\n%s", diff)
 			}
 			for version, want := range tc.paths {
 				if got := r.ReplicasPath(found.GVR, version); got != want {
 					t.Errorf("ReplicasPath(%q) = %q, want %q", version, got, want)
 				}
-				_, scales := tc.scales[version]
-				kind, ok := r.ScaledKind(found.GVR.GroupResource().WithVersion(version))
-				if want := scales || version == "v1" && want != ""; ok != want || ok && kind != widget.GroupKind() {
-					t.Errorf("ScaledKind(%q) = %v, %t, want %t", version, kind, ok, want)
+				kind, ok := r.GroupKindFor(found.GVR.GroupResource().WithVersion(version))
+				if want := version != ""; ok != want || ok && kind != widget.GroupKind() {
+					t.Errorf("GroupKindFor(%q) = %v, %t, want %t", version, kind, ok, want)
 				}
+			}
+		})
+	}
+}
+
+func TestResolverKnowsSubresourcesOfOtherVersions(t *testing.T) {
+	thing := metav1.APIResource{Name: "widgets", Kind: "Widget"}
+	status, scale := metav1.APIResource{Name: "widgets/status", Kind: "Widget"}, metav1.APIResource{Name: "widgets/scale", Kind: "Scale"}
+	for name, tc := range map[string]struct {
+		// own and other are what v1, which is asked about, and v2 serve.
+		own, other []metav1.APIResource
+		elsewhere  map[string][]string
+		inObject   bool
+	}{
+		"none":                                 {own: []metav1.APIResource{thing}, inObject: true},
+		"no status in either":                  {own: []metav1.APIResource{thing}, other: []metav1.APIResource{thing}, inObject: true},
+		"a status in both":                     {own: []metav1.APIResource{thing, status}, other: []metav1.APIResource{thing, status}},
+		"a status in its own":                  {own: []metav1.APIResource{thing, status}, other: []metav1.APIResource{thing}, inObject: true},
+		"a status in the other one":            {own: []metav1.APIResource{thing}, other: []metav1.APIResource{thing, status}, elsewhere: map[string][]string{"status": {"v2"}}, inObject: true},
+		"a status and a scale in the other":    {own: []metav1.APIResource{thing}, other: []metav1.APIResource{thing, status, scale}, elsewhere: map[string][]string{"scale": {"v2"}, "status": {"v2"}}, inObject: true},
+		"a status in its own, a scale in both": {own: []metav1.APIResource{thing, status, scale}, other: []metav1.APIResource{thing, scale}, inObject: true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			served := &cluster{served: map[string][]metav1.APIResource{"example.com/v1": tc.own, "example.com/v2": tc.other}}
+			r := discovery.New(served, served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+			if _, err := r.Update(t.Context(), []schema.GroupVersion{example}); err != nil {
+				t.Fatalf("Update(): %v", err)
+			}
+			found, _ := r.ByKind(example.WithKind("Widget"))
+			if diff := cmp.Diff(tc.elsewhere, found.OnlyElsewhere()); diff != "" {
+				t.Errorf("OnlyElsewhere() (-want +got):\n%s", diff)
+			}
+			if got := found.HasStatusInObject(); got != tc.inObject {
+				t.Errorf("HasStatusInObject() = %t, want %t", got, tc.inObject)
 			}
 		})
 	}

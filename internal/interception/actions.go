@@ -34,9 +34,17 @@ type place bool
 const (
 	// inStatus is the sub-resource of that name.
 	inStatus place = true
-	// inObject is the object itself, of a kind without that sub-resource.
+	// inObject is the object itself, where it is written in a version without that sub-resource.
 	inObject place = false
 )
+
+// of reports whether objects of a resource have their status there, in some version.
+func (p place) of(s *Served) bool {
+	if p == inStatus {
+		return s.has("status")
+	}
+	return s.StatusInObject
+}
 
 // somebodyActs returns true for requests that may change what people change in a status to have
 // a controller act, or what others act upon: one expression for each kind, as who is named
@@ -49,7 +57,7 @@ func somebodyActs(in Input, where place) []string {
 			continue
 		}
 		holder, served := in.Holder(p.For)
-		if !served || slices.Contains(holder.Subresources, "status") != bool(where) {
+		if !served || !where.of(&holder) {
 			continue
 		}
 		name := holder.Resource.Group + "/" + holder.Resource.Resource

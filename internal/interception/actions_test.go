@@ -74,12 +74,15 @@ func TestActionsAreAskedAbout(t *testing.T) {
 		besides   *policy.Policy
 		user      string
 		inObject  bool
+		elsewhere bool
 		unchanged bool
 		gone      bool
 		want      bool
 	}{
 		"a person":                                   {policy: of(controller), want: true},
 		"a person, of a status in the object":        {policy: of(controller), inObject: true, want: true},
+		"a person, where another version has none":   {policy: of(controller), elsewhere: true, want: true},
+		"the same in the object, of that version":    {policy: of(controller), elsewhere: true, inObject: true, want: true},
 		"a person who takes the status away":         {policy: of(controller), inObject: true, gone: true, want: true},
 		"a controller of another kind":               {policy: of(controller), besides: ofDeployments(bot), user: another, want: true},
 		"one that only another policy names":         {policy: of(controller), besides: of(observer), user: another, want: true},
@@ -121,7 +124,10 @@ func TestActionsAreAskedAbout(t *testing.T) {
 				if kind.Kind == "Deployment" {
 					return Served{Resource: schema.GroupVersionResource{Group: "apps", Version: "v1", Resource: "deployments"}, Namespaced: true, Subresources: []string{"status"}}, true
 				}
-				return Served{Resource: resource, Namespaced: true, Subresources: subresources}, true
+				if tc.elsewhere {
+					return Served{Resource: resource, Namespaced: true, Elsewhere: map[string][]string{"status": {"v2"}}, StatusInObject: true}, true
+				}
+				return Served{Resource: resource, Namespaced: true, Subresources: subresources, StatusInObject: tc.inObject}, true
 			}
 			attributes := r.attributes(t, false)
 			if got := called(t, verdictConditions(in), attributes); got != tc.want {

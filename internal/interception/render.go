@@ -116,13 +116,20 @@ type Served struct {
 	Namespaced bool
 	// Subresources that are served, without their resource, such as "status".
 	Subresources []string
-	// Scales are the other versions in which it has a scale, where this one has none.
-	Scales []string
+	// Elsewhere are the sub-resources that only other versions have, each with these.
+	Elsewhere map[string][]string
+	// StatusInObject says that there is a version in which a write of the object itself changes its status.
+	StatusInObject bool
 }
 
 // isScaled reports whether objects of the resource can be scaled, in whichever version.
 func (s *Served) isScaled() bool {
-	return slices.Contains(s.Subresources, "scale") || len(s.Scales) > 0
+	return s.has("scale")
+}
+
+// has reports whether the resource has a sub-resource, in whichever version.
+func (s *Served) has(subresource string) bool {
+	return slices.Contains(s.Subresources, subresource) || len(s.Elsewhere[subresource]) > 0
 }
 
 // Gated is a resource whose objects have a gate.

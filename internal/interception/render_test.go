@@ -20,6 +20,7 @@ import (
 	"flag"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 
@@ -42,7 +43,7 @@ var served = []struct {
 	resource     string
 	namespaced   bool
 	subresources []string
-	scales       []string
+	elsewhere    map[string][]string
 }{
 	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "Deployment"}, "deployments", true, []string{"scale", "status"}, nil},
 	{schema.GroupVersionKind{Group: "apps", Version: "v1", Kind: "ReplicaSet"}, "replicasets", true, []string{"scale", "status"}, nil},
@@ -62,7 +63,8 @@ var served = []struct {
 	{schema.GroupVersionKind{Group: "admissionregistration.k8s.io", Version: "v1", Kind: "MutatingWebhookConfiguration"}, "mutatingwebhookconfigurations", false, nil, nil},
 	{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}, "things", false, []string{"eviction", "status"}, nil},
 	{schema.GroupVersionKind{Group: "example.org", Version: "v2", Kind: "Thing"}, "things", false, []string{"eviction", "status"}, nil},
-	{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Sized"}, "sizeds", true, []string{"status"}, []string{"v1beta1", "v2"}},
+	{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Sized"}, "sizeds", true, []string{"status"}, map[string][]string{"scale": {"v1beta1", "v2"}}},
+	{schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Reported"}, "reporteds", true, nil, map[string][]string{"eviction": {"v2"}, "status": {"v2"}}},
 }
 
 func inputOf(policies ...*policy.Policy) Input {
@@ -71,7 +73,7 @@ func inputOf(policies ...*policy.Policy) Input {
 		Holder: func(gvk schema.GroupVersionKind) (Served, bool) {
 			for _, s := range served {
 				if s.gvk == gvk {
-					return Served{gvk.GroupVersion().WithResource(s.resource), s.namespaced, s.subresources, s.scales}, true
+					return Served{gvk.GroupVersion().WithResource(s.resource), s.namespaced, s.subresources, s.elsewhere, !slices.Contains(s.subresources, "status")}, true
 				}
 			}
 			return Served{}, false
@@ -79,7 +81,7 @@ func inputOf(policies ...*policy.Policy) Input {
 		Child: func(gvr schema.GroupVersionResource) (Served, bool) {
 			for _, s := range served {
 				if s.gvk.GroupVersion().WithResource(s.resource) == gvr {
-					return Served{gvr, s.namespaced, s.subresources, s.scales}, true
+					return Served{gvr, s.namespaced, s.subresources, s.elsewhere, !slices.Contains(s.subresources, "status")}, true
 				}
 			}
 			return Served{}, false
@@ -273,6 +275,16 @@ func TestRules(t *testing.T) {
 				"verdict.kausality.io Ignore UPDATE example.org/v2 Namespaced sizeds/scale",
 				"protect CREATE,UPDATE example.org/v1 Namespaced sizeds",
 				"protect UPDATE example.org/v1 Namespaced sizeds/status",
+			},
+		},
+		"a status that only another version has": {
+			policies: []*policy.Policy{forKind(t, "example.org/v1/Reported")},
+			want: []string{
+				"grant.kausality.io Ignore CREATE,UPDATE example.org/v1 Namespaced reporteds",
+				"grant.kausality.io Ignore UPDATE example.org/v2 Namespaced reporteds/status",
+				"verdict.kausality.io Ignore CREATE,UPDATE,DELETE example.org/v1 Namespaced reporteds",
+				"verdict.kausality.io Ignore UPDATE example.org/v2 Namespaced reporteds/status",
+				"protect CREATE,UPDATE example.org/v1 Namespaced reporteds",
 			},
 		},
 		"external targets are the gate driver's": {

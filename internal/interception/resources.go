@@ -40,9 +40,9 @@ type resource struct {
 	namespaced bool
 	// subresources that are served.
 	subresources sets.Set[string]
-	// scales are the other versions in which it has a scale, where this one has none: no rule for
-	// this version stands for them.
-	scales []string
+	// elsewhere are the sub-resources that only other versions have, each with these: no rule for this
+	// version stands for them.
+	elsewhere map[string][]string
 	// holder says that some policy is for its kind.
 	holder bool
 	// gated says that its objects have a gate that some policy may ask for.
@@ -95,7 +95,7 @@ func collect(in Input) []*resource {
 			found[gr] = r
 		}
 		r.subresources.Insert(served.Subresources...)
-		r.scales = served.Scales
+		r.elsewhere = served.Elsewhere
 		r.namespaced = served.Namespaced
 		r.demands = append(r.demands, demands...)
 		return r

@@ -70,8 +70,14 @@ func grantRules(resources []*resource) []admissionregistrationv1.RuleWithOperati
 			continue
 		}
 		rules.add(r, "", create, update)
-		if r.holder && r.subresources.Has("status") {
+		if !r.holder {
+			continue
+		}
+		if r.subresources.Has("status") {
 			rules.add(r, "status", update)
+		}
+		for _, version := range r.elsewhere["status"] {
+			rules.addIn(version, r, r.Resource+"/status", update)
 		}
 	}
 	return rules.sorted()
@@ -99,8 +105,13 @@ func verdictRules(resources []*resource) []admissionregistrationv1.RuleWithOpera
 				rules.add(r, s.name, s.operation)
 			}
 		}
-		for _, version := range r.scales {
-			rules.addIn(version, r, r.Resource+"/scale", update)
+		for _, s := range judged {
+			if s.podsOnly && !r.isPods() {
+				continue
+			}
+			for _, version := range r.elsewhere[s.name] {
+				rules.addIn(version, r, r.Resource+"/"+s.name, s.operation)
+			}
 		}
 	}
 	return rules.sorted()

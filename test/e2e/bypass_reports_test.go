@@ -133,6 +133,25 @@ func misreporting() []bypass {
 			owner.setThing(ctx, thing, `{"port":81}`)
 			Expect(controller.reconcile(ctx, thing)).To(MatchError(ContainSubstring("spec.config by mallory is withheld")))
 		}},
+		{"reporting by a version that alone has a status", func(ctx context.Context, s *scene) {
+			group := shared.defineThings(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
+				second := *definition.Spec.Versions[0].DeepCopy()
+				second.Name, second.Storage = "v2", false
+				definition.Spec.Versions[0].Subresources = nil
+				definition.Spec.Versions = append(definition.Spec.Versions, second)
+			})
+			policies := thingPolicies(group)
+			policies[0].Spec.Knowledge = knownThings()
+			policies[0].Spec.Knowledge.Reported = []string{"status.chosen"}
+			shared.apply(ctx, policies...)
+			thing := builders.MakeThing(group, shared.newNamespace(ctx), "app")
+			thing.Object["spec"] = map[string]any{"config": "a", "port": int64(80)}
+			Expect(shared.as(alice, platformTeam, "system:masters").Create(ctx, thing)).To(Succeed())
+			thing.SetAPIVersion(group + "/v2")
+			Expect(s.rogue.patchStatus(ctx, thing.DeepCopy(), `{"chosen":"theirs"}`)).To(MatchError(ContainSubstring("the change of status.chosen of Thing app was refused")))
+			Expect(s.rogue.patchStatus(ctx, thing.DeepCopy(), `{"phase":"Healthy"}`)).To(Succeed(), "what nobody acts upon")
+			Expect(shared.as(thingControllerUser, "system:masters").patchStatus(ctx, thing.DeepCopy(), `{"chosen":"ours"}`)).To(Succeed())
+		}},
 	}
 }
 

@@ -105,11 +105,11 @@ func inputFor(ctx context.Context, policies ...*policy.Policy) interception.Inpu
 		Policies: policies,
 		Holder: func(gvk schema.GroupVersionKind) (interception.Served, bool) {
 			found, ok := serves(ctx, gvk.GroupVersion()).ByKind(gvk)
-			return interception.Served{Resource: found.GVR, Namespaced: found.Namespaced, Subresources: found.Subresources}, ok
+			return interception.Served{Resource: found.GVR, Namespaced: found.Namespaced, Subresources: found.Subresources, StatusInObject: found.HasStatusInObject()}, ok
 		},
 		Child: func(gvr schema.GroupVersionResource) (interception.Served, bool) {
 			found, ok := serves(ctx, gvr.GroupVersion()).ByResource(gvr)
-			return interception.Served{Resource: found.GVR, Namespaced: found.Namespaced, Subresources: found.Subresources}, ok
+			return interception.Served{Resource: found.GVR, Namespaced: found.Namespaced, Subresources: found.Subresources, StatusInObject: found.HasStatusInObject()}, ok
 		},
 		OperatorNamespace: operatorNamespace,
 		OperatorUser:      operatorUser,

@@ -1316,9 +1316,15 @@ var mutants = []mutant{
 	},
 	{
 		name:  "nobody is asked about scales that only another version has",
-		edits: []edit{{"internal/interception/rules.go", "range r.scales {", "range r.scales[:0] {"}},
+		edits: []edit{{"internal/interception/rules.go", "range r.elsewhere[s.name] {", "range r.elsewhere[s.name][:0] {"}},
 		ways:  []string{"scaling by a version that alone has a scale"},
 		unit:  []string{"-run=TestRules", "./internal/interception"},
+	},
+	{
+		name:  "nobody looks at a status that only another version has",
+		edits: []edit{{"internal/interception/actions.go", `return s.has("status")`, `return slices.Contains(s.Subresources, "status")`}},
+		ways:  []string{"reporting by a version that alone has a status"},
+		unit:  []string{"-run=TestActionsAreAskedAbout", "./internal/interception"},
 	},
 	{
 		name:  "a scale sets what the version sets that policies name",

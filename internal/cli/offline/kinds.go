@@ -224,8 +224,8 @@ func (k *Kinds) ReplicasPath(resource schema.GroupVersionResource, _ string) str
 	return discovery.DefaultReplicas
 }
 
-// ScaledKind implements admission.Kinds.
-func (k *Kinds) ScaledKind(resource schema.GroupVersionResource) (schema.GroupKind, bool) {
+// GroupKindFor implements admission.Kinds.
+func (k *Kinds) GroupKindFor(resource schema.GroupVersionResource) (schema.GroupKind, bool) {
 	kind, ok := k.KindFor(resource)
 	return kind.GroupKind(), ok
 }

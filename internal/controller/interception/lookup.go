@@ -45,7 +45,8 @@ func (r *Reconciler) child(gvr schema.GroupVersionResource) (interception.Served
 
 func served(found *discovery.Resource) interception.Served {
 	return interception.Served{
-		Resource: found.GVR, Namespaced: found.Namespaced, Subresources: found.Subresources, Scales: found.ScaledOnlyIn(),
+		Resource: found.GVR, Namespaced: found.Namespaced, Subresources: found.Subresources,
+		Elsewhere: found.OnlyElsewhere(), StatusInObject: found.HasStatusInObject(),
 	}
 }
 

@@ -131,8 +131,8 @@ type Kinds interface {
 	ResourceFor(kind schema.GroupVersionKind) (schema.GroupVersionResource, bool)
 	// Namespaced reports whether objects of the kind live in namespaces.
 	Namespaced(kind schema.GroupVersionKind) bool
-	// ScaledKind returns the kind of a resource that has a scale, in whichever version.
-	ScaledKind(resource schema.GroupVersionResource) (schema.GroupKind, bool)
+	// GroupKindFor returns the kind of a resource, in whichever of its versions.
+	GroupKindFor(resource schema.GroupVersionResource) (schema.GroupKind, bool)
 	// ReplicasPath is the path in objects of the resource that its scale sets, requested in a version;
 	// without one, in any that has a scale.
 	ReplicasPath(resource schema.GroupVersionResource, requested string) string

@@ -116,6 +116,13 @@ func (g *Gatherer) decode(ctx context.Context, req admission.Request, validating
 	default:
 		return nil, fmt.Errorf("%.32q requests to %s are not for this webhook", req.Operation, req.Resource.Resource)
 	}
+	// A status may come in another version, where only that has one.
+	otherVersion := false
+	if named := g.named(r.resource); r.subresource == subresourceStatus && named != r.resource {
+		if gvk, ok := g.Kinds.KindFor(named); ok {
+			r.resource, r.gvk, otherVersion = named, gvk, true
+		}
+	}
 	var gated bool
 	r.driver, r.gateKind, gated = g.Gates.Gate(ctx, r.gvk)
 	var err error
@@ -126,6 +133,11 @@ func (g *Gatherer) decode(ctx context.Context, req admission.Request, validating
 	}
 	if !r.complete() {
 		return nil, fmt.Errorf("%s of %s %s/%s lacks an object that such a request has", req.Operation, req.Kind.Kind, req.Namespace, req.Name)
+	}
+	if otherVersion {
+		if err := g.behindStatus(ctx, r); err != nil {
+			return nil, err
+		}
 	}
 	return r, nil
 }

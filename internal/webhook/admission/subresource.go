@@ -20,6 +20,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -71,7 +72,7 @@ func (v *Validator) behindScale(ctx context.Context, r *request, requested strin
 	if err != nil {
 		return fmt.Errorf("scale of %s %s/%s: %w", r.resource.Resource, r.namespace, r.name, err)
 	}
-	r.resource = v.scaled(r.resource)
+	r.resource = v.named(r.resource)
 	uid, found := r.old.GetUID(), r.old.GetResourceVersion()
 	behind, err := v.behind(ctx, r, func(obj *unstructured.Unstructured) bool { return obj.GetUID() == uid })
 	if err != nil {
@@ -95,21 +96,45 @@ func (v *Validator) behindScale(ctx context.Context, r *request, requested strin
 	return nil
 }
 
-// scaled returns a resource in the version that policies name: a scale may reach the webhook in another version,
+// named returns a resource in the version that policies name: a sub-resource may reach the webhook in another version,
 // as the one that they name may have none.
-func (v *Validator) scaled(resource schema.GroupVersionResource) schema.GroupVersionResource {
-	kind, ok := v.Kinds.ScaledKind(resource)
+func (g *Gatherer) named(resource schema.GroupVersionResource) schema.GroupVersionResource {
+	kind, ok := g.Kinds.GroupKindFor(resource)
 	if !ok {
 		return resource
 	}
-	called, ok := v.Policies.Index().Called(kind)
+	called, ok := g.Policies.Index().Called(kind)
 	if !ok {
 		return resource
 	}
-	if named, ok := v.Kinds.ResourceFor(called); ok {
+	if named, ok := g.Kinds.ResourceFor(called); ok {
 		return named
 	}
 	return resource
+}
+
+// behindStatus replaces the objects of a status write, which came in another version than policies name, by the
+// object as that version has it. Such a write changes the status alone, whose fields are assumed to be called the same
+// in both versions: the API server converts an object, and nobody can ask it to convert a status.
+func (g *Gatherer) behindStatus(ctx context.Context, r *request) error {
+	uid, generation := r.old.GetUID(), r.old.GetGeneration()
+	behind, err := g.behind(ctx, r, func(obj *unstructured.Unstructured) bool {
+		return obj.GetUID() == uid && obj.GetGeneration() == generation
+	})
+	if err != nil {
+		return err
+	}
+	for _, obj := range []*unstructured.Unstructured{r.old, r.new} {
+		content := maps.Clone(behind.Object)
+		for _, field := range []string{"metadata", "status"} {
+			delete(content, field)
+			if value, ok := obj.Object[field]; ok {
+				content[field] = value
+			}
+		}
+		obj.Object = content
+	}
+	return nil
 }
 
 func (v *Validator) behindEviction(ctx context.Context, r *request) error {
@@ -131,17 +156,17 @@ func (v *Validator) behindEviction(ctx context.Context, r *request) error {
 
 // behind reads the object behind a sub-resource: from the cache where it holds
 // the very object, else from the API server.
-func (v *Validator) behind(ctx context.Context, r *request, same func(*unstructured.Unstructured) bool) (*unstructured.Unstructured, error) {
-	gvk, ok := v.Kinds.KindFor(r.resource)
+func (g *Gatherer) behind(ctx context.Context, r *request, same func(*unstructured.Unstructured) bool) (*unstructured.Unstructured, error) {
+	gvk, ok := g.Kinds.KindFor(r.resource)
 	if !ok {
 		return nil, errNothingBehind
 	}
 	key := types.NamespacedName{Namespace: r.namespace, Name: r.name}
-	if obj, err := v.Objects.Get(ctx, gvk, key); err == nil && same(obj) {
+	if obj, err := g.Objects.Get(ctx, gvk, key); err == nil && same(obj) {
 		return obj, nil
 	}
 	doubtUncached.read()
-	obj, err := v.Objects.Live(ctx, gvk, key)
+	obj, err := g.Objects.Live(ctx, gvk, key)
 	if apierrors.IsNotFound(err) {
 		return nil, errNothingBehind
 	}

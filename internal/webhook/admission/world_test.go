@@ -329,7 +329,7 @@ func (served) Categories(kind schema.GroupKind) []string {
 }
 func (served) Namespaced(schema.GroupVersionKind) bool                 { return true }
 func (served) ReplicasPath(schema.GroupVersionResource, string) string { return "spec.replicas" }
-func (s served) ScaledKind(r schema.GroupVersionResource) (schema.GroupKind, bool) {
+func (s served) GroupKindFor(r schema.GroupVersionResource) (schema.GroupKind, bool) {
 	kind, ok := s.KindFor(r)
 	return kind.GroupKind(), ok
 }
