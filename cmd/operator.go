@@ -80,6 +80,7 @@ import (
 	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/record"
 	"kausality.io/operator/internal/servertime"
+	"kausality.io/operator/internal/storedversion"
 	"kausality.io/operator/internal/upgrade"
 	"kausality.io/operator/internal/watchstate"
 	"kausality.io/operator/internal/webhook/admission"
@@ -98,10 +99,12 @@ type operator struct {
 	manager.Manager
 
 	// clock is the API server's, which all replicas go by.
-	clock      *servertime.Clock
-	certs      *certs.Certs
-	discovery  *clientdiscovery.DiscoveryClient
-	kinds      *discovery.Resolver
+	clock     *servertime.Clock
+	certs     *certs.Certs
+	discovery *clientdiscovery.DiscoveryClient
+	kinds     *discovery.Resolver
+	// writer writes objects that are not Kausality's own.
+	writer     *storedversion.Client
 	holders    *objectcache.Cache
 	records    *record.Store
 	cache      *record.Cache
@@ -271,6 +274,7 @@ func (o *operator) setupShared(ctx context.Context) error {
 	}
 	o.kinds = discovery.New(o.discovery, discovery.Reader{Reader: o.GetAPIReader(), Metadata: o.GetClient()},
 		openapi.NewClientWithContext(o.discovery.RESTClient()), o.clock)
+	o.writer = &storedversion.Client{Client: o.GetClient(), Kinds: o.kinds}
 	mapper := discovery.Mapper{RESTMapper: o.GetRESTMapper(), Resolver: o.kinds}
 	if o.holders, err = objectcache.New(o.GetConfig(), o.GetHTTPClient(), mapper); err != nil {
 		return err
@@ -348,7 +352,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		Rights: &access.Reviews{Client: o.GetClient(), Clock: o.clock},
 	}
 	policies := &policycontroller.Reconciler{
-		Adoption:  policycontroller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Writer: o.GetClient(), Clock: o.clock},
+		Adoption:  policycontroller.Adoption{Holders: o.holders, Namespaces: o.namespaces, Records: o.records, Writer: o.writer, Clock: o.clock},
 		Client:    o.GetClient(),
 		Catalog:   o.catalog,
 		Kinds:     o.kinds,
@@ -358,7 +362,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 	sign := o.newSignOfLife()
 	loops := writeloop.NewFinder()
 	holder := &holdercontroller.Reconciler{
-		Client:         o.GetClient(),
+		Client:         o.writer,
 		Holders:        o.holders,
 		Looked:         o.holders.Looked(),
 		Drivers:        o.gates,
@@ -377,7 +381,7 @@ func (o *operator) setupControllers(ctx context.Context) error {
 		LedgerRestTime: o.ledgerRestTime,
 	}
 	target := &targetcontroller.Reconciler{
-		Client:     o.GetClient(),
+		Client:     o.writer,
 		Holders:    o.holders,
 		Kinds:      o.kinds,
 		Namespaces: o.namespaces,
@@ -527,7 +531,7 @@ func (o *operator) setupWebhooks(context.Context) error {
 		Upgrades:          o.upgrades,
 		Versions:          o.sources(),
 		Gates:             o.gates,
-		Holds:             admission.AnnotationWriter{Client: o.GetClient()},
+		Holds:             admission.AnnotationWriter{Client: o.writer},
 		DigestKey:         o.digestKey,
 		Baseline:          o.baseline,
 		Current:           o.current.Current,
@@ -598,7 +602,7 @@ func (o *operator) newSignOfLife() *holdercontroller.SignOfLife {
 // gateController closes gates.
 func (o *operator) gateController(loops *writeloop.Finder) *gatecontroller.Reconciler {
 	return &gatecontroller.Reconciler{
-		Client:     o.GetClient(),
+		Client:     o.writer,
 		Holders:    o.holders,
 		Drivers:    o.gates,
 		Records:    o.records,

@@ -79,17 +79,40 @@ func isMarker(key, value string) bool {
 	return value == "true" && strings.Contains(key, "/")
 }
 
-// Scale implements Definitions.
-func (r Reader) Scale(ctx context.Context, resource schema.GroupVersionResource) (Scale, error) {
+// definition reads the definition of a resource, and returns an empty one where there is none.
+func (r Reader) definition(ctx context.Context, resource schema.GroupResource) (*apiextensionsv1.CustomResourceDefinition, error) {
 	obj := &unstructured.Unstructured{}
 	obj.SetGroupVersionKind(apiextensionsv1.SchemeGroupVersion.WithKind("CustomResourceDefinition"))
-	key := types.NamespacedName{Name: resource.GroupResource().String()}
+	key := types.NamespacedName{Name: resource.String()}
 	if err := client.IgnoreNotFound(r.Get(ctx, key, obj)); err != nil {
-		return Scale{}, fmt.Errorf("reading CustomResourceDefinition %s: %w", key.Name, err)
+		return nil, fmt.Errorf("reading CustomResourceDefinition %s: %w", key.Name, err)
 	}
-	var definition apiextensionsv1.CustomResourceDefinition
-	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, &definition); err != nil {
-		return Scale{}, fmt.Errorf("decoding CustomResourceDefinition %s: %w", key.Name, err)
+	definition := &apiextensionsv1.CustomResourceDefinition{}
+	if err := runtime.DefaultUnstructuredConverter.FromUnstructured(obj.Object, definition); err != nil {
+		return nil, fmt.Errorf("decoding CustomResourceDefinition %s: %w", key.Name, err)
+	}
+	return definition, nil
+}
+
+// Stored implements Definitions.
+func (r Reader) Stored(ctx context.Context, resource schema.GroupResource) (string, error) {
+	definition, err := r.definition(ctx, resource)
+	if err != nil {
+		return "", err
+	}
+	for i := range definition.Spec.Versions {
+		if definition.Spec.Versions[i].Storage {
+			return definition.Spec.Versions[i].Name, nil
+		}
+	}
+	return "", nil
+}
+
+// Scale implements Definitions.
+func (r Reader) Scale(ctx context.Context, resource schema.GroupVersionResource) (Scale, error) {
+	definition, err := r.definition(ctx, resource.GroupResource())
+	if err != nil {
+		return Scale{}, err
 	}
 	for _, version := range definition.Spec.Versions {
 		if version.Name == resource.Version && version.Subresources != nil && version.Subresources.Scale != nil {

@@ -71,6 +71,9 @@ type Definitions interface {
 	// Scale returns what the scale sub-resource sets, the zero value where no
 	// CustomResourceDefinition defines it.
 	Scale(ctx context.Context, resource schema.GroupVersionResource) (Scale, error)
+	// Stored returns the version in which the objects of a resource are stored, empty where no
+	// CustomResourceDefinition defines it.
+	Stored(ctx context.Context, resource schema.GroupResource) (string, error)
 	// Markers returns the labels of the CustomResourceDefinition by which a system marks
 	// the kinds that are its own, such as kro.run/owned; none where no
 	// CustomResourceDefinition defines the resource.
@@ -104,6 +107,9 @@ type Resource struct {
 	// Versions are the other served versions of a custom resource, with the names of the sub-resources that
 	// it has in them, sorted.
 	Versions map[string][]string
+	// Stored is the version of those in which the API server stores objects; empty where that is its own one, or
+	// is not served.
+	Stored string
 	// Categories are the groups of kinds that it says it belongs to, such as
 	// Crossplane's "composite", and the markers of its definition, sorted. The name of a
 	// category has no slash, and a marker has one.
@@ -459,6 +465,9 @@ func (r *Resolver) ask(ctx context.Context, gv schema.GroupVersion, versions []s
 		}
 		resources[i].Categories = slices.Sorted(slices.Values(slices.Concat(resources[i].Categories, markers)))
 		resources[i].Versions = elsewhere[resources[i].GVR.Resource]
+		if err := r.learnStored(ctx, &resources[i]); err != nil {
+			return nil, fmt.Errorf("asking in which version %s are stored: %w", resources[i].GVR.GroupResource(), err)
+		}
 		if err := r.learnScales(ctx, &resources[i]); err != nil {
 			return nil, fmt.Errorf("asking what the scale sub-resource of %s sets: %w", resources[i].GVR.GroupResource(), err)
 		}

@@ -48,6 +48,8 @@ type cluster struct {
 	paths map[string]string
 	// converted is true where webhooks convert custom resources.
 	converted bool
+	// stored are the versions in which custom resources are stored, by resource.
+	stored map[string]string
 	// markers of definitions, by resource.
 	markers map[string][]string
 	err     error
@@ -108,6 +110,10 @@ func (c *cluster) Scale(_ context.Context, resource schema.GroupVersionResource)
 		return discovery.Scale{Path: path, Converted: c.converted}, nil
 	}
 	return discovery.Scale{Path: c.paths[resource.Resource], Converted: c.converted}, nil
+}
+
+func (c *cluster) Stored(_ context.Context, resource schema.GroupResource) (string, error) {
+	return c.stored[resource.Resource], nil
 }
 
 func (c *cluster) Markers(_ context.Context, resource schema.GroupResource) ([]string, error) {
@@ -406,6 +412,39 @@ func TestResolverKnowsSubresourcesOfOtherVersions(t *testing.T) {
 	}
 }
 
+func TestResolverKnowsWhereObjectsAreStored(t *testing.T) {
+	things := []metav1.APIResource{{Name: "widgets", Kind: "Widget"}}
+	reported := append(slices.Clone(things), metav1.APIResource{Name: "widgets/status", Kind: "Widget"})
+	for name, tc := range map[string]struct {
+		other  []metav1.APIResource // what v2 serves
+		stored string
+		want   discovery.StoredVersion
+	}{
+		"in its own version":                 {other: reported, stored: "v1"},
+		"in another one":                     {other: reported, stored: "v2", want: discovery.StoredVersion{Name: "v2", HasStatus: true}},
+		"in one without a status":            {other: things, stored: "v2", want: discovery.StoredVersion{Name: "v2"}},
+		"in one that is not served":          {other: things, stored: "v3"},
+		"in one that nobody can say":         {other: things},
+		"in another one, which has no Thing": {other: []metav1.APIResource{}, stored: "v2"},
+	} {
+		t.Run(name, func(t *testing.T) {
+			served := &cluster{
+				served: map[string][]metav1.APIResource{"example.com/v1": things, "example.com/v2": tc.other},
+				stored: map[string]string{"widgets": tc.stored},
+			}
+			r := discovery.New(served, served, served, clocktesting.NewFakePassiveClock(time.Unix(1000, 0)))
+			if _, err := r.Update(t.Context(), []schema.GroupVersion{example}); err != nil {
+				t.Fatalf("Update(): %v", err)
+			}
+			found, _ := r.ByKind(example.WithKind("Widget"))
+			got, ok := found.StoredElsewhere()
+			if wanted := tc.want.Name != ""; ok != wanted || ok && got != tc.want {
+				t.Errorf("StoredElsewhere() = %v, %t, want %v", got, ok, tc.want)
+			}
+		})
+	}
+}
+
 func TestReaderScale(t *testing.T) {
 	definition := &apiextensionsv1.CustomResourceDefinition{
 		ObjectMeta: metav1.ObjectMeta{Name: "widgets.example.com"},
@@ -413,7 +452,7 @@ func TestReaderScale(t *testing.T) {
 			{Name: "v1", Subresources: &apiextensionsv1.CustomResourceSubresources{
 				Scale: &apiextensionsv1.CustomResourceSubresourceScale{SpecReplicasPath: ".spec.count"},
 			}},
-			{Name: "v2"},
+			{Name: "v2", Storage: true},
 		}},
 	}
 	scheme := runtime.NewScheme()
@@ -435,6 +474,9 @@ func TestReaderScale(t *testing.T) {
 				t.Errorf("Scale() = %v, %v, want %v", got, err, tc.want)
 			}
 		})
+	}
+	if got, err := reader.Stored(t.Context(), schema.GroupResource{Group: "example.com", Resource: "widgets"}); err != nil || got != "v2" {
+		t.Errorf("Stored() = %q, %v, want v2", got, err)
 	}
 }
 

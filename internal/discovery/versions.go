@@ -111,6 +111,32 @@ func (r *Resource) HasStatusInObject() bool {
 	return !slices.Contains(r.Subresources, subresourceStatus)
 }
 
+// StoredVersion is a version in which objects are stored.
+type StoredVersion struct {
+	// Name of the version, such as v1.
+	Name string
+	// HasStatus is true where the status has a sub-resource in it.
+	HasStatus bool
+}
+
+// StoredElsewhere returns the version in which objects are stored, and false where that is the resource's own one.
+func (r *Resource) StoredElsewhere() (StoredVersion, bool) {
+	subresources, ok := r.Versions[r.Stored]
+	return StoredVersion{Name: r.Stored, HasStatus: slices.Contains(subresources, subresourceStatus)}, ok
+}
+
+// learnStored notes in which version a resource is stored, of those that are served.
+func (r *Resolver) learnStored(ctx context.Context, resource *Resource) error {
+	if len(resource.Versions) == 0 {
+		return nil
+	}
+	stored, err := r.definitions.Stored(ctx, resource.GVR.GroupResource())
+	if _, served := resource.Versions[stored]; served {
+		resource.Stored = stored
+	}
+	return err
+}
+
 // noteVersions adds the kind of a resource for each version in which it is served.
 func (r *Resource) noteVersions(kinds map[schema.GroupVersionResource]schema.GroupKind) {
 	kinds[r.GVR] = r.GVK.GroupKind()

@@ -185,4 +185,57 @@ var _ = Describe("A custom resource", func() {
 		controller.setThing(ctx, thing, `{"config":"other"}`)
 		Expect(controller.reconcile(ctx, thing)).To(MatchError(ContainSubstring("spec.config by " + thingControllerUser + " is withheld")))
 	}, SpecTimeout(specTimeout))
+	It("keeps the fields that only the version has in which it is stored", func(ctx SpecContext) {
+		group := shared.defineThings(ctx, func(definition *apiextensionsv1.CustomResourceDefinition) {
+			first := &definition.Spec.Versions[0]
+			second := *first.DeepCopy()
+			second.Name, first.Storage = "v2", false
+			first.Schema = thingSchema("config", "tier")
+			second.Schema = thingSchema("config", "tier", "extra")
+			definition.Spec.Versions = append(definition.Spec.Versions, second)
+		})
+		policies := thingPolicies(group)
+		shared.apply(ctx, policies...)
+		owner, stranger := shared.as(alice, platformTeam, "system:masters"), shared.as(mallory, "system:masters")
+		thing := builders.MakeThing(group, shared.newNamespace(ctx), "app")
+		thing.SetAPIVersion(group + "/v2")
+		thing.Object["spec"] = map[string]any{"config": "a", "extra": "kept"}
+		Expect(owner.Create(ctx, thing)).To(Succeed())
+		kept := func(g Gomega) {
+			g.Expect(shared.Get(ctx, client.ObjectKeyFromObject(thing), thing)).To(Succeed())
+			g.Expect(thing.Object["spec"]).To(HaveKeyWithValue("extra", "kept"))
+			g.Expect(thing.Object["status"]).To(Or(BeNil(), HaveKeyWithValue("extra", "kept")))
+		}
+		Expect(owner.patchStatus(ctx, thing.DeepCopy(), `{"extra":"kept"}`)).To(Succeed())
+		By("showing which policies affect it")
+		Eventually(ctx, func(g Gomega) {
+			kept(g)
+			g.Expect(thing.GetAnnotations()).To(HaveKey(v1alpha1.ConditionAffected))
+		}).Should(Succeed())
+		By("granting")
+		owner.setThing(ctx, thing, `{"config":"b"}`)
+		Eventually(ctx, func(g Gomega) {
+			kept(g)
+			g.Expect(thing.GetAnnotations()).To(HaveKey(v1alpha1.AnnotationAllowances))
+		}).Should(Succeed())
+		By("withholding, and approving")
+		stranger.setThing(ctx, thing, `{"config":"c"}`)
+		Eventually(ctx, func(g Gomega) {
+			kept(g)
+			g.Expect(thing.GetAnnotations()).To(HaveKey(v1alpha1.AnnotationApproved))
+		}).Should(Succeed())
+		Expect(owner.Patch(ctx, thing, client.RawPatch(types.MergePatchType, []byte(`{"metadata":{"annotations":{"kausality.io/approve":"*"}}}`)))).To(Succeed())
+		Consistently(ctx, kept).WithTimeout(quietMoment).Should(Succeed())
+	})
 })
+
+// thingSchema returns a schema of Things with texts in the spec and in the status.
+func thingSchema(fields ...string) *apiextensionsv1.CustomResourceValidation {
+	texts := apiextensionsv1.JSONSchemaProps{Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{}}
+	for _, field := range fields {
+		texts.Properties[field] = apiextensionsv1.JSONSchemaProps{Type: "string"}
+	}
+	return &apiextensionsv1.CustomResourceValidation{OpenAPIV3Schema: &apiextensionsv1.JSONSchemaProps{
+		Type: "object", Properties: map[string]apiextensionsv1.JSONSchemaProps{"spec": texts, "status": texts},
+	}}
+}

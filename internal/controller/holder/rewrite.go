@@ -62,10 +62,7 @@ func (r *Reconciler) rewrite(ctx context.Context, v view, next *requeue.Soonest)
 		next.At(retry)
 		return v.obj, nil
 	}
-	patched := &unstructured.Unstructured{}
-	patched.SetGroupVersionKind(v.obj.GroupVersionKind())
-	patched.SetNamespace(v.obj.GetNamespace())
-	patched.SetName(v.obj.GetName())
+	patched := v.obj.DeepCopy()
 	nothing := client.RawPatch(types.MergePatchType, []byte("{}"))
 	var err error
 	if ledgerRequest(v.obj.GroupVersionKind()).status {
