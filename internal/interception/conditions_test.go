@@ -606,3 +606,25 @@ func withStatus(kind schema.GroupVersionKind) (Served, bool) {
 		Resource: kind.GroupVersion().WithResource(strings.ToLower(kind.Kind) + "s"), Namespaced: true, Subresources: []string{"scale", "status"},
 	}, true
 }
+
+// Numbers that a float would take for the same are different ones.
+func TestLongNumbersCount(t *testing.T) {
+	thing := func(n int64, deep bool) *unstructured.Unstructured {
+		spec := map[string]any{"id": n}
+		if deep {
+			spec = map[string]any{"items": []any{map[string]any{"ids": map[string]any{"a": n}}}}
+		}
+		return &unstructured.Unstructured{Object: map[string]any{"apiVersion": "example.org/v1", "kind": "Thing", "metadata": map[string]any{"name": "name"}, "spec": spec}}
+	}
+	in := inputOf(forKind(t, "example.org/v1/Thing"))
+	for name, deep := range map[string]bool{"a field": false, "a field in a list": true} {
+		for n, want := range map[int64]bool{1 << 53: false, 1<<53 + 1: true} {
+			r := request{operation: admission.Update, kind: schema.GroupVersionKind{Group: "example.org", Version: "v1", Kind: "Thing"}, old: thing(1<<53, deep), object: thing(n, deep)}
+			for hook, conditions := range map[string][]admissionregistrationv1.MatchCondition{"mutating": grantConditions(in), "validating": verdictConditions(in)} {
+				if got := called(t, conditions, r.attributes(t, false)); got != want {
+					t.Errorf("%s: of %d the %s hook is called: %t, want %t", name, n, hook, got, want)
+				}
+			}
+		}
+	}
+}

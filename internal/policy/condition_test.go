@@ -34,6 +34,7 @@ func activation() Activation {
 			},
 			"spec": map[string]any{
 				"replicas": int64(4),
+				"id":       int64(1<<53 + 1),
 				"paused":   nil,
 				"cpu":      "500m",
 				"containers": []any{
@@ -44,7 +45,7 @@ func activation() Activation {
 		},
 		OldObject: map[string]any{
 			"metadata": map[string]any{"labels": map[string]any{"env": "prod"}},
-			"spec":     map[string]any{"replicas": float64(3)},
+			"spec":     map[string]any{"replicas": float64(3), "id": int64(1 << 53)},
 		},
 		Request: RequestVars{
 			Username: "hans@example.com", Groups: []string{"platform-team"},
@@ -72,6 +73,7 @@ func TestConditionEval(t *testing.T) {
 		"pattern":                        {source: "object.metadata.annotations['jira'].matches('^INFRA-[0-9]+$')", want: true},
 		"pattern of absent":              {source: "oldObject.metadata.annotations['jira'].matches('^INFRA-[0-9]+$')", fails: needs},
 		"whole against floating numbers": {source: "object.spec.replicas > oldObject.spec.replicas", want: true},
+		"long numbers":                   {source: "object.spec.id != oldObject.spec.id && object.spec.id > oldObject.spec.id", want: true},
 		"disjunction":                    {source: "object.metadata.labels['env'] != 'prod' || has(object.spec.jiraTicket)", want: true},
 
 		// has and null.

@@ -28,6 +28,7 @@ import (
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime/schema"
 	"k8s.io/apimachinery/pkg/types"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
 	"kausality.io/operator/internal/discovery"
@@ -129,7 +130,7 @@ func through(obj client.Object, stored discovery.StoredVersion, patch client.Pat
 // inVersion returns what is applied in another version.
 func inVersion(data []byte, apiVersion string) ([]byte, error) {
 	var applied map[string]any
-	if err := json.Unmarshal(data, &applied); err != nil {
+	if err := utiljson.Unmarshal(data, &applied); err != nil {
 		return nil, err
 	}
 	applied["apiVersion"] = apiVersion

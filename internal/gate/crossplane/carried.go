@@ -17,11 +17,12 @@ limitations under the License.
 package crossplane
 
 import (
-	"encoding/json"
+	"math"
 	"strconv"
 
 	"k8s.io/apimachinery/pkg/api/equality"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
+	utiljson "k8s.io/apimachinery/pkg/util/json"
 
 	"kausality.io/operator/internal/change"
 )
@@ -207,6 +208,11 @@ func sameNumber(a, b any) bool {
 	if aText && bText || aWhole && bWhole {
 		return false
 	}
+	number, errA := strconv.ParseInt(text(a), 10, 64)
+	other, errB := strconv.ParseInt(text(b), 10, 64)
+	if errA == nil && errB == nil {
+		return number == other
+	}
 	x, errX := strconv.ParseFloat(text(a), 64)
 	y, errY := strconv.ParseFloat(text(b), 64)
 	return errX == nil && errY == nil && x == y
@@ -219,8 +225,28 @@ func sameDocument(a, b string) bool {
 		return false
 	}
 	var x, y any
-	if json.Unmarshal([]byte(a), &x) != nil || json.Unmarshal([]byte(b), &y) != nil {
+	if utiljson.Unmarshal([]byte(a), &x) != nil || utiljson.Unmarshal([]byte(b), &y) != nil {
 		return false
 	}
-	return equality.Semantic.DeepEqual(x, y)
+	return equality.Semantic.DeepEqual(whole(x), whole(y))
+}
+
+// whole returns a value in which a number without a fraction is one, however it was written. No float is made of a
+// whole number, as it may be too long for that.
+func whole(v any) any {
+	switch v := v.(type) {
+	case float64:
+		if v == math.Trunc(v) && math.Abs(v) < 1<<53 {
+			return int64(v)
+		}
+	case map[string]any:
+		for name, value := range v {
+			v[name] = whole(value)
+		}
+	case []any:
+		for i, value := range v {
+			v[i] = whole(value)
+		}
+	}
+	return v
 }

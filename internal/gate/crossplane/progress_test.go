@@ -411,6 +411,10 @@ func TestObserved(t *testing.T) {
 		"a number as a text":                 {"size", `{size: 20}`, `{size: "20"}`, equal},
 		"a number with a fraction":           {"size", `{size: 20}`, `{size: 20.0}`, equal},
 		"long numbers":                       {"id", `{id: 9007199254740993}`, `{id: 9007199254740992}`, differs},
+		"a long number as a text":            {"id", `{id: 9007199254740993}`, `{id: "9007199254740993"}`, equal},
+		"another long number as a text":      {"id", `{id: 9007199254740993}`, `{id: "9007199254740992"}`, differs},
+		"a document":                         {"policy", `{policy: '{"id": 1, "of": [2]}'}`, `{policy: '{"of":[2.0],"id":1}'}`, equal},
+		"a document with a long number":      {"policy", `{policy: '{"id": 9007199254740993}'}`, `{policy: '{"id":9007199254740992}'}`, differs},
 		"texts that look like equal numbers": {"version", `{version: "1.10"}`, `{version: "1.1"}`, differs},
 		"a truth value as a text":            {"public", `{public: false}`, `{public: "false"}`, equal},
 		"a text":                             {"class", `{class: large}`, `{class: small}`, differs},
@@ -432,7 +436,7 @@ func TestObserved(t *testing.T) {
 		"a map as a text":                    {"size", `{size: {gb: 20}}`, `{size: "20"}`, unknown},
 		"an empty value":                     {"size", `{size: 20}`, `{size: null}`, unknown},
 		"nothing mirrored":                   {"size", `{size: 20}`, ``, unknown},
-		"a document": {
+		"a document with a fraction": {
 			"policy", `{policy: '{"a":[1,2],"b":"x"}'}`, `{policy: '{ "b": "x", "a": [1, 2] }'}`, equal,
 		},
 		"a quantity": {
