@@ -25,9 +25,16 @@ import (
 
 // misplaced returns what somebody is told who approves, or breaks the glass, by an annotation
 // whose key is that of other objects, and so has no effect: what has an owner has the keys
-// of its kind. Controllers, which copy annotations of the owner, ask for nothing.
+// of its kind. An approval by way of the status has none either. Controllers, which copy annotations of the owner,
+// ask for nothing.
 func (r *request) misplaced(f *facts) []string {
-	if r.new == nil || r.subresource != "" || f.Operator || f.KeepsBooks() {
+	if r.new == nil || f.Operator || f.KeepsBooks() {
+		return nil
+	}
+	if r.subresource == subresourceStatus {
+		return r.misplacedInStatus()
+	}
+	if r.subresource != "" {
 		return nil
 	}
 	var out []string
@@ -43,4 +50,14 @@ func (r *request) misplaced(f *facts) []string {
 	}
 	slices.Sort(out)
 	return out
+}
+
+// misplacedInStatus returns what somebody is told who approves in a write of the status.
+func (r *request) misplacedInStatus() []string {
+	key := ledger.AnnotationKey(r.new, ledger.NameApprove)
+	if value := annotation(r.new, key); value == "" || r.stored(key) != "" {
+		return nil
+	}
+	return []string{fmt.Sprintf("kausality: %s has no effect in a write of the status of %s; set it on the object itself",
+		key, objectText(r.gvk.Kind, r.objectName()))}
 }

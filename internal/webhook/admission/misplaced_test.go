@@ -29,6 +29,7 @@ import (
 func TestMisplaced(t *testing.T) {
 	tests := map[string]struct {
 		user          string
+		subresource   string
 		before, after *unstructured.Unstructured
 		want          []string
 	}{
@@ -48,6 +49,14 @@ func TestMisplaced(t *testing.T) {
 			user: "alice", before: deployment(3), after: annotate(deployment(3), "replicaset.kausality.io/approve", "*"),
 			want: []string{"kausality: replicaset.kausality.io/approve has no effect on Deployment web; the key is kausality.io/approve there"},
 		},
+		"approving in a write of the status": {
+			user: "alice", subresource: subresourceStatus, before: deployment(3), after: annotate(deployment(3), "kausality.io/approve", "*"),
+			want: []string{"kausality: kausality.io/approve has no effect in a write of the status of Deployment web; set it on the object itself"},
+		},
+		"a status of what has the annotation already": {
+			user: "alice", subresource: subresourceStatus,
+			before: annotate(deployment(3), "kausality.io/approve", "*"), after: annotate(deployment(3), "kausality.io/approve", "*"),
+		},
 		"what was there before": {
 			user: "alice", before: annotate(replicaSet(3), "kausality.io/break-glass", "delete: fire"),
 			after: annotate(annotate(replicaSet(3), "kausality.io/break-glass", "delete: fire"), "kausality.io/other", "x"),
@@ -63,7 +72,9 @@ func TestMisplaced(t *testing.T) {
 				records: map[types.UID]*v1alpha1.AllowanceRecord{},
 			}
 			mutator, _ := w.hooks(t, deploymentPolicy, replicaSetPolicy)
-			resp := mutator.Handle(t.Context(), asking(t, tc.user, platformTeam, tc.before, tc.after))
+			req := asking(t, tc.user, platformTeam, tc.before, tc.after)
+			req.SubResource = tc.subresource
+			resp := mutator.Handle(t.Context(), req)
 			if diff := cmp.Diff(tc.want, resp.Warnings); diff != "" {
 				t.Errorf("warnings (-want +got):\n%s", diff)
 			}
