@@ -19,6 +19,8 @@ package decision
 import (
 	"slices"
 
+	"k8s.io/apimachinery/pkg/runtime/schema"
+
 	"kausality.io/operator/api/v1alpha1"
 	"kausality.io/operator/internal/lineage"
 	"kausality.io/operator/internal/policy"
@@ -42,14 +44,46 @@ func (in *Input) Impossible(acts []Act, through []*policy.Policy) []Act {
 // rule.
 func (in *Input) IsPossible(act Act, through []*policy.Policy) bool {
 	kind, reader := in.Child.GVK.GroupKind(), in.Parent.GVK.GroupKind()
-	return slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool {
-		return slices.ContainsFunc(p.Rules, func(r policy.Rule) bool {
-			return r.AllowsAnything() || slices.ContainsFunc(r.Entries, func(e policy.Entry) bool { return allows(e, kind, act) })
-		})
-	}) || slices.ContainsFunc(through, func(p *policy.Policy) bool {
+	return slices.ContainsFunc(in.Parent.Policies, func(p *policy.Policy) bool { return mayAllow(p, kind, act) }) || slices.ContainsFunc(through, func(p *policy.Policy) bool {
 		return slices.ContainsFunc(p.Throughs(), func(e policy.ThroughEntry) bool {
 			return e.Readers.Kind == reader && allows(e.Entry, kind, act)
 		})
+	})
+}
+
+// InitiatorsFor names those who may have the acts allowed by changing the parent, for messages: the initiators of the
+// policies for it with rules about all of the acts, or else about one of them.
+func (in *Input) InitiatorsFor(acts []Act) []string {
+	var all, some []*policy.Policy
+	for _, p := range in.Parent.Policies {
+		switch n := in.countPossible(p, acts); {
+		case n == len(acts):
+			all = append(all, p)
+		case n > 0:
+			some = append(some, p)
+		}
+	}
+	if names := policy.InitiatorsIn(all); len(names) > 0 {
+		return names
+	}
+	return policy.InitiatorsIn(some)
+}
+
+// countPossible returns how many of the acts rules of a policy for the parent may allow.
+func (in *Input) countPossible(p *policy.Policy, acts []Act) int {
+	n := 0
+	for _, act := range acts {
+		if mayAllow(p, in.Child.GVK.GroupKind(), act) {
+			n++
+		}
+	}
+	return n
+}
+
+// mayAllow reports whether some rule of a policy may allow an act on a child of a kind.
+func mayAllow(p *policy.Policy, kind schema.GroupKind, act Act) bool {
+	return slices.ContainsFunc(p.Rules, func(r policy.Rule) bool {
+		return r.AllowsAnything() || slices.ContainsFunc(r.Entries, func(e policy.Entry) bool { return allows(e, kind, act) })
 	})
 }
 

@@ -98,12 +98,16 @@ func (i *Index) MayInitiateAbove(chain []Holder, r Requester) bool {
 // InitiatorsOf returns who may initiate on the first of a chain of holders; where its policies
 // name nobody, on the next one above it where that counts for it.
 func (i *Index) InitiatorsOf(chain []Holder) []string {
-	for _, policies := range slices.Concat([][]*Policy{i.InEffect(chain)}, i.Approving(chain)) {
-		var out []string
-		for _, p := range policies {
-			out = append(out, p.Initiators()...)
-		}
-		if len(out) > 0 {
+	if out := InitiatorsIn(i.InEffect(chain)); len(out) > 0 {
+		return out
+	}
+	return i.InitiatorsAbove(chain)
+}
+
+// InitiatorsAbove returns who may initiate above the first of a chain of holders, where that counts for it.
+func (i *Index) InitiatorsAbove(chain []Holder) []string {
+	for _, policies := range i.Approving(chain) {
+		if out := InitiatorsIn(policies); len(out) > 0 {
 			return out
 		}
 	}

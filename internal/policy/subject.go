@@ -99,6 +99,15 @@ func (p *Policy) Initiators() []string {
 	return names
 }
 
+// InitiatorsIn names who may start chains by one of the policies, for messages.
+func InitiatorsIn(policies []*Policy) []string {
+	var names []string
+	for _, p := range policies {
+		names = append(names, p.Initiators()...)
+	}
+	return names
+}
+
 // InitiatorsFor names those who may start chains by changing a field, for messages: the initiators of
 // the policies with a rule about one of the paths.
 func InitiatorsFor(policies []*Policy, paths ...string) []string {

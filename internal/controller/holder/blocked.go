@@ -28,6 +28,7 @@ import (
 	"kausality.io/operator/internal/controller/conditions"
 	"kausality.io/operator/internal/controller/listing"
 	"kausality.io/operator/internal/ledger"
+	"kausality.io/operator/internal/policy"
 	"kausality.io/operator/internal/upgrade"
 )
 
@@ -137,7 +138,12 @@ func (v view) blockedMessage(d v1alpha1.Decision, withheld []string) string {
 		}
 		b.WriteString(".")
 	}
-	if initiators := v.initiators(); len(initiators) > 0 {
+	initiators := v.initiators()
+	if about := policy.InitiatorsFor(v.policies, withheld...); len(about) > 0 {
+		slices.Sort(about)
+		initiators = slices.Compact(about)
+	}
+	if len(initiators) > 0 {
 		fmt.Fprintf(&b, " Who may initiate: %s.", strings.Join(initiators, ", "))
 	}
 	return b.String()

@@ -250,6 +250,8 @@ type facts struct {
 	// initiators are who may initiate on the object, or above it, for messages;
 	// parentInitiators the same for its parent.
 	initiators, parentInitiators []string
+	// initiatorsAbove are who may initiate above the object.
+	initiatorsAbove []string
 	// approveKey is the annotation to approve changes of the object with.
 	approveKey string
 }
@@ -267,7 +269,7 @@ func (g *Gatherer) gather(ctx context.Context, r *request, why doubt, before []*
 	own := append(make([]policy.Holder, 0, 1+len(above.chain)), ancestry.Holder(ctx, g.Namespaces, r.current()))
 	own = append(own, above.chain...)
 	f.OwnPolicies = f.index.InEffect(own)
-	f.initiators = f.index.InitiatorsOf(own)
+	f.initiators, f.initiatorsAbove = f.index.InitiatorsOf(own), f.index.InitiatorsAbove(own)
 	f.parentInitiators = f.index.InitiatorsOf(above.chain)
 	f.approveKey = ledger.AnnotationKey(r.current(), ledger.NameApprove)
 	f.AncestorInitiator = !f.Parent.OneSided && f.index.MayInitiateAbove(own, r.requester)

@@ -71,7 +71,7 @@ func (f *facts) withoutRule() string {
 		ways = append(ways, "breaking the glass")
 	}
 	takes := strings.Join(ways, " or ")
-	if own := initiatorsIn(f.OwnPolicies); len(own) > 0 {
+	if own := policy.InitiatorsIn(f.OwnPolicies); len(own) > 0 {
 		return fmt.Sprintf("%s may do it; else it takes %s.", anyOf(own), takes)
 	}
 	return fmt.Sprintf("It takes %s.", takes)
@@ -84,14 +84,14 @@ func (f *facts) byOthers(v decision.Verdict) string {
 	}
 	var out []string
 	possible := func(act decision.Act) bool { return f.IsPossible(act, f.readByParent()) }
-	who := append(initiatorsIn(f.OwnPolicies), f.Maintainers(v.Uncovered, f.parentInitiators)...)
+	who := append(policy.InitiatorsIn(f.OwnPolicies), f.Maintainers(v.Uncovered, f.parentInitiators)...)
 	switch {
 	case len(who) > 0:
 		out = append(out, anyOf(who)+" may do it.")
 	case len(f.parentInitiators) == 0:
 		out = append(out, "Nobody may initiate changes of "+f.parentText()+".")
 	case !slices.ContainsFunc(v.Uncovered, func(act decision.Act) bool { return !possible(act) }):
-		text := fmt.Sprintf("%s may have it done by changing %s", anyOf(f.parentInitiators), f.changedAbove())
+		text := fmt.Sprintf("%s may have it done by changing %s", anyOf(f.allowers(v)), f.changedAbove())
 		if len(v.Withheld)+len(f.HoldingBack()) > 0 {
 			text += ", once what is withheld is approved or taken back"
 		}
@@ -109,16 +109,8 @@ func (f *facts) byOthers(v decision.Verdict) string {
 // changedAbove names what the parent's initiators change: the parent, or what it is made from where they
 // are initiators there.
 func (f *facts) changedAbove() string {
-	if len(initiatorsIn(f.Parent.Policies)) > 0 {
+	if len(policy.InitiatorsIn(f.Parent.Policies)) > 0 {
 		return f.parentText()
 	}
 	return "what owns " + f.parentText()
-}
-
-func initiatorsIn(policies []*policy.Policy) []string {
-	var out []string
-	for _, p := range policies {
-		out = append(out, p.Initiators()...)
-	}
-	return out
 }

@@ -47,6 +47,22 @@ spec:
 `
 
 // What a denial advises helps who gets it.
+// otherRules is a policy for Deployments whose initiators cannot have ReplicaSets scaled.
+const otherRules = `
+metadata: {name: another}
+spec:
+  for: {apiGroup: apps, apiVersion: v1, kind: Deployment}
+  validationActions: [Deny]
+  subjects:
+  - {kind: Group, name: another-team, mayInitiate: true}
+  rules:
+  - trigger: spec.paused
+    policies:
+    - target: {apiGroup: apps, apiVersion: v1, resource: replicasets}
+      relation: ControllerChild
+      mutations: [{jsonPath: spec.paused}]
+`
+
 func TestDenialAdvises(t *testing.T) {
 	const (
 		replicaController = "system:serviceaccount:kube-system:replicaset-controller"
@@ -70,6 +86,19 @@ func TestDenialAdvises(t *testing.T) {
 		"whose allowance is missing": {
 			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)),
 			want: "which allows nothing now. " + initiator + "'*'.",
+		},
+		"whose allowance is missing, where others initiate other things": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), policies: []string{otherRules},
+			want: "which allows nothing now. " + initiator + "'*'.",
+		},
+		"the same, while something is withheld": {
+			user: deployer, before: replicaSet(3), after: counted(replicaSet(5)), above: withheld(), policies: []string{otherRules},
+			want: "which allows nothing while the change of spec.replicas by mallory is withheld. " + initiator + "'spec.replicas@c8b860bc0af6'.",
+		},
+		"who may not use any, where others initiate other things": {
+			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)), policies: []string{otherRules},
+			want: "whose allowances mallory may not use: they are for Group another-team, Group platform-team, ServiceAccount kube-system/deployment-controller. " +
+				"Group platform-team may have it done by changing Deployment web.",
 		},
 		"who may not use any": {
 			user: "mallory", before: replicaSet(3), after: counted(replicaSet(5)),

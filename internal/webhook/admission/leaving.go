@@ -104,12 +104,26 @@ func refusedEntering(f *facts) admission.Response {
 	return resp
 }
 
+// whoMayLeave returns who may initiate by each of the policies that the object would leave, or else above it: one that
+// names nobody is left by those.
+func (f *facts) whoMayLeave() []string {
+	who := f.initiatorsAbove
+	for i, p := range slices.DeleteFunc(slices.Clone(f.leaving), func(p *policy.Policy) bool { return !p.HasInitiator() }) {
+		named := p.Initiators()
+		if i > 0 {
+			named = slices.DeleteFunc(named, func(name string) bool { return !slices.Contains(who, name) })
+		}
+		who = named
+	}
+	return who
+}
+
 // refusedLeaving answers a request by which an object would leave its policies.
 func refusedLeaving(f *facts) admission.Response {
 	message := fmt.Sprintf("by this change of its labels %s would leave AllowancePolicy %s, which is for who may initiate",
 		objectText(f.Child.GVK.Kind, f.Child.Name), strings.Join(names(f.leaving), ", "))
-	if len(f.initiators) > 0 {
-		message += ": " + anyOf(f.initiators)
+	if who := f.whoMayLeave(); len(who) > 0 {
+		message += ": " + anyOf(who)
 	}
 	resp := admission.Denied(message)
 	resp.AuditAnnotations = map[string]string{auditReason: "Leaving", auditPolicies: strings.Join(names(f.leaving), ",")}

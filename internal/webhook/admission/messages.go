@@ -109,7 +109,7 @@ func (f *facts) remedy(v decision.Verdict) string {
 	if len(v.Withheld) > 0 {
 		paths = decision.Approvals(v.Withheld.Allowances())
 	}
-	return fmt.Sprintf("%s may allow it by changing %s, or approve what is already there: %s.", anyOf(f.parentInitiators), f.parentText(),
+	return fmt.Sprintf("%s may allow it by changing %s, or approve what is already there: %s.", anyOf(f.allowers(v)), f.parentText(),
 		approveCommand(f.parent.Group, f.parent.Kind, f.Parent.Namespace, f.parentApproveKey, paths, f.parent.Name))
 }
 
@@ -177,7 +177,20 @@ func (f *facts) initiatorsOf(paths []string) []string {
 	if who := policy.InitiatorsFor(f.OwnPolicies, paths...); len(who) > 0 {
 		return who
 	}
-	return f.initiators
+	return f.initiatorsAbove
+}
+
+// allowers returns who may have what is denied allowed by changing the parent: the initiators of those of its policies
+// whose rules are about that, or about what is withheld of the parent, or else those further up.
+func (f *facts) allowers(v decision.Verdict) []string {
+	who := f.InitiatorsFor(v.Uncovered)
+	if len(v.Withheld) > 0 {
+		who = policy.InitiatorsFor(f.Parent.Policies, withheldPaths(v.Withheld.Allowances())...)
+	}
+	if len(who) > 0 {
+		return who
+	}
+	return f.parentInitiators
 }
 
 // problemsText names conditions that did not hold.
