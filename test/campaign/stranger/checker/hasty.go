@@ -31,7 +31,10 @@ var cannotWait = map[string][][]string{
 	kinds[deployments]:  {{"spec", "revisionHistoryLimit"}},
 	kinds[statefulSets]: {{"spec", "persistentVolumeClaimRetentionPolicy"}, {"spec", "revisionHistoryLimit"}},
 	kinds[daemonSets]:   {{"spec", "revisionHistoryLimit"}},
-	kinds[jobs]:         {{"spec", "backoffLimit"}, {"spec", "maxFailedIndexes"}, {"spec", "ttlSecondsAfterFinished"}},
+	kinds[jobs]: {
+		{"spec", "activeDeadlineSeconds"}, {"spec", "backoffLimit"}, {"spec", "completions"}, {"spec", "maxFailedIndexes"},
+		{"spec", "podReplacementPolicy"}, {"spec", "suspend"}, lifetime,
+	},
 }
 
 // checkHasty looks for changes of such fields that passed. What is new, or whose policies just come or go, is not
@@ -59,12 +62,12 @@ func (c *checker) checkField(l *audit.Life, i int, ch audit.Change) {
 	v, states := l.Versions[i], c.statesOf(l)
 	from, to := v.By.Received.Add(-lag), v.By.Answered
 	governing := c.rules.During(v.Kind, v.Before.Controller() != nil, from, to)
-	if len(states) == 0 || states[i-1].initializing || !triggers(governing, ch) || c.disturbed(l, from.Add(-policylog.Moment), to) || c.adopting(l, to) || c.orphaned(l, to) {
+	if len(states) == 0 || !triggers(governing, ch) || c.disturbed(l, from.Add(-policylog.Moment), to) || c.adopting(l, to) || c.orphaned(l, to) {
 		return
 	}
 	rights := c.rightsTo(v)
 	may := slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return c.initiates(l, v, w) && (!rights.less || rights.include(ch.Path)) })
-	if may || c.isCovered(l, v) || c.excused(v.By, v.Kind) {
+	if may || states[i-1].putsBack(ch) || c.isCovered(l, v) || c.excused(v.By, v.Kind) {
 		return
 	}
 	c.findf(Hasty, v.By.Received, l, nil, "%s by %s", ch, v.By)

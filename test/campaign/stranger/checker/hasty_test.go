@@ -29,7 +29,7 @@ const policyOfJobs = `{"metadata":{},"spec":{"for":{"kind":"Job"},
 	"initializing":{"policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]},
 	"rules":[{"trigger":"spec","policies":[{"target":{"resource":"pods"},"verbs":["Create","Delete"]}]}]}}`
 
-// job is a Job of alice's, which was retried, and so is initializing no more.
+// job is a Job of alice's that is at work.
 func (s *story) job() {
 	s.t.Helper()
 	var p map[string]any
@@ -81,13 +81,13 @@ func TestHasty(t *testing.T) {
 			s.job()
 			s.write("mallory", audit.VerbPatch, jobs, "batch", deadline)
 			s.ends(controller, "DeadlineExceeded")
-		}, want: []Promise{Hasty}},
+		}, want: []Promise{Hasty, Hasty}},
 		"a stranger's deadline that was approved": {tell: func(s *story) {
 			s.job()
 			s.write("mallory", audit.VerbPatch, jobs, "batch", deadline)
 			s.write("alice", audit.VerbPatch, jobs, "batch", map[string]any{"metadata": map[string]any{"annotations": map[string]any{"kausality.io/approve": "*"}}})
 			s.ends(controller, "DeadlineExceeded")
-		}},
+		}, want: []Promise{Hasty}},
 		"alice's deadline": {tell: func(s *story) {
 			s.job()
 			s.write("alice", audit.VerbPatch, jobs, "batch", deadline)
@@ -97,20 +97,41 @@ func TestHasty(t *testing.T) {
 			s.job()
 			s.write("mallory", audit.VerbPatch, jobs, "batch", deadline)
 			s.ends(controller, "PodFailurePolicy")
-		}},
+		}, want: []Promise{Hasty}},
 		"a stranger says that it has failed": {tell: func(s *story) {
 			s.job()
 			s.write("mallory", audit.VerbPatch, jobs, "batch", deadline)
 			s.ends("mallory", "DeadlineExceeded")
+		}, want: []Promise{Hasty}},
+		"a stranger's fewer completions": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"completions": 1}))
+		}, want: []Promise{Hasty}},
+		"a stranger counts what ends as failed": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"podReplacementPolicy": "TerminatingOrFailed"}))
+		}, want: []Promise{Hasty}},
+		"a stranger suspends it": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"suspend": true}))
+		}, want: []Promise{Hasty}},
+		"a stranger has more of it at once": {tell: func(s *story) {
+			s.job()
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 7}))
 		}},
-		"a stranger's deadline of what has ended": {tell: func(s *story) {
+		"a stranger changes what can wait of what has ended": {tell: func(s *story) {
 			s.job()
 			s.write(controller, audit.VerbCreate, pods, "batch-a", map[string]any{"metadata": s.owned("Job", "batch"), "spec": template("job:1")["spec"]})
 			s.ends(controller, "PodFailurePolicy")
-			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"activeDeadlineSeconds": 7000005}))
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"parallelism": 7000005}))
 			s.write("alice", audit.VerbPatch, jobs, "batch", spec(map[string]any{"suspend": true}))
 			s.remove(controller, pods, "batch-a")
 		}},
+		"a stranger's deadline of what has ended": {tell: func(s *story) {
+			s.job()
+			s.ends(controller, "PodFailurePolicy")
+			s.write("mallory", audit.VerbPatch, jobs, "batch", deadline)
+		}, want: []Promise{Hasty}},
 		"a stranger has what has ended go": {tell: func(s *story) {
 			s.job()
 			s.ends(controller, "PodFailurePolicy")
@@ -121,7 +142,19 @@ func TestHasty(t *testing.T) {
 			s.job()
 			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"ttlSecondsAfterFinished": 0}))
 			s.remove("system:serviceaccount:kube-system:ttl-after-finished-controller", jobs, "batch")
-		}, want: []Promise{Hasty}},
+		}, want: []Promise{Hasty, Hasty}},
+		"a stranger takes back a deadline of when a policy came": {tell: func(s *story) {
+			s.job()
+			s.ends(controller, "PodFailurePolicy")
+			s.later(time.Minute)
+			s.govern("others", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{
+				"for": map[string]any{"kind": "Job"}, "subjects": []any{map[string]any{"kind": "User", "name": "bob", "mayInitiate": true}},
+			}})
+			s.later(-9 * time.Second)
+			s.write("mallory", audit.VerbPatch, jobs, "batch", deadline)
+			s.later(time.Minute)
+			s.write("mallory", audit.VerbPatch, jobs, "batch", spec(map[string]any{"activeDeadlineSeconds": nil}))
+		}},
 	}
 	for name, tc := range tests {
 		t.Run(name, func(t *testing.T) {
