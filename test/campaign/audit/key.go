@@ -35,9 +35,9 @@ func KeyPrefix(kind string, owners []Owner) string {
 	if len(owners) == 0 {
 		return ours
 	}
-	kind = strings.ToLower(kind)
+	kind = strings.ToLower(Plain(kind))
 	for _, o := range owners {
-		if start := uid.FindString(string(o.UID)); strings.EqualFold(o.Kind, kind) && start != "" {
+		if start := uid.FindString(string(o.UID)); strings.EqualFold(Plain(o.Kind), kind) && start != "" {
 			return kind + "-" + start + "." + ours
 		}
 	}

@@ -138,8 +138,41 @@ type Log struct {
 	contents map[string]*Content
 }
 
-// Kinds are those that somebody looks at, by their resources.
+// Kinds are those that somebody looks at, by their resources. Of two of one name both have the group of one behind a
+// dot: what is known as "things.example.org" is a "Thing.example.org".
 type Kinds map[string]string
+
+// Resource returns what a resource of a group is known as.
+func (k Kinds) Resource(group, resource string) string {
+	if full := resource + "." + group; k[full] != "" {
+		return full
+	}
+	return resource
+}
+
+// Kind returns what a kind of a group is known as.
+func (k Kinds) Kind(group, kind string) string {
+	full := kind + "." + group
+	for _, known := range k {
+		if known == full {
+			return full
+		}
+	}
+	return kind
+}
+
+// Plain returns a kind as the API server calls it.
+func Plain(kind string) string {
+	plain, _, _ := strings.Cut(kind, ".")
+	return plain
+}
+
+// name has references name the kinds as they are known.
+func (k Kinds) name(owners []Owner) {
+	for i := range owners {
+		owners[i].Kind = k.Kind(groupOf(owners[i].APIVersion), owners[i].Kind)
+	}
+}
 
 // Read reads an audit log. A last line that is not whole was being written.
 func Read(r io.Reader, kinds Kinds) (*Log, error) {
@@ -211,7 +244,11 @@ func aboutUs(line []byte) bool {
 // writeOf returns the request that an event is about, nil if it changes none of the kinds.
 func writeOf(event *auditv1.Event, kinds Kinds) *Write {
 	ref := event.ObjectRef
-	if ref == nil || kinds[ref.Resource] == "" || dryRun(event) {
+	if ref == nil || dryRun(event) {
+		return nil
+	}
+	resource := kinds.Resource(ref.APIGroup, ref.Resource)
+	if kinds[resource] == "" {
 		return nil
 	}
 	user := event.User
@@ -219,7 +256,7 @@ func writeOf(event *auditv1.Event, kinds Kinds) *Write {
 		user = *event.ImpersonatedUser
 	}
 	w := &Write{
-		Verb: event.Verb, Group: ref.APIGroup, Resource: ref.Resource, Subresource: ref.Subresource, Namespace: ref.Namespace, Name: ref.Name,
+		Verb: event.Verb, Group: ref.APIGroup, Resource: resource, Subresource: ref.Subresource, Namespace: ref.Namespace, Name: ref.Name,
 		User: user.Username, Groups: user.Groups,
 		Received: event.RequestReceivedTimestamp.Time, Answered: event.StageTimestamp.Time,
 		Posing: event.ImpersonatedUser != nil,
@@ -251,6 +288,7 @@ func writeOf(event *auditv1.Event, kinds Kinds) *Write {
 		// A list of JSON patches says nothing here.
 		if json.Unmarshal(event.RequestObject.Raw, &said) == nil {
 			w.Said = said.Metadata
+			kinds.name(w.Said.Owners)
 		}
 	}
 	slices.Sort(w.Reasons) // Annotations come in any order.
@@ -312,12 +350,14 @@ func (l *Log) addAnswer(w *Write, raw []byte) error {
 		// The spec of something else, whose replicas are no number.
 		head.Kind = kindOf(raw)
 	}
+	kind := l.kinds[w.Resource]
 	switch head.Kind {
-	case l.kinds[w.Resource]:
+	case Plain(kind):
 		obj, err := l.Decode(raw)
 		if err != nil {
 			return err
 		}
+		obj.Kind = kind
 		w.Object, w.UID, w.Name = obj, obj.UID, obj.Name
 	case Partial:
 		obj, err := l.Decode(raw)
@@ -326,13 +366,13 @@ func (l *Log) addAnswer(w *Write, raw []byte) error {
 		}
 		obj.Content, obj.Kind = nil, Partial
 		w.Object, w.UID, w.Name = obj, obj.UID, obj.Name
-	case l.kinds[w.Resource] + "List":
+	case Plain(kind) + "List":
 		for _, item := range head.Items {
 			obj, err := l.Decode(item)
 			if err != nil {
 				return err
 			}
-			obj.Kind = l.kinds[w.Resource]
+			obj.Kind = kind
 			w.Items = append(w.Items, obj)
 		}
 	case "Scale":

@@ -172,6 +172,7 @@ func (l *Log) Decode(raw []byte) (*Object, error) {
 		Generation: meta.Generation, Deleting: meta.DeletionTimestamp != nil,
 		Finalizers: meta.Finalizers, Labels: meta.Labels, Annotations: meta.Annotations, Owners: meta.OwnerReferences,
 	}
+	l.kinds.name(obj.Owners)
 	obj.RawStatus = parts["status"]
 	if text := parts["status"]; text != nil {
 		// Of a custom kind anything may be there, and then tells nothing.

@@ -25,13 +25,16 @@ import (
 	"strings"
 	"time"
 
+	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
+
 	"kausality.io/operator/test/campaign/audit"
 )
 
 // Policy is what matters of the spec of an AllowancePolicy.
 type Policy struct {
 	For struct {
-		Kind string `json:"kind"`
+		APIGroup string `json:"apiGroup"`
+		Kind     string `json:"kind"`
 	} `json:"for"`
 	Subjects     []Subject `json:"subjects"`
 	Initializing *Section  `json:"initializing"`
@@ -40,6 +43,9 @@ type Policy struct {
 	Rules        []Rule    `json:"rules"`
 	// FailurePolicy is Ignore where it is empty.
 	FailurePolicy string `json:"failurePolicy"`
+	// NamespaceSelector and ObjectSelector say which objects of the kind it is for; nil for all.
+	NamespaceSelector *metav1.LabelSelector `json:"namespaceSelector"`
+	ObjectSelector    *metav1.LabelSelector `json:"objectSelector"`
 
 	Name string `json:"-"`
 	// Since is when the policy came, From is when it was in effect for certain, and Until is
@@ -73,6 +79,7 @@ type Rule struct {
 // Permission is an entry of a policy.
 type Permission struct {
 	Target struct {
+		APIGroup string `json:"apiGroup"`
 		Resource string `json:"resource"`
 	} `json:"target"`
 	Verbs     []string `json:"verbs"`
@@ -90,8 +97,8 @@ const Moment = 2 * time.Second
 // Log answers what policies say at a time.
 type Log []*Policy
 
-// Read returns all versions of policies.
-func Read(all []*audit.Life) (Log, error) {
+// Read returns all versions of policies, in which kinds and resources are named as they are known.
+func Read(all []*audit.Life, kinds audit.Kinds) (Log, error) {
 	var out Log
 	for _, l := range all {
 		var latest *Policy
@@ -101,6 +108,7 @@ func Read(all []*audit.Life) (Log, error) {
 				if err := json.Unmarshal(v.Raw["spec"], p); err != nil {
 					return nil, fmt.Errorf("AllowancePolicy %s: %w", v.Name, err)
 				}
+				p.name(kinds)
 				if latest != nil {
 					latest.Until = v.By.Received
 					p.Unbroken = latest.Unbroken
@@ -123,6 +131,25 @@ func Read(all []*audit.Life) (Log, error) {
 		}
 	}
 	return out, nil
+}
+
+// name has the policy name kinds and resources as they are known.
+func (p *Policy) name(kinds audit.Kinds) {
+	p.For.Kind = kinds.Kind(p.For.APIGroup, p.For.Kind)
+	for _, s := range p.Sections() {
+		if s == nil {
+			continue
+		}
+		for i := range s.Policies {
+			target := &s.Policies[i].Target
+			target.Resource = kinds.Resource(target.APIGroup, target.Resource)
+		}
+	}
+}
+
+// For returns the policies for a kind, at any time.
+func (l Log) For(kind string) Log {
+	return slices.DeleteFunc(slices.Clone(l), func(p *Policy) bool { return p.For.Kind != kind })
 }
 
 // During returns the policies for a kind that were in effect all through an interval. One without an

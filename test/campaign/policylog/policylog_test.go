@@ -84,7 +84,7 @@ func TestRead(t *testing.T) {
 		t.Fatal(err)
 	}
 	lives := audit.Lives(log.Writes)
-	policies, err := Read([]*audit.Life{lives["a"], lives["b"]})
+	policies, err := Read([]*audit.Life{lives["a"], lives["b"]}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

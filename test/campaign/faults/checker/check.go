@@ -130,7 +130,7 @@ func Check(e Evidence) (*Report, error) {
 		}
 	}
 	var err error
-	if c.rules, err = policylog.Read(c.of(policies)); err != nil {
+	if c.rules, err = policylog.Read(c.of(policies), kinds); err != nil {
 		return nil, err
 	}
 	for _, raw := range e.Final {

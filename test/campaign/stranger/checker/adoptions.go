@@ -43,7 +43,7 @@ func (c *checker) checkAdoptions() {
 	if c.Said == "" || len(c.Log.Writes) == 0 {
 		return
 	}
-	started, end := c.starts(), c.Log.Writes[len(c.Log.Writes)-1].Answered
+	end := c.Log.Writes[len(c.Log.Writes)-1].Answered
 	for _, record := range c.all {
 		if record.First().Kind != kinds[records] {
 			continue
@@ -60,7 +60,7 @@ func (c *checker) checkAdoptions() {
 			if settling.IsZero() || !late.Before(to) || l.GoneBefore(late) || !l.Asked.IsZero() && l.Asked.Before(late) {
 				continue
 			}
-			restarted := slices.ContainsFunc(started, func(t time.Time) bool { return t.After(settling.Add(-time.Second)) && t.Before(late) })
+			restarted := slices.ContainsFunc(c.started, func(t time.Time) bool { return t.After(settling.Add(-time.Second)) && t.Before(late) })
 			if !restarted && !c.disturbed(l, settling, late) {
 				c.findf(Unending, late, record, l, "it says that %s is adopting, which has settled at %s", l, settling.Format(audit.Clock))
 			}

@@ -65,6 +65,8 @@ const (
 	Hasty Promise = "a change that could not wait"
 	// Unending says that an adoption ends when its object has settled.
 	Unending Promise = "an adoption that does not end"
+	// Escaped says that nobody but who may begin something takes an object out of a policy by its labels.
+	Escaped Promise = "an object that left a policy"
 	// Told says that no message has a value of a stranger in it.
 	Told Promise = "a value in a message"
 	// Stuck says that a stray ceases to be one when it is approved.
@@ -121,8 +123,12 @@ type checker struct {
 	byUser map[string][]*audit.Write
 	// vanished are the objects whose end was found by vanish.
 	vanished map[types.UID]bool
-	// activity caches, by the UID of an object, when requests for it or its children were received.
-	activity map[types.UID][]time.Time
+	// activity caches what activityOf returns, by the UID of the object.
+	activity map[types.UID][]span
+	// selected caches what rulesOf returns.
+	selected map[*audit.Life]policylog.Log
+	// started is when operators were started.
+	started []time.Time
 
 	report Report
 }
@@ -154,6 +160,7 @@ func Check(e Evidence) (*Report, error) {
 	c.checkAdoptions()
 	c.checkHasty()
 	c.checkJobs()
+	c.checkEscapes()
 	slices.SortStableFunc(c.report.Findings, func(a, b Finding) int { return a.At.Compare(b.At) })
 	return &c.report, nil
 }
@@ -162,7 +169,8 @@ func Check(e Evidence) (*Report, error) {
 func prepare(e Evidence) (*checker, error) {
 	c := &checker{
 		Evidence: e, lives: audit.Lives(e.Log.Writes), byName: map[string][]*audit.Life{}, strays: map[types.UID]adoption{}, byUser: map[string][]*audit.Write{},
-		states: map[*audit.Life][]*state{}, activity: map[types.UID][]time.Time{}, vanished: map[types.UID]bool{},
+		states: map[*audit.Life][]*state{}, activity: map[types.UID][]span{}, vanished: map[types.UID]bool{},
+		selected: map[*audit.Life]policylog.Log{}, started: startsIn(e.Said),
 	}
 	c.report.Children, c.report.Known = map[string]int{}, map[string]int{}
 	for _, l := range c.lives {
@@ -174,7 +182,11 @@ func prepare(e Evidence) (*checker, error) {
 	var written []*audit.Life
 	for _, l := range c.all {
 		v := l.First()
-		c.byName[v.Kind+"/"+v.Namespace+"/"+v.Name] = append(c.byName[v.Kind+"/"+v.Namespace+"/"+v.Name], l)
+		// Records and traces name no group.
+		for _, kind := range slices.Compact([]string{v.Kind, audit.Plain(v.Kind)}) {
+			key := kind + "/" + v.Namespace + "/" + v.Name
+			c.byName[key] = append(c.byName[key], l)
+		}
 		if v.Kind == kinds[policies] {
 			written = append(written, l)
 		}
@@ -187,7 +199,7 @@ func prepare(e Evidence) (*checker, error) {
 		}
 	}
 	var err error
-	c.rules, err = policylog.Read(written)
+	c.rules, err = policylog.Read(written, kinds)
 	return c, err
 }
 

@@ -454,6 +454,20 @@ func TestCheck(t *testing.T) {
 		"a controller of a kind that is not known, long after it said that it is done": {tell: func(s *story) {
 			s.thing(4*time.Second, 20*time.Second)
 		}, want: []Promise{Uncovered}},
+		"a controller of a kind that is not known, as operators are started meanwhile": {tell: func(s *story) {
+			for _, after := range []time.Duration{33 * time.Second, 42 * time.Second} {
+				s.start(after)
+			}
+			s.thing(18 * time.Second)
+		}},
+		"a controller of a kind that is not known, long after an operator was started": {tell: func(s *story) {
+			s.start(33 * time.Second)
+			s.thing(25 * time.Second)
+		}, want: []Promise{Uncovered}},
+		"a controller of a kind that is not known, as an operator is started later": {tell: func(s *story) {
+			s.start(42 * time.Second)
+			s.thing(14 * time.Second)
+		}, want: []Promise{Uncovered}},
 		"a controller does more than was allowed": {tell: func(s *story) {
 			s.write("alice", audit.VerbPatch, deployments, "web", spec(map[string]any{"replicas": 3}))
 			s.write(deploymentController, audit.VerbUpdate, replicaSets, "web-1", spec(map[string]any{"minReadySeconds": 3}))

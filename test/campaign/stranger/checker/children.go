@@ -64,6 +64,8 @@ type childWrite struct {
 	found   *audit.Object // Nil where it is created.
 	child   *audit.Object
 	changes []audit.Change
+	// strict is true where nothing is granted to it that may have ended.
+	strict bool
 }
 
 // childVersion returns what a writer of a version did to it, or nil where there is nothing that it
@@ -106,7 +108,7 @@ func (c *checker) bounds(above *audit.Life, w *audit.Write) bool {
 	if above == nil || above.GoneBefore(to) || c.orphaned(above, to) {
 		return false
 	}
-	governing := c.rules.During(above.First().Kind, len(above.FoundAt(to).Owners) > 0, from, to)
+	governing := c.rulesOf(above).During(above.First().Kind, len(above.FoundAt(to).Owners) > 0, from, to)
 	return slices.ContainsFunc(governing, func(p *policylog.Policy) bool { return p.Bounds(w.Resource, nil) })
 }
 
@@ -160,7 +162,7 @@ func (c *checker) parentOf(w *childWrite) *audit.Life {
 // request: it was gone for a while, or no policies in effect for it name that.
 func (c *checker) boundsNothing(l *audit.Life, w *childWrite) bool {
 	from, to := w.Received.Add(-lag), w.Answered
-	return l.GoneBefore(from) || c.orphaned(l, from) && c.orphaned(l, to) || !slices.ContainsFunc(c.rules.Ever(l.First().Kind, from, to), func(p *policylog.Policy) bool {
+	return l.GoneBefore(from) || c.orphaned(l, from) && c.orphaned(l, to) || !slices.ContainsFunc(c.rulesOf(l).Ever(l.First().Kind, from, to), func(p *policylog.Policy) bool {
 		return slices.ContainsFunc(append(p.Sections(), nil), func(s *policylog.Section) bool { return p.Bounds(w.Resource, s) })
 	})
 }
@@ -215,8 +217,8 @@ const releasing = "Released"
 func (c *checker) checkLoss(w *childWrite, why string) {
 	parent := c.parentOf(w)
 	told := slices.Contains(w.Reasons, releasing) || w.Resource == revisions && slices.Contains(w.Reasons, "Bookkeeping")
-	exempt := c.excused(w.Write, parent.First().Kind) || c.adopting(parent, w.Answered) || c.disturbed(parent, w.Received.Add(-lag), w.Answered)
-	exempt = exempt || why == initializing && slices.ContainsFunc(c.rules.Ever(parent.First().Kind, w.Received.Add(-lag), w.Answered), func(p *policylog.Policy) bool {
+	exempt := c.excused(w.Write, parent) || c.adopting(parent, w.Answered) || c.disturbed(parent, w.Received.Add(-lag), w.Answered)
+	exempt = exempt || why == initializing && slices.ContainsFunc(c.rulesOf(parent).Ever(parent.First().Kind, w.Received.Add(-lag), w.Answered), func(p *policylog.Policy) bool {
 		return p.Initializing == nil || !p.Bounds(w.Resource, p.Initializing) // It restricts nothing.
 	})
 	if c.Whole && w.loses(parent) && !told && !exempt {
@@ -279,14 +281,14 @@ const Unasked = "nobody was asked, and failurePolicy is Ignore"
 const couldNotTell = "Unjudged"
 
 // excused reports whether work went on as nobody could be asked, or could tell, below or about an
-// object of a kind. Where policies have it that nothing does, what the operator says is no excuse.
-func (c *checker) excused(w *audit.Write, kind string) bool {
-	return (w.Unasked || slices.Contains(w.Reasons, couldNotTell)) && !c.rules.Closes(kind, w.Received.Add(-lag), w.Answered)
+// object. Where policies have it that nothing does, what the operator says is no excuse.
+func (c *checker) excused(w *audit.Write, l *audit.Life) bool {
+	return (w.Unasked || slices.Contains(w.Reasons, couldNotTell)) && !c.rulesOf(l).Closes(l.First().Kind, w.Received.Add(-lag), w.Answered)
 }
 
 func (c *checker) uncovered(w *childWrite) {
 	parent := c.parentOf(w)
-	if c.excused(w.Write, parent.First().Kind) {
+	if c.excused(w.Write, parent) {
 		c.report.Known[Unasked]++
 		return
 	}
@@ -303,7 +305,7 @@ func (c *checker) grants(w *childWrite) string {
 	parent := c.parentOf(w)
 	from, to := w.Received.Add(-lag), w.Answered
 	kind := parent.First().Kind
-	governing := c.rules.During(kind, parent.FoundAt(to).Controller() != nil, from, to)
+	governing := c.rulesOf(parent).During(kind, parent.FoundAt(to).Controller() != nil, from, to)
 	if !slices.ContainsFunc(governing, func(p *policylog.Policy) bool {
 		return slices.ContainsFunc(append(p.Sections(), nil), func(s *policylog.Section) bool { return p.Bounds(w.Resource, s) })
 	}) {
@@ -312,7 +314,7 @@ func (c *checker) grants(w *childWrite) string {
 	switch {
 	case parent.GoneBefore(to) || c.orphaned(parent, to):
 		return unbounded // An orphan.
-	case policylog.Knows(c.rules.Ever(w.child.Kind, from, to), w.Write, true):
+	case policylog.Knows(c.rulesOf(w.life).Ever(w.child.Kind, from, to), w.Write, true):
 		return origin
 	case c.keepsBooks(w, kind):
 		return bookkeeping
@@ -326,7 +328,7 @@ func (c *checker) grants(w *childWrite) string {
 		return released
 	}
 	// One that may be in effect beside those that certainly are lets through what it says.
-	if why := c.byPhase(w, parent, c.rules.Ever(kind, from, to), from, to); why != "" {
+	if why := c.byPhase(w, parent, c.rulesOf(parent).Ever(kind, from, to), from, to); why != "" {
 		return why
 	}
 	if c.adopting(parent, to) {
@@ -338,12 +340,12 @@ func (c *checker) grants(w *childWrite) string {
 // orphaned reports whether an object whose policies name nobody who may begin has nothing above
 // it from which it could go on.
 func (c *checker) orphaned(l *audit.Life, at time.Time) bool {
-	if slices.ContainsFunc(c.rules.Ever(l.First().Kind, at, at), func(p *policylog.Policy) bool { return p.Initiates() }) {
+	if slices.ContainsFunc(c.rulesOf(l).Ever(l.First().Kind, at, at), func(p *policylog.Policy) bool { return p.Initiates() }) {
 		return false
 	}
 	return !slices.ContainsFunc(l.FoundAt(at).Owners, func(o audit.Owner) bool {
 		above := c.lives[o.UID]
-		return above != nil && !above.GoneBefore(at) && slices.ContainsFunc(c.rules.Ever(above.First().Kind, at, at), func(p *policylog.Policy) bool {
+		return above != nil && !above.GoneBefore(at) && slices.ContainsFunc(c.rulesOf(above).Ever(above.First().Kind, at, at), func(p *policylog.Policy) bool {
 			return p.Bounds(resourceOf(l.First().Kind), nil)
 		})
 	})
@@ -396,7 +398,7 @@ func of(ch audit.Change, parent *audit.Life) bool {
 // mayUse reports whether policies name somebody who carries out what changes of a kind cause.
 func (c *checker) mayUse(w *childWrite, kind string) bool {
 	from, to := w.Received.Add(-lag), w.Answered
-	return policylog.Knows(slices.Concat(c.rules.Ever(kind, from, to), c.rules.Ever(w.child.Kind, from, to)), w.Write, false)
+	return policylog.Knows(slices.Concat(c.rulesOf(c.parentOf(w)).Ever(kind, from, to), c.rulesOf(w.life).Ever(w.child.Kind, from, to)), w.Write, false)
 }
 
 // selects reports whether an object takes a child for its own by a selector. StatefulSets take Pods
@@ -413,7 +415,7 @@ func selects(parent, child *audit.Object) bool {
 
 // heals reports whether policies let Pods that are missing be made again.
 func (c *checker) heals(kind string, w *childWrite) bool {
-	return slices.ContainsFunc(c.rules.Ever(kind, w.Received.Add(-lag), w.Answered), func(p *policylog.Policy) bool {
+	return slices.ContainsFunc(c.rulesOf(c.parentOf(w)).Ever(kind, w.Received.Add(-lag), w.Answered), func(p *policylog.Policy) bool {
 		return p.Maintaining != nil && slices.ContainsFunc(p.Maintaining.Policies, func(e policylog.Permission) bool {
 			return e.Lets(w.Resource, audit.Change{Verb: audit.Makes})
 		})
@@ -467,7 +469,7 @@ func (c *checker) byPhase(w *childWrite, parent *audit.Life, policies []*policyl
 
 // byPolicy returns what lets the change through in one version of the parent.
 func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *policylog.Policy) string {
-	mayUse := policylog.Knows([]*policylog.Policy{p}, w.Write, false) || policylog.Knows(c.rules.Ever(w.child.Kind, w.Received, w.Answered), w.Write, false)
+	mayUse := policylog.Knows([]*policylog.Policy{p}, w.Write, false) || policylog.Knows(c.rulesOf(w.life).Ever(w.child.Kind, w.Received, w.Answered), w.Write, false)
 	every := func(let func(audit.Change) bool) bool {
 		return !slices.ContainsFunc(w.changes, func(ch audit.Change) bool { return !let(ch) })
 	}
@@ -495,7 +497,7 @@ func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *policyl
 		return initializing
 	case mayUse && every(func(ch audit.Change) bool {
 		return slices.ContainsFunc(s.causes, func(x cause) bool {
-			return c.lasts(x, c.parentOf(w), w.Received) && slices.ContainsFunc(x.entries, func(e policylog.Permission) bool { return e.Lets(w.Resource, ch) })
+			return c.counts(x, w) && slices.ContainsFunc(x.entries, func(e policylog.Permission) bool { return e.Lets(w.Resource, ch) })
 		})
 	}):
 		return covered
@@ -505,12 +507,24 @@ func (c *checker) byPolicy(w *childWrite, v *audit.Version, s *state, p *policyl
 	return ""
 }
 
+// counts reports whether a cause counts for a change of a child.
+func (c *checker) counts(x cause, w *childWrite) bool {
+	switch {
+	case w.strict:
+		return x.over.IsZero() && w.Received.Sub(x.at) < untimed
+	case x.over.IsZero():
+		return true
+	default:
+		return c.lasts(x, c.parentOf(w), w.Received)
+	}
+}
+
 // mayAbove reports whether somebody may begin something with the parent, or above it: what is lost
 // is made again for them, too.
 func (c *checker) mayAbove(w *childWrite) bool {
 	l := c.parentOf(w)
 	for depth := 0; l != nil && depth < deepest; depth++ {
-		if policylog.Knows(c.rules.Ever(l.First().Kind, w.Received.Add(-lag), w.Answered), w.Write, true) {
+		if policylog.Knows(c.rulesOf(l).Ever(l.First().Kind, w.Received.Add(-lag), w.Answered), w.Write, true) {
 			return true
 		}
 		above := l.Last().Controller()
@@ -640,12 +654,12 @@ func (c *checker) discards(w *childWrite, mayUse bool) bool {
 // adopting reports whether an object was in the middle of something when a policy came by which
 // it is governed, and has not settled since.
 func (c *checker) adopting(l *audit.Life, at time.Time) bool {
-	governing := []string{l.First().Kind}
-	if above := l.FoundAt(at).Controller(); above != nil && !slices.ContainsFunc(c.rules.Ever(l.First().Kind, at, at), (*policylog.Policy).Initiates) {
-		governing = append(governing, above.Kind)
+	rules := c.rulesOf(l).For(l.First().Kind)
+	if above := l.FoundAt(at).Controller(); above != nil && c.lives[above.UID] != nil && !slices.ContainsFunc(c.rulesOf(l).Ever(l.First().Kind, at, at), (*policylog.Policy).Initiates) {
+		rules = append(rules, c.rulesOf(c.lives[above.UID]).For(above.Kind)...)
 	}
-	for _, p := range c.rules {
-		if !slices.Contains(governing, p.For.Kind) || l.First().By.Received.After(p.From) || p.Since.After(at) || p.Until.Before(at) {
+	for _, p := range rules {
+		if l.First().By.Received.After(p.From) || p.Since.After(at) || p.Until.Before(at) {
 			continue
 		}
 		if !slices.ContainsFunc(l.Versions, func(v *audit.Version) bool {

@@ -86,7 +86,7 @@ func (c *checker) checkContent(l *audit.Life, v *audit.Version) {
 	}
 	parent := c.lives[above.UID]
 	from, to := v.By.Received.Add(-lag), v.By.Answered
-	governed := slices.ContainsFunc(c.rules.During(parent.First().Kind, parent.FoundAt(to).Controller() != nil, from, to), func(p *policylog.Policy) bool {
+	governed := slices.ContainsFunc(c.rulesOf(parent).During(parent.First().Kind, parent.FoundAt(to).Controller() != nil, from, to), func(p *policylog.Policy) bool {
 		return slices.ContainsFunc(append(p.Sections(), nil), func(s *policylog.Section) bool { return p.Bounds(v.By.Resource, s) })
 	})
 	states := c.statesOf(parent)

@@ -52,30 +52,34 @@ func (c *checker) checkDeputy(l *audit.Life, v *audit.Version) {
 		kind = kindNames[i] // An autoscaler takes it in lower case, too.
 	}
 	name, _ := v.At("spec", "scaleTargetRef", "name").(string)
-	if len(c.rules.During(kind, false, w.Received.Add(-lag), w.Answered)) == 0 || policylog.Knows(c.rules.Ever(kind, w.Received.Add(-lag), w.Answered), w, true) {
-		return
+	mayNot := func(rules policylog.Log) bool {
+		return len(rules.During(kind, false, w.Received.Add(-lag), w.Answered)) > 0 && !policylog.Knows(rules.Ever(kind, w.Received.Add(-lag), w.Answered), w, true)
 	}
-	later := true
+	later := mayNot(c.rulesIn(v.Namespace))
 	for _, target := range c.byName[kind+"/"+v.Namespace+"/"+name] {
 		if !target.GoneBefore(w.Received.Add(-lag)) && !target.First().By.Received.After(w.Answered) {
 			later = false
 		}
 		// Who made it may while it is new.
 		if target.GoneBefore(w.Received) || target.First().By.Received.After(w.Answered) ||
-			slices.ContainsFunc(target.First().Writers(), func(by *audit.Write) bool { return by.User == w.User }) {
+			slices.ContainsFunc(target.First().Writers(), func(by *audit.Write) bool { return by.User == w.User }) || !mayNot(c.rulesOf(target)) {
 			continue
 		}
-		c.delegated(l, w, kind, target)
+		c.delegated(l, w, target)
 	}
 	if later { // It will scale what comes by that name.
-		c.delegated(l, w, kind, nil)
+		c.delegated(l, w, nil)
 	}
 }
 
 // delegated notes that somebody has an autoscaler scale something who may not.
-func (c *checker) delegated(l *audit.Life, w *audit.Write, kind string, target *audit.Life) {
+func (c *checker) delegated(l *audit.Life, w *audit.Write, target *audit.Life) {
 	c.report.Children[deputy]++
-	if c.excused(w, kind) {
+	about := target
+	if about == nil {
+		about = l
+	}
+	if c.excused(w, about) {
 		c.report.Known[Unasked]++
 		return
 	}

@@ -69,7 +69,7 @@ func (c *checker) checkDenied(l *audit.Life, w *audit.Write) {
 			return
 		}
 	}
-	all := slices.ContainsFunc(c.rules.During(parent.First().Kind, parent.FoundAt(to).Controller() != nil, from, to), func(p *policylog.Policy) bool {
+	all := slices.ContainsFunc(c.rulesOf(parent).During(parent.First().Kind, parent.FoundAt(to).Controller() != nil, from, to), func(p *policylog.Policy) bool {
 		return p.Maintaining != nil && slices.ContainsFunc(p.Maintaining.Policies, func(e policylog.Permission) bool {
 			return len(e.Subjects)+len(e.Conditions) == 0 && e.Lets(pods, audit.Change{Verb: audit.Ends})
 		})

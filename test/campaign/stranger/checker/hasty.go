@@ -61,13 +61,13 @@ func (c *checker) checkHasty() {
 func (c *checker) checkField(l *audit.Life, i int, ch audit.Change) {
 	v, states := l.Versions[i], c.statesOf(l)
 	from, to := v.By.Received.Add(-lag), v.By.Answered
-	governing := c.rules.During(v.Kind, v.Before.Controller() != nil, from, to)
+	governing := c.rulesOf(l).During(v.Kind, v.Before.Controller() != nil, from, to)
 	if len(states) == 0 || !triggers(governing, ch) || c.disturbed(l, from.Add(-policylog.Moment), to) || c.adopting(l, to) || c.orphaned(l, to) {
 		return
 	}
-	rights := c.rightsTo(v)
+	rights := c.rightsTo(l, v)
 	may := slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return c.initiates(l, v, w) && (!rights.less || rights.include(ch.Path)) })
-	if may || states[i-1].putsBack(ch) || c.isCovered(l, v) || c.excused(v.By, v.Kind) {
+	if may || states[i-1].putsBack(ch) || c.isCovered(l, v) || c.excused(v.By, l) {
 		return
 	}
 	c.findf(Hasty, v.By.Received, l, nil, "%s by %s", ch, v.By)

@@ -57,6 +57,8 @@ type held struct {
 // cause is a change that lets something happen.
 type cause struct {
 	generation int64
+	// at is when it was asked for.
+	at time.Time
 	// entries is what it lets happen, and any is true where a section let it through that
 	// says no more.
 	entries []policylog.Permission
@@ -66,33 +68,54 @@ type cause struct {
 	over time.Time
 }
 
+// untimed is for how long a cause certainly lasts that only time ends: less than the default ttl.
+const untimed = 9 * time.Minute
+
 // quiet is the default of --status-quiet-time.
 const quiet = 5 * time.Second
 
-// lasts reports whether a cause counts below an object at a time: the object has not settled, or the quiet
-// time has not passed since, which each request for it or its children starts anew.
+// beginning is how long an operator that was started may take until it has looked at all objects.
+const beginning = 5 * time.Second
+
+// span is when something began and ended from which the quiet time of an object counts anew.
+type span struct{ from, to time.Time }
+
+// lasts reports whether a cause still counts below an object that has settled: the quiet time may not have
+// passed since. Each request for the object or its children starts that anew, and so does
+// each start of an operator, which does not know for how long it has been quiet.
 func (c *checker) lasts(x cause, above *audit.Life, at time.Time) bool {
-	if x.over.IsZero() {
-		return true
-	}
 	last := x.over
-	for _, t := range c.requestsBelow(above) {
-		switch {
-		case !t.After(last):
-		case !t.Before(at) || t.Sub(last) > quiet+lag:
-			return at.Sub(last) <= quiet+lag
-		default:
-			last = t
+	for _, s := range c.activityOf(above) {
+		if !s.from.Before(at) || s.from.Sub(last) > quiet+lag {
+			break
+		}
+		if s.to.After(last) {
+			last = s.to
 		}
 	}
 	return at.Sub(last) <= quiet+lag
 }
 
-// requestsBelow returns when requests for an object or its children were received, in order.
-func (c *checker) requestsBelow(above *audit.Life) []time.Time {
-	if times, known := c.activity[above.UID]; known {
-		return times
+// activityOf returns from when the quiet time of an object counts anew, in order.
+func (c *checker) activityOf(above *audit.Life) []span {
+	if spans, known := c.activity[above.UID]; known {
+		return spans
 	}
+	var spans []span
+	for _, t := range c.requestsBelow(above) {
+		spans = append(spans, span{t, t})
+	}
+	for _, t := range c.started {
+		// It says the second.
+		spans = append(spans, span{t, t.Add(time.Second + beginning)})
+	}
+	slices.SortFunc(spans, func(a, b span) int { return a.from.Compare(b.from) })
+	c.activity[above.UID] = spans
+	return spans
+}
+
+// requestsBelow returns when requests for an object or its children were received.
+func (c *checker) requestsBelow(above *audit.Life) []time.Time {
 	var times []time.Time
 	for _, w := range c.Log.Writes {
 		for _, l := range c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name] {
@@ -101,8 +124,6 @@ func (c *checker) requestsBelow(above *audit.Life) []time.Time {
 			}
 		}
 	}
-	slices.SortFunc(times, time.Time.Compare)
-	c.activity[above.UID] = times
 	return times
 }
 
@@ -115,7 +136,7 @@ func (c *checker) statesOf(l *audit.Life) []*state {
 	states := make([]*state, 0, len(l.Versions))
 	for i, v := range l.Versions {
 		if i == 0 {
-			states = append(states, c.born(v))
+			states = append(states, c.born(l, v))
 			continue
 		}
 		states = append(states, c.follow(l, v, states[i-1]))
@@ -125,7 +146,7 @@ func (c *checker) statesOf(l *audit.Life) []*state {
 }
 
 // born returns the state of what was just created: all of it is its author's.
-func (c *checker) born(v *audit.Version) *state {
+func (c *checker) born(l *audit.Life, v *audit.Version) *state {
 	s := &state{initializing: v.By.Creates(), approved: map[int]bool{}}
 	s.approve(v.Object)
 	// What is made of it is named after it.
@@ -134,11 +155,11 @@ func (c *checker) born(v *audit.Version) *state {
 		// It was there before the log.
 		return s
 	}
-	for _, p := range c.rules.Ever(v.Kind, v.By.Received, v.By.Answered) {
+	for _, p := range c.rulesOf(l).Ever(v.Kind, v.By.Received, v.By.Answered) {
 		if p.Initializing == nil {
-			s.causes = append(s.causes, cause{generation: v.Generation, entries: everything(p), creation: true})
+			s.causes = append(s.causes, cause{generation: v.Generation, at: v.By.Received, entries: everything(p), creation: true})
 		} else {
-			s.causes = append(s.causes, cause{generation: v.Generation, entries: p.Initializing.Policies, creation: true})
+			s.causes = append(s.causes, cause{generation: v.Generation, at: v.By.Received, entries: p.Initializing.Policies, creation: true})
 		}
 	}
 	return s
@@ -165,11 +186,11 @@ func (c *checker) follow(l *audit.Life, v *audit.Version, before *state) *state 
 		initializing: before.initializing, held: slices.Clone(before.held), causes: slices.Clone(before.causes),
 		approved: before.approved, doubtful: before.doubtful,
 	}
-	ever := c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered)
+	ever := c.rulesOf(l).Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered)
 	changes := slices.Concat(audit.ContentChanges(v.Before.Object, v.Object), audit.LabelChanges(v.Before.Object, v.Object))
-	part := c.rightsTo(v)
+	part := c.rightsTo(l, v)
 	// Without an owner nothing governs an object whose policies name no initiator.
-	governing := c.rules.During(v.Kind, v.Before.Controller() != nil || v.Controller() != nil, v.By.Received, v.By.Answered)
+	governing := c.rulesOf(l).During(v.Kind, v.Before.Controller() != nil || v.Controller() != nil, v.By.Received, v.By.Answered)
 	if c.disturbed(l, v.Before.By.Received.Add(-lag), v.By.Answered.Add(lag)) || len(governing) == 0 {
 		// What is there when a policy comes or goes is taken as it is.
 		s.doubt(s.held)
@@ -240,7 +261,7 @@ func (s *state) finish() {
 // settle ends the causes for which a version reports that it has settled, or starts their quiet time.
 func (s *state) settle(v *audit.Version) {
 	s.causes = slices.DeleteFunc(s.causes, func(x cause) bool {
-		return settledAt(v, x.generation) && (x.creation || v.Kind != kinds[things])
+		return settledAt(v, x.generation) && (x.creation || v.Kind != kinds[things] && v.Kind != kinds[others])
 	})
 	for i := range s.causes {
 		if x := &s.causes[i]; x.over.IsZero() && settledAt(v, x.generation) {
@@ -299,11 +320,11 @@ func (c *checker) isApproved(l *audit.Life, v *audit.Version) bool {
 func (c *checker) disturbed(l *audit.Life, from, to time.Time) bool {
 	for range deepest {
 		kind := l.First().Kind
-		if c.rules.Came(kind, from, to) {
+		if c.rulesOf(l).Came(kind, from, to) {
 			return true
 		}
 		above := l.FoundAt(to).Controller()
-		if above == nil || c.lives[above.UID] == nil || slices.ContainsFunc(c.rules.Ever(kind, from, to), (*policylog.Policy).Initiates) {
+		if above == nil || c.lives[above.UID] == nil || slices.ContainsFunc(c.rulesOf(l).Ever(kind, from, to), (*policylog.Policy).Initiates) {
 			return false
 		}
 		l = c.lives[above.UID]
@@ -332,7 +353,7 @@ func (c *checker) isCovered(l *audit.Life, v *audit.Version) bool {
 func (c *checker) initiates(l *audit.Life, v *audit.Version, w *audit.Write) bool {
 	approving := v.Approves(w)
 	for depth := 0; l != nil && depth < deepest; depth++ {
-		if policylog.Knows(c.rules.Ever(v.Kind, w.Received.Add(-lag), w.Answered), w, true) {
+		if policylog.Knows(c.rulesOf(l).Ever(v.Kind, w.Received.Add(-lag), w.Answered), w, true) {
 			// Above it, only approving counts.
 			return depth == 0 || approving
 		}
@@ -469,7 +490,7 @@ func (s *state) cause(all []*policylog.Policy, v *audit.Version, changes []audit
 				continue
 			}
 			if changes == nil || slices.ContainsFunc(changes, func(ch audit.Change) bool { return audit.Related(ch.Path, policylog.PathOf(r.Trigger)) }) {
-				s.causes = append(s.causes, cause{generation: v.Generation, entries: r.Policies})
+				s.causes = append(s.causes, cause{generation: v.Generation, at: v.By.Received, entries: r.Policies})
 			}
 		}
 	}
@@ -490,6 +511,7 @@ var controllers = map[string]string{
 	kinds[jobs]:         controllerUser("job-controller"),
 	kinds[cronJobs]:     controllerUser("cronjob-controller"),
 	kinds[things]:       controllerUser("thing-controller"),
+	kinds[others]:       controllerUser("other-thing-controller"),
 }
 
 func controllerUser(name string) string { return "system:serviceaccount:kube-system:" + name }
@@ -512,7 +534,7 @@ func settled(v *audit.Version) bool {
 		return s.Is("Complete") || s.Is("Failed") // One that is suspended may not have begun.
 	case kinds[cronJobs]:
 		return s.LastScheduleTime != nil
-	case kinds[things]:
+	case kinds[things], kinds[others]:
 		return s.Is("Ready")
 	default:
 		return false

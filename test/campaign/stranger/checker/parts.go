@@ -39,8 +39,8 @@ func (r *rights) include(path []string) bool {
 
 // rightsTo returns the rights of who made a version, by the policies for its kind that let them
 // initiate. If several requests made it, the one that it is known by counts.
-func (c *checker) rightsTo(v *audit.Version) rights {
-	all := c.rules.Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered)
+func (c *checker) rightsTo(l *audit.Life, v *audit.Version) rights {
+	all := c.rulesOf(l).Ever(v.Kind, v.By.Received.Add(-lag), v.By.Answered)
 	var r rights
 	known := false
 	for _, p := range all {

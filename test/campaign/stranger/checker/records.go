@@ -125,5 +125,5 @@ func (d *deed) isOf(w *audit.Write, v *audit.Version) bool {
 // isAbout reports whether a request is about an object that an entry names. A name that the API server chose is not
 // known of what was denied, nor are those in a collection.
 func (d *deed) isAbout(w *audit.Write) bool {
-	return kinds[w.Resource] == d.Kind && (w.Name == "" || w.Verb == audit.VerbDeleteCollection || slices.Contains(d.Names, w.Name))
+	return audit.Plain(kinds[w.Resource]) == d.Kind && (w.Name == "" || w.Verb == audit.VerbDeleteCollection || slices.Contains(d.Names, w.Name))
 }

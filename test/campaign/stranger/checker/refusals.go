@@ -47,7 +47,6 @@ func (c *checker) checkRefusals() {
 	if c.Said == "" {
 		return
 	}
-	started := c.starts()
 	for _, w := range c.Log.Writes {
 		if w.Posing || !slices.Contains(c.trusted(), w.User) || !refusal.MatchString(w.Message) {
 			continue
@@ -65,7 +64,7 @@ func (c *checker) checkRefusals() {
 		if why == "" {
 			continue
 		}
-		if forgotten(parent, started, w.Received) {
+		if forgotten(parent, c.started, w.Received) {
 			c.report.Known[Forgotten]++
 			continue
 		}
@@ -73,11 +72,11 @@ func (c *checker) checkRefusals() {
 	}
 }
 
-// starts returns when operators were started.
-func (c *checker) starts() []time.Time {
+// startsIn returns when operators were started, by what they said.
+func startsIn(said string) []time.Time {
 	var out []time.Time
-	lines := bufio.NewScanner(strings.NewReader(c.Said))
-	lines.Buffer(nil, len(c.Said)+1)
+	lines := bufio.NewScanner(strings.NewReader(said))
+	lines.Buffer(nil, len(said)+1)
 	for lines.Scan() {
 		var line struct {
 			At  time.Time `json:"ts"`
@@ -106,7 +105,7 @@ func (c *checker) refused(w *audit.Write) *childWrite {
 		return &childWrite{Write: w, life: life, child: asked, changes: []audit.Change{{Verb: audit.Makes}}}
 	}
 	i := slices.IndexFunc(c.byName[kinds[w.Resource]+"/"+w.Namespace+"/"+w.Name], func(l *audit.Life) bool {
-		return l.First().By.Answered.Before(w.Received) && !l.GoneBefore(w.Answered) && len(l.Current(w.Received.Add(-lag), w.Answered)) == 1
+		return l.First().Kind == kinds[w.Resource] && l.First().By.Answered.Before(w.Received) && !l.GoneBefore(w.Answered) && len(l.Current(w.Received.Add(-lag), w.Answered)) == 1
 	})
 	if i < 0 || w.Subresource != "" {
 		return nil
@@ -181,7 +180,7 @@ func (c *checker) cleanSince(l *audit.Life, w *audit.Write) int {
 
 // approvesAll reports whether somebody who may do so with all of an object approves of all of it.
 func (c *checker) approvesAll(l *audit.Life, v *audit.Version) bool {
-	return !c.rightsTo(v).less && !slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
+	return !c.rightsTo(l, v).less && !slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
 		return !v.Approves(w) || !slices.Contains(w.Approved(), "*") || !c.initiates(l, v, w)
 	})
 }
@@ -194,7 +193,7 @@ func (c *checker) isProper(l *audit.Life, v *audit.Version) bool {
 		return true
 	}
 	above := v.Controller()
-	return !c.rightsTo(v).less && !slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
+	return !c.rightsTo(l, v).less && !slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool {
 		return !c.initiates(l, v, w) && (w.Posing || above == nil || w.User != controllers[above.Kind])
 	})
 }
@@ -207,9 +206,10 @@ func (c *checker) surely(w *childWrite, parent *audit.Life) string {
 			return ""
 		}
 	}
+	w.strict = true
 	kind := parent.First().Kind
 	from, to := w.Received.Add(-lag), w.Answered.Add(lag)
-	governing := c.rules.During(kind, parent.FoundAt(to).Controller() != nil, from, to)
+	governing := c.rulesOf(parent).During(kind, parent.FoundAt(to).Controller() != nil, from, to)
 	states, why := c.statesOf(parent), ""
 	for _, i := range parent.Current(from, to) {
 		why = ""

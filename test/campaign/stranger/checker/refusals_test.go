@@ -69,6 +69,19 @@ func TestRefusals(t *testing.T) {
 			s.remove(replicaSetController, pods, "web-1-a")
 			s.refuse(replicaSetController, audit.VerbCreate, pods, "web-1-c", s.pod())
 		}, want: []Promise{Refused}},
+		"of what a kind that is not known may have ended": {tell: func(s *story) {
+			s.thing()
+			s.later(-4 * time.Second)
+			s.refuse(controllers[kinds[things]], audit.VerbUpdate, configMaps, "app-config", merged(s.objects["configmaps/app-config"], map[string]any{"data": map[string]any{"n": "1"}}))
+		}},
+		"of what was approved when it had been reported done": {tell: func(s *story) {
+			s.thing()
+			s.write("mallory", audit.VerbPatch, things, "app", spec(map[string]any{"config": "c"}))
+			s.write(controllers[kinds[things]], audit.VerbUpdate, "things/status", "app", map[string]any{"status": map[string]any{"observedGeneration": 3}})
+			s.later(time.Minute)
+			s.write("alice", audit.VerbPatch, things, "app", map[string]any{"metadata": map[string]any{"annotations": map[string]any{approving: "*"}}})
+			s.refuse(controllers[kinds[things]], audit.VerbUpdate, configMaps, "app-config", merged(s.objects["configmaps/app-config"], map[string]any{"data": map[string]any{"n": "1"}}))
+		}, want: []Promise{Refused}},
 		"to a stranger": {tell: func(s *story) {
 			rolls(s)
 			s.refuse("mallory", audit.VerbCreate, replicaSets, "web-2", s.replicaSet("web:2"))

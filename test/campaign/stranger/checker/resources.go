@@ -33,18 +33,20 @@ const (
 	cronJobs     = "cronjobs"
 	pods         = "pods"
 	things       = "things"
+	others       = "things.other.example.org"
 	autoscalers  = "horizontalpodautoscalers"
 	configMaps   = "configmaps"
 	policies     = "allowancepolicies"
 	records      = "allowancerecords"
 	events       = "events"
+	namespaces   = "namespaces"
 )
 
 // kinds are the kinds of the resources.
 var kinds = audit.Kinds{
 	deployments: "Deployment", replicaSets: "ReplicaSet", statefulSets: "StatefulSet", daemonSets: "DaemonSet",
-	revisions: "ControllerRevision", jobs: "Job", cronJobs: "CronJob", pods: "Pod", things: "Thing", configMaps: "ConfigMap",
-	autoscalers: "HorizontalPodAutoscaler", policies: "AllowancePolicy", records: "AllowanceRecord", events: "Event",
+	revisions: "ControllerRevision", jobs: "Job", cronJobs: "CronJob", pods: "Pod", things: "Thing", others: "Thing.other.example.org", configMaps: "ConfigMap",
+	autoscalers: "HorizontalPodAutoscaler", policies: "AllowancePolicy", records: "AllowanceRecord", events: "Event", namespaces: "Namespace",
 }
 
 // Read reads an audit log.

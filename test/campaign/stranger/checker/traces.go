@@ -78,7 +78,7 @@ func (c *checker) checkTraces() {
 }
 
 func (c *checker) checkLedger(l *audit.Life, v *audit.Version, text string) {
-	if c.disturbed(l, v.By.Received.Add(-policylog.Moment), v.By.Answered) || len(c.rules.During(v.Kind, true, v.By.Received, v.By.Answered)) == 0 {
+	if c.disturbed(l, v.By.Received.Add(-policylog.Moment), v.By.Answered) || len(c.rulesOf(l).During(v.Kind, true, v.By.Received, v.By.Answered)) == 0 {
 		return // Nobody keeps a ledger from being written, and it counts for nothing.
 	}
 	var entries []entry
@@ -112,7 +112,7 @@ func (c *checker) disturbs(l *audit.Life, at *audit.Version, e *entry) bool {
 		return true
 	}
 	later := func(t time.Time) bool { return t.After(l.First().By.Received) && t.Before(at.By.Answered) }
-	if e.Initiator == "" && c.Said != "" && !slices.ContainsFunc(c.starts(), later) {
+	if e.Initiator == "" && c.Said != "" && !slices.ContainsFunc(c.started, later) {
 		return false
 	}
 	path := fieldPath(e.Mutation)
@@ -121,7 +121,7 @@ func (c *checker) disturbs(l *audit.Life, at *audit.Version, e *entry) bool {
 			if w.Received.After(at.By.Answered) {
 				return false
 			}
-			return e.Initiator == "" || w.User == e.Initiator && (!c.initiates(l, v, w) || c.rightsTo(v).less)
+			return e.Initiator == "" || w.User == e.Initiator && (!c.initiates(l, v, w) || c.rightsTo(l, v).less)
 		})
 	})
 }

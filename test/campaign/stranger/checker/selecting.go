@@ -1,0 +1,72 @@
+/*
+Copyright 2026 The Kausality Authors.
+
+Licensed under the Apache License, Version 2.0 (the "License");
+you may not use this file except in compliance with the License.
+You may obtain a copy of the License at
+
+    http://www.apache.org/licenses/LICENSE-2.0
+
+Unless required by applicable law or agreed to in writing, software
+distributed under the License is distributed on an "AS IS" BASIS,
+WITHOUT WARRANTIES OR CONDITIONS OF ANY KIND, either express or implied.
+See the License for the specific language governing permissions and
+limitations under the License.
+*/
+
+package checker
+
+import (
+	"slices"
+
+	"kausality.io/operator/test/campaign/audit"
+	"kausality.io/operator/test/campaign/policylog"
+)
+
+// rulesOf returns the policies as they are in effect for an object: those that select by labels come and go
+// with its labels and with those of its namespace.
+func (c *checker) rulesOf(l *audit.Life) policylog.Log {
+	if rules, known := c.selected[l]; known {
+		return rules
+	}
+	rules := c.rules.Of(c.labelsOfNamespace(l.First().Namespace), policylog.LabelsOf(l))
+	c.selected[l] = rules
+	return rules
+}
+
+// rulesIn returns the policies as they are in effect in a namespace for whatever labels an object has.
+func (c *checker) rulesIn(namespace string) policylog.Log {
+	all := slices.DeleteFunc(slices.Clone(c.rules), func(p *policylog.Policy) bool { return p.ObjectSelector != nil })
+	return all.Of(c.labelsOfNamespace(namespace), nil)
+}
+
+func (c *checker) labelsOfNamespace(name string) []policylog.Labels {
+	var out []policylog.Labels
+	for _, l := range c.byName[kinds[namespaces]+"/"+name+"/"+name] {
+		out = append(out, policylog.LabelsOf(l)...)
+	}
+	return out
+}
+
+// checkEscapes looks for objects that left a policy by their labels, by who may not begin anything with them.
+func (c *checker) checkEscapes() {
+	for _, l := range c.all {
+		if controllers[l.First().Kind] == "" {
+			continue
+		}
+		for _, v := range l.Versions[1:] {
+			if len(audit.LabelChanges(v.Before.Object, v.Object)) == 0 || v.Deleting || c.keepsAlive(v.By) {
+				continue
+			}
+			from, to := v.By.Received.Add(-lag), v.By.Received
+			for _, p := range c.rulesOf(l).During(v.Kind, v.Before.Controller() != nil, from, to) {
+				if p.ObjectSelector == nil || p.Selects(v.Labels) || c.disturbed(l, from.Add(-policylog.Moment), from) {
+					continue
+				}
+				if !slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return c.initiates(l, v, w) }) && !c.excused(v.By, l) {
+					c.findf(Escaped, v.By.Received, l, nil, "%s takes it out of AllowancePolicy %s by its labels", v.By, p.Name)
+				}
+			}
+		}
+	}
+}
