@@ -27,6 +27,7 @@ import (
 	"time"
 
 	"golang.org/x/sync/errgroup"
+	corev1 "k8s.io/api/core/v1"
 	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"sigs.k8s.io/controller-runtime/pkg/client"
@@ -69,16 +70,21 @@ func (s *stage) play(ctx context.Context, acts []plan.Act) error {
 			if act.Who == plan.Fate {
 				return p.fate(groupCtx)
 			}
-			p.who = s.people[act.Who]
+			if act.Elsewhere && s.elsewhere != nil {
+				p.stage = s.elsewhere
+			}
+			p.who = p.people[act.Who]
 			if act.Who == plan.Gone {
-				p.who = s.servants[act.Resource]
+				p.who = p.servants[act.Resource]
 			}
 			if act.Dry {
 				p.who = client.NewDryRunClient(p.who)
 			}
 			what, err := p.perform(ctx)
-			s.note(act.N, what)
-			sayf("act %d: %s: %s %s %s: %s", act.N, act.Who, tells(act), act.Resource, what, outcome(err))
+			if p.stage == s {
+				s.note(act.N, what)
+			}
+			sayf("act %d: %s: %s %s %s%s: %s", act.N, act.Who, tells(act), act.Resource, what, where(act), outcome(err))
 			return nil
 		})
 	}
@@ -91,6 +97,14 @@ func tells(act plan.Act) string {
 		return "try to " + string(act.What)
 	}
 	return string(act.What)
+}
+
+// where says where an act is done that is not done in the first namespace.
+func where(act plan.Act) string {
+	if act.Elsewhere {
+		return " elsewhere"
+	}
+	return ""
 }
 
 // errNothing is that there is nothing to do it to.
@@ -241,7 +255,7 @@ func (p *performance) restore(want *unstructured.Unstructured) {
 func (p *performance) roll(want *unstructured.Unstructured) bool {
 	paths := map[string][]string{
 		"deployments": {"spec", "template", "spec", "containers"}, "statefulsets": {"spec", "template", "spec", "containers"},
-		"daemonsets": {"spec", "template", "spec", "containers"}, "things": {"spec", "config"},
+		"daemonsets": {"spec", "template", "spec", "containers"}, "things": {"spec", "config"}, plan.Others: {"spec", "config"},
 		"cronjobs": {"spec", "jobTemplate", "spec", "template", "spec", "containers"},
 	}
 	path := paths[p.Resource]
@@ -282,8 +296,15 @@ func (p *performance) fate(ctx context.Context) error {
 		return p.cp.Restart(ctx, "kube-controller-manager")
 	case plan.RenewPolicy:
 		return p.renew(ctx)
+	case plan.Move:
+		return p.move(ctx)
 	default:
-		return p.clean(ctx)
+		if p.elsewhere == nil {
+			return p.clean(ctx)
+		}
+		there := *p
+		there.stage = p.elsewhere
+		return errors.Join(p.clean(ctx), there.clean(ctx))
 	}
 }
 
@@ -297,6 +318,24 @@ func (p *performance) renew(ctx context.Context) error {
 		return fmt.Errorf("AllowancePolicy %s: %w", policy.Name, err)
 	}
 	return p.untilEnforced(ctx)
+}
+
+// move takes the second namespace out of the policies that select it by its label, or has it come back.
+func (p *performance) move(ctx context.Context) error {
+	if p.elsewhere == nil {
+		return nil
+	}
+	namespace := &corev1.Namespace{}
+	if err := p.admin.Get(ctx, client.ObjectKey{Name: p.elsewhere.namespace}, namespace); err != nil {
+		return err
+	}
+	before := namespace.DeepCopy()
+	if namespace.Labels[governed] == "" {
+		namespace.Labels[governed] = "yes"
+	} else {
+		delete(namespace.Labels, governed)
+	}
+	return p.admin.Patch(ctx, namespace, client.MergeFrom(before))
 }
 
 // clean takes finalizers of strangers away, which would keep what is deleted for ever, what

@@ -21,6 +21,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"slices"
+	"strings"
 	"time"
 
 	appsv1 "k8s.io/api/apps/v1"
@@ -30,6 +31,7 @@ import (
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
+	"k8s.io/apimachinery/pkg/types"
 	"k8s.io/apimachinery/pkg/util/wait"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 
@@ -41,8 +43,12 @@ import (
 // hers are the names of what alice has, by resource: she makes what is gone again.
 var hers = map[string][]string{
 	"deployments": {"web-0", "web-1", "web-2"}, "statefulsets": {"db-0", "db-1", "db-2"}, "daemonsets": {"agent-0"},
-	"jobs": {"batch-0", "batch-1", "batch-2"}, "cronjobs": {"tick-0"}, "things": {"app-0", "app-1"},
+	"jobs": {"batch-0", "batch-1", "batch-2", "batch-3"}, "cronjobs": {"tick-0"}, "things": {"app-0", "app-1"},
+	plan.Others: {"app-0"},
 }
+
+// hersElsewhere are the names of what alice has in the second namespace.
+var hersElsewhere = map[string][]string{"deployments": {"web-0"}, "daemonsets": {"agent-0"}, "things": {"app-0"}}
 
 // pristine returns one of her objects as she wants it, with her own image.
 func (s *stage) pristine(resource, name string, n int) (*unstructured.Unstructured, error) {
@@ -71,9 +77,14 @@ func (s *stage) pristine(resource, name string, n int) (*unstructured.Unstructur
 		job := builders.MakeJob(s.namespace, name, 4, 2)
 		job.Spec.Template.Spec.Containers[0].Image = image
 		job.Spec.Suspend = new(name == "batch-1")
-		if name == "batch-2" {
+		switch name {
+		case "batch-2":
 			// It fails, as there is no time for all that it is to do.
 			job.Spec.Completions, job.Spec.BackoffLimit, job.Spec.ActiveDeadlineSeconds = new(int32(1000)), new(int32(0)), new(int64(20))
+		case "batch-3":
+			// It fails with its first Pod.
+			job.Spec.Template.Spec.Containers[0].Image = image + endless
+			job.Spec.BackoffLimit = new(int32(0))
 		}
 		obj = job
 	case "cronjobs":
@@ -81,7 +92,7 @@ func (s *stage) pristine(resource, name string, n int) (*unstructured.Unstructur
 		cron.Spec.JobTemplate.Spec.Template.Spec.Containers[0].Image = image
 		obj = cron
 	default:
-		thing := builders.MakeThing(thingGroup, s.namespace, name)
+		thing := builders.MakeThing(kinds[resource].Group, s.namespace, name)
 		thing.Object["spec"] = map[string]any{"config": image, "port": int64(80), "items": []any{map[string]any{"name": "first", "size": int64(1)}}}
 		obj = thing
 	}
@@ -118,6 +129,8 @@ func (s *stage) furnish(ctx context.Context) error {
 		}
 	}
 	go s.serve(ctx)
+	go s.serveOthers(ctx)
+	go s.fail(ctx)
 	ready := 0
 	err := wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
 		var list corev1.PodList
@@ -143,62 +156,154 @@ func (s *stage) enough() int {
 	if s.family != "" {
 		return 0 // It is her object that counts, whatever it is.
 	}
+	if s.few {
+		return 3
+	}
 	return 15
 }
 
 // hers returns the names of what alice has.
 func (s *stage) hers(resource string) []string {
+	if s.few {
+		return hersElsewhere[resource]
+	}
 	return slices.DeleteFunc(slices.Clone(hers[resource]), func(name string) bool { return s.family != "" && name != s.family })
+}
+
+const (
+	// endless is what the image of a Pod has that does not end by itself, and fails after lifespan.
+	endless  = "-never-ready"
+	lifespan = 5 * time.Second
+)
+
+// fail has Pods fail that do not end by themselves, as their node says, until the context ends.
+func (s *stage) fail(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		var list corev1.PodList
+		if err := s.admin.List(ctx, &list, client.InNamespace(s.namespace)); err != nil {
+			return // It tries again.
+		}
+		for i := range list.Items {
+			pod := &list.Items[i]
+			if pod.Status.Phase != corev1.PodRunning || time.Since(pod.CreationTimestamp.Time) < lifespan || !strings.HasSuffix(pod.Spec.Containers[0].Image, endless) {
+				continue
+			}
+			pod.Status.Phase, pod.Status.Reason = corev1.PodFailed, "Error"
+			for k := range pod.Status.ContainerStatuses {
+				pod.Status.ContainerStatuses[k].State = corev1.ContainerState{Terminated: &corev1.ContainerStateTerminated{ExitCode: 1, Reason: "Error"}}
+			}
+			_ = s.node.Status().Update(ctx, pod) // It tries again.
+		}
+	}, time.Second)
 }
 
 // serve is the controller of Things, until the context ends.
 func (s *stage) serve(ctx context.Context) {
+	refused := map[types.UID]attempt{}
 	wait.UntilWithContext(ctx, func(ctx context.Context) {
 		list := listOf("things")
 		if err := s.admin.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
 			return // It tries again.
 		}
 		for i := range list.Items {
-			if list.Items[i].GetDeletionTimestamp() == nil {
-				s.serveOne(ctx, &list.Items[i])
+			if thing := &list.Items[i]; thing.GetDeletionTimestamp() == nil {
+				s.serveOne(ctx, thing, refused)
 			}
 		}
 	}, 500*time.Millisecond)
 }
 
-// serveOne writes what a Thing says into its ConfigMap, and says so. What is refused it tries
-// again the next time.
-func (s *stage) serveOne(ctx context.Context, thing *unstructured.Unstructured) {
-	me := s.servants["configmaps"]
-	raw, err := json.Marshal(thing.Object["spec"])
-	if err != nil {
+const (
+	// hasty is the Thing that is reported to be as it should be before it is.
+	hasty = "app-1"
+	// backOff is for how long its controller waits after a refusal, unless somebody changes it: longer than the
+	// operator believes what it reports.
+	backOff = 10 * time.Second
+	// look is the annotation by which everything gets a reason to be looked at.
+	look = thingGroup + "/look"
+)
+
+// attempt is what the hasty Thing was when its controller was refused, and when it tries again.
+type attempt struct {
+	generation int64
+	look       string
+	again      time.Time
+}
+
+// serveOne carries out what a Thing says, and then says so; with the hasty one it is the other way around. What is
+// refused it tries again.
+func (s *stage) serveOne(ctx context.Context, thing *unstructured.Unstructured, refused map[types.UID]attempt) {
+	if thing.GetName() != hasty {
+		if s.carryOut(ctx, thing) {
+			s.reportReady(ctx, s.thingController, thing)
+		}
 		return
+	}
+	s.reportReady(ctx, s.thingController, thing)
+	now := attempt{generation: thing.GetGeneration(), look: thing.GetAnnotations()[look]}
+	if last, ok := refused[thing.GetUID()]; ok && last.generation == now.generation && last.look == now.look && time.Now().Before(last.again) {
+		return
+	}
+	delete(refused, thing.GetUID())
+	if !s.carryOut(ctx, thing) {
+		now.again = time.Now().Add(backOff)
+		refused[thing.GetUID()] = now
+	}
+}
+
+// serveOthers is the controller of the other kind of the name, until the context ends.
+func (s *stage) serveOthers(ctx context.Context) {
+	wait.UntilWithContext(ctx, func(ctx context.Context) {
+		list := listOf(plan.Others)
+		if err := s.admin.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
+			return // It tries again.
+		}
+		for i := range list.Items {
+			if other := &list.Items[i]; other.GetDeletionTimestamp() == nil && s.write(ctx, s.otherController, other, other.GetName()+"-other") {
+				s.reportReady(ctx, s.otherController, other)
+			}
+		}
+	}, 500*time.Millisecond)
+}
+
+// carryOut has what is below a Thing be as it says, and reports whether it is.
+func (s *stage) carryOut(ctx context.Context, thing *unstructured.Unstructured) bool {
+	return s.write(ctx, s.thingController, thing, thing.GetName()+part) && s.serveBelow(ctx, thing)
+}
+
+// write has a controller write what an object says into a ConfigMap below it, and reports whether it is there.
+func (s *stage) write(ctx context.Context, me client.Client, of *unstructured.Unstructured, name string) bool {
+	raw, err := json.Marshal(of.Object["spec"])
+	if err != nil {
+		return false
 	}
 	data := map[string]string{"spec": string(raw)}
 	config := &corev1.ConfigMap{}
-	switch err := s.admin.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: thing.GetName() + part}, config); {
+	switch err := s.admin.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: name}, config); {
 	case apierrors.IsNotFound(err):
 		config = &corev1.ConfigMap{
 			ObjectMeta: metav1.ObjectMeta{
-				Namespace: s.namespace, Name: thing.GetName() + part,
-				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(thing, kinds["things"])},
+				Namespace: s.namespace, Name: name,
+				OwnerReferences: []metav1.OwnerReference{*metav1.NewControllerRef(of, of.GroupVersionKind())},
 			},
 			Data: data,
 		}
 		if me.Create(ctx, config) != nil {
-			return
+			return false
 		}
-	case err != nil || !metav1.IsControlledBy(config, thing):
-		return
+	case err != nil || !metav1.IsControlledBy(config, of):
+		return false
 	case !equality.Semantic.DeepEqual(config.Data, data):
 		config.Data = data
 		if me.Update(ctx, config) != nil {
-			return
+			return false
 		}
 	}
-	if !s.serveBelow(ctx, thing) {
-		return
-	}
+	return true
+}
+
+// reportReady has a controller say that an object is as it should be, where that has not been said of its generation.
+func (s *stage) reportReady(ctx context.Context, me client.Client, thing *unstructured.Unstructured) {
 	seen, _, _ := unstructured.NestedInt64(thing.Object, "status", "observedGeneration")
 	if seen == thing.GetGeneration() {
 		return
@@ -223,7 +328,7 @@ func (s *stage) serveBelow(ctx context.Context, thing *unstructured.Unstructured
 	if !slices.Contains(hers["things"], thing.GetName()) {
 		return true
 	}
-	me, there := s.servants["configmaps"], &unstructured.Unstructured{}
+	me, there := s.thingController, &unstructured.Unstructured{}
 	there.SetGroupVersionKind(kinds["things"])
 	switch err := s.admin.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: thing.GetName() + below}, there); {
 	case apierrors.IsNotFound(err):

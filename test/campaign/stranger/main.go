@@ -90,8 +90,10 @@ func campaign(ctx context.Context) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, s.cp.Stop()) }()
-	if err := s.furnish(ctx); err != nil {
-		return fmt.Errorf("making what strangers work on: %w", err)
+	for _, one := range []*stage{s, s.elsewhere} {
+		if err := one.furnish(ctx); err != nil {
+			return fmt.Errorf("making what strangers work on in %s: %w", one.namespace, err)
+		}
 	}
 	r, err := s.enact(ctx, plan.Make(*seed, *acts))
 	if err != nil {

@@ -233,7 +233,8 @@ func (s *stage) wish(ctx context.Context, resource string, obj *unstructured.Uns
 	p.obj = obj
 	spec := obj.DeepCopy().Object["spec"]
 	p.restore(want)
-	if p.r.IntN(2) == 0 && slices.Contains([]string{"deployments", "statefulsets", "daemonsets"}, resource) {
+	keeps := obj.GetName() == hasty || slices.Contains([]string{"deployments", "statefulsets", "daemonsets"}, resource)
+	if keeps && p.r.IntN(2) == 0 {
 		// What a stranger wrote into a Thing below hers, only a change of hers lets be put back.
 		obj.Object["spec"] = spec
 	}
@@ -259,7 +260,7 @@ func (s *stage) wake(ctx context.Context, word string) (children, error) {
 			return nil, err
 		}
 		for i := range list.Items {
-			patch := merge(`{"metadata":{"annotations":{"` + thingGroup + `/look":"` + word + `"}}}`)
+			patch := merge(`{"metadata":{"annotations":{"` + look + `":"` + word + `"}}}`)
 			if err := client.IgnoreNotFound(s.admin.Patch(ctx, &list.Items[i], patch)); err != nil {
 				return nil, err
 			}

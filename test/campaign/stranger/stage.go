@@ -33,6 +33,7 @@ import (
 
 	corev1 "k8s.io/api/core/v1"
 	rbacv1 "k8s.io/api/rbac/v1"
+	apierrors "k8s.io/apimachinery/pkg/api/errors"
 	apimeta "k8s.io/apimachinery/pkg/api/meta"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
@@ -41,6 +42,7 @@ import (
 	"k8s.io/apimachinery/pkg/util/wait"
 	"k8s.io/client-go/discovery"
 	"k8s.io/client-go/rest"
+	"k8s.io/client-go/tools/clientcmd"
 	"sigs.k8s.io/controller-runtime/pkg/client"
 	"sigs.k8s.io/yaml"
 
@@ -64,6 +66,11 @@ const (
 	initiators = "platform-team"
 	// thingGroup is that of the kind in definition.yaml.
 	thingGroup = "stranger.example.org"
+	// otherGroup is that of another kind of its name.
+	otherGroup = "other.example.org"
+	// governed is the label of namespaces by which some policies select them, and free the one of Things which no
+	// policy selects.
+	governed, free = "governed", "free"
 	// poll is how often something is looked at that takes a while.
 	poll = 250 * time.Millisecond
 	// patience is for how long.
@@ -82,11 +89,12 @@ var kinds = map[string]schema.GroupVersionKind{
 	"pods":                {Version: "v1", Kind: "Pod"},
 	"configmaps":          {Version: "v1", Kind: "ConfigMap"},
 	"things":              {Group: thingGroup, Version: "v1", Kind: "Thing"},
+	plan.Others:           {Group: otherGroup, Version: "v1", Kind: "Thing"},
 	"allowancerecords":    {Group: "kausality.io", Version: "v1alpha1", Kind: "AllowanceRecord"},
 }
 
 // documents are the OpenAPI documents with the schemas of the kinds.
-var documents = []string{"api/v1", "apis/apps/v1", "apis/batch/v1", "apis/" + thingGroup + "/v1", "apis/kausality.io/v1alpha1"}
+var documents = []string{"api/v1", "apis/apps/v1", "apis/batch/v1", "apis/" + thingGroup + "/v1", "apis/" + otherGroup + "/v1", "apis/kausality.io/v1alpha1"}
 
 // stage is a control plane with all that is in it.
 type stage struct {
@@ -96,11 +104,17 @@ type stage struct {
 	people   map[plan.Who]client.Client
 	// servants are the controllers that go wrong, by what they write.
 	servants map[string]client.Client
-	schemas  draw.Schemas
-	policies []*v1alpha1.AllowancePolicy
+	// thingController and otherController are those of Things and of the others of that name, by their own identities, and node the one on which Pods run.
+	thingController, otherController, node client.Client
+	schemas                                draw.Schemas
+	policies                               []*v1alpha1.AllowancePolicy
 	// namespace is where everything is, and family is whose object alone there are acts upon;
 	// all by default.
 	namespace, family string
+	// elsewhere is the second namespace, nil where there is none; few is true for that one, in which alice has
+	// less.
+	elsewhere *stage
+	few       bool
 
 	mu sync.Mutex
 	// begun is when each act began.
@@ -153,8 +167,14 @@ func set(ctx context.Context) (_ *stage, err error) {
 	if err := s.define(ctx); err != nil {
 		return nil, err
 	}
-	if err := s.invite(ctx); err != nil {
-		return nil, err
+	s.elsewhere = &stage{
+		cp: s.cp, operator: s.operator, admin: s.admin, schemas: s.schemas, namespace: "elsewhere", few: true,
+		people: map[plan.Who]client.Client{}, servants: map[string]client.Client{},
+	}
+	for _, one := range []*stage{s, s.elsewhere} {
+		if err := one.invite(ctx); err != nil {
+			return nil, err
+		}
 	}
 	if err := s.govern(ctx); err != nil {
 		return nil, err
@@ -170,21 +190,23 @@ func as(config *rest.Config) (client.Client, error) {
 	return client.New(config, client.Options{Scheme: scheme})
 }
 
-// define has the API server serve the custom kind.
+// define has the API server serve the custom kinds: the second is as the first in another group.
 func (s *stage) define(ctx context.Context) error {
-	raw, err := yaml.YAMLToJSON(definition)
-	if err != nil {
-		return err
-	}
-	crd := &unstructured.Unstructured{}
-	if err := json.Unmarshal(raw, crd); err != nil {
-		return err
-	}
-	if err := s.admin.Create(ctx, crd); err != nil {
-		return err
+	for _, group := range []string{thingGroup, otherGroup} {
+		raw, err := yaml.YAMLToJSON(bytes.ReplaceAll(definition, []byte(thingGroup), []byte(group)))
+		if err != nil {
+			return err
+		}
+		crd := &unstructured.Unstructured{}
+		if err := json.Unmarshal(raw, crd); err != nil {
+			return err
+		}
+		if err := s.admin.Create(ctx, crd); err != nil {
+			return err
+		}
 	}
 	return wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
-		return s.admin.List(ctx, listOf("things")) == nil, nil
+		return s.admin.List(ctx, listOf("things")) == nil && s.admin.List(ctx, listOf(plan.Others)) == nil, nil
 	})
 }
 
@@ -205,7 +227,9 @@ var controllerOf = map[string]string{
 // invite makes the people, who may write all kinds of the namespace, and the controllers that
 // go wrong.
 func (s *stage) invite(ctx context.Context) error {
-	if err := s.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{Name: s.namespace}}); err != nil {
+	if err := s.admin.Create(ctx, &corev1.Namespace{ObjectMeta: metav1.ObjectMeta{
+		Name: s.namespace, Labels: map[string]string{governed: "yes"},
+	}}); err != nil {
 		return err
 	}
 	role := &rbacv1.ClusterRole{
@@ -226,10 +250,16 @@ func (s *stage) invite(ctx context.Context) error {
 			return err
 		}
 	}
+	if _, err = add("system:serviceaccount:kube-system:other-thing-controller"); err != nil {
+		return err
+	}
 	for resource, name := range controllerOf {
 		if s.servants[resource], err = add("system:serviceaccount:kube-system:" + name); err != nil {
 			return err
 		}
+	}
+	if s.node, err = as(s.cp.ConfigAs("system:node:node-1", "system:nodes")); err != nil {
+		return err
 	}
 	if err := s.admin.Create(ctx, role); err != nil {
 		return err
@@ -237,10 +267,33 @@ func (s *stage) invite(ctx context.Context) error {
 	if err := s.admin.Create(ctx, binding); err != nil {
 		return err
 	}
+	if s.thingController, err = s.employ(ctx, controllerOf["configmaps"]); err != nil {
+		return err
+	}
+	if s.otherController, err = s.employ(ctx, "other-thing-controller"); err != nil {
+		return err
+	}
 	return wait.PollUntilContextTimeout(ctx, poll, patience, true, func(ctx context.Context) (bool, error) {
 		err := s.admin.Get(ctx, client.ObjectKey{Namespace: s.namespace, Name: "default"}, &corev1.ServiceAccount{})
 		return err == nil, client.IgnoreNotFound(err)
 	})
+}
+
+// employ returns the client of a service account of kube-system, which it makes: it acts as itself.
+func (s *stage) employ(ctx context.Context, name string) (client.Client, error) {
+	account := &corev1.ServiceAccount{ObjectMeta: metav1.ObjectMeta{Namespace: metav1.NamespaceSystem, Name: name}}
+	if err := s.admin.Create(ctx, account); err != nil && !apierrors.IsAlreadyExists(err) {
+		return nil, err
+	}
+	path := filepath.Join(s.cp.Dir(), s.namespace+"-"+name+".kubeconfig")
+	if err := s.cp.WriteKubeconfigFor(ctx, account.Namespace, account.Name, path); err != nil {
+		return nil, err
+	}
+	config, err := clientcmd.BuildConfigFromFlags("", path)
+	if err != nil {
+		return nil, err
+	}
+	return as(config)
 }
 
 // documented are the policies of a page of the documentation.
@@ -359,7 +412,7 @@ func (s *stage) collect(ctx context.Context) (checker.Evidence, error) {
 	kept := remembered{Seed: *seed, Acts: *acts, Final: map[string]bool{}, Until: time.Now()}
 	for resource := range kinds {
 		list := listOf(resource)
-		if err := s.admin.List(ctx, list, client.InNamespace(s.namespace)); err != nil {
+		if err := s.admin.List(ctx, list); err != nil {
 			return checker.Evidence{}, err
 		}
 		for i := range list.Items {

@@ -24,9 +24,11 @@ import (
 	"slices"
 	"strings"
 
+	appsv1 "k8s.io/api/apps/v1"
 	autoscalingv1 "k8s.io/api/autoscaling/v1"
 	corev1 "k8s.io/api/core/v1"
 	policyv1 "k8s.io/api/policy/v1"
+	"k8s.io/apimachinery/pkg/api/equality"
 	metav1 "k8s.io/apimachinery/pkg/apis/meta/v1"
 	"k8s.io/apimachinery/pkg/apis/meta/v1/unstructured"
 	"k8s.io/apimachinery/pkg/runtime"
@@ -50,10 +52,11 @@ func (p *performance) write(ctx context.Context) ([]string, error) {
 	if err != nil {
 		return path, err
 	}
-	if p.r.IntN(4) == 0 && p.Resource == "things" {
+	if p.r.IntN(4) == 0 && kinds[p.Resource].Kind == kinds["things"].Kind {
 		// The other version has the same fields.
-		before.SetAPIVersion(thingGroup + "/v1beta1")
-		p.obj.SetAPIVersion(thingGroup + "/v1beta1")
+		version := kinds[p.Resource].Group + "/v1beta1"
+		before.SetAPIVersion(version)
+		p.obj.SetAPIVersion(version)
 	}
 	if p.What == plan.Status && p.r.IntN(2) == 0 {
 		p.obj.Object["status"] = before.DeepCopy().Object["status"]
@@ -188,7 +191,7 @@ func (p *performance) strategic(ctx context.Context, before *unstructured.Unstru
 		}
 		return obj, runtime.DefaultUnstructuredConverter.FromUnstructured(u.Object, obj)
 	}
-	if p.Resource == "things" || p.Resource == "allowancerecords" {
+	if kinds[p.Resource].Kind == kinds["things"].Kind || p.Resource == "allowancerecords" {
 		return p.who.Patch(ctx, p.obj, client.MergeFrom(before))
 	}
 	from, err := typed(before)
@@ -296,6 +299,10 @@ func (p *performance) relabel() {
 	if labels == nil {
 		labels = map[string]string{}
 	}
+	if p.Resource == "things" && p.r.IntN(2) == 0 {
+		p.toggle()
+		return
+	}
 	switch p.r.IntN(4) {
 	case 0:
 		labels["app"] = p.mark().Text()
@@ -310,8 +317,52 @@ func (p *performance) relabel() {
 	p.obj.SetLabels(labels)
 }
 
+// toggle takes a Thing out of the policies by its label, or has it come back.
+func (p *performance) toggle() {
+	labels := p.obj.GetLabels()
+	if labels == nil {
+		labels = map[string]string{}
+	}
+	if _, ok := labels[free]; ok {
+		delete(labels, free)
+	} else {
+		labels[free] = "yes"
+	}
+	p.obj.SetLabels(labels)
+}
+
+// undo writes the template of another revision of a Deployment into it, which a ReplicaSet has already: nothing has
+// to be made for it.
+func (p *performance) undo() bool {
+	list := listOf("replicasets")
+	if p.admin.List(context.Background(), list, client.InNamespace(p.obj.GetNamespace())) != nil {
+		return false
+	}
+	present := asMap(asMap(asMap(p.obj.Object["spec"])["template"])["spec"])
+	var templates []map[string]any
+	for i := range list.Items {
+		template := asMap(asMap(list.Items[i].Object["spec"])["template"])
+		if !metav1.IsControlledBy(&list.Items[i], p.obj) || equality.Semantic.DeepEqual(asMap(template["spec"]), present) {
+			continue
+		}
+		unstructured.RemoveNestedField(template, "metadata", "labels", appsv1.DefaultDeploymentUniqueLabelKey)
+		templates = append(templates, template)
+	}
+	if len(templates) == 0 {
+		return false
+	}
+	return draw.Set(p.obj.Object, draw.Path("spec.template"), templates[p.r.IntN(len(templates))])
+}
+
 // steer writes what controllers go by, with values that mean something.
 func (p *performance) steer() bool {
+	if p.Resource == "deployments" && p.Who != plan.Alice && p.r.IntN(3) == 0 && p.undo() {
+		return true
+	}
+	if p.Resource == "things" && p.Who == plan.Alice && p.r.IntN(3) == 0 {
+		p.toggle()
+		return true
+	}
 	text := p.mark().Text()
 	if p.Who == plan.Alice {
 		text = fmt.Sprintf("alice-%d", p.N)
@@ -336,6 +387,7 @@ func (p *performance) steer() bool {
 		"jobs":       {"spec.suspend": p.r.IntN(2) == 0, "spec.parallelism": int64(p.r.IntN(4))},
 		"cronjobs":   {"spec.suspend": p.r.IntN(3) == 0, "spec.jobTemplate.metadata.labels": map[string]any{"run": text}},
 		"things":     {"spec.config": text, "spec.labels": map[string]any{"value": text}},
+		plan.Others:  {"spec.config": text, "spec.labels": map[string]any{"value": text}},
 		"configmaps": {"data.spec": text},
 		"pods":       {"spec.containers.0.image": text + ":1", "spec.activeDeadlineSeconds": p.mark().Number()},
 	}

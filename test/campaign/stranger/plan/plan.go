@@ -19,7 +19,10 @@ limitations under the License.
 // there, follows from the seed of the act and from what there is when it is its turn.
 package plan
 
-import "math/rand/v2"
+import (
+	"math/rand/v2"
+	"slices"
+)
 
 // Who acts.
 type Who string
@@ -96,6 +99,8 @@ const (
 	RestartControllers What = "restart the controllers"
 	RenewPolicy        What = "renew a policy"
 	Clean              What = "take finalizers away"
+	// Move changes the label of the second namespace by which some policies select.
+	Move What = "move the second namespace"
 )
 
 // Act is one thing that is done.
@@ -108,20 +113,30 @@ type Act struct {
 	Resource string
 	// Dry is true where it is only tried.
 	Dry bool
+	// Elsewhere is true where it is done in the second namespace.
+	Elsewhere bool
 	// Seed is of what follows.
 	Seed uint64
 }
 
+// Others is what another kind of the name of Things is known as, which is of another API group.
+const Others = "things.other.example.org"
+
 // Resources of parents and of children.
 var (
-	Parents = []string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "things"}
+	Parents = []string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs", "things", Others}
 	// Shared lists the parents of which bob may change one field.
 	Shared   = []string{"deployments", "daemonsets", "things", "statefulsets"}
 	Children = []string{"replicasets", "pods", "jobs", "controllerrevisions", "configmaps"}
 	// Parked lists the parents that can be parked, and Scaled those that autoscalers can scale.
 	Parked = []string{"deployments", "statefulsets", "daemonsets", "jobs", "cronjobs"}
 	Scaled = []string{"deployments", "statefulsets"}
+	// Elsewhere lists what is in the second namespace, too.
+	Elsewhere = []string{"deployments", "daemonsets", "things", "replicasets", "pods", "controllerrevisions", "configmaps"}
 )
+
+// often is how many acts upon what is in both namespaces there are to one in the second.
+const often = 6
 
 // weighed is something that is chosen as often as its weight says.
 type weighed[T any] struct {
@@ -152,9 +167,9 @@ var (
 	}
 	initiators = []weighed[What]{{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 20}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}, {Park, 14}, {Autoscale, 3}}
 	parts      = []weighed[What]{{Part, 12}, {Steer, 2}, {Drop, 1}, {Update, 1}}
-	fates      = []weighed[What]{{KillOperator, 4}, {RestartControllers, 2}, {RenewPolicy, 2}, {Clean, 12}}
+	fates      = []weighed[What]{{KillOperator, 4}, {RestartControllers, 2}, {RenewPolicy, 2}, {Clean, 12}, {Move, 3}}
 	targets    = []weighed[string]{
-		{"deployments", 22}, {"statefulsets", 14}, {"daemonsets", 10}, {"jobs", 8}, {"cronjobs", 8}, {"things", 8},
+		{"deployments", 22}, {"statefulsets", 14}, {"daemonsets", 10}, {"jobs", 8}, {"cronjobs", 8}, {"things", 8}, {Others, 5},
 		{"replicasets", 16}, {"pods", 20}, {"controllerrevisions", 6}, {"configmaps", 5}, {"allowancerecords", 3},
 	}
 )
@@ -205,6 +220,7 @@ func Make(seed uint64, acts int) []Act {
 			}
 		default:
 		}
+		a.Elsewhere = a.Seed%often == 0 && slices.Contains(Elsewhere, a.Resource)
 		out = append(out, a)
 	}
 	return out
