@@ -107,6 +107,9 @@ func (p *performance) disturb(ctx context.Context, times int) error {
 	var errs []error
 	for range times {
 		what := []plan.What{plan.Steer, plan.Steer, plan.Merge, plan.Status}[p.r.IntN(4)]
+		if p.Resource == "deployments" && p.r.IntN(2) == 0 {
+			what = plan.Undo
+		}
 		stranger := &performance{stage: p.stage, Act: plan.Act{N: p.N, Who: plan.Mallory, What: what, Resource: p.Resource}, r: p.r, who: p.people[plan.Mallory], obj: p.obj.DeepCopy()}
 		if err := p.admin.Get(ctx, client.ObjectKeyFromObject(p.obj), stranger.obj); err != nil {
 			return err
@@ -114,7 +117,7 @@ func (p *performance) disturb(ctx context.Context, times int) error {
 		if _, err := stranger.write(ctx); err != nil {
 			errs = append(errs, err)
 		}
-		p.dawdle(ctx, time.Second)
+		p.dawdle(ctx, 3*time.Second) // Long enough for a report of it.
 	}
 	return errors.Join(errs...)
 }

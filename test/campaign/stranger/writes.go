@@ -90,6 +90,11 @@ func (p *performance) alter() ([]string, error) {
 			return nil, errNothing
 		}
 		return []string{"spec"}, nil
+	case plan.Undo:
+		if !p.undo() {
+			return nil, errNothing
+		}
+		return draw.Path("spec.template"), nil
 	case plan.Part:
 		return p.part()
 	}
@@ -299,7 +304,7 @@ func (p *performance) relabel() {
 	if labels == nil {
 		labels = map[string]string{}
 	}
-	if p.Resource == "things" && p.r.IntN(2) == 0 {
+	if kinds[p.Resource].Kind == kinds["things"].Kind && p.r.IntN(2) == 0 {
 		p.toggle()
 		return
 	}
@@ -356,10 +361,7 @@ func (p *performance) undo() bool {
 
 // steer writes what controllers go by, with values that mean something.
 func (p *performance) steer() bool {
-	if p.Resource == "deployments" && p.Who != plan.Alice && p.r.IntN(3) == 0 && p.undo() {
-		return true
-	}
-	if p.Resource == "things" && p.Who == plan.Alice && p.r.IntN(3) == 0 {
+	if p.Resource == plan.Others && p.Who == plan.Alice && p.r.IntN(3) == 0 {
 		p.toggle()
 		return true
 	}

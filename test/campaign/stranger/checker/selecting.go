@@ -63,7 +63,14 @@ func (c *checker) checkEscapes() {
 				if p.ObjectSelector == nil || p.Selects(v.Labels) || c.disturbed(l, from.Add(-policylog.Moment), from) {
 					continue
 				}
-				if !slices.ContainsFunc(v.Writers(), func(w *audit.Write) bool { return c.initiates(l, v, w) }) && !c.excused(v.By, l) {
+				// Each policy has a say about who leaves it.
+				may := func(w *audit.Write) bool {
+					if p.Initiates() {
+						return policylog.Knows([]*policylog.Policy{p}, w, true)
+					}
+					return c.initiates(l, v, w)
+				}
+				if !slices.ContainsFunc(v.Writers(), may) && !c.excused(v.By, l) {
 					c.findf(Escaped, v.By.Received, l, nil, "%s takes it out of AllowancePolicy %s by its labels", v.By, p.Name)
 				}
 			}

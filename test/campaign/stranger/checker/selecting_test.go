@@ -74,6 +74,15 @@ func TestSelecting(t *testing.T) {
 			queue(s, "yes", nil)
 			s.write("mallory", audit.VerbPatch, jobs, "batch", labeled(map[string]any{"free": "yes"}))
 		}, want: []Promise{Escaped}},
+		"what who may by another policy has leave": {tell: func(s *story) {
+			queue(s, "yes", nil)
+			s.govern("others", map[string]any{"metadata": map[string]any{}, "spec": map[string]any{
+				"for": map[string]any{"kind": "Job"}, "subjects": []any{map[string]any{"kind": "User", "name": "bob", "mayInitiate": true}},
+			}})
+			s.later(time.Minute)
+			s.ends(controllers[kinds[jobs]], "PodFailurePolicy")
+			s.write("bob", audit.VerbPatch, jobs, "batch", labeled(map[string]any{"free": "yes"}))
+		}, want: []Promise{Escaped}},
 		"what mallory labels otherwise": {tell: func(s *story) {
 			queue(s, "yes", nil)
 			s.write("mallory", audit.VerbPatch, jobs, "batch", labeled(map[string]any{"app": "other"}))

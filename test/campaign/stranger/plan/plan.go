@@ -66,6 +66,8 @@ const (
 	Relabel What = "relabel"
 	// Steer changes what steers a rollout, by values that mean something.
 	Steer What = "steer"
+	// Undo writes the template of another revision into a Deployment.
+	Undo What = "undo"
 	// Copy creates an object like another one, and one field otherwise.
 	Copy             What = "copy"
 	Delete           What = "delete"
@@ -163,7 +165,7 @@ var (
 	strangers = []weighed[What]{
 		{Update, 8}, {JSONPatch, 8}, {Merge, 8}, {Strategic, 8}, {Apply, 8}, {Drop, 6}, {Status, 5}, {Owner, 8}, {Ours, 6},
 		{Finalize, 2}, {Relabel, 5}, {Steer, 12}, {Copy, 6}, {Delete, 5}, {DeleteCollection, 1}, {Scale, 5}, {Evict, 3},
-		{Debug, 2}, {Resize, 2}, {Bind, 1}, {Autoscale, 4},
+		{Debug, 2}, {Resize, 2}, {Bind, 1}, {Autoscale, 4}, {Undo, 3},
 	}
 	initiators = []weighed[What]{{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 20}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}, {Park, 14}, {Autoscale, 3}}
 	parts      = []weighed[What]{{Part, 12}, {Steer, 2}, {Drop, 1}, {Update, 1}}
@@ -205,6 +207,10 @@ func Make(seed uint64, acts int) []Act {
 		case Autoscale:
 			if n := r.IntN(len(Scaled)); a.Who != Gone {
 				a.Resource = Scaled[n]
+			}
+		case Undo:
+			if a.Who != Gone {
+				a.Resource = "deployments"
 			}
 		case Evict, Debug, Resize, Bind:
 			a.Resource = "pods"
