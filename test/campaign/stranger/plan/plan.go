@@ -167,10 +167,12 @@ var (
 		{Finalize, 2}, {Relabel, 5}, {Steer, 12}, {Copy, 6}, {Delete, 5}, {DeleteCollection, 1}, {Scale, 5}, {Evict, 3},
 		{Debug, 2}, {Resize, 2}, {Bind, 1}, {Autoscale, 4}, {Undo, 3},
 	}
-	initiators = []weighed[What]{{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 20}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}, {Park, 14}, {Autoscale, 3}}
+	initiators = []weighed[What]{{Roll, 30}, {Steer, 8}, {Scale, 14}, {Approve, 20}, {Restore, 20}, {Ensure, 16}, {Delete, 3}, {Evict, 3}, {Park, 20}, {Autoscale, 3}}
 	parts      = []weighed[What]{{Part, 12}, {Steer, 2}, {Drop, 1}, {Update, 1}}
-	fates      = []weighed[What]{{KillOperator, 4}, {RestartControllers, 2}, {RenewPolicy, 2}, {Clean, 12}, {Move, 3}}
-	targets    = []weighed[string]{
+	// Most ways around by parking are of Deployments without replicas.
+	parkedOften = []weighed[string]{{"deployments", 3}, {"statefulsets", 1}, {"daemonsets", 1}, {"jobs", 1}, {"cronjobs", 1}}
+	fates       = []weighed[What]{{KillOperator, 4}, {RestartControllers, 2}, {RenewPolicy, 2}, {Clean, 12}, {Move, 3}}
+	targets     = []weighed[string]{
 		{"deployments", 22}, {"statefulsets", 14}, {"daemonsets", 10}, {"jobs", 8}, {"cronjobs", 8}, {"things", 8}, {Others, 5},
 		{"replicasets", 16}, {"pods", 20}, {"controllerrevisions", 6}, {"configmaps", 5}, {"allowancerecords", 3},
 	}
@@ -203,7 +205,7 @@ func Make(seed uint64, acts int) []Act {
 		a.Dry = a.Who != Fate && a.What != Park && r.IntN(tried) == 0
 		switch a.What {
 		case Park:
-			a.Resource = Parked[r.IntN(len(Parked))]
+			a.Resource = choose(r, parkedOften)
 		case Autoscale:
 			if n := r.IntN(len(Scaled)); a.Who != Gone {
 				a.Resource = Scaled[n]

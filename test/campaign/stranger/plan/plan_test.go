@@ -101,3 +101,31 @@ func TestControllersActOnChildren(t *testing.T) {
 		}
 	}
 }
+
+// What can be parked is parked, Deployments above all, and what is in both namespaces is acted upon in both.
+func TestParkedAndElsewhere(t *testing.T) {
+	parked, elsewhere := map[string]int{}, map[string]int{}
+	for _, a := range Make(1, 5000) {
+		if a.What == Park {
+			parked[a.Resource]++
+		}
+		if a.Elsewhere {
+			elsewhere[a.Resource]++
+		}
+	}
+	for _, resource := range Parked {
+		if parked[resource] == 0 || parked[resource] > parked["deployments"] {
+			t.Errorf("%s are parked %d times, and Deployments %d", resource, parked[resource], parked["deployments"])
+		}
+	}
+	for resource, n := range elsewhere {
+		if !slices.Contains(Elsewhere, resource) {
+			t.Errorf("%d acts are upon %s of the second namespace", n, resource)
+		}
+	}
+	for _, resource := range Elsewhere {
+		if elsewhere[resource] == 0 {
+			t.Errorf("no act is upon %s of the second namespace", resource)
+		}
+	}
+}
