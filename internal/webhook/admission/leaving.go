@@ -59,6 +59,29 @@ func (f *facts) letsGo(p *policy.Policy) bool {
 	return p.MayInitiate(f.Requester)
 }
 
+// whoLetsGo says who may have the object leave the policies that it would leave: who may initiate by
+// one of them has no say about another.
+func (f *facts) whoLetsGo() string {
+	each := make([]string, 0, len(f.leaving))
+	for _, p := range f.leaving {
+		who := p.Initiators()
+		if !p.HasInitiator() {
+			who = f.initiatorsAbove
+		}
+		each = append(each, anyOf(who))
+	}
+	if different := slices.Compact(slices.Sorted(slices.Values(each))); len(different) == 1 {
+		if different[0] == "" {
+			return ""
+		}
+		return ": " + different[0]
+	}
+	for i, p := range f.leaving {
+		each[i] = p.Name + ": " + each[i]
+	}
+	return " by each of them (" + strings.Join(each, "; ") + ")"
+}
+
 // entering reports whether a change of labels would bring the object under a policy that
 // says who may initiate, although those for which somebody may now do not let the requester:
 // a label would be the way to a right of one's own on it (D5).
@@ -104,27 +127,10 @@ func refusedEntering(f *facts) admission.Response {
 	return resp
 }
 
-// whoMayLeave returns who may initiate by each of the policies that the object would leave, or else above it: one that
-// names nobody is left by those.
-func (f *facts) whoMayLeave() []string {
-	who := f.initiatorsAbove
-	for i, p := range slices.DeleteFunc(slices.Clone(f.leaving), func(p *policy.Policy) bool { return !p.HasInitiator() }) {
-		named := p.Initiators()
-		if i > 0 {
-			named = slices.DeleteFunc(named, func(name string) bool { return !slices.Contains(who, name) })
-		}
-		who = named
-	}
-	return who
-}
-
 // refusedLeaving answers a request by which an object would leave its policies.
 func refusedLeaving(f *facts) admission.Response {
-	message := fmt.Sprintf("by this change of its labels %s would leave AllowancePolicy %s, which is for who may initiate",
-		objectText(f.Child.GVK.Kind, f.Child.Name), strings.Join(names(f.leaving), ", "))
-	if who := f.whoMayLeave(); len(who) > 0 {
-		message += ": " + anyOf(who)
-	}
+	message := fmt.Sprintf("by this change of its labels %s would leave AllowancePolicy %s, which is for who may initiate%s",
+		objectText(f.Child.GVK.Kind, f.Child.Name), strings.Join(names(f.leaving), ", "), f.whoLetsGo())
 	resp := admission.Denied(message)
 	resp.AuditAnnotations = map[string]string{auditReason: "Leaving", auditPolicies: strings.Join(names(f.leaving), ",")}
 	return resp

@@ -461,6 +461,7 @@ func TestUncausedChangesRefused(t *testing.T) {
 
 func TestLeaving(t *testing.T) {
 	selective := strings.Replace(deploymentPolicy, "spec:\n", "spec:\n  objectSelector: {matchLabels: {tier: prod}}\n", 1)
+	bobs := strings.NewReplacer("name: deployment}", "name: bobs}", "{kind: Group, name: platform-team, mayInitiate: true}", "{kind: User, name: bob, mayInitiate: true}").Replace(selective)
 	labeled := func(tier string) *unstructured.Unstructured {
 		obj := deployment(3)
 		obj.SetLabels(map[string]string{"tier": tier, "app": "web"})
@@ -470,20 +471,30 @@ func TestLeaving(t *testing.T) {
 		user   string
 		groups []string
 		tier   string
+		others []string
 		want   bool
+		says   string
 	}{
-		"a stranger takes it out":    {user: "mallory", tier: "test"},
-		"an initiator takes it out":  {user: "alice", groups: platformTeam, tier: "test", want: true},
+		"a stranger takes it out":   {user: "mallory", tier: "test", says: "would leave AllowancePolicy deployment, which is for who may initiate: Group platform-team"},
+		"an initiator takes it out": {user: "alice", groups: platformTeam, tier: "test", want: true},
+		"a stranger takes it out of two": {
+			user: "mallory", tier: "test", others: []string{bobs},
+			says: "would leave AllowancePolicy bobs, deployment, which is for who may initiate by each of them (bobs: User bob; deployment: Group platform-team)",
+		},
+		"an initiator takes it out of another one": {
+			user: "alice", groups: platformTeam, tier: "test", others: []string{bobs},
+			says: "would leave AllowancePolicy bobs, which is for who may initiate: User bob",
+		},
 		"a stranger leaves it alone": {user: "mallory", tier: "prod", want: true},
 	} {
 		t.Run(name, func(t *testing.T) {
-			_, validator := (&world{}).hooks(t, selective)
+			_, validator := (&world{}).hooks(t, append([]string{selective}, tc.others...)...)
 			resp := validator.Handle(t.Context(), asking(t, tc.user, tc.groups, labeled("prod"), labeled(tc.tier)))
 			if resp.Allowed != tc.want {
 				t.Fatalf("allowed %t, want %t: %+v", resp.Allowed, tc.want, resp.Result)
 			}
-			if !tc.want && !strings.Contains(resp.Result.Message, "would leave AllowancePolicy deployment") {
-				t.Errorf("message %q", resp.Result.Message)
+			if !tc.want && !strings.HasSuffix(resp.Result.Message, tc.says) {
+				t.Errorf("message %q, want %q", resp.Result.Message, tc.says)
 			}
 		})
 	}
